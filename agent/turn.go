@@ -1,0 +1,83 @@
+package agent
+
+import "time"
+
+// Role is who wrote a Message.
+type Role string
+
+// The roles of the Chat Completions API.
+const (
+	System    Role = "system"
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool"
+)
+
+// Message is one entry of a conversation as a model sees it.
+type Message struct {
+	Role       Role       `json:"role"`
+	Text       string     `json:"text,omitempty"`
+	Name       string     `json:"name,omitempty"`
+	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+}
+
+// ToolCall is a complete call that a model asked for.
+type ToolCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // JSON as the model wrote it
+}
+
+// Turn is one user message, or several merged, that wants one reply.
+type Turn struct {
+	ID       string    // names the turn in logs
+	System   string    // system prompt; empty: the agent's own
+	Messages []Message // history, oldest first, the new user message last
+	Stream   bool      // false: the model is asked without streaming and Text comes at once
+}
+
+// StopReason says why a turn ended.
+type StopReason string
+
+// The reasons.
+const (
+	StopDone      StopReason = "done"
+	StopLength    StopReason = "length"     // the model hit its output limit
+	StopFiltered  StopReason = "filtered"   // the provider's content filter
+	StopRefused   StopReason = "refused"    // the model refused
+	StopEmpty     StopReason = "empty"      // nothing came
+	StopThinking  StopReason = "thinking"   // only reasoning came
+	StopCancelled StopReason = "cancelled"  // ctx ended
+	StopTimeLimit StopReason = "turn_limit" // Limits.Turn
+	StopSilence   StopReason = "silence"    // Limits.Silence
+	StopCalls     StopReason = "call_limit" // Limits.ModelCalls or ToolCalls
+	StopError     StopReason = "error"      // the model could not be used
+)
+
+// Usage is tokens as the provider counted them, added up over all calls of a turn.
+type Usage struct {
+	Prompt, Cached, Completion, Reasoning int
+}
+
+// Add returns the sum of u and v.
+func (u Usage) Add(v Usage) Usage {
+	return Usage{
+		Prompt: u.Prompt + v.Prompt, Cached: u.Cached + v.Cached,
+		Completion: u.Completion + v.Completion, Reasoning: u.Reasoning + v.Reasoning,
+	}
+}
+
+// Result is the outcome of a turn, complete on every exit.
+type Result struct {
+	Text       string // the reply as it must stand; a fixed line when the model gave nothing
+	Partial    bool   // the turn ended before the model did; Text is what had come
+	Stop       StopReason
+	Model      string // name of the model that answered
+	Usage      Usage  // zero when the provider sent none
+	Estimate   int    // completion tokens by estimate, whether or not usage came
+	ModelCalls int
+	ToolCalls  int
+	Append     []Message // what the history grows by, without the user's message
+	Elapsed    time.Duration
+}

@@ -1,0 +1,61 @@
+package chat
+
+import "strings"
+
+// EndpointID names one configured bot account; it is the account's key in the config.
+type EndpointID string
+
+// ChatID, ThreadID, UserID and MessageID are a platform's own ids. Only the adapter that
+// made one may parse it; to everybody else they are opaque and comparable.
+type (
+	ChatID    string
+	ThreadID  string
+	UserID    string
+	MessageID string
+)
+
+// Kind says what sort of place a chat is.
+type Kind uint8
+
+// The kinds of chat. The zero value is Private, the place with the fewest listeners.
+const (
+	Private Kind = iota
+	Group
+)
+
+// String returns the kind as it stands in logs.
+func (k Kind) String() string {
+	if k == Group {
+		return "group"
+	}
+	return "private"
+}
+
+// Target is a place that a message can be sent to, as one adapter understands it.
+type Target struct {
+	Chat   ChatID
+	Thread ThreadID // empty outside threads and forum topics
+	Kind   Kind
+}
+
+// MessageRef names a message that exists on the platform.
+type MessageRef struct {
+	Target Target
+	ID     MessageID // empty when the platform returned no id: then the message can't be edited
+}
+
+// Conversation is the unit of order: endpoint, chat and thread.
+type Conversation struct {
+	Endpoint EndpointID
+	Chat     ChatID
+	Thread   ThreadID
+}
+
+// String returns the conversation as "endpoint:chat" or "endpoint:chat:thread".
+func (c Conversation) String() string {
+	parts := []string{string(c.Endpoint), string(c.Chat)}
+	if c.Thread != "" {
+		parts = append(parts, string(c.Thread))
+	}
+	return strings.Join(parts, ":")
+}

@@ -1,0 +1,68 @@
+package chat
+
+import "time"
+
+// InboundKind says how an inbound message wants to be handled.
+type InboundKind uint8
+
+// The kinds of inbound message.
+const (
+	Text    InboundKind = iota
+	Command             // a message that starts with a platform command addressed to this bot
+	Button              // a press of a button this bot showed
+)
+
+// Sender is who wrote an inbound message.
+type Sender struct {
+	ID   UserID
+	Name string // for people to read; never an identity
+	Bot  bool   // another bot
+}
+
+// Inbound is one message from a person, decoded by an adapter.
+type Inbound struct {
+	To          Target // where an answer goes
+	Sender      Sender
+	ID          MessageID // dedupe key within the conversation, and what a reply refers to
+	Resume      string    // where Run may continue once this message is accepted
+	Kind        InboundKind
+	Text        string // the whole text as the person meant it, the bot's own mention removed
+	Command     string // Kind Command: the name in lower case, without slash and bot name
+	Args        string // Kind Command: the rest of the text
+	Addressed   bool   // the bot was meant: private chat, mention, reply to the bot, or command
+	Reply       bool   // the answer should visibly refer to this message (groups)
+	Attachments []Attachment
+	At          time.Time // when the person sent it, by the platform's clock
+}
+
+// Attachment is a file that came with a message. Its content is not fetched yet.
+type Attachment struct {
+	Name, MediaType string
+	Size            int64 // bytes; 0 when the platform does not say
+	ID              string
+}
+
+// Outgoing is one message to be sent, or the new state of one that exists. The gateway has
+// rendered, split and measured it; an adapter only encodes it.
+type Outgoing struct {
+	Text    string    // rendered in the platform's dialect
+	Spans   []Span    // formatting by offset, for dialects that format so
+	Plain   string    // the same text without any markup
+	Source  string    // the Markdown it was rendered from
+	ReplyTo MessageID // the message this one answers; a missing one must not fail the call
+	Key     string    // idempotency key: equal for every try of the same create
+	Preview bool      // not the final text: no link previews, no notification beyond the first
+}
+
+// Span formats Length units of text from Offset on. The unit is the dialect's.
+type Span struct {
+	Kind           string // as the dialect names it
+	Offset, Length int
+	URL            string
+	Language       string
+}
+
+// Receipt is what a platform said about a message it took.
+type Receipt struct {
+	Ref MessageRef
+}

@@ -1,0 +1,65 @@
+package chat
+
+import "time"
+
+// Capabilities states what an adapter can do at all. Each flag promises that the adapter
+// implements the matching optional interface; that is checked once, at start.
+type Capabilities struct {
+	Edit   bool
+	Delete bool
+	Typing bool
+}
+
+// Profile states what holds in one place: how long a message may be and how often one may
+// call. It is a value; asking for it is pure and cheap.
+type Profile struct {
+	TextLimit    int           // longest message, in the dialect's unit, after rendering
+	EditInterval time.Duration // the platform's own default between two preview edits
+	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: none
+	Limits       []Limit       // every published limit that a call to this place counts against
+}
+
+// Scope is what a limit counts over.
+type Scope uint8
+
+// The scopes, from narrow to wide. A 429 that does not name its scope blocks ScopeChat.
+const (
+	ScopeMessage  Scope = iota + 1 // one message: its edits
+	ScopeChat                      // one chat, threads included
+	ScopeEndpoint                  // everything the bot account does
+)
+
+// String returns the scope as it stands in logs.
+func (s Scope) String() string {
+	switch s {
+	case ScopeMessage:
+		return "message"
+	case ScopeChat:
+		return "chat"
+	case ScopeEndpoint:
+		return "endpoint"
+	}
+	return "unknown"
+}
+
+// Op is a set of kinds of calls.
+type Op uint8
+
+// The kinds of calls that platforms count.
+const (
+	OpSend Op = 1 << iota
+	OpEdit
+	OpDelete
+	OpTyping
+	OpAll = OpSend | OpEdit | OpDelete | OpTyping
+)
+
+// Limit is one published limit: at most Count calls of the kinds in Ops within any Window,
+// spread out as a bucket that holds Burst calls and refills at Count/Window.
+type Limit struct {
+	Scope  Scope
+	Ops    Op
+	Count  int
+	Window time.Duration
+	Burst  int
+}
