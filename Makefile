@@ -1,0 +1,114 @@
+# telex: everything a developer or CI runs. `make` alone prints what there is.
+#
+# Needed: Go (go.mod says which) and, for the race detector only, a C compiler.
+# The other tools are pinned in tools/go.mod and built by Go when first used.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+# `go tool` with the tools' own module, so that their dependencies never enter the binary's.
+TOOL := go tool -modfile=tools/go.mod
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# The race detector needs cgo, and Go reports CGO_ENABLED=1 only where a C compiler is there.
+ifeq ($(shell go env CGO_ENABLED),1)
+RACE := -race
+else
+RACE :=
+endif
+
+FUZZTIME ?= 10s
+BENCHTIME ?= 1s
+COVER_PROFILE := bin/cover.out
+
+.PHONY: help
+help: ## Print this list.
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+## Use.
+
+.PHONY: build
+build: ## Build the static binary bin/telex.
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/telex ./cmd/telex
+
+.PHONY: run
+run: build ## Run the daemon; ARGS="--config config.yaml".
+	bin/telex run $(ARGS)
+
+.PHONY: demo
+demo: build ## Run the whole system against its stand-ins, no account needed; ARGS='--say "Hello"'.
+	bin/telex demo $(ARGS)
+
+## Test.
+
+.PHONY: test
+test: ## Run every test, whole processes included, with the race detector where there is a C compiler.
+	@$(if $(RACE),true,echo 'make test: NO C COMPILER FOUND, SO THE TESTS RUN WITHOUT THE RACE DETECTOR')
+	go test $(RACE) -shuffle=on ./...
+
+# Not raced: `make test` did that. The same run measures the coverage that `make cover` judges.
+.PHONY: test-nostream
+test-nostream: | bin ## Run every test once more with streaming switched off by the environment.
+	TELEX_STREAMING_ENABLED=false go test -shuffle=on -coverprofile=$(COVER_PROFILE) ./...
+
+.PHONY: watch
+watch: ## Run a package's tests again whenever one of its files is saved.
+	$(TOOL) gotestsum --watch
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (10s) each.
+	FUZZTIME=$(FUZZTIME) tools/fuzz.sh
+
+.PHONY: bench
+bench: | bin ## Run the Go benchmarks, and compare with BASE=file when given.
+	go test -run='^$$' -bench=. -benchmem -benchtime=$(BENCHTIME) ./... >bin/bench.txt || { cat bin/bench.txt; exit 1; }
+	@$(if $(BASE),$(TOOL) benchstat $(BASE) bin/bench.txt,grep -E '^(pkg:|Benchmark)' bin/bench.txt)
+
+## Check. Each step says what it found and fails alone, so that one can be run by itself.
+
+.PHONY: check
+check: lint mods generated layout static unit cover ## Run every check that is not `make test`.
+	@echo 'make check: all clean'
+
+.PHONY: fmt
+fmt: ## Format all Go files.
+	$(TOOL) gofumpt -l -w .
+
+.PHONY: lint
+lint: ## Vet, lint and check the format; .golangci.yml says what and why.
+	go vet ./...
+	$(TOOL) golangci-lint run
+
+.PHONY: mods
+mods: ## Check that go.mod and go.sum of both modules are tidy.
+	go mod tidy -diff
+	cd tools && go mod tidy -diff
+
+.PHONY: generated
+generated: ## Check that go generate changes nothing.
+	tools/generated.sh
+
+.PHONY: layout
+layout: ## Check the import table and the rules every package follows.
+	go test -count=1 -run='^TestLayout' ./internal/app
+
+.PHONY: static
+static: build ## Check that the binary is static.
+	@go version -m bin/telex | grep -q 'CGO_ENABLED=0' || { echo 'bin/telex was built with cgo'; exit 1; }
+	@! command -v ldd >/dev/null || ! ldd bin/telex >/dev/null 2>&1 || { echo 'bin/telex is linked dynamically:'; ldd bin/telex; exit 1; }
+
+.PHONY: unit
+unit: ## Check the systemd unit, where systemd-analyze is installed.
+	tools/unit.sh deploy/telex.service
+
+.PHONY: cover
+cover: test-nostream ## Check that agent, gateway and internal/markup are covered to 85 %.
+	tools/cover.sh $(COVER_PROFILE) 85 agent gateway internal/markup
+
+.PHONY: clean
+clean: ## Remove what the targets above made.
+	rm -rf bin
+
+bin:
+	@mkdir -p bin

@@ -1,0 +1,444 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is the import path that every package of ours begins with.
+const module = "telex"
+
+// maxLines is the longest a file may be; past it the file holds more than one noun.
+const maxLines = 700
+
+// row says what the package at Path may import of ours. A pattern ending in "/*" matches one more
+// path element, "/..." any number, and "..." everything.
+type row struct {
+	Path     string
+	Imports  []string // for its own files, and so for its tests too
+	Tests    []string // for its tests on top
+	TestOnly bool     // imported by tests only, so it may use the testing packages
+}
+
+// importTable is the architecture: which package may know which. A package that has no row fails the
+// test, so a new one is thought about here first; docs/architecture.md says what each one is for.
+// Tests of what speaks to the outside may use the stand-ins; nothing but app ships them.
+func importTable() []row {
+	adapter := []string{"internal/chat", "internal/markup"}
+	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config"}
+	return []row{
+		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
+
+		{Path: "agent", Tests: []string{"agent/*", "standin/*"}},
+		{Path: "agent/chatcompletions", Imports: []string{"agent"}, Tests: []string{"standin/*"}},
+
+		{
+			Path: "gateway", Imports: []string{"internal/chat", "agent", "gateway/*"},
+			Tests: []string{"agent/*", "platforms/*", "standin/*", "internal/markup"},
+		},
+		{Path: "gateway/preview", Imports: adapter, Tests: []string{"gateway/budget", "platforms/*", "standin/*"}},
+		{Path: "gateway/budget", Imports: []string{"internal/chat"}, Tests: []string{"platforms/*", "standin/*"}},
+
+		{Path: "platforms/telegram", Imports: adapter, Tests: adapterTests},
+		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
+
+		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},
+		{Path: "standin/openai", Tests: []string{"standin/memnet"}},
+		{Path: "standin/memnet"},
+
+		{Path: "internal/chat"},
+		{Path: "internal/markup"},
+		{Path: "internal/config"},
+		{Path: "internal/app", Imports: []string{"..."}},
+	}
+}
+
+// testLibraries must never reach the binary.
+func testLibraries() []string {
+	return []string{
+		"testing", "testing/...", "net/http/httptest",
+		"pgregory.net/rapid", "go.uber.org/goleak", "github.com/rogpeppe/go-internal/...",
+		"github.com/chromedp/...",
+	}
+}
+
+// bagNames are names that say nothing, so that everything ends up behind them.
+func bagNames() []string {
+	return []string{"util", "utils", "common", "types", "helper", "helpers", "misc"}
+}
+
+// pkg is one package's source: file paths below the module's root, and what is in them.
+type pkg struct {
+	Path  string // below the module
+	Files map[string]string
+}
+
+// violation is one broken rule.
+type violation struct {
+	At   string // file:line
+	What string
+	Why  string
+}
+
+func (v violation) String() string { return fmt.Sprintf("%s: %s: %s", v.At, v.What, v.Why) }
+
+// check applies every rule to pkgs, in the order of file names and lines.
+func check(table []row, pkgs []pkg) []violation {
+	var found []violation
+	for _, p := range pkgs {
+		found = append(found, checkPackage(table, p)...)
+	}
+	return found
+}
+
+func checkPackage(table []row, p pkg) []violation {
+	var found []violation
+	i := slices.IndexFunc(table, func(r row) bool { return r.Path == p.Path })
+	if i < 0 {
+		return []violation{{
+			p.Path, "package has no row in the import table",
+			"add it to importTable with what it may import, and to docs/architecture.md",
+		}}
+	}
+	for _, name := range strings.Split(p.Path, "/") {
+		if slices.Contains(bagNames(), name) {
+			found = append(found, violation{p.Path, "package " + name, "name it by what it can do; bags attract everything"})
+		}
+	}
+	documented := ""
+	for _, name := range slices.Sorted(maps.Keys(p.Files)) {
+		src := p.Files[name]
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			found = append(found, violation{name, "does not parse", err.Error()})
+			continue
+		}
+		test := strings.HasSuffix(name, "_test.go")
+		if !test && file.Doc != nil {
+			documented = path.Base(name)
+		}
+		found = append(found, checkFile(table[i], fset, file, name, src, test)...)
+	}
+	want := "doc.go"
+	if _, ok := p.Files[path.Join(p.Path, "main.go")]; ok {
+		want = "main.go"
+	}
+	if hasSource(p) && documented != want && documented != "doc.go" {
+		found = append(found, violation{p.Path, "no package comment in " + want, "a reader starts there"})
+	}
+	return found
+}
+
+func hasSource(p pkg) bool {
+	for name := range p.Files {
+		if !strings.HasSuffix(name, "_test.go") {
+			return true
+		}
+	}
+	return false
+}
+
+func checkFile(r row, fset *token.FileSet, file *ast.File, name, src string, test bool) []violation {
+	var found []violation
+	report := func(pos token.Pos, what, why string) {
+		found = append(found, violation{name + ":" + strconv.Itoa(fset.Position(pos).Line), what, why})
+	}
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			report(spec.Pos(), "import "+spec.Path.Value, err.Error())
+			continue
+		}
+		if why := forbidden(r, imported, test); why != "" {
+			report(spec.Pos(), "imports "+imported, why)
+		}
+	}
+	if lines := strings.Count(src, "\n"); lines > maxLines && !ast.IsGenerated(file) {
+		report(file.FileEnd, fmt.Sprintf("%d lines", lines), fmt.Sprintf("split it by noun before %d", maxLines))
+	}
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Name.Name == "init" && d.Recv == nil {
+				report(d.Pos(), "func init", "nothing may happen because a package was imported; call it from app")
+			}
+		case *ast.GenDecl:
+			if d.Tok == token.VAR && !test {
+				for _, v := range stateVars(file.Name.Name, d) {
+					report(v.Pos(), "package variable "+v.Name, "only errors, compiled expressions and embedded files may be; make it a constant, a function or a field")
+				}
+			}
+		}
+	}
+	return found
+}
+
+// forbidden says why a file under r may not import path, or nothing when it may.
+func forbidden(r row, imported string, test bool) string {
+	if !test && !r.TestOnly && matches(testLibraries(), imported) {
+		return "testing libraries stay out of the binary"
+	}
+	ours, ok := strings.CutPrefix(imported, module+"/")
+	if !ok {
+		return ""
+	}
+	if matches(r.Imports, ours) {
+		return ""
+	}
+	if !test {
+		return fmt.Sprintf("%s may import %s of ours", r.Path, oneOf(r.Imports))
+	}
+	if ours == r.Path || matches(r.Tests, ours) {
+		return ""
+	}
+	return fmt.Sprintf("tests of %s may import %s of ours", r.Path, oneOf(append(slices.Clone(r.Imports), r.Tests...)))
+}
+
+func oneOf(patterns []string) string {
+	if len(patterns) == 0 {
+		return "nothing"
+	}
+	return "only " + strings.Join(patterns, ", ")
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		if prefix, ok := strings.CutSuffix(pattern, "..."); ok {
+			return strings.HasPrefix(name, prefix)
+		}
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
+}
+
+// stateVars returns the variables of d that could hold state: all but blank ones, errors, compiled
+// expressions, embedded files, and the version that the linker writes into main.
+func stateVars(packageName string, d *ast.GenDecl) []*ast.Ident {
+	var found []*ast.Ident
+	for _, spec := range d.Specs {
+		v, ok := spec.(*ast.ValueSpec)
+		if !ok || embedded(d.Doc) || embedded(v.Doc) {
+			continue
+		}
+		for i, name := range v.Names {
+			if name.Name == "_" || packageName == "main" && name.Name == "version" {
+				continue
+			}
+			if i < len(v.Values) && harmless(v.Values[i]) {
+				continue
+			}
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+func embedded(doc *ast.CommentGroup) bool {
+	return doc != nil && slices.ContainsFunc(doc.List, func(c *ast.Comment) bool {
+		return strings.HasPrefix(c.Text, "//go:embed ")
+	})
+}
+
+// harmless reports whether e makes an error or a compiled expression.
+func harmless(e ast.Expr) bool {
+	call, ok := e.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	from, ok := sel.X.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	switch from.Name + "." + sel.Sel.Name {
+	case "errors.New", "fmt.Errorf", "regexp.MustCompile":
+		return true
+	}
+	return false
+}
+
+// load returns every package of the module with the files of all builds.
+func load(t *testing.T) []pkg {
+	t.Helper()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "list",
+		"-json=ImportPath,Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles", "./...")
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var pkgs []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var listed struct {
+			ImportPath, Dir                                              string
+			GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
+		}
+		if err := dec.Decode(&listed); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		p := pkg{Path: strings.TrimPrefix(listed.ImportPath, module+"/"), Files: map[string]string{}}
+		for _, name := range slices.Concat(listed.GoFiles, listed.CgoFiles, listed.IgnoredGoFiles, listed.TestGoFiles, listed.XTestGoFiles) {
+			src, err := os.ReadFile(filepath.Join(listed.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Files[path.Join(p.Path, name)] = string(src)
+		}
+		pkgs = append(pkgs, p)
+	}
+}
+
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	pkgs := load(t)
+	if len(pkgs) < 5 {
+		t.Fatalf("go list found %d packages, want the whole module", len(pkgs))
+	}
+	for _, v := range check(importTable(), pkgs) {
+		t.Error(v)
+	}
+}
+
+func TestLayoutTableNamesEachPackageOnce(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, r := range importTable() {
+		if seen[r.Path] {
+			t.Errorf("%s has two rows", r.Path)
+		}
+		seen[r.Path] = true
+	}
+}
+
+func TestLayoutFindsViolations(t *testing.T) {
+	t.Parallel()
+	table := []row{
+		{Path: "core"},
+		{Path: "edge", Imports: []string{"core"}, Tests: []string{"fake/*"}},
+		{Path: "suite", Imports: []string{"..."}, TestOnly: true},
+		{Path: "cmd/x", Imports: []string{"core"}},
+		{Path: "internal/util"},
+	}
+	const doc = "// Package x is documented.\npackage x\n"
+	for _, tt := range []struct {
+		name  string
+		path  string
+		files map[string]string
+		want  []string // beginnings of the violations
+	}{
+		{"clean", "edge", map[string]string{
+			"doc.go":    doc,
+			"a.go":      "package x\nimport _ \"telex/core\"\nimport _ \"io\"\n",
+			"a_test.go": "package x_test\nimport _ \"telex/edge\"\nimport _ \"telex/fake/a\"\nimport _ \"testing\"\n",
+		}, nil},
+		{"unknown package", "new", map[string]string{"doc.go": doc}, []string{"new: package has no row"}},
+		{"forbidden import", "core", map[string]string{
+			"doc.go": doc,
+			"a.go":   "package x\nimport _ \"telex/edge\"\n",
+		}, []string{"core/a.go:2: imports telex/edge: core may import nothing of ours"}},
+		{"test import in source", "edge", map[string]string{
+			"doc.go": doc,
+			"a.go":   "package x\nimport _ \"telex/fake/a\"\n",
+		}, []string{"edge/a.go:2: imports telex/fake/a: edge may import only core"}},
+		{"forbidden import in test", "edge", map[string]string{
+			"doc.go":    doc,
+			"a_test.go": "package x\nimport _ \"telex/suite\"\n",
+		}, []string{"edge/a_test.go:2: imports telex/suite: tests of edge may import only core, fake/*"}},
+		{"a pattern matches one element", "edge", map[string]string{
+			"doc.go":    doc,
+			"a_test.go": "package x\nimport _ \"telex/fake/a/b\"\n",
+		}, []string{"edge/a_test.go:2: imports telex/fake/a/b"}},
+		{"testing in source", "core", map[string]string{
+			"doc.go": doc,
+			"a.go":   "package x\nimport (\n\t_ \"testing\"\n\t_ \"testing/synctest\"\n\t_ \"pgregory.net/rapid\"\n)\n",
+		}, []string{
+			"core/a.go:3: imports testing: testing libraries", "core/a.go:4: imports testing/synctest",
+			"core/a.go:5: imports pgregory.net/rapid",
+		}},
+		{"testing in a suite", "suite", map[string]string{
+			"doc.go": doc,
+			"a.go":   "package x\nimport _ \"testing\"\nimport _ \"telex/edge\"\n",
+		}, nil},
+		{"no package comment", "core", map[string]string{"a.go": "package x\n"}, []string{"core: no package comment in doc.go"}},
+		{"comment in another file", "core", map[string]string{"a.go": doc}, []string{"core: no package comment in doc.go"}},
+		{"comment of a test", "core", map[string]string{
+			"a.go": "package x\n", "doc_test.go": doc,
+		}, []string{"core: no package comment in doc.go"}},
+		{"tests alone need no comment", "core", map[string]string{"a_test.go": "package x\n"}, nil},
+		{"comment in main.go", "cmd/x", map[string]string{"main.go": doc}, nil},
+		{"bag", "internal/util", map[string]string{"doc.go": doc}, []string{"internal/util: package util"}},
+		{"init", "core", map[string]string{
+			"doc.go":    doc,
+			"a.go":      "package x\ntype t struct{}\nfunc (t) init() {}\nfunc init() {}\n",
+			"a_test.go": "package x\nfunc init() {}\n",
+		}, []string{"core/a.go:4: func init", "core/a_test.go:2: func init"}},
+		{"state", "core", map[string]string{
+			"doc.go": doc,
+			"a.go":   "package x\nvar m = map[int]int{}\nvar (\n\ta, b int\n\tmu sync.Mutex\n)\nvar version = \"1\"\n",
+		}, []string{
+			"core/a.go:2: package variable m", "core/a.go:4: package variable a", "core/a.go:4: package variable b",
+			"core/a.go:5: package variable mu", "core/a.go:7: package variable version",
+		}},
+		{"no state", "core", map[string]string{
+			"doc.go": doc,
+			"a.go": "package x\nvar ErrA = errors.New(\"a\")\nvar re = regexp.MustCompile(`a`)\nvar _ io.Reader = (*t)(nil)\n" +
+				"//go:embed page.html\nvar page []byte\nfunc f() { var local int; _ = local }\n",
+			"a_test.go": "package x\nvar update = flag.Bool(\"update\", false, \"\")\n",
+		}, nil},
+		{"the linker's version", "cmd/x", map[string]string{
+			"main.go": "// Command main is documented.\npackage main\nvar version = \"unknown\"\n",
+		}, nil},
+		{"long file", "core", map[string]string{
+			"doc.go": doc,
+			"a.go":   "package x\n" + strings.Repeat("\n", maxLines),
+			"b.go":   "package x\n" + strings.Repeat("\n", maxLines-1),
+			"gen.go": "// Code generated by x. DO NOT EDIT.\n\npackage x\n" + strings.Repeat("\n", maxLines),
+		}, []string{"core/a.go:701: 701 lines"}},
+		{"broken file", "core", map[string]string{
+			"doc.go": doc,
+			"a.go":   "pakage x\n",
+		}, []string{"core/a.go: does not parse"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			for name, src := range tt.files {
+				files[path.Join(tt.path, name)] = src
+			}
+			got := check(table, []pkg{{Path: tt.path, Files: files}})
+			ok := slices.EqualFunc(got, tt.want, func(v violation, want string) bool {
+				return strings.HasPrefix(v.String(), want)
+			})
+			if !ok {
+				t.Errorf("got:\n%v\nwant beginnings:\n%v", got, strings.Join(tt.want, "\n"))
+			}
+		})
+	}
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# cover.sh PROFILE PERCENT GROUP...: fail when fewer than PERCENT of the statements of a group are
+# covered. A group is a package and those below it. A package counts as covered only by its own tests,
+# because the profile was taken without -coverpkg.
+set -eu
+profile=$1 percent=$2
+shift 2
+module=$(go list -m)
+status=0
+for group; do
+	awk -v prefix="$module/$group/" -v group="$group" -v want="$percent" '
+		index($0, prefix) == 1 {
+			package = $1
+			sub(/\/[^\/]*$/, "", package)
+			total[package] += $2; all += $2
+			if ($3 > 0) { covered[package] += $2; good += $2 }
+		}
+		END {
+			if (all == 0) { printf "cover: %s: no statements in the profile\n", group; exit 1 }
+			got = 100 * good / all
+			verdict = got < want ? "BELOW " want " %" : "ok"
+			printf "cover: %-40s %5.1f %% of %d statements, %s\n", group, got, all, verdict
+			for (package in total)
+				printf "cover:   %-38s %5.1f %%\n", package, 100 * covered[package] / total[package]
+			exit got < want
+		}' "$profile" || status=1
+done
+exit $status
