@@ -1,0 +1,105 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/internal/chat"
+)
+
+// defaultAPIBase is the cloud server.
+const defaultAPIBase = "https://api.telegram.org"
+
+// tokenShape is what a token may consist of, so that it can stand in an address as it is.
+// https://core.telegram.org/bots/api#authorizing-your-bot
+var tokenShape = regexp.MustCompile(`^[0-9A-Za-z:_-]+$`)
+
+// Options says which bot to be and how to reach the API.
+type Options struct {
+	Token       string            // from @BotFather; required
+	APIBase     string            // scheme and host, maybe a path; empty: the cloud server
+	HTTP        http.RoundTripper // nil: a transport of the bot's own
+	PollTimeout time.Duration     // how long one poll waits for updates, at most 50 s; 0: 30 s
+	Log         *slog.Logger      // nil: nothing is logged
+}
+
+// Bot is one bot account. Its methods may be called at the same time from many goroutines,
+// but only one Run may be active: Telegram hands updates to one receiver.
+type Bot struct {
+	api         tgbotapi.BotAPI // a template: every call works on a copy with its own client
+	token       string
+	client      *http.Client
+	pollTimeout time.Duration
+	log         *slog.Logger
+}
+
+// New returns a bot. It makes no network call: a wrong token shows in the first one.
+func New(o Options) (*Bot, error) {
+	if !tokenShape.MatchString(o.Token) {
+		return nil, errors.New("telegram: the token is empty or not of the form 123456:ABC-DEF")
+	}
+	if o.APIBase == "" {
+		o.APIBase = defaultAPIBase
+	}
+	if u, err := url.Parse(o.APIBase); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, errors.New("telegram: api_base must be an http or https address")
+	}
+	if o.PollTimeout < 0 || o.PollTimeout > maxPollTimeout {
+		return nil, fmt.Errorf("telegram: poll timeout %v is not between 0 and %v", o.PollTimeout, maxPollTimeout)
+	}
+	if o.PollTimeout == 0 {
+		o.PollTimeout = defaultPollTimeout
+	}
+	if o.HTTP == nil {
+		o.HTTP = newTransport()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	b := &Bot{
+		api:         tgbotapi.BotAPI{Token: o.Token},
+		token:       o.Token,
+		client:      &http.Client{Transport: o.HTTP, CheckRedirect: refuseRedirect},
+		pollTimeout: o.PollTimeout,
+		log:         o.Log,
+	}
+	base := strings.ReplaceAll(strings.TrimRight(o.APIBase, "/"), "%", "%%")
+	b.api.SetAPIEndpoint(base + "/bot%s/%s")
+	return b, nil
+}
+
+// Close lets go of the connections that no call uses. Calls may follow; they open new ones.
+func (b *Bot) Close() { b.client.CloseIdleConnections() }
+
+// Capabilities states that messages can be edited and deleted and that typing can be shown.
+func (b *Bot) Capabilities() chat.Capabilities {
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true}
+}
+
+// refuseRedirect keeps a redirect from carrying the token, or the message once more, to
+// another place. The API itself never redirects.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// newTransport returns the transport of bots that were given none. It speaks HTTP/1.1 only:
+// a connection that breaks then makes one call uncertain, not all that were in flight.
+func newTransport() *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: endpointCount,
+		IdleConnTimeout:     90 * time.Second,
+		Protocols:           protocols,
+	}
+}

@@ -1,0 +1,148 @@
+package telegram
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/internal/chat"
+)
+
+// defaultRetryAfter is waited when a 429 does not say how long. Real waits in groups are
+// 18 to 35 seconds, in private chats a few; too short a guess lengthens the penalty.
+const defaultRetryAfter = 10 * time.Second
+
+// classify says what may be done after a failed call.
+func classify(err error, x *exchange) *chat.SendError {
+	if x.failed != nil {
+		if x.unsent {
+			return &chat.SendError{Kind: chat.Temporary}
+		}
+		return &chat.SendError{Kind: chat.Uncertain}
+	}
+	api, ok := errors.AsType[*tgbotapi.Error](err)
+	if !ok || (api.Code == 0 && api.Message == "") {
+		api = nil // not the API's answer: a proxy's page, or cut
+	}
+	switch {
+	case x.status == http.StatusTooManyRequests || (api != nil && api.Code == http.StatusTooManyRequests):
+		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: retryAfter(api, x.retryAfter)}
+	case api == nil:
+		return &chat.SendError{Kind: chat.Uncertain}
+	case api.MigrateToChatID != 0:
+		return &chat.SendError{Kind: chat.Moved, Moved: chatID(api.MigrateToChatID)}
+	}
+	code := api.Code
+	if code == 0 {
+		code = x.status
+	}
+	return &chat.SendError{Kind: kindOf(code, strings.ToLower(api.Message))}
+}
+
+// retryAfter returns how long a 429 asks to wait: by the body, else by the header.
+func retryAfter(api *tgbotapi.Error, header string) time.Duration {
+	seconds := 0
+	if api != nil {
+		seconds = api.RetryAfter
+	}
+	if seconds <= 0 {
+		seconds, _ = strconv.Atoi(header) // a date or nothing gives 0
+	}
+	if seconds <= 0 || int64(seconds) > math.MaxInt64/int64(time.Second) {
+		return defaultRetryAfter
+	}
+	return time.Duration(seconds) * time.Second
+}
+
+// kindOf classifies an answer of the API by its code and its description in lower case.
+func kindOf(code int, description string) chat.ErrorKind {
+	switch {
+	case code == http.StatusUnauthorized, code == http.StatusNotFound: // 404: no such token
+		return chat.Auth
+	case code == http.StatusForbidden:
+		return chat.Forbidden
+	case code == http.StatusConflict:
+		return chat.Conflict
+	case code == http.StatusRequestEntityTooLarge:
+		return chat.TooLong
+	case code >= http.StatusInternalServerError:
+		return chat.Uncertain
+	}
+	for _, k := range knownDescriptions() {
+		for _, text := range k.texts {
+			if strings.Contains(description, text) {
+				return k.kind
+			}
+		}
+	}
+	return chat.Rejected
+}
+
+// described names the descriptions that mean one kind.
+type described struct {
+	kind  chat.ErrorKind
+	texts []string
+}
+
+// knownDescriptions lists the descriptions of a 400 that do not blame the content. Telegram
+// has no error codes below the HTTP status; the texts are those of
+// https://github.com/tdlib/telegram-bot-api/blob/master/telegram-bot-api/Client.cpp, which
+// passes the codes in capitals on from https://core.telegram.org/api/errors.
+//
+// A topic that is closed or gone counts as Forbidden: nothing can be written in that
+// conversation, although other topics of the same chat may work.
+func knownDescriptions() []described {
+	return []described{
+		{chat.Gone, []string{
+			"message to edit not found",
+			"message can't be edited",
+			"message_id_invalid",
+			"message_edit_time_expired",
+			"message can't be deleted",
+			"message_delete_forbidden",
+			"message identifier is not specified",
+		}},
+		{chat.TooLong, []string{
+			"message is too long",
+			"message_too_long",
+			"text is too long",
+		}},
+		{chat.Forbidden, []string{
+			"chat not found",
+			"peer_id_invalid",
+			"not enough rights",
+			"have no rights",
+			"need administrator rights",
+			"chat_write_forbidden",
+			"chat_admin_required",
+			"chat_restricted",
+			"chat_send_plain_forbidden",
+			"channel_private",
+			"user_is_blocked",
+			"input_user_deactivated",
+			"user is deactivated",
+			"bot is not a member",
+			"group chat was deactivated",
+			"topic_closed",
+			"topic_deleted",
+			"message thread not found",
+		}},
+	}
+}
+
+// notModified reports whether an edit was refused because the message already is so.
+func notModified(err *chat.SendError) bool { return says(err, "message is not modified") }
+
+// alreadyDeleted reports whether a delete was refused because the message is gone.
+func alreadyDeleted(err *chat.SendError) bool { return says(err, "message to delete not found") }
+
+// says reports whether the API refused a call with this text.
+func says(err *chat.SendError, text string) bool {
+	api, ok := errors.AsType[*tgbotapi.Error](err)
+	return ok && strings.Contains(strings.ToLower(api.Message), text)
+}

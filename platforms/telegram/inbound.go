@@ -1,0 +1,137 @@
+package telegram
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/internal/chat"
+)
+
+// decodeMessage decides whether a message is for the bot and what it says.
+func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) {
+	if m.Chat == nil || m.ID == 0 {
+		return chat.Inbound{}, false, errNoChat
+	}
+	to, ok := target(m)
+	if !ok || m.Forwarded || isSelf(m.From, self) || isSelf(m.ViaBot, self) {
+		return chat.Inbound{}, false, nil
+	}
+	sender, ok := senderOf(m)
+	if !ok {
+		return chat.Inbound{}, false, nil
+	}
+	text, entities := m.Text, m.Entities
+	if text == "" {
+		text, entities = m.Caption, m.InCaption
+	}
+	said := read(text, entities, self)
+	files := attachments(m)
+	if said.foreign || (said.text == "" && len(files) == 0) {
+		return chat.Inbound{}, false, nil // for another bot, or nothing said: a service message, a sticker, a bare mention
+	}
+	in := chat.Inbound{
+		To:          to,
+		Sender:      sender,
+		ID:          chat.MessageID(strconv.Itoa(m.ID)),
+		Text:        said.text,
+		Addressed:   to.Kind == chat.Private || said.mentioned || said.command != "" || repliesTo(m, self),
+		Reply:       to.Kind == chat.Group,
+		Attachments: files,
+		At:          time.Unix(m.Date, 0),
+	}
+	if said.command != "" {
+		in.Kind, in.Command, in.Args = chat.Command, said.command, said.args
+	}
+	return in, true, nil
+}
+
+// decodeCallback turns a press on a button into what the button stands for. The press has an
+// id of its own, so that two presses on one message differ; nothing can refer to it. The
+// platform does not say when it happened: it counts as just now.
+func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error) {
+	if c.Message == nil || c.From == nil {
+		return chat.Inbound{}, false, nil
+	}
+	if c.Message.Chat == nil {
+		return chat.Inbound{}, false, errNoChat
+	}
+	to, ok := target(c.Message)
+	if !ok || isSelf(c.From, self) || c.Data == "" {
+		return chat.Inbound{}, false, nil
+	}
+	return chat.Inbound{
+		To:        to,
+		Sender:    chat.Sender{ID: userID(c.From.ID), Name: c.From.name(), Bot: c.From.IsBot},
+		ID:        chat.MessageID("callback:" + c.ID),
+		Kind:      chat.Button,
+		Text:      c.Data,
+		Addressed: true,
+		At:        time.Now(),
+	}, true, nil
+}
+
+// target returns where an answer to m goes. Channels have nobody to answer.
+func target(m *incoming) (chat.Target, bool) {
+	to := chat.Target{Chat: chatID(m.Chat.ID)}
+	switch m.Chat.Type {
+	case "private":
+		to.Kind = chat.Private
+	case "group", "supergroup":
+		to.Kind = chat.Group
+	default:
+		return chat.Target{}, false
+	}
+	if m.InTopic && m.Thread != 0 {
+		to.Thread = chat.ThreadID(strconv.Itoa(m.Thread))
+	}
+	return to, true
+}
+
+// senderOf returns who wrote m. Who writes in the name of a chat, an anonymous administrator
+// or a channel, is that chat; Telegram puts a placeholder bot in From.
+func senderOf(m *incoming) (chat.Sender, bool) {
+	switch {
+	case m.SenderChat != nil:
+		return chat.Sender{ID: userID(m.SenderChat.ID), Name: m.SenderChat.Title}, true
+	case m.From != nil:
+		return chat.Sender{ID: userID(m.From.ID), Name: m.From.name(), Bot: m.From.IsBot}, true
+	}
+	return chat.Sender{}, false
+}
+
+// name returns the full name.
+func (p *person) name() string { return strings.TrimSpace(p.FirstName + " " + p.LastName) }
+
+// isSelf reports whether p is the bot itself.
+func isSelf(p *person, self tgbotapi.User) bool { return p != nil && p.ID == self.ID }
+
+// repliesTo reports whether m is a reply to a message of the bot. Every message of a topic
+// refers to the one that opened the topic, which says nothing when the bot opened it.
+func repliesTo(m *incoming, self tgbotapi.User) bool {
+	return m.ReplyTo != nil && isSelf(m.ReplyTo.From, self) && !(m.InTopic && m.ReplyTo.ID == m.Thread)
+}
+
+// attachments lists the files of m.
+func attachments(m *incoming) []chat.Attachment {
+	var list []chat.Attachment
+	add := func(f *mediaFile, mediaType string) {
+		if f == nil || f.ID == "" {
+			return
+		}
+		if f.MediaType != "" {
+			mediaType = f.MediaType
+		}
+		list = append(list, chat.Attachment{Name: f.Name, MediaType: mediaType, Size: f.Size, ID: f.ID})
+	}
+	if n := len(m.Photo); n > 0 {
+		add(&m.Photo[n-1], "image/jpeg") // sizes ascend; photos are always JPEG
+	}
+	add(m.Document, "")
+	add(m.Voice, "audio/ogg")
+	add(m.Audio, "")
+	add(m.Video, "")
+	return list
+}

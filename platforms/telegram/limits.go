@@ -1,0 +1,76 @@
+package telegram
+
+import (
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Limits of message content.
+const (
+	// textLimit is the longest message after entity parsing. The reference says characters;
+	// counting UTF-16 units, the unit of entity offsets, is the safe upper bound.
+	// https://core.telegram.org/bots/api#sendmessage
+	textLimit = 4096
+
+	// maxEntities is how many entities of a message take effect.
+	// https://limits.tginfo.me/en (absent from the reference).
+	maxEntities = 100
+
+	// typingEvery renews "typing", which clients show for at most 5 seconds.
+	// https://core.telegram.org/bots/api#sendchataction
+	typingEvery = 4 * time.Second
+)
+
+// Rates, all from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this:
+// about one message a second in one chat with short bursts, 20 messages a minute in a group,
+// about 30 a second in all. Edits in a group count like messages
+// (https://github.com/grammyjs/website/pull/1076); those in a private chat are taken to.
+const (
+	privateCount  = 20
+	privateWindow = 20 * time.Second
+	privateBurst  = 3
+
+	groupCount  = 20
+	groupWindow = time.Minute
+	groupBurst  = 5
+
+	endpointCount  = 30
+	endpointWindow = time.Second
+	endpointBurst  = 30
+)
+
+// The pauses between two previews that stay well inside the rates above.
+const (
+	privateEditInterval = 1500 * time.Millisecond
+	groupEditInterval   = 3 * time.Second
+)
+
+// Limits of receiving, https://core.telegram.org/bots/api#getupdates.
+const (
+	maxPollTimeout     = 50 * time.Second // the server cuts longer ones to this
+	defaultPollTimeout = 30 * time.Second
+	maxUpdates         = 100
+)
+
+// Profile states what holds in a chat: the same for all private chats, and for all groups.
+func (b *Bot) Profile(to chat.Target) chat.Profile {
+	p := chat.Profile{
+		TextLimit:    textLimit,
+		EditInterval: privateEditInterval,
+		TypingEvery:  typingEvery,
+	}
+	inChat := chat.Limit{
+		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit,
+		Count: privateCount, Window: privateWindow, Burst: privateBurst,
+	}
+	if to.Kind == chat.Group {
+		p.EditInterval = groupEditInterval
+		inChat.Count, inChat.Window, inChat.Burst = groupCount, groupWindow, groupBurst
+	}
+	p.Limits = []chat.Limit{inChat, {
+		Scope: chat.ScopeEndpoint, Ops: chat.OpAll,
+		Count: endpointCount, Window: endpointWindow, Burst: endpointBurst,
+	}}
+	return p
+}

@@ -1,0 +1,163 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/internal/chat"
+)
+
+// answerMargin is how long an answer may take beyond the time the server was asked to wait;
+// a connection that died without a word is noticed by it.
+const answerMargin = 15 * time.Second
+
+// allowedUpdates are the kinds of updates that decode knows. Edited messages are not among
+// them: an answer under way answers what was asked.
+const allowedUpdates = `["message","callback_query","my_chat_member"]`
+
+// Run receives messages until ctx ends and hands each to accept, one after the other, in the
+// order of their arrival. An update counts as received once accept has returned nil; only
+// then does a later poll confirm it to Telegram. Where resume is not a cursor of an earlier
+// [chat.Inbound], Run starts with the oldest update that Telegram still has.
+//
+// Run returns ctx's error when ctx ended, accept's when accept failed, and a
+// *chat.SendError when Telegram can't be asked: Auth, Conflict, RateLimited, or Temporary
+// for all that a later Run may find mended. It waits for nothing between.
+func (b *Bot) Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error {
+	self, err := b.self(ctx)
+	if err != nil {
+		return receiveError(ctx, err)
+	}
+	b.log.InfoContext(ctx, "receiving", slog.String("username", self.UserName),
+		slog.Bool("reads_all_group_messages", self.CanReadAllGroupMessages))
+	offset := 0
+	if resume != "" {
+		if offset, err = strconv.Atoi(resume); err != nil {
+			b.log.WarnContext(ctx, "resume cursor is not a number; starting with the oldest update", slog.String("resume", resume))
+			offset = 0
+		}
+	}
+	for {
+		updates, err := b.poll(ctx, offset)
+		if err != nil {
+			return receiveError(ctx, err)
+		}
+		if offset, err = b.take(ctx, self, offset, updates, accept); err != nil {
+			return err
+		}
+	}
+}
+
+// self asks who the bot is.
+func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerMargin)
+	defer cancel()
+	result, err := b.call(ctx, "getMe", nil)
+	if err != nil {
+		return tgbotapi.User{}, err
+	}
+	var self tgbotapi.User
+	if err := json.Unmarshal(result, &self); err != nil || self.ID == 0 {
+		return tgbotapi.User{}, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getMe: the answer names no bot")}
+	}
+	return self, nil
+}
+
+// poll waits for updates from offset on.
+func (b *Bot) poll(ctx context.Context, offset int) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.pollTimeout+answerMargin)
+	defer cancel()
+	params := tgbotapi.Params{"allowed_updates": allowedUpdates}
+	params.AddNonZero("offset", offset)
+	params.AddNonZero("limit", maxUpdates)
+	params.AddNonZero("timeout", int((b.pollTimeout+time.Second-1)/time.Second))
+	result, err := b.call(ctx, "getUpdates", params)
+	if err != nil {
+		return nil, err
+	}
+	var updates []json.RawMessage
+	if err := json.Unmarshal(result, &updates); err != nil {
+		return nil, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getUpdates: the answer is not a list")}
+	}
+	return updates, nil
+}
+
+// take hands updates on and returns the offset that confirms them. An update that can't be
+// decoded is logged and counts as taken. Ids only grow within one answer: after a quiet week
+// Telegram starts anywhere.
+func (b *Bot) take(
+	ctx context.Context, self tgbotapi.User, offset int, updates []json.RawMessage,
+	accept func(context.Context, chat.Inbound) error,
+) (int, error) {
+	confirmed := false
+	for _, raw := range updates {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		id, ok := updateID(raw)
+		switch {
+		case ok:
+			offset, confirmed = id+1, true
+		case confirmed:
+			offset++ // ids are consecutive
+		}
+		in, found, err := decode(raw, self)
+		if err != nil {
+			b.log.WarnContext(ctx, "update skipped", slog.Int("update_id", id), slog.Any("error", err))
+			continue
+		}
+		if !found {
+			b.log.DebugContext(ctx, "update ignored", slog.Int("update_id", id))
+			continue
+		}
+		in.Resume = strconv.Itoa(offset)
+		if err := accept(ctx, in); err != nil {
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			return 0, fmt.Errorf("accept update %d: %w", id, err)
+		}
+	}
+	if len(updates) > 0 && !confirmed {
+		return 0, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getUpdates: no update has an id")}
+	}
+	return offset, nil
+}
+
+// updateID returns the id of an update whatever else is wrong with it.
+func updateID(raw json.RawMessage) (int, bool) {
+	var u struct {
+		ID *int `json:"update_id"`
+	}
+	if err := json.Unmarshal(raw, &u); err != nil || u.ID == nil {
+		return 0, false
+	}
+	return *u.ID, true
+}
+
+// receiveError turns the failure of a call into what Run returns. Asking again can't do harm,
+// so that Uncertain becomes Temporary, and a conflict says how to end it.
+func receiveError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	failure := *chat.AsSendError(err)
+	switch {
+	case failure.Kind == chat.Uncertain:
+		failure.Kind = chat.Temporary
+	case failure.Kind == chat.Conflict && says(&failure, "webhook"):
+		failure.Err = fmt.Errorf("this bot has a webhook, and Telegram then refuses polling: "+
+			"remove it with the API's method deleteWebhook, or stop the program that sets it (%w)", failure.Err)
+	case failure.Kind == chat.Conflict:
+		failure.Err = fmt.Errorf("another process polls with the same token: "+
+			"stop it, or give one of the two a bot of its own (%w)", failure.Err)
+	}
+	return &failure
+}

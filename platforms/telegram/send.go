@@ -1,0 +1,151 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/internal/chat"
+)
+
+// Send shows a new message. The receipt names no message when the answer did not: it was
+// sent then, but can't be edited. Telegram has no idempotency key, so an Uncertain failure
+// can't be resolved; a reply whose target is missing is sent as a plain message.
+func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	params, err := place("sendMessage", to)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	if err := encode(params, m); err != nil {
+		return chat.Receipt{}, err
+	}
+	if id, err := strconv.Atoi(string(m.ReplyTo)); err == nil {
+		// AddInterface fails only on values that JSON can't express.
+		if err := params.AddInterface("reply_parameters", replyParameters{ID: id, Optional: true}); err != nil {
+			return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: err}
+		}
+	}
+	result, err := b.call(ctx, "sendMessage", params)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	receipt := chat.Receipt{Ref: chat.MessageRef{Target: to}}
+	var sent struct {
+		ID int `json:"message_id"`
+	}
+	if err := json.Unmarshal(result, &sent); err == nil && sent.ID != 0 {
+		receipt.Ref.ID = chat.MessageID(strconv.Itoa(sent.ID))
+	}
+	return receipt, nil
+}
+
+// Edit replaces a message's text. A message that already reads so is a success.
+func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	params, err := message("editMessageText", ref)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	if err := encode(params, m); err != nil {
+		return chat.Receipt{}, err
+	}
+	if _, err := b.call(ctx, "editMessageText", params); err != nil && !notModified(chat.AsSendError(err)) {
+		return chat.Receipt{}, err
+	}
+	return chat.Receipt{Ref: ref}, nil
+}
+
+// Delete removes a message. A message that is gone already is a success; one that may not be
+// deleted any more, after 48 hours, is Gone.
+func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
+	params, err := message("deleteMessage", ref)
+	if err != nil {
+		return err
+	}
+	if _, err := b.call(ctx, "deleteMessage", params); err != nil && !alreadyDeleted(chat.AsSendError(err)) {
+		return err
+	}
+	return nil
+}
+
+// Typing shows that the bot is typing, for five seconds or until it sends a message.
+func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
+	params, err := place("sendChatAction", to)
+	if err != nil {
+		return err
+	}
+	params["action"] = tgbotapi.ChatTyping
+	_, err = b.call(ctx, "sendChatAction", params)
+	return err
+}
+
+// The parameters that the library does not know.
+type (
+	replyParameters struct {
+		ID       int  `json:"message_id"`
+		Optional bool `json:"allow_sending_without_reply"`
+	}
+	linkPreviewOptions struct {
+		Disabled bool `json:"is_disabled"`
+	}
+	entity struct {
+		Type     string `json:"type"`
+		Offset   int    `json:"offset"`
+		Length   int    `json:"length"`
+		URL      string `json:"url,omitempty"`
+		Language string `json:"language,omitempty"`
+	}
+)
+
+// place returns the parameters that say where.
+func place(method string, to chat.Target) (tgbotapi.Params, error) {
+	if _, err := strconv.ParseInt(string(to.Chat), 10, 64); err != nil {
+		return nil, &chat.SendError{Kind: chat.Forbidden, Err: fmt.Errorf("%s: %q is not a chat id", method, to.Chat)}
+	}
+	params := tgbotapi.Params{"chat_id": string(to.Chat)}
+	params.AddNonEmpty("message_thread_id", string(to.Thread))
+	return params, nil
+}
+
+// message returns the parameters that say which message.
+func message(method string, ref chat.MessageRef) (tgbotapi.Params, error) {
+	params, err := place(method, ref.Target)
+	if err != nil {
+		return nil, err
+	}
+	delete(params, "message_thread_id") // ids are unique in a chat
+	if _, err := strconv.Atoi(string(ref.ID)); err != nil {
+		return nil, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not a message id", method, ref.ID)}
+	}
+	params["message_id"] = string(ref.ID)
+	return params, nil
+}
+
+// encode adds the content of a message.
+func encode(params tgbotapi.Params, m chat.Outgoing) error {
+	params["text"] = m.Text
+	if spans := m.Spans; len(spans) > 0 {
+		spans = spans[:min(len(spans), maxEntities)]
+		entities := make([]entity, len(spans))
+		for i, s := range spans {
+			entities[i] = entity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
+		}
+		if err := params.AddInterface("entities", entities); err != nil {
+			return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("encode entities: %w", err)}
+		}
+	}
+	if m.Preview {
+		if err := params.AddInterface("link_preview_options", linkPreviewOptions{Disabled: true}); err != nil {
+			return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("encode link preview: %w", err)}
+		}
+	}
+	return nil
+}
+
+// chatID returns Telegram's number as an id.
+func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
+
+// userID returns Telegram's number as an id.
+func userID(id int64) chat.UserID { return chat.UserID(strconv.FormatInt(id, 10)) }

@@ -1,0 +1,112 @@
+package telegram
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/internal/chat"
+)
+
+// update holds what is used of an update. The structs are ours because the library's date
+// from 2021: they lack topics, and one field of theirs that has changed since would make the
+// whole message unreadable. Other updates, my_chat_member too, say nothing to answer.
+type update struct {
+	Message  *incoming `json:"message"`
+	Callback *callback `json:"callback_query"`
+}
+
+// incoming holds what is used of a message.
+type incoming struct {
+	ID         int         `json:"message_id"`
+	Date       int64       `json:"date"` // Unix seconds
+	Chat       *room       `json:"chat"`
+	Thread     int         `json:"message_thread_id"` // also set on plain replies; a topic only with InTopic
+	InTopic    bool        `json:"is_topic_message"`
+	From       *person     `json:"from"`
+	SenderChat *room       `json:"sender_chat"` // instead of a person: anonymous administrators, channels
+	Forwarded  bool        `json:"is_automatic_forward"`
+	ViaBot     *person     `json:"via_bot"`
+	ReplyTo    *incoming   `json:"reply_to_message"`
+	Text       string      `json:"text"`
+	Entities   []textMark  `json:"entities"`
+	Caption    string      `json:"caption"`
+	InCaption  []textMark  `json:"caption_entities"`
+	Photo      []mediaFile `json:"photo"` // one picture in several sizes
+	Document   *mediaFile  `json:"document"`
+	Voice      *mediaFile  `json:"voice"`
+	Audio      *mediaFile  `json:"audio"`
+	Video      *mediaFile  `json:"video"`
+}
+
+// callback holds what is used of a press on a button.
+type callback struct {
+	ID      string    `json:"id"`
+	From    *person   `json:"from"`
+	Message *incoming `json:"message"` // the one with the button; absent for inline messages
+	Data    string    `json:"data"`
+}
+
+// person holds what is used of a user.
+type person struct {
+	ID        int64  `json:"id"`
+	IsBot     bool   `json:"is_bot"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+}
+
+// room holds what is used of a chat.
+type room struct {
+	ID    int64  `json:"id"`
+	Type  string `json:"type"`
+	Title string `json:"title"`
+}
+
+// textMark holds what is used of an entity. Offset and Length count UTF-16 units.
+type textMark struct {
+	Type   string  `json:"type"`
+	Offset int     `json:"offset"`
+	Length int     `json:"length"`
+	User   *person `json:"user"` // text_mention
+}
+
+// mediaFile holds what is used of a file of any kind.
+type mediaFile struct {
+	ID        string `json:"file_id"`
+	Name      string `json:"file_name"`
+	MediaType string `json:"mime_type"`
+	Size      int64  `json:"file_size"`
+}
+
+var errNoChat = errors.New("the message has no chat or no id")
+
+// decode turns an update into what somebody said to the bot. It reports false for what needs
+// no attention. Its errors, and a panic that it turns into one, contain nothing of the text.
+func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, found bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			in, found, err = chat.Inbound{}, false, fmt.Errorf("decode update: panic: %T", p)
+		}
+	}()
+	var u update
+	if err := json.Unmarshal(raw, &u); err != nil {
+		return chat.Inbound{}, false, fmt.Errorf("decode update: %w", withoutValue(err))
+	}
+	switch {
+	case u.Message != nil:
+		return decodeMessage(u.Message, self)
+	case u.Callback != nil:
+		return decodeCallback(u.Callback, self)
+	}
+	return chat.Inbound{}, false, nil
+}
+
+// withoutValue reduces a decoding error to the place it is about.
+func withoutValue(err error) error {
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return fmt.Errorf("%s is not a %s", mismatch.Field, mismatch.Type)
+	}
+	return errors.New("malformed JSON")
+}

@@ -1,0 +1,93 @@
+package telegram
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+)
+
+// wording is what a text says to the bot.
+type wording struct {
+	text          string // without the bot's mentions, trimmed
+	mentioned     bool
+	command, args string // the command's name in lower case; empty: no command
+	foreign       bool   // a command for another bot
+}
+
+// read finds the command and the mentions of the bot in a text. Marks that do not fit the
+// text are ignored.
+func read(text string, marks []textMark, self tgbotapi.User) wording {
+	units := utf16.Encode([]rune(text))
+	var w wording
+	var cuts []textMark
+	commandEnd := 0
+	for _, m := range marks {
+		if m.Offset < 0 || m.Length <= 0 || m.Offset > len(units) || m.Length > len(units)-m.Offset {
+			continue
+		}
+		word := string(utf16.Decode(units[m.Offset : m.Offset+m.Length]))
+		switch {
+		case m.Type == "bot_command" && m.Offset == 0:
+			name, bot, named := strings.Cut(strings.TrimPrefix(word, "/"), "@")
+			if named && !strings.EqualFold(bot, self.UserName) {
+				return wording{foreign: true}
+			}
+			w.command, commandEnd = strings.ToLower(name), m.Length
+			if named {
+				at := slices.Index(units, '@')
+				cuts = append(cuts, textMark{Offset: at, Length: m.Length - at})
+			}
+		case isMention(m, word, self):
+			w.mentioned = true
+			cuts = append(cuts, m)
+		}
+	}
+	slices.SortFunc(cuts, func(a, b textMark) int { return a.Offset - b.Offset })
+	w.text = without(units, cuts, 0)
+	if w.command != "" {
+		w.args = without(units, cuts, commandEnd)
+	}
+	return w
+}
+
+// isMention reports whether a mark, which covers word, means the bot: by its username, or by
+// its id where the client wrote its name.
+func isMention(m textMark, word string, self tgbotapi.User) bool {
+	switch m.Type {
+	case "mention":
+		return strings.EqualFold(word, "@"+self.UserName)
+	case "text_mention":
+		return isSelf(m.User, self)
+	}
+	return false
+}
+
+// without returns the units from a place on, less the cuts, which are in order. With a cut
+// that opened the text goes the comma or colon after it; with one that stood between two
+// spaces, one of these.
+func without(units []uint16, cuts []textMark, from int) string {
+	var kept strings.Builder
+	keep := func(to int, afterCut bool) {
+		piece := string(utf16.Decode(units[from:max(from, to)]))
+		before := kept.String()
+		switch {
+		case afterCut && strings.TrimSpace(before) == "":
+			piece = strings.TrimLeft(strings.TrimLeft(piece, " "), ",:")
+		case afterCut && strings.HasSuffix(before, " "):
+			piece = strings.TrimPrefix(piece, " ")
+		}
+		kept.WriteString(piece)
+	}
+	afterCut := false
+	for _, c := range cuts {
+		if c.Offset < from {
+			continue
+		}
+		keep(c.Offset, afterCut)
+		from, afterCut = c.Offset+c.Length, true
+	}
+	keep(len(units), afterCut)
+	return strings.TrimSpace(kept.String())
+}
