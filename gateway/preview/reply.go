@@ -1,0 +1,277 @@
+package preview
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"telex/gateway/budget"
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// How long a call may take before its outcome counts as unknown. A preview is worth less
+// patience than the text that must arrive.
+const (
+	typingTimeout  = 3 * time.Second
+	previewTimeout = 10 * time.Second
+	callTimeout    = 30 * time.Second
+)
+
+// Options says where a reply goes and how it streams.
+type Options struct {
+	Endpoint Endpoint
+	Config   Config
+	To       chat.Target
+	ReplyTo  chat.MessageID // the asking message, where the answer should refer to it
+	Key      string         // names the reply in idempotency keys
+	Slot     *Slot
+	Log      *slog.Logger
+}
+
+// Outcome is what became of a reply.
+type Outcome struct {
+	Delivered bool              // the final is visible, by content
+	Doubt     bool              // a create of unknown outcome was followed by another: it may stand twice
+	Shown     string            // the Markdown of the last preview that a person saw
+	Refs      []chat.MessageRef // the messages of the reply, in order
+	Moved     chat.ChatID       // the chat's new id, when it got one on the way
+	Nameless  bool              // the platform returned no message id: this endpoint can't edit
+	Err       error             // why not, when not delivered
+}
+
+// Reply shows one reply. Its state belongs to the goroutine that calls Run.
+type Reply struct {
+	state
+	ep   Endpoint
+	slot *Slot
+	log  *slog.Logger
+}
+
+// New returns a reply that has shown nothing yet.
+func New(o Options) *Reply {
+	profile, dialect := o.Endpoint.Sender.Profile(o.To), o.Endpoint.Sender.Dialect(o.To)
+	if o.Config.Interval == 0 {
+		o.Config.Interval = profile.EditInterval
+	}
+	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log}
+	r.state = state{
+		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key,
+		dialect: dialect, limit: profile.TextLimit, typing: profile.TypingEvery,
+		canEdit: o.Endpoint.Editor != nil, canDelete: o.Endpoint.Deleter != nil, canType: o.Endpoint.Typer != nil,
+	}
+	if r.cfg.Enabled && r.canEdit {
+		// Previews and the final are cut at the same places, so that a sealed part stays.
+		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
+	}
+	return r
+}
+
+// Run shows the reply until its final is delivered or can't be. The end of ctx stops it at
+// once, whatever is visible; a reply that is merely interrupted ends through its Slot.
+func (r *Reply) Run(ctx context.Context) Outcome {
+	r.started = time.Now()
+	for ctx.Err() == nil {
+		r.refresh()
+		a := r.next(time.Now())
+		switch a.kind {
+		case doEnd:
+			return r.outcome(nil)
+		case doWait:
+			r.wait(ctx, a)
+			continue
+		case doSeal:
+			r.settle(a, chat.Receipt{}, nil, time.Now())
+			continue
+		}
+		t := r.acquire(ctx, a)
+		if t == nil {
+			continue
+		}
+		r.refresh()
+		if b := r.next(time.Now()); a.same(b) {
+			r.perform(ctx, t, b)
+		} else {
+			t.Cancel()
+		}
+	}
+	return r.outcome(context.Cause(ctx))
+}
+
+// refresh takes the newest view, and the ending once there is one.
+func (r *Reply) refresh() {
+	var ending *Ending
+	resets := r.view.Resets
+	r.view, ending = r.slot.load()
+	if r.view.Resets != resets {
+		r.restart()
+	}
+	if ending != nil && r.ending == nil {
+		r.end(ending, time.Now())
+	}
+}
+
+// wait blocks until there is news that matters or it is time.
+func (r *Reply) wait(ctx context.Context, a action) {
+	var timer <-chan time.Time
+	if !a.until.IsZero() {
+		t := time.NewTimer(time.Until(a.until))
+		defer t.Stop()
+		timer = t.C
+	}
+	changed, ended := r.slot.changed, r.slot.ended
+	if a.deaf {
+		changed = nil
+	}
+	if r.ending != nil {
+		changed, ended = nil, nil
+	}
+	select {
+	case <-changed:
+	case <-ended:
+	case <-timer:
+	case <-ctx.Done():
+	}
+}
+
+// acquire waits for the budget. It returns nil when something more important came up or ctx
+// ended; the ticket is then given back.
+func (r *Reply) acquire(ctx context.Context, a action) *budget.Ticket {
+	call := r.call(a)
+	if until := r.ep.Budget.BlockedUntil(call); !until.IsZero() && r.ending != nil {
+		r.log.Warn("final waits for the platform's rate limit", slog.Time("until", until))
+		if d := until.Add(finalDeadline); d.After(r.deadline) {
+			r.deadline = d
+		}
+	}
+	t := r.ep.Budget.Request(call)
+	changed, ended := r.slot.changed, r.slot.ended
+	if r.ending != nil {
+		ended = nil
+	}
+	if a.kind != doType {
+		changed = nil
+	}
+	for {
+		select {
+		case <-t.Ready():
+			return t
+		default:
+		}
+		select {
+		case <-t.Ready():
+			return t
+		case <-changed:
+			if r.refresh(); r.next(time.Now()).kind == doType {
+				continue
+			}
+		case <-ended:
+		case <-ctx.Done():
+		}
+		t.Cancel()
+		return nil
+	}
+}
+
+func (r *Reply) call(a action) budget.Call {
+	c := budget.Call{
+		To: r.to, Op: a.op(), Class: a.class, Since: r.view.Since,
+		Limits: r.ep.Sender.Profile(r.to).Limits,
+	}
+	if a.part < len(r.parts) && a.kind != doType {
+		c.Message = r.parts[a.part].ref.ID
+	}
+	if c.Since.IsZero() {
+		c.Since = time.Now()
+	}
+	return c
+}
+
+// perform makes the call and settles its outcome.
+func (r *Reply) perform(ctx context.Context, t *budget.Ticket, a action) {
+	if a.kind == doType {
+		r.lastType = time.Now()
+	} else {
+		r.lastCall = time.Now()
+	}
+	receipt, err := r.do(ctx, a)
+	t.Done()
+	if err != nil {
+		r.trace(a, err)
+		if e := chat.AsSendError(err); e.Kind == chat.RateLimited {
+			r.ep.Budget.Block(r.call(a), e.Scope, e.RetryAfter)
+		}
+	}
+	r.settle(a, receipt, err, time.Now())
+	if err == nil && a.kind != doType && r.ending == nil {
+		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
+		r.slot.seen(len(r.source))
+	}
+}
+
+func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
+	timeout := callTimeout
+	switch {
+	case a.kind == doType:
+		timeout = typingTimeout
+	case a.kind == doEdit && r.ending == nil:
+		timeout = previewTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	switch a.kind {
+	case doSend:
+		return r.ep.Sender.Send(ctx, r.to, r.outgoing(a))
+	case doEdit:
+		return r.ep.Editor.Edit(ctx, r.parts[a.part].ref, r.outgoing(a))
+	case doDelete:
+		return chat.Receipt{}, r.ep.Deleter.Delete(ctx, r.parts[a.part].ref)
+	default:
+		return chat.Receipt{}, r.ep.Typer.Typing(ctx, r.to)
+	}
+}
+
+func (r *Reply) outgoing(a action) chat.Outgoing {
+	m := chat.Outgoing{
+		Text: a.body.rendered.Text, Plain: a.body.plain,
+		Key:     fmt.Sprintf("%s.%d", r.key, a.part),
+		Preview: r.ending == nil,
+	}
+	for _, s := range a.body.rendered.Spans {
+		m.Spans = append(m.Spans, chat.Span(s))
+	}
+	if a.part == 0 {
+		m.ReplyTo = r.replyTo
+	}
+	if a.cursor {
+		m.Text += r.cfg.Cursor
+		m.Plain += r.cfg.Cursor
+	}
+	return m
+}
+
+// trace logs a failed call: the first of a row of failures, and every one that a final met.
+func (r *Reply) trace(a action, err error) {
+	level := slog.LevelDebug
+	if r.ending != nil || r.trouble == 0 && a.kind != doType {
+		level = slog.LevelWarn
+	}
+	r.log.Log(context.Background(), level, "call failed", //nolint:sloglint // the level depends on what failed
+		slog.Any("error", err), slog.Bool("final", r.ending != nil), slog.Int("part", a.part))
+}
+
+func (r *Reply) outcome(err error) Outcome {
+	o := Outcome{Delivered: err == nil && r.delivered(), Moved: r.moved, Nameless: r.nameless, Err: err}
+	for _, p := range r.parts {
+		o.Doubt = o.Doubt || p.uncertain > 0
+		if p.exists && !p.gone {
+			o.Refs = append(o.Refs, p.ref)
+		}
+	}
+	o.Shown = r.source
+	if o.Err == nil && !o.Delivered {
+		o.Err = fmt.Errorf("deliver reply: %w", r.failure())
+	}
+	return o
+}

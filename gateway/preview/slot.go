@@ -1,0 +1,103 @@
+package preview
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// View is everything that is known of a reply now.
+type View struct {
+	Text   string    // cumulative
+	Tokens int       // estimate of what Text took
+	Since  time.Time // when the oldest text came that is not visible yet; zero without any
+	Resets int       // how often the text started over
+}
+
+// Ending says how a reply ends.
+type Ending struct {
+	Text string // the final, as Markdown
+	Cut  bool   // Text broke off: what it leaves open is closed
+	Note string // a plain line that stands below Text, such as why it broke off
+	Keep bool   // interrupted: what is visible stays as it is, without the cursor; Text is ignored
+}
+
+// Slot is where a turn puts its newest view and where the one reader of the reply takes it:
+// the newest replaces what was not read yet. Writers never block.
+type Slot struct {
+	mu      sync.Mutex
+	text    *strings.Builder
+	tokens  int
+	resets  int
+	since   time.Time
+	ending  *Ending
+	changed chan struct{} // capacity 1: that something changed, not how often
+	ended   chan struct{} // closed by Finish
+}
+
+// NewSlot returns an empty slot.
+func NewSlot() *Slot {
+	return &Slot{text: new(strings.Builder), changed: make(chan struct{}, 1), ended: make(chan struct{})}
+}
+
+// Append adds a delta that took about so many tokens.
+func (s *Slot) Append(delta string, tokens int) {
+	s.mu.Lock()
+	s.text.WriteString(delta)
+	s.tokens += tokens
+	if s.since.IsZero() {
+		s.since = time.Now()
+	}
+	s.mu.Unlock()
+	s.signal()
+}
+
+// Reset voids all text: the reply starts over.
+func (s *Slot) Reset() {
+	s.mu.Lock()
+	s.text, s.tokens = new(strings.Builder), 0
+	s.resets++
+	s.mu.Unlock()
+	s.signal()
+}
+
+// Finish ends the reply. The first call counts; nothing changes after it.
+func (s *Slot) Finish(e Ending) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending == nil {
+		s.ending = &e
+		close(s.ended)
+	}
+}
+
+// Text returns the newest text.
+func (s *Slot) Text() string {
+	v, _ := s.load()
+	return v.Text
+}
+
+// load returns the newest view, and the ending once there is one. It copies nothing: what a
+// strings.Builder returned stays valid while it grows.
+func (s *Slot) load() (View, *Ending) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return View{Text: s.text.String(), Tokens: s.tokens, Since: s.since, Resets: s.resets}, s.ending
+}
+
+// seen says that all text up to n bytes is visible now.
+func (s *Slot) seen(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.since = time.Time{}
+	if s.text.Len() > n {
+		s.since = time.Now()
+	}
+}
+
+func (s *Slot) signal() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}

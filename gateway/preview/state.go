@@ -1,0 +1,121 @@
+package preview
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// Config says how replies of one endpoint stream.
+type Config struct {
+	Enabled   bool          // false: one send, never a cursor
+	Interval  time.Duration // least time between the starts of two preview calls; 0: the platform's default
+	MinTokens int           // the first display waits for so many tokens, by estimate
+	Cursor    string        // stands at the end of every preview
+}
+
+const (
+	// slowAfter is when a slow model's whole words are shown, MinTokens or not.
+	slowAfter = 5 * time.Second
+	// finalDeadline is how long a final is tried after the last time the platform said when
+	// to come back.
+	finalDeadline = 15 * time.Minute
+	// leastLimit bounds how far "too long" can halve the length of a part.
+	leastLimit = 16
+	// uncertainCreates is how many creates of unknown outcome one part may cause: the first,
+	// and one more, since losing an answer is worse than showing it twice.
+	uncertainCreates = 2
+)
+
+// errUndelivered is a final that no single failure explains.
+var errUndelivered = errors.New("final is not visible")
+
+// payload is the content of one message without its cursor.
+type payload struct {
+	rendered markup.Rendered
+	plain    string
+	end      int // source bytes that are shown up to here
+}
+
+func (p payload) equal(q payload) bool {
+	return p.rendered.Text == q.rendered.Text && slices.Equal(p.rendered.Spans, q.rendered.Spans)
+}
+
+// part is one message of the reply.
+type part struct {
+	ref       chat.MessageRef
+	exists    bool
+	sealed    bool // full: gets no more previews
+	gone      bool // a person deleted it
+	given     bool // given up: the platform refuses it whatever we do
+	plain     bool // its markup was refused: text only
+	cursor    bool
+	shown     payload // what the platform last acknowledged
+	start     markup.Mark
+	next      markup.Mark // sealed: where the following part begins
+	uncertain int         // creates of unknown outcome
+}
+
+// editable says that the message is there and can be changed.
+func (p part) editable() bool { return p.exists && !p.gone && !p.given && p.ref.ID != "" }
+
+// state is all that next and settle know. It has no locks: its owner is Run.
+type state struct {
+	cfg       Config
+	to        chat.Target
+	replyTo   chat.MessageID
+	key       string
+	dialect   markup.Dialect
+	limit     int // longest part in the dialect's unit, room for the cursor already taken off
+	typing    time.Duration
+	canEdit   bool
+	canDelete bool
+	canType   bool
+
+	view   View
+	ending *Ending
+
+	parts    []part
+	source   string // Markdown of what the parts show
+	muted    bool   // no more previews in this reply
+	dead     bool   // nothing can be sent here any more
+	nameless bool   // a create succeeded without an id
+	moved    chat.ChatID
+	err      error // the last failure
+	started  time.Time
+	lastCall time.Time // when the last preview call started
+	lastType time.Time
+	hold     time.Time // own backoff after trouble
+	trouble  int       // failures in a row
+	deadline time.Time // of the final; zero while the reply runs
+
+	final []markup.Part // layout of the ending, made once per limit
+}
+
+// visible is how many source bytes a person sees.
+func (s *state) visible() int {
+	n := 0
+	for _, p := range s.parts {
+		if p.exists && !p.gone {
+			n = max(n, p.shown.end)
+		}
+	}
+	return n
+}
+
+// plainPayload is p without markup.
+func plainPayload(p payload) payload {
+	p.rendered = markup.Rendered{Text: p.plain}
+	return p
+}
+
+// failure is why the reply was not delivered.
+func (s *state) failure() error {
+	if s.err != nil {
+		return s.err
+	}
+	return errUndelivered
+}
