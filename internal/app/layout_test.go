@@ -115,7 +115,7 @@ func checkPackage(table []row, p pkg) []violation {
 			"add it to importTable with what it may import, and to docs/architecture.md",
 		}}
 	}
-	for _, name := range strings.Split(p.Path, "/") {
+	for name := range strings.SplitSeq(p.Path, "/") {
 		if slices.Contains(bagNames(), name) {
 			found = append(found, violation{p.Path, "package " + name, "name it by what it can do; bags attract everything"})
 		}
