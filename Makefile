@@ -44,7 +44,7 @@ demo: build ## Run the whole system against its stand-ins, no account needed; AR
 
 .PHONY: test
 test: ## Run every test, whole processes included, with the race detector where there is a C compiler.
-	@$(if $(RACE),true,echo 'make test: NO C COMPILER FOUND, SO THE TESTS RUN WITHOUT THE RACE DETECTOR')
+	$(if $(RACE),,@echo 'make test: NO C COMPILER FOUND, SO THE TESTS RUN WITHOUT THE RACE DETECTOR')
 	go test $(RACE) -shuffle=on ./...
 
 # Not raced: `make test` did that. The same run measures the coverage that `make cover` judges.
