@@ -36,3 +36,38 @@ type Options struct {
 	From    Mark // leave out what comes before
 	Open    bool // the source is an unfinished prefix: heal it, show nothing that may still turn into something else
 }
+
+// Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source
+// with nothing to show has no parts. Parts joined show the whole text once.
+//
+// While src only grows, a part that is not the last one keeps its text and its Next, and
+// laying out from its Next gives the parts that follow it. What Markdown itself changes
+// after the fact is the exception: an underline that makes a heading of the paragraph above,
+// a link's definition that arrives late, emphasis that is never closed, and a table whose
+// columns grow.
+//
+// The cost depends on the text from o.From on, not on what comes before.
+func Layout(src string, o Options) []Part {
+	from := min(max(o.From.Offset, 0), len(src))
+	l, end := arrange(src, from, o.Open, o.Dialect.Shape())
+	c := cutter{laid: l, dialect: o.Dialect, limit: max(o.Limit, 1), end: end}
+	return c.parts(o.From)
+}
+
+// arrange lays out src from offset from on, which is where a top-level block starts. It
+// also returns how much of src is shown.
+func arrange(src string, from int, open bool, shape Shape) (laid, int) {
+	p := newParser()
+	end := len(src)
+	if !open {
+		return flatten(shape, false, based{document: parse(p, []byte(src[from:])), base: from}), end
+	}
+	end = max(from, settled(src))
+	doc := parse(p, []byte(src[from:end]))
+	head, tail, shown := heal(p, doc)
+	blank := tail.base > 0 && blankBefore(doc.src, tail.base)
+	tail.base += from
+	return flatten(shape, true,
+		based{document: head, base: from},
+		based{document: tail.document, base: tail.base, blank: blank}), from + shown
+}

@@ -1,0 +1,239 @@
+package markup
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+// flattener lays out blocks.
+type flattener struct {
+	builder
+	shape Shape
+	open  bool // an empty list item at the end is not shown yet
+}
+
+// flatten lays out the blocks of docs one below the other. The offsets in the result are
+// those of the documents plus their bases.
+func flatten(shape Shape, open bool, docs ...based) laid {
+	var out laid
+	f := flattener{shape: shape, open: open}
+	for _, d := range docs {
+		f.src = d.src
+		for i, blk := range d.blocks {
+			before, anchors := len(f.text), len(f.anchors)
+			f.separate(blk.node, before > 0)
+			if i == 0 && d.blank {
+				f.breakLine(2)
+			}
+			f.block(blk.node, 0)
+			for i := anchors; i < len(f.anchors); i++ {
+				f.anchors[i].source += d.base
+			}
+			if len(f.text) == before {
+				continue
+			}
+			start := before
+			for start < len(f.text) && before > 0 && f.text[start] == '\n' {
+				start++
+			}
+			f.newline, f.space = 0, false
+			out.blocks = append(out.blocks, laidBlock{start: start, end: len(f.text), source: d.base + blk.start})
+		}
+	}
+	out.text, out.anchors = string(f.text), f.anchors
+	for _, format := range f.formats {
+		if format.End > format.Start {
+			out.formats = append(out.formats, format)
+		}
+	}
+	return out
+}
+
+// based is a document that begins at offset base of the source, below a blank line or not.
+type based struct {
+	document
+	base  int
+	blank bool
+}
+
+// separate asks for the line breaks between a block and what stands above it: a blank line
+// where the source has one, else none. Judged by block, not by list, a list that turns
+// loose later does not change its first items.
+func (f *flattener) separate(n ast.Node, above bool) {
+	if !above {
+		return
+	}
+	breaks := 1
+	if pos := position(n); pos >= 0 && blankBefore(f.src, pos) {
+		breaks = 2
+	}
+	f.breakLine(breaks)
+}
+
+// children lays out the blocks in a container.
+func (f *flattener) children(n ast.Node, depth int) {
+	before := len(f.text)
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		f.separate(c, len(f.text) > before)
+		f.block(c, depth)
+	}
+}
+
+func (f *flattener) block(n ast.Node, depth int) {
+	switch n := n.(type) {
+	case *ast.Heading:
+		f.styled(n, Format{Style: Heading, Level: n.Level})
+	case *ast.Blockquote:
+		i := f.builder.open(Format{Style: Quote})
+		f.children(n, depth)
+		f.close(i)
+	case *ast.List:
+		f.list(n, depth)
+	case *ast.FencedCodeBlock:
+		f.code(n.Lines(), string(n.Language(f.src)))
+	case *ast.CodeBlock:
+		f.code(n.Lines(), "")
+	case *ast.HTMLBlock:
+		f.html(n)
+	case *ast.ThematicBreak:
+		f.write([]byte(f.shape.Rule), -1)
+	case *extast.Table:
+		f.table(n)
+	case *ast.LinkReferenceDefinition:
+		// Shown nowhere: it is what the links that name it point to.
+	default:
+		f.inlines(n)
+	}
+}
+
+// list lays out a list. Lines below an item's first are indented by the width of its mark.
+func (f *flattener) list(n *ast.List, depth int) {
+	number := n.Start
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if f.open && f.atEnd(c) && empty(c) {
+			return
+		}
+		mark := f.mark(n, c, number, depth)
+		f.separate(c, c.PreviousSibling() != nil)
+		f.write([]byte(mark), -1)
+		f.space = true
+		indent := f.indent
+		f.indent += strings.Repeat(" ", utf8.RuneCountInString(mark)+1)
+		f.item(c, depth+1)
+		f.indent, f.space = indent, false
+		number++
+	}
+}
+
+// mark returns what stands before an item: its bullet or number, and its box if it is a task.
+func (f *flattener) mark(list *ast.List, item ast.Node, number, depth int) string {
+	bullets := f.shape.Bullets
+	mark := bullets[min(depth, len(bullets)-1)]
+	if list.IsOrdered() {
+		mark = strconv.Itoa(number) + string(list.Marker)
+	}
+	box := taskBox(item)
+	if box == nil {
+		return mark
+	}
+	state := f.shape.Todo
+	if box.IsChecked {
+		state = f.shape.Done
+	}
+	if list.IsOrdered() {
+		return mark + " " + state
+	}
+	return state
+}
+
+func taskBox(item ast.Node) *extast.TaskCheckBox {
+	if item.FirstChild() == nil {
+		return nil
+	}
+	box, _ := item.FirstChild().FirstChild().(*extast.TaskCheckBox)
+	return box
+}
+
+// item lays out what is in a list item. A code block can't begin behind the mark.
+func (f *flattener) item(n ast.Node, depth int) {
+	switch n.FirstChild().(type) {
+	case *ast.FencedCodeBlock, *ast.CodeBlock, *extast.Table, *ast.List:
+		f.breakLine(1)
+	}
+	f.children(n, depth)
+}
+
+// empty reports whether a block has nothing to show.
+func empty(n ast.Node) bool {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if c.Type() == ast.TypeInline || !empty(c) {
+			return false
+		}
+	}
+	_, rule := n.(*ast.ThematicBreak)
+	return !rule && (n.Type() == ast.TypeInline || n.Lines() == nil || n.Lines().Len() == 0)
+}
+
+// atEnd reports whether nothing of the source follows below n.
+func (f *flattener) atEnd(n ast.Node) bool {
+	for ; n != nil; n = n.Parent() {
+		if n.NextSibling() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// code lays out a code block. It is not indented with the list that it is in: a reader
+// copies it as it stands.
+func (f *flattener) code(lines *text.Segments, language string) {
+	end := lines.Len()
+	blank := func(i int) bool {
+		s := lines.At(i)
+		return strings.TrimSpace(string(s.Value(f.src))) == ""
+	}
+	for end > 0 && blank(end-1) {
+		end--
+	}
+	start := 0
+	for start < end && blank(start) {
+		start++
+	}
+	if start == end {
+		return
+	}
+	f.preformatted(language, func() {
+		for i := start; i < end; i++ {
+			s := lines.At(i)
+			f.write([]byte(strings.TrimRight(string(s.Value(f.src)), "\r\n")), s.Start)
+			f.newline++
+		}
+	})
+}
+
+// preformatted opens a code block around what write writes.
+func (f *flattener) preformatted(language string, write func()) {
+	indent := f.indent
+	f.indent = ""
+	i := f.builder.open(Format{Style: Pre, Language: language})
+	write()
+	f.close(i)
+	f.newline = 0
+	f.indent = indent
+}
+
+func (f *flattener) html(n *ast.HTMLBlock) {
+	for i := range n.Lines().Len() {
+		s := n.Lines().At(i)
+		f.literalHTML(s.Value(f.src), s.Start)
+	}
+	if n.HasClosure() {
+		f.literalHTML(n.ClosureLine.Value(f.src), n.ClosureLine.Start)
+	}
+	f.newline = 0
+}

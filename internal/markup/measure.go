@@ -1,0 +1,23 @@
+package markup
+
+// room returns how many bytes of s can at most be in a part: the text alone, without any
+// marks, must fit the limit.
+func room(d Dialect, s string, limit int) int {
+	fits := func(n int) bool { return d.Len(Rendered{Text: s[:runeFloor(s, n)]}) <= limit }
+	low, high := 0, min(len(s), limit)
+	for high < len(s) && fits(high) {
+		low, high = high, min(len(s), 2*high)
+	}
+	if high == len(s) && fits(high) {
+		return len(s)
+	}
+	for high-low > 1 {
+		mid := low + (high-low)/2
+		if fits(mid) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return runeFloor(s, low)
+}

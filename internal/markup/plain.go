@@ -1,0 +1,20 @@
+package markup
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Plain is the dialect without any markup. Its unit is the code point.
+type Plain struct{}
+
+// Shape returns the usual symbols.
+func (Plain) Shape() Shape {
+	return Shape{Bullets: []string{"•", "◦", "▪"}, Todo: "☐", Done: "☑", Rule: "──────────"}
+}
+
+// Render returns the text alone.
+func (Plain) Render(p Piece) Rendered { return Rendered{Text: strings.TrimSpace(p.Text)} }
+
+// Len counts code points.
+func (Plain) Len(r Rendered) int { return utf8.RuneCountInString(r.Text) }

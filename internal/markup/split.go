@@ -1,0 +1,180 @@
+package markup
+
+import (
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// cutter cuts a laid text into parts.
+type cutter struct {
+	laid
+	dialect Dialect
+	limit   int
+	end     int // how much of the source the text shows
+}
+
+// parts returns the parts from mark on.
+func (c *cutter) parts(from Mark) []Part {
+	var parts []Part
+	pos := c.skipBlank(c.find(from))
+	for pos < len(c.text) {
+		cut, rendered, plain := c.part(pos)
+		next := c.skipBlank(cut)
+		if visible(rendered.Text) {
+			parts = append(parts, Part{
+				Rendered: rendered, Plain: plain,
+				Start: c.mark(pos), Next: c.mark(next), End: c.sourceEnd(next),
+			})
+		}
+		pos = next
+	}
+	return parts
+}
+
+// part finds the end of the part that begins at pos.
+func (c *cutter) part(pos int) (cut int, r Rendered, plain string) {
+	most := pos + room(c.dialect, c.text[pos:], c.limit)
+	for {
+		cut = len(c.text)
+		if most < cut {
+			cut = c.place(pos, most)
+		}
+		piece := c.piece(pos, cut)
+		r = c.dialect.Render(piece)
+		over := c.dialect.Len(r) - c.limit
+		if over <= 0 || cut-pos <= 1 {
+			return cut, r, strings.TrimSpace(piece.Text)
+		}
+		smaller := pos + runeFloor(c.text[pos:], min(cut-pos-1, max(most-pos-over, (most-pos)/2)))
+		if smaller <= pos {
+			return cut, r, strings.TrimSpace(piece.Text)
+		}
+		most = smaller
+	}
+}
+
+// piece returns the text from start to end with the formats that are in it, less white
+// space at the end.
+func (c *cutter) piece(start, end int) Piece {
+	text := strings.TrimRightFunc(c.text[start:end], unicode.IsSpace)
+	end = start + len(text)
+	p := Piece{Text: text}
+	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start >= end })
+	for _, f := range c.formats[:last] {
+		if f.End <= start {
+			continue
+		}
+		f.Start, f.End = max(f.Start, start)-start, min(f.End, end)-start
+		p.Formats = append(p.Formats, f)
+	}
+	return p
+}
+
+// skipBlank returns where the text goes on after pos: behind white space, but in front of
+// the indentation of code.
+func (c *cutter) skipBlank(pos int) int {
+	next := pos + len(c.text[pos:]) - len(strings.TrimLeftFunc(c.text[pos:], unicode.IsSpace))
+	if next >= len(c.text) || !c.within(Pre, next) {
+		return next
+	}
+	start := next
+	for start > pos && c.text[start-1] != '\n' {
+		start--
+	}
+	if start > pos || pos == 0 || c.text[pos-1] == '\n' {
+		return start
+	}
+	return next
+}
+
+// within reports whether the byte at pos has the style.
+func (c *cutter) within(s Style, pos int) bool {
+	_, ok := c.around(s, pos)
+	return ok
+}
+
+// around returns the format of the given style that covers the byte at pos.
+func (c *cutter) around(s Style, pos int) (Format, bool) {
+	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start > pos })
+	for _, f := range c.formats[:last] {
+		if f.Style == s && f.End > pos {
+			return f, true
+		}
+	}
+	return Format{}, false
+}
+
+// visible reports whether a text shows anything at all.
+func visible(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		switch {
+		case unicode.IsSpace(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Mn, r):
+			return false
+		case r == '\u2800', r == '\u3164', r == '\u115f', r == '\u1160', r == '\uffa0':
+			return false
+		}
+		return true
+	})
+}
+
+// mark returns the place in the source of the text at pos.
+func (c *cutter) mark(pos int) Mark {
+	i := sort.Search(len(c.blocks), func(i int) bool { return c.blocks[i].start > pos }) - 1
+	if i < 0 {
+		return Mark{}
+	}
+	b := c.blocks[i]
+	shown := c.text[b.start:min(pos, b.end)]
+	line := strings.LastIndexByte(shown, '\n') + 1
+	return Mark{Offset: b.source, Line: strings.Count(shown, "\n"), Col: len(shown) - line}
+}
+
+// find returns the place in the text of a mark.
+func (c *cutter) find(m Mark) int {
+	if len(c.blocks) == 0 || c.blocks[0].source != m.Offset {
+		return 0
+	}
+	b := c.blocks[0]
+	pos := b.start
+	for range m.Line {
+		n := strings.IndexByte(c.text[pos:b.end], '\n')
+		if n < 0 {
+			return b.end
+		}
+		pos += n + 1
+	}
+	lineEnd := b.end
+	if n := strings.IndexByte(c.text[pos:b.end], '\n'); n >= 0 {
+		lineEnd = pos + n
+	}
+	return pos + graphemeFloor(c.text[pos:lineEnd], m.Col)
+}
+
+// sourceEnd returns how much of the source the text up to pos shows.
+func (c *cutter) sourceEnd(pos int) int {
+	if pos >= len(c.text) {
+		return c.end
+	}
+	for _, b := range c.blocks {
+		if b.start == pos {
+			return b.source
+		}
+	}
+	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text > pos }) - 1
+	if i < 0 {
+		return c.mark(pos).Offset
+	}
+	return min(c.anchors[i].source+pos-c.anchors[i].text, c.end)
+}
+
+// place returns a good place to cut the text between pos and most.
+func (c *cutter) place(pos, most int) int {
+	cut := pos + graphemeFloor(c.text[pos:], most-pos)
+	if cut > pos {
+		return cut
+	}
+	_, size := utf8.DecodeRuneInString(c.text[pos:])
+	return max(most, pos+size)
+}

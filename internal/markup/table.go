@@ -1,0 +1,86 @@
+package markup
+
+import (
+	"strings"
+
+	"github.com/mattn/go-runewidth"
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+)
+
+// gap stands between two columns.
+const gap = "  "
+
+// table lays out a table as a code block with aligned columns.
+func (f *flattener) table(n *extast.Table) {
+	var rows [][]string
+	var starts []int
+	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
+		var row []string
+		for c := r.FirstChild(); c != nil && len(row) < len(n.Alignments); c = c.NextSibling() {
+			row = append(row, f.cell(c))
+		}
+		rows = append(rows, row)
+		starts = append(starts, r.Pos())
+	}
+	cond := runewidth.Condition{StrictEmojiNeutral: true}
+	widths := make([]int, len(n.Alignments))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], cond.StringWidth(cell), 1)
+		}
+	}
+	f.preformatted("", func() {
+		for i, row := range rows {
+			aligns := n.Alignments
+			if i == 0 {
+				// A message can't start with white space, and a table may start a message.
+				aligns = append([]extast.Alignment{extast.AlignLeft}, aligns[1:]...)
+			}
+			f.write([]byte(line(&cond, row, widths, aligns)), starts[i])
+			f.newline++
+			if i == 0 {
+				f.write([]byte(ruler(widths)), -1)
+				f.newline++
+			}
+		}
+	})
+}
+
+// cell returns the text of a cell, on one line and without formatting.
+func (f *flattener) cell(n ast.Node) string {
+	b := builder{src: f.src}
+	b.inlines(n)
+	return strings.Join(strings.Fields(string(b.text)), " ")
+}
+
+// line pads the cells of a row to the widths of their columns.
+func line(cond *runewidth.Condition, row []string, widths []int, aligns []extast.Alignment) string {
+	var s strings.Builder
+	for i, cell := range row {
+		if i > 0 {
+			s.WriteString(gap)
+		}
+		room := widths[i] - cond.StringWidth(cell)
+		left := 0
+		switch aligns[i] {
+		case extast.AlignRight:
+			left = room
+		case extast.AlignCenter:
+			left = room / 2
+		}
+		s.WriteString(strings.Repeat(" ", left))
+		s.WriteString(cell)
+		s.WriteString(strings.Repeat(" ", room-left))
+	}
+	return strings.TrimRight(s.String(), " ")
+}
+
+// ruler returns the line between a table's head and its body.
+func ruler(widths []int) string {
+	dashes := make([]string, len(widths))
+	for i, w := range widths {
+		dashes[i] = strings.Repeat("-", w)
+	}
+	return strings.Join(dashes, gap)
+}

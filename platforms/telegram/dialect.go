@@ -1,0 +1,210 @@
+package telegram
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"telex/internal/markup"
+)
+
+// Dialect writes text with entities instead of a parse mode: nothing has to be escaped, and
+// an unfinished text can't be refused. The unit of lengths and offsets is the UTF-16 code
+// unit (https://core.telegram.org/bots/api#messageentity).
+//
+//	Markdown                      becomes
+//	**bold**, # heading           bold
+//	*italic*, _italic_            italic
+//	~~strike~~                    strikethrough
+//	`code`                        code
+//	fenced or indented code       pre, with the language of the fence
+//	table                         pre, with aligned columns
+//	[text](url), ![alt](url)      text_link for http, https, tg and mailto; else plain text
+//	https://example.org           plain text, which Telegram links by itself
+//	> quote                       blockquote; a quote in a quote is part of the outer one
+//	- item, 1. item               "• item", "1. item"; nested ones indented, with ◦ and ▪
+//	- [ ] task, - [x] task        "☐ task", "☑ task"
+//	---                           ──────────
+//	<b>HTML</b>, [^1]             as it was written; <br> is a line break
+type Dialect struct{}
+
+var _ markup.Dialect = Dialect{}
+
+// Shape returns the usual symbols.
+func (Dialect) Shape() markup.Shape { return markup.Plain{}.Shape() }
+
+// Len counts UTF-16 code units.
+func (Dialect) Len(r markup.Rendered) int { return units(r.Text) }
+
+// Render returns the text and its entities.
+func (Dialect) Render(p markup.Piece) markup.Rendered {
+	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
+	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
+	shift := len(text) - len(trimmed)
+	entities := entities(trimmed, p.Formats, shift)
+	if len(entities) > maxEntities {
+		entities = entities[:maxEntities]
+	}
+	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, entities)}
+}
+
+// styled is a span whose offsets are still bytes.
+type styled struct {
+	kind       string
+	start, end int
+	url, lang  string
+}
+
+// The entity types of https://core.telegram.org/bots/api#messageentity that are used here.
+const (
+	kindBold   = "bold"
+	kindItalic = "italic"
+	kindStrike = "strikethrough"
+	kindCode   = "code"
+	kindPre    = "pre"
+	kindLink   = "text_link"
+	kindQuote  = "blockquote"
+)
+
+// entities returns the entities of text, in order, for formats whose offsets are shift too
+// high.
+func entities(text string, formats []markup.Format, shift int) []styled {
+	var solid, soft []styled
+	for _, f := range formats {
+		e := styled{start: max(f.Start-shift, 0), end: min(f.End-shift, len(text))}
+		e = trim(text, e)
+		if e.start >= e.end {
+			continue
+		}
+		switch f.Style {
+		case markup.Bold, markup.Heading:
+			e.kind = kindBold
+		case markup.Italic:
+			e.kind = kindItalic
+		case markup.Strike:
+			e.kind = kindStrike
+		case markup.Code:
+			e.kind = kindCode
+		case markup.Pre:
+			e.kind, e.lang = kindPre, f.Language
+		case markup.Link:
+			if !linkable(f.URL, text[e.start:e.end]) {
+				continue
+			}
+			e.kind, e.url = kindLink, f.URL
+		case markup.Quote:
+			e.kind = kindQuote
+		}
+		switch {
+		case e.kind == kindBold || e.kind == kindItalic || e.kind == kindStrike:
+			soft = append(soft, e)
+		case !inside(solid, e):
+			solid = append(solid, e)
+		}
+	}
+	all := slices.Clone(solid)
+	kept := map[string]int{}
+	for _, e := range soft {
+		if e.end <= kept[e.kind] {
+			continue // already so styled by an outer one
+		}
+		kept[e.kind] = e.end
+		all = append(all, without(text, e, solid)...)
+	}
+	slices.SortStableFunc(all, func(a, b styled) int {
+		if a.start != b.start {
+			return a.start - b.start
+		}
+		return b.end - a.end
+	})
+	return all
+}
+
+// inside reports whether e must give way to one of the outer entities: a quote in a quote,
+// code or a link in a link.
+func inside(outer []styled, e styled) bool {
+	for _, o := range outer {
+		if o.end > e.start && (o.kind == e.kind || o.kind != kindQuote) {
+			return true
+		}
+	}
+	return false
+}
+
+// without returns the pieces of e that are not code: code can't be within another style.
+func without(text string, e styled, solid []styled) []styled {
+	var out []styled
+	for _, s := range solid {
+		if s.kind != kindCode && s.kind != kindPre || s.end <= e.start || s.start >= e.end {
+			continue
+		}
+		piece := e
+		piece.end = s.start
+		if piece = trim(text, piece); piece.start < piece.end {
+			out = append(out, piece)
+		}
+		e.start = s.end
+	}
+	if e = trim(text, e); e.start < e.end {
+		out = append(out, e)
+	}
+	return out
+}
+
+// trim takes white space off an entity's edges; Telegram would move them.
+func trim(text string, e styled) styled {
+	if e.start >= e.end {
+		return e
+	}
+	s := text[e.start:e.end]
+	left := strings.TrimLeftFunc(s, unicode.IsSpace)
+	e.start += len(s) - len(left)
+	e.end = e.start + len(strings.TrimRightFunc(left, unicode.IsSpace))
+	return e
+}
+
+// linkable reports whether a link needs an entity and may have one.
+func linkable(url, text string) bool {
+	scheme, rest, ok := strings.Cut(url, ":")
+	if !ok || rest == "" {
+		return false
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https":
+		return url != text && url != "http://"+text
+	case "mailto":
+		return rest != text
+	case "tg":
+		return true
+	}
+	return false
+}
+
+// spans converts entities, ordered by start, from bytes to UTF-16 code units.
+func spans(text string, entities []styled) []markup.Span {
+	if len(entities) == 0 {
+		return nil
+	}
+	out := make([]markup.Span, 0, len(entities))
+	at, offset := 0, 0
+	for _, e := range entities {
+		offset += units(text[at:e.start])
+		at = e.start
+		out = append(out, markup.Span{
+			Kind: e.kind, Offset: offset, Length: units(text[e.start:e.end]), URL: e.url, Language: e.lang,
+		})
+	}
+	return out
+}
+
+// units returns the length of s in UTF-16 code units.
+func units(s string) int {
+	n := utf8.RuneCountInString(s)
+	for i := range len(s) {
+		if s[i] >= 0xf0 { // the first of four bytes: a surrogate pair
+			n++
+		}
+	}
+	return n
+}
