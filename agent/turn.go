@@ -53,6 +53,7 @@ const (
 	StopSilence   StopReason = "silence"    // Limits.Silence
 	StopCalls     StopReason = "call_limit" // Limits.ModelCalls or ToolCalls
 	StopError     StopReason = "error"      // the model could not be used
+	StopNoTool    StopReason = "no_tool"    // the model called a tool, and there is none
 )
 
 // Usage is tokens as the provider counted them, added up over all calls of a turn.

@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// Options configure an Agent.
+type Options struct {
+	Model Model
+	// System is the system prompt of turns that bring none.
+	System string
+	Limits Limits
+	// ThinkTags are the names of the tags around thinking in a model's text, without brackets.
+	ThinkTags []string
+	// Lines are the fixed lines; those left empty are DefaultLines.
+	Lines Lines
+	Log   *slog.Logger
+}
+
+func (o Options) validate() error {
+	if o.Model == nil {
+		return errors.New("no model")
+	}
+	if o.Log == nil {
+		return errors.New("no logger")
+	}
+	if o.Limits.Turn < 0 || o.Limits.Silence < 0 || o.Limits.ModelCalls < 0 || o.Limits.ToolCalls < 0 {
+		return fmt.Errorf("negative limit in %+v", o.Limits)
+	}
+	for _, tag := range o.ThinkTags {
+		if tag == "" || strings.ContainsAny(tag, "<>/`~"+whiteSpace) {
+			return fmt.Errorf("think tag %q: want a name such as think, without brackets", tag)
+		}
+	}
+	return nil
+}
+
+// Agent runs turns. It is safe for concurrent use.
+type Agent struct {
+	opts Options
+}
+
+// New returns an agent.
+func New(o Options) (*Agent, error) {
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	o.Lines = o.Lines.orDefault()
+	return &Agent{opts: o}, nil
+}
+
+// Error is a turn that failed, for operators: what people are told about it is the caller's to
+// say. It holds no secrets.
+type Error struct {
+	Reason StopReason // as in Result.Stop
+	Err    error
+}
+
+// Error says why the turn failed.
+func (e *Error) Error() string { return fmt.Sprintf("turn ended (%s): %v", e.Reason, e.Err) }
+
+// Unwrap returns the cause: the context's for a cancelled turn, else mostly a *ModelError.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Run runs one turn. It blocks until the model has answered, a limit of the turn is reached,
+// nothing more can be tried, or ctx ends, which closes the connection at once. It calls emit
+// from its own goroutine and never after it returned; emit should not block.
+//
+// The Result is complete on every exit. The error, if any, is an *Error; a turn that ended with
+// one of the fixed lines (length, filtered, refused, empty, thinking, no tool) has none.
+func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, error) {
+	began := time.Now()
+	ctx, clock, stop := startClock(ctx, a.opts.Limits.Turn)
+	defer stop()
+	r := newRun(a, t, clock, emit)
+
+	completion, err := r.ask(ctx)
+	r.reply.close()
+	result := Result{
+		Model:      a.opts.Model.Name(),
+		Usage:      r.usage,
+		Estimate:   r.tokens.Tokens(),
+		ModelCalls: r.calls,
+	}
+	if err != nil && !isKind(err, Filtered) {
+		err = r.fail(ctx, &result, err)
+	} else {
+		r.finish(&result, completion, isKind(err, Filtered))
+		err = nil
+	}
+	result.Elapsed = time.Since(began)
+	return result, err
+}
+
+// fail fills in the result of a turn that ended before the model did.
+func (r *run) fail(ctx context.Context, result *Result, err error) error {
+	result.Partial = true
+	result.Text = r.reply.said()
+	result.Append = history(result.Text)
+	switch {
+	case errors.Is(err, errSilence):
+		result.Stop = StopSilence
+	case errors.Is(err, errCallLimit):
+		result.Stop = StopCalls
+	case ctx.Err() == nil:
+		result.Stop = StopError
+	default:
+		err = context.Cause(ctx)
+		result.Stop = StopCancelled
+		if errors.Is(err, errTurnLimit) {
+			result.Stop = StopTimeLimit
+		}
+	}
+	return &Error{Reason: result.Stop, Err: err}
+}
+
+// finish fills in the result of a turn that the model ended. A text that ends for a reason
+// people must know gets that reason's line; an empty one becomes a line.
+func (r *run) finish(result *Result, c Completion, filtered bool) {
+	text := r.reply.said()
+	result.Append = history(text)
+	lines := r.opts.Lines
+	line := ""
+	switch refusal := r.reply.refusal.String(); {
+	case filtered || c.Finish == FinishFiltered:
+		result.Stop, line = StopFiltered, lines.Filtered
+	case refusal != "":
+		result.Stop, line = StopRefused, lines.Refused
+		if text == "" {
+			result.Append = history(validUTF8(refusal))
+		}
+	case len(c.ToolCalls) > 0:
+		result.Stop, line = StopNoTool, lines.NoTool
+	case c.Finish == FinishLength:
+		result.Stop, line = StopLength, lines.Length
+	case text == "" && r.reply.reasoned:
+		result.Stop, line = StopThinking, lines.Thinking
+	case text == "":
+		result.Stop, line = StopEmpty, lines.Empty
+	default:
+		result.Stop = StopDone
+	}
+	switch {
+	case text == "":
+		text = line
+	case line != "":
+		text += r.reply.closeFence() + "\n\n" + line
+	}
+	result.Text = text
+}
+
+// history is what a conversation grows by when the model said text.
+func history(text string) []Message {
+	if text == "" {
+		return nil
+	}
+	return []Message{{Role: Assistant, Text: text}}
+}
+
+func isKind(err error, kind ErrorKind) bool {
+	var me *ModelError
+	return errors.As(err, &me) && me.Kind == kind
+}

@@ -1,0 +1,152 @@
+package chatcompletions
+
+import (
+	"encoding/json"
+	"strings"
+
+	"telex/agent"
+)
+
+// chunk is one event of a streamed answer, or a whole unstreamed one: they differ only in
+// whether a choice has a delta or a message. It is our own type, because go-openai's know
+// only one of the two names of reasoning.
+type chunk struct {
+	Choices []choice `json:"choices"`
+	Usage   *usage   `json:"usage"`
+}
+
+type choice struct {
+	Index        int     `json:"index"`
+	Delta        *answer `json:"delta"`
+	Message      *answer `json:"message"`
+	FinishReason string  `json:"finish_reason"`
+}
+
+type answer struct {
+	Content          content     `json:"content"`
+	ReasoningContent content     `json:"reasoning_content"` // DeepSeek and most others
+	Reasoning        content     `json:"reasoning"`         // vLLM, OpenRouter, Ollama
+	Refusal          string      `json:"refusal"`
+	ToolCalls        []callDelta `json:"tool_calls"`
+}
+
+// content is a text that some servers send as a list of typed parts.
+type content struct{ text, thinking string }
+
+// UnmarshalJSON takes a string, null, or a list of parts; anything else is no text.
+func (c *content) UnmarshalJSON(data []byte) error {
+	*c = content{}
+	switch data[0] {
+	case '"':
+		return json.Unmarshal(data, &c.text)
+	case '[':
+		var parts []struct {
+			Type     string  `json:"type"`
+			Text     string  `json:"text"`
+			Thinking content `json:"thinking"`
+		}
+		if err := json.Unmarshal(data, &parts); err != nil {
+			return err
+		}
+		for _, p := range parts {
+			c.text += p.Text
+			c.thinking += p.Thinking.text
+		}
+	}
+	return nil
+}
+
+type usage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+	PromptDetails    *struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails *struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+	CacheHitTokens int `json:"prompt_cache_hit_tokens"` // DeepSeek
+}
+
+func (u *usage) total() *agent.Usage {
+	if u == nil || u.PromptTokens == 0 && u.CompletionTokens == 0 {
+		return nil
+	}
+	out := agent.Usage{Prompt: u.PromptTokens, Completion: u.CompletionTokens, Cached: u.CacheHitTokens}
+	if u.PromptDetails != nil && u.PromptDetails.Cached > 0 {
+		out.Cached = u.PromptDetails.Cached
+	}
+	if u.CompletionDetails != nil {
+		out.Reasoning = u.CompletionDetails.Reasoning
+	}
+	return &out
+}
+
+// consumer folds the chunks of one answer. It knows nothing of time or connections.
+type consumer struct {
+	calls    toolCalls
+	usage    *usage
+	finish   string
+	finished bool // the provider said that the answer is at its end
+}
+
+// take folds one chunk and returns what it adds to the answer; empty for chunks that only
+// carry usage, a role, a filter's verdict, or nothing.
+func (c *consumer) take(k chunk) agent.Delta {
+	if k.Usage != nil {
+		c.usage = k.Usage // some providers count up in every chunk: the last one is the sum
+	}
+	var d agent.Delta
+	for _, ch := range k.Choices {
+		if ch.Index != 0 { // we ask for one answer
+			continue
+		}
+		for _, a := range []*answer{ch.Delta, ch.Message} {
+			if a != nil {
+				c.fold(&d, a)
+			}
+		}
+		switch ch.FinishReason {
+		case "error", "insufficient_system_resource": // of OpenRouter and DeepSeek: the answer was cut
+		case "", "null":
+			c.finished = c.finished || ch.Message != nil // a whole answer is at its end
+		default:
+			c.finish, c.finished = ch.FinishReason, true
+		}
+	}
+	return d
+}
+
+func (c *consumer) fold(d *agent.Delta, a *answer) {
+	d.Text += a.Content.text
+	d.Refusal += a.Refusal
+	// Servers in transition send the same reasoning under both names.
+	reasoning := a.ReasoningContent.text
+	if reasoning == "" {
+		reasoning = a.Reasoning.text
+	}
+	d.Reasoning += reasoning + a.Content.thinking
+	for _, call := range a.ToolCalls {
+		c.calls.add(call)
+	}
+}
+
+// completion returns what a finished answer came to, without its text.
+func (c *consumer) completion() agent.Completion {
+	return agent.Completion{
+		ToolCalls: c.calls.complete(),
+		Finish:    finishOf(c.finish),
+		Usage:     c.usage.total(),
+	}
+}
+
+func finishOf(reason string) agent.Finish {
+	switch strings.ToLower(reason) {
+	case "length", "max_tokens", "max_output_tokens":
+		return agent.FinishLength
+	case "content_filter", "safety", "refusal":
+		return agent.FinishFiltered
+	default:
+		return agent.FinishStop
+	}
+}

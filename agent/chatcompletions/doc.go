@@ -1,0 +1,13 @@
+// Package chatcompletions speaks the OpenAI Chat Completions API, and the many servers that
+// speak it in their own way, as an agent.Model.
+//
+//	request.go   what is asked, shaped by what the provider has refused before
+//	exchange.go  one HTTP exchange: the answer checked, made uniform, errors classified
+//	sse.go       server-sent events, frame by frame
+//	consumer.go  chunks in, deltas and a completion out (pure)
+//	toolcalls.go tool-call fragments put together (pure)
+//	errors.go    what went wrong and what can be done (pure)
+//
+// go-openai builds the requests and reads the lines of the stream. What it does not cover is
+// done around it in the HTTP client: see exchange.go.
+package chatcompletions

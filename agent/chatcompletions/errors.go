@@ -1,0 +1,232 @@
+package chatcompletions
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/agent"
+)
+
+// apiError is what a provider says about an error, in any of its forms.
+type apiError struct {
+	Message string          `json:"message"`
+	Type    string          `json:"type"`
+	Param   string          `json:"param"`
+	Code    json.RawMessage `json:"code"` // a string, a number, or null
+	status  int
+}
+
+// Error says what the provider said.
+func (e *apiError) Error() string {
+	parts := []string{e.Message}
+	if e.Message == "" {
+		parts[0] = "the provider gave no message"
+	}
+	for _, p := range []struct{ name, value string }{{"type", e.Type}, {"code", e.code()}, {"param", e.Param}} {
+		if p.value != "" {
+			parts = append(parts, p.name+" "+p.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (e *apiError) code() string {
+	code := strings.Trim(string(e.Code), `"`)
+	if code == "null" {
+		return ""
+	}
+	return code
+}
+
+// named says whether the provider used one of these words as the error's code or type.
+func (e *apiError) named(words ...string) bool {
+	for _, w := range words {
+		if strings.EqualFold(e.code(), w) || strings.EqualFold(e.Type, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// errorIn returns the error that an answer's body or a stream's event holds; nil: none.
+//
+//	{"error":{"message":…,"type":…,"param":…,"code":…}}  OpenAI and most
+//	{"error":"…"}                                        Ollama
+//	{"object":"error","message":…,"type":…,"code":…}     vLLM
+//	{"choices":[{"finish_reason":"error"}]}              OpenRouter
+//	{"detail":…}                                         FastAPI, with an HTTP status only
+func errorIn(data []byte) *apiError {
+	if !bytes.Contains(data, []byte(`"error"`)) {
+		return nil // spares the decoding for nearly every event
+	}
+	var body struct {
+		Error   json.RawMessage `json:"error"`
+		Object  string          `json:"object"`
+		Choices []struct {
+			FinishReason string          `json:"finish_reason"`
+			Error        json.RawMessage `json:"error"`
+		} `json:"choices"`
+	}
+	if json.Unmarshal(data, &body) != nil {
+		return nil // told apart elsewhere, as an event that is no JSON
+	}
+	if e := errorOf(body.Error); e != nil {
+		return e
+	}
+	if body.Object == "error" {
+		return errorOf(data)
+	}
+	for _, c := range body.Choices {
+		if e := errorOf(c.Error); e != nil {
+			return e
+		}
+		if c.FinishReason == "error" {
+			return &apiError{Message: "the provider ended the answer with finish_reason error"}
+		}
+	}
+	return nil
+}
+
+// errorOf reads the error member itself.
+func errorOf(data json.RawMessage) *apiError {
+	var text string
+	switch {
+	case len(data) == 0 || string(data) == "null" || string(data) == "false" || string(data) == "{}":
+		return nil
+	case json.Unmarshal(data, &text) == nil:
+		if text == "" {
+			return nil
+		}
+		return &apiError{Message: text}
+	}
+	e := &apiError{}
+	if json.Unmarshal(data, e) != nil {
+		return &apiError{Message: excerpt(data)}
+	}
+	if n, err := strconv.Atoi(e.code()); err == nil && n >= 400 && n < 600 {
+		e.status = n // vLLM and OpenRouter put the HTTP status there
+	}
+	return e
+}
+
+// excerpt returns the beginning of a body that we can't read, on one line.
+func excerpt(body []byte) string {
+	const most = 300
+	text := strings.Join(strings.Fields(string(body[:min(len(body), most)])), " ")
+	if len(body) > most {
+		text += "…"
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+var tooLong = regexp.MustCompile(`(?i)context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long`)
+
+// kindOf decides what can be done about an error answer.
+func kindOf(status int, e *apiError) agent.ErrorKind {
+	switch {
+	case e.named("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "moderation_blocked"):
+		return agent.Filtered
+	case e.named("insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"), status == http.StatusPaymentRequired:
+		return agent.Quota // OpenAI sends it as a 429, which waiting does not mend
+	case e.named("rate_limit_exceeded", "rate_limit_error"), status == http.StatusTooManyRequests:
+		return agent.RateLimited
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return agent.Auth
+	case e.named("context_length_exceeded"),
+		status < 500 && tooLong.MatchString(e.Message):
+		return agent.ContextLength
+	case status == http.StatusOK, // an error without a status of its own
+		status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
+		return agent.Retryable
+	default:
+		return agent.BadRequest
+	}
+}
+
+// retryAfter reads how long the provider asks us to wait: retry-after-ms, else Retry-After in
+// seconds or as a date. 0: it does not say.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(value, 64); err == nil {
+		return seconds(s)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+func seconds(s float64) time.Duration {
+	const year = 365 * 24 * 3600
+	if !(s > 0) { // NaN too
+		return 0
+	}
+	return time.Duration(min(s, year) * float64(time.Second))
+}
+
+// redactor takes our secrets out of what others say: some servers quote the key or the headers
+// that they were sent.
+type redactor struct{ secrets []string }
+
+func (r redactor) text(s string) string {
+	for _, secret := range r.secrets {
+		s = strings.ReplaceAll(s, secret, "[redacted]")
+	}
+	return s
+}
+
+// redactedError shows an error without our secrets. What it wraps is for errors.Is and
+// errors.As of context errors, not for its text.
+type redactedError struct {
+	text string
+	err  error
+}
+
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }
+
+// transportError is a request that got no answer, or whose answer could not be read on. The
+// URL is left out: it can hold a password.
+func (r redactor) transportError(kind agent.ErrorKind, err error) error {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	return &agent.ModelError{Kind: kind, Err: &redactedError{text: r.text(err.Error()), err: err}}
+}
+
+// statusError is an error answer.
+func (r redactor) statusError(status int, wait time.Duration, e *apiError) *agent.ModelError {
+	clean := *e
+	clean.Message, clean.Type, clean.Param = r.text(e.Message), r.text(e.Type), r.text(e.Param)
+	clean.Code = json.RawMessage(r.text(string(e.Code)))
+	return &agent.ModelError{Kind: kindOf(status, &clean), RetryAfter: wait, Status: status, Err: &clean}
+}
+
+// frameError is an error that came inside a stream: the HTTP status was 200.
+func (r redactor) frameError(f frame) error {
+	e := errorIn(f.data)
+	if e == nil {
+		if f.event != "error" {
+			return nil
+		}
+		if e = errorOf(f.data); e == nil {
+			e = &apiError{Message: fmt.Sprintf("error event: %s", excerpt(f.data))}
+		}
+	}
+	me := r.statusError(e.status, 0, e)
+	if me.Kind == agent.BadRequest && e.status == 0 {
+		me.Kind = agent.Broken // the request was taken; the provider failed on the way
+	}
+	return me
+}

@@ -1,0 +1,182 @@
+package chatcompletions
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"time"
+
+	"telex/agent"
+)
+
+const (
+	maxBody      = 64 << 20 // of a whole answer
+	maxErrorBody = 64 << 10
+)
+
+// exchange is go-openai's HTTP client for one call. It sends what go-openai can't say, and
+// makes of the answer what go-openai can read: it turns error answers into errors (go-openai
+// loses their headers), checks the type of the content, makes an event stream uniform, and
+// keeps a whole answer for us to read.
+type exchange struct {
+	client  *http.Client
+	headers map[string]string
+	redact  redactor
+	stream  bool
+	whole   []byte // a whole answer's JSON
+}
+
+// Do sends a request of go-openai's.
+func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+	if err := x.prepare(req); err != nil {
+		return nil, err
+	}
+	res, err := x.client.Do(req)
+	if err != nil {
+		return nil, x.redact.transportError(agent.Retryable, err)
+	}
+	if err := x.convert(res); err != nil {
+		_ = res.Body.Close() // the error says more than that of closing
+		return nil, err
+	}
+	return res, nil
+}
+
+func (x *exchange) prepare(req *http.Request) error {
+	for name, value := range x.headers {
+		req.Header.Set(name, value)
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return fmt.Errorf("read own request: %w", err)
+	}
+	if body, err = writeZero(body); err != nil {
+		return fmt.Errorf("read own request: %w", err)
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	req.ContentLength = int64(len(body))
+	return nil
+}
+
+// writeZero puts temperature 0 where sentZero stands for it.
+func writeZero(body []byte) ([]byte, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return nil, err
+	}
+	var temperature float32
+	if raw, ok := fields["temperature"]; !ok || json.Unmarshal(raw, &temperature) != nil || temperature != sentZero {
+		return body, nil
+	}
+	fields["temperature"] = json.RawMessage("0")
+	return json.Marshal(fields)
+}
+
+// convert makes the answer readable, or an error.
+func (x *exchange) convert(res *http.Response) error {
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		return x.refused(res)
+	}
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if kind == "text/html" {
+		return x.unreadable(res, kind)
+	}
+	if x.stream && kind == "text/event-stream" {
+		res.Body = newEventBody(res.Body, x.redact.frameError)
+		return nil
+	}
+	body := bufio.NewReader(res.Body)
+	first, err := firstByte(body)
+	if err != nil {
+		return x.redact.transportError(agent.Broken, fmt.Errorf("read the answer: %w", err))
+	}
+	switch {
+	case first == '<':
+		return x.unreadable(res, kind)
+	case first == '{':
+		return x.readWhole(res, body)
+	case x.stream: // by its looks an event stream, whatever its type says
+		res.Body = newEventBody(struct {
+			io.Reader
+			io.Closer
+		}{body, res.Body}, x.redact.frameError)
+		return nil
+	default:
+		return x.unreadable(res, kind)
+	}
+}
+
+// refused reads an error answer.
+func (x *exchange) refused(res *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
+	if err != nil && len(body) == 0 {
+		body = []byte(res.Status)
+	}
+	e := errorIn(body)
+	if e == nil {
+		e = &apiError{Message: excerpt(body)}
+	}
+	if res.StatusCode < 400 {
+		e = &apiError{Message: "the address redirects elsewhere; check base_url"}
+	}
+	return x.redact.statusError(res.StatusCode, retryAfter(res.Header, time.Now()), e)
+}
+
+// unreadable is a good status with something that is no answer of this API.
+func (x *exchange) unreadable(res *http.Response, kind string) error {
+	if kind == "" {
+		kind = "no content type"
+	}
+	return &agent.ModelError{
+		Kind: agent.BadRequest, Status: res.StatusCode,
+		Err: fmt.Errorf("the answer is not of this API (%s); check base_url", kind),
+	}
+}
+
+// readWhole reads a whole answer. A server that was asked for a stream and sent this is taken
+// at its word: it becomes a stream of one event.
+func (x *exchange) readWhole(res *http.Response, body io.Reader) error {
+	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))
+	switch {
+	case err != nil:
+		return x.redact.transportError(agent.Broken, fmt.Errorf("read the answer: %w", err))
+	case len(data) > maxBody:
+		return &agent.ModelError{Kind: agent.BadRequest, Status: res.StatusCode, Err: fmt.Errorf("the answer is longer than %d MB", maxBody>>20)}
+	}
+	if e := errorIn(data); e != nil {
+		status := e.status
+		if status == 0 {
+			status = res.StatusCode
+		}
+		return x.redact.statusError(status, retryAfter(res.Header, time.Now()), e)
+	}
+	x.whole = data
+	_ = res.Body.Close() // it was read to its end
+	res.Body = io.NopCloser(bytes.NewReader(data))
+	return nil
+}
+
+// firstByte returns the first byte that is not white space, without taking it. Some providers
+// send empty lines while a whole answer is being made.
+func firstByte(r *bufio.Reader) (byte, error) {
+	for {
+		b, err := r.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF: // a byte order mark too
+		default:
+			return b, r.UnreadByte()
+		}
+	}
+}
+
+// LogValue keeps what an exchange holds out of logs.
+func (x *exchange) LogValue() slog.Value { return slog.StringValue("exchange") }

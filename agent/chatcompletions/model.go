@@ -1,0 +1,288 @@
+package chatcompletions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"telex/agent"
+)
+
+// tailWait is how long a stream may go on after it said that the answer is at its end: the
+// usage comes there, and some servers never close.
+const tailWait = 5 * time.Second
+
+var (
+	errNotStreamed = errors.New("this model is asked without streaming")
+	errTail        = errors.New("the stream did not end after the answer")
+	errNoFinish    = errors.New("the stream ended before the answer did")
+)
+
+// Options configure a Model.
+type Options struct {
+	Name            string // what people call it; empty: Model
+	BaseURL         string // up to and without /chat/completions
+	APIKey          string // empty: none is sent
+	Model           string // as the provider calls it
+	MaxOutputTokens int    // 0: the provider's own limit
+	Temperature     *float32
+	ContextWindow   int // tokens; 0: not known
+	Stream          bool
+	Headers         map[string]string // sent with every request
+	Transport       http.RoundTripper // nil: a connection pool of the model's own, proxies from the environment
+	Log             *slog.Logger
+}
+
+func (o *Options) validate() error {
+	u, err := url.Parse(o.BaseURL)
+	switch {
+	case err != nil:
+		return errors.New("base URL is no URL")
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return errors.New("base URL: want http:// or https:// and a host")
+	case o.Model == "":
+		return errors.New("no model")
+	case o.MaxOutputTokens < 0 || o.ContextWindow < 0:
+		return errors.New("negative number of tokens")
+	case o.Temperature != nil && !(*o.Temperature >= 0 && *o.Temperature <= 2):
+		return fmt.Errorf("temperature %v: want 0 to 2", *o.Temperature)
+	case o.Log == nil:
+		return errors.New("no logger")
+	}
+	return nil
+}
+
+// Model is one model of one provider. It remembers what the provider has refused, so that each
+// refusal is met once.
+type Model struct {
+	opts   Options
+	client *http.Client
+	redact redactor
+	log    *slog.Logger
+
+	mu    sync.Mutex
+	shape shape
+}
+
+// New returns a model. It calls nobody.
+func New(o Options) (*Model, error) {
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("chat completions: %w", err)
+	}
+	if o.Name == "" {
+		o.Name = o.Model
+	}
+	if o.Transport == nil {
+		o.Transport = http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's own
+	}
+	m := &Model{
+		opts: o,
+		client: &http.Client{
+			Transport: o.Transport,
+			// A redirected POST would arrive as a GET.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		redact: newRedactor(o),
+		log:    o.Log.With(slog.String("model", o.Name)),
+		shape:  shape{noStreaming: !o.Stream},
+	}
+	return m, nil
+}
+
+// newRedactor knows the key and the values of the headers. Short values are words that occur
+// by chance.
+func newRedactor(o Options) redactor {
+	var r redactor
+	for _, v := range o.Headers {
+		_, token, _ := strings.Cut(v, " ") // of "Bearer …"
+		for _, s := range []string{v, token} {
+			if len(s) >= 8 {
+				r.secrets = append(r.secrets, s)
+			}
+		}
+	}
+	if o.APIKey != "" {
+		r.secrets = append(r.secrets, o.APIKey)
+	}
+	return r
+}
+
+// Name returns what people call the model.
+func (m *Model) Name() string { return m.opts.Name }
+
+// ContextWindow returns how many tokens the model can read and write; 0: not known.
+func (m *Model) ContextWindow() int { return m.opts.ContextWindow }
+
+// String returns the model's name. It keeps the key out of formatted output.
+func (m *Model) String() string { return m.opts.Name }
+
+// LogValue returns the model's name.
+func (m *Model) LogValue() slog.Value { return slog.StringValue(m.opts.Name) }
+
+// Stream is agent.Model's.
+func (m *Model) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	return m.ask(ctx, r, true, func(ctx context.Context, req openai.ChatCompletionRequest) (agent.Completion, error) {
+		return m.stream(ctx, req, emit)
+	})
+}
+
+// Complete is agent.Model's.
+func (m *Model) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
+	return m.ask(ctx, r, false, m.complete)
+}
+
+// ask sends the request in the shape that the provider takes, and finds that shape first where
+// it has to.
+func (m *Model) ask(
+	ctx context.Context, r agent.Request, stream bool,
+	send func(context.Context, openai.ChatCompletionRequest) (agent.Completion, error),
+) (agent.Completion, error) {
+	for {
+		m.mu.Lock()
+		s := m.shape
+		m.mu.Unlock()
+		if stream && s.noStreaming {
+			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, Err: errNotStreamed}
+		}
+		c, err := send(ctx, m.opts.newRequest(r, s, stream))
+		next, conceded := concede(err, s, stream)
+		if !conceded {
+			return c, asModelError(err)
+		}
+		m.learn(ctx, next, err)
+	}
+}
+
+// learn remembers a refusal. Turns that run side by side may each have met one.
+func (m *Model) learn(ctx context.Context, s shape, why error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.noStreaming = s.noStreaming || m.shape.noStreaming
+	s.noUsageOption = s.noUsageOption || m.shape.noUsageOption
+	s.oldMaxTokens = s.oldMaxTokens || m.shape.oldMaxTokens
+	s.noTemperature = s.noTemperature || m.shape.noTemperature
+	if s == m.shape {
+		return
+	}
+	if s.noTemperature && !m.shape.noTemperature {
+		m.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out from now on", slog.Any("error", why))
+	} else {
+		m.log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out from now on", slog.Any("error", why))
+	}
+	m.shape = s
+}
+
+// open returns go-openai's client for one exchange.
+func (m *Model) open(stream bool) (*openai.Client, *exchange) {
+	x := &exchange{client: m.client, headers: m.opts.Headers, redact: m.redact, stream: stream}
+	config := openai.DefaultConfig(m.opts.APIKey)
+	config.BaseURL = m.opts.BaseURL
+	config.HTTPClient = x
+	return openai.NewClientWithConfig(config), x
+}
+
+func (m *Model) complete(ctx context.Context, req openai.ChatCompletionRequest) (agent.Completion, error) {
+	client, x := m.open(false)
+	_, err := client.CreateChatCompletion(ctx, req)
+	if x.whole == nil {
+		return agent.Completion{}, err
+	}
+	// Read by ourselves: go-openai's types lack one name of reasoning and are strict about
+	// fields that we don't need.
+	return m.readWhole(x.whole)
+}
+
+func (m *Model) readWhole(data []byte) (agent.Completion, error) {
+	var k chunk
+	if err := json.Unmarshal(data, &k); err != nil {
+		return agent.Completion{}, m.redact.transportError(agent.Broken, fmt.Errorf("read the answer: %w", err))
+	}
+	var c consumer
+	d := c.take(k)
+	if !c.finished {
+		return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Err: errors.New("the answer has no choices")}
+	}
+	out := c.completion()
+	out.Text, out.Reasoning, out.Refusal = d.Text, d.Reasoning, d.Refusal
+	return out, nil
+}
+
+func (m *Model) stream(ctx context.Context, req openai.ChatCompletionRequest, emit func(agent.Delta)) (agent.Completion, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	client, x := m.open(true)
+	stream, err := client.CreateChatCompletionStream(ctx, req)
+	if err != nil {
+		return agent.Completion{}, err
+	}
+	defer stream.Close() //nolint:errcheck // the answer was read or is given up
+	if x.whole != nil {
+		c, err := m.readWhole(x.whole)
+		if err == nil {
+			emit(agent.Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
+			c.Text, c.Reasoning, c.Refusal = "", "", ""
+		}
+		return c, err
+	}
+	var c consumer
+	var tail *time.Timer
+	for {
+		k, err := receive(stream)
+		if err != nil {
+			return m.ended(&c, err)
+		}
+		emit(c.take(k))
+		if c.finished && tail == nil {
+			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
+			defer tail.Stop()
+		}
+	}
+}
+
+func receive(stream *openai.ChatCompletionStream) (chunk, error) {
+	var k chunk
+	data, err := stream.RecvRaw()
+	if err != nil {
+		return k, err
+	}
+	if err := json.Unmarshal(data, &k); err != nil {
+		return k, fmt.Errorf("read an event: %w", err)
+	}
+	return k, nil
+}
+
+// ended judges the end of a stream. Only a finish_reason makes an answer complete, and then
+// nothing that happens after it matters.
+func (m *Model) ended(c *consumer, err error) (agent.Completion, error) {
+	if c.finished {
+		return c.completion(), nil
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("%w: %w", errNoFinish, err)
+	}
+	if _, ok := errors.AsType[*agent.ModelError](err); ok {
+		return agent.Completion{}, err
+	}
+	return agent.Completion{}, m.redact.transportError(agent.Broken, err)
+}
+
+// asModelError makes an error of go-openai's own one that the agent understands.
+func asModelError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*agent.ModelError](err); ok {
+		return err
+	}
+	return &agent.ModelError{Kind: agent.BadRequest, Err: err}
+}

@@ -1,0 +1,112 @@
+package chatcompletions
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"regexp"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"telex/agent"
+)
+
+// shape is how a request must look for this provider. It begins with the API as OpenAI
+// documents it and loses what the provider refuses, one thing at a time and for good.
+type shape struct {
+	noStreaming   bool
+	noUsageOption bool // stream_options is refused: old servers
+	oldMaxTokens  bool // max_tokens instead of max_completion_tokens
+	noTemperature bool // reasoning models take only their default
+}
+
+// sentZero stands for temperature 0 in go-openai's request, which would drop a real 0. The
+// exchange writes the 0: servers take a tiny number for something else.
+const sentZero = math.SmallestNonzeroFloat32
+
+// newRequest builds what is asked.
+func (o *Options) newRequest(r agent.Request, s shape, stream bool) openai.ChatCompletionRequest {
+	req := openai.ChatCompletionRequest{Model: o.Model, Messages: newMessages(r), Stream: stream}
+	if s.oldMaxTokens {
+		req.MaxTokens = o.MaxOutputTokens
+	} else {
+		req.MaxCompletionTokens = o.MaxOutputTokens
+	}
+	if o.Temperature != nil && !s.noTemperature {
+		req.Temperature = max(*o.Temperature, sentZero)
+	}
+	if stream && !s.noUsageOption {
+		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	return req
+}
+
+func newMessages(r agent.Request) []openai.ChatCompletionMessage {
+	out := make([]openai.ChatCompletionMessage, 0, len(r.Messages)+1)
+	if r.System != "" {
+		out = append(out, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})
+	}
+	for _, m := range r.Messages {
+		msg := openai.ChatCompletionMessage{
+			Role:       string(m.Role),
+			Content:    m.Text,
+			Name:       m.Name,
+			ToolCallID: m.ToolCallID,
+		}
+		for _, c := range m.ToolCalls {
+			msg.ToolCalls = append(msg.ToolCalls, openai.ToolCall{
+				ID: c.ID, Type: openai.ToolTypeFunction,
+				Function: openai.FunctionCall{Name: c.Name, Arguments: c.Arguments},
+			})
+		}
+		switch {
+		case m.Text != "" || len(msg.ToolCalls) > 0:
+		case m.Role == agent.ToolRole:
+			msg.Content = "(no output)" // go-openai drops an empty content, and then it is refused
+		default:
+			continue // an empty message says nothing, and providers refuse it
+		}
+		out = append(out, msg)
+	}
+	return out
+}
+
+// refusal matches how servers say that they don't know or don't take a parameter. A value that
+// is merely out of range is not meant.
+var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|` +
+	`not (permitted|allowed|available)|forbidden|must be false|must be verified|only the default`)
+
+// concede returns the shape without what the provider has just refused; ok says whether there
+// is something to concede. As shapes only lose things, asking again in the new shape ends.
+func concede(err error, s shape, stream bool) (next shape, ok bool) {
+	if errors.Is(err, openai.ErrReasoningModelLimitationsOther) || errors.Is(err, openai.ErrReasoningSamplingUnsupported) {
+		s.noTemperature, ok = true, !s.noTemperature // go-openai knows some models by name
+		return s, ok
+	}
+	me, isModel := errors.AsType[*agent.ModelError](err)
+	if !isModel || me.Status != http.StatusBadRequest && me.Status != http.StatusUnprocessableEntity {
+		return s, false
+	}
+	e, isAPI := errors.AsType[*apiError](err)
+	if !isAPI || !refusal.MatchString(e.Message) && !strings.HasPrefix(e.code(), "unsupported") {
+		return s, false
+	}
+	refused := func(param string) bool {
+		return e.Param == param || e.Param == "" && strings.Contains(e.Message, param)
+	}
+	// The longer names first: they hold the shorter ones.
+	switch {
+	case stream && !s.noUsageOption && (refused("stream_options") || refused("include_usage")):
+		s.noUsageOption = true
+	case !s.oldMaxTokens && refused("max_completion_tokens"):
+		s.oldMaxTokens = true
+	case !s.noTemperature && refused("temperature"):
+		s.noTemperature = true
+	case stream && (refused("stream") || e.Param == "" && strings.Contains(strings.ToLower(e.Message), "stream")):
+		s.noStreaming = true
+	default:
+		return s, false
+	}
+	return s, true
+}

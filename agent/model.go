@@ -1,0 +1,91 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Model is one model behind one API. Implementations are safe for concurrent use and report
+// trouble as *ModelError. They never retry: Run does.
+type Model interface {
+	// Name is what people call this model; it goes to Result.Model.
+	Name() string
+	// Stream asks for an answer and tells it piece by piece. It calls emit from its own
+	// goroutine only, never after it returned, and for every piece of data that the provider
+	// sent: an empty Delta says only that the provider is alive. The text that emit was told
+	// is not repeated in the Completion. Cancelling ctx closes the connection at once.
+	Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error)
+	// Complete asks for the whole answer at once.
+	Complete(ctx context.Context, r Request) (Completion, error)
+}
+
+// Request is what a model is asked.
+type Request struct {
+	System   string // system prompt; empty: none
+	Messages []Message
+}
+
+// Delta is a piece of an answer.
+type Delta struct {
+	Text      string
+	Reasoning string
+	Refusal   string
+}
+
+// Completion is a finished answer.
+type Completion struct {
+	// Text, Reasoning and Refusal are empty after Stream.
+	Text      string
+	Reasoning string
+	Refusal   string
+	ToolCalls []ToolCall // complete calls, in the order the model made them
+	Finish    Finish
+	Usage     *Usage // nil when the provider sent none
+}
+
+// Finish is why the model itself ended its answer.
+type Finish uint8
+
+// The ways an answer ends. Tool calls are told by Completion.ToolCalls, because providers end
+// them with different reasons.
+const (
+	FinishStop Finish = iota
+	FinishLength
+	FinishFiltered
+)
+
+// ErrorKind is what can be done about a ModelError.
+type ErrorKind string
+
+// The kinds.
+const (
+	Retryable     ErrorKind = "retryable"      // not reached, overloaded, 5xx: the same request may work later
+	RateLimited   ErrorKind = "rate_limited"   // works again after RetryAfter
+	Broken        ErrorKind = "broken"         // the answer began and did not end
+	NoStreaming   ErrorKind = "no_streaming"   // works without streaming
+	ContextLength ErrorKind = "context_length" // the conversation is too long
+	Filtered      ErrorKind = "filtered"       // the provider's content filter
+	Quota         ErrorKind = "quota"          // the account has no money left
+	Auth          ErrorKind = "auth"           // the key is wrong or may not do this
+	BadRequest    ErrorKind = "bad_request"    // anything else that the same request will meet again
+)
+
+// ModelError is a model call that failed. Its text never holds secrets.
+type ModelError struct {
+	Kind       ErrorKind
+	RetryAfter time.Duration // told by the provider; 0: not told
+	Status     int           // HTTP status; 0: there was no answer
+	Err        error
+}
+
+// Error says what happened, for operators.
+func (e *ModelError) Error() string {
+	if e.Status == 0 {
+		return fmt.Sprintf("%s: %v", e.Kind, e.Err)
+	}
+	return fmt.Sprintf("%s: HTTP %d: %v", e.Kind, e.Status, e.Err)
+}
+
+// Unwrap returns what the error was made of.
+func (e *ModelError) Unwrap() error { return e.Err }
