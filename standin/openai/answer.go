@@ -1,0 +1,153 @@
+package openai
+
+import (
+	"embed"
+	"fmt"
+	"hash/fnv"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+//go:embed texts/*.md
+var texts embed.FS
+
+// maxAsked bounds what `words: N` and `length: N` write, in words and characters.
+const maxAsked = 4 << 20
+
+var (
+	tidesRE       = regexp.MustCompile(`(?i)\btides?\b`)
+	saidFirstRE   = regexp.MustCompile(`(?i)^what did i (?:say|ask|write) first\b`)
+	saidBeforeRE  = regexp.MustCompile(`(?i)^what did i (?:just say|(?:say|ask|write) (?:before|last))\b`)
+	askingWordsRE = regexp.MustCompile(`(?i)^(?:please )?(?:explain|describe|summari[sz]e|compare|tell me about|what (?:is|are)|who (?:is|was)|how (?:do|does) (?:i|you|one|we)|how to|write about) +`)
+	markupRE      = regexp.MustCompile("[\\\\`*_{}\\[\\]<>()#+|~!-]")
+)
+
+// said is one message of a conversation as the model reads it: without directives.
+type said struct{ role, text string }
+
+// Answer returns the text that the server answers to a conversation whose only message is
+// question, when no rule and no directive changes it. It is pure: the same question gives
+// the same bytes, in every process. Directives in the question are stripped first.
+func Answer(question string) string {
+	text, _, err := cutDirectives(question)
+	if err != nil {
+		text = question
+	}
+	return answer([]said{{role: "user", text: text}})
+}
+
+// answer returns the text for the last user message of a conversation.
+func answer(talk []said) string {
+	users := userTexts(talk)
+	if len(users) == 0 {
+		return essay("Say something")
+	}
+	question := users[len(users)-1]
+	if word, rest, ok := strings.Cut(question, ":"); ok {
+		if text, ok := command(word, strings.TrimPrefix(rest, " "), talk, users); ok {
+			return text
+		}
+	}
+	switch {
+	case saidFirstRE.MatchString(question):
+		return "The first thing you said was: " + users[0]
+	case saidBeforeRE.MatchString(question) && len(users) > 1:
+		return "Before this you said: " + users[len(users)-2]
+	}
+	return essay(question)
+}
+
+// command answers the short forms "word: rest"; ok is false when the text is none of them.
+func command(word, rest string, talk []said, users []string) (text string, ok bool) {
+	switch strings.ToLower(word) {
+	case "say":
+		return rest, true
+	case "history":
+		lines := make([]string, len(talk))
+		for i, m := range talk {
+			lines[i] = fmt.Sprintf("%d. %s: %s", i+1, m.role, m.text)
+		}
+		return strings.Join(lines, "\n"), true
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(rest))
+	if err != nil || n < 0 || n > maxAsked {
+		return "", false
+	}
+	switch strings.ToLower(word) {
+	case "recall":
+		if n < 1 || n > len(users) {
+			return fmt.Sprintf("There is no user message %d, there are %d.", n, len(users)), true
+		}
+		return users[n-1], true
+	case "words":
+		return numberWords(n), true
+	case "length":
+		return textOfLength(n), true
+	}
+	return "", false
+}
+
+// userTexts returns the texts of the user's messages, oldest first.
+func userTexts(talk []said) []string {
+	var users []string
+	for _, m := range talk {
+		if m.role == "user" {
+			users = append(users, m.text)
+		}
+	}
+	return users
+}
+
+// essay writes the default answer: a few hundred words of Markdown which refer to the question.
+func essay(question string) string {
+	name := "tides"
+	if !tidesRE.MatchString(question) {
+		names := []string{"method", "briefing", "workshop"}
+		name = names[hashOf(question)%uint64(len(names))]
+	}
+	page, err := texts.ReadFile("texts/" + name + ".md")
+	if err != nil {
+		// The files are compiled in, so only a misspelt name can get here; the tests read all.
+		panic("openai: " + err.Error())
+	}
+	line := clip(strings.Join(strings.Fields(question), " "), 160)
+	topic := strings.TrimRight(askingWordsRE.ReplaceAllString(line, ""), " ?!.")
+	if topic == "" {
+		topic = line
+	}
+	text := strings.NewReplacer(
+		"{question}", escape(line),
+		"{topic}", escape(clip(topic, 60)),
+		"{quoted}", strconv.Quote(line),
+	).Replace(string(page))
+	return strings.TrimSpace(text)
+}
+
+// clip shortens a line to n runes, with an ellipsis where something is missing.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return strings.TrimRight(string(r[:n-1]), " ") + "…"
+}
+
+// escape makes a line inert in Markdown, so that a question can't break the text round it.
+func escape(line string) string {
+	return markupRE.ReplaceAllStringFunc(line, func(c string) string {
+		if c == "-" || c == "(" || c == ")" || c == "!" || c == "+" {
+			return c // Harmless in the middle of a line, and ugly when escaped.
+		}
+		return `\` + c
+	})
+}
+
+// hashOf spreads texts evenly, equally in every process.
+func hashOf(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s)) // Never fails, by the hash.Hash contract.
+	// The low bits of FNV are weak for short strings, so the high ones are folded in.
+	v := h.Sum64()
+	return v ^ v>>29 ^ v>>47
+}

@@ -1,0 +1,290 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// errClosed is the cause when Close ends an answer.
+var errClosed = errors.New("server closed")
+
+// errCut makes the connection break off.
+var errCut = errors.New("connection cut")
+
+// exchange is one request that is being answered.
+type exchange struct {
+	s      *Server
+	ctx    context.Context // Ends when the client goes away or the server closes.
+	w      http.ResponseWriter
+	rec    *Request
+	epoch  int
+	req    *chatRequest
+	b      behaviour
+	p      plan
+	dice   *rand.Rand
+	wire   wire
+	serial uint64
+	begun  bool // The status line has been written.
+}
+
+// serveChat answers a chat completion request and records everything about it.
+func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	body, bodyErr := readBody(w, r)
+	// The body has been read, so from here on the context ends as soon as the client goes.
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })()
+
+	x := &exchange{s: s, ctx: ctx, w: w}
+	x.open(began, r, body)
+	w.Header().Set("X-Request-Id", fmt.Sprintf("req_%016x", x.serial))
+	w.Header().Set("Openai-Version", "2020-10-01")
+	err := bodyErr
+	if err == nil {
+		err = x.prepare(r, body)
+	}
+	if err == nil {
+		err = x.answer()
+	}
+	end := x.end(err)
+	x.close(end, err)
+	if errors.Is(err, errCut) || end == EndServerClosed {
+		// The only way to end a response without its proper end.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// prepare reads the request and decides everything about the answer.
+func (x *exchange) prepare(r *http.Request, body []byte) error {
+	if err := x.s.authorize(r); err != nil {
+		return err
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return newError(http.StatusUnsupportedMediaType, "invalid_request_error", "", "unsupported_content_type",
+			fmt.Sprintf("Unsupported content type: '%s'. This API method only accepts 'application/json' requests.",
+				r.Header.Get("Content-Type")))
+	}
+	req, err := parseRequest(body, x.s.opts.Models)
+	if err != nil {
+		return err
+	}
+	talk, settings, err := req.said()
+	if err != nil {
+		return err
+	}
+	question := ""
+	if users := userTexts(talk); len(users) > 0 {
+		question = users[len(users)-1]
+	}
+	b, rule, err := x.s.behave(req, question, settings)
+	if err != nil {
+		return err
+	}
+	x.req, x.b = req, b
+	if err := x.checkDemands(body); err != nil {
+		return err
+	}
+	x.p = makePlan(req, talk, b, x.serial)
+	x.dice = rand.New(rand.NewPCG(x.s.opts.Seed, hashOf(question))) //nolint:gosec // Jitter has to be repeatable.
+	x.wire = wire{w: x.w, crlf: b.crlf, noSpace: b.noSpace, multiline: b.multiline}
+	x.note(func(rec *Request) {
+		rec.Model, rec.Question, rec.Stream, rec.Rule, rec.Planned = req.Model, question, req.Stream, rule, x.p.text
+	})
+	return nil
+}
+
+// checkDemands refuses what this provider, by its settings, can't do or insists on.
+func (x *exchange) checkDemands(body []byte) error {
+	var params map[string]json.RawMessage
+	if err := json.Unmarshal(body, &params); err != nil {
+		return invalid("", "", "We could not parse the JSON body of your request: %v", err)
+	}
+	for _, name := range x.b.refuse {
+		value, there := params[name]
+		if !there || isNull(value) || string(value) == "false" {
+			continue
+		}
+		if name == "stream" {
+			return invalid(name, "unsupported_value", "Unsupported value: 'stream' is not supported with this model.")
+		}
+		return invalid(name, "unsupported_parameter", "Unsupported parameter: '%s' is not supported with this model.", name)
+	}
+	for i, m := range x.req.Messages {
+		if len(m.ToolCalls) == 0 {
+			continue
+		}
+		// https://api-docs.deepseek.com/guides/thinking_mode
+		if m.ReasoningContent == nil && slices.Contains(x.b.require, "reasoning_content") {
+			return invalid(fmt.Sprintf("messages[%d].reasoning_content", i), "",
+				"The reasoning_content in the thinking mode must be passed back to the API.")
+		}
+		for j, c := range m.ToolCalls {
+			if c.ExtraContent.Google.ThoughtSignature == "" && slices.Contains(x.b.require, "thought_signature") {
+				return invalid(fmt.Sprintf("messages[%d].tool_calls[%d]", i, j), "",
+					"Function call is missing a thought_signature in functionCall parts.")
+			}
+		}
+	}
+	return nil
+}
+
+// answer sends what was planned. A nil error is an answer that is complete.
+func (x *exchange) answer() error {
+	if err := x.pause(time.Now().Add(x.b.delay)); err != nil {
+		return err
+	}
+	if x.b.end.how != "" && x.b.end.after == beforeAll {
+		return x.breakOff()
+	}
+	if x.b.status != 0 {
+		return x.sendError()
+	}
+	for name, values := range x.b.header {
+		x.w.Header()[name] = values
+	}
+	x.w.Header().Set("Openai-Processing-Ms", strconv.FormatInt(x.b.delay.Milliseconds(), 10))
+	as := x.b.as
+	if as == "" {
+		as = "json"
+		if x.req.Stream {
+			as = "sse"
+		}
+	}
+	switch as {
+	case "html":
+		x.begin(http.StatusOK, "text/html")
+		return x.wire.raw(htmlPage(http.StatusOK))
+	case "json":
+		return x.whole()
+	default:
+		return x.stream()
+	}
+}
+
+// begin writes the status line and the headers.
+func (x *exchange) begin(status int, contentType string) {
+	if x.b.contentType != "" {
+		contentType = x.b.contentType
+	}
+	x.w.Header().Set("Content-Type", contentType)
+	x.w.WriteHeader(status)
+	x.begun = true
+	x.note(func(rec *Request) { rec.Status = status })
+}
+
+// sendError answers with the error of the settings, which is the complete answer then.
+func (x *exchange) sendError() error {
+	e := errorFor(x.b)
+	for name, values := range x.b.header {
+		x.w.Header()[name] = values
+	}
+	body, form := e.body(), x.b.body
+	if form == "" && x.b.status >= http.StatusBadGateway {
+		form = "html" // So speak the proxies which these statuses come from.
+	}
+	contentType := "application/json"
+	switch form {
+	case "html":
+		contentType, body = "text/html", htmlPage(x.b.status)
+	case "empty":
+		body = nil
+	}
+	x.begin(x.b.status, contentType)
+	if err := x.wire.raw(body); err != nil {
+		return err
+	}
+	return e
+}
+
+// open adds the record of a request.
+func (x *exchange) open(began time.Time, r *http.Request, body []byte) {
+	s := x.s
+	x.rec = &Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)}
+	if json.Valid(body) {
+		x.rec.Body = body
+	} else {
+		x.rec.Invalid = string(body)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
+	x.rec.ID, x.epoch = s.serial, s.epoch
+	x.serial = hashOf(fmt.Sprintf("%d/%d", s.opts.Seed, s.serial))
+	if len(s.records) == maxRecords {
+		s.records = slices.Delete(s.records, 0, maxRecords/10)
+	}
+	s.records = append(s.records, x.rec)
+	s.stats.Requests++
+	s.stats.Active++
+	s.stats.MaxActive = max(s.stats.MaxActive, s.stats.Active)
+	s.notify()
+}
+
+// note changes the record.
+func (x *exchange) note(change func(*Request)) {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	change(x.rec)
+}
+
+// end names the way in which an answer ended, and sends the error body of a refused request.
+func (x *exchange) end(err error) string {
+	var refused *apiError
+	switch {
+	case err == nil:
+		return EndComplete
+	case errors.Is(err, errCut):
+		return EndCut
+	case errors.Is(err, errEOF):
+		return EndEOF
+	case errors.Is(err, errFailed):
+		return EndFailed
+	case errors.As(err, &refused):
+		if !x.begun {
+			x.note(func(rec *Request) { rec.Status = refused.status })
+			x.s.refuse(x.w, refused)
+		}
+		return EndRefused
+	case errors.Is(context.Cause(x.ctx), errClosed):
+		return EndServerClosed
+	default:
+		return EndClientClosed
+	}
+}
+
+// close completes the record and the counters.
+func (x *exchange) close(end string, err error) {
+	s := x.s
+	s.mu.Lock()
+	rec := x.rec
+	rec.End, rec.Ended = end, time.Now()
+	if err != nil {
+		rec.Error = err.Error()
+	}
+	s.stats.Active--
+	if x.epoch == s.epoch {
+		switch end {
+		case EndComplete:
+			s.stats.Complete++
+		case EndRefused:
+			s.stats.Refused++
+		case EndClientClosed:
+			s.stats.Cancelled++
+		case EndCut, EndEOF, EndFailed:
+			s.stats.Broken++
+		}
+	}
+	s.notify()
+	took := rec.Ended.Sub(rec.Time)
+	s.mu.Unlock()
+	s.log.Info("answered", "request", rec.ID, "status", rec.Status, "end", end, "tokens", rec.Tokens, "took", took)
+}

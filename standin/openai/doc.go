@@ -1,0 +1,2 @@
+// Package openai imitates a model provider that speaks the OpenAI API.
+package openai

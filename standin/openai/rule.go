@@ -1,0 +1,111 @@
+package openai
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Rule changes how requests that it matches are answered. Of the rules that match, the
+// oldest one that is not used up applies; settings in the question itself win over it.
+type Rule struct {
+	Match string `json:"match,omitempty"` // A part of the last user message; empty matches all.
+	Regex string `json:"regex,omitempty"` // An expression (RE2) that the last user message matches.
+	Model string `json:"model,omitempty"` // The exact name of the model; empty matches all.
+	Skip  int    `json:"skip,omitempty"`  // Matching requests that pass before the rule applies.
+	Times int    `json:"times,omitempty"` // Requests to which it applies then; 0 is all.
+	Do    string `json:"do"`              // Settings, as in a directive: `rate=20 cut=120`.
+}
+
+// activeRule is a rule with its expression compiled and its settings read.
+type activeRule struct {
+	Rule
+	regex    *regexp.Regexp
+	settings []setting
+	on       string
+	seen     int // Requests that matched.
+	number   int // From 1 up.
+}
+
+// Rule adds a rule. Its error says what is wrong with the settings or the expression.
+func (s *Server) Rule(r Rule) error {
+	a := &activeRule{Rule: r}
+	var err error
+	if a.regex, err = regexp.Compile(r.Regex); err != nil {
+		return fmt.Errorf("rule: %w", err)
+	}
+	if a.settings, err = parseSettings(r.Do); err != nil {
+		return fmt.Errorf("rule: %w", err)
+	}
+	var b behaviour
+	if err := b.apply(a.settings); err != nil {
+		return fmt.Errorf("rule: %w", err)
+	}
+	if r.Skip < 0 || r.Times < 0 || b.skip > 0 || b.take > 0 {
+		return fmt.Errorf("rule: how often it applies is said by Skip and Times, which are not negative")
+	}
+	a.on = b.on
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.number = len(s.rules) + 1
+	s.rules = append(s.rules, a)
+	return nil
+}
+
+// behave decides how a request is answered; settings are those of its question.
+func (s *Server) behave(r *chatRequest, question string, settings []setting) (b behaviour, rule int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []setting
+	for _, a := range s.rules {
+		if a.matches(r, question) && a.take() {
+			all, rule = slices.Clone(a.settings), a.number
+			break
+		}
+	}
+	own := behaviour{}
+	if err := own.apply(settings); err != nil {
+		return b, 0, invalid("messages", "standin_directive", "%v", err)
+	}
+	if meant(own.on, r.Stream) && s.takeOwn(own, question, settings) {
+		all = append(all, settings...)
+	}
+	b.rate = s.opts.Rate
+	b.comment = "keep-alive"
+	if err := b.apply(all); err != nil {
+		return b, 0, invalid("messages", "standin_directive", "%v", err)
+	}
+	return b, rule, nil
+}
+
+// takeOwn counts the settings of a question, which may be meant for some requests only.
+func (s *Server) takeOwn(own behaviour, question string, settings []setting) bool {
+	if own.skip == 0 && own.take == 0 {
+		return true
+	}
+	key := fmt.Sprint(settings, question)
+	s.used[key]++
+	n := s.used[key] - own.skip
+	return n > 0 && (own.take == 0 || n <= own.take)
+}
+
+func (a *activeRule) matches(r *chatRequest, question string) bool {
+	return (a.Model == "" || a.Model == r.Model) && meant(a.on, r.Stream) &&
+		strings.Contains(question, a.Match) && a.regex.MatchString(question)
+}
+
+// take counts a request that matches and reports whether the rule applies to it.
+func (a *activeRule) take() bool {
+	n := a.seen - a.Skip
+	if a.Times > 0 && n >= a.Times {
+		return false
+	}
+	a.seen++
+	return n >= 0
+}
+
+// meant reports whether settings "on=…" are for a request that streams or doesn't.
+func meant(on string, stream bool) bool {
+	return on == "" || on == "stream" == stream
+}

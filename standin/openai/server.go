@@ -1,0 +1,242 @@
+package openai
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// defaultRate is the speed of an answer in tokens per second when Options names none.
+	defaultRate = 50
+	// maxBody bounds a request body in bytes.
+	maxBody = 32 << 20
+)
+
+// Options configure a Server. The zero value is usable: no key is asked for, and there is
+// one model, "standin".
+type Options struct {
+	Key    string       // What clients must send as Bearer token; empty lets everybody in.
+	Models []string     // The models that exist, first the one shown first.
+	Log    *slog.Logger // Gets one line for each request; nil for none.
+	Rate   float64      // Tokens per second; 0 is 50, less than 0 sends without pauses.
+	Seed   uint64       // Varies jitter and ids, never the texts.
+}
+
+// Server imitates a model provider. It is an http.Handler and can also serve a listener by
+// itself; both at once are fine. Use New.
+type Server struct {
+	opts    Options
+	log     *slog.Logger
+	mux     *http.ServeMux
+	http    *http.Server
+	started time.Time
+	ctx     context.Context // Lives until Close; the server owns it.
+	stop    context.CancelFunc
+	active  sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	rules   []*activeRule
+	used    map[string]int // How often the settings in a question were met.
+	records []*Request
+	serial  int
+	epoch   int // Grows with every reset.
+	stats   Stats
+	conns   map[net.Conn]bool
+	changed chan struct{} // Closed with the next change; nil while nobody waits.
+}
+
+// New returns a server that answers as soon as it is given requests. It starts no goroutine.
+// Close it to end answers that are under way.
+func New(o Options) *Server {
+	if len(o.Models) == 0 {
+		o.Models = []string{"standin"}
+	}
+	if o.Rate == 0 {
+		o.Rate = defaultRate
+	}
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{
+		opts: o, log: log, mux: http.NewServeMux(), started: time.Now(),
+		used: map[string]int{}, conns: map[net.Conn]bool{},
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler:           s,
+		ConnState:         s.connState,
+		ReadHeaderTimeout: time.Minute,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	for _, prefix := range []string{"", "/v1"} {
+		s.mux.HandleFunc("POST "+prefix+"/chat/completions", s.serveChat)
+		s.mux.HandleFunc("GET "+prefix+"/models", s.serveModels)
+		s.mux.HandleFunc("GET "+prefix+"/models/{model...}", s.serveModel)
+	}
+	s.control()
+	s.mux.HandleFunc("/", s.serveUnknown)
+	return s
+}
+
+// Serve answers on a listener until Close, or until the listener fails. It blocks, closes the
+// listener, and returns nil after Close.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// Close ends all answers under way, closes listeners and connections, and waits until no
+// request is being answered any more.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	err := s.http.Close()
+	s.active.Wait()
+	if err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	return nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		s.refuse(w, newError(http.StatusServiceUnavailable, "server_error", "", "", "The server is closed."))
+		return
+	}
+	s.active.Add(1)
+	s.mu.Unlock()
+	defer s.active.Done()
+	s.mux.ServeHTTP(w, r)
+}
+
+// connState counts the connections that Serve has accepted.
+func (s *Server) connState(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		s.conns[c] = true
+	case http.StateClosed, http.StateHijacked:
+		delete(s.conns, c)
+	default:
+		return
+	}
+	s.stats.Connections = len(s.conns)
+	s.stats.MaxConnections = max(s.stats.MaxConnections, len(s.conns))
+	s.notify()
+}
+
+// authorize checks the Bearer token.
+func (s *Server) authorize(r *http.Request) error {
+	header := r.Header.Get("Authorization")
+	token, bearer := strings.CutPrefix(header, "Bearer ")
+	switch {
+	case s.opts.Key == "":
+		return nil
+	case header == "" || !bearer:
+		return newError(http.StatusUnauthorized, "invalid_request_error", "", "",
+			"You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "+
+				"(i.e. Authorization: Bearer YOUR_KEY).")
+	case subtle.ConstantTimeCompare([]byte(token), []byte(s.opts.Key)) != 1:
+		return newError(http.StatusUnauthorized, "invalid_request_error", "", "invalid_api_key",
+			"Incorrect API key provided: "+maskKey(token)+".")
+	}
+	return nil
+}
+
+// maskKey shows a key as OpenAI does, with only its ends.
+func maskKey(key string) string {
+	if len(key) < 12 {
+		return strings.Repeat("*", len(key))
+	}
+	return key[:4] + strings.Repeat("*", len(key)-8) + key[len(key)-4:]
+}
+
+// refuse writes an error body.
+func (s *Server) refuse(w http.ResponseWriter, err error) {
+	e, ok := errors.AsType[*apiError](err)
+	if !ok {
+		e = newError(http.StatusInternalServerError, "server_error", "", "", err.Error())
+	}
+	s.write(w, e.status, "application/json", e.body())
+}
+
+// write sends a whole answer. That the client is gone shows in its context, not here.
+func (s *Server) write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	if _, err := w.Write(body); err != nil {
+		s.log.Debug("write answer", "err", err)
+	}
+}
+
+// model describes a model, in the shape of https://platform.openai.com/docs/api-reference/models.
+func (s *Server) model(id string) map[string]any {
+	return map[string]any{"id": id, "object": "model", "created": s.started.Unix(), "owned_by": "standin"}
+}
+
+func (s *Server) serveModels(w http.ResponseWriter, r *http.Request) {
+	if err := s.authorize(r); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	data := make([]any, len(s.opts.Models))
+	for i, id := range s.opts.Models {
+		data[i] = s.model(id)
+	}
+	s.write(w, http.StatusOK, "application/json", mustJSON(map[string]any{"object": "list", "data": data}))
+}
+
+func (s *Server) serveModel(w http.ResponseWriter, r *http.Request) {
+	if err := s.authorize(r); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	id := r.PathValue("model")
+	for _, known := range s.opts.Models {
+		if known == id {
+			s.write(w, http.StatusOK, "application/json", mustJSON(s.model(id)))
+			return
+		}
+	}
+	s.refuse(w, newError(http.StatusNotFound, "invalid_request_error", "model", "model_not_found",
+		fmt.Sprintf("The model '%s' does not exist", id)))
+}
+
+// serveUnknown answers what no route takes: a wrong method, or a wrong address.
+func (s *Server) serveUnknown(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/v1")
+	allowed := ""
+	switch {
+	case path == "/chat/completions":
+		allowed = http.MethodPost
+	case path == "/models" || strings.HasPrefix(path, "/models/"):
+		allowed = http.MethodGet
+	}
+	if allowed != "" {
+		w.Header().Set("Allow", allowed)
+		s.refuse(w, newError(http.StatusMethodNotAllowed, "invalid_request_error", "", "method_not_supported",
+			fmt.Sprintf("Not allowed to %s on %s. (HINT: Perhaps you meant to make your HTTP request using a different method?)",
+				r.Method, r.URL.Path)))
+		return
+	}
+	s.refuse(w, newError(http.StatusNotFound, "invalid_request_error", "", "",
+		fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path)))
+}

@@ -1,0 +1,131 @@
+package openai
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// completion is an answer in one piece.
+// https://platform.openai.com/docs/api-reference/chat/object
+type completion struct {
+	ID                string        `json:"id"`
+	Object            string        `json:"object"`
+	Created           int64         `json:"created"`
+	Model             string        `json:"model"`
+	Choices           []wholeChoice `json:"choices"`
+	Usage             *usage        `json:"usage,omitempty"`
+	ServiceTier       string        `json:"service_tier"`
+	SystemFingerprint string        `json:"system_fingerprint"`
+}
+
+type wholeChoice struct {
+	Index        int            `json:"index"`
+	Message      map[string]any `json:"message"`
+	Logprobs     *struct{}      `json:"logprobs"`
+	FinishReason *string        `json:"finish_reason"`
+}
+
+// isPlain reports whether the answer is JSON, not events.
+func (r *Request) isPlain(b behaviour) bool {
+	return b.as == "json" || b.as == "" && !r.Stream
+}
+
+// whole sends the answer as one JSON document, after the time that its tokens take.
+func (x *exchange) whole() error {
+	if x.b.commentInterval > 0 {
+		// Who fills the silence has to begin the body before the answer is there.
+		x.begin(http.StatusOK, "application/json")
+	}
+	sent, length := x.p.tokens(), x.p.tokens()
+	breaks := x.b.end.how != "" && x.b.end.after <= afterText
+	if breaks {
+		sent = min(sent, x.b.end.after)
+	}
+	wait := x.b.first
+	if x.b.rate > 0 {
+		wait += time.Duration(float64(sent) / x.b.rate * float64(time.Second))
+	}
+	if x.b.stallFor > 0 && x.b.stall < sent {
+		wait += x.b.stallFor
+	}
+	if err := x.pause(time.Now().Add(wait)); err != nil {
+		return err
+	}
+	if breaks && x.b.end.how == "hang" {
+		return x.hang()
+	}
+	if breaks && x.b.end.how == "fail" && !x.begun {
+		x.b.status = http.StatusInternalServerError
+		return x.sendError()
+	}
+	body := mustJSON(x.completion())
+	if !x.begun {
+		x.begin(http.StatusOK, "application/json")
+	}
+	if breaks {
+		// Half a document: the connection breaks, or the body just ends.
+		share := len(body)
+		if length > 0 {
+			share = len(body) * sent / (length + 1)
+		}
+		if err := x.wire.raw(body[:share]); err != nil {
+			return err
+		}
+		return x.breakOff()
+	}
+	if err := x.wire.raw(body); err != nil {
+		return err
+	}
+	for _, u := range x.p.units {
+		x.mark(u)
+	}
+	return nil
+}
+
+// completion builds the document.
+func (x *exchange) completion() completion {
+	m := map[string]any{"role": "assistant", "content": x.p.text, "refusal": nil, "annotations": []any{}}
+	if x.p.refusal != "" {
+		m["refusal"] = x.p.refusal
+	}
+	if x.p.text == "" && (x.p.refusal != "" || len(x.p.calls) > 0) {
+		m["content"] = nil
+	}
+	if x.p.reasoning != "" {
+		for name, text := range reasoningFields(x.p.reasoning, x.b.thinkAs) {
+			m[name] = text
+		}
+	}
+	var calls []any
+	for _, c := range x.p.calls {
+		one := map[string]any{
+			"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": c.arguments},
+		}
+		if c.signature != "" {
+			one["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": c.signature}}
+		}
+		calls = append(calls, one)
+	}
+	if calls != nil {
+		m["tool_calls"] = calls
+	}
+	c := completion{
+		ID: x.chunk().ID, Object: "chat.completion", Created: x.rec.Time.Unix(), Model: x.req.Model,
+		Choices:     []wholeChoice{{Message: m}},
+		ServiceTier: "default", SystemFingerprint: "fp_standin",
+	}
+	if x.p.finish != "null" {
+		c.Choices[0].FinishReason = &x.p.finish
+	}
+	if x.b.usage != "off" {
+		c.Usage = &x.p.usage
+	}
+	return c
+}
+
+// padding returns n characters that look random enough to hide a length.
+func padding(n int) string {
+	const letters = "k3J9xQ2mZ7pLw0RtB5vNcY8dHgF1sA4uEoTiXyWqPbVnMrKjCzDfGhSlU6"
+	return strings.Repeat(letters, n/len(letters)+1)[:n]
+}

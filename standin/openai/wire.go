@@ -1,0 +1,89 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// chunk is one event of a streamed answer.
+// https://platform.openai.com/docs/api-reference/chat/streaming
+type chunk struct {
+	ID                string          `json:"id"`
+	Object            string          `json:"object"`
+	Created           int64           `json:"created"`
+	Model             string          `json:"model"`
+	ServiceTier       string          `json:"service_tier"`
+	SystemFingerprint string          `json:"system_fingerprint"`
+	Choices           []choice        `json:"choices"`
+	Usage             json.RawMessage `json:"usage,omitempty"` // Absent, null or an object.
+	Error             any             `json:"error,omitempty"`
+	Obfuscation       string          `json:"obfuscation,omitempty"`
+}
+
+// choice is the one element of choices.
+type choice struct {
+	Index        int            `json:"index"`
+	Delta        map[string]any `json:"delta"`
+	Logprobs     *struct{}      `json:"logprobs"`
+	FinishReason *string        `json:"finish_reason"`
+}
+
+// wire writes server-sent events in the spelling that a behaviour asks for, and flushes each.
+type wire struct {
+	w                        http.ResponseWriter
+	crlf, noSpace, multiline bool
+}
+
+// event writes one event. The last one of a stream may lack its line end.
+func (w wire) event(name string, data []byte, unfinished bool) error {
+	eol, field := "\n", "data: "
+	if w.crlf {
+		eol = "\r\n"
+	}
+	if w.noSpace {
+		field = "data:"
+	}
+	var b bytes.Buffer
+	if name != "" {
+		b.WriteString("event: " + name + eol)
+	}
+	if w.multiline && json.Valid(data) {
+		var indented bytes.Buffer
+		// Can't fail on valid JSON.
+		_ = json.Indent(&indented, data, "", " ")
+		data = indented.Bytes()
+	}
+	for i, l := range bytes.Split(data, []byte("\n")) {
+		if i > 0 {
+			b.WriteString(eol)
+		}
+		b.WriteString(field)
+		b.Write(l)
+	}
+	if !unfinished {
+		b.WriteString(eol + eol)
+	}
+	return w.raw(b.Bytes())
+}
+
+// comment writes a line that clients must ignore.
+func (w wire) comment(text string) error {
+	eol := "\n"
+	if w.crlf {
+		eol = "\r\n"
+	}
+	return w.raw([]byte(": " + text + eol + eol))
+}
+
+// raw writes and flushes.
+func (w wire) raw(b []byte) error {
+	if _, err := w.w.Write(b); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	if err := http.NewResponseController(w.w).Flush(); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	return nil
+}
