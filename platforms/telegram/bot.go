@@ -14,6 +14,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 // defaultAPIBase is the cloud server.
@@ -84,6 +85,9 @@ func (b *Bot) Close() { b.client.CloseIdleConnections() }
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{Edit: true, Delete: true, Typing: true}
 }
+
+// Dialect returns how text is written, the same everywhere: by entities.
+func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }
 
 // refuseRedirect keeps a redirect from carrying the token, or the message once more, to
 // another place. The API itself never redirects.

@@ -31,9 +31,13 @@ func (b *Bot) call(ctx context.Context, method string, params tgbotapi.Params) (
 	if err := ctx.Err(); err != nil {
 		return nil, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("%s: %w", method, err)}
 	}
-	x := &exchange{ctx: ctx, client: b.client}
+	x := &exchange{}
 	api := b.api
-	api.Client = x
+	api.Client = doer(func(req *http.Request) (*http.Response, error) {
+		resp, err := x.do(b.client, req.WithContext(ctx))
+		x.failed = err
+		return resp, err
+	})
 	answer, err := api.MakeRequest(method, params)
 	if err == nil {
 		return answer.Result, nil
@@ -43,34 +47,30 @@ func (b *Bot) call(ctx context.Context, method string, params tgbotapi.Params) (
 	return nil, failure
 }
 
-// exchange is the library's HTTP client for exactly one call. The library knows neither
-// contexts nor HTTP statuses: the exchange adds the one and keeps the other.
-type exchange struct {
-	ctx    context.Context //nolint:containedctx // lives for one call; the library's interface has no room for it.
-	client *http.Client
+// doer is an HTTP client that is a function, as the library wants one.
+type doer func(*http.Request) (*http.Response, error)
 
+// Do calls d.
+func (d doer) Do(req *http.Request) (*http.Response, error) { return d(req) }
+
+// exchange keeps of exactly one call what the library hides.
+type exchange struct {
 	status     int    // 0: no answer
 	retryAfter string // the header of that name
 	unsent     bool   // the request surely never left
 	failed     error  // why there is no whole answer
 }
 
-// Do sends the request and reads the whole answer, so that a connection that breaks in the
+// do sends the request and reads the whole answer, so that a connection that breaks in the
 // middle of it is seen here and not as malformed JSON.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	resp, err := x.do(req)
-	x.failed = err
-	return resp, err
-}
-
-func (x *exchange) do(req *http.Request) (*http.Response, error) {
+func (x *exchange) do(client *http.Client, req *http.Request) (*http.Response, error) {
 	// The transport tries a second connection only when nothing was written to the first, so
 	// the last event of each kind tells.
 	trace := &httptrace.ClientTrace{
 		GetConn: func(string) { x.unsent = true },
 		GotConn: func(httptrace.GotConnInfo) { x.unsent = false },
 	}
-	resp, err := x.client.Do(req.WithContext(httptrace.WithClientTrace(x.ctx, trace)))
+	resp, err := client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
 		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 			x.unsent = true // for transports that do not trace

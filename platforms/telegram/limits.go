@@ -13,8 +13,8 @@ const (
 	// https://core.telegram.org/bots/api#sendmessage
 	textLimit = 4096
 
-	// maxEntities is how many entities of a message take effect.
-	// https://limits.tginfo.me/en (absent from the reference).
+	// maxEntities is how many entities a message may have; the rest is dropped or refused.
+	// https://limits.tginfo.me/en (the reference does not state it).
 	maxEntities = 100
 
 	// typingEvery renews "typing", which clients show for at most 5 seconds.

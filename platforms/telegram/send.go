@@ -90,7 +90,7 @@ type (
 	linkPreviewOptions struct {
 		Disabled bool `json:"is_disabled"`
 	}
-	entity struct {
+	messageEntity struct {
 		Type     string `json:"type"`
 		Offset   int    `json:"offset"`
 		Length   int    `json:"length"`
@@ -128,9 +128,9 @@ func encode(params tgbotapi.Params, m chat.Outgoing) error {
 	params["text"] = m.Text
 	if spans := m.Spans; len(spans) > 0 {
 		spans = spans[:min(len(spans), maxEntities)]
-		entities := make([]entity, len(spans))
+		entities := make([]messageEntity, len(spans))
 		for i, s := range spans {
-			entities[i] = entity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
+			entities[i] = messageEntity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
 		}
 		if err := params.AddInterface("entities", entities); err != nil {
 			return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("encode entities: %w", err)}

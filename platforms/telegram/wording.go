@@ -45,9 +45,9 @@ func read(text string, marks []textMark, self tgbotapi.User) wording {
 		}
 	}
 	slices.SortFunc(cuts, func(a, b textMark) int { return a.Offset - b.Offset })
-	w.text = without(units, cuts, 0)
+	w.text = leaveOut(units, cuts, 0)
 	if w.command != "" {
-		w.args = without(units, cuts, commandEnd)
+		w.args = leaveOut(units, cuts, commandEnd)
 	}
 	return w
 }
@@ -64,10 +64,10 @@ func isMention(m textMark, word string, self tgbotapi.User) bool {
 	return false
 }
 
-// without returns the units from a place on, less the cuts, which are in order. With a cut
+// leaveOut returns the units from a place on, less the cuts, which are in order. With a cut
 // that opened the text goes the comma or colon after it; with one that stood between two
 // spaces, one of these.
-func without(units []uint16, cuts []textMark, from int) string {
+func leaveOut(units []uint16, cuts []textMark, from int) string {
 	var kept strings.Builder
 	keep := func(to int, afterCut bool) {
 		piece := string(utf16.Decode(units[from:max(from, to)]))

@@ -1,0 +1,199 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+const me = `{"ok":true,"result":{"id":4242,"is_bot":true,"first_name":"Telex","username":"telex_bot","can_read_all_group_messages":false}}`
+
+// said is an update with a text in a private chat.
+func said(id int, text string) string {
+	return fmt.Sprintf(`{"update_id":%d,"message":{%s,%s,"text":%q}}`, id, inPrivate, ann, text)
+}
+
+// feed returns a bot that gets one answer per poll and then polls that hang, and the offsets
+// that it polled with.
+func feed(t *testing.T, polls ...string) (*Bot, chan string) {
+	t.Helper()
+	offsets := make(chan string, len(polls)+1)
+	next := make(chan string, len(polls))
+	for _, p := range polls {
+		next <- p
+	}
+	return serve(t, func(w http.ResponseWriter, r *http.Request, method string) {
+		if method == "getMe" {
+			_, _ = io.WriteString(w, me)
+			return
+		}
+		if err := r.ParseForm(); err != nil {
+			t.Error(err)
+		}
+		if got, want := r.PostForm.Get("allowed_updates"), `["message","callback_query","my_chat_member"]`; got != want {
+			t.Errorf("allowed_updates = %s, want %s", got, want)
+		}
+		if got, want := r.PostForm.Get("timeout"), "30"; got != want {
+			t.Errorf("timeout = %s, want %s", got, want)
+		}
+		offsets <- r.PostForm.Get("offset")
+		select {
+		case p := <-next:
+			_, _ = io.WriteString(w, p)
+		default:
+			<-r.Context().Done()
+		}
+	}), offsets
+}
+
+// list is the answer to a poll.
+func list(updates ...string) string {
+	return `{"ok":true,"result":[` + strings.Join(updates, ",") + `]}`
+}
+
+// The offset moves only over what was accepted; one bad update does not hold up the next (F43).
+func TestRunAcceptsInOrder(t *testing.T) {
+	t.Parallel()
+	b, offsets := feed(t,
+		list(said(10, "one"), `{"update_id":11,"message":{"message_id":"bad"}}`, `{"update_id":12,"edited_message":{}}`, said(13, "two")),
+		list(`"garbage"`, said(15, "three"), `{"nothing":0}`),
+		list(),
+		list(said(3, "after a quiet week")),
+	)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var got []string
+	err := b.Run(ctx, "8", func(_ context.Context, in chat.Inbound) error {
+		got = append(got, in.Resume+" "+in.Text)
+		if in.Text == "after a quiet week" {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v, want %v", err, context.Canceled)
+	}
+	if want := []string{"11 one", "14 two", "16 three", "4 after a quiet week"}; !slices.Equal(got, want) {
+		t.Errorf("accepted %q, want %q", got, want)
+	}
+	for _, want := range []string{"8", "14", "17", "17"} {
+		if got := <-offsets; got != want {
+			t.Errorf("polled from %s, want %s", got, want)
+		}
+	}
+}
+
+// What could not be stored is not confirmed, so that it comes again (F43).
+func TestRunStopsWhereAcceptFails(t *testing.T) {
+	t.Parallel()
+	b, offsets := feed(t, list(said(10, "one"), said(11, "two"), said(12, "three")))
+	full := errors.New("disk full")
+	var last string
+	err := b.Run(t.Context(), "", func(_ context.Context, in chat.Inbound) error {
+		if in.Text == "two" {
+			return full
+		}
+		last = in.Resume
+		return nil
+	})
+	if !errors.Is(err, full) || last != "11" {
+		t.Errorf("Run = %v after cursor %s, want %v after 11", err, last, full)
+	}
+	if got := <-offsets; got != "" {
+		t.Errorf("polled from %q, want the oldest update (F44)", got)
+	}
+	if n := len(offsets); n != 0 {
+		t.Errorf("%d more polls, want none", n)
+	}
+}
+
+func TestRunReportsContextFirst(t *testing.T) {
+	t.Parallel()
+	b, _ := feed(t, list(said(10, "one")))
+	ctx, cancel := context.WithCancel(t.Context())
+	err := b.Run(ctx, "not a number", func(ctx context.Context, _ chat.Inbound) error {
+		cancel()
+		return fmt.Errorf("store: %w", ctx.Err())
+	})
+	if err != context.Canceled { //nolint:errorlint // exactly the context's.
+		t.Errorf("Run = %v, want %v", err, context.Canceled)
+	}
+}
+
+func TestRunEndsPromptly(t *testing.T) {
+	t.Parallel()
+	b, offsets := feed(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- b.Run(ctx, "", refuse(t)) }()
+	<-offsets
+	start := time.Now()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v, want %v", err, context.Canceled)
+	}
+	if took := time.Since(start); took > 100*time.Millisecond {
+		t.Errorf("Run took %v to end, want at most 100ms", took)
+	}
+}
+
+// A second poller and a webhook are told apart, and how to end each is said (F55).
+func TestRunFailures(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		status     int
+		me, poll   string
+		want       chat.ErrorKind
+		wantInText string
+	}{
+		{409, "", refusal(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running", ""), chat.Conflict, "another process polls"},
+		{409, "", refusal(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first", ""), chat.Conflict, "has a webhook"},
+		{401, refusal(401, "Unauthorized", ""), "", chat.Auth, "Unauthorized"},
+		{404, refusal(404, "Not Found", ""), "", chat.Auth, "Not Found"},
+		{401, "", refusal(401, "Unauthorized", ""), chat.Auth, "Unauthorized"},
+		{502, "<html>", "", chat.Temporary, "HTTP 502"},
+		{200, `{"ok":true,"result":{}}`, "", chat.Temporary, "names no bot"},
+		{500, "", refusal(500, "Internal Server Error", ""), chat.Temporary, "Internal"},
+		{200, "", `{"ok":true,"result":{"update_id":1}}`, chat.Temporary, "not a list"},
+		{200, "", list(`{}`, `"x"`), chat.Temporary, "no update has an id"},
+	} {
+		b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {
+			switch {
+			case method == "getMe" && c.me == "":
+				_, _ = io.WriteString(w, me)
+			case method == "getMe":
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.me)
+			default:
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.poll)
+			}
+		})
+		err := b.Run(t.Context(), "", refuse(t))
+		if failure := wantKind(t, err, c.want); !strings.Contains(failure.Error(), c.wantInText) {
+			t.Errorf("Run = %q, want %q in it", failure, c.wantInText)
+		}
+	}
+}
+
+// A poll whose connection breaks harms nothing: all of Run's calls may be repeated.
+func TestRunCutIsTemporary(t *testing.T) {
+	t.Parallel()
+	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {
+		if method == "getMe" {
+			_, _ = io.WriteString(w, me)
+			return
+		}
+		panic(http.ErrAbortHandler)
+	})
+	wantKind(t, b.Run(t.Context(), strconv.Itoa(5), refuse(t)), chat.Temporary)
+}

@@ -1,0 +1,167 @@
+package telegram
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// record returns a bot and the form of the last call, with the method under "".
+func record(t *testing.T, answer string) (*Bot, func() map[string]string) {
+	t.Helper()
+	forms := make(chan map[string]string, 16)
+	b := serve(t, func(w http.ResponseWriter, r *http.Request, method string) {
+		if err := r.ParseForm(); err != nil {
+			t.Errorf("parse the form: %v", err)
+		}
+		form := map[string]string{"": method}
+		for key, values := range r.PostForm {
+			form[key] = values[0]
+		}
+		forms <- form
+		_, _ = w.Write([]byte(answer))
+	})
+	return b, func() map[string]string { return <-forms }
+}
+
+func wantForm(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	if !maps.Equal(got, want) {
+		t.Errorf("the call was\n %q, want\n %q", got, want)
+	}
+}
+
+func TestEncoding(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	b, last := record(t, `{"ok":true,"result":{"message_id":99,"date":1,"chat":{"id":7,"type":"private"}}}`)
+	ref := chat.MessageRef{Target: private, ID: "99"}
+
+	receipt, err := b.Send(ctx, private, chat.Outgoing{Text: "hi & <you>", Plain: "p", Source: "s", Key: "k"})
+	if want := (chat.Receipt{Ref: ref}); err != nil || receipt != want {
+		t.Errorf("Send = %+v, %v, want %+v", receipt, err, want)
+	}
+	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "hi & <you>"})
+
+	topic := chat.Target{Chat: "-100200300", Thread: "12", Kind: chat.Group}
+	rich := chat.Outgoing{
+		Text: "🦊 code link",
+		Spans: []chat.Span{
+			{Kind: "pre", Offset: 3, Length: 4, Language: "go"},
+			{Kind: "text_link", Offset: 8, Length: 4, URL: "https://example.org/?a=1&b=2"},
+		},
+		ReplyTo: "41",
+		Preview: true,
+	}
+	const spans = `[{"type":"pre","offset":3,"length":4,"language":"go"},` +
+		`{"type":"text_link","offset":8,"length":4,"url":"https://example.org/?a=1\u0026b=2"}]`
+	receipt, err = b.Send(ctx, topic, rich)
+	if want := (chat.Receipt{Ref: chat.MessageRef{Target: topic, ID: "99"}}); err != nil || receipt != want {
+		t.Errorf("Send = %+v, %v, want %+v", receipt, err, want)
+	}
+	wantForm(t, last(), map[string]string{
+		"": "sendMessage", "chat_id": "-100200300", "message_thread_id": "12", "text": "🦊 code link",
+		"entities":             spans,
+		"reply_parameters":     `{"message_id":41,"allow_sending_without_reply":true}`,
+		"link_preview_options": `{"is_disabled":true}`,
+	})
+
+	receipt, err = b.Edit(ctx, chat.MessageRef{Target: topic, ID: "99"}, rich)
+	if want := (chat.Receipt{Ref: chat.MessageRef{Target: topic, ID: "99"}}); err != nil || receipt != want {
+		t.Errorf("Edit = %+v, %v, want %+v", receipt, err, want)
+	}
+	wantForm(t, last(), map[string]string{
+		"": "editMessageText", "chat_id": "-100200300", "message_id": "99", "text": "🦊 code link",
+		"entities": spans, "link_preview_options": `{"is_disabled":true}`,
+	})
+
+	if err := b.Delete(ctx, ref); err != nil {
+		t.Error(err)
+	}
+	wantForm(t, last(), map[string]string{"": "deleteMessage", "chat_id": "7", "message_id": "99"})
+	if err := b.Typing(ctx, topic); err != nil {
+		t.Error(err)
+	}
+	wantForm(t, last(), map[string]string{
+		"": "sendChatAction", "chat_id": "-100200300", "message_thread_id": "12", "action": "typing",
+	})
+
+	// A reply to what has no message id is a plain message.
+	if _, err := b.Send(ctx, private, chat.Outgoing{Text: "x", ReplyTo: "callback:3"}); err != nil {
+		t.Error(err)
+	}
+	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x"})
+}
+
+func TestAtMostHundredEntities(t *testing.T) {
+	t.Parallel()
+	b, last := record(t, `{"ok":true,"result":{"message_id":1}}`)
+	spans := slices.Repeat([]chat.Span{{Kind: "bold", Length: 1}}, 101)
+	if _, err := b.Send(t.Context(), private, chat.Outgoing{Text: strings.Repeat("x", 200), Spans: spans}); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(last()["entities"], "bold"); got != 100 {
+		t.Errorf("%d entities were sent, want 100", got)
+	}
+}
+
+// A success without a message id can't be edited later, but it is one (F57).
+func TestSuccessWithoutID(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"ok":true,"result":true}`, `{"ok":true}`, `{"ok":true,"result":{}}`, `{"ok":true,"result":null}`} {
+		b := serveAnswer(t, 200, body)
+		receipt, err := b.Send(t.Context(), private, chat.Outgoing{Text: "x"})
+		if want := (chat.Receipt{Ref: chat.MessageRef{Target: private}}); err != nil || receipt != want {
+			t.Errorf("%s: Send = %+v, %v, want %+v", body, receipt, err, want)
+		}
+	}
+}
+
+// Ids that Telegram can't have made fail without a call.
+func TestForeignIDs(t *testing.T) {
+	t.Parallel()
+	b := newBot(t, Options{HTTP: roundTripper(func(*http.Request) (*http.Response, error) {
+		t.Error("a call was made")
+		return nil, http.ErrHandlerTimeout
+	})})
+	ctx := t.Context()
+	elsewhere := chat.Target{Chat: "C0123"}
+	_, err := b.Send(ctx, elsewhere, chat.Outgoing{Text: "x"})
+	wantKind(t, err, chat.Forbidden)
+	_, err = b.Edit(ctx, chat.MessageRef{Target: elsewhere, ID: "1"}, chat.Outgoing{Text: "x"})
+	wantKind(t, err, chat.Forbidden)
+	wantKind(t, b.Typing(ctx, elsewhere), chat.Forbidden)
+	_, err = b.Edit(ctx, chat.MessageRef{Target: private}, chat.Outgoing{Text: "x"})
+	wantKind(t, err, chat.Gone)
+	wantKind(t, b.Delete(ctx, chat.MessageRef{Target: private, ID: "callback:3"}), chat.Gone)
+}
+
+func TestProfile(t *testing.T) {
+	t.Parallel()
+	b := newBot(t, Options{})
+	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true}); got != want {
+		t.Errorf("Capabilities = %+v, want %+v", got, want)
+	}
+	all := chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: 30, Window: time.Second, Burst: 30}
+	for _, c := range []struct {
+		to       chat.Target
+		interval time.Duration
+		inChat   chat.Limit
+	}{
+		{private, 1500 * time.Millisecond, chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 20, Window: 20 * time.Second, Burst: 3}},
+		{group, 3 * time.Second, chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 20, Window: time.Minute, Burst: 5}},
+	} {
+		got := b.Profile(c.to)
+		if got.TextLimit != 4096 || got.EditInterval != c.interval || got.TypingEvery != 4*time.Second {
+			t.Errorf("%v: Profile = %+v", c.to.Kind, got)
+		}
+		if want := []chat.Limit{c.inChat, all}; !slices.Equal(got.Limits, want) {
+			t.Errorf("%v: limits = %+v, want %+v", c.to.Kind, got.Limits, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package telegram
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"sync"
+	"testing"
+
+	"telex/internal/chat"
+)
+
+const testToken = "4242:AA-secret_token"
+
+var (
+	private = chat.Target{Chat: "7"}
+	group   = chat.Target{Chat: "-100200300", Kind: chat.Group}
+)
+
+// serve returns a bot whose API is answer, which gets the method of each call.
+func serve(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, method string)) *Bot {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got, want := path.Dir(r.URL.Path), "/bot"+testToken; got != want {
+			t.Errorf("called below %q, want %q", got, want)
+		}
+		answer(w, r, path.Base(r.URL.Path))
+	}))
+	t.Cleanup(server.Close)
+	b := newBot(t, Options{APIBase: server.URL})
+	t.Cleanup(b.Close) // before the server's, which waits for its connections
+	return b
+}
+
+// serveAnswer returns a bot whose API gives one answer to every call.
+func serveAnswer(t *testing.T, status int, body string) *Bot {
+	t.Helper()
+	return serve(t, func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	})
+}
+
+// newBot returns a bot with the test token; its log is checked for secrets in the end.
+func newBot(t *testing.T, o Options) *Bot {
+	t.Helper()
+	log := &syncBuffer{}
+	if o.Token == "" {
+		o.Token = testToken
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	b, err := New(o)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	t.Cleanup(func() { noSecret(t, "the log", log.String()) })
+	return b
+}
+
+// syncBuffer is a buffer for many writers.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
