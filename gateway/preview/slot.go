@@ -77,6 +77,14 @@ func (s *Slot) Text() string {
 	return v.Text
 }
 
+// Ending returns how the reply ends; the zero Ending while that is open.
+func (s *Slot) Ending() Ending {
+	if _, e := s.load(); e != nil {
+		return *e
+	}
+	return Ending{}
+}
+
 // load returns the newest view, and the ending once there is one. It copies nothing: what a
 // strings.Builder returned stays valid while it grows.
 func (s *Slot) load() (View, *Ending) {

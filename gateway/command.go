@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"log/slog"
+
+	"telex/internal/chat"
+)
+
+// command handles in when it is one of our commands. What only looks like one is left to the
+// model.
+func (a *actor) command(in chat.Inbound) bool {
+	if in.Kind != chat.Command {
+		return false
+	}
+	switch in.Command {
+	case "help", "start":
+		a.say(in, a.g.Texts[TextHelp])
+	case "stop":
+		a.stop(in)
+	case "new":
+		a.fresh(in)
+	default:
+		return false
+	}
+	return true
+}
+
+// stop ends the running turn and drops what waits. What was shown stays, so that only a
+// reply that had shown nothing needs a word.
+func (a *actor) stop(in chat.Inbound) {
+	idle := a.turn == nil && len(a.queue) == 0
+	a.queue, a.full = nil, false
+	if a.turn != nil {
+		a.turn.stoppedBy = &in
+		a.turn.interrupt(errStopped)
+		return
+	}
+	if idle {
+		a.say(in, a.g.Texts[TextNothing])
+		return
+	}
+	a.say(in, a.g.Texts[TextStopped])
+}
+
+// fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
+// what it would have added to the history is void.
+func (a *actor) fresh(in chat.Inbound) {
+	a.queue, a.full = nil, false
+	if a.turn != nil {
+		a.turn.void = true
+		a.turn.interrupt(errStopped)
+	}
+	if err := a.g.Store.Forget(a.g.turns, a.conversation); err != nil {
+		id := newID()
+		a.log.Error("history could not be deleted", slog.String("turn", id), slog.Any("error", err))
+		a.say(in, a.g.Texts.line(TextFailed, id))
+		return
+	}
+	a.say(in, a.g.Texts[TextNew])
+}

@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// Runner runs one turn; *agent.Agent is one. It must return soon after ctx ended.
+type Runner interface {
+	Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error)
+}
+
+// Busy says what a message does that arrives while a turn runs.
+type Busy uint8
+
+// The busy modes.
+const (
+	Interrupt Busy = iota // it ends the turn and is answered next; in groups only the asker's does
+	Queue                 // it waits
+)
+
+// Options are what a Gateway is made of.
+type Options struct {
+	Endpoints []Endpoint
+	Runner    Runner
+	Store     Store
+	Access    Access
+	Texts     Texts // DefaultTexts when nil
+	Busy      Busy
+	MaxQueued int           // messages of one conversation that may wait
+	ModelRoom int           // tokens that the history may take; 0: no limit
+	Grace     time.Duration // how long Run may take to stop
+	Log       *slog.Logger
+}
+
+// Gateway connects endpoints with the agent.
+type Gateway struct {
+	Options
+	endpoints map[chat.EndpointID]*endpoint
+
+	mu       sync.Mutex
+	actors   map[chat.Conversation]*actor
+	stopping bool
+	running  sync.WaitGroup // actors
+
+	// The two lifetimes that outlive Run's ctx: turns are cancelled when they had their time
+	// to finish, deliveries when the grace is over.
+	turns, deliveries context.Context
+	endTurns, endAll  context.CancelCauseFunc
+}
+
+// errShutdown is why turns end when the daemon does.
+var errShutdown = errors.New("the daemon is stopping")
+
+// New checks the options and returns a gateway that does nothing yet.
+func New(o Options) (*Gateway, error) {
+	if o.Texts == nil {
+		o.Texts = DefaultTexts()
+	}
+	g := &Gateway{Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor)}
+	for _, e := range o.Endpoints {
+		r, err := resolve(e)
+		if err != nil {
+			return nil, err
+		}
+		if g.endpoints[e.ID] != nil {
+			return nil, fmt.Errorf("endpoint %s is configured twice", e.ID)
+		}
+		g.endpoints[e.ID] = r
+	}
+	return g, nil
+}
+
+// drainShare is the part of the grace in which running turns may still end by themselves; the
+// rest is for making what was shown final.
+const drainShare = 6
+
+// Run receives and answers until ctx ends, and then stops in good order: no new message is
+// taken, running turns get a moment to end by themselves and are then interrupted, and every
+// reply is made final, all within the grace. ready is called once every endpoint is connected
+// or trying to.
+func (g *Gateway) Run(ctx context.Context, ready func()) error {
+	lasting := context.WithoutCancel(ctx)
+	g.turns, g.endTurns = context.WithCancelCause(lasting)
+	g.deliveries, g.endAll = context.WithCancelCause(lasting)
+	defer g.endAll(nil)
+	defer g.endTurns(nil)
+
+	var receivers sync.WaitGroup
+	for _, e := range g.endpoints {
+		receivers.Go(func() { g.supervise(ctx, e) })
+	}
+	ready()
+	receivers.Wait()
+	return g.drain()
+}
+
+// drain ends the actors.
+func (g *Gateway) drain() error {
+	g.mu.Lock()
+	g.stopping = true
+	for _, a := range g.actors {
+		a.poke()
+	}
+	g.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		g.running.Wait()
+		close(ended)
+	}()
+	soft := time.AfterFunc(g.Grace/drainShare, func() { g.endTurns(errShutdown) })
+	hard := time.AfterFunc(g.Grace, func() { g.endAll(errShutdown) })
+	defer soft.Stop()
+	defer hard.Stop()
+	<-ended
+	if g.deliveries.Err() != nil {
+		return fmt.Errorf("stop: replies were not made final within %v", g.Grace)
+	}
+	return nil
+}
+
+// Ping returns once the gateway's own state could be looked at: proof of life for a watchdog.
+func (g *Gateway) Ping() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+}
+
+// accept decides whether a message is for us, and takes it. An error says that it could not
+// be stored, so that the platform must offer it again.
+func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
+	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
+	if in.Sender.Bot || !in.Addressed {
+		return nil
+	}
+	if !g.Access.Allows(c, in.Sender.ID) {
+		g.Log.Info("message refused: not on the allow list",
+			slog.String("conversation", c.String()), slog.String("user", string(in.Sender.ID)))
+		return nil
+	}
+	fresh, err := g.Store.Accept(ctx, c, in)
+	if err != nil {
+		return fmt.Errorf("store message: %w", err)
+	}
+	if !fresh {
+		return nil
+	}
+	return g.post(e, c, in)
+}
+
+// post hands a message to its conversation's actor, which is started when there is none.
+func (g *Gateway) post(e *endpoint, c chat.Conversation, in chat.Inbound) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopping {
+		return errShutdown
+	}
+	a := g.actors[c]
+	if a == nil {
+		a = newActor(g, e, c)
+		g.actors[c] = a
+		g.running.Go(a.run)
+	}
+	a.inbox = append(a.inbox, in)
+	a.poke()
+	return nil
+}
+
+// take moves everything out of the actor's inbox.
+func (g *Gateway) take(a *actor) []chat.Inbound {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	in := a.inbox
+	a.inbox = nil
+	return in
+}
+
+// retire forgets an actor that has nothing to do. It reports false when a message arrived in
+// the meantime, so that none is ever stranded between the two.
+func (g *Gateway) retire(a *actor) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(a.inbox) > 0 {
+		return false
+	}
+	delete(g.actors, a.conversation)
+	return true
+}
+
+// isStopping reports whether new turns must not begin.
+func (g *Gateway) isStopping() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stopping
+}

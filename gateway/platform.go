@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"telex/gateway/budget"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// Platform is what an adapter must be. What else it can do it says in Capabilities and
+// implements as preview.Editor, preview.Deleter and preview.Typer.
+type Platform interface {
+	preview.Sender
+	// Capabilities is static.
+	Capabilities() chat.Capabilities
+	// Run receives until ctx ends, beginning at the resume cursor that was last accepted.
+	// accept returns nil once the message is taken (or refused for good); only then may Run
+	// acknowledge it upstream. One bad update never blocks the next. Run returns ctx's error
+	// when ctx ended and a *chat.SendError when the network did; the caller runs it again.
+	Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error
+}
+
+// Endpoint is one configured bot account.
+type Endpoint struct {
+	ID        chat.EndpointID
+	Platform  Platform
+	Streaming preview.Config
+}
+
+// endpoint is an Endpoint with its optional abilities resolved.
+type endpoint struct {
+	Endpoint
+	out      preview.Endpoint
+	nameless atomic.Bool // it returned no message id once: nothing can be edited there
+}
+
+// streaming returns how replies stream here, as far as the platform can do what is wanted.
+func (e *endpoint) streaming() preview.Config {
+	c := e.Streaming
+	c.Enabled = c.Enabled && e.out.Editor != nil && !e.nameless.Load()
+	return c
+}
+
+// resolve checks once that p keeps what its capabilities promise.
+func resolve(e Endpoint) (*endpoint, error) {
+	p := e.Platform
+	out := preview.Endpoint{Sender: p, Budget: budget.New()}
+	out.Editor, _ = p.(preview.Editor)
+	out.Deleter, _ = p.(preview.Deleter)
+	out.Typer, _ = p.(preview.Typer)
+	for _, c := range []struct {
+		name     string
+		promised bool
+		kept     bool
+	}{
+		{"Edit", p.Capabilities().Edit, out.Editor != nil},
+		{"Delete", p.Capabilities().Delete, out.Deleter != nil},
+		{"Typing", p.Capabilities().Typing, out.Typer != nil},
+	} {
+		if c.promised != c.kept {
+			return nil, fmt.Errorf("endpoint %s: capability %s is %t but its interface is implemented: %t",
+				e.ID, c.name, c.promised, c.kept)
+		}
+	}
+	return &endpoint{Endpoint: e, out: out}, nil
+}

@@ -1,0 +1,83 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"runtime/debug"
+	"time"
+
+	"telex/internal/chat"
+)
+
+const (
+	firstRetry = time.Second
+	mostRetry  = time.Minute
+	// settled is how long an endpoint must have received for a new failure to count as news.
+	settled = 30 * time.Second
+)
+
+// supervise keeps one endpoint receiving until ctx ends, whatever it meets. Only refused
+// credentials end it earlier, since they don't mend themselves.
+func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
+	log := g.Log.With(slog.String("endpoint", string(e.ID)))
+	delay := firstRetry
+	var last chat.ErrorKind
+	failing := false
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := g.receive(ctx, e)
+		if ctx.Err() != nil {
+			return
+		}
+		se := chat.AsSendError(err)
+		if time.Since(began) > settled {
+			delay, failing = firstRetry, false
+		}
+		if se.Kind == chat.Auth {
+			log.Error("endpoint stopped: the platform refuses its credentials; correct them and restart", slog.Any("error", err))
+			return
+		}
+		if !failing || se.Kind != last {
+			log.Warn("receiving is interrupted; trying again until it works", slog.Any("error", err), slog.Duration("first_retry", delay))
+		}
+		failing, last = true, se.Kind
+		pause(ctx, max(se.RetryAfter, jitter(delay)))
+		delay = min(mostRetry, 2*delay)
+	}
+}
+
+// receive runs the adapter once. A panic in it is its failure, not ours.
+func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while receiving: %v\n%s", p, debug.Stack())
+		}
+	}()
+	resume, err := g.Store.Resume(ctx, e.ID)
+	if err != nil {
+		return fmt.Errorf("read resume cursor: %w", err)
+	}
+	err = e.Platform.Run(ctx, resume, func(ctx context.Context, in chat.Inbound) error { return g.accept(ctx, e, in) })
+	if err == nil {
+		err = errors.New("the adapter stopped receiving")
+	}
+	return err
+}
+
+// pause waits for d or the end of ctx.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// jitter spreads d by a fifth, so that endpoints that failed together don't return together.
+func jitter(d time.Duration) time.Duration {
+	return d + time.Duration((rand.Float64()*0.4-0.2)*float64(d)) //nolint:gosec // no secret depends on it
+}

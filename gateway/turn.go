@@ -1,0 +1,204 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"telex/agent"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// Why a turn was interrupted.
+var (
+	errNewMessage = errors.New("a new message came")
+	errStopped    = errors.New("stopped by command")
+)
+
+// turn is one message and the reply to it. The actor owns it; result, err and outcome may be
+// read once done is closed.
+type turn struct {
+	id     string
+	in     chat.Inbound
+	slot   *preview.Slot
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+
+	why       error         // why it was interrupted; nil when it was not
+	void      bool          // its conversation ended before it did
+	stoppedBy *chat.Inbound // the /stop that ended it
+
+	result  agent.Result
+	err     error
+	outcome preview.Outcome
+}
+
+// newID returns a short id that a person can read out and an operator can find.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// start runs the model and the preview side by side; done closes when both have ended.
+func (a *actor) start(in chat.Inbound, history []agent.Message) *turn {
+	ctx, cancel := context.WithCancelCause(a.g.turns)
+	t := &turn{id: newID(), in: in, slot: preview.NewSlot(), cancel: cancel, done: make(chan struct{})}
+	streaming := a.endpoint.streaming()
+	job := agent.Turn{
+		ID: t.id, Stream: streaming.Enabled,
+		Messages: append(trim(history, a.g.ModelRoom), agent.Message{Role: agent.User, Text: in.Text}),
+	}
+	log := a.log.With(slog.String("turn", t.id))
+	log.Info("turn begins", slog.String("user", string(in.Sender.ID)))
+	go func() {
+		defer close(t.done)
+		defer cancel(nil)
+		var showing sync.WaitGroup
+		showing.Go(func() { t.outcome = show(a.g.deliveries, a.replyOptions(in, t.id, t.slot, streaming)) })
+		t.result, t.err = think(ctx, a.g.Runner, job, t.fold)
+		t.slot.Finish(a.ending(ctx, t))
+		showing.Wait()
+	}()
+	return t
+}
+
+// think runs the model; a panic in it is an error of this turn.
+func think(ctx context.Context, r Runner, job agent.Turn, emit func(agent.Event)) (res agent.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res.Stop = ""
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return r.Run(ctx, job, emit)
+}
+
+// show delivers the reply; a panic in it is a reply that was not delivered.
+func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
+	defer func() {
+		if p := recover(); p != nil {
+			out.Err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return preview.New(o).Run(ctx)
+}
+
+// fold puts an event into the view.
+func (t *turn) fold(e agent.Event) {
+	switch e := e.(type) {
+	case agent.Text:
+		t.slot.Append(e.Delta, agent.EstimateTokens(e.Delta))
+	case agent.Reset:
+		t.slot.Reset()
+	case agent.Reasoning, agent.Tool:
+		// Neither is part of the text.
+	}
+}
+
+// interrupt ends the turn now: the connection to the model is closed, and what was shown
+// stays as it is.
+func (t *turn) interrupt(why error) {
+	t.why = why
+	t.slot.Finish(preview.Ending{Keep: true})
+	t.cancel(why)
+}
+
+// ending says how the reply ends.
+func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
+	switch {
+	case t.err == nil:
+		return preview.Ending{Text: t.result.Text}
+	case ctx.Err() != nil:
+		return preview.Ending{Keep: true}
+	}
+	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.Texts.line(failure(t.result.Stop), t.id)}
+	if e.Text == "" {
+		e.Text = t.slot.Text()
+	}
+	return e
+}
+
+// conclude records what a turn that has ended leaves behind.
+func (a *actor) conclude(t *turn) {
+	a.report(t)
+	if t.outcome.Nameless {
+		a.endpoint.nameless.Store(true)
+	}
+	if t.stoppedBy != nil && len(t.outcome.Refs) == 0 {
+		a.say(*t.stoppedBy, a.g.Texts[TextStopped])
+	}
+	if t.void {
+		return
+	}
+	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
+		a.queue = slices.Insert(a.queue, 0, t.in) // answered together with the message that came
+		return
+	}
+	if said := t.said(); len(said) > 0 {
+		entry := append([]agent.Message{{Role: agent.User, Text: t.in.Text}}, said...)
+		if err := a.g.Store.Append(a.g.deliveries, a.conversation, entry...); err != nil {
+			a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
+		}
+	}
+}
+
+// said is what the history grows by: what the person saw.
+func (t *turn) said() []agent.Message {
+	e := t.slot.Ending()
+	switch {
+	case !e.Keep && t.err == nil:
+		return t.result.Append
+	case e.Keep && t.outcome.Shown != "":
+		return []agent.Message{{Role: agent.Assistant, Text: t.outcome.Shown}}
+	case !e.Keep && e.Text != "":
+		return []agent.Message{{Role: agent.Assistant, Text: e.Text}}
+	}
+	return nil
+}
+
+// report writes the one line that says how a turn went, and why when it went wrong.
+func (a *actor) report(t *turn) {
+	log := a.log.With(
+		slog.String("turn", t.id), slog.String("stop", string(t.result.Stop)), slog.String("model", t.result.Model),
+		slog.Int("prompt_tokens", t.result.Usage.Prompt), slog.Int("completion_tokens", t.result.Usage.Completion),
+		slog.Duration("took", t.result.Elapsed.Round(time.Millisecond)), slog.Int("messages", len(t.outcome.Refs)),
+	)
+	if t.outcome.Doubt {
+		log.Warn("a message of unknown outcome was sent once more; it may stand twice")
+	}
+	switch {
+	case !t.outcome.Delivered:
+		log.Error("reply was not delivered", slog.Any("error", t.outcome.Err), slog.Any("model_error", t.err))
+	case t.err != nil && t.result.Stop != agent.StopCancelled:
+		log.Error("turn failed", slog.Any("error", t.err))
+	default:
+		log.Info("turn ended")
+	}
+}
+
+// trim drops the oldest messages until the rest fits into so many tokens. What stays begins
+// with a user's message, since models expect one.
+func trim(history []agent.Message, room int) []agent.Message {
+	if room <= 0 {
+		return history
+	}
+	sum, from := 0, len(history)
+	for i := len(history) - 1; i >= 0; i-- {
+		if sum += agent.EstimateTokens(history[i].Text); sum > room {
+			break
+		}
+		if history[i].Role == agent.User {
+			from = i
+		}
+	}
+	return history[from:]
+}

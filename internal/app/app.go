@@ -1,0 +1,185 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"telex/agent"
+	"telex/agent/chatcompletions"
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/internal/config"
+	"telex/platforms/telegram"
+)
+
+// App is a daemon that is ready to run.
+type App struct {
+	gateway *gateway.Gateway
+	log     *slog.Logger
+	closers []func()
+}
+
+// Options are what the environment gives an App besides its configuration.
+type Options struct {
+	Log       *slog.Logger
+	Transport http.RoundTripper // for every outgoing request; nil: one of their own each
+}
+
+// New builds the daemon. It makes no network call and starts nothing.
+func New(c *config.Config, o Options) (*App, error) {
+	if err := c.CheckRun(); err != nil {
+		return nil, err
+	}
+	texts := gateway.DefaultTexts().With(c.Texts)
+	runner, err := newAgent(c, texts, o)
+	if err != nil {
+		return nil, err
+	}
+	a := &App{log: o.Log}
+	endpoints, err := a.endpoints(c, o)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	a.gateway, err = gateway.New(gateway.Options{
+		Endpoints: endpoints, Runner: runner, Store: gateway.NewMemory(), Texts: texts,
+		Access: access(c.Access), Busy: busy(c.Conversations.Busy), MaxQueued: c.Conversations.MaxQueued,
+		ModelRoom: historyRoom(c.Models[0]), Grace: c.ShutdownGrace, Log: o.Log,
+	})
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// Run is the daemon: it answers until ctx ends and then stops in good order, within the
+// configured grace.
+func (a *App) Run(ctx context.Context) error {
+	defer a.Close()
+	supervisor := newSupervisor(a.log)
+	alive, stopWatchdog := context.WithCancel(context.WithoutCancel(ctx))
+	watchdog := make(chan struct{})
+	go func() {
+		defer close(watchdog)
+		supervisor.watch(alive, a.gateway.Ping)
+	}()
+	defer func() { stopWatchdog(); <-watchdog }()
+	stopping := context.AfterFunc(ctx, supervisor.stopping)
+	defer stopping()
+	return a.gateway.Run(ctx, supervisor.ready)
+}
+
+// Close lets go of what New acquired. Run does so itself.
+func (a *App) Close() {
+	for _, f := range a.closers {
+		f()
+	}
+	a.closers = nil
+}
+
+func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, error) {
+	m := c.Models[0]
+	headers := make(map[string]string, len(m.Headers))
+	for name, value := range m.Headers {
+		headers[name] = value.Reveal()
+	}
+	model, err := chatcompletions.New(chatcompletions.Options{
+		Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model,
+		MaxOutputTokens: m.MaxOutputTokens, Temperature: float32Of(m.Temperature),
+		Stream: m.Stream, Headers: headers, Transport: o.Transport, Log: o.Log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("model %s: %w", m.Name, err)
+	}
+	l := c.Agent.Limits
+	return agent.New(agent.Options{
+		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Model: model, Log: o.Log,
+		Limits: agent.Limits{Turn: l.Turn, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
+		Lines:  lines(texts),
+	})
+}
+
+// lines hands the agent those of the fixed lines that are its own to choose.
+func lines(t gateway.Texts) agent.Lines {
+	return agent.Lines{
+		Thinking: t[gateway.TextThinking], Refused: t[gateway.TextRefused], Filtered: t[gateway.TextFiltered],
+		Length: t[gateway.TextLength], Empty: t[gateway.TextEmpty], NoTool: t[gateway.TextNoTool],
+	}
+}
+
+func float32Of(f *float64) *float32 {
+	if f == nil {
+		return nil
+	}
+	g := float32(*f)
+	return &g
+}
+
+// historyRoom is what the context window leaves for the history: not the answer, and a part
+// less since tokens are estimated.
+func historyRoom(m config.Model) int {
+	const share = 0.8
+	return max(256, int(float64(m.ContextWindow-m.MaxOutputTokens)*share))
+}
+
+func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error) {
+	var out []gateway.Endpoint
+	for _, e := range c.Endpoints {
+		p, err := a.platform(e, o)
+		if err != nil {
+			return nil, fmt.Errorf("platforms.%s: %w", e.Name, err)
+		}
+		s := c.Streaming(e.Name, 0)
+		out = append(out, gateway.Endpoint{
+			ID: chat.EndpointID(e.Name), Platform: p,
+			Streaming: preview.Config{Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor},
+		})
+	}
+	return out, nil
+}
+
+// platform is the list of all adapters. One that is not built yet was refused by config.
+func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
+	log := o.Log.With(slog.String("endpoint", e.Name))
+	switch {
+	case e.Telegram != nil:
+		bot, err := telegram.New(telegram.Options{
+			Token: e.Telegram.Token.Reveal(), APIBase: e.Telegram.APIBase, HTTP: o.Transport, Log: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		a.closers = append(a.closers, bot.Close)
+		return bot, nil
+	default:
+		return nil, errors.New("this kind of platform is not built yet")
+	}
+}
+
+func access(c config.Access) gateway.Access {
+	a := gateway.Access{Open: c.Default == config.AccessAllow}
+	for _, p := range append(c.Allow[:len(c.Allow):len(c.Allow)], c.Admins...) {
+		r := gateway.Rule{Endpoint: chat.EndpointID(p.Endpoint)}
+		switch p.Kind {
+		case config.PatternUser:
+			r.User = chat.UserID(p.ID)
+		case config.PatternChat:
+			r.Chat = chat.ChatID(p.ID)
+		case config.PatternEveryone:
+		}
+		a.Allow = append(a.Allow, r)
+	}
+	return a
+}
+
+func busy(mode string) gateway.Busy {
+	if mode == config.BusyQueue {
+		return gateway.Queue
+	}
+	return gateway.Interrupt
+}

@@ -1,0 +1,117 @@
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+
+	"telex/internal/config"
+)
+
+// NewLog returns the logger that the configuration asks for. It writes to w.
+func NewLog(c config.Log, w *os.File) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // config knows only good ones; the zero level is info
+	format := c.Format
+	if format == "auto" {
+		format = autoFormat(w)
+	}
+	switch format {
+	case "text":
+		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !term.IsTerminal(int(w.Fd()))}))
+	case "journal":
+		return slog.New(newJournalHandler(w, level))
+	default:
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	}
+}
+
+// autoFormat is text for people, levels for journald, JSON for everything else.
+// https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html#%24JOURNAL_STREAM
+func autoFormat(w *os.File) string {
+	switch {
+	case term.IsTerminal(int(w.Fd())):
+		return "text"
+	case os.Getenv("JOURNAL_STREAM") != "":
+		return "journal"
+	default:
+		return "json"
+	}
+}
+
+// journalHandler writes lines that journald reads a priority from, without a time of their
+// own: one handler per priority, each with its prefix.
+// https://www.freedesktop.org/software/systemd/man/latest/sd-daemon.html
+type journalHandler map[slog.Level]slog.Handler
+
+// prefix is what journald reads the priority of a line from.
+type prefix struct {
+	text string
+	w    io.Writer
+}
+
+func (p prefix) Write(line []byte) (int, error) {
+	if _, err := p.w.Write(append([]byte(p.text), line...)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+func newJournalHandler(w io.Writer, least slog.Level) journalHandler {
+	o := &slog.HandlerOptions{Level: least, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+			return slog.Attr{}
+		}
+		return a
+	}}
+	h := make(journalHandler)
+	for level, text := range map[slog.Level]string{
+		slog.LevelDebug: "<7>", slog.LevelInfo: "<6>", slog.LevelWarn: "<4>", slog.LevelError: "<3>",
+	} {
+		h[level] = slog.NewTextHandler(prefix{text, w}, o)
+	}
+	return h
+}
+
+// at returns the handler for a level, which need not be one of the four.
+func (h journalHandler) at(l slog.Level) slog.Handler {
+	for _, level := range []slog.Level{slog.LevelError, slog.LevelWarn, slog.LevelInfo} {
+		if l >= level {
+			return h[level]
+		}
+	}
+	return h[slog.LevelDebug]
+}
+
+// Enabled implements slog.Handler.
+func (h journalHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return h.at(l).Enabled(ctx, l)
+}
+
+// Handle implements slog.Handler.
+func (h journalHandler) Handle(ctx context.Context, r slog.Record) error {
+	return h.at(r.Level).Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (h journalHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return h.each(func(s slog.Handler) slog.Handler { return s.WithAttrs(attrs) })
+}
+
+// WithGroup implements slog.Handler.
+func (h journalHandler) WithGroup(name string) slog.Handler {
+	return h.each(func(s slog.Handler) slog.Handler { return s.WithGroup(name) })
+}
+
+func (h journalHandler) each(f func(slog.Handler) slog.Handler) journalHandler {
+	out := make(journalHandler, len(h))
+	for level, s := range h {
+		out[level] = f(s)
+	}
+	return out
+}
