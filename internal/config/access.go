@@ -1,0 +1,115 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// What holds for people that no pattern names.
+const (
+	AccessDeny  = "deny"
+	AccessPair  = "pair" // they get a code that an admin approves
+	AccessAllow = "allow"
+)
+
+// Access says who may talk to the bot.
+type Access struct {
+	Default string       `yaml:"default" enum:"deny|pair|allow"`
+	Admins  []Pattern    `yaml:"admins"` // persons only
+	Allow   []Pattern    `yaml:"allow"`
+	Limits  AccessLimits `yaml:"limits"`
+}
+
+// AccessLimits bounds what people may use; 0 is no limit.
+type AccessLimits struct {
+	TurnsPerMinute    int `yaml:"turns_per_minute" min:"0" max:"1000"`             // per person
+	TokensPerDay      int `yaml:"tokens_per_day" min:"0" max:"1000000000"`         // per person
+	TokensPerDayTotal int `yaml:"tokens_per_day_total" min:"0" max:"100000000000"` // of everybody
+}
+
+// PatternKind says what a pattern names.
+type PatternKind string
+
+// The kinds of patterns.
+const (
+	PatternUser     PatternKind = "user"
+	PatternChat     PatternKind = "chat"
+	PatternEveryone PatternKind = "*" // everybody on the endpoint
+)
+
+// Pattern names people or places: endpoint:user:ID, endpoint:chat:ID or endpoint:*.
+type Pattern struct {
+	Endpoint string
+	Kind     PatternKind
+	ID       string // the platform's own id; empty for everyone
+}
+
+// String returns the pattern as it stands in the file.
+func (p Pattern) String() string {
+	if p.Kind == PatternEveryone {
+		return p.Endpoint + ":*"
+	}
+	return p.Endpoint + ":" + string(p.Kind) + ":" + p.ID
+}
+
+// Matches reports whether the pattern names this user or this chat of an endpoint.
+func (p Pattern) Matches(endpoint, chat, user string) bool {
+	if p.Endpoint != endpoint {
+		return false
+	}
+	switch p.Kind {
+	case PatternEveryone:
+		return true
+	case PatternUser:
+		return p.ID == user
+	case PatternChat:
+		return p.ID == chat
+	}
+	return false
+}
+
+var patternID = regexp.MustCompile(`^[^\s*]+$`)
+
+func (p *Pattern) decode(d *decoder, path string, n *yaml.Node) {
+	text, ok := d.text(path, n)
+	if !ok {
+		return
+	}
+	const forms = "write endpoint:user:ID, endpoint:chat:ID or endpoint:*"
+	endpoint, rest, _ := strings.Cut(text, ":")
+	kind, id, _ := strings.Cut(rest, ":")
+	switch {
+	case rest == "*":
+		*p = Pattern{Endpoint: endpoint, Kind: PatternEveryone}
+	case (kind == "user" || kind == "chat") && id == "*":
+		d.fail(n, fmt.Sprintf("for everybody on an endpoint write %q", "endpoint:*"), "%s is no pattern in %s", shown(n), human(path))
+		return
+	case (kind == "user" || kind == "chat") && patternID.MatchString(id):
+		*p = Pattern{Endpoint: endpoint, Kind: PatternKind(kind), ID: id}
+	default:
+		d.fail(n, forms, "%s is no pattern in %s", shown(n), human(path))
+		return
+	}
+	d.checkPattern(path, n, *p)
+}
+
+var telegramID = regexp.MustCompile(`^-?[0-9]+$`)
+
+// checkPattern compares a pattern with the endpoints that are configured.
+func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
+	kind, ok := d.endpoints[p.Endpoint]
+	if !ok {
+		hint := suggest(p.Endpoint, keysOf(d.endpoints))
+		if hint == "" {
+			hint = "configure one under platforms"
+		}
+		d.fail(n, hint, "%s names no endpoint in %s", shown(n), human(path))
+		return
+	}
+	if kind == KindTelegram && p.Kind != PatternEveryone && !telegramID.MatchString(p.ID) {
+		d.fail(n, "Telegram's ids are numbers; a @name can pass to somebody else", "%s has no Telegram id in %s", shown(n), human(path))
+	}
+}

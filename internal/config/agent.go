@@ -1,0 +1,52 @@
+package config
+
+import "time"
+
+// Agent says how a turn is run.
+type Agent struct {
+	SystemPrompt  string         `yaml:"system_prompt"`
+	Limits        Limits         `yaml:"limits"`
+	ThinkTags     []string       `yaml:"think_tags"` // names of tags whose content is never shown
+	ShowReasoning string         `yaml:"show_reasoning" enum:"off|summary"`
+	Pipeline      []PipelineNode `yaml:"pipeline"` // the last node's text is the reply
+}
+
+// Limits bounds one turn.
+type Limits struct {
+	Turn       time.Duration `yaml:"turn"`    // the whole turn
+	Silence    time.Duration `yaml:"silence"` // a model that sends nothing
+	ModelCalls int           `yaml:"model_calls" min:"1" max:"1000"`
+	ToolCalls  int           `yaml:"tool_calls" min:"1" max:"1000"`
+}
+
+// PipelineNode is one step of a turn.
+type PipelineNode struct {
+	Name         string `yaml:"name" required:"true"`
+	Model        string `yaml:"model"` // a name from models; the first when empty
+	SystemPrompt string `yaml:"system_prompt"`
+}
+
+// Tools says which built-in tools a model may call.
+type Tools struct {
+	Enabled         []string      `yaml:"enabled" enum:"time|fetch|memory|ha_states|ha_call_service"`
+	ApprovalTimeout time.Duration `yaml:"approval_timeout"`
+	MaxParallel     int           `yaml:"max_parallel" min:"1" max:"64"`
+	Fetch           Fetch         `yaml:"fetch"`
+}
+
+// Fetch bounds the tool that reads web pages.
+type Fetch struct {
+	AllowDomains []string `yaml:"allow_domains"` // need no approval
+}
+
+// MCPServer is one server of tools: a command to start, or a URL.
+type MCPServer struct {
+	Name     string            `yaml:"name" required:"true"`
+	Command  string            `yaml:"command"`
+	Args     []string          `yaml:"args"`
+	Env      map[string]Secret `yaml:"env"`
+	URL      string            `yaml:"url"`
+	Headers  map[string]Secret `yaml:"headers"`
+	ReadOnly []string          `yaml:"read_only"` // tools that need no approval
+	Deny     []string          `yaml:"deny"`      // tools that are never offered
+}

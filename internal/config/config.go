@@ -1,0 +1,88 @@
+package config
+
+import "time"
+
+// Config is the whole configuration: defaults, file and environment together, checked. Nobody may change it
+// once Parse has returned it.
+type Config struct {
+	Models           []Model        `yaml:"models" required:"true"` // a chain: the first is used, the next ones on trouble
+	Transcription    Transcription  `yaml:"transcription"`
+	Agent            Agent          `yaml:"agent"`
+	Tools            Tools          `yaml:"tools"`
+	MCPServers       []MCPServer    `yaml:"mcp_servers"`
+	StreamingSection StreamingRules `yaml:"streaming"` // as it was written; Streaming gives what holds for one endpoint
+	Conversations    Conversations  `yaml:"conversations"`
+	Access           Access         `yaml:"access"`
+	// Texts replaces the fixed lines that people see. CheckTexts compares its keys with those that exist.
+	Texts     map[string]string `yaml:"texts"`
+	Endpoints Endpoints         `yaml:"platforms"` // in the order of the file
+	Store     Store             `yaml:"store"`
+	// ShutdownGrace is how long running turns may go on after the first signal to stop.
+	ShutdownGrace time.Duration `yaml:"shutdown_grace"`
+	Admin         Admin         `yaml:"admin"`
+	Log           Log           `yaml:"log"`
+
+	// Warnings are doubts that stop nothing, each as "file:line:column: sentence".
+	Warnings []string `yaml:"-"`
+
+	file         string
+	places       map[string]place // of every key that stands in the file
+	sensitive    []string         // every secret value, to be masked inside other texts
+	envStreaming *bool            // TELEX_STREAMING_ENABLED; nil when not set
+}
+
+// Store says where sessions are kept.
+type Store struct {
+	DSN string `yaml:"dsn"` // "sqlite"
+}
+
+// Admin is the address for probes, metrics and the status page.
+type Admin struct {
+	Listen   string `yaml:"listen"` // host:port; off when empty
+	Token    Secret `yaml:"token" allow:"empty"`
+	ShowText bool   `yaml:"show_text"`
+}
+
+// Log says how much is logged and in which form.
+type Log struct {
+	Level  string `yaml:"level" enum:"debug|info|warn|error"`
+	Format string `yaml:"format" enum:"auto|text|json|journal"`
+}
+
+// File returns the name that the configuration was parsed under.
+func (c *Config) File() string { return c.file }
+
+// defaults returns the configuration of an empty file.
+func defaults() *Config {
+	return &Config{
+		Agent: Agent{
+			SystemPrompt:  "You are a helpful assistant.\n",
+			Limits:        Limits{Turn: 5 * time.Minute, Silence: time.Minute, ModelCalls: 16, ToolCalls: 32},
+			ThinkTags:     []string{"think", "thinking", "reasoning"},
+			ShowReasoning: "off",
+			Pipeline:      []PipelineNode{},
+		},
+		Tools: Tools{
+			Enabled: []string{"time"}, ApprovalTimeout: 5 * time.Minute, MaxParallel: 4,
+			Fetch: Fetch{AllowDomains: []string{}},
+		},
+		MCPServers: []MCPServer{},
+		StreamingSection: StreamingRules{
+			MinTokens: 20, Cursor: " ▌", Transport: TransportEdit,
+			ToolProgress: "inline", MaxParts: 8, StopButton: "auto",
+		},
+		Conversations: Conversations{
+			Busy: BusyInterrupt, MaxQueued: 20, MaxAge: 15 * time.Minute, Retention: 90 * 24 * time.Hour,
+			Overrides: []Override{},
+		},
+		Access: Access{
+			Default: AccessDeny, Admins: []Pattern{}, Allow: []Pattern{},
+			Limits: AccessLimits{TurnsPerMinute: 10},
+		},
+		Texts:         map[string]string{},
+		Store:         Store{DSN: "sqlite"},
+		ShutdownGrace: 30 * time.Second,
+		Admin:         Admin{Listen: "127.0.0.1:8643"},
+		Log:           Log{Level: "info", Format: "auto"},
+	}
+}

@@ -1,0 +1,27 @@
+package config
+
+import "time"
+
+// What happens to a message that comes while a turn runs.
+const (
+	BusyInterrupt = "interrupt" // the running turn ends, in groups only for the asker's own message
+	BusyQueue     = "queue"     // the message waits
+	BusySteer     = "steer"     // the message is put to the running turn
+)
+
+// Conversations says how conversations are kept.
+type Conversations struct {
+	Busy      string        `yaml:"busy" enum:"interrupt|queue|steer"`
+	MaxQueued int           `yaml:"max_queued" min:"1" max:"1000"` // messages per conversation
+	MaxAge    time.Duration `yaml:"max_age"`                       // an accepted message older than this at a restart is answered with a note
+	Retention time.Duration `yaml:"retention" allow:"zero"`        // older history is deleted; 0 keeps
+	Overrides []Override    `yaml:"overrides"`
+}
+
+// Override changes the model, the prompt or the tools of some conversations.
+type Override struct {
+	Match        Pattern  `yaml:"match" required:"true"`
+	Model        string   `yaml:"model"`
+	SystemPrompt string   `yaml:"system_prompt"`
+	Tools        []string `yaml:"tools"`
+}

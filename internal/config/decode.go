@@ -1,0 +1,394 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The short names of YAML's own tags.
+const (
+	nullTag  = "!!null"
+	boolTag  = "!!bool"
+	intTag   = "!!int"
+	floatTag = "!!float"
+)
+
+// place is where something stands in the file.
+type place struct{ line, column int }
+
+func placeOf(n *yaml.Node) place { return place{n.Line, n.Column} }
+
+// setting is one value that stands in the file: what it would have been, and where it is now.
+type setting struct {
+	path string
+	at   place
+	was  any
+	now  reflect.Value
+}
+
+// decoder turns YAML nodes into a Config and collects what is wrong on the way. A path names a value:
+// the keys and indexes that lead to it, joined by dots.
+type decoder struct {
+	file      string
+	dir       string // where relative secret files are, without credentials
+	env       Env
+	endpoints map[string]string // name to kind, known before anything refers to them
+	errs      Errors
+	warnings  Errors
+	settings  []setting
+	places    map[string]place
+	unsound   map[string]bool // paths with a complaint at them or below
+	sensitive []string
+}
+
+// customDecoder is a type that is not decoded by its Go kind alone.
+type customDecoder interface {
+	decode(d *decoder, path string, n *yaml.Node)
+}
+
+func (d *decoder) fail(n *yaml.Node, hint, format string, args ...any) {
+	d.failAt(placeOf(n), hint, format, args...)
+}
+
+func (d *decoder) failAt(at place, hint, format string, args ...any) {
+	d.errs = append(d.errs, &Error{
+		File: d.file, Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...), Hint: hint,
+	})
+}
+
+func (d *decoder) warn(n *yaml.Node, format string, args ...any) {
+	d.warnAt(placeOf(n), format, args...)
+}
+
+func (d *decoder) warnAt(at place, format string, args ...any) {
+	d.warnings = append(d.warnings, &Error{
+		File: d.file, Line: at.line, Column: at.column, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// at returns where a path stands, or the nearest thing around it that does.
+func (d *decoder) at(path string) place {
+	for {
+		if p, ok := d.places[path]; ok {
+			return p
+		}
+		i := strings.LastIndexByte(path, '.')
+		if i < 0 {
+			return place{1, 1}
+		}
+		path = path[:i]
+	}
+}
+
+func (d *decoder) given(path string) bool {
+	_, ok := d.places[path]
+	return ok
+}
+
+// value decodes one node into v, which holds the default. It reports whether v was set.
+func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool {
+	before := len(d.errs)
+	d.dispatch(path, resolve(n), v, t)
+	if len(d.errs) > before {
+		d.unsound[path] = true
+		return false
+	}
+	return true
+}
+
+// dispatch picks the decoding by the type of v.
+func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
+	if n.Style&yaml.TaggedStyle != 0 {
+		// The tag's name is not shown: an unquoted secret may begin with "!".
+		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", human(path))
+		return
+	}
+	if c, ok := v.Addr().Interface().(customDecoder); ok {
+		c.decode(d, path, n)
+		return
+	}
+	switch v.Type() {
+	case reflect.TypeFor[Secret]():
+		d.secret(path, n, v, t)
+		return
+	case reflect.TypeFor[time.Duration]():
+		d.duration(path, n, v, t)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		if x, ok := v.Addr().Interface().(interface{ setDefaults() }); ok {
+			x.setDefaults()
+		}
+		d.structure(path, n, v)
+	case reflect.Pointer:
+		fresh := reflect.New(v.Type().Elem())
+		if d.value(path, n, fresh.Elem(), t) {
+			v.Set(fresh)
+		}
+	case reflect.Slice:
+		d.list(path, n, v, t)
+	case reflect.Map:
+		d.mapping(path, n, v)
+	default:
+		d.scalar(path, n, v, t)
+	}
+}
+
+// structure decodes a mapping whose keys are the fields of a struct.
+func (d *decoder) structure(path string, n *yaml.Node, v reflect.Value) {
+	known := make(map[string]field)
+	for _, f := range fieldsOf(v.Type()) {
+		known[f.key] = f
+	}
+	pairs := d.pairs(path, n)
+	present := make(map[string]bool)
+	for _, p := range pairs {
+		present[p.key] = true
+	}
+	for _, p := range pairs {
+		at := join(path, p.key)
+		name, isFile := strings.CutSuffix(p.key, "_file")
+		switch f, ok := known[p.key]; {
+		case ok:
+			d.record(at, p, v.Field(f.index))
+			d.value(at, p.value, v.Field(f.index), f.tags)
+		case isFile && known[name].holdsSecrets():
+			f := known[name]
+			d.record(join(path, name), p, v.Field(f.index))
+			if present[name] {
+				d.fail(p.keyNode, "keep one of them", "both %s and %s in %s", name, p.key, human(path))
+				continue
+			}
+			d.fromFile(at, p.value, v.Field(f.index), name)
+		case d.extra(path, p, v):
+		default:
+			d.fail(p.keyNode, d.keyHint(p.key, v), "unknown key %s %s", shownKey(p.key), in(path))
+		}
+	}
+	d.requireKeys(path, n, v)
+}
+
+// requireKeys complains about required keys that are missing. Empty ones are the business of their type.
+func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
+	for _, f := range fieldsOf(v.Type()) {
+		at := join(path, f.key)
+		if !f.tags.required || d.given(at) {
+			continue
+		}
+		hint := fmt.Sprintf("add %q", f.key+": ...")
+		if f.holdsSecrets() {
+			hint = fmt.Sprintf("add %q or %q", f.key+": ${NAME}", f.key+"_file: PATH")
+		}
+		where := placeOf(n)
+		if p, ok := d.places[path]; ok {
+			where = p
+		}
+		d.failAt(where, hint, "missing key %q %s", f.key, in(path))
+	}
+}
+
+// record notes that a path stands in the file, and the value that it has by default.
+func (d *decoder) record(path string, p pair, v reflect.Value) {
+	if _, again := d.places[path]; again {
+		return
+	}
+	d.places[path] = placeOf(p.keyNode)
+	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[Secret]() || v.Type() == reflect.TypeFor[Endpoints]() {
+		return // its keys are recorded one by one
+	}
+	d.settings = append(d.settings, setting{path: path, at: placeOf(p.keyNode), was: v.Interface(), now: v})
+}
+
+// extra decodes the keys of streaming that are endpoints' names.
+func (d *decoder) extra(path string, p pair, v reflect.Value) bool {
+	rules, ok := v.Addr().Interface().(*StreamingRules)
+	if !ok {
+		return false
+	}
+	if _, ok := d.endpoints[p.key]; !ok {
+		return false
+	}
+	at := join(path, p.key)
+	d.places[at] = placeOf(p.keyNode)
+	var rule StreamingRule
+	d.value(at, p.value, valueOf(&rule), tags{})
+	if rules.Endpoints == nil {
+		rules.Endpoints = make(map[string]StreamingRule)
+	}
+	rules.Endpoints[p.key] = rule
+	return true
+}
+
+// keyHint helps with an unknown key.
+func (d *decoder) keyHint(key string, v reflect.Value) string {
+	keys := d.keysAt(v)
+	if v.Type() == reflect.TypeFor[StreamingRules]() && nearest(key, keys) == "" {
+		return "it is neither a key of streaming nor an endpoint under platforms"
+	}
+	return suggest(key, keys)
+}
+
+// keysAt lists the keys that a struct takes, for suggestions.
+func (d *decoder) keysAt(v reflect.Value) []string {
+	var keys []string
+	for _, f := range fieldsOf(v.Type()) {
+		keys = append(keys, f.key)
+		if f.holdsSecrets() {
+			keys = append(keys, f.key+"_file")
+		}
+	}
+	switch v.Addr().Interface().(type) {
+	case *StreamingRules:
+		keys = append(keys, keysOf(d.endpoints)...)
+	case *Telegram, *Discord, *Slack, *WhatsApp, *HomeAssistant, *APIServer:
+		keys = append(keys, "kind")
+	}
+	return keys
+}
+
+func (d *decoder) list(path string, n *yaml.Node, v reflect.Value, t tags) {
+	if isNull(n) {
+		return
+	}
+	if n.Kind != yaml.SequenceNode {
+		d.fail(n, "write [a, b] or one entry per line with a dash", "%s must be a list, not %s", human(path), kindOf(n))
+		return
+	}
+	out := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
+	for i, item := range n.Content {
+		at := join(path, fmt.Sprint(i))
+		d.places[at] = placeOf(item)
+		if out.Index(i).Kind() == reflect.Struct {
+			d.settings = append(d.settings, setting{path: at, at: placeOf(item), was: nil, now: out.Index(i)})
+		}
+		d.value(at, item, out.Index(i), t)
+	}
+	v.Set(out)
+}
+
+// mapping decodes a mapping with free keys.
+func (d *decoder) mapping(path string, n *yaml.Node, v reflect.Value) {
+	out := reflect.MakeMap(v.Type())
+	for _, p := range d.pairs(path, n) {
+		at := join(path, p.key)
+		d.places[at] = placeOf(p.keyNode)
+		item := reflect.New(v.Type().Elem()).Elem()
+		d.value(at, p.value, item, tags{})
+		out.SetMapIndex(reflect.ValueOf(p.key), item)
+	}
+	v.Set(out)
+}
+
+// pair is one key of a mapping with its value.
+type pair struct {
+	key     string
+	keyNode *yaml.Node
+	value   *yaml.Node
+}
+
+// pairs returns the keys of a mapping in order, each once. A section without content has none: its lines may
+// all be commented out.
+func (d *decoder) pairs(path string, n *yaml.Node) []pair {
+	n = resolve(n)
+	if isNull(n) {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, "", "%s must be a mapping of keys to values, not %s", human(path), kindOf(n))
+		return nil
+	}
+	var out []pair
+	lines := make(map[string]int)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k := resolve(n.Content[i])
+		switch {
+		case k.Kind != yaml.ScalarNode || k.Style&yaml.TaggedStyle != 0 && k.ShortTag() != "!!merge":
+			d.fail(k, "write key: value", "a key must be a plain word, %s", in(path))
+			continue
+		case k.ShortTag() == "!!merge":
+			d.fail(k, "write the keys out, or use an alias for a whole value", "merge keys (<<) are not supported, %s", in(path))
+			continue
+		}
+		if first, twice := lines[k.Value]; twice {
+			d.fail(k, fmt.Sprintf("first on line %d", first), "duplicate key %s %s", shownKey(k.Value), in(path))
+			continue
+		}
+		lines[k.Value] = k.Line
+		out = append(out, pair{key: k.Value, keyNode: k, value: resolve(n.Content[i+1])})
+	}
+	return out
+}
+
+// resolve follows an alias. What it returns stands where the alias stands.
+func resolve(n *yaml.Node) *yaml.Node {
+	for n.Kind == yaml.AliasNode {
+		target := *n.Alias
+		target.Line, target.Column = n.Line, n.Column
+		n = &target
+	}
+	return n
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == nullTag }
+
+// kindOf says what a node is, without its value.
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	switch n.ShortTag() {
+	case nullTag:
+		return "nothing"
+	case boolTag:
+		return "true or false"
+	case intTag, floatTag:
+		return "a number"
+	}
+	return "text"
+}
+
+func keysOf[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// human writes a path as people do: models[0].api_key.
+func human(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(path, ".") {
+		switch {
+		case part != "" && strings.Trim(part, "0123456789") == "" && i > 0:
+			b.WriteString("[" + part + "]")
+		case i > 0:
+			b.WriteString("." + printable(part))
+		default:
+			b.WriteString(printable(part))
+		}
+	}
+	return b.String()
+}
+
+// in says where a key stands.
+func in(path string) string {
+	if path == "" {
+		return "at the top level"
+	}
+	return "in " + human(path)
+}

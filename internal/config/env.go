@@ -1,0 +1,57 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// The environment variables that the package itself reads; ${NAME} in the file reads any other.
+const (
+	envConfig      = "TELEX_CONFIG"
+	envStreaming   = "TELEX_STREAMING_ENABLED"
+	envCredentials = "CREDENTIALS_DIRECTORY" // set by systemd, https://systemd.io/CREDENTIALS/
+)
+
+// ErrNotFound says that no configuration file was named and none lies at the usual places.
+var ErrNotFound = errors.New("no configuration file")
+
+// Env looks up environment variables; [os.LookupEnv] is one. A nil Env knows no variable.
+type Env func(name string) (value string, ok bool)
+
+func (e Env) lookup(name string) (string, bool) {
+	if e == nil {
+		return "", false
+	}
+	return e(name)
+}
+
+func (e Env) value(name string) string {
+	v, _ := e.lookup(name)
+	return v
+}
+
+// Find returns the path of the configuration file: the explicit one, else $TELEX_CONFIG, else the first of
+// ./config.yaml and /etc/telex/config.yaml that exists. A path that was named is returned unchecked, so that
+// reading it reports what is wrong with it. It wraps [ErrNotFound] when there is none.
+func Find(explicit string, env Env) (string, error) {
+	return find(explicit, env, "config.yaml", "/etc/telex/config.yaml")
+}
+
+func find(explicit string, env Env, usual ...string) (string, error) {
+	if explicit != "" {
+		return explicit, nil
+	}
+	if path := env.value(envConfig); path != "" {
+		return path, nil
+	}
+	for _, path := range usual {
+		// Anything but "does not exist" is this file's own trouble and must not be passed over.
+		if _, err := os.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%w at %s; name one with --config or $%s", ErrNotFound, strings.Join(usual, " or "), envConfig)
+}

@@ -1,0 +1,164 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxFile bounds the configuration file, in bytes.
+const maxFile = 1 << 20
+
+// Load reads and parses the file at path; see [Parse].
+func Load(path string, env Env) (*Config, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, data, env)
+}
+
+// Parse makes a configuration of the text of a file. The name stands in errors, and relative secret files are
+// looked up in its directory. Every problem is reported at once, as an [Errors].
+//
+// A configuration without platforms is none for a daemon but good for other commands; see [Config.CheckRun].
+func Parse(name string, data []byte, env Env) (*Config, error) {
+	d := &decoder{file: name, dir: filepath.Dir(name), env: env, places: make(map[string]place), unsound: make(map[string]bool)}
+	c := defaults()
+	c.envStreaming = d.streamingFromEnv()
+	root := d.document(data)
+	if root == nil {
+		return nil, d.errs.err()
+	}
+	d.endpoints = endpointKinds(root)
+	d.structure("", root, valueOf(c))
+	d.validate(c)
+	d.refuseNotBuilt()
+	if len(d.errs) > 0 {
+		for _, e := range d.errs {
+			e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)
+		}
+		return nil, d.errs.err()
+	}
+	c.file, c.places, c.sensitive = name, d.places, d.sensitive
+	for _, w := range d.warnings.sorted() {
+		c.Warnings = append(c.Warnings, w.Error())
+	}
+	return c, nil
+}
+
+// streamingFromEnv reads TELEX_STREAMING_ENABLED. An empty one counts as not set, as with most programs.
+func (d *decoder) streamingFromEnv() *bool {
+	var on bool
+	switch strings.ToLower(strings.TrimSpace(d.env.value(envStreaming))) {
+	case "":
+		return nil
+	case "true", "1", "yes":
+		on = true
+	case "false", "0", "no":
+	default:
+		d.errs = append(d.errs, &Error{
+			File: envStreaming, Message: "not a word for on or off", Hint: "set true, 1, yes or false, 0, no",
+		})
+	}
+	return &on
+}
+
+// document parses the text into the one mapping that a file holds, nil when there is none.
+func (d *decoder) document(data []byte) *yaml.Node {
+	if !d.readable(data) {
+		return nil
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc, second yaml.Node
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		d.failAt(place{1, 1}, "start from config.yaml.example", "the file is empty")
+		return nil
+	case err != nil:
+		d.syntax(data, err)
+		return nil
+	}
+	switch err := dec.Decode(&second); {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		d.syntax(data, err)
+		return nil
+	default:
+		d.fail(&second, "remove the --- line or the rest", "a second document; one file holds one")
+	}
+	root := resolve(doc.Content[0])
+	switch {
+	case isNull(root):
+		d.failAt(place{1, 1}, "start from config.yaml.example", "the file is empty")
+		return nil
+	case root.Kind != yaml.MappingNode:
+		d.fail(root, "start from config.yaml.example", "the file must be a mapping of keys to values, not %s", kindOf(root))
+		return nil
+	}
+	return root
+}
+
+// endpointKinds lists the endpoints before anything is decoded, since other sections refer to them. What is
+// wrong with them is reported when they are decoded.
+func endpointKinds(root *yaml.Node) map[string]string {
+	out := make(map[string]string)
+	platforms := resolve(child(root, "platforms"))
+	if platforms.Kind != yaml.MappingNode {
+		return out
+	}
+	for i := 0; i+1 < len(platforms.Content); i += 2 {
+		name, body := resolve(platforms.Content[i]), resolve(platforms.Content[i+1])
+		if name.Kind != yaml.ScalarNode {
+			continue
+		}
+		out[name.Value] = name.Value
+		if body.Kind == yaml.MappingNode {
+			if kind := resolve(child(body, "kind")).Value; kind != "" {
+				out[name.Value] = kind
+			}
+		}
+	}
+	return out
+}
+
+// CheckRun reports what a daemon needs besides what Parse asks for.
+func (c *Config) CheckRun() error {
+	if len(c.Endpoints) > 0 {
+		return nil
+	}
+	at := place{1, 1}
+	if p, ok := c.places["platforms"]; ok {
+		at = p
+	}
+	return Errors{{
+		File: c.file, Line: at.line, Column: at.column,
+		Message: "no platform to run on", Hint: "add one under platforms, such as telegram",
+	}}
+}
+
+// CheckTexts reports every key of texts that is not among the known ones.
+func (c *Config) CheckTexts(known []string) error {
+	var errs Errors
+	for _, key := range keysOf(c.Texts) {
+		if !slices.Contains(known, key) {
+			at := c.places[join("texts", key)]
+			errs = append(errs, &Error{
+				File: c.file, Line: at.line, Column: at.column,
+				Message: fmt.Sprintf("unknown key %s in texts", shownKey(key)), Hint: suggest(key, known),
+			})
+		}
+	}
+	return errs.err()
+}

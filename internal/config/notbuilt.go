@@ -1,0 +1,115 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// notBuilt is one thing that the schema knows and this version can't do. Setting it to anything but its
+// default is refused, never ignored.
+type notBuilt struct {
+	path     string   // of a key or of a whole section; * is any one part
+	allowed  []string // values that work besides the default
+	sentence string   // says what is not built; it ends in "not built yet"
+}
+
+// notBuiltYet lists what is missing. Whoever builds a thing deletes its row and takes the comment signs from
+// its section in config.yaml.example.
+func notBuiltYet() []notBuilt {
+	return []notBuilt{
+		{path: "models.1", sentence: "going on to a second model on trouble is not built yet"},
+		{path: "models.*.api", allowed: []string{"chat_completions"}, sentence: "the Responses API is not built yet"},
+		{path: "transcription", sentence: "transcription of voice messages is not built yet"},
+		{path: "agent.show_reasoning", sentence: "showing the model's reasoning is not built yet"},
+		{path: "agent.pipeline", sentence: "pipelines of models are not built yet"},
+		{path: "tools", sentence: "tools are not built yet"},
+		{path: "mcp_servers", sentence: "MCP servers are not built yet"},
+		{path: "streaming.cli", sentence: "the terminal chat is not built yet"},
+		{path: "streaming.transport", allowed: []string{"off"}, sentence: "this transport is not built yet"},
+		{path: "streaming.tool_progress", sentence: "tool progress is not built yet"},
+		{path: "streaming.max_parts", sentence: "another number of parts is not built yet"},
+		{path: "streaming.stop_button", allowed: []string{"off"}, sentence: "the stop button is not built yet"},
+		{path: "streaming.*.transport", allowed: []string{"edit", "off"}, sentence: "this transport is not built yet"},
+		{path: "streaming.*.tool_progress", allowed: []string{"inline"}, sentence: "tool progress is not built yet"},
+		{path: "streaming.*.max_parts", allowed: []string{"8"}, sentence: "another number of parts is not built yet"},
+		{path: "streaming.*.stop_button", allowed: []string{"auto", "off"}, sentence: "the stop button is not built yet"},
+		{path: "conversations.busy", allowed: []string{"queue"}, sentence: "steering a running turn is not built yet"},
+		{path: "conversations.max_age", sentence: "messages that outlive a restart are not built yet"},
+		{path: "conversations.retention", sentence: "stored history is not built yet"},
+		{path: "conversations.overrides", sentence: "overrides per conversation are not built yet"},
+		{path: "access.default", allowed: []string{"allow"}, sentence: "pairing is not built yet"},
+		{path: "access.limits", sentence: "limits per person are not built yet"},
+		{path: "platforms.*.kind", sentence: "this kind of platform is not built yet"},
+		{path: "platforms.*.mode", allowed: []string{"polling"}, sentence: "webhooks are not built yet"},
+		{path: "platforms.*.webhook", sentence: "webhooks are not built yet"},
+		{path: "store.dsn", sentence: "a choice of databases is not built yet"},
+		{path: "admin.listen", allowed: []string{""}, sentence: "the admin server is not built yet"},
+		{path: "admin.token", sentence: "the admin server is not built yet"},
+		{path: "admin.show_text", sentence: "the admin server is not built yet"},
+	}
+}
+
+// refuseNotBuilt complains about every setting of something that is missing.
+func (d *decoder) refuseNotBuilt() {
+	rows := notBuiltYet()
+	var refused []string
+	for _, s := range d.settings {
+		if slices.ContainsFunc(refused, func(p string) bool { return strings.HasPrefix(s.path, p+".") }) {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(r notBuilt) bool { return r.covers(s.path) })
+		if i < 0 || reflect.DeepEqual(s.was, s.now.Interface()) || slices.Contains(rows[i].allowed, plainText(s.now)) {
+			continue
+		}
+		refused = append(refused, s.path)
+		d.failAt(s.at, rows[i].hint(s.was), "%s: %s", human(s.path), rows[i].sentence)
+	}
+}
+
+// covers reports whether the row speaks of a path or of something around it.
+func (r notBuilt) covers(path string) bool {
+	row, parts := strings.Split(r.path, "."), strings.Split(path, ".")
+	if len(parts) < len(row) {
+		return false
+	}
+	for i, part := range row {
+		if part != "*" && part != parts[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (r notBuilt) hint(was any) string {
+	works := r.allowed
+	if text := plainText(reflect.ValueOf(was)); text != "" && !slices.Contains(works, text) {
+		works = append([]string{text}, works...)
+	}
+	quoted := make([]string, 0, len(works))
+	for _, w := range works {
+		if w == "" {
+			w = `""`
+		}
+		quoted = append(quoted, w)
+	}
+	if len(quoted) == 0 {
+		return "leave it out"
+	}
+	return "this version takes " + strings.Join(quoted, " or ")
+}
+
+// plainText returns a value as the rows write it, "" for what is no scalar.
+func plainText(v reflect.Value) string {
+	if v.IsValid() && v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return ""
+	}
+	n, ok := scalarNode(v)
+	if !ok {
+		return ""
+	}
+	return n.Value
+}

@@ -1,0 +1,201 @@
+package config
+
+import (
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The kinds of platforms.
+const (
+	KindTelegram      = "telegram"
+	KindDiscord       = "discord"
+	KindSlack         = "slack"
+	KindWhatsApp      = "whatsapp"
+	KindHomeAssistant = "homeassistant"
+	KindAPIServer     = "api_server"
+)
+
+// Endpoint is one configured account on one platform.
+type Endpoint struct {
+	Name string // its key in the file
+	Kind string
+	// Exactly one is not nil: the one of the kind.
+	Telegram      *Telegram
+	Discord       *Discord
+	Slack         *Slack
+	WhatsApp      *WhatsApp
+	HomeAssistant *HomeAssistant
+	APIServer     *APIServer
+}
+
+// settings returns the struct of the endpoint's kind, settable; it is not valid when there is none.
+func (e *Endpoint) settings() reflect.Value {
+	for _, p := range []any{e.Telegram, e.Discord, e.Slack, e.WhatsApp, e.HomeAssistant, e.APIServer} {
+		if v := reflect.ValueOf(p); !v.IsNil() {
+			return v.Elem()
+		}
+	}
+	return reflect.Value{}
+}
+
+// Telegram is a bot on Telegram.
+type Telegram struct {
+	Token   Secret           `yaml:"token" required:"true"`
+	APIBase string           `yaml:"api_base"` // without a slash at the end
+	Mode    string           `yaml:"mode" enum:"polling|webhook"`
+	Webhook *TelegramWebhook `yaml:"webhook"`
+}
+
+// TelegramWebhook says where Telegram delivers updates.
+type TelegramWebhook struct {
+	Listen string `yaml:"listen"`
+	URL    string `yaml:"url"`
+	Secret Secret `yaml:"secret"`
+}
+
+// Discord is a bot on Discord.
+type Discord struct {
+	Token   Secret `yaml:"token"`
+	APIBase string `yaml:"api_base"`
+	Threads bool   `yaml:"threads"`
+}
+
+// Slack is an app on Slack, by Socket Mode (AppToken) or by HTTP (SigningSecret and Listen).
+type Slack struct {
+	BotToken      Secret `yaml:"bot_token"`
+	AppToken      Secret `yaml:"app_token"`
+	SigningSecret Secret `yaml:"signing_secret"`
+	Listen        string `yaml:"listen"`
+	APIBase       string `yaml:"api_base"`
+}
+
+// WhatsApp is a number on WhatsApp's cloud API.
+type WhatsApp struct {
+	AccessToken   Secret `yaml:"access_token"`
+	PhoneNumberID string `yaml:"phone_number_id"`
+	AppSecret     Secret `yaml:"app_secret"`
+	VerifyToken   Secret `yaml:"verify_token"`
+	Listen        string `yaml:"listen"`
+	APIBase       string `yaml:"api_base"`
+}
+
+// HomeAssistant is a Home Assistant installation.
+type HomeAssistant struct {
+	URL            string        `yaml:"url"`
+	Token          Secret        `yaml:"token"`
+	WatchDomains   []string      `yaml:"watch_domains"`
+	WatchEntities  []string      `yaml:"watch_entities"`
+	WatchAll       bool          `yaml:"watch_all"`
+	IgnoreEntities []string      `yaml:"ignore_entities"`
+	Cooldown       time.Duration `yaml:"cooldown"`
+	Notify         string        `yaml:"notify"`
+}
+
+// APIServer is the OpenAI-compatible server.
+type APIServer struct {
+	Listen      string   `yaml:"listen"`
+	Keys        []Secret `yaml:"keys"`
+	CORSOrigins []string `yaml:"cors_origins"`
+	MaxRequests int      `yaml:"max_requests" min:"1" max:"10000"` // at once
+}
+
+// Endpoints is the section platforms, in the order of the file.
+type Endpoints []Endpoint
+
+// newSettings gives an endpoint the defaults of its kind; false for an unknown kind.
+func (e *Endpoint) newSettings() bool {
+	switch e.Kind {
+	case KindTelegram:
+		e.Telegram = &Telegram{APIBase: "https://api.telegram.org", Mode: "polling"}
+	case KindDiscord:
+		e.Discord = &Discord{APIBase: "https://discord.com"}
+	case KindSlack:
+		e.Slack = &Slack{APIBase: "https://slack.com/api/"}
+	case KindWhatsApp:
+		e.WhatsApp = &WhatsApp{APIBase: "https://graph.facebook.com"}
+	case KindHomeAssistant:
+		e.HomeAssistant = &HomeAssistant{
+			WatchDomains: []string{}, WatchEntities: []string{}, IgnoreEntities: []string{}, Cooldown: 30 * time.Second,
+		}
+	case KindAPIServer:
+		e.APIServer = &APIServer{Listen: "127.0.0.1:8642", Keys: []Secret{}, CORSOrigins: []string{}, MaxRequests: 64}
+	default:
+		return false
+	}
+	return true
+}
+
+func platformKinds() []string {
+	return []string{KindTelegram, KindDiscord, KindSlack, KindWhatsApp, KindHomeAssistant, KindAPIServer}
+}
+
+var endpointName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+
+func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
+	for _, p := range d.pairs(path, n) {
+		e := Endpoint{Name: p.key}
+		at := join(path, p.key)
+		d.places[at] = placeOf(p.keyNode)
+		switch {
+		case !endpointName.MatchString(p.key):
+			d.fail(p.keyNode, "use a-z, 0-9, _ and -, beginning with a letter or a digit", "bad endpoint name %s", shownKey(p.key))
+		case slices.Contains(keysOfStruct[StreamingRules](), p.key):
+			d.fail(p.keyNode, "choose another name and add kind", "an endpoint may not be named %q, which is a key of streaming", p.key)
+		}
+		e.decode(d, at, p)
+		if e.settings().IsValid() {
+			*es = append(*es, e)
+		}
+	}
+}
+
+// decode fills in one endpoint. The key kind is taken out first, since it says which other keys there are.
+func (e *Endpoint) decode(d *decoder, path string, p pair) {
+	e.Kind = p.key
+	kindPlace := p.keyNode
+	body := *p.value
+	if body.Kind == yaml.MappingNode {
+		if i := kindIndex(&body); i >= 0 {
+			kindPlace = resolve(body.Content[i+1])
+			kind, ok := d.text(join(path, "kind"), kindPlace)
+			if !ok {
+				return
+			}
+			e.Kind = kind
+			d.places[join(path, "kind")] = placeOf(body.Content[i])
+			first := body.Content[i].Line
+			body.Content = slices.Delete(slices.Clone(body.Content), i, i+2)
+			if again := kindIndex(&body); again >= 0 {
+				d.fail(body.Content[again], "", `duplicate key "kind" in %s, first on line %d`, human(path), first)
+				return
+			}
+		}
+	}
+	if !e.newSettings() {
+		hint := suggest(e.Kind, platformKinds())
+		if kindPlace == p.keyNode && nearest(e.Kind, platformKinds()) == "" {
+			hint = "add kind: " + strings.Join(platformKinds(), ", ")
+		}
+		d.fail(kindPlace, hint, "unknown kind %s in %s", shownKey(e.Kind), human(path))
+		return
+	}
+	d.settings = append(d.settings, setting{
+		path: join(path, "kind"), at: placeOf(kindPlace), was: KindTelegram, now: reflect.ValueOf(e.Kind),
+	})
+	d.structure(path, &body, e.settings())
+}
+
+// kindIndex returns where the key kind stands in a mapping, -1 when it doesn't.
+func kindIndex(n *yaml.Node) int {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == "kind" {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,294 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+var (
+	integer  = regexp.MustCompile(`^[-+]?(0|[1-9][0-9_]*)$`)
+	decimal  = regexp.MustCompile(`^[-+]?([0-9][0-9_]*(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`)
+	days     = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)d(.*)$`)
+	keyShape = regexp.MustCompile(`^[A-Za-z_<][A-Za-z0-9_<. -]{0,39}$`)
+)
+
+// scalar decodes text, numbers and bools.
+func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, t tags) {
+	switch v.Kind() {
+	case reflect.String:
+		if text, ok := d.text(path, n); ok {
+			d.setText(path, n, v, t, text)
+		}
+	case reflect.Bool:
+		if text, ok := d.plain(path, n, "true or false", ""); ok {
+			on, known := parseBool(text)
+			if !known {
+				d.fail(n, "", "%s must be true or false, not %s", human(path), shown(n))
+				return
+			}
+			v.SetBool(on)
+		}
+	case reflect.Int:
+		d.int(path, n, v, t)
+	case reflect.Float64:
+		d.float(path, n, v, t)
+	default:
+		panic("config: no decoding for " + v.Type().String()) // a fault of the schema, found by any test
+	}
+}
+
+func (d *decoder) setText(path string, n *yaml.Node, v reflect.Value, t tags, text string) {
+	switch {
+	case t.required && strings.TrimSpace(text) == "":
+		d.fail(n, "", "empty %s", human(path))
+	case len(t.enum) > 0 && !slices.Contains(t.enum, text):
+		d.fail(n, suggest(text, t.enum), "unknown value %s for %s", shown(n), human(path))
+	default:
+		v.SetString(text)
+	}
+}
+
+func (d *decoder) int(path string, n *yaml.Node, v reflect.Value, t tags) {
+	text, ok := d.plain(path, n, "a whole number", "")
+	if !ok {
+		return
+	}
+	if !integer.MatchString(text) {
+		d.fail(n, "", "%s must be a whole number, not %s", human(path), shown(n))
+		return
+	}
+	x, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
+	if ok, bounds := t.within(float64(x)); err != nil || !ok {
+		d.fail(n, "", "%s must be %s, not %s", human(path), bounds, shown(n))
+		return
+	}
+	v.SetInt(x)
+}
+
+func (d *decoder) float(path string, n *yaml.Node, v reflect.Value, t tags) {
+	hint := ""
+	if t.unit != "" {
+		hint = "a bare number means " + t.unit
+	}
+	text, ok := d.plain(path, n, "a number", hint)
+	if !ok {
+		return
+	}
+	if !decimal.MatchString(text) {
+		d.fail(n, hint, "%s must be a number, not %s", human(path), shown(n))
+		return
+	}
+	x, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if ok, bounds := t.within(x); err != nil || math.IsInf(x, 0) || !ok {
+		d.fail(n, "", "%s must be %s, not %s", human(path), bounds, shown(n))
+		return
+	}
+	v.SetFloat(x)
+}
+
+// duration takes Go's syntax, and d for days in front of it.
+func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
+	const hint = "write a number with a unit, such as 60s, 5m, 12h or 90d"
+	if n.Kind != yaml.ScalarNode || isNull(n) || n.ShortTag() == boolTag {
+		d.fail(n, hint, "%s must be a duration, not %s", human(path), kindOf(n))
+		return
+	}
+	text, ok := d.expand(path, n)
+	if !ok {
+		return
+	}
+	if text == "0" && t.allow == "zero" {
+		v.SetInt(0)
+		return
+	}
+	x, err := parseDuration(text)
+	switch {
+	case err != nil && decimal.MatchString(text):
+		d.fail(n, hint, "%s has no unit: %s", human(path), shown(n))
+	case err != nil:
+		d.fail(n, hint, "%s must be a duration, not %s", human(path), shown(n))
+	case x < 0, x == 0 && t.allow != "zero":
+		d.fail(n, "", "%s must be longer than 0, not %s", human(path), shown(n))
+	default:
+		v.SetInt(int64(x))
+	}
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	m := days.FindStringSubmatch(text)
+	if m == nil {
+		return time.ParseDuration(text)
+	}
+	count, err := strconv.ParseFloat(m[1], 64)
+	if err != nil {
+		return 0, err
+	}
+	total := count * float64(24*time.Hour)
+	if m[2] != "" {
+		rest, err := time.ParseDuration(m[2])
+		if err != nil {
+			return 0, err
+		}
+		if rest < 0 {
+			return 0, errors.New("a sign in the middle")
+		}
+		total += float64(rest)
+	}
+	if total >= math.MaxInt64 {
+		return 0, errors.New("too long")
+	}
+	return time.Duration(total), nil
+}
+
+// parseBool knows the words of YAML 1.1 too, since people write them and nothing else could be meant.
+func parseBool(text string) (value, ok bool) {
+	switch strings.ToLower(text) {
+	case "true", "yes", "on":
+		return true, true
+	case "false", "no", "off":
+		return false, true
+	}
+	return false, false
+}
+
+// secret decodes a value that errors never show.
+func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
+	key := path[strings.LastIndexByte(path, '.')+1:]
+	text := ""
+	if !isNull(n) {
+		var ok bool
+		if text, ok = d.text(path, n); !ok {
+			return
+		}
+	}
+	if text == "" && t.allow != "empty" {
+		d.fail(n, emptyHint(n, key), "empty %s %s", printable(key), in(parent(path)))
+		return
+	}
+	d.keepSecret(path, n, v, text)
+}
+
+// keepSecret stores a secret that a header or a URL can carry.
+func (d *decoder) keepSecret(path string, n *yaml.Node, v reflect.Value, text string) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		d.fail(n, "check where it was copied from", "%s holds a line break or a control character", human(path))
+		return
+	}
+	if name, ok := headerName(path); !ok || soundsSecret(name) {
+		// The variables too: "Bearer ${X}" makes the value of X a secret wherever else it stands.
+		d.sensitive = append(append(d.sensitive, text), d.variablesIn(n)...)
+	}
+	v.Set(reflect.ValueOf(NewSecret(text)))
+}
+
+// headerName returns the name of the header that a path leads to.
+func headerName(path string) (string, bool) {
+	before, name, ok := strings.Cut(path, ".headers.")
+	return name, ok && before != ""
+}
+
+// withoutText returns the place of a node alone: the variables in the path of a file are no secrets.
+func withoutText(n *yaml.Node) *yaml.Node { return &yaml.Node{Line: n.Line, Column: n.Column} }
+
+// fromFile fills in a secret, or a list of secrets with one per line, from the file that <key>_file names.
+func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key string) {
+	text, ok := d.secretFile(path, n)
+	if !ok {
+		return
+	}
+	if v.Type() == reflect.TypeFor[Secret]() {
+		if text == "" {
+			d.fail(n, "the file "+shownPath(n.Value)+" is empty", "empty %s %s", key, in(parent(path)))
+			return
+		}
+		d.keepSecret(path, withoutText(n), v, text)
+		return
+	}
+	lines := strings.Fields(text)
+	out := reflect.MakeSlice(v.Type(), len(lines), len(lines))
+	for i, line := range lines {
+		d.keepSecret(path, withoutText(n), out.Index(i), line)
+	}
+	v.Set(out)
+}
+
+// text returns a scalar as text with the environment filled in. A number is text too; nothing, true and
+// false are not, since they were more likely meant as such.
+func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
+	switch {
+	case n.Style&yaml.TaggedStyle != 0:
+		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", human(path))
+		return "", false
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == boolTag:
+		d.fail(n, "put quotes round it", "%s must be text, not true or false", human(path))
+		return "", false
+	case n.Kind != yaml.ScalarNode || isNull(n):
+		d.fail(n, "", "%s must be text, not %s", human(path), kindOf(n))
+		return "", false
+	}
+	return d.expand(path, n)
+}
+
+// plain returns a scalar that must not be quoted text, unless the environment decides what it is.
+func (d *decoder) plain(path string, n *yaml.Node, want, hint string) (string, bool) {
+	switch {
+	case n.Kind != yaml.ScalarNode || isNull(n):
+		d.fail(n, hint, "%s must be %s, not %s", human(path), want, kindOf(n))
+		return "", false
+	case n.Style != 0 && !strings.Contains(n.Value, "${"):
+		if hint == "" {
+			hint = "remove the quotes"
+		}
+		d.fail(n, hint, "%s must be %s, not text", human(path), want)
+		return "", false
+	}
+	return d.expand(path, n)
+}
+
+func parent(path string) string {
+	return path[:max(0, strings.LastIndexByte(path, '.'))]
+}
+
+// shown quotes a value as it stands in the file: an environment variable by its name, never its value. It
+// is for keys that hold no secret.
+func shown(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
+
+// shownKey quotes a key, unless it looks like a secret that slipped into its place.
+func shownKey(key string) string {
+	if p := printable(key); p != key {
+		return p
+	}
+	return fmt.Sprintf("%q", key)
+}
+
+// printable returns a key, or a substitute for one that doesn't look like a key.
+func printable(key string) string {
+	digits := 0
+	for _, r := range key {
+		if r >= '0' && r <= '9' {
+			digits++
+		}
+	}
+	if !keyShape.MatchString(key) && !endpointName.MatchString(key) || digits > 6 || len(key) > 40 {
+		return "(not shown)"
+	}
+	return key
+}
+
+// shorten keeps an error on one readable line.
+func shorten(text string) string {
+	const most = 40
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// field is one key of the schema.
+type field struct {
+	key   string
+	index int
+	typ   reflect.Type
+	tags  tags
+}
+
+// tags are the rules of a field; see the package comment.
+type tags struct {
+	enum     []string
+	min, max string
+	unit     string
+	required bool
+	allow    string
+}
+
+// fieldsOf lists the keys that a struct takes, in the order of their declaration.
+func fieldsOf(t reflect.Type) []field {
+	var out []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, option, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if !f.IsExported() || key == "-" || option == "inline" {
+			continue
+		}
+		rules := tags{
+			min: f.Tag.Get("min"), max: f.Tag.Get("max"), unit: f.Tag.Get("unit"),
+			required: f.Tag.Get("required") == "true", allow: f.Tag.Get("allow"),
+		}
+		if enum := f.Tag.Get("enum"); enum != "" {
+			rules.enum = strings.Split(enum, "|")
+		}
+		out = append(out, field{key: key, index: i, typ: f.Type, tags: rules})
+	}
+	return out
+}
+
+// holdsSecrets reports whether the field takes a <key>_file too.
+func (f field) holdsSecrets() bool {
+	return f.typ == reflect.TypeFor[Secret]() || f.typ == reflect.TypeFor[[]Secret]()
+}
+
+func keysOfStruct[T any]() []string {
+	var out []string
+	for _, f := range fieldsOf(reflect.TypeFor[T]()) {
+		out = append(out, f.key)
+	}
+	return out
+}
+
+// valueOf returns what a pointer points at, settable.
+func valueOf(pointer any) reflect.Value { return reflect.ValueOf(pointer).Elem() }
+
+// within reports whether a number is in the bounds, and describes them.
+func (t tags) within(x float64) (ok bool, bounds string) {
+	// The tags are constants of this package, and a test parses every one of them.
+	low, errLow := strconv.ParseFloat(t.min, 64)
+	high, errHigh := strconv.ParseFloat(t.max, 64)
+	bounds = "between " + t.min + " and " + t.max
+	if t.unit != "" {
+		bounds += " " + t.unit
+	}
+	return (errLow != nil || x >= low) && (errHigh != nil || x <= high), bounds
+}

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// maxSecretFile bounds a secret file, in bytes: far above any real token, far below what would hurt.
+const maxSecretFile = 1 << 16
+
+// secretFile reads the file that a <key>_file names and returns its text without the line end. A relative
+// path is looked up in $CREDENTIALS_DIRECTORY when that is set, else beside the configuration file.
+func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
+	name, ok := d.text(path, n)
+	if !ok {
+		return "", false
+	}
+	if name == "" {
+		d.fail(n, "name a file or remove the line", "empty path in %s", human(path))
+		return "", false
+	}
+	full, where := name, ""
+	if !filepath.IsAbs(name) {
+		if dir := d.env.value(envCredentials); dir != "" {
+			full, where = filepath.Join(dir, name), "a relative path is looked up in $"+envCredentials
+		} else {
+			full, where = filepath.Join(d.dir, name), "a relative path is looked up beside the configuration file"
+		}
+	}
+	text, mode, err := readSmall(full)
+	if err != nil {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pathErr.Err // the path is in the message already, if it may be
+		}
+		d.fail(n, where, "read %s of %s: %v", shownPath(n.Value), human(path), err)
+		return "", false
+	}
+	if mode.Perm()&0o004 != 0 {
+		d.warn(n, "everybody on this machine can read the secret file of %s; make it 0600", human(path))
+	}
+	return strings.TrimRight(text, "\r\n"), true
+}
+
+// readSmall reads a regular file of a bounded size: a pipe or a device could block the start for ever.
+func readSmall(path string) (text string, mode fs.FileMode, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return "", 0, errors.New("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err := io.ReadAll(io.LimitReader(f, maxSecretFile+1))
+	if err != nil {
+		return "", 0, err
+	}
+	if len(data) > maxSecretFile {
+		return "", 0, fmt.Errorf("longer than %d bytes", maxSecretFile)
+	}
+	return string(data), info.Mode(), nil
+}
+
+// shownPath quotes a path, unless it looks like a secret that was given to the wrong key.
+func shownPath(raw string) string {
+	if strings.ContainsAny(raw, `/.\`) || len(raw) <= 24 && !strings.Contains(raw, ":") {
+		return fmt.Sprintf("%q", raw)
+	}
+	return "the file"
+}

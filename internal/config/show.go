@@ -1,0 +1,180 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Show writes the effective values as YAML, in the order of the schema. Secrets are masked, also where they
+// stand inside other texts.
+func (c *Config) Show(w io.Writer) error {
+	s := shower{secrets: c.sensitive}
+	root := s.structure(reflect.ValueOf(c).Elem())
+	if c.envStreaming != nil {
+		streaming := child(root, "streaming")
+		enabled := child(streaming, "enabled")
+		enabled.Value = strconv.FormatBool(*c.envStreaming)
+		enabled.LineComment = "# from " + envStreaming
+	}
+	enc := yaml.NewEncoder(w)
+	enc.SetIndent(2)
+	if err := enc.Encode(root); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	if err := enc.Close(); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
+
+// shower turns values back into YAML.
+type shower struct{ secrets []string }
+
+func (s shower) structure(v reflect.Value) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for _, f := range fieldsOf(v.Type()) {
+		if n := s.value(v.Field(f.index)); n != nil {
+			out.Content = append(out.Content, textNode(f.key), n)
+		}
+	}
+	if rules, ok := v.Interface().(StreamingRules); ok {
+		for _, name := range keysOf(rules.Endpoints) {
+			out.Content = append(out.Content, textNode(name), s.structure(reflect.ValueOf(rules.Endpoints[name])))
+		}
+	}
+	return out
+}
+
+// value returns nil for what is not set.
+func (s shower) value(v reflect.Value) *yaml.Node {
+	switch x := v.Interface().(type) {
+	case Endpoints:
+		return s.endpoints(x)
+	case map[string]Secret:
+		return s.headers(x)
+	}
+	if n, ok := scalarNode(v); ok {
+		n.Value = s.clean(n.Value)
+		return n
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			return nil
+		}
+		return s.value(v.Elem())
+	case reflect.Struct:
+		return s.structure(v)
+	case reflect.Slice:
+		out := &yaml.Node{Kind: yaml.SequenceNode}
+		for i := range v.Len() {
+			out.Content = append(out.Content, s.value(v.Index(i)))
+		}
+		if v.Len() == 0 || v.Type().Elem().Kind() == reflect.String {
+			out.Style = yaml.FlowStyle
+		}
+		return out
+	case reflect.Map:
+		out := &yaml.Node{Kind: yaml.MappingNode}
+		texts, _ := v.Interface().(map[string]string)
+		for _, k := range keysOf(texts) {
+			out.Content = append(out.Content, textNode(k), textNode(s.clean(texts[k])))
+		}
+		return out
+	}
+	return nil
+}
+
+func (s shower) endpoints(es Endpoints) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for i := range es {
+		body := s.structure(es[i].settings())
+		body.Content = append([]*yaml.Node{textNode("kind"), textNode(es[i].Kind)}, body.Content...)
+		out.Content = append(out.Content, textNode(es[i].Name), body)
+	}
+	return out
+}
+
+// headers masks the values whose names say that they are secrets.
+func (s shower) headers(m map[string]Secret) *yaml.Node {
+	out := &yaml.Node{Kind: yaml.MappingNode}
+	for _, name := range keysOf(m) {
+		text := m[name].String()
+		if !soundsSecret(name) {
+			text = s.clean(m[name].Reveal())
+		}
+		out.Content = append(out.Content, textNode(name), textNode(text))
+	}
+	return out
+}
+
+// scalarNode returns the node of a text, a number, a bool, a duration, a pattern or a secret, the last one
+// masked.
+func scalarNode(v reflect.Value) (*yaml.Node, bool) {
+	switch x := v.Interface().(type) {
+	case Secret:
+		return textNode(x.String()), true
+	case Pattern:
+		return textNode(x.String()), true
+	case time.Duration:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: formatDuration(x)}, true
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return textNode(v.String()), true
+	case reflect.Bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: boolTag, Value: strconv.FormatBool(v.Bool())}, true
+	case reflect.Int:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: intTag, Value: strconv.FormatInt(v.Int(), 10)}, true
+	case reflect.Float64:
+		text := strconv.FormatFloat(v.Float(), 'f', -1, 64)
+		if v.Float() == math.Trunc(v.Float()) {
+			text += ".0"
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: floatTag, Value: text}, true
+	}
+	return nil, false
+}
+
+// clean masks secrets, and escapes ${ so that the text reads back as itself.
+func (s shower) clean(text string) string {
+	return strings.ReplaceAll(mask(text, s.secrets), "${", "$${")
+}
+
+func textNode(text string) *yaml.Node {
+	n := &yaml.Node{}
+	n.SetString(text)
+	return n
+}
+
+func child(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return &yaml.Node{}
+}
+
+// formatDuration writes a duration as the file does: 90d, 5m, 1m30s.
+func formatDuration(x time.Duration) string {
+	const day = 24 * time.Hour
+	if x >= day && x%day == 0 {
+		return strconv.FormatInt(int64(x/day), 10) + "d"
+	}
+	text := x.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}

@@ -1,0 +1,102 @@
+package config
+
+import (
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// How a growing reply reaches the platform.
+const (
+	TransportEdit   = "edit"   // one message, edited
+	TransportDraft  = "draft"  // Telegram's drafts, private chats only
+	TransportNative = "native" // Slack's streams, threads only
+	TransportOff    = "off"    // not at all
+)
+
+// StreamingRules is the section streaming as it was written. Use [Config.Streaming] to know what holds.
+type StreamingRules struct {
+	Enabled      bool           `yaml:"enabled"`
+	CLI          *StreamingRule `yaml:"cli"`
+	EditInterval *float64       `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"` // nil: each platform's own
+	MinTokens    int            `yaml:"min_tokens" min:"0" max:"1000"`
+	Cursor       string         `yaml:"cursor"`
+	Transport    string         `yaml:"transport" enum:"edit|draft|native|off"`
+	ToolProgress string         `yaml:"tool_progress" enum:"off|inline"`
+	MaxParts     int            `yaml:"max_parts" min:"1" max:"100"`
+	StopButton   string         `yaml:"stop_button" enum:"auto|on|off"`
+	// Endpoints holds what was set per endpoint; its keys stand in the section beside those above.
+	Endpoints map[string]StreamingRule `yaml:",inline"`
+}
+
+// StreamingRule is what one endpoint changes; nil leaves a value as the section has it.
+type StreamingRule struct {
+	Enabled      *bool    `yaml:"enabled"`
+	EditInterval *float64 `yaml:"edit_interval" min:"0.1" max:"60" unit:"seconds"`
+	MinTokens    *int     `yaml:"min_tokens" min:"0" max:"1000"`
+	Cursor       *string  `yaml:"cursor"`
+	Transport    *string  `yaml:"transport" enum:"edit|draft|native|off"`
+	ToolProgress *string  `yaml:"tool_progress" enum:"off|inline"`
+	MaxParts     *int     `yaml:"max_parts" min:"1" max:"100"`
+	StopButton   *string  `yaml:"stop_button" enum:"auto|on|off"`
+}
+
+// decode takes a bool or a mapping.
+func (r *StreamingRule) decode(d *decoder, path string, n *yaml.Node) {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		d.structure(path, n, valueOf(r))
+	case n.Kind == yaml.ScalarNode && n.ShortTag() != nullTag:
+		var on bool
+		if d.value(path, n, valueOf(&on), tags{}) {
+			r.Enabled = &on
+		}
+	default:
+		d.fail(n, "", "%s must be true, false or a mapping, not %s", human(path), kindOf(n))
+	}
+}
+
+// StreamingSettings is what holds for the replies of one endpoint.
+type StreamingSettings struct {
+	Enabled      bool          // false also when the transport is off
+	EditInterval time.Duration // the least time between the starts of two edits
+	MinTokens    int           // estimated, before the first display
+	Cursor       string        // may be empty
+	Transport    string
+	ToolProgress string
+	MaxParts     int
+	StopButton   string
+}
+
+// Streaming returns what holds for an endpoint. kindDefaultInterval is its platform's own edit interval, used
+// when none is configured. Whether it streams is decided by, strongest first: streaming.<endpoint>, the
+// environment variable TELEX_STREAMING_ENABLED, streaming.enabled; but never with transport off.
+func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) StreamingSettings {
+	s, rule := c.StreamingSection, c.StreamingSection.Endpoints[endpoint]
+	interval := kindDefaultInterval
+	if seconds := either(rule.EditInterval, s.EditInterval); seconds != nil {
+		interval = time.Duration(*seconds * float64(time.Second))
+	}
+	out := StreamingSettings{
+		Enabled:      *either(rule.Enabled, c.envStreaming, &s.Enabled),
+		EditInterval: interval,
+		MinTokens:    *either(rule.MinTokens, &s.MinTokens),
+		Cursor:       *either(rule.Cursor, &s.Cursor),
+		Transport:    *either(rule.Transport, &s.Transport),
+		ToolProgress: *either(rule.ToolProgress, &s.ToolProgress),
+		MaxParts:     *either(rule.MaxParts, &s.MaxParts),
+		StopButton:   *either(rule.StopButton, &s.StopButton),
+	}
+	out.Enabled = out.Enabled && out.Transport != TransportOff
+	return out
+}
+
+// either returns the first that is set, nil when none is.
+func either[T any](choices ...*T) *T {
+	for _, c := range choices {
+		if c != nil {
+			return c
+		}
+	}
+	return nil
+}

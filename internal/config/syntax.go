@@ -1,0 +1,86 @@
+package config
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+var (
+	syntaxLine    = regexp.MustCompile(`line (\d+): `)
+	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
+)
+
+// readable refuses what is no text before the YAML parser sees it: its own errors have no line for these.
+func (d *decoder) readable(data []byte) bool {
+	if len(data) > maxFile {
+		d.failAt(place{1, 1}, "", "the file is longer than %d bytes", maxFile)
+		return false
+	}
+	line, column := 1, 1
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			d.failAt(place{line, column}, "save the file as UTF-8", "a byte that is not UTF-8")
+			return false
+		case r == '\n':
+			line, column = line+1, 0
+		case r < ' ' && r != '\t' && r != '\r', r >= 0x7f && r < 0xa0 && r != 0x85:
+			d.failAt(place{line, column}, "remove it", "a control character")
+			return false
+		}
+		column++
+		i += size
+	}
+	return true
+}
+
+// syntax reports an error of the YAML parser. The parser speaks of lines only, one off at times. The one
+// thing that it quotes from the file is the name of an anchor, which may be an unquoted secret.
+func (d *decoder) syntax(data []byte, err error) {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	lines := bytes.Split(data, []byte("\n"))
+	line := 1
+	if m := syntaxLine.FindStringSubmatch(text); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			line = min(max(n, 1), len(lines))
+		}
+		text = strings.Replace(text, m[0], "", 1)
+	}
+	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
+		d.failAt(placeOfText(data, "*"+m[1]), "quote a value that begins with *", "an alias to an anchor that doesn't exist")
+		return
+	}
+	// The parser stops at the tab or on the line behind it.
+	for _, at := range []int{line, line - 1, line + 1} {
+		if at < 1 || at > len(lines) {
+			continue
+		}
+		if column, ok := tabIndent(lines[at-1]); ok {
+			d.failAt(place{at, column}, "indent with spaces", "a tab in the indentation")
+			return
+		}
+	}
+	column := 1 + len(lines[line-1]) - len(bytes.TrimLeft(lines[line-1], " "))
+	d.failAt(place{line, column}, "check indentation, quotes and brackets here and on the line before", "not valid YAML: %s", text)
+}
+
+// tabIndent returns the column of a tab before the first other character of a line.
+func tabIndent(line []byte) (int, bool) {
+	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+	i := bytes.IndexByte(indent, '\t')
+	return i + 1, i >= 0
+}
+
+// placeOfText returns where a text stands first.
+func placeOfText(data []byte, text string) place {
+	before, _, ok := bytes.Cut(data, []byte(text))
+	if !ok {
+		return place{1, 1}
+	}
+	line := bytes.Count(before, []byte("\n")) + 1
+	return place{line, utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1}
+}

@@ -1,0 +1,178 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxCursor bounds the cursor, in characters: it is part of every preview and must not crowd out the text.
+const maxCursor = 16
+
+var (
+	headerToken = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // https://www.rfc-editor.org/rfc/rfc9110#name-tokens
+	tagName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+)
+
+// validate checks the rules that one value alone can't tell. It speaks of keys that were decoded only, so
+// that one mistake is reported once.
+func (d *decoder) validate(c *Config) {
+	d.validateModels(c.Models)
+	d.validateEndpoints(c.Endpoints)
+	d.validateAccess(c.Access)
+	d.validateCursor("streaming.cursor", c.StreamingSection.Cursor)
+	for name, rule := range c.StreamingSection.Endpoints {
+		if rule.Cursor != nil {
+			d.validateCursor("streaming."+name+".cursor", *rule.Cursor)
+		}
+	}
+	for i, tag := range c.Agent.ThinkTags {
+		if at := fmt.Sprintf("agent.think_tags.%d", i); d.sound(at) && !tagName.MatchString(tag) {
+			d.failAt(d.at(at), "write the name alone, such as think", "%q is no name of a tag in agent.think_tags", shorten(tag))
+		}
+	}
+	for _, key := range keysOf(c.Texts) {
+		if at := join("texts", key); d.sound(at) && strings.TrimSpace(c.Texts[key]) == "" {
+			d.failAt(d.at(at), "remove the line to keep the built-in text", "empty %s", human(at))
+		}
+	}
+}
+
+// sound reports whether a path was decoded without complaint.
+func (d *decoder) sound(path string) bool { return !d.unsound[path] }
+
+func (d *decoder) validateModels(models []Model) {
+	if d.given("models") && len(models) == 0 && d.sound("models") {
+		d.failAt(d.at("models"), `add an entry such as "- {name: main, model: gpt-5-mini, api_key: ${OPENAI_API_KEY}}"`, "no models")
+	}
+	first := make(map[string]int)
+	for i := range models {
+		m, at := &models[i], fmt.Sprintf("models.%d", i)
+		base := d.validateURL(join(at, "base_url"), &m.BaseURL)
+		if base != nil && m.APIKey.Empty() && !d.given(join(at, "api_key")) && !isLoopback(base.Hostname()) {
+			d.failAt(d.at(at), `add "api_key: ${NAME}" or "api_key_file: PATH"`, "missing key %q in %s", "api_key", human(at))
+		}
+		if before, twice := first[m.Name]; twice && m.Name != "" {
+			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has it", before), "the name %q is taken in %s", shorten(m.Name), human(at))
+		} else {
+			first[m.Name] = i
+		}
+		if m.MaxOutputTokens >= m.ContextWindow {
+			key := join(at, "max_output_tokens")
+			if !d.given(key) {
+				key = join(at, "context_window")
+			}
+			d.failAt(d.at(key), "the answer is part of the window", "max_output_tokens (%d) must be less than context_window (%d) in %s",
+				m.MaxOutputTokens, m.ContextWindow, human(at))
+		}
+		for _, name := range keysOf(m.Headers) {
+			if header := join(at, "headers."+name); !headerToken.MatchString(name) {
+				d.failAt(d.at(header), "", "bad header name %s in %s", shownKey(name), human(join(at, "headers")))
+			}
+		}
+	}
+}
+
+func (d *decoder) validateEndpoints(endpoints Endpoints) {
+	type account struct{ base, token string }
+	first := make(map[account]string)
+	for i := range endpoints {
+		e := &endpoints[i]
+		if e.Telegram == nil {
+			continue
+		}
+		at := join("platforms", e.Name)
+		d.validateURL(join(at, "api_base"), &e.Telegram.APIBase)
+		if e.Telegram.Token.Empty() {
+			continue
+		}
+		a := account{e.Telegram.APIBase, e.Telegram.Token.Reveal()}
+		if strings.ContainsAny(a.token, " /?#%") {
+			d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "no Telegram token in %s", human(at))
+		}
+		if other, twice := first[a]; twice {
+			// Two pollers with one token get 409 for ever.
+			d.failAt(d.at(join(at, "token")), "every bot needs its own", "the token of %s is that of platforms.%s", human(at), other)
+		}
+		first[a] = e.Name
+	}
+}
+
+func (d *decoder) validateAccess(a Access) {
+	for i, p := range a.Admins {
+		if p.Kind == PatternChat || p.Kind == PatternEveryone {
+			at := fmt.Sprintf("access.admins.%d", i)
+			d.failAt(d.at(at), "write endpoint:user:ID", "an admin is one person, not %q, in access.admins", p.String())
+		}
+	}
+}
+
+func (d *decoder) validateCursor(path, cursor string) {
+	switch {
+	case utf8.RuneCountInString(cursor) > maxCursor:
+		d.failAt(d.at(path), "", "%s is longer than %d characters", human(path), maxCursor)
+	case strings.ContainsAny(cursor, "\r\n"):
+		d.failAt(d.at(path), "", "%s holds a line break", human(path))
+	}
+}
+
+// validateURL checks the base of an API and takes the slash from its end. It returns nil for a bad one. The
+// URL is not quoted: people put passwords into URLs.
+func (d *decoder) validateURL(path string, base *string) *url.URL {
+	if d.given(path) && !d.sound(path) {
+		return nil
+	}
+	u, err := url.Parse(*base)
+	const hint = "write it as https://host/path"
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || badPort(u):
+		d.failAt(d.at(path), hint, "%s is no URL of an API", human(path))
+		return nil
+	case u.User != nil:
+		d.failAt(d.at(path), "put the secret into its own key", "%s holds a user or a password", human(path))
+		return nil
+	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+		d.failAt(d.at(path), hint, "%s holds a query or a fragment", human(path))
+		return nil
+	}
+	if u.Scheme == "http" && !isPrivate(u.Hostname()) {
+		d.warnAt(d.at(path), "%s is not encrypted: the secret can be read on the way; use https", human(path))
+	}
+	*base = strings.TrimRight(*base, "/")
+	return u
+}
+
+func badPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return strings.HasSuffix(u.Host, ":")
+	}
+	_, err := net.LookupPort("tcp", u.Port())
+	return err != nil
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// isPrivate reports whether a host is this machine or in a private network. Names without a dot are those
+// of a local network or of containers.
+func isPrivate(host string) bool {
+	if isLoopback(host) {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") ||
+			strings.HasSuffix(host, ".lan") || strings.HasSuffix(host, ".home.arpa")
+	}
+	ip = ip.Unmap()
+	return ip.IsPrivate() || ip.IsLinkLocalUnicast()
+}
