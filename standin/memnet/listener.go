@@ -1,0 +1,89 @@
+package memnet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// ErrRefused is the error of a dial to a listener that is closed.
+var ErrRefused = errors.New("connection refused")
+
+// Listener accepts the connections that Dial opens. It implements
+// net.Listener; all methods may be called from any goroutine.
+type Listener struct {
+	queue  chan *conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+var _ net.Listener = (*Listener)(nil)
+
+// Listen opens a listener. The caller closes it; there is nothing to leak when
+// it does not, as a listener has no goroutine.
+func Listen() *Listener {
+	return &Listener{queue: make(chan *conn), closed: make(chan struct{})}
+}
+
+// Accept waits for the next connection. After Close it returns net.ErrClosed.
+func (l *Listener) Accept() (net.Conn, error) {
+	select {
+	case <-l.closed:
+		return nil, l.acceptError()
+	default:
+	}
+	select {
+	case c := <-l.queue:
+		return c, nil
+	case <-l.closed:
+		return nil, l.acceptError()
+	}
+}
+
+func (l *Listener) acceptError() error {
+	return &net.OpError{Op: "accept", Net: "mem", Addr: l.Addr(), Err: net.ErrClosed}
+}
+
+// Dial opens a connection to the listener, whatever the address, and returns
+// once Accept took it. Its signature fits http.Transport.DialContext. The error
+// is ctx's when that ends first, and wraps ErrRefused when the listener is
+// closed.
+func (l *Listener) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, l.dialError(network, err)
+	}
+	select {
+	case <-l.closed:
+		return nil, l.dialError(network, fmt.Errorf("dial %s: %w", addr, ErrRefused))
+	default:
+	}
+	client, server := pair()
+	select {
+	case l.queue <- server:
+		return client, nil
+	case <-l.closed:
+		return nil, l.dialError(network, fmt.Errorf("dial %s: %w", addr, ErrRefused))
+	case <-ctx.Done():
+		return nil, l.dialError(network, ctx.Err())
+	}
+}
+
+func (l *Listener) dialError(network string, err error) error {
+	return &net.OpError{Op: "dial", Net: network, Addr: l.Addr(), Err: err}
+}
+
+// Close stops accepting and dialling. Connections that were accepted live on.
+func (l *Listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// Addr is the same for every listener.
+func (l *Listener) Addr() net.Addr { return addr("memnet") }
+
+type addr string
+
+func (addr) Network() string  { return "mem" }
+func (a addr) String() string { return string(a) }

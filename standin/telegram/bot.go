@@ -1,0 +1,157 @@
+package telegram
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// statusGone marks a call whose connection is dropped instead of answered.
+const statusGone = 0
+
+// request is one API call on its way through a method; s.mu is held meanwhile.
+type request struct {
+	params
+	now  time.Time
+	call *Call
+}
+
+// serveBot answers /bot<token>/<method>.
+func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	token, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/bot"), "/")
+	if aerr := s.checkToken(token); aerr != nil {
+		s.respond(w, aerr.answer())
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		s.respond(w, (&apiError{code: http.StatusNotFound, description: "Not Found"}).answer())
+		return
+	}
+	p, err := readParams(r)
+	call := &Call{At: time.Now(), Method: canonical(method), Chat: p.integer("chat_id"), MessageID: int(p.integer("message_id"))}
+	if call.Method != "getUpdates" {
+		call.Params = p.values
+	}
+	s.mu.Lock()
+	s.calls = append(s.calls, call)
+	s.stats.Calls++
+	s.stats.ByMethod[call.Method]++
+	rule := s.faults.match(call)
+	s.mu.Unlock()
+
+	var a answer
+	if err != nil {
+		a = badRequest("can't parse request: " + err.Error()).answer()
+		rule = nil
+	} else {
+		a = s.perform(r.Context(), p, call, rule, cut)
+	}
+	s.finish(w, call, rule, a, cut)
+}
+
+// checkToken distinguishes, as the platform does, what can't be a token from
+// what is none.
+func (s *Server) checkToken(token string) *apiError {
+	switch {
+	case token == s.opts.Token:
+		return nil
+	case !strings.Contains(token, ":"):
+		return &apiError{code: http.StatusNotFound, description: "Not Found"}
+	}
+	return &apiError{code: http.StatusUnauthorized, description: "Unauthorized"}
+}
+
+// perform waits, lets the call take effect, and shapes the answer, bent by the
+// fault that hit it.
+func (s *Server) perform(ctx context.Context, p params, call *Call, rule *faultRule, cut <-chan struct{}) answer {
+	half := s.opts.Latency / 2
+	if !s.pause(half, cut) {
+		return answer{status: statusGone}
+	}
+	a, done := s.before(ctx, call, rule, cut)
+	if !done {
+		result, aerr := s.invoke(ctx, p, call, cut)
+		switch {
+		case aerr == nil:
+			a = resultAnswer(result)
+			s.mark(func() { call.Effect = true })
+		case aerr.code == statusGone:
+			return answer{status: statusGone}
+		default:
+			a = aerr.answer()
+			s.mark(func() { call.Description = aerr.description })
+		}
+		a = s.after(call, rule, a, cut)
+	}
+	if a.status == statusGone || !s.pause(half, cut) {
+		return answer{status: statusGone}
+	}
+	return a
+}
+
+func (s *Server) mark(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+// invoke runs the method. All but getUpdates run under s.mu.
+func (s *Server) invoke(ctx context.Context, p params, call *Call, cut <-chan struct{}) (any, *apiError) {
+	if call.Method == "getUpdates" {
+		return s.getUpdates(ctx, p, cut)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dispatch(&request{params: p, now: time.Now(), call: call})
+}
+
+// pause waits as long as told; false when the connection is to be dropped. It
+// does not end with the request: what a client sent takes effect, even when the
+// client has gone meanwhile.
+func (s *Server) pause(d time.Duration, cut <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-cut:
+	case <-s.closed:
+	}
+	return false
+}
+
+// finish writes the answer and the record of the call.
+func (s *Server) finish(w http.ResponseWriter, call *Call, rule *faultRule, a answer, cut <-chan struct{}) {
+	s.mu.Lock()
+	call.Done, call.Status, call.RetryAfter = time.Now(), a.status, a.retryAfter
+	s.stats.ByStatus[a.status]++
+	switch a.status {
+	case http.StatusTooManyRequests:
+		s.stats.TooManyRequests++
+	case http.StatusConflict:
+		s.stats.Conflicts++
+	}
+	s.publish(Event{Kind: "call", Chat: call.Chat, Call: call})
+	s.mu.Unlock()
+	s.log.Debug("call", "method", call.Method, "chat", call.Chat, "status", a.status, "description", call.Description)
+	s.respond(w, a)
+	s.answered(call, rule, cut)
+}
+
+// respond writes the answer or drops the connection.
+func (s *Server) respond(w http.ResponseWriter, a answer) {
+	if a.status == statusGone {
+		panic(http.ErrAbortHandler)
+	}
+	if err := a.write(w); err != nil {
+		s.log.Debug("answer", "error", err)
+	}
+}
+
+// connOf is the connection of a request that came through Serve.
+func connOf(r *http.Request) net.Conn {
+	c, _ := r.Context().Value(connKey{}).(net.Conn)
+	return c
+}

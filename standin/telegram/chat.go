@@ -1,0 +1,162 @@
+package telegram
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf16"
+)
+
+// chat is the server's own state of a place.
+type chat struct {
+	info     Chat
+	messages []*Message
+	byID     map[int]*Message
+	lastID   int // only of supergroups and channels, which count for themselves.
+	topics   map[int]bool
+
+	typing []Period
+	drafts []Draft
+
+	blocked     bool // private: the person blocked the bot.
+	deactivated bool // private: the account is gone.
+	kicked      bool // the bot was removed from the group.
+	migratedTo  int64
+	admin       bool // the bot may delete others' messages and sees all.
+}
+
+// Chat types of the Bot API.
+const (
+	Private    = "private"
+	Group      = "group"
+	Supergroup = "supergroup"
+	Channel    = "channel"
+)
+
+// supergroupIDs is the upper end of the ids of supergroups and channels.
+const supergroupIDs = -1_000_000_000_000
+
+func chatTypeOf(id int64) string {
+	switch {
+	case id > 0:
+		return Private
+	case id <= supergroupIDs:
+		return Supergroup
+	}
+	return Group
+}
+
+// private tells whether the chat is a private one.
+func (c *chat) private() bool { return c.info.Type == Private }
+
+// chatFor returns the chat, made when it is new.
+func (s *Server) chatFor(id int64, kind string) *chat {
+	if c, ok := s.chats[id]; ok {
+		return c
+	}
+	if kind == "" {
+		kind = chatTypeOf(id)
+	}
+	c := &chat{info: Chat{ID: id, Type: kind}, byID: make(map[int]*Message), topics: make(map[int]bool)}
+	s.chats[id] = c
+	return c
+}
+
+// nextMessageID is the id of the next message in the chat: supergroups and
+// channels count for themselves, all other chats of an account together.
+func (s *Server) nextMessageID(c *chat) int {
+	if c.info.Type == Supergroup || c.info.Type == Channel {
+		c.lastID++
+		return c.lastID
+	}
+	s.nextShared++
+	return s.nextShared
+}
+
+// add stores a new message and ends what a message ends on the screen.
+func (s *Server) add(c *chat, m *Message) {
+	m.ID = s.nextMessageID(c)
+	m.Chat = c.info.ID
+	c.messages = append(c.messages, m)
+	c.byID[m.ID] = m
+	if m.FromBot {
+		c.endTyping(m.Versions[0].At, m.ThreadID)
+		c.endDrafts(m.Versions[0].At, m.ThreadID)
+	}
+	s.publish(Event{Kind: "message", Chat: c.info.ID, Message: m})
+}
+
+func (c *chat) endTyping(at time.Time, thread int) {
+	for i := len(c.typing) - 1; i >= 0 && i >= len(c.typing)-8; i-- {
+		if p := &c.typing[i]; p.Thread == thread && p.To.After(at) {
+			p.To = at
+		}
+	}
+}
+
+func (c *chat) endDrafts(at time.Time, thread int) {
+	for i := len(c.drafts) - 1; i >= 0 && i >= len(c.drafts)-8; i-- {
+		if d := &c.drafts[i]; d.ThreadID == thread && d.Ended.After(at) {
+			d.Ended = at
+		}
+	}
+}
+
+// alive returns the message unless it is deleted or never was.
+func (c *chat) alive(id int) *Message {
+	if m, ok := c.byID[id]; ok && m.Alive() {
+		return m
+	}
+	return nil
+}
+
+// wire is the message as the API shows it; replies are shown one level deep.
+func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
+	v := m.Last()
+	from := m.From
+	w := &wireMessage{
+		MessageID: m.ID, ThreadID: m.ThreadID, IsTopicMessage: m.Topic,
+		From: &from, Chat: c.info, Date: m.Versions[0].At.Unix(),
+	}
+	if len(m.Versions) > 1 {
+		w.EditDate = v.At.Unix()
+	}
+	entities := mergeEntities(v.Entities, v.Detected)
+	switch m.Media {
+	case "":
+		w.Text, w.Entities = v.Text, entities
+	case "photo":
+		f := s.wireFile(m)
+		f.Width, f.Height = 1280, 720
+		w.Photo, w.Caption, w.CaptionEntities = []wireFile{*f}, v.Text, entities
+	case "document":
+		w.Document, w.Caption, w.CaptionEntities = s.wireFile(m), v.Text, entities
+	case "voice":
+		f := s.wireFile(m)
+		f.Duration, f.MimeType = 3, "audio/ogg"
+		w.Voice, w.Caption, w.CaptionEntities = f, v.Text, entities
+	}
+	if v.LinkPreviewOff {
+		w.LinkPreviewOptions = &wireLinkPreview{IsDisabled: true}
+	}
+	if len(v.Keyboard) > 0 {
+		w.ReplyMarkup = &wireMarkup{InlineKeyboard: v.Keyboard}
+	}
+	if withReply && m.ReplyTo != 0 {
+		if target := c.alive(m.ReplyTo); target != nil {
+			w.ReplyTo = s.wire(c, target, false)
+		}
+	}
+	return w
+}
+
+// wireFile is a stub of the message's file.
+func (s *Server) wireFile(m *Message) *wireFile {
+	id := fmt.Sprintf("%s-%d-%d", m.Media, m.Chat, m.ID)
+	return &wireFile{FileID: id, FileUniqueID: "u-" + id, FileSize: m.FileSize, FileName: m.FileName}
+}
+
+// utf16Slice is the part of text between two offsets in UTF-16 units.
+func utf16Slice(text string, start, end int) string {
+	units := utf16.Encode([]rune(text))
+	return string(utf16.Decode(units[start:end]))
+}

@@ -1,0 +1,107 @@
+package telegram
+
+import (
+	"fmt"
+	"slices"
+)
+
+// content reads text, parse_mode and entities of a call. An empty text is
+// allowed only where emptyOK.
+func (s *Server) content(r *request, emptyOK bool) (formatted, *apiError) {
+	return s.contentOf(r, "text", "entities", emptyOK)
+}
+
+func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bool) (formatted, *apiError) {
+	source := r.text(textField)
+	if len(source) > maxSource {
+		return formatted{}, badRequest("text is too long")
+	}
+	text, entities, err := parseMarkup(source, r.text("parse_mode"))
+	if err != nil {
+		return formatted{}, badRequest("can't parse entities: " + err.Error())
+	}
+	if r.text("parse_mode") == "" {
+		if _, err := r.object(entityField, &entities); err != nil {
+			return formatted{}, badRequest("can't parse entities: Can't parse entities JSON object")
+		}
+	}
+	if n := len(entities); n > maxEntities {
+		s.violate(r.now, SurplusEntities, r.call, fmt.Sprintf("%d entities", n))
+		entities = slices.Clone(entities[:maxEntities])
+	}
+	f, err := fixText(text, entities)
+	if err != nil {
+		return formatted{}, badRequest(err.Error())
+	}
+	if f.text == "" && !emptyOK {
+		return formatted{}, badRequest("message text is empty")
+	}
+	return f, nil
+}
+
+// markup reads reply_markup: an inline keyboard, or one that makes the message
+// uneditable.
+func readMarkup(r *request) (keyboard [][]Button, fixed bool, aerr *apiError) {
+	var m struct {
+		Inline     *[][]Button `json:"inline_keyboard"`
+		Keyboard   *[][]any    `json:"keyboard"`
+		Remove     bool        `json:"remove_keyboard"`
+		ForceReply bool        `json:"force_reply"`
+	}
+	found, err := r.object("reply_markup", &m)
+	if err != nil {
+		return nil, false, badRequest("can't parse reply keyboard markup JSON object")
+	}
+	if !found {
+		return nil, false, nil
+	}
+	if m.Inline == nil {
+		return nil, m.Keyboard != nil || m.Remove || m.ForceReply, nil
+	}
+	for _, row := range *m.Inline {
+		for _, b := range row {
+			if aerr := checkButton(b); aerr != nil {
+				return nil, false, aerr
+			}
+		}
+		if len(row) > 0 {
+			keyboard = append(keyboard, row)
+		}
+	}
+	return keyboard, false, nil
+}
+
+func checkButton(b Button) *apiError {
+	switch {
+	case b.Text == "":
+		return badRequest(`can't parse inline keyboard button: Field "text" must be non-empty`)
+	case b.CallbackData == "" && b.URL == "":
+		return badRequest("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
+	case len(b.CallbackData) > 64: // bytes, https://core.telegram.org/bots/api#inlinekeyboardbutton
+		return badRequest("BUTTON_DATA_INVALID")
+	case b.URL != "" && !validLink(b.URL):
+		return badRequest("BUTTON_URL_INVALID")
+	}
+	return nil
+}
+
+func equalKeyboards(a, b [][]Button) bool { return slices.EqualFunc(a, b, slices.Equal[[]Button]) }
+
+// linkPreviewOff reads link_preview_options, or its older form.
+func linkPreviewOff(r *request) (bool, *apiError) {
+	var options wireLinkPreview
+	found, err := r.object("link_preview_options", &options)
+	if err != nil {
+		return false, badRequest("can't parse link preview options JSON object")
+	}
+	if !found {
+		return r.flag("disable_web_page_preview"), nil
+	}
+	return options.IsDisabled, nil
+}
+
+// hasLink tells whether the content shows something that has a preview.
+func hasLink(v Version) bool {
+	link := func(e Entity) bool { return e.Type == "url" || e.Type == "text_link" }
+	return slices.ContainsFunc(v.Entities, link) || slices.ContainsFunc(v.Detected, link)
+}

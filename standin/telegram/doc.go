@@ -1,0 +1,2 @@
+// Package telegram is a strict local imitation of the Telegram Bot API.
+package telegram

@@ -1,0 +1,359 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Actions of faults.
+const (
+	// ActLatency makes the call slower by Delay before it takes effect.
+	ActLatency = "latency"
+	// ActRateLimit answers 429 with RetryAfter and closes the call's chat (or
+	// all chats, when Scope is "global") until that is over.
+	ActRateLimit = "rate_limit"
+	// ActStatus answers with Status: as HTML from 500 on, else as an API error
+	// with Description. With AfterEffect the call takes effect first.
+	ActStatus = "status"
+	// ActCutBefore drops the connection, and the call has no effect.
+	ActCutBefore = "cut_before"
+	// ActCutAfter drops the connection after the call took effect.
+	ActCutAfter = "cut_after"
+	// ActHang never answers: the call has no effect and the connection stays
+	// open until the client, Restart or Close ends it.
+	ActHang = "hang"
+	// ActDeleteFirst lets the person delete the addressed message just before.
+	ActDeleteFirst = "delete_first"
+	// ActNotFound answers as if the addressed message, or the chat, did not exist.
+	ActNotFound = "not_found"
+	// ActMalformed answers half of the JSON after the call took effect.
+	ActMalformed = "malformed"
+	// ActNoMessageID takes message_id out of the answer.
+	ActNoMessageID = "no_message_id"
+	// ActPauseBefore, ActPauseAfter and ActPauseAnswered hold the call before it
+	// takes effect, after that, or once the client has the whole answer: the
+	// moments at which a test kills the client. They end with Resume, or when Do
+	// returns.
+	ActPauseBefore   = "pause_before"
+	ActPauseAfter    = "pause_after"
+	ActPauseAnswered = "pause_answered"
+)
+
+// Fault is a rule: which calls it hits, and what happens to them. Of several
+// rules that match a call, the first one added wins; all of them count it.
+type Fault struct {
+	// Method and Chat choose calls; zero matches all. Several methods are
+	// separated by "|".
+	Method string `json:"method"`
+	Chat   int64  `json:"chat"`
+	// Contains chooses calls whose text contains it.
+	Contains string `json:"contains"`
+	// Nth hits only the n-th chosen call (from 1), Every each n-th one.
+	Nth   int `json:"nth"`
+	Every int `json:"every"`
+	// Times is how often the rule hits; 0 is without end.
+	Times int `json:"times"`
+
+	Action      string `json:"action"`
+	Status      int    `json:"status"`
+	Description string `json:"description"`
+	RetryAfter  int    `json:"retry_after"` // seconds; 1 when 0.
+	Scope       string `json:"scope"`       // "global" or "", the chat.
+	// Delay is the latency; in JSON it is delay_ms.
+	Delay       time.Duration `json:"-"`
+	DelayMS     int           `json:"delay_ms"`
+	AfterEffect bool          `json:"after_effect"`
+	// Do, if set, is called at the moment of a pause instead of waiting for
+	// Resume, and ends the pause when it returns. It may call the server.
+	Do func(Call) `json:"-"`
+}
+
+// Paused is a call that a fault holds.
+type Paused struct {
+	ID    int    `json:"id"`
+	Stage string `json:"stage"` // before, after or answered.
+	Call  Call   `json:"call"`
+}
+
+type faultRule struct {
+	Fault
+	id   int
+	seen int // matching calls.
+	hits int
+}
+
+// faults is guarded by Server.mu.
+type faults struct {
+	next   int
+	rules  []*faultRule
+	nextID int
+	paused []*hold
+}
+
+type hold struct {
+	Paused
+	resume chan struct{}
+}
+
+func validAction(action string) bool {
+	switch action {
+	case ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
+		ActMalformed, ActNoMessageID, ActPauseBefore, ActPauseAfter, ActPauseAnswered:
+		return true
+	}
+	return false
+}
+
+// check tells what is wrong with a rule.
+func (f Fault) check() error {
+	switch {
+	case !validAction(f.Action):
+		return fmt.Errorf("unknown fault action %q", f.Action)
+	case f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.RetryAfter < 0 || f.DelayMS < 0:
+		return fmt.Errorf("fault %s: negative number", f.Action)
+	case f.Action == ActStatus && (f.Status < 400 || f.Status > 599):
+		return fmt.Errorf("fault status: %d is no error status", f.Status)
+	}
+	return nil
+}
+
+// Fault adds a rule and returns its id. It panics on a rule that makes no sense.
+func (s *Server) Fault(f Fault) int {
+	if err := f.check(); err != nil {
+		panic("telegram stand-in: " + err.Error())
+	}
+	if f.Delay == 0 {
+		f.Delay = time.Duration(f.DelayMS) * time.Millisecond
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults.next++
+	s.faults.rules = append(s.faults.rules, &faultRule{Fault: f, id: s.faults.next})
+	return s.faults.next
+}
+
+// ClearFaults removes all rules and resumes what they hold.
+func (s *Server) ClearFaults() {
+	s.mu.Lock()
+	s.faults.rules = nil
+	s.mu.Unlock()
+	s.Resume(0)
+}
+
+// match counts the call in every rule that chooses it and returns the first
+// rule that hits.
+func (f *faults) match(call *Call) *faultRule {
+	var hit *faultRule
+	for _, r := range f.rules {
+		if !r.chooses(call) {
+			continue
+		}
+		r.seen++
+		switch {
+		case hit != nil,
+			r.Nth > 0 && r.seen != r.Nth,
+			r.Every > 0 && r.seen%r.Every != 0,
+			r.Times > 0 && r.hits >= r.Times:
+		default:
+			r.hits++
+			hit = r
+			call.Fault = r.Action
+		}
+	}
+	return hit
+}
+
+func (r *faultRule) chooses(call *Call) bool {
+	if r.Chat != 0 && r.Chat != call.Chat {
+		return false
+	}
+	if r.Contains != "" && !strings.Contains(call.Params["text"], r.Contains) {
+		return false
+	}
+	if r.Method == "" {
+		return true
+	}
+	for name := range strings.SplitSeq(r.Method, "|") {
+		if strings.EqualFold(strings.TrimSpace(name), call.Method) {
+			return true
+		}
+	}
+	return false
+}
+
+// before does what a fault does ahead of the effect; done means that a is the
+// answer and there will be no effect.
+func (s *Server) before(ctx context.Context, call *Call, r *faultRule, cut <-chan struct{}) (a answer, done bool) {
+	if r == nil {
+		return answer{}, false
+	}
+	switch r.Action {
+	case ActLatency:
+		if !s.pause(r.Delay, cut) {
+			return answer{status: statusGone}, true
+		}
+	case ActRateLimit:
+		return s.forceTooMany(call, r).answer(), true
+	case ActStatus:
+		if !r.AfterEffect {
+			return r.statusAnswer(), true
+		}
+	case ActCutBefore:
+		return answer{status: statusGone}, true
+	case ActHang:
+		select {
+		case <-ctx.Done():
+		case <-cut:
+		case <-s.closed:
+		}
+		return answer{status: statusGone}, true
+	case ActDeleteFirst:
+		s.mark(func() {
+			if c := s.chats[call.Chat]; c != nil {
+				if m := c.alive(call.MessageID); m != nil {
+					s.remove(c, m, time.Now(), "person")
+				}
+			}
+		})
+	case ActNotFound:
+		return notFound(call).answer(), true
+	case ActPauseBefore:
+		s.hold(call, r, "before", cut)
+	}
+	return answer{}, false
+}
+
+func notFound(call *Call) *apiError {
+	switch call.Method {
+	case "editMessageText":
+		return badRequest("message to edit not found")
+	case "deleteMessage":
+		return badRequest("message to delete not found")
+	}
+	return badRequest("chat not found")
+}
+
+// after does what a fault does between effect and answer.
+func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) answer {
+	if r == nil {
+		return a
+	}
+	switch r.Action {
+	case ActStatus:
+		return r.statusAnswer()
+	case ActCutAfter:
+		return answer{status: statusGone}
+	case ActMalformed:
+		a.body = a.body[:len(a.body)/2]
+	case ActNoMessageID:
+		a.body = withoutMessageID(a.body)
+	case ActPauseAfter:
+		s.hold(call, r, "after", cut)
+	}
+	return a
+}
+
+// answered runs once the client has the answer.
+func (s *Server) answered(call *Call, r *faultRule, cut <-chan struct{}) {
+	if r != nil && r.Action == ActPauseAnswered {
+		s.hold(call, r, "answered", cut)
+	}
+}
+
+func (r *faultRule) statusAnswer() answer {
+	if r.Status >= http.StatusInternalServerError && r.Description == "" {
+		return htmlAnswer(r.Status)
+	}
+	e := &apiError{code: r.Status, description: r.Description, retryAfter: r.RetryAfter}
+	if e.description == "" {
+		e.description = http.StatusText(r.Status)
+	}
+	return e.answer()
+}
+
+func (s *Server) forceTooMany(call *Call, r *faultRule) *apiError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stats.Forced++
+	now := time.Now()
+	sc := s.limiter.global()
+	if r.Scope != globalScope {
+		c := s.chats[call.Chat]
+		if c == nil {
+			return tooMany(max(1, r.RetryAfter))
+		}
+		if aerr := s.checkBlocked(now, c, call); aerr != nil {
+			s.stats.Forced--
+			return aerr
+		}
+		sc = s.limiter.chat(c)
+	}
+	aerr := s.block(now, sc, max(1, r.RetryAfter))
+	call.Description = aerr.description
+	return aerr
+}
+
+// hold keeps a call until Resume, Restart or Close.
+func (s *Server) hold(call *Call, r *faultRule, stage string, cut <-chan struct{}) {
+	s.mu.Lock()
+	s.faults.nextID++
+	h := &hold{Paused: Paused{ID: s.faults.nextID, Stage: stage, Call: *call}, resume: make(chan struct{})}
+	if r.Do == nil {
+		s.faults.paused = append(s.faults.paused, h)
+		s.publish(Event{Kind: "paused", Chat: call.Chat, Paused: &h.Paused})
+	}
+	s.mu.Unlock()
+	if r.Do != nil {
+		r.Do(h.Call)
+		return
+	}
+	select {
+	case <-h.resume:
+	case <-cut:
+		s.unhold(h)
+	case <-s.closed:
+		s.unhold(h)
+	}
+}
+
+func (s *Server) unhold(h *hold) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, other := range s.faults.paused {
+		if other == h {
+			s.faults.paused = append(s.faults.paused[:i], s.faults.paused[i+1:]...)
+			return
+		}
+	}
+}
+
+// Paused returns the calls that faults hold.
+func (s *Server) Paused() []Paused {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Paused, 0, len(s.faults.paused))
+	for _, h := range s.faults.paused {
+		list = append(list, h.Paused)
+	}
+	return list
+}
+
+// Resume lets a held call go on; 0 means all of them. It returns how many.
+func (s *Server) Resume(id int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept, n := s.faults.paused[:0], 0
+	for _, h := range s.faults.paused {
+		if id == 0 || h.ID == id {
+			close(h.resume)
+			n++
+			continue
+		}
+		kept = append(kept, h)
+	}
+	s.faults.paused = kept
+	return n
+}

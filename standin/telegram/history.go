@@ -1,0 +1,213 @@
+package telegram
+
+import (
+	"slices"
+	"time"
+)
+
+// Message is one message of a chat with everything a person ever saw of it.
+type Message struct {
+	ID       int    `json:"id"`
+	Chat     int64  `json:"chat"`
+	ThreadID int    `json:"thread_id,omitempty"`
+	Topic    bool   `json:"topic,omitempty"` // in a forum topic; a thread of replies has a ThreadID without it.
+	From     User   `json:"from"`
+	FromBot  bool   `json:"from_bot"`
+	ReplyTo  int    `json:"reply_to,omitempty"`
+	Silent   bool   `json:"silent,omitempty"`
+	Service  string `json:"service,omitempty"`   // what a service message says, else "".
+	Media    string `json:"media,omitempty"`     // photo, document or voice, else "".
+	FileName string `json:"file_name,omitempty"` // of a document.
+	FileSize int64  `json:"file_size,omitempty"` // bytes.
+	File     []byte `json:"-"`                   // what the bot uploaded; shared, not to be changed.
+	// Versions holds at least the message as sent; each edit adds one.
+	Versions []Version `json:"versions"`
+	// Deleted is when the message vanished, zero while it stands.
+	Deleted time.Time `json:"deleted,omitzero"`
+	// DeletedBy is "bot" or "person".
+	DeletedBy string `json:"deleted_by,omitempty"`
+
+	fixedMarkup bool // carries a reply keyboard, so that it can't be edited.
+}
+
+// Version is what a message showed from At until the next version.
+type Version struct {
+	At time.Time `json:"at"`
+	// Method is the API method that made it, or "person".
+	Method string `json:"method"`
+	// Text is what is shown, after Telegram's cleaning and trimming.
+	Text string `json:"text"`
+	// Entities are the sender's, as Telegram normalizes them; sorted.
+	Entities []Entity `json:"entities,omitempty"`
+	// Detected are those Telegram found by itself: links, mentions, commands.
+	Detected []Entity `json:"detected,omitempty"`
+	// LinkPreviewOff tells whether link previews were disabled.
+	LinkPreviewOff bool       `json:"link_preview_off,omitempty"`
+	Keyboard       [][]Button `json:"keyboard,omitempty"`
+}
+
+// Last is the newest version.
+func (m Message) Last() Version { return m.Versions[len(m.Versions)-1] }
+
+// Text is the newest version's text.
+func (m Message) Text() string { return m.Last().Text }
+
+// Alive tells whether the message is not deleted.
+func (m Message) Alive() bool { return m.Deleted.IsZero() }
+
+// clone detaches the message from the server's own. Elements of the slices are
+// never changed once stored, so they are shared.
+func (m *Message) clone() Message {
+	c := *m
+	c.Versions = slices.Clone(m.Versions)
+	return c
+}
+
+// at is the message as it was at t, and whether it was visible then.
+func (m *Message) at(t time.Time) (Message, bool) {
+	if m.Versions[0].At.After(t) || (!m.Deleted.IsZero() && !m.Deleted.After(t)) {
+		return Message{}, false
+	}
+	c := *m
+	n := len(m.Versions)
+	for n > 1 && m.Versions[n-1].At.After(t) {
+		n--
+	}
+	c.Versions = slices.Clone(m.Versions[:n])
+	c.Deleted, c.DeletedBy = time.Time{}, ""
+	return c, true
+}
+
+// Draft is one state of an ephemeral preview in a private chat.
+type Draft struct {
+	At       time.Time `json:"at"`
+	ID       int64     `json:"id"`
+	ThreadID int       `json:"thread_id,omitempty"`
+	Text     string    `json:"text"` // empty: the "Thinking…" placeholder.
+	Entities []Entity  `json:"entities,omitempty"`
+	CanStop  bool      `json:"can_stop,omitempty"`
+	// Ended is when this state vanished: replaced, expired, or a message came.
+	// It lies in the future while the draft is shown.
+	Ended time.Time `json:"ended"`
+}
+
+// Period is a span of time in which a chat action was shown.
+type Period struct {
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+	Action string    `json:"action"`
+	Thread int       `json:"thread_id,omitempty"`
+}
+
+// Screen is everything a person saw in a chat at one moment.
+type Screen struct {
+	Chat     Chat      `json:"chat"`
+	At       time.Time `json:"at"`
+	Messages []Message `json:"messages"`
+	Drafts   []Draft   `json:"drafts,omitempty"`
+	// Action is the chat action on display, "" for none.
+	Action string `json:"action,omitempty"`
+}
+
+// ChatHistory is everything that ever happened in a chat.
+type ChatHistory struct {
+	Chat     Chat      `json:"chat"`
+	Messages []Message `json:"messages"`
+	Typing   []Period  `json:"typing,omitempty"`
+	Drafts   []Draft   `json:"drafts,omitempty"`
+}
+
+// History returns all messages of a chat, deleted ones too, in the order in
+// which they were sent. It is a copy.
+func (s *Server) History(chat int64) []Message { return s.Chronicle(chat).Messages }
+
+// Chronicle returns the messages, chat actions and drafts of a chat. It is a copy.
+func (s *Server) Chronicle(chat int64) ChatHistory {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.chats[chat]
+	if !ok {
+		return ChatHistory{Chat: Chat{ID: chat}}
+	}
+	h := ChatHistory{Chat: c.info, Typing: slices.Clone(c.typing), Drafts: slices.Clone(c.drafts)}
+	for _, m := range c.messages {
+		h.Messages = append(h.Messages, m.clone())
+	}
+	return h
+}
+
+// View returns the messages that a person saw in a chat at a moment, each with
+// its versions up to then; the last one is what was on the screen.
+func (s *Server) View(chat int64, at time.Time) []Message { return s.Screen(chat, at).Messages }
+
+// Screen returns everything that a person saw in a chat at a moment.
+func (s *Server) Screen(chat int64, at time.Time) Screen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	screen := Screen{Chat: Chat{ID: chat}, At: at, Messages: []Message{}}
+	c, ok := s.chats[chat]
+	if !ok {
+		return screen
+	}
+	screen.Chat = c.info
+	for _, m := range c.messages {
+		if seen, ok := m.at(at); ok {
+			screen.Messages = append(screen.Messages, seen)
+		}
+	}
+	for _, d := range c.drafts {
+		if !d.At.After(at) && d.Ended.After(at) {
+			screen.Drafts = append(screen.Drafts, d)
+		}
+	}
+	for _, p := range c.typing {
+		if !p.From.After(at) && p.To.After(at) {
+			screen.Action = p.Action
+		}
+	}
+	return screen
+}
+
+// Chats returns the chats that exist, by id.
+func (s *Server) Chats() []Chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Chat, 0, len(s.chats))
+	for _, c := range s.chats {
+		list = append(list, c.info)
+	}
+	slices.SortFunc(list, func(a, b Chat) int { return int(max(-1, min(1, a.ID-b.ID))) })
+	return list
+}
+
+// Calls returns every API call so far, in the order of arrival. It is a copy.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Call, len(s.calls))
+	for i, c := range s.calls {
+		list[i] = *c
+	}
+	return list
+}
+
+// Call is one API call.
+type Call struct {
+	At time.Time `json:"at"` // arrival of the request.
+	// Done is when the answer was written, or the connection cut; zero before.
+	Done   time.Time `json:"done,omitzero"`
+	Method string    `json:"method"`
+	Chat   int64     `json:"chat,omitempty"`
+	// MessageID is the message that was made or addressed.
+	MessageID int `json:"message_id,omitempty"`
+	// Status is the HTTP status of the answer, 0 when the connection was cut.
+	Status      int    `json:"status"`
+	Description string `json:"description,omitempty"` // of an error answer.
+	RetryAfter  int    `json:"retry_after,omitempty"` // seconds, in a 429.
+	// Effect tells whether the call took effect, whatever the client was told.
+	Effect bool `json:"effect"`
+	// Fault is the action of the fault that hit the call.
+	Fault string `json:"fault,omitempty"`
+	// Params are the parameters as they arrived; files are left out.
+	Params map[string]string `json:"params,omitempty"`
+}

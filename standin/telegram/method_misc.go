@@ -1,0 +1,250 @@
+package telegram
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	// typingLife is how long a chat action is shown at most.
+	typingLife = 5 * time.Second
+	// draftLife is how long a draft is shown without being sent again.
+	draftLife = 30 * time.Second
+	// queryLife is how long a callback query may be answered.
+	queryLife = 15 * time.Minute
+)
+
+const chatActions = "typing upload_photo record_video upload_video record_voice upload_voice upload_document " +
+	"choose_sticker find_location record_video_note upload_video_note"
+
+func (s *Server) sendChatAction(r *request) (any, *apiError) {
+	c, aerr := s.target(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	known := false
+	for name := range strings.FieldsSeq(chatActions) {
+		known = known || name == r.text("action")
+	}
+	if !known {
+		return nil, badRequest("wrong parameter action in request")
+	}
+	thread, _, aerr := threadOf(r, c)
+	if aerr != nil {
+		return nil, aerr
+	}
+	c.endTyping(r.now, thread)
+	p := Period{From: r.now, To: r.now.Add(typingLife), Action: r.text("action"), Thread: thread}
+	c.typing = append(c.typing, p)
+	s.stats.Actions++
+	s.publish(Event{Kind: "action", Chat: c.info.ID, Action: &p})
+	return true, nil
+}
+
+// sendMessageDraft shows an ephemeral preview in a private chat.
+// Source: https://core.telegram.org/bots/api#sendmessagedraft
+func (s *Server) sendMessageDraft(r *request) (any, *apiError) {
+	c, aerr := s.target(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if !c.private() {
+		return nil, badRequest("TEXTDRAFT_PEER_INVALID")
+	}
+	id := r.integer("draft_id")
+	if id == 0 {
+		return nil, badRequest("draft identifier must be non-zero")
+	}
+	thread, _, aerr := threadOf(r, c)
+	if aerr != nil {
+		return nil, aerr
+	}
+	f, aerr := s.content(r, true)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if textLength(f.text) > maxText {
+		return nil, badRequest("message is too long")
+	}
+	if aerr := s.charge(r.now, c, r.call); aerr != nil {
+		return nil, aerr
+	}
+	c.endDrafts(r.now, thread)
+	d := Draft{
+		At: r.now, ID: id, ThreadID: thread, Text: f.text, Entities: f.entities,
+		CanStop: r.flag("can_stop"), Ended: r.now.Add(draftLife),
+	}
+	c.drafts = append(c.drafts, d)
+	s.stats.Drafts++
+	s.publish(Event{Kind: "draft", Chat: c.info.ID, Draft: &d})
+	return true, nil
+}
+
+// sendDocument takes an upload, or the name of a file that exists elsewhere.
+func (s *Server) sendDocument(r *request) (any, *apiError) {
+	c, aerr := s.target(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	file, uploaded := r.files["document"]
+	if name, ok := strings.CutPrefix(r.text("document"), "attach://"); ok {
+		file, uploaded = r.files[name]
+	}
+	switch {
+	case !uploaded && !r.has("document"):
+		return nil, badRequest("there is no document in the request")
+	case uploaded && len(file.data) == 0:
+		return nil, badRequest("file must be non-empty")
+	}
+	f, aerr := s.contentOf(r, "caption", "caption_entities", true)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if textLength(f.text) > maxCaption {
+		return nil, badRequest("message caption is too long")
+	}
+	m, aerr := s.outgoing(r, c, f)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if aerr := s.charge(r.now, c, r.call); aerr != nil {
+		return nil, aerr
+	}
+	m.Media, m.File, m.FileSize = "document", file.data, int64(len(file.data))
+	m.FileName = orElse(file.name, "file")
+	s.add(c, m)
+	s.stats.Messages++
+	r.call.MessageID = m.ID
+	return s.wire(c, m, true), nil
+}
+
+// maxCaption is the longest caption in UTF-16 units.
+const maxCaption = 1024
+
+// Command is one entry of a command menu.
+type Command struct {
+	Command     string `json:"command"`
+	Description string `json:"description"`
+}
+
+var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+func (s *Server) setMyCommands(r *request) (any, *apiError) {
+	var list []Command
+	if found, err := r.object("commands", &list); err != nil || !found {
+		return nil, badRequest("can't parse commands JSON array")
+	}
+	if len(list) > 100 {
+		return nil, badRequest("BOT_COMMANDS_TOO_MUCH")
+	}
+	for _, c := range list {
+		if !commandName.MatchString(strings.TrimPrefix(c.Command, "/")) {
+			return nil, badRequest("BOT_COMMAND_INVALID")
+		}
+		if n := textLength(c.Description); n < 1 || n > 256 {
+			return nil, badRequest("BOT_COMMAND_DESCRIPTION_INVALID")
+		}
+	}
+	key, aerr := commandKey(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	s.commands[key] = list
+	return true, nil
+}
+
+func (s *Server) getMyCommands(r *request) (any, *apiError) {
+	key, aerr := commandKey(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if list := s.commands[key]; list != nil {
+		return list, nil
+	}
+	return []Command{}, nil
+}
+
+func (s *Server) deleteMyCommands(r *request) (any, *apiError) {
+	key, aerr := commandKey(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	delete(s.commands, key)
+	return true, nil
+}
+
+// commandKey is scope and language of a command list.
+func commandKey(r *request) (string, *apiError) {
+	var scope struct {
+		Type   string `json:"type"`
+		ChatID any    `json:"chat_id"`
+		UserID any    `json:"user_id"`
+	}
+	if _, err := r.object("scope", &scope); err != nil {
+		return "", badRequest("can't parse BotCommandScope: object expected")
+	}
+	switch scope.Type {
+	case "", "default":
+		scope.Type = "default"
+	case "all_private_chats", "all_group_chats", "all_chat_administrators", "chat", "chat_administrators", "chat_member":
+	default:
+		return "", badRequest("can't parse BotCommandScope: Unsupported type specified")
+	}
+	return string(encode(scope)) + "/" + r.text("language_code"), nil
+}
+
+// Commands returns the menu for the default scope and no language.
+func (s *Server) Commands() []Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key, _ := commandKey(&request{params: params{values: map[string]string{}}})
+	return append([]Command(nil), s.commands[key]...)
+}
+
+func (s *Server) getChat(r *request) (any, *apiError) {
+	if !r.has("chat_id") {
+		return nil, badRequest("chat_id is empty")
+	}
+	c := s.findChat(strings.TrimSpace(r.text("chat_id")))
+	if c == nil {
+		return nil, badRequest("chat not found")
+	}
+	return struct {
+		Chat
+		AccentColorID    int `json:"accent_color_id"`
+		MaxReactionCount int `json:"max_reaction_count"`
+	}{Chat: c.info, MaxReactionCount: 11}, nil
+}
+
+// CallbackAnswer is what a person saw after pressing a button.
+type CallbackAnswer struct {
+	At    time.Time `json:"at"`
+	Query string    `json:"query"`
+	Text  string    `json:"text,omitempty"`
+	Alert bool      `json:"alert,omitempty"`
+	URL   string    `json:"url,omitempty"`
+}
+
+func (s *Server) answerCallbackQuery(r *request) (any, *apiError) {
+	id := r.text("callback_query_id")
+	asked, ok := s.queries[id]
+	if !ok || r.now.Sub(asked) > queryLife {
+		return nil, badRequest("query is too old and response timeout expired or query ID is invalid")
+	}
+	if textLength(r.text("text")) > 200 {
+		return nil, badRequest("MESSAGE_TOO_LONG")
+	}
+	delete(s.queries, id)
+	a := CallbackAnswer{At: r.now, Query: id, Text: r.text("text"), Alert: r.flag("show_alert"), URL: r.text("url")}
+	s.answers = append(s.answers, a)
+	s.publish(Event{Kind: "answer", Answer: &a})
+	return true, nil
+}
+
+// CallbackAnswers returns all answers to button presses so far.
+func (s *Server) CallbackAnswers() []CallbackAnswer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]CallbackAnswer(nil), s.answers...)
+}

@@ -1,0 +1,117 @@
+package telegram
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Kinds of violations.
+const (
+	// OverLimit is a call beyond the published limits.
+	OverLimit = "over_limit"
+	// BlockedCall is a call in a scope that a 429 had closed.
+	BlockedCall = "blocked_call"
+	// SurplusEntities is a message with more than 100 entities.
+	SurplusEntities = "surplus_entities"
+)
+
+// Violation is something a client did that the platform punishes.
+type Violation struct {
+	At     time.Time `json:"at"`
+	Kind   string    `json:"kind"`
+	Method string    `json:"method"`
+	Chat   int64     `json:"chat"`
+	Detail string    `json:"detail"`
+}
+
+// Violations counts what the platform punishes; a good client has none.
+type Violations struct {
+	OverLimit       int         `json:"over_limit"`
+	BlockedCalls    int         `json:"blocked_calls"`
+	SurplusEntities int         `json:"surplus_entities"`
+	Details         []Violation `json:"details,omitempty"`
+}
+
+// Total is the number of violations of all kinds.
+func (v Violations) Total() int { return v.OverLimit + v.BlockedCalls + v.SurplusEntities }
+
+// ScopeStats are the counters of one scope: "global" or "chat:<id>".
+type ScopeStats struct {
+	// Counted are the calls that counted against the limit.
+	Counted int `json:"counted"`
+	// TooManyRequests are the 429s that closed the scope.
+	TooManyRequests int `json:"too_many_requests"`
+}
+
+// Stats are counters since the start or the last Reset.
+type Stats struct {
+	Calls    int            `json:"calls"`
+	ByMethod map[string]int `json:"by_method"`
+	// ByStatus counts answers by HTTP status; 0 are cut connections.
+	ByStatus map[int]int `json:"by_status"`
+	// Messages, Edits, Drafts, Deletes and Actions took effect.
+	Messages int `json:"messages"`
+	Edits    int `json:"edits"`
+	Drafts   int `json:"drafts"`
+	Deletes  int `json:"deletes"`
+	Actions  int `json:"actions"`
+	// TooManyRequests are all answers with status 429, Forced those of them that
+	// a fault made.
+	TooManyRequests int `json:"too_many_requests"`
+	Forced          int `json:"forced_too_many_requests"`
+	// NotModified are edits that changed nothing.
+	NotModified int `json:"not_modified"`
+	// Conflicts are answers with status 409.
+	Conflicts int `json:"conflicts"`
+	// Pending are updates that no poll has confirmed.
+	Pending    int                    `json:"pending_updates"`
+	Scopes     map[string]*ScopeStats `json:"scopes"`
+	Violations Violations             `json:"violations"`
+}
+
+func newStats() Stats {
+	return Stats{
+		ByMethod: make(map[string]int),
+		ByStatus: make(map[int]int),
+		Scopes:   make(map[string]*ScopeStats),
+	}
+}
+
+func (st *Stats) scope(name string) *ScopeStats {
+	if st.Scopes[name] == nil {
+		st.Scopes[name] = &ScopeStats{}
+	}
+	return st.Scopes[name]
+}
+
+// Stats returns the counters. It is a copy.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	st.ByMethod = maps.Clone(st.ByMethod)
+	st.ByStatus = maps.Clone(st.ByStatus)
+	st.Scopes = make(map[string]*ScopeStats, len(s.stats.Scopes))
+	for name, sc := range s.stats.Scopes {
+		c := *sc
+		st.Scopes[name] = &c
+	}
+	st.Violations.Details = slices.Clone(st.Violations.Details)
+	st.Pending = len(s.updates.pending)
+	return st
+}
+
+func (s *Server) violate(now time.Time, kind string, call *Call, detail string) {
+	v := Violation{At: now, Kind: kind, Method: call.Method, Chat: call.Chat, Detail: detail}
+	switch kind {
+	case OverLimit:
+		s.stats.Violations.OverLimit++
+	case BlockedCall:
+		s.stats.Violations.BlockedCalls++
+	case SurplusEntities:
+		s.stats.Violations.SurplusEntities++
+	}
+	s.stats.Violations.Details = append(s.stats.Violations.Details, v)
+	s.publish(Event{Kind: "violation", Chat: call.Chat, Violation: &v})
+}

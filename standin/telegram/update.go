@@ -1,0 +1,243 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// maxPoll is the longest wait of getUpdates.
+	maxPoll = 50 * time.Second
+	// updateLife is how long an update waits to be fetched.
+	updateLife = 24 * time.Hour
+	// maxUpdates is the most one getUpdates returns.
+	maxUpdates = 100
+	// firstUpdate is the id of the first update; real ids don't start at 1 either.
+	firstUpdate = 700_000_001
+)
+
+// queue holds the updates that no poll has confirmed; guarded by Server.mu.
+type queue struct {
+	next    int64
+	pending []pendingUpdate
+	allowed []string // nil: the default set.
+	webhook string
+	poll    *poll // the getUpdates in flight.
+}
+
+type pendingUpdate struct {
+	at     time.Time
+	update *wireUpdate
+}
+
+// poll is a getUpdates that waits.
+type poll struct {
+	wake     chan struct{} // capacity 1: updates arrived.
+	replaced chan struct{} // closed when another poll takes over.
+}
+
+func newQueue() queue { return queue{next: firstUpdate} }
+
+// hiddenByDefault are the kinds of updates a bot must ask for by name.
+func hiddenByDefault(kind string) bool {
+	return kind == "chat_member" || kind == "message_reaction" || kind == "message_reaction_count"
+}
+
+func (q *queue) allows(kind string) bool {
+	if len(q.allowed) == 0 {
+		return !hiddenByDefault(kind)
+	}
+	return slices.Contains(q.allowed, kind)
+}
+
+// deliver queues an update for the bot, if it asked for its kind.
+func (s *Server) deliver(u *wireUpdate) {
+	q := &s.updates
+	if !q.allows(u.kind()) {
+		return
+	}
+	u.UpdateID = q.next
+	q.next++
+	q.pending = append(q.pending, pendingUpdate{at: time.Now(), update: u})
+	if q.poll != nil {
+		select {
+		case q.poll.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// confirm forgets the updates below offset. A negative offset counts from the
+// end of the queue, and all before it is forgotten.
+func (q *queue) confirm(offset int64, now time.Time) {
+	n := 0
+	switch {
+	case offset < 0:
+		n = max(0, len(q.pending)+int(max(offset, -1<<31)))
+	case offset > 0:
+		for n < len(q.pending) && q.pending[n].update.UpdateID < offset {
+			n++
+		}
+	}
+	for n < len(q.pending) && now.Sub(q.pending[n].at) > updateLife {
+		n++
+	}
+	q.pending = slices.Clone(q.pending[n:])
+}
+
+func (q *queue) take(limit int) []*wireUpdate {
+	list := make([]*wireUpdate, 0, min(limit, len(q.pending)))
+	for _, p := range q.pending[:min(limit, len(q.pending))] {
+		list = append(list, p.update)
+	}
+	return list
+}
+
+// getUpdates is the only method that waits. Only one may wait: a second one
+// takes over, and the first is told.
+func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) (any, *apiError) {
+	limit := int(p.integer("limit"))
+	if limit < 1 || limit > maxUpdates {
+		limit = maxUpdates
+	}
+	wait := min(max(0, time.Duration(p.integer("timeout"))*time.Second), maxPoll)
+	allowed, aerr := readAllowed(p)
+	if aerr != nil {
+		return nil, aerr
+	}
+
+	s.mu.Lock()
+	q := &s.updates
+	if q.webhook != "" {
+		s.mu.Unlock()
+		return nil, conflict("can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
+	}
+	if q.poll != nil {
+		close(q.poll.replaced)
+	}
+	self := &poll{wake: make(chan struct{}, 1), replaced: make(chan struct{})}
+	q.poll = self
+	if allowed != nil {
+		q.allowed = *allowed
+	}
+	q.confirm(p.integer("offset"), time.Now())
+	s.mu.Unlock()
+
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for over := wait == 0; ; {
+		s.mu.Lock()
+		list := s.updates.take(limit)
+		if len(list) > 0 || over {
+			defer s.mu.Unlock()
+			select {
+			case <-self.replaced:
+				return nil, replacedPoll()
+			default:
+			}
+			s.endPoll(self)
+			return list, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-self.wake:
+		case <-timer.C:
+			over = true
+		case <-self.replaced:
+			return nil, replacedPoll()
+		case <-ctx.Done():
+			return nil, s.abandonPoll(self)
+		case <-cut:
+			return nil, s.abandonPoll(self)
+		case <-s.closed:
+			return nil, s.abandonPoll(self)
+		}
+	}
+}
+
+func replacedPoll() *apiError {
+	return conflict("terminated by other getUpdates request; make sure that only one bot instance is running")
+}
+
+func (s *Server) endPoll(self *poll) {
+	if s.updates.poll == self {
+		s.updates.poll = nil
+	}
+}
+
+// abandonPoll ends a poll that nobody waits for any more.
+func (s *Server) abandonPoll(self *poll) *apiError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endPoll(self)
+	return &apiError{code: statusGone}
+}
+
+// readAllowed returns nil when the parameter is absent: the last setting stays.
+func readAllowed(p params) (*[]string, *apiError) {
+	if !p.has("allowed_updates") {
+		return nil, nil
+	}
+	list := []string{}
+	if err := json.Unmarshal([]byte(p.text("allowed_updates")), &list); err != nil {
+		return nil, badRequest("can't parse allowed updates: JSON array of strings expected")
+	}
+	for i := range list {
+		list[i] = strings.ToLower(list[i])
+	}
+	return &list, nil
+}
+
+func (s *Server) setWebhook(p params) (any, *apiError) {
+	url := p.text("url")
+	if url == "" {
+		return s.deleteWebhook(p)
+	}
+	if !strings.HasPrefix(url, "https://") {
+		return nil, badRequest("bad webhook: An HTTPS URL must be provided for webhook")
+	}
+	allowed, aerr := readAllowed(p)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if !validSecret(p.text("secret_token")) {
+		return nil, badRequest("secret token contains unallowed characters")
+	}
+	if allowed != nil {
+		s.updates.allowed = *allowed
+	}
+	if p.flag("drop_pending_updates") {
+		s.updates.pending = nil
+	}
+	s.updates.webhook = url
+	if s.updates.poll != nil {
+		close(s.updates.poll.replaced)
+		s.updates.poll = nil
+	}
+	return true, nil
+}
+
+func validSecret(secret string) bool {
+	return len(secret) <= 256 && strings.Trim(secret,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+func (s *Server) deleteWebhook(p params) (any, *apiError) {
+	s.updates.webhook = ""
+	if p.flag("drop_pending_updates") {
+		s.updates.pending = nil
+	}
+	return true, nil
+}
+
+func (s *Server) webhookInfo() (any, *apiError) {
+	return struct {
+		URL            string   `json:"url"`
+		Custom         bool     `json:"has_custom_certificate"`
+		Pending        int      `json:"pending_update_count"`
+		AllowedUpdates []string `json:"allowed_updates,omitempty"`
+	}{URL: s.updates.webhook, Pending: len(s.updates.pending), AllowedUpdates: s.updates.allowed}, nil
+}

@@ -1,0 +1,157 @@
+package telegram
+
+// The types of this file are what the Bot API sends and takes, as far as this
+// stand-in knows it. Source: https://core.telegram.org/bots/api#available-types
+
+// User is a person or a bot.
+type User struct {
+	ID           int64  `json:"id"`
+	IsBot        bool   `json:"is_bot"`
+	FirstName    string `json:"first_name"`
+	Username     string `json:"username,omitempty"`
+	LanguageCode string `json:"language_code,omitempty"`
+}
+
+type wireMe struct {
+	User
+	CanJoinGroups           bool `json:"can_join_groups"`
+	CanReadAllGroupMessages bool `json:"can_read_all_group_messages"`
+	SupportsInlineQueries   bool `json:"supports_inline_queries"`
+	HasTopicsEnabled        bool `json:"has_topics_enabled"`
+}
+
+// Chat is the place of a message as the API names it.
+type Chat struct {
+	ID        int64  `json:"id"`
+	Type      string `json:"type"` // private, group, supergroup or channel.
+	Title     string `json:"title,omitempty"`
+	Username  string `json:"username,omitempty"`
+	FirstName string `json:"first_name,omitempty"`
+	IsForum   bool   `json:"is_forum,omitempty"`
+}
+
+// Entity is a formatted range of a text; offset and length count UTF-16 units.
+type Entity struct {
+	Type           string `json:"type"`
+	Offset         int    `json:"offset"`
+	Length         int    `json:"length"`
+	URL            string `json:"url,omitempty"`
+	User           *User  `json:"user,omitempty"`
+	Language       string `json:"language,omitempty"`
+	CustomEmojiID  string `json:"custom_emoji_id,omitempty"`
+	UnixTime       int64  `json:"unix_time,omitempty"`
+	DateTimeFormat string `json:"date_time_format,omitempty"`
+}
+
+func (e Entity) end() int { return e.Offset + e.Length }
+
+// Button is one button of an inline keyboard.
+type Button struct {
+	Text         string `json:"text"`
+	CallbackData string `json:"callback_data,omitempty"`
+	URL          string `json:"url,omitempty"`
+}
+
+type wireMarkup struct {
+	InlineKeyboard [][]Button `json:"inline_keyboard"`
+}
+
+type wireMessage struct {
+	MessageID          int              `json:"message_id"`
+	ThreadID           int              `json:"message_thread_id,omitempty"`
+	From               *User            `json:"from,omitempty"`
+	Chat               Chat             `json:"chat"`
+	Date               int64            `json:"date"`
+	EditDate           int64            `json:"edit_date,omitempty"`
+	IsTopicMessage     bool             `json:"is_topic_message,omitempty"`
+	ReplyTo            *wireMessage     `json:"reply_to_message,omitempty"`
+	Text               string           `json:"text,omitempty"`
+	Entities           []Entity         `json:"entities,omitempty"`
+	LinkPreviewOptions *wireLinkPreview `json:"link_preview_options,omitempty"`
+	Photo              []wireFile       `json:"photo,omitempty"`
+	Document           *wireFile        `json:"document,omitempty"`
+	Voice              *wireFile        `json:"voice,omitempty"`
+	Caption            string           `json:"caption,omitempty"`
+	CaptionEntities    []Entity         `json:"caption_entities,omitempty"`
+	ReplyMarkup        *wireMarkup      `json:"reply_markup,omitempty"`
+	MigrateToChatID    int64            `json:"migrate_to_chat_id,omitempty"`
+	MigrateFromChatID  int64            `json:"migrate_from_chat_id,omitempty"`
+	NewChatMembers     []User           `json:"new_chat_members,omitempty"`
+}
+
+type wireFile struct {
+	FileID       string `json:"file_id"`
+	FileUniqueID string `json:"file_unique_id"`
+	FileSize     int64  `json:"file_size,omitempty"`
+	FileName     string `json:"file_name,omitempty"`
+	MimeType     string `json:"mime_type,omitempty"`
+	Width        int    `json:"width,omitempty"`
+	Height       int    `json:"height,omitempty"`
+	Duration     int    `json:"duration,omitempty"`
+}
+
+type wireLinkPreview struct {
+	IsDisabled       bool   `json:"is_disabled,omitempty"`
+	URL              string `json:"url,omitempty"`
+	PreferSmallMedia bool   `json:"prefer_small_media,omitempty"`
+	PreferLargeMedia bool   `json:"prefer_large_media,omitempty"`
+	ShowAboveText    bool   `json:"show_above_text,omitempty"`
+}
+
+type wireUpdate struct {
+	UpdateID      int64          `json:"update_id"`
+	Message       *wireMessage   `json:"message,omitempty"`
+	EditedMessage *wireMessage   `json:"edited_message,omitempty"`
+	CallbackQuery *wireCallback  `json:"callback_query,omitempty"`
+	MyChatMember  *wireMember    `json:"my_chat_member,omitempty"`
+	Stopped       *wireStopDraft `json:"stopped_message_generation,omitempty"`
+}
+
+// kind is the name that allowed_updates uses.
+func (u *wireUpdate) kind() string {
+	switch {
+	case u.EditedMessage != nil:
+		return "edited_message"
+	case u.CallbackQuery != nil:
+		return "callback_query"
+	case u.MyChatMember != nil:
+		return "my_chat_member"
+	case u.Stopped != nil:
+		return "stopped_message_generation"
+	}
+	return "message"
+}
+
+type wireCallback struct {
+	ID           string       `json:"id"`
+	From         User         `json:"from"`
+	Message      *wireMessage `json:"message,omitempty"`
+	ChatInstance string       `json:"chat_instance"`
+	Data         string       `json:"data,omitempty"`
+}
+
+type wireMember struct {
+	Chat Chat          `json:"chat"`
+	From User          `json:"from"`
+	Date int64         `json:"date"`
+	Old  wireMemberRow `json:"old_chat_member"`
+	New  wireMemberRow `json:"new_chat_member"`
+}
+
+type wireMemberRow struct {
+	User   User   `json:"user"`
+	Status string `json:"status"`
+}
+
+type wireStopDraft struct {
+	Chat     Chat  `json:"chat"`
+	ThreadID int   `json:"message_thread_id,omitempty"`
+	DraftID  int64 `json:"draft_id"`
+}
+
+type wireReplyParameters struct {
+	MessageID                int    `json:"message_id"`
+	ChatID                   any    `json:"chat_id"`
+	AllowSendingWithoutReply bool   `json:"allow_sending_without_reply"`
+	Quote                    string `json:"quote"`
+}
