@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// failureCases are about calls that fail.
+func failureCases() []testCase {
+	return []testCase{
+		{"a chat that is closed to the bot is forbidden", func(s *scene) {
+			for _, to := range []chat.Target{s.Private(), s.Group()} {
+				ref := s.send(to, "before")
+				s.Ban(to)
+				_, err := s.adapter.Send(s.Context(), to, outgoing("after"))
+				s.wantKind(err, chat.Forbidden)
+				if e, ok := s.editor(); ok {
+					_, err := e.Edit(s.Context(), ref, outgoing("after"))
+					s.wantKind(err, chat.Forbidden)
+				}
+				s.wantShown(to, "before")
+			}
+		}},
+		{"a rate limit is reported with its wait, and nothing is repeated (F03, F19)", func(s *scene) {
+			for _, c := range s.calls() {
+				before := s.Calls(c.op)
+				s.Break(c.op, RateLimit)
+				failure := s.wantKind(c.run(s.Context(), s.adapter), chat.RateLimited)
+				if failure.RetryAfter != RetryAfter {
+					s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
+				}
+				s.wantCalls(c.op, before+1)
+				time.Sleep(failure.RetryAfter)
+			}
+		}},
+		{"an unclear outcome is uncertain, and nothing is repeated (F13)", func(s *scene) {
+			for _, f := range []Fault{ServerError, CutBefore, CutAfter} {
+				for _, c := range s.calls() {
+					before := s.Calls(c.op)
+					s.Break(c.op, f)
+					s.wantKind(c.run(s.Context(), s.adapter), chat.Uncertain)
+					s.wantCalls(c.op, before+1)
+				}
+			}
+		}},
+		{"a cut send is shown once or not at all (F13)", func(s *scene) {
+			s.Break(chat.OpSend, CutBefore)
+			_, err := s.adapter.Send(s.Context(), s.Private(), outgoing("lost"))
+			s.wantKind(err, chat.Uncertain)
+			s.Break(chat.OpSend, CutAfter)
+			_, err = s.adapter.Send(s.Context(), s.Private(), outgoing("shown"))
+			s.wantKind(err, chat.Uncertain)
+			s.wantShown(s.Private(), "shown")
+		}},
+		{"a cut edit can be repeated", func(s *scene) {
+			e, ok := s.editor()
+			if !ok {
+				return
+			}
+			ref := s.send(s.Private(), "one")
+			for _, f := range []Fault{CutBefore, CutAfter} {
+				s.Break(chat.OpEdit, f)
+				_, err := e.Edit(s.Context(), ref, outgoing("two"))
+				s.wantKind(err, chat.Uncertain)
+				if _, err := e.Edit(s.Context(), ref, outgoing("two")); err != nil {
+					s.Errorf("Edit: %v", err)
+				}
+				s.wantShown(s.Private(), "two")
+			}
+		}},
+		{"an adapter goes on after a broken connection", func(s *scene) {
+			s.Break(chat.OpSend, CutBefore)
+			_, err := s.adapter.Send(s.Context(), s.Private(), outgoing("lost"))
+			s.wantKind(err, chat.Uncertain)
+			s.send(s.Private(), "next")
+			s.wantShown(s.Private(), "next")
+		}},
+		{"what was surely not sent is temporary", func(s *scene) {
+			nobody := s.connect(Unreachable)
+			for _, c := range s.calls() {
+				s.wantKind(c.run(s.Context(), nobody), chat.Temporary)
+			}
+			s.wantKind(nobody.Run(s.Context(), "", s.refuse), chat.Temporary)
+		}},
+		{"refused credentials are told apart", func(s *scene) {
+			stranger := s.connect(WrongSecret)
+			for _, c := range s.calls() {
+				s.wantKind(c.run(s.Context(), stranger), chat.Auth)
+			}
+			s.wantKind(stranger.Run(s.Context(), "", s.refuse), chat.Auth)
+		}},
+		{"calls end with their context", func(s *scene) {
+			for _, c := range s.calls() {
+				s.Break(c.op, Hang)
+				ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+				start := time.Now()
+				err := c.run(ctx, s.adapter)
+				cancel()
+				s.wantKind(err, chat.Uncertain)
+				if !errors.Is(err, context.DeadlineExceeded) {
+					s.Errorf("error = %v, want one that is %v", err, context.DeadlineExceeded)
+				}
+				if took := time.Since(start); took > time.Second+promptly {
+					s.Errorf("the call took %v, its context one second", took)
+				}
+				before := s.Calls(c.op)
+				s.wantKind(c.run(ctx, s.adapter), chat.Temporary)
+				s.wantCalls(c.op, before)
+			}
+		}},
+	}
+}
+
+// refuse accepts nothing, for runs that must fail before.
+func (s *scene) refuse(_ context.Context, in chat.Inbound) error {
+	s.Errorf("accepted %+v, want nothing", in)
+	return nil
+}

@@ -1,0 +1,223 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// receiveCases are about what people write.
+func receiveCases() []testCase {
+	return []testCase{
+		{"every message is accepted once and in order, old ones too (F43, F44)", func(s *scene) {
+			var want []string
+			say := func(text string) {
+				s.Say(s.Private(), Saying{Text: text})
+				want = append(want, text)
+			}
+			say("before 1")
+			say("before 2")
+			r := s.start("")
+			for i := range 5 {
+				say(fmt.Sprintf("during %d", i))
+			}
+			s.wantTexts(r, want...)
+			r.stop(s)
+			say("between")
+			want = want[len(want)-1:]
+			r = s.start(r.resume)
+			s.wantTexts(r, want...)
+			r.stop(s)
+		}},
+		{"what was not accepted comes again (F43)", func(s *scene) {
+			for _, text := range []string{"one", "two", "three"} {
+				s.Say(s.Private(), Saying{Text: text})
+			}
+			full, resume := errors.New("disk full"), ""
+			err := s.adapter.Run(s.Context(), "", func(_ context.Context, in chat.Inbound) error {
+				if in.Text == "two" {
+					return full
+				}
+				resume = in.Resume
+				return nil
+			})
+			if !errors.Is(err, full) {
+				s.Errorf("Run = %v, want %v", err, full)
+			}
+			r := s.start(resume)
+			s.wantTexts(r, "two", "three")
+			r.stop(s)
+		}},
+		{"a bad update does not hold up the next", func(s *scene) {
+			s.Say(s.Private(), Saying{Text: "one"})
+			s.Garble()
+			s.Say(s.Private(), Saying{Text: "two"})
+			s.Garble()
+			r := s.start("")
+			s.Garble()
+			s.Say(s.Private(), Saying{Text: "three"})
+			s.wantTexts(r, "one", "two", "three")
+			r.stop(s)
+		}},
+		{"a message carries what an answer needs", func(s *scene) {
+			r := s.start("")
+			s.Say(s.Private(), Saying{Text: "hello 🦊"})
+			in := s.one(r)
+			if in.To != s.Private() || in.ID == "" || in.Sender.ID == "" || in.Sender.Bot || in.Kind != chat.Text ||
+				in.Text != "hello 🦊" || !in.Addressed || in.Reply || in.Resume == "" {
+				s.Errorf("got %+v", in)
+			}
+			if age := time.Since(in.At); age < 0 || age > 2*time.Second {
+				s.Errorf("the message is %v old, want just now", age)
+			}
+			r.stop(s)
+		}},
+		{"in groups the bot knows when it is meant", func(s *scene) {
+			own := s.send(s.Group(), "mine")
+			r := s.start("")
+			s.Say(s.Group(), Saying{Text: "what is that?", Mention: true})
+			s.wantGroup(s.one(r), chat.Inbound{Text: "what is that?"})
+			s.Say(s.Group(), Saying{Text: "go on", ReplyTo: own})
+			s.wantGroup(s.one(r), chat.Inbound{Text: "go on"})
+			s.Say(s.Group(), Saying{Text: "/model big one", Command: true})
+			s.wantGroup(s.one(r), chat.Inbound{Text: "/model big one", Kind: chat.Command, Command: "model", Args: "big one"})
+			s.Say(s.Group(), Saying{Text: "nobody asked the bot"})
+			for _, in := range r.take() { // whether it is delivered is the platform's choice
+				if in.Addressed {
+					s.Errorf("%+v is addressed, want not", in)
+				}
+			}
+			r.stop(s)
+		}},
+		{"a command is taken apart", func(s *scene) {
+			r := s.start("")
+			s.Say(s.Private(), Saying{Text: "/New", Command: true})
+			if in := s.one(r); in.Kind != chat.Command || in.Command != "new" || in.Args != "" || !in.Addressed {
+				s.Errorf("got %+v", in)
+			}
+			r.stop(s)
+		}},
+		{"own messages and changes of messages are ignored", func(s *scene) {
+			r := s.start("")
+			s.send(s.Private(), "mine")
+			s.send(s.Group(), "mine")
+			s.Say(s.Private(), Saying{Text: "first", Edited: "changed"})
+			s.Say(s.Private(), Saying{Text: "second"})
+			s.wantTexts(r, "first", "second")
+			r.stop(s)
+		}},
+		{"a run ends with its context, after the message in hand", func(s *scene) {
+			ctx, cancel := context.WithCancel(s.Context())
+			done := make(chan error, 1)
+			var got []string
+			go func() {
+				done <- s.adapter.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+					cancel()
+					time.Sleep(50 * time.Millisecond) // a store that is slow to answer
+					got = append(got, in.Text)
+					return nil
+				})
+			}()
+			synctest.Wait()
+			s.Say(s.Private(), Saying{Text: "one"})
+			start := time.Now()
+			err := <-done
+			if took := time.Since(start); took > 50*time.Millisecond+promptly {
+				s.Errorf("the run ended %v after its context", took)
+			}
+			if !errors.Is(err, context.Canceled) || !slices.Equal(got, []string{"one"}) {
+				s.Errorf("Run = %v having accepted %q, want %v and one", err, got, context.Canceled)
+			}
+		}},
+		{"sending works while receiving", func(s *scene) {
+			r := s.start("")
+			s.send(s.Private(), "meanwhile")
+			s.Say(s.Private(), Saying{Text: "hello"})
+			s.wantTexts(r, "hello")
+			s.wantShown(s.Private(), "meanwhile")
+			r.stop(s)
+		}},
+	}
+}
+
+// running is an adapter's Run in a goroutine. Its fields are read in quiet bubbles only.
+type running struct {
+	cancel   context.CancelFunc
+	done     chan error
+	accepted []chat.Inbound
+	resume   string
+}
+
+// start runs the adapter until stop.
+func (s *scene) start(resume string) *running {
+	ctx, cancel := context.WithCancel(s.Context())
+	r := &running{cancel: cancel, done: make(chan error, 1), resume: resume}
+	go func() {
+		r.done <- s.adapter.Run(ctx, resume, func(_ context.Context, in chat.Inbound) error {
+			r.accepted, r.resume = append(r.accepted, in), in.Resume
+			return nil
+		})
+	}()
+	synctest.Wait()
+	return r
+}
+
+// stop ends the run, which must be prompt.
+func (r *running) stop(s *scene) {
+	s.Helper()
+	start := time.Now()
+	r.cancel()
+	if err := <-r.done; !errors.Is(err, context.Canceled) {
+		s.Errorf("Run = %v, want %v", err, context.Canceled)
+	}
+	if took := time.Since(start); took > promptly {
+		s.Errorf("Run took %v to end, want at most %v", took, promptly)
+	}
+}
+
+// take returns what was accepted since the last take, once nothing happens any more.
+func (r *running) take() []chat.Inbound {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	list := r.accepted
+	r.accepted = nil
+	return list
+}
+
+// wantTexts checks what was accepted since the last take, and that all ids differ.
+func (s *scene) wantTexts(r *running, want ...string) {
+	s.Helper()
+	var got []string
+	ids := map[chat.MessageID]bool{}
+	for _, in := range r.take() {
+		got = append(got, in.Text)
+		ids[in.ID] = true
+	}
+	if !slices.Equal(got, want) || len(ids) != len(want) {
+		s.Errorf("accepted %q with %d ids, want %q", got, len(ids), want)
+	}
+}
+
+// one returns the one message that was accepted since the last take.
+func (s *scene) one(r *running) chat.Inbound {
+	s.Helper()
+	list := r.take()
+	if len(list) != 1 {
+		s.Fatalf("accepted %+v, want one message", list)
+	}
+	return list[0]
+}
+
+// wantGroup checks a message in the group by what it says.
+func (s *scene) wantGroup(got, want chat.Inbound) {
+	s.Helper()
+	if !got.Addressed || !got.Reply || got.To != s.Group() || got.Text != want.Text ||
+		got.Kind != want.Kind || got.Command != want.Command || got.Args != want.Args {
+		s.Errorf("got %+v, want it addressed, to be replied to, and %+v", got, want)
+	}
+}

@@ -1,0 +1,134 @@
+package conformance
+
+import (
+	"strings"
+
+	"telex/internal/chat"
+)
+
+// sendCases are about messages that are shown.
+func sendCases() []testCase {
+	return []testCase{
+		{"what is sent is shown, character by character", func(s *scene) {
+			texts := []string{"hello", "a *b* _c_ `d` [e](f) <g> & h.", "🦊👩‍👧 ünïcödé", "two\nlines", `back\slash %20 "quoted"`}
+			for _, to := range []chat.Target{s.Private(), s.Group()} {
+				for _, text := range texts {
+					s.send(to, text)
+				}
+				s.wantShown(to, texts...)
+			}
+			s.wantCalls(chat.OpSend, 2*len(texts))
+		}},
+		{"every message has its own id", func(s *scene) {
+			if a, b := s.send(s.Private(), "same"), s.send(s.Private(), "other"); a == b {
+				s.Errorf("two messages are both %+v", a)
+			}
+		}},
+		{"a reply to a missing message is shown (F47)", func(s *scene) {
+			ref := s.send(s.Group(), "gone soon")
+			s.Remove(ref)
+			m := outgoing("answer")
+			m.ReplyTo = ref.ID
+			if _, err := s.adapter.Send(s.Context(), s.Group(), m); err != nil {
+				s.Errorf("Send: %v", err)
+			}
+			s.wantShown(s.Group(), "answer")
+		}},
+		{"a text at the limit is shown, one above is too long (F06, F30)", func(s *scene) {
+			to := s.Private()
+			limit := s.adapter.Profile(to).TextLimit
+			longest := strings.Repeat("x", limit)
+			ref := s.send(to, longest)
+			_, err := s.adapter.Send(s.Context(), to, outgoing(longest+"x"))
+			s.wantKind(err, chat.TooLong)
+			if e, ok := s.editor(); ok {
+				_, err := e.Edit(s.Context(), ref, outgoing(longest+"x"))
+				s.wantKind(err, chat.TooLong)
+			}
+			s.wantShown(to, longest)
+		}},
+		{"typing is shown", func(s *scene) {
+			y, ok := s.typer()
+			if !ok {
+				return
+			}
+			for _, to := range []chat.Target{s.Private(), s.Group()} {
+				if err := y.Typing(s.Context(), to); err != nil {
+					s.Errorf("Typing: %v", err)
+				}
+				if s.adapter.Profile(to).TypingEvery <= 0 {
+					s.Errorf("typing ends after %v", s.adapter.Profile(to).TypingEvery)
+				}
+			}
+			s.wantCalls(chat.OpTyping, 2)
+		}},
+		{"limits are stated and make sense", func(s *scene) {
+			for _, to := range []chat.Target{s.Private(), s.Group()} {
+				p := s.adapter.Profile(to)
+				if p.TextLimit <= 0 || s.adapter.Dialect(to) == nil {
+					s.Errorf("text limit %d, dialect %v", p.TextLimit, s.adapter.Dialect(to))
+				}
+				if s.adapter.Capabilities().Edit && p.EditInterval <= 0 {
+					s.Errorf("edit interval = %v", p.EditInterval)
+				}
+				for _, l := range p.Limits {
+					if l.Scope == 0 || l.Ops == 0 || l.Count <= 0 || l.Window <= 0 || l.Burst <= 0 || l.Burst > l.Count {
+						s.Errorf("limit %+v makes no sense", l)
+					}
+				}
+			}
+		}},
+	}
+}
+
+// editCases are about messages that change.
+func editCases() []testCase {
+	return []testCase{
+		{"an edit replaces the text", func(s *scene) {
+			e, ok := s.editor()
+			if !ok {
+				return
+			}
+			for _, to := range []chat.Target{s.Private(), s.Group()} {
+				ref := s.send(to, "one")
+				s.send(to, "another")
+				for _, text := range []string{"one two", "one two", "1"} { // the same again is a success
+					receipt, err := e.Edit(s.Context(), ref, outgoing(text))
+					if err != nil || receipt.Ref != ref {
+						s.Errorf("Edit = %+v, %v, want %+v", receipt, err, ref)
+					}
+					s.wantShown(to, text, "another")
+				}
+			}
+		}},
+		{"an edit of a removed message says that it is gone (D6)", func(s *scene) {
+			e, ok := s.editor()
+			if !ok {
+				return
+			}
+			ref := s.send(s.Private(), "one")
+			s.Remove(ref)
+			_, err := e.Edit(s.Context(), ref, outgoing("two"))
+			s.wantKind(err, chat.Gone)
+			_, err = e.Edit(s.Context(), chat.MessageRef{Target: s.Private()}, outgoing("two"))
+			s.wantKind(err, chat.Gone)
+			s.wantShown(s.Private())
+		}},
+		{"a deleted message is gone, and deleting it again succeeds (F18)", func(s *scene) {
+			d, ok := s.deleter()
+			if !ok {
+				return
+			}
+			for _, to := range []chat.Target{s.Private(), s.Group()} {
+				ref := s.send(to, "one")
+				s.send(to, "two")
+				for range 2 {
+					if err := d.Delete(s.Context(), ref); err != nil {
+						s.Errorf("Delete: %v", err)
+					}
+				}
+				s.wantShown(to, "two")
+			}
+		}},
+	}
+}

@@ -1,0 +1,194 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Run runs the suite as subtests of t.
+func Run(t *testing.T, make Factory) {
+	for _, group := range [][]testCase{sendCases(), editCases(), failureCases(), receiveCases()} {
+		for _, c := range group {
+			t.Run(c.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &scene{T: t, World: make(t), log: &logBuffer{}}
+					s.adapter = s.connect(Proper)
+					c.run(s)
+					s.wantNoSecret("the log", s.log.String())
+				})
+			})
+		}
+	}
+}
+
+type testCase struct {
+	name string
+	run  func(s *scene)
+}
+
+// scene is a world with the adapter under test.
+type scene struct {
+	*testing.T
+	World
+	adapter Adapter
+	log     *logBuffer
+}
+
+func (s *scene) connect(how Connection) Adapter {
+	return s.Connect(slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})), how)
+}
+
+// logBuffer collects a log from any goroutine.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write adds to the log.
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String returns the whole log.
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func (s *scene) wantNoSecret(where, text string) {
+	s.Helper()
+	for _, secret := range s.Secrets() {
+		if strings.Contains(text, secret) {
+			s.Errorf("%s contains a secret: %s", where, strings.ReplaceAll(text, secret, "<HERE>"))
+		}
+	}
+}
+
+// wantKind checks a failure's kind and that nothing in its chain shows a secret.
+func (s *scene) wantKind(err error, want chat.ErrorKind) *chat.SendError {
+	s.Helper()
+	failure, ok := errors.AsType[*chat.SendError](err)
+	if !ok {
+		s.Fatalf("error = %v, want a SendError of kind %v", err, want)
+	}
+	if failure.Kind != want {
+		s.Errorf("kind = %v, want %v (%v)", failure.Kind, want, err)
+	}
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		s.wantNoSecret("an error", fmt.Sprintf("%v %+v", e, e))
+	}
+	return failure
+}
+
+func (s *scene) wantShown(to chat.Target, want ...string) {
+	s.Helper()
+	if got := s.Shown(to); !slices.Equal(got, want) {
+		s.Errorf("shown are %q, want %q", got, want)
+	}
+}
+
+func (s *scene) wantCalls(op chat.Op, want int) {
+	s.Helper()
+	if got := s.Calls(op); got != want {
+		s.Errorf("the platform received %d calls, want %d", got, want)
+	}
+}
+
+// outgoing is a text as the gateway would hand it over, without any formatting.
+func outgoing(text string) chat.Outgoing {
+	return chat.Outgoing{Text: text, Plain: text, Source: text, Key: "key of " + text}
+}
+
+// send shows a text, which must succeed.
+func (s *scene) send(to chat.Target, text string) chat.MessageRef {
+	s.Helper()
+	receipt, err := s.adapter.Send(s.Context(), to, outgoing(text))
+	if err != nil {
+		s.Fatalf("Send: %v", err)
+	}
+	if receipt.Ref.Target != to || receipt.Ref.ID == "" {
+		s.Fatalf("Send = %+v, want a message in %+v", receipt, to)
+	}
+	return receipt.Ref
+}
+
+// editor, deleter and typer return the ability, and false where the platform has none.
+func (s *scene) editor() (editor, bool) {
+	e, ok := s.adapter.(editor)
+	return e, s.kept("Edit", s.adapter.Capabilities().Edit, ok)
+}
+
+func (s *scene) deleter() (deleter, bool) {
+	d, ok := s.adapter.(deleter)
+	return d, s.kept("Delete", s.adapter.Capabilities().Delete, ok)
+}
+
+func (s *scene) typer() (typer, bool) {
+	y, ok := s.adapter.(typer)
+	return y, s.kept("Typing", s.adapter.Capabilities().Typing, ok)
+}
+
+func (s *scene) kept(name string, promised, kept bool) bool {
+	s.Helper()
+	if promised != kept {
+		s.Fatalf("capability %s is %t, but its interface is implemented: %t", name, promised, kept)
+	}
+	return kept
+}
+
+// call is one way to call the platform.
+type call struct {
+	op  chat.Op
+	run func(ctx context.Context, a Adapter) error
+}
+
+// calls returns every call that the adapter can make in the private chat. Those that need a
+// message get one first.
+func (s *scene) calls() []call {
+	to := s.Private()
+	list := []call{{chat.OpSend, func(ctx context.Context, a Adapter) error {
+		_, err := a.Send(ctx, to, outgoing("from a call"))
+		return err
+	}}}
+	var ref chat.MessageRef
+	_, edits := s.editor()
+	_, deletes := s.deleter()
+	if edits || deletes {
+		ref = s.send(to, "to be changed")
+	}
+	if edits {
+		list = append(list, call{chat.OpEdit, func(ctx context.Context, a Adapter) error {
+			_, err := a.(editor).Edit(ctx, ref, outgoing("changed")) //nolint:errcheck // the capability was checked.
+			return err
+		}})
+	}
+	if deletes {
+		list = append(list, call{chat.OpDelete, func(ctx context.Context, a Adapter) error {
+			return a.(deleter).Delete(ctx, ref) //nolint:errcheck // the capability was checked.
+		}})
+	}
+	if _, ok := s.typer(); ok {
+		list = append(list, call{chat.OpTyping, func(ctx context.Context, a Adapter) error {
+			return a.(typer).Typing(ctx, to) //nolint:errcheck // the capability was checked.
+		}})
+	}
+	return list
+}
+
+// promptly is how soon what was cancelled must have ended. It is virtual time: anything but
+// zero is a wait that ignores its context.
+const promptly = 100 * time.Millisecond
