@@ -102,6 +102,9 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	result.Partial = true
 	result.Text = r.reply.said()
 	result.Append = history(result.Text)
+	if result.Estimate > 0 && !r.warned {
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the answer was cut before its usage came, counting 0 tokens for it")
+	}
 	switch {
 	case errors.Is(err, errSilence):
 		result.Stop = StopSilence

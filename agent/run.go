@@ -89,16 +89,22 @@ func (r *run) streamed(ctx context.Context) (Completion, error) {
 	return r.call(ctx, func(ctx context.Context) (Completion, error) {
 		ctx, watch, stop := watchSilence(ctx, r.opts.Limits.Silence)
 		defer stop()
-		begun := false
+		begun, late := false, false
 		c, err := r.opts.Model.Stream(ctx, r.request, func(d Delta) {
+			if ctx.Err() != nil {
+				late = true // a turn that was ended says nothing more
+				return
+			}
 			watch.hear()
 			defer watch.listen()
 			begun = begun || d != Delta{}
 			r.reply.add(d)
 		})
 		switch {
-		case err == nil:
+		case err == nil && !late:
 			return c, nil
+		case err == nil:
+			return c, context.Cause(ctx)
 		case errors.Is(context.Cause(ctx), errSilence):
 			return c, fmt.Errorf("%w (%v)", errSilence, r.opts.Limits.Silence)
 		case begun:

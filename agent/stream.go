@@ -13,9 +13,7 @@ var (
 
 // Stream is a turn to be read as an iterator. It belongs to one goroutine.
 type Stream struct {
-	ctx    context.Context //nolint:containedctx // the stream is one call of Run that has not begun yet
-	agent  *Agent
-	turn   Turn
+	run    func(yield func(Event, error) bool)
 	began  bool
 	result Result
 }
@@ -23,7 +21,23 @@ type Stream struct {
 // Stream prepares a turn. Nothing happens, and nothing needs to be freed, until Events is
 // ranged over.
 func (a *Agent) Stream(ctx context.Context, t Turn) *Stream {
-	return &Stream{ctx: ctx, agent: a, turn: t}
+	s := &Stream{}
+	s.run = func(yield func(Event, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		out := false
+		result, err := a.Run(ctx, t, func(e Event) {
+			if !out && !yield(e, nil) {
+				out = true
+				cancel(errBrokenOut)
+			}
+		})
+		s.result = result
+		if err != nil && !out {
+			yield(nil, err)
+		}
+	}
+	return s
 }
 
 // Events runs the turn inside the loop that ranges over it, in that loop's goroutine: a body
@@ -36,19 +50,7 @@ func (s *Stream) Events() iter.Seq2[Event, error] {
 			return
 		}
 		s.began = true
-		ctx, cancel := context.WithCancelCause(s.ctx)
-		defer cancel(nil)
-		out := false
-		result, err := s.agent.Run(ctx, s.turn, func(e Event) {
-			if !out && !yield(e, nil) {
-				out = true
-				cancel(errBrokenOut)
-			}
-		})
-		s.result = result
-		if err != nil && !out {
-			yield(nil, err)
-		}
+		s.run(yield)
 	}
 }
 

@@ -83,7 +83,7 @@ func New(o Options) (*Model, error) {
 		o.Name = o.Model
 	}
 	if o.Transport == nil {
-		o.Transport = http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the standard library's own
+		o.Transport = newTransport()
 	}
 	m := &Model{
 		opts: o,
@@ -97,6 +97,15 @@ func New(o Options) (*Model, error) {
 		shape:  shape{noStreaming: !o.Stream},
 	}
 	return m, nil
+}
+
+// newTransport returns a connection pool like the standard library's, apart from everyone
+// else's connections.
+func newTransport() http.RoundTripper {
+	if t, ok := http.DefaultTransport.(*http.Transport); ok {
+		return t.Clone()
+	}
+	return http.DefaultTransport
 }
 
 // newRedactor knows the key and the values of the headers. Short values are words that occur
@@ -225,7 +234,7 @@ func (m *Model) stream(ctx context.Context, req openai.ChatCompletionRequest, em
 	if err != nil {
 		return agent.Completion{}, err
 	}
-	defer stream.Close() //nolint:errcheck // the answer was read or is given up
+	defer func() { _ = stream.Close() }() // the answer was read or is given up
 	if x.whole != nil {
 		c, err := m.readWhole(x.whole)
 		if err == nil {
