@@ -1,2 +1,146 @@
-// Package openai imitates a model provider that speaks the OpenAI API.
+// Package openai imitates a model provider that speaks the OpenAI API, for tests, demos and
+// benchmarks of any program that talks to one. It is strict about requests, gives the same
+// answer to the same question, and fails on request in the ways that real providers do.
+//
+// It was written from the published API and from reports about compatible providers, shares
+// no code with the program under test, and uses only the standard library. Time is taken from
+// time.Now and time.NewTimer alone: inside a testing/synctest bubble, over an in-memory
+// listener, it runs in virtual time.
+//
+//	s := openai.New(openai.Options{Key: "sk-test", Models: []string{"gpt-5-mini"}})
+//	go func() { done <- s.Serve(listener) }()
+//	defer func() { s.Close(); <-done }()
+//
+// # API
+//
+// POST /v1/chat/completions, streamed or not; GET /v1/models and /v1/models/{model}. All of
+// them are there without /v1 too. A wrong key, address, method, parameter, role or order of
+// messages is refused with the status and the error body that OpenAI sends, unknown
+// parameters included. max_tokens, max_completion_tokens (one of the two) and stop are
+// honoured; n must be 1. Nobody who presents the right key is limited in rate.
+//
+// # Answers
+//
+// The answer depends on the last user message alone and is what [Answer] returns for it. By
+// default it is a few hundred words of Markdown with headings, bold and italic text, both
+// kinds of lists, a table, a quote, a link, inline code and a fenced code block; a question
+// about tides gets a text on tides. Short forms ask for something else:
+//
+//	say: TEXT        exactly TEXT
+//	words: N         N words, all different: "one two three …"
+//	length: N        exactly N characters of Markdown, all ASCII
+//	recall: N        the N-th user message of the conversation, from 1
+//	history:         the whole conversation, one numbered "role: text" line for each message
+//	call: NAME ARGS  a call of the tool NAME with the JSON arguments ARGS; one line for each
+//	                 call, other lines are the text beside them. Once the results have come,
+//	                 the answer lists them as "- NAME: RESULT".
+//
+// "What did I say first?" and "What did I say before?" are answered from the conversation too.
+// A token is a short word with its leading space, a piece of a longer word, or punctuation;
+// see [Tokens].
+//
+// # Settings
+//
+// Settings change how a request is answered. They stand in the Do of a [Rule], or in the
+// user's message in a directive, which is cut out before the message is read:
+//
+//	{{standin rate=20 jitter=0.3 first=2s cut=120}} Explain the tides
+//	{{standin status=429 retry_after=2 times=1}} say: better the second time
+//
+// A value with white space or braces is quoted like a Go string. A misspelt setting is an
+// error, 400 with the code standin_directive. Only directives in the last user message count.
+// N is a number of tokens unless something else is said, D a time such as 250ms.
+//
+// Which requests, and when:
+//
+//	on=stream|plain     only requests that stream, or only those that don't
+//	skip=N times=N      (directive only) not the first N requests with this question, and
+//	                    then only N; rules have fields for it
+//	rate=R              tokens per second, instead of Options.Rate; 0 is without pauses
+//	jitter=S            each token comes early or late by up to this share (0 to 1) of an interval
+//	delay=D             before the status line, of errors too
+//	first=D             after the headers, before the first token
+//	stall=N stall_for=D a pause after N tokens
+//	chunk=N             N tokens in one delta; with "length: 1048576" a line of a megabyte
+//
+// What is answered:
+//
+//	say=TEXT            this instead of the answer
+//	empty               nothing: no content at all
+//	think=TEXT          reasoning before the answer
+//	think_as=FORM       reasoning_content (default), reasoning, both, tags (<think>…</think> in
+//	                    the content), open_tag_missing (only the closing tag is there)
+//	refusal=TEXT        a refusal; without content unless say is set
+//	finish=REASON       length, content_filter, error, anything; "" is empty, null stays null
+//	call="NAME ARGS"    a tool call, again for each; with say for text beside it
+//	again               calls even when results are there: a model that never stops calling
+//	calls_as=FORM       index (default), gemini (whole, without index, with a signature, ended
+//	                    with stop), ollama (whole, all of index 0), repeat_ids, empty_ids,
+//	                    null_index
+//	usage=on|off|each   usage at the end, never, or also running in every chunk; without it as
+//	                    stream_options.include_usage says
+//	cached=N            of the prompt's tokens
+//
+// Errors instead of an answer:
+//
+//	status=S            400 to 599, with OpenAI's error for it
+//	code=C message=M    in the error body; status=429 code=insufficient_quota is the error
+//	                    which must not be retried
+//	body=json|html|empty  html is the default from 502 up, as from a proxy
+//	retry_after=V       the header Retry-After: seconds or a date
+//	retry_after_ms=V    the header retry-after-ms
+//	should_retry=V      the header x-should-retry
+//	refuse=P,P          refuse these parameters: refuse=stream is a model that can't stream
+//	require=P,P         refuse assistant messages with tool calls that come back without
+//	                    reasoning_content (DeepSeek) or thought_signature (Gemini)
+//
+// Endings. WHERE is a number of tokens, start (before the status line; cut and hang only),
+// text (after the last token), finish (after finish_reason) or usage (before [DONE]). When the
+// answer is shorter than the number, it ends at text. The last of several endings counts:
+//
+//	cut=WHERE           the connection breaks
+//	eof=WHERE           the stream ends cleanly, but too early
+//	hang=WHERE          silence until the client leaves
+//	fail=WHERE          an error event, then the end of the stream without [DONE]
+//	fail_as=FORM        openai (default), vllm ({"object":"error"}), openrouter (a chunk with
+//	                    error and finish_reason "error"), event ("event: error")
+//
+// Without streaming, cut and eof deliver a part of the document, fail is status 500, and finish
+// and usage are no places.
+//
+// The wire:
+//
+//	comment_every=N     an SSE comment after every N tokens
+//	comment_interval=D  a comment after each D of silence, while hanging too; without streaming
+//	                    an empty line
+//	comment=TEXT        instead of "keep-alive": "OPENROUTER PROCESSING"
+//	noise=N             after every N tokens a chunk without meaning: empty choices, a null
+//	                    delta, usage without choices, in turn
+//	pad=N               N more bytes of obfuscation in each chunk
+//	crlf                lines end with CR LF
+//	nospace             "data:{" without a space
+//	multiline           an event's JSON spread over several data lines
+//	no_last_newline     the last event lacks its line ends
+//	as=sse|json|html    events, a document, or a page with status 200, whatever was asked for
+//	content_type=TYPE   another Content-Type, with the same body
+//
+// # Control
+//
+// A test in the same process uses [Server.Rule], [Server.Requests], [Server.Stats],
+// [Server.Wait] and [Server.Reset]. Other programs use HTTP, without a key:
+//
+//	POST /control/rule      add a rule: {"match":"tides","times":1,"do":"cut=40 on=stream"}
+//	GET  /control/rule      the rules, and how many requests each of them has seen
+//	GET  /control/requests  the records; ?after=ID only later ones, ?marks=1 with the time of
+//	                        every token
+//	GET  /control/stats     the counters
+//	GET  /control/answer    ?question=… the text of Answer
+//	POST /control/reset     forget rules, records and counters
+//
+// A record says when and how a request ended; that a client closed its connection is noticed
+// at once, between tokens as well. So a test of cancellation reads:
+//
+//	curl -s localhost:9000/control/requests | jq '.[-1] | .end, .ended'
+//	"client_closed"
+//	"2026-11-21T04:02:13.4567Z"
 package openai
