@@ -1,0 +1,221 @@
+package telegram_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path"
+	"strconv"
+	"testing"
+	"time"
+
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/platforms/telegram"
+	"telex/standin/memnet"
+	standin "telex/standin/telegram"
+)
+
+var (
+	_ gateway.Platform = (*telegram.Bot)(nil)
+	_ preview.Editor   = (*telegram.Bot)(nil)
+	_ preview.Deleter  = (*telegram.Bot)(nil)
+	_ preview.Typer    = (*telegram.Bot)(nil)
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, newWorld)
+}
+
+const (
+	username  = "telex_bot"
+	privateID = 1001
+	groupID   = -1001234567890
+	// garbled marks a message that is made unreadable on its way to the adapter.
+	garbled = "to be garbled"
+)
+
+// world is Telegram's stand-in on an in-memory network.
+type world struct {
+	t      *testing.T
+	server *standin.Server
+	net    *memnet.Listener
+}
+
+func newWorld(t *testing.T) conformance.World {
+	w := &world{
+		t: t,
+		server: standin.New(standin.Options{
+			Username: username, Limits: standin.NoLimits(), Latency: 20 * time.Millisecond, ReadAll: true,
+		}),
+		net: memnet.Listen(),
+	}
+	for _, id := range []int64{privateID, groupID} {
+		w.server.SetAdmin(id, false) // the chat exists from here on
+	}
+	served := make(chan error, 1)
+	go func() { served <- w.server.Serve(w.net) }()
+	t.Cleanup(func() {
+		if err := w.server.Close(); err != nil {
+			t.Errorf("close the stand-in: %v", err)
+		}
+		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return w
+}
+
+func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformance.Adapter {
+	w.t.Helper()
+	token, dial := w.server.Token(), w.net.Dial
+	switch how {
+	case conformance.WrongSecret:
+		token = "1234567890:wrong"
+	case conformance.Unreachable:
+		dial = func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
+		}
+	case conformance.Proper:
+	}
+	bot, err := telegram.New(telegram.Options{
+		Token: token, APIBase: "http://telegram.test", Log: log,
+		HTTP: garbling{&http.Transport{DialContext: dial}},
+	})
+	if err != nil {
+		w.t.Fatalf("New: %v", err)
+	}
+	w.t.Cleanup(bot.Close)
+	return bot
+}
+
+func (w *world) Secrets() []string { return []string{w.server.Token(), "1234567890:wrong"} }
+
+func (w *world) Private() chat.Target { return chat.Target{Chat: "1001"} }
+
+func (w *world) Group() chat.Target { return chat.Target{Chat: "-1001234567890", Kind: chat.Group} }
+
+func (w *world) Shown(to chat.Target) []string {
+	var texts []string
+	for _, m := range w.server.View(w.id(to), time.Now()) {
+		if m.FromBot {
+			texts = append(texts, m.Text())
+		}
+	}
+	return texts
+}
+
+func (w *world) Calls(op chat.Op) int {
+	n := 0
+	for _, c := range w.server.Calls() {
+		if c.Method == method(op) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) Break(op chat.Op, f conformance.Fault) {
+	fault := standin.Fault{Method: method(op), Times: 1}
+	switch f {
+	case conformance.RateLimit:
+		fault.Action, fault.RetryAfter = standin.ActRateLimit, int(conformance.RetryAfter/time.Second)
+	case conformance.ServerError:
+		fault.Action, fault.Status = standin.ActStatus, http.StatusBadGateway
+	case conformance.CutBefore:
+		fault.Action = standin.ActCutBefore
+	case conformance.CutAfter:
+		fault.Action = standin.ActCutAfter
+	case conformance.Hang:
+		fault.Action = standin.ActHang
+	}
+	w.server.Fault(fault)
+}
+
+func (w *world) Say(to chat.Target, s conformance.Saying) {
+	in := standin.Incoming{Chat: w.id(to), User: 1001, Text: s.Text}
+	if s.Mention {
+		in.Text = "@" + username + " " + in.Text
+	}
+	if s.ReplyTo.ID != "" {
+		in.ReplyTo = w.number(string(s.ReplyTo.ID))
+	}
+	id := w.server.Say(in)
+	if s.Edited != "" {
+		in.Text, in.EditOf = s.Edited, id
+		w.server.Say(in)
+	}
+}
+
+func (w *world) Remove(ref chat.MessageRef) {
+	w.t.Helper()
+	if !w.server.Delete(w.id(ref.Target), w.number(string(ref.ID))) {
+		w.t.Fatalf("there is no message %+v", ref)
+	}
+}
+
+func (w *world) Ban(to chat.Target) { w.server.Block(w.id(to), true) }
+
+func (w *world) Garble() { w.Say(w.Private(), conformance.Saying{Text: garbled}) }
+
+func (w *world) id(to chat.Target) int64 { return int64(w.number(string(to.Chat))) }
+
+func (w *world) number(s string) int {
+	w.t.Helper()
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+func method(op chat.Op) string {
+	return map[chat.Op]string{
+		chat.OpSend: "sendMessage", chat.OpEdit: "editMessageText",
+		chat.OpDelete: "deleteMessage", chat.OpTyping: "sendChatAction",
+	}[op]
+}
+
+// garbling makes marked updates unreadable on their way.
+type garbling struct{ *http.Transport }
+
+func (g garbling) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := g.Transport.RoundTrip(r)
+	if err != nil || path.Base(r.URL.Path) != "getUpdates" || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return nil, err
+	}
+	var answer struct {
+		OK     bool                         `json:"ok"`
+		Result []map[string]json.RawMessage `json:"result"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, err
+	}
+	bad := []string{`"text"`, `{"message_id":{}}`, `{"chat":{"id":"x"}}`, `[]`}
+	for i, u := range answer.Result {
+		if bytes.Contains(u["message"], []byte(garbled)) {
+			u["message"] = json.RawMessage(bad[i%len(bad)])
+		}
+	}
+	body, err = json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return resp, nil
+}
