@@ -44,10 +44,16 @@ func (e *endpoint) streaming() preview.Config {
 	return c
 }
 
+// purse is an endpoint's budget as replies see it.
+type purse struct{ *budget.Budget }
+
+// Request implements preview.Budget.
+func (p purse) Request(c chat.Call) preview.Ticket { return p.Budget.Request(c) }
+
 // resolve checks once that p keeps what its capabilities promise.
 func resolve(e Endpoint) (*endpoint, error) {
 	p := e.Platform
-	out := preview.Endpoint{Sender: p, Budget: budget.New()}
+	out := preview.Endpoint{Sender: p, Budget: purse{budget.New()}}
 	out.Editor, _ = p.(preview.Editor)
 	out.Deleter, _ = p.(preview.Deleter)
 	out.Typer, _ = p.(preview.Typer)

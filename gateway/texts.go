@@ -37,20 +37,22 @@ const (
 	TextHelp        TextKey = "help"
 )
 
-// DefaultTexts returns every fixed line in English.
+// DefaultTexts returns every fixed line in English. Those that stand in for what a model did
+// not say are the agent's.
 func DefaultTexts() Texts {
+	l := agent.DefaultLines()
 	return Texts{
 		TextFailed:      "⚠️ Something went wrong here. (error {id})",
 		TextModel:       "⚠️ The model could not be reached. Please try again in a moment. (error {id})",
 		TextTimeLimit:   "⚠️ This took too long, so I stopped. (error {id})",
 		TextSilence:     "⚠️ The model stopped answering. (error {id})",
 		TextCallLimit:   "⚠️ This needed too many steps, so I stopped. (error {id})",
-		TextLength:      "✂️ The answer reached the length limit. Say “continue” for the rest.",
-		TextFiltered:    "⚠️ The provider's content filter withheld the answer.",
-		TextRefused:     "The model declined to answer this.",
-		TextEmpty:       "The model gave no answer. Please try again.",
-		TextThinking:    "The model thought about it but wrote no answer. Please try again.",
-		TextNoTool:      "The model asked for a tool, but I have none yet.",
+		TextLength:      l.Length,
+		TextFiltered:    l.Filtered,
+		TextRefused:     l.Refused,
+		TextEmpty:       l.Empty,
+		TextThinking:    l.Thinking,
+		TextNoTool:      l.NoTool,
 		TextStopped:     "Stopped.",
 		TextNothing:     "Nothing is running.",
 		TextNew:         "A new conversation begins. I have forgotten the one before.",

@@ -9,51 +9,11 @@ import (
 	"telex/internal/chat"
 )
 
-// Class is how urgent a call is. Smaller goes first.
-type Class uint8
-
-// The classes, most urgent first.
-const (
-	Final   Class = iota // a reply as it must stand, and answers to commands
-	First                // the first sign of a reply
-	Preview              // a newer state of a reply that is already visible
-	Typing               // an indicator that nobody misses
-)
-
-// String returns the class as it stands in logs.
-func (c Class) String() string {
-	names := [...]string{"final", "first", "preview", "typing"}
-	return names[min(int(c), len(names)-1)]
-}
-
-// reserve is how much of a capacity this class leaves untouched: at least one call, or one
-// part in share of a large capacity. A capacity of one can't be shared.
-func (c Class) reserve(capacity, share int) int {
-	if c < Preview || capacity < 2 {
-		return 0
-	}
-	r := max(1, capacity/share)
-	if c == Typing {
-		r++
-	}
-	return min(r, capacity-1)
-}
-
 // forever is a wait that only an event can end.
 const forever = time.Duration(math.MaxInt64)
 
 // sweepEvery is how many requests pass between two searches for scopes that can be forgotten.
 const sweepEvery = 1024
-
-// Call describes a call that somebody wants to make.
-type Call struct {
-	To      chat.Target
-	Message chat.MessageID // the message to be changed; empty on a create
-	Op      chat.Op        // exactly one
-	Limits  []chat.Limit   // the limits that hold at To
-	Class   Class
-	Since   time.Time // when the oldest content that the call would show came into being
-}
 
 // Budget arbitrates the calls to one endpoint. Its methods are safe for concurrent use and
 // never block.
@@ -80,7 +40,7 @@ type scope struct {
 func New() *Budget { return &Budget{scopes: make(map[scopeKey]*scope)} }
 
 // Request queues a call and returns its ticket, which must be ended with Done or Cancel.
-func (b *Budget) Request(c Call) *Ticket {
+func (b *Budget) Request(c chat.Call) *Ticket {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.requests++
@@ -95,7 +55,7 @@ func (b *Budget) Request(c Call) *Ticket {
 
 // Block records a refusal of c: nothing is granted in the scope for d from now on, and its
 // rate is lowered. A scope of 0 stands for the chat.
-func (b *Budget) Block(c Call, s chat.Scope, d time.Duration) {
+func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -115,7 +75,7 @@ func (b *Budget) Block(c Call, s chat.Scope, d time.Duration) {
 }
 
 // BlockedUntil returns when the last block that holds for c ends; the zero time without one.
-func (b *Budget) BlockedUntil(c Call) time.Time {
+func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var until time.Time
@@ -167,7 +127,7 @@ func (b *Budget) stopTimer() {
 }
 
 // wait returns how long c has to wait for the slowest of its scopes.
-func (b *Budget) wait(c Call, now time.Time) time.Duration {
+func (b *Budget) wait(c chat.Call, now time.Time) time.Duration {
 	var d time.Duration
 	for _, k := range keys(c) {
 		sc := b.scopes[k]
@@ -227,7 +187,7 @@ func (s *scope) meter(l chat.Limit) *meter {
 	return m
 }
 
-func key(s chat.Scope, c Call) scopeKey {
+func key(s chat.Scope, c chat.Call) scopeKey {
 	switch s {
 	case chat.ScopeMessage:
 		return scopeKey{scope: s, chat: c.To.Chat, message: c.Message}
@@ -238,7 +198,7 @@ func key(s chat.Scope, c Call) scopeKey {
 	}
 }
 
-func keys(c Call) []scopeKey {
+func keys(c chat.Call) []scopeKey {
 	ks := make([]scopeKey, 0, 3)
 	if c.Message != "" {
 		ks = append(ks, key(chat.ScopeMessage, c))

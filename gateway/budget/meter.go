@@ -53,14 +53,14 @@ func atLeastOne(f float64) int { return max(1, int(f)) }
 
 // wait returns how long a call of class c has to wait in this meter: 0 when it may go now,
 // forever when only the end of a call under way can make room.
-func (m *meter) wait(c Class, now time.Time) time.Duration {
+func (m *meter) wait(c chat.Class, now time.Time) time.Duration {
 	m.settle(now)
 	var d time.Duration
-	need := 1 + float64(c.reserve(m.burst(), 5))
+	need := 1 + float64(reserve(c, m.burst(), 5))
 	if have := m.bucket.TokensAt(now); have < need {
 		d = time.Duration(math.Ceil((need - have) / float64(m.bucket.Limit()) * float64(time.Second)))
 	}
-	room := m.count() - c.reserve(m.count(), 20)
+	room := m.count() - reserve(c, m.count(), 20)
 	if over := len(m.recent) - room; over >= 0 {
 		last := m.recent[over].end
 		if last.IsZero() {
@@ -69,6 +69,19 @@ func (m *meter) wait(c Class, now time.Time) time.Duration {
 		d = max(d, last.Add(m.limit.Window).Sub(now))
 	}
 	return d
+}
+
+// reserve is how much of a capacity class c leaves untouched for more urgent ones: at least
+// one call, or one part in share of a large capacity. A capacity of one can't be shared.
+func reserve(c chat.Class, capacity, share int) int {
+	if c < chat.ClassPreview || capacity < 2 {
+		return 0
+	}
+	r := max(1, capacity/share)
+	if c == chat.ClassTyping {
+		r++
+	}
+	return min(r, capacity-1)
 }
 
 // settle forgets the calls that have left the window and lets a lowered rate recover.

@@ -5,13 +5,15 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"telex/internal/chat"
 )
 
 // Ticket is a place in the queue. Its holder waits for Ready, makes the call, and says Done;
 // or it gives up with Cancel.
 type Ticket struct {
 	budget  *Budget
-	call    Call
+	call    chat.Call
 	seq     uint64
 	ready   chan struct{}
 	granted bool
@@ -22,7 +24,7 @@ type Ticket struct {
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
 // Raise makes a waiting call more urgent. It has no effect on a granted one.
-func (t *Ticket) Raise(c Class) {
+func (t *Ticket) Raise(c chat.Class) {
 	b := t.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()

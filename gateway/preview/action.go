@@ -3,7 +3,6 @@ package preview
 import (
 	"time"
 
-	"telex/gateway/budget"
 	"telex/internal/chat"
 	"telex/internal/markup"
 )
@@ -32,7 +31,7 @@ type action struct {
 	start  markup.Mark // doSend: where the part begins in the source
 	seal   bool        // after success the part is full and the next one begins at next
 	next   markup.Mark
-	class  budget.Class
+	class  chat.Class
 }
 
 func (a action) op() chat.Op {

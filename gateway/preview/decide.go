@@ -5,7 +5,7 @@ import (
 	"time"
 	"unicode"
 
-	"telex/gateway/budget"
+	"telex/internal/chat"
 	"telex/internal/markup"
 )
 
@@ -30,7 +30,7 @@ func (s *state) next(now time.Time) action {
 func (s *state) keep() action {
 	for i, p := range s.parts {
 		if p.editable() && p.cursor {
-			return action{kind: doEdit, part: i, body: p.shown, class: budget.Final}
+			return action{kind: doEdit, part: i, body: p.shown, class: chat.ClassFinal}
 		}
 	}
 	return action{kind: doEnd}
@@ -41,7 +41,7 @@ func (s *state) keep() action {
 func (s *state) finish() action {
 	want := s.layoutFinal()
 	for i, w := range want {
-		a := action{kind: doSend, part: i, body: s.payload(i, w), class: budget.Final}
+		a := action{kind: doSend, part: i, body: s.payload(i, w), class: chat.ClassFinal}
 		if i >= len(s.parts) {
 			return a
 		}
@@ -58,7 +58,7 @@ func (s *state) finish() action {
 	}
 	for i := len(want); i < len(s.parts); i++ {
 		if s.parts[i].editable() && s.canDelete {
-			return action{kind: doDelete, part: i, class: budget.Final}
+			return action{kind: doDelete, part: i, class: chat.ClassFinal}
 		}
 	}
 	return action{kind: doEnd}
@@ -126,14 +126,14 @@ func (s *state) preview(now time.Time) action {
 	if len(laid) == 0 {
 		return s.indicate(now)
 	}
-	a := action{kind: doSend, part: i, body: s.payload(i, laid[0]), start: from, class: budget.Preview}
+	a := action{kind: doSend, part: i, body: s.payload(i, laid[0]), start: from, class: chat.ClassPreview}
 	a.seal, a.next = len(laid) > 1, laid[0].Next
 	a.cursor = !a.seal && s.cfg.Cursor != ""
 	if i == 0 {
-		a.class = budget.First
+		a.class = chat.ClassFirst
 	}
 	if i < len(s.parts) && s.parts[i].exists {
-		a.kind, a.class = doEdit, budget.Preview
+		a.kind, a.class = doEdit, chat.ClassPreview
 		if p := s.parts[i]; p.shown.equal(a.body) && p.cursor == a.cursor {
 			if !a.seal {
 				return action{kind: doWait}
@@ -193,7 +193,7 @@ func (s *state) indicate(now time.Time) action {
 	if s.canType && s.typing > 0 {
 		due := s.lastType.Add(s.typing)
 		if !now.Before(due) {
-			return action{kind: doType, class: budget.Typing}
+			return action{kind: doType, class: chat.ClassTyping}
 		}
 		if until.IsZero() || due.Before(until) {
 			until = due

@@ -2,8 +2,8 @@ package preview
 
 import (
 	"context"
+	"time"
 
-	"telex/gateway/budget"
 	"telex/internal/chat"
 	"telex/internal/markup"
 )
@@ -32,6 +32,23 @@ type Typer interface {
 	Typing(ctx context.Context, to chat.Target) error
 }
 
+// Budget says when a call may be made. Its methods don't block.
+type Budget interface {
+	// Request queues a call.
+	Request(c chat.Call) Ticket
+	// Block records that the platform refused c: nothing is granted in the scope for d.
+	Block(c chat.Call, s chat.Scope, d time.Duration)
+	// BlockedUntil returns when the last block that holds for c ends; the zero time without one.
+	BlockedUntil(c chat.Call) time.Time
+}
+
+// Ticket is a place in the budget's queue. It is ended with Done or Cancel.
+type Ticket interface {
+	Ready() <-chan struct{} // closed when the call may be made, at once
+	Done()                  // the call has ended, whatever came of it
+	Cancel()                // the call will not be made
+}
+
 // Endpoint is one bot account as replies use it. The optional abilities are nil where the
 // platform lacks them; they were resolved once, at start.
 type Endpoint struct {
@@ -39,5 +56,5 @@ type Endpoint struct {
 	Editor  Editor
 	Deleter Deleter
 	Typer   Typer
-	Budget  *budget.Budget
+	Budget  Budget
 }

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"time"
 
-	"telex/gateway/budget"
 	"telex/internal/chat"
 	"telex/internal/markup"
 )
@@ -137,7 +136,7 @@ func (r *Reply) wait(ctx context.Context, a action) {
 
 // acquire waits for the budget. It returns nil when something more important came up or ctx
 // ended; the ticket is then given back.
-func (r *Reply) acquire(ctx context.Context, a action) *budget.Ticket {
+func (r *Reply) acquire(ctx context.Context, a action) Ticket {
 	call := r.call(a)
 	if until := r.ep.Budget.BlockedUntil(call); !until.IsZero() && r.ending != nil {
 		r.log.Warn("final waits for the platform's rate limit", slog.Time("until", until))
@@ -174,8 +173,8 @@ func (r *Reply) acquire(ctx context.Context, a action) *budget.Ticket {
 	}
 }
 
-func (r *Reply) call(a action) budget.Call {
-	c := budget.Call{
+func (r *Reply) call(a action) chat.Call {
+	c := chat.Call{
 		To: r.to, Op: a.op(), Class: a.class, Since: r.view.Since,
 		Limits: r.ep.Sender.Profile(r.to).Limits,
 	}
@@ -189,7 +188,7 @@ func (r *Reply) call(a action) budget.Call {
 }
 
 // perform makes the call and settles its outcome.
-func (r *Reply) perform(ctx context.Context, t *budget.Ticket, a action) {
+func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	if a.kind == doType {
 		r.lastType = time.Now()
 	} else {

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"telex/internal/app"
+	"telex/internal/config"
+)
+
+func runCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "run",
+		Short: "Run the daemon until it is told to stop",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := load(c)
+			if err != nil {
+				return err
+			}
+			if err := cfg.CheckRun(); err != nil {
+				return err
+			}
+			log := app.NewLog(cfg.Log, os.Stderr)
+			warn(log, cfg)
+			a, err := app.New(cfg, app.Options{Log: log})
+			if err != nil {
+				return err
+			}
+			log.Info("telex starts", slog.String("version", app.Version(version)), slog.String("config", cfg.File()))
+			err = a.Run(c.Context())
+			log.Info("telex has stopped")
+			return err
+		},
+	}
+}
+
+func configCommand() *cobra.Command {
+	c := &cobra.Command{Use: "config", Short: "Check or show the configuration", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(&cobra.Command{
+		Use:   "check",
+		Short: "Say whether the configuration is right, and what is wrong",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := load(c)
+			if err != nil {
+				return err
+			}
+			for _, w := range cfg.Warnings {
+				fmt.Fprintln(os.Stderr, w)
+			}
+			if err := cfg.CheckRun(); err != nil {
+				return err
+			}
+			fmt.Fprintf(os.Stderr, "%s: correct\n", cfg.File())
+			return nil
+		},
+	}, &cobra.Command{
+		Use:   "show",
+		Short: "Print the effective configuration, secrets masked",
+		Args:  noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := load(c)
+			if err != nil {
+				return err
+			}
+			return cfg.Show(c.OutOrStdout())
+		},
+	})
+	return c
+}
+
+func load(c *cobra.Command) (*config.Config, error) {
+	explicit, err := c.Flags().GetString("config")
+	if err != nil {
+		return nil, err
+	}
+	return app.LoadConfig(explicit, os.LookupEnv)
+}
+
+func warn(log *slog.Logger, cfg *config.Config) {
+	for _, w := range cfg.Warnings {
+		log.Warn(w) //nolint:sloglint // the sentence is the message
+	}
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(c.OutOrStdout(), app.Version(version))
+			return err
+		},
+	}
+}

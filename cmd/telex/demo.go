@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"telex/internal/app"
+	"telex/internal/config"
+)
+
+func demoCommand() *cobra.Command {
+	var say, listen string
+	var rate float64
+	var latency time.Duration
+	var verbose bool
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Show the whole system against its stand-ins; no account needed",
+		Long: "Show the whole system against its stand-ins: a chat page for a browser, or with --say one\n" +
+			"question whose answer is printed as the person saw it grow. TELEX_STREAMING_ENABLED=false\n" +
+			"shows it without streaming.",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			level := "warn"
+			if verbose {
+				level = "debug"
+			}
+			o := app.DemoOptions{
+				Page: listen, Rate: rate, Latency: latency, Env: os.LookupEnv,
+				Log: app.NewLog(config.Log{Level: level, Format: "text"}, os.Stderr),
+			}
+			return app.RunDemo(c.Context(), o, func(ctx context.Context, d *app.Demo) error {
+				if say == "" {
+					fmt.Fprintf(c.OutOrStdout(), "Open %s in a browser and write to the bot. Ctrl-C ends the demo.\n", d.Page)
+					<-ctx.Done()
+					return nil
+				}
+				err := d.Say(ctx, c.OutOrStdout(), say)
+				if errors.Is(err, app.ErrNotExact) {
+					return errSilent // Say has explained it
+				}
+				return err
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&say, "say", "", "ask this and print what the person sees, instead of serving the page")
+	f.StringVar(&listen, "listen", "", "address of the page (default: a free port on 127.0.0.1)")
+	f.Float64Var(&rate, "rate", 50, "tokens per second of the model")
+	f.DurationVar(&latency, "latency", 60*time.Millisecond, "how long each call to the platform takes")
+	f.BoolVar(&verbose, "verbose", false, "log what happens")
+	return c
+}
+
+func standinCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "standin", Short: "Run a local imitation of a platform or of a model provider, for any bot", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(standinTelegram(), standinOpenAI())
+	return c
+}
+
+func standinTelegram() *cobra.Command {
+	var o app.TelegramStandin
+	var listen string
+	c := &cobra.Command{
+		Use: "telegram", Short: "Imitate the Telegram Bot API, with a chat page and a control API", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Log = standinLog(c)
+			s := o.New()
+			return app.ServeStandin(c.Context(), s, listen, func(url string) {
+				fmt.Fprintf(c.OutOrStdout(), "telegram stand-in on %s, chat page at %s/, token %s\n", url, url, s.Token())
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:8081", "address to serve on")
+	f.StringVar(&o.Token, "token", "", "the bot token that it accepts (default: one it prints)")
+	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
+	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
+	f.Bool("verbose", false, "log every call")
+	return c
+}
+
+func standinOpenAI() *cobra.Command {
+	var o app.OpenAIStandin
+	var listen string
+	c := &cobra.Command{
+		Use: "openai", Short: "Imitate an OpenAI-compatible model provider", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Log = standinLog(c)
+			return app.ServeStandin(c.Context(), o.New(), listen, func(url string) {
+				fmt.Fprintf(c.OutOrStdout(), "openai stand-in on %s/v1\n", url)
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:8082", "address to serve on")
+	f.StringVar(&o.Key, "key", "", "the API key that it asks for (default: none)")
+	f.Float64Var(&o.Rate, "rate", 50, "tokens per second")
+	f.Bool("verbose", false, "log every request")
+	return c
+}
+
+func standinLog(c *cobra.Command) *slog.Logger {
+	level := "warn"
+	if v, _ := c.Flags().GetBool("verbose"); v {
+		level = "debug"
+	}
+	return app.NewLog(config.Log{Level: level, Format: "text"}, os.Stderr)
+}

@@ -1,0 +1,88 @@
+// Command telex lets people talk to a language model in chats and watch the answer being
+// typed. It turns flags and signals into calls of internal/app and decides nothing itself.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"telex/internal/config"
+)
+
+// What the process exits with.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2 // wrong usage or configuration
+)
+
+// version is set by the release build.
+var version string
+
+func main() { os.Exit(run()) }
+
+// run is main with a result, so that deferred calls happen and tests can call it.
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the process at once.
+	defer context.AfterFunc(ctx, stop)()
+	err := root().ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if !errors.Is(err, errSilent) {
+		fmt.Fprintln(os.Stderr, "telex: "+err.Error())
+	}
+	return exitCode(err)
+}
+
+// errSilent is a failure that was explained already.
+var errSilent = errors.New("failed")
+
+// usageError is wrong usage: a flag or an argument.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func exitCode(err error) int {
+	var usage usageError
+	var wrong config.Errors
+	switch {
+	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, config.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+func root() *cobra.Command {
+	c := &cobra.Command{
+		Use:           "telex",
+		Short:         "Talk to a language model in chats and watch the answer being typed",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.PersistentFlags().String("config", "", "configuration file (default $TELEX_CONFIG, ./config.yaml, /etc/telex/config.yaml)")
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath())}
+	})
+	c.AddCommand(runCommand(), demoCommand(), standinCommand(), configCommand(), versionCommand())
+	return c
+}
+
+// noArgs refuses arguments, with the exit code of wrong usage.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{fmt.Errorf("unknown command or argument %q for %q\nRun '%s --help' for usage", args[0], c.CommandPath(), c.CommandPath())}
+}

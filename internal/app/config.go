@@ -1,0 +1,39 @@
+package app
+
+import (
+	"runtime/debug"
+
+	"telex/gateway"
+	"telex/internal/config"
+)
+
+// LoadConfig finds, reads and checks the configuration, with every problem in one error.
+func LoadConfig(explicit string, env config.Env) (*config.Config, error) {
+	path, err := config.Find(explicit, env)
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Load(path, env)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.CheckTexts(gateway.TextKeys())
+}
+
+// Version returns the given release version, or what the build knows of itself.
+func Version(release string) string {
+	if release != "" {
+		return release
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			version += " " + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return version
+}

@@ -1,0 +1,107 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"telex/internal/config"
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// Demo is the whole system in one process: the daemon and its stand-ins, which speak real
+// HTTP with each other on loopback.
+type Demo struct {
+	Telegram *telegram.Server
+	Model    *openai.Server
+	Page     string // where a browser shows the chat
+}
+
+// DemoOptions say how the demo behaves.
+type DemoOptions struct {
+	Page    string        // address of the page; empty: a free port
+	Rate    float64       // tokens per second of the model
+	Latency time.Duration // of each call to the platform
+	Env     config.Env
+	Log     *slog.Logger
+}
+
+// demoKey is what the demo's daemon and model know each other by. It protects nothing.
+const demoKey = "demo"
+
+// demoConfig is the demo's configuration file, but for the addresses.
+const demoConfig = `
+models:
+  - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}
+streaming: {enabled: true}
+access: {default: allow}
+platforms:
+  telegram: {token: "%s", api_base: "%s"}
+admin: {listen: ""}
+shutdown_grace: 10s
+`
+
+// RunDemo starts everything, calls use with it, and stops everything when use returns.
+func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	d := &Demo{
+		Telegram: TelegramStandin{Latency: o.Latency, Log: o.Log}.New(),
+		Model:    OpenAIStandin{Key: demoKey, Rate: o.Rate, Log: o.Log}.New(),
+	}
+	// The stand-ins outlive the daemon, so that it can say goodbye in good order.
+	lasting, endStandins := context.WithCancel(context.WithoutCancel(ctx))
+	defer endStandins()
+	if o.Page == "" {
+		o.Page = "127.0.0.1:0"
+	}
+	failed := make(chan error, 3)
+	start := func(s Server, address string) (string, error) {
+		url := make(chan string, 1)
+		running.Go(func() { failed <- ServeStandin(lasting, s, address, func(u string) { url <- u }) })
+		select {
+		case u := <-url:
+			return u, nil
+		case err := <-failed:
+			return "", err
+		}
+	}
+	model, err := start(d.Model, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	if d.Page, err = start(d.Telegram, o.Page); err != nil {
+		return err
+	}
+	c, err := config.Parse("demo", fmt.Appendf(nil, demoConfig, model, demoKey, d.Telegram.Token(), d.Page), o.Env)
+	if err != nil {
+		return err
+	}
+	daemon, err := New(c, Options{Log: o.Log})
+	if err != nil {
+		return err
+	}
+	stopped := make(chan struct{})
+	running.Go(func() {
+		defer close(stopped)
+		if err := daemon.Run(ctx); err != nil {
+			failed <- err
+		}
+	})
+	used := make(chan error, 1)
+	running.Go(func() { used <- use(ctx, d) })
+	select {
+	case err = <-used:
+	case err = <-failed:
+		cancel()
+		<-used
+	}
+	cancel()
+	<-stopped
+	return err
+}

@@ -1,0 +1,70 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// Server is a stand-in on its own address.
+type Server interface {
+	Serve(l net.Listener) error
+	Close() error
+}
+
+// TelegramStandin says how the Telegram stand-in behaves.
+type TelegramStandin struct {
+	Token    string
+	Latency  time.Duration
+	NoLimits bool
+	Log      *slog.Logger
+}
+
+// New returns the stand-in.
+func (o TelegramStandin) New() *telegram.Server {
+	t := telegram.Options{Token: o.Token, Latency: o.Latency, Log: o.Log}
+	if o.NoLimits {
+		t.Limits = telegram.NoLimits()
+	}
+	return telegram.New(t)
+}
+
+// OpenAIStandin says how the model provider stand-in behaves.
+type OpenAIStandin struct {
+	Key  string
+	Rate float64 // tokens per second
+	Log  *slog.Logger
+}
+
+// New returns the stand-in.
+func (o OpenAIStandin) New() *openai.Server {
+	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Log: o.Log})
+}
+
+// ServeStandin serves s on the address until ctx ends, and tells the address once it listens.
+func ServeStandin(ctx context.Context, s Server, address string, listening func(url string)) error {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen for the stand-in: %w", err)
+	}
+	listening("http://" + l.Addr().String())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		err = s.Close()
+		<-served
+	}
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
