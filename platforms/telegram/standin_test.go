@@ -1,0 +1,238 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	standin "telex/standin/telegram"
+)
+
+// What only Telegram has, against its stand-in.
+
+// inBubble runs a test in virtual time with a world and a connected adapter.
+func inBubble(t *testing.T, run func(t *testing.T, w *world, bot conformance.Adapter)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t).(*world)
+		run(t, w, w.Connect(slog.New(slog.DiscardHandler), conformance.Proper))
+	})
+}
+
+// receive runs the adapter for a minute and returns what it accepted.
+func receive(t *testing.T, bot conformance.Adapter) []chat.Inbound {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var list []chat.Inbound
+	err := bot.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+		list = append(list, in)
+		return nil
+	})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Run = %v, want %v", err, context.DeadlineExceeded)
+	}
+	return list
+}
+
+func kindOf(err error) chat.ErrorKind { return chat.AsSendError(err).Kind }
+
+func TestTopicIsAConversation(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		asked := w.server.Say(standin.Incoming{Chat: groupID, ThreadID: 42, Text: "@" + username + " in a topic"})
+		w.server.Say(standin.Incoming{Chat: groupID, Text: "@" + username + " in general"})
+		w.server.Say(standin.Incoming{User: privateID, ThreadID: 5, Text: "in a private topic"})
+		var places []chat.Target
+		for _, in := range receive(t, bot) {
+			places = append(places, in.To)
+			m := chat.Outgoing{Text: "to: " + in.Text, ReplyTo: in.ID}
+			if _, err := bot.Send(t.Context(), in.To, m); err != nil {
+				t.Errorf("Send to %+v: %v", in.To, err)
+			}
+		}
+		want := []chat.Target{
+			{Chat: "-1001234567890", Thread: "42", Kind: chat.Group},
+			{Chat: "-1001234567890", Kind: chat.Group},
+			{Chat: "1001", Thread: "5"},
+		}
+		if !slices.Equal(places, want) {
+			t.Errorf("answers go to %+v, want %+v", places, want)
+		}
+		for _, m := range w.server.History(groupID) {
+			if m.Text() == "to: in a topic" && (m.ThreadID != 42 || !m.Topic || m.ReplyTo != asked) {
+				t.Errorf("the answer in the topic is %+v", m)
+			}
+			if m.Text() == "to: in general" && (m.ThreadID != 0 || m.ReplyTo == 0) {
+				t.Errorf("the answer in general is %+v", m)
+			}
+		}
+		_, err := bot.Send(t.Context(), chat.Target{Chat: w.Group().Chat, Thread: "999", Kind: chat.Group}, chat.Outgoing{Text: "x"})
+		if got := kindOf(err); got != chat.Forbidden {
+			t.Errorf("a topic that does not exist gives %v, want %v", err, chat.Forbidden)
+		}
+	})
+}
+
+// A reply in a supergroup without topics carries a thread, but is no topic.
+func TestThreadOfRepliesIsNoConversation(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		receipt, err := bot.Send(t.Context(), w.Group(), chat.Outgoing{Text: "mine"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Say(w.Group(), conformance.Saying{Text: "go on", ReplyTo: receipt.Ref})
+		if list := receive(t, bot); len(list) != 1 || list[0].To != w.Group() || !list[0].Addressed {
+			t.Errorf("accepted %+v, want one addressed message in %+v", list, w.Group())
+		}
+	})
+}
+
+func TestEntitiesArriveAsMeant(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		_, err := bot.Send(t.Context(), w.Private(), chat.Outgoing{
+			Text: "🦊 bold and code",
+			Spans: []chat.Span{
+				{Kind: "bold", Offset: 3, Length: 4},
+				{Kind: "pre", Offset: 12, Length: 4, Language: "go"},
+			},
+			Preview: true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := w.server.History(privateID)[0].Last()
+		want := []standin.Entity{
+			{Type: "bold", Offset: 3, Length: 4},
+			{Type: "pre", Offset: 12, Length: 4, Language: "go"},
+		}
+		if !slices.Equal(got.Entities, want) || !got.LinkPreviewOff {
+			t.Errorf("shown with %+v, previews off %t, want %+v, true", got.Entities, got.LinkPreviewOff, want)
+		}
+		_, err = bot.Send(t.Context(), w.Private(), chat.Outgoing{Text: " \n "})
+		if got := kindOf(err); got != chat.Rejected {
+			t.Errorf("an empty text gives %v, want %v", err, chat.Rejected)
+		}
+	})
+}
+
+// A group that became a supergroup says where it went (F54).
+func TestMigration(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.Say(standin.Incoming{Chat: -55, Text: "@" + username + " hello"})
+		list := receive(t, bot)
+		if len(list) != 1 {
+			t.Fatalf("accepted %+v, want one message", list)
+		}
+		fresh := w.server.Migrate(-55)
+		_, err := bot.Send(t.Context(), list[0].To, chat.Outgoing{Text: "x"})
+		failure := chat.AsSendError(err)
+		if failure.Kind != chat.Moved || int64(w.number(string(failure.Moved))) != fresh {
+			t.Errorf("Send = %+v, want moved to %d", failure, fresh)
+		}
+		if list := receive(t, bot); slices.ContainsFunc(list, func(in chat.Inbound) bool { return in.Text != "@"+username+" hello" && in.Text != "hello" }) {
+			t.Errorf("service messages were accepted: %+v", list)
+		}
+	})
+}
+
+// The older of two pollers is told, and ends (F55).
+func TestTwoPollers(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		first := make(chan error, 1)
+		ignore := func(context.Context, chat.Inbound) error { return nil }
+		go func() { first <- bot.Run(t.Context(), "", ignore) }()
+		synctest.Wait()
+		time.Sleep(time.Second) // the first poll waits at the server
+		second, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		other := w.Connect(slog.New(slog.DiscardHandler), conformance.Proper)
+		if err := other.Run(second, "", ignore); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the newer Run = %v, want %v", err, context.DeadlineExceeded)
+		}
+		err := <-first
+		if kindOf(err) != chat.Conflict || !strings.Contains(err.Error(), "another process polls") {
+			t.Errorf("the older Run = %v, want a conflict that names the cause", err)
+		}
+	})
+}
+
+// A success without a message id (F57), and one whose answer breaks off (F13).
+func TestOddSuccesses(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.Fault(standin.Fault{Method: "sendMessage", Times: 1, Action: standin.ActNoMessageID})
+		receipt, err := bot.Send(t.Context(), w.Private(), chat.Outgoing{Text: "one"})
+		if want := (chat.Receipt{Ref: chat.MessageRef{Target: w.Private()}}); err != nil || receipt != want {
+			t.Errorf("Send = %+v, %v, want %+v", receipt, err, want)
+		}
+		w.server.Fault(standin.Fault{Method: "sendMessage", Times: 1, Action: standin.ActMalformed})
+		_, err = bot.Send(t.Context(), w.Private(), chat.Outgoing{Text: "two"})
+		if got := kindOf(err); got != chat.Uncertain {
+			t.Errorf("half an answer gives %v, want %v", err, chat.Uncertain)
+		}
+		if got, want := w.Shown(w.Private()), []string{"one", "two"}; !slices.Equal(got, want) {
+			t.Errorf("shown are %q, want %q", got, want)
+		}
+	})
+}
+
+// A restart of the platform ends the poll and leaves a later run nothing to miss.
+func TestPlatformRestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		done := make(chan error, 1)
+		go func() {
+			done <- bot.Run(t.Context(), "", func(context.Context, chat.Inbound) error { return nil })
+		}()
+		synctest.Wait()
+		time.Sleep(time.Second)
+		w.server.Restart(time.Second)
+		if err := <-done; kindOf(err) != chat.Temporary {
+			t.Errorf("Run = %v, want %v", err, chat.Temporary)
+		}
+		w.server.Say(standin.Incoming{User: privateID, Text: "while nobody listened"})
+		time.Sleep(time.Second)
+		if list := receive(t, bot); len(list) != 1 || list[0].Text != "while nobody listened" {
+			t.Errorf("accepted %+v, want the one message", list)
+		}
+	})
+}
+
+// Documents and photos come with their captions; a command may stand in one.
+func TestMedia(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.Say(standin.Incoming{User: privateID, Media: "document", FileName: "a.pdf", Text: "/sum it up"})
+		w.server.Say(standin.Incoming{User: privateID, Media: "photo"})
+		w.server.Say(standin.Incoming{User: privateID, Media: "voice"})
+		list := receive(t, bot)
+		if len(list) != 3 {
+			t.Fatalf("accepted %+v, want three messages", list)
+		}
+		if in := list[0]; in.Command != "sum" || in.Args != "it up" || len(in.Attachments) != 1 || in.Attachments[0].Name != "a.pdf" {
+			t.Errorf("the document is %+v", in)
+		}
+		for i, mediaType := range []string{"image/jpeg", "audio/ogg"} {
+			if in := list[i+1]; in.Text != "" || len(in.Attachments) != 1 || in.Attachments[0].MediaType != mediaType {
+				t.Errorf("got %+v, want one attachment of type %s", in, mediaType)
+			}
+		}
+	})
+}
+
+// Messages for other bots are not for this one, and other bots are marked as such.
+func TestOtherBots(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot"})
+		w.server.Say(standin.Incoming{Chat: groupID, User: 77, IsBot: true, Text: "/new@" + username})
+		list := receive(t, bot)
+		if len(list) != 1 || !list[0].Sender.Bot || list[0].Command != "new" {
+			t.Errorf("accepted %+v, want one command of a bot", list)
+		}
+	})
+}
