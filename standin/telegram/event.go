@@ -97,23 +97,31 @@ func (h *hub) closeAll() {
 	}
 }
 
-// Watch returns everything that happens from this call on, until ctx ends or
-// the server closes. The sequence can be read once; reading blocks. Events that
-// are not read are kept in memory until ctx ends.
-func (s *Server) Watch(ctx context.Context) iter.Seq[Event] {
-	w := &watcher{wake: make(chan struct{}, 1)}
+// enter adds a watcher; leave removes it and may be called more than once.
+func (s *Server) enter() (w *watcher, leave func()) {
+	w = &watcher{wake: make(chan struct{}, 1)}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.events.watchers == nil {
 		s.events.watchers = make(map[*watcher]struct{})
 	}
 	w.ended = s.events.ended
+	if w.ended {
+		w.signal()
+	}
 	s.events.watchers[w] = struct{}{}
-	s.mu.Unlock()
-	leave := func() {
+	return w, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		delete(s.events.watchers, w)
 	}
+}
+
+// Watch returns everything that happens from this call on, until ctx ends or
+// the server closes. The sequence can be read once; reading blocks. Events that
+// are not read are kept in memory until ctx ends.
+func (s *Server) Watch(ctx context.Context) iter.Seq[Event] {
+	w, leave := s.enter()
 	stop := context.AfterFunc(ctx, leave)
 	return func(yield func(Event) bool) {
 		defer leave()
@@ -127,9 +135,6 @@ func (s *Server) Watch(ctx context.Context) iter.Seq[Event] {
 			}
 			if ended {
 				return
-			}
-			if len(events) > 0 {
-				continue
 			}
 			select {
 			case <-w.wake:

@@ -113,8 +113,10 @@ func (s *Server) Bot() User { return s.me }
 
 // Reset forgets everything that happened: chats, updates, calls, counters,
 // faults and blocked windows. Calls in flight are cut.
-func (s *Server) Reset() {
-	s.Restart(0)
+func (s *Server) Reset() { s.reset(nil) }
+
+func (s *Server) reset(spare net.Conn) {
+	s.restart(0, spare)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.resetLocked()

@@ -1,0 +1,430 @@
+// The chat page of the stand-in: it shows what /control/events tells, and says
+// what a person types. Text is only ever set as text, never as markup.
+
+const $ = (id) => document.getElementById(id);
+const ME = 1001;
+const EMPTY = [
+  { id: ME, type: "private", title: "" },
+  { id: -1001, type: "group", title: "Kitchen table" },
+];
+
+const state = {
+  bot: { id: 0, first_name: "Bot", username: "bot" },
+  chats: new Map(), // id → {info, messages: Map, drafts, action}
+  current: ME, replyTo: 0, commands: [], calls: [],
+};
+
+const el = (tag, className, ...children) => {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  node.append(...children);
+  return node;
+};
+
+const icon = (path) => {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  const p = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  p.setAttribute("d", path);
+  svg.append(p);
+  return svg;
+};
+
+async function get(name) {
+  const res = await fetch(`control/${name}`);
+  if (!res.ok) throw new Error(`${name}: ${res.status}`);
+  return res.json();
+}
+
+async function post(name, body) {
+  const res = await fetch(`control/${name}`, {
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
+  });
+  return res.json();
+}
+
+function chatFor(id, info) {
+  let chat = state.chats.get(id);
+  if (!chat) {
+    chat = { info: info || { id, type: id > 0 ? "private" : "group" }, messages: new Map(), drafts: new Map(), action: null };
+    state.chats.set(id, chat);
+  }
+  if (info) chat.info = info;
+  return chat;
+}
+
+const last = (m) => m.versions[m.versions.length - 1];
+const clock = (t) => new Date(t).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const day = (t) => new Date(t).toLocaleDateString([], { day: "numeric", month: "long" });
+const titleOf = (info) => (info.type === "private" ? state.bot.first_name : info.title || `Group ${-info.id}`);
+const nameOf = (m) => (m.from_bot ? state.bot.first_name : m.from.id === ME ? "You" : m.from.first_name);
+const preview = (m) => m.service || last(m).text || m.file_name || m.media || "";
+
+function safeLink(url) {
+  try {
+    const parsed = new URL(/^[a-z][a-z0-9+.-]*:/i.test(url) ? url : `https://${url}`);
+    return ["http:", "https:", "tg:", "mailto:"].includes(parsed.protocol) ? parsed.href : "";
+  } catch { return ""; }
+}
+
+function wrap(entity, text) {
+  switch (entity.type) {
+    case "bold": return el("b");
+    case "italic": return el("i");
+    case "underline": return el("u");
+    case "strikethrough": return el("s");
+    case "code": return el("code");
+    case "pre": {
+      const code = el("code");
+      const box = el("span", "pre");
+      if (entity.language) box.append(el("span", "lang", entity.language));
+      box.append(code);
+      box.inner = code;
+      return box;
+    }
+    case "blockquote": case "expandable_blockquote": return el("span", "quote");
+    case "spoiler": {
+      const box = el("span", "spoiler");
+      const inner = el("span");
+      box.append(inner);
+      box.inner = inner;
+      box.addEventListener("click", () => box.classList.toggle("shown"));
+      return box;
+    }
+    case "text_link": case "url": {
+      const href = safeLink(entity.url || text);
+      if (!href) return el("span");
+      const a = el("a");
+      a.href = href;
+      a.target = "_blank";
+      a.rel = "noopener noreferrer";
+      return a;
+    }
+    case "mention": case "hashtag": case "bot_command": case "text_mention": {
+      const a = el("a");
+      if (entity.type === "bot_command") {
+        a.href = "#";
+        a.addEventListener("click", (e) => { e.preventDefault(); say(text); });
+      }
+      return a;
+    }
+  }
+  return el("span");
+}
+
+// formatted renders a text with entities; offsets are UTF-16 units, as are
+// those of a JavaScript string.
+function formatted(text, entities) {
+  const root = document.createDocumentFragment();
+  const sorted = [...(entities || [])].sort((a, b) => a.offset - b.offset || b.length - a.length);
+  const build = (parent, start, end, list) => {
+    let at = start;
+    for (let i = 0; i < list.length; i++) {
+      const e = list[i];
+      const stop = Math.min(e.offset + e.length, end);
+      if (e.offset < at || stop <= at) continue;
+      if (e.offset > at) parent.append(text.slice(at, e.offset));
+      const node = wrap(e, text.slice(e.offset, stop));
+      const inside = list.slice(i + 1).filter((x) => x.offset >= e.offset && x.offset < stop);
+      build(node.inner || node, e.offset, stop, inside);
+      parent.append(node);
+      at = stop;
+      // A block brings its own line break.
+      if ((e.type === "pre" || e.type.endsWith("blockquote")) && text[at] === "\n") at++;
+    }
+    if (at < end) parent.append(text.slice(at, end));
+  };
+  build(root, 0, text.length, sorted);
+  return root;
+}
+
+function bubble(chat, m) {
+  const v = last(m);
+  const box = el("div", "bubble");
+  if (chat.info.type !== "private" && m.from.id !== ME) box.append(el("div", "name", nameOf(m)));
+  const target = m.reply_to && chat.messages.get(m.reply_to);
+  if (target) {
+    const quote = el("button", "answers", el("strong", "", nameOf(target)), el("span", "", preview(target)));
+    quote.addEventListener("click", () => document.getElementById(`m${target.id}`)?.scrollIntoView({ block: "center", behavior: "smooth" }));
+    box.append(quote);
+  }
+  if (m.media) {
+    const kinds = { photo: "🖼", document: "📄", voice: "🎤" };
+    box.append(el("div", "file", el("i", "", kinds[m.media] || "📎"),
+      el("div", "", m.file_name || m.media, el("small", "", m.file_size ? `${m.file_size} bytes` : ""))));
+  }
+  const body = el("div", "body", formatted(v.text, [...(v.entities || []), ...(v.detected || [])]));
+  const meta = el("span", "meta", (m.versions.length > 1 ? "edited " : "") + clock(m.versions[0].at));
+  meta.title = m.versions.length > 1 ? `${m.versions.length - 1} edits, the last at ${new Date(v.at).toLocaleTimeString()}` : new Date(v.at).toLocaleString();
+  body.append(meta);
+  box.append(body, tools(chat, m));
+  return box;
+}
+
+function tools(chat, m) {
+  const reply = el("button", "icon", icon("M10 8l-5 4 5 4M5 12h9a5 5 0 015 5"));
+  reply.title = "Reply";
+  reply.setAttribute("aria-label", "Reply");
+  reply.addEventListener("click", () => setReply(m));
+  const remove = el("button", "icon", icon("M7 7l10 10M17 7L7 17"));
+  remove.title = "Delete";
+  remove.setAttribute("aria-label", "Delete");
+  remove.addEventListener("click", () => post("delete", { chat: chat.info.id, message_id: m.id }));
+  return el("div", "tools", reply, remove);
+}
+
+function keyboard(chat, m) {
+  const rows = last(m).keyboard;
+  if (!rows) return [];
+  return [el("div", "keys", ...rows.map((row) => el("div", "", ...row.map((b) => {
+    const key = el("button", "", b.text);
+    key.addEventListener("click", () => {
+      if (b.callback_data) post("press", { chat: chat.info.id, user: ME, message_id: m.id, data: b.callback_data });
+      else if (safeLink(b.url || "")) window.open(safeLink(b.url), "_blank", "noopener");
+    });
+    return key;
+  }))))];
+}
+
+function item(chat, m) {
+  const li = el("li");
+  li.id = `m${m.id}`;
+  fill(li, chat, m);
+  return li;
+}
+
+function fill(li, chat, m) {
+  if (m.service) {
+    li.className = "service";
+    li.replaceChildren(el("span", "pill", m.service));
+    return;
+  }
+  li.className = m.from.id === ME ? "mine first" : "first";
+  li.replaceChildren(bubble(chat, m), ...keyboard(chat, m));
+}
+
+const atBottom = () => $("scroll").scrollHeight - $("scroll").scrollTop - $("scroll").clientHeight < 80;
+const toBottom = () => { $("scroll").scrollTop = $("scroll").scrollHeight; };
+
+function drawMessages() {
+  const chat = chatFor(state.current);
+  const list = $("messages");
+  const alive = [...chat.messages.values()].filter((m) => !m.deleted).sort((a, b) => a.versions[0].at < b.versions[0].at ? -1 : a.versions[0].at > b.versions[0].at ? 1 : a.id - b.id);
+  if (!alive.length) {
+    const hint = chat.info.type === "private" ? "Write something: the bot answers here, as it would in Telegram."
+      : `Groups have privacy mode on: mention @${state.bot.username}, reply to the bot, or use a command.`;
+    list.replaceChildren(el("li", "service", el("div", "empty", hint)));
+  } else {
+    const rows = [];
+    let previous = "";
+    for (const m of alive) {
+      const date = day(m.versions[0].at);
+      if (date !== previous) rows.push(el("li", "day", el("span", "pill", date)));
+      previous = date;
+      rows.push(item(chat, m));
+    }
+    list.replaceChildren(...rows);
+  }
+  drawLive();
+  toBottom();
+}
+
+// drawLive shows what vanishes by itself: typing and drafts.
+function drawLive() {
+  const chat = chatFor(state.current);
+  const now = Date.now();
+  document.querySelectorAll(".live").forEach((n) => n.remove());
+  const stick = atBottom();
+  for (const d of chat.drafts.values()) {
+    if (new Date(d.ended) <= now) continue;
+    const body = d.text ? el("div", "body", formatted(d.text, d.entities)) : el("div", "body", "Thinking…");
+    const li = el("li", "live draft first", el("div", "bubble", body));
+    if (d.can_stop) {
+      const stop = el("button", "", "Stop");
+      stop.addEventListener("click", () => post("stop_draft", { chat: chat.info.id, draft_id: d.id }));
+      li.append(el("div", "keys", el("div", "", stop)));
+    }
+    $("messages").append(li);
+  }
+  const typing = chat.action && new Date(chat.action.to) > now;
+  if (typing) {
+    const dots = el("div", "dots", el("i"), el("i"), el("i"));
+    dots.setAttribute("aria-label", "typing");
+    $("messages").append(el("li", "live first", el("div", "bubble", dots)));
+  }
+  const what = { typing: "typing…", upload_document: "sending a file…" };
+  $("state").className = typing ? "busy" : "";
+  $("state").textContent = typing ? what[chat.action.action] || `${chat.action.action}…`
+    : chat.info.type === "private" ? "bot" : chat.info.is_forum ? "forum" : "group";
+  if (stick) toBottom();
+}
+
+function drawChats() {
+  const list = [...state.chats.values()].sort((a, b) => order(b) - order(a));
+  $("chats").replaceChildren(...list.map((chat) => {
+    const m = newest(chat);
+    const row = el("button", "chat", avatar(chat.info), el("strong", "", titleOf(chat.info)),
+      el("time", "", m ? clock(m.versions[0].at) : ""), el("span", "last", m ? `${m.from.id === ME ? "You: " : ""}${preview(m)}` : "No messages yet"));
+    row.setAttribute("aria-current", chat.info.id === state.current);
+    row.addEventListener("click", () => open(chat.info.id));
+    return row;
+  }));
+}
+
+const newest = (chat) => [...chat.messages.values()].filter((m) => !m.deleted).reduce((a, b) => (!a || b.versions[0].at >= a.versions[0].at ? b : a), null);
+const order = (chat) => { const m = newest(chat); return m ? Date.parse(m.versions[0].at) : chat.info.id === ME ? 1 : 0; };
+
+function avatar(info) {
+  const kind = info.type === "private" ? "" : info.is_forum ? " forum" : " group";
+  return el("span", `avatar${kind}`, (titleOf(info)[0] || "?").toUpperCase());
+}
+
+function open(id) {
+  state.current = id;
+  setReply(null);
+  const chat = chatFor(id);
+  $("app").classList.remove("list");
+  $("title").textContent = titleOf(chat.info);
+  const face = avatar(chat.info);
+  face.id = "avatar";
+  $("avatar").replaceWith(face);
+  drawChats();
+  drawMessages();
+  $("text").focus();
+}
+
+function setReply(m) {
+  state.replyTo = m ? m.id : 0;
+  $("replying").hidden = !m;
+  if (!m) return;
+  $("reply-who").textContent = nameOf(m);
+  $("reply-text").textContent = preview(m);
+  $("text").focus();
+}
+
+async function say(text) {
+  const chat = chatFor(state.current);
+  const body = { chat: state.current, user: ME, first_name: "You", text };
+  if (chat.info.title) body.title = chat.info.title;
+  if (state.replyTo) body.reply_to = state.replyTo;
+  setReply(null);
+  await post("say", body);
+}
+
+function apply(e) {
+  switch (e.kind) {
+    case "reset": location.reload(); return;
+    case "chat": chatFor(e.chat, e.info); drawChats(); return;
+    case "message": case "edit": case "delete": show(e); return;
+    case "draft": { const c = chatFor(e.chat); c.drafts.set(e.draft.thread_id || 0, e.draft); break; }
+    case "action": chatFor(e.chat).action = e.action; break;
+    case "call": count(e.call); return;
+    case "violation": count(null); return;
+    default: return;
+  }
+  if (e.chat === state.current) drawLive();
+}
+
+function show(e) {
+  const chat = chatFor(e.chat);
+  const m = e.message;
+  chat.messages.set(m.id, m);
+  if (m.from_bot && e.kind === "message") { chat.action = null; chat.drafts.clear(); }
+  drawChats();
+  if (e.chat !== state.current) return;
+  const stick = atBottom();
+  const old = document.getElementById(`m${m.id}`);
+  if (e.kind === "edit" && old) fill(old, chat, m);
+  else {
+    drawMessages();
+    if (e.kind === "message") document.getElementById(`m${m.id}`)?.classList.add("fresh");
+  }
+  drawLive();
+  if (stick || m.from.id === ME) toBottom();
+}
+
+let counting = 0;
+function count(call) {
+  if (call && call.method !== "getUpdates") {
+    state.calls.unshift(call);
+    state.calls.length = Math.min(state.calls.length, 14);
+    $("calls").replaceChildren(...state.calls.map((c) => {
+      const li = el("li", c.status === 200 ? "" : "bad", el("span", "", new Date(c.at).toLocaleTimeString()),
+        el("span", "", c.method), el("span", "", c.status || "cut"));
+      li.title = c.description || "";
+      return li;
+    }));
+  }
+  if (!counting) counting = setTimeout(drawStats, 200);
+}
+
+async function drawStats() {
+  counting = 0;
+  const st = await get("stats");
+  const v = st.violations;
+  const rows = [
+    ["Messages", st.messages], ["Edits", st.edits], ["Drafts", st.drafts], ["Deletions", st.deletes],
+    ["Answers 429", st.too_many_requests, st.too_many_requests > 0],
+    ["Violations", v.over_limit + v.blocked_calls + v.surplus_entities, v.over_limit + v.blocked_calls + v.surplus_entities > 0],
+  ];
+  $("stats").replaceChildren(...rows.map(([name, n, bad]) => el("div", bad ? "bad" : "", el("dd", "", String(n)), el("dt", "", name))));
+}
+
+async function load() {
+  const [info, chats] = await Promise.all([get("info"), get("chats")]);
+  state.bot = info.bot;
+  for (const c of EMPTY) chatFor(c.id, state.chats.get(c.id)?.info || c);
+  for (const c of chats) {
+    const h = await get(`history?chat=${c.id}`);
+    const chat = chatFor(c.id, h.chat);
+    chat.messages = new Map((h.messages || []).map((m) => [m.id, m]));
+    chat.action = (h.typing || []).at(-1) || null;
+    for (const d of h.drafts || []) chat.drafts.set(d.thread_id || 0, d);
+  }
+  state.commands = await get("commands");
+  const asked = Number(location.hash.slice(1));
+  open(state.chats.has(asked) && asked ? asked : state.current);
+  drawStats();
+}
+
+function suggest() {
+  const text = $("text").value;
+  const fits = /^\/\w*$/.test(text) ? state.commands.filter((c) => `/${c.command}`.startsWith(text)) : [];
+  $("suggest").hidden = !fits.length;
+  $("suggest").replaceChildren(...fits.map((c) => {
+    const b = el("button", "", el("b", "", `/${c.command}`), el("span", "", c.description));
+    b.addEventListener("click", () => { $("text").value = ""; suggest(); say(`/${c.command}`); });
+    return b;
+  }));
+}
+
+function grow() {
+  $("text").style.height = "auto";
+  $("text").style.height = `${$("text").scrollHeight}px`;
+}
+
+$("compose").addEventListener("submit", (e) => {
+  e.preventDefault();
+  const text = $("text").value.trim();
+  if (!text) return;
+  $("text").value = "";
+  grow();
+  suggest();
+  say(text);
+});
+$("text").addEventListener("input", () => { grow(); suggest(); });
+$("text").addEventListener("focus", async () => { state.commands = await get("commands"); });
+$("text").addEventListener("keydown", (e) => {
+  if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); $("compose").requestSubmit(); }
+});
+$("reply-cancel").addEventListener("click", () => setReply(null));
+$("back").addEventListener("click", () => $("app").classList.add("list"));
+$("toggle").addEventListener("click", () => {
+  $("toggle").setAttribute("aria-expanded", $("app").classList.toggle("open"));
+});
+if (matchMedia("(min-width: 75rem)").matches) $("toggle").click();
+setInterval(drawLive, 1000);
+
+const source = new EventSource("control/events");
+source.onopen = () => load();
+source.onmessage = (e) => apply(JSON.parse(e.data));
