@@ -34,17 +34,8 @@ func Load(path string, env Env) (*Config, error) {
 //
 // A configuration without platforms is none for a daemon but good for other commands; see [Config.CheckRun].
 func Parse(name string, data []byte, env Env) (*Config, error) {
-	d := &decoder{file: name, dir: filepath.Dir(name), env: env, places: make(map[string]place), unsound: make(map[string]bool)}
-	c := defaults()
-	c.envStreaming = d.streamingFromEnv()
-	root := d.document(data)
-	if root == nil {
-		return nil, d.errs.err()
-	}
-	d.endpoints = endpointKinds(root)
-	d.structure("", root, valueOf(c))
-	d.validate(c)
-	d.refuseNotBuilt()
+	d := newDecoder(name, env)
+	c := d.parse(data)
 	if len(d.errs) > 0 {
 		for _, e := range d.errs {
 			e.Message, e.Hint = mask(e.Message, d.sensitive), mask(e.Hint, d.sensitive)
@@ -56,6 +47,28 @@ func Parse(name string, data []byte, env Env) (*Config, error) {
 		c.Warnings = append(c.Warnings, w.Error())
 	}
 	return c, nil
+}
+
+func newDecoder(name string, env Env) *decoder {
+	return &decoder{
+		file: name, dir: filepath.Dir(name), env: env,
+		places: make(map[string]place), unsound: make(map[string]bool),
+	}
+}
+
+// parse does the work of Parse. What it returns is good for nothing when there are errors.
+func (d *decoder) parse(data []byte) *Config {
+	c := defaults()
+	c.envStreaming = d.streamingFromEnv()
+	root := d.document(data)
+	if root == nil {
+		return nil
+	}
+	d.endpoints = endpointKinds(root)
+	d.structure("", root, valueOf(c))
+	d.validate(c)
+	d.refuseNotBuilt()
+	return c
 }
 
 // streamingFromEnv reads TELEX_STREAMING_ENABLED. An empty one counts as not set, as with most programs.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -171,7 +172,7 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 			first := body.Content[i].Line
 			body.Content = slices.Delete(slices.Clone(body.Content), i, i+2)
 			if again := kindIndex(&body); again >= 0 {
-				d.fail(body.Content[again], "", `duplicate key "kind" in %s, first on line %d`, human(path), first)
+				d.fail(body.Content[again], fmt.Sprintf("first on line %d", first), `duplicate key "kind" in %s`, human(path))
 				return
 			}
 		}

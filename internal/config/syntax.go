@@ -9,6 +9,9 @@ import (
 )
 
 var (
+	// parserError are those messages of yaml.v3 whose line is one too small: they come from its parser, the
+	// others from its scanner, and only for these it counts from 1.
+	parserError   = regexp.MustCompile(`^did not find expected (key|node content|',' or|'-' indicator|<)`)
 	syntaxLine    = regexp.MustCompile(`line (\d+): `)
 	unknownAnchor = regexp.MustCompile(`(?s)unknown anchor '(.*)' referenced`)
 )
@@ -38,17 +41,20 @@ func (d *decoder) readable(data []byte) bool {
 	return true
 }
 
-// syntax reports an error of the YAML parser. The parser speaks of lines only, one off at times. The one
-// thing that it quotes from the file is the name of an anchor, which may be an unquoted secret.
+// syntax reports an error of the YAML parser. The parser speaks of lines only. The one thing that it
+// quotes from the file is the name of an anchor, which may be an unquoted secret.
 func (d *decoder) syntax(data []byte, err error) {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	lines := bytes.Split(data, []byte("\n"))
 	line := 1
 	if m := syntaxLine.FindStringSubmatch(text); m != nil {
+		text = strings.Replace(text, m[0], "", 1)
 		if n, err := strconv.Atoi(m[1]); err == nil {
+			if parserError.MatchString(text) {
+				n++
+			}
 			line = min(max(n, 1), len(lines))
 		}
-		text = strings.Replace(text, m[0], "", 1)
 	}
 	if m := unknownAnchor.FindStringSubmatch(text); m != nil {
 		d.failAt(placeOfText(data, "*"+m[1]), "quote a value that begins with *", "an alias to an anchor that doesn't exist")
@@ -65,7 +71,7 @@ func (d *decoder) syntax(data []byte, err error) {
 		}
 	}
 	column := 1 + len(lines[line-1]) - len(bytes.TrimLeft(lines[line-1], " "))
-	d.failAt(place{line, column}, "check indentation, quotes and brackets here and on the line before", "not valid YAML: %s", text)
+	d.failAt(place{line, column}, "check indentation, quotes and brackets here and just before", "not valid YAML: %s", text)
 }
 
 // tabIndent returns the column of a tab before the first other character of a line.

@@ -1,0 +1,234 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const exampleFile = "../../config.yaml.example"
+
+func TestExampleParses(t *testing.T) {
+	t.Parallel()
+	c, err := Load(exampleFile, exampleEnv)
+	if err != nil {
+		t.Fatalf("the example has errors:\n%v", err)
+	}
+	if err := c.CheckRun(); err != nil {
+		t.Errorf("CheckRun = %v, want nil", err)
+	}
+	if len(c.Warnings) > 0 {
+		t.Errorf("warnings = %q, want none", c.Warnings)
+	}
+	if !c.Streaming("telegram", time.Second).Enabled {
+		t.Error("the example doesn't stream, want streaming.enabled: true")
+	}
+}
+
+// What the example sets is what holds without it, but for what has no default.
+func TestExampleStatesDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := Load(exampleFile, exampleEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := defaults()
+	want.StreamingSection.Enabled = true
+	var m Model
+	m.setDefaults()
+	m.Name, m.Model, m.APIKey = "main", "gpt-5-mini", NewSecret("value-of-OPENAI_API_KEY")
+	want.Models = []Model{m}
+	e := Endpoint{Name: "telegram", Kind: KindTelegram}
+	e.newSettings()
+	e.Telegram.Token = NewSecret("value-of-TELEGRAM_BOT_TOKEN")
+	want.Endpoints = Endpoints{e}
+	got := *c
+	got.file, got.places, got.sensitive = "", nil, nil
+	if !reflect.DeepEqual(&got, want) {
+		t.Errorf("the example gives\n%+v\nwant the defaults\n%+v", &got, want)
+	}
+}
+
+// With every setting switched on, the example meets no complaint but "not built yet", and holds every key
+// of the schema.
+func TestExampleKnowsTheSchema(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(exampleFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, switched := uncomment(string(data))
+	if switched < 50 {
+		t.Fatalf("%d settings are switched off in the example, want at least 50: is the mark still # without a space?", switched)
+	}
+	d, _ := decodeText(text)
+	for _, e := range d.errs {
+		if !strings.HasSuffix(e.Message, "not built yet") {
+			t.Errorf("the example, switched on: %v", e)
+		}
+	}
+	for _, path := range schemaPaths() {
+		if !d.anyPlace(path) {
+			t.Errorf("%s is not in the example", path)
+		}
+	}
+}
+
+// Every row speaks of keys that exist, and every thing that is not built is met in the example.
+func TestNotBuiltRowsAreMet(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(exampleFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := uncomment(string(data))
+	d, _ := decodeText(text)
+	for _, row := range notBuiltYet() {
+		if !strings.HasSuffix(row.sentence, "not built yet") {
+			t.Errorf("%s: the sentence is %q, want one that ends in not built yet", row.path, row.sentence)
+		}
+		met := false
+		for path := range d.places {
+			met = met || row.covers(path)
+		}
+		if !met {
+			t.Errorf("nothing in the example is covered by the row %s", row.path)
+		}
+	}
+}
+
+func exampleEnv(name string) (string, bool) {
+	switch name {
+	case envStreaming, envCredentials:
+		return "", false
+	}
+	return "value-of-" + name, true
+}
+
+var switchedOff = regexp.MustCompile(`^( *)#(\S.*|  .*)$`)
+
+// uncomment switches on the settings of the example: lines whose # has no space behind it, or two.
+func uncomment(text string) (string, int) {
+	lines, count := strings.Split(text, "\n"), 0
+	head := true
+	for i, line := range lines {
+		head = head && strings.HasPrefix(line, "#")
+		if m := switchedOff.FindStringSubmatch(line); m != nil && !head && !prose(lines, i) {
+			lines[i] = m[1] + m[2]
+			count++
+		}
+	}
+	return strings.Join(lines, "\n"), count
+}
+
+// prose reports whether an indented comment goes on with a sentence: such a line follows a comment that ends
+// in no full stop.
+func prose(lines []string, i int) bool {
+	before := strings.TrimSpace(lines[i-1])
+	return strings.HasPrefix(before, "# ") && !strings.HasSuffix(before, ".")
+}
+
+// decodeText runs all of Parse and gives the decoder.
+func decodeText(text string) (*decoder, *Config) {
+	d := newDecoder("config.yaml", exampleEnv)
+	return d, d.parse([]byte(text))
+}
+
+// anyPlace reports whether a path with * for an index or a name stands in the file.
+func (d *decoder) anyPlace(pattern string) bool {
+	row := notBuilt{path: pattern}
+	for path := range d.places {
+		if strings.Count(path, ".") == strings.Count(pattern, ".") && row.covers(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// schemaPaths lists every key of the schema.
+func schemaPaths() []string {
+	var out []string
+	var walk func(prefix string, t reflect.Type)
+	walk = func(prefix string, t reflect.Type) {
+		switch {
+		case t == reflect.TypeFor[Secret](), t == reflect.TypeFor[Pattern](), t == reflect.TypeFor[time.Duration]():
+			return
+		case t == reflect.TypeFor[Endpoints]():
+			for _, kind := range platformKinds() {
+				e := Endpoint{Kind: kind}
+				e.newSettings()
+				walk(join(prefix, kind), e.settings().Type())
+			}
+			return
+		}
+		switch t.Kind() {
+		case reflect.Pointer:
+			walk(prefix, t.Elem())
+		case reflect.Slice:
+			walk(join(prefix, "*"), t.Elem())
+		case reflect.Struct:
+			for _, f := range fieldsOf(t) {
+				out = append(out, join(prefix, f.key))
+				// The terminal's own keys are those of an endpoint.
+				if prefix+"."+f.key != "streaming.cli" {
+					walk(join(prefix, f.key), f.typ)
+				}
+			}
+		}
+	}
+	walk("", reflect.TypeFor[Config]())
+	walk("streaming.telegram", reflect.TypeFor[StreamingRule]())
+	return out
+}
+
+// The bounds in the tags are numbers, and lists of values are not empty: nothing checks that at run time.
+func TestSchemaTags(t *testing.T) {
+	t.Parallel()
+	var walk func(typ reflect.Type)
+	walk = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[Secret]() || typ == reflect.TypeFor[Pattern]() {
+			return
+		}
+		for _, f := range fieldsOf(typ) {
+			for _, bound := range []string{f.tags.min, f.tags.max} {
+				if _, err := strconv.ParseFloat(bound, 64); bound != "" && err != nil {
+					t.Errorf("%s.%s: bound %q is no number", typ.Name(), f.key, bound)
+				}
+			}
+			if numeric := f.typ.Kind() == reflect.Int || f.typ.Kind() == reflect.Float64; numeric && (f.tags.min == "" || f.tags.max == "") {
+				t.Errorf("%s.%s: a number without bounds", typ.Name(), f.key)
+			}
+			walk(f.typ)
+		}
+	}
+	walk(reflect.TypeFor[Config]())
+	walk(reflect.TypeFor[StreamingRule]())
+	for _, kind := range platformKinds() {
+		e := Endpoint{Kind: kind}
+		if !e.newSettings() {
+			t.Errorf("kind %s has no settings", kind)
+			continue
+		}
+		walk(e.settings().Type())
+	}
+}
+
+// The example's own file name works with the error type.
+func TestLoadErrors(t *testing.T) {
+	t.Parallel()
+	_, err := Load("testdata/none.yaml", nil)
+	if !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Load of a file that doesn't exist = %v, want os.ErrNotExist", err)
+	}
+	if _, err := Load(t.TempDir(), nil); err == nil {
+		t.Error("Load of a directory = nil, want an error")
+	}
+}
