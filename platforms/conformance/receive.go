@@ -38,8 +38,10 @@ func receiveCases() []testCase {
 			for _, text := range []string{"one", "two", "three"} {
 				s.Say(s.Private(), Saying{Text: text})
 			}
+			ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
+			defer cancel()
 			full, resume := errors.New("disk full"), ""
-			err := s.adapter.Run(s.Context(), "", func(_ context.Context, in chat.Inbound) error {
+			err := s.adapter.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
 				if in.Text == "two" {
 					return full
 				}

@@ -132,11 +132,9 @@ func (b *Bot) redact(text string) string {
 	return strings.ReplaceAll(text, url.QueryEscape(b.token), "<token>")
 }
 
-// safeCause returns the innermost error that may be shown: what lies below the address.
+// safeCause returns what may be shown of a chain of errors: what lies below those that quote
+// the address.
 func (b *Bot) safeCause(err error) error {
-	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
-	}
 	for err != nil && b.redact(err.Error()) != err.Error() {
 		err = errors.Unwrap(err)
 	}

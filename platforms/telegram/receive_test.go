@@ -96,9 +96,11 @@ func TestRunAcceptsInOrder(t *testing.T) {
 func TestRunStopsWhereAcceptFails(t *testing.T) {
 	t.Parallel()
 	b, offsets := feed(t, list(said(10, "one"), said(11, "two"), said(12, "three")))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
 	full := errors.New("disk full")
 	var last string
-	err := b.Run(t.Context(), "", func(_ context.Context, in chat.Inbound) error {
+	err := b.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
 		if in.Text == "two" {
 			return full
 		}
