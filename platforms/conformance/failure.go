@@ -28,12 +28,12 @@ func failureCases() []testCase {
 			for _, c := range s.calls() {
 				before := s.Calls(c.op)
 				s.Break(c.op, RateLimit)
-				failure := s.wantKind(c.run(s.Context(), s.adapter), chat.RateLimited)
+				failure := s.failure(c.run(s.Context(), s.adapter), chat.RateLimited)
 				if failure.RetryAfter != RetryAfter {
 					s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
 				}
 				s.wantCalls(c.op, before+1)
-				time.Sleep(failure.RetryAfter)
+				pass(failure.RetryAfter)
 			}
 		}},
 		{"an unclear outcome is uncertain, and nothing is repeated (F13)", func(s *scene) {

@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// receiveCases are about what people write.
+// receiveCases are about what arrives, when, and how often.
 func receiveCases() []testCase {
 	return []testCase{
 		{"every message is accepted once and in order, old ones too (F43, F44)", func(s *scene) {
@@ -66,6 +66,52 @@ func receiveCases() []testCase {
 			s.wantTexts(r, "one", "two", "three")
 			r.stop(s)
 		}},
+		{"own messages and changes of messages are ignored", func(s *scene) {
+			r := s.start("")
+			s.send(s.Private(), "mine")
+			s.send(s.Group(), "mine")
+			s.Say(s.Private(), Saying{Text: "first", Edited: "changed"})
+			s.Say(s.Private(), Saying{Text: "second"})
+			s.wantTexts(r, "first", "second")
+			r.stop(s)
+		}},
+		{"a run ends with its context, after the message in hand", func(s *scene) {
+			ctx, cancel := context.WithCancel(s.Context())
+			done := make(chan error, 1)
+			var got []string
+			go func() {
+				done <- s.adapter.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+					cancel()
+					pass(50 * time.Millisecond) // a store that is slow to answer
+					got = append(got, in.Text)
+					return nil
+				})
+			}()
+			synctest.Wait()
+			s.Say(s.Private(), Saying{Text: "one"})
+			start := time.Now()
+			err := <-done
+			if took := time.Since(start); took > 50*time.Millisecond+promptly {
+				s.Errorf("the run ended %v after its context", took)
+			}
+			if !errors.Is(err, context.Canceled) || !slices.Equal(got, []string{"one"}) {
+				s.Errorf("Run = %v having accepted %q, want %v and one", err, got, context.Canceled)
+			}
+		}},
+		{"sending works while receiving", func(s *scene) {
+			r := s.start("")
+			s.send(s.Private(), "meanwhile")
+			s.Say(s.Private(), Saying{Text: "hello"})
+			s.wantTexts(r, "hello")
+			s.wantShown(s.Private(), "meanwhile")
+			r.stop(s)
+		}},
+	}
+}
+
+// decodeCases are about what a message says.
+func decodeCases() []testCase {
+	return []testCase{
 		{"a message carries what an answer needs", func(s *scene) {
 			r := s.start("")
 			said := time.Now()
@@ -103,46 +149,6 @@ func receiveCases() []testCase {
 			if in := s.one(r); in.Kind != chat.Command || in.Command != "new" || in.Args != "" || !in.Addressed {
 				s.Errorf("got %+v", in)
 			}
-			r.stop(s)
-		}},
-		{"own messages and changes of messages are ignored", func(s *scene) {
-			r := s.start("")
-			s.send(s.Private(), "mine")
-			s.send(s.Group(), "mine")
-			s.Say(s.Private(), Saying{Text: "first", Edited: "changed"})
-			s.Say(s.Private(), Saying{Text: "second"})
-			s.wantTexts(r, "first", "second")
-			r.stop(s)
-		}},
-		{"a run ends with its context, after the message in hand", func(s *scene) {
-			ctx, cancel := context.WithCancel(s.Context())
-			done := make(chan error, 1)
-			var got []string
-			go func() {
-				done <- s.adapter.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
-					cancel()
-					time.Sleep(50 * time.Millisecond) // a store that is slow to answer
-					got = append(got, in.Text)
-					return nil
-				})
-			}()
-			synctest.Wait()
-			s.Say(s.Private(), Saying{Text: "one"})
-			start := time.Now()
-			err := <-done
-			if took := time.Since(start); took > 50*time.Millisecond+promptly {
-				s.Errorf("the run ended %v after its context", took)
-			}
-			if !errors.Is(err, context.Canceled) || !slices.Equal(got, []string{"one"}) {
-				s.Errorf("Run = %v having accepted %q, want %v and one", err, got, context.Canceled)
-			}
-		}},
-		{"sending works while receiving", func(s *scene) {
-			r := s.start("")
-			s.send(s.Private(), "meanwhile")
-			s.Say(s.Private(), Saying{Text: "hello"})
-			s.wantTexts(r, "hello")
-			s.wantShown(s.Private(), "meanwhile")
 			r.stop(s)
 		}},
 	}
@@ -185,7 +191,7 @@ func (r *running) stop(s *scene) {
 
 // take returns what was accepted since the last take, once nothing happens any more.
 func (r *running) take() []chat.Inbound {
-	time.Sleep(time.Minute)
+	pass(time.Minute)
 	synctest.Wait()
 	list := r.accepted
 	r.accepted = nil

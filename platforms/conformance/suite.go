@@ -17,12 +17,12 @@ import (
 )
 
 // Run runs the suite as subtests of t.
-func Run(t *testing.T, make Factory) {
-	for _, group := range [][]testCase{sendCases(), editCases(), failureCases(), receiveCases()} {
+func Run(t *testing.T, create Factory) {
+	for _, group := range [][]testCase{sendCases(), editCases(), failureCases(), receiveCases(), decodeCases()} {
 		for _, c := range group {
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := &scene{T: t, World: make(t), log: &logBuffer{}}
+					s := &scene{T: t, World: create(t), log: &logBuffer{}}
 					s.adapter = s.connect(Proper)
 					c.run(s)
 					s.wantNoSecret("the log", s.log.String())
@@ -79,7 +79,13 @@ func (s *scene) wantNoSecret(where, text string) {
 }
 
 // wantKind checks a failure's kind and that nothing in its chain shows a secret.
-func (s *scene) wantKind(err error, want chat.ErrorKind) *chat.SendError {
+func (s *scene) wantKind(err error, want chat.ErrorKind) {
+	s.Helper()
+	_ = s.failure(err, want)
+}
+
+// failure checks the same and returns the failure.
+func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	s.Helper()
 	failure, ok := errors.AsType[*chat.SendError](err)
 	if !ok {
@@ -192,3 +198,8 @@ func (s *scene) calls() []call {
 // promptly is how soon what was cancelled must have ended. It is virtual time: anything but
 // zero is a wait that ignores its context.
 const promptly = 100 * time.Millisecond
+
+// pass lets virtual time pass.
+func pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // the suite runs in bubbles only, where this costs nothing.
+}

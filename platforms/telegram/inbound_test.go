@@ -14,7 +14,7 @@ import (
 	"telex/internal/chat"
 )
 
-var testSelf = tgbotapi.User{ID: 4242, IsBot: true, UserName: "Telex_Bot"} //nolint:gochecknoglobals // a constant of the tests.
+var testSelf = tgbotapi.User{ID: 4242, IsBot: true, UserName: "Telex_Bot"}
 
 const (
 	ann       = `"from":{"id":7,"is_bot":false,"first_name":"Ann","last_name":"Lee"}`
@@ -41,80 +41,130 @@ func TestDecode(t *testing.T) {
 		want          *chat.Inbound // nil: ignored
 	}{
 		{"private", inPrivate + `,` + ann + `,"text":" hello "`, direct(func(in *chat.Inbound) { in.Text = "hello" })},
-		{"private topic", inPrivate + `,` + ann + `,"text":"hi","message_thread_id":5,"is_topic_message":true`,
-			direct(func(in *chat.Inbound) { in.Text = "hi"; in.To.Thread = "5" })},
+		{
+			"private topic", inPrivate + `,` + ann + `,"text":"hi","message_thread_id":5,"is_topic_message":true`,
+			direct(func(in *chat.Inbound) { in.Text = "hi"; in.To.Thread = "5" }),
+		},
 		{"group, not meant", inGroup + `,` + ann + `,"text":"hello all"`, public(func(in *chat.Inbound) { in.Text = "hello all" })},
-		{"basic group", strings.Replace(inGroup, "supergroup", "group", 1) + `,` + ann + `,"text":"hello all"`,
-			public(func(in *chat.Inbound) { in.Text = "hello all" })},
+		{
+			"basic group", strings.Replace(inGroup, "supergroup", "group", 1) + `,` + ann + `,"text":"hello all"`,
+			public(func(in *chat.Inbound) { in.Text = "hello all" }),
+		},
 		{"channel post", strings.Replace(inGroup, "supergroup", "channel", 1) + `,"text":"news"`, nil},
-		{"mention first, other case, comma", inGroup + `,` + ann + `,"text":"@telex_bot, why 🦊?","entities":[{"type":"mention","offset":0,"length":10}]`,
-			public(func(in *chat.Inbound) { in.Text = "why 🦊?"; in.Addressed = true })},
-		{"mention after an emoji", inGroup + `,` + ann + `,"text":"🦊🦊 ask @Telex_Bot now","entities":[{"type":"mention","offset":9,"length":10}]`,
-			public(func(in *chat.Inbound) { in.Text = "🦊🦊 ask now"; in.Addressed = true })},
-		{"mention last", inGroup + `,` + ann + `,"text":"why? @Telex_Bot","entities":[{"type":"mention","offset":5,"length":10}]`,
-			public(func(in *chat.Inbound) { in.Text = "why?"; in.Addressed = true })},
-		{"mention twice, unordered", inGroup + `,` + ann + `,"text":"@Telex_Bot a @Telex_Bot","entities":[{"type":"mention","offset":13,"length":10},{"type":"mention","offset":0,"length":10}]`,
-			public(func(in *chat.Inbound) { in.Text = "a"; in.Addressed = true })},
-		{"mention of another", inGroup + `,` + ann + `,"text":"@other_bot hi","entities":[{"type":"mention","offset":0,"length":10}]`,
-			public(func(in *chat.Inbound) { in.Text = "@other_bot hi" })},
-		{"mention in plain text only", inGroup + `,` + ann + `,"text":"mail a@Telex_Bot"`,
-			public(func(in *chat.Inbound) { in.Text = "mail a@Telex_Bot" })},
-		{"mention by id", inGroup + `,` + ann + `,"text":"Telex: hi","entities":[{"type":"text_mention","offset":0,"length":5,"user":{"id":4242,"is_bot":true,"first_name":"Telex"}}]`,
-			public(func(in *chat.Inbound) { in.Text = "hi"; in.Addressed = true })},
-		{"mention of another by id", inGroup + `,` + ann + `,"text":"Bo: hi","entities":[{"type":"text_mention","offset":0,"length":2,"user":{"id":8,"first_name":"Bo"}}]`,
-			public(func(in *chat.Inbound) { in.Text = "Bo: hi" })},
+		{
+			"mention first, other case, comma", inGroup + `,` + ann + `,"text":"@telex_bot, why 🦊?","entities":[{"type":"mention","offset":0,"length":10}]`,
+			public(func(in *chat.Inbound) { in.Text = "why 🦊?"; in.Addressed = true }),
+		},
+		{
+			"mention after an emoji", inGroup + `,` + ann + `,"text":"🦊🦊 ask @Telex_Bot now","entities":[{"type":"mention","offset":9,"length":10}]`,
+			public(func(in *chat.Inbound) { in.Text = "🦊🦊 ask now"; in.Addressed = true }),
+		},
+		{
+			"mention last", inGroup + `,` + ann + `,"text":"why? @Telex_Bot","entities":[{"type":"mention","offset":5,"length":10}]`,
+			public(func(in *chat.Inbound) { in.Text = "why?"; in.Addressed = true }),
+		},
+		{
+			"mention twice, unordered", inGroup + `,` + ann + `,"text":"@Telex_Bot a @Telex_Bot","entities":[{"type":"mention","offset":13,"length":10},{"type":"mention","offset":0,"length":10}]`,
+			public(func(in *chat.Inbound) { in.Text = "a"; in.Addressed = true }),
+		},
+		{
+			"mention of another", inGroup + `,` + ann + `,"text":"@other_bot hi","entities":[{"type":"mention","offset":0,"length":10}]`,
+			public(func(in *chat.Inbound) { in.Text = "@other_bot hi" }),
+		},
+		{
+			"mention in plain text only", inGroup + `,` + ann + `,"text":"mail a@Telex_Bot"`,
+			public(func(in *chat.Inbound) { in.Text = "mail a@Telex_Bot" }),
+		},
+		{
+			"mention by id", inGroup + `,` + ann + `,"text":"Telex: hi","entities":[{"type":"text_mention","offset":0,"length":5,"user":{"id":4242,"is_bot":true,"first_name":"Telex"}}]`,
+			public(func(in *chat.Inbound) { in.Text = "hi"; in.Addressed = true }),
+		},
+		{
+			"mention of another by id", inGroup + `,` + ann + `,"text":"Bo: hi","entities":[{"type":"text_mention","offset":0,"length":2,"user":{"id":8,"first_name":"Bo"}}]`,
+			public(func(in *chat.Inbound) { in.Text = "Bo: hi" }),
+		},
 		{"bare mention", inGroup + `,` + ann + `,"text":"@Telex_Bot","entities":[{"type":"mention","offset":0,"length":10}]`, nil},
-		{"entities out of the text", inGroup + `,` + ann + `,"text":"hi","entities":[{"type":"mention","offset":1,"length":10},{"type":"mention","offset":-1,"length":1},{"type":"mention","offset":9223372036854775807,"length":9223372036854775807},{"type":"bot_command","offset":0,"length":0}]`,
-			public(func(in *chat.Inbound) { in.Text = "hi" })},
-		{"reply to the bot", inGroup + `,` + ann + `,"text":"go on","message_thread_id":9,"reply_to_message":{"message_id":9,"date":1,"chat":{"id":-100200300,"type":"supergroup"},"from":{"id":4242,"is_bot":true},"text":"x"}`,
-			public(func(in *chat.Inbound) { in.Text = "go on"; in.Addressed = true })},
-		{"reply to another", inGroup + `,` + ann + `,"text":"go on","reply_to_message":{"message_id":9,"date":1,"chat":{"id":-100200300,"type":"supergroup"},"from":{"id":8},"text":"x"}`,
-			public(func(in *chat.Inbound) { in.Text = "go on" })},
-		{"topic that the bot opened", inGroup + `,` + ann + `,"text":"hi","message_thread_id":3,"is_topic_message":true,"reply_to_message":{"message_id":3,"from":{"id":4242,"is_bot":true}}`,
-			public(func(in *chat.Inbound) { in.Text = "hi"; in.To.Thread = "3" })},
-		{"reply to the bot in a topic", inGroup + `,` + ann + `,"text":"hi","message_thread_id":3,"is_topic_message":true,"reply_to_message":{"message_id":4,"from":{"id":4242,"is_bot":true}}`,
-			public(func(in *chat.Inbound) { in.Text = "hi"; in.To.Thread = "3"; in.Addressed = true })},
-		{"command", inPrivate + `,` + ann + `,"text":"/Model  gpt 5 ","entities":[{"type":"bot_command","offset":0,"length":6}]`,
+		{
+			"entities out of the text", inGroup + `,` + ann + `,"text":"hi","entities":[{"type":"mention","offset":1,"length":10},{"type":"mention","offset":-1,"length":1},{"type":"mention","offset":9223372036854775807,"length":9223372036854775807},{"type":"bot_command","offset":0,"length":0}]`,
+			public(func(in *chat.Inbound) { in.Text = "hi" }),
+		},
+		{
+			"reply to the bot", inGroup + `,` + ann + `,"text":"go on","message_thread_id":9,"reply_to_message":{"message_id":9,"date":1,"chat":{"id":-100200300,"type":"supergroup"},"from":{"id":4242,"is_bot":true},"text":"x"}`,
+			public(func(in *chat.Inbound) { in.Text = "go on"; in.Addressed = true }),
+		},
+		{
+			"reply to another", inGroup + `,` + ann + `,"text":"go on","reply_to_message":{"message_id":9,"date":1,"chat":{"id":-100200300,"type":"supergroup"},"from":{"id":8},"text":"x"}`,
+			public(func(in *chat.Inbound) { in.Text = "go on" }),
+		},
+		{
+			"topic that the bot opened", inGroup + `,` + ann + `,"text":"hi","message_thread_id":3,"is_topic_message":true,"reply_to_message":{"message_id":3,"from":{"id":4242,"is_bot":true}}`,
+			public(func(in *chat.Inbound) { in.Text = "hi"; in.To.Thread = "3" }),
+		},
+		{
+			"reply to the bot in a topic", inGroup + `,` + ann + `,"text":"hi","message_thread_id":3,"is_topic_message":true,"reply_to_message":{"message_id":4,"from":{"id":4242,"is_bot":true}}`,
+			public(func(in *chat.Inbound) { in.Text = "hi"; in.To.Thread = "3"; in.Addressed = true }),
+		},
+		{
+			"command", inPrivate + `,` + ann + `,"text":"/Model  gpt 5 ","entities":[{"type":"bot_command","offset":0,"length":6}]`,
 			direct(func(in *chat.Inbound) {
 				in.Kind, in.Command, in.Args, in.Text = chat.Command, "model", "gpt 5", "/Model  gpt 5"
-			})},
-		{"bare command in a group", inGroup + `,` + ann + `,"text":"/new","entities":[{"type":"bot_command","offset":0,"length":4}]`,
+			}),
+		},
+		{
+			"bare command in a group", inGroup + `,` + ann + `,"text":"/new","entities":[{"type":"bot_command","offset":0,"length":4}]`,
 			public(func(in *chat.Inbound) {
 				in.Kind, in.Command, in.Text, in.Addressed = chat.Command, "new", "/new", true
-			})},
-		{"command by name", inGroup + `,` + ann + `,"text":"/model@TELEX_bot a @Telex_Bot","entities":[{"type":"bot_command","offset":0,"length":16},{"type":"mention","offset":19,"length":10}]`,
+			}),
+		},
+		{
+			"command by name", inGroup + `,` + ann + `,"text":"/model@TELEX_bot a @Telex_Bot","entities":[{"type":"bot_command","offset":0,"length":16},{"type":"mention","offset":19,"length":10}]`,
 			public(func(in *chat.Inbound) {
 				in.Kind, in.Command, in.Args, in.Text, in.Addressed = chat.Command, "model", "a", "/model a", true
-			})},
+			}),
+		},
 		{"command of another bot", inGroup + `,` + ann + `,"text":"/new@other_bot","entities":[{"type":"bot_command","offset":0,"length":14}]`, nil},
-		{"command in the middle", inPrivate + `,` + ann + `,"text":"try /new","entities":[{"type":"bot_command","offset":4,"length":4}]`,
-			direct(func(in *chat.Inbound) { in.Text = "try /new" })},
+		{
+			"command in the middle", inPrivate + `,` + ann + `,"text":"try /new","entities":[{"type":"bot_command","offset":4,"length":4}]`,
+			direct(func(in *chat.Inbound) { in.Text = "try /new" }),
+		},
 		{"slash without entity", inPrivate + `,` + ann + `,"text":"/etc/passwd?"`, direct(func(in *chat.Inbound) { in.Text = "/etc/passwd?" })},
-		{"caption with photo", inGroup + `,` + ann + `,"caption":"@Telex_Bot what is it","caption_entities":[{"type":"mention","offset":0,"length":10}],"photo":[{"file_id":"small","file_size":9},{"file_id":"large","file_size":90}]`,
+		{
+			"caption with photo", inGroup + `,` + ann + `,"caption":"@Telex_Bot what is it","caption_entities":[{"type":"mention","offset":0,"length":10}],"photo":[{"file_id":"small","file_size":9},{"file_id":"large","file_size":90}]`,
 			public(func(in *chat.Inbound) {
 				in.Text, in.Addressed = "what is it", true
 				in.Attachments = []chat.Attachment{{ID: "large", MediaType: "image/jpeg", Size: 90}}
-			})},
-		{"files", inPrivate + `,` + ann + `,"document":{"file_id":"d","file_name":"a.pdf","mime_type":"application/pdf","file_size":5000000000},"voice":{"file_id":"v"},"audio":{"file_id":"a","mime_type":"audio/mpeg"},"video":{"file_id":"w","mime_type":"video/mp4"}`,
+			}),
+		},
+		{
+			"files", inPrivate + `,` + ann + `,"document":{"file_id":"d","file_name":"a.pdf","mime_type":"application/pdf","file_size":5000000000},"voice":{"file_id":"v"},"audio":{"file_id":"a","mime_type":"audio/mpeg"},"video":{"file_id":"w","mime_type":"video/mp4"}`,
 			direct(func(in *chat.Inbound) {
 				in.Attachments = []chat.Attachment{
 					{ID: "d", Name: "a.pdf", MediaType: "application/pdf", Size: 5000000000},
-					{ID: "v", MediaType: "audio/ogg"}, {ID: "a", MediaType: "audio/mpeg"}, {ID: "w", MediaType: "video/mp4"},
+					{ID: "v", MediaType: "audio/ogg"},
+					{ID: "a", MediaType: "audio/mpeg"},
+					{ID: "w", MediaType: "video/mp4"},
 				}
-			})},
-		{"another bot", inGroup + `,"from":{"id":9,"is_bot":true,"first_name":"Other"},"text":"hi"`,
-			public(func(in *chat.Inbound) { in.Text = "hi"; in.Sender = chat.Sender{ID: "9", Name: "Other", Bot: true} })},
+			}),
+		},
+		{
+			"another bot", inGroup + `,"from":{"id":9,"is_bot":true,"first_name":"Other"},"text":"hi"`,
+			public(func(in *chat.Inbound) { in.Text = "hi"; in.Sender = chat.Sender{ID: "9", Name: "Other", Bot: true} }),
+		},
 		{"own message", inGroup + `,"from":{"id":4242,"is_bot":true,"first_name":"Telex"},"text":"hi"`, nil},
 		{"via the bot itself", inGroup + `,` + ann + `,"via_bot":{"id":4242,"is_bot":true},"text":"hi"`, nil},
 		{"via another bot", inPrivate + `,` + ann + `,"via_bot":{"id":9,"is_bot":true},"text":"hi"`, direct(func(in *chat.Inbound) { in.Text = "hi" })},
-		{"anonymous administrator", inGroup + `,"from":{"id":1087968824,"is_bot":true,"first_name":"Group","username":"GroupAnonymousBot"},"sender_chat":{"id":-100200300,"type":"supergroup","title":"Club"},"text":"hi"`,
-			public(func(in *chat.Inbound) { in.Text = "hi"; in.Sender = chat.Sender{ID: "-100200300", Name: "Club"} })},
+		{
+			"anonymous administrator", inGroup + `,"from":{"id":1087968824,"is_bot":true,"first_name":"Group","username":"GroupAnonymousBot"},"sender_chat":{"id":-100200300,"type":"supergroup","title":"Club"},"text":"hi"`,
+			public(func(in *chat.Inbound) { in.Text = "hi"; in.Sender = chat.Sender{ID: "-100200300", Name: "Club"} }),
+		},
 		{"channel in its discussion group", inGroup + `,"from":{"id":777000,"first_name":"Telegram"},"sender_chat":{"id":-100900,"type":"channel","title":"News"},"is_automatic_forward":true,"text":"news"`, nil},
 		{"no sender", inGroup + `,"text":"hi"`, nil},
 		{"service message", inGroup + `,` + ann + `,"new_chat_members":[{"id":8,"first_name":"Bo"}]`, nil},
 		{"sticker", inPrivate + `,` + ann + `,"sticker":{"file_id":"s"}`, nil},
-		{"unknown fields of odd types", inPrivate + `,` + ann + `,"text":"hi","poll":3,"forward_origin":[],"rich_message":{"blocks":1}`,
-			direct(func(in *chat.Inbound) { in.Text = "hi" })},
+		{
+			"unknown fields of odd types", inPrivate + `,` + ann + `,"text":"hi","poll":3,"forward_origin":[],"rich_message":{"blocks":1}`,
+			direct(func(in *chat.Inbound) { in.Text = "hi" }),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
