@@ -220,9 +220,12 @@ func (f *flattener) code(lines *text.Segments, language string) {
 func (f *flattener) preformatted(language string, write func()) {
 	indent := f.indent
 	f.indent = ""
+	f.flush()
+	f.raw = true
 	i := f.builder.open(Format{Style: Pre, Language: language})
 	write()
 	f.close(i)
+	f.raw = false
 	f.newline = 0
 	f.indent = indent
 }

@@ -32,6 +32,7 @@ type builder struct {
 	pending []int // open formats that have no text yet
 	newline int   // pending line breaks
 	space   bool  // a pending space, given up before a line break
+	raw     bool  // in a code block, whose blank lines all count
 	indent  string
 }
 
@@ -44,7 +45,10 @@ func (b *builder) breakLine(n int) {
 
 // flush writes what is pending and starts the formats that wait for text.
 func (b *builder) flush() {
-	if b.newline > 0 {
+	if !b.raw {
+		b.newline = min(b.newline, 2)
+	}
+	if b.newline > 0 && len(b.text) > 0 {
 		for range b.newline {
 			b.text = append(b.text, '\n')
 		}

@@ -1,12 +1,186 @@
 package markup
 
-import "github.com/yuin/goldmark/parser"
+import (
+	"bytes"
+	"regexp"
+	"strings"
 
-// settled returns how much of an unfinished source can be judged at all.
-func settled(src string) int { return finished(src) }
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+)
+
+// Ends of an unfinished source that can still turn into something else.
+var (
+	partialEntity = regexp.MustCompile(`&(#?[0-9A-Za-z]{0,31})$`)
+	containerMark = regexp.MustCompile(`^(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)`)
+	onlyMarks     = regexp.MustCompile("^(?:[-=*_+#~`|: \t]*|\\d{1,9}[.)]?)$")
+	partialBox    = regexp.MustCompile(`^\[(?:[ xX]?\]?[ \t]*|\d{1,3}\]?)$`)
+	definition    = regexp.MustCompile(`^\[[^\]^][^\]]*\]:`)
+	delimiterRow  = regexp.MustCompile(`^[|: \t-]+$`)
+)
+
+// settled returns how much of an unfinished source can be judged at all: without half a
+// character, and without a backslash or an entity that waits for its rest.
+func settled(src string) int {
+	n := finished(src)
+	n = len(strings.TrimRight(src[:n], "\r"))
+	if slashes := n - len(strings.TrimRight(src[:n], `\`)); slashes%2 == 1 {
+		n--
+	}
+	from := max(0, n-maxEntity)
+	if loc := partialEntity.FindStringIndex(src[from:n]); loc != nil {
+		n = from + loc[0]
+	}
+	return n
+}
 
 // heal splits a document in the blocks that are finished and the last one, as it is to be
-// shown, and says how much of the source is shown.
-func heal(_ parser.Parser, doc document) (head document, tail based, shown int) {
-	return doc, based{base: len(doc.src)}, len(doc.src)
+// shown, and says how much of the source is shown. Only the last block is parsed again.
+func heal(p parser.Parser, doc document) (head document, tail based, shown int) {
+	if len(doc.blocks) == 0 {
+		return doc, based{base: len(doc.src)}, len(doc.src)
+	}
+	last := len(doc.blocks) - 1
+	cut := holdLine(doc.src, openLeaf(doc.blocks[last].node))
+	for last > 0 && cut <= doc.blocks[last].start {
+		// The line that waits has split off a block of its own; without it the block above
+		// may still be going on.
+		last--
+	}
+	base := doc.blocks[last].start
+	head = document{src: doc.src, blocks: doc.blocks[:last]}
+	tail = based{document: document{src: doc.src[base:]}, base: base}
+	if cut < len(doc.src) {
+		tail.document = parse(p, doc.src[base:max(cut, base)], doc.refs)
+	} else {
+		tail.document = document{src: doc.src, blocks: doc.blocks[last:]}
+		tail.base = 0
+	}
+	if len(tail.blocks) == 0 {
+		return head, tail, max(cut, base)
+	}
+	leaf := openLeaf(tail.blocks[len(tail.blocks)-1].node)
+	keep, closers := holdInline(tail.src, leaf)
+	if keep == len(tail.src) && closers == "" {
+		return head, tail, tail.base + keep
+	}
+	from := base - tail.base
+	src := append(bytes.Clone(tail.src[from:keep]), closers...)
+	shown = tail.base + keep
+	return head, based{document: parse(p, src, doc.refs), base: base}, shown
+}
+
+// openLeaf returns the innermost last block of n: the one that more text goes into.
+func openLeaf(n ast.Node) ast.Node {
+	for {
+		if _, ok := n.(*extast.Table); ok {
+			return n
+		}
+		c := n.LastChild()
+		if c == nil || c.Type() != ast.TypeBlock {
+			return n
+		}
+		n = c
+	}
+}
+
+// holdLine returns where the source has to end so that its last line is not one that can
+// still turn into an underline, a rule, a table, a fence, a list item or a definition.
+func holdLine(src []byte, leaf ast.Node) int {
+	start := lineStart(src, len(src))
+	last := string(src[start:])
+	switch leaf := leaf.(type) {
+	case *ast.FencedCodeBlock:
+		if leaf.Lines().Len() > 0 {
+			if s := strings.Trim(last, " \t>"); s != "" && (strings.Trim(s, "`") == "" || strings.Trim(s, "~") == "") {
+				return start
+			}
+			return len(src)
+		}
+	case *ast.CodeBlock, *ast.HTMLBlock:
+		return len(src)
+	case *extast.Table:
+		if last == "" || leaf.ChildCount() > 1 {
+			return start // only whole rows
+		}
+	}
+	return holdMarks(src, start, last)
+}
+
+// holdMarks is holdLine where the last line is not code.
+func holdMarks(src []byte, start int, last string) int {
+	content := contentOf(last)
+	if last == "" { // the line above is complete, but may be a table's head
+		if start > 0 {
+			above := lineStart(src, start-1)
+			if strings.HasPrefix(contentOf(string(src[above:start])), "|") {
+				return above
+			}
+		}
+		return start
+	}
+	switch {
+	case delimiterRow.MatchString(content) && start > 0:
+		above := lineStart(src, start-1)
+		if bytes.IndexByte(src[above:start], '|') >= 0 {
+			return above
+		}
+		return start
+	case onlyMarks.MatchString(content), partialBox.MatchString(content), definition.MatchString(content),
+		strings.HasPrefix(content, "|"), strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"):
+		return start
+	}
+	return len(src)
+}
+
+// contentOf returns a line without the marks of the quotes and list items it begins with.
+func contentOf(line string) string {
+	for {
+		line = strings.Trim(line, " \t\r\n>")
+		mark := containerMark.FindString(line)
+		if mark == "" || len(mark) == len(line) {
+			return line
+		}
+		line = line[len(mark):]
+	}
+}
+
+// holdInline returns where the source has to end so that the open inline constructs of the
+// leaf can be closed there, and what closes them.
+func holdInline(src []byte, leaf ast.Node) (keep int, closers string) {
+	keep = len(src)
+	switch leaf.(type) {
+	case *ast.Paragraph, *ast.TextBlock:
+		if strings.Count(string(src[len(bytes.TrimRight(src, " \t\r\n")):]), "\n") > 1 {
+			return keep, ""
+		}
+	case *ast.Heading:
+		if bytes.HasSuffix(src, []byte{'\n'}) {
+			return keep, ""
+		}
+	default:
+		return keep, ""
+	}
+	lines := leaf.Lines()
+	if lines == nil || lines.Len() == 0 {
+		return keep, ""
+	}
+	var content []byte
+	for i := range lines.Len() {
+		s := lines.At(i)
+		content = append(content, src[s.Start:s.Stop]...)
+	}
+	n, closers := scanInline(string(content))
+	if n == len(content) && closers == "" {
+		return keep, ""
+	}
+	for i := range lines.Len() {
+		s := lines.At(i)
+		if n <= s.Len() {
+			return s.Start + n, closers
+		}
+		n -= s.Len()
+	}
+	return keep, ""
 }

@@ -50,8 +50,7 @@ type Options struct {
 func Layout(src string, o Options) []Part {
 	from := min(max(o.From.Offset, 0), len(src))
 	l, end := arrange(src, from, o.Open, o.Dialect.Shape())
-	c := cutter{laid: l, dialect: o.Dialect, limit: max(o.Limit, 1), end: end}
-	return c.parts(o.From)
+	return newCutter(l, o, end).parts(o.From)
 }
 
 // arrange lays out src from offset from on, which is where a top-level block starts. It
@@ -59,11 +58,12 @@ func Layout(src string, o Options) []Part {
 func arrange(src string, from int, open bool, shape Shape) (laid, int) {
 	p := newParser()
 	end := len(src)
+	refs := references(p, src[:from])
 	if !open {
-		return flatten(shape, false, based{document: parse(p, []byte(src[from:])), base: from}), end
+		return flatten(shape, false, based{document: parse(p, []byte(src[from:]), refs), base: from}), end
 	}
 	end = max(from, settled(src))
-	doc := parse(p, []byte(src[from:end]))
+	doc := parse(p, []byte(src[from:end]), refs)
 	head, tail, shown := heal(p, doc)
 	blank := tail.base > 0 && blankBefore(doc.src, tail.base)
 	tail.base += from

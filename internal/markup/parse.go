@@ -1,20 +1,22 @@
 package markup
 
 import (
+	"bytes"
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
 // document is a parsed source and where its top-level blocks begin.
 type document struct {
 	src    []byte
 	blocks []block
+	refs   []parser.Reference
 }
 
 // block is a top-level block; start is where its first line begins in the source.
@@ -23,21 +25,67 @@ type block struct {
 	start int
 }
 
-// newParser returns a parser of GitHub flavoured Markdown.
+// newParser returns a parser of GitHub flavoured Markdown: what extension.GFM sets up, with
+// bounds.
 func newParser() parser.Parser {
-	return goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+	blocks := parser.DefaultBlockParsers()
+	for i, b := range blocks {
+		switch b.Value {
+		case parser.NewListParser(), parser.NewListItemParser(), parser.NewBlockquoteParser():
+			blocks[i].Value = shallow{b.Value.(parser.BlockParser)}
+		}
+	}
+	key := parser.NewContextKey()
+	inlines := append(parser.DefaultInlineParsers(),
+		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+		util.Prioritized(extension.NewStrikethroughParser(), 500),
+		util.Prioritized(extension.NewLinkifyParser(), 999))
+	for i, p := range inlines {
+		switch p.Value {
+		case parser.NewLinkParser(), parser.NewEmphasisParser(), extension.NewStrikethroughParser():
+			inlines[i].Value = sparing{p.Value.(parser.InlineParser), key}
+		}
+	}
+	return parser.NewParser(
+		parser.WithBlockParsers(blocks...),
+		parser.WithInlineParsers(inlines...),
+		parser.WithParagraphTransformers(
+			util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100),
+			util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)))
 }
 
-// parse parses src with p and finds its top-level blocks.
-func parse(p parser.Parser, src []byte) document {
-	root := p.Parse(text.NewReader(src))
-	d := document{src: src}
+// parse parses src with p and finds its top-level blocks. The text may use the link
+// definitions refs, which stand before it.
+func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
+	pc := parser.NewContext()
+	for _, r := range refs {
+		pc.AddReference(r)
+	}
+	root := p.Parse(text.NewReader(src), parser.WithContext(pc))
+	d := document{src: src, refs: pc.References()}
 	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
 		if pos := position(n); pos >= 0 {
 			d.blocks = append(d.blocks, block{node: n, start: lineStart(src, pos)})
 		}
 	}
 	return d
+}
+
+// references returns the link definitions in a text. Only one that looks as if it had some
+// is parsed.
+func references(p parser.Parser, src string) []parser.Reference {
+	for rest := src; ; {
+		i := strings.Index(rest, "]:")
+		if i < 0 {
+			return nil
+		}
+		line := rest[strings.LastIndexByte(rest[:i], '\n')+1 : i]
+		if strings.HasPrefix(strings.TrimLeft(line, " \t>-+*.)0123456789"), "[") {
+			return parse(p, []byte(src), nil).refs
+		}
+		rest = rest[i+2:]
+	}
 }
 
 // position returns an offset on the first line of a block, or -1.
@@ -67,5 +115,5 @@ func blankBefore(src []byte, pos int) bool {
 		return false
 	}
 	prev := src[lineStart(src, start-1) : start-1]
-	return strings.Trim(string(prev), " \t\r>") == ""
+	return len(bytes.Trim(prev, " \t\r>")) == 0
 }

@@ -4,7 +4,6 @@ import (
 	"sort"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // cutter cuts a laid text into parts.
@@ -13,6 +12,22 @@ type cutter struct {
 	dialect Dialect
 	limit   int
 	end     int // how much of the source the text shows
+	shape   Shape
+	zones   []Format // not cut unless they begin a part: links, inline code, headings
+}
+
+// newCutter returns a cutter of l, which shows the source up to end.
+func newCutter(l laid, o Options, end int) *cutter {
+	c := &cutter{laid: l, dialect: o.Dialect, shape: o.Dialect.Shape(), limit: max(o.Limit, 1), end: end}
+	for _, f := range l.formats {
+		if f.Style != Link && f.Style != Code && f.Style != Heading {
+			continue
+		}
+		if n := len(c.zones); n == 0 || c.zones[n-1].End <= f.Start {
+			c.zones = append(c.zones, f)
+		}
+	}
+	return c
 }
 
 // parts returns the parts from mark on.
@@ -157,24 +172,21 @@ func (c *cutter) sourceEnd(pos int) int {
 	if pos >= len(c.text) {
 		return c.end
 	}
-	for _, b := range c.blocks {
-		if b.start == pos {
-			return b.source
+	end := c.end
+	i := sort.Search(len(c.blocks), func(i int) bool { return c.blocks[i].start >= pos })
+	if i < len(c.blocks) {
+		end = c.blocks[i].source
+		if c.blocks[i].start == pos {
+			return end
 		}
 	}
-	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text > pos }) - 1
-	if i < 0 {
-		return c.mark(pos).Offset
+	i = sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text > pos })
+	if i < len(c.anchors) {
+		end = min(end, c.anchors[i].source)
 	}
-	return min(c.anchors[i].source+pos-c.anchors[i].text, c.end)
-}
-
-// place returns a good place to cut the text between pos and most.
-func (c *cutter) place(pos, most int) int {
-	cut := pos + graphemeFloor(c.text[pos:], most-pos)
-	if cut > pos {
-		return cut
+	if i == 0 {
+		return min(end, c.mark(pos).Offset)
 	}
-	_, size := utf8.DecodeRuneInString(c.text[pos:])
-	return max(most, pos+size)
+	a := c.anchors[i-1]
+	return min(end, a.source+pos-a.text)
 }

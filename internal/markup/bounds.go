@@ -1,0 +1,93 @@
+package markup
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// Bounds that no honest text reaches. Beyond them marks are taken for text: the parser's time
+// grows with the square of what is nested or left open, so that a few kilobytes of ">" or
+// "[" would hold up everybody else's replies.
+const (
+	maxDepth      = 16  // quotes and lists in each other
+	maxDelimiters = 500 // emphasis marks and opening brackets of one paragraph
+)
+
+// shallow is a block parser that opens no container in a deep one.
+type shallow struct{ parser.BlockParser }
+
+func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	depth := 0
+	for n := parent; n != nil; n = n.Parent() {
+		switch n.(type) {
+		case *ast.Blockquote, *ast.List:
+			depth++
+		}
+	}
+	if _, ok := parent.(*ast.List); ok {
+		depth-- // an item of a list that is there already
+	}
+	if depth >= maxDepth {
+		return nil, parser.NoChildren
+	}
+	return s.BlockParser.Open(parent, r, pc)
+}
+
+// sparing is an inline parser that finds no more than maxDelimiters marks in a block. All
+// that share a key count together.
+type sparing struct {
+	parser.InlineParser
+	key parser.ContextKey
+}
+
+// tally counts the marks in one block.
+type tally struct {
+	block ast.Node
+	n     int
+}
+
+func (s sparing) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
+	if r.Peek() == ']' { // closes what was counted when it opened
+		return s.InlineParser.Parse(parent, r, pc)
+	}
+	t, _ := pc.Get(s.key).(*tally)
+	if t == nil {
+		t = &tally{}
+		pc.Set(s.key, t)
+	}
+	if t.block != parent {
+		t.block, t.n = parent, 0
+	}
+	if t.n >= maxDelimiters {
+		return nil
+	}
+	n := s.InlineParser.Parse(parent, r, pc)
+	if n != nil {
+		t.n++
+	}
+	return n
+}
+
+// CloseBlock passes on the end of a block, which the link parser waits for.
+func (s sparing) CloseBlock(parent ast.Node, r text.Reader, pc parser.Context) {
+	if c, ok := s.InlineParser.(parser.CloseBlocker); ok {
+		c.CloseBlock(parent, r, pc)
+	}
+}
+
+// definitions finds link reference definitions, but leaves footnotes alone: "[^1]: note" is
+// text here, because nothing could lead to it.
+type definitions struct{ parser.ParagraphTransformer }
+
+func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {
+	if n.Lines().Len() > 0 {
+		first := n.Lines().At(0)
+		if bytes.HasPrefix(bytes.TrimLeft(first.Value(r.Source()), " "), []byte("[^")) {
+			return
+		}
+	}
+	d.ParagraphTransformer.Transform(n, r, pc)
+}

@@ -1,0 +1,145 @@
+package markup
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+// The kinds of places where a text can be cut, from good to bad.
+const (
+	atBlock    = iota // a blank line outside code
+	atLine            // the end of a line
+	atSentence        // white space after a full stop, or a full stop of a script without spaces
+	atWord            // white space, or between ideographs
+	atGrapheme
+	places
+)
+
+// place returns a good place to cut the text between pos and most, where at most room for
+// the part's text ends. It depends on the text up to most and the grapheme behind it, on
+// nothing later: a part that was cut stays as it is while the text grows.
+func (c *cutter) place(pos, most int) int {
+	if pre, ok := c.around(Pre, most); ok && pre.Start > pos && pre.Start-pos >= (most-pos)/2 {
+		return c.lift(pos, pre.Start)
+	}
+	best := c.candidates(pos, most)
+	cut := 0
+	third := pos + (most-pos)*2/3
+	for kind := range atGrapheme {
+		if best[kind] >= third {
+			cut = best[kind]
+			break
+		}
+	}
+	if cut <= pos {
+		cut = slices.Max(best[:atGrapheme])
+	}
+	if cut <= pos {
+		cut = best[atGrapheme]
+	}
+	if cut <= pos { // not even one grapheme fits
+		_, size := utf8.DecodeRuneInString(c.text[pos:])
+		return max(runeFloor(c.text, most), pos+size)
+	}
+	return c.lift(pos, cut)
+}
+
+// lift moves a cut in front of headings that would stand alone at the end of the part.
+func (c *cutter) lift(pos, cut int) int {
+	for i := len(c.zones) - 1; i >= 0; i-- {
+		z := c.zones[i]
+		if z.Start <= pos {
+			break
+		}
+		if z.Style == Heading && z.Start < cut && strings.TrimSpace(c.text[min(z.End, cut):cut]) == "" {
+			cut = z.Start
+		}
+	}
+	return cut
+}
+
+// candidates returns the last place of each kind between pos and most.
+func (c *cutter) candidates(pos, most int) (best [places]int) {
+	zone, line := 0, pos
+	var prev rune
+	g := graphemes.FromString(c.text[pos:min(len(c.text), most+maxLook)])
+	for g.Next() {
+		at := pos + g.Start()
+		if at > most {
+			break
+		}
+		next, _ := utf8.DecodeRuneInString(g.Value())
+		for zone < len(c.zones) && c.zones[zone].End <= at {
+			zone++
+		}
+		if at > pos {
+			best[atGrapheme] = at
+			free := zone >= len(c.zones) || c.zones[zone].Start >= at || c.zones[zone].Start <= pos
+			if kind := kindOf(prev, next); kind < atGrapheme && free && !c.onlyMark(c.text[line:at]) {
+				best[kind] = at
+			}
+		}
+		if next == '\n' {
+			if prev == '\n' && !c.within(Pre, at) {
+				best[atBlock] = at
+			}
+			line = at + 1
+		}
+		prev, _ = utf8.DecodeLastRuneInString(g.Value())
+	}
+	if at := len(c.text); at <= most {
+		best[atGrapheme] = at
+	}
+	return best
+}
+
+// kindOf returns what kind of place is between two characters.
+func kindOf(prev, next rune) int {
+	switch {
+	case next == '\n':
+		return atLine
+	case unicode.IsSpace(next) && strings.ContainsRune(".!?…:;", prev):
+		return atSentence
+	case unicode.IsSpace(prev):
+		return atGrapheme // the place in front of the space is the better one
+	case unicode.IsSpace(next):
+		return atWord
+	case strings.ContainsRune(`。！？、，；：）」』】》”’)]}.,!?;:…`, next):
+		return atGrapheme // these never begin a line
+	case strings.ContainsRune("。！？", prev):
+		return atSentence
+	case spaceless(prev):
+		return atWord
+	}
+	return atGrapheme
+}
+
+// spaceless reports whether r is of a script that is written without spaces between words.
+func spaceless(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer) ||
+		r == '、' || r == '，'
+}
+
+// maxMark is the length in bytes of the longest mark: a number of nine digits and a box.
+const maxMark = 16
+
+// onlyMark reports whether a line holds nothing yet but the mark of a list item, which must
+// not be torn from its text.
+func (c *cutter) onlyMark(line string) bool {
+	if line = strings.TrimSpace(line); len(line) > maxMark {
+		return false
+	}
+	for word := range strings.FieldsSeq(line) {
+		if word == c.shape.Todo || word == c.shape.Done || slices.Contains(c.shape.Bullets, word) {
+			continue
+		}
+		if digits := strings.TrimRight(word, ".)"); digits == word || strings.Trim(digits, "0123456789") != "" {
+			return false
+		}
+	}
+	return true
+}

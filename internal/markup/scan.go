@@ -1,0 +1,274 @@
+package markup
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// scanner goes once through the inline content of an unfinished paragraph and keeps what is
+// open. It follows CommonMark's rules for delimiter runs closely enough that closing what it
+// calls open really closes it; what it gets wrong shows as it would without healing.
+type scanner struct {
+	s     string
+	stack []opener
+}
+
+// opener is a delimiter run, a bracket or a code span that is not closed.
+type opener struct {
+	at, n    int
+	char     byte // one of * _ ~ ` [ and ! for an image
+	canClose bool
+}
+
+// Bounds of what is kept open. Far behind its bracket, text is taken for text.
+const (
+	maxOpeners   = 64
+	maxLinkText  = 160 // bytes
+	maxLinkRest  = 2048
+	maxAutoLink  = 2048
+	maxReference = 100
+)
+
+var (
+	partialAngle = regexp.MustCompile(`^<(?:/?[A-Za-z][A-Za-z0-9+.@-]*[ /]{0,2}|[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*|/)?$`)
+	wholeAngle   = regexp.MustCompile(`^<(?:[A-Za-z][A-Za-z0-9+.-]*:[^\s<>]*|/?[A-Za-z](?:[^<>"]|"[^"]*")*)>`)
+	// A link's target after the bracket, whole or not: ( <address> or address, then a title.
+	wholeTarget   = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>|(?:[^\s()<\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.|\([^\s()]*\))*\))*)?(?:\s+(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^()\\]|\\.)*\)))?\s*\)`)
+	partialTarget = regexp.MustCompile(`^\(\s*(?:<[^<>\n]*>?|[^\s<]\S*)?(?:\s+(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|\((?:[^()\\]|\\.)*\)?)?)?\s*$`)
+)
+
+// scanInline returns how much of the content can be shown and what closes it.
+func scanInline(content string) (keep int, closers string) {
+	sc := scanner{s: content}
+	keep = sc.scan()
+	return sc.finish(keep)
+}
+
+// scan goes through the content and returns where it has to end.
+func (sc *scanner) scan() int {
+	for i := 0; i < len(sc.s); {
+		next, cut := sc.step(i)
+		if cut >= 0 {
+			return cut
+		}
+		i = next
+	}
+	return len(sc.s)
+}
+
+// step handles what stands at i: it returns where to go on, or where the content has to end.
+func (sc *scanner) step(i int) (next, cut int) {
+	switch c := sc.s[i]; c {
+	case '\\':
+		return i + 2, -1
+	case '`':
+		return sc.code(i)
+	case '<':
+		return sc.angle(i)
+	case '!':
+		if i+1 == len(sc.s) {
+			return 0, i
+		}
+		if sc.s[i+1] == '[' {
+			sc.push(opener{at: i, n: 2, char: '!'})
+			return i + 2, -1
+		}
+	case '[':
+		if strings.HasPrefix(sc.s[i:], "[^") { // a footnote is text
+			return i + 2, -1
+		}
+		sc.push(opener{at: i, n: 1, char: '['})
+	case ']':
+		return sc.bracket(i)
+	case '*', '_', '~':
+		return sc.run(i)
+	}
+	return i + 1, -1
+}
+
+// push puts an opener on the stack, which forgets the oldest when it is full.
+func (sc *scanner) push(o opener) {
+	if len(sc.stack) == maxOpeners {
+		sc.stack = slices.Delete(sc.stack, 0, 1)
+	}
+	sc.stack = append(sc.stack, o)
+}
+
+// runLength returns how often s[i] stands there in a row.
+func (sc *scanner) runLength(i int) int {
+	return len(sc.s[i:]) - len(strings.TrimLeft(sc.s[i:], sc.s[i:i+1]))
+}
+
+// code handles a run of backticks: the whole span, or one that is open up to the end.
+func (sc *scanner) code(i int) (next, cut int) {
+	n := sc.runLength(i)
+	for k := i + n; k < len(sc.s); {
+		p := strings.IndexByte(sc.s[k:], '`')
+		if p < 0 {
+			break
+		}
+		k += p
+		m := sc.runLength(k)
+		if m == n {
+			return k + m, -1
+		}
+		k += m
+	}
+	if i+n == len(sc.s) {
+		return 0, i
+	}
+	sc.push(opener{at: i, n: n, char: '`'})
+	return 0, len(strings.TrimRight(sc.s, "`"))
+}
+
+// angle handles a tag or an autolink.
+func (sc *scanner) angle(i int) (next, cut int) {
+	rest := sc.s[i:min(len(sc.s), i+maxAutoLink)]
+	if whole := wholeAngle.FindString(rest); whole != "" {
+		return i + len(whole), -1
+	}
+	if len(rest) == len(sc.s)-i && partialAngle.MatchString(rest) {
+		return 0, i
+	}
+	return i + 1, -1
+}
+
+// bracket handles the end of a link's text.
+func (sc *scanner) bracket(i int) (next, cut int) {
+	top := len(sc.stack) - 1
+	for top >= 0 && sc.stack[top].char != '[' && sc.stack[top].char != '!' {
+		top--
+	}
+	if top < 0 {
+		return i + 1, -1
+	}
+	open := sc.stack[top]
+	rest := sc.s[i+1 : min(len(sc.s), i+1+maxLinkRest)]
+	atEnd := i+1+len(rest) == len(sc.s)
+	switch {
+	case strings.HasPrefix(rest, "("):
+		if whole := wholeTarget.FindString(rest); whole != "" {
+			sc.stack = sc.stack[:top]
+			return i + 1 + len(whole), -1
+		}
+		if atEnd && partialTarget.MatchString(rest) {
+			return sc.unfinished(open, top, i)
+		}
+	case strings.HasPrefix(rest, "["):
+		if end := strings.IndexByte(rest, ']'); end >= 0 {
+			sc.stack = slices.Delete(sc.stack, top, top+1)
+			return i + 1 + end + 1, -1
+		}
+		if atEnd && len(rest) < maxReference {
+			return sc.unfinished(open, top, i)
+		}
+	case rest == "" && i-open.at < maxLinkText:
+		return sc.unfinished(open, top, i)
+	}
+	sc.stack = slices.Delete(sc.stack, top, top+1)
+	return i + 1, -1
+}
+
+// unfinished ends the content at a link whose target is not all there: in front of its
+// closing bracket, and an image's in front of all of it.
+func (sc *scanner) unfinished(open opener, top, i int) (next, cut int) {
+	if open.char == '!' {
+		sc.stack = sc.stack[:top]
+		return 0, open.at
+	}
+	return 0, i
+}
+
+// run handles a run of emphasis or strikethrough marks.
+func (sc *scanner) run(i int) (next, cut int) {
+	c, n := sc.s[i], sc.runLength(i)
+	end := i + n
+	if c == '~' && n > 2 {
+		return end, -1
+	}
+	prev, _ := utf8.DecodeLastRuneInString(sc.s[:i])
+	after, _ := utf8.DecodeRuneInString(sc.s[end:])
+	atEnd := end == len(sc.s)
+	left := !atEnd && !unicode.IsSpace(after) && (!punct(after) || i == 0 || unicode.IsSpace(prev) || punct(prev))
+	right := i > 0 && !unicode.IsSpace(prev) && (!punct(prev) || atEnd || unicode.IsSpace(after) || punct(after))
+	canOpen, canClose := left, right
+	if c == '_' {
+		canOpen = left && (!right || punct(prev))
+		canClose = right && (!left || punct(after))
+	}
+	rest := n
+	if canClose {
+		rest = sc.close(c, n, canOpen)
+	}
+	if rest > 0 && atEnd {
+		return 0, end - rest
+	}
+	if rest > 0 && canOpen {
+		sc.push(opener{at: end - rest, n: rest, char: c, canClose: canClose})
+	}
+	return end, -1
+}
+
+// punct reports whether r is punctuation in the sense of CommonMark.
+func punct(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
+
+// close matches a run of n marks with the openers before it and returns how many are left.
+func (sc *scanner) close(c byte, n int, both bool) int {
+	for k := len(sc.stack) - 1; k >= 0 && n > 0; k-- {
+		o := &sc.stack[k]
+		if o.char == '[' || o.char == '!' {
+			break
+		}
+		if o.char != c || c == '~' && o.n != n {
+			continue
+		}
+		if c != '~' && (both || o.canClose) && (o.n+n)%3 == 0 && (o.n%3 != 0 || n%3 != 0) {
+			continue
+		}
+		for n > 0 && o.n > 0 {
+			use := 1
+			if n >= 2 && o.n >= 2 {
+				use = 2
+			}
+			n -= use
+			o.n -= use
+		}
+		if o.n > 0 {
+			sc.stack = sc.stack[:k+1]
+		} else {
+			sc.stack = sc.stack[:k]
+		}
+	}
+	return n
+}
+
+// finish ends the content at keep, or before, and returns what closes the openers there.
+func (sc *scanner) finish(keep int) (int, string) {
+	trimmed := func() int { return len(strings.TrimRightFunc(sc.s[:keep], unicode.IsSpace)) }
+	for i, o := range sc.stack {
+		if o.char == '!' && keep-o.at < maxLinkText {
+			keep, sc.stack = o.at, sc.stack[:i]
+			break
+		}
+	}
+	for n := len(sc.stack); n > 0 && sc.stack[n-1].at+sc.stack[n-1].n >= trimmed(); n = len(sc.stack) {
+		keep = min(keep, sc.stack[n-1].at)
+		sc.stack = sc.stack[:n-1]
+	}
+	var closers strings.Builder
+	for _, o := range slices.Backward(sc.stack) {
+		switch {
+		case o.char == '[' && keep-o.at < maxLinkText:
+			closers.WriteString("]()")
+		case o.char != '[' && o.char != '!':
+			closers.WriteString(strings.Repeat(string(o.char), o.n))
+		}
+	}
+	if closers.Len() > 0 {
+		keep = trimmed()
+	}
+	return keep, closers.String()
+}
