@@ -27,7 +27,7 @@ type Config struct {
 
 	file         string
 	places       map[string]place // of every key that stands in the file
-	sensitive    []string         // every secret value, to be masked inside other texts
+	sensitive    []Secret         // to be masked inside other texts
 	envStreaming *bool            // TELEX_STREAMING_ENABLED; nil when not set
 }
 

@@ -43,8 +43,9 @@ type decoder struct {
 	warnings  Errors
 	settings  []setting
 	places    map[string]place
-	unsound   map[string]bool // paths with a complaint at them or below
-	sensitive []string
+	unsound   map[string]bool   // paths with a complaint at them or below
+	raw       map[string]string // texts as they stand in the file, before the environment is filled in
+	sensitive []Secret          // every secret value that was met
 }
 
 // customDecoder is a type that is not decoded by its Go kind alone.

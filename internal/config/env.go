@@ -29,8 +29,10 @@ func (e Env) lookup(name string) (string, bool) {
 }
 
 func (e Env) value(name string) string {
-	v, _ := e.lookup(name)
-	return v
+	if v, ok := e.lookup(name); ok {
+		return v
+	}
+	return ""
 }
 
 // Find returns the path of the configuration file: the explicit one, else $TELEX_CONFIG, else the first of

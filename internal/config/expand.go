@@ -47,18 +47,18 @@ func (d *decoder) expand(path string, n *yaml.Node) (text string, ok bool) {
 			continue
 		}
 		if soundsSecret(name) {
-			d.sensitive = append(d.sensitive, value)
+			d.sensitive = append(d.sensitive, NewSecret(value))
 		}
 		b.WriteString(value)
 	}
 }
 
 // variablesIn returns the values of the environment variables that a scalar names.
-func (d *decoder) variablesIn(n *yaml.Node) []string {
-	var out []string
+func (d *decoder) variablesIn(n *yaml.Node) []Secret {
+	var out []Secret
 	for _, m := range reference.FindAllStringSubmatch(n.Value, -1) {
 		if value, ok := d.env.lookup(m[1]); ok {
-			out = append(out, value)
+			out = append(out, NewSecret(value))
 		}
 	}
 	return out

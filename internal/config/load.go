@@ -52,7 +52,7 @@ func Parse(name string, data []byte, env Env) (*Config, error) {
 func newDecoder(name string, env Env) *decoder {
 	return &decoder{
 		file: name, dir: filepath.Dir(name), env: env,
-		places: make(map[string]place), unsound: make(map[string]bool),
+		places: make(map[string]place), unsound: make(map[string]bool), raw: make(map[string]string),
 	}
 }
 

@@ -182,7 +182,7 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 		if kindPlace == p.keyNode && nearest(e.Kind, platformKinds()) == "" {
 			hint = "add kind: " + strings.Join(platformKinds(), ", ")
 		}
-		d.fail(kindPlace, hint, "unknown kind %s in %s", shownKey(e.Kind), human(path))
+		d.fail(kindPlace, hint, "unknown kind %s in %s", shownKey(kindPlace.Value), human(path))
 		return
 	}
 	d.settings = append(d.settings, setting{

@@ -185,7 +185,7 @@ func (d *decoder) keepSecret(path string, n *yaml.Node, v reflect.Value, text st
 	}
 	if name, ok := headerName(path); !ok || soundsSecret(name) {
 		// The variables too: "Bearer ${X}" makes the value of X a secret wherever else it stands.
-		d.sensitive = append(append(d.sensitive, text), d.variablesIn(n)...)
+		d.sensitive = append(append(d.sensitive, NewSecret(text)), d.variablesIn(n)...)
 	}
 	v.Set(reflect.ValueOf(NewSecret(text)))
 }
@@ -235,6 +235,7 @@ func (d *decoder) text(path string, n *yaml.Node) (string, bool) {
 		d.fail(n, "", "%s must be text, not %s", human(path), kindOf(n))
 		return "", false
 	}
+	d.raw[path] = n.Value
 	return d.expand(path, n)
 }
 
@@ -261,6 +262,9 @@ func parent(path string) string {
 // shown quotes a value as it stands in the file: an environment variable by its name, never its value. It
 // is for keys that hold no secret.
 func shown(n *yaml.Node) string { return fmt.Sprintf("%q", shorten(n.Value)) }
+
+// shownAt quotes the text at a path like shown.
+func (d *decoder) shownAt(path string) string { return fmt.Sprintf("%q", shorten(d.raw[path])) }
 
 // shownKey quotes a key, unless it looks like a secret that slipped into its place.
 func shownKey(key string) string {

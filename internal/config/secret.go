@@ -77,12 +77,12 @@ func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // mask blots out the secrets in a text, the longest first so that no rest of one stays.
-func mask(text string, secrets []string) string {
+func mask(text string, secrets []Secret) string {
 	secrets = slices.Clone(secrets)
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(secrets, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })
 	for _, s := range secrets {
-		if len(s) >= minMasked {
-			text = strings.ReplaceAll(text, s, redacted)
+		if value := s.Reveal(); len(value) >= minMasked {
+			text = strings.ReplaceAll(text, value, redacted)
 		}
 	}
 	return text

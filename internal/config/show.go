@@ -35,7 +35,7 @@ func (c *Config) Show(w io.Writer) error {
 }
 
 // shower turns values back into YAML.
-type shower struct{ secrets []string }
+type shower struct{ secrets []Secret }
 
 func (s shower) structure(v reflect.Value) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}

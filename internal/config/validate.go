@@ -32,7 +32,7 @@ func (d *decoder) validate(c *Config) {
 	}
 	for i, tag := range c.Agent.ThinkTags {
 		if at := fmt.Sprintf("agent.think_tags.%d", i); d.sound(at) && !tagName.MatchString(tag) {
-			d.failAt(d.at(at), "write the name alone, such as think", "%q is no name of a tag in agent.think_tags", shorten(tag))
+			d.failAt(d.at(at), "write the name alone, such as think", "%s is no name of a tag in agent.think_tags", d.shownAt(at))
 		}
 	}
 	for _, key := range keysOf(c.Texts) {
@@ -57,7 +57,7 @@ func (d *decoder) validateModels(models []Model) {
 			d.failAt(d.at(at), `add "api_key: ${NAME}" or "api_key_file: PATH"`, "missing key %q in %s", "api_key", human(at))
 		}
 		if before, twice := first[m.Name]; twice && m.Name != "" {
-			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has it", before), "the name %q is taken in %s", shorten(m.Name), human(at))
+			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has it", before), "the name %s is taken in %s", d.shownAt(join(at, "name")), human(at))
 		} else {
 			first[m.Name] = i
 		}
@@ -106,7 +106,7 @@ func (d *decoder) validateAccess(a Access) {
 	for i, p := range a.Admins {
 		if p.Kind == PatternChat || p.Kind == PatternEveryone {
 			at := fmt.Sprintf("access.admins.%d", i)
-			d.failAt(d.at(at), "write endpoint:user:ID", "an admin is one person, not %q, in access.admins", p.String())
+			d.failAt(d.at(at), "write endpoint:user:ID", "an admin is one person, not %s, in access.admins", d.shownAt(at))
 		}
 	}
 }

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func write(t *testing.T, path, text string, mode os.FileMode) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil { // whatever the umask is
+		t.Fatal(err)
+	}
+}
+
+const withFile = `models: [{name: a, model: b, api_key_file: %key}]
+platforms:
+  telegram: {token_file: %token}
+`
+
+func fileConfig(key, token string) []byte {
+	return []byte(strings.NewReplacer("%key", key, "%token", token).Replace(withFile))
+}
+
+func TestSecretFiles(t *testing.T) {
+	t.Parallel()
+	dir, creds := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "key"), "beside-the-file\n", 0o600)
+	write(t, filepath.Join(dir, "sub", "token"), "1:beside\r\n", 0o600)
+	write(t, filepath.Join(creds, "key"), "credential", 0o400)
+	write(t, filepath.Join(creds, "sub", "token"), "1:credential\n", 0o400)
+	tests := []struct {
+		name             string
+		key, token       string // paths as they stand in the file
+		vars             map[string]string
+		wantKey, wantTok string
+	}{
+		{"beside the file", "key", "sub/token", nil, "beside-the-file", "1:beside"},
+		{"credentials", "key", "sub/token", map[string]string{envCredentials: creds}, "credential", "1:credential"},
+		{
+			"absolute", filepath.Join(dir, "key"), "sub/token",
+			map[string]string{envCredentials: creds},
+			"beside-the-file", "1:credential",
+		},
+		{"path with a variable", "\"${DIR}/key\"", "sub/token", map[string]string{"DIR": dir}, "beside-the-file", "1:beside"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c, err := Parse(filepath.Join(dir, "config.yaml"), fileConfig(tt.key, tt.token), testEnv(tt.vars))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Models[0].APIKey.Reveal(); got != tt.wantKey {
+				t.Errorf("api_key = %q, want %q", got, tt.wantKey)
+			}
+			if got := c.Endpoints[0].Telegram.Token.Reveal(); got != tt.wantTok {
+				t.Errorf("token = %q, want %q", got, tt.wantTok)
+			}
+			if len(c.Warnings) > 0 {
+				t.Errorf("warnings = %q, want none", c.Warnings)
+			}
+		})
+	}
+}
+
+func TestSecretFileTrouble(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "config.yaml")
+	write(t, filepath.Join(dir, "good.txt"), "1:good-secret", 0o600)
+	write(t, filepath.Join(dir, "open.txt"), "open-secret", 0o644)
+	write(t, filepath.Join(dir, "empty.txt"), "\n", 0o600)
+	write(t, filepath.Join(dir, "lines.txt"), "one\ntwo\n", 0o600)
+	write(t, filepath.Join(dir, "long.txt"), strings.Repeat("x", maxSecretFile+1), 0o600)
+	tests := []struct{ key, want string }{
+		{"empty.txt", `:1:30: empty api_key in models[0]; the file "empty.txt" is empty`},
+		{"lines.txt", ":1:44: models[0].api_key_file holds a line break or a control character; check where it was copied from"},
+		{"long.txt", `:1:44: read "long.txt" of models[0].api_key_file: longer than 65536 bytes; a relative path is looked up beside the configuration file`},
+		{".", `:1:44: read "." of models[0].api_key_file: not a regular file; a relative path is looked up beside the configuration file`},
+	}
+	for _, tt := range tests {
+		_, err := Parse(name, fileConfig(tt.key, "good.txt"), nil)
+		if got := errorText(err); got != name+strings.Replace(tt.want, ":30:", ":44:", 1) {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.key, got, name+tt.want)
+		}
+	}
+	c, err := Parse(name, fileConfig("open.txt", "good.txt"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := name + ":1:44: everybody on this machine can read the secret file of models[0].api_key_file; make it 0600"
+	if len(c.Warnings) != 1 || c.Warnings[0] != want {
+		t.Errorf("warnings = %q, want %q", c.Warnings, want)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// A list of secrets comes one per line.
+func TestSecretListFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "keys"), "first-key\n\n second-key\n", 0o600)
+	d := newDecoder(filepath.Join(dir, "config.yaml"), nil)
+	c := d.parse([]byte("platforms:\n  api_server: {keys_file: keys}\n"))
+	keys := c.Endpoints[0].APIServer.Keys
+	if len(keys) != 2 || keys[0].Reveal() != "first-key" || keys[1].Reveal() != "second-key" {
+		t.Errorf("got %d keys, want first-key and second-key", len(keys))
+	}
+}

@@ -1,0 +1,123 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// All combinations of what decides whether an endpoint streams. The reference is the sentence of the design:
+// the endpoint's own setting, then the environment, then streaming.enabled, then off.
+func TestStreamingPrecedence(t *testing.T) {
+	t.Parallel()
+	type choice struct {
+		text  string // as it stands in the file or the environment; empty when not set
+		says  bool   // whether it decides at all
+		value bool
+	}
+	endpoint := []choice{
+		{"", false, false},
+		{"telegram: true", true, true},
+		{"telegram: false", true, false},
+		{"telegram: {enabled: true}", true, true},
+		{"telegram: {enabled: false}", true, false},
+		{"telegram: {edit_interval: 1.0}", false, false},
+		{"telegram: {}", false, false},
+	}
+	environment := []choice{
+		{"", false, false},
+		{"true", true, true}, {"1", true, true}, {"yes", true, true}, {"TRUE", true, true}, {"Yes", true, true},
+		{"false", true, false}, {"0", true, false}, {"no", true, false}, {"False", true, false}, {"NO", true, false},
+	}
+	section := []choice{{"", false, false}, {"enabled: true", true, true}, {"enabled: false", true, false}}
+	transport := []string{"", "transport: edit", "transport: off"}
+	for _, e := range endpoint {
+		for _, v := range environment {
+			for _, s := range section {
+				for _, tr := range transport {
+					want := false
+					for _, c := range []choice{e, v, s} {
+						if c.says {
+							want = c.value
+							break
+						}
+					}
+					want = want && tr != "transport: off"
+					text := base + "streaming: {" + commas(e.text, s.text, tr) + "}\n"
+					vars := map[string]string{envStreaming: v.text}
+					got := mustParse(t, text, vars).Streaming("telegram", time.Second).Enabled
+					if got != want {
+						t.Errorf("endpoint %q, environment %q, section %q, %q: streams = %v, want %v", e.text, v.text, s.text, tr, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+func commas(parts ...string) string {
+	var set []string
+	for _, p := range parts {
+		if p != "" {
+			set = append(set, p)
+		}
+	}
+	return strings.Join(set, ", ")
+}
+
+func TestStreamingEnvironmentErrors(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"on", "off", "2", "maybe", "y"} {
+		_, err := Parse("config.yaml", []byte(base), testEnv(map[string]string{envStreaming: word}))
+		const want = "TELEX_STREAMING_ENABLED: not a word for on or off; set true, 1, yes or false, 0, no"
+		if fmt.Sprint(err) != want {
+			t.Errorf("%q: got %v, want %s", word, err, want)
+		}
+	}
+}
+
+func TestStreamingSettings(t *testing.T) {
+	t.Parallel()
+	const own = 1500 * time.Millisecond
+	builtIn := StreamingSettings{
+		EditInterval: own, MinTokens: 20, Cursor: " ▌", Transport: TransportEdit,
+		ToolProgress: "inline", MaxParts: 8, StopButton: "auto",
+	}
+	with := func(change func(*StreamingSettings)) StreamingSettings {
+		s := builtIn
+		change(&s)
+		return s
+	}
+	tests := []struct {
+		name, section string
+		want          StreamingSettings
+	}{
+		{"nothing set", "{}", builtIn},
+		{"section", "{enabled: true, edit_interval: 2.5, min_tokens: 1, cursor: \"\"}", with(func(s *StreamingSettings) {
+			s.Enabled, s.EditInterval, s.MinTokens, s.Cursor = true, 2500*time.Millisecond, 1, ""
+		})},
+		{"endpoint over section", "{enabled: true, edit_interval: 2, cursor: a, telegram: {edit_interval: 0.1, min_tokens: 0, cursor: b}}",
+			with(func(s *StreamingSettings) {
+				s.Enabled, s.EditInterval, s.MinTokens, s.Cursor = true, 100*time.Millisecond, 0, "b"
+			})},
+		{"another endpoint", "{enabled: true, other: {enabled: false, edit_interval: 9}}", with(func(s *StreamingSettings) {
+			s.Enabled = true
+		})},
+		{"transport off for the endpoint", "{enabled: true, telegram: {enabled: true, transport: off}}", with(func(s *StreamingSettings) {
+			s.Transport = TransportOff
+		})},
+		{"transport on again for the endpoint", "{enabled: true, transport: off, telegram: {transport: edit}}", with(func(s *StreamingSettings) {
+			s.Enabled = true
+		})},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := mustParse(t, base+"  other: {kind: telegram, token: \"2:b\"}\nstreaming: "+tt.section+"\n", nil)
+			if got := c.Streaming("telegram", own); got != tt.want {
+				t.Errorf("Streaming = %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
