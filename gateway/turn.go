@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -157,12 +158,14 @@ func (t *turn) said() []agent.Message {
 	switch {
 	case !e.Keep && t.err == nil:
 		return t.result.Append
-	case e.Keep && t.outcome.Shown != "":
-		return []agent.Message{{Role: agent.Assistant, Text: t.outcome.Shown}}
-	case !e.Keep && e.Text != "":
-		return []agent.Message{{Role: agent.Assistant, Text: e.Text}}
+	case e.Keep:
+		e.Text = t.outcome.Shown
 	}
-	return nil
+	text := strings.TrimSpace(e.Text)
+	if text == "" {
+		return nil
+	}
+	return []agent.Message{{Role: agent.Assistant, Text: text}}
 }
 
 // report writes the one line that says how a turn went, and why when it went wrong.

@@ -1,0 +1,300 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+var errStore = errors.New("disk full")
+
+func TestAnswerGrowsAndBecomesFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["hi"] = strings.Repeat("word ", 40) + "end"
+		h.say(t, ask("hi"))
+		later(10 * time.Second)
+		equal(t, "messages", h.sees(), []string{h.answers["hi"]})
+		versions := h.messages[0].versions
+		if len(versions) < 4 {
+			t.Errorf("got %d versions, want at least 4", len(versions))
+		}
+		for i, v := range versions[:len(versions)-1] {
+			if !strings.HasSuffix(v, "▌") {
+				t.Errorf("preview %d has no cursor: %q", i, v)
+			}
+		}
+	})
+}
+
+func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
+	allow := gateway.Access{Allow: []gateway.Rule{
+		{Endpoint: "tg", User: "7"}, {Endpoint: "tg", Chat: "-5"}, {Endpoint: "other"},
+	}}
+	cases := []struct {
+		name       string
+		chat       chat.ChatID
+		user       chat.UserID
+		bot, quiet bool
+		want       bool
+	}{
+		{name: "listed person", chat: "7", user: "7", want: true},
+		{name: "listed person in a group", chat: "-9", user: "7", want: true},
+		{name: "anybody in a listed chat", chat: "-5", user: "8", want: true},
+		{name: "stranger", chat: "8", user: "8"},
+		{name: "stranger in an unlisted group", chat: "-9", user: "8"},
+		{name: "another bot", chat: "7", user: "7", bot: true},
+		{name: "not addressed", chat: "-5", user: "7", quiet: true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				store := &spy{Memory: gateway.NewMemory()}
+				h := open(t, func(o *gateway.Options) {
+					o.Access, o.Store = allow, store
+					o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+				})
+				in := ask("my secret words")
+				in.To.Chat, in.Sender.ID, in.Sender.Bot, in.Addressed = c.chat, c.user, c.bot, !c.quiet
+				h.say(t, in)
+				later(5 * time.Second)
+				if got := len(h.sees()) > 0; got != c.want {
+					t.Errorf("answered: got %v, want %v", got, c.want)
+				}
+				if got := store.accepted > 0; got != c.want {
+					t.Errorf("stored: got %v, want %v", got, c.want)
+				}
+				if strings.Contains(log.String(), "secret") {
+					t.Errorf("the text is in the log: %s", log.String())
+				}
+			})
+		})
+	}
+	if (gateway.Access{}).Allows(chat.Conversation{Endpoint: "tg", Chat: "7"}, "7") {
+		t.Error("the zero Access lets somebody in")
+	}
+	if !(gateway.Access{Allow: []gateway.Rule{{Endpoint: "tg"}}}).Allows(chat.Conversation{Endpoint: "tg", Chat: "7"}, "9") {
+		t.Error("endpoint:* does not let everybody in")
+	}
+}
+
+// spy counts what is stored, and can fail.
+type spy struct {
+	*gateway.Memory
+	accepted int
+	fail     error
+	failRead error
+}
+
+func (s *spy) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error) {
+	if s.fail != nil {
+		return false, s.fail
+	}
+	s.accepted++
+	return s.Memory.Accept(ctx, c, m)
+}
+
+func (s *spy) History(ctx context.Context, c chat.Conversation) ([]agent.Message, error) {
+	if s.failRead != nil {
+		return nil, s.failRead
+	}
+	return s.Memory.History(ctx, c)
+}
+
+func TestAMessageThatCannotBeStoredIsOfferedAgain(t *testing.T) { // F43
+	synctest.Test(t, func(t *testing.T) {
+		store := &spy{Memory: gateway.NewMemory(), fail: errStore}
+		h := open(t, func(o *gateway.Options) { o.Store = store })
+		err := h.accept(t.Context(), ask("hi"))
+		if !errors.Is(err, errStore) {
+			t.Fatalf("accept: got %v, want %v", err, errStore)
+		}
+		store.fail = nil
+		h.say(t, ask("hi"))
+		later(2 * time.Second)
+		equal(t, "messages", h.sees(), []string{"re: hi"})
+	})
+}
+
+func TestADuplicateIsAnsweredOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		in := ask("hi")
+		in.ID = "m1"
+		for range 3 {
+			h.say(t, in)
+			later(2 * time.Second)
+		}
+		equal(t, "messages", h.sees(), []string{"re: hi"})
+	})
+}
+
+func TestHistoryReachesTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, ask("one"))
+		later(2 * time.Second)
+		h.say(t, ask("two"))
+		later(2 * time.Second)
+		var got []string
+		for _, m := range h.turns[1].Messages {
+			got = append(got, string(m.Role)+" "+m.Text)
+		}
+		equal(t, "history", got, []string{"user one", "assistant re: one", "user two"})
+	})
+}
+
+func TestHistoryIsTrimmedToTheModelsWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.ModelRoom = 60 })
+		for _, q := range []string{"first " + strings.Repeat("a ", 60), "second", "third"} {
+			h.say(t, ask(q))
+			later(20 * time.Second)
+		}
+		last := h.turns[2].Messages
+		if last[0].Role != agent.User || last[0].Text != "second" {
+			t.Errorf("history begins with %q by %s, want the second question", last[0].Text, last[0].Role)
+		}
+	})
+}
+
+func TestFailureSaysSoWithAnIDThatFindsTheLogLine(t *testing.T) { // F08, D9
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		h.answers["hi"] = "some words came"
+		h.script.stop["hi"] = agent.StopSilence
+		h.say(t, ask("hi"))
+		later(5 * time.Second)
+		got := h.sees()[0]
+		text, id, found := strings.Cut(got, "(error ")
+		if !found || text != "some words came\n\n⚠️ The model stopped answering. " {
+			t.Fatalf("got %q", got)
+		}
+		id = strings.TrimSuffix(id, ")")
+		if !strings.Contains(log.String(), "turn="+id) || !strings.Contains(log.String(), "the model broke") {
+			t.Errorf("log does not explain %s: %s", id, log.String())
+		}
+		h.say(t, ask("again"))
+		later(5 * time.Second)
+		if m := h.turns[1].Messages; len(m) != 3 || m[1].Text != "some words came" {
+			t.Errorf("history: got %+v, want what the person saw without the note", m)
+		}
+	})
+}
+
+func TestEveryReasonHasItsLine(t *testing.T) {
+	for stop, want := range map[agent.StopReason]string{
+		agent.StopTimeLimit: "took too long", agent.StopSilence: "stopped answering",
+		agent.StopCalls: "too many steps", agent.StopError: "could not be reached", "": "went wrong",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := open(t, nil)
+			h.script.stop["hi"] = stop
+			h.say(t, ask("hi"))
+			later(3 * time.Second)
+			if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], want) {
+				t.Errorf("%q: got %q, want a line with %q", stop, got, want)
+			}
+		})
+	}
+}
+
+func TestAPanicEndsItsTurnOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		h.script.panics = true
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], "Something went wrong here. (error ") {
+			t.Errorf("got %q, want the fixed line with an id", got)
+		}
+		if !strings.Contains(log.String(), "the agent broke") || !strings.Contains(log.String(), "person_test.go") {
+			t.Errorf("log has no panic with its stack: %s", log.String())
+		}
+		h.script.panics = false
+		h.say(t, ask("you there?"))
+		later(3 * time.Second)
+		equal(t, "last", h.sees()[1:], []string{"re: you there?"})
+	})
+}
+
+func TestAStoreThatPanicsTheActorIsToldToBothSides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &spy{Memory: gateway.NewMemory(), failRead: errStore}
+		h := open(t, func(o *gateway.Options) { o.Store = store })
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], "Something went wrong here.") {
+			t.Errorf("got %q, want the fixed line", got)
+		}
+	})
+}
+
+func TestUnansweredGroupReplyRefersToTheAsker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		in := ask("hi")
+		in.To, in.Reply, in.ID = chat.Target{Chat: "-5", Thread: "3", Kind: chat.Group}, true, "m7"
+		h.say(t, in)
+		later(3 * time.Second)
+		m := h.messages[0]
+		if m.replyTo != "m7" || m.to.Thread != "3" {
+			t.Errorf("got reply to %q in thread %q, want m7 in 3", m.replyTo, m.to.Thread)
+		}
+	})
+}
+
+func TestAMessageWithoutTextGetsASentence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, ask(""))
+		later(time.Second)
+		equal(t, "messages", h.sees(), []string{"I can only read text so far."})
+	})
+}
+
+func TestAPlatformThatNamesNoMessagesGetsOneSend(t *testing.T) { // F57
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.noID = true
+		long := strings.Repeat("word ", 40) + "end"
+		h.answers["a"], h.answers["b"] = long, long
+		h.say(t, ask("a"))
+		later(20 * time.Second)
+		n := len(h.sees())
+		h.say(t, ask("b"))
+		later(20 * time.Second)
+		if got := h.sees()[n:]; len(got) != 1 || got[0] != long {
+			t.Errorf("got %d messages for the second answer, want one, without a cursor: %q", len(got), got)
+		}
+	})
+}
+
+func TestUndeliverableReplyIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		h.fail = &chat.SendError{Kind: chat.Forbidden, Err: errors.New("bot was blocked")}
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		h.say(t, command("help"))
+		later(3 * time.Second)
+		for _, want := range []string{"reply was not delivered", "answer was not delivered", "bot was blocked"} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("log lacks %q: %s", want, log.String())
+			}
+		}
+	})
+}

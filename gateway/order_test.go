@@ -1,0 +1,338 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+const long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+
+func TestANewMessageInterrupts(t *testing.T) { // F11, F39, D9
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		later(750 * time.Millisecond)
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		got := h.sees()
+		if len(got) != 2 || !strings.HasPrefix(long, got[0]) || got[0] == "" || got[1] != "re: b" {
+			t.Errorf("got %q, want a shown beginning without cursor and the new answer", got)
+		}
+		if len(h.ended) != 2 || h.ended[0] == nil {
+			t.Errorf("the model of the first turn was not cancelled: %v", h.ended)
+		}
+		m := h.turns[1].Messages
+		if len(m) != 3 || m[1].Text != strings.TrimSpace(got[0]) && m[1].Text != got[0] {
+			t.Errorf("history: got %+v, want what was shown", m)
+		}
+	})
+}
+
+func TestMessagesBeforeAnythingWasShownAreOneQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, ask("a"))
+		later(20 * time.Millisecond)
+		h.say(t, ask("b"))
+		h.say(t, ask("c"))
+		later(5 * time.Second)
+		qs := h.questions()
+		if last := qs[len(qs)-1]; last != "a\n\nb\n\nc" {
+			t.Errorf("asked %q, want the three as one", qs)
+		}
+		equal(t, "messages", h.sees(), []string{"re: a\n\nb\n\nc"})
+	})
+}
+
+func TestInAGroupOnlyTheAskerInterrupts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = long
+		group := func(user chat.UserID, text string) chat.Inbound {
+			in := ask(text)
+			in.To, in.Sender.ID = chat.Target{Chat: "-5", Kind: chat.Group}, user
+			return in
+		}
+		h.say(t, group("1", "a"))
+		later(500 * time.Millisecond)
+		h.say(t, group("2", "b"))
+		later(10 * time.Second)
+		equal(t, "messages", h.sees(), []string{long, "re: b"})
+		h.say(t, group("1", "a"))
+		later(500 * time.Millisecond)
+		h.say(t, group("1", "c"))
+		later(10 * time.Second)
+		if got := h.sees(); got[2] == long || got[3] != "re: c" {
+			t.Errorf("the asker did not interrupt: %q", got)
+		}
+	})
+}
+
+func TestQueueKeepsOrderAndSaysWhenItIsFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
+		h.answers["a"] = long
+		for _, q := range []string{"a", "b", "c", "d", "e", "f"} {
+			h.say(t, ask(q))
+			later(20 * time.Millisecond)
+		}
+		later(20 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a", "b", "c", "d"})
+		full := 0
+		for _, s := range h.sees() {
+			if strings.HasPrefix(s, "Too many messages") {
+				full++
+			}
+		}
+		if full != 1 {
+			t.Errorf("said %d times that the queue is full, want once: %q", full, h.sees())
+		}
+	})
+}
+
+func TestConversationsRunSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = long
+		began := time.Now()
+		for _, c := range []chat.ChatID{"1", "2", "3"} {
+			in := ask("a")
+			in.To.Chat, in.ID = c, chat.MessageID("m"+c)
+			h.say(t, in)
+		}
+		for len(h.sees()) < 3 || h.sees()[2] != long {
+			later(100 * time.Millisecond)
+		}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("three conversations took %v, want the time of one", took)
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, command("stop"))
+		later(time.Second)
+		equal(t, "idle", h.sees(), []string{"Nothing is running."})
+
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		later(500 * time.Millisecond)
+		h.say(t, command("stop"))
+		later(5 * time.Second)
+		got := h.sees()[1:]
+		if len(got) != 1 || !strings.HasPrefix(long, got[0]) || got[0] == long {
+			t.Errorf("running: got %q, want the shown beginning alone", got)
+		}
+
+		h.say(t, ask("slow"))
+		later(20 * time.Millisecond)
+		h.say(t, command("stop"))
+		later(5 * time.Second)
+		equal(t, "nothing shown yet", h.sees()[2:], []string{"Stopped."})
+	})
+}
+
+func TestStopDropsWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		h.say(t, ask("b"))
+		later(500 * time.Millisecond)
+		h.say(t, command("stop"))
+		later(5 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a"})
+	})
+}
+
+func TestNewForgets(t *testing.T) { // F37
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = long
+		h.say(t, ask("before"))
+		later(3 * time.Second)
+		h.say(t, ask("a"))
+		later(500 * time.Millisecond)
+		h.say(t, command("new"))
+		later(3 * time.Second)
+		h.say(t, ask("b"))
+		later(3 * time.Second)
+		got := h.sees()
+		if !strings.HasPrefix(got[2], "A new conversation begins") || got[3] != "re: b" {
+			t.Errorf("got %q", got)
+		}
+		if m := h.turns[2].Messages; len(m) != 1 {
+			t.Errorf("the new conversation knows %+v, want only its own question", m)
+		}
+	})
+}
+
+func TestCommandsAnswerWhileATurnRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		later(500 * time.Millisecond)
+		h.say(t, command("help"))
+		later(200 * time.Millisecond)
+		got := h.sees()
+		if len(got) != 2 || !strings.Contains(got[1], "/new") {
+			t.Fatalf("got %q, want the help beside the running answer", got)
+		}
+		later(5 * time.Second)
+		if h.sees()[0] != long {
+			t.Errorf("the turn was disturbed: %q", h.sees()[0])
+		}
+	})
+}
+
+func TestAnUnknownCommandGoesToTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, command("etc/passwd"))
+		later(3 * time.Second)
+		equal(t, "questions", h.questions(), []string{"/etc/passwd"})
+	})
+}
+
+func TestShutdownMakesRepliesFinal(t *testing.T) { // D9, F08
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"], h.answers["b"] = strings.Repeat("word ", 500)+"end", "quite short"
+		h.say(t, ask("a"))
+		in := ask("b")
+		in.To.Chat = "8"
+		h.say(t, in)
+		later(150 * time.Millisecond)
+		began := time.Now()
+		if err := h.stop(); err != nil {
+			t.Errorf("Run: %v", err)
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("stopping took %v, want little more than the drain of 1 s", took)
+		}
+		for _, s := range h.sees() {
+			if strings.Contains(s, "▌") {
+				t.Errorf("a cursor stays: %q", s)
+			}
+		}
+		if got := h.sees(); got[1] != "quite short" && got[0] != "quite short" {
+			t.Errorf("the reply that was nearly done was not finished: %q", got)
+		}
+	})
+}
+
+func TestShutdownTellsThoseWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
+		h.answers["a"] = strings.Repeat("word ", 500) + "end"
+		h.say(t, ask("a"))
+		h.say(t, ask("b"))
+		later(500 * time.Millisecond)
+		_ = h.stop()
+		got := h.sees()
+		if got[len(got)-1] != "I am being restarted. Please send this again in a minute." {
+			t.Errorf("got %q", got)
+		}
+		if err := h.accept(context.Background(), ask("late")); err == nil {
+			t.Error("a message was accepted after the end")
+		}
+	})
+}
+
+func TestShutdownEndsEvenWhenThePlatformHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		later(500 * time.Millisecond)
+		h.platform.mu.Lock()
+		h.hangs = true
+		h.platform.mu.Unlock()
+		began := time.Now()
+		err := h.stop()
+		if err == nil {
+			t.Error("Run: got no error for replies that are not final")
+		}
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("stopping took %v, want the grace of 6 s", took)
+		}
+	})
+}
+
+func TestReceivingIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform()
+		p.runs = []error{
+			&chat.SendError{Kind: chat.Temporary, Err: errors.New("no route")},
+			&chat.SendError{Kind: chat.RateLimited, RetryAfter: 30 * time.Second},
+			&chat.SendError{Kind: chat.Conflict, Err: errors.New("another poller")},
+			nil,
+		}
+		p.panics = true
+		h := openWith(t, house{platform: p, script: &script{}}, nil)
+		later(2 * time.Minute)
+		if p.started != 6 {
+			t.Fatalf("ran %d times, want 6", p.started)
+		}
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		equal(t, "messages", h.sees(), []string{"re: hi"})
+	})
+}
+
+func TestRefusedCredentialsStopOneEndpointOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := newPlatform()
+		bad.runs = []error{&chat.SendError{Kind: chat.Auth, Err: errors.New("401")}}
+		h := open(t, func(o *gateway.Options) {
+			o.Endpoints = append(o.Endpoints, gateway.Endpoint{ID: "bad", Platform: bad})
+		})
+		later(10 * time.Minute)
+		if bad.started != 1 {
+			t.Errorf("the refused endpoint ran %d times, want once", bad.started)
+		}
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		equal(t, "messages", h.sees(), []string{"re: hi"})
+	})
+}
+
+func TestResumeBeginsWhereTheLastRunEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := gateway.NewMemory()
+		h := open(t, func(o *gateway.Options) { o.Store = store })
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		_ = h.stop()
+		again := openWith(t, house{platform: newPlatform(), script: &script{}}, func(o *gateway.Options) { o.Store = store })
+		equal(t, "resume", again.resumes, []string{"1"})
+	})
+}
+
+func TestCapabilitiesMustBeKept(t *testing.T) {
+	_, err := gateway.New(gateway.Options{Endpoints: []gateway.Endpoint{{ID: "x", Platform: mute{newPlatform()}}}})
+	if err == nil || !strings.Contains(err.Error(), "capability Edit") {
+		t.Errorf("got %v, want an error about the capability Edit", err)
+	}
+	p := newPlatform()
+	_, err = gateway.New(gateway.Options{Endpoints: []gateway.Endpoint{{ID: "x", Platform: p}, {ID: "x", Platform: p}}})
+	if err == nil || !strings.Contains(err.Error(), "twice") {
+		t.Errorf("got %v, want an error about the double endpoint", err)
+	}
+}
+
+// mute promises less than it implements.
+type mute struct{ *platform }
+
+func (mute) Capabilities() chat.Capabilities { return chat.Capabilities{} }

@@ -1,0 +1,290 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// latency is how long each call to the fake platform takes.
+const latency = 50 * time.Millisecond
+
+// shown is one message as a person saw it over time.
+type shown struct {
+	id       chat.MessageID
+	to       chat.Target
+	replyTo  chat.MessageID
+	versions []string
+}
+
+func (s shown) text() string { return s.versions[len(s.versions)-1] }
+
+// platform is a network in memory. It hands what a test says to the gateway and keeps what a
+// person sees.
+type platform struct {
+	mu       sync.Mutex
+	messages []*shown
+	accept   func(context.Context, chat.Inbound) error
+	ready    chan struct{} // closed once Run listens
+	runs     []error       // what the next Runs return at once
+	started  int
+	resumes  []string
+	fail     error // of every send, while set
+	noID     bool
+	hangs    bool // calls take as long as their context lets them
+	panics   bool
+	said     int
+}
+
+func newPlatform() *platform { return &platform{ready: make(chan struct{})} }
+
+func (p *platform) Capabilities() chat.Capabilities {
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true}
+}
+
+func (p *platform) Profile(chat.Target) chat.Profile {
+	return chat.Profile{TextLimit: 4096, EditInterval: time.Second, TypingEvery: 4 * time.Second}
+}
+
+func (p *platform) Dialect(chat.Target) markup.Dialect { return markup.Plain{} }
+
+func (p *platform) Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error {
+	p.mu.Lock()
+	p.started++
+	p.resumes = append(p.resumes, resume)
+	if len(p.runs) > 0 {
+		err := p.runs[0]
+		p.runs = p.runs[1:]
+		p.mu.Unlock()
+		return err
+	}
+	panics := p.panics
+	p.panics = false
+	p.accept = accept
+	p.mu.Unlock()
+	if panics {
+		panic("the adapter broke")
+	}
+	close(p.ready)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (p *platform) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	if err := p.pass(ctx); err != nil {
+		return chat.Receipt{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fail != nil {
+		return chat.Receipt{}, p.fail
+	}
+	id := chat.MessageID(strconv.Itoa(1000 + len(p.messages)))
+	p.messages = append(p.messages, &shown{id: id, to: to, replyTo: m.ReplyTo, versions: []string{m.Text}})
+	if p.noID {
+		id = ""
+	}
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: id}}, nil
+}
+
+func (p *platform) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	if err := p.pass(ctx); err != nil {
+		return chat.Receipt{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.messages {
+		if s.id == ref.ID {
+			s.versions = append(s.versions, m.Text)
+			return chat.Receipt{Ref: ref}, nil
+		}
+	}
+	return chat.Receipt{}, &chat.SendError{Kind: chat.Gone}
+}
+
+func (p *platform) Delete(context.Context, chat.MessageRef) error { return nil }
+
+func (p *platform) Typing(ctx context.Context, _ chat.Target) error { return p.pass(ctx) }
+
+// pass lets a call's time go by.
+func (p *platform) pass(ctx context.Context) error {
+	p.mu.Lock()
+	hangs := p.hangs
+	p.mu.Unlock()
+	took := time.After(latency)
+	if hangs {
+		took = nil
+	}
+	select {
+	case <-took:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// say lets a person write; the gateway has accepted the message when it returns.
+func (p *platform) say(t *testing.T, in chat.Inbound) {
+	t.Helper()
+	p.mu.Lock()
+	p.said++
+	if in.ID == "" {
+		in.ID = chat.MessageID(strconv.Itoa(p.said))
+	}
+	in.Resume = strconv.Itoa(p.said)
+	accept := p.accept
+	p.mu.Unlock()
+	if err := accept(t.Context(), in); err != nil {
+		t.Fatalf("accept: %v", err)
+	}
+}
+
+// ask is an addressed text of one person in a private chat.
+func ask(text string) chat.Inbound {
+	return chat.Inbound{To: chat.Target{Chat: "7"}, Sender: chat.Sender{ID: "7"}, Text: text, Addressed: true, At: time.Now()}
+}
+
+func command(name string) chat.Inbound {
+	in := ask("/" + name)
+	in.Kind, in.Command = chat.Command, name
+	return in
+}
+
+// sees returns the last text of every message.
+func (p *platform) sees() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+	for _, m := range p.messages {
+		out = append(out, m.text())
+	}
+	return out
+}
+
+// script is a Runner whose turns are written by the test: words come one each 100 ms.
+type script struct {
+	mu    sync.Mutex
+	turns []agent.Turn
+	ended []error // why each turn's context was over when the turn ended
+	// answer, by the last user message; the default is "re: " and the message.
+	answers map[string]string
+	stop    map[string]agent.StopReason // fail with this after the answer's words
+	panics  bool
+}
+
+const wordTime = 100 * time.Millisecond
+
+func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	question := t.Messages[len(t.Messages)-1].Text
+	s.mu.Lock()
+	s.turns = append(s.turns, t)
+	answer, ok := s.answers[question]
+	panics := s.panics
+	s.mu.Unlock()
+	if !ok {
+		answer = "re: " + question
+	}
+	if panics {
+		panic("the agent broke")
+	}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.ended = append(s.ended, context.Cause(ctx))
+	}()
+	res := agent.Result{Model: "script"}
+	for word := range strings.SplitAfterSeq(answer, " ") {
+		select {
+		case <-time.After(wordTime):
+		case <-ctx.Done():
+			res.Partial, res.Stop = true, agent.StopCancelled
+			return res, context.Cause(ctx)
+		}
+		res.Text += word
+		emit(agent.Text{Delta: word})
+	}
+	if stop, bad := s.stop[question]; bad {
+		res.Partial, res.Stop = true, stop
+		return res, errors.New("the model broke")
+	}
+	res.Stop = agent.StopDone
+	res.Append = []agent.Message{{Role: agent.Assistant, Text: res.Text}}
+	return res, nil
+}
+
+// questions returns the last user message of every turn.
+func (s *script) questions() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []string
+	for _, t := range s.turns {
+		out = append(out, t.Messages[len(t.Messages)-1].Text)
+	}
+	return out
+}
+
+// house is a running gateway with one platform.
+type house struct {
+	*platform
+	*script
+	stop func() error // ends Run and returns what it returned
+}
+
+// open starts a gateway inside a synctest bubble.
+func open(t *testing.T, change func(*gateway.Options)) house {
+	t.Helper()
+	h := house{platform: newPlatform(), script: &script{answers: map[string]string{}, stop: map[string]agent.StopReason{}}}
+	return openWith(t, h, change)
+}
+
+func openWith(t *testing.T, h house, change func(*gateway.Options)) house {
+	t.Helper()
+	o := gateway.Options{
+		Endpoints: []gateway.Endpoint{{
+			ID: "tg", Platform: h.platform,
+			Streaming: preview.Config{Enabled: true, MinTokens: 1, Cursor: "▌"},
+		}},
+		Runner: h.script, Store: gateway.NewMemory(), Access: gateway.Access{Open: true},
+		MaxQueued: 3, Grace: 6 * time.Second, Log: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&o)
+	}
+	g, err := gateway.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx, func() {}) }()
+	h.stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	t.Cleanup(func() { _ = h.stop() })
+	synctest.Wait()
+	return h
+}
+
+// later lets virtual time pass and everything settle.
+func later(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func equal(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
