@@ -1,0 +1,151 @@
+package chatcompletions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"telex/agent"
+)
+
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status int
+		body   string
+		want   agent.ErrorKind
+	}{
+		{400, `{"error":{"message":"bad"}}`, agent.BadRequest},
+		{400, `{"error":{"message":"This model's maximum context length is 8192 tokens"}}`, agent.ContextLength},
+		{400, `{"error":{"message":"too big","code":"context_length_exceeded"}}`, agent.ContextLength},
+		{400, `{"error":{"message":"no","code":"content_filter"}}`, agent.Filtered},
+		{401, `{"error":{"message":"no"}}`, agent.Auth},
+		{402, `{"error":{"message":"pay"}}`, agent.Quota},
+		{403, `{"error":"no"}`, agent.Auth},
+		{404, `{"error":{"message":"no such model"}}`, agent.BadRequest},
+		{408, `{"error":{"message":"late"}}`, agent.Retryable},
+		{413, `{"error":{"message":"too large"}}`, agent.BadRequest},
+		{422, `{"error":{"message":"bad"}}`, agent.BadRequest},
+		{429, `{"error":{"message":"slow"}}`, agent.RateLimited},
+		{429, `{"error":{"message":"broke","type":"insufficient_quota","code":"insufficient_quota"}}`, agent.Quota},
+		{500, `{"error":{"message":"oops"}}`, agent.Retryable},
+		{529, `{"error":{"message":"overloaded"}}`, agent.Retryable},
+		{200, `{"error":{"message":"overloaded"}}`, agent.Retryable},
+	} {
+		e := errorIn([]byte(tt.body))
+		if e == nil {
+			t.Fatalf("%s: no error found", tt.body)
+		}
+		if got := kindOf(tt.status, e); got != tt.want {
+			t.Errorf("%d %s: got %s, want %s", tt.status, tt.body, got, tt.want)
+		}
+	}
+}
+
+func TestErrorForms(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ body, want string }{
+		{`{"error":{"message":"a","type":"b","param":"c","code":"d"}}`, "a, type b, code d, param c"},
+		{`{"error":{"message":"a","code":null,"param":null}}`, "a"},
+		{`{"error":{"code":500}}`, "the provider gave no message, code 500"},
+		{`{"error":["odd"]}`, `["odd"]`},
+		{`{"error":""}`, ""},
+		{`{"error":false}`, ""},
+		{`{"choices":[]}`, ""},
+	} {
+		got := ""
+		if e := errorIn([]byte(tt.body)); e != nil {
+			got = e.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.body, got, tt.want)
+		}
+	}
+	if got := excerpt([]byte(strings.Repeat("word \n", 100))); len(got) > 310 || !strings.HasSuffix(got, "…") || strings.Contains(got, "\n") {
+		t.Errorf("excerpt %q", got)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		ms, after string
+		want      time.Duration
+	}{
+		{"", "", 0},
+		{"", "7", 7 * time.Second},
+		{"", "1.5", 1500 * time.Millisecond},
+		{"250", "7", 250 * time.Millisecond},
+		{"x", "7", 7 * time.Second},
+		{"", "-3", 0},
+		{"", "NaN", 0},
+		{"", "1e300", 365 * 24 * time.Hour},
+		{"", "soon", 0},
+		{"", "Sat, 21 Nov 2026 10:00:30 GMT", 30 * time.Second},
+		{"", "Sat, 21 Nov 2026 09:00:00 GMT", 0},
+	} {
+		h := http.Header{}
+		h.Set("Retry-After-Ms", tt.ms)
+		h.Set("Retry-After", tt.after)
+		if got := retryAfter(h, now); got != tt.want {
+			t.Errorf("%q %q: got %v, want %v", tt.ms, tt.after, got, tt.want)
+		}
+	}
+}
+
+func TestTransportErrorsHideTheAddress(t *testing.T) {
+	t.Parallel()
+	r := redactor{secrets: []string{"sk-secret"}}
+	err := r.transportError(agent.Retryable, &url.Error{Op: "Post", URL: "https://u:sk-secret@host/", Err: context.Canceled})
+	if strings.Contains(err.Error(), "host") || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	err = r.transportError(agent.Broken, errors.New("bad header sk-secret"))
+	if want := "broken: bad header [redacted]"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+func TestConcede(t *testing.T) {
+	t.Parallel()
+	refuse := func(status int, message, param, code string) error {
+		return &agent.ModelError{Kind: agent.BadRequest, Status: status, Err: &apiError{Message: message, Param: param, Code: json.RawMessage(`"` + code + `"`)}}
+	}
+	for _, tt := range []struct {
+		name   string
+		err    error
+		before shape
+		stream bool
+		want   shape
+		ok     bool
+	}{
+		{"nothing wrong", nil, shape{}, true, shape{}, false},
+		{"OpenAI refuses to stream", refuse(400, "Your organization must be verified to stream this model.", "stream", "unsupported_value"), shape{}, true, shape{noStreaming: true}, true},
+		{"no streaming, in words", refuse(400, "Streaming is not supported for this model", "", ""), shape{}, true, shape{noStreaming: true}, true},
+		{"no streaming, but it was not asked for", refuse(400, "Streaming is not supported for this model", "", ""), shape{}, false, shape{}, false},
+		{"stream_options unknown", refuse(400, "Unrecognized request argument supplied: stream_options", "", ""), shape{}, true, shape{noUsageOption: true}, true},
+		{"stream_options, FastAPI", refuse(422, `{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]}`, "", ""), shape{}, true, shape{noUsageOption: true}, true},
+		{"max_completion_tokens unknown", refuse(400, "Unrecognized request argument supplied: max_completion_tokens", "", ""), shape{}, true, shape{oldMaxTokens: true}, true},
+		{"max_tokens refused in turn", refuse(400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", "unsupported_parameter"), shape{oldMaxTokens: true}, false, shape{oldMaxTokens: true}, false},
+		{"temperature", refuse(400, "Unsupported value: 'temperature' does not support 0.7 with this model. Only the default (1) value is supported.", "temperature", "unsupported_value"), shape{}, false, shape{noTemperature: true}, true},
+		{"temperature, by go-openai", openai.ErrReasoningModelLimitationsOther, shape{}, true, shape{noTemperature: true}, true},
+		{"temperature again", openai.ErrReasoningModelLimitationsOther, shape{noTemperature: true}, true, shape{noTemperature: true}, false},
+		{"a value out of range", refuse(400, "max_completion_tokens is too large: 100000", "max_completion_tokens", "invalid_value"), shape{}, true, shape{}, false},
+		{"another parameter", refuse(400, "Unsupported parameter: messages", "messages", ""), shape{}, true, shape{}, false},
+		{"another status", refuse(500, "Unsupported parameter: stream_options", "", ""), shape{}, true, shape{}, false},
+		{"another error", &agent.ModelError{Kind: agent.BadRequest, Status: 400, Err: errors.New("unsupported stream")}, shape{}, true, shape{}, false},
+	} {
+		got, ok := concede(tt.err, tt.before, tt.stream)
+		if got != tt.want || ok != tt.ok {
+			t.Errorf("%s: got %+v, %v, want %+v, %v", tt.name, got, ok, tt.want, tt.ok)
+		}
+	}
+}
