@@ -110,7 +110,7 @@ func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
 		d.fail(n, "quote a value that begins with !", "tags are not supported, in %s", human(path))
 		return
 	}
-	if c, ok := v.Addr().Interface().(customDecoder); ok {
+	if c, ok := reflect.TypeAssert[customDecoder](v.Addr()); ok {
 		c.decode(d, path, n)
 		return
 	}
@@ -124,7 +124,7 @@ func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		if x, ok := v.Addr().Interface().(interface{ setDefaults() }); ok {
+		if x, ok := reflect.TypeAssert[interface{ setDefaults() }](v.Addr()); ok {
 			x.setDefaults()
 		}
 		d.structure(path, n, v)
@@ -209,7 +209,7 @@ func (d *decoder) record(path string, p pair, v reflect.Value) {
 
 // extra decodes the keys of streaming that are endpoints' names.
 func (d *decoder) extra(path string, p pair, v reflect.Value) bool {
-	rules, ok := v.Addr().Interface().(*StreamingRules)
+	rules, ok := reflect.TypeAssert[*StreamingRules](v.Addr())
 	if !ok {
 		return false
 	}

@@ -31,9 +31,6 @@ func FuzzParse(f *testing.F) {
 	})
 	line := regexp.MustCompile(`^fuzz\.yaml:\d+:\d+: [^\n]+$`)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if bytes.Contains(data, []byte("_file")) && bytes.Contains(data, []byte("/")) {
-			return // it could read any file of this machine
-		}
 		c, err := Parse("fuzz.yaml", data, env)
 		if err != nil {
 			if strings.Contains(err.Error(), secret) && !bytes.Contains(data, []byte(secret)) {

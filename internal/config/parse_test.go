@@ -166,6 +166,9 @@ func TestParseErrors(t *testing.T) {
 		{"empty variable", base + "  b: {kind: telegram, token: \"${EMPTY}\"}\n", []string{
 			`4:30: empty token in platforms.b; ${EMPTY} is set to nothing in the environment`,
 		}},
+		{"blank key", "models: [{name: a, model: b, api_key: \" \"}]\n", []string{
+			`1:39: empty api_key in models[0]; write "api_key: ${NAME}" or "api_key_file: PATH"`,
+		}},
 		{"token and its file", base + "  b: {kind: telegram, token: x, token_file: y}\n", []string{
 			"4:33: both token and token_file in platforms.b; keep one of them",
 		}},

@@ -170,7 +170,7 @@ func (d *decoder) secret(path string, n *yaml.Node, v reflect.Value, t tags) {
 			return
 		}
 	}
-	if text == "" && t.allow != "empty" {
+	if strings.TrimSpace(text) == "" && t.allow != "empty" {
 		d.fail(n, emptyHint(n, key), "empty %s %s", printable(key), in(parent(path)))
 		return
 	}
@@ -206,7 +206,7 @@ func (d *decoder) fromFile(path string, n *yaml.Node, v reflect.Value, key strin
 		return
 	}
 	if v.Type() == reflect.TypeFor[Secret]() {
-		if text == "" {
+		if strings.TrimSpace(text) == "" {
 			d.fail(n, "the file "+shownPath(n.Value)+" is empty", "empty %s %s", key, in(parent(path)))
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 
@@ -42,9 +43,7 @@ func TestSecretNeverShows(t *testing.T) {
 			outputs["json"] = marshal(t, json.Marshal, holder)
 			outputs["yaml"] = marshal(t, yaml.Marshal, holder)
 		}
-		for kind, text := range logged(holder) {
-			outputs[kind] = text
-		}
+		maps.Copy(outputs, logged(holder))
 		for how, text := range outputs {
 			if strings.Contains(text, value) || strings.Contains(strings.ToLower(text), hex) || strings.Contains(text, "s3c") {
 				t.Errorf("%s by %s shows the secret: %s", name, how, text)
@@ -64,8 +63,8 @@ func marshal(t *testing.T, f func(any) ([]byte, error), v any) string {
 
 func logged(v any) map[string]string {
 	var text, js bytes.Buffer
-	slog.New(slog.NewTextHandler(&text, nil)).Info("m", "secret", v)
-	slog.New(slog.NewJSONHandler(&js, nil)).Info("m", "secret", v)
+	slog.New(slog.NewTextHandler(&text, nil)).Info("m", slog.Any("secret", v))
+	slog.New(slog.NewJSONHandler(&js, nil)).Info("m", slog.Any("secret", v))
 	return map[string]string{"slog text": text.String(), "slog json": js.String()}
 }
 
@@ -102,9 +101,7 @@ func TestConfigPrintsNoSecret(t *testing.T) {
 	t.Parallel()
 	c := mustParse(t, base, nil)
 	outputs := map[string]string{"json": marshal(t, json.Marshal, c.Models), "yaml": marshal(t, yaml.Marshal, c.Models)}
-	for kind, text := range logged(c.Endpoints) {
-		outputs[kind] = text
-	}
+	maps.Copy(outputs, logged(c.Endpoints))
 	outputs["models"] = fmt.Sprintf("%+v", c.Models)
 	outputs["endpoint"] = fmt.Sprintf("%+v %#v", c.Endpoints[0].Telegram, *c.Endpoints[0].Telegram)
 	outputs["pointer"] = fmt.Sprintf("%+v", c)

@@ -44,7 +44,7 @@ func (s shower) structure(v reflect.Value) *yaml.Node {
 			out.Content = append(out.Content, textNode(f.key), n)
 		}
 	}
-	if rules, ok := v.Interface().(StreamingRules); ok {
+	if rules, ok := reflect.TypeAssert[StreamingRules](v); ok {
 		for _, name := range keysOf(rules.Endpoints) {
 			out.Content = append(out.Content, textNode(name), s.structure(reflect.ValueOf(rules.Endpoints[name])))
 		}
@@ -83,7 +83,7 @@ func (s shower) value(v reflect.Value) *yaml.Node {
 		return out
 	case reflect.Map:
 		out := &yaml.Node{Kind: yaml.MappingNode}
-		texts, _ := v.Interface().(map[string]string)
+		texts, _ := reflect.TypeAssert[map[string]string](v)
 		for _, k := range keysOf(texts) {
 			out.Content = append(out.Content, textNode(k), textNode(s.clean(texts[k])))
 		}

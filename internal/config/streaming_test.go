@@ -27,8 +27,16 @@ func TestStreamingPrecedence(t *testing.T) {
 	}
 	environment := []choice{
 		{"", false, false},
-		{"true", true, true}, {"1", true, true}, {"yes", true, true}, {"TRUE", true, true}, {"Yes", true, true},
-		{"false", true, false}, {"0", true, false}, {"no", true, false}, {"False", true, false}, {"NO", true, false},
+		{"true", true, true},
+		{"1", true, true},
+		{"yes", true, true},
+		{"TRUE", true, true},
+		{"Yes", true, true},
+		{"false", true, false},
+		{"0", true, false},
+		{"no", true, false},
+		{"False", true, false},
+		{"NO", true, false},
 	}
 	section := []choice{{"", false, false}, {"enabled: true", true, true}, {"enabled: false", true, false}}
 	transport := []string{"", "transport: edit", "transport: off"}
@@ -97,10 +105,12 @@ func TestStreamingSettings(t *testing.T) {
 		{"section", "{enabled: true, edit_interval: 2.5, min_tokens: 1, cursor: \"\"}", with(func(s *StreamingSettings) {
 			s.Enabled, s.EditInterval, s.MinTokens, s.Cursor = true, 2500*time.Millisecond, 1, ""
 		})},
-		{"endpoint over section", "{enabled: true, edit_interval: 2, cursor: a, telegram: {edit_interval: 0.1, min_tokens: 0, cursor: b}}",
+		{
+			"endpoint over section", "{enabled: true, edit_interval: 2, cursor: a, telegram: {edit_interval: 0.1, min_tokens: 0, cursor: b}}",
 			with(func(s *StreamingSettings) {
 				s.Enabled, s.EditInterval, s.MinTokens, s.Cursor = true, 100*time.Millisecond, 0, "b"
-			})},
+			}),
+		},
 		{"another endpoint", "{enabled: true, other: {enabled: false, edit_interval: 9}}", with(func(s *StreamingSettings) {
 			s.Enabled = true
 		})},
