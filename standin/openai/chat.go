@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"mime"
 	"net/http"
@@ -22,7 +24,7 @@ var errCut = errors.New("connection cut")
 // exchange is one request that is being answered.
 type exchange struct {
 	s      *Server
-	ctx    context.Context // Ends when the client goes away or the server closes.
+	ctx    context.Context //nolint:containedctx // It lives as long as the exchange: until the client goes or the server closes.
 	w      http.ResponseWriter
 	rec    *Request
 	epoch  int
@@ -42,7 +44,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	// The body has been read, so from here on the context ends as soon as the client goes.
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })()
+	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })() //nolint:contextcheck // The server's end is a second reason to stop.
 
 	x := &exchange{s: s, ctx: ctx, w: w}
 	x.open(began, r, body)
@@ -148,9 +150,7 @@ func (x *exchange) answer() error {
 	if x.b.status != 0 {
 		return x.sendError()
 	}
-	for name, values := range x.b.header {
-		x.w.Header()[name] = values
-	}
+	maps.Copy(x.w.Header(), x.b.header)
 	x.w.Header().Set("Openai-Processing-Ms", strconv.FormatInt(x.b.delay.Milliseconds(), 10))
 	as := x.b.as
 	if as == "" {
@@ -184,9 +184,7 @@ func (x *exchange) begin(status int, contentType string) {
 // sendError answers with the error of the settings, which is the complete answer then.
 func (x *exchange) sendError() error {
 	e := errorFor(x.b)
-	for name, values := range x.b.header {
-		x.w.Header()[name] = values
-	}
+	maps.Copy(x.w.Header(), x.b.header)
 	body, form := e.body(), x.b.body
 	if form == "" && x.b.status >= http.StatusBadGateway {
 		form = "html" // So speak the proxies which these statuses come from.
@@ -286,5 +284,6 @@ func (x *exchange) close(end string, err error) {
 	s.notify()
 	took := rec.Ended.Sub(rec.Time)
 	s.mu.Unlock()
-	s.log.Info("answered", "request", rec.ID, "status", rec.Status, "end", end, "tokens", rec.Tokens, "took", took)
+	s.log.Info("answered", slog.Int("request", rec.ID), slog.Int("status", rec.Status), slog.String("end", end),
+		slog.Int("tokens", rec.Tokens), slog.Duration("took", took))
 }

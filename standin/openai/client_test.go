@@ -5,7 +5,7 @@ import (
 	"io"
 	"testing"
 
-	gopenai "github.com/sashabaranov/go-openai"
+	gopenai "github.com/sashabaranov/go-openai" //nolint:depguard // A foreign client checks our reading of the API.
 
 	"telex/standin/openai"
 )

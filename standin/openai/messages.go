@@ -24,7 +24,7 @@ func (r *chatRequest) checkMessages() error {
 			at := slices.Index(open, m.ToolCallID)
 			if at < 0 {
 				return invalid(fmt.Sprintf("messages.[%d].role", i), "", "Invalid parameter: messages with role 'tool' must be "+
-					"a response to a preceeding message with 'tool_calls'.")
+					"a response to a preceeding message with 'tool_calls'.") //nolint:misspell // So OpenAI spells it.
 			}
 			open = slices.Delete(open, at, at+1)
 			continue

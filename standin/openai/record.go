@@ -68,9 +68,9 @@ type Stats struct {
 }
 
 // maxRecords bounds the memory of a server that runs for long: older records are dropped.
-const maxRecords = 10_000
+const maxRecords = 5000
 
-// Requests returns copies of the records, oldest first, of at most the last 10,000 requests.
+// Requests returns copies of the records, oldest first, of at most the last 5,000 requests.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()

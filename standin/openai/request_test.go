@@ -48,7 +48,7 @@ func TestRequestsRefused(t *testing.T) {
 		},
 		{
 			"tool message without a call", `{"model":"standin","messages":[{"role":"tool","content":"x","tool_call_id":"a"}]}`,
-			400, "messages.[0].role", "", "must be a response to a preceeding message with 'tool_calls'",
+			400, "messages.[0].role", "", "messages with role 'tool' must be a response to a",
 		},
 		{"tool message without an id", `{"model":"standin","messages":[{"role":"tool","content":"x"}]}`, 400, "messages.[0].tool_call_id", "missing_required_parameter", ""},
 		{
@@ -63,6 +63,13 @@ func TestRequestsRefused(t *testing.T) {
 		{"call without a result at the end", `{"model":"standin","messages":[` + calls + `]}`, 400, "messages.[0].role", "", "response messages: a"},
 		{"call by a user", strings.Replace(`{"model":"standin","messages":[`+calls+`]}`, "assistant", "user", 1), 400, "messages[0].tool_calls", "unknown_parameter", ""},
 		{"call without an id", strings.Replace(`{"model":"standin","messages":[`+calls+`]}`, `"id":"a"`, `"id":""`, 1), 400, "messages[0].tool_calls[0].id", "missing_required_parameter", ""},
+		{"call twice", strings.Replace(`{"model":"standin","messages":[`+calls+`]}`, `"tool_calls":[`, `"tool_calls":[{"id":"a","type":"function","function":{"name":"g"}},`, 1), 400, "messages[0].tool_calls[1].id", "invalid_value", "Duplicate"},
+		{"call of another type", strings.Replace(`{"model":"standin","messages":[`+calls+`]}`, `"type":"function"`, `"type":"magic"`, 1), 400, "messages[0].tool_calls[0].type", "invalid_value", ""},
+		{"call of a bad name", strings.Replace(`{"model":"standin","messages":[`+calls+`]}`, `"name":"f"`, `"name":"f g"`, 1), 400, "messages[0].tool_calls[0].function.name", "invalid_value", ""},
+		{"tool parameters", `{"model":"standin","tools":[{"type":"function","function":{"name":"f","parameters":[]}}],` + hi + `}`, 400, "tools[0].function.parameters", "invalid_type", ""},
+		{"stop is a number", `{"model":"standin","stop":5,` + hi + `}`, 400, "stop", "invalid_type", ""},
+		{"empty stop", `{"model":"standin","stop":"",` + hi + `}`, 400, "stop", "invalid_value", ""},
+		{"open directive", `{"model":"standin","messages":[{"role":"user","content":"{{standin rate=3"}]}`, 400, "messages", "standin_directive", "no closing }}"},
 		{"temperature", `{"model":"standin","temperature":2.1,` + hi + `}`, 400, "temperature", "decimal_above_max_value", "Expected a value <= 2, but got 2.1 instead."},
 		{"negative temperature", `{"model":"standin","temperature":-1,` + hi + `}`, 400, "temperature", "decimal_below_min_value", ""},
 		{"top_p", `{"model":"standin","top_p":1.5,` + hi + `}`, 400, "top_p", "decimal_above_max_value", ""},
@@ -181,5 +188,42 @@ func TestRoutes(t *testing.T) {
 		if got := p.get(t.Context(), tc.path); got.status != tc.status || !strings.Contains(got.body, tc.part) {
 			t.Errorf("GET %s: %d %s, want %d and %s", tc.path, got.status, got.body, tc.status, tc.part)
 		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	p := start(t, openai.Options{})
+	for _, tc := range []struct {
+		name, contentType string
+		body              string
+		status            int
+	}{
+		{"charset", "application/json; charset=utf-8", request(t, "say: x", false), 200},
+		{"form", "application/x-www-form-urlencoded", request(t, "say: x", false), 415},
+		{"no type", "", request(t, "say: x", false), 415},
+		{"too large", "application/json", strings.Repeat(" ", 33<<20), 413},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/v1/chat/completions", strings.NewReader(tc.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tc.contentType != "" {
+			req.Header.Set("Content-Type", tc.contentType)
+		}
+		if got := p.do(req); got.status != tc.status {
+			t.Errorf("%s: status %d, %v, want %d", tc.name, got.status, got.err, tc.status)
+		}
+	}
+}
+
+func TestClosedServerRefuses(t *testing.T) {
+	t.Parallel()
+	p := start(t, openai.Options{})
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.ask("x"); got.status != http.StatusServiceUnavailable {
+		t.Errorf("status %d, want 503", got.status)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,7 +39,7 @@ type Server struct {
 	mux     *http.ServeMux
 	http    *http.Server
 	started time.Time
-	ctx     context.Context // Lives until Close; the server owns it.
+	ctx     context.Context //nolint:containedctx // The server owns this lifetime, which Close ends.
 	stop    context.CancelFunc
 	active  sync.WaitGroup
 
@@ -183,7 +184,7 @@ func (s *Server) write(w http.ResponseWriter, status int, contentType string, bo
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)
 	if _, err := w.Write(body); err != nil {
-		s.log.Debug("write answer", "err", err)
+		s.log.Debug("write answer", slog.Any("err", err))
 	}
 }
 
@@ -210,11 +211,9 @@ func (s *Server) serveModel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := r.PathValue("model")
-	for _, known := range s.opts.Models {
-		if known == id {
-			s.write(w, http.StatusOK, "application/json", mustJSON(s.model(id)))
-			return
-		}
+	if slices.Contains(s.opts.Models, id) {
+		s.write(w, http.StatusOK, "application/json", mustJSON(s.model(id)))
+		return
 	}
 	s.refuse(w, newError(http.StatusNotFound, "invalid_request_error", "model", "model_not_found",
 		fmt.Sprintf("The model '%s' does not exist", id)))

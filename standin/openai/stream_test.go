@@ -93,9 +93,10 @@ func TestStreamVariants(t *testing.T) {
 		got := p.ask(tc.question)
 		h := listen(t, got.body)
 		w := tc.want
-		if w.finish == "" {
+		switch w.finish {
+		case "":
 			w.finish = "stop"
-		} else if w.finish == "-" {
+		case "-":
 			w.finish = ""
 		}
 		have := want{
@@ -222,5 +223,34 @@ func TestErrorAnswers(t *testing.T) {
 	}
 	if got := p.ask("{{standin as=json}} say: x"); got.header.Get("Content-Type") != "application/json" || !strings.Contains(got.body, `"object":"chat.completion"`) {
 		t.Errorf("as=json: %q %q", got.header.Get("Content-Type"), got.body)
+	}
+}
+
+func TestStreamPadding(t *testing.T) {
+	t.Parallel()
+	p := start(t, openai.Options{})
+	body := func(options string) string {
+		return `{"model":"standin","stream":true,"stream_options":` + options + `,"messages":[{"role":"user","content":"{{standin pad=1048576}} say: x"}]}`
+	}
+	got := p.post("/v1/chat/completions", body(`{}`))
+	longest := 0
+	for line := range strings.Lines(got.body) {
+		longest = max(longest, len(line))
+	}
+	if h := listen(t, got.body); longest < 1<<20 || h.content != "x" || h.usage != nil {
+		t.Errorf("longest line %d, content %q, usage %v, want over a megabyte, x and none", longest, h.content, h.usage)
+	}
+	if got := p.post("/v1/chat/completions", body(`{"include_obfuscation":false}`)); strings.Contains(got.body, "obfuscation") {
+		t.Errorf("obfuscation was sent though refused:\n%.300s", got.body)
+	}
+}
+
+func TestStreamNoise(t *testing.T) {
+	t.Parallel()
+	p := start(t, openai.Options{})
+	h := listen(t, p.ask("{{standin noise=2}} say: a b c d e f g h i j k l").body)
+	// Six pieces of noise, two of each kind; the last usage makes one more chunk without choices.
+	if h.empty != 5 || h.null != 2 || h.content != "a b c d e f g h i j k l" || h.tokens() != 12 {
+		t.Errorf("%d chunks without choices, %d null deltas, content %q, %d tokens, want 5, 2, all and 12", h.empty, h.null, h.content, h.tokens())
 	}
 }

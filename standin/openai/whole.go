@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -93,9 +94,7 @@ func (x *exchange) completion() completion {
 		m["content"] = nil
 	}
 	if x.p.reasoning != "" {
-		for name, text := range reasoningFields(x.p.reasoning, x.b.thinkAs) {
-			m[name] = text
-		}
+		maps.Copy(m, reasoningFields(x.p.reasoning, x.b.thinkAs))
 	}
 	var calls []any
 	for _, c := range x.p.calls {

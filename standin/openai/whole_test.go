@@ -120,8 +120,10 @@ func TestHistoryArrives(t *testing.T) {
 		"history:":                    "1. system: be brief\n2. user: first\n3. assistant: yes\n4. user: second\n5. user: history:",
 	} {
 		body, err := json.Marshal(map[string]any{"model": "standin", "stream": true, "messages": []any{
-			map[string]any{"role": "system", "content": "be brief"}, map[string]any{"role": "user", "content": "{{standin cut=1}} first"},
-			map[string]any{"role": "assistant", "content": "yes"}, map[string]any{"role": "user", "content": "second"},
+			map[string]any{"role": "system", "content": "be brief"},
+			map[string]any{"role": "user", "content": "{{standin cut=1}} first"},
+			map[string]any{"role": "assistant", "content": "yes"},
+			map[string]any{"role": "user", "content": "second"},
 			map[string]any{"role": "user", "content": question},
 		}})
 		if err != nil {
