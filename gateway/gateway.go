@@ -52,7 +52,7 @@ type Gateway struct {
 
 	// The two lifetimes that outlive Run's ctx: turns are cancelled when they had their time
 	// to finish, deliveries when the grace is over.
-	turns, deliveries context.Context
+	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
 	endTurns, endAll  context.CancelCauseFunc
 }
 

@@ -195,11 +195,11 @@ func trim(history []agent.Message, room int) []agent.Message {
 		return history
 	}
 	sum, from := 0, len(history)
-	for i := len(history) - 1; i >= 0; i-- {
-		if sum += agent.EstimateTokens(history[i].Text); sum > room {
+	for i, m := range slices.Backward(history) {
+		if sum += agent.EstimateTokens(m.Text); sum > room {
 			break
 		}
-		if history[i].Role == agent.User {
+		if m.Role == agent.User {
 			from = i
 		}
 	}

@@ -39,8 +39,10 @@ func runCommand() *cobra.Command {
 }
 
 func configCommand() *cobra.Command {
-	c := &cobra.Command{Use: "config", Short: "Check or show the configuration", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := &cobra.Command{
+		Use: "config", Short: "Check or show the configuration", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
 	c.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Say whether the configuration is right, and what is wrong",

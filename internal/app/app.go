@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"telex/agent"
 	"telex/agent/chatcompletions"
@@ -163,7 +164,7 @@ func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
 
 func access(c config.Access) gateway.Access {
 	a := gateway.Access{Open: c.Default == config.AccessAllow}
-	for _, p := range append(c.Allow[:len(c.Allow):len(c.Allow)], c.Admins...) {
+	for _, p := range slices.Concat(c.Allow, c.Admins) {
 		r := gateway.Rule{Endpoint: chat.EndpointID(p.Endpoint)}
 		switch p.Kind {
 		case config.PatternUser:

@@ -29,11 +29,5 @@ func Version(release string) string {
 	if !ok {
 		return "unknown"
 	}
-	version := info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			version += " " + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return version
+	return info.Main.Version
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -99,7 +100,7 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 	case err = <-used:
 	case err = <-failed:
 		cancel()
-		<-used
+		err = errors.Join(err, <-used)
 	}
 	cancel()
 	<-stopped

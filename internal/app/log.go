@@ -23,7 +23,7 @@ func NewLog(c config.Log, w *os.File) *slog.Logger {
 	}
 	switch format {
 	case "text":
-		return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !term.IsTerminal(int(w.Fd()))}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !term.IsTerminal(int(w.Fd()))}))
 	case "journal":
 		return slog.New(newJournalHandler(w, level))
 	default:

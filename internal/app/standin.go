@@ -60,8 +60,7 @@ func ServeStandin(ctx context.Context, s Server, address string, listening func(
 	select {
 	case err = <-served:
 	case <-ctx.Done():
-		err = s.Close()
-		<-served
+		err = errors.Join(s.Close(), <-served)
 	}
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
