@@ -12,15 +12,21 @@ import (
 // forever is a wait that only an event can end.
 const forever = time.Duration(math.MaxInt64)
 
-// sweepEvery is how many requests pass between two searches for scopes that can be forgotten.
-const sweepEvery = 1024
+const (
+	// sweepEvery is how many requests pass between two searches for scopes that can be forgotten.
+	sweepEvery = 1024
+	// rememberBlock is how long the end of a block is known after it.
+	rememberBlock = time.Minute
+	// leastBlock is how long a refusal holds that does not say how long.
+	leastBlock = time.Second
+)
 
 // Budget arbitrates the calls to one endpoint. Its methods are safe for concurrent use and
 // never block.
 type Budget struct {
 	mu       sync.Mutex
 	scopes   map[scopeKey]*scope
-	waiting  []*Ticket
+	waiting  []*Ticket   // in the order in which they are served
 	timer    *time.Timer // wakes the dispatcher; stopped when nobody waits
 	requests uint64
 }
@@ -43,25 +49,31 @@ func New() *Budget { return &Budget{scopes: make(map[scopeKey]*scope)} }
 func (b *Budget) Request(c chat.Call) *Ticket {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	now := time.Now()
 	b.requests++
 	if b.requests%sweepEvery == 0 {
-		b.sweep(time.Now())
+		b.sweep(now)
 	}
-	t := &Ticket{budget: b, call: c, seq: b.requests, ready: make(chan struct{})}
-	b.waiting = append(b.waiting, t)
-	b.dispatch()
+	t := &Ticket{budget: b, call: c, keys: keys(c), seq: b.requests, ready: make(chan struct{})}
+	i, _ := slices.BinarySearchFunc(b.waiting, t, compare)
+	b.waiting = slices.Insert(b.waiting, i, t)
+	b.dispatch(now)
 	return t
 }
 
 // Block records a refusal of c: nothing is granted in the scope for d from now on, and its
-// rate is lowered. A scope of 0 stands for the chat.
+// speed is lowered. A scope of 0 stands for the chat, and so does the message of a create,
+// which has none yet.
 func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) {
+	if s == 0 || s == chat.ScopeMessage && c.Message == "" {
+		s = chat.ScopeChat
+	}
+	if d <= 0 {
+		d = leastBlock
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	if s == 0 {
-		s = chat.ScopeChat
-	}
 	sc := b.scope(key(s, c))
 	if until := now.Add(d); until.After(sc.blocked) {
 		sc.blocked = until
@@ -71,16 +83,17 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) {
 			sc.meter(l).lower(now)
 		}
 	}
-	b.dispatch()
+	b.dispatch(now)
 }
 
-// BlockedUntil returns when the last block that holds for c ends; the zero time without one.
+// BlockedUntil returns when the last block that holds for c ends, or ended: a block is known
+// for a minute after its end. It returns the zero time without one.
 func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var until time.Time
 	for _, k := range keys(c) {
-		if sc := b.scopes[k]; sc != nil && sc.blocked.After(until) && sc.blocked.After(time.Now()) {
+		if sc := b.scopes[k]; sc != nil && sc.blocked.After(until) {
 			until = sc.blocked
 		}
 	}
@@ -90,16 +103,10 @@ func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 // dispatch grants what can be granted, in order, and arranges to be called again when the
 // next ticket may become ready. A scope that has no room for one call has none for a less
 // urgent one either, so going through the queue in order is fair.
-func (b *Budget) dispatch() {
-	if len(b.waiting) == 0 {
-		b.stopTimer()
-		return
-	}
-	now := time.Now()
-	slices.SortFunc(b.waiting, compare)
+func (b *Budget) dispatch(now time.Time) {
 	next := forever
 	b.waiting = slices.DeleteFunc(b.waiting, func(t *Ticket) bool {
-		d := b.wait(t.call, now)
+		d := b.wait(t, now)
 		if d > 0 {
 			next = min(next, d)
 			return false
@@ -107,37 +114,35 @@ func (b *Budget) dispatch() {
 		b.grant(t, now)
 		return true
 	})
-	b.stopTimer()
-	if len(b.waiting) > 0 && next < forever {
+	switch {
+	case next == forever && b.timer != nil:
+		b.timer.Stop()
+	case next == forever:
+	case b.timer == nil:
 		b.timer = time.AfterFunc(next, b.wake)
+	default:
+		b.timer.Reset(next)
 	}
 }
 
 func (b *Budget) wake() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.dispatch()
+	b.dispatch(time.Now())
 }
 
-func (b *Budget) stopTimer() {
-	if b.timer != nil {
-		b.timer.Stop()
-		b.timer = nil
-	}
-}
-
-// wait returns how long c has to wait for the slowest of its scopes.
-func (b *Budget) wait(c chat.Call, now time.Time) time.Duration {
+// wait returns how long t has to wait for the slowest of its scopes.
+func (b *Budget) wait(t *Ticket, now time.Time) time.Duration {
 	var d time.Duration
-	for _, k := range keys(c) {
+	for _, k := range t.keys {
 		sc := b.scopes[k]
 		if sc == nil {
 			continue
 		}
 		d = max(d, sc.blocked.Sub(now))
-		for _, l := range c.Limits {
-			if l.Scope == k.scope && l.Ops&c.Op != 0 {
-				d = max(d, sc.meter(l).wait(c.Class, now))
+		for _, l := range t.call.Limits {
+			if l.Scope == k.scope && l.Ops&t.call.Op != 0 {
+				d = max(d, sc.meter(l).wait(t.call.Class, now))
 			}
 		}
 	}
@@ -145,14 +150,15 @@ func (b *Budget) wait(c chat.Call, now time.Time) time.Duration {
 }
 
 func (b *Budget) grant(t *Ticket, now time.Time) {
-	for _, k := range keys(t.call) {
+	for _, k := range t.keys {
 		for _, l := range t.call.Limits {
 			if l.Scope == k.scope && l.Ops&t.call.Op != 0 {
-				t.uses = append(t.uses, b.scope(k).meter(l).take(now))
+				m := b.scope(k).meter(l)
+				m.take(now)
+				t.meters = append(t.meters, m)
 			}
 		}
 	}
-	t.granted = true
 	close(t.ready)
 }
 
@@ -169,7 +175,7 @@ func (b *Budget) scope(k scopeKey) *scope {
 func (b *Budget) sweep(now time.Time) {
 	for k, sc := range b.scopes {
 		busy := slices.ContainsFunc(sc.meters, func(m *meter) bool { return !m.idle(now) })
-		if !busy && !sc.blocked.After(now) {
+		if !busy && now.Sub(sc.blocked) > rememberBlock {
 			delete(b.scopes, k)
 		}
 	}

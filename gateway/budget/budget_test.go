@@ -1,0 +1,341 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// D11: whoever came first, finals go before first displays, those before previews, and
+// typing comes last.
+func TestUrgentClassesGoFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := overall(1, time.Second, 1)
+		must(t, b.Request(call("z", chat.ClassFinal, limit)))
+		var tickets []*Ticket
+		for _, class := range []chat.Class{chat.ClassTyping, chat.ClassPreview, chat.ClassFirst, chat.ClassFinal} {
+			tickets = append(tickets, b.Request(call(chat.ChatID(class.String()), class, limit)))
+		}
+		for i := len(tickets) - 1; i >= 0; i-- {
+			<-tickets[i].Ready()
+			for _, later := range tickets[:i] {
+				if granted(later) {
+					t.Errorf("%v went before %v", later.call.Class, tickets[i].call.Class)
+				}
+			}
+			tickets[i].Done()
+		}
+	})
+}
+
+// D12: within a class the oldest content goes first, then who asked first.
+func TestStalestGoesFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := overall(1, time.Second, 1)
+		must(t, b.Request(call("z", chat.ClassFinal, limit)))
+		now := time.Now()
+		var tickets []*Ticket
+		for i, age := range []time.Duration{1, 3, 2, 3} {
+			c := call(chat.ChatID(fmt.Sprint(i)), chat.ClassPreview, limit)
+			c.Since = now.Add(-age)
+			tickets = append(tickets, b.Request(c))
+		}
+		var got []int
+		for range tickets {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			for i, ticket := range tickets {
+				if granted(ticket) && !slices.Contains(got, i) {
+					got = append(got, i)
+					ticket.Done()
+				}
+			}
+		}
+		if want := []int{1, 3, 2, 0}; !slices.Equal(got, want) {
+			t.Errorf("order %v, want %v", got, want)
+		}
+	})
+}
+
+// D12: many replies under one limit take turns.
+func TestNobodyStarves(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		const replies, rate, seconds = 60, 10, 60
+		limit := overall(rate, time.Second, rate)
+		for range rate { // so that all of them queue
+			must(t, b.Request(call("z", chat.ClassFinal, limit)))
+		}
+		longest := make([]time.Duration, replies)
+		served := make([]int, replies)
+		end := time.Now().Add(seconds * time.Second)
+		for i := range replies {
+			go func() {
+				for time.Now().Before(end) {
+					ticket := b.Request(call(chat.ChatID(fmt.Sprint(i)), chat.ClassPreview, limit))
+					longest[i] = max(longest[i], waited(ticket))
+					served[i]++
+				}
+			}()
+		}
+		time.Sleep((seconds + replies) * time.Second)
+		synctest.Wait()
+		// 60 replies at 10 a second, of which the bucket and the window each keep some back.
+		if got, want := slices.Max(longest), 9*time.Second; got > want {
+			t.Errorf("longest wait %v, want at most %v", got, want)
+		}
+		if low, high := slices.Min(served), slices.Max(served); high-low > 1 {
+			t.Errorf("replies were served %d to %d times, want equally often", low, high)
+		}
+	})
+}
+
+// D4, F19: nothing is granted in the scope before the block is over, and then at once.
+// Other scopes go on.
+func TestBlockHoldsItsScope(t *testing.T) {
+	message := func(to chat.ChatID, id chat.MessageID) chat.Call {
+		c := call(to, chat.ClassFinal)
+		c.Op, c.Message = chat.OpEdit, id
+		return c
+	}
+	for _, c := range []struct {
+		name    string
+		refused chat.Call
+		scope   chat.Scope
+		held    []chat.Call
+		free    []chat.Call
+	}{
+		{
+			"chat", message("a", "1"), chat.ScopeChat,
+			[]chat.Call{message("a", "1"), message("a", "2"), message("a", "")},
+			[]chat.Call{message("b", "1"), message("b", "")},
+		},
+		{
+			"unnamed is the chat", message("a", "1"), 0,
+			[]chat.Call{message("a", "1"), message("a", "")},
+			[]chat.Call{message("b", "1")},
+		},
+		{
+			"message", message("a", "1"), chat.ScopeMessage,
+			[]chat.Call{message("a", "1")},
+			[]chat.Call{message("a", "2"), message("a", ""), message("b", "1")},
+		},
+		{
+			"message of a create is the chat", message("a", ""), chat.ScopeMessage,
+			[]chat.Call{message("a", ""), message("a", "1")},
+			[]chat.Call{message("b", "")},
+		},
+		{
+			"endpoint", message("a", "1"), chat.ScopeEndpoint,
+			[]chat.Call{message("a", "1"), message("b", "")},
+			nil,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *Budget) {
+				b.Block(c.refused, c.scope, 37*time.Second)
+				for _, f := range c.free {
+					must(t, b.Request(f))
+				}
+				var held []*Ticket
+				for _, h := range c.held {
+					if got := time.Until(b.BlockedUntil(h)); got != 37*time.Second {
+						t.Errorf("BlockedUntil in %v, want 37s", got)
+					}
+					held = append(held, b.Request(h))
+				}
+				time.Sleep(37*time.Second - 1)
+				synctest.Wait()
+				for _, h := range held {
+					if granted(h) {
+						t.Error("granted before the block was over")
+					}
+				}
+				time.Sleep(1)
+				synctest.Wait()
+				for _, h := range held {
+					must(t, h)
+				}
+			})
+		})
+	}
+}
+
+func TestBlockLengths(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		blocks []time.Duration
+		want   time.Duration
+	}{
+		{"none", nil, 0},
+		{"one", []time.Duration{3 * time.Second}, 3 * time.Second},
+		{"a shorter one does not shorten it", []time.Duration{time.Minute, time.Second}, time.Minute},
+		{"a longer one lengthens it", []time.Duration{time.Second, time.Minute}, time.Minute},
+		{"one that does not say how long", []time.Duration{0}, leastBlock},
+		{"nonsense", []time.Duration{-time.Hour}, leastBlock},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *Budget) {
+				ticket := b.Request(call("other", chat.ClassFinal))
+				must(t, ticket)
+				for _, d := range c.blocks {
+					b.Block(call("a", chat.ClassFinal), chat.ScopeChat, d)
+				}
+				if got := waited(b.Request(call("a", chat.ClassFinal))); got != c.want {
+					t.Errorf("waited %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A block catches those who were waiting already.
+func TestBlockHoldsWaitingTickets(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(1, time.Second, 1)
+		must(t, b.Request(call("a", chat.ClassFinal, limit)))
+		ticket := b.Request(call("a", chat.ClassFinal, limit))
+		b.Block(call("a", chat.ClassFinal), chat.ScopeChat, time.Minute)
+		if got := waited(ticket); got != time.Minute {
+			t.Errorf("waited %v, want 1m", got)
+		}
+	})
+}
+
+func TestCancelLeavesTheQueue(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(1, time.Second, 1)
+		must(t, b.Request(call("a", chat.ClassFinal, limit)))
+		first, second := b.Request(call("a", chat.ClassFinal, limit)), b.Request(call("a", chat.ClassFinal, limit))
+		first.Cancel()
+		if got := waited(second); got != time.Second {
+			t.Errorf("waited %v behind a cancelled ticket, want 1s", got)
+		}
+		if granted(first) {
+			t.Error("a cancelled ticket was granted")
+		}
+	})
+}
+
+func TestCancelGivesBackAGrant(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limits := []chat.Limit{perChat(2, time.Minute, 2), overall(1, time.Minute, 1)}
+		ticket := b.Request(call("a", chat.ClassFinal, limits...))
+		next := b.Request(call("b", chat.ClassFinal, limits...))
+		time.Sleep(100 * time.Millisecond)
+		if !granted(ticket) || granted(next) {
+			t.Fatalf("granted %t and %t, want the first alone", granted(ticket), granted(next))
+		}
+		ticket.Cancel()
+		must(t, next)
+		for range 10 { // giving back again and again must not fill the bucket over its brim
+			ticket.Cancel()
+			ticket.Done()
+		}
+		if other := b.Request(call("c", chat.ClassFinal, limits...)); granted(other) {
+			t.Error("a grant was given back twice")
+		} else {
+			other.Cancel()
+		}
+		must(t, b.Request(call("b", chat.ClassFinal, limits[0])))
+		if got := b.Request(call("b", chat.ClassFinal, limits[0])); granted(got) {
+			t.Error("more calls than the limit")
+		} else {
+			got.Cancel()
+		}
+	})
+}
+
+func TestDoneCountsOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(3, time.Second, 3)
+		ticket := b.Request(call("a", chat.ClassFinal, limit))
+		ticket.Done()
+		ticket.Done()
+		ticket.Cancel()
+		must(t, b.Request(call("a", chat.ClassFinal, limit)))
+		must(t, b.Request(call("a", chat.ClassFinal, limit)))
+		if got := waited(b.Request(call("a", chat.ClassFinal, limit))); got != time.Second {
+			t.Errorf("fourth call after %v, want 1s", got)
+		}
+	})
+}
+
+// A budget that nobody waits for has nothing running.
+func TestNoTimerIsLeft(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(1, time.Hour, 1)
+		must(t, b.Request(call("a", chat.ClassFinal, limit)))
+		ticket := b.Request(call("a", chat.ClassFinal, limit))
+		if !b.timer.Reset(time.Hour) {
+			t.Fatal("no timer runs for a ticket that waits")
+		}
+		ticket.Cancel()
+		if b.timer.Stop() {
+			t.Error("a timer runs though nobody waits")
+		}
+		hanging := b.Request(call("b", chat.ClassFinal, limit))
+		waiting := b.Request(call("b", chat.ClassFinal, limit))
+		if b.timer.Stop() {
+			t.Error("a timer runs for a ticket that only an event can help")
+		}
+		waiting.Cancel()
+		hanging.Cancel()
+	})
+}
+
+func TestSweepForgetsIdleScopesOnly(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(20, 20*time.Second, 3)
+		c := func(id chat.ChatID) chat.Call { return call(id, chat.ClassFinal, limit) }
+		must(t, b.Request(c("idle")))
+		running := b.Request(c("running"))
+		b.Block(call("blocked", chat.ClassFinal), chat.ScopeChat, time.Minute)
+		b.Block(c("lowered"), chat.ScopeChat, time.Second)
+		b.scope(key(chat.ScopeChat, c("empty")))
+		has := func(id chat.ChatID) bool { return b.scopes[key(chat.ScopeChat, c(id))] != nil }
+		check := func(ids ...chat.ChatID) {
+			t.Helper()
+			b.sweep(time.Now())
+			for _, id := range []chat.ChatID{"idle", "running", "blocked", "lowered", "empty"} {
+				if got, want := has(id), slices.Contains(ids, id); got != want {
+					t.Errorf("scope %s is known: %t, want %t", id, got, want)
+				}
+			}
+		}
+		check("idle", "running", "blocked", "lowered")
+		time.Sleep(20*time.Second - 1)
+		check("idle", "running", "blocked", "lowered")
+		time.Sleep(1)
+		check("running", "blocked", "lowered")
+		time.Sleep(100 * time.Second)
+		check("running", "blocked", "lowered")
+		if got := time.Since(b.BlockedUntil(c("blocked"))); got != time.Minute {
+			t.Errorf("the block ended %v ago, want 1m", got)
+		}
+		time.Sleep(1)
+		check("running", "lowered")
+		running.Done()
+		time.Sleep(time.Hour)
+		check("lowered") // at full speed again, and its bucket fills
+		time.Sleep(20 * time.Second)
+		check()
+	})
+}
+
+// Memory follows activity: a chat that is silent is forgotten while others go on.
+func TestManyChatsAreForgotten(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(20, 20*time.Second, 3)
+		for i := range 10 * sweepEvery {
+			must(t, b.Request(call(chat.ChatID(fmt.Sprint(i)), chat.ClassFinal, limit)))
+			time.Sleep(100 * time.Millisecond)
+		}
+		if got, most := len(b.scopes), sweepEvery+200; got > most {
+			t.Errorf("%d scopes are known, want at most %d", got, most)
+		}
+	})
+}

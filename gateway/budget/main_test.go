@@ -1,0 +1,60 @@
+package budget
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"telex/internal/chat"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// inBubble runs f in virtual time, beside other tests. Whatever f leaves running fails it.
+func inBubble(t *testing.T, f func(t *testing.T, b *Budget)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { f(t, New()) })
+}
+
+// perChat and overall are limits that count every kind of call.
+func perChat(count int, window time.Duration, burst int) chat.Limit {
+	return chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: count, Window: window, Burst: burst}
+}
+
+func overall(count int, window time.Duration, burst int) chat.Limit {
+	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: count, Window: window, Burst: burst}
+}
+
+// call is a send to a chat.
+func call(to chat.ChatID, class chat.Class, limits ...chat.Limit) chat.Call {
+	return chat.Call{To: chat.Target{Chat: to}, Op: chat.OpSend, Class: class, Since: time.Now(), Limits: limits}
+}
+
+func granted(t *Ticket) bool {
+	select {
+	case <-t.Ready():
+		return true
+	default:
+		return false
+	}
+}
+
+// must fails unless the ticket is granted, and ends its call.
+func must(t *testing.T, ticket *Ticket) {
+	t.Helper()
+	if !granted(ticket) {
+		t.Fatal("got a ticket that waits, want it granted")
+	}
+	ticket.Done()
+}
+
+// waited returns how long the ticket has to wait from now on, and ends its call at once.
+func waited(ticket *Ticket) time.Duration {
+	start := time.Now()
+	<-ticket.Ready()
+	ticket.Done()
+	return time.Since(start)
+}

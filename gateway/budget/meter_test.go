@@ -1,0 +1,246 @@
+package budget
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+func TestBucketShapesABurst(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		start := time.Now()
+		var got []time.Duration
+		for range 6 {
+			ticket := b.Request(call("a", chat.ClassFinal, perChat(20, 20*time.Second, 3)))
+			<-ticket.Ready()
+			ticket.Done()
+			got = append(got, time.Since(start))
+		}
+		want := []time.Duration{0, 0, 0, time.Second, 2 * time.Second, 3 * time.Second}
+		if !slices.Equal(got, want) {
+			t.Errorf("grants at %v, want %v", got, want)
+		}
+	})
+}
+
+func TestWindowBoundsWhatTheBucketWouldAllow(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		// The bucket alone would allow 4 at once and 4 more in the second that follows.
+		limit := perChat(4, time.Second, 4)
+		var last []time.Time
+		for i := range 12 {
+			ticket := b.Request(call("a", chat.ClassFinal, limit))
+			<-ticket.Ready()
+			ticket.Done()
+			last = append(last, time.Now())
+			if i >= 4 && last[i].Sub(last[i-4]) < time.Second {
+				t.Errorf("calls %d to %d within %v, want at most 4 in a second", i-4, i, last[i].Sub(last[i-4]))
+			}
+		}
+	})
+}
+
+// A platform counts a call when it arrives, which may be as late as its end.
+func TestWindowBeginsWhenTheCallEnds(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(2, time.Second, 2)
+		first, second := b.Request(call("a", chat.ClassFinal, limit)), b.Request(call("a", chat.ClassFinal, limit))
+		third := b.Request(call("a", chat.ClassFinal, limit))
+		time.Sleep(5 * time.Second)
+		if granted(third) {
+			t.Fatal("a third call was granted while two that may still arrive fill the window")
+		}
+		must(t, first)
+		must(t, second)
+		if got := waited(third); got != time.Second {
+			t.Errorf("third call after %v, want a window after the end of the first", got)
+		}
+	})
+}
+
+// One call that hangs takes one place, not everybody's.
+func TestHangingCallHoldsNobodyUp(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := perChat(2, time.Second, 2)
+		hanging := b.Request(call("a", chat.ClassFinal, limit))
+		must(t, b.Request(call("a", chat.ClassFinal, limit)))
+		if got := waited(b.Request(call("a", chat.ClassFinal, limit))); got != time.Second {
+			t.Errorf("waited %v beside a hanging call, want 1s", got)
+		}
+		must(t, hanging)
+	})
+}
+
+func TestOnlyTheOpsOfALimitCount(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: 1, Window: time.Minute, Burst: 1}
+		send := call("a", chat.ClassFinal, limit)
+		edit := send
+		edit.Op = chat.OpEdit
+		must(t, b.Request(send))
+		for range 5 {
+			must(t, b.Request(edit))
+		}
+		if got := waited(b.Request(send)); got != time.Minute {
+			t.Errorf("second send after %v, want 1m", got)
+		}
+	})
+}
+
+func TestMessageScopeCountsEachMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limit := chat.Limit{Scope: chat.ScopeMessage, Ops: chat.OpEdit, Count: 1, Window: time.Second, Burst: 1}
+		one := call("a", chat.ClassFinal, limit)
+		one.Op, one.Message = chat.OpEdit, "1"
+		two := one
+		two.Message = "2"
+		must(t, b.Request(one))
+		must(t, b.Request(two))
+		if got := waited(b.Request(one)); got != time.Second {
+			t.Errorf("second edit of a message after %v, want 1s", got)
+		}
+	})
+}
+
+// D11: a final finds room where previews were waiting for more.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		class           chat.Class
+		capacity, share int
+		want            int
+	}{
+		{chat.ClassFinal, 30, 5, 0},
+		{chat.ClassFirst, 30, 5, 0},
+		{chat.ClassPreview, 30, 5, 6},
+		{chat.ClassPreview, 3, 5, 1},
+		{chat.ClassPreview, 2, 5, 1},
+		{chat.ClassPreview, 1, 5, 0},
+		{chat.ClassPreview, 20, 20, 1},
+		{chat.ClassTyping, 30, 5, 7},
+		{chat.ClassTyping, 3, 5, 2},
+		{chat.ClassTyping, 2, 5, 1},
+		{chat.ClassTyping, 1, 5, 0},
+	} {
+		if got := reserve(c.class, c.capacity, c.share); got != c.want {
+			t.Errorf("reserve(%v, %d, %d) = %d, want %d", c.class, c.capacity, c.share, got, c.want)
+		}
+	}
+}
+
+// D11.
+func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		limit chat.Limit
+		class chat.Class
+		want  int // calls of the class at once
+	}{
+		{"bucket, previews", perChat(20, 20*time.Second, 3), chat.ClassPreview, 2},
+		{"bucket, typing", perChat(20, 20*time.Second, 3), chat.ClassTyping, 1},
+		{"window, previews", perChat(5, time.Minute, 5), chat.ClassPreview, 4},
+		{"endpoint, previews", overall(30, time.Second, 30), chat.ClassPreview, 24},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *Budget) {
+				got := 0
+				for {
+					ticket := b.Request(call("a", c.class, c.limit))
+					if !granted(ticket) {
+						ticket.Cancel()
+						break
+					}
+					ticket.Done()
+					got++
+				}
+				if got != c.want {
+					t.Errorf("%d calls at once, want %d", got, c.want)
+				}
+				must(t, b.Request(call("a", chat.ClassFinal, c.limit)))
+			})
+		})
+	}
+}
+
+func TestRefusalsLowerTheSpeed(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4))
+		m := b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0])
+		check := func(what string, speed, count, burst int) {
+			t.Helper()
+			m.settle(time.Now())
+			if m.speed != speed || m.count() != count || m.burst() != burst || m.bucket.Burst() != burst {
+				t.Errorf("%s: speed %d, count %d, burst %d, bucket %d; want %d, %d, %d",
+					what, m.speed, m.count(), m.burst(), m.bucket.Burst(), speed, count, burst)
+			}
+		}
+		b.Block(c, chat.ScopeChat, time.Second)
+		check("one refusal", 50, 10, 2)
+		b.Block(c, chat.ScopeChat, time.Second)
+		check("another in the same window is no news", 50, 10, 2)
+		time.Sleep(20 * time.Second)
+		b.Block(c, chat.ScopeChat, time.Second)
+		check("one in a later window", 25, 5, 1)
+		time.Sleep(20 * time.Second)
+		b.Block(c, chat.ScopeChat, time.Second)
+		check("never slower", 25, 5, 1)
+		time.Sleep(recoverAfter - 1)
+		check("not yet", 25, 5, 1)
+		time.Sleep(1)
+		check("one step back", 35, 7, 1)
+		time.Sleep(3 * recoverAfter)
+		check("three steps while nobody asked", 65, 13, 2)
+		time.Sleep(time.Hour)
+		check("as published", 100, 20, 4)
+	})
+}
+
+func TestOnlyTheRefusedLimitIsLowered(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4), overall(30, time.Second, 30))
+		b.Block(c, chat.ScopeEndpoint, time.Second)
+		if got := b.scope(key(chat.ScopeEndpoint, c)).meter(c.Limits[1]).speed; got != 50 {
+			t.Errorf("speed of the endpoint %d, want 50", got)
+		}
+		if got := b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).speed; got != 100 {
+			t.Errorf("speed of the chat %d, want 100", got)
+		}
+		typing := c
+		typing.Op, typing.Limits = chat.OpTyping, []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: 1, Window: 1, Burst: 1}}
+		b.Block(typing, chat.ScopeChat, time.Second)
+		if got := b.scope(key(chat.ScopeChat, c)).meter(typing.Limits[0]).speed; got != 100 {
+			t.Errorf("speed of a limit that does not count typing %d, want 100", got)
+		}
+	})
+}
+
+// D3: the platform's real limit is half of the one it publishes. After the first refusal
+// there is no second one.
+func TestAdaptsToAHiddenLimit(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		const window = 20 * time.Second
+		published := perChat(20, window, 3)
+		var served []time.Time
+		refused := 0
+		for end := time.Now().Add(100 * time.Second); time.Now().Before(end); {
+			c := call("a", chat.ClassFinal, published)
+			ticket := b.Request(c)
+			<-ticket.Ready()
+			time.Sleep(50 * time.Millisecond)
+			now := time.Now()
+			served = slices.DeleteFunc(served, func(at time.Time) bool { return now.Sub(at) >= window })
+			if len(served) < published.Count/2 {
+				served = append(served, now)
+			} else {
+				refused++
+				b.Block(c, chat.ScopeChat, window-now.Sub(served[0]))
+			}
+			ticket.Done()
+		}
+		if refused != 1 {
+			t.Errorf("%d refusals, want 1", refused)
+		}
+	})
+}
