@@ -37,13 +37,13 @@ func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.No
 }
 
 // sparing is an inline parser that finds no more than maxDelimiters marks in a block. All
-// that share a key count together.
+// that share a tally count together.
 type sparing struct {
 	parser.InlineParser
-	key parser.ContextKey
+	tally *tally
 }
 
-// tally counts the marks in one block.
+// tally counts the marks in one block. A parser that counts serves one goroutine.
 type tally struct {
 	block ast.Node
 	n     int
@@ -53,20 +53,15 @@ func (s sparing) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.No
 	if r.Peek() == ']' { // closes what was counted when it opened
 		return s.InlineParser.Parse(parent, r, pc)
 	}
-	t, _ := pc.Get(s.key).(*tally)
-	if t == nil {
-		t = &tally{}
-		pc.Set(s.key, t)
+	if s.tally.block != parent {
+		*s.tally = tally{block: parent}
 	}
-	if t.block != parent {
-		t.block, t.n = parent, 0
-	}
-	if t.n >= maxDelimiters {
+	if s.tally.n >= maxDelimiters {
 		return nil
 	}
 	n := s.InlineParser.Parse(parent, r, pc)
 	if n != nil {
-		t.n++
+		s.tally.n++
 	}
 	return n
 }
@@ -90,4 +85,20 @@ func (d definitions) Transform(n *ast.Paragraph, r text.Reader, pc parser.Contex
 		}
 	}
 	d.ParagraphTransformer.Transform(n, r, pc)
+}
+
+// headings finds underlined headings, but not below a table: there the parser would put the
+// paragraph above the table behind it.
+type headings struct{ parser.BlockParser }
+
+func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	if p, ok := pc.LastOpenedBlock().Node.(*ast.Paragraph); ok {
+		for i := 1; i < p.Lines().Len(); i++ {
+			line := p.Lines().At(i)
+			if delimiterRow.Match(bytes.TrimRight(line.Value(r.Source()), "\r\n")) {
+				return nil, parser.NoChildren
+			}
+		}
+	}
+	return h.BlockParser.Open(parent, r, pc)
 }

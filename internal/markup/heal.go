@@ -134,6 +134,11 @@ func holdMarks(src []byte, start int, last string) int {
 	return len(src)
 }
 
+// blankEnd reports whether src ends in a blank line, which ends a paragraph.
+func blankEnd(src []byte) bool {
+	return bytes.Count(src[len(bytes.TrimRight(src, " \t\r\n")):], []byte{'\n'}) > 1
+}
+
 // contentOf returns a line without the marks of the quotes and list items it begins with.
 func contentOf(line string) string {
 	for {
@@ -152,7 +157,7 @@ func holdInline(src []byte, leaf ast.Node) (keep int, closers string) {
 	keep = len(src)
 	switch leaf.(type) {
 	case *ast.Paragraph, *ast.TextBlock:
-		if strings.Count(string(src[len(bytes.TrimRight(src, " \t\r\n")):]), "\n") > 1 {
+		if blankEnd(src) {
 			return keep, ""
 		}
 	case *ast.Heading:

@@ -67,7 +67,7 @@ func arrange(src string, from int, open bool, shape Shape) (laid, int) {
 	head, tail, shown := heal(p, doc)
 	blank := tail.base > 0 && blankBefore(doc.src, tail.base)
 	tail.base += from
-	return flatten(shape, true,
+	return flatten(shape, !blankEnd(doc.src),
 		based{document: head, base: from},
 		based{document: tail.document, base: tail.base, blank: blank}), from + shown
 }

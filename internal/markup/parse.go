@@ -25,30 +25,32 @@ type block struct {
 	start int
 }
 
-// newParser returns a parser of GitHub flavoured Markdown: what extension.GFM sets up, with
-// bounds.
+// newParser returns a parser of GitHub flavoured Markdown: goldmark's defaults and what
+// extension.GFM adds, with bounds. It serves one goroutine.
 func newParser() parser.Parser {
-	blocks := parser.DefaultBlockParsers()
-	for i, b := range blocks {
-		switch b.Value {
-		case parser.NewListParser(), parser.NewListItemParser(), parser.NewBlockquoteParser():
-			blocks[i].Value = shallow{b.Value.(parser.BlockParser)}
-		}
-	}
-	key := parser.NewContextKey()
-	inlines := append(parser.DefaultInlineParsers(),
-		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-		util.Prioritized(extension.NewStrikethroughParser(), 500),
-		util.Prioritized(extension.NewLinkifyParser(), 999))
-	for i, p := range inlines {
-		switch p.Value {
-		case parser.NewLinkParser(), parser.NewEmphasisParser(), extension.NewStrikethroughParser():
-			inlines[i].Value = sparing{p.Value.(parser.InlineParser), key}
-		}
-	}
+	count := &tally{}
+	few := func(p parser.InlineParser) sparing { return sparing{p, count} }
 	return parser.NewParser(
-		parser.WithBlockParsers(blocks...),
-		parser.WithInlineParsers(inlines...),
+		parser.WithBlockParsers(
+			util.Prioritized(headings{parser.NewSetextHeadingParser()}, 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(shallow{parser.NewListParser()}, 300),
+			util.Prioritized(shallow{parser.NewListItemParser()}, 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+			util.Prioritized(parser.NewHTMLBlockParser(), 900),
+			util.Prioritized(parser.NewParagraphParser(), 1000)),
+		parser.WithInlineParsers(
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(few(parser.NewLinkParser()), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewRawHTMLParser(), 400),
+			util.Prioritized(few(parser.NewEmphasisParser()), 500),
+			util.Prioritized(few(extension.NewStrikethroughParser()), 500),
+			util.Prioritized(extension.NewLinkifyParser(), 999)),
 		parser.WithParagraphTransformers(
 			util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100),
 			util.Prioritized(extension.NewTableParagraphTransformer(), 200)),

@@ -2,7 +2,6 @@ package markup
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -115,13 +114,6 @@ func limits() *rapid.Generator[int] {
 	return rapid.OneOf(rapid.IntRange(60, 200), rapid.SampledFrom([]int{60, 400, 1000, 2000, 4096}))
 }
 
-// prefixes returns lengths of some prefixes of src, in order.
-func prefixes(t *rapid.T, src string) []int {
-	out := rapid.SliceOfNDistinct(rapid.IntRange(0, len(src)), 1, min(24, len(src)), rapid.ID[int]).Draw(t, "prefixes")
-	slices.Sort(out)
-	return out
-}
-
 func dialects() *rapid.Generator[Dialect] {
 	return rapid.SampledFrom([]Dialect{Plain{}, Plain{}, marker{}})
 }
@@ -177,7 +169,7 @@ func TestEveryPrefixIsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		src := markdown(2).Draw(t, "src")
 		o := Options{Dialect: Plain{}, Limit: limits().Draw(t, "limit"), Open: true}
-		for _, i := range prefixes(t, src) {
+		for i := range len(src) {
 			parts := Layout(src[:i], o)
 			checkParts(t, parts, o)
 			for _, p := range parts {
@@ -202,7 +194,7 @@ func TestSealedPartsStay(t *testing.T) {
 		src := stableMarkdown().Draw(t, "src")
 		o := Options{Dialect: Plain{}, Limit: rapid.IntRange(60, 120).Draw(t, "limit"), Open: true}
 		var sealed []Part
-		for _, i := range prefixes(t, src) {
+		for i := range len(src) {
 			parts := Layout(src[:i], o)
 			// When the end is held back a part can be the last one again for a moment.
 			for k, s := range sealed[:max(0, min(len(sealed), len(parts)-1))] {

@@ -42,6 +42,8 @@ func (c *cutter) parts(from Mark) []Part {
 				Rendered: rendered, Plain: plain,
 				Start: c.mark(pos), Next: c.mark(next), End: c.sourceEnd(next),
 			})
+		} else if n := len(parts); n > 0 {
+			parts[n-1].Next, parts[n-1].End = c.mark(next), c.sourceEnd(next)
 		}
 		pos = next
 	}
@@ -98,6 +100,9 @@ func (c *cutter) skipBlank(pos int) int {
 	for start > pos && c.text[start-1] != '\n' {
 		start--
 	}
+	if next-start > c.limit/2 { // more room for its indentation than for the line
+		return next
+	}
 	if start > pos || pos == 0 || c.text[pos-1] == '\n' {
 		return start
 	}
@@ -153,7 +158,7 @@ func (c *cutter) find(m Mark) int {
 	}
 	b := c.blocks[0]
 	pos := b.start
-	for range m.Line {
+	for range max(m.Line, 0) {
 		n := strings.IndexByte(c.text[pos:b.end], '\n')
 		if n < 0 {
 			return b.end
@@ -164,7 +169,7 @@ func (c *cutter) find(m Mark) int {
 	if n := strings.IndexByte(c.text[pos:b.end], '\n'); n >= 0 {
 		lineEnd = pos + n
 	}
-	return pos + graphemeFloor(c.text[pos:lineEnd], m.Col)
+	return pos + graphemeFloor(c.text[pos:lineEnd], max(m.Col, 0))
 }
 
 // sourceEnd returns how much of the source the text up to pos shows.
