@@ -75,6 +75,7 @@ const (
 type ModelError struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration // told by the provider; 0: not told
+	NoRetry    bool          // the provider says that trying again is of no use
 	Status     int           // HTTP status; 0: there was no answer
 	Err        error
 }

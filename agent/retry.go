@@ -30,7 +30,7 @@ func retryWait(err error, attempt int, jitter float64) (time.Duration, bool) {
 	default:
 		return 0, false
 	}
-	if me.RetryAfter > maxRetryAfter {
+	if me.NoRetry || me.RetryAfter > maxRetryAfter {
 		return 0, false
 	}
 	if me.RetryAfter > 0 {

@@ -26,6 +26,7 @@ func TestRetryWait(t *testing.T) {
 		{"told, jitter lengthens", &ModelError{Kind: RateLimited, RetryAfter: 10 * time.Second}, 1, 0.5, 10*time.Second + 500*time.Millisecond, true},
 		{"told the longest", &ModelError{Kind: RateLimited, RetryAfter: time.Minute}, 1, 0, time.Minute, true},
 		{"told too long", &ModelError{Kind: RateLimited, RetryAfter: 61 * time.Second}, 1, 0, 0, false},
+		{"told not to", &ModelError{Kind: Retryable, NoRetry: true}, 1, 0, 0, false},
 		{"fourth", &ModelError{Kind: Retryable}, 4, 0, 0, false},
 		{"quota", &ModelError{Kind: Quota}, 1, 0, 0, false},
 		{"auth", &ModelError{Kind: Auth}, 1, 0, 0, false},

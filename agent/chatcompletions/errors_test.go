@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	openai "github.com/sashabaranov/go-openai"
-
 	"telex/agent"
 )
 
@@ -136,8 +134,7 @@ func TestConcede(t *testing.T) {
 		{"max_completion_tokens unknown", refuse(400, "Unrecognized request argument supplied: max_completion_tokens", "", ""), shape{}, true, shape{oldMaxTokens: true}, true},
 		{"max_tokens refused in turn", refuse(400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", "unsupported_parameter"), shape{oldMaxTokens: true}, false, shape{oldMaxTokens: true}, false},
 		{"temperature", refuse(400, "Unsupported value: 'temperature' does not support 0.7 with this model. Only the default (1) value is supported.", "temperature", "unsupported_value"), shape{}, false, shape{noTemperature: true}, true},
-		{"temperature, by go-openai", openai.ErrReasoningModelLimitationsOther, shape{}, true, shape{noTemperature: true}, true},
-		{"temperature again", openai.ErrReasoningModelLimitationsOther, shape{noTemperature: true}, true, shape{noTemperature: true}, false},
+		{"temperature again", refuse(400, "temperature is not supported", "", ""), shape{noTemperature: true}, true, shape{noTemperature: true}, false},
 		{"a value out of range", refuse(400, "max_completion_tokens is too large: 100000", "max_completion_tokens", "invalid_value"), shape{}, true, shape{}, false},
 		{"another parameter", refuse(400, "Unsupported parameter: messages", "messages", ""), shape{}, true, shape{}, false},
 		{"another status", refuse(500, "Unsupported parameter: stream_options", "", ""), shape{}, true, shape{}, false},

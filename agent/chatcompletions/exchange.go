@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"time"
@@ -26,6 +25,7 @@ const (
 type exchange struct {
 	client  *http.Client
 	headers map[string]string
+	fields  map[string]any // of the request, beside go-openai's
 	redact  redactor
 	stream  bool
 	whole   []byte // a whole answer's JSON
@@ -55,8 +55,8 @@ func (x *exchange) prepare(req *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("read own request: %w", err)
 	}
-	if body, err = writeZero(body); err != nil {
-		return fmt.Errorf("read own request: %w", err)
+	if body, err = addFields(body, x.fields); err != nil {
+		return fmt.Errorf("add to own request: %w", err)
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
@@ -64,18 +64,23 @@ func (x *exchange) prepare(req *http.Request) error {
 	return nil
 }
 
-// writeZero puts temperature 0 where sentZero stands for it.
-func writeZero(body []byte) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
+// addFields adds fields to a JSON object.
+func addFields(object []byte, fields map[string]any) ([]byte, error) {
+	if len(fields) == 0 {
+		return object, nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(object, &all); err != nil {
 		return nil, err
 	}
-	var temperature float32
-	if raw, ok := fields["temperature"]; !ok || json.Unmarshal(raw, &temperature) != nil || temperature != sentZero {
-		return body, nil
+	for name, value := range fields {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		all[name] = raw
 	}
-	fields["temperature"] = json.RawMessage("0")
-	return json.Marshal(fields)
+	return json.Marshal(all)
 }
 
 // convert makes the answer readable, or an error.
@@ -125,7 +130,16 @@ func (x *exchange) refused(res *http.Response) error {
 	if res.StatusCode < 400 {
 		e = &apiError{Message: "the address redirects elsewhere; check base_url"}
 	}
-	return x.redact.statusError(res.StatusCode, retryAfter(res.Header, time.Now()), e)
+	me := x.redact.statusError(res.StatusCode, retryAfter(res.Header, time.Now()), e)
+	switch res.Header.Get("X-Should-Retry") { // OpenAI's word on it
+	case "true":
+		if me.Kind == agent.BadRequest {
+			me.Kind = agent.Retryable
+		}
+	case "false":
+		me.NoRetry = true
+	}
+	return me
 }
 
 // unreadable is a good status with something that is no answer of this API.
@@ -177,6 +191,3 @@ func firstByte(r *bufio.Reader) (byte, error) {
 		}
 	}
 }
-
-// LogValue keeps what an exchange holds out of logs.
-func (x *exchange) LogValue() slog.Value { return slog.StringValue("exchange") }

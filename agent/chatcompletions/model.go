@@ -140,21 +140,22 @@ func (m *Model) LogValue() slog.Value { return slog.StringValue(m.opts.Name) }
 
 // Stream is agent.Model's.
 func (m *Model) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
-	return m.ask(ctx, r, true, func(ctx context.Context, req openai.ChatCompletionRequest) (agent.Completion, error) {
-		return m.stream(ctx, req, emit)
+	return m.ask(ctx, true, func(ctx context.Context, s shape) (agent.Completion, error) {
+		return m.stream(ctx, r, s, emit)
 	})
 }
 
 // Complete is agent.Model's.
 func (m *Model) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
-	return m.ask(ctx, r, false, m.complete)
+	return m.ask(ctx, false, func(ctx context.Context, s shape) (agent.Completion, error) {
+		return m.complete(ctx, r, s)
+	})
 }
 
 // ask sends the request in the shape that the provider takes, and finds that shape first where
 // it has to.
 func (m *Model) ask(
-	ctx context.Context, r agent.Request, stream bool,
-	send func(context.Context, openai.ChatCompletionRequest) (agent.Completion, error),
+	ctx context.Context, stream bool, send func(context.Context, shape) (agent.Completion, error),
 ) (agent.Completion, error) {
 	for {
 		m.mu.Lock()
@@ -163,7 +164,7 @@ func (m *Model) ask(
 		if stream && s.noStreaming {
 			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, Err: errNotStreamed}
 		}
-		c, err := send(ctx, m.opts.newRequest(r, s, stream))
+		c, err := send(ctx, s)
 		next, conceded := concede(err, s, stream)
 		if !conceded {
 			return c, asModelError(err)
@@ -192,16 +193,17 @@ func (m *Model) learn(ctx context.Context, s shape, why error) {
 }
 
 // open returns go-openai's client for one exchange.
-func (m *Model) open(stream bool) (*openai.Client, *exchange) {
-	x := &exchange{client: m.client, headers: m.opts.Headers, redact: m.redact, stream: stream}
+func (m *Model) open(stream bool, fields map[string]any) (*openai.Client, *exchange) {
+	x := &exchange{client: m.client, headers: m.opts.Headers, fields: fields, redact: m.redact, stream: stream}
 	config := openai.DefaultConfig(m.opts.APIKey)
 	config.BaseURL = m.opts.BaseURL
 	config.HTTPClient = x
 	return openai.NewClientWithConfig(config), x
 }
 
-func (m *Model) complete(ctx context.Context, req openai.ChatCompletionRequest) (agent.Completion, error) {
-	client, x := m.open(false)
+func (m *Model) complete(ctx context.Context, r agent.Request, s shape) (agent.Completion, error) {
+	req, fields := m.opts.newRequest(r, s, false)
+	client, x := m.open(false, fields)
 	_, err := client.CreateChatCompletion(ctx, req)
 	if x.whole == nil {
 		return agent.Completion{}, err
@@ -226,10 +228,11 @@ func (m *Model) readWhole(data []byte) (agent.Completion, error) {
 	return out, nil
 }
 
-func (m *Model) stream(ctx context.Context, req openai.ChatCompletionRequest, emit func(agent.Delta)) (agent.Completion, error) {
+func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(agent.Delta)) (agent.Completion, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	client, x := m.open(true)
+	req, fields := m.opts.newRequest(r, s, true)
+	client, x := m.open(true, fields)
 	stream, err := client.CreateChatCompletionStream(ctx, req)
 	if err != nil {
 		return agent.Completion{}, err

@@ -2,7 +2,6 @@ package chatcompletions
 
 import (
 	"errors"
-	"math"
 	"net/http"
 	"regexp"
 	"strings"
@@ -21,25 +20,26 @@ type shape struct {
 	noTemperature bool // reasoning models take only their default
 }
 
-// sentZero stands for temperature 0 in go-openai's request, which would drop a real 0. The
-// exchange writes the 0: servers take a tiny number for something else.
-const sentZero = math.SmallestNonzeroFloat32
-
-// newRequest builds what is asked.
-func (o *Options) newRequest(r agent.Request, s shape, stream bool) openai.ChatCompletionRequest {
-	req := openai.ChatCompletionRequest{Model: o.Model, Messages: newMessages(r), Stream: stream}
-	if s.oldMaxTokens {
-		req.MaxTokens = o.MaxOutputTokens
-	} else {
-		req.MaxCompletionTokens = o.MaxOutputTokens
-	}
-	if o.Temperature != nil && !s.noTemperature {
-		req.Temperature = max(*o.Temperature, sentZero)
-	}
+// newRequest builds what is asked: go-openai's part of it, and the fields that it can't be
+// trusted with. It drops a temperature of 0, and it refuses temperature and max_tokens for
+// models whose names begin like OpenAI's, whoever's models they are.
+func (o *Options) newRequest(r agent.Request, s shape, stream bool) (req openai.ChatCompletionRequest, fields map[string]any) {
+	req = openai.ChatCompletionRequest{Model: o.Model, Messages: newMessages(r), Stream: stream}
 	if stream && !s.noUsageOption {
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	return req
+	fields = make(map[string]any)
+	switch {
+	case o.MaxOutputTokens == 0:
+	case s.oldMaxTokens:
+		fields["max_tokens"] = o.MaxOutputTokens
+	default:
+		fields["max_completion_tokens"] = o.MaxOutputTokens
+	}
+	if o.Temperature != nil && !s.noTemperature {
+		fields["temperature"] = *o.Temperature
+	}
+	return req, fields
 }
 
 func newMessages(r agent.Request) []openai.ChatCompletionMessage {
@@ -80,10 +80,6 @@ var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknow
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
 func concede(err error, s shape, stream bool) (next shape, ok bool) {
-	if errors.Is(err, openai.ErrReasoningModelLimitationsOther) || errors.Is(err, openai.ErrReasoningSamplingUnsupported) {
-		s.noTemperature, ok = true, !s.noTemperature // go-openai knows some models by name
-		return s, ok
-	}
 	me, isModel := errors.AsType[*agent.ModelError](err)
 	if !isModel || me.Status != http.StatusBadRequest && me.Status != http.StatusUnprocessableEntity {
 		return s, false
