@@ -1,0 +1,99 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestConfigCheck(t *testing.T) {
+	t.Parallel()
+	p := launch{env: []string{"BOT_TOKEN=" + testToken}}.start(t, "config", "check", "--config",
+		writeConfig(t, goodModels+"platforms: {telegram: {token: \"${BOT_TOKEN}\", api_base: \"http://bots.example.com\"}}\n"))
+	if code := p.exit(patience); code != exitDone {
+		t.Errorf("exit %d, want %d", code, exitDone)
+	}
+	lines := strings.Split(p.stderr.String(), "\n")
+	if len(lines) != 3 || !strings.HasSuffix(lines[0], "c.yaml:2:47: platforms.telegram.api_base is not encrypted: the secret can be read on the way; use https") ||
+		!strings.HasSuffix(lines[1], "c.yaml: correct") {
+		t.Errorf("stderr = %q, want the warning and that the file is correct", p.stderr)
+	}
+}
+
+func TestConfigShow(t *testing.T) {
+	t.Parallel()
+	path := writeConfig(t, `
+models: [{name: main, api_key: "${MODEL_KEY}", model: m, headers: {X-Extra: "Bearer ${MODEL_KEY}"}}]
+streaming: {support-bot: true}
+platforms:
+  telegram: {token: "${BOT_TOKEN}"}
+  support-bot: {kind: telegram, token: "8:abc"}
+agent: {system_prompt: "Never say ${MODEL_KEY}."}
+`)
+	for _, c := range []struct{ streaming, want string }{
+		{"", "enabled: false\n"},
+		{"1", "enabled: true # from TELEX_STREAMING_ENABLED\n"},
+		{"no", "enabled: false # from TELEX_STREAMING_ENABLED\n"},
+	} {
+		t.Run("TELEX_STREAMING_ENABLED="+c.streaming, func(t *testing.T) {
+			t.Parallel()
+			p := launch{env: []string{
+				"BOT_TOKEN=" + testToken, "MODEL_KEY=" + testKey, "TELEX_STREAMING_ENABLED=" + c.streaming, "TELEX_CONFIG=" + path,
+			}}.start(t, "config", "show")
+			if code := p.exit(patience); code != exitDone || p.stderr.String() != "" {
+				t.Errorf("exit %d, stderr %q, want %d and nothing", code, p.stderr, exitDone)
+			}
+			got := p.stdout.String()
+			for _, want := range []string{
+				c.want, "api_key: '[redacted]'\n", "token: '[redacted]'\n", "X-Extra: Bearer [redacted]\n", "silence: 1m\n",
+				"system_prompt: Never say [redacted].\n",
+				"base_url: https://api.openai.com/v1\n", "kind: telegram\n",
+			} {
+				if !strings.Contains(got, want) {
+					t.Errorf("stdout lacks %q:\n%s", want, got)
+				}
+			}
+			if strings.Contains(got, "8:abc") {
+				t.Errorf("stdout shows the second token:\n%s", got)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	p := launch{}.start(t, "version")
+	if code := p.exit(patience); code != exitDone || !regexp.MustCompile(`^\S.*\n$`).MatchString(p.stdout.String()) {
+		t.Errorf("exit %d, stdout %q, want %d and one line", code, p.stdout, exitDone)
+	}
+}
+
+// What is asked for is a result and goes to stdout.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
+		{"--help", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
+		{"config", []string{"check ", "show "}},
+		{"standin", []string{"telegram ", "openai "}},
+		{"demo --help", []string{"--say", "--rate", "--latency", "--listen", "TELEX_STREAMING_ENABLED=false"}},
+		{"standin telegram --help", []string{"--listen", "--token", "--latency", "--no-limits"}},
+		{"standin openai --help", []string{"--listen", "--key", "--rate"}},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			p := launch{}.start(t, strings.Fields(c.args)...)
+			if code := p.exit(patience); code != exitDone || p.stderr.String() != "" {
+				t.Errorf("exit %d, stderr %q, want %d and nothing", code, p.stderr, exitDone)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(p.stdout.String(), want) {
+					t.Errorf("stdout lacks %q:\n%s", want, p.stdout)
+				}
+			}
+		})
+	}
+}

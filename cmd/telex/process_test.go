@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait of these tests. It is far longer than anything takes, and only a
+// failure uses it up.
+const patience = 30 * time.Second
+
+// What the daemons of these tests must never show.
+const (
+	testToken = "7000000001:AAwholeProcessSecretToken0123456789"
+	testKey   = "sk-whole-process-secret-0123456789"
+)
+
+// output is what a process wrote to one of its streams.
+type output struct {
+	mu      sync.Mutex
+	buffer  bytes.Buffer
+	changed chan struct{} // closed and replaced by every write
+}
+
+func newOutput() *output { return &output{changed: make(chan struct{})} }
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	close(o.changed)
+	o.changed = make(chan struct{})
+	return o.buffer.Write(p)
+}
+
+// String returns everything that was written so far.
+func (o *output) String() string {
+	text, _ := o.load()
+	return text
+}
+
+func (o *output) load() (text string, changed <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buffer.String(), o.changed
+}
+
+// await waits until what was written satisfies ok.
+func (o *output) await(ctx context.Context, ok func(text string) bool) bool {
+	for {
+		text, changed := o.load()
+		if ok(text) {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// process is telex as a process of its own.
+type process struct {
+	t              *testing.T
+	name           string
+	cmd            *exec.Cmd
+	stdout, stderr *output
+	ended          chan struct{}
+}
+
+// launch says how a process is started.
+type launch struct {
+	env  []string // on top of an environment that holds nothing of the tests' own
+	dir  string   // working directory; empty: one of its own
+	wrap []string // command that execs the program it is given
+	bare bool     // its output may hold the token: a stand-in prints it
+}
+
+// start starts telex with the arguments. The process is killed at the end of the test unless it
+// has ended, and nothing it wrote may hold a secret.
+func (l launch) start(t *testing.T, args ...string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := append(append([]string{}, l.wrap...), append([]string{self}, args...)...)
+	p := &process{
+		t: t, name: strings.Join(args, " "), cmd: exec.Command(command[0], command[1:]...),
+		stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{}),
+	}
+	if p.cmd.Dir = l.dir; l.dir == "" {
+		p.cmd.Dir = t.TempDir()
+	}
+	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}, l.env...)
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait() // how it ended is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // mostly it has ended already
+		<-p.ended
+		p.checkOutput(l.bare)
+	})
+	return p
+}
+
+// checkOutput looks for secrets and data races in what the process wrote.
+func (p *process) checkOutput(bare bool) {
+	p.t.Helper()
+	for name, text := range map[string]string{"stdout": p.stdout.String(), "stderr": p.stderr.String()} {
+		for _, secret := range []string{testToken, strings.ReplaceAll(testToken, ":", "%3A"), testKey} {
+			if !bare && strings.Contains(text, secret) {
+				p.t.Errorf("telex %s: %s holds the secret %s:\n%s", p.name, name, secret, text)
+			}
+		}
+		if strings.Contains(text, "DATA RACE") || strings.Contains(text, "\ngoroutine ") {
+			p.t.Errorf("telex %s: %s shows a race or a crash:\n%s", p.name, name, text)
+		}
+	}
+	if p.t.Failed() {
+		p.t.Logf("telex %s: stdout:\n%s", p.name, p.stdout)
+		p.t.Logf("telex %s: stderr:\n%s", p.name, p.stderr)
+	}
+}
+
+// signal sends a signal.
+func (p *process) signal(s os.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatalf("signal %v: %v", s, err)
+	}
+}
+
+// exit waits until the process has ended by itself and returns its exit code.
+func (p *process) exit(within time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(within):
+		p.t.Fatalf("telex %s did not end within %v", p.name, within)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// running reports whether the process has not ended.
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// stop ends a daemon in good order, which must succeed.
+func (p *process) stop() {
+	p.t.Helper()
+	p.signal(syscall.SIGTERM)
+	if code := p.exit(patience); code != exitDone {
+		p.t.Errorf("telex %s exits %d after SIGTERM, want %d", p.name, code, exitDone)
+	}
+}
+
+// entry is one line of a JSON log.
+type entry map[string]any
+
+// text returns an attribute that is a text, "" for none.
+func (e entry) text(key string) string {
+	s, _ := e[key].(string)
+	return s
+}
+
+// log returns the log so far. A line that is not JSON fails the test.
+func (p *process) log() []entry {
+	p.t.Helper()
+	entries, err := entriesOf(p.stderr.String())
+	if err != nil {
+		p.t.Fatalf("telex %s: log: %v", p.name, err)
+	}
+	return entries
+}
+
+func entriesOf(text string) ([]entry, error) {
+	var list []entry
+	var errs []error
+	for line := range strings.Lines(text) {
+		if !strings.HasSuffix(line, "\n") {
+			break // still being written
+		}
+		var e entry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		list = append(list, e)
+	}
+	return list, errors.Join(errs...)
+}
+
+// logged returns the entries whose message or error contains part.
+func (p *process) logged(part string) []entry {
+	p.t.Helper()
+	return containing(p.log(), part)
+}
+
+func containing(list []entry, part string) []entry {
+	var found []entry
+	for _, e := range list {
+		if strings.Contains(e.text("msg"), part) || strings.Contains(e.text("error"), part) {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// awaitLog waits for n entries whose message or error contains part, and returns them.
+func (p *process) awaitLog(part string, n int) []entry {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	var found []entry
+	if !p.stderr.await(ctx, func(text string) bool {
+		entries, _ := entriesOf(text) // judged by log
+		found = containing(entries, part)
+		return len(found) >= n
+	}) {
+		p.t.Fatalf("telex %s: %d log entries with %q, want %d", p.name, len(found), part, n)
+	}
+	return found
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// remote is a stand-in in another process, used by its control API.
+type remote struct {
+	t   *testing.T
+	url string
+}
+
+// awaitAddress waits until the process has printed its address, which is what the expression's
+// first group matches.
+func (p *process) awaitAddress(line *regexp.Regexp) string {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	var url string
+	if !p.stdout.await(ctx, func(text string) bool {
+		if m := line.FindStringSubmatch(text); m != nil {
+			url = m[1]
+		}
+		return url != ""
+	}) {
+		p.t.Fatalf("telex %s printed no address: %q", p.name, p.stdout)
+	}
+	return url
+}
+
+// get returns the body at a path.
+func (r remote) get(path string) string {
+	r.t.Helper()
+	return r.exchange(http.MethodGet, path, nil)
+}
+
+func (r remote) exchange(method, path string, body io.Reader) string {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Close = true // no idle connection outlives the test
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= http.StatusBadRequest {
+		r.t.Fatalf("%s %s: %s %v: %s", method, path, resp.Status, err, data)
+	}
+	return string(data)
+}
+
+// post sends an object and returns nothing.
+func (r remote) post(path string, object any) {
+	r.t.Helper()
+	body, err := json.Marshal(object)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.exchange(http.MethodPost, path, bytes.NewReader(body))
+}
+
+// say lets ada write to the bot.
+func (r remote) say(text string) {
+	r.t.Helper()
+	r.post("/control/say", telegram.Incoming{User: ada, FirstName: "Ada", Text: text})
+}
+
+// decode reads what is at a path.
+func decode[T any](r remote, path string) (v T) {
+	r.t.Helper()
+	if err := json.Unmarshal([]byte(r.get(path)), &v); err != nil {
+		r.t.Fatalf("%s: %v", path, err)
+	}
+	return v
+}
+
+// replies returns the bot's messages in a chat that are there.
+func (r remote) replies(chat int64) []telegram.Message {
+	r.t.Helper()
+	var list []telegram.Message
+	for _, m := range decode[telegram.ChatHistory](r, fmt.Sprintf("/control/history?chat=%d", chat)).Messages {
+		if m.FromBot && m.Alive() {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// awaitReplies waits until what the bot's messages in a chat show satisfies ok, looking again
+// with every event.
+func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bool) []telegram.Message {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/control/events", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	lines := bufio.NewScanner(resp.Body)
+	lines.Buffer(nil, 1<<20)
+	var texts []string
+	for {
+		list := r.replies(chat)
+		texts = texts[:0]
+		for _, m := range list {
+			texts = append(texts, m.Text())
+		}
+		if ok(texts) {
+			return list
+		}
+		if !nextEvent(lines) {
+			r.t.Fatalf("waited in vain for %s: %v; the chat shows %q", what, lines.Err(), texts)
+		}
+	}
+}
+
+// nextEvent reads up to the next event; false when there is none any more.
+func nextEvent(lines *bufio.Scanner) bool {
+	for lines.Scan() {
+		if strings.HasPrefix(lines.Text(), "data:") {
+			return true
+		}
+	}
+	return false
+}
+
+// requests returns what the model was asked.
+func (r remote) requests() []openai.Request {
+	r.t.Helper()
+	return decode[[]openai.Request](r, "/control/requests")
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// slowAnswer is a question whose answer takes minutes.
+const slowAnswer = "{{standin rate=30}} words: 5000"
+
+func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, telegram.Options{}, openai.Options{})
+			p := w.daemon(sections{more: "shutdown_grace: 3s"})
+			w.ask(slowAnswer)
+			w.awaitGrowth(1)
+			p.signal(s)
+			if code := p.exit(10 * time.Second); code != exitDone {
+				t.Errorf("exit %d, want %d", code, exitDone)
+			}
+			list := w.replies(ada)
+			if len(list) != 1 {
+				t.Fatalf("%d messages, want 1", len(list))
+			}
+			checkSteps(t, list[0], 3)
+			checkPrefix(t, list[0].Text(), openai.Answer(slowAnswer))
+			if r := w.model.Requests()[0]; r.End != openai.EndClientClosed {
+				t.Errorf("the request to the model ended with %q, want %q", r.End, openai.EndClientClosed)
+			}
+		})
+	}
+}
+
+// An answer that is nearly complete is completed, and who writes meanwhile is told, or is asked
+// again by the platform: the message is not lost.
+func TestSignalLetsAnAnswerEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "shutdown_grace: 30s"})
+	w.ask("{{standin rate=100}} words: 150")
+	w.awaitGrowth(1)
+	p.signal(syscall.SIGTERM)
+	if code := p.exit(10 * time.Second); code != exitDone {
+		t.Errorf("exit %d, want %d", code, exitDone)
+	}
+	w.wantTexts(ada, openai.Answer("words: 150"))
+	w.ask("say: back again")
+	if pending := w.telegram.Stats().Pending; pending != 1 {
+		t.Errorf("%d updates wait for the next daemon, want 1", pending)
+	}
+	w.daemon(sections{}).awaitLog("turn ended", 1)
+	w.wantTexts(ada, openai.Answer("words: 150"), "back again")
+}
+
+func TestIdleDaemonEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{})
+	began := time.Now()
+	p.stop()
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("an idle daemon took %v to end", took)
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "shutdown_grace: 10m"})
+	w.ask(slowAnswer)
+	w.awaitGrowth(1)
+	began := time.Now()
+	// When the first signal has been dealt with can't be seen from outside, so more than one follows.
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for p.running() && time.Since(began) < patience {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended just now
+		<-again.C
+	}
+	p.exit(time.Second)
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if took := time.Since(began); !ok || !status.Signaled() || took > 5*time.Second {
+		t.Errorf("after %v it is %v, want ended by a signal within 5s", took, p.cmd.ProcessState)
+	}
+}
+
+// manager plays systemd: it hears what a service tells of itself.
+// https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html
+type manager struct {
+	t     *testing.T
+	path  string
+	heard chan string
+}
+
+func newManager(t *testing.T) *manager {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "notify") // t.TempDir is too long for a socket's address
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &manager{t, filepath.Join(dir, "s"), make(chan string, 1000)}
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: m.path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go m.listen(conn)
+	t.Cleanup(func() {
+		if err := errors.Join(conn.Close(), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+		for range m.heard { // until listen has ended
+		}
+	})
+	return m
+}
+
+// listen reads until the connection is closed: a service must never wait for its manager.
+func (m *manager) listen(conn *net.UnixConn) {
+	defer close(m.heard)
+	var b [256]byte
+	for {
+		n, err := conn.Read(b[:])
+		if err != nil {
+			return
+		}
+		m.heard <- strings.TrimSpace(string(b[:n]))
+	}
+}
+
+// hear returns the next state that it is told.
+func (m *manager) hear() string {
+	m.t.Helper()
+	select {
+	case state := <-m.heard:
+		return state
+	case <-time.After(patience):
+		m.t.Fatal("nothing was told")
+		return ""
+	}
+}
+
+func TestServiceManagerIsTold(t *testing.T) {
+	t.Parallel()
+	m := newManager(t)
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := launch{
+		env: []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=600000"},
+		// The shell becomes the program, so that the watchdog's process id is right.
+		wrap: []string{"/bin/sh", "-c", `WATCHDOG_PID=$$ exec "$0" "$@"`},
+	}.start(t, "run", "--config", w.config(sections{}))
+	if got := m.hear(); got != "READY=1" {
+		t.Errorf("first it told %q, want READY=1", got)
+	}
+	began := time.Now()
+	for range 3 {
+		if got := m.hear(); got != "WATCHDOG=1" {
+			t.Errorf("then it told %q, want WATCHDOG=1", got)
+		}
+	}
+	if took := time.Since(began); took > 3*600*time.Millisecond {
+		t.Errorf("three times WATCHDOG=1 took %v, more than the watchdog waits", took)
+	}
+	w.ask(slowAnswer)
+	w.awaitGrowth(1)
+	p.signal(syscall.SIGTERM)
+	alive, stopping := 0, false
+	for !stopping || alive == 0 {
+		switch got := m.hear(); {
+		case got == "STOPPING=1":
+			stopping = true
+		case got == "WATCHDOG=1" && stopping:
+			alive++ // it still lives while it ends its turns
+		case got != "WATCHDOG=1":
+			t.Fatalf("it told %q", got)
+		}
+	}
+	if code := p.exit(patience); code != exitDone {
+		t.Errorf("exit %d, want %d", code, exitDone)
+	}
+}
+
+// Another process's watchdog is none of ours.
+func TestWatchdogOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	m := newManager(t)
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := launch{env: []string{"NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=300000", "WATCHDOG_PID=1"}}.
+		start(t, "run", "--config", w.config(sections{}))
+	if got := m.hear(); got != "READY=1" {
+		t.Errorf("first it told %q, want READY=1", got)
+	}
+	w.ask("words: 100")
+	p.awaitLog("turn ended", 1)
+	p.signal(syscall.SIGTERM)
+	if got := m.hear(); got != "STOPPING=1" {
+		t.Errorf("then it told %q, want STOPPING=1", got)
+	}
+	if code := p.exit(patience); code != exitDone {
+		t.Errorf("exit %d, want %d", code, exitDone)
+	}
+}

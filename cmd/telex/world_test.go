@@ -1,0 +1,202 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// ada is who writes in private chats unless a test says otherwise.
+const ada = 1001
+
+// cursor is the built-in cursor.
+const cursor = " ▌"
+
+// world is what a daemon lives in: a platform and a model provider on loopback.
+type world struct {
+	t                     *testing.T
+	telegram              *telegram.Server
+	model                 *openai.Server
+	telegramURL, modelURL string
+}
+
+// newWorld starts both stand-ins. Zero options stand for the token and the key of these tests,
+// 10 ms of latency and 200 tokens a second.
+func newWorld(t *testing.T, to telegram.Options, mo openai.Options) *world {
+	t.Helper()
+	to.Token, to.Latency = cmp.Or(to.Token, testToken), cmp.Or(to.Latency, 10*time.Millisecond)
+	mo.Key, mo.Rate = cmp.Or(mo.Key, testKey), cmp.Or(mo.Rate, 200)
+	w := &world{t: t, telegram: telegram.New(to), model: openai.New(mo)}
+	w.telegramURL = serve(t, w.telegram, listen(t))
+	w.modelURL = serve(t, w.model, listen(t))
+	return w
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// serve serves until the test ends and returns the address.
+func serve(t *testing.T, s interface {
+	Serve(l net.Listener) error
+	Close() error
+}, l net.Listener,
+) string {
+	t.Helper()
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close stand-in: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("serve stand-in: %v", err)
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+// sections are the parts of a configuration; an empty one is that of config.
+type sections struct {
+	models, streaming, access, platforms string
+	more                                 string // further sections
+}
+
+// config writes a configuration file for the world: everybody is let in, replies stream, one
+// endpoint called telegram, whatever the environment says.
+func (w *world) config(s sections) string {
+	w.t.Helper()
+	text := strings.Join([]string{
+		"models: " + cmp.Or(s.models, fmt.Sprintf("[{name: main, base_url: %q, api_key: %q, model: standin}]", w.modelURL+"/v1", testKey)),
+		"streaming: " + cmp.Or(s.streaming, "{telegram: true}"),
+		"access: " + cmp.Or(s.access, "{default: allow}"),
+		"platforms: " + cmp.Or(s.platforms, fmt.Sprintf("{telegram: {token: %q, api_base: %q}}", testToken, w.telegramURL)),
+		`admin: {listen: ""}`,
+		s.more, "",
+	}, "\n")
+	return writeConfig(w.t, text)
+}
+
+func writeConfig(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// daemon starts a daemon on the configuration and waits until it receives.
+func (w *world) daemon(s sections, env ...string) *process {
+	w.t.Helper()
+	p := launch{env: env}.start(w.t, "run", "--config", w.config(s))
+	p.awaitLog("receiving", 1)
+	return p
+}
+
+// ask lets ada write to the bot and returns the message's id.
+func (w *world) ask(text string) int {
+	return w.telegram.Say(telegram.Incoming{User: ada, FirstName: "Ada", Text: text})
+}
+
+// replies returns the bot's messages in a chat that are there, oldest first.
+func (w *world) replies(chat int64) []telegram.Message {
+	var list []telegram.Message
+	for _, m := range w.telegram.History(chat) {
+		if m.FromBot && m.Alive() {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// texts returns what the bot's messages in a chat show.
+func (w *world) texts(chat int64) []string {
+	var list []string
+	for _, m := range w.replies(chat) {
+		list = append(list, m.Text())
+	}
+	return list
+}
+
+// await waits until ok holds, which is looked at whenever something happens on the platform.
+func (w *world) await(what string, ok func() bool) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	events := w.telegram.Watch(ctx)
+	if ok() {
+		return
+	}
+	for range events {
+		if ok() {
+			return
+		}
+	}
+	w.t.Fatalf("waited in vain for %s; ada sees %q", what, w.texts(ada))
+}
+
+// awaitGrowth waits until ada's newest answer, the n-th, has been shown and edited.
+func (w *world) awaitGrowth(n int) telegram.Message {
+	w.t.Helper()
+	var newest telegram.Message
+	w.await("an answer that grows", func() bool {
+		list := w.replies(ada)
+		if len(list) < n {
+			return false
+		}
+		newest = list[len(list)-1]
+		return len(newest.Versions) >= 2
+	})
+	return newest
+}
+
+// wantTexts compares what the bot's messages in a chat show.
+func (w *world) wantTexts(chat int64, want ...string) {
+	w.t.Helper()
+	got := w.texts(chat)
+	if len(got) != len(want) {
+		w.t.Fatalf("chat %d shows %d messages, want %d:\ngot  %q\nwant %q", chat, len(got), len(want), got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			w.t.Errorf("chat %d, message %d:\ngot  %q\nwant %q", chat, i+1, got[i], want[i])
+		}
+	}
+}
+
+// checkSteps checks that a message was shown while it was written: in so many steps at least,
+// with a cursor on all but the last.
+func checkSteps(t *testing.T, m telegram.Message, least int) {
+	t.Helper()
+	if len(m.Versions) < least {
+		t.Errorf("the message was shown in %d steps, want at least %d", len(m.Versions), least)
+	}
+	for i, v := range m.Versions {
+		if has, want := strings.HasSuffix(v.Text, cursor), i < len(m.Versions)-1; has != want {
+			t.Errorf("version %d of %d ends with a cursor: %t, want %t\n%q", i+1, len(m.Versions), has, want, v.Text)
+		}
+	}
+}
+
+// checkPrefix checks that a message without a cursor shows the beginning of an answer in plain text.
+func checkPrefix(t *testing.T, text, answer string) {
+	t.Helper()
+	if strings.Contains(text, strings.TrimSpace(cursor)) || text == "" || !strings.HasPrefix(answer, text) {
+		t.Errorf("what stays is not the beginning of the answer, without a cursor:\ngot    %q\nanswer %q", text, answer)
+	}
+}
