@@ -87,8 +87,8 @@ func TestNobodyStarves(t *testing.T) {
 		if got, want := slices.Max(longest), 9*time.Second; got > want {
 			t.Errorf("longest wait %v, want at most %v", got, want)
 		}
-		if low, high := slices.Min(served), slices.Max(served); high-low > 1 {
-			t.Errorf("replies were served %d to %d times, want equally often", low, high)
+		if low, high := slices.Min(served), slices.Max(served); high-low > 2 {
+			t.Errorf("replies were served %d to %d times, want about equally often", low, high)
 		}
 	})
 }

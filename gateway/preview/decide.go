@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -9,31 +10,40 @@ import (
 	"telex/internal/markup"
 )
 
-// next names the one thing to do now. It changes nothing but the cached layout of the final.
+// next names the one thing to do now. It changes nothing but what it remembers of its layouts.
 func (s *state) next(now time.Time) action {
 	switch {
 	case s.dead:
 		return action{kind: doEnd}
 	case now.Before(s.hold):
-		return action{kind: doWait, until: s.hold}
-	case s.ending != nil && now.After(s.deadline):
+		return action{kind: doWait, until: s.hold, deaf: true}
+	case s.ending == nil:
+		return s.preview(now)
+	case now.After(s.deadline):
 		return action{kind: doEnd}
-	case s.ending != nil && s.ending.Keep:
+	case s.ending.Keep:
 		return s.keep()
-	case s.ending != nil:
-		return s.finish()
 	}
-	return s.preview(now)
+	return s.finish()
 }
 
 // keep takes the cursor away and leaves everything else as it stands.
 func (s *state) keep() action {
 	for i, p := range s.parts {
-		if p.editable() && p.cursor {
-			return action{kind: doEdit, part: i, body: p.shown, class: chat.ClassFinal}
+		if s.canEdit && p.editable() && (p.cursor || p.unsure) {
+			return s.bare(i)
 		}
 	}
 	return action{kind: doEnd}
+}
+
+// bare shows part i as it is, without its cursor.
+func (s *state) bare(i int) action {
+	a := action{kind: doEdit, part: i, body: s.parts[i].shown, class: chat.ClassFinal}
+	if s.parts[i].plain {
+		a.body = plainPayload(a.body)
+	}
+	return a
 }
 
 // finish makes the messages equal to the rendered final: first what exists and what is
@@ -45,23 +55,33 @@ func (s *state) finish() action {
 		if i >= len(s.parts) {
 			return a
 		}
-		p := s.parts[i]
-		switch {
-		case p.given, p.gone && i < len(s.parts)-1:
-			// Refused for good, or deleted by a person while later parts stand.
-		case p.gone, !p.exists && p.uncertain < uncertainCreates:
-			return a
-		case p.editable() && s.canEdit && (p.cursor || !p.shown.equal(a.body)):
+		switch p := s.parts[i]; {
+		case p.given, s.deleted(i):
+		case !p.exists:
+			if p.uncertain < uncertainCreates {
+				return a
+			}
+		case s.canEdit && p.editable() && !p.shows(a.body):
 			a.kind = doEdit
 			return a
 		}
 	}
 	for i := len(want); i < len(s.parts); i++ {
-		if s.parts[i].editable() && s.canDelete {
+		switch p := s.parts[i]; {
+		case !p.editable():
+		case s.canDelete:
 			return action{kind: doDelete, part: i, class: chat.ClassFinal}
+		case s.canEdit && p.cursor:
+			return s.bare(i)
 		}
 	}
 	return action{kind: doEnd}
+}
+
+// deleted says that a person deleted part i and left later ones: it does not come back below
+// them.
+func (s *state) deleted(i int) bool {
+	return s.parts[i].gone && slices.ContainsFunc(s.parts[i+1:], func(p part) bool { return p.exists })
 }
 
 // layoutFinal returns the parts of the final. A text of which Markdown shows nothing, such
@@ -74,12 +94,21 @@ func (s *state) layoutFinal() []markup.Part {
 	s.final = markup.Layout(s.ending.Text, o)
 	o.Open = false
 	if len(s.final) == 0 && strings.TrimSpace(s.ending.Text) != "" {
-		s.final = markup.Layout("~~~~~~\n"+s.ending.Text+"\n~~~~~~", o)
+		s.final = markup.Layout(verbatim(s.ending.Text), o)
 	}
 	if s.ending.Note != "" {
 		s.final = s.addNote(s.final, markup.Layout(s.ending.Note, o))
 	}
 	return s.final
+}
+
+// verbatim returns Markdown that shows text as it was written.
+func verbatim(text string) string {
+	fence := "~~~~~~"
+	for strings.Contains(text, fence) {
+		fence += "~"
+	}
+	return fence + "\n" + text + "\n" + fence
 }
 
 // addNote puts the note below the text: into the last part when it fits, so that it is never
@@ -109,43 +138,48 @@ func (s *state) payload(i int, w markup.Part) payload {
 // preview shows the newest view when it is due.
 func (s *state) preview(now time.Time) action {
 	if !s.cfg.Enabled || !s.canEdit || s.muted {
-		return s.indicate(now)
+		return s.pause(now, time.Time{}, false)
 	}
-	text := s.view.Text
-	if !s.displayed() {
-		var ready bool
-		if text, ready = s.firstText(now); !ready {
-			return s.indicate(now)
-		}
+	text, due := s.firstText(now)
+	if text == "" || len(text) == s.drawn {
+		return s.pause(now, due, false)
+	}
+	if due = s.due(); now.Before(due) {
+		return s.pause(now, due, true)
 	}
 	i, from := s.active()
-	if due := s.lastCall.Add(s.cfg.Interval); now.Before(due) && !s.continues() {
-		return action{kind: doWait, until: due, deaf: true}
-	}
 	laid := markup.Layout(text, markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true})
 	if len(laid) == 0 {
-		return s.indicate(now)
+		s.looked, s.drawn = now, len(text)
+		return s.pause(now, time.Time{}, false)
 	}
-	a := action{kind: doSend, part: i, body: s.payload(i, laid[0]), start: from, class: chat.ClassPreview}
+	a := action{kind: doSend, part: i, body: s.payload(i, laid[0]), start: from, size: len(text), class: chat.ClassPreview}
 	a.seal, a.next = len(laid) > 1, laid[0].Next
 	a.cursor = !a.seal && s.cfg.Cursor != ""
-	if i == 0 {
-		a.class = chat.ClassFirst
-	}
-	if i < len(s.parts) && s.parts[i].exists {
-		a.kind, a.class = doEdit, chat.ClassPreview
-		if p := s.parts[i]; p.shown.equal(a.body) && p.cursor == a.cursor {
-			if !a.seal {
-				return action{kind: doWait}
-			}
-			a.kind = doSeal
+	switch {
+	case i == len(s.parts) || !s.parts[i].exists:
+		if i == 0 {
+			a.class = chat.ClassFirst
 		}
+	case s.parts[i].cursor != a.cursor || s.parts[i].unsure || !s.parts[i].shown.equal(a.body):
+		a.kind = doEdit
+	case a.seal:
+		a.kind = doSeal
+	default:
+		s.looked, s.drawn = now, len(text)
+		return action{kind: doWait}
 	}
 	return a
 }
 
-// displayed says whether a person has seen anything of this reply.
-func (s *state) displayed() bool { return len(s.parts) > 0 && s.parts[0].exists }
+// due is when the next preview may be made.
+func (s *state) due() time.Time {
+	due := s.looked.Add(lookEvery)
+	if next := s.lastCall.Add(s.cfg.Interval); next.After(due) && !s.continues() {
+		due = next
+	}
+	return due
+}
 
 // continues says that a part was sealed and its successor is not there yet: the text that
 // overflowed is shown without waiting another interval.
@@ -165,39 +199,33 @@ func (s *state) active() (int, markup.Mark) {
 	return n, s.parts[n-1].next
 }
 
-// firstText returns what the first display would show, and whether it is time for it.
-func (s *state) firstText(now time.Time) (string, bool) {
-	if s.view.Tokens >= s.cfg.MinTokens && s.view.Text != "" {
-		return s.view.Text, true
+// firstText returns the text that may be shown. Before the first display that is none until
+// enough has come or, from the time that is returned too, whole words.
+func (s *state) firstText(now time.Time) (text string, slow time.Time) {
+	text = s.view.Text
+	if s.displayed || s.view.Tokens >= s.cfg.MinTokens {
+		return text, time.Time{}
 	}
-	if now.Before(s.started.Add(slowAfter)) {
-		return "", false
+	if slow = s.started.Add(slowAfter); now.Before(slow) {
+		return "", slow
 	}
-	text := s.view.Text
-	if i := strings.LastIndexFunc(text, unicode.IsSpace); i >= 0 {
-		text = text[:i]
-	}
-	return text, strings.TrimSpace(text) != ""
+	text = text[:strings.LastIndexFunc(text, unicode.IsSpace)+1]
+	return strings.TrimRightFunc(text, unicode.IsSpace), time.Time{}
 }
 
-// indicate keeps the typing indicator alive until something is visible, and otherwise waits for
-// the moment when a slow model's words are due.
-func (s *state) indicate(now time.Time) action {
-	if s.displayed() {
-		return action{kind: doWait}
+// pause waits until due, or without it for news alone. Until something is visible it keeps
+// the typing indicator alive meanwhile. A deaf pause is not ended by new text.
+func (s *state) pause(now, due time.Time, deaf bool) action {
+	a := action{kind: doWait, until: due, deaf: deaf}
+	if s.displayed || !s.canType || s.typing <= 0 {
+		return a
 	}
-	var until time.Time
-	if slow := s.started.Add(slowAfter); s.cfg.Enabled && !s.muted && now.Before(slow) {
-		until = slow
+	renew := s.lastType.Add(s.typing)
+	if !now.Before(renew) {
+		return action{kind: doType, class: chat.ClassTyping}
 	}
-	if s.canType && s.typing > 0 {
-		due := s.lastType.Add(s.typing)
-		if !now.Before(due) {
-			return action{kind: doType, class: chat.ClassTyping}
-		}
-		if until.IsZero() || due.Before(until) {
-			until = due
-		}
+	if due.IsZero() || renew.Before(due) {
+		a.until = renew
 	}
-	return action{kind: doWait, until: until}
+	return a
 }

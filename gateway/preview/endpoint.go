@@ -38,7 +38,8 @@ type Budget interface {
 	Request(c chat.Call) Ticket
 	// Block records that the platform refused c: nothing is granted in the scope for d.
 	Block(c chat.Call, s chat.Scope, d time.Duration)
-	// BlockedUntil returns when the last block that holds for c ends; the zero time without one.
+	// BlockedUntil returns when the last block that holds for c ends, or lately ended; the
+	// zero time without one.
 	BlockedUntil(c chat.Call) time.Time
 }
 

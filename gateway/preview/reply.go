@@ -32,7 +32,7 @@ type Options struct {
 // Outcome is what became of a reply.
 type Outcome struct {
 	Delivered bool              // the final is visible, by content
-	Doubt     bool              // a create of unknown outcome was followed by another: it may stand twice
+	Doubt     bool              // the outcome of a create stayed unknown: its message may stand beside the reply
 	Shown     string            // the Markdown of the last preview that a person saw
 	Refs      []chat.MessageRef // the messages of the reply, in order
 	Moved     chat.ChatID       // the chat's new id, when it got one on the way
@@ -84,15 +84,8 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 			r.settle(a, chat.Receipt{}, nil, time.Now())
 			continue
 		}
-		t := r.acquire(ctx, a)
-		if t == nil {
-			continue
-		}
-		r.refresh()
-		if b := r.next(time.Now()); a.same(b) {
-			r.perform(ctx, t, b)
-		} else {
-			t.Cancel()
+		if t := r.acquire(ctx, &a); t != nil {
+			r.perform(ctx, t, a)
 		}
 	}
 	return r.outcome(context.Cause(ctx))
@@ -134,42 +127,67 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	}
 }
 
-// acquire waits for the budget. It returns nil when something more important came up or ctx
-// ended; the ticket is then given back.
-func (r *Reply) acquire(ctx context.Context, a action) Ticket {
-	call := r.call(a)
-	if until := r.ep.Budget.BlockedUntil(call); !until.IsZero() && r.ending != nil {
-		r.log.Warn("final waits for the platform's rate limit", slog.Time("until", until))
-		if d := until.Add(finalDeadline); d.After(r.deadline) {
-			r.deadline = d
+// acquire waits for the budget. What waited is decided again, so that the newest text goes
+// out. It returns nil when something more important came up or ctx ended; the ticket is then
+// given back.
+func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
+	call := r.call(*a)
+	r.honour(call)
+	t := r.ep.Budget.Request(call)
+	select {
+	case <-t.Ready():
+		return t
+	default:
+	}
+	if r.queue(ctx, t, *a) {
+		r.honour(call)
+		r.refresh()
+		if b := r.next(time.Now()); a.same(b) {
+			*a = b
+			return t
 		}
 	}
-	t := r.ep.Budget.Request(call)
+	t.Cancel()
+	return nil
+}
+
+// queue waits until t is ready. It returns false when the call is not wanted any more: the
+// ending puts an end to a preview, and any text to the typing indicator.
+func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	changed, ended := r.slot.changed, r.slot.ended
-	if r.ending != nil {
-		ended = nil
-	}
 	if a.kind != doType {
 		changed = nil
+	}
+	if r.ending != nil {
+		ended = nil
 	}
 	for {
 		select {
 		case <-t.Ready():
-			return t
-		default:
-		}
-		select {
-		case <-t.Ready():
-			return t
+			return true
 		case <-changed:
-			if r.refresh(); r.next(time.Now()).kind == doType {
-				continue
+			if r.refresh(); r.next(time.Now()).kind != doType {
+				return false
 			}
 		case <-ended:
+			return false
 		case <-ctx.Done():
+			return false
 		}
-		t.Cancel()
-		return nil
+	}
+}
+
+// honour lets a final take as long as the platform told anybody to wait.
+func (r *Reply) honour(c chat.Call) {
+	if r.ending == nil {
+		return
+	}
+	until := r.ep.Budget.BlockedUntil(c)
+	if d := until.Add(finalDeadline); d.After(r.deadline) {
+		r.deadline = d
+	}
+	if until.After(time.Now()) {
+		r.log.Warn("final waits for the platform's rate limit", slog.Time("until", until))
 	}
 }
 
@@ -195,13 +213,13 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		r.lastCall = time.Now()
 	}
 	receipt, err := r.do(ctx, a)
-	t.Done()
 	if err != nil {
-		r.trace(a, err)
+		r.trace(ctx, a, err)
 		if e := chat.AsSendError(err); e.Kind == chat.RateLimited {
 			r.ep.Budget.Block(r.call(a), e.Scope, e.RetryAfter)
 		}
 	}
+	t.Done() // after the block, so that what it frees is not granted to others before
 	r.settle(a, receipt, err, time.Now())
 	if err == nil && a.kind != doType && r.ending == nil {
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
@@ -250,13 +268,13 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 	return m
 }
 
-// trace logs a failed call: the first of a row of failures, and every one that a final met.
-func (r *Reply) trace(a action, err error) {
+// trace logs a failed call, loudly when it is the first of a row.
+func (r *Reply) trace(ctx context.Context, a action, err error) {
 	level := slog.LevelDebug
-	if r.ending != nil || r.trouble == 0 && a.kind != doType {
+	if r.trouble == 0 && a.kind != doType {
 		level = slog.LevelWarn
 	}
-	r.log.Log(context.Background(), level, "call failed", //nolint:sloglint // the level depends on what failed
+	r.log.LogAttrs(ctx, level, "call failed",
 		slog.Any("error", err), slog.Bool("final", r.ending != nil), slog.Int("part", a.part))
 }
 
@@ -264,7 +282,7 @@ func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{Delivered: err == nil && r.delivered(), Moved: r.moved, Nameless: r.nameless, Err: err}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.uncertain > 0
-		if p.exists && !p.gone {
+		if p.exists {
 			o.Refs = append(o.Refs, p.ref)
 		}
 	}

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -28,21 +29,32 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	s.trouble, s.hold = 0, time.Time{}
 	switch a.kind {
 	case doSend:
-		p.ref, p.exists, p.gone, p.start = r.Ref, true, false, a.start
-		if r.Ref.ID == "" { // it can't be edited: it must not count as the reply unless it is the final
-			s.muted, s.nameless = true, true
-			p.exists = s.ending != nil
-		}
+		s.settleSend(p, r.Ref)
 	case doDelete:
-		p.gone = true
+		p.exists = false
 		return
 	}
-	p.shown, p.cursor = a.body, a.cursor
+	p.shown, p.cursor, p.unsure = a.body, a.cursor, false
 	p.sealed, p.next = a.seal, a.next
+	if !a.seal {
+		s.drawn = a.size
+	}
+}
+
+// settleSend notes a message that was created. One without an id can't be edited, so that it
+// must not count as the reply unless it is the final.
+func (s *state) settleSend(p *part, ref chat.MessageRef) {
+	s.displayed = true
+	p.ref, p.exists, p.gone = ref, true, false
+	if ref.ID == "" {
+		s.muted, s.nameless = true, true
+		p.exists = s.ending != nil
+	}
 }
 
 func (s *state) settleError(a action, p *part, e *chat.SendError, now time.Time) {
 	s.err = e
+	s.trouble++
 	switch e.Kind {
 	case chat.RateLimited:
 		// The budget makes everybody wait; a final may take as long as it was told.
@@ -50,10 +62,7 @@ func (s *state) settleError(a action, p *part, e *chat.SendError, now time.Time)
 			s.deadline = until
 		}
 	case chat.Uncertain:
-		if a.kind == doSend {
-			p.uncertain++
-			s.muted = true
-		}
+		s.unknown(a, p)
 		s.backoff(now)
 	case chat.Rejected:
 		s.plainer(a, p)
@@ -64,19 +73,40 @@ func (s *state) settleError(a action, p *part, e *chat.SendError, now time.Time)
 		}
 		s.limit, s.final = max(leastLimit, s.limit/2), nil
 	case chat.Gone:
-		p.gone, s.muted = true, true
 		if a.kind == doSend {
 			s.giveUp(p)
+			return
 		}
+		p.exists, p.gone, s.muted = false, a.kind == doEdit, true
 	case chat.Moved:
-		s.to.Chat, s.moved, s.muted = e.Moved, e.Moved, true
-		for i := range s.parts { // their ids mean nothing in the new chat
-			s.parts[i].exists = false
-		}
+		s.follow(e.Moved)
 	case chat.Forbidden, chat.Auth:
 		s.dead = true
 	case chat.Temporary, chat.Conflict:
 		s.backoff(now)
+	}
+}
+
+// unknown notes a call that may have taken effect. Edits and deletes are simply repeated.
+func (s *state) unknown(a action, p *part) {
+	switch a.kind {
+	case doSend:
+		p.uncertain++
+		s.muted = true
+	case doEdit:
+		p.shown, p.cursor, p.unsure = a.body, a.cursor, true
+	}
+}
+
+// follow goes on in the chat's new place, once. No message id means anything there.
+func (s *state) follow(to chat.ChatID) {
+	if s.moved != "" || to == "" {
+		s.dead = true
+		return
+	}
+	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
+	for i := range s.parts {
+		s.parts[i].exists = false
 	}
 }
 
@@ -99,42 +129,43 @@ func (s *state) giveUp(p *part) {
 
 // backoff makes the next call wait, longer with every failure in a row.
 func (s *state) backoff(now time.Time) {
-	s.hold = now.Add(min(mostBackoff, firstBackoff<<min(s.trouble, 10)))
-	s.trouble++
+	s.hold = now.Add(min(mostBackoff, firstBackoff<<min(s.trouble-1, 10)))
 }
 
 // restart reacts to a text that starts over. Parts that are full belong to the void text; only
 // the final may touch them, so previews end here. Without such parts the new text simply
 // replaces the old one.
 func (s *state) restart() {
+	s.drawn = 0
 	for _, p := range s.parts {
 		s.muted = s.muted || p.sealed
 	}
 }
 
-// end takes up the ending. What held previews back holds no final back.
+// end takes up the ending. What held previews back holds no final back, and markup that was
+// refused in an unfinished text gets another chance.
 func (s *state) end(e *Ending, now time.Time) {
 	s.ending = e
 	s.deadline = now.Add(finalDeadline)
 	s.hold, s.trouble = time.Time{}, 0
+	for i := range s.parts {
+		s.parts[i].plain = s.parts[i].plain && e.Keep
+	}
 }
 
-// delivered judges by content whether everything that was wanted is visible.
+// delivered judges by content whether everything that was wanted is visible, and nothing else.
 func (s *state) delivered() bool {
-	if s.ending == nil || s.dead {
+	switch {
+	case s.ending == nil || s.dead:
 		return false
+	case s.ending.Keep:
+		return !slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && (p.cursor || p.unsure) })
 	}
-	if s.ending.Keep {
-		return s.keep().kind == doEnd
-	}
-	for i, w := range s.layoutFinal() {
-		if i >= len(s.parts) {
-			return false
-		}
-		p := s.parts[i]
-		if !p.gone && (!p.exists || p.cursor || !p.shown.equal(s.payload(i, w))) {
+	want := s.layoutFinal()
+	for i, w := range want {
+		if i >= len(s.parts) || !s.deleted(i) && !s.parts[i].shows(s.payload(i, w)) {
 			return false
 		}
 	}
-	return true
+	return len(s.parts) <= len(want) || !slices.ContainsFunc(s.parts[len(want):], func(p part) bool { return p.exists })
 }

@@ -20,6 +20,8 @@ type Config struct {
 const (
 	// slowAfter is when a slow model's whole words are shown, MinTokens or not.
 	slowAfter = 5 * time.Second
+	// lookEvery bounds how often text is laid out that turns out to show nothing new.
+	lookEvery = 100 * time.Millisecond
 	// finalDeadline is how long a final is tried after the last time the platform said when
 	// to come back.
 	finalDeadline = 15 * time.Minute
@@ -48,19 +50,23 @@ func (p payload) equal(q payload) bool {
 type part struct {
 	ref       chat.MessageRef
 	exists    bool
-	sealed    bool // full: gets no more previews
-	gone      bool // a person deleted it
-	given     bool // given up: the platform refuses it whatever we do
-	plain     bool // its markup was refused: text only
-	cursor    bool
-	shown     payload // what the platform last acknowledged
+	gone      bool    // it existed until a person deleted it
+	sealed    bool    // full: gets no more previews
+	given     bool    // given up: the platform refuses it whatever we do
+	plain     bool    // its markup was refused: text only
+	shown     payload // what the platform last acknowledged, or was asked for when unsure
+	cursor    bool    // shown with the cursor
+	unsure    bool    // the last edit may or may not have taken effect
 	start     markup.Mark
 	next      markup.Mark // sealed: where the following part begins
 	uncertain int         // creates of unknown outcome
 }
 
 // editable says that the message is there and can be changed.
-func (p part) editable() bool { return p.exists && !p.gone && !p.given && p.ref.ID != "" }
+func (p part) editable() bool { return p.exists && !p.given && p.ref.ID != "" }
+
+// shows says that the message surely reads like this, without a cursor.
+func (p part) shows(b payload) bool { return p.exists && !p.cursor && !p.unsure && p.shown.equal(b) }
 
 // state is all that next and settle know. It has no locks: its owner is Run.
 type state struct {
@@ -78,28 +84,31 @@ type state struct {
 	view   View
 	ending *Ending
 
-	parts    []part
-	source   string // Markdown of what the parts show
-	muted    bool   // no more previews in this reply
-	dead     bool   // nothing can be sent here any more
-	nameless bool   // a create succeeded without an id
-	moved    chat.ChatID
-	err      error // the last failure
-	started  time.Time
-	lastCall time.Time // when the last preview call started
-	lastType time.Time
-	hold     time.Time // own backoff after trouble
-	trouble  int       // failures in a row
-	deadline time.Time // of the final; zero while the reply runs
+	parts     []part
+	source    string // Markdown of what the parts show
+	displayed bool   // a person has seen something of this reply
+	muted     bool   // no more previews in this reply
+	dead      bool   // nothing can be sent here any more
+	nameless  bool   // a create succeeded without an id
+	moved     chat.ChatID
+	err       error // the last failure
+	started   time.Time
+	lastCall  time.Time // when the last call that shows text started
+	lastType  time.Time
+	hold      time.Time // own backoff after trouble
+	trouble   int       // failures in a row
+	deadline  time.Time // of the final; zero while the reply runs
 
-	final []markup.Part // layout of the ending, made once per limit
+	drawn  int           // length of the text that was last laid out and shown, as far as it can be
+	looked time.Time     // when a layout last had nothing new to show
+	final  []markup.Part // layout of the ending, made once per limit
 }
 
 // visible is how many source bytes a person sees.
 func (s *state) visible() int {
 	n := 0
 	for _, p := range s.parts {
-		if p.exists && !p.gone {
+		if p.exists {
 			n = max(n, p.shown.end)
 		}
 	}

@@ -1,0 +1,268 @@
+package preview
+
+import (
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+const ms = time.Millisecond
+
+func TestFirstDisplayWaitsForMinTokens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one", 400*ms)
+		s.says(" two", 400*ms)
+		equal(t, "before", s.log(), nil)
+		s.says(" three", 400*ms)
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+		equal(t, "calls", s.log(), []string{"800ms send 1: one two three ▌", "1.2s edit 1: one two three four"})
+	})
+}
+
+// A slow model is shown after 5 s, with what whole words there are.
+func TestSlowModelIsShownInWholeWords(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), Config{Enabled: true, MinTokens: 100, Cursor: " ▌"})
+		s.says("two wor", 5500*ms)
+		s.says("ds", 600*ms)
+		s.delivers(Ending{Text: "two words"}, "two words")
+		equal(t, "calls", s.log(), []string{"5s send 1: two ▌", "6s edit 1: two words ▌", "6.1s edit 1: two words"})
+	})
+}
+
+func TestSlowModelHalfAWordIsNotShown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), Config{Enabled: true, MinTokens: 100, Cursor: " ▌"})
+		s.says("Donau", 7*time.Second)
+		s.says("dampf", 500*ms)
+		equal(t, "before", s.log(), nil)
+		s.says("schiff\nahoi", 500*ms)
+		s.delivers(Ending{Text: "Donaudampfschiff ahoi"}, "Donaudampfschiff ahoi")
+		equal(t, "calls", s.log(), []string{"7.5s send 1: Donaudampfschiff ▌", "8s edit 1: Donaudampfschiff ahoi"})
+	})
+}
+
+// A reply that is complete is never shown as a preview first.
+func TestCompleteReplyIsSentOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.slot.Append("all at once", 3)
+		s.delivers(Ending{Text: "all at once"}, "all at once")
+		equal(t, "calls", s.log(), []string{"0s send 1: all at once"})
+	})
+}
+
+// F24: the clock runs from the start of a call, not from its end.
+func TestIntervalRunsFromTheCallsStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.latency = 600 * ms
+		s := begin(t, p, streaming())
+		s.says("1 2 3", 0)
+		for range 40 {
+			s.says(" x", 100*ms)
+		}
+		s.ends(Ending{Text: "done"})
+		var got []time.Duration
+		for _, c := range p.calls {
+			got = append(got, c.at.Sub(p.began))
+		}
+		want := []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second, 4 * time.Second, 4600 * ms}
+		if len(got) != len(want) {
+			t.Fatalf("calls at %v, want %v", got, want)
+		}
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("call %d at %v, want %v", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+// The trailing timer: the last delta is shown though no more come.
+func TestLastDeltaIsShown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one two three", 200*ms)
+		s.says(" four", 10*time.Second)
+		equal(t, "calls", s.log(), []string{"0s send 1: one two three ▌", "1s edit 1: one two three four ▌"})
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+	})
+}
+
+// F21: what a person sees already is not sent again; the layout of a text that shows nothing
+// new is not asked for at every delta either.
+func TestUnchangedTextIsNotSent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one two three", 2*time.Second)
+		for range 100 {
+			s.says(" ", 30*ms)
+		}
+		s.says("\n\n", 3*time.Second)
+		s.says("four", 2*time.Second)
+		s.delivers(Ending{Text: "one two three\n\nfour"}, "one two three\n\nfour")
+		equal(t, "calls", s.log(), []string{
+			"0s send 1: one two three ▌", "8s edit 1: one two three\n\nfour ▌", "10s edit 1: one two three\n\nfour",
+		})
+	})
+}
+
+// D2: where the last preview is the final already, nothing more is sent.
+func TestFinalThatStandsIsNotSentAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), Config{Enabled: true, MinTokens: 3})
+		s.says("one two three", 2*time.Second)
+		s.delivers(Ending{Text: "one two three"}, "one two three")
+		equal(t, "calls", s.log(), []string{"0s send 1: one two three"})
+	})
+}
+
+// F56: where nothing streams, one send without a cursor.
+func TestSingleSend(t *testing.T) {
+	for name, change := range map[string]func(*Config, *Endpoint){
+		"disabled":  func(c *Config, _ *Endpoint) { c.Enabled = false },
+		"no editor": func(_ *Config, e *Endpoint) { e.Editor = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, c := newPerson(), streaming()
+				e := p.endpoint()
+				change(&c, &e)
+				s := beginAt(t, p, e, c, "key")
+				s.says("one two three", 10*time.Second)
+				s.says(" four", 10*time.Second)
+				s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+				equal(t, "calls", s.log(), []string{"20s send 1: one two three four five"})
+				if m := p.calls[len(p.calls)-1].m; m.Preview || m.ReplyTo != "asked" || m.Key != "key.0" {
+					t.Errorf("got %+v, want no preview, a reply to the asking message, and the key", m)
+				}
+			})
+		})
+	}
+}
+
+// F45: typing stops at the first display and at the end.
+func TestTypingEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TypingEvery = 4 * time.Second
+		s := begin(t, p, Config{Enabled: true, MinTokens: 3, Cursor: " ▌"})
+		s.waits(9 * time.Second)
+		equal(t, "before", p.logOf(chat.OpTyping), []string{"0s type", "4s type", "8s type"})
+		s.says("one two three", time.Minute)
+		s.delivers(Ending{Text: "one two three"}, "one two three")
+		s.waits(time.Hour)
+		equal(t, "after", p.logOf(chat.OpTyping), []string{"0s type", "4s type", "8s type"})
+
+		q := newPerson()
+		q.profile.TypingEvery = 4 * time.Second
+		s = begin(t, q, Config{})
+		s.waits(5 * time.Second)
+		s.delivers(Ending{Text: "answer"}, "answer")
+		s.waits(time.Hour)
+		equal(t, "single send", q.logOf(chat.OpAll), []string{"0s type", "4s type", "5s send 1: answer"})
+	})
+}
+
+// An indicator that failed is not tried again and spoils nothing.
+func TestTypingMayFail(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TypingEvery = 4 * time.Second
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpTyping {
+				return fail(chat.Forbidden)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		s.waits(20 * time.Second)
+		s.says("one two three", time.Second)
+		s.delivers(Ending{Text: "one two three"}, "one two three")
+		equal(t, "typing", p.logOf(chat.OpTyping), []string{"0s type (forbidden)"})
+	})
+}
+
+// F38: nothing is sent after the final.
+func TestNothingAfterTheFinal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one two three", 100*ms)
+		s.says(" four", 100*ms)
+		s.delivers(Ending{Text: "done"}, "done")
+		n := s.count(chat.OpAll)
+		s.slot.Append(" late", 1)
+		s.slot.Reset()
+		s.slot.Finish(Ending{Text: "another"})
+		s.waits(time.Hour)
+		if got := s.count(chat.OpAll); got != n {
+			t.Errorf("%d calls after the final, want none", got-n)
+		}
+	})
+}
+
+func TestContextEndsARunAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one two three", 100*ms)
+		s.cancel()
+		<-s.ended
+		if s.out.Delivered || s.out.Err == nil || s.out.Shown != "one two three" {
+			t.Errorf("outcome %+v, want an error and what was shown", s.out)
+		}
+		equal(t, "person sees", s.sees(), []string{"one two three ▌"})
+	})
+}
+
+// A final goes ahead of a preview that waits in the budget, with priority.
+func TestFinalOvertakesAWaitingPreview(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 3, Window: 30 * time.Second, Burst: 3}}
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Second)
+		s.says(" four", 2*time.Second)
+		s.says(" five", 2*time.Second) // the third call is the final's
+		s.delivers(Ending{Text: "one two three four five six"}, "one two three four five six")
+		equal(t, "calls", s.log(), []string{
+			"0s send 1: one two three ▌", "1s edit 1: one two three four ▌", "5s edit 1: one two three four five six",
+		})
+	})
+}
+
+// What waited in the budget goes out with the newest text.
+func TestNewestTextGoesOut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 1, Window: 10 * time.Second, Burst: 1}}
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Second)
+		s.says(" four", 2*time.Second)
+		s.says(" five", 10*time.Second)
+		equal(t, "calls", s.log(), []string{"0s send 1: one two three ▌", "10s edit 1: one two three four five ▌"})
+		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+	})
+}
+
+// What is shown tells the budget how old the oldest text is that nobody sees yet (D12).
+func TestSinceFollowsWhatIsShown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		since := func() time.Time { v, _ := s.slot.load(); return v.Since }
+		if !since().IsZero() {
+			t.Error("a reply without text is stale")
+		}
+		s.says("one two three", 200*ms)
+		if !since().IsZero() {
+			t.Error("a reply that is all visible is stale")
+		}
+		s.says(" four", 300*ms)
+		if got := time.Since(since()); got != 300*ms {
+			t.Errorf("stale for %v, want 300ms", got)
+		}
+		s.ends(Ending{Keep: true})
+	})
+}

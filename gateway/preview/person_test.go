@@ -1,0 +1,313 @@
+package preview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// person is a platform in memory, and the person who looks at it. It keeps every version of
+// every message, enforces what a platform enforces, and notes what no platform should see.
+type person struct {
+	profile chat.Profile
+	dialect markup.Dialect
+	cursor  string
+	latency time.Duration // of each call, half of it on the way there
+	fate    func(c *call) fate
+
+	mu       sync.Mutex
+	began    time.Time
+	calls    []*call
+	messages []*message
+	refused  []block // 429s, from when they were told
+	wrong    []string
+}
+
+// call is one call as the person's platform met it.
+type call struct {
+	op       chat.Op
+	to       chat.ChatID
+	id       chat.MessageID // of the message, empty on a create that made none
+	m        chat.Outgoing
+	at, done time.Time
+	err      error
+	attempt  int // how many calls of the same op came before
+}
+
+// message is one message and all that it ever said.
+type message struct {
+	id       chat.MessageID
+	to       chat.ChatID
+	versions []chat.Outgoing
+	deleted  bool
+}
+
+func (m *message) now() chat.Outgoing { return m.versions[len(m.versions)-1] }
+
+// block is a 429 as the caller learned of it.
+type block struct {
+	from, until time.Time
+	to          chat.ChatID
+}
+
+// fate is what happens to one call. The zero fate is success.
+type fate struct {
+	err      *chat.SendError
+	applied  bool          // it takes effect all the same
+	nameless bool          // it succeeds without an id
+	hang     bool          // the answer never comes
+	latency  time.Duration // on top
+}
+
+func fail(kind chat.ErrorKind) fate { return fate{err: &chat.SendError{Kind: kind}} }
+
+func tooMany(d time.Duration) fate {
+	return fate{err: &chat.SendError{Kind: chat.RateLimited, RetryAfter: d}}
+}
+
+// newPerson returns a person whose platform counts code points and lets everything happen.
+func newPerson() *person {
+	return &person{
+		profile: chat.Profile{TextLimit: 4096, EditInterval: time.Second},
+		dialect: markup.Plain{}, cursor: " ▌", began: time.Now(),
+	}
+}
+
+func (p *person) Profile(chat.Target) chat.Profile { return p.profile }
+
+func (p *person) Dialect(chat.Target) markup.Dialect { return p.dialect }
+
+func (p *person) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	c := &call{op: chat.OpSend, to: to.Chat, m: m}
+	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
+	f, err := p.serve(ctx, c, func() *chat.SendError {
+		c.id = chat.MessageID(fmt.Sprint(len(p.messages) + 1))
+		p.messages = append(p.messages, &message{id: c.id, to: c.to, versions: []chat.Outgoing{m}})
+		return nil
+	})
+	if err == nil && !f.nameless {
+		r.Ref.ID = c.id
+	}
+	return r, err
+}
+
+func (p *person) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	c := &call{op: chat.OpEdit, to: ref.Target.Chat, id: ref.ID, m: m}
+	_, err := p.serve(ctx, c, func() *chat.SendError {
+		old := p.message(ref)
+		if old == nil {
+			return &chat.SendError{Kind: chat.Gone}
+		}
+		old.versions = append(old.versions, m)
+		return nil
+	})
+	return chat.Receipt{Ref: ref}, err
+}
+
+func (p *person) Delete(ctx context.Context, ref chat.MessageRef) error {
+	_, err := p.serve(ctx, &call{op: chat.OpDelete, to: ref.Target.Chat, id: ref.ID}, func() *chat.SendError {
+		if old := p.message(ref); old != nil {
+			old.deleted = true
+		}
+		return nil
+	})
+	return err
+}
+
+func (p *person) Typing(ctx context.Context, to chat.Target) error {
+	_, err := p.serve(ctx, &call{op: chat.OpTyping, to: to.Chat}, func() *chat.SendError { return nil })
+	return err
+}
+
+// serve takes a call through the network and lets its fate happen.
+func (p *person) serve(ctx context.Context, c *call, effect func() *chat.SendError) (fate, error) {
+	f := p.arrive(c)
+	if err := pause(ctx, p.latency/2+f.latency); err != nil {
+		return f, p.leave(c, err)
+	}
+	err := p.take(c, f, effect)
+	if f.hang {
+		<-ctx.Done()
+		return f, p.leave(c, ctx.Err())
+	}
+	if e := pause(ctx, p.latency-p.latency/2); e != nil {
+		err = e
+	}
+	return f, p.leave(c, err)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// arrive notes that a call starts, and what is wrong with that.
+func (p *person) arrive(c *call) fate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.at = time.Now()
+	for _, b := range p.refused {
+		if b.to == c.to && c.at.After(b.from) && c.at.Before(b.until) {
+			p.complain("%s at %v, blocked until %v", opName(c.op), c.at.Sub(p.began), b.until.Sub(p.began))
+		}
+	}
+	for _, old := range p.calls {
+		if old.op == c.op {
+			c.attempt++
+		}
+	}
+	p.calls = append(p.calls, c)
+	if p.fate == nil {
+		return fate{}
+	}
+	return p.fate(c)
+}
+
+// take lets the call have its effect, unless its fate or the platform's rules are against it.
+func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := c.op == chat.OpSend || c.op == chat.OpEdit
+	switch {
+	case f.err != nil && !f.applied:
+		return f.err
+	case f.hang && !f.applied:
+		return nil
+	case text && p.dialect.Len(markup.Rendered{Text: c.m.Text}) > p.profile.TextLimit:
+		return &chat.SendError{Kind: chat.TooLong}
+	case text && strings.TrimSpace(c.m.Text) == "":
+		p.complain("%s of nothing", opName(c.op))
+		return &chat.SendError{Kind: chat.Rejected}
+	}
+	if e := effect(); e != nil {
+		return e
+	}
+	if f.err != nil {
+		return f.err
+	}
+	return nil
+}
+
+// leave notes how a call ended, and from when on its sender knows of a block.
+func (p *person) leave(c *call, err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.done, c.err = time.Now(), err
+	if e, ok := errors.AsType[*chat.SendError](err); ok && e.Kind == chat.RateLimited {
+		p.refused = append(p.refused, block{c.done, c.done.Add(e.RetryAfter), c.to})
+	}
+	return err
+}
+
+func (p *person) complain(format string, args ...any) {
+	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
+}
+
+// message returns a message that stands in this place.
+func (p *person) message(ref chat.MessageRef) *message {
+	for _, m := range p.messages {
+		if m.id == ref.ID && m.to == ref.Target.Chat && !m.deleted {
+			return m
+		}
+	}
+	return nil
+}
+
+// removes deletes a message as a person does.
+func (p *person) removes(id chat.MessageID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.messages {
+		m.deleted = m.deleted || m.id == id
+	}
+}
+
+// sees returns the texts that stand, in order.
+func (p *person) sees() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+	for _, m := range p.messages {
+		if !m.deleted {
+			out = append(out, m.now().Text)
+		}
+	}
+	return out
+}
+
+// log returns the calls, those of the typing indicator left out.
+func (p *person) log() []string { return p.logOf(chat.OpAll &^ chat.OpTyping) }
+
+func (p *person) logOf(ops chat.Op) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+	for _, c := range p.calls {
+		if c.op&ops == 0 {
+			continue
+		}
+		line := fmt.Sprintf("%v %s", c.at.Sub(p.began), opName(c.op))
+		if c.id != "" {
+			line += " " + string(c.id)
+		}
+		if c.m.Text != "" {
+			line += ": " + c.m.Text
+		}
+		if c.err != nil {
+			line += " (" + c.err.Error() + ")"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// count returns how many calls of these kinds were made.
+func (p *person) count(ops chat.Op) int { return len(p.logOf(ops)) }
+
+// repeats returns the calls whose payload was what the platform had acknowledged just before
+// for the same message.
+func (p *person) repeats() []string {
+	type key struct {
+		to chat.ChatID
+		id chat.MessageID
+	}
+	last := map[key]chat.Outgoing{}
+	var out []string
+	for _, c := range p.calls {
+		if c.op != chat.OpSend && c.op != chat.OpEdit {
+			continue
+		}
+		k := key{c.to, c.id}
+		old, known := last[k]
+		if known && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) {
+			out = append(out, fmt.Sprintf("%v: %q again", c.at.Sub(p.began), c.m.Text))
+		}
+		switch {
+		case c.err == nil:
+			last[k] = c.m
+		case chat.AsSendError(c.err).Kind == chat.Uncertain:
+			delete(last, k) // may be repeated freely
+		}
+	}
+	return out
+}
+
+func opName(op chat.Op) string {
+	return map[chat.Op]string{chat.OpSend: "send", chat.OpEdit: "edit", chat.OpDelete: "delete", chat.OpTyping: "type"}[op]
+}

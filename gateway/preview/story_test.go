@@ -1,0 +1,105 @@
+package preview
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway/budget"
+	"telex/internal/chat"
+)
+
+// purse makes a *budget.Budget a Budget.
+type purse struct{ *budget.Budget }
+
+func (p purse) Request(c chat.Call) Ticket { return p.Budget.Request(c) }
+
+// story is one reply that a test tells.
+type story struct {
+	*person
+	t      *testing.T
+	slot   *Slot
+	cancel context.CancelFunc
+	ended  chan struct{}
+	out    Outcome
+}
+
+// streaming is how the stories stream.
+func streaming() Config { return Config{Enabled: true, MinTokens: 3, Cursor: " ▌"} }
+
+// endpoint is a platform that can do everything.
+func (p *person) endpoint() Endpoint {
+	return Endpoint{Sender: p, Editor: p, Deleter: p, Typer: p, Budget: purse{budget.New()}}
+}
+
+// begin starts a reply in virtual time.
+func begin(t *testing.T, p *person, c Config) *story {
+	t.Helper()
+	return beginAt(t, p, p.endpoint(), c, "key")
+}
+
+func beginAt(t *testing.T, p *person, e Endpoint, c Config, key string) *story {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &story{person: p, t: t, slot: NewSlot(), cancel: cancel, ended: make(chan struct{})}
+	r := New(Options{
+		Endpoint: e, Config: c, To: chat.Target{Chat: "a"}, ReplyTo: "asked", Key: key,
+		Slot: s.slot, Log: slog.New(slog.DiscardHandler),
+	})
+	go func() {
+		defer close(s.ended)
+		s.out = r.Run(ctx)
+	}()
+	synctest.Wait()
+	return s
+}
+
+// says lets the model write, a token a word, and then waits.
+func (s *story) says(text string, wait time.Duration) {
+	s.slot.Append(text, len(strings.Fields(text)))
+	s.waits(wait)
+}
+
+func (s *story) waits(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// ends ends the reply and waits for its outcome.
+func (s *story) ends(e Ending) Outcome {
+	s.slot.Finish(e)
+	<-s.ended
+	s.cancel()
+	for _, w := range slices.Concat(s.wrong, s.repeats()) {
+		s.t.Error(w)
+	}
+	return s.out
+}
+
+// delivers ends the reply and wants these texts to stand.
+func (s *story) delivers(e Ending, want ...string) {
+	s.t.Helper()
+	if o := s.ends(e); !o.Delivered || o.Err != nil {
+		s.t.Errorf("outcome %+v, want it delivered", o)
+	}
+	equal(s.t, "person sees", s.sees(), want)
+}
+
+// equal fails with both lists, a line each.
+func equal(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s\n got:\n\t%s\nwant:\n\t%s", what, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// bubble runs a story in virtual time, beside others.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, f)
+}
