@@ -130,6 +130,8 @@ func (c *cutter) around(s Style, pos int) (Format, bool) {
 func visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		switch {
+		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs over numbers
+			return true
 		case unicode.IsSpace(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Mn, r):
 			return false
 		case r == '\u2800', r == '\u3164', r == '\u115f', r == '\u1160', r == '\uffa0':
