@@ -81,7 +81,11 @@ func load(c *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.LoadConfig(explicit, os.LookupEnv)
+	cfg, err := app.LoadConfig(explicit, os.LookupEnv)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return cfg, nil
 }
 
 func warn(log *slog.Logger, cfg *config.Config) {

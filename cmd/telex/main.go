@@ -46,7 +46,7 @@ func run() int {
 // errSilent is a failure that was explained already.
 var errSilent = errors.New("failed")
 
-// usageError is wrong usage: a flag or an argument.
+// usageError is wrong usage: a flag, an argument, or a configuration that can't be had.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
@@ -55,7 +55,7 @@ func exitCode(err error) int {
 	var usage usageError
 	var wrong config.Errors
 	switch {
-	case errors.As(err, &usage), errors.As(err, &wrong), errors.Is(err, config.ErrNotFound), errors.Is(err, os.ErrNotExist):
+	case errors.As(err, &usage), errors.As(err, &wrong):
 		return exitUsage
 	default:
 		return exitFailed

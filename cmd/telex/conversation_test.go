@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+func TestHistoryReachesTheModel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "agent: {system_prompt: Be brief.}"})
+	w.ask("say: *hello*")
+	p.awaitLog("turn ended", 1)
+	w.ask("history:")
+	p.awaitLog("turn ended", 2)
+	w.ask("/new")
+	w.await("the fixed line", func() bool { return len(w.texts(ada)) == 3 })
+	w.ask("history:")
+	p.awaitLog("turn ended", 3)
+	w.wantTexts(ada,
+		"hello",
+		"1. system: Be brief.\n2. user: say: hello\n3. assistant: hello\n4. user: history:",
+		"A new conversation begins. I have forgotten the one before.",
+		"1. system: Be brief.\n2. user: history:",
+	)
+}
+
+// Conversations do not know of each other.
+func TestConversationsAreApart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "agent: {system_prompt: Be brief.}"})
+	w.ask("say: a secret")
+	p.awaitLog("turn ended", 1)
+	w.telegram.Say(telegram.Incoming{User: 1002, Text: "history:"})
+	p.awaitLog("turn ended", 2)
+	w.wantTexts(1002, "1. system: Be brief.\n2. user: history:")
+}
+
+// D9, F11, F39: what was shown stays without its cursor, and the new message is answered.
+func TestNewMessageInterrupts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{})
+	w.ask(slowAnswer)
+	w.awaitGrowth(1)
+	came := time.Now()
+	w.ask("recall: 1")
+	p.awaitLog("turn ended", 2)
+
+	texts := w.texts(ada)
+	if len(texts) != 2 || texts[1] != "words: 5000" {
+		t.Fatalf("ada sees %q, want the first answer's beginning, then what she asked first", texts)
+	}
+	checkPrefix(t, texts[0], openai.Answer(slowAnswer))
+	first := w.model.Requests()[0]
+	closed := first.Ended.Sub(came)
+	t.Logf("the model's connection was closed %v after the new message", closed)
+	if first.End != openai.EndClientClosed || closed > 200*time.Millisecond {
+		t.Errorf("the first request ended with %q after %v, want %q within 200ms", first.End, closed, openai.EndClientClosed)
+	}
+}
+
+// Before anything was shown, the two messages become one question.
+func TestNewMessageBeforeAnythingWasShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	if err := w.model.Rule(openai.Rule{Do: "hang=start", Times: 1}); err != nil {
+		t.Fatal(err)
+	}
+	p := w.daemon(sections{})
+	w.ask("say: one")
+	if !w.model.Wait(t.Context(), func(s openai.Stats) bool { return s.Active == 1 }) {
+		t.Fatal("the model was not asked")
+	}
+	w.ask("and two")
+	p.awaitLog("turn ended", 2)
+	w.wantTexts(ada, "one\n\nand two")
+}
+
+func TestQueueKeepsOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "conversations: {busy: queue, max_queued: 3}"})
+	w.ask("words: 150")
+	w.awaitGrowth(1)
+	for i := range 5 { // one more than fits is told so once
+		w.ask(fmt.Sprintf("say: number %d", i))
+	}
+	p.awaitLog("turn ended", 4)
+	const full = "Too many messages are waiting. Please send this again later."
+	w.wantTexts(ada, openai.Answer("words: 150"), full, "number 0", "number 1", "number 2")
+	if n := w.model.Stats().MaxActive; n != 1 {
+		t.Errorf("the model wrote %d answers at once, want 1", n)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "texts: {nothing_to_stop: Nichts läuft.}"})
+	lines := func(n int) {
+		t.Helper()
+		w.await("a fixed line", func() bool { return len(w.texts(ada)) == n })
+	}
+	w.ask("/stop")
+	lines(1)
+	w.ask("/help")
+	lines(2)
+	w.ask("/start")
+	lines(3)
+	w.ask("/etc/hosts is a file") // looks like a command and is none
+	p.awaitLog("turn ended", 1)
+	texts := w.texts(ada)
+	if texts[0] != "Nichts läuft." || !strings.Contains(texts[1], "/new") || texts[2] != texts[1] {
+		t.Errorf("the fixed lines are %q", texts[:3])
+	}
+	if r := w.model.Requests(); len(r) != 1 || r[0].Question != "/etc/hosts is a file" {
+		t.Errorf("the model was asked %+v, want the last message alone", r)
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{})
+	w.ask(slowAnswer)
+	w.awaitGrowth(1)
+	w.ask("/stop")
+	p.awaitLog("turn ended", 1)
+	texts := w.texts(ada)
+	if len(texts) != 1 {
+		t.Fatalf("ada sees %q, want what was shown and nothing else", texts)
+	}
+	checkPrefix(t, texts[0], openai.Answer(slowAnswer))
+
+	// What was shown belongs to the conversation.
+	w.ask("history:")
+	p.awaitLog("turn ended", 2)
+	if got := w.texts(ada)[1]; !strings.Contains(got, "assistant: one two three") || strings.Contains(got, cursor) {
+		t.Errorf("the history is %q, want what was shown in it", got)
+	}
+}
+
+func TestStopBeforeAnythingWasShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{})
+	w.ask("{{standin hang=start}} words: 5")
+	if !w.model.Wait(t.Context(), func(s openai.Stats) bool { return s.Active == 1 }) {
+		t.Fatal("the model was not asked")
+	}
+	w.ask("/stop")
+	p.awaitLog("turn ended", 1)
+	w.await("the fixed line", func() bool { return len(w.texts(ada)) == 1 })
+	w.wantTexts(ada, "Stopped.")
+}
+
+// F37: nothing of the old conversation comes after /new.
+func TestNewEndsTheTurn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "agent: {system_prompt: Be brief.}"})
+	w.ask(slowAnswer)
+	w.awaitGrowth(1)
+	w.ask("/new")
+	p.awaitLog("turn ended", 1)
+	w.await("the fixed line", func() bool { return len(w.texts(ada)) == 2 })
+	w.ask("history:")
+	p.awaitLog("turn ended", 2)
+	texts := w.texts(ada)
+	checkPrefix(t, texts[0], openai.Answer(slowAnswer))
+	w.wantTexts(ada, texts[0], "A new conversation begins. I have forgotten the one before.", "1. system: Be brief.\n2. user: history:")
+}
+
+func TestEditedMessageIsIgnored(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{})
+	id := w.ask("say: first")
+	p.awaitLog("turn ended", 1)
+	w.telegram.Say(telegram.Incoming{User: ada, EditOf: id, Text: "say: changed"})
+	w.ask("say: second")
+	p.awaitLog("turn ended", 2)
+	w.wantTexts(ada, "first", "second")
+	if n := len(w.model.Requests()); n != 2 {
+		t.Errorf("the model was asked %d times, want 2", n)
+	}
+}
+
+func TestMessageWithoutText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	w.daemon(sections{})
+	w.telegram.Say(telegram.Incoming{User: ada, Media: "photo"})
+	w.await("the fixed line", func() bool { return len(w.texts(ada)) == 1 })
+	w.wantTexts(ada, "I can only read text so far.")
+}
+
+// F43, F44: what was written while no daemon ran is answered when one does.
+func TestMessagesWaitForTheDaemon(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	w.ask("say: early")
+	p := w.daemon(sections{})
+	p.awaitLog("turn ended", 1)
+	w.wantTexts(ada, "early")
+}
