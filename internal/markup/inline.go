@@ -2,6 +2,7 @@ package markup
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -123,7 +124,7 @@ func (b *builder) codeSpan(n *ast.CodeSpan) {
 		}
 		value := t.Segment.Value(b.src)
 		if line, found := bytes.CutSuffix(value, []byte{'\n'}); found {
-			value = append(line[:len(line):len(line)], ' ')
+			value = append(slices.Clip(line), ' ')
 		}
 		b.write(value, t.Segment.Start)
 	}

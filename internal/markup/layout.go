@@ -43,8 +43,9 @@ type Options struct {
 // While src only grows, a part that is not the last one keeps its text and its Next, and
 // laying out from its Next gives the parts that follow it. What Markdown itself changes
 // after the fact is the exception: an underline that makes a heading of the paragraph above,
-// a link's definition that arrives late, emphasis that is never closed, and a table whose
-// columns grow.
+// a link's definition that arrives late, emphasis or a bracket that is never closed, and a
+// table whose columns grow. With o.Open a part can also be the last one again for a moment,
+// while the little text behind it is held back.
 //
 // The cost depends on the text from o.From on, not on what comes before.
 func Layout(src string, o Options) []Part {

@@ -50,8 +50,7 @@ func (c *cutter) place(pos, most int) int {
 
 // lift moves a cut in front of headings that would stand alone at the end of the part.
 func (c *cutter) lift(pos, cut int) int {
-	for i := len(c.zones) - 1; i >= 0; i-- {
-		z := c.zones[i]
+	for _, z := range slices.Backward(c.zones) {
 		if z.Start <= pos {
 			break
 		}

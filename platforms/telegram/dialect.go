@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -113,12 +114,15 @@ func entities(text string, formats []markup.Format, shift int) []styled {
 		all = append(all, without(text, e, solid)...)
 	}
 	slices.SortStableFunc(all, func(a, b styled) int {
-		if a.start != b.start {
-			return a.start - b.start
-		}
-		return b.end - a.end
+		return cmp.Or(a.start-b.start, b.end-a.end, rank(a.kind)-rank(b.kind))
 	})
 	return all
+}
+
+// rank orders entities of the same range as Telegram itself does
+// (https://github.com/tdlib/td/blob/master/td/telegram/MessageEntity.cpp, get_type_priority).
+func rank(kind string) int {
+	return slices.Index([]string{kindQuote, kindPre, kindCode, kindLink, kindBold, kindItalic, kindStrike}, kind)
 }
 
 // inside reports whether e must give way to one of the outer entities: a quote in a quote,

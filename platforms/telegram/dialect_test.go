@@ -38,7 +38,7 @@ func TestDialectConstructs(t *testing.T) {
 			{Kind: "italic", Offset: 0, Length: 1}, {Kind: "strikethrough", Offset: 2, Length: 1}, {Kind: "code", Offset: 4, Length: 1},
 		}},
 		{"nested", "**a *b* c**", "a b c", spans{{Kind: "bold", Offset: 0, Length: 5}, {Kind: "italic", Offset: 2, Length: 1}}},
-		{"same range", "***a***", "a", spans{{Kind: "italic", Offset: 0, Length: 1}, {Kind: "bold", Offset: 0, Length: 1}}},
+		{"same range", "***a***", "a", spans{{Kind: "bold", Offset: 0, Length: 1}, {Kind: "italic", Offset: 0, Length: 1}}},
 		{"code cuts bold", "**a `b` c**", "a b c", spans{
 			{Kind: "bold", Offset: 0, Length: 1}, {Kind: "code", Offset: 2, Length: 1}, {Kind: "bold", Offset: 4, Length: 1},
 		}},
