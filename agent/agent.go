@@ -166,6 +166,6 @@ func history(text string) []Message {
 }
 
 func isKind(err error, kind ErrorKind) bool {
-	var me *ModelError
-	return errors.As(err, &me) && me.Kind == kind
+	me, ok := errors.AsType[*ModelError](err)
+	return ok && me.Kind == kind
 }

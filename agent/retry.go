@@ -21,8 +21,8 @@ const (
 // failed together: a wait is shortened by up to a quarter, but never below what the provider
 // asked for; that one is lengthened by up to a tenth.
 func retryWait(err error, attempt int, jitter float64) (time.Duration, bool) {
-	var me *ModelError
-	if attempt >= maxAttempts || !errors.As(err, &me) {
+	me, ok := errors.AsType[*ModelError](err)
+	if !ok || attempt >= maxAttempts {
 		return 0, false
 	}
 	switch me.Kind {

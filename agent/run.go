@@ -77,8 +77,7 @@ func (r *run) ask(ctx context.Context) (Completion, error) {
 // canAskAgain says whether a failed stream is worth one call without streaming: it was cut
 // after its first token, or broke each time before it.
 func canAskAgain(err error) bool {
-	var cut *cutError
-	if errors.As(err, &cut) {
+	if _, cut := errors.AsType[*cutError](err); cut {
 		return isKind(err, Broken) || isKind(err, Retryable) || isKind(err, RateLimited)
 	}
 	return isKind(err, Broken)
@@ -144,8 +143,7 @@ func (r *run) call(ctx context.Context, try func(context.Context) (Completion, e
 			r.count(ctx, c.Usage)
 			return c, nil
 		}
-		var cut *cutError
-		if ctx.Err() != nil || errors.As(err, &cut) {
+		if _, cut := errors.AsType[*cutError](err); cut || ctx.Err() != nil {
 			return c, err
 		}
 		wait, again := retryWait(err, attempt, rand.Float64())
@@ -171,14 +169,13 @@ func (r *run) wait(ctx context.Context, d time.Duration, told bool) error {
 }
 
 func toldToWait(err error) bool {
-	var me *ModelError
-	return errors.As(err, &me) && me.RetryAfter > 0
+	me, ok := errors.AsType[*ModelError](err)
+	return ok && me.RetryAfter > 0
 }
 
 // attempted says in an error how often the call was tried, and that a wait was too long.
 func attempted(err error, attempts int) error {
-	var me *ModelError
-	if errors.As(err, &me) && me.RetryAfter > maxRetryAfter {
+	if me, ok := errors.AsType[*ModelError](err); ok && me.RetryAfter > maxRetryAfter {
 		return fmt.Errorf("told to wait %v, more than %v: %w", me.RetryAfter, maxRetryAfter, err)
 	}
 	if attempts > 1 {

@@ -14,12 +14,11 @@ import (
 
 // answer is what a script's model does with one call.
 type answer struct {
-	deltas  []Delta
-	every   time.Duration // before each delta
-	c       Completion
-	err     error
-	hang    bool // after the deltas, until the context ends
-	instead bool // of streaming: an answer for Complete
+	deltas []Delta
+	every  time.Duration // before each delta
+	c      Completion
+	err    error
+	hang   bool // after the deltas, until the context ends
 }
 
 // script is a Model that gives its answers one after the other.

@@ -155,8 +155,7 @@ func TestEventBody(t *testing.T) {
 	if !errors.Is(err, broke) {
 		t.Errorf("got %v, want %v", err, broke)
 	}
-	var me *agent.ModelError
-	if errors.As(err, &me) {
+	if _, ok := errors.AsType[*agent.ModelError](err); ok {
 		t.Errorf("%v is judged before it is known what came", err)
 	}
 }

@@ -392,6 +392,7 @@ func TestWireCancelClosesTheConnection(t *testing.T) {
 			t.Errorf("partial %v after %v", got.Partial, got.Elapsed)
 		}
 		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
 		if w.left == 0 || w.left > 2600*time.Millisecond {
 			t.Errorf("the provider noticed after %v, want at most 2.6s", w.left)
 		}
@@ -460,7 +461,8 @@ func TestWireRequest(t *testing.T) {
 		o.Headers = map[string]string{"X-Team": "blue", "Authorization": "Bearer other-secret"}
 	}, func(t *testing.T, w *world) {
 		_, err := w.model.Stream(t.Context(), agent.Request{System: "Be brief.", Messages: []agent.Message{
-			{Role: agent.User, Text: "hi", Name: "ann"}, {Role: agent.Assistant},
+			{Role: agent.User, Text: "hi", Name: "ann"},
+			{Role: agent.Assistant},
 			{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "1", Name: "time", Arguments: "{}"}}},
 			{Role: agent.ToolRole, ToolCallID: "1"},
 		}}, func(agent.Delta) {})
