@@ -103,3 +103,14 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Parallel()
 	synctest.Test(t, f)
 }
+
+// counter is a log that counts what is a warning or worse.
+type counter struct{ n *int }
+
+func (c counter) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+func (c counter) WithAttrs([]slog.Attr) slog.Handler           { return c }
+func (c counter) WithGroup(string) slog.Handler                { return c }
+func (c counter) Handle(context.Context, slog.Record) error {
+	*c.n++
+	return nil
+}

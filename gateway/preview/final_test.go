@@ -1,0 +1,421 @@
+package preview
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// D9: interrupted: what was shown stays, the cursor goes.
+func TestInterrupted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one **two** three", 500*ms)
+		s.says(" four", 100*ms)
+		s.delivers(Ending{Keep: true, Text: "ignored"}, "one two three")
+		equal(t, "calls", s.log(), []string{"0s send 1: one two three ▌", "600ms edit 1: one two three"})
+		if s.out.Shown != "one **two** three" {
+			t.Errorf("shown %q, want the Markdown of what stands", s.out.Shown)
+		}
+	})
+}
+
+func TestInterruptedBeforeAnything(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one", time.Second)
+		s.delivers(Ending{Keep: true})
+		if s.out.Shown != "" || len(s.out.Refs) != 0 || s.count(chat.OpAll) != 0 {
+			t.Errorf("outcome %+v after %v, want nothing shown", s.out, s.log())
+		}
+	})
+}
+
+// D9, D5: an edit of unknown outcome showed more, perhaps. That stays then.
+func TestInterruptedAfterAnUncertainEdit(t *testing.T) {
+	for _, applied := range []bool{true, false} {
+		t.Run(map[bool]string{true: "applied", false: "not applied"}[applied], func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = nth(map[int]fate{1: uncertain(applied), 2: fail(chat.Rejected)})
+				s := begin(t, p, streaming())
+				s.says("one two three", time.Second)
+				s.says(" four", 100*ms)
+				if o := s.ends(Ending{Keep: true}); o.Delivered {
+					t.Errorf("outcome %+v, want it undelivered: its only edit was refused", o)
+				}
+
+				q := newPerson()
+				q.fate = nth(map[int]fate{1: uncertain(applied), 2: tooMany(time.Minute)})
+				s = begin(t, q, streaming())
+				s.says("one two three", time.Second)
+				s.says(" four", 100*ms)
+				s.delivers(Ending{Keep: true}, "one two three four")
+			})
+		})
+	}
+}
+
+// A refused edit that takes the cursor away is tried without markup.
+func TestInterruptedAndRejected(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.dialect = spanned{}
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpEdit && len(c.m.Spans) > 0 {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		s.says("one **two** three", time.Second)
+		s.delivers(Ending{Keep: true}, "one two three")
+	})
+}
+
+// D9: failed: what was shown stays, and one line says so, never within a block that the text
+// left open.
+func TestFailedIsSaid(t *testing.T) {
+	const note = "The answer broke off (7f3a)."
+	for _, c := range []struct {
+		name, text string
+		limit      int
+		want       []string
+	}{
+		{"below the text", "one two", 60, []string{"one two\n\n" + note}},
+		{"behind an open fence", "```go\nx := 1", 60, []string{"x := 1\n\n" + note}},
+		{"behind open emphasis", "one **two", 60, []string{"one two\n\n" + note}},
+		{"alone", "", 60, []string{note}},
+		{"of its own where it does not fit", "one two three four", 32, []string{"one two three four", note}},
+		{"below the last part", "one two three four five six seven eight nine", 40, []string{"one two three four five six seven eight", "nine\n\n" + note}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit = c.limit
+				s := begin(t, p, Config{})
+				s.delivers(Ending{Text: c.text, Cut: true, Note: note}, c.want...)
+			})
+		})
+	}
+}
+
+// A note with formatting of its own stands alone.
+func TestFormattedNoteStandsAlone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.dialect = spanned{}
+		s := begin(t, p, Config{})
+		s.delivers(Ending{Text: "text", Note: "**note**"}, "text", "note")
+	})
+}
+
+// A text of which Markdown shows nothing is shown as it was written, not lost.
+func TestTextThatShowsNothing(t *testing.T) {
+	for _, text := range []string{"[a]: https://example.org", "```\n```", "~~~~~~\n~~~~~~", "~~~~~~~~\n~~~~~~~~"} {
+		t.Run(text, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := begin(t, newPerson(), Config{})
+				s.delivers(Ending{Text: text}, text)
+			})
+		})
+	}
+}
+
+func TestEmptyFinal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.delivers(Ending{Text: " \n"})
+	})
+}
+
+// F01, F02, F36: the final wins over the last preview, though it is shorter or quite another.
+func TestFinalWins(t *testing.T) {
+	for _, final := range []string{"one", "quite another text", "one two three"} {
+		t.Run(final, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				s := begin(t, newPerson(), streaming())
+				s.says("one two three", time.Second)
+				s.delivers(Ending{Text: final}, final)
+			})
+		})
+	}
+}
+
+// F10: a text that starts over replaces what stands in the same message.
+func TestResetReplaces(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one two three", 1500*ms)
+		s.slot.Reset()
+		s.says("uno", 1500*ms)
+		s.says(" due", 200*ms)
+		s.delivers(Ending{Text: "uno due tre"}, "uno due tre")
+		equal(t, "calls", s.log(), []string{
+			"0s send 1: one two three ▌", "1.5s edit 1: uno ▌", "3s edit 1: uno due ▌", "3.2s edit 1: uno due tre",
+		})
+	})
+}
+
+// A text that starts over with as many bytes as the one before is new all the same.
+func TestResetToTheSameLength(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one two three", 2*time.Second)
+		s.slot.Reset()
+		s.says("eno owt eerht", 2*time.Second)
+		equal(t, "person sees", s.sees(), []string{"eno owt eerht ▌"})
+		s.delivers(Ending{Text: "eno owt eerht"}, "eno owt eerht")
+	})
+}
+
+// A reset before anything was shown leaves no trace.
+func TestResetBeforeTheFirstDisplay(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one two", time.Second)
+		s.slot.Reset()
+		s.says("three", time.Second)
+		s.delivers(Ending{Text: "three four"}, "three four")
+		equal(t, "calls", s.log(), []string{"2s send 1: three four"})
+	})
+}
+
+const words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+
+// D8, F16: what outgrows a message goes on in the next while it streams, at once. Full parts
+// are not touched again.
+func TestRollsOver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 26 // 24 and the cursor
+		s := begin(t, p, streaming())
+		for w := range strings.SplitSeq(words, " ") {
+			s.says(w+" ", 250*ms)
+		}
+		s.delivers(Ending{Text: words},
+			"one two three four five", "six seven eight nine ten", "eleven twelve thirteen", "fourteen")
+		equal(t, "calls", s.log(), []string{
+			"500ms send 1: one two three ▌",
+			"1.5s edit 1: one two three four five",
+			"1.5s send 2: six ▌",
+			"2.5s edit 2: six seven eight nine ten ▌",
+			"3.5s edit 2: six seven eight nine ten",
+			"3.5s send 3: eleven twelve thirteen",
+			"3.5s send 4: fourteen ▌",
+			"3.5s edit 4: fourteen",
+		})
+	})
+}
+
+// A sealed part is edited once more when the final reads differently there.
+func TestFinalMayChangeASealedPart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 26
+		s := begin(t, p, streaming())
+		s.says(words, 2*time.Second)
+		s.delivers(Ending{Text: strings.Replace(words, "two", "TWO", 1)},
+			"one TWO three four five", "six seven eight nine ten", "eleven twelve thirteen", "fourteen")
+		if got := s.count(chat.OpEdit); got != 2 {
+			t.Errorf("%d edits, want the first part's and the cursor's:\n%s", got, strings.Join(s.log(), "\n"))
+		}
+	})
+}
+
+// D1: what a shorter final leaves over is deleted, after the rest is right (F05).
+func TestSurplusPartsAreDeleted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 26
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpDelete && c.attempt == 0 {
+				return uncertain(false) // F18: a failed delete is repeated
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		s.says(words, 5*time.Second)
+		s.delivers(Ending{Text: "short"}, "short")
+		equal(t, "calls", s.log()[4:], []string{
+			"5s edit 1: short", "5s delete 2 (uncertain)", "5.5s delete 2", "5.5s delete 3", "5.5s delete 4",
+		})
+	})
+}
+
+// A surplus part that a person deleted is as good as deleted.
+func TestSurplusPartIsGone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 26
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpDelete {
+				return fail(chat.Gone)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		s.says("one two three four five six", 5*time.Second)
+		s.removes("2")
+		s.delivers(Ending{Text: "short"}, "short")
+	})
+}
+
+// What can't be deleted loses its cursor at least, and nobody calls that delivered.
+func TestSurplusWithoutDelete(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 26
+		e := p.endpoint()
+		e.Deleter = nil
+		s := beginAt(t, p, e, streaming(), "key")
+		s.says("one two three four five six", 5*time.Second)
+		if o := s.ends(Ending{Text: "short"}); o.Delivered {
+			t.Errorf("outcome %+v, want it undelivered", o)
+		}
+		equal(t, "person sees", s.sees(), []string{"short", "six"})
+	})
+}
+
+func TestSurplusRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 26
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpDelete {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		s.says("one two three four five six", 5*time.Second)
+		if o := s.ends(Ending{Text: "short"}); o.Delivered || o.Err == nil {
+			t.Errorf("outcome %+v, want it undelivered", o)
+		}
+		if n := s.count(chat.OpDelete); n != 1 {
+			t.Errorf("%d deletes, want 1", n)
+		}
+	})
+}
+
+// A text that starts over after a part was sealed is not previewed: only the final may touch
+// what is full.
+func TestResetAfterASeal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 26
+		s := begin(t, p, streaming())
+		s.says("one two three four five six", 2*time.Second)
+		n := s.count(chat.OpAll)
+		s.slot.Reset()
+		s.says("a b c d e f g h i j k l m n o p", time.Minute)
+		if got := s.count(chat.OpAll); got != n {
+			t.Errorf("%d previews after the reset, want none", got-n)
+		}
+		s.delivers(Ending{Text: "a b c d e f g h i j k l m n o p"}, "a b c d e f g h i j k l", "m n o p")
+	})
+}
+
+// F15: a part that failed is repeated alone.
+func TestOnlyTheFailedPartIsRepeated(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 24
+		p.fate = nth(map[int]fate{1: tooMany(time.Minute), 2: fail(chat.Temporary)})
+		s := begin(t, p, Config{})
+		s.delivers(Ending{Text: words},
+			"one two three four five", "six seven eight nine ten", "eleven twelve thirteen", "fourteen")
+		equal(t, "calls", s.log(), []string{
+			"0s send 1: one two three four five",
+			"0s send: six seven eight nine ten (rate limited)",
+			"1m0s send: six seven eight nine ten (temporary)",
+			"1m1s send 2: six seven eight nine ten",
+			"1m1s send 3: eleven twelve thirteen",
+			"1m1s send 4: fourteen",
+		})
+		if c := p.calls[5].m; c.Key != "key.3" || c.ReplyTo != "" {
+			t.Errorf("last part has key %q and replies to %q, want its own key and no reply", c.Key, c.ReplyTo)
+		}
+	})
+}
+
+// F16: a continuation that failed goes on where it should, not at the beginning.
+func TestFailedContinuation(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 26
+		p.fate = nth(map[int]fate{1: fail(chat.Temporary)})
+		s := begin(t, p, streaming())
+		s.says("one two three four five six", 5*time.Second)
+		s.delivers(Ending{Text: "one two three four five six"}, "one two three four five", "six")
+		equal(t, "calls", s.log(), []string{
+			"0s send 1: one two three four five",
+			"0s send: six ▌ (temporary)",
+			"1s send 2: six ▌",
+			"5s edit 2: six",
+		})
+	})
+}
+
+// D6: a deleted part does not come back below the later ones; when all are gone all return.
+func TestDeletedParts(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		removed []chat.MessageID
+		want    []string
+	}{
+		{"first", []chat.MessageID{"1"}, []string{"SIX"}},
+		{"last", []chat.MessageID{"2"}, []string{"ONE two three four five", "SIX"}},
+		{"all", []chat.MessageID{"1", "2"}, []string{"ONE two three four five", "SIX"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit = 26
+				s := begin(t, p, streaming())
+				s.says("one two three four five six", 5*time.Second)
+				for _, id := range c.removed {
+					s.removes(id)
+				}
+				s.delivers(Ending{Text: "ONE two three four five SIX"}, c.want...)
+			})
+		})
+	}
+}
+
+// A thread that is gone can't be written to: that is not a deleted preview.
+func TestSendToWhatIsGone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(*call) fate { return fail(chat.Gone) }
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Minute)
+		if o := s.ends(Ending{Text: "final"}); o.Delivered || chat.AsSendError(o.Err).Kind != chat.Gone {
+			t.Errorf("outcome %+v, want it undelivered", o)
+		}
+		if n := s.count(chat.OpAll); n != 2 {
+			t.Errorf("%d calls, want 2", n)
+		}
+	})
+}
+
+func TestSlot(t *testing.T) {
+	t.Parallel()
+	s := NewSlot()
+	if s.Text() != "" || s.Ending() != (Ending{}) {
+		t.Errorf("a new slot has %q and %+v", s.Text(), s.Ending())
+	}
+	s.Append("a", 1)
+	s.Append("b", 2)
+	if v, e := s.load(); v.Text != "ab" || v.Tokens != 3 || e != nil || s.Text() != "ab" {
+		t.Errorf("got %+v and %v, want ab, 3 tokens, no ending", v, e)
+	}
+	s.Reset()
+	s.Finish(Ending{Text: "first"})
+	s.Finish(Ending{Text: "second"})
+	if v, _ := s.load(); v.Text != "" || v.Tokens != 0 || v.Resets != 1 || s.Ending().Text != "first" {
+		t.Errorf("got %+v and %+v, want no text and the first ending", v, s.Ending())
+	}
+}

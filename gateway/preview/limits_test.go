@@ -1,0 +1,219 @@
+package preview
+
+import (
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"telex/gateway/budget"
+	"telex/internal/chat"
+)
+
+// nth gives the n-th call (from 0) that sends or edits its fate.
+func nth(fates map[int]fate) func(*call) fate {
+	n := -1
+	return func(c *call) fate {
+		if c.op == chat.OpTyping {
+			return fate{}
+		}
+		n++
+		return fates[n]
+	}
+}
+
+// F04, F19, F20: a 429 on a preview costs nothing but time: silence until it is over, then
+// the newest text in the same message.
+func TestPreviewHonoursRetryAfter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = nth(map[int]fate{1: tooMany(7 * time.Second)})
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Second)
+		for _, w := range []string{" four", " five", " six", " seven", " eight"} {
+			s.says(w, 2*time.Second)
+		}
+		s.delivers(Ending{Text: "one two three four five six seven eight"}, "one two three four five six seven eight")
+		equal(t, "calls", s.log(), []string{
+			"0s send 1: one two three ▌",
+			"1s edit 1: one two three four ▌ (rate limited)",
+			"8s edit 1: one two three four five six seven ▌",
+			"9s edit 1: one two three four five six seven eight ▌",
+			"11s edit 1: one two three four five six seven eight",
+		})
+	})
+}
+
+// F03, F12, F22: the final waits exactly as told, in the same message, however long.
+func TestFinalHonoursRetryAfter(t *testing.T) {
+	for _, wait := range []time.Duration{time.Second, 37 * time.Second, 3 * time.Hour} {
+		t.Run(wait.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = nth(map[int]fate{1: tooMany(wait), 2: tooMany(wait)})
+				s := begin(t, p, streaming())
+				s.says("one two three", time.Second)
+				s.delivers(Ending{Text: "the final"}, "the final")
+				equal(t, "calls", s.log(), []string{
+					"0s send 1: one two three ▌",
+					"1s edit 1: the final (rate limited)",
+					fmt.Sprintf("%v edit 1: the final (rate limited)", time.Second+wait),
+					fmt.Sprintf("%v edit 1: the final", time.Second+2*wait),
+				})
+			})
+		})
+	}
+}
+
+// D4: the deadline of a final is 15 minutes after the last retry_after, and no later.
+func TestDeadlineOfAFinal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if c.attempt == 1 {
+				return tooMany(time.Hour)
+			}
+			return fail(chat.Temporary)
+		}
+		s := begin(t, p, Config{})
+		o := s.ends(Ending{Text: "final"})
+		if o.Delivered || chat.AsSendError(o.Err).Kind != chat.Temporary {
+			t.Errorf("outcome %+v, want it undelivered for a temporary failure", o)
+		}
+		last := p.calls[len(p.calls)-1].at.Sub(p.began)
+		if from, to := time.Hour+15*time.Minute-mostBackoff, time.Hour+15*time.Minute+mostBackoff; last < from || last > to {
+			t.Errorf("last try after %v, want about 1h15m", last)
+		}
+		for i, c := range p.calls[3:] {
+			if gap := c.at.Sub(p.calls[i+2].at); gap > mostBackoff {
+				t.Errorf("try %d came %v after the one before, want at most %v", i+3, gap, mostBackoff)
+			}
+		}
+	})
+}
+
+// D4: another reply's 429 counts too, even one that comes while the final waits in the queue.
+func TestDeadlineCountsFromAnybodysBlock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: 1, Window: 10 * time.Second, Burst: 1}}
+		p.fate = func(c *call) fate {
+			if time.Since(p.began) < 70*time.Minute {
+				return fail(chat.Temporary)
+			}
+			return fate{}
+		}
+		e := p.endpoint()
+		s := beginAt(t, p, e, Config{}, "key")
+		s.slot.Finish(Ending{Text: "final"})
+		s.waits(5 * time.Second) // the final failed once, and waits for the window now
+		e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}}, chat.ScopeChat, time.Hour)
+		s.waits(time.Minute)
+		s.delivers(Ending{}, "final")
+		for _, c := range p.calls {
+			if at := c.at.Sub(p.began); at > 5*time.Second && at < time.Hour+5*time.Second {
+				t.Errorf("call at %v, want none while blocked", at)
+			}
+		}
+	})
+}
+
+// A 429 without retry_after is no licence to hammer.
+func TestRefusalWithoutALength(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if time.Since(p.began) < time.Minute {
+				return tooMany(0)
+			}
+			return fate{}
+		}
+		s := begin(t, p, Config{})
+		s.delivers(Ending{Text: "final"}, "final")
+		if n := s.count(chat.OpAll); n > 61 {
+			t.Errorf("%d calls in a minute, want at most one a second", n)
+		}
+	})
+}
+
+// D3, D11, D12: the replies of many chats under one limit that the platform enforces: no 429,
+// every final exact, and all of them in about the time that their calls need.
+func TestManyRepliesUnderOneLimit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const replies, rate = 40, 10
+		limit := chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: rate, Window: time.Second, Burst: rate}
+		shared := purse{budget.New()}
+		var refused atomic.Int64
+		var arrivals []time.Time
+		enforce := func(*call) fate {
+			now := time.Now()
+			n := 0
+			for _, a := range arrivals {
+				if now.Sub(a) < limit.Window {
+					n++
+				}
+			}
+			if n >= rate {
+				refused.Add(1)
+				return tooMany(time.Second)
+			}
+			arrivals = append(arrivals, now)
+			return fate{}
+		}
+		var stories []*story
+		for i := range replies {
+			p := newPerson()
+			p.profile.Limits = []chat.Limit{limit}
+			p.latency, p.fate = 60*ms, enforce
+			e := p.endpoint()
+			e.Budget = shared
+			stories = append(stories, beginAt(t, p, e, streaming(), fmt.Sprint(i)))
+		}
+		for range 100 {
+			for _, s := range stories {
+				s.slot.Append("word ", 1)
+			}
+			stories[0].waits(100 * ms)
+		}
+		end := time.Now()
+		for _, s := range stories {
+			s.slot.Finish(Ending{Text: "the final of " + s.out.Shown})
+		}
+		for _, s := range stories {
+			s.delivers(Ending{}, "the final of")
+			if n := s.count(chat.OpEdit); n < 2 {
+				t.Errorf("a reply was edited %d times in 10 s, want none to starve", n)
+			}
+		}
+		if got, most := time.Since(end), 5*time.Second; got > most {
+			t.Errorf("finals took %v, want at most %v", got, most)
+		}
+		if n := refused.Load(); n > 0 {
+			t.Errorf("%d calls were refused, want none", n)
+		}
+	})
+}
+
+// A long row of failures is one warning, not a page of them.
+func TestFailuresInARowAreOneWarning(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if c.attempt < 20 {
+				return fail(chat.Temporary)
+			}
+			return fate{}
+		}
+		var warnings int
+		slot := NewSlot()
+		slot.Finish(Ending{Text: "final"})
+		r := New(Options{Endpoint: p.endpoint(), To: chat.Target{Chat: "a"}, Slot: slot, Log: slog.New(counter{&warnings})})
+		if o := r.Run(t.Context()); !o.Delivered {
+			t.Errorf("outcome %+v, want it delivered", o)
+		}
+		if warnings != 1 {
+			t.Errorf("%d warnings, want 1", warnings)
+		}
+	})
+}

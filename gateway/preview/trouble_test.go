@@ -1,0 +1,376 @@
+package preview
+
+import (
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+func uncertain(applied bool) fate {
+	f := fail(chat.Uncertain)
+	f.applied = applied
+	return f
+}
+
+// F13, D5: a create of unknown outcome ends the previews. The final follows at most once more.
+func TestUncertainCreate(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fates map[int]fate
+		final bool // only at the end is there anything to create
+		want  []string
+		calls int
+		ok    bool
+	}{
+		{"preview, not applied", map[int]fate{0: uncertain(false)}, false, []string{"final"}, 2, true},
+		{"preview, applied", map[int]fate{0: uncertain(true)}, false, []string{"one two three ▌", "final"}, 2, true},
+		{"preview hangs", map[int]fate{0: {hang: true}}, false, []string{"final"}, 2, true},
+		{"preview hangs, applied", map[int]fate{0: {hang: true, applied: true}}, false, []string{"one two three ▌", "final"}, 2, true},
+		{"final, not applied", map[int]fate{0: uncertain(false)}, true, []string{"final"}, 2, true},
+		{"final, applied", map[int]fate{0: uncertain(true)}, true, []string{"final", "final"}, 2, true},
+		{"twice, not applied", map[int]fate{0: uncertain(false), 1: uncertain(false)}, true, nil, 2, false},
+		{"twice, applied", map[int]fate{0: uncertain(true), 1: uncertain(true)}, false, []string{"one two three ▌", "final"}, 2, false},
+		{"then surely not sent", map[int]fate{0: uncertain(false), 1: fail(chat.Temporary), 2: tooMany(time.Minute)}, true, []string{"final"}, 4, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = nth(c.fates)
+				s := begin(t, p, streaming())
+				if !c.final {
+					s.says("one two three", 2*time.Second)
+					s.says(" four", 2*time.Minute)
+					if n := s.count(chat.OpAll); n != 1 {
+						t.Errorf("%d calls before the final, want 1", n)
+					}
+				}
+				o := s.ends(Ending{Text: "final"})
+				if o.Delivered != c.ok || !o.Doubt || (o.Err == nil) != c.ok {
+					t.Errorf("outcome %+v, want delivered %t, in doubt", o, c.ok)
+				}
+				equal(t, "person sees", s.sees(), c.want)
+				if n := s.count(chat.OpAll); n != c.calls {
+					t.Errorf("%d calls, want %d", n, c.calls)
+				}
+			})
+		})
+	}
+}
+
+// D5: edits are repeated freely, and what may stand is not taken for what does stand.
+func TestUncertainEdit(t *testing.T) {
+	for _, applied := range []bool{false, true} {
+		t.Run(map[bool]string{false: "before effect", true: "after effect"}[applied], func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = nth(map[int]fate{1: uncertain(applied), 2: uncertain(applied), 4: uncertain(applied), 5: uncertain(applied)})
+				s := begin(t, p, streaming())
+				s.says("one two three", time.Second)
+				s.says(" four", 10*time.Second)
+				s.delivers(Ending{Text: "final"}, "final")
+				equal(t, "calls", s.log(), []string{
+					"0s send 1: one two three ▌",
+					"1s edit 1: one two three four ▌ (uncertain)",
+					"2s edit 1: one two three four ▌ (uncertain)",
+					"3s edit 1: one two three four ▌",
+					"11s edit 1: final (uncertain)",
+					"11.5s edit 1: final (uncertain)",
+					"12.5s edit 1: final",
+				})
+			})
+		})
+	}
+}
+
+// An edit that took effect though nobody said so must not make the final look delivered: the
+// text that the platform acknowledged last is older than what stands.
+func TestFinalAfterAnUncertainPreview(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = nth(map[int]fate{1: uncertain(true)})
+		s := begin(t, p, Config{Enabled: true, MinTokens: 3}) // no cursor
+		s.says("one two three", time.Second)
+		s.slot.Append(" four", 1)
+		s.waits(100 * ms)
+		s.delivers(Ending{Text: "one two three"}, "one two three")
+	})
+}
+
+// A preview that hangs is given up after its time; the final follows then.
+func TestHangingPreviewEdit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = nth(map[int]fate{1: {hang: true}})
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Second)
+		s.says(" four", time.Second)
+		s.delivers(Ending{Text: "final"}, "final")
+		equal(t, "calls", s.log(), []string{
+			"0s send 1: one two three ▌",
+			"1s edit 1: one two three four ▌ (context deadline exceeded)",
+			"11s edit 1: final",
+		})
+	})
+}
+
+// D6: a preview that a person deleted does not come back as a preview; the final is sent once.
+func TestDeletedPreview(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TypingEvery = 4 * time.Second
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Second)
+		s.removes("1")
+		s.says(" four", 2*time.Second)
+		s.says(" five", 2*time.Minute)
+		s.delivers(Ending{Text: "final"}, "final")
+		equal(t, "calls", s.logOf(chat.OpAll), []string{
+			"0s type",
+			"0s send 1: one two three ▌",
+			"1s edit 1: one two three four ▌ (gone)",
+			"2m3s send 2: final",
+		})
+	})
+}
+
+// D6: the same where the final is the first to notice, and F05: nothing is deleted first.
+func TestDeletedBeforeTheFinal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		s := begin(t, newPerson(), streaming())
+		s.says("one two three", time.Second)
+		s.removes("1")
+		s.delivers(Ending{Text: "final"}, "final")
+	})
+}
+
+// D5, D6: a create in place of a deleted message is a create like any other.
+func TestDeletedPreviewAndUncertainFinal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpSend && c.attempt > 0 {
+				return uncertain(true)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Second)
+		s.removes("1")
+		if o := s.ends(Ending{Text: "final"}); o.Delivered || !o.Doubt {
+			t.Errorf("outcome %+v, want doubt", o)
+		}
+		equal(t, "person sees", s.sees(), []string{"final", "final"})
+	})
+}
+
+// F57: without an id nothing can be edited: no more previews, and the final is sent.
+func TestNameless(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(*call) fate { return fate{nameless: true} }
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Second)
+		s.says(" four", time.Minute)
+		o := s.ends(Ending{Text: "final"})
+		if !o.Delivered || !o.Nameless {
+			t.Errorf("outcome %+v, want it delivered and nameless", o)
+		}
+		equal(t, "person sees", s.sees(), []string{"one two three ▌", "final"})
+	})
+}
+
+func TestNamelessFinal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 10
+		p.fate = func(*call) fate { return fate{nameless: true} }
+		s := begin(t, p, Config{})
+		s.delivers(Ending{Text: "one two three four"}, "one two", "three four")
+	})
+}
+
+// rejectsMarkup refuses every text with spans.
+func rejectsMarkup(c *call) fate {
+	if len(c.m.Spans) > 0 {
+		return fail(chat.Rejected)
+	}
+	return fate{}
+}
+
+// F26, F27: refused markup is tried once without, in the previews and in the final.
+func TestRejectedMarkupGoesPlain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.dialect, p.fate = spanned{}, rejectsMarkup
+		s := begin(t, p, streaming())
+		s.says("one **two** three", time.Second)
+		s.says(" four", 2*time.Second)
+		o := s.ends(Ending{Text: "one **two** three four"})
+		if o.Delivered != true {
+			t.Errorf("outcome %+v, want it delivered", o)
+		}
+		equal(t, "person sees", s.sees(), []string{"one two three four"})
+		equal(t, "calls", s.log(), []string{
+			"0s send: one two three ▌ (rejected)",
+			"1s send 1: one two three ▌",
+			"2s edit 1: one two three four ▌",
+			"3s edit 1: one two three four (rejected)",
+			"3s edit 1: one two three four",
+		})
+	})
+}
+
+// Markup that was refused in an unfinished text gets another chance in the final.
+func TestRejectedPreviewKeepsTheFinalsMarkup(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.dialect = spanned{}
+		p.fate = nth(map[int]fate{0: fail(chat.Rejected)})
+		s := begin(t, p, streaming())
+		s.says("one **two** three", 2*time.Second)
+		s.delivers(Ending{Text: "one **two** three"}, "one two three")
+		if got := len(p.messages[0].now().Spans); got != 1 {
+			t.Errorf("final has %d spans, want 1", got)
+		}
+	})
+}
+
+// What is refused even without markup is given up, in the previews first, and not repeated.
+func TestRejectedForGood(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.dialect = spanned{}
+		p.fate = func(*call) fate { return fail(chat.Rejected) }
+		s := begin(t, p, streaming())
+		s.says("one **two** three", 5*time.Second)
+		s.says(" four", time.Minute)
+		o := s.ends(Ending{Text: "**final**"})
+		if o.Delivered || chat.AsSendError(o.Err).Kind != chat.Rejected {
+			t.Errorf("outcome %+v, want it rejected", o)
+		}
+		equal(t, "calls", s.log(), []string{
+			"0s send: one two three ▌ (rejected)", "1s send: one two three ▌ (rejected)",
+			"1m5s send: final (rejected)", "1m5s send: final (rejected)",
+		})
+	})
+}
+
+// F06: a text that the platform finds too long is cut in halves until it fits.
+func TestTooLongIsHalved(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 100 // what it says
+		p.fate = func(c *call) fate {
+			if len([]rune(c.m.Text)) > 30 { // what it means
+				return fail(chat.TooLong)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		const text = "one two three four five six seven eight nine ten eleven twelve"
+		s.says(text, 10*time.Second)
+		s.delivers(Ending{Text: text}, "one two three four five", "six seven eight nine ten", "eleven twelve")
+	})
+}
+
+func TestTooLongForever(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(*call) fate { return fail(chat.TooLong) }
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Minute)
+		s.says(" four", time.Minute)
+		if o := s.ends(Ending{Text: "final"}); o.Delivered {
+			t.Errorf("outcome %+v, want it undelivered", o)
+		}
+		if n := s.count(chat.OpAll); n > 12 {
+			t.Errorf("%d calls, want the halving to end", n)
+		}
+	})
+}
+
+// Where the bot may not write, nothing more is tried.
+func TestForbiddenStops(t *testing.T) {
+	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
+		t.Run(kind.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = nth(map[int]fate{1: fail(kind)})
+				s := begin(t, p, streaming())
+				s.says("one two three", time.Second)
+				s.says(" four", time.Minute)
+				o := s.ends(Ending{Text: "final"})
+				if o.Delivered || chat.AsSendError(o.Err).Kind != kind {
+					t.Errorf("outcome %+v, want it %v", o, kind)
+				}
+				if n := s.count(chat.OpAll); n != 2 {
+					t.Errorf("%d calls, want 2", n)
+				}
+			})
+		})
+	}
+}
+
+// A conflict among pollers and an unreachable network pass.
+func TestTemporaryTrouble(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = nth(map[int]fate{0: fail(chat.Temporary), 1: fail(chat.Conflict), 3: fail(chat.Temporary), 4: fail(chat.Temporary)})
+		s := begin(t, p, streaming())
+		s.says("one two three", 3*time.Second)
+		s.delivers(Ending{Text: "final"}, "final")
+		equal(t, "calls", s.log(), []string{
+			"0s send: one two three ▌ (temporary)", "1s send: one two three ▌ (conflict)", "2s send 1: one two three ▌",
+			"3s edit 1: final (temporary)", "3.5s edit 1: final (temporary)", "4.5s edit 1: final",
+		})
+	})
+}
+
+// F54: a group that became a supergroup is followed, once.
+func TestMovedIsFollowedOnce(t *testing.T) {
+	moved := func(to chat.ChatID) fate {
+		return fate{err: &chat.SendError{Kind: chat.Moved, Moved: to}}
+	}
+	for _, c := range []struct {
+		name  string
+		fates map[int]fate
+		want  []string
+		ok    bool
+	}{
+		{"preview", map[int]fate{1: moved("b")}, []string{"one two three ▌", "final"}, true},
+		{"final", map[int]fate{2: moved("b")}, []string{"one two three four ▌", "final"}, true},
+		{"again", map[int]fate{1: moved("b"), 2: moved("c")}, []string{"one two three ▌"}, false},
+		{"nowhere", map[int]fate{1: moved("")}, []string{"one two three ▌"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = nth(c.fates)
+				s := begin(t, p, streaming())
+				s.says("one two three", time.Second)
+				s.says(" four", time.Minute)
+				o := s.ends(Ending{Text: "final"})
+				if o.Delivered != c.ok || o.Moved != "b" && c.name != "nowhere" {
+					t.Errorf("outcome %+v, want delivered %t in chat b", o, c.ok)
+				}
+				equal(t, "person sees", s.sees(), c.want)
+				if last := p.calls[len(p.calls)-1]; c.ok && (last.to != "b" || last.m.ReplyTo != "") {
+					t.Errorf("final went to %s as a reply to %q, want b, where old ids mean nothing", last.to, last.m.ReplyTo)
+				}
+			})
+		})
+	}
+}
+
+// spanned is a plain dialect that formats by spans.
+type spanned struct{ markup.Plain }
+
+func (s spanned) Render(p markup.Piece) markup.Rendered {
+	r := s.Plain.Render(p)
+	for _, f := range p.Formats {
+		r.Spans = append(r.Spans, markup.Span{Kind: "style", Offset: f.Start, Length: f.End - f.Start})
+	}
+	return r
+}
