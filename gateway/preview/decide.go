@@ -90,16 +90,28 @@ func (s *state) layoutFinal() []markup.Part {
 	if s.final != nil {
 		return s.final
 	}
-	o := markup.Options{Dialect: s.dialect, Limit: s.limit, Open: s.ending.Cut}
-	s.final = markup.Layout(s.ending.Text, o)
-	o.Open = false
-	if len(s.final) == 0 && strings.TrimSpace(s.ending.Text) != "" {
-		s.final = markup.Layout(verbatim(s.ending.Text), o)
+	text := s.layoutText()
+	if len(text) == 0 && strings.TrimSpace(s.ending.Text) != "" {
+		s.literal = true
+		text = s.layoutText()
 	}
+	s.final, s.texts = text, len(text)
 	if s.ending.Note != "" {
-		s.final = s.addNote(s.final, markup.Layout(s.ending.Note, o))
+		s.final = s.addNote(text, markup.Layout(s.ending.Note, markup.Options{Dialect: s.dialect, Limit: s.limit}))
 	}
 	return s.final
+}
+
+// layoutText returns the parts of the final without its note.
+func (s *state) layoutText() []markup.Part {
+	text, o := s.ending.Text, markup.Options{Dialect: s.dialect, Limit: s.limit, Open: s.ending.Cut}
+	if s.literal {
+		text, o.Open = verbatim(text), false
+	}
+	if n := len(s.kept); n > 0 {
+		o.From = s.kept[n-1].Next
+	}
+	return slices.Concat(s.kept, markup.Layout(text, o))
 }
 
 // verbatim returns Markdown that shows text as it was written.

@@ -359,6 +359,40 @@ func TestFailedContinuation(t *testing.T) {
 	})
 }
 
+// F06, F15: a part that is too long is cut smaller, and so is what follows. What stands
+// already, perhaps where nothing can be edited, stays as it is.
+func TestTooLongPartIsCutAlone(t *testing.T) {
+	for _, note := range []string{"", "note"} {
+		t.Run(note, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit = 40
+				p.fate = nth(map[int]fate{1: fail(chat.TooLong)})
+				e := p.endpoint()
+				e.Editor, e.Deleter = nil, nil
+				s := beginAt(t, p, e, Config{}, "key")
+				want := []string{"one two three four five six seven eight", "nine ten eleven", "twelve thirteen", "fourteen"}
+				if note != "" {
+					want[3] += "\n\n" + note
+				}
+				s.delivers(Ending{Text: words, Note: note}, want...)
+			})
+		})
+	}
+}
+
+// A note that is too long is cut, and the text above it left alone.
+func TestTooLongNote(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 40
+		p.fate = nth(map[int]fate{1: fail(chat.TooLong)})
+		s := begin(t, p, Config{})
+		s.delivers(Ending{Text: "one two three four", Note: "one two three four five six"},
+			"one two three four", "one two three four", "five six")
+	})
+}
+
 // D6: a deleted part does not come back below the later ones; when all are gone all return.
 func TestDeletedParts(t *testing.T) {
 	for _, c := range []struct {

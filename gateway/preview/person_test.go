@@ -24,6 +24,7 @@ type person struct {
 
 	mu       sync.Mutex
 	began    time.Time
+	arrivals []*call // as the platform counts them
 	calls    []*call
 	messages []*message
 	refused  []block // 429s, from when they were told
@@ -36,8 +37,10 @@ type call struct {
 	to       chat.ChatID
 	id       chat.MessageID // of the message, empty on a create that made none
 	m        chat.Outgoing
-	at, done time.Time
+	at, done time.Time // when it was made, and when its caller knew more
+	took     time.Time // when it arrived
 	err      error
+	nameless bool
 	attempt  int // how many calls of the same op came before
 }
 
@@ -92,7 +95,7 @@ func (p *person) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (cha
 		p.messages = append(p.messages, &message{id: c.id, to: c.to, versions: []chat.Outgoing{m}})
 		return nil
 	})
-	if err == nil && !f.nameless {
+	if c.nameless = f.nameless; err == nil && !f.nameless {
 		r.Ref.ID = c.id
 	}
 	return r, err
@@ -183,6 +186,7 @@ func (p *person) arrive(c *call) fate {
 func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.weigh(c)
 	text := c.op == chat.OpSend || c.op == chat.OpEdit
 	switch {
 	case f.err != nil && !f.applied:
@@ -190,6 +194,7 @@ func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	case f.hang && !f.applied:
 		return nil
 	case text && p.dialect.Len(markup.Rendered{Text: c.m.Text}) > p.profile.TextLimit:
+		p.complain("%s of a text over the limit", opName(c.op))
 		return &chat.SendError{Kind: chat.TooLong}
 	case text && strings.TrimSpace(c.m.Text) == "":
 		p.complain("%s of nothing", opName(c.op))
@@ -202,6 +207,23 @@ func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 		return f.err
 	}
 	return nil
+}
+
+// weigh notes a window that holds more calls than the platform publishes (D3).
+func (p *person) weigh(c *call) {
+	c.took = time.Now()
+	p.arrivals = append(p.arrivals, c)
+	for _, l := range p.profile.Limits {
+		n := 0
+		for _, a := range p.arrivals {
+			if a.op&l.Ops != 0 && (a.to == c.to || l.Scope == chat.ScopeEndpoint) && c.took.Sub(a.took) < l.Window {
+				n++
+			}
+		}
+		if c.op&l.Ops != 0 && n > l.Count {
+			p.complain("%d calls within %v at %v, limit %d", n, l.Window, c.took.Sub(p.began), l.Count)
+		}
+	}
 }
 
 // leave notes how a call ended, and from when on its sender knows of a block.

@@ -67,11 +67,7 @@ func (s *state) settleError(a action, p *part, e *chat.SendError, now time.Time)
 	case chat.Rejected:
 		s.plainer(a, p)
 	case chat.TooLong:
-		if s.limit <= leastLimit {
-			s.giveUp(p)
-			return
-		}
-		s.limit, s.final = max(leastLimit, s.limit/2), nil
+		s.shrink(a, p)
 	case chat.Gone:
 		if a.kind == doSend {
 			s.giveUp(p)
@@ -117,6 +113,17 @@ func (s *state) plainer(a action, p *part) {
 		return
 	}
 	s.giveUp(p)
+}
+
+// shrink halves the length of parts. Those of the final before the one that was too long stay
+// as they were cut: they may stand already where nothing can be edited.
+func (s *state) shrink(a action, p *part) {
+	if s.limit <= leastLimit || s.ending != nil && a.part >= len(s.final) {
+		s.giveUp(p)
+		return
+	}
+	s.limit = max(leastLimit, s.limit/2)
+	s.kept, s.final = s.final[:min(a.part, s.texts)], nil
 }
 
 // giveUp stops trying what can't succeed: previews of this reply, or this part of the final.

@@ -99,9 +99,13 @@ type state struct {
 	trouble   int       // failures in a row
 	deadline  time.Time // of the final; zero while the reply runs
 
-	drawn  int           // length of the text that was last laid out and shown, as far as it can be
-	looked time.Time     // when a layout last had nothing new to show
-	final  []markup.Part // layout of the ending, made once per limit
+	drawn  int       // length of the text that was last laid out and shown, as far as it can be
+	looked time.Time // when a layout last had nothing new to show
+
+	final   []markup.Part // layout of the ending, made once per limit
+	texts   int           // how many of them show text, not the note alone
+	kept    []markup.Part // the first of them, cut when limit was larger
+	literal bool          // Markdown shows nothing of the final: it is shown as it was written
 }
 
 // visible is how many source bytes a person sees.

@@ -1,0 +1,349 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+	"telex/platforms/telegram"
+)
+
+// schedule is everything that happens to one reply.
+type schedule struct {
+	config  Config
+	profile chat.Profile
+	dialect markup.Dialect
+	latency time.Duration
+	deltas  []delta
+	ending  Ending
+	fates   map[int]trouble // by call that sends, edits or deletes
+	removes int             // the person deletes the newest message after so many deltas; 0: never
+}
+
+// delta is what the model says after a while. A reset voids what came before it.
+type delta struct {
+	text  string
+	after time.Duration
+	reset bool
+}
+
+// trouble is the kind of fate of a call, and a number that some need.
+type trouble struct {
+	kind  string
+	after time.Duration
+}
+
+// fragments are pieces of Markdown, many of which mean nothing or something else alone.
+func fragments() []string {
+	return []string{
+		"word ", "words and more of them, ", "**", "*", "_", "~~", "`", "`code` ", "\n", "\n\n", "```go\n", "x := 1\n", "```\n",
+		"- item\n", "  - inner\n", "1. first\n", "> quote\n", "# Title\n", "---\n", "===\n", "| a | b |\n", "|---|---|\n", "| 1 | 2 |\n",
+		"[link](https://example.org) ", "[half](htt", "👨‍👩‍👧 ", "é̂", "&amp; ", `\*`, "<b>", "@everyone ", "- [ ] task\n", strings.Repeat("long", 20) + " ",
+	}
+}
+
+func schedules(t *rapid.T) schedule {
+	span := func(label string, low, high int) time.Duration {
+		return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Millisecond
+	}
+	s := schedule{fates: map[int]trouble{}, latency: span("latency", 0, 400)}
+	s.config = Config{
+		Enabled:   rapid.IntRange(0, 9).Draw(t, "streaming") > 0,
+		Interval:  span("interval", 100, 3000),
+		MinTokens: rapid.IntRange(0, 30).Draw(t, "min tokens"),
+		Cursor:    rapid.SampledFrom([]string{" ▌", "", "…"}).Draw(t, "cursor"),
+	}
+	s.profile.TextLimit = rapid.OneOf(rapid.IntRange(60, 300), rapid.IntRange(60, 4096)).Draw(t, "limit")
+	s.profile.TypingEvery = span("typing", 0, 5000)
+	if n := rapid.IntRange(0, 20).Draw(t, "count"); n > 0 {
+		s.profile.Limits = []chat.Limit{{
+			Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit,
+			Count: n, Window: span("window", 100, 20_000), Burst: rapid.IntRange(1, n).Draw(t, "burst"),
+		}}
+	}
+	s.dialect = rapid.SampledFrom([]markup.Dialect{markup.Plain{}, telegram.Dialect{}}).Draw(t, "dialect")
+	for range rapid.IntRange(0, 60).Draw(t, "deltas") {
+		s.deltas = append(s.deltas, delta{
+			text:  rapid.SampledFrom(fragments()).Draw(t, "text"),
+			after: span("after", 0, 400),
+			reset: rapid.IntRange(0, 60).Draw(t, "reset") == 60,
+		})
+	}
+	for range rapid.IntRange(0, 6).Draw(t, "faults") {
+		s.fates[rapid.IntRange(0, 20).Draw(t, "call")] = trouble{
+			kind: rapid.SampledFrom([]string{
+				"rate", "rate", "temporary", "before", "after", "hang before", "hang after", "markup", "long", "nameless", "slow",
+			}).Draw(t, "kind"),
+			after: span("for", 0, 40_000),
+		}
+	}
+	if rapid.IntRange(0, 9).Draw(t, "person") == 9 {
+		s.removes = rapid.IntRange(1, 60).Draw(t, "removes")
+	}
+	s.ending = endings(t, s.deltas)
+	return s
+}
+
+// endings is how the reply ends: with what was said, with something else, or early.
+func endings(t *rapid.T, deltas []delta) Ending {
+	var text strings.Builder
+	for _, d := range deltas {
+		if d.reset {
+			text.Reset()
+		}
+		text.WriteString(d.text)
+	}
+	e := Ending{Text: strings.TrimRightFunc(text.String(), unicode.IsSpace)}
+	switch rapid.IntRange(0, 6).Draw(t, "ending") {
+	case 0:
+		e.Keep = true
+	case 1:
+		e.Cut, e.Note = true, "It broke off."
+	case 2:
+		e.Text = strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments()), 0, 40).Draw(t, "final"), "")
+	}
+	return e
+}
+
+// fate plays the trouble of each call, where it makes sense.
+func (s schedule) fate() func(*call) fate {
+	n, long := -1, 0
+	return func(c *call) fate {
+		if c.op == chat.OpTyping {
+			return fate{}
+		}
+		n++
+		f, ok := s.fates[n]
+		switch {
+		case !ok:
+		case f.kind == "rate":
+			return tooMany(f.after)
+		case f.kind == "temporary":
+			return fail(chat.Temporary)
+		case f.kind == "before", f.kind == "after":
+			return uncertain(f.kind == "after")
+		case f.kind == "hang before", f.kind == "hang after":
+			return fate{hang: true, applied: f.kind == "hang after"}
+		case f.kind == "markup" && len(c.m.Spans) > 0:
+			return fail(chat.Rejected)
+		case f.kind == "long" && !s.ending.Keep && long < 1 && utf8.RuneCountInString(c.m.Text) > 40:
+			long++
+			return fail(chat.TooLong)
+		case f.kind == "nameless" && c.op == chat.OpSend:
+			return fate{nameless: true}
+		case f.kind == "slow":
+			return fate{latency: f.after % (5 * time.Second)}
+		}
+		return fate{}
+	}
+}
+
+// has says that a call met this kind of trouble.
+func has(calls []*call, kind chat.ErrorKind) bool {
+	return slices.ContainsFunc(calls, func(c *call) bool { return c.err != nil && chat.AsSendError(c.err).Kind == kind })
+}
+
+// play runs the schedule and returns what is wrong with what the person saw.
+func (s schedule) play(t *testing.T) []string {
+	p := newPerson()
+	p.profile, p.dialect, p.latency, p.fate = s.profile, s.dialect, s.latency, s.fate()
+	st := begin(t, p, s.config)
+	for i, d := range s.deltas {
+		if d.reset {
+			st.slot.Reset()
+		}
+		st.says(d.text, d.after)
+		if n := len(p.sees()); i+1 == s.removes && n > 0 {
+			p.removes(chat.MessageID(fmt.Sprint(n)))
+		}
+	}
+	st.slot.Finish(s.ending)
+	<-st.ended
+	st.cancel()
+	time.Sleep(time.Hour) // F38, F45: nothing comes after the end
+	synctest.Wait()
+	return slices.Concat(p.wrong, p.repeats(), s.judgeCalls(p, st.out), s.judgeEnd(p, st.out))
+}
+
+// judgeCalls judges each call for itself.
+func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	creates := map[string]int{} // of unknown outcome, by part
+	var last time.Time
+	muted := false
+	for _, c := range p.calls {
+		if c.op == chat.OpTyping {
+			continue
+		}
+		at := c.at.Sub(p.began)
+		if c.op == chat.OpSend && creates[c.m.Key] >= uncertainCreates {
+			say("D5: %v: another create of %s", at, c.m.Key)
+		}
+		if c.m.Preview {
+			continued := c.op == chat.OpSend && c.m.Key != "key.0"
+			if gap := c.at.Sub(last); !last.IsZero() && gap < s.config.Interval && !continued {
+				say("%v: preview %v after the one before", at, gap)
+			}
+			if muted {
+				say("D5, F57: %v: preview after a create that can't be edited", at)
+			}
+			if !s.config.Enabled {
+				say("F56: %v: preview", at)
+			}
+			last = c.at
+		} else if s.config.Cursor != "" && strings.HasSuffix(c.m.Text, s.config.Cursor) && c.op != chat.OpDelete &&
+			!strings.HasSuffix(s.ending.Text, s.config.Cursor) {
+			say("%v: final with a cursor", at)
+		}
+		if c.op == chat.OpSend && c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain {
+			creates[c.m.Key]++
+		}
+		muted = muted || len(creates) > 0 || c.nameless && c.err == nil
+		for _, w := range badSpans(c.m, s.dialect) {
+			say("D7: %v: %s", at, w)
+		}
+	}
+	if o.Doubt != (len(creates) > 0) {
+		say("doubt is %t, creates of unknown outcome: %v", o.Doubt, creates)
+	}
+	return wrong
+}
+
+// judgeEnd judges what the person sees in the end (D1).
+func (s schedule) judgeEnd(p *person, o Outcome) []string {
+	strays, hopeless := map[chat.MessageID]bool{}, false
+	creates := map[string]int{}
+	for _, c := range p.calls {
+		unknown := c.op == chat.OpSend && c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain
+		if unknown {
+			creates[c.m.Key]++
+			hopeless = hopeless || creates[c.m.Key] >= uncertainCreates
+		}
+		if unknown || c.nameless && c.m.Preview {
+			strays[c.id] = true
+		}
+	}
+	var got []chat.Outgoing
+	for _, m := range p.messages {
+		if !m.deleted && !strays[m.id] {
+			got = append(got, m.now())
+		}
+	}
+	if s.ending.Keep {
+		return s.judgeKept(p, got, o)
+	}
+	if o.Delivered == hopeless || (o.Err == nil) != o.Delivered {
+		return []string{fmt.Sprintf("delivered %t, %v; hopeless %t", o.Delivered, o.Err, hopeless)}
+	}
+	var want []chat.Outgoing
+	for _, w := range s.final() {
+		m := chat.Outgoing{Text: w.Rendered.Text}
+		for _, sp := range w.Rendered.Spans {
+			m.Spans = append(m.Spans, chat.Span(sp))
+		}
+		want = append(want, m)
+	}
+	same := func(a, b chat.Outgoing) bool {
+		return a.Text == b.Text && (slices.Equal(a.Spans, b.Spans) || has(p.calls, chat.Rejected))
+	}
+	switch {
+	case hopeless, s.removes > 0: // what stands must be of the final at least
+		if has(p.calls, chat.TooLong) {
+			return nil
+		}
+		for _, g := range got {
+			if !slices.ContainsFunc(want, func(w chat.Outgoing) bool { return same(w, g) }) {
+				return []string{fmt.Sprintf("D1: person sees %q, which is not of the final", g.Text)}
+			}
+		}
+	case has(p.calls, chat.TooLong):
+		if g, w := squeeze(got), squeeze(want); g != w {
+			return []string{fmt.Sprintf("D1: person sees\n%q\nwant\n%q", g, w)}
+		}
+	case !slices.EqualFunc(got, want, same):
+		return []string{fmt.Sprintf("D1: person sees\n%+v\nwant\n%+v", got, want)}
+	}
+	return nil
+}
+
+// judgeKept judges an interrupted reply: what was shown stands, without a cursor (D9).
+func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome) []string {
+	if !o.Delivered {
+		return []string{fmt.Sprintf("D9: interrupted and not delivered: %v", o.Err)}
+	}
+	for _, g := range got {
+		shown := slices.ContainsFunc(p.calls, func(c *call) bool {
+			return c.m.Preview && strings.TrimSuffix(c.m.Text, s.config.Cursor) == g.Text
+		})
+		if !shown {
+			return []string{fmt.Sprintf("D9: person sees %q, which was never a preview less its cursor", g.Text)}
+		}
+	}
+	return nil
+}
+
+// final is what the reply must end as.
+func (s schedule) final() []markup.Part {
+	st := state{dialect: s.dialect, limit: s.profile.TextLimit, ending: &s.ending}
+	if s.config.Enabled {
+		st.limit -= s.dialect.Len(markup.Rendered{Text: s.config.Cursor})
+	}
+	return st.layoutFinal()
+}
+
+// squeeze is what the messages say, wherever they are cut.
+func squeeze(messages []chat.Outgoing) string {
+	var b strings.Builder
+	for _, m := range messages {
+		b.WriteString(strings.Join(strings.Fields(m.Text), ""))
+	}
+	return b.String()
+}
+
+// badSpans returns what a strict platform would refuse in a message.
+func badSpans(m chat.Outgoing, d markup.Dialect) (wrong []string) {
+	if !utf8.ValidString(m.Text) || strings.ContainsRune(m.Text, utf8.RuneError) {
+		wrong = append(wrong, fmt.Sprintf("broken text %q", m.Text))
+	}
+	if _, ok := d.(telegram.Dialect); !ok {
+		return wrong
+	}
+	units := utf16.Encode([]rune(m.Text))
+	for _, sp := range m.Spans {
+		end := sp.Offset + sp.Length
+		if sp.Offset < 0 || sp.Length <= 0 || end > len(units) {
+			wrong = append(wrong, fmt.Sprintf("%+v is outside of %q", sp, m.Text))
+			continue
+		}
+		for _, at := range []int{sp.Offset, end} {
+			if at < len(units) && units[at] >= 0xDC00 && units[at] < 0xE000 {
+				wrong = append(wrong, fmt.Sprintf("%+v cuts a character of %q", sp, m.Text))
+			}
+		}
+	}
+	return wrong
+}
+
+// D1 to D9 under random texts, troubles, limits and settings. A failure prints how to run the
+// same schedule again.
+func TestWhateverHappens(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		s := schedules(rt)
+		var wrong []string
+		synctest.Test(t, func(t *testing.T) { wrong = s.play(t) })
+		if len(wrong) > 0 {
+			rt.Fatal(strings.Join(wrong, "\n"))
+		}
+	})
+}
