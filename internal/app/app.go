@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"sync"
 	"slices"
+	"sync"
 
 	"telex/agent"
 	"telex/agent/chatcompletions"

@@ -23,8 +23,13 @@ var ErrNotExact = errors.New("what the person saw at the end is not exactly the 
 // demoPerson is who asks, in a private chat.
 const demoPerson = 1001
 
-// quiet is how long nothing may happen after the last change for a reply to count as ended.
-const quiet = 1500 * time.Millisecond
+const (
+	// quiet is how long nothing may happen before it is looked whether the reply has ended.
+	quiet = 1500 * time.Millisecond
+	// patience is how long a final that is not there may take after the model has ended: it may
+	// have to wait for a rate limit.
+	patience = 10 * time.Second
+)
 
 // Say asks one question and writes what the person saw, and when, to w.
 func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
@@ -47,8 +52,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	defer func() { cancel(); <-told }()
 	began := time.Now()
 	asked := d.Telegram.Say(telegram.Incoming{User: demoPerson, FirstName: "Ada", Text: question})
-	fmt.Fprintf(w, "%s\n", shorten("asked   "+question, 100))
-	var last time.Time
+	fmt.Fprintf(w, "asked   %s\n", shorten(question, 100))
 	for {
 		still := time.NewTimer(quiet)
 		select {
@@ -57,19 +61,21 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 			if !ok {
 				return context.Cause(ctx)
 			}
-			if d.print(w, e, began, asked) {
-				last = e.At
-			}
+			d.print(w, e, began, asked)
 		case <-still.C:
-			if d.answered(last) {
+			done, err := d.ended(began, asked)
+			if err != nil {
+				return err
+			}
+			if done {
 				return d.judge(w, asked)
 			}
 		}
 	}
 }
 
-// print writes one line for what a person sees, and reports whether it changed a message.
-func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) bool {
+// print writes one line for what a person sees.
+func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) {
 	at := fmt.Sprintf("+%.2fs", e.At.Sub(began).Seconds())
 	switch {
 	case e.Kind == "action" && e.Action != nil:
@@ -78,43 +84,71 @@ func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) 
 		verb := map[string]string{"message": "send", "edit": "edit", "delete": "delete"}[e.Kind]
 		text := e.Message.Text()
 		fmt.Fprintf(w, "%-7s %-6s #%d %4d characters  %s\n", at, verb, e.Message.ID, utf8.RuneCountInString(text), ending(text))
-		return true
 	}
-	return false
 }
 
-// answered says that the model has ended and the messages have settled.
-func (d *Demo) answered(last time.Time) bool {
-	s := d.Model.Stats()
-	return s.Requests > 0 && s.Active == 0 && !last.IsZero()
+// request is the newest that the model got; the zero Request before the first.
+func (d *Demo) request() openai.Request {
+	list := d.Model.Requests()
+	if len(list) == 0 {
+		return openai.Request{}
+	}
+	return list[len(list)-1]
 }
 
-// judge prints the final and the summary, and says whether the final is the answer.
-func (d *Demo) judge(w io.Writer, asked int) error {
-	var shown []string
-	edits := 0
-	var last time.Time
+// ended says that the reply stands as it must, or that nothing more is to be expected.
+func (d *Demo) ended(began time.Time, asked int) (bool, error) {
+	r := d.request()
+	if r.ID == 0 {
+		return time.Since(began) > patience, nil
+	}
+	if r.Ended.IsZero() {
+		return false, nil
+	}
+	want, err := d.expected(r)
+	if err != nil {
+		return false, err
+	}
+	return slices.Equal(d.shown(asked).texts, want) || time.Since(r.Ended) > patience, nil
+}
+
+// shown is what a person sees of the reply.
+type shown struct {
+	texts []string
+	edits int
+	last  time.Time // when it last changed; zero when nothing is there
+}
+
+func (d *Demo) shown(asked int) shown {
+	var s shown
 	for _, m := range d.Telegram.History(demoPerson) {
 		if m.ID == asked || !m.FromBot || !m.Alive() {
 			continue
 		}
-		shown = append(shown, m.Text())
-		edits += len(m.Versions) - 1
-		if m.Last().At.After(last) {
-			last = m.Last().At
+		s.texts = append(s.texts, m.Text())
+		s.edits += len(m.Versions) - 1
+		if m.Last().At.After(s.last) {
+			s.last = m.Last().At
 		}
 	}
-	requests := d.Model.Requests()
-	model := requests[len(requests)-1]
-	fmt.Fprintf(w, "\n%s\n\n", strings.Join(shown, "\n--- next message ---\n"))
-	fmt.Fprintf(w, "%d message(s), %d edit(s), %d call(s) answered 429, final %.2f s after the last token (%d tokens in %.1f s)\n",
-		len(shown), edits, d.Telegram.Stats().TooManyRequests, last.Sub(model.LastToken).Seconds(),
-		model.Tokens, model.LastToken.Sub(model.Time).Seconds())
+	return s
+}
+
+// judge prints the final and the summary, and says whether the final is the answer.
+func (d *Demo) judge(w io.Writer, asked int) error {
+	s, model := d.shown(asked), d.request()
+	fmt.Fprintf(w, "\n%s\n\n", strings.Join(s.texts, "\n--- next message ---\n"))
+	fmt.Fprintf(w, "%d message(s), %d edit(s), %d call(s) answered 429", len(s.texts), s.edits, d.Telegram.Stats().TooManyRequests)
+	if !s.last.IsZero() && !model.LastToken.IsZero() {
+		fmt.Fprintf(w, ", final %.2f s after the last token (%d tokens in %.1f s)",
+			s.last.Sub(model.LastToken).Seconds(), model.Tokens, model.LastToken.Sub(model.Time).Seconds())
+	}
+	fmt.Fprintln(w)
 	want, err := d.expected(model)
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(shown, want) {
+	if model.ID == 0 || !slices.Equal(s.texts, want) {
 		fmt.Fprintln(w, "NOT EXACT: the final differs from the answer")
 		return ErrNotExact
 	}

@@ -1,0 +1,52 @@
+package app_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"telex/internal/app"
+	"telex/internal/config"
+)
+
+const goodConfig = "models: [{name: main, api_key: k, model: m}]\nplatforms: {telegram: {token: \"1:a\"}}\n"
+
+func TestLoadConfig(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := write("good.yaml", goodConfig+"texts: {stopped: Halt.}\n")
+	bad := write("bad.yaml", goodConfig+"texts: {stoped: Halt.}\n")
+	named := func(name string) (string, bool) { return bad, name == "TELEX_CONFIG" }
+
+	c, err := app.LoadConfig(good, named)
+	if err != nil || c.File() != good || c.Texts["stopped"] != "Halt." {
+		t.Errorf("the flag is stronger than the environment: got %v, %v", c, err)
+	}
+	_, err = app.LoadConfig("", named)
+	if wrong, ok := errors.AsType[config.Errors](err); !ok || !strings.Contains(err.Error(), `bad.yaml:3:9: unknown key "stoped" in texts; did you mean "stopped"?`) {
+		t.Errorf("error %v (%d problems), want the key that is no fixed line", err, len(wrong))
+	}
+	if _, err = app.LoadConfig(filepath.Join(dir, "missing.yaml"), nothing); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	if got := app.Version("v1.2.3"); got != "v1.2.3" {
+		t.Errorf("Version = %q, want the release's", got)
+	}
+	if got := app.Version(""); got == "" {
+		t.Error("Version says nothing of a build that is no release")
+	}
+}

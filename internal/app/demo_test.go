@@ -1,0 +1,86 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"testing"
+
+	"telex/internal/app"
+	"telex/internal/config"
+	"telex/standin/telegram"
+)
+
+func TestDemoRunsUntilItIsNotUsedAnyMore(t *testing.T) {
+	t.Parallel()
+	o := app.DemoOptions{Env: nothing, Log: slog.New(slog.DiscardHandler)}
+	mine := errors.New("mine")
+	var page string
+	err := app.RunDemo(t.Context(), o, func(ctx context.Context, d *app.Demo) error {
+		page = d.Page
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, d.Page+"/", nil)
+		if err != nil {
+			return err
+		}
+		req.Close = true
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("the page answers %s", resp.Status)
+		}
+		return errors.Join(resp.Body.Close(), mine)
+	})
+	if !errors.Is(err, mine) {
+		t.Errorf("error %v, want that of its user", err)
+	}
+	if c, err := net.Dial("tcp", page[len("http://"):]); err == nil {
+		_ = c.Close()
+		t.Error("the page is still served")
+	}
+}
+
+// An answer under way is ended in good order before the stand-ins go.
+func TestDemoEndsInGoodOrder(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := app.DemoOptions{Rate: 50, Env: nothing, Log: slog.New(slog.DiscardHandler)}
+	var server *telegram.Server
+	err := app.RunDemo(ctx, o, func(ctx context.Context, d *app.Demo) error {
+		server = d.Telegram
+		events := d.Telegram.Watch(ctx)
+		d.Telegram.Say(telegram.Incoming{User: 1001, Text: "words: 3000"})
+		for e := range events {
+			if e.Kind == "edit" {
+				break
+			}
+		}
+		cancel()
+		return nil
+	})
+	if err != nil {
+		t.Errorf("error %v", err)
+	}
+	list := server.History(1001)
+	const cursor = "▌"
+	if text := list[len(list)-1].Text(); text == "" || text[len(text)-len(cursor):] == cursor {
+		t.Errorf("what stays is %q, want it without a cursor", text)
+	}
+}
+
+func TestDemoRefusesABadEnvironment(t *testing.T) {
+	t.Parallel()
+	env := func(name string) (string, bool) { return "perhaps", name == "TELEX_STREAMING_ENABLED" }
+	o := app.DemoOptions{Env: env, Log: slog.New(slog.DiscardHandler)}
+	err := app.RunDemo(t.Context(), o, func(context.Context, *app.Demo) error {
+		t.Error("the demo was used")
+		return nil
+	})
+	if wrong, ok := errors.AsType[config.Errors](err); !ok || wrong[0].File != "TELEX_STREAMING_ENABLED" {
+		t.Errorf("error %v, want one about the variable", err)
+	}
+}

@@ -1,0 +1,70 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/internal/app"
+	"telex/internal/config"
+)
+
+// watchedLog collects a log and cancels once it holds a text.
+type watchedLog struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+	until  string
+	cancel context.CancelFunc
+}
+
+// Write implements io.Writer.
+func (l *watchedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, err := l.buffer.Write(p)
+	if strings.Contains(l.buffer.String(), l.until) {
+		l.cancel()
+	}
+	return n, err
+}
+
+// A service manager that can't be told, and a watchdog that makes no sense, are said in the log and stop
+// nothing. What they are told otherwise is tested with whole processes.
+func TestServiceManagerThatDoesNotListen(t *testing.T) {
+	t.Setenv("NOTIFY_SOCKET", filepath.Join(t.TempDir(), "none"))
+	t.Setenv("WATCHDOG_USEC", "soon")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	log := &watchedLog{until: "receiving is interrupted", cancel: cancel}
+	const text = `
+models: [{name: main, base_url: "http://127.0.0.1:1/v1", model: m}]
+platforms: {telegram: {token: "1:a", api_base: "http://127.0.0.1:1"}}
+admin: {listen: ""}
+`
+	c, err := config.Parse("c.yaml", []byte(text), nothing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(c, app.Options{Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Run(ctx); err != nil {
+		t.Errorf("Run = %v, want nothing", err)
+	}
+	got := log.buffer.String()
+	for _, want := range []string{
+		`msg="service manager was not told" state="READY=1"`,
+		`msg="service manager was not told" state="STOPPING=1"`,
+		`msg="watchdog is not told that we live"`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the log lacks %s:\n%s", want, got)
+		}
+	}
+}
