@@ -87,7 +87,8 @@ func TestUnmark(t *testing.T) {
 	t.Parallel()
 	text, entities := unmark(t, "🌊 «bold»a «italic»é🌊«» b«» «text_link http://x»c«»")
 	want := []telegram.Entity{
-		{Type: "bold", Offset: 3, Length: 7}, {Type: "italic", Offset: 5, Length: 3},
+		{Type: "bold", Offset: 3, Length: 7},
+		{Type: "italic", Offset: 5, Length: 3},
 		{Type: "text_link", Offset: 11, Length: 1, URL: "http://x"},
 	}
 	if text != "🌊 a é🌊 b c" || !reflect.DeepEqual(entities, want) {
