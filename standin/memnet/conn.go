@@ -28,6 +28,7 @@ func pair() (client, server *conn) {
 }
 
 func (c *conn) Read(b []byte) (int, error) { n, err := c.in.read(b); return n, c.opError("read", err) }
+
 func (c *conn) Write(b []byte) (int, error) {
 	n, err := c.out.write(b)
 	return n, c.opError("write", err)

@@ -126,7 +126,11 @@ func TestControlEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() {
+		if err := res.Body.Close(); err != nil {
+			t.Errorf("close the stream: %v", err)
+		}
+	}()
 	lines := bufio.NewScanner(res.Body)
 	lines.Scan() // the comment that says that the stream stands.
 	c.call("sendMessage", args{"chat_id": "1001", "text": "x <b>"})

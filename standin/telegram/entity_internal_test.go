@@ -121,8 +121,11 @@ func TestParseMarkup(t *testing.T) {
 		{mode: "HTML", text: "a</i>", err: "Unexpected end tag at byte offset 1"},
 		{mode: "HTML", text: "a <b", err: "Unclosed start tag at byte offset 2"},
 		{mode: "MarkdownV2", text: `*b _i_* ~s~ __u__ ||p|| \.`, want: "b i s u p .", list: []Entity{
-			{Type: "bold", Length: 3}, {Type: "italic", Offset: 2, Length: 1}, {Type: "strikethrough", Offset: 4, Length: 1},
-			{Type: "underline", Offset: 6, Length: 1}, {Type: "spoiler", Offset: 8, Length: 1},
+			{Type: "bold", Length: 3},
+			{Type: "italic", Offset: 2, Length: 1},
+			{Type: "strikethrough", Offset: 4, Length: 1},
+			{Type: "underline", Offset: 6, Length: 1},
+			{Type: "spoiler", Offset: 8, Length: 1},
 		}},
 		{mode: "MarkdownV2", text: "```go\na*b\n```", want: "a*b\n", list: []Entity{{Type: "pre", Length: 4, Language: "go"}}},
 		{mode: "MarkdownV2", text: "`a\\`b` [t](https://a.org/\\))", want: "a`b t", list: []Entity{{Type: "code", Length: 3}, {Type: "text_link", Offset: 4, Length: 1, URL: "https://a.org/)"}}},
