@@ -79,9 +79,10 @@ func (s *state) finish() action {
 }
 
 // deleted says that a person deleted part i and left later ones: it does not come back below
-// them.
+// them. One that could not be put back before they came is not deleted but missing.
 func (s *state) deleted(i int) bool {
-	return s.parts[i].gone && slices.ContainsFunc(s.parts[i+1:], func(p part) bool { return p.exists })
+	p := s.parts[i]
+	return p.gone && p.uncertain < uncertainCreates && slices.ContainsFunc(s.parts[i+1:], func(p part) bool { return p.exists })
 }
 
 // layoutFinal returns the parts of the final. A text of which Markdown shows nothing, such
