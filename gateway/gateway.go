@@ -139,7 +139,7 @@ func (g *Gateway) Ping() {
 // be stored, so that the platform must offer it again.
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
-	if in.Sender.Bot || !in.Addressed {
+	if in.Sender.Bot || !in.Addressed || in.Kind == chat.Button { // we show no buttons: it is somebody else's
 		return nil
 	}
 	if !g.Access.Allows(c, in.Sender.ID) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -45,6 +46,7 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 		chat       chat.ChatID
 		user       chat.UserID
 		bot, quiet bool
+		kind       chat.InboundKind
 		want       bool
 	}{
 		{name: "listed person", chat: "7", user: "7", want: true},
@@ -54,6 +56,7 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 		{name: "stranger in an unlisted group", chat: "-9", user: "8"},
 		{name: "another bot", chat: "7", user: "7", bot: true},
 		{name: "not addressed", chat: "-5", user: "7", quiet: true},
+		{name: "a button that is not ours", chat: "7", user: "7", kind: chat.Button},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -65,7 +68,7 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 					o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 				})
 				in := ask("my secret words")
-				in.To.Chat, in.Sender.ID, in.Sender.Bot, in.Addressed = c.chat, c.user, c.bot, !c.quiet
+				in.To.Chat, in.Sender.ID, in.Sender.Bot, in.Addressed, in.Kind = c.chat, c.user, c.bot, !c.quiet, c.kind
 				h.say(t, in)
 				later(5 * time.Second)
 				if got := len(h.sees()) > 0; got != c.want {
@@ -297,4 +300,25 @@ func TestUndeliverableReplyIsLogged(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	s := gateway.NewMemory()
+	c := chat.Conversation{Endpoint: "tg", Chat: "7"}
+	for i := range 3000 {
+		id := chat.MessageID(strconv.Itoa(i))
+		if fresh, err := s.Accept(t.Context(), c, chat.Inbound{ID: id}); !fresh || err != nil {
+			t.Fatalf("message %d: fresh %t, %v", i, fresh, err)
+		}
+		if fresh, _ := s.Accept(t.Context(), c, chat.Inbound{ID: id}); fresh {
+			t.Fatalf("message %d was fresh twice", i)
+		}
+		if err := s.Append(t.Context(), c, agent.Message{Role: agent.User, Text: strconv.Itoa(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, _ := s.History(t.Context(), c)
+	if len(h) != 1000 || h[999].Text != "2999" {
+		t.Errorf("history has %d messages and ends with %q, want the newest 1000", len(h), h[len(h)-1].Text)
+	}
 }

@@ -34,6 +34,10 @@ type Store interface {
 // what was not acknowledged, which is recent.
 const knownIDs = 256
 
+// keptMessages is how many messages of a conversation a Memory keeps: more than any model's
+// window takes, and a bound for a process that runs for months.
+const keptMessages = 1000
+
 // Memory is a Store that lives as long as the process.
 type Memory struct {
 	mu       sync.Mutex
@@ -87,6 +91,9 @@ func (s *Memory) Append(_ context.Context, c chat.Conversation, m ...agent.Messa
 	defer s.mu.Unlock()
 	se := s.session(c)
 	se.history = append(se.history, m...)
+	if extra := len(se.history) - keptMessages; extra > 0 {
+		se.history = slices.Delete(se.history, 0, extra)
+	}
 	return nil
 }
 
