@@ -103,7 +103,11 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	result.Text = r.reply.said()
 	result.Append = history(result.Text)
 	if result.Estimate > 0 && !r.warned {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the answer was cut before its usage came, counting 0 tokens for it")
+		level := slog.LevelWarn
+		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTurnLimit) { // somebody wanted it so
+			level = slog.LevelDebug
+		}
+		r.log.LogAttrs(ctx, level, "the answer was cut before its usage came, counting 0 tokens for it")
 	}
 	switch {
 	case errors.Is(err, errSilence):

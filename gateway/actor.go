@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"telex/gateway/preview"
 	"telex/internal/chat"
@@ -27,7 +28,12 @@ type actor struct {
 	full    bool           // the queue was full and that was said
 	turn    *turn          // the running one
 	answers sync.WaitGroup // command answers under way
+	saying  atomic.Int32   // how many
 }
+
+// mostSaid is how many fixed lines one conversation may have under way: somebody who sends the
+// same command over and over waits like everybody else.
+const mostSaid = 5
 
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
 	return &actor{
@@ -144,9 +150,15 @@ func (a *actor) begin(in chat.Inbound) {
 func (a *actor) say(in chat.Inbound, text string) {
 	slot := preview.NewSlot()
 	slot.Finish(preview.Ending{Text: text})
-	reply := preview.New(a.replyOptions(in, newID(), slot, preview.Config{}))
+	if a.saying.Add(1) > mostSaid {
+		a.saying.Add(-1)
+		a.log.Debug("answer was left out: too many are under way")
+		return
+	}
+	options := a.replyOptions(in, newID(), slot, preview.Config{})
 	a.answers.Go(func() {
-		if o := reply.Run(a.g.deliveries); !o.Delivered {
+		defer a.saying.Add(-1)
+		if o := show(a.g.deliveries, options); !o.Delivered {
 			a.log.Warn("answer was not delivered", slog.Any("error", o.Err))
 		}
 	})

@@ -82,10 +82,13 @@ func New(o Options) (*Gateway, error) {
 // rest is for making what was shown final.
 const drainShare = 6
 
+// lastWait is how long calls that were told to end may take to do so.
+const lastWait = 2 * time.Second
+
 // Run receives and answers until ctx ends, and then stops in good order: no new message is
 // taken, running turns get a moment to end by themselves and are then interrupted, and every
-// reply is made final, all within the grace. ready is called once every endpoint is connected
-// or trying to.
+// reply is made final, all within the grace. ready is called once every endpoint has begun to
+// connect.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	lasting := context.WithoutCancel(ctx)
 	g.turns, g.endTurns = context.WithCancelCause(lasting)
@@ -122,7 +125,10 @@ func (g *Gateway) drain() error {
 	hard := time.AfterFunc(g.Grace, func() { g.endAll(errShutdown) })
 	defer soft.Stop()
 	defer hard.Stop()
-	<-ended
+	select {
+	case <-ended:
+	case <-time.After(g.Grace + lastWait):
+	}
 	if g.deliveries.Err() != nil {
 		return fmt.Errorf("stop: replies were not made final within %v", g.Grace)
 	}
@@ -144,7 +150,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	}
 	if !g.Access.Allows(c, in.Sender.ID) {
 		g.Log.Info("message refused: not on the allow list",
-			slog.String("conversation", c.String()), slog.String("user", string(in.Sender.ID)))
+			slog.String("conversation", c.String()), slog.String("allow_with", fmt.Sprintf("%s:user:%s", e.ID, in.Sender.ID)))
 		return nil
 	}
 	fresh, err := g.Store.Accept(ctx, c, in)

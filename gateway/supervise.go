@@ -15,7 +15,9 @@ import (
 const (
 	firstRetry = time.Second
 	mostRetry  = time.Minute
-	// settled is how long an endpoint must have received for a new failure to count as news.
+	// connected is how long receiving must have lasted to have worked: the next try is soon.
+	connected = 2 * time.Second
+	// settled is how long it must have lasted for a new failure to count as news.
 	settled = 30 * time.Second
 )
 
@@ -33,9 +35,11 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 			return
 		}
 		se := chat.AsSendError(err)
-		if time.Since(began) > settled {
-			delay, failing = firstRetry, false
+		lasted := time.Since(began)
+		if lasted > connected {
+			delay = firstRetry
 		}
+		failing = failing && lasted < settled
 		if se.Kind == chat.Auth {
 			log.Error("endpoint stopped: the platform refuses its credentials; correct them and restart", slog.Any("error", err))
 			return

@@ -22,6 +22,7 @@ import (
 var (
 	errNewMessage = errors.New("a new message came")
 	errStopped    = errors.New("stopped by command")
+	errUnseen     = errors.New("nobody can see the reply any more")
 )
 
 // turn is one message and the reply to it. The actor owns it; result, err and outcome may be
@@ -64,7 +65,10 @@ func (a *actor) start(in chat.Inbound, history []agent.Message) *turn {
 		defer close(t.done)
 		defer cancel(nil)
 		var showing sync.WaitGroup
-		showing.Go(func() { t.outcome = show(a.g.deliveries, a.replyOptions(in, t.id, t.slot, streaming)) })
+		showing.Go(func() {
+			t.outcome = show(a.g.deliveries, a.replyOptions(in, t.id, t.slot, streaming))
+			cancel(errUnseen) // without effect when the model has ended
+		})
 		t.result, t.err = think(ctx, a.g.Runner, job, t.fold)
 		t.slot.Finish(a.ending(ctx, t))
 		showing.Wait()
@@ -83,14 +87,30 @@ func think(ctx context.Context, r Runner, job agent.Turn, emit func(agent.Event)
 	return r.Run(ctx, job, emit)
 }
 
-// show delivers the reply; a panic in it is a reply that was not delivered.
-func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
+// errPanic is a panic, with its stack.
+var errPanic = errors.New("panic")
+
+// show delivers the reply. A panic in it is a reply that was not delivered: what is visible is
+// made final once more, without its cursor, and that is that.
+func show(ctx context.Context, o preview.Options) preview.Outcome {
+	reply := preview.New(o)
+	out := attempt(ctx, reply)
+	if errors.Is(out.Err, errPanic) {
+		o.Slot.Finish(preview.Ending{Keep: true})
+		again := attempt(ctx, reply)
+		again.Delivered, again.Err = false, out.Err
+		return again
+	}
+	return out
+}
+
+func attempt(ctx context.Context, reply *preview.Reply) (out preview.Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			out.Err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			out.Err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 		}
 	}()
-	return preview.New(o).Run(ctx)
+	return reply.Run(ctx)
 }
 
 // fold puts an event into the view.
@@ -108,7 +128,9 @@ func (t *turn) fold(e agent.Event) {
 // interrupt ends the turn now: the connection to the model is closed, and what was shown
 // stays as it is.
 func (t *turn) interrupt(why error) {
-	t.why = why
+	if !errors.Is(t.why, errStopped) { // what a person stopped is not asked again
+		t.why = why
+	}
 	t.slot.Finish(preview.Ending{Keep: true})
 	t.cancel(why)
 }
@@ -134,8 +156,13 @@ func (a *actor) conclude(t *turn) {
 	if t.outcome.Nameless {
 		a.endpoint.nameless.Store(true)
 	}
-	if t.stoppedBy != nil && len(t.outcome.Refs) == 0 {
+	switch unseen := len(t.outcome.Refs) == 0; {
+	case errors.Is(t.outcome.Err, errPanic):
+		a.say(t.in, a.g.Texts.line(TextFailed, t.id))
+	case t.stoppedBy != nil && unseen:
 		a.say(*t.stoppedBy, a.g.Texts[TextStopped])
+	case t.slot.Ending().Keep && t.why == nil && unseen && a.g.isStopping():
+		a.say(t.in, a.g.Texts[TextRestarting])
 	}
 	if t.void {
 		return
@@ -156,6 +183,8 @@ func (a *actor) conclude(t *turn) {
 func (t *turn) said() []agent.Message {
 	e := t.slot.Ending()
 	switch {
+	case len(t.outcome.Refs) == 0 && !t.outcome.Delivered:
+		return nil
 	case !e.Keep && t.err == nil:
 		return t.result.Append
 	case e.Keep:
@@ -176,16 +205,24 @@ func (a *actor) report(t *turn) {
 		slog.Duration("took", t.result.Elapsed.Round(time.Millisecond)), slog.Int("messages", len(t.outcome.Refs)),
 	)
 	if t.outcome.Doubt {
-		log.Warn("a message of unknown outcome was sent once more; it may stand twice")
+		log.Warn("a message of unknown outcome may stand beside the reply")
 	}
 	switch {
+	case !t.outcome.Delivered && forbidden(t.outcome.Err):
+		log.Info("reply was not delivered: the bot may not write there", slog.Any("error", t.outcome.Err))
 	case !t.outcome.Delivered:
-		log.Error("reply was not delivered", slog.Any("error", t.outcome.Err), slog.Any("model_error", t.err))
+		log.Error("reply was not delivered", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
 	case t.err != nil && t.result.Stop != agent.StopCancelled:
 		log.Error("turn failed", slog.Any("error", t.err))
 	default:
 		log.Info("turn ended")
 	}
+}
+
+// forbidden says that a person has shut the bot out.
+func forbidden(err error) bool {
+	e, ok := errors.AsType[*chat.SendError](err)
+	return ok && e.Kind == chat.Forbidden
 }
 
 // trim drops the oldest messages until the rest fits into so many tokens. What stays begins

@@ -77,6 +77,9 @@ func newMessages(r agent.Request) []openai.ChatCompletionMessage {
 var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|` +
 	`not (permitted|allowed|available)|forbidden|must be false|must be verified|only the default`)
 
+// streaming matches a message about streaming, and none about an upstream.
+var streaming = regexp.MustCompile(`(?i)\bstream(ing|ed|s)?\b`)
+
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
 func concede(err error, s shape, stream bool) (next shape, ok bool) {
@@ -99,7 +102,7 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 		s.oldMaxTokens = true
 	case !s.noTemperature && refused("temperature"):
 		s.noTemperature = true
-	case stream && (refused("stream") || e.Param == "" && strings.Contains(strings.ToLower(e.Message), "stream")):
+	case stream && (e.Param == "stream" || e.Param == "" && streaming.MatchString(e.Message)):
 		s.noStreaming = true
 	default:
 		return s, false

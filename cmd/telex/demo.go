@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,6 +30,9 @@ func demoCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := checkPace(rate, latency); err != nil {
 				return err
+			}
+			if c.Flags().Changed("say") && strings.TrimSpace(say) == "" {
+				return usageError{errors.New("--say needs a text")}
 			}
 			level := "warn"
 			if verbose {

@@ -58,7 +58,12 @@ func (s *state) finish() action {
 		switch p := s.parts[i]; {
 		case p.given, s.deleted(i):
 		case !p.exists:
-			if p.uncertain < uncertainCreates {
+			switch {
+			case p.uncertain >= uncertainCreates:
+			case p.uncertain == uncertainCreates-1 && s.canProbe && !s.probed:
+				// The last try must not be spent on a platform that is still down.
+				return action{kind: doType, part: i, class: chat.ClassFinal}
+			default:
 				return a
 			}
 		case s.canEdit && p.editable() && !p.shows(a.body):

@@ -58,7 +58,7 @@ func New(o Options) *Reply {
 	r.state = state{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key,
 		dialect: dialect, limit: profile.TextLimit, typing: profile.TypingEvery,
-		canEdit: o.Endpoint.Editor != nil, canDelete: o.Endpoint.Deleter != nil, canType: o.Endpoint.Typer != nil,
+		canEdit: o.Endpoint.Editor != nil, canDelete: o.Endpoint.Deleter != nil, canType: o.Endpoint.Typer != nil, canProbe: o.Endpoint.Typer != nil,
 	}
 	if r.cfg.Enabled && r.canEdit {
 		// Previews and the final are cut at the same places, so that a sealed part stays.

@@ -15,7 +15,7 @@ const (
 // settle folds the outcome of action a, which ended at now, into the state.
 func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	if a.kind == doType {
-		s.canType = err == nil
+		s.settleTyping(err, now)
 		return
 	}
 	for len(s.parts) <= a.part {
@@ -38,6 +38,26 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	p.sealed, p.next = a.seal, a.next
 	if !a.seal {
 		s.drawn = a.size
+	}
+}
+
+// settleTyping notes whether typing works. At the end it is a probe, repeated until the
+// platform answers.
+func (s *state) settleTyping(err error, now time.Time) {
+	switch {
+	case s.ending == nil:
+		s.canType = err == nil
+	case err == nil:
+		s.probed, s.trouble = true, 0
+	default:
+		switch e := chat.AsSendError(err); e.Kind {
+		case chat.Uncertain, chat.Temporary, chat.RateLimited:
+			s.err = e
+			s.trouble++
+			s.backoff(now)
+		default: // it answers, if not as wished
+			s.probed = true
+		}
 	}
 }
 
@@ -88,7 +108,7 @@ func (s *state) unknown(a action, p *part) {
 	switch a.kind {
 	case doSend:
 		p.uncertain++
-		s.muted = true
+		s.muted, s.probed = true, false
 	case doEdit:
 		p.shown, p.cursor, p.unsure = a.body, a.cursor, true
 	}

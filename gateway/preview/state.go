@@ -80,6 +80,7 @@ type state struct {
 	canEdit   bool
 	canDelete bool
 	canType   bool
+	canProbe  bool // typing tells whether the platform answers
 
 	view   View
 	ending *Ending
@@ -89,6 +90,7 @@ type state struct {
 	displayed bool   // a person has seen something of this reply
 	muted     bool   // no more previews in this reply
 	dead      bool   // nothing can be sent here any more
+	probed    bool   // the platform has answered since the last create of unknown outcome
 	nameless  bool   // a create succeeded without an id
 	moved     chat.ChatID
 	err       error // the last failure

@@ -51,8 +51,38 @@ func TestUncertainCreate(t *testing.T) {
 					t.Errorf("outcome %+v, want delivered %t, in doubt", o, c.ok)
 				}
 				equal(t, "person sees", s.sees(), c.want)
-				if n := s.count(chat.OpAll); n != c.calls {
+				if n := s.count(chat.OpAll &^ chat.OpTyping); n != c.calls {
 					t.Errorf("%d calls, want %d", n, c.calls)
+				}
+			})
+		})
+	}
+}
+
+// D5, F13: while a platform answers nothing but errors of unknown outcome, the one create that
+// is left is not spent: typing tells when it is back. Whole minutes of outage lose nothing.
+func TestOutageOfUnknownOutcomes(t *testing.T) {
+	for _, atEnd := range []bool{false, true} {
+		t.Run(map[bool]string{false: "while streaming", true: "at the end"}[atEnd], func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				over := time.Now().Add(3 * time.Minute)
+				p.fate = func(*call) fate {
+					if time.Now().Before(over) {
+						return uncertain(false)
+					}
+					return fate{}
+				}
+				s := begin(t, p, streaming())
+				if !atEnd {
+					s.says("one two three", 2*time.Second)
+				}
+				s.delivers(Ending{Text: "final"}, "final")
+				if n := s.count(chat.OpSend); n != 2 {
+					t.Errorf("%d creates, want 2", n)
+				}
+				if n := s.count(chat.OpAll); n > 40 {
+					t.Errorf("%d calls in three minutes of outage, want few", n)
 				}
 			})
 		})

@@ -45,7 +45,7 @@ type OpenAIStandin struct {
 
 // New returns the stand-in.
 func (o OpenAIStandin) New() *openai.Server {
-	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Log: o.Log})
+	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Log: o.Log, Models: []string{"standin", "*"}})
 }
 
 // ServeStandin serves s on the address until ctx ends, and tells the address once it listens.

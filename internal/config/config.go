@@ -17,7 +17,7 @@ type Config struct {
 	Texts     map[string]string `yaml:"texts"`
 	Endpoints Endpoints         `yaml:"platforms"` // in the order of the file
 	Store     Store             `yaml:"store"`
-	// ShutdownGrace is how long running turns may go on after the first signal to stop.
+	// ShutdownGrace is how long the daemon may take to stop after the first signal.
 	ShutdownGrace time.Duration `yaml:"shutdown_grace"`
 	Admin         Admin         `yaml:"admin"`
 	Log           Log           `yaml:"log"`

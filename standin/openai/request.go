@@ -122,7 +122,7 @@ func (r *chatRequest) check(params map[string]json.RawMessage, models []string) 
 	if r.Model == "" {
 		return invalid("", "", "you must provide a model parameter")
 	}
-	if !slices.Contains(models, r.Model) {
+	if !slices.Contains(models, r.Model) && !slices.Contains(models, "*") {
 		return newError(http.StatusNotFound, "invalid_request_error", "", "model_not_found",
 			fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", r.Model))
 	}

@@ -25,7 +25,7 @@ const (
 // one model, "standin".
 type Options struct {
 	Key    string       // What clients must send as Bearer token; empty lets everybody in.
-	Models []string     // The models that exist, first the one shown first.
+	Models []string     // The models that exist, first the one shown first; "*" stands for any name.
 	Log    *slog.Logger // Gets one line for each request; nil for none.
 	Rate   float64      // Tokens per second; 0 is 50, less than 0 sends without pauses.
 	Seed   uint64       // Varies jitter and ids, never the texts.
@@ -198,9 +198,11 @@ func (s *Server) serveModels(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, err)
 		return
 	}
-	data := make([]any, len(s.opts.Models))
-	for i, id := range s.opts.Models {
-		data[i] = s.model(id)
+	data := []any{}
+	for _, id := range s.opts.Models {
+		if id != "*" {
+			data = append(data, s.model(id))
+		}
 	}
 	s.write(w, http.StatusOK, "application/json", mustJSON(map[string]any{"object": "list", "data": data}))
 }

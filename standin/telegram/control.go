@@ -85,7 +85,7 @@ func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 		}
 		return list, nil
 	case "commands":
-		return s.Commands(), nil
+		return append([]Command{}, s.Commands()...), nil // a list, also of none
 	case "answers":
 		return s.CallbackAnswers(), nil
 	case "paused":

@@ -40,6 +40,7 @@ async function post(name, body) {
   const res = await fetch(`control/${name}`, {
     method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
   });
+  if (!res.ok) throw new Error(`${name}: ${res.status}`);
   return res.json();
 }
 
@@ -308,7 +309,13 @@ async function say(text) {
   if (chat.info.title) body.title = chat.info.title;
   if (state.replyTo) body.reply_to = state.replyTo;
   setReply(null);
-  await post("say", body);
+  try {
+    await post("say", body);
+  } catch (e) { // the server is gone: nothing typed is lost
+    $("text").value = text;
+    grow();
+    $("state").textContent = "not sent: the stand-in does not answer";
+  }
 }
 
 function apply(e) {
@@ -385,7 +392,7 @@ async function load() {
     chat.action = (h.typing || []).at(-1) || null;
     for (const d of h.drafts || []) chat.drafts.set(d.thread_id || 0, d);
   }
-  state.commands = await get("commands");
+  state.commands = (await get("commands")) || [];
   state.calls = (await get("calls?last=40")).filter((c) => c.method !== "getUpdates" && c.done).reverse();
   drawCalls();
   const asked = Number(location.hash.slice(1));
@@ -419,7 +426,7 @@ $("compose").addEventListener("submit", (e) => {
   say(text);
 });
 $("text").addEventListener("input", () => { grow(); suggest(); });
-$("text").addEventListener("focus", async () => { state.commands = await get("commands"); });
+$("text").addEventListener("focus", async () => { state.commands = (await get("commands")) || []; });
 $("text").addEventListener("keydown", (e) => {
   if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); $("compose").requestSubmit(); }
 });
