@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Options configure an Agent.
@@ -130,6 +131,9 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 // people must know gets that reason's line; an empty one becomes a line.
 func (r *run) finish(result *Result, c Completion, filtered bool) {
 	text := r.reply.said()
+	if !visible(text) {
+		text = ""
+	}
 	result.Append = history(text)
 	lines := r.opts.Lines
 	line := ""
@@ -159,6 +163,14 @@ func (r *run) finish(result *Result, c Completion, filtered bool) {
 		text += r.reply.closeFence() + "\n\n" + line
 	}
 	result.Text = text
+}
+
+// visible says that a person would see something of the text: joiners and other characters
+// without a shape are nothing to see.
+func visible(text string) bool {
+	return strings.ContainsFunc(text, func(c rune) bool {
+		return unicode.IsGraphic(c) && !unicode.IsSpace(c) && !unicode.Is(unicode.M, c)
+	})
 }
 
 // history is what a conversation grows by when the model said text.

@@ -83,12 +83,21 @@ func canAskAgain(err error) bool {
 	return isKind(err, Broken)
 }
 
+// mostText is how long an answer may get, in bytes: several times what any model can write. A
+// provider that never stops must not fill the memory.
+const mostText = 2 << 20
+
+// errTooMuch ends the stream of an answer that got longer than mostText.
+var errTooMuch = errors.New("the answer is longer than any may be")
+
 // streamed asks for a streamed answer and tells it as it comes.
 func (r *run) streamed(ctx context.Context) (Completion, error) {
 	return r.call(ctx, func(ctx context.Context) (Completion, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
 		ctx, watch, stop := watchSilence(ctx, r.opts.Limits.Silence)
 		defer stop()
-		begun, late := false, false
+		begun, late, size := false, false, 0
 		c, err := r.opts.Model.Stream(ctx, r.request, func(d Delta) {
 			if ctx.Err() != nil {
 				late = true // a turn that was ended says nothing more
@@ -97,9 +106,15 @@ func (r *run) streamed(ctx context.Context) (Completion, error) {
 			watch.hear()
 			defer watch.listen()
 			begun = begun || d != Delta{}
+			if size += len(d.Text) + len(d.Reasoning) + len(d.Refusal); size > mostText {
+				cancel(errTooMuch)
+				return
+			}
 			r.reply.add(d)
 		})
 		switch {
+		case errors.Is(context.Cause(ctx), errTooMuch):
+			return Completion{Finish: FinishLength}, nil
 		case err == nil && !late:
 			return c, nil
 		case err == nil:
@@ -124,6 +139,9 @@ func (r *run) whole(ctx context.Context) (Completion, error) {
 	}
 	if r.reply.text.Len() > 0 {
 		r.emit(Reset{Reason: "the model's stream broke"})
+	}
+	if len(c.Text) > mostText {
+		c.Text, c.Finish = c.Text[:mostText], FinishLength // a character cut in two is mended below
 	}
 	r.reply = newReply(r.opts.ThinkTags, &r.tokens, r.emit)
 	r.reply.add(Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})

@@ -454,3 +454,35 @@ func TestErrorsSayWhatHappened(t *testing.T) {
 		t.Errorf("want %q", want)
 	}
 }
+
+// A provider that never stops is stopped, and people are told that the text ends.
+func TestAnswerWithoutEnd(t *testing.T) {
+	t.Parallel()
+	many := make([]Delta, 400)
+	for i := range many {
+		many[i].Text = strings.Repeat("word ", 2<<10)
+	}
+	for name, a := range map[string]answer{
+		"streamed": {deltas: many},
+		"whole":    {c: Completion{Text: strings.Repeat("wörd ", 800<<10)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := runTurn(t, t.Context(), Options{}, Turn{Stream: name == "streamed"}, a)
+			if r.Stop != StopLength || !strings.HasSuffix(r.Text, DefaultLines().Length) {
+				t.Errorf("stop %q, text ends with %q, want the length's line", r.Stop, r.Text[len(r.Text)-60:])
+			}
+			if n := len(r.Text); n > mostText+100 || n < mostText/2 {
+				t.Errorf("text has %d bytes, want at most %d", n, mostText)
+			}
+		})
+	}
+}
+
+func TestInvisibleAnswerIsEmpty(t *testing.T) {
+	t.Parallel()
+	r := runTurn(t, t.Context(), Options{}, Turn{Stream: true}, answer{deltas: texts("\u200b", "\u200d\ufe0f\u2060 \n")})
+	if r.Stop != StopEmpty || r.Text != DefaultLines().Empty || len(r.Append) != 0 {
+		t.Errorf("got %q, %q, want the line of an empty answer", r.Stop, r.Text)
+	}
+}
