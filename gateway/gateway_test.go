@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -321,4 +322,71 @@ func TestMemoryIsBounded(t *testing.T) {
 	if len(h) != 1000 || h[999].Text != "2999" {
 		t.Errorf("history has %d messages and ends with %q, want the newest 1000", len(h), h[len(h)-1].Text)
 	}
+}
+
+// A panic of an adapter while a reply is shown ends that reply: the person is told, the model
+// is not left running, and everything else goes on.
+func TestAPanicWhileShowingIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		h.answers["a"] = long
+		h.editPanics = 1
+		h.say(t, ask("a"))
+		later(10 * time.Second)
+		got := h.sees()
+		if len(got) != 2 || strings.Contains(got[0], "▌") || !strings.Contains(got[1], "Something went wrong here. (error ") {
+			t.Fatalf("got %q, want what was shown without a cursor, and the line", got)
+		}
+		if len(h.ended) != 1 || h.ended[0] == nil {
+			t.Errorf("the model was not ended: %v", h.ended)
+		}
+		if !strings.Contains(log.String(), "the edit broke") {
+			t.Errorf("log has no panic: %s", log.String())
+		}
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		equal(t, "next", h.sees()[2:], []string{"re: b"})
+	})
+}
+
+func TestAPanicInAFixedLineEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.sendPanics = 2
+		h.say(t, command("help"))
+		later(3 * time.Second)
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		equal(t, "next", h.sees(), []string{"re: b"})
+	})
+}
+
+// Nobody writes on for a person who has shut the bot out.
+func TestABlockedBotEndsTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = strings.Repeat("word ", 500)
+		h.fail = &chat.SendError{Kind: chat.Forbidden, Err: errors.New("bot was blocked")}
+		h.say(t, ask("a"))
+		later(2 * time.Second)
+		if len(h.ended) != 1 || h.ended[0] == nil {
+			t.Errorf("the model writes on: %v", h.ended)
+		}
+	})
+}
+
+func TestAFloodOfCommandsIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		for range 1000 {
+			h.say(t, command("help"))
+		}
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		got := h.sees()
+		if len(got) > 60 || !slices.Contains(got, "re: b") {
+			t.Errorf("got %d messages, want few and the answer: %q", len(got), got[len(got)-1])
+		}
+	})
 }

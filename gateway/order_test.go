@@ -257,7 +257,7 @@ func TestShutdownEndsEvenWhenThePlatformHangs(t *testing.T) {
 		h.say(t, ask("a"))
 		later(500 * time.Millisecond)
 		h.platform.mu.Lock()
-		h.hangs = true
+		h.platform.hangs = true
 		h.platform.mu.Unlock()
 		began := time.Now()
 		err := h.stop()
@@ -336,3 +336,47 @@ func TestCapabilitiesMustBeKept(t *testing.T) {
 type mute struct{ *platform }
 
 func (mute) Capabilities() chat.Capabilities { return chat.Capabilities{} }
+
+func TestWhatWasStoppedIsNotAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, ask("a"))
+		later(20 * time.Millisecond)
+		h.say(t, command("stop"))
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		if qs := h.questions(); qs[len(qs)-1] != "b" {
+			t.Errorf("asked %q, want b alone after the stop", qs)
+		}
+	})
+}
+
+func TestShutdownBeforeAnythingWasShownSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = strings.Repeat("x", 10000)
+		h.script.hangs = true
+		h.say(t, ask("a"))
+		later(500 * time.Millisecond)
+		_ = h.stop()
+		equal(t, "messages", h.sees(), []string{"I am being restarted. Please send this again in a minute."})
+	})
+}
+
+// A poll that is cut after it worked for a while is tried again soon, however often it happens.
+func TestCutPollsDoNotMakeDeaf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlatform()
+		p.lasts = 3 * time.Second
+		for range 20 {
+			p.runs = append(p.runs, &chat.SendError{Kind: chat.Temporary, Err: errors.New("cut")})
+		}
+		openWith(t, house{platform: p, script: &script{}}, nil)
+		later(90 * time.Second)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.started != 21 {
+			t.Errorf("ran %d times in 90 s, want 21: after each cut about a second", p.started)
+		}
+	})
+}

@@ -41,12 +41,15 @@ type platform struct {
 	ready    chan struct{} // closed once Run listens
 	runs     []error       // what the next Runs return at once
 	started  int
+	lasts    time.Duration // of the runs that fail
 	resumes  []string
 	fail     error // of every send, while set
 	noID     bool
 	hangs    bool // calls take as long as their context lets them
 	panics   bool
 	said     int
+
+	sendPanics, editPanics int // how many of the next calls do
 }
 
 func newPlatform() *platform { return &platform{ready: make(chan struct{})} }
@@ -68,7 +71,9 @@ func (p *platform) Run(ctx context.Context, resume string, accept func(context.C
 	if len(p.runs) > 0 {
 		err := p.runs[0]
 		p.runs = p.runs[1:]
+		lasts := p.lasts
 		p.mu.Unlock()
+		time.Sleep(lasts)
 		return err
 	}
 	panics := p.panics
@@ -89,6 +94,10 @@ func (p *platform) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (c
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.sendPanics > 0 {
+		p.sendPanics--
+		panic("the send broke")
+	}
 	if p.fail != nil {
 		return chat.Receipt{}, p.fail
 	}
@@ -106,6 +115,10 @@ func (p *platform) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoin
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.editPanics > 0 {
+		p.editPanics--
+		panic("the edit broke")
+	}
 	for _, s := range p.messages {
 		if s.id == ref.ID {
 			s.versions = append(s.versions, m.Text)
@@ -183,6 +196,7 @@ type script struct {
 	answers map[string]string
 	stop    map[string]agent.StopReason // fail with this after the answer's words
 	panics  bool
+	hangs   bool // until the turn is ended
 }
 
 const wordTime = 100 * time.Millisecond
@@ -192,8 +206,12 @@ func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 	s.mu.Lock()
 	s.turns = append(s.turns, t)
 	answer, ok := s.answers[question]
-	panics := s.panics
+	panics, hangs := s.panics, s.hangs
 	s.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return agent.Result{Partial: true, Stop: agent.StopCancelled}, context.Cause(ctx)
+	}
 	if !ok {
 		answer = "re: " + question
 	}

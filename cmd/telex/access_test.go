@@ -86,7 +86,7 @@ func TestStrangersCommand(t *testing.T) {
 	p := w.daemon(sections{access: "{default: deny}"})
 	w.ask("/help")
 	refused := p.awaitLog("message refused", 1)[0]
-	if refused.text("user") != "1001" || refused.text("conversation") != "telegram:1001" {
+	if refused.text("allow_with") != "telegram:user:1001" || refused.text("conversation") != "telegram:1001" {
 		t.Errorf("the log says %v, want who and where, so that the operator can let them in", refused)
 	}
 	p.stop()

@@ -64,7 +64,7 @@ func readReport(t *testing.T, out string) demoReport {
 
 func TestDemoSaysWhatThePersonSaw(t *testing.T) {
 	t.Parallel()
-	p := launch{}.start(t, "demo", "--say", "Explain the tides", "--rate", "100")
+	p := launch{env: []string{streamingVariable + "=true"}}.start(t, "demo", "--say", "Explain the tides", "--rate", "100")
 	code := p.exit(patience)
 	r := readReport(t, p.stdout.String())
 	text, _ := tides(t)

@@ -23,7 +23,7 @@ func TestPlatformFaults(t *testing.T) {
 		before func(*world) // prepares the platform
 		during func(*world) // happens once the answer grows
 		strays int          // messages besides the answer
-		doubt  bool         // the log says that something may stand twice
+		doubt  bool         // the log says that a message may stand beside the reply
 	}{
 		{
 			name:   "cut after the send took effect",
@@ -79,8 +79,8 @@ func TestPlatformFaults(t *testing.T) {
 			if len(texts) != 1+c.strays || texts[len(texts)-1] != openai.Answer(answerInWords) {
 				t.Errorf("ada sees %d messages, want %d, the last one the whole answer: %q", len(texts), 1+c.strays, texts)
 			}
-			if got := len(p.logged("it may stand twice")) > 0; got != c.doubt {
-				t.Errorf("the log says that a message may stand twice: %t, want %t", got, c.doubt)
+			if got := len(p.logged("may stand beside the reply")) > 0; got != c.doubt {
+				t.Errorf("the log says that a message may stand beside the reply: %t, want %t", got, c.doubt)
 			}
 			if v := w.telegram.Stats().Violations; v.Total() != 0 {
 				t.Errorf("violations: %+v", v)

@@ -86,6 +86,9 @@ type launch struct {
 	bare bool     // its output may hold the token: a stand-in prints it
 }
 
+// streamingVariable decides for endpoints that the configuration leaves open.
+const streamingVariable = "TELEX_STREAMING_ENABLED"
+
 // start starts telex with the arguments. The process is killed at the end of the test unless it
 // has ended, and nothing it wrote may hold a secret.
 func (l launch) start(t *testing.T, args ...string) *process {
@@ -102,7 +105,11 @@ func (l launch) start(t *testing.T, args ...string) *process {
 	if p.cmd.Dir = l.dir; l.dir == "" {
 		p.cmd.Dir = t.TempDir()
 	}
-	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}, l.env...)
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}
+	if on, set := os.LookupEnv(streamingVariable); set { // the suite is run once more with it
+		p.cmd.Env = append(p.cmd.Env, streamingVariable+"="+on)
+	}
+	p.cmd.Env = append(p.cmd.Env, l.env...)
 	if testing.CoverMode() != "" { // else the child complains on stderr
 		p.cmd.Env = append(p.cmd.Env, "GOCOVERDIR="+t.TempDir())
 	}
