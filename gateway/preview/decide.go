@@ -215,7 +215,7 @@ func (s *state) active() (int, markup.Mark) {
 // enough has come or, from the time that is returned too, whole words.
 func (s *state) firstText(now time.Time) (text string, slow time.Time) {
 	text = s.view.Text
-	if s.displayed || s.view.Tokens >= s.cfg.MinTokens {
+	if s.displayed && !s.restored || s.view.Tokens >= s.cfg.MinTokens {
 		return text, time.Time{}
 	}
 	if slow = s.started.Add(slowAfter); now.Before(slow) {
