@@ -49,6 +49,7 @@ func (r *reply) say(p parted) {
 		r.reasoned = true
 		r.emit(Reasoning{Delta: void})
 	}
+	r.reason(p.void)
 	r.reason(p.reasoning)
 	if p.text != "" {
 		r.tokens.Add(p.text)

@@ -32,14 +32,15 @@ type thinkFilter struct {
 	code     codeState
 
 	// What the current write brought.
-	text, reasoning strings.Builder
-	reset           bool
+	text, reasoning, void strings.Builder
+	reset                 bool
 }
 
 // parted is what a piece of the model's text turned out to be.
 type parted struct {
 	reset     bool   // all text before this piece was thinking
-	reasoning string // after the text before, when reset
+	void      string // and so was this, of the piece itself
+	reasoning string
 	text      string
 }
 
@@ -92,8 +93,9 @@ func (f *thinkFilter) close() parted {
 }
 
 func (f *thinkFilter) flush() parted {
-	p := parted{reset: f.reset, reasoning: f.reasoning.String(), text: f.text.String()}
+	p := parted{reset: f.reset, void: f.void.String(), reasoning: f.reasoning.String(), text: f.text.String()}
 	f.reset = false
+	f.void.Reset()
 	f.reasoning.Reset()
 	f.text.Reset()
 	return p
@@ -165,7 +167,7 @@ func (f *thinkFilter) endThinking() {
 // voidText turns all text so far into thinking.
 func (f *thinkFilter) voidText() {
 	f.reset = true
-	f.reasoning.WriteString(f.text.String())
+	f.void.WriteString(f.text.String())
 	f.text.Reset()
 	f.begun = false
 	f.code = codeState{}

@@ -99,6 +99,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}
 	ready()
 	receivers.Wait()
+	<-ctx.Done() // endpoints that were refused for good end before
 	return g.drain()
 }
 
@@ -109,7 +110,9 @@ func (g *Gateway) drain() error {
 	for _, a := range g.actors {
 		a.poke()
 	}
+	busy := len(g.actors)
 	g.mu.Unlock()
+	g.Log.Info("stopping", slog.Int("conversations_under_way", busy))
 	ended := make(chan struct{})
 	go func() {
 		g.running.Wait()

@@ -196,7 +196,7 @@ func TestFailureSaysSoWithAnIDThatFindsTheLogLine(t *testing.T) { // F08, D9
 func TestEveryReasonHasItsLine(t *testing.T) {
 	for stop, want := range map[agent.StopReason]string{
 		agent.StopTimeLimit: "took too long", agent.StopSilence: "stopped answering",
-		agent.StopCalls: "too many steps", agent.StopError: "could not be reached", "": "went wrong",
+		agent.StopCalls: "too many steps", agent.StopError: "could not be used", "": "went wrong",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			h := open(t, nil)

@@ -43,7 +43,7 @@ func DefaultTexts() Texts {
 	l := agent.DefaultLines()
 	return Texts{
 		TextFailed:      "⚠️ Something went wrong here. (error {id})",
-		TextModel:       "⚠️ The model could not be reached. Please try again in a moment. (error {id})",
+		TextModel:       "⚠️ The model could not be used just now. (error {id})",
 		TextTimeLimit:   "⚠️ This took too long, so I stopped. (error {id})",
 		TextSilence:     "⚠️ The model stopped answering. (error {id})",
 		TextCallLimit:   "⚠️ This needed too many steps, so I stopped. (error {id})",

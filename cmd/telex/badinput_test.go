@@ -19,7 +19,7 @@ func TestWrongConfiguration(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		env        []string
-		want       string // of stderr, after "telex: "
+		want       string // of stderr
 	}{
 		{name: "empty file", text: "", want: "c.yaml:1:1: the file is empty; start from config.yaml.example\n"},
 		{
@@ -75,7 +75,7 @@ func TestWrongConfiguration(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := launch{dir: dir, env: c.env}.start(t, append(command, "--config", "c.yaml")...)
-				wantRefusal(t, p, "telex: "+c.want)
+				wantRefusal(t, p, c.want)
 			})
 		}
 	}

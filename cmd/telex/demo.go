@@ -27,6 +27,9 @@ func demoCommand() *cobra.Command {
 			"shows it without streaming.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkPace(rate, latency); err != nil {
+				return err
+			}
 			level := "warn"
 			if verbose {
 				level = "debug"
@@ -73,6 +76,9 @@ func standinTelegram() *cobra.Command {
 	c := &cobra.Command{
 		Use: "telegram", Short: "Imitate the Telegram Bot API, with a chat page and a control API", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkPace(1, o.Latency); err != nil {
+				return err
+			}
 			o.Log = standinLog(c)
 			s := o.New()
 			return app.ServeStandin(c.Context(), s, listen, func(url string) {
@@ -95,6 +101,9 @@ func standinOpenAI() *cobra.Command {
 	c := &cobra.Command{
 		Use: "openai", Short: "Imitate an OpenAI-compatible model provider", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkPace(o.Rate, 0); err != nil {
+				return err
+			}
 			o.Log = standinLog(c)
 			return app.ServeStandin(c.Context(), o.New(), listen, func(url string) {
 				fmt.Fprintf(c.OutOrStdout(), "openai stand-in on %s/v1\n", url)
@@ -107,6 +116,17 @@ func standinOpenAI() *cobra.Command {
 	f.Float64Var(&o.Rate, "rate", 50, "tokens per second")
 	f.Bool("verbose", false, "log every request")
 	return c
+}
+
+// checkPace refuses a speed or a latency that there can't be.
+func checkPace(rate float64, latency time.Duration) error {
+	switch {
+	case rate <= 0:
+		return usageError{errors.New("--rate must be more than 0 tokens per second")}
+	case latency < 0:
+		return usageError{errors.New("--latency must not be negative")}
+	}
+	return nil
 }
 
 func standinLog(c *cobra.Command) *slog.Logger {

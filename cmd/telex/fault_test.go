@@ -143,7 +143,7 @@ func TestModelFaultsThatMend(t *testing.T) {
 func TestModelFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	const (
-		unreachable = "⚠️ The model could not be reached. Please try again in a moment. (error "
+		unreachable = "⚠️ The model could not be used just now. (error "
 		silent      = "⚠️ The model stopped answering. (error "
 		tooLong     = "⚠️ This took too long, so I stopped. (error "
 	)

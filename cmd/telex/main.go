@@ -37,7 +37,12 @@ func run() int {
 	if err == nil {
 		return exitDone
 	}
-	if !errors.Is(err, errSilent) {
+	var wrong config.Errors
+	switch {
+	case errors.Is(err, errSilent):
+	case errors.As(err, &wrong): // each line begins with its place in the file
+		fmt.Fprintln(os.Stderr, wrong)
+	default:
 		fmt.Fprintln(os.Stderr, "telex: "+err.Error())
 	}
 	return exitCode(err)
@@ -71,6 +76,7 @@ func root() *cobra.Command {
 		Args:          noArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	c.CompletionOptions.HiddenDefaultCmd = true
 	c.PersistentFlags().String("config", "", "configuration file (default $TELEX_CONFIG, ./config.yaml, /etc/telex/config.yaml)")
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath())}

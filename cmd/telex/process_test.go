@@ -103,6 +103,9 @@ func (l launch) start(t *testing.T, args ...string) *process {
 		p.cmd.Dir = t.TempDir()
 	}
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.cmd.Dir, playsProgram + "=1"}, l.env...)
+	if testing.CoverMode() != "" { // else the child complains on stderr
+		p.cmd.Env = append(p.cmd.Env, "GOCOVERDIR="+t.TempDir())
+	}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -20,14 +20,14 @@ func TestUrgentClassesGoFirst(t *testing.T) {
 		for _, class := range []chat.Class{chat.ClassTyping, chat.ClassPreview, chat.ClassFirst, chat.ClassFinal} {
 			tickets = append(tickets, b.Request(call(chat.ChatID(class.String()), class, limit)))
 		}
-		for i := len(tickets) - 1; i >= 0; i-- {
-			<-tickets[i].Ready()
+		for i, ticket := range slices.Backward(tickets) {
+			<-ticket.Ready()
 			for _, later := range tickets[:i] {
 				if granted(later) {
-					t.Errorf("%v went before %v", later.call.Class, tickets[i].call.Class)
+					t.Errorf("%v went before %v", later.call.Class, ticket.call.Class)
 				}
 			}
-			tickets[i].Done()
+			ticket.Done()
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestBlockHoldsItsScope(t *testing.T) {
 						t.Error("granted before the block was over")
 					}
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				for _, h := range held {
 					must(t, h)
@@ -309,14 +309,14 @@ func TestSweepForgetsIdleScopesOnly(t *testing.T) {
 		check("idle", "running", "blocked", "lowered")
 		time.Sleep(20*time.Second - 1)
 		check("idle", "running", "blocked", "lowered")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		check("running", "blocked", "lowered")
 		time.Sleep(100 * time.Second)
 		check("running", "blocked", "lowered")
 		if got := time.Since(b.BlockedUntil(c("blocked"))); got != time.Minute {
 			t.Errorf("the block ended %v ago, want 1m", got)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		check("running", "lowered")
 		running.Done()
 		time.Sleep(time.Hour)

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"flag"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,7 +11,13 @@ import (
 	"telex/internal/chat"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Schedules are cheap in virtual time; the command line may ask for another number.
+	if err := flag.Set("rapid.checks", "1000"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // inBubble runs f in virtual time, beside other tests. Whatever f leaves running fails it.
 func inBubble(t *testing.T, f func(t *testing.T, b *Budget)) {

@@ -50,5 +50,5 @@ func (a action) op() chat.Op {
 
 // same says that b is still the call that a queued for, perhaps with newer text.
 func (a action) same(b action) bool {
-	return a.kind == b.kind && a.part == b.part && a.class >= b.class
+	return a.kind == b.kind && a.part == b.part
 }

@@ -79,9 +79,10 @@ func (s *state) finish() action {
 }
 
 // deleted says that a person deleted part i and left later ones: it does not come back below
-// them.
+// them. One that could not be put back before they came is not deleted but missing.
 func (s *state) deleted(i int) bool {
-	return s.parts[i].gone && slices.ContainsFunc(s.parts[i+1:], func(p part) bool { return p.exists })
+	p := s.parts[i]
+	return p.gone && p.uncertain < uncertainCreates && slices.ContainsFunc(s.parts[i+1:], func(p part) bool { return p.exists })
 }
 
 // layoutFinal returns the parts of the final. A text of which Markdown shows nothing, such
@@ -152,7 +153,7 @@ func (s *state) preview(now time.Time) action {
 	if !s.cfg.Enabled || !s.canEdit || s.muted {
 		return s.pause(now, time.Time{}, false)
 	}
-	text, due := s.firstText(now)
+	text, due := s.shownText(now)
 	if text == "" || len(text) == s.drawn {
 		return s.pause(now, due, false)
 	}
@@ -211,14 +212,15 @@ func (s *state) active() (int, markup.Mark) {
 	return n, s.parts[n-1].next
 }
 
-// firstText returns the text that may be shown. Before the first display that is none until
-// enough has come or, from the time that is returned too, whole words.
-func (s *state) firstText(now time.Time) (text string, slow time.Time) {
+// shownText returns the text to show: all of it once there is enough for the first display,
+// whole words when the model is slow. While it returns none, due is when that will have
+// changed even without more text; the zero time when it will not.
+func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
 	if s.displayed && !s.restored || s.view.Tokens >= s.cfg.MinTokens {
 		return text, time.Time{}
 	}
-	if slow = s.started.Add(slowAfter); now.Before(slow) {
+	if slow := s.started.Add(slowAfter); now.Before(slow) {
 		return "", slow
 	}
 	text = text[:strings.LastIndexFunc(text, unicode.IsSpace)+1]

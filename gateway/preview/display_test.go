@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 const ms = time.Millisecond
@@ -262,6 +263,128 @@ func TestSinceFollowsWhatIsShown(t *testing.T) {
 		s.says(" four", 300*ms)
 		if got := time.Since(since()); got != 300*ms {
 			t.Errorf("stale for %v, want 300ms", got)
+		}
+		s.ends(Ending{Keep: true})
+	})
+}
+
+// Typing gives way to text and to the end while it waits in the budget.
+func TestTypingWaitsForNobody(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		then func(s *story)
+		want []string
+	}{
+		{"text that is not enough", func(s *story) { s.says("one", 30*time.Second) }, []string{"10s type", "20s type", "30s type"}},
+		{"text", func(s *story) { s.says("one two three", time.Minute) }, []string{"0s send 1: one two three ▌"}},
+		{"end", func(s *story) { s.slot.Finish(Ending{Text: "final"}) }, []string{"0s send 1: final"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TypingEvery = 4 * time.Second
+				p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpTyping, Count: 2, Window: 10 * time.Second, Burst: 2}}
+				e := p.endpoint()
+				for range 2 { // somebody else types in this chat
+					other := e.Budget.Request(chat.Call{To: chat.Target{Chat: "a"}, Op: chat.OpTyping, Limits: p.profile.Limits})
+					other.Done()
+				}
+				s := beginAt(t, p, e, Config{Enabled: true, MinTokens: 3, Cursor: " ▌"}, "key")
+				c.then(s)
+				s.waits(time.Millisecond)
+				if got := p.logOf(chat.OpAll); len(got) < len(c.want) {
+					t.Errorf("calls %v, want at least %v", got, c.want)
+				} else {
+					equal(t, "calls", got[:len(c.want)], c.want)
+				}
+				s.ends(Ending{Text: "final"})
+			})
+		})
+	}
+}
+
+// The end of ctx ends a wait in the budget too.
+func TestContextEndsAWaitInTheBudget(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		e := p.endpoint()
+		e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}}, chat.ScopeChat, time.Hour)
+		s := beginAt(t, p, e, streaming(), "key")
+		s.says("one two three", time.Second)
+		s.cancel()
+		s.waits(time.Second)
+		select {
+		case <-s.ended:
+		default:
+			t.Error("the reply waits on")
+		}
+		if n := s.count(chat.OpAll); n != 0 {
+			t.Errorf("%d calls, want none", n)
+		}
+	})
+}
+
+// Without a cursor a message may turn out to be full as it stands: no call is needed.
+func TestFullPartIsSealedWithoutACall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 23
+		s := begin(t, p, Config{Enabled: true, MinTokens: 3})
+		s.says("one two three four five", 2*time.Second)
+		s.says(" six", 2*time.Second)
+		s.delivers(Ending{Text: "one two three four five six"}, "one two three four five", "six")
+		equal(t, "calls", s.log(), []string{"0s send 1: one two three four five", "2s send 2: six"})
+	})
+}
+
+// What Markdown does not show yet is not shown, and not laid out at every delta.
+func TestTextThatShowsNothingYet(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		d := &counting{}
+		p.dialect = d
+		s := begin(t, p, Config{Enabled: true, Cursor: " ▌"})
+		s.says("```", 2*time.Second)
+		s.says("go", 2*time.Second)
+		equal(t, "before", s.log(), nil)
+		s.says("\nx := 1", 2*time.Second)
+		before := d.renders
+		for range 1000 {
+			s.says(" ", 10*ms)
+		}
+		// Ten looks a second, each of which may measure a few candidates.
+		if n := d.renders - before; n > 500 {
+			t.Errorf("%d renders for 1000 deltas that show nothing in 10 s", n)
+		}
+		s.delivers(Ending{Text: "```go\nx := 1\n```"}, "x := 1")
+	})
+}
+
+// counting counts what a layout costs.
+type counting struct {
+	markup.Plain
+	renders int
+}
+
+func (c *counting) Render(p markup.Piece) markup.Rendered {
+	c.renders++
+	return c.Plain.Render(p)
+}
+
+// A call that is granted at once is laid out once.
+func TestLayoutIsNotRepeated(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		d := &counting{}
+		p.dialect = d
+		s := begin(t, p, streaming())
+		s.says("one two three", time.Second)
+		if d.renders != 1 {
+			t.Errorf("%d renders for one preview, want 1", d.renders)
+		}
+		s.says(" four", 10*time.Second)
+		if d.renders != 2 {
+			t.Errorf("%d renders for two previews, want 2", d.renders)
 		}
 		s.ends(Ending{Keep: true})
 	})

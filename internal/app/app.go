@@ -74,11 +74,7 @@ func (a *App) Run(ctx context.Context) error {
 	var stopping sync.WaitGroup
 	stopping.Go(func() { <-ctx.Done(); supervisor.stopping() })
 	defer stopping.Wait()
-	err := a.gateway.Run(ctx, supervisor.ready)
-	// It also ends once every endpoint was refused by its platform. Ending then would look like a good
-	// end to a service manager, or make it start us over and over.
-	<-ctx.Done()
-	return err
+	return a.gateway.Run(ctx, supervisor.ready)
 }
 
 // Close lets go of what New acquired. Run does so itself.

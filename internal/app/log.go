@@ -27,8 +27,16 @@ func NewLog(c config.Log, w *os.File) *slog.Logger {
 	case "journal":
 		return slog.New(newJournalHandler(w, level))
 	default:
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
 	}
+}
+
+// readable writes durations as people do, not in nanoseconds.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		return slog.String(a.Key, a.Value.Duration().String())
+	}
+	return a
 }
 
 // autoFormat is text for people, levels for journald, JSON for everything else.

@@ -53,6 +53,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	began := time.Now()
 	asked := d.Telegram.Say(telegram.Incoming{User: demoPerson, FirstName: "Ada", Text: question})
 	fmt.Fprintf(w, "asked   %s\n", shorten(question, 100))
+	printed := 0
 	for {
 		still := time.NewTimer(quiet)
 		select {
@@ -61,8 +62,13 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 			if !ok {
 				return context.Cause(ctx)
 			}
-			d.print(w, e, began, asked)
+			if d.print(w, e, began, asked) {
+				printed++
+			}
 		case <-still.C:
+			if printed < d.shown(asked).changes {
+				continue // the rest is on its way here
+			}
 			done, err := d.ended(began, asked)
 			if err != nil {
 				return err
@@ -74,8 +80,8 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 	}
 }
 
-// print writes one line for what a person sees.
-func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) {
+// print writes one line for what a person sees, and reports whether a message changed its text.
+func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) bool {
 	at := fmt.Sprintf("+%.2fs", e.At.Sub(began).Seconds())
 	switch {
 	case e.Kind == "action" && e.Action != nil:
@@ -84,7 +90,9 @@ func (d *Demo) print(w io.Writer, e telegram.Event, began time.Time, asked int) 
 		verb := map[string]string{"message": "send", "edit": "edit", "delete": "delete"}[e.Kind]
 		text := e.Message.Text()
 		fmt.Fprintf(w, "%-7s %-6s #%d %4d characters  %s\n", at, verb, e.Message.ID, utf8.RuneCountInString(text), ending(text))
+		return e.Kind != "delete"
 	}
+	return false
 }
 
 // request is the newest that the model got; the zero Request before the first.
@@ -114,15 +122,20 @@ func (d *Demo) ended(began time.Time, asked int) (bool, error) {
 
 // shown is what a person sees of the reply.
 type shown struct {
-	texts []string
-	edits int
-	last  time.Time // when it last changed; zero when nothing is there
+	texts   []string
+	edits   int
+	changes int       // all sends and edits, of what was deleted too
+	last    time.Time // when it last changed; zero when nothing is there
 }
 
 func (d *Demo) shown(asked int) shown {
 	var s shown
 	for _, m := range d.Telegram.History(demoPerson) {
-		if m.ID == asked || !m.FromBot || !m.Alive() {
+		if m.ID == asked || !m.FromBot {
+			continue
+		}
+		s.changes += len(m.Versions)
+		if !m.Alive() {
 			continue
 		}
 		s.texts = append(s.texts, m.Text())

@@ -2,7 +2,10 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"net"
+	"os"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -23,10 +26,33 @@ func newSupervisor(log *slog.Logger) supervisor { return supervisor{log: log} }
 func (s supervisor) ready()    { s.tell(daemon.SdNotifyReady) }
 func (s supervisor) stopping() { s.tell(daemon.SdNotifyStopping) }
 
+// tellTimeout bounds how long a service manager that does not read can hold us up.
+const tellTimeout = time.Second
+
 func (s supervisor) tell(state string) {
-	if _, err := daemon.SdNotify(false, state); err != nil {
+	if err := notify(state); err != nil {
 		s.log.Warn("service manager was not told", slog.String("state", state), slog.Any("error", err))
 	}
+}
+
+// notify is daemon.SdNotify with a deadline.
+func notify(state string) error {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	if socket == "" {
+		return nil
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		return fmt.Errorf("connect to service manager: %w", err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetWriteDeadline(time.Now().Add(tellTimeout)); err != nil {
+		return fmt.Errorf("connect to service manager: %w", err)
+	}
+	if _, err := conn.Write([]byte(state)); err != nil {
+		return fmt.Errorf("write to service manager: %w", err)
+	}
+	return nil
 }
 
 // watch tells the watchdog that we live, each time after alive returned: a daemon that is

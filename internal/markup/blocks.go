@@ -22,6 +22,7 @@ type flattener struct {
 func flatten(shape Shape, open bool, docs ...based) laid {
 	var out laid
 	f := flattener{shape: shape, open: open}
+	f.tab = shape.Tab
 	for _, d := range docs {
 		f.src = d.src
 		for i, blk := range d.blocks {

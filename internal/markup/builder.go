@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"bytes"
 	"unicode/utf8"
 )
 
@@ -33,6 +34,7 @@ type builder struct {
 	newline int   // pending line breaks
 	space   bool  // a pending space, given up before a line break
 	raw     bool  // in a code block, whose blank lines all count
+	tab     int   // columns between tab stops; 0: tabs stay
 	indent  string
 }
 
@@ -88,7 +90,8 @@ func (b *builder) close(i int) {
 }
 
 // write appends visible text that stands in the source at offset pos, or nowhere if pos is
-// negative. Characters that no message can carry are left out.
+// negative. Characters that no message can carry are left out, and tabs become spaces where
+// the platform knows none.
 func (b *builder) write(s []byte, pos int) {
 	if len(s) == 0 {
 		return
@@ -104,19 +107,36 @@ func (b *builder) write(s []byte, pos int) {
 			return
 		}
 		r, size := utf8.DecodeRune(s[n:])
-		if r == utf8.RuneError {
+		switch {
+		case r == utf8.RuneError:
 			b.text = utf8.AppendRune(b.text, r)
-		} else if !dropped(r) {
+		case r == '\t' && b.tab > 0:
+			b.writeTab()
+		case !dropped(r):
 			b.text = append(b.text, s[n:n+size]...)
 		}
 		s = s[n+size:]
+		if pos >= 0 {
+			pos += n + size
+			if r == '\t' && b.tab > 0 {
+				b.anchors = append(b.anchors, anchor{len(b.text), pos})
+			}
+		}
+	}
+}
+
+// writeTab writes spaces up to the next tab stop of the line.
+func (b *builder) writeTab() {
+	line := b.text[bytes.LastIndexByte(b.text, '\n')+1:]
+	for n := b.tab - utf8.RuneCount(line)%b.tab; n > 0; n-- {
+		b.text = append(b.text, ' ')
 	}
 }
 
 // plainRun returns how many leading bytes of s need no look.
 func plainRun(s []byte) int {
 	for i, c := range s {
-		if c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f {
+		if c < 0x20 && c != '\n' || c >= 0x7f {
 			return i
 		}
 	}

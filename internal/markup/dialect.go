@@ -21,6 +21,7 @@ type Shape struct {
 	Todo    string   // an open task of a task list
 	Done    string   // a finished task of a task list
 	Rule    string   // a thematic break
+	Tab     int      // columns between tab stops, for platforms that know no tabs; 0: tabs stay
 }
 
 // Style is one kind of formatting.

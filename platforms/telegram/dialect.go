@@ -32,8 +32,17 @@ type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
 
-// Shape returns the usual symbols.
-func (Dialect) Shape() markup.Shape { return markup.Plain{}.Shape() }
+// tabStop is how far apart the columns are that code is aligned to.
+const tabStop = 4
+
+// Shape returns the usual symbols. Telegram turns every tab into one space
+// (https://github.com/tdlib/td/blob/master/td/telegram/misc.cpp, clean_input_string), which
+// would take the indentation from code.
+func (Dialect) Shape() markup.Shape {
+	s := markup.Plain{}.Shape()
+	s.Tab = tabStop
+	return s
+}
 
 // Len counts UTF-16 code units.
 func (Dialect) Len(r markup.Rendered) int { return units(r.Text) }

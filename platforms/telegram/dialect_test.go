@@ -59,6 +59,8 @@ func TestDialectConstructs(t *testing.T) {
 			{Kind: "blockquote", Offset: 0, Length: 3}, {Kind: "pre", Offset: 2, Length: 1},
 		}},
 		{"fenced code", "a\n\n```go\nx := 1\n```", "a\n\nx := 1", spans{{Kind: "pre", Offset: 3, Length: 6, Language: "go"}}},
+		{"tabs in code", "```go\nf {\n\tx\n\t\ty\ta\n}\n```", "f {\n    x\n        y   a\n}", spans{{Kind: "pre", Offset: 0, Length: 25, Language: "go"}}},
+		{"tab in a text", "a\tb", "a   b", nil},
 		{"indented first line", "```\n  a\nb\n```", "a\nb", spans{{Kind: "pre", Offset: 0, Length: 3}}},
 		{"table", "|a|b|\n|-|-:|\n|x|10|", "a   b\n-  --\nx  10", spans{{Kind: "pre", Offset: 0, Length: 17}}},
 		{"list", "- [x] **a**\n- b\n  1. c", "☑ a\n• b\n  1. c", spans{{Kind: "bold", Offset: 2, Length: 1}}},

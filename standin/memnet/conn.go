@@ -27,8 +27,12 @@ func pair() (client, server *conn) {
 	return &conn{in: down, out: up, side: "memnet-client"}, &conn{in: up, out: down, side: "memnet"}
 }
 
-func (c *conn) Read(b []byte) (int, error)  { n, err := c.in.read(b); return n, c.opError("read", err) }
-func (c *conn) Write(b []byte) (int, error) { n, err := c.out.write(b); return n, c.opError("write", err) }
+func (c *conn) Read(b []byte) (int, error) { n, err := c.in.read(b); return n, c.opError("read", err) }
+
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.out.write(b)
+	return n, c.opError("write", err)
+}
 
 // Close ends both directions. The peer still reads what was written before.
 func (c *conn) Close() error {

@@ -252,7 +252,7 @@ func (x *exchange) end(err error) string {
 			x.s.refuse(x.w, refused)
 		}
 		return EndRefused
-	case errors.Is(context.Cause(x.ctx), errClosed):
+	case x.s.ctx.Err() != nil: // closing also ends the connection, in either order
 		return EndServerClosed
 	default:
 		return EndClientClosed

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -135,7 +136,8 @@ func (s *Server) finish(w http.ResponseWriter, call *Call, rule *faultRule, a an
 	}
 	s.publish(Event{Kind: "call", Chat: call.Chat, Call: call})
 	s.mu.Unlock()
-	s.log.Debug("call", "method", call.Method, "chat", call.Chat, "status", a.status, "description", call.Description)
+	s.log.Debug("call", slog.String("method", call.Method), slog.Int64("chat", call.Chat),
+		slog.Int("status", a.status), slog.String("description", call.Description))
 	s.respond(w, a)
 	s.answered(call, rule, cut)
 }
@@ -146,7 +148,7 @@ func (s *Server) respond(w http.ResponseWriter, a answer) {
 		panic(http.ErrAbortHandler)
 	}
 	if err := a.write(w); err != nil {
-		s.log.Debug("answer", "error", err)
+		s.log.Debug("answer", slog.Any("error", err))
 	}
 }
 

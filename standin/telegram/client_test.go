@@ -3,6 +3,7 @@ package telegram_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -106,8 +107,8 @@ func (c *client) do(req *http.Request) reply {
 	if err != nil {
 		return reply{Err: err}
 	}
-	defer res.Body.Close()
 	data, err := io.ReadAll(res.Body)
+	err = errors.Join(err, res.Body.Close())
 	r := reply{Status: res.StatusCode, Header: res.Header, Raw: string(data), Err: err}
 	if err == nil && strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
 		r.Err = json.Unmarshal(data, &r)

@@ -79,7 +79,11 @@ func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 	case "stats":
 		return s.Stats(), nil
 	case "calls":
-		return s.Calls(), nil
+		list := s.Calls()
+		if n, err := strconv.Atoi(query.Get("last")); err == nil && n >= 0 {
+			list = list[max(0, len(list)-n):]
+		}
+		return list, nil
 	case "commands":
 		return s.Commands(), nil
 	case "answers":

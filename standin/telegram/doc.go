@@ -1,2 +1,74 @@
-// Package telegram is a strict local imitation of the Telegram Bot API.
+// Package telegram is a strict local imitation of the Telegram Bot API, for
+// tests, for the demo, and for any bot in any language. It serves one bot on
+// /bot<token>/<method> as the platform does, lets programs play the people, and
+// remembers everything that a person saw and when.
+//
+// It is written from the platform's documentation alone and shares no code with
+// the adapter, so that a wrong reading of the platform can't be in both.
+//
+// # In Go
+//
+//	s := telegram.New(telegram.Options{Token: "1:a", Latency: 60 * time.Millisecond})
+//	defer s.Close()
+//	go s.Serve(memnet.Listen()) // or a real listener
+//	s.Fault(telegram.Fault{Method: "editMessageText", Every: 5, Action: telegram.ActRateLimit, RetryAfter: 2})
+//	s.Say(telegram.Incoming{Chat: 1001, Text: "hello"})
+//	seen := s.View(1001, time.Now()) // what is on the screen
+//	bad := s.Stats().Violations.Total()
+//
+// Time is only asked of package time, so that all of it runs in virtual time
+// inside a testing/synctest bubble.
+//
+// # What is enforced
+//
+// Tokens, the rules for texts and entities (cleaning, trimming and normalizing
+// included, as a person would see them), message ids (one sequence for private
+// chats and basic groups, one for each supergroup), privacy mode, topics, one
+// poller at a time, and the limits of Limits: what exceeds them is answered 429
+// and closes its scope (a chat, or everything) until retry_after is over. Calls
+// in a closed scope are answered 429 as well. Both are violations, which Stats
+// counts with details; a client that behaves has none. Chat actions and
+// deletions count against no limit, but are refused in a closed scope.
+//
+// # Control over HTTP
+//
+// Bodies and answers are JSON; an error is {"error": "…"} with status 400, 403
+// or 404. Unknown fields are errors. Browsers may call only from the page's own
+// origin.
+//
+//	POST   /control/say         {"chat":1001,"text":"hello"}            → {"chat":1001,"message_id":1}
+//	                            fields: Incoming
+//	POST   /control/press       {"chat":1001,"message_id":2,"data":"x"} → {"query_id":"…"}
+//	POST   /control/delete      {"chat":1001,"message_id":2}            a person deletes a message
+//	POST   /control/stop_draft  {"chat":1001,"draft_id":7}
+//	POST   /control/block       {"chat":1001,"blocked":true}            in a group: the bot is removed
+//	POST   /control/deactivate  {"chat":1001}
+//	POST   /control/admin       {"chat":-1001,"admin":true}
+//	POST   /control/migrate     {"chat":-1001}                          → {"chat":-1000100001001}
+//	POST   /control/limits      {"published":{"group_per_minute":10},"hidden":{},"off":false}
+//	POST   /control/fault       {"method":"sendMessage","nth":2,"times":1,"action":"cut_after"} → {"id":1}
+//	                            fields: Fault; delay_ms instead of Delay
+//	DELETE /control/fault       removes all faults
+//	GET    /control/paused      ?wait=10: waits up to so many seconds for a held call
+//	POST   /control/resume      {"id":1}, or {} for all                 → {"resumed":1}
+//	POST   /control/restart     {"down_ms":500}                         cuts all connections
+//	POST   /control/reset       {}                                      forgets everything
+//	GET    /control/info        the bot, and the server's clock
+//	GET    /control/chats
+//	GET    /control/history     ?chat=1001                              ChatHistory
+//	GET    /control/view        ?chat=1001&at=2026-01-02T15:04:05.5Z    Screen; at may be milliseconds
+//	GET    /control/stats       Stats
+//	GET    /control/calls       ?last=20                                list of Call
+//	GET    /control/commands    the default command menu
+//	GET    /control/answers     what button presses were answered with
+//	GET    /control/events      server-sent events, each an Event
+//
+// To kill a process at an exact moment: add a fault with action pause_before,
+// pause_after or pause_answered, wait with GET /control/paused?wait=30, kill,
+// and POST /control/resume.
+//
+// # The page
+//
+// GET / is a chat page: one types as a person and watches the bot's messages
+// grow as Telegram would show them.
 package telegram

@@ -20,44 +20,65 @@ const (
 	maxOffset = 1_000_000
 )
 
-// entityRank orders entities of the same range, outermost first; 0 means that
-// the type is unknown.
+// Ranks of entities; see entityRank.
+const (
+	rankUnknown = iota
+	rankQuote
+	rankPre
+	rankCode
+	rankData     // carries an address, a person or a time.
+	rankDetected // found by the platform itself, never taken from a client.
+	rankBold
+	rankItalic
+	rankUnderline
+	rankStrike
+	rankSpoiler
+	rankEmoji
+)
+
+// entityRank orders entities of the same range, outermost first.
 func entityRank(kind string) int {
 	switch kind {
 	case "blockquote", "expandable_blockquote":
-		return 1
+		return rankQuote
+	case "pre":
+		return rankPre
+	case "code":
+		return rankCode
 	case "text_link", "text_mention", "date_time":
-		return 2
+		return rankData
 	case "mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number":
-		return 3
-	case "pre", "code":
-		return 4
+		return rankDetected
 	case "bold":
-		return 5
+		return rankBold
 	case "italic":
-		return 6
+		return rankItalic
 	case "underline":
-		return 7
+		return rankUnderline
 	case "strikethrough":
-		return 8
+		return rankStrike
 	case "spoiler":
-		return 9
+		return rankSpoiler
 	case "custom_emoji":
-		return 10
+		return rankEmoji
 	}
-	return 0
+	return rankUnknown
 }
 
 // splittable entities may overlap others; where they cross, they are cut.
-func splittable(kind string) bool { return entityRank(kind) >= 5 && entityRank(kind) <= 9 }
+func splittable(kind string) bool {
+	rank := entityRank(kind)
+	return rank >= rankBold && rank <= rankSpoiler
+}
 
-func quote(kind string) bool { return kind == "blockquote" || kind == "expandable_blockquote" }
+func quote(kind string) bool { return entityRank(kind) == rankQuote }
 
 func codeLike(kind string) bool { return kind == "code" || kind == "pre" }
 
 // hiddenData entities carry more than a look, so white space in them counts.
 func hiddenData(kind string) bool {
-	return entityRank(kind) == 2 || kind == "custom_emoji"
+	rank := entityRank(kind)
+	return rank == rankData || rank == rankEmoji
 }
 
 func sortEntities(list []Entity) {
@@ -73,7 +94,7 @@ func checkEntity(e Entity) error {
 	switch {
 	case e.Type == "":
 		return fmt.Errorf("can't parse MessageEntity: Type is not specified")
-	case rank == 0:
+	case rank == rankUnknown:
 		return fmt.Errorf("can't parse MessageEntity: Unsupported type specified")
 	case e.Offset < 0 || e.Offset > maxOffset:
 		return fmt.Errorf("receive an entity with incorrect offset %d", e.Offset)
@@ -154,7 +175,7 @@ func fixText(text string, entities []Entity) (formatted, error) {
 		if err := checkEntity(e); err != nil {
 			return formatted{}, err
 		}
-		if e.Length > 0 && entityRank(e.Type) != 3 { // those of rank 3 are detected, never taken.
+		if e.Length > 0 && entityRank(e.Type) != rankDetected {
 			kept = append(kept, keepFields(e))
 		}
 	}
@@ -163,14 +184,25 @@ func fixText(text string, entities []Entity) (formatted, error) {
 	if err != nil {
 		return formatted{}, err
 	}
-	kept = trimEntities(units, kept)
-	kept = normalize(kept)
-	units, kept = trimText(units, kept)
+	units, kept = trimText(units, settle(units, kept))
+	kept = settle(units, kept)
 	result := string(utf16.Decode(units))
 	if invisible(result) {
 		return formatted{}, nil
 	}
 	return formatted{text: result, entities: kept}, nil
+}
+
+// settle trims and normalizes until nothing changes: each may make work for the
+// other, as a piece that is cut off may be white space. It ends, as entities only
+// ever get shorter, fewer, or joined.
+func settle(units []uint16, entities []Entity) []Entity {
+	for {
+		before := slices.Clone(entities)
+		if entities = normalize(trimEntities(units, entities)); equalEntities(before, entities) {
+			return entities
+		}
+	}
 }
 
 // clean replaces control characters and moves the entities along; it reports

@@ -67,7 +67,8 @@ type Fault struct {
 	DelayMS     int           `json:"delay_ms"`
 	AfterEffect bool          `json:"after_effect"`
 	// Do, if set, is called at the moment of a pause instead of waiting for
-	// Resume, and ends the pause when it returns. It may call the server.
+	// Resume, and ends the pause when it returns. It may call the server, but
+	// for Close, which waits for it.
 	Do func(Call) `json:"-"`
 }
 

@@ -53,8 +53,10 @@ func (p *htmlParser) parse() (string, []Entity, error) {
 func joinCode(list []Entity) []Entity {
 	kept := make([]Entity, 0, len(list))
 	for _, e := range list {
-		if n := len(kept); n > 0 && kept[n-1].Type == "pre" && codeLike(e.Type) &&
+		n := len(kept)
+		if n > 0 && codeLike(e.Type) && codeLike(kept[n-1].Type) &&
 			kept[n-1].Offset == e.Offset && kept[n-1].Length == e.Length {
+			kept[n-1].Type = "pre"
 			kept[n-1].Language = orElse(kept[n-1].Language, e.Language)
 			continue
 		}

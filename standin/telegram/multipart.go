@@ -15,7 +15,7 @@ func (p *params) addMultipart(body io.Reader, boundary string) error {
 	reader := multipart.NewReader(body, boundary)
 	for {
 		part, err := reader.NextPart()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // a form that was cut wraps io.EOF; only the bare one is its end.
 			return nil
 		}
 		if err != nil {

@@ -220,7 +220,7 @@ func (s *Server) restart(down time.Duration, spare net.Conn) {
 	s.mu.Unlock()
 	for _, c := range conns {
 		if err := c.Close(); err != nil {
-			s.log.Debug("close connection", "error", err)
+			s.log.Debug("close connection", slog.Any("error", err))
 		}
 	}
 }

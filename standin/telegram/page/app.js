@@ -344,16 +344,20 @@ function show(e) {
 }
 
 let counting = 0;
+function drawCalls() {
+  state.calls.length = Math.min(state.calls.length, 14);
+  $("calls").replaceChildren(...state.calls.map((c) => {
+    const li = el("li", c.status === 200 ? "" : "bad", el("span", "", new Date(c.at).toLocaleTimeString()),
+      el("span", "", c.method), el("span", "", c.status || "cut"));
+    li.title = c.description || "";
+    return li;
+  }));
+}
+
 function count(call) {
   if (call && call.method !== "getUpdates") {
     state.calls.unshift(call);
-    state.calls.length = Math.min(state.calls.length, 14);
-    $("calls").replaceChildren(...state.calls.map((c) => {
-      const li = el("li", c.status === 200 ? "" : "bad", el("span", "", new Date(c.at).toLocaleTimeString()),
-        el("span", "", c.method), el("span", "", c.status || "cut"));
-      li.title = c.description || "";
-      return li;
-    }));
+    drawCalls();
   }
   if (!counting) counting = setTimeout(drawStats, 200);
 }
@@ -382,6 +386,8 @@ async function load() {
     for (const d of h.drafts || []) chat.drafts.set(d.thread_id || 0, d);
   }
   state.commands = await get("commands");
+  state.calls = (await get("calls?last=40")).filter((c) => c.method !== "getUpdates" && c.done).reverse();
+  drawCalls();
   const asked = Number(location.hash.slice(1));
   open(state.chats.has(asked) && asked ? asked : state.current);
   drawStats();
@@ -425,6 +431,16 @@ $("toggle").addEventListener("click", () => {
 if (matchMedia("(min-width: 75rem)").matches) $("toggle").click();
 setInterval(drawLive, 1000);
 
+// What happens while the history is read is applied after it; the newest state
+// of a message comes with each event, so that telling it twice does no harm.
+let early = [];
+async function connect() {
+  early = [];
+  await load();
+  const missed = early;
+  early = null;
+  missed.forEach(apply);
+}
 const source = new EventSource("control/events");
-source.onopen = () => load();
-source.onmessage = (e) => apply(JSON.parse(e.data));
+source.onopen = connect;
+source.onmessage = (e) => { if (early) early.push(JSON.parse(e.data)); else apply(JSON.parse(e.data)); };
