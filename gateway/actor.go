@@ -21,8 +21,8 @@ type actor struct {
 	inbox []message
 	news  chan struct{} // capacity 1: that the inbox or the gateway changed
 
-	left    []chat.Turn // by an earlier process, to be taken up first
-	queue   []message   // waits for its turn
+	left    []chat.Turn    // by an earlier process, to be taken up first
+	queue   []message      // waits for its turn
 	full    bool           // the queue was full and that was said
 	turn    *turn          // the running one
 	answers sync.WaitGroup // command answers under way
@@ -60,7 +60,7 @@ func (a *actor) run() {
 				a.turn = nil
 				a.guard(t.in, func() { a.conclude(t) })
 			}
-		case len(a.left) > 0:
+		case len(a.left) > 0 && !a.g.isStopping():
 			rec := a.left[0]
 			a.left = a.left[1:]
 			a.guard(rec.Messages[len(rec.Messages)-1], func() { a.resume(rec) })

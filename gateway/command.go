@@ -3,6 +3,7 @@ package gateway
 import (
 	"log/slog"
 
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -28,7 +29,7 @@ func (a *actor) command(in chat.Inbound) bool {
 // stop ends the running turn and drops what waits. What was shown stays, so that only a
 // reply that had shown nothing needs a word.
 func (a *actor) stop(in chat.Inbound) {
-	idle := a.turn == nil && len(a.queue) == 0
+	idle := a.turn == nil && len(a.queue) == 0 && len(a.left) == 0
 	a.clear()
 	switch {
 	case a.turn != nil:
@@ -41,8 +42,16 @@ func (a *actor) stop(in chat.Inbound) {
 	}
 }
 
-// clear drops what waits.
+// clear drops what waits. What an earlier process had begun to show stays as it is.
 func (a *actor) clear() {
+	for _, rec := range a.left {
+		if rec.State == chat.TurnDecided {
+			a.resume(rec)
+		} else {
+			a.deliver(rec, preview.Ending{Keep: true}, true)
+		}
+	}
+	a.left = nil
 	for _, m := range a.queue {
 		a.drop(m.Inbound)
 	}

@@ -93,9 +93,13 @@ func (t *memoryTurn) answers(p *chat.Pending) bool {
 func (s *Memory) Begin(_ context.Context, t chat.Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	t.Began = time.Now()
 	for _, p := range s.inbox {
 		if (&memoryTurn{Turn: t}).answers(p) {
 			p.Begun++
+			if p.Accepted.Before(t.Began) {
+				t.Began = p.Accepted
+			}
 		}
 	}
 	if old := s.turn(t.ID); old != nil {

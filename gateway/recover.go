@@ -25,6 +25,15 @@ type message struct {
 // takeUp hands everything that an earlier process left to its actor: turns first, then the
 // messages that wait.
 func (g *Gateway) takeUp(ctx context.Context) error {
+	for id, e := range g.endpoints {
+		blocks, err := g.Store.Blocks(ctx, id)
+		if err != nil {
+			return fmt.Errorf("read blocks: %w", err)
+		}
+		for _, b := range blocks {
+			e.purse.Restore(b)
+		}
+	}
 	turns, err := g.Store.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("read unfinished turns: %w", err)
