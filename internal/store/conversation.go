@@ -36,17 +36,20 @@ func (t *tx) find(ctx context.Context, c chat.Conversation) (id int64, err error
 // to it and join what is there already; from now on the old id means the new one in every call. Messages that
 // stand in the old chat stay what they are: a part keeps the reference it was sent under, and what answered a
 // message of the old chat does not refer to it any more, since the new chat numbers its messages anew.
-func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error {
-	if from == to {
+func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.ChatID) error {
+	if from == target {
 		return nil
 	}
 	return s.update(ctx, "move chat", func(t *tx) error {
-		to, err := t.whereIs(ctx, e, to)
+		to, err := t.whereIs(ctx, e, target)
 		if err != nil {
 			return err
 		}
-		if from == to { // the chat went back to an id that it had
-			return nil
+		if to == from { // it went back to an id that it had
+			to = target
+			if _, err := t.exec(ctx, forgetMove, e, to); err != nil {
+				return err
+			}
 		}
 		if err := t.saveMove(ctx, e, from, to); err != nil {
 			return err
