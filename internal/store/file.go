@@ -14,6 +14,8 @@ import (
 const (
 	fileMode = 0o600
 	dirMode  = 0o700
+	// leastSize is the smallest page that a database can have, https://www.sqlite.org/fileformat.html#the_database_header.
+	leastSize = 512
 )
 
 // open takes the lock, makes or inspects the file, and opens both pools.
@@ -120,6 +122,8 @@ func (r *Reader) inspect(ctx context.Context) error {
 		return fmt.Errorf("%s is no file", r.path)
 	case st.Size() == 0:
 		return errDamage("the file is empty")
+	case st.Size() < leastSize: // SQLite would take it for an empty database
+		return errDamage(fmt.Sprintf("the file ends after %d bytes", st.Size()))
 	}
 	if r.read, err = openReaders(r.path); err != nil {
 		return err

@@ -124,8 +124,9 @@ func check(ctx context.Context, db *sql.DB, how string) (problems []string, err 
 		if err := rows.Scan(&line); err != nil {
 			return nil, err
 		}
+		line = strings.TrimPrefix(line, "*** in database main ***\n")
 		if line != "ok" {
-			problems = append(problems, line)
+			problems = append(problems, strings.ReplaceAll(line, "\n", "; "))
 		}
 	}
 	return problems, rows.Err()
