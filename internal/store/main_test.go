@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		first, _ := strconv.Atoi(os.Getenv(firstVariable))
 		err = work(context.Background(), path, first)
 	}
-	fmt.Println("error:", err)
+	fmt.Fprintln(os.Stdout, "error:", err)
 	os.Exit(1)
 }
 
@@ -41,6 +41,6 @@ func hold(path string) error {
 	if _, err := store.Open(context.Background(), store.Options{Path: path}); err != nil {
 		return err
 	}
-	fmt.Println("holding")
+	fmt.Fprintln(os.Stdout, "holding")
 	select {}
 }

@@ -365,8 +365,8 @@ func (p *player) same(got, want error) {
 }
 
 func (p *player) accept(*rapid.T) {
-	c, in := p.conversation(), chat.Inbound{}
-	in = message(c, p.message())
+	c := p.conversation()
+	in := message(c, p.message())
 	in.Resume = rapid.SampledFrom([]string{"", "a", "b"}).Draw(p.T, "resume")
 	fresh, err := p.b.Accept(p.t.Context(), c, in)
 	p.same(err, nil)

@@ -9,7 +9,8 @@ import (
 )
 
 // group and thread are conversations of one chat, which becomes supergroup.
-func group() chat.Conversation      { return private("-1") }
+func group() chat.Conversation { return private("-1") }
+
 func thread() chat.Conversation     { return chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "9"} }
 func supergroup() chat.Conversation { return private("-1001") }
 

@@ -82,10 +82,10 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 	case ctx.Err() != nil && (kind&0xff == code.SQLITE_INTERRUPT || errors.Is(err, ctx.Err())):
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	case errors.As(err, &damage), kind&0xff == code.SQLITE_CORRUPT, kind&0xff == code.SQLITE_NOTADB:
-		return fmt.Errorf("%s: %s is %w (%v): keep a copy of it, then put a backup in its place, "+
+		return fmt.Errorf("%s: %s is %w (%w): keep a copy of it, then put a backup in its place, "+
 			"or move it away to start with an empty store", what, r.path, ErrCorrupt, err)
 	case isFull(dir, kind, err):
-		return fmt.Errorf("%s: %s: %w (%v): free some space, nothing else is needed",
+		return fmt.Errorf("%s: %s: %w (%w): free some space, nothing else is needed",
 			what, dir, ErrFull, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)

@@ -245,8 +245,10 @@ func testWholeMessage(f *fixture) {
 		Attachments: []chat.Attachment{{Name: "a.ogg", MediaType: "audio/ogg", Size: 1 << 40, ID: "f"}},
 		At:          time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.UTC),
 	}
-	if v := reflect.ValueOf(in); slices.ContainsFunc(slices.Collect(fields(v)), reflect.Value.IsZero) {
-		f.Fatalf("a field of chat.Inbound is not set, so it is not tested: %+v", in)
+	for field, value := range reflect.ValueOf(in).Fields() {
+		if value.IsZero() {
+			f.Fatalf("chat.Inbound.%s is not set, so it is not tested", field.Name)
+		}
 	}
 	c := chat.Conversation{Endpoint: "tg", Chat: "-100", Thread: "7"}
 	fresh, err := f.Accept(f.Context(), c, in)
@@ -261,16 +263,6 @@ func testWholeMessage(f *fixture) {
 	want := []store.Pending{{Conversation: c, Inbound: in, AcceptedAt: f.clock.now().Add(-time.Hour)}}
 	if !reflect.DeepEqual(pending, want) {
 		f.Fatalf("got %+v, want %+v", pending, want)
-	}
-}
-
-func fields(v reflect.Value) func(func(reflect.Value) bool) {
-	return func(yield func(reflect.Value) bool) {
-		for i := range v.NumField() {
-			if !yield(v.Field(i)) {
-				return
-			}
-		}
 	}
 }
 
