@@ -149,16 +149,13 @@ func (a *actor) begin(messages []chat.Inbound) {
 	a.start(a.record(messages...), question)
 }
 
-// drop says that a message will not be answered.
+// drop says that messages will not be answered.
 func (a *actor) drop(messages ...chat.Inbound) {
+	var ids []chat.MessageID
 	for _, m := range messages {
-		rec := a.record(m)
-		err := a.g.Store.Begin(a.g.deliveries, rec)
-		if err == nil {
-			err = a.g.Store.End(a.g.deliveries, rec.ID)
-		}
-		if err != nil {
-			a.log.Error("a message that is not answered stays stored", slog.Any("error", err))
-		}
+		ids = append(ids, m.ID)
+	}
+	if err := a.g.Store.Drop(a.g.deliveries, a.conversation, ids...); err != nil {
+		a.log.Error("messages that are not answered stay stored", slog.Any("error", err))
 	}
 }

@@ -70,6 +70,16 @@ func (s *Memory) Resume(_ context.Context, e chat.EndpointID) (string, error) {
 	return s.resume[e], nil
 }
 
+// Drop implements Inbox.
+func (s *Memory) Drop(_ context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inbox = slices.DeleteFunc(s.inbox, func(p *chat.Pending) bool {
+		return p.Conversation == c && slices.Contains(ids, p.Message.ID)
+	})
+	return nil
+}
+
 // Pending implements Inbox.
 func (s *Memory) Pending(context.Context) ([]chat.Pending, error) {
 	s.mu.Lock()
@@ -140,6 +150,23 @@ func (s *Memory) End(_ context.Context, turn string, history ...[]byte) error {
 	return nil
 }
 
+// Release implements Turns.
+func (s *Memory) Release(_ context.Context, turn string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.turn(turn)
+	if t == nil {
+		return nil
+	}
+	s.turns = slices.DeleteFunc(s.turns, func(o *memoryTurn) bool { return o == t })
+	for _, p := range s.inbox {
+		if t.answers(p) {
+			p.Begun--
+		}
+	}
+	return nil
+}
+
 // Unfinished implements Turns.
 func (s *Memory) Unfinished(context.Context) ([]chat.Turn, error) {
 	s.mu.Lock()
@@ -148,6 +175,7 @@ func (s *Memory) Unfinished(context.Context) ([]chat.Turn, error) {
 	for _, t := range s.turns {
 		c := t.Turn
 		c.Parts, c.Messages = slices.Clone(c.Parts), slices.Clone(c.Messages)
+		c.Void = t.epoch != s.session(t.Conversation).epoch
 		out = append(out, c)
 	}
 	return out, nil

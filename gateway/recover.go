@@ -69,6 +69,10 @@ func (a *actor) resume(rec chat.Turn) {
 		a.deliver(rec, e, false)
 		return
 	}
+	if rec.Void {
+		a.deliver(rec, preview.Ending{Keep: true}, false)
+		return
+	}
 	question := join(rec.Messages)
 	if rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge {
 		log.Warn("closing a turn that an earlier process began", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))

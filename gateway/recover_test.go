@@ -56,6 +56,27 @@ func (m *mortal) End(ctx context.Context, t string, history ...[]byte) error {
 	return m.Store.End(ctx, t, history...)
 }
 
+func (m *mortal) Begin(ctx context.Context, t chat.Turn) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.Store.Begin(ctx, t)
+}
+
+func (m *mortal) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.Store.Drop(ctx, c, ids...)
+}
+
+func (m *mortal) Release(ctx context.Context, t string) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.Store.Release(ctx, t)
+}
+
 func (m *mortal) Record(ctx context.Context, t string, p chat.Part) error {
 	if err := m.alive(); err != nil {
 		return err

@@ -13,6 +13,8 @@ type Inbox interface {
 	Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error)
 	// Resume returns the cursor of the newest message that the endpoint accepted.
 	Resume(ctx context.Context, e chat.EndpointID) (string, error)
+	// Drop says that messages get no answer.
+	Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error
 	// Pending returns what was accepted and belongs to no unfinished turn, oldest first.
 	Pending(ctx context.Context) ([]chat.Pending, error)
 }
@@ -27,6 +29,8 @@ type Turns interface {
 	// End says that nothing is left to do for a turn and for the messages that it answers. The
 	// history grows by what is given.
 	End(ctx context.Context, turn string, history ...[]byte) error
+	// Release ends a turn that answered nothing: its messages wait again, as if it had not begun.
+	Release(ctx context.Context, turn string) error
 	// Unfinished returns the turns that have begun and not ended, oldest first.
 	Unfinished(ctx context.Context) ([]chat.Turn, error)
 }

@@ -35,7 +35,6 @@ type turn struct {
 	slot     *preview.Slot
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
-	decided  sync.Once // the first ending counts
 
 	why       error         // why it was interrupted; nil when it was not
 	void      bool          // its conversation ended before it did
@@ -120,38 +119,30 @@ func (t *turn) fold(e agent.Event) {
 // interrupt ends the running turn now: the connection to the model is closed, and what was
 // shown stays as it is.
 func (a *actor) interrupt(why error) {
-	t := a.turn
-	t.why = why
-	t.decided.Do(func() {
-		e := preview.Ending{Keep: true}
-		if !t.void {
-			a.decide(t.id, e, chat.Decision{})
-		}
-		t.slot.Finish(e)
-	})
-	t.cancel(why)
+	a.turn.why = why
+	a.turn.slot.Finish(preview.Ending{Keep: true})
+	a.turn.cancel(why)
 }
 
 // finish decides how the reply ends: durably, with all that depends on it, before the last
-// edits are made.
+// edits are made. An interrupted reply is not decided: until it has ended, whatever interrupted
+// it waits in the store and would do so again after a restart.
 func (a *actor) finish(ctx context.Context, t *turn) {
-	t.decided.Do(func() {
-		e := a.ending(ctx, t)
-		if e.Keep { // the daemon is stopping: the next process runs the turn again
-			t.slot.Finish(e)
-			return
-		}
-		d := chat.Decision{}
-		var err error
-		if d.History, err = encode(t.said(e)); err == nil {
-			d.Usage, err = json.Marshal(t.result.Usage)
-		}
-		if err != nil {
-			a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
-		}
-		a.decide(t.id, e, d)
+	e := a.ending(ctx, t)
+	if e.Keep || !t.slot.Open() {
 		t.slot.Finish(e)
-	})
+		return
+	}
+	d := chat.Decision{}
+	var err error
+	if d.History, err = encode(t.said(e)); err == nil {
+		d.Usage, err = json.Marshal(t.result.Usage)
+	}
+	if err != nil {
+		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
+	}
+	a.decide(t.id, e, d)
+	t.slot.Finish(e)
 }
 
 // ending says how the reply ends.
@@ -188,27 +179,44 @@ func (a *actor) conclude(t *turn) {
 	if t.outcome.Nameless {
 		a.endpoint.nameless.Store(true)
 	}
-	if t.stoppedBy != nil && len(t.outcome.Refs) == 0 {
-		a.say(*t.stoppedBy, a.g.Texts[TextStopped])
+	if t.stoppedBy != nil {
+		defer a.stopped(t)
 	}
 	e := t.slot.Ending()
 	if e.Keep && t.why == nil {
 		return // the daemon is stopping: the next process runs the turn again
 	}
-	var history [][]byte
-	if e.Keep && !t.void {
-		if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
-			a.requeue(t)
-		} else {
-			history, _ = encode(t.said(preview.Ending{Keep: true, Text: t.outcome.Shown})) // plain structs: never fails
-		}
+	if !e.Keep || t.void {
+		a.settle(t.id, t.outcome)
+		return
+	}
+	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
+		a.requeue(t)
+		return
+	}
+	history, err := encode(t.said(preview.Ending{Keep: true, Text: t.outcome.Shown}))
+	if err != nil {
+		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
 	a.settle(t.id, t.outcome, history...)
+}
+
+// stopped answers the command that ended t. What was shown stays, so that only a reply that
+// had shown nothing needs a word.
+func (a *actor) stopped(t *turn) {
+	if len(t.outcome.Refs) == 0 {
+		a.say(*t.stoppedBy, a.g.Texts[TextStopped])
+		return
+	}
+	a.drop(*t.stoppedBy)
 }
 
 // requeue puts a question of which nothing was answered before the one that interrupted it:
 // they are answered together.
 func (a *actor) requeue(t *turn) {
+	if err := a.g.Store.Release(a.g.deliveries, t.id); err != nil {
+		a.log.Error("turn was not released", slog.String("turn", t.id), slog.Any("error", err))
+	}
 	var again []message
 	for _, m := range t.messages {
 		again = append(again, message{Inbound: m, accepted: time.Now()})

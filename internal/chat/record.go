@@ -31,6 +31,7 @@ type Turn struct {
 	State        TurnState
 	Began        time.Time // when its oldest message was accepted
 	Runs         int       // how often it was begun, by this process or an earlier one
+	Void         bool      // its session was forgotten: it must not be run again
 	Messages     []Inbound // what it answers, oldest first
 	Ending       []byte    // State decided: how the reply must end, as the gateway wrote it
 	Parts        []Part

@@ -111,8 +111,8 @@ VALUES (?, ?, ?, ?, ?, ?, 'running', 0, 1, '', '', ?, ?, 0)`
 
 	rerunTurn = `UPDATE turn SET runs = runs + 1 WHERE id = ?`
 
-	// fenceTurns takes the right to decide from every running turn of a conversation but one.
-	fenceTurns = `UPDATE turn SET fenced = 1 WHERE conversation = ? AND state = 'running' AND id <> ?`
+	// fenceTurns takes the right to decide from every running turn of a conversation.
+	fenceTurns = `UPDATE turn SET fenced = 1 WHERE conversation = ? AND state = 'running'`
 
 	decideTurn = `UPDATE turn SET state = 'decided', ending = ?, tokens = ? WHERE id = ?`
 

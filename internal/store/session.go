@@ -49,7 +49,7 @@ func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 		if _, err := t.exec(ctx, deleteEntries, id); err != nil {
 			return err
 		}
-		_, err = t.exec(ctx, fenceTurns, id, "")
+		_, err = t.exec(ctx, fenceTurns, id)
 		return err
 	})
 }

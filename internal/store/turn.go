@@ -30,7 +30,7 @@ type TurnRecord struct {
 	ReplyTo      chat.MessageID // what it visibly answers; may be empty
 
 	State      TurnState
-	Fenced     bool      // may not decide any more: the session was reset, or a newer turn began
+	Fenced     bool      // may not decide any more: the session was reset
 	Runs       int       // how often it was begun
 	AcceptedAt time.Time // when the oldest of its messages was accepted
 	BegunAt    time.Time // when it was begun first
@@ -47,8 +47,7 @@ type Decision struct {
 }
 
 // Begin stores, before anything is sent, that a turn answers messages. It fails with ErrUnknown when one of them
-// is not there or finished. Other turns of the conversation can't decide from then on, and what they had of
-// these messages they lose to this one.
+// is not there or finished. What other turns had of these messages they lose to this one.
 //
 // A turn that is unfinished is begun again under its id: then only the number of runs and the messages'
 // attempts grow, and the rest of t is ignored. A decided, fenced or ended one can't: ErrFenced.
@@ -68,9 +67,6 @@ func (s *Store) Begin(ctx context.Context, t TurnRecord) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, fenceTurns, conversation, t.ID); err != nil {
-			return err
-		}
 		acceptedAt, err := tx.claim(ctx, t.ID, conversation, t.Messages)
 		if err != nil {
 			return err
@@ -81,8 +77,8 @@ func (s *Store) Begin(ctx context.Context, t TurnRecord) error {
 	})
 }
 
-// Decide stores the result of a running turn and its history in one step. When the turn is not its
-// conversation's current one, or the session was reset since it began, nothing is stored: ErrFenced. To decide
+// Decide stores the result of a running turn and its history in one step. When the session was reset since it
+// began, nothing is stored: ErrFenced. To decide
 // again changes nothing, so that a call of unknown outcome can be repeated.
 func (s *Store) Decide(ctx context.Context, id string, d Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) error {
@@ -104,9 +100,9 @@ func (s *Store) Decide(ctx context.Context, id string, d Decision) error {
 }
 
 // End finishes a turn as Done or Closed, and its messages with it; what they said and what was answered is
-// removed, the ids stay for a while. As Released it finishes only the turn: its messages wait again, as if it had
+// removed, the ids stay for a while. The history grows by what is given, unless the session was reset. As Released it finishes only the turn: its messages wait again, as if it had
 // not been begun; a decided turn can't be released. To end an ended turn changes nothing.
-func (s *Store) End(ctx context.Context, id string, as TurnState) error {
+func (s *Store) End(ctx context.Context, id string, as TurnState, history ...[]byte) error {
 	if as != Done && as != Closed && as != Released {
 		return fmt.Errorf("end turn %s: %q is no end", id, as)
 	}
@@ -119,6 +115,11 @@ func (s *Store) End(ctx context.Context, id string, as TurnState) error {
 			return nil
 		case as == Released && row.state == Decided:
 			return ErrFenced
+		}
+		if !row.fenced {
+			if err := t.appendEntries(ctx, row.conversation, history); err != nil {
+				return err
+			}
 		}
 		if _, err := t.exec(ctx, endTurn, string(as), t.now, id); err != nil {
 			return err
