@@ -27,3 +27,6 @@ func WithSync(ctx context.Context, s *Store, how string) error {
 func Postgres(query string) string {
 	return dialect{numbered: true, forUpdate: " FOR UPDATE"}.sql(query)
 }
+
+// LockFile returns the descriptor of the lock.
+func LockFile(s *Store) int { return int(s.lock.file.Fd()) }

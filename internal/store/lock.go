@@ -53,7 +53,8 @@ func readHolder(f *os.File) string {
 	return fmt.Sprintf(" (pid %d)", pid)
 }
 
-// release lets the next process in. The file stays: removing it could remove the next one's lock.
+// release lets the next one in. To close the file is not enough: a child process that is just being started shares
+// it, and the lock, until it runs its own program. The file stays: removing it could remove the next one's lock.
 func (l *lock) release() error {
-	return errors.Join(l.file.Truncate(0), l.file.Close())
+	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // tryLock locks f or returns errHeld at once. The lock belongs to the open file, so that it also keeps a
-// second Open of the same process out, and is not inherited: Go opens files close-on-exec.
+// second Open of the same process out.
 func tryLock(f *os.File) error {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -23,6 +23,9 @@ func tryLock(f *os.File) error {
 		return err
 	}
 }
+
+// unlock undoes tryLock.
+func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 // diskFull says whether the file system of dir has no room for an ordinary user.
 func diskFull(dir string) bool {

@@ -21,6 +21,11 @@ func tryLock(f *os.File) error {
 	return err
 }
 
+// unlock undoes tryLock.
+func unlock(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{Offset: lockOffset})
+}
+
 // diskFull is left to SQLite's own report.
 func diskFull(string) bool { return false }
 

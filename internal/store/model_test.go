@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -300,9 +301,13 @@ func (m *model) history(c chat.Conversation) (list []string) {
 // TestModel does the same random things to a store and to the model, with restarts in between (F37, F41, F43, F54).
 func TestModel(t *testing.T) {
 	t.Parallel()
+	template := empty(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {
+			rt.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "telex.db"), template, 0o600); err != nil {
 			rt.Fatal(err)
 		}
 		c := &clock{}
@@ -312,7 +317,11 @@ func TestModel(t *testing.T) {
 			rt.Fatal(err)
 		}
 		p := &player{T: rt, t: t, b: b, open: open, clock: c, m: newModel()}
-		defer func() { p.same(p.b.Close(), nil) }()
+		defer func() {
+			if p.b != nil {
+				p.same(p.b.Close(), nil)
+			}
+		}()
 		actions := map[string]func(*rapid.T){
 			"accept": p.accept, "accept more": p.accept, "drop": p.drop, "begin": p.begin, "begin more": p.begin,
 			"decide": p.decide, "end": p.end, "part": p.part, "append": p.append, "forget": p.forget,
@@ -320,6 +329,7 @@ func TestModel(t *testing.T) {
 			"": p.compare,
 		}
 		rt.Repeat(actions)
+		p.compareAll()
 	})
 }
 
@@ -331,7 +341,8 @@ type player struct {
 	open  opener
 	clock *clock
 	m     *model
-	count int
+	count int // makes texts different
+	steps int
 }
 
 func (p *player) conversation() chat.Conversation {
@@ -473,14 +484,23 @@ func (p *player) sweep(*rapid.T) {
 }
 
 func (p *player) restart(*rapid.T) {
-	p.same(p.b.Close(), nil)
+	closing := p.b
+	p.b = nil
+	p.same(closing.Close(), nil)
 	b, err := p.open(p.t.Context())
 	p.same(err, nil)
 	p.b = b
+	p.compareAll()
 }
 
-// compare reads everything back.
+// compare reads everything back, often enough: reading is what this test spends its time with.
 func (p *player) compare(*rapid.T) {
+	if p.steps++; p.steps%4 == 0 {
+		p.compareAll()
+	}
+}
+
+func (p *player) compareAll() {
 	ctx := p.t.Context()
 	pending, err := p.b.Pending(ctx)
 	p.same(err, nil)
