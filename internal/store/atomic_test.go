@@ -27,7 +27,7 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 		"Begin":     func(ctx context.Context) error { return s.Begin(ctx, turnOf("next", c, "3", "4")) },
 		"Rerun":     func(ctx context.Context) error { return s.Begin(ctx, turnOf("t", c)) },
 		"Decide":    func(ctx context.Context) error { return s.Decide(ctx, "t", decision("x", "q", "a")) },
-		"End":       func(ctx context.Context) error { return s.End(ctx, "t", store.Done) },
+		"End":       func(ctx context.Context) error { return s.End(ctx, "t", store.Done, []byte("q"), []byte("a")) },
 		"Release":   func(ctx context.Context) error { return s.End(ctx, "t", store.Released) },
 		"Intend":    func(ctx context.Context) error { return s.Intend(ctx, "t", store.Part{Index: 1}) },
 		"Record":    func(ctx context.Context) error { return s.Record(ctx, "t", store.Part{State: store.Gone}) },

@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// fileName is the store's file in the state directory.
+const fileName = "telex.db"
+
+// File returns the store's file in a state directory.
+func File(dir string) string { return filepath.Join(dir, fileName) }
+
 // Dir returns the state directory: the first of $STATE_DIRECTORY, which systemd sets, else
 // $XDG_STATE_HOME/telex, else ~/.local/state/telex. It creates nothing.
 //

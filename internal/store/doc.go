@@ -17,8 +17,9 @@
 // Unfinished return all that was going on, without a timer: what is unfinished in the file was so when the last
 // process ended.
 //
-// The right to decide is a mark on the turn's row, taken away by Forget and by the Begin of another turn in the same
-// conversation; whoever runs the turn, in whichever process, finds it gone in the transaction that would need it.
+// Turns of one conversation may run side by side. The right to decide, and to add to the history, is a mark on the
+// turn's row, taken away by Forget and by nothing else; whoever runs the turn, in whichever process, finds it gone in
+// the transaction that would need it.
 //
 // The file is SQLite's. The daemon has it alone, by a lock file beside it; reading it, to check or to copy it, is
 // always possible. A new file is made beside its place and moved there, so an empty or headless one is damage and

@@ -15,8 +15,7 @@ var (
 	// ErrFull: the disk is full. Nothing of the refused call was stored, everything before it was, and
 	// the same call succeeds once there is room.
 	ErrFull = errors.New("no space left for the store")
-	// ErrFenced: the turn may not write any more: it ended, a newer one took its conversation over, or the
-	// session was reset.
+	// ErrFenced: the turn may not write any more: it ended, or the session was reset.
 	ErrFenced = errors.New("the turn is not current")
 	// ErrUnknown: no such turn, or no such unfinished message.
 	ErrUnknown = errors.New("not in the store")

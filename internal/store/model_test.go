@@ -122,7 +122,6 @@ func (m *model) begin(id string, c chat.Conversation, ids []chat.MessageID, at t
 			oldest = x.accepted
 		}
 	}
-	m.fence(c)
 	for _, message := range ids {
 		x := m.find(c, message)
 		x.state, x.turn = "running", id
@@ -133,14 +132,6 @@ func (m *model) begin(id string, c chat.Conversation, ids []chat.MessageID, at t
 	r.Ending, r.Usage = []byte{}, []byte{}
 	m.turns = append(m.turns, &modelTurn{record: r})
 	return nil
-}
-
-func (m *model) fence(c chat.Conversation) {
-	for _, t := range m.turns {
-		if t.record.Conversation == m.now(c) && t.record.State == store.Running {
-			t.record.Fenced = true
-		}
-	}
 }
 
 func (m *model) decide(id string, d store.Decision, at time.Time) error {
@@ -154,17 +145,21 @@ func (m *model) decide(id string, d store.Decision, at time.Time) error {
 		return store.ErrFenced
 	}
 	t.record.State, t.record.Ending, t.record.Usage = store.Decided, d.Ending, d.Usage
-	for _, h := range d.History {
-		m.said = append(m.said, modelEntry{t.record.Conversation, string(h), at})
-	}
+	m.append(t.record.Conversation, d.History, at)
 	return nil
+}
+
+func (m *model) append(c chat.Conversation, history [][]byte, at time.Time) {
+	for _, h := range history {
+		m.said = append(m.said, modelEntry{m.now(c), string(h), at})
+	}
 }
 
 func (t *modelTurn) unfinished() bool {
 	return t.record.State == store.Running || t.record.State == store.Decided
 }
 
-func (m *model) end(id string, as store.TurnState, at time.Time) error {
+func (m *model) end(id string, as store.TurnState, history [][]byte, at time.Time) error {
 	t := m.turn(id)
 	switch {
 	case t == nil:
@@ -173,6 +168,9 @@ func (m *model) end(id string, as store.TurnState, at time.Time) error {
 		return nil
 	case as == store.Released && t.record.State == store.Decided:
 		return store.ErrFenced
+	}
+	if !t.record.Fenced {
+		m.append(t.record.Conversation, history, at)
 	}
 	t.record.State, t.ended = as, at
 	for i := range t.record.Parts {
@@ -213,7 +211,11 @@ func (m *model) record(id string, p store.Part, intent bool) error {
 
 func (m *model) forget(c chat.Conversation) {
 	m.said = slices.DeleteFunc(m.said, func(e modelEntry) bool { return e.in == m.now(c) })
-	m.fence(c)
+	for _, t := range m.turns {
+		if t.record.Conversation == m.now(c) && t.record.State == store.Running {
+			t.record.Fenced = true
+		}
+	}
 }
 
 func (m *model) move(from, to chat.ChatID) {
@@ -417,7 +419,12 @@ func (p *player) decide(*rapid.T) {
 
 func (p *player) end(*rapid.T) {
 	id, as := p.turn(), rapid.SampledFrom([]store.TurnState{store.Done, store.Closed, store.Released}).Draw(p.T, "state")
-	p.same(p.b.End(p.t.Context(), id, as), p.m.end(id, as, p.clock.now()))
+	var history [][]byte
+	for range rapid.IntRange(0, 2).Draw(p.T, "entries") {
+		p.count++
+		history = append(history, fmt.Append(nil, "end ", p.count))
+	}
+	p.same(p.b.End(p.t.Context(), id, as, history...), p.m.end(id, as, history, p.clock.now()))
 }
 
 func (p *player) part(*rapid.T) {
@@ -446,9 +453,9 @@ func (p *player) part(*rapid.T) {
 func (p *player) append(*rapid.T) {
 	c := p.conversation()
 	p.count++
-	body := fmt.Sprint("said ", p.count)
-	p.same(p.b.Append(p.t.Context(), c, []byte(body)), nil)
-	p.m.said = append(p.m.said, modelEntry{p.m.now(c), body, p.clock.now()})
+	body := fmt.Append(nil, "said ", p.count)
+	p.same(p.b.Append(p.t.Context(), c, body), nil)
+	p.m.append(c, [][]byte{body}, p.clock.now())
 }
 
 func (p *player) forget(*rapid.T) {

@@ -111,7 +111,7 @@ VALUES (?, ?, ?, ?, ?, ?, 'running', 0, 1, '', '', ?, ?, 0)`
 
 	rerunTurn = `UPDATE turn SET runs = runs + 1 WHERE id = ?`
 
-	// fenceTurns takes the right to decide from every running turn of a conversation.
+	// fenceTurns takes the right to decide, and to add to the history, from every running turn of a conversation.
 	fenceTurns = `UPDATE turn SET fenced = 1 WHERE conversation = ? AND state = 'running'`
 
 	decideTurn = `UPDATE turn SET state = 'decided', ending = ?, tokens = ? WHERE id = ?`

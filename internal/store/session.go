@@ -38,8 +38,9 @@ func (s *Store) Append(ctx context.Context, c chat.Conversation, entries ...[]by
 	})
 }
 
-// Forget deletes the history of a conversation. A turn that is running can't add to it any more: its Decide
-// fails with ErrFenced. The keys of messages stay, so that none is answered twice.
+// Forget deletes the history of a conversation. The turns that are running, that of the command which asked for it
+// included, can't add to it any more: their Decide fails with ErrFenced, their End drops the history it is given.
+// The keys of messages stay, so that none is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.update(ctx, "forget history", func(t *tx) error {
 		id, err := t.take(ctx, c)

@@ -23,7 +23,7 @@ type backend interface {
 	Pending(context.Context) ([]store.Pending, error)
 	Begin(context.Context, store.TurnRecord) error
 	Decide(context.Context, string, store.Decision) error
-	End(context.Context, string, store.TurnState) error
+	End(context.Context, string, store.TurnState, ...[]byte) error
 	Unfinished(context.Context) ([]store.TurnRecord, error)
 	Intend(context.Context, string, store.Part) error
 	Record(context.Context, string, store.Part) error
@@ -204,7 +204,9 @@ func suite(t *testing.T, place func(*testing.T, *clock) opener) {
 		{"TurnIsFinished", testTurn},
 		{"RunningTurnIsFoundAndRunAgain_F43", testRerun},
 		{"BeginUnknownMessage", testBeginUnknown},
-		{"NewTurnFencesTheOld_F41", testSuperseded},
+		{"TurnsRunSideBySide", testSideBySide},
+		{"NewTurnTakesMessages_F41", testTaken},
+		{"EndAddsToTheHistory", testEndHistory},
 		{"ForgetFencesTheTurn_F37", testForgetFences},
 		{"DecideTwice", testDecideTwice},
 		{"ReleasedMessagesWait_F42", testReleased},
@@ -396,22 +398,85 @@ func testBeginUnknown(f *fixture) {
 	}
 }
 
-func testSuperseded(f *fixture) {
+// A command is answered beside the model's turn, and neither takes anything from the other.
+func testSideBySide(f *fixture) {
 	c := private("1")
 	f.accept(c, "1", "2")
-	f.begin("old", c, "1")
-	f.begin("new", c, "1", "2") // answered together with the message that came
-	f.is(f.Decide(f.Context(), "old", decision("old", "stale")), store.ErrFenced)
-	f.is(f.Begin(f.Context(), turnOf("old", c, "1")), store.ErrFenced)
+	f.begin("model", c, "1")
+	f.begin("command", c, "2")
+	f.begin("model", c) // run again beside it
+	f.reopen()
+	turns, err := f.Unfinished(f.Context())
+	f.must(err)
+	if len(turns) != 2 || turns[0].Fenced || turns[1].Fenced {
+		f.Fatalf("got %+v, want two turns, none fenced", turns)
+	}
+	f.must(f.End(f.Context(), "command", store.Done, []byte("command")))
+	f.waits("tg:1/1!")
+	f.must(f.Decide(f.Context(), "model", decision("x", "model")))
+	f.must(f.End(f.Context(), "model", store.Done))
+	f.waits()
+	f.remembers(c, "command", "model")
+}
+
+// A turn that answers what another one began with has those messages; the other keeps its right to decide.
+func testTaken(f *fixture) {
+	c := private("1")
+	f.accept(c, "1", "2", "3")
+	f.begin("old", c, "1", "2")
+	f.begin("new", c, "1", "3") // answered together with the message that came
 	f.must(f.Record(f.Context(), "old", store.Part{State: store.Stands, Text: "kept"}))
-	f.must(f.End(f.Context(), "old", store.Done))
-	f.waits("tg:1/1!", "tg:1/2!")
-	f.must(f.Decide(f.Context(), "new", decision("new", "fresh")))
-	f.remembers(c, "fresh")
-	other := private("2")
-	f.accept(other, "1")
-	f.begin("elsewhere", other, "1")
-	f.must(f.Decide(f.Context(), "elsewhere", decision("x")))
+	f.must(f.End(f.Context(), "old", store.Done, []byte("begun")))
+	f.waits("tg:1/1!", "tg:1/3!") // what it had left is finished, what was taken is not
+	if got := f.unfinished(); got.ID != "new" || !slices.Equal(got.Messages, []chat.MessageID{"1", "3"}) {
+		f.Fatalf("got %+v, want new with messages 1 and 3", got)
+	}
+	f.must(f.End(f.Context(), "new", store.Released))
+	f.waits("tg:1/1", "tg:1/3")
+	f.remembers(c, "begun")
+}
+
+func testEndHistory(f *fixture) {
+	c := private("1")
+	f.accept(c, "1", "2", "3", "4", "5")
+	for _, end := range []struct {
+		message chat.MessageID
+		as      store.TurnState
+		forget  bool // while the turn runs
+		decide  bool
+		history []string
+		want    []string // all that is in the history then
+	}{
+		{message: "1", as: store.Done, history: []string{"q1", "a1"}, want: []string{"q1", "a1"}},
+		{message: "2", as: store.Closed, decide: true, history: []string{"note"}, want: []string{"q1", "a1", "decided", "note"}},
+		{message: "3", as: store.Done, want: []string{"q1", "a1", "decided", "note"}},
+		{message: "4", as: store.Done, forget: true, history: []string{"late"}},
+		{message: "5", as: store.Released, history: []string{"begun"}, want: []string{"begun"}},
+	} {
+		turn := "t" + string(end.message)
+		f.begin(turn, c, end.message)
+		if end.decide {
+			f.must(f.Decide(f.Context(), turn, decision("x", "decided")))
+		}
+		if end.forget {
+			f.must(f.Forget(f.Context(), c))
+		}
+		var history [][]byte
+		for _, h := range end.history {
+			history = append(history, []byte(h))
+		}
+		for range 2 { // a call of unknown outcome is repeated
+			f.must(f.End(f.Context(), turn, end.as, history...))
+		}
+		f.reopen()
+		f.remembers(c, end.want...)
+	}
+	f.waits("tg:1/5")
+	f.is(f.End(f.Context(), "none", store.Done, []byte("x")), store.ErrUnknown)
+	f.begin("decided", c, "5")
+	f.must(f.Decide(f.Context(), "decided", decision("x")))
+	f.is(f.End(f.Context(), "decided", store.Released, []byte("x")), store.ErrFenced)
+	f.remembers(c, "begun")
 }
 
 func testForgetFences(f *fixture) {
@@ -426,7 +491,8 @@ func testForgetFences(f *fixture) {
 	if got := f.unfinished(); !got.Fenced || got.State != store.Running {
 		f.Fatalf("got %+v, want running and fenced", got)
 	}
-	f.must(f.End(f.Context(), "t", store.Closed))
+	f.is(f.Begin(f.Context(), turnOf("t", c, "1")), store.ErrFenced)
+	f.must(f.End(f.Context(), "t", store.Closed, []byte("late")))
 	f.begin("t2", c, "2")
 	f.must(f.Decide(f.Context(), "t2", decision("x", "after")))
 	f.remembers(c, "after")

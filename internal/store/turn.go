@@ -47,7 +47,8 @@ type Decision struct {
 }
 
 // Begin stores, before anything is sent, that a turn answers messages. It fails with ErrUnknown when one of them
-// is not there or finished. What other turns had of these messages they lose to this one.
+// is not there or finished. What other turns had of these messages they lose to this one, and nothing else: turns
+// of one conversation may run side by side, as the answer to a command does beside the model's.
 //
 // A turn that is unfinished is begun again under its id: then only the number of runs and the messages'
 // attempts grow, and the rest of t is ignored. A decided, fenced or ended one can't: ErrFenced.
@@ -78,8 +79,8 @@ func (s *Store) Begin(ctx context.Context, t TurnRecord) error {
 }
 
 // Decide stores the result of a running turn and its history in one step. When the session was reset since it
-// began, nothing is stored: ErrFenced. To decide
-// again changes nothing, so that a call of unknown outcome can be repeated.
+// began, nothing is stored: ErrFenced. To decide again changes nothing, so that a call of unknown outcome can be
+// repeated.
 func (s *Store) Decide(ctx context.Context, id string, d Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
@@ -100,8 +101,10 @@ func (s *Store) Decide(ctx context.Context, id string, d Decision) error {
 }
 
 // End finishes a turn as Done or Closed, and its messages with it; what they said and what was answered is
-// removed, the ids stay for a while. The history grows by what is given, unless the session was reset. As Released it finishes only the turn: its messages wait again, as if it had
-// not been begun; a decided turn can't be released. To end an ended turn changes nothing.
+// removed, the ids stay for a while. In the same step the history grows by what is given, unless the session was
+// reset while the turn ran: then that is dropped, without an error. As Released it finishes only the turn: its
+// messages wait again, as if it had not been begun; a decided turn can't be released. To end an ended turn
+// changes nothing.
 func (s *Store) End(ctx context.Context, id string, as TurnState, history ...[]byte) error {
 	if as != Done && as != Closed && as != Released {
 		return fmt.Errorf("end turn %s: %q is no end", id, as)
