@@ -108,7 +108,7 @@ func (s *spy) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (
 	return s.Memory.Accept(ctx, c, m)
 }
 
-func (s *spy) History(ctx context.Context, c chat.Conversation) ([]agent.Message, error) {
+func (s *spy) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
 	if s.failRead != nil {
 		return nil, s.failRead
 	}
@@ -314,13 +314,17 @@ func TestMemoryIsBounded(t *testing.T) {
 		if fresh, _ := s.Accept(t.Context(), c, chat.Inbound{ID: id}); fresh {
 			t.Fatalf("message %d was fresh twice", i)
 		}
-		if err := s.Append(t.Context(), c, agent.Message{Role: agent.User, Text: strconv.Itoa(i)}); err != nil {
+		turn := chat.Turn{ID: string(id), Conversation: c, Messages: []chat.Inbound{{ID: id}}}
+		if err := errors.Join(s.Begin(t.Context(), turn), s.End(t.Context(), turn.ID, []byte(turn.ID))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	h, _ := s.History(t.Context(), c)
-	if len(h) != 1000 || h[999].Text != "2999" {
-		t.Errorf("history has %d messages and ends with %q, want the newest 1000", len(h), h[len(h)-1].Text)
+	if len(h) != 1000 || string(h[999]) != "2999" {
+		t.Errorf("history has %d messages and ends with %q, want the newest 1000", len(h), h[len(h)-1])
+	}
+	if pending, _ := s.Pending(t.Context()); len(pending) > 0 {
+		t.Errorf("%d messages wait that were answered", len(pending))
 	}
 }
 

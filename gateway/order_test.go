@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -232,24 +231,6 @@ func TestShutdownMakesRepliesFinal(t *testing.T) { // D9, F08
 	})
 }
 
-func TestShutdownTellsThoseWhoWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
-		h.answers["a"] = strings.Repeat("word ", 500) + "end"
-		h.say(t, ask("a"))
-		h.say(t, ask("b"))
-		later(500 * time.Millisecond)
-		_ = h.stop()
-		got := h.sees()
-		if got[len(got)-1] != "I am being restarted. Please send this again in a minute." {
-			t.Errorf("got %q", got)
-		}
-		if err := h.accept(context.Background(), ask("late")); err == nil {
-			t.Error("a message was accepted after the end")
-		}
-	})
-}
-
 func TestShutdownEndsEvenWhenThePlatformHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
@@ -348,18 +329,6 @@ func TestWhatWasStoppedIsNotAskedAgain(t *testing.T) {
 		if qs := h.questions(); qs[len(qs)-1] != "b" {
 			t.Errorf("asked %q, want b alone after the stop", qs)
 		}
-	})
-}
-
-func TestShutdownBeforeAnythingWasShownSaysSo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := open(t, nil)
-		h.answers["a"] = strings.Repeat("x", 10000)
-		h.script.hangs = true
-		h.say(t, ask("a"))
-		later(500 * time.Millisecond)
-		_ = h.stop()
-		equal(t, "messages", h.sees(), []string{"I am being restarted. Please send this again in a minute."})
 	})
 }
 

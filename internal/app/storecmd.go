@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"text/tabwriter"
+
+	"telex/internal/config"
+	"telex/internal/store"
+)
+
+// ErrDamaged is what CheckStore returns for a store that is not sound, once it has said what is wrong with it.
+var ErrDamaged = errors.New("the store is damaged")
+
+// BackupStore copies the store of the state directory that env names into a new file, and says so on w. A daemon
+// may hold the store and go on. A file that is there is not overwritten.
+func BackupStore(ctx context.Context, env config.Env, w io.Writer, file string) (err error) {
+	path, r, err := openStoreReadOnly(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	switch err := r.Backup(ctx, file); {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s is there already, and a backup overwrites nothing: name another file", file)
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s: a copy of %s\n", file, path)
+	return err
+}
+
+// CheckStore reads the whole store of the state directory that env names and writes to w what is wrong with it and
+// how much is in it. A daemon may hold the store and go on.
+func CheckStore(ctx context.Context, env config.Env, w io.Writer) (err error) {
+	path, r, err := openStoreReadOnly(ctx, env)
+	if errors.Is(err, store.ErrCorrupt) { // so badly that it can't even be opened
+		return errors.Join(ErrDamaged, writeReport(w, store.Report{Path: path, Problems: []string{err.Error()}}))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	report, err := r.Check(ctx)
+	if err != nil {
+		return err
+	}
+	if err := writeReport(w, report); err != nil {
+		return err
+	}
+	if len(report.Problems) > 0 {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// openStoreReadOnly returns the store's path even when the store can't be opened.
+func openStoreReadOnly(ctx context.Context, env config.Env) (path string, r *store.Reader, err error) {
+	dir, err := store.Dir(env.Value)
+	if err != nil {
+		return "", nil, err
+	}
+	path = store.File(dir)
+	r, err = store.OpenReadOnly(ctx, store.Options{Path: path})
+	if errors.Is(err, fs.ErrNotExist) {
+		return path, nil, fmt.Errorf("there is no store at %s: telex run makes it; "+
+			"if it is elsewhere, set STATE_DIRECTORY to its directory", path)
+	}
+	return path, r, err
+}
+
+func writeReport(w io.Writer, rep store.Report) error {
+	var b strings.Builder
+	if len(rep.Problems) > 0 {
+		fmt.Fprintf(&b, "%s: damaged\n", rep.Path)
+		for _, p := range rep.Problems {
+			fmt.Fprintf(&b, "  %s\n", p)
+		}
+		b.WriteString("What to do about it is in docs/operations.md, under The store.\n")
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	fmt.Fprintf(&b, "%s: sound\n", rep.Path)
+	if rep.Schema != rep.Knows {
+		fmt.Fprintf(&b, "  schema %d; telex run brings it to %d, and only then can its contents be counted\n", rep.Schema, rep.Knows)
+	} else {
+		table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+		for _, row := range []struct {
+			what string
+			n    int64
+		}{
+			{"schema", rep.Schema},
+			{"conversations", rep.Conversations},
+			{"history entries", rep.Entries},
+			{"messages known", rep.Keys},
+			{"messages unfinished", rep.Pending},
+			{"turns unfinished", rep.Unfinished},
+		} {
+			fmt.Fprintf(table, "  %s\t%d\n", row.what, row.n)
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
