@@ -1,14 +1,12 @@
 package gateway
 
 import (
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 
-	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -20,10 +18,11 @@ type actor struct {
 	conversation chat.Conversation
 	log          *slog.Logger
 
-	inbox []chat.Inbound
+	inbox []message
 	news  chan struct{} // capacity 1: that the inbox or the gateway changed
 
-	queue   []chat.Inbound // waits for its turn
+	left    []chat.Turn    // by an earlier process, to be taken up first
+	queue   []message      // waits for its turn
 	full    bool           // the queue was full and that was said
 	turn    *turn          // the running one
 	answers sync.WaitGroup // command answers under way
@@ -44,28 +43,33 @@ func (a *actor) poke() {
 	}
 }
 
-// run handles messages until there is nothing left to do.
+// run handles messages until there is nothing left to do. What an earlier process left comes
+// first, so that the order of the conversation is kept.
 func (a *actor) run() {
 	defer a.answers.Wait()
 	for {
-		for _, in := range a.g.take(a) {
-			a.guard(in, func() { a.sort(in) })
+		for _, m := range a.g.take(a) {
+			a.guard(m.Inbound, func() { a.sort(m) })
 		}
 		switch {
-		case a.turn == nil && len(a.queue) > 0:
-			in := a.pop()
-			a.guard(in, func() { a.begin(in) })
-		case a.turn == nil:
-			if a.g.retire(a) {
-				return
-			}
-		default:
+		case a.turn != nil:
 			select {
 			case <-a.news:
 			case <-a.turn.done:
 				t := a.turn
 				a.turn = nil
 				a.guard(t.in, func() { a.conclude(t) })
+			}
+		case len(a.left) > 0 && !a.g.isStopping():
+			rec := a.left[0]
+			a.left = a.left[1:]
+			a.guard(rec.Messages[len(rec.Messages)-1], func() { a.resume(rec) })
+		case len(a.queue) > 0 && !a.g.isStopping():
+			messages := a.pop()
+			a.guard(messages[len(messages)-1], func() { a.begin(messages) })
+		default:
+			if a.g.retire(a) {
+				return
 			}
 		}
 	}
@@ -87,35 +91,46 @@ func (a *actor) guard(in chat.Inbound, f func()) {
 
 // sort decides what a new message does now: commands act at once, text waits for its turn
 // and may end the one before.
-func (a *actor) sort(in chat.Inbound) {
-	if a.command(in) {
+func (a *actor) sort(m message) {
+	if a.late(m) || a.command(m.Inbound) {
 		return
 	}
 	if len(a.queue) >= a.g.MaxQueued && a.turn != nil {
-		if !a.full {
-			a.full = true
-			a.say(in, a.g.Texts[TextQueueFull])
+		if a.full {
+			a.drop(m.Inbound)
+			return
 		}
+		a.full = true
+		a.say(m.Inbound, a.g.Texts[TextQueueFull])
 		return
 	}
-	a.queue = append(a.queue, in)
-	if a.turn != nil && a.g.Busy == Interrupt && a.interrupts(in) {
-		a.turn.interrupt(errNewMessage)
+	a.queue = append(a.queue, m)
+	if a.turn != nil && a.g.Busy == Interrupt && a.interrupts(m.Inbound) {
+		a.interrupt(errNewMessage)
 	}
 }
 
-// pop takes the next message from the queue. Where a new message interrupts, those that one
-// person sent in a row are one question.
-func (a *actor) pop() chat.Inbound {
-	in := a.queue[0]
+// pop takes what the next turn answers from the queue. Where a new message interrupts, those
+// that one person sent in a row are one question.
+func (a *actor) pop() []chat.Inbound {
+	messages := []chat.Inbound{a.queue[0].Inbound}
 	n := 1
-	for ; a.g.Busy == Interrupt && n < len(a.queue) && a.queue[n].Sender.ID == in.Sender.ID; n++ {
-		earlier := in.Text
-		in = a.queue[n]
-		in.Text = strings.TrimSpace(earlier + "\n\n" + in.Text)
+	for ; a.g.Busy == Interrupt && n < len(a.queue) && a.queue[n].Sender.ID == messages[0].Sender.ID; n++ {
+		messages = append(messages, a.queue[n].Inbound)
 	}
 	a.queue, a.full = slices.Delete(a.queue, 0, n), false
-	return in
+	return messages
+}
+
+// join is the question that several messages are.
+func join(messages []chat.Inbound) string {
+	var texts []string
+	for _, m := range messages {
+		if m.Text != "" {
+			texts = append(texts, m.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // interrupts says whether a message ends the running turn: in a group only the asker's does,
@@ -124,41 +139,23 @@ func (a *actor) interrupts(in chat.Inbound) bool {
 	return in.To.Kind == chat.Private || in.Sender.ID == a.turn.in.Sender.ID
 }
 
-// begin starts the turn that answers in.
-func (a *actor) begin(in chat.Inbound) {
-	switch {
-	case a.g.isStopping():
-		a.say(in, a.g.Texts[TextRestarting])
-	case in.Text == "":
-		a.say(in, a.g.Texts[TextUnsupported])
-	default:
-		history, err := a.g.Store.History(a.g.turns, a.conversation)
-		if err != nil {
-			panic(fmt.Errorf("read history: %w", err)) // guard tells both sides
-		}
-		a.turn = a.start(in, history)
+// begin starts the turn that answers the messages.
+func (a *actor) begin(messages []chat.Inbound) {
+	question := join(messages)
+	if question == "" {
+		a.say(messages[len(messages)-1], a.g.Texts[TextUnsupported])
+		return
 	}
+	a.start(a.record(messages...), question)
 }
 
-// say sends a fixed line as an answer to in, beside whatever else goes on.
-func (a *actor) say(in chat.Inbound, text string) {
-	slot := preview.NewSlot()
-	slot.Finish(preview.Ending{Text: text})
-	reply := preview.New(a.replyOptions(in, newID(), slot, preview.Config{}))
-	a.answers.Go(func() {
-		if o := reply.Run(a.g.deliveries); !o.Delivered {
-			a.log.Warn("answer was not delivered", slog.Any("error", o.Err))
-		}
-	})
-}
-
-func (a *actor) replyOptions(in chat.Inbound, key string, slot *preview.Slot, c preview.Config) preview.Options {
-	o := preview.Options{
-		Endpoint: a.endpoint.out, Config: c, To: in.To, Key: key, Slot: slot,
-		Log: a.log.With(slog.String("turn", key)),
+// drop says that messages will not be answered.
+func (a *actor) drop(messages ...chat.Inbound) {
+	var ids []chat.MessageID
+	for _, m := range messages {
+		ids = append(ids, m.ID)
 	}
-	if in.Reply {
-		o.ReplyTo = in.ID
+	if err := a.g.Store.Drop(a.g.deliveries, a.conversation, ids...); err != nil {
+		a.log.Error("messages that are not answered stay stored", slog.Any("error", err))
 	}
-	return o
 }

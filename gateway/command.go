@@ -3,6 +3,7 @@ package gateway
 import (
 	"log/slog"
 
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -28,29 +29,44 @@ func (a *actor) command(in chat.Inbound) bool {
 // stop ends the running turn and drops what waits. What was shown stays, so that only a
 // reply that had shown nothing needs a word.
 func (a *actor) stop(in chat.Inbound) {
-	idle := a.turn == nil && len(a.queue) == 0
-	a.queue, a.full = nil, false
-	if a.turn != nil {
+	idle := a.turn == nil && len(a.queue) == 0 && len(a.left) == 0
+	a.clear()
+	switch {
+	case a.turn != nil:
 		a.turn.stoppedBy = &in
-		a.turn.interrupt(errStopped)
-		return
-	}
-	if idle {
+		a.interrupt(errStopped)
+	case idle:
 		a.say(in, a.g.Texts[TextNothing])
-		return
+	default:
+		a.say(in, a.g.Texts[TextStopped])
 	}
-	a.say(in, a.g.Texts[TextStopped])
+}
+
+// clear drops what waits. What an earlier process had begun to show stays as it is.
+func (a *actor) clear() {
+	for _, rec := range a.left {
+		if rec.State == chat.TurnDecided || rec.Void {
+			a.resume(rec)
+		} else {
+			a.deliver(rec, preview.Ending{Keep: true}, true)
+		}
+	}
+	a.left = nil
+	for _, m := range a.queue {
+		a.drop(m.Inbound)
+	}
+	a.queue, a.full = nil, false
 }
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
 // what it would have added to the history is void.
 func (a *actor) fresh(in chat.Inbound) {
-	a.queue, a.full = nil, false
+	a.clear()
 	if a.turn != nil {
 		a.turn.void = true
-		a.turn.interrupt(errStopped)
+		a.interrupt(errStopped)
 	}
-	if err := a.g.Store.Forget(a.g.turns, a.conversation); err != nil {
+	if err := a.g.Store.Forget(a.g.deliveries, a.conversation); err != nil {
 		id := newID()
 		a.log.Error("history could not be deleted", slog.String("turn", id), slog.Any("error", err))
 		a.say(in, a.g.Texts.line(TextFailed, id))

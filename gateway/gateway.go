@@ -35,6 +35,7 @@ type Options struct {
 	Texts     Texts // DefaultTexts when nil
 	Busy      Busy
 	MaxQueued int           // messages of one conversation that may wait
+	MaxAge    time.Duration // what was accepted longer ago is not answered after a restart
 	ModelRoom int           // tokens that the history may take; 0: no limit
 	Grace     time.Duration // how long Run may take to stop
 	Log       *slog.Logger
@@ -66,7 +67,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor)}
 	for _, e := range o.Endpoints {
-		r, err := resolve(e)
+		r, err := g.resolve(e)
 		if err != nil {
 			return nil, err
 		}
@@ -93,6 +94,9 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer g.endAll(nil)
 	defer g.endTurns(nil)
 
+	if err := g.takeUp(ctx); err != nil {
+		return err
+	}
 	var receivers sync.WaitGroup
 	for _, e := range g.endpoints {
 		receivers.Go(func() { g.supervise(ctx, e) })
@@ -154,29 +158,35 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	if !fresh {
 		return nil
 	}
-	return g.post(e, c, in)
+	g.wake(c, func(a *actor) { a.inbox = append(a.inbox, message{Inbound: in, accepted: time.Now()}) })
+	return nil
 }
 
-// post hands a message to its conversation's actor, which is started when there is none.
-func (g *Gateway) post(e *endpoint, c chat.Conversation, in chat.Inbound) error {
+// wake gives something to a conversation's actor, which is started when there is none. While
+// the gateway is stopping nobody is woken: what was stored is taken up by the next process.
+func (g *Gateway) wake(c chat.Conversation, give func(*actor)) {
+	e := g.endpoints[c.Endpoint]
+	if e == nil {
+		g.Log.Warn("conversation of an endpoint that is not configured any more", slog.String("conversation", c.String()))
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopping {
-		return errShutdown
+		return
 	}
 	a := g.actors[c]
 	if a == nil {
 		a = newActor(g, e, c)
 		g.actors[c] = a
-		g.running.Go(a.run)
+		defer g.running.Go(a.run) // once it was given something
 	}
-	a.inbox = append(a.inbox, in)
+	give(a)
 	a.poke()
-	return nil
 }
 
 // take moves everything out of the actor's inbox.
-func (g *Gateway) take(a *actor) []chat.Inbound {
+func (g *Gateway) take(a *actor) []message {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	in := a.inbox

@@ -104,7 +104,7 @@ func (s *spy) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (
 	return s.Memory.Accept(ctx, c, m)
 }
 
-func (s *spy) History(ctx context.Context, c chat.Conversation) ([]agent.Message, error) {
+func (s *spy) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
 	if s.failRead != nil {
 		return nil, s.failRead
 	}

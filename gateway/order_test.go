@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -228,24 +227,6 @@ func TestShutdownMakesRepliesFinal(t *testing.T) { // D9, F08
 		}
 		if got := h.sees(); got[1] != "quite short" && got[0] != "quite short" {
 			t.Errorf("the reply that was nearly done was not finished: %q", got)
-		}
-	})
-}
-
-func TestShutdownTellsThoseWhoWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
-		h.answers["a"] = strings.Repeat("word ", 500) + "end"
-		h.say(t, ask("a"))
-		h.say(t, ask("b"))
-		later(500 * time.Millisecond)
-		_ = h.stop()
-		got := h.sees()
-		if got[len(got)-1] != "I am being restarted. Please send this again in a minute." {
-			t.Errorf("got %q", got)
-		}
-		if err := h.accept(context.Background(), ask("late")); err == nil {
-			t.Error("a message was accepted after the end")
 		}
 	})
 }

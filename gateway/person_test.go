@@ -38,18 +38,18 @@ type platform struct {
 	mu       sync.Mutex
 	messages []*shown
 	accept   func(context.Context, chat.Inbound) error
-	ready    chan struct{} // closed once Run listens
-	runs     []error       // what the next Runs return at once
+	runs     []error // what the next Runs return at once
 	started  int
 	resumes  []string
 	fail     error // of every send, while set
 	noID     bool
+	cut      bool // calls have no effect: the process is dead
 	hangs    bool // calls take as long as their context lets them
 	panics   bool
 	said     int
 }
 
-func newPlatform() *platform { return &platform{ready: make(chan struct{})} }
+func newPlatform() *platform { return &platform{} }
 
 func (p *platform) Capabilities() chat.Capabilities {
 	return chat.Capabilities{Edit: true, Delete: true, Typing: true}
@@ -78,7 +78,6 @@ func (p *platform) Run(ctx context.Context, resume string, accept func(context.C
 	if panics {
 		panic("the adapter broke")
 	}
-	close(p.ready)
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -122,14 +121,22 @@ func (p *platform) Typing(ctx context.Context, _ chat.Target) error { return p.p
 // pass lets a call's time go by.
 func (p *platform) pass(ctx context.Context) error {
 	p.mu.Lock()
-	hangs := p.hangs
+	hangs, cut := p.hangs, p.cut
 	p.mu.Unlock()
+	if cut {
+		return errDead
+	}
 	took := time.After(latency)
 	if hangs {
 		took = nil
 	}
 	select {
 	case <-took:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.cut {
+			return errDead
+		}
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -258,7 +265,7 @@ func openWith(t *testing.T, h house, change func(*gateway.Options)) house {
 			Streaming: preview.Config{Enabled: true, MinTokens: 1, Cursor: "▌"},
 		}},
 		Runner: h.script, Store: gateway.NewMemory(), Access: gateway.Access{Open: true},
-		MaxQueued: 3, Grace: 6 * time.Second, Log: slog.New(slog.DiscardHandler),
+		MaxQueued: 3, MaxAge: 15 * time.Minute, Grace: 6 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&o)

@@ -3,7 +3,9 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"telex/gateway/budget"
 	"telex/gateway/preview"
@@ -34,6 +36,7 @@ type Endpoint struct {
 type endpoint struct {
 	Endpoint
 	out      preview.Endpoint
+	purse    *budget.Budget
 	nameless atomic.Bool // it returned no message id once: nothing can be edited there
 }
 
@@ -44,16 +47,29 @@ func (e *endpoint) streaming() preview.Config {
 	return c
 }
 
-// purse is an endpoint's budget as replies see it.
-type purse struct{ *budget.Budget }
+// purse is an endpoint's budget as replies see it. Blocks outlast the process.
+type purse struct {
+	*budget.Budget
+	save func(chat.Block)
+}
 
 // Request implements preview.Budget.
 func (p purse) Request(c chat.Call) preview.Ticket { return p.Budget.Request(c) }
 
+// Block implements preview.Budget.
+func (p purse) Block(c chat.Call, s chat.Scope, d time.Duration) {
+	p.save(p.Budget.Block(c, s, d))
+}
+
 // resolve checks once that p keeps what its capabilities promise.
-func resolve(e Endpoint) (*endpoint, error) {
+func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	p := e.Platform
-	out := preview.Endpoint{Sender: p, Budget: purse{budget.New()}}
+	r := &endpoint{Endpoint: e, purse: budget.New()}
+	out := preview.Endpoint{Sender: p, Budget: purse{r.purse, func(b chat.Block) {
+		if err := g.Store.SaveBlock(g.deliveries, e.ID, b); err != nil {
+			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
+		}
+	}}}
 	out.Editor, _ = p.(preview.Editor)
 	out.Deleter, _ = p.(preview.Deleter)
 	out.Typer, _ = p.(preview.Typer)
@@ -71,5 +87,6 @@ func resolve(e Endpoint) (*endpoint, error) {
 				e.ID, c.name, c.promised, c.kept)
 		}
 	}
-	return &endpoint{Endpoint: e, out: out}, nil
+	r.out = out
+	return r, nil
 }

@@ -32,7 +32,8 @@ const (
 	TextNothing     TextKey = "nothing_to_stop"
 	TextNew         TextKey = "new_conversation"
 	TextQueueFull   TextKey = "queue_full"
-	TextRestarting  TextKey = "restarting"
+	TextInterrupted TextKey = "interrupted" // {id}; a restart cut the answer, and it is too late to finish it
+	TextLate        TextKey = "late"        // a message that waited too long for a restart
 	TextUnsupported TextKey = "unsupported" // a message without text
 	TextHelp        TextKey = "help"
 )
@@ -57,7 +58,8 @@ func DefaultTexts() Texts {
 		TextNothing:     "Nothing is running.",
 		TextNew:         "A new conversation begins. I have forgotten the one before.",
 		TextQueueFull:   "Too many messages are waiting. Please send this again later.",
-		TextRestarting:  "I am being restarted. Please send this again in a minute.",
+		TextInterrupted: "⚠️ I was interrupted here. Please ask again. (error {id})",
+		TextLate:        "I was away when you wrote this. Please send it again if it still matters.",
 		TextUnsupported: "I can only read text so far.",
 		TextHelp: "Write to me and I answer.\n\n" +
 			"/new – begin a new conversation\n/stop – stop the answer\n/help – this text",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,14 +25,16 @@ var (
 	errStopped    = errors.New("stopped by command")
 )
 
-// turn is one message and the reply to it. The actor owns it; result, err and outcome may be
+// turn is a question and the reply to it. The actor owns it; result, err and outcome may be
 // read once done is closed.
 type turn struct {
-	id     string
-	in     chat.Inbound
-	slot   *preview.Slot
-	cancel context.CancelCauseFunc
-	done   chan struct{}
+	id       string
+	in       chat.Inbound // the newest of the messages that it answers
+	messages []chat.Inbound
+	question string
+	slot     *preview.Slot
+	cancel   context.CancelCauseFunc
+	done     chan struct{}
 
 	why       error         // why it was interrupted; nil when it was not
 	void      bool          // its conversation ended before it did
@@ -50,26 +53,44 @@ func newID() string {
 }
 
 // start runs the model and the preview side by side; done closes when both have ended.
-func (a *actor) start(in chat.Inbound, history []agent.Message) *turn {
+func (a *actor) start(rec chat.Turn, question string) {
+	history, err := a.history()
+	if err != nil {
+		panic(err) // guard tells both sides
+	}
+	log := a.log.With(slog.String("turn", rec.ID))
+	if err := a.g.Store.Begin(a.g.deliveries, rec); err != nil {
+		log.Error("turn was not stored: it would not survive a crash", slog.Any("error", err))
+	}
 	ctx, cancel := context.WithCancelCause(a.g.turns)
-	t := &turn{id: newID(), in: in, slot: preview.NewSlot(), cancel: cancel, done: make(chan struct{})}
+	t := &turn{
+		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages, question: question,
+		slot: preview.NewSlot(), cancel: cancel, done: make(chan struct{}),
+	}
 	streaming := a.endpoint.streaming()
 	job := agent.Turn{
 		ID: t.id, Stream: streaming.Enabled,
-		Messages: append(trim(history, a.g.ModelRoom), agent.Message{Role: agent.User, Text: in.Text}),
+		Messages: append(trim(history, a.g.ModelRoom), agent.Message{Role: agent.User, Text: question}),
 	}
-	log := a.log.With(slog.String("turn", t.id))
-	log.Info("turn begins", slog.String("user", string(in.Sender.ID)))
+	log.Info("turn begins", slog.String("user", string(t.in.Sender.ID)))
+	a.turn = t
 	go func() {
 		defer close(t.done)
 		defer cancel(nil)
 		var showing sync.WaitGroup
-		showing.Go(func() { t.outcome = show(a.g.deliveries, a.replyOptions(in, t.id, t.slot, streaming)) })
+		showing.Go(func() { t.outcome = show(a.g.deliveries, a.replyTo(rec, t.slot, streaming)) })
 		t.result, t.err = think(ctx, a.g.Runner, job, t.fold)
-		t.slot.Finish(a.ending(ctx, t))
+		a.finish(ctx, t)
 		showing.Wait()
 	}()
-	return t
+}
+
+func (a *actor) history() ([]agent.Message, error) {
+	entries, err := a.g.Store.History(a.g.deliveries, a.conversation)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	return decode(entries)
 }
 
 // think runs the model; a panic in it is an error of this turn.
@@ -81,16 +102,6 @@ func think(ctx context.Context, r Runner, job agent.Turn, emit func(agent.Event)
 		}
 	}()
 	return r.Run(ctx, job, emit)
-}
-
-// show delivers the reply; a panic in it is a reply that was not delivered.
-func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
-	defer func() {
-		if p := recover(); p != nil {
-			out.Err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return preview.New(o).Run(ctx)
 }
 
 // fold puts an event into the view.
@@ -105,12 +116,33 @@ func (t *turn) fold(e agent.Event) {
 	}
 }
 
-// interrupt ends the turn now: the connection to the model is closed, and what was shown
-// stays as it is.
-func (t *turn) interrupt(why error) {
-	t.why = why
-	t.slot.Finish(preview.Ending{Keep: true})
-	t.cancel(why)
+// interrupt ends the running turn now: the connection to the model is closed, and what was
+// shown stays as it is.
+func (a *actor) interrupt(why error) {
+	a.turn.why = why
+	a.turn.slot.Finish(preview.Ending{Keep: true})
+	a.turn.cancel(why)
+}
+
+// finish decides how the reply ends: durably, with all that depends on it, before the last
+// edits are made. An interrupted reply is not decided: until it has ended, whatever interrupted
+// it waits in the store and would do so again after a restart.
+func (a *actor) finish(ctx context.Context, t *turn) {
+	e := a.ending(ctx, t)
+	if e.Keep || !t.slot.Open() {
+		t.slot.Finish(e)
+		return
+	}
+	d := chat.Decision{}
+	var err error
+	if d.History, err = encode(t.said(e)); err == nil {
+		d.Usage, err = json.Marshal(t.result.Usage)
+	}
+	if err != nil {
+		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
+	}
+	a.decide(t.id, e, d)
+	t.slot.Finish(e)
 }
 
 // ending says how the reply ends.
@@ -128,44 +160,68 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	return e
 }
 
-// conclude records what a turn that has ended leaves behind.
-func (a *actor) conclude(t *turn) {
-	a.report(t)
-	if t.outcome.Nameless {
-		a.endpoint.nameless.Store(true)
-	}
-	if t.stoppedBy != nil && len(t.outcome.Refs) == 0 {
-		a.say(*t.stoppedBy, a.g.Texts[TextStopped])
-	}
-	if t.void {
-		return
-	}
-	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
-		a.queue = slices.Insert(a.queue, 0, t.in) // answered together with the message that came
-		return
-	}
-	if said := t.said(); len(said) > 0 {
-		entry := append([]agent.Message{{Role: agent.User, Text: t.in.Text}}, said...)
-		if err := a.g.Store.Append(a.g.deliveries, a.conversation, entry...); err != nil {
-			a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
-		}
-	}
-}
-
-// said is what the history grows by: what the person saw.
-func (t *turn) said() []agent.Message {
-	e := t.slot.Ending()
-	switch {
-	case !e.Keep && t.err == nil:
-		return t.result.Append
-	case e.Keep:
-		e.Text = t.outcome.Shown
+// said is what the history grows by: what the person asked and saw.
+func (t *turn) said(e preview.Ending) []agent.Message {
+	question := agent.Message{Role: agent.User, Text: t.question}
+	if t.err == nil && !e.Keep {
+		return append([]agent.Message{question}, t.result.Append...)
 	}
 	text := strings.TrimSpace(e.Text)
 	if text == "" {
 		return nil
 	}
-	return []agent.Message{{Role: agent.Assistant, Text: text}}
+	return []agent.Message{question, {Role: agent.Assistant, Text: text}}
+}
+
+// conclude settles what a turn that has ended leaves behind.
+func (a *actor) conclude(t *turn) {
+	a.report(t)
+	if t.outcome.Nameless {
+		a.endpoint.nameless.Store(true)
+	}
+	if t.stoppedBy != nil {
+		defer a.stopped(t)
+	}
+	e := t.slot.Ending()
+	if e.Keep && t.why == nil {
+		return // the daemon is stopping: the next process runs the turn again
+	}
+	if !e.Keep || t.void {
+		a.settle(t.id, t.outcome)
+		return
+	}
+	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
+		a.requeue(t)
+		return
+	}
+	history, err := encode(t.said(preview.Ending{Keep: true, Text: t.outcome.Shown}))
+	if err != nil {
+		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
+	}
+	a.settle(t.id, t.outcome, history...)
+}
+
+// stopped answers the command that ended t. What was shown stays, so that only a reply that
+// had shown nothing needs a word.
+func (a *actor) stopped(t *turn) {
+	if len(t.outcome.Refs) == 0 {
+		a.say(*t.stoppedBy, a.g.Texts[TextStopped])
+		return
+	}
+	a.drop(*t.stoppedBy)
+}
+
+// requeue puts a question of which nothing was answered before the one that interrupted it:
+// they are answered together.
+func (a *actor) requeue(t *turn) {
+	if err := a.g.Store.Release(a.g.deliveries, t.id); err != nil {
+		a.log.Error("turn was not released", slog.String("turn", t.id), slog.Any("error", err))
+	}
+	var again []message
+	for _, m := range t.messages {
+		again = append(again, message{Inbound: m, accepted: time.Now()})
+	}
+	a.queue = slices.Insert(a.queue, 0, again...)
 }
 
 // report writes the one line that says how a turn went, and why when it went wrong.

@@ -26,7 +26,7 @@ func runCommand() *cobra.Command {
 			}
 			log := app.NewLog(cfg.Log, os.Stderr)
 			warn(log, cfg)
-			a, err := app.New(cfg, app.Options{Log: log})
+			a, err := app.New(c.Context(), cfg, app.Options{Log: log, Env: os.LookupEnv})
 			if err != nil {
 				return err
 			}

@@ -63,8 +63,8 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 
 // Block records a refusal of c: nothing is granted in the scope for d from now on, and its
 // speed is lowered. A scope of 0 stands for the chat, and so does the message of a create,
-// which has none yet.
-func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) {
+// which has none yet. It returns what is blocked now, for those who keep it.
+func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
 	if s == 0 || s == chat.ScopeMessage && c.Message == "" {
 		s = chat.ScopeChat
 	}
@@ -84,6 +84,18 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) {
 		}
 	}
 	b.dispatch(now)
+	k := key(s, c)
+	return chat.Block{Scope: k.scope, Chat: k.chat, Message: k.message, Until: sc.blocked}
+}
+
+// Restore takes up a block of an earlier process.
+func (b *Budget) Restore(k chat.Block) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, message: k.Message})
+	if k.Until.After(sc.blocked) {
+		sc.blocked = k.Until
+	}
 }
 
 // BlockedUntil returns when the last block that holds for c ends, or ended: a block is known

@@ -217,7 +217,7 @@ func (s *state) active() (int, markup.Mark) {
 // changed even without more text; the zero time when it will not.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
-	if s.displayed || s.view.Tokens >= s.cfg.MinTokens {
+	if s.displayed && !s.restored || s.view.Tokens >= s.cfg.MinTokens {
 		return text, time.Time{}
 	}
 	if slow := s.started.Add(slowAfter); now.Before(slow) {

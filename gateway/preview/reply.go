@@ -26,6 +26,8 @@ type Options struct {
 	ReplyTo  chat.MessageID // the asking message, where the answer should refer to it
 	Key      string         // names the reply in idempotency keys
 	Slot     *Slot
+	Recorder Recorder    // nil: nothing is kept
+	Parts    []chat.Part // what an earlier process left of this reply
 	Log      *slog.Logger
 }
 
@@ -46,6 +48,8 @@ type Reply struct {
 	ep   Endpoint
 	slot *Slot
 	log  *slog.Logger
+
+	recorder Recorder
 }
 
 // New returns a reply that has shown nothing yet.
@@ -54,7 +58,7 @@ func New(o Options) *Reply {
 	if o.Config.Interval == 0 {
 		o.Config.Interval = profile.EditInterval
 	}
-	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log}
+	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder}
 	r.state = state{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key,
 		dialect: dialect, limit: profile.TextLimit, typing: profile.TypingEvery,
@@ -64,6 +68,7 @@ func New(o Options) *Reply {
 		// Previews and the final are cut at the same places, so that a sealed part stays.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}
+	r.restore(o.Parts)
 	return r
 }
 
@@ -82,6 +87,7 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 			continue
 		case doSeal:
 			r.settle(a, chat.Receipt{}, nil, time.Now())
+			r.record(ctx, r.result(r.intent(a)))
 			continue
 		}
 		if t := r.acquire(ctx, &a); t != nil {
@@ -131,7 +137,7 @@ func (r *Reply) wait(ctx context.Context, a action) {
 // out. It returns nil when something more important came up or ctx ended; the ticket is then
 // given back.
 func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
-	call := r.call(*a)
+	call := r.request(*a)
 	r.honour(call)
 	t := r.ep.Budget.Request(call)
 	select {
@@ -191,7 +197,7 @@ func (r *Reply) honour(c chat.Call) {
 	}
 }
 
-func (r *Reply) call(a action) chat.Call {
+func (r *Reply) request(a action) chat.Call {
 	c := chat.Call{
 		To: r.to, Op: a.op(), Class: a.class, Since: r.view.Since,
 		Limits: r.ep.Sender.Profile(r.to).Limits,
@@ -205,26 +211,44 @@ func (r *Reply) call(a action) chat.Call {
 	return c
 }
 
-// perform makes the call and settles its outcome.
+// perform makes the call and settles its outcome. What is about to be tried is stored first.
 func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	if a.kind == doType {
 		r.lastType = time.Now()
-	} else {
-		r.lastCall = time.Now()
+		_, err := r.call(ctx, t, a)
+		r.settle(a, chat.Receipt{}, err, time.Now())
+		return
 	}
+	plan := r.intent(a)
+	if !r.record(ctx, plan) && r.ending == nil {
+		t.Cancel()
+		r.trouble++
+		r.backoff(time.Now())
+		return
+	}
+	r.lastCall = time.Now()
+	receipt, err := r.call(ctx, t, a)
+	r.settle(a, receipt, err, time.Now())
+	if a.kind != doEdit || a.seal || r.parts[a.part].gone {
+		r.record(ctx, r.result(plan))
+	}
+	if err == nil && r.ending == nil {
+		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
+		r.slot.seen(len(r.source))
+	}
+}
+
+// call makes the call and tells the budget what the platform said.
+func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
 	receipt, err := r.do(ctx, a)
 	if err != nil {
 		r.trace(ctx, a, err)
 		if e := chat.AsSendError(err); e.Kind == chat.RateLimited {
-			r.ep.Budget.Block(r.call(a), e.Scope, e.RetryAfter)
+			r.ep.Budget.Block(r.request(a), e.Scope, e.RetryAfter)
 		}
 	}
 	t.Done() // after the block, so that what it frees is not granted to others before
-	r.settle(a, receipt, err, time.Now())
-	if err == nil && a.kind != doType && r.ending == nil {
-		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
-		r.slot.seen(len(r.source))
-	}
+	return receipt, err
 }
 
 func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
@@ -252,7 +276,7 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 func (r *Reply) outgoing(a action) chat.Outgoing {
 	m := chat.Outgoing{
 		Text: a.body.rendered.Text, Plain: a.body.plain,
-		Key:     fmt.Sprintf("%s.%d", r.key, a.part),
+		Key:     r.partKey(a.part),
 		Preview: r.ending == nil,
 	}
 	for _, s := range a.body.rendered.Spans {
@@ -267,6 +291,9 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 	}
 	return m
 }
+
+// partKey is the idempotency key of every create of one part.
+func (r *Reply) partKey(i int) string { return fmt.Sprintf("%s.%d", r.key, i) }
 
 // trace logs a failed call, loudly when it is the first of a row.
 func (r *Reply) trace(ctx context.Context, a action, err error) {

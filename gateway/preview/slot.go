@@ -77,6 +77,12 @@ func (s *Slot) Text() string {
 	return v.Text
 }
 
+// Open says that the reply has no ending yet.
+func (s *Slot) Open() bool {
+	_, e := s.load()
+	return e == nil
+}
+
 // Ending returns how the reply ends; the zero Ending while that is open.
 func (s *Slot) Ending() Ending {
 	if _, e := s.load(); e != nil {

@@ -87,6 +87,7 @@ type state struct {
 	parts     []part
 	source    string // Markdown of what the parts show
 	displayed bool   // a person has seen something of this reply
+	restored  bool   // an earlier process began it
 	muted     bool   // no more previews in this reply
 	dead      bool   // nothing can be sent here any more
 	nameless  bool   // a create succeeded without an id

@@ -18,6 +18,8 @@ type purse struct{ *budget.Budget }
 
 func (p purse) Request(c chat.Call) Ticket { return p.Budget.Request(c) }
 
+func (p purse) Block(c chat.Call, s chat.Scope, d time.Duration) { p.Budget.Block(c, s, d) }
+
 // story is one reply that a test tells.
 type story struct {
 	*person

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -15,6 +16,7 @@ import (
 	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/config"
+	"telex/internal/store"
 	"telex/platforms/telegram"
 )
 
@@ -29,10 +31,12 @@ type App struct {
 type Options struct {
 	Log       *slog.Logger
 	Transport http.RoundTripper // for every outgoing request; nil: one of their own each
+	Env       config.Env        // names the state directory
+	Store     gateway.Store     // nil: the one that the configuration names, in the state directory
 }
 
-// New builds the daemon. It makes no network call and starts nothing.
-func New(c *config.Config, o Options) (*App, error) {
+// New builds the daemon. It opens the store, makes no network call and starts nothing.
+func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	if err := c.CheckRun(); err != nil {
 		return nil, err
 	}
@@ -47,8 +51,14 @@ func New(c *config.Config, o Options) (*App, error) {
 		a.Close()
 		return nil, err
 	}
+	if o.Store == nil {
+		if o.Store, err = a.openStore(ctx, o); err != nil {
+			a.Close()
+			return nil, err
+		}
+	}
 	a.gateway, err = gateway.New(gateway.Options{
-		Endpoints: endpoints, Runner: runner, Store: gateway.NewMemory(), Texts: texts,
+		Endpoints: endpoints, Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
 		Access: access(c.Access), Busy: busy(c.Conversations.Busy), MaxQueued: c.Conversations.MaxQueued,
 		ModelRoom: historyRoom(c.Models[0]), Grace: c.ShutdownGrace, Log: o.Log,
 	})
@@ -83,6 +93,24 @@ func (a *App) Close() {
 		f()
 	}
 	a.closers = nil
+}
+
+// openStore opens the file in the state directory that holds everything durable.
+func (a *App) openStore(ctx context.Context, o Options) (gateway.Store, error) {
+	dir, err := store.Dir(o.Env.Value)
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.Open(ctx, store.Options{Path: filepath.Join(dir, "telex.db"), Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, func() {
+		if err := s.Close(); err != nil {
+			o.Log.Error("store was not closed", slog.Any("error", err))
+		}
+	})
+	return durable{s}, nil
 }
 
 func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, error) {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/config"
 	"telex/standin/openai"
 	"telex/standin/telegram"
@@ -83,7 +84,7 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 	if err != nil {
 		return err
 	}
-	daemon, err := New(c, Options{Log: o.Log})
+	daemon, err := New(ctx, c, Options{Log: o.Log, Store: gateway.NewMemory()})
 	if err != nil {
 		return err
 	}

@@ -64,6 +64,7 @@ func importTable() []row {
 		{Path: "internal/chat"},
 		{Path: "internal/markup"},
 		{Path: "internal/config"},
+		{Path: "internal/store", Imports: []string{"internal/chat"}},
 		{Path: "internal/app", Imports: []string{"..."}},
 	}
 }

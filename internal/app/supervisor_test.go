@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/app"
 	"telex/internal/config"
 )
@@ -50,7 +51,7 @@ admin: {listen: ""}
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(c, app.Options{Log: slog.New(slog.NewTextHandler(log, nil))})
+	a, err := app.New(t.Context(), c, app.Options{Store: gateway.NewMemory(), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ func (e Env) lookup(name string) (string, bool) {
 	return e(name)
 }
 
-func (e Env) value(name string) string {
+// Value returns a variable's value, empty when it is not set.
+func (e Env) Value(name string) string {
 	if v, ok := e.lookup(name); ok {
 		return v
 	}
@@ -46,7 +47,7 @@ func find(explicit string, env Env, usual ...string) (string, error) {
 	if explicit != "" {
 		return explicit, nil
 	}
-	if path := env.value(envConfig); path != "" {
+	if path := env.Value(envConfig); path != "" {
 		return path, nil
 	}
 	for _, path := range usual {

@@ -74,7 +74,7 @@ func (d *decoder) parse(data []byte) *Config {
 // streamingFromEnv reads TELEX_STREAMING_ENABLED. An empty one counts as not set, as with most programs.
 func (d *decoder) streamingFromEnv() *bool {
 	var on bool
-	switch strings.ToLower(strings.TrimSpace(d.env.value(envStreaming))) {
+	switch strings.ToLower(strings.TrimSpace(d.env.Value(envStreaming))) {
 	case "":
 		return nil
 	case "true", "1", "yes":

@@ -28,7 +28,7 @@ func (d *decoder) secretFile(path string, n *yaml.Node) (string, bool) {
 	}
 	full, where := name, ""
 	if !filepath.IsAbs(name) {
-		if dir := d.env.value(envCredentials); dir != "" {
+		if dir := d.env.Value(envCredentials); dir != "" {
 			full, where = filepath.Join(dir, name), "a relative path is looked up in $"+envCredentials
 		} else {
 			full, where = filepath.Join(d.dir, name), "a relative path is looked up beside the configuration file"

@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// mostRuns is how often one turn is begun: once, and twice more when the process died. What
+// kills it every time must not kill it for ever.
+const mostRuns = 3
+
+// message is an accepted message on its way to a turn.
+type message struct {
+	chat.Inbound
+	accepted time.Time
+	begun    int // by earlier processes
+}
+
+// takeUp hands everything that an earlier process left to its actor: turns first, then the
+// messages that wait.
+func (g *Gateway) takeUp(ctx context.Context) error {
+	for id, e := range g.endpoints {
+		blocks, err := g.Store.Blocks(ctx, id)
+		if err != nil {
+			return fmt.Errorf("read blocks: %w", err)
+		}
+		for _, b := range blocks {
+			e.purse.Restore(b)
+		}
+	}
+	turns, err := g.Store.Unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("read unfinished turns: %w", err)
+	}
+	pending, err := g.Store.Pending(ctx)
+	if err != nil {
+		return fmt.Errorf("read accepted messages: %w", err)
+	}
+	for _, rec := range turns {
+		g.wake(rec.Conversation, func(a *actor) { a.left = append(a.left, rec) })
+	}
+	for _, p := range pending {
+		g.wake(p.Conversation, func(a *actor) {
+			a.inbox = append(a.inbox, message{p.Message, p.Accepted, p.Begun})
+		})
+	}
+	if len(turns)+len(pending) > 0 {
+		g.Log.Info("going on where the last process ended",
+			slog.Int("turns", len(turns)), slog.Int("messages", len(pending)))
+	}
+	return nil
+}
+
+// resume goes on with a turn that an earlier process began.
+func (a *actor) resume(rec chat.Turn) {
+	log := a.log.With(slog.String("turn", rec.ID))
+	if rec.State == chat.TurnDecided {
+		var e preview.Ending
+		if err := json.Unmarshal(rec.Ending, &e); err != nil {
+			panic(fmt.Errorf("read ending of turn %s: %w", rec.ID, err)) // guard tells both sides
+		}
+		log.Info("delivering what an earlier process decided")
+		a.deliver(rec, e, false)
+		return
+	}
+	if rec.Void {
+		a.deliver(rec, preview.Ending{Keep: true}, false)
+		return
+	}
+	question := join(rec.Messages)
+	if rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge {
+		log.Warn("closing a turn that an earlier process began", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
+		key := TextInterrupted
+		if rec.Runs >= mostRuns {
+			key = TextFailed
+		}
+		a.deliver(rec, preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: a.g.Texts.line(key, rec.ID)}, true)
+		return
+	}
+	log.Info("running again what an earlier process began", slog.Int("runs", rec.Runs))
+	a.start(rec, question)
+}
+
+// late answers a message that waited too long, or that earlier processes died of, with a
+// note. It reports whether it did.
+func (a *actor) late(m message) bool {
+	switch {
+	case m.begun >= mostRuns:
+		a.say(m.Inbound, a.g.Texts.line(TextFailed, newID()))
+	case time.Since(m.accepted) > a.g.MaxAge:
+		a.say(m.Inbound, a.g.Texts[TextLate])
+	default:
+		return false
+	}
+	return true
+}
+
+// lastSource is the Markdown of what a person saw last.
+func lastSource(parts []chat.Part) string {
+	text, index := "", -1
+	for _, p := range parts {
+		if p.Index > index && p.Ref.ID != "" {
+			text, index = p.Source, p.Index
+		}
+	}
+	return text
+}

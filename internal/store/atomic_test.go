@@ -1,0 +1,169 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// calls are all that change a store, each with something to do in the store that seed makes.
+func calls(s *store.Store) map[string]func(context.Context) error {
+	c := private("1")
+	return map[string]func(context.Context) error{
+		"Accept": func(ctx context.Context) error {
+			in := message(c, "new")
+			in.Resume = "later"
+			_, err := s.Accept(ctx, c, in)
+			return err
+		},
+		"Drop":      func(ctx context.Context) error { return s.Drop(ctx, c, "3", "4") },
+		"Begin":     func(ctx context.Context) error { return s.Begin(ctx, turnOf("next", c, "3", "4")) },
+		"Rerun":     func(ctx context.Context) error { return s.Begin(ctx, turnOf("t", c)) },
+		"Decide":    func(ctx context.Context) error { return s.Decide(ctx, "t", decision("x", "q", "a")) },
+		"End":       func(ctx context.Context) error { return s.End(ctx, "t", store.Done) },
+		"Release":   func(ctx context.Context) error { return s.End(ctx, "t", store.Released) },
+		"Intend":    func(ctx context.Context) error { return s.Intend(ctx, "t", store.Part{Index: 1}) },
+		"Record":    func(ctx context.Context) error { return s.Record(ctx, "t", store.Part{State: store.Gone}) },
+		"Append":    func(ctx context.Context) error { return s.Append(ctx, c, []byte("1"), []byte("2")) },
+		"Forget":    func(ctx context.Context) error { return s.Forget(ctx, c) },
+		"SaveBlock": func(ctx context.Context) error { return s.SaveBlock(ctx, "tg", chat.ScopeChat, "1", "", time.Now()) },
+		"Move":      func(ctx context.Context) error { return s.Move(ctx, "tg", "1", "2") },
+		"MoveBack":  func(ctx context.Context) error { return s.Move(ctx, "tg", "1", "0") },
+		"Sweep": func(ctx context.Context) error {
+			_, err := s.Sweep(ctx, time.Now().Add(1000*time.Hour), time.Hour)
+			return err
+		},
+	}
+}
+
+// seed gives every call something to do.
+func seed(f *fixture) {
+	f.Helper()
+	ctx := f.Context()
+	f.must(f.Move(ctx, "tg", "0", "1"))
+	for _, c := range []chat.Conversation{private("1"), private("2")} {
+		f.must(f.Append(ctx, c, []byte("said")))
+		f.accept(c, "1", "2", "3", "4")
+	}
+	f.must(f.Drop(ctx, private("1"), "1"))
+	f.begin("t", private("1"), "2")
+	f.must(f.Record(ctx, "t", store.Part{State: store.Stands, Text: "text"}))
+	f.must(f.SaveBlock(ctx, "tg", chat.ScopeChat, "1", "", time.Now().Add(time.Hour)))
+}
+
+// dump is all that can be read from a store.
+func dump(f *fixture) string {
+	f.Helper()
+	ctx := f.Context()
+	pending, err := f.Pending(ctx)
+	f.must(err)
+	turns, err := f.Unfinished(ctx)
+	f.must(err)
+	blocks, err := f.Blocks(ctx, "tg")
+	f.must(err)
+	cursor, err := f.Resume(ctx, "tg")
+	f.must(err)
+	rep, err := f.Check(ctx)
+	f.must(err)
+	text := fmt.Sprintf("%+v\n%+v\n%+v\n%q\n%+v\n", pending, turns, blocks, cursor, rep)
+	for _, c := range []chat.ChatID{"0", "1", "2"} {
+		entries, err := f.History(ctx, private(c))
+		f.must(err)
+		to, moved, err := f.Moved(ctx, "tg", c)
+		f.must(err)
+		text += fmt.Sprintf("%s: %q %s %v\n", c, entries, to, moved)
+	}
+	return text
+}
+
+// TestAllOrNothing takes one table after the other away from every call: a call that fails anywhere says so and
+// leaves nothing behind.
+func TestAllOrNothing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	s := mustOpen(t, path)
+	f := &fixture{T: t, backend: s}
+	defer func() { f.must(f.Close()) }()
+	seed(f)
+	before := dump(f)
+	f.must(f.Backup(t.Context(), path+".seed"))
+	template, err := os.ReadFile(path + ".seed")
+	f.must(err)
+	write, _ := store.Pools(s)
+	rename := func(from, to string) {
+		t.Helper()
+		if _, err := write.ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed := map[string]int{}
+	for name, call := range calls(s) {
+		for _, table := range []string{"conversation", "endpoint", "inbox", "entry", "turn", "part", "block", "moved"} {
+			rename(table, "away")
+			err := call(t.Context())
+			rename("away", table)
+			if err == nil {
+				// It does not need the table; what it did is undone by starting over.
+				f.must(f.Close())
+				f.must(os.WriteFile(path, template, 0o600))
+				*s = *mustOpen(t, path)
+				write, _ = store.Pools(s)
+				continue
+			}
+			failed[name]++
+			if after := dump(f); after != before {
+				t.Errorf("%s without table %s: got\n%s\nwant\n%s", name, table, after, before)
+			}
+		}
+		if failed[name] == 0 {
+			t.Errorf("%s never failed", name)
+		}
+	}
+}
+
+// What is called after Close fails and does not panic.
+func TestClosed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	s := mustOpen(t, path)
+	seed(&fixture{T: t, backend: s})
+	mustClose(t, s)
+	for name, call := range calls(s) {
+		if err := call(t.Context()); err == nil {
+			t.Errorf("%s: got no error", name)
+		}
+	}
+	_, e1 := s.Pending(t.Context())
+	_, e2 := s.Unfinished(t.Context())
+	_, e3 := s.Check(t.Context())
+	if e1 == nil || e2 == nil || e3 == nil || s.Backup(t.Context(), path+".backup") == nil {
+		t.Errorf("got %v, %v, %v: want errors", e1, e2, e3)
+	}
+}
+
+// Damage that happens while the store is open is in the report, and is named by the calls that meet it.
+func TestDamageWhileOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	filled(t, path)
+	s := mustOpen(t, path)
+	if err := os.Truncate(path, 3*4096); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := s.Check(t.Context())
+	if err != nil || len(rep.Problems) == 0 {
+		t.Errorf("got %+v, %v, want problems", rep, err)
+	}
+	_, err = s.Sweep(t.Context(), time.Now().Add(1000*time.Hour), time.Hour)
+	if !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("got %v, want %v", err, store.ErrCorrupt)
+	}
+	_ = s.Close() // nothing good can be said of this file
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Report is what a check found.
+type Report struct {
+	Path          string
+	Schema        int64    // version of the file's schema
+	Knows         int64    // newest version that this program knows
+	Problems      []string // empty: the file is sound
+	Conversations int64
+	Entries       int64 // of all histories
+	Keys          int64 // messages that are known, finished ones included
+	Pending       int64 // messages that are not finished
+	Unfinished    int64 // turns that are not finished
+}
+
+// Check reads the whole store and says what is wrong with it and how much is in it. Damage is in the Report; an
+// error means that it could not be looked for. Of an older schema nothing is counted.
+func (r *Reader) Check(ctx context.Context) (Report, error) {
+	rep := Report{Path: r.path, Knows: latest(r.d)}
+	err := r.diagnose(ctx, &rep)
+	if err == nil {
+		return rep, nil
+	}
+	err = r.explain(ctx, "check store", err)
+	if errors.Is(err, ErrCorrupt) {
+		rep.Problems = append(rep.Problems, err.Error())
+		return rep, nil
+	}
+	return rep, err
+}
+
+func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
+	if rep.Schema, err = version(ctx, r.read); err != nil {
+		return err
+	}
+	if rep.Problems, err = check(ctx, r.read, "integrity_check"); err != nil {
+		return err
+	}
+	lost, err := orphans(ctx, r.read)
+	if err != nil {
+		return err
+	}
+	rep.Problems = append(rep.Problems, lost...)
+	if rep.Schema != rep.Knows {
+		return nil
+	}
+	return r.view(ctx, "count", func(t *tx) error { return rep.count(ctx, t) })
+}
+
+// count fills in how much there is, and looks for what SQLite can't know to be wrong.
+func (rep *Report) count(ctx context.Context, t *tx) error {
+	for _, c := range []struct {
+		n     *int64
+		query string
+	}{
+		{&rep.Conversations, countConversations},
+		{&rep.Entries, countEntries},
+		{&rep.Keys, countKeys},
+		{&rep.Pending, countPending},
+		{&rep.Unfinished, countUnfinished},
+	} {
+		if _, err := t.first(ctx, []any{c.n}, c.query); err != nil {
+			return err
+		}
+	}
+	return t.each(ctx, func(rows *sql.Rows) error {
+		var row int64
+		var body []byte
+		if err := rows.Scan(&row, &body); err != nil {
+			return err
+		}
+		if !json.Valid(body) {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("message in row %d of inbox can't be read", row))
+		}
+		return nil
+	}, listBodies)
+}
+
+// orphans returns the rows that refer to others that are not there.
+func orphans(ctx context.Context, db *sql.DB) (problems []string, err error) {
+	rows, err := db.QueryContext(ctx, "PRAGMA foreign_key_check")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var table, parent string
+		var row, constraint sql.NullInt64
+		if err := rows.Scan(&table, &row, &parent, &constraint); err != nil {
+			return nil, err
+		}
+		problems = append(problems, "row "+strconv.FormatInt(row.Int64, 10)+" of "+table+" refers to no row of "+parent)
+	}
+	return problems, rows.Err()
+}
+
+// Backup copies the store, as it is at one moment, into a new file, while others read and write. It never
+// overwrites a file. The copy is on the disk when Backup returns, and can be put in the store's place.
+func (r *Reader) Backup(ctx context.Context, file string) error {
+	if err := r.backup(ctx, file); err != nil {
+		return r.explainAt(ctx, filepath.Dir(file), "back up store to "+file, err)
+	}
+	return nil
+}
+
+// backup first reserves the name, then makes the copy beside it and moves it there: a backup that was
+// interrupted is an empty file, which nobody takes for a backup.
+func (r *Reader) backup(ctx context.Context, file string) (err error) {
+	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	partial := file + ".partial"
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(file), remove(partial))
+		}
+	}()
+	if err := reserved.Close(); err != nil {
+		return err
+	}
+	copied, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = r.read.ExecContext(ctx, "VACUUM INTO ?", partial)
+	if err == nil {
+		err = copied.Sync()
+	}
+	if err := errors.Join(err, copied.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, file); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(file))
+}

@@ -1,0 +1,101 @@
+package store_test
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// The two writes that a daemon makes most, once as they are and once without waiting for the disk: the
+// difference is what it costs that acknowledged rows survive a power loss.
+
+func BenchmarkAccept(b *testing.B) {
+	c := private("1")
+	syncs(b, func(b *testing.B, s *store.Store, i int) {
+		in := message(c, chat.MessageID(strconv.Itoa(i)))
+		in.Resume = string(in.ID)
+		if _, err := s.Accept(b.Context(), c, in); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func BenchmarkRecord(b *testing.B) {
+	part := store.Part{State: store.Stands, Source: strings.Repeat("text ", 400), Cursor: true, Key: "k"}
+	syncs(b, func(b *testing.B, s *store.Store, i int) {
+		if i == 0 {
+			if err := s.Begin(b.Context(), turnOf("t", private("1"))); err != nil {
+				b.Fatal(err)
+			}
+		}
+		part.Text = part.Source[:i%len(part.Source)] // what does not change costs nothing
+		if err := s.Record(b.Context(), "t", part); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func syncs(b *testing.B, do func(*testing.B, *store.Store, int)) {
+	for _, how := range []string{"FULL", "NORMAL", "OFF"} {
+		b.Run("sync="+how, func(b *testing.B) {
+			s, err := store.Open(b.Context(), store.Options{Path: filepath.Join(b.TempDir(), "telex.db")})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() {
+				if err := s.Close(); err != nil {
+					b.Error(err)
+				}
+			}()
+			if err := store.WithSync(b.Context(), s, how); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				do(b, s, i)
+				i++
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// Opening checks the whole file, so its time grows with it.
+func BenchmarkOpen(b *testing.B) {
+	for _, megabytes := range []int{0, 16} {
+		b.Run(strconv.Itoa(megabytes)+"MB", func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), "telex.db")
+			open := func() *store.Store {
+				s, err := store.Open(b.Context(), store.Options{Path: path})
+				if err != nil {
+					b.Fatal(err)
+				}
+				return s
+			}
+			s := open()
+			entry := []byte(strings.Repeat("x", 1000))
+			for range megabytes {
+				entries := make([][]byte, 1000)
+				for i := range entries {
+					entries[i] = entry
+				}
+				if err := s.Append(b.Context(), private("1"), entries...); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := open().Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

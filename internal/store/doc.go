@@ -1,0 +1,26 @@
+// Package store keeps what must outlive the process: the inbox, sessions, turns, what stands of their replies,
+// blocks, and chats that moved.
+//
+// A message goes through it like this; each arrow is one transaction:
+//
+//	Accept ──> pending ──Begin──> running ──End(Done | Closed)──> done: only the key is left, for 7 days
+//	              │  ^               │
+//	              │  └─End(Released)─┘
+//	              └──Drop──> done
+//
+// and the turn that answers it:
+//
+//	Begin ──> running ──Decide──> decided ──End──> done | closed
+//	             └──────────────End───────────────────^
+//
+// Intend and Record keep, beside the turn, which message of the platform shows what. After a start, Pending and
+// Unfinished return all that was going on, without a timer: what is unfinished in the file was so when the last
+// process ended.
+//
+// The right to decide is a mark on the turn's row, taken away by Forget and by the Begin of another turn in the same
+// conversation; whoever runs the turn, in whichever process, finds it gone in the transaction that would need it.
+//
+// The file is SQLite's. The daemon has it alone, by a lock file beside it; reading it, to check or to copy it, is
+// always possible. A new file is made beside its place and moved there, so an empty or headless one is damage and
+// never the start of something. Bodies of finished messages and texts of delivered replies are removed at once.
+package store

@@ -1,0 +1,23 @@
+package store
+
+import "errors"
+
+// What a caller can tell apart. Each comes wrapped in an error that names the file and says what to do.
+var (
+	// ErrLocked: another process holds the store.
+	ErrLocked = errors.New("in use by another process")
+	// ErrNewer: a newer telex wrote the store. Nothing was changed.
+	ErrNewer = errors.New("written by a newer telex")
+	// ErrForeign: the file is a database, but not one of telex. Nothing was changed.
+	ErrForeign = errors.New("not a store of telex")
+	// ErrCorrupt: the file is damaged or no database at all. Nothing was changed.
+	ErrCorrupt = errors.New("damaged")
+	// ErrFull: the disk is full. Nothing of the refused call was stored, everything before it was, and
+	// the same call succeeds once there is room.
+	ErrFull = errors.New("no space left for the store")
+	// ErrFenced: the turn may not write any more: it ended, a newer one took its conversation over, or the
+	// session was reset.
+	ErrFenced = errors.New("the turn is not current")
+	// ErrUnknown: no such turn, or no such unfinished message.
+	ErrUnknown = errors.New("not in the store")
+)

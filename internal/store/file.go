@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+)
+
+const (
+	fileMode = 0o600
+	dirMode  = 0o700
+	// leastSize is the smallest page that a database can have, https://www.sqlite.org/fileformat.html#the_database_header.
+	leastSize = 512
+)
+
+// open takes the lock, makes or inspects the file, and opens both pools.
+func (s *Store) open(ctx context.Context) (err error) {
+	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
+		return err
+	}
+	if s.lock, err = takeLock(s.path); err != nil {
+		return err
+	}
+	_, err = os.Lstat(s.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := s.create(ctx); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	}
+	if err := restrict(s.path); err != nil {
+		return err
+	}
+	if err := s.inspect(ctx); err != nil {
+		return err
+	}
+	if s.write, err = openWriter(s.path, "WAL"); err != nil {
+		return err
+	}
+	return s.migrate(ctx, s.write)
+}
+
+// create makes an empty store beside its place and moves it there: a store is whole or not there, and an
+// empty file in its place is damage.
+func (s *Store) create(ctx context.Context) error {
+	if st, err := os.Stat(s.path + "-wal"); err == nil && st.Size() > 0 {
+		return errDamage("the file is gone, and " + filepath.Base(s.path) + "-wal, which belongs to it, is not")
+	}
+	name := s.path + ".new"
+	for _, suffix := range []string{"", "-journal"} { // of a start that was interrupted
+		if err := remove(name + suffix); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	db, err := openWriter(name, "DELETE")
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d", applicationID))
+	if err == nil {
+		err = s.migrate(ctx, db)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		return errors.Join(err, remove(name))
+	}
+	if err := os.Rename(name, s.path); err != nil {
+		return err
+	}
+	s.log.Info("new store", slog.String("path", s.path))
+	return syncDir(filepath.Dir(s.path))
+}
+
+// remove removes a file that may be missing.
+func remove(name string) error {
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// restrict takes the files of a store away from other users.
+func restrict(path string) error {
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		st, err := os.Stat(path + suffix)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case st.Mode().Perm()&^fileMode == 0:
+			continue
+		}
+		if err := os.Chmod(path+suffix, fileMode); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inspect opens the readers and refuses what is no store, is damaged, or was written by a newer telex. It
+// can't change the file, and never opens it in another way than SQLite does.
+func (r *Reader) inspect(ctx context.Context) error {
+	st, err := os.Stat(r.path)
+	switch {
+	case err != nil:
+		return err
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("%s is no file", r.path)
+	case st.Size() == 0:
+		return errDamage("the file is empty")
+	case st.Size() < leastSize: // SQLite would take it for an empty database
+		return errDamage(fmt.Sprintf("the file ends after %d bytes", st.Size()))
+	}
+	if r.read, err = openReaders(r.path); err != nil {
+		return err
+	}
+	if err := r.identify(ctx); err != nil {
+		return err
+	}
+	problems, err := check(ctx, r.read, "quick_check")
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		return errDamage(problems[0])
+	}
+	return nil
+}
+
+// identify reads whose file it is and how new.
+func (r *Reader) identify(ctx context.Context) error {
+	var id int64
+	if err := r.read.QueryRowContext(ctx, "PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	if id != applicationID {
+		return fmt.Errorf("%s is %w: give telex a file of its own", r.path, ErrForeign)
+	}
+	has, err := version(ctx, r.read)
+	if err != nil {
+		return err
+	}
+	if has == 0 {
+		return errDamage("the file has no schema")
+	}
+	if knows := latest(r.d); has > knows {
+		return fmt.Errorf("%s is %w (schema %d, this one knows %d): install that telex again, "+
+			"or put a backup from before it in its place", r.path, ErrNewer, has, knows)
+	}
+	return nil
+}
+
+// version returns the number of the newest migration that a database has seen; 0 when none.
+func version(ctx context.Context, db *sql.DB) (int64, error) {
+	var n int64
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'goose_db_version'").Scan(&n)
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version").Scan(&n)
+	return n, err
+}

@@ -1,0 +1,583 @@
+package store_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+func mustOpen(t *testing.T, path string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustClose(t *testing.T, s interface{ Close() error }) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// raw runs statements on a database past the store.
+func raw(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+	mustClose(t, db)
+}
+
+// refused opens a store that must be refused, says what it must, and stays as it was.
+func refused(t *testing.T, path string, want error, says ...string) {
+	t.Helper()
+	before, _ := os.ReadFile(path)
+	s, err := store.Open(t.Context(), store.Options{Path: path})
+	if err == nil {
+		mustClose(t, s)
+	}
+	if !errors.Is(err, want) {
+		t.Fatalf("got error %v, want %v", err, want)
+	}
+	for _, s := range append(says, path) {
+		if !strings.Contains(err.Error(), s) {
+			t.Errorf("got %q, want it to say %q", err, s)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("got %q, want one line", err)
+	}
+	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+		t.Error("the file was changed")
+	}
+}
+
+func TestDir(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		env  map[string]string
+		want string
+	}{
+		{map[string]string{"STATE_DIRECTORY": "/var/lib/telex", "XDG_STATE_HOME": "/x", "HOME": "/h"}, "/var/lib/telex"},
+		{map[string]string{"STATE_DIRECTORY": "/var/lib/a:/var/lib/b"}, "/var/lib/a"},
+		{map[string]string{"STATE_DIRECTORY": ":/var/lib/b"}, "/var/lib/b"},
+		{map[string]string{"XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/telex"},
+		{map[string]string{"XDG_STATE_HOME": "x", "HOME": "/h"}, "/h/.local/state/telex"},
+		{map[string]string{"HOME": "/h"}, "/h/.local/state/telex"},
+		{map[string]string{"HOME": "relative"}, ""},
+		{nil, ""},
+	} {
+		got, err := store.Dir(func(name string) string { return test.env[name] })
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%v: got %q, %v, want %q", test.env, got, err, test.want)
+		}
+	}
+}
+
+func TestPermissions(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "a", "b #?%")
+	path := filepath.Join(dir, "telex.db")
+	mode := func(name string, want fs.FileMode) {
+		t.Helper()
+		st, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := st.Mode().Perm(); got != want {
+			t.Errorf("%s: got mode %o, want %o", name, got, want)
+		}
+	}
+	files := func() {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			mode(filepath.Join(dir, e.Name()), 0o600)
+		}
+		if len(entries) < 4 {
+			t.Errorf("got %v, want the file, its log, its index and the lock", entries)
+		}
+	}
+	s := mustOpen(t, path)
+	mode(dir, 0o700)
+	files()
+	if err := s.Backup(t.Context(), filepath.Join(dir, "backup")); err != nil {
+		t.Fatal(err)
+	}
+	files()
+	mustClose(t, s)
+	for _, suffix := range []string{"", ".lock"} {
+		if err := os.Chmod(path+suffix, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, path)
+	files()
+	mustClose(t, s)
+}
+
+// Every connection has the settings, not only the first that the pool opened.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, filepath.Join(t.TempDir(), "telex.db"))
+	defer mustClose(t, s)
+	write, read := store.Pools(s)
+	if n := write.Stats().MaxOpenConnections; n != 1 {
+		t.Errorf("got %d writers, want 1", n)
+	}
+	pragmas := func(db *sql.DB, want map[string]string) {
+		t.Helper()
+		var conns []*sql.Conn
+		for range db.Stats().MaxOpenConnections {
+			c, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			conns = append(conns, c)
+			for name, value := range want {
+				var got string
+				if err := c.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&got); err != nil || got != value {
+					t.Errorf("%s: got %q, %v, want %q", name, got, err, value)
+				}
+			}
+		}
+		if _, err := conns[0].ExecContext(t.Context(), "DELETE FROM inbox"); (err == nil) != (db == write) {
+			t.Errorf("a write got %v", err)
+		}
+		for _, c := range conns {
+			mustClose(t, c)
+		}
+	}
+	pragmas(write, map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "10000"})
+	pragmas(read, map[string]string{"busy_timeout": "10000"})
+}
+
+func TestLock(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "telex.db"), filepath.Join(dir, "link.db")
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	child := exec.CommandContext(ctx, os.Args[0])
+	child.Env = append(os.Environ(), roleVariable+"=hold", pathVariable+"="+path)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "holding\n" {
+		t.Fatalf("got %q, %v", line, err)
+	}
+	pid := "pid " + strconv.Itoa(child.Process.Pid)
+	refused(t, path, store.ErrLocked, pid)
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Open(t.Context(), store.Options{Path: link}); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("by another name: got %v, want %v", err, store.ErrLocked)
+	}
+	// Looking and copying need no lock.
+	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep, err := r.Check(t.Context()); err != nil || len(rep.Problems) > 0 || rep.Schema != store.Latest() {
+		t.Errorf("got %+v, %v, want a sound store", rep, err)
+	}
+	if err := r.Backup(t.Context(), filepath.Join(dir, "backup.db")); err != nil {
+		t.Error(err)
+	}
+	mustClose(t, r)
+	kill()
+	_ = child.Wait() // killed
+	s := mustOpen(t, path)
+	refused(t, path, store.ErrLocked, "pid "+strconv.Itoa(os.Getpid()))
+	mustClose(t, s)
+	s = mustOpen(t, path)
+	mustClose(t, s)
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	if _, err := store.OpenReadOnly(t.Context(), store.Options{Path: path}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: got %v, want %v", err, fs.ErrNotExist)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a store was made to look at it")
+	}
+	if _, err := store.OpenReadOnly(t.Context(), store.Options{}); err == nil {
+		t.Error("no path: got no error")
+	}
+	if _, err := store.Open(t.Context(), store.Options{Path: t.TempDir()}); err == nil {
+		t.Error("a directory: got no error")
+	}
+}
+
+func TestNewerSchema(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	mustClose(t, mustOpen(t, path))
+	raw(t, path, fmt.Sprintf("INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, 1)", store.Latest()+1))
+	refused(t, path, store.ErrNewer, fmt.Sprintf("schema %d", store.Latest()+1), "backup")
+	if _, err := store.OpenReadOnly(t.Context(), store.Options{Path: path}); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("got %v, want %v", err, store.ErrNewer)
+	}
+}
+
+func TestForeignFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	raw(t, path, "CREATE TABLE bookmarks (url TEXT)")
+	refused(t, path, store.ErrForeign, "file of its own")
+}
+
+// schema returns what tables and indexes a file has.
+func schema(t *testing.T, path string) map[string]string {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, db)
+	rows, err := db.QueryContext(t.Context(), "SELECT name, COALESCE(sql, '') FROM sqlite_schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, rows)
+	found := map[string]string{}
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			t.Fatal(err)
+		}
+		found[name] = text
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Every schema that a release had becomes the newest one, with all that was in it.
+func TestMigrations(t *testing.T) {
+	t.Parallel()
+	fresh := filepath.Join(t.TempDir(), "telex.db")
+	mustClose(t, mustOpen(t, fresh))
+	dump, err := os.ReadFile(filepath.Join("testdata", "schema1.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from := int64(1); from <= store.Latest(); from++ {
+		path := filepath.Join(t.TempDir(), "telex.db")
+		raw(t, path, string(dump))
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.MigrateTo(t.Context(), db, from); err != nil {
+			t.Fatalf("to schema %d: %v", from, err)
+		}
+		mustClose(t, db)
+
+		r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rep, err := r.Check(t.Context()); err != nil || rep.Schema != from || len(rep.Problems) > 0 {
+			t.Errorf("schema %d: got %+v, %v, want a sound store that stays as it is", from, rep, err)
+		}
+		if err := r.Backup(t.Context(), path+".backup"); err != nil {
+			t.Error(err)
+		}
+		mustClose(t, r)
+
+		for _, file := range []string{path, path + ".backup"} {
+			f := &fixture{T: t, backend: mustOpen(t, file)}
+			checkOldContent(f)
+			f.must(f.Close())
+			if got, want := schema(t, file), schema(t, fresh); !maps.Equal(got, want) {
+				t.Errorf("from schema %d: got %v, want %v", from, got, want)
+			}
+		}
+	}
+}
+
+func checkOldContent(f *fixture) {
+	f.Helper()
+	c := chat.Conversation{Endpoint: "telegram", Chat: "-100777", Thread: "42"}
+	pending, err := f.Pending(f.Context())
+	f.must(err)
+	want := []store.Pending{{
+		Conversation: c,
+		Inbound: chat.Inbound{
+			To: chat.Target{Chat: "-100777", Thread: "42", Kind: chat.Group}, Sender: chat.Sender{ID: "5", Name: "Ada"},
+			ID: "11", Resume: "900001", Text: "Wie ist das Wetter?", Addressed: true, Reply: true,
+			Attachments: []chat.Attachment{{Name: "a.ogg", MediaType: "audio/ogg", Size: 12, ID: "F1"}},
+			At:          time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC),
+		},
+		AcceptedAt: time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC),
+	}}
+	if !reflect.DeepEqual(pending, want) {
+		f.Errorf("got %+v, want %+v", pending, want)
+	}
+	known := chat.Conversation{Endpoint: "telegram", Chat: "1234"}
+	f.remembers(known, `{"role":"user","text":"hello"}`, `{"role":"assistant","text":"hi"}`)
+	if cursor, err := f.Resume(f.Context(), "telegram"); cursor != "900001" || err != nil {
+		f.Errorf("got cursor %q, %v, want 900001", cursor, err)
+	}
+	if fresh, err := f.Accept(f.Context(), known, message(known, "10")); fresh || err != nil {
+		f.Errorf("got fresh %v, %v, want a known message", fresh, err)
+	}
+	f.begin("t", c, "11")
+	f.must(f.Decide(f.Context(), "t", decision("x")))
+}
+
+// empty returns the content of a store in which nothing is yet: making one is slow next to copying it.
+func empty(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	mustClose(t, mustOpen(t, path))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// filled makes a store of some fifty pages and returns its content, closed.
+func filled(t *testing.T, path string) []byte {
+	t.Helper()
+	s := mustOpen(t, path)
+	for i := range 20 {
+		c := private(chat.ChatID(strconv.Itoa(i)))
+		if _, err := s.Accept(t.Context(), c, message(c, "1")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Append(t.Context(), c, slices.Repeat([][]byte{bytes.Repeat([]byte("long text. "), 20)}, 30)...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, s)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestCorrupt(t *testing.T) {
+	t.Parallel()
+	sound := filled(t, filepath.Join(t.TempDir(), "telex.db"))
+	garbage := bytes.Repeat([]byte{0xA5, 0x5A, 0xFF, 0x00}, 16)
+	over := func(at int) []byte {
+		b := slices.Clone(sound)
+		copy(b[at:], garbage)
+		return b
+	}
+	for name, content := range map[string][]byte{
+		"zero length":      {},
+		"not a database":   []byte("# telex\nthis is some text file that is long enough to be read as a header of a database, by mistake or not\n"),
+		"one byte":         {0},
+		"zeros":            make([]byte, len(sound)),
+		"header":           over(0),
+		"schema page":      over(100),
+		"second page":      over(4096),
+		"third page":       over(8192),
+		"a page of tables": over(len(sound) / 4096 / 2 * 4096),
+		"half of it":       sound[:len(sound)/8192*4096],
+		"half a page":      sound[:len(sound)/2+100],
+	} {
+		path := filepath.Join(t.TempDir(), "telex.db")
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			refused(t, path, store.ErrCorrupt, "keep a copy", "backup")
+			if _, err := store.OpenReadOnly(t.Context(), store.Options{Path: path}); !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("to read: got %v, want %v", err, store.ErrCorrupt)
+			}
+		})
+	}
+}
+
+// A log without its file is what is left when somebody moves half of a store away. SQLite would play it into
+// whatever file takes the place.
+func TestFileGoneLogLeft(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	if err := os.WriteFile(path+"-wal", []byte("frames"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, path, store.ErrCorrupt, "telex.db-wal")
+}
+
+// A start that was killed while it made the store is made up for by the next one.
+func TestInterruptedCreation(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	for _, suffix := range []string{".new", ".new-journal"} {
+		if err := os.WriteFile(path+suffix, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mustClose(t, mustOpen(t, path))
+}
+
+// The first bytes of every page say what is in it; without them the store is refused, wherever the page is.
+func TestDamagedPages(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	sound := filled(t, path)
+	for at := 4096; at < len(sound); at += 4096 {
+		damaged := slices.Clone(sound)
+		copy(damaged[at:], []byte{0xA5, 0x5A, 0xFF, 0x00, 0xA5, 0x5A, 0xFF, 0x00})
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := useAll(t.Context(), path); !errors.Is(err, store.ErrCorrupt) || !strings.HasPrefix(err.Error(), "open store") {
+			t.Errorf("page %d: got %v, want it refused at the start", at/4096+1, err)
+		}
+	}
+}
+
+// Damage anywhere is an error that says so, or does no harm; never a panic and never a wrong kind of error.
+func TestRandomDamage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	sound := filled(t, path)
+	random := rand.New(rand.NewPCG(3, 4))
+	found := 0
+	for i := range 60 {
+		damaged := slices.Clone(sound)
+		at := random.IntN(len(damaged) - 32)
+		for k := range 1 + random.IntN(32) {
+			damaged[at+k] = byte(random.Uint32())
+		}
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := useAll(t.Context(), path)
+		switch {
+		case err == nil:
+		case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrNewer):
+			found++
+		default:
+			t.Errorf("damage %d at byte %d: got %v, want it named", i, at, err)
+		}
+	}
+	t.Logf("found %d of 60; the others hit the middle of texts", found)
+	if found == 0 {
+		t.Error("no damage was found")
+	}
+}
+
+// useAll does what a daemon does in its life.
+func useAll(ctx context.Context, path string) (err error) {
+	s, err := store.Open(ctx, store.Options{Path: path})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if _, err := s.Pending(ctx); err != nil {
+		return err
+	}
+	for i := range 20 {
+		if _, err := s.History(ctx, private(chat.ChatID(strconv.Itoa(i)))); err != nil {
+			return err
+		}
+	}
+	if _, err := s.Accept(ctx, private("new"), message(private("new"), "1")); err != nil {
+		return err
+	}
+	if _, err := s.Sweep(ctx, time.Now(), time.Nanosecond); err != nil {
+		return err
+	}
+	_, err = s.Check(ctx)
+	return err
+}
+
+// One message that can't be read does not keep the others from being answered.
+func TestUnreadableMessage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	f := &fixture{T: t, backend: mustOpen(t, path)}
+	f.accept(private("1"), "1", "2")
+	f.begin("t", private("1"), "2")
+	f.must(f.Record(t.Context(), "t", store.Part{State: store.Stands, Spans: []chat.Span{{Kind: "b"}}}))
+	f.must(f.Close())
+	raw(t, path, "UPDATE inbox SET body = '{' WHERE message = '1'", "UPDATE part SET spans = '['")
+	f.backend = mustOpen(t, path)
+	f.waits("tg:1/2!")
+	if parts, err := f.Parts(t.Context(), "t"); err != nil || len(parts) != 1 || parts[0].Spans != nil {
+		t.Errorf("got %+v, %v, want the part without formatting", parts, err)
+	}
+	rep, err := f.Check(t.Context())
+	f.must(err)
+	if len(rep.Problems) != 1 || !strings.Contains(rep.Problems[0], "row 1") {
+		t.Errorf("got %v, want the one row named", rep.Problems)
+	}
+	f.must(f.Close())
+}
+
+// Rows that refer to nothing are damage that SQLite does not see by itself.
+func TestCheckFindsOrphans(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	mustClose(t, mustOpen(t, path))
+	raw(t, path, "INSERT INTO entry (conversation, body, at) VALUES (77, '', 0)")
+	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, r)
+	rep, err := r.Check(t.Context())
+	if err != nil || len(rep.Problems) != 1 || !strings.Contains(rep.Problems[0], "conversation") {
+		t.Errorf("got %+v, %v, want the row named", rep, err)
+	}
+}
+
+func TestPostgresPlaceholders(t *testing.T) {
+	t.Parallel()
+	got := store.Postgres("SELECT 1 WHERE a = ? AND b IN (?, ?) /*lock*/" + strings.Repeat(",?", 9))
+	want := "SELECT 1 WHERE a = $1 AND b IN ($2, $3) FOR UPDATE,$4,$5,$6,$7,$8,$9,$10,$11,$12"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

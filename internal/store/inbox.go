@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Pending is a message that was accepted and is not finished.
+type Pending struct {
+	Conversation chat.Conversation // where it belongs now, should the chat have moved since
+	Inbound      chat.Inbound
+	AcceptedAt   time.Time
+	Attempts     int    // turns begun with it that did not end in order: more than two, and it may be what kills the process
+	Turn         string // the unfinished turn that has it; empty when it waits
+}
+
+// The states of an inbox row.
+const (
+	inboxPending = "pending"
+	inboxRunning = "running"
+)
+
+// Accept stores a message, whole, and where its endpoint continues. Once it returns, the message may be
+// acknowledged upstream. fresh is false for a message that is known already; what it resumes at is stored all
+// the same. A message without a cursor leaves the endpoint's as it is.
+func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return false, fmt.Errorf("accept message: %w", err)
+	}
+	err = s.update(ctx, "accept message", func(t *tx) error {
+		id, err := t.take(ctx, c)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, acceptMessage, c.Endpoint, c.Chat, c.Thread, in.ID, id, string(body), t.now)
+		if err != nil {
+			return err
+		}
+		fresh = n > 0
+		if in.Resume == "" {
+			return nil
+		}
+		_, err = t.exec(ctx, saveResume, c.Endpoint, in.Resume)
+		return err
+	})
+	return fresh && err == nil, err
+}
+
+// Resume returns the cursor of the last message that the endpoint accepted; empty when there is none.
+func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (cursor string, err error) {
+	err = r.view(ctx, "read cursor", func(t *tx) error {
+		_, err := t.first(ctx, []any{&cursor}, findResume, e)
+		return err
+	})
+	return cursor, err
+}
+
+// Drop finishes messages that get no turn: commands, and what /stop throws away. It leaves alone what a turn
+// has and what is unknown.
+func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+	return s.update(ctx, "drop messages", func(t *tx) error {
+		conversation, err := t.take(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			found, err := t.unfinished(ctx, conversation, id)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 || found[0].state != inboxPending {
+				continue
+			}
+			if _, err := t.exec(ctx, finishMessage, t.now, found[0].id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Pending returns what was accepted and is not finished, oldest first.
+func (r *Reader) Pending(ctx context.Context) (pending []Pending, err error) {
+	err = r.view(ctx, "list pending messages", func(t *tx) error {
+		return t.each(ctx, func(rows *sql.Rows) error {
+			p, ok, err := t.scanPending(rows)
+			if ok {
+				pending = append(pending, p)
+			}
+			return err
+		}, listUnfinished)
+	})
+	return pending, err
+}
+
+// scanPending reads a row of listUnfinished. One message that can't be read must not keep the others from
+// being answered: it is logged and passed over.
+func (t *tx) scanPending(rows *sql.Rows) (p Pending, ok bool, err error) {
+	var row, at int64
+	var origin chat.ChatID
+	var message chat.MessageID
+	var body []byte
+	err = rows.Scan(&row, &p.Conversation.Endpoint, &p.Conversation.Chat, &p.Conversation.Thread,
+		&origin, &message, &body, &at, &p.Attempts, &p.Turn)
+	if err != nil {
+		return p, false, err
+	}
+	if err := json.Unmarshal(body, &p.Inbound); err != nil {
+		t.log.Error("accepted message can't be read", slog.Int64("row", row),
+			slog.String("conversation", p.Conversation.String()), slog.String("message", string(message)), slog.Any("error", err))
+		return p, false, nil
+	}
+	p.AcceptedAt = instant(at)
+	p.Inbound.At = p.Inbound.At.UTC()
+	if origin != p.Conversation.Chat && p.Inbound.To.Chat == origin {
+		p.Inbound.To.Chat = p.Conversation.Chat
+		p.Inbound.Reply = false // the id is another message's there
+	}
+	return p, true, nil
+}
+
+// candidate is an unfinished message.
+type candidate struct {
+	id         int64
+	state      string
+	acceptedAt int64
+}
+
+// unfinished returns what a message id can mean, the likeliest first. It means two messages only in a chat
+// that moved.
+func (t *tx) unfinished(ctx context.Context, conversation int64, id chat.MessageID) (found []candidate, err error) {
+	err = t.each(ctx, func(rows *sql.Rows) error {
+		var c candidate
+		err := rows.Scan(&c.id, &c.state, &c.acceptedAt)
+		found = append(found, c)
+		return err
+	}, findUnfinished, conversation, id)
+	return found, err
+}
+
+// claim gives messages to a turn and returns when the oldest was accepted; now when there are none.
+func (t *tx) claim(ctx context.Context, turn string, conversation int64, ids []chat.MessageID) (acceptedAt int64, err error) {
+	acceptedAt = t.now
+	var taken []int64
+	for _, id := range ids {
+		found, err := t.unfinished(ctx, conversation, id)
+		if err != nil {
+			return 0, err
+		}
+		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
+		if i < 0 {
+			return 0, fmt.Errorf("message %q: %w", id, ErrUnknown)
+		}
+		if _, err := t.exec(ctx, takeMessage, turn, found[i].id); err != nil {
+			return 0, err
+		}
+		taken = append(taken, found[i].id)
+		acceptedAt = min(acceptedAt, found[i].acceptedAt)
+	}
+	return acceptedAt, nil
+}

@@ -1,0 +1,205 @@
+package store_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// work is the process that is killed: it finishes what the last one left, then accepts and answers messages from
+// number first on, and says so after each step that is on the disk.
+func work(ctx context.Context, path string, first int) error {
+	s, err := store.Open(ctx, store.Options{Path: path})
+	if err != nil {
+		return err
+	}
+	say := func(what, id string, err error) error {
+		if err == nil {
+			_, err = os.Stdout.WriteString(what + " " + id + "\n")
+		}
+		return err
+	}
+	answer := func(id string) error {
+		return errors.Join(
+			say("intended", id, s.Intend(ctx, id, store.Part{Key: id})),
+			say("recorded", id, s.Record(ctx, id, store.Part{State: store.Stands, Key: id, Ref: chat.MessageRef{ID: chat.MessageID(id)}})),
+			say("decided", id, s.Decide(ctx, id, decision("final", id))),
+		)
+	}
+	turns, err := s.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range turns {
+		if t.State == store.Running {
+			err = errors.Join(say("begun", t.ID, s.Begin(ctx, t)), answer(t.ID))
+		}
+		if err := errors.Join(err, say("ended", t.ID, s.End(ctx, t.ID, store.Done))); err != nil {
+			return err
+		}
+	}
+	for i := first; ; i++ {
+		id := strconv.Itoa(i)
+		in := message(private("1"), chat.MessageID(id))
+		in.Resume = id
+		if _, err := s.Accept(ctx, private("1"), in); err != nil {
+			return err
+		}
+		if err := say("accepted", id, nil); err != nil {
+			return err
+		}
+		if i%3 == 0 { // the others wait
+			err := errors.Join(say("begun", id, s.Begin(ctx, turnOf(id, private("1"), in.ID))), answer(id),
+				say("ended", id, s.End(ctx, id, store.Done)))
+			if err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// said is what killed processes said, by message.
+type said map[string]map[string]bool
+
+func (s said) add(line string) {
+	what, id, ok := strings.Cut(strings.TrimSpace(line), " ")
+	if !ok {
+		return
+	}
+	if s[id] == nil {
+		s[id] = map[string]bool{}
+	}
+	s[id][what] = true
+}
+
+// F43: a process killed at any instant loses nothing that it acknowledged and stores nothing twice.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	const kills = 30
+	path := filepath.Join(t.TempDir(), "telex.db")
+	heard, random := said{}, rand.New(rand.NewPCG(1, 2))
+	for range kills {
+		// Half of the processes die some steps after the first one, the others at any time, the start included.
+		wait, steps := 2*time.Minute, 1+random.IntN(60)
+		if random.IntN(2) == 0 {
+			wait, steps = time.Duration(random.IntN(120))*time.Millisecond, 1<<30
+		}
+		runAndKill(t, path, len(heard)+1, wait, steps, heard)
+		verify(t, path, heard)
+	}
+	if len(heard) < kills {
+		t.Errorf("got %d messages in %d runs: the processes did nothing", len(heard), kills)
+	}
+	t.Logf("%d kills, %d messages acknowledged", kills, len(heard))
+}
+
+// runAndKill runs the worker and kills it after some time or steps.
+func runAndKill(t *testing.T, path string, first int, wait time.Duration, steps int, heard said) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait) // kills when it is over
+	defer cancel()
+	child := exec.CommandContext(ctx, os.Args[0])
+	child.Env = append(os.Environ(), roleVariable+"=work", pathVariable+"="+path, firstVariable+"="+strconv.Itoa(first))
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		if ctx.Err() != nil {
+			return
+		}
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			break // a last line without its end was not said
+		}
+		if strings.HasPrefix(line, "error:") {
+			t.Errorf("worker from message %d: %s", first, line)
+		}
+		heard.add(line)
+		if steps--; steps == 0 {
+			cancel()
+		}
+	}
+	_ = child.Wait() // killed
+}
+
+func verify(t *testing.T, path string, heard said) {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{T: t, backend: s}
+	defer func() { f.must(f.Close()) }()
+	rep, err := f.Check(t.Context())
+	f.must(err)
+	if len(rep.Problems) > 0 {
+		t.Fatalf("after a kill: %v", rep.Problems)
+	}
+	waiting := f.waiting()
+	history, err := f.History(t.Context(), private("1"))
+	f.must(err)
+	times := map[string]int{}
+	for _, e := range history {
+		times[string(e)]++
+	}
+	turns, err := f.Unfinished(t.Context())
+	f.must(err)
+	for id, did := range heard {
+		here := slices.ContainsFunc(waiting, func(w string) bool { return strings.TrimSuffix(w, "!") == "tg:1/"+id })
+		state, _ := findTurn(turns, id)
+		parts, err := f.Parts(t.Context(), id)
+		f.must(err)
+		switch {
+		case did["accepted"] && !did["begun"] && !here && times[id] == 0:
+			t.Errorf("message %s was accepted and is gone", id)
+		case did["recorded"] && (len(parts) != 1 || parts[0].Ref.ID == ""):
+			t.Errorf("the id of message %s's reply was learned and is gone: %+v", id, parts)
+		case did["decided"] && times[id] != 1:
+			t.Errorf("turn %s was decided and its history is there %d times", id, times[id])
+		case did["decided"] && !did["ended"] && state == store.Running:
+			t.Errorf("turn %s was decided and is %q", id, state)
+		case did["ended"] && (here || state != ""):
+			t.Errorf("turn %s ended and is %q, its message waits: %v", id, state, here)
+		case times[id] > 1:
+			t.Errorf("history of turn %s is there %d times", id, times[id])
+		}
+		if !did["accepted"] {
+			continue
+		}
+		if fresh, err := f.Accept(t.Context(), private("1"), message(private("1"), chat.MessageID(id))); fresh || err != nil {
+			t.Errorf("message %s again: got fresh %v, %v, want known", id, fresh, err)
+		}
+	}
+	if slices.Sort(waiting); len(slices.Compact(waiting)) != len(f.waiting()) {
+		t.Errorf("a message waits twice: %v", waiting)
+	}
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+func findTurn(turns []store.TurnRecord, id string) (store.TurnState, bool) {
+	for _, t := range turns {
+		if t.ID == id {
+			return t.State, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// errHeld says that another process holds a lock file.
+var errHeld = errors.New("lock is held")
+
+// lock keeps every other process from writing to a store. It is a file of its own: closing any descriptor
+// of the database would drop SQLite's locks on it, see https://www.sqlite.org/howtocorrupt.html#posix_close_bug.
+type lock struct{ file *os.File }
+
+// takeLock locks the store at path. The kernel drops the lock when the process dies, however it dies.
+func takeLock(path string) (*lock, error) {
+	name := path + ".lock"
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	if err := tryLock(f); err != nil {
+		holder := readHolder(f)
+		_ = f.Close() // nothing was written
+		if errors.Is(err, errHeld) {
+			return nil, fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
+				"stop that one, or give this one a state directory of its own", path, ErrLocked, holder)
+		}
+		return nil, fmt.Errorf("lock %s: %w", name, err)
+	}
+	l := &lock{file: f}
+	// Who holds the lock is for people to read; the lock holds without it, on a full disk for example.
+	if err := f.Truncate(0); err == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	return l, nil
+}
+
+// readHolder returns " (pid N)" when the lock file says so.
+func readHolder(f *os.File) string {
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+	if err != nil {
+		return ""
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (pid %d)", pid)
+}
+
+// release lets the next one in. To close the file is not enough: a child process that is just being started shares
+// it, and the lock, until it runs its own program. The file stays: removing it could remove the next one's lock.
+func (l *lock) release() error {
+	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
+}

@@ -1,0 +1,29 @@
+package store_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"telex/internal/store"
+)
+
+// A child process that is being started shares the lock file until it runs its own program. Close lets the next one
+// in all the same.
+func TestLockWhileAProcessStarts(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	s := mustOpen(t, path)
+	shared, err := unix.Dup(store.LockFile(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := unix.Close(shared); err != nil {
+			t.Error(err)
+		}
+	}()
+	mustClose(t, s)
+	mustClose(t, mustOpen(t, path))
+}

@@ -1,0 +1,46 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"telex/internal/store"
+)
+
+// The test binary plays a second process when this variable says which.
+const (
+	roleVariable  = "TELEX_TEST_ROLE"
+	pathVariable  = "TELEX_TEST_PATH"
+	firstVariable = "TELEX_TEST_FIRST"
+)
+
+func TestMain(m *testing.M) {
+	role, path := os.Getenv(roleVariable), os.Getenv(pathVariable)
+	var err error
+	switch role {
+	case "":
+		goleak.VerifyTestMain(m)
+		return
+	case "hold":
+		err = hold(path)
+	case "work":
+		first, _ := strconv.Atoi(os.Getenv(firstVariable))
+		err = work(context.Background(), path, first)
+	}
+	fmt.Fprintln(os.Stdout, "error:", err)
+	os.Exit(1)
+}
+
+// hold keeps a store open until it is killed.
+func hold(path string) error {
+	if _, err := store.Open(context.Background(), store.Options{Path: path}); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, "holding")
+	select {}
+}

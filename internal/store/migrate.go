@@ -1,0 +1,65 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+)
+
+// migrations are the numbered changes of the schema. One that was released is never edited.
+//
+//go:embed migrations
+var migrations embed.FS
+
+// latest returns the number of the newest migration.
+func latest(d dialect) int64 {
+	files, err := fs.ReadDir(migrations, d.migrations)
+	if err != nil || len(files) == 0 {
+		return 0
+	}
+	number, _, _ := strings.Cut(files[len(files)-1].Name(), "_")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// migrate brings the schema up to date, each step in a transaction of its own.
+func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
+	return migrateTo(ctx, s.d, db, s.log, latest(s.d))
+}
+
+func migrateTo(ctx context.Context, d dialect, db *sql.DB, log *slog.Logger, target int64) error {
+	has, err := version(ctx, db)
+	if err != nil {
+		return err
+	}
+	if has == target {
+		return nil // goose would come to the same result, slower
+	}
+	files, err := fs.Sub(migrations, d.migrations)
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(d.goose, db, files,
+		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	done, err := p.UpTo(ctx, target)
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if has > 0 {
+		log.Info("store brought up to date", slog.Int64("from", has), slog.Int64("to", target), slog.Int("steps", len(done)))
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	driver "modernc.org/sqlite"
+	code "modernc.org/sqlite/lib"
+)
+
+const (
+	// applicationID stands in the file's header and tells a store from other databases: "telx".
+	// https://www.sqlite.org/pragma.html#pragma_application_id
+	applicationID = 0x74656c78
+	// readers is how many reads run side by side. The log keeps them from waiting for the writer.
+	readers = 4
+	// busyTimeout is how long a write waits for another process, which only a backup or a check can be.
+	busyTimeout = "busy_timeout(10000)"
+	// logLimit is how large, in bytes, the write-ahead log stays after it was folded into the file.
+	logLimit = "journal_size_limit(16777216)"
+)
+
+// openWriter returns a pool of one connection: SQLite has one writer at a time, and waiting for a connection
+// obeys the context, which waiting for SQLite's lock does not.
+//
+// Every pragma stands in the address, so that each connection that the pool opens has it. synchronous=FULL
+// syncs the log with each commit: what was acknowledged upstream survives a power loss. With NORMAL the file
+// stays sound, but the last commits may be gone (https://www.sqlite.org/pragma.html#pragma_synchronous), and
+// the platform would never send them again. The sync is nearly all that a write costs; see the benchmark.
+func openWriter(path, journal string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", address(path, "rw",
+		busyTimeout, "foreign_keys(1)", "synchronous(FULL)", "secure_delete(FAST)", logLimit, "journal_mode("+journal+")"))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// openReaders returns a pool of connections that can't write.
+func openReaders(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", address(path, "ro", busyTimeout))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(readers)
+	db.SetMaxIdleConns(readers)
+	return db, nil
+}
+
+// address is the data source name of a file.
+func address(path, mode string, pragmas ...string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // a drive letter
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"mode": {mode}, "_txlock": {"immediate"}, "_pragma": pragmas, "_dqs": {"0"}, "_error_rc": {"1"},
+	}.Encode()}
+	return u.String()
+}
+
+// errDamage is what a check of the file found.
+type errDamage string
+
+func (e errDamage) Error() string { return string(e) }
+
+// explain says what a failed call was about and, where a person can do something, what.
+func (r *Reader) explain(ctx context.Context, what string, err error) error {
+	return r.explainAt(ctx, filepath.Dir(r.path), what, err)
+}
+
+// explainAt is explain for a call that wrote into dir.
+func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) error {
+	var damage errDamage
+	switch kind := sqliteCode(err); {
+	case ctx.Err() != nil && (kind&0xff == code.SQLITE_INTERRUPT || errors.Is(err, ctx.Err())):
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	case errors.As(err, &damage), kind&0xff == code.SQLITE_CORRUPT, kind&0xff == code.SQLITE_NOTADB:
+		return fmt.Errorf("%s: %s is %w (%w): keep a copy of it, then put a backup in its place, "+
+			"or move it away to start with an empty store", what, r.path, ErrCorrupt, err)
+	case isFull(dir, kind, err):
+		return fmt.Errorf("%s: %s: %w (%w): free some space, nothing else is needed",
+			what, dir, ErrFull, err)
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// isFull also finds the full disks that SQLite reports as a failure to read or write: when the shared index of
+// the log or a temporary file can't grow, or when the system notices only at the sync.
+func isFull(dir string, kind int, err error) bool {
+	switch kind & 0xff {
+	case code.SQLITE_FULL:
+		return true
+	case code.SQLITE_IOERR, code.SQLITE_CANTOPEN:
+		return kind == code.SQLITE_IOERR_SHMSIZE || diskFull(dir)
+	}
+	return outOfSpace(err)
+}
+
+// sqliteCode returns the extended result code in err's chain, or 0.
+func sqliteCode(err error) int {
+	if e, ok := errors.AsType[*driver.Error](err); ok {
+		return e.Code()
+	}
+	return 0
+}
+
+// check returns what is wrong with the file, by SQLite's own means: nil when nothing is. how is quick_check,
+// which reads every page, or integrity_check, which compares tables and indexes too.
+func check(ctx context.Context, db *sql.DB, how string) (problems []string, err error) {
+	rows, err := db.QueryContext(ctx, "PRAGMA "+how+"(20)")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return nil, err
+		}
+		line = strings.TrimPrefix(line, "*** in database main ***\n")
+		if line != "ok" {
+			problems = append(problems, strings.ReplaceAll(line, "\n", "; "))
+		}
+	}
+	return problems, rows.Err()
+}

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+)
+
+// Options says where the store is.
+type Options struct {
+	Path string           // the database file; its directory is created, mode 0700, when missing
+	Log  *slog.Logger     // nil: nothing is logged
+	Now  func() time.Time // nil: time.Now
+}
+
+// Store is an open store. Its methods are safe for concurrent use; each that writes is one transaction, which
+// is on the disk when it returns without an error. Nothing runs in the background.
+type Store struct {
+	*Reader
+	write *sql.DB
+	lock  *lock
+}
+
+// Reader is the part of a store that changes nothing.
+type Reader struct {
+	path string
+	log  *slog.Logger
+	now  func() time.Time
+	d    dialect
+	read *sql.DB
+}
+
+// Open opens the store, makes it when there is none, and brings an older schema up to date. It fails with
+// ErrLocked, ErrNewer, ErrForeign, ErrCorrupt or ErrFull in its chain where one of them is the reason. The
+// time it takes grows with the file, which is checked for damage.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	r, err := newReader(o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{Reader: r}
+	if err := s.open(ctx); err != nil {
+		err = r.explain(ctx, "open store", err)
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// OpenReadOnly opens a store to check it or to copy it. Neither needs the lock: a daemon may hold the store and
+// go on writing. An older schema is left as it is. The file must exist.
+func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
+	r, err := newReader(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.inspect(ctx); err != nil {
+		err = r.explain(ctx, "open store", err)
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Close waits for running calls and closes the store. Whatever was stored is on the disk already.
+func (s *Store) Close() error {
+	err := s.Reader.Close() // first, so that the writer is the last one and folds the log into the file
+	if s.write != nil {
+		err = errors.Join(err, s.write.Close())
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.release())
+	}
+	if err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+// Close closes the store.
+func (r *Reader) Close() error {
+	if r.read == nil {
+		return nil
+	}
+	return r.read.Close()
+}
+
+func newReader(o Options) (*Reader, error) {
+	path, err := resolve(o.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	r := &Reader{path: path, log: o.Log, now: o.Now, d: sqlite()}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	return r, nil
+}
+
+// resolve follows links, so that two names of a file share one lock.
+func resolve(path string) (string, error) {
+	if path == "" {
+		return "", errors.New("no path")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if file, err := filepath.EvalSymlinks(path); err == nil {
+		return file, nil
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path)), nil
+	}
+	return path, nil
+}
+
+// tx is one transaction. Its clock stands still.
+type tx struct {
+	sql *sql.Tx
+	d   dialect
+	now int64
+	log *slog.Logger
+}
+
+// update runs do in a transaction that may write. The next one waits until it is done.
+func (s *Store) update(ctx context.Context, what string, do func(*tx) error) error {
+	return s.transact(ctx, s.write, nil, what, do)
+}
+
+// view runs do in a transaction that sees one state of the store, whatever is written meanwhile.
+func (r *Reader) view(ctx context.Context, what string, do func(*tx) error) error {
+	return r.transact(ctx, r.read, &sql.TxOptions{ReadOnly: true}, what, do)
+}
+
+func (r *Reader) transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, what string, do func(*tx) error) error {
+	t, err := db.BeginTx(ctx, o)
+	if err != nil {
+		return r.explain(ctx, what, err)
+	}
+	if err := do(&tx{sql: t, d: r.d, now: r.now().UnixMilli(), log: r.log}); err != nil {
+		_ = t.Rollback() // the first error is the reason; what is left open is rolled back with the connection
+		return r.explain(ctx, what, err)
+	}
+	if err := t.Commit(); err != nil {
+		return r.explain(ctx, what, err)
+	}
+	return nil
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := t.sql.ExecContext(ctx, t.d.sql(query), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// all runs statements that share their arguments.
+func (t *tx) all(ctx context.Context, queries []string, args ...any) error {
+	for _, q := range queries {
+		if _, err := t.exec(ctx, q, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// first reads the first row into dest and says whether there was one.
+func (t *tx) first(ctx context.Context, dest []any, query string, args ...any) (bool, error) {
+	err := t.sql.QueryRowContext(ctx, t.d.sql(query), args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// each calls do with every row. do must not use the transaction.
+func (t *tx) each(ctx context.Context, do func(*sql.Rows) error, query string, args ...any) (err error) {
+	rows, err := t.sql.QueryContext(ctx, t.d.sql(query), args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// millis is t as it is stored; the zero time is 0.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// instant is the time that millis stored.
+func instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
