@@ -65,6 +65,7 @@ func importTable() []row {
 		{Path: "internal/markup"},
 		{Path: "internal/config"},
 		{Path: "internal/app", Imports: []string{"..."}},
+		{Path: "internal/bench", Imports: []string{"standin/*"}},
 	}
 }
 
