@@ -87,7 +87,7 @@ func tell(a answer, r openai.Request, history []telegram.Message, end time.Time)
 	seen := sights(history, a)
 	st := story{tokens: r.Tokens}
 	if n := len(seen); n == 0 || !seen[n-1].final(a) {
-		st.doubled = n > 0 && seen[n-1].whole
+		st.doubled = n > 0 && seen[n-1].whole && !seen[n-1].exact
 		st.lost = !st.doubled
 	} else {
 		for n > 1 && seen[n-2].final(a) {
