@@ -78,8 +78,8 @@ func scenarios() []scenario {
 			bars: []bar{{finalLatencies, 2.2}},
 		},
 		{
-			name: "outage", title: "10 chats, 1,000 tokens, platform down for 10 s in the middle",
-			loads: []load{{10, 1000}}, outage: outage{5 * time.Second, 10 * time.Second}, baseline: true,
+			name: "outage", title: "10 chats, 600 tokens at 30/s, platform down for 10 s in the middle",
+			loads: []load{{10, 600}}, rate: 30, outage: outage{5 * time.Second, 10 * time.Second}, baseline: true,
 			// After the outage each chat needs one call to be up to date, and may have one more.
 			bars: []bar{{stormCalls, 2}},
 		},
