@@ -61,7 +61,11 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each.
 	FUZZTIME=$(FUZZTIME) tools/fuzz.sh
 
 .PHONY: bench
-bench: | bin ## Run the Go benchmarks, and compare with BASE=file when given.
+bench: build ## Measure the built binary against its stand-ins, each figure beside its bar; ARGS='-scenario one'.
+	go run ./internal/bench -binary bin/telex -json bin/bench.json -assert $(ARGS)
+
+.PHONY: microbench
+microbench: | bin ## Run the Go benchmarks, and compare with BASE=file when given.
 	go test -run='^$$' -bench=. -benchmem -benchtime=$(BENCHTIME) ./... >bin/bench.txt || { cat bin/bench.txt; exit 1; }
 	@$(if $(BASE),$(TOOL) benchstat $(BASE) bin/bench.txt,grep -E '^(pkg:|Benchmark)' bin/bench.txt)
 

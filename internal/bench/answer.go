@@ -1,0 +1,125 @@
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// answer is a text that the model writes, made so that what is visible tells exactly how much of it
+// has arrived: letters, which appear as they are, white space, and Markdown that shows nothing itself.
+type answer struct {
+	text   string
+	letter string // the text's letters
+	place  []int  // where each of them stands in text
+}
+
+func newAnswer(text string) answer {
+	a := answer{text: text}
+	var b strings.Builder
+	for i := range len(text) {
+		if !silent(rune(text[i])) {
+			b.WriteByte(text[i])
+			a.place = append(a.place, i)
+		}
+	}
+	a.letter = b.String()
+	return a
+}
+
+// silent says of a character of an answer that a person does not see it.
+func silent(r rune) bool { return strings.ContainsRune(" \n*`#", r) }
+
+// letters returns what counts of a visible text.
+func letters(visible string) string {
+	return strings.Map(func(r rune) rune {
+		if silent(r) {
+			return -1
+		}
+		return r
+	}, visible)
+}
+
+// visible returns how many bytes of the answer a person has who sees these letters, and whether
+// they see the beginning of the answer and nothing else.
+func (a answer) visible(seen string) (bytes int, exact bool) {
+	n := 0
+	for n < len(seen) && n < len(a.letter) && seen[n] == a.letter[n] {
+		n++
+	}
+	if n == len(a.letter) {
+		return len(a.text), n == len(seen)
+	}
+	return a.place[n], n == len(seen)
+}
+
+// plainAnswer returns so many tokens: short words in one paragraph, 6.7 characters a token with
+// their spaces, different for every seed.
+func plainAnswer(seed uint64, tokens int) answer {
+	r := rand.New(rand.NewPCG(seed, 1))
+	words := make([]string, tokens)
+	for i := range words {
+		words[i] = word(r, []int{5, 6, 6}[i%3])
+	}
+	return newAnswer(strings.Join(words, " "))
+}
+
+// markdownAnswer returns about so many tokens in headings and paragraphs with bold words and code,
+// 5 characters a token.
+func markdownAnswer(seed uint64, tokens int) answer {
+	r := rand.New(rand.NewPCG(seed, 2))
+	var b strings.Builder
+	for n := 0; n < tokens; {
+		if n > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString("## " + word(r, 6) + " " + word(r, 6) + "\n\n")
+		words := make([]string, 80)
+		for i := range words {
+			words[i] = word(r, 3+i%3)
+			switch i % 20 {
+			case 7:
+				words[i] = "**" + words[i] + "**"
+			case 13:
+				words[i] = "`" + words[i] + "`"
+			}
+		}
+		b.WriteString(strings.Join(words, " "))
+		n += 4 + len(words)*6/5
+	}
+	return newAnswer(b.String())
+}
+
+// word returns a lower-case word of so many letters.
+func word(r *rand.Rand, length int) string {
+	consonants, vowels := "bcdfghjklmnprstvwz", "aeiou"
+	w := make([]byte, length)
+	for i := range w {
+		from := consonants
+		if i%2 == 1 {
+			from = vowels
+		}
+		w[i] = from[r.IntN(len(from))]
+	}
+	return string(w)
+}
+
+// percentile returns the value that so many percent of the values do not exceed (nearest rank).
+func percentile(values []float64, percent int) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[(len(sorted)*percent+99)/100-1]
+}
+
+func mean(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

@@ -1,0 +1,81 @@
+// Command bench measures telex as people would feel it: the built binary, in a process of its own,
+// talks over HTTP on loopback with strict imitations of Telegram and of a model provider, which
+// enforce the published limits and write down what every person saw and when. It prints each
+// scenario's figures with the bars beside them, and those of a naive loop for comparison.
+// docs/performance.md says how to read them. It needs Linux: memory and processor time come from /proc.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"syscall"
+)
+
+// errMissed is what -assert makes of a missed bar.
+var errMissed = errors.New("a bar was missed")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1) //nolint:forbidigo // main exits
+	}
+}
+
+// run parses the arguments, runs the scenarios one after the other and reports each when it is done.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	var (
+		binary = flags.String("binary", "bin/telex", "the telex to measure")
+		choice = flags.String("scenario", "", "run only scenarios whose name matches this expression")
+		file   = flags.String("json", "", "write the results to this file, too")
+		short  = flags.Bool("short", false, "run a reduced set, in less than 40 s, with generous bars")
+		assert = flags.Bool("assert", false, "exit 1 when a bar is missed")
+	)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	chosen, err := regexp.Compile(*choice)
+	if err != nil {
+		return fmt.Errorf("-scenario: %w", err)
+	}
+	list := scenarios()
+	if *short {
+		list = shortScenarios()
+	}
+	var results []result
+	for _, s := range list {
+		if !chosen.MatchString(s.name) {
+			continue
+		}
+		for _, start := range s.bots(*binary) {
+			r, err := s.run(ctx, start)
+			if err != nil {
+				return fmt.Errorf("scenario %s, %s: %w", s.name, start.name, err)
+			}
+			results = append(results, r)
+		}
+		printScenario(out, s, results)
+	}
+	if len(results) == 0 {
+		return fmt.Errorf("-scenario %s: no such scenario", *choice)
+	}
+	missed := printSummary(out, results)
+	if *file != "" {
+		if err := writeJSON(*file, results); err != nil {
+			return err
+		}
+	}
+	if *assert && missed > 0 {
+		return fmt.Errorf("%w: %d of them", errMissed, missed)
+	}
+	return nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// naiveRetries is how often the naive loop repeats a send or a final edit that failed.
+const naiveRetries = 20
+
+// naive is the loop that bots usually have, the baseline to beat: one goroutine a reply edits its
+// message with whatever has arrived whenever its ticker fires, knows no limit, and repeats at
+// once what was refused. It works on the wire alone and shares nothing with telex.
+type naive struct {
+	api, model string
+	interval   time.Duration
+	client     *http.Client
+	cancel     context.CancelFunc
+	running    sync.WaitGroup
+}
+
+func startNaive(ctx context.Context, w *world, interval time.Duration) *naive {
+	ctx, cancel := context.WithCancel(ctx)
+	n := &naive{
+		api: w.telegramURL + "/bot" + w.telegram.Token() + "/", model: w.modelURL + "/v1/chat/completions",
+		interval: interval, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200}}, cancel: cancel,
+	}
+	n.running.Go(func() { n.receive(ctx) })
+	return n
+}
+
+// usage says nothing: the loop runs in the measuring process.
+func (n *naive) usage() (usage, error) { return usage{}, nil }
+
+func (n *naive) stop() error {
+	n.cancel()
+	n.running.Wait()
+	n.client.CloseIdleConnections()
+	return nil
+}
+
+func (n *naive) receive(ctx context.Context) {
+	offset := 0
+	for ctx.Err() == nil {
+		var updates []struct {
+			ID      int `json:"update_id"`
+			Message struct {
+				Chat struct{ ID int64 }
+				Text string
+			}
+		}
+		params := url.Values{"offset": {strconv.Itoa(offset)}, "timeout": {"30"}}
+		if err := n.call(ctx, "getUpdates", params, &updates); err != nil {
+			if pause(ctx, time.Second) != nil {
+				return
+			}
+		}
+		for _, u := range updates {
+			offset = u.ID + 1
+			n.running.Go(func() { n.reply(ctx, u.Message.Chat.ID, u.Message.Text) })
+		}
+	}
+}
+
+// reply shows one answer.
+func (n *naive) reply(ctx context.Context, chat int64, question string) {
+	var text strings.Builder
+	tokens := make(chan string)
+	n.running.Go(func() {
+		defer close(tokens)
+		_ = n.stream(ctx, question, tokens) // what was read is the answer
+	})
+	tick := time.NewTicker(n.interval)
+	defer tick.Stop()
+	message, shown := 0, ""
+	for open := true; open; {
+		var token string
+		select {
+		case token, open = <-tokens:
+			text.WriteString(token)
+			continue
+		case <-tick.C:
+		}
+		if text.Len() == 0 || text.String() == shown {
+			continue
+		}
+		// The loop stands still while it calls, as they do.
+		now := text.String()
+		if id, err := n.show(ctx, chat, message, now+cursor); err == nil {
+			message, shown = id, now
+		}
+	}
+	for range naiveRetries {
+		if _, err := n.show(ctx, chat, message, text.String()); err == nil || ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// show sends the message, or edits it once it is there, and returns its id.
+func (n *naive) show(ctx context.Context, chat int64, message int, text string) (int, error) {
+	params := url.Values{"chat_id": {strconv.FormatInt(chat, 10)}, "text": {text}}
+	method := "sendMessage"
+	if message != 0 {
+		method = "editMessageText"
+		params.Set("message_id", strconv.Itoa(message))
+	}
+	var sent struct {
+		ID int `json:"message_id"`
+	}
+	err := n.call(ctx, method, params, &sent)
+	return sent.ID, err
+}
+
+func (n *naive) call(ctx context.Context, method string, params url.Values, result any) error {
+	body, err := n.post(ctx, n.api+method, "application/x-www-form-urlencoded", strings.NewReader(params.Encode()))
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // it was read
+	var answer struct {
+		OK          bool
+		Description string
+		Result      json.RawMessage
+	}
+	if err := json.NewDecoder(body).Decode(&answer); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	if !answer.OK {
+		return errors.New(answer.Description)
+	}
+	return json.Unmarshal(answer.Result, result)
+}
+
+// stream asks the model and hands on what it writes.
+func (n *naive) stream(ctx context.Context, question string, tokens chan<- string) error {
+	request, err := json.Marshal(map[string]any{
+		"model": "standin", "stream": true, "messages": []map[string]string{{"role": "user", "content": question}},
+	})
+	if err != nil {
+		return err
+	}
+	body, err := n.post(ctx, n.model, "application/json", bytes.NewReader(request))
+	if err != nil {
+		return err
+	}
+	defer body.Close() //nolint:errcheck // it was read
+	for lines := bufio.NewScanner(body); lines.Scan(); {
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok || data == "[DONE]" {
+			continue
+		}
+		var chunk struct {
+			Choices []struct{ Delta struct{ Content string } }
+		}
+		if err := json.Unmarshal([]byte(data), &chunk); err != nil {
+			return err
+		}
+		for _, c := range chunk.Choices {
+			select {
+			case tokens <- c.Delta.Content:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
+
+func (n *naive) post(ctx context.Context, address, kind string, body io.Reader) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", kind)
+	request.Header.Set("Authorization", "Bearer "+modelKey)
+	response, err := n.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	return response.Body, nil
+}

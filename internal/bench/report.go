@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"text/tabwriter"
+)
+
+// measure names a figure; docs/performance.md says what each one means.
+type measure string
+
+const (
+	stalenessMean  measure = "staleness_mean_s"
+	stalenessP95   measure = "staleness_p95_s"
+	frozenLongest  measure = "frozen_longest_s"
+	finalMean      measure = "final_mean_s"
+	finalP95       measure = "final_p95_s"
+	finalLatencies measure = "final_p95_latencies"
+	calls          measure = "calls"
+	tooMany        measure = "429_unforced"
+	forced         measure = "429_forced"
+	violations     measure = "violations"
+	lost           measure = "lost"
+	doubled        measure = "doubled"
+	shownTwice     measure = "shown_twice"
+	attempts       measure = "outage_attempts_per_chat"
+	stormCalls     measure = "after_outage_calls_per_chat"
+	cpuPerThousand measure = "cpu_ms_per_1000_tokens"
+	cpuGrowth      measure = "cpu_long_to_short"
+	idleMemory     measure = "idle_mib"
+	peakMemory     measure = "peak_mib"
+	chatMemory     measure = "peak_kib_per_chat"
+	firstPoll      measure = "first_poll_s"
+)
+
+// row says how a figure is printed.
+type row struct {
+	measure  measure
+	label    string
+	decimals int
+}
+
+func rows() []row {
+	return []row{
+		{stalenessMean, "staleness, mean (s)", 3},
+		{stalenessP95, "staleness, p95 (s)", 3},
+		{frozenLongest, "longest time frozen (s)", 3},
+		{finalMean, "last token to final, mean (s)", 3},
+		{finalP95, "last token to final, p95 (s)", 3},
+		{finalLatencies, "last token to final, p95 (API latencies)", 2},
+		{calls, "calls", 0},
+		{tooMany, "calls answered 429, not forced", 0},
+		{forced, "calls answered 429, forced by a fault", 0},
+		{violations, "violations", 0},
+		{lost, "lost answers", 0},
+		{doubled, "doubled answers", 0},
+		{shownTwice, "moments with a wrong or double text", 0},
+		{attempts, "connections during the outage, per chat", 1},
+		{stormCalls, "calls in the second after the outage, per chat", 1},
+		{cpuPerThousand, "CPU per 1,000 tokens (ms)", 1},
+		{cpuGrowth, "CPU per token, long to short", 2},
+		{idleMemory, "memory, idle (MiB)", 1},
+		{peakMemory, "memory, peak (MiB)", 1},
+		{chatMemory, "memory at the peak, per chat (KiB)", 0},
+		{firstPoll, "exec to first poll (s)", 3},
+	}
+}
+
+// result is what one bot did in one scenario.
+type result struct {
+	Scenario string              `json:"scenario"`
+	Title    string              `json:"title"`
+	Bot      string              `json:"bot"`
+	Figures  map[measure]float64 `json:"figures"`
+	Bars     []verdict           `json:"bars,omitempty"`
+}
+
+// verdict is a bar and whether it was met.
+type verdict struct {
+	bar
+	Met bool `json:"met"`
+}
+
+// printScenario prints the figures of all bots in s beside each other, and the bars.
+func printScenario(out io.Writer, s scenario, results []result) {
+	var cols []result
+	for _, r := range results {
+		if r.Scenario == s.name {
+			cols = append(cols, r)
+		}
+	}
+	fmt.Fprintf(out, "\n%s: %s\n", s.name, s.title)
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	defer t.Flush() //nolint:errcheck // a closed terminal leaves nobody to tell
+	for _, c := range cols {
+		fmt.Fprint(t, "\t", c.Bot)
+	}
+	fmt.Fprintln(t, "\tbar\t\t")
+	for _, w := range rows() {
+		if !slices.ContainsFunc(cols, func(c result) bool { _, ok := c.Figures[w.measure]; return ok }) {
+			continue
+		}
+		fmt.Fprint(t, w.label)
+		for _, c := range cols {
+			fmt.Fprint(t, "\t", w.figure(c.Figures))
+		}
+		fmt.Fprintf(t, "\t%s\t\n", w.judged(cols[0].Bars))
+	}
+}
+
+func (w row) figure(f map[measure]float64) string {
+	v, ok := f[w.measure]
+	if !ok {
+		return "–"
+	}
+	return strconv.FormatFloat(v, 'f', w.decimals, 64)
+}
+
+// judged returns the row's bar and what became of it.
+func (w row) judged(bars []verdict) string {
+	for _, b := range bars {
+		if b.Measure != w.measure {
+			continue
+		}
+		sign := "ok"
+		if !b.Met {
+			sign = "MISSED"
+		}
+		return "≤ " + strconv.FormatFloat(b.Most, 'f', w.decimals, 64) + "\t" + sign
+	}
+	return "\t"
+}
+
+// printSummary says how many bars there were and which were missed, and returns how many.
+func printSummary(out io.Writer, results []result) (missed int) {
+	bars := 0
+	fmt.Fprintln(out)
+	for _, r := range results {
+		for _, b := range r.Bars {
+			bars++
+			if !b.Met {
+				missed++
+				fmt.Fprintf(out, "MISSED: %s: %s is %.4g, bar %.4g\n", r.Scenario, b.Measure, r.Figures[b.Measure], b.Most)
+			}
+		}
+	}
+	fmt.Fprintf(out, "%d of %d bars met\n", bars-missed, bars)
+	return missed
+}
+
+func writeJSON(path string, results []result) error {
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode results: %w", err)
+	}
+	return os.WriteFile(path, append(text, '\n'), 0o600)
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// bot is what a scenario measures.
+type bot interface {
+	usage() (usage, error)
+	stop() error
+}
+
+// candidate is a bot that can be started in a world.
+type candidate struct {
+	name   string
+	binary string // empty for the naive loop
+	start  func(ctx context.Context, w *world) (bot, error)
+}
+
+// bots returns what runs the scenario, telex first.
+func (s scenario) bots(binary string) []candidate {
+	list := []candidate{{"telex", binary, func(ctx context.Context, w *world) (bot, error) {
+		return startDaemon(ctx, binary, w, s.interval)
+	}}}
+	if s.baseline {
+		list = append(list, candidate{name: "naive", start: func(ctx context.Context, w *world) (bot, error) {
+			return startNaive(ctx, w, orElse(s.interval, telegramEdit)), nil
+		}})
+	}
+	return list
+}
+
+func orElse(d, other time.Duration) time.Duration {
+	if d == 0 {
+		return other
+	}
+	return d
+}
+
+// run runs the scenario with one bot in a world of their own.
+func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
+	s.latency = orElse(s.latency, apiLatency)
+	r = result{Scenario: s.name, Title: s.title, Bot: c.name, Figures: make(map[measure]float64)}
+	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate})
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, w.close()) }()
+	b, err := c.start(ctx, w)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, b.stop()) }()
+	if err := s.measure(ctx, w, b, r.Figures); err != nil {
+		return r, err
+	}
+	if s.starts > 0 {
+		if r.Figures[firstPoll], err = startTimes(ctx, c.binary, s.latency, s.starts); err != nil {
+			return r, err
+		}
+	}
+	if c.binary == "" {
+		return r, nil // the bars are telex's
+	}
+	for _, b := range append(s.bars, always()...) {
+		if value, ok := r.Figures[b.Measure]; ok {
+			r.Bars = append(r.Bars, verdict{b, value <= b.Most})
+		}
+	}
+	return r, nil
+}
+
+// measure puts the loads on the bot, one after the other, and fills in the figures.
+func (s scenario) measure(ctx context.Context, w *world, b bot, f map[measure]float64) error {
+	if err := pause(ctx, idleFor); err != nil {
+		return err
+	}
+	idle, err := b.usage()
+	if err != nil {
+		return err
+	}
+	var stories []story
+	var costs []float64 // of each load, ms per 1,000 tokens
+	var down time.Time
+	for _, l := range s.loads {
+		before, err := b.usage()
+		if err != nil {
+			return err
+		}
+		asked, err := w.ask(l.chats, s.writer(l.tokens))
+		if err != nil {
+			return err
+		}
+		if down, err = s.breakDown(ctx, w); err != nil {
+			return err
+		}
+		if err := w.awaitFinals(ctx, asked, s.patience(l)); err != nil {
+			return err
+		}
+		if err := pause(ctx, afterwards); err != nil {
+			return err
+		}
+		after, err := b.usage()
+		if err != nil {
+			return err
+		}
+		told := w.stories(asked)
+		tokens := 0
+		for _, st := range told {
+			tokens += st.tokens
+		}
+		costs = append(costs, (after.cpu-before.cpu).Seconds()*1e6/float64(max(1, tokens)))
+		stories = append(stories, told...)
+	}
+	end, err := b.usage()
+	if err != nil {
+		return err
+	}
+	people := 0
+	for _, l := range s.loads {
+		people = max(people, l.chats)
+	}
+	if end.peak > 0 { // the naive loop has no process of its own
+		f[idleMemory], f[peakMemory] = idle.rss, end.peak
+		if people > 0 {
+			f[chatMemory] = (end.peak - idle.rss) * 1024 / float64(people)
+			f[cpuPerThousand] = mean(costs)
+		}
+		if len(costs) > 1 && s.markdown {
+			f[cpuGrowth] = costs[len(costs)-1] / costs[0]
+		}
+	}
+	if len(stories) > 0 {
+		s.judge(w, stories, f)
+	}
+	if s.outage.length > 0 {
+		s.judgeOutage(w, down, f)
+	}
+	return nil
+}
+
+// writer returns what writes this scenario's answers.
+func (s scenario) writer(tokens int) func(seed uint64) answer {
+	if s.markdown {
+		return func(seed uint64) answer { return markdownAnswer(seed, tokens) }
+	}
+	return func(seed uint64) answer { return plainAnswer(seed, tokens) }
+}
+
+// patience is how long the finals of a load may take before what is missing counts as lost.
+func (s scenario) patience(l load) time.Duration {
+	rate := s.rate
+	if rate == 0 {
+		rate = 50
+	}
+	writing := time.Duration(float64(l.tokens) / rate * float64(time.Second))
+	sending := time.Duration(3*l.chats) * time.Second / telegramRate
+	return writing + sending + s.outage.length + 30*time.Second
+}
+
+// breakDown lets the platform be down as the scenario says and returns when that began.
+func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
+	if s.outage.length == 0 {
+		return time.Time{}, nil
+	}
+	if err := pause(ctx, s.outage.after); err != nil {
+		return time.Time{}, err
+	}
+	began := time.Now()
+	w.telegram.Restart(s.outage.length)
+	return began, pause(ctx, s.outage.length)
+}
+
+// judge fills in the figures of what people saw and of what the platform counted.
+func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
+	var ages, finals []float64
+	for _, m := range []measure{lost, doubled, shownTwice, frozenLongest} {
+		f[m] = 0
+	}
+	for _, st := range stories {
+		ages = append(ages, st.staleness...)
+		f[frozenLongest] = max(f[frozenLongest], st.frozen.Seconds())
+		f[shownTwice] += float64(st.twice)
+		switch {
+		case st.lost:
+			f[lost]++
+		case st.doubled:
+			f[doubled]++
+		default:
+			finals = append(finals, st.final.Seconds())
+		}
+	}
+	f[stalenessMean], f[stalenessP95] = mean(ages), percentile(ages, 95)
+	if len(finals) > 0 {
+		f[finalMean], f[finalP95] = mean(finals), percentile(finals, 95)
+		f[finalLatencies] = f[finalP95] / s.latency.Seconds()
+	}
+	stats := w.telegram.Stats()
+	f[calls] = float64(len(w.shown()))
+	f[forced], f[tooMany] = float64(stats.Forced), float64(stats.TooManyRequests-stats.Forced)
+	f[violations] = float64(stats.Violations.Total())
+}
+
+// judgeOutage fills in how the bot behaved towards a platform that was down.
+func (s scenario) judgeOutage(w *world, down time.Time, f map[measure]float64) {
+	up := down.Add(s.outage.length)
+	chats := float64(s.loads[len(s.loads)-1].chats)
+	f[attempts] = float64(w.arrivals.between(down, up)) / chats
+	n := 0
+	for _, c := range w.shown() {
+		if !c.At.Before(up) && c.At.Before(up.Add(time.Second)) {
+			n++
+		}
+	}
+	f[stormCalls] = float64(n) / chats
+}

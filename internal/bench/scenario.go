@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	apiLatency   = 60 * time.Millisecond
+	telegramRate = 30                      // calls a second for all chats, the platform's published limit
+	telegramEdit = 1500 * time.Millisecond // telex's own edit interval on Telegram
+	manyChats    = 1000
+	// afterwards is how long a scenario is watched after its last final: nothing may come any more.
+	afterwards = time.Second
+	// idleFor is how long a daemon that nobody talks to is left alone before its memory is read.
+	idleFor = 2 * time.Second
+)
+
+// load is a number of people who ask at once and of tokens that each is answered with.
+type load struct{ chats, tokens int }
+
+// scenario is one situation: loads one after the other on one bot, and the bars for its figures.
+type scenario struct {
+	name, title string
+	loads       []load
+	rate        float64       // tokens a second of each answer; 0: 50
+	latency     time.Duration // of every call to the platform; 0: apiLatency
+	interval    time.Duration // between two edits; 0: the platform's own
+	markdown    bool          // the answers are Markdown
+	outage      outage
+	starts      int  // measure so many starts, too
+	baseline    bool // the naive loop runs it as well
+	bars        []bar
+}
+
+// outage is a time in which the platform refuses every connection.
+type outage struct{ after, length time.Duration }
+
+// bar is the most that a figure may be.
+type bar struct {
+	Measure measure `json:"measure"`
+	Most    float64 `json:"most"`
+}
+
+// always are the bars of every scenario.
+func always() []bar {
+	return []bar{{lost, 0}, {doubled, 0}, {tooMany, 0}, {violations, 0}}
+}
+
+// crowdBar bounds how long finals may wait when so many replies end together: 1.15 times what
+// the first 95 % of them take when the platform's burst serves the first ones at once.
+func crowdBar(chats int) float64 { return 1.15 * (0.95*float64(chats) - telegramRate) / telegramRate }
+
+func scenarios() []scenario {
+	crowd := func(chats int) scenario {
+		return scenario{
+			name: fmt.Sprintf("crowd-%d", chats), title: fmt.Sprintf("%d chats at once, 400 tokens each, 30 calls/s for all", chats),
+			loads: []load{{chats, 400}}, baseline: true, bars: []bar{{finalP95, crowdBar(chats)}},
+		}
+	}
+	return []scenario{
+		{
+			name: "one", title: "1 chat, 400 tokens, an edit a second",
+			// The ends fall on different moments between two edits.
+			loads: []load{{1, 400}, {1, 415}, {1, 430}}, interval: time.Second, baseline: true,
+			bars: []bar{{stalenessMean, 0.60}, {finalLatencies, 2.2}},
+		},
+		crowd(50),
+		crowd(150),
+		{
+			name: "long", title: "1 chat, 1,500 tokens at 100/s, 10,000 characters",
+			loads: []load{{1, 1500}}, rate: 100, baseline: true,
+			bars: []bar{{frozenLongest, 2 * telegramEdit.Seconds()}, {shownTwice, 0}},
+		},
+		{
+			name: "slow-api", title: "1 chat, 400 tokens, API latency 1 s, an edit a second",
+			loads: []load{{1, 400}, {1, 425}}, latency: time.Second, interval: time.Second, baseline: true,
+			bars: []bar{{finalLatencies, 2.2}},
+		},
+		{
+			name: "outage", title: "10 chats, 600 tokens at 30/s, platform down for 10 s in the middle",
+			loads: []load{{10, 600}}, rate: 30, outage: outage{5 * time.Second, 10 * time.Second}, baseline: true,
+			// After the outage each chat needs one call to be up to date, and may have one more.
+			bars: []bar{{stormCalls, 2}},
+		},
+		{
+			name: "many", title: "1,000 chats at once, 60 tokens at 5/s each",
+			loads: []load{{manyChats, 60}}, rate: 5,
+			bars: []bar{{peakMemory, 30 + manyChats*120.0/1024}},
+		},
+		{
+			name: "cpu", title: "1 chat, Markdown of 500 tokens, then of 5,000 tokens",
+			loads: []load{{1, 500}, {1, 5000}}, markdown: true,
+			bars: []bar{{cpuPerThousand, 15}, {cpuGrowth, 1.25}},
+		},
+		{
+			name: "idle", title: "nobody writes",
+			starts: 5, bars: []bar{{idleMemory, 30}, {firstPoll, 0.100}},
+		},
+	}
+}
+
+// shortScenarios are a reduced set for tests: its bars leave room for a machine that is busy and
+// for the race detector.
+func shortScenarios() []scenario {
+	return []scenario{
+		{
+			name: "one", title: "1 chat, 200 tokens, an edit a second", loads: []load{{1, 200}}, interval: time.Second,
+			bars: []bar{{stalenessMean, 1.2}, {finalP95, 2}, {shownTwice, 0}, {cpuPerThousand, 300}, {peakMemory, 100}},
+		},
+		{
+			name: "crowd-40", title: "40 chats at once, 200 tokens each", loads: []load{{40, 200}},
+			bars: []bar{{finalP95, 6}, {shownTwice, 0}, {cpuPerThousand, 150}, {peakMemory, 150}},
+		},
+		{
+			name: "outage", title: "3 chats, 250 tokens, platform down for 2 s in the middle", loads: []load{{3, 250}},
+			outage: outage{2 * time.Second, 2 * time.Second}, bars: []bar{{finalP95, 10}, {stormCalls, 4}},
+		},
+	}
+}

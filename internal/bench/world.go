@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// modelKey is what bots and the model know each other by. It protects nothing.
+const modelKey = "bench"
+
+// firstUser is the first person's id; all have five digits, so that no question holds another.
+const firstUser = 10_000
+
+// world is what a bot lives in: a platform with its published limits, and a model provider.
+type world struct {
+	telegram              *telegram.Server
+	model                 *openai.Server
+	telegramURL, modelURL string
+	arrivals              *countingListener // at the platform
+	served                []chan error
+	people                int // asked so far
+}
+
+type worldOptions struct {
+	latency time.Duration // of every call to the platform
+	rate    float64       // tokens a second
+}
+
+func newWorld(ctx context.Context, o worldOptions) (*world, error) {
+	w := &world{
+		telegram: telegram.New(telegram.Options{Latency: o.latency}),
+		model:    openai.New(openai.Options{Key: modelKey, Rate: o.rate}),
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	w.arrivals = &countingListener{Listener: l}
+	w.telegramURL = w.serve(w.telegram.Serve, w.arrivals)
+	if l, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	w.modelURL = w.serve(w.model.Serve, l)
+	return w, nil
+}
+
+func (w *world) serve(serve func(net.Listener) error, l net.Listener) (url string) {
+	served := make(chan error, 1)
+	w.served = append(w.served, served)
+	go func() { served <- serve(l) }()
+	return "http://" + l.Addr().String()
+}
+
+// close ends both servers and waits for them.
+func (w *world) close() error {
+	err := errors.Join(w.telegram.Close(), w.model.Close())
+	for _, served := range w.served {
+		err = errors.Join(err, <-served)
+	}
+	return err
+}
+
+// awaitPoll waits until the bot polls for the first time and returns when it did.
+func (w *world) awaitPoll(ctx context.Context, exited <-chan struct{}) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for {
+		calls := w.telegram.Calls()
+		if i := slices.IndexFunc(calls, func(c telegram.Call) bool { return c.Method == "getUpdates" }); i >= 0 {
+			return calls[i].At, nil
+		}
+		select {
+		case <-exited:
+			return time.Time{}, errors.New("the bot ended before its first poll")
+		case <-ctx.Done():
+			return time.Time{}, fmt.Errorf("wait for the first poll: %w", ctx.Err())
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// question is something a person asked, and what the model answers.
+type question struct {
+	user   int64
+	text   string
+	answer answer
+}
+
+// ask lets so many new people write at once.
+func (w *world) ask(people int, write func(seed uint64) answer) ([]question, error) {
+	var list []question
+	for range people {
+		user := int64(firstUser + w.people)
+		w.people++
+		q := question{user: user, text: fmt.Sprintf("Question %d", user), answer: write(uint64(user))}
+		do := fmt.Sprintf("jitter=0.3 say=%q", q.answer.text)
+		if err := w.model.Rule(openai.Rule{Match: q.text, Do: do}); err != nil {
+			return nil, err
+		}
+		list = append(list, q)
+	}
+	for _, q := range list {
+		w.telegram.Say(telegram.Incoming{User: q.user, Text: q.text})
+	}
+	return list, nil
+}
+
+// awaitFinals waits until every answer stands as it must, for so long at most.
+func (w *world) awaitFinals(ctx context.Context, asked []question, patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	pending := slices.Clone(asked)
+	for len(pending) > 0 && time.Now().Before(deadline) {
+		if err := pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+		now := time.Now()
+		pending = slices.DeleteFunc(pending, func(q question) bool {
+			return look(w.telegram.History(q.user), q.answer, now).final(q.answer)
+		})
+	}
+	return nil
+}
+
+// stories tells what became of the questions.
+func (w *world) stories(asked []question) []story {
+	now := time.Now()
+	requests := make(map[string]openai.Request)
+	for _, r := range w.model.Requests() {
+		requests[r.Question] = r
+	}
+	list := make([]story, len(asked))
+	for i, q := range asked {
+		list[i] = tell(q.answer, requests[q.text], w.telegram.History(q.user), now)
+	}
+	return list
+}
+
+// shown returns the calls that belong to a chat: all but polls and the like.
+func (w *world) shown() []telegram.Call {
+	return slices.DeleteFunc(w.telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
+}
+
+// pause waits, or returns why it could not.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// countingListener remembers when connections came, those that an outage refuses included.
+type countingListener struct {
+	net.Listener
+	mu    sync.Mutex
+	times []time.Time
+}
+
+// Accept implements net.Listener.
+func (l *countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.times = append(l.times, time.Now())
+	return c, err
+}
+
+// between counts the connections of a span of time.
+func (l *countingListener) between(from, to time.Time) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 0
+	for _, t := range l.times {
+		if !t.Before(from) && t.Before(to) {
+			n++
+		}
+	}
+	return n
+}
