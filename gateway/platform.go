@@ -13,7 +13,7 @@ import (
 )
 
 // Platform is what an adapter must be. What else it can do it says in Capabilities and
-// implements as preview.Editor, preview.Deleter and preview.Typer.
+// implements as the optional interfaces of package preview.
 type Platform interface {
 	preview.Sender
 	// Capabilities is static.
@@ -73,6 +73,9 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	out.Editor, _ = p.(preview.Editor)
 	out.Deleter, _ = p.(preview.Deleter)
 	out.Typer, _ = p.(preview.Typer)
+	out.Filer, _ = p.(preview.Filer)
+	out.Drafter, _ = p.(preview.Drafter)
+	out.Streamer, _ = p.(preview.Streamer)
 	for _, c := range []struct {
 		name     string
 		promised bool
@@ -81,6 +84,9 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 		{"Edit", p.Capabilities().Edit, out.Editor != nil},
 		{"Delete", p.Capabilities().Delete, out.Deleter != nil},
 		{"Typing", p.Capabilities().Typing, out.Typer != nil},
+		{"File", p.Capabilities().File, out.Filer != nil},
+		{"Draft", p.Capabilities().Draft, out.Drafter != nil},
+		{"Stream", p.Capabilities().Stream, out.Streamer != nil},
 	} {
 		if c.promised != c.kept {
 			return nil, fmt.Errorf("endpoint %s: capability %s is %t but its interface is implemented: %t",

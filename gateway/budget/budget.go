@@ -88,6 +88,9 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
 	return chat.Block{Scope: k.scope, Chat: k.chat, Message: k.message, Until: sc.blocked}
 }
 
+// Tell records what the platform said of its limits in the answer to c.
+func (b *Budget) Tell(chat.Call, []chat.Told) {}
+
 // Restore takes up a block of an earlier process.
 func (b *Budget) Restore(k chat.Block) {
 	b.mu.Lock()

@@ -32,12 +32,39 @@ type Typer interface {
 	Typing(ctx context.Context, to chat.Target) error
 }
 
+// Filer sends a message that is a file, with m.Text as its caption.
+type Filer interface {
+	SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error)
+}
+
+// Drafter shows an ephemeral preview, where Profile.DraftFor says that there are drafts. A
+// draft with the id of the one before replaces it, so that repeating the call is harmless. It
+// leaves no message and vanishes by itself, or when a message of the bot arrives.
+type Drafter interface {
+	Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error
+}
+
+// Streamer writes a message that only grows, where Profile.StreamFor says that there are
+// streams. There is no live handle, so that another process can go on. Text that was appended
+// can't be taken back; once stopped, the message is one like any other.
+type Streamer interface {
+	// Start begins a stream with m's text.
+	Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error)
+	// Append adds text at the end. After an Uncertain failure it is not known how much stands.
+	Append(ctx context.Context, ref chat.MessageRef, text string) error
+	// Stop ends the stream with a last text, which may be empty. Stopping what is stopped is
+	// a success.
+	Stop(ctx context.Context, ref chat.MessageRef, text string) error
+}
+
 // Budget says when a call may be made. Its methods don't block.
 type Budget interface {
 	// Request queues a call.
 	Request(c chat.Call) Ticket
 	// Block records that the platform refused c: nothing is granted in the scope for d.
 	Block(c chat.Call, s chat.Scope, d time.Duration)
+	// Tell records what the platform said of its limits in the answer to c.
+	Tell(c chat.Call, told []chat.Told)
 	// BlockedUntil returns when the last block that holds for c ends, or lately ended; the
 	// zero time without one.
 	BlockedUntil(c chat.Call) time.Time
@@ -53,9 +80,12 @@ type Ticket interface {
 // Endpoint is one bot account as replies use it. The optional abilities are nil where the
 // platform lacks them; they were resolved once, at start.
 type Endpoint struct {
-	Sender  Sender
-	Editor  Editor
-	Deleter Deleter
-	Typer   Typer
-	Budget  Budget
+	Sender   Sender
+	Editor   Editor
+	Deleter  Deleter
+	Typer    Typer
+	Filer    Filer
+	Drafter  Drafter
+	Streamer Streamer
+	Budget   Budget
 }

@@ -54,6 +54,14 @@ type Outgoing struct {
 	Preview bool      // not the final text: no link previews, no notification beyond the first
 }
 
+// File is what a message of its own is sent as. Its caption is the text of the Outgoing it
+// comes with.
+type File struct {
+	Name      string // with an extension that says what it is; no path
+	MediaType string
+	Content   []byte // the reader must not change it
+}
+
 // Span formats Length units of text from Offset on. The unit is the dialect's.
 type Span struct {
 	Kind           string // as the dialect names it
@@ -65,4 +73,16 @@ type Span struct {
 // Receipt is what a platform said about a message it took.
 type Receipt struct {
 	Ref MessageRef
+	// Told is what the answer said of the limits that the call counted against. It refines
+	// what the profile declares.
+	Told []Told
+}
+
+// Told is the state of one limit as the platform reports it, most often in headers.
+type Told struct {
+	Scope     Scope
+	Ops       Op // the kinds of calls that count against it
+	Limit     int
+	Remaining int
+	Reset     time.Duration // until Remaining is Limit again, counted from the answer
 }

@@ -8,6 +8,9 @@ type Capabilities struct {
 	Edit   bool
 	Delete bool
 	Typing bool
+	File   bool // it can send a message that is a file
+	Draft  bool // it has ephemeral previews, somewhere
+	Stream bool // it has append-only streams, somewhere
 }
 
 // Profile states what holds in one place: how long a message may be and how often one may
@@ -16,6 +19,8 @@ type Profile struct {
 	TextLimit    int           // longest message, in the dialect's unit, after rendering
 	EditInterval time.Duration // the platform's own default between two preview edits
 	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: none
+	DraftFor     time.Duration // how long a draft stays before it must be renewed; 0: no drafts here
+	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
 	Limits       []Limit       // every published limit that a call to this place counts against
 }
 
@@ -51,7 +56,11 @@ const (
 	OpEdit
 	OpDelete
 	OpTyping
-	OpAll = OpSend | OpEdit | OpDelete | OpTyping
+	OpDraft  // show an ephemeral preview
+	OpStart  // begin an append-only stream
+	OpAppend // add to one
+	OpStop   // end one
+	OpAll    = OpSend | OpEdit | OpDelete | OpTyping | OpDraft | OpStart | OpAppend | OpStop
 )
 
 // Limit is one published limit: at most Count calls of the kinds in Ops within any Window,
