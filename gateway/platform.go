@@ -76,6 +76,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	out.Filer, _ = p.(preview.Filer)
 	out.Drafter, _ = p.(preview.Drafter)
 	out.Streamer, _ = p.(preview.Streamer)
+	out.Finder, _ = p.(preview.Finder)
 	for _, c := range []struct {
 		name     string
 		promised bool
@@ -87,6 +88,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 		{"File", p.Capabilities().File, out.Filer != nil},
 		{"Draft", p.Capabilities().Draft, out.Drafter != nil},
 		{"Stream", p.Capabilities().Stream, out.Streamer != nil},
+		{"Find", p.Capabilities().Find, out.Finder != nil},
 	} {
 		if c.promised != c.kept {
 			return nil, fmt.Errorf("endpoint %s: capability %s is %t but its interface is implemented: %t",

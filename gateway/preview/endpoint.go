@@ -57,6 +57,12 @@ type Streamer interface {
 	Stop(ctx context.Context, ref chat.MessageRef, text string) error
 }
 
+// Finder says whether a create of unknown outcome took effect.
+type Finder interface {
+	// Find returns the message that was created with key, and false when there is none.
+	Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error)
+}
+
 // Budget says when a call may be made. Its methods don't block.
 type Budget interface {
 	// Request queues a call.
@@ -87,5 +93,6 @@ type Endpoint struct {
 	Filer    Filer
 	Drafter  Drafter
 	Streamer Streamer
+	Finder   Finder
 	Budget   Budget
 }

@@ -26,5 +26,6 @@ type Call struct {
 	Op      Op        // exactly one
 	Limits  []Limit   // the limits that hold at To
 	Class   Class
+	Calls   int       // how many calls of this reply, this one included, are known to follow; 0 counts as 1
 	Since   time.Time // when the oldest content that the call would show came into being
 }

@@ -21,13 +21,14 @@ const (
 	Moved                        // the chat has a new id, in SendError.Moved
 	Auth                         // the account's credentials were refused
 	Conflict                     // another process uses the same account to receive
+	Frozen                       // the message stands but can't be edited any more
 )
 
 // String returns the kind as it stands in logs.
 func (k ErrorKind) String() string {
 	names := [...]string{
 		"uncertain", "rate limited", "temporary", "rejected", "too long",
-		"gone", "forbidden", "moved", "auth", "conflict",
+		"gone", "forbidden", "moved", "auth", "conflict", "frozen",
 	}
 	if int(k) < len(names) {
 		return names[k]

@@ -11,6 +11,7 @@ type Capabilities struct {
 	File   bool // it can send a message that is a file
 	Draft  bool // it has ephemeral previews, somewhere
 	Stream bool // it has append-only streams, somewhere
+	Find   bool // it can say whether a message with a key exists
 }
 
 // Profile states what holds in one place: how long a message may be and how often one may
@@ -21,6 +22,7 @@ type Profile struct {
 	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: none
 	DraftFor     time.Duration // how long a draft stays before it must be renewed; 0: no drafts here
 	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
+	KeyFor       time.Duration // how long a create repeated with its key makes no second message; 0: it always does
 	Limits       []Limit       // every published limit that a call to this place counts against
 }
 
@@ -48,7 +50,7 @@ func (s Scope) String() string {
 }
 
 // Op is a set of kinds of calls.
-type Op uint8
+type Op uint16
 
 // The kinds of calls that platforms count.
 const (

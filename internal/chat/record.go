@@ -51,8 +51,9 @@ type PartState string
 const (
 	PartIntended PartState = "intended" // a create is under way: it may stand, its id is not known
 	PartStands   PartState = "stands"
-	PartSealed   PartState = "sealed" // it stands and is full
-	PartGone     PartState = "gone"   // deleted
+	PartSealed   PartState = "sealed"  // it stands and is full
+	PartStreams  PartState = "streams" // it stands and is a stream that was not stopped
+	PartGone     PartState = "gone"    // deleted
 )
 
 // Part is the record of one message of a reply. Text and Spans are the last payload tried,
@@ -66,7 +67,8 @@ type Part struct {
 	Plain  string
 	Spans  []Span
 	Cursor bool
-	Source string // Markdown that the reply shows up to this part
+	Source string    // Markdown that the reply shows up to this part
+	First  time.Time // when its create was first tried
 }
 
 // Block says that nothing may be sent in a scope for a while.
