@@ -43,7 +43,8 @@ type endpoint struct {
 // streaming returns how replies stream here, as far as the platform can do what is wanted.
 func (e *endpoint) streaming() preview.Config {
 	c := e.Streaming
-	c.Enabled = c.Enabled && e.out.Editor != nil && !e.nameless.Load()
+	previews := e.out.Editor != nil || e.out.Drafter != nil || e.out.Streamer != nil
+	c.Enabled = c.Enabled && previews && !e.nameless.Load()
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"runtime/debug"
 
 	"telex/agent"
@@ -26,9 +27,10 @@ func (r recorder) Record(ctx context.Context, p chat.Part) error {
 
 // replyTo says where the reply of a turn goes and how.
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
+	c.FileLine = a.g.Texts[TextRest]
 	return preview.Options{
 		Endpoint: a.endpoint.out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
-		Recorder: recorder{a.g.Store, rec.ID}, Parts: rec.Parts,
+		Recorder: recorder{a.g.Store, rec.ID}, Parts: rec.Parts, Jitter: rand.Float64,
 		Log: a.log.With(slog.String("turn", rec.ID)),
 	}
 }
@@ -95,7 +97,7 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending, fresh bool) {
 	a.saying.Add(1)
 	a.answers.Go(func() {
 		defer a.saying.Add(-1)
-		out := show(a.g.deliveries, a.replyTo(rec, slot, preview.Config{Cursor: a.endpoint.Streaming.Cursor}))
+		out := show(a.g.deliveries, a.replyTo(rec, slot, a.endpoint.streaming()))
 		if !out.Delivered {
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		}

@@ -32,9 +32,10 @@ const (
 	TextNothing     TextKey = "nothing_to_stop"
 	TextNew         TextKey = "new_conversation"
 	TextQueueFull   TextKey = "queue_full"
-	TextInterrupted TextKey = "interrupted" // {id}; a restart cut the answer, and it is too late to finish it
-	TextLate        TextKey = "late"        // a message that waited too long for a restart
-	TextUnsupported TextKey = "unsupported" // a message without text
+	TextInterrupted TextKey = "interrupted"  // {id}; a restart cut the answer, and it is too late to finish it
+	TextLate        TextKey = "late"         // a message that waited too long for a restart
+	TextRest        TextKey = "rest_in_file" // above the file that holds what is too long for messages
+	TextUnsupported TextKey = "unsupported"  // a message without text
 	TextHelp        TextKey = "help"
 )
 
@@ -60,6 +61,7 @@ func DefaultTexts() Texts {
 		TextQueueFull:   "Too many messages are waiting. Please send this again later.",
 		TextInterrupted: "⚠️ I was interrupted here. Please ask again. (error {id})",
 		TextLate:        "I was away when you wrote this. Please send it again if it still matters.",
+		TextRest:        "The rest of this answer is in the file.",
 		TextUnsupported: "I can only read text so far.",
 		TextHelp: "Write to me and I answer.\n\n" +
 			"/new – begin a new conversation\n/stop – stop the answer\n/help – this text",

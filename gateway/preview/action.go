@@ -16,7 +16,13 @@ const (
 	doSend
 	doEdit
 	doDelete
-	doSeal // no call: the part is full and already shows what it must
+	doFile   // create a message that is a file
+	doDraft  // show the part as an ephemeral preview
+	doStart  // create a message that only grows
+	doAppend // let it grow
+	doStop   // make it a message like any other
+	doFind   // ask whether a create of unknown outcome took effect
+	doSeal   // no call: the part is full and already shows what it must
 	doEnd
 )
 
@@ -33,16 +39,33 @@ type action struct {
 	seal   bool        // after success the part is full and the next one begins at next
 	next   markup.Mark
 	class  chat.Class
+	calls  int             // how many calls are known to follow, this one included; 0 counts as 1
+	added  string          // doAppend, doStop: the text that is new
+	file   *chat.File      // doFile
+	ref    chat.MessageRef // doDelete of a message that is no part any more
 }
+
+// creates says that a makes a new message.
+func (a action) creates() bool { return a.kind == doSend || a.kind == doFile || a.kind == doStart }
 
 func (a action) op() chat.Op {
 	switch a.kind {
-	case doSend:
+	case doSend, doFile:
 		return chat.OpSend
 	case doEdit:
 		return chat.OpEdit
 	case doDelete:
 		return chat.OpDelete
+	case doDraft:
+		return chat.OpDraft
+	case doStart:
+		return chat.OpStart
+	case doAppend:
+		return chat.OpAppend
+	case doStop:
+		return chat.OpStop
+	case doFind:
+		return chat.OpFind
 	default:
 		return chat.OpTyping
 	}

@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -22,140 +21,18 @@ func (s *state) next(now time.Time) action {
 	case now.After(s.deadline):
 		return action{kind: doEnd}
 	case s.ending.Keep:
-		return s.keep()
+		return s.keep(now)
 	}
-	return s.finish()
-}
-
-// keep takes the cursor away and leaves everything else as it stands.
-func (s *state) keep() action {
-	for i, p := range s.parts {
-		if s.canEdit && p.editable() && (p.cursor || p.unsure) {
-			return s.bare(i)
-		}
-	}
-	return action{kind: doEnd}
-}
-
-// bare shows part i as it is, without its cursor.
-func (s *state) bare(i int) action {
-	a := action{kind: doEdit, part: i, body: s.parts[i].shown, class: chat.ClassFinal}
-	if s.parts[i].plain {
-		a.body = plainPayload(a.body)
-	}
-	return a
-}
-
-// finish makes the messages equal to the rendered final: first what exists and what is
-// missing, in order, then what is too much.
-func (s *state) finish() action {
-	want := s.layoutFinal()
-	for i, w := range want {
-		a := action{kind: doSend, part: i, body: s.payload(i, w), class: chat.ClassFinal}
-		if i >= len(s.parts) {
-			return a
-		}
-		switch p := s.parts[i]; {
-		case p.given, s.deleted(i):
-		case !p.exists:
-			switch {
-			case p.uncertain >= uncertainCreates:
-			case p.uncertain == uncertainCreates-1 && s.canProbe && !s.probed:
-				// The last try must not be spent on a platform that is still down.
-				return action{kind: doType, part: i, class: chat.ClassFinal}
-			default:
-				return a
-			}
-		case s.canEdit && p.editable() && !p.shows(a.body):
-			a.kind = doEdit
-			return a
-		}
-	}
-	for i := len(want); i < len(s.parts); i++ {
-		switch p := s.parts[i]; {
-		case !p.editable():
-		case s.canDelete:
-			return action{kind: doDelete, part: i, class: chat.ClassFinal}
-		case s.canEdit && p.cursor:
-			return s.bare(i)
-		}
-	}
-	return action{kind: doEnd}
-}
-
-// deleted says that a person deleted part i and left later ones: it does not come back below
-// them. One that could not be put back before they came is not deleted but missing.
-func (s *state) deleted(i int) bool {
-	p := s.parts[i]
-	return p.gone && p.uncertain < uncertainCreates && slices.ContainsFunc(s.parts[i+1:], func(p part) bool { return p.exists })
-}
-
-// layoutFinal returns the parts of the final. A text of which Markdown shows nothing, such
-// as a lone link definition, is shown as it was written.
-func (s *state) layoutFinal() []markup.Part {
-	if s.final != nil {
-		return s.final
-	}
-	text := s.layoutText()
-	if len(text) == 0 && strings.TrimSpace(s.ending.Text) != "" {
-		s.literal = true
-		text = s.layoutText()
-	}
-	s.final, s.texts = text, len(text)
-	if s.ending.Note != "" {
-		s.final = s.addNote(text, markup.Layout(s.ending.Note, markup.Options{Dialect: s.dialect, Limit: s.limit}))
-	}
-	return s.final
-}
-
-// layoutText returns the parts of the final without its note.
-func (s *state) layoutText() []markup.Part {
-	text, o := s.ending.Text, markup.Options{Dialect: s.dialect, Limit: s.limit, Open: s.ending.Cut}
-	if s.literal {
-		text, o.Open = verbatim(text), false
-	}
-	if n := len(s.kept); n > 0 {
-		o.From = s.kept[n-1].Next
-	}
-	return slices.Concat(s.kept, markup.Layout(text, o))
-}
-
-// verbatim returns Markdown that shows text as it was written.
-func verbatim(text string) string {
-	fence := "~~~~~~"
-	for strings.Contains(text, fence) {
-		fence += "~"
-	}
-	return fence + "\n" + text + "\n" + fence
-}
-
-// addNote puts the note below the text: into the last part when it fits, so that it is never
-// swallowed by a code block that the text left open, else into parts of its own.
-func (s *state) addNote(text, note []markup.Part) []markup.Part {
-	if len(text) == 0 || len(note) != 1 || len(note[0].Rendered.Spans) > 0 {
-		return append(text, note...)
-	}
-	last := text[len(text)-1]
-	last.Rendered.Text += "\n\n" + note[0].Rendered.Text
-	last.Plain += "\n\n" + note[0].Plain
-	if s.dialect.Len(last.Rendered) > s.limit {
-		return append(text, note...)
-	}
-	return append(text[:len(text)-1:len(text)-1], last)
-}
-
-// payload is what part i looks like with the content w, plainly once its markup was refused.
-func (s *state) payload(i int, w markup.Part) payload {
-	b := payload{rendered: w.Rendered, plain: w.Plain, end: w.End}
-	if i < len(s.parts) && s.parts[i].plain {
-		b.rendered = markup.Rendered{Text: w.Plain}
-	}
-	return b
+	return s.finish(now)
 }
 
 // preview shows the newest view when it is due.
 func (s *state) preview(now time.Time) action {
-	if !s.cfg.Enabled || !s.canEdit || s.muted {
+	if a, ok := s.mend(now); ok {
+		return a
+	}
+	i, from := s.active()
+	if !s.cfg.Enabled || s.muted || !s.showable() || s.canFile && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts {
 		return s.pause(now, time.Time{}, false)
 	}
 	text, due := s.shownText(now)
@@ -165,30 +42,53 @@ func (s *state) preview(now time.Time) action {
 	if due = s.due(); now.Before(due) {
 		return s.pause(now, due, true)
 	}
-	i, from := s.active()
+	streams := s.streamed(i)
 	laid := markup.Layout(text, markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true})
 	if len(laid) == 0 {
 		s.looked, s.drawn = now, len(text)
 		return s.pause(now, time.Time{}, false)
 	}
-	a := action{kind: doSend, part: i, body: s.payload(i, laid[0]), start: from, size: len(text), class: chat.ClassPreview}
+	a := action{part: i, body: s.payload(i, laid[0]), start: from, size: len(text), class: chat.ClassPreview}
 	a.seal, a.next = len(laid) > 1, laid[0].Next
-	a.cursor = !a.seal && s.cfg.Cursor != ""
-	switch {
-	case i == len(s.parts) || !s.parts[i].exists:
-		if i == 0 {
-			a.class = chat.ClassFirst
-		}
-	case s.parts[i].cursor != a.cursor || s.parts[i].unsure || !s.parts[i].shown.equal(a.body):
-		a.kind = doEdit
-	case a.seal:
-		a.kind = doSeal
-	default:
+	if !s.displayed {
+		a.class = chat.ClassFirst
+	}
+	a.cursor = !a.seal && !streams && s.cfg.Cursor != ""
+	if !s.put(&a, streams, now) {
 		s.looked, s.drawn = now, len(text)
-		return action{kind: doWait}
+		return s.pause(now, time.Time{}, false)
 	}
 	return a
 }
+
+// put chooses the call that makes part a.part show a.body. It returns false when it does so
+// already.
+func (s *state) put(a *action, streams bool, now time.Time) bool {
+	exists := a.part < len(s.parts) && s.parts[a.part].exists
+	switch {
+	case exists && s.parts[a.part].streams:
+		return s.grow(a)
+	case exists && (s.parts[a.part].cursor != a.cursor || s.parts[a.part].unsure || !s.parts[a.part].shown.equal(a.body)):
+		a.kind = doEdit
+	case exists && a.seal:
+		a.kind = doSeal
+	case exists:
+		return false
+	case streams:
+		a.kind = doStart
+		*a = s.create(*a, now)
+	case s.draftFor > 0 && !a.seal:
+		a.kind = doDraft
+		return s.draft.at.IsZero() || s.draft.part != a.part || s.draft.cursor != a.cursor || !s.draft.body.equal(a.body)
+	default:
+		a.kind = doSend
+		*a = s.create(*a, now)
+	}
+	return a.kind != doEnd
+}
+
+// showable says that previews have a way to the platform.
+func (s *state) showable() bool { return s.canEdit || s.draftFor > 0 || s.streamFor > 0 }
 
 // due is when the next preview may be made.
 func (s *state) due() time.Time {
@@ -202,7 +102,8 @@ func (s *state) due() time.Time {
 // continues says that a part was sealed and its successor is not there yet: the text that
 // overflowed is shown without waiting another interval.
 func (s *state) continues() bool {
-	return len(s.parts) > 0 && s.parts[len(s.parts)-1].sealed
+	n := len(s.parts)
+	return n > 0 && s.parts[n-1].sealed && (s.draft.at.IsZero() || s.draft.part < n)
 }
 
 // active returns the part that grows, and where it begins in the source.
@@ -232,19 +133,32 @@ func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	return strings.TrimRightFunc(text, unicode.IsSpace), time.Time{}
 }
 
-// pause waits until due, or without it for news alone. Until something is visible it keeps
-// the typing indicator alive meanwhile. A deaf pause is not ended by new text.
+// pause waits until due, or without it for news alone. Meanwhile it keeps alive what would
+// vanish: the typing indicator until something is visible, then a draft. A deaf pause is not
+// ended by new text.
 func (s *state) pause(now, due time.Time, deaf bool) action {
 	a := action{kind: doWait, until: due, deaf: deaf}
-	if s.displayed || !s.canType || s.typing <= 0 {
-		return a
+	sooner := func(t time.Time) {
+		if a.until.IsZero() || t.Before(a.until) {
+			a.until = t
+		}
 	}
-	renew := s.lastType.Add(s.typing)
-	if !now.Before(renew) {
-		return action{kind: doType, class: chat.ClassTyping}
+	switch {
+	case !s.displayed && s.canType && s.typing > 0:
+		renew := s.lastType.Add(s.typing)
+		if !now.Before(renew) {
+			return action{kind: doType, class: chat.ClassTyping}
+		}
+		sooner(renew)
+	case s.drafted() && s.draftFor > 0:
+		renew := s.draft.at.Add(s.draftFor)
+		if !now.Before(renew) {
+			return s.redraft()
+		}
+		sooner(renew)
 	}
-	if due.IsZero() || renew.Before(due) {
-		a.until = renew
+	if until, ok := s.expiry(); ok {
+		sooner(until)
 	}
 	return a
 }

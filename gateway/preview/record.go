@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
@@ -18,7 +19,7 @@ type Recorder interface {
 
 // restore takes up a reply where an earlier process left it. What the platform acknowledged
 // last is not known for sure, so that nothing counts as shown until it was acknowledged anew.
-func (s *state) restore(parts []chat.Part) {
+func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	for _, r := range parts {
 		for len(s.parts) <= r.Index {
@@ -31,10 +32,13 @@ func (s *state) restore(parts []chat.Part) {
 		for _, span := range r.Spans {
 			p.shown.rendered.Spans = append(p.shown.rendered.Spans, markup.Span(span))
 		}
+		p.first = r.First
 		switch r.State {
 		case chat.PartIntended:
 			// The create may have taken effect: at most one more follows, with the final.
-			p.uncertain, s.muted = 1, true
+			s.doubt(p, now)
+		case chat.PartStreams:
+			p.exists, p.streams, p.broken = true, s.canStream, s.canStream
 		case chat.PartGone:
 			p.gone, s.muted = true, true
 		case chat.PartSealed:
@@ -64,6 +68,16 @@ func (r *Reply) record(ctx context.Context, p chat.Part) bool {
 	return err == nil
 }
 
+// recorded says that a must be stored before it is tried: it makes a message or changes one.
+func (a action) recorded() bool {
+	switch a.kind {
+	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
+		return a.part >= 0
+	default:
+		return false
+	}
+}
+
 // intent is the record of action a before it is tried.
 func (r *Reply) intent(a action) chat.Part {
 	p := chat.Part{
@@ -77,13 +91,30 @@ func (r *Reply) intent(a action) chat.Part {
 	for _, s := range a.body.rendered.Spans {
 		p.Spans = append(p.Spans, chat.Span(s))
 	}
-	if a.part < len(r.parts) && r.parts[a.part].exists {
-		p.Ref, p.State = r.parts[a.part].ref, chat.PartStands
-		if r.parts[a.part].sealed {
-			p.State = chat.PartSealed
-		}
+	if a.part >= len(r.parts) {
+		p.First = time.Now()
+		return p
+	}
+	now := r.parts[a.part]
+	if p.First = now.first; p.First.IsZero() {
+		p.First = time.Now()
+	}
+	if now.exists {
+		p.Ref, p.State = now.ref, now.state()
 	}
 	return p
+}
+
+// state is what is known of a message that stands.
+func (p part) state() chat.PartState {
+	switch {
+	case p.streams:
+		return chat.PartStreams
+	case p.sealed:
+		return chat.PartSealed
+	default:
+		return chat.PartStands
+	}
 }
 
 // result is the record p of action a after it was settled.
@@ -91,14 +122,12 @@ func (r *Reply) result(p chat.Part) chat.Part {
 	now := r.parts[p.Index]
 	p.Ref = now.ref
 	switch {
-	case now.gone, !now.exists && now.uncertain == 0:
+	case now.exists:
+		p.State = now.state()
+	case now.gone, p.State != chat.PartIntended:
 		p.State = chat.PartGone
-	case !now.exists:
-		p.State = chat.PartIntended
-	case now.sealed:
-		p.State = chat.PartSealed
-	default:
-		p.State = chat.PartStands
+	case now.uncertain == 0 && !now.lost && !now.doubted:
+		p.State = chat.PartAbsent
 	}
 	return p
 }

@@ -3,6 +3,7 @@ package preview
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"log/slog"
 	"time"
 
@@ -26,8 +27,9 @@ type Options struct {
 	ReplyTo  chat.MessageID // the asking message, where the answer should refer to it
 	Key      string         // names the reply in idempotency keys
 	Slot     *Slot
-	Recorder Recorder    // nil: nothing is kept
-	Parts    []chat.Part // what an earlier process left of this reply
+	Recorder Recorder       // nil: nothing is kept
+	Parts    []chat.Part    // what an earlier process left of this reply
+	Jitter   func() float64 // from [0,1): spreads what failed together; nil: nothing is spread
 	Log      *slog.Logger
 }
 
@@ -62,13 +64,22 @@ func New(o Options) *Reply {
 	r.state = state{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key,
 		dialect: dialect, limit: profile.TextLimit, typing: profile.TypingEvery,
-		canEdit: o.Endpoint.Editor != nil, canDelete: o.Endpoint.Deleter != nil, canType: o.Endpoint.Typer != nil, canProbe: o.Endpoint.Typer != nil,
+		canEdit: o.Endpoint.Editor != nil, canDelete: o.Endpoint.Deleter != nil,
+		canType: o.Endpoint.Typer != nil, canProbe: o.Endpoint.Typer != nil,
+		canFile: o.Endpoint.Filer != nil, canFind: o.Endpoint.Finder != nil, canStream: o.Endpoint.Streamer != nil,
+		keyFor: profile.KeyFor, jitter: o.Jitter,
 	}
-	if r.cfg.Enabled && r.canEdit {
+	switch {
+	case o.Config.Transport == Draft && o.Endpoint.Drafter != nil:
+		r.draftFor = profile.DraftFor
+	case o.Config.Transport == Native && o.Endpoint.Streamer != nil:
+		r.streamFor = profile.StreamFor
+	}
+	if r.cfg.Enabled && (r.canEdit || r.draftFor > 0) {
 		// Previews and the final are cut at the same places, so that a sealed part stays.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}
-	r.restore(o.Parts)
+	r.restore(o.Parts, time.Now())
 	return r
 }
 
@@ -200,9 +211,12 @@ func (r *Reply) honour(c chat.Call) {
 func (r *Reply) request(a action) chat.Call {
 	c := chat.Call{
 		To: r.to, Op: a.op(), Class: a.class, Since: r.view.Since,
-		Limits: r.ep.Sender.Profile(r.to).Limits,
+		Limits: r.ep.Sender.Profile(r.to).Limits, Calls: a.calls,
 	}
-	if a.part < len(r.parts) && a.kind != doType {
+	switch {
+	case a.part < 0:
+		c.Message = a.ref.ID
+	case a.part < len(r.parts) && a.kind != doType && a.kind != doDraft:
 		c.Message = r.parts[a.part].ref.ID
 	}
 	if c.Since.IsZero() {
@@ -219,18 +233,28 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		r.settle(a, chat.Receipt{}, err, time.Now())
 		return
 	}
-	plan := r.intent(a)
-	if !r.record(ctx, plan) && r.ending == nil {
-		t.Cancel()
-		r.trouble++
-		r.backoff(time.Now())
-		return
+	var plan chat.Part
+	if a.recorded() {
+		if plan = r.intent(a); !r.record(ctx, plan) && r.ending == nil {
+			t.Cancel()
+			r.trouble++
+			r.backoff(time.Now())
+			return
+		}
 	}
-	r.lastCall = time.Now()
+	if a.kind != doFind {
+		r.lastCall = time.Now()
+	}
 	receipt, err := r.call(ctx, t, a)
+	was := plan.State
 	r.settle(a, receipt, err, time.Now())
-	if a.kind != doEdit || a.seal || r.parts[a.part].gone {
-		r.record(ctx, r.result(plan))
+	if a.recorded() || a.kind == doFind {
+		if a.kind == doFind {
+			plan = r.intent(a)
+		}
+		if now := r.result(plan); a.creates() || now.State != was {
+			r.record(ctx, now)
+		}
 	}
 	if err == nil && r.ending == nil {
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
@@ -243,9 +267,13 @@ func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, err
 	receipt, err := r.do(ctx, a)
 	if err != nil {
 		r.trace(ctx, a, err)
-		if e := chat.AsSendError(err); e.Kind == chat.RateLimited {
+		e := chat.AsSendError(err)
+		if receipt.Told = e.Told; e.Kind == chat.RateLimited {
 			r.ep.Budget.Block(r.request(a), e.Scope, e.RetryAfter)
 		}
+	}
+	if len(receipt.Told) > 0 {
+		r.ep.Budget.Tell(r.request(a), receipt.Told)
 	}
 	t.Done() // after the block, so that what it frees is not granted to others before
 	return receipt, err
@@ -256,7 +284,7 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	switch {
 	case a.kind == doType:
 		timeout = typingTimeout
-	case a.kind == doEdit && r.ending == nil:
+	case (a.kind == doEdit || a.kind == doDraft || a.kind == doAppend) && r.ending == nil:
 		timeout = previewTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -267,7 +295,24 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	case doEdit:
 		return r.ep.Editor.Edit(ctx, r.parts[a.part].ref, r.outgoing(a))
 	case doDelete:
-		return chat.Receipt{}, r.ep.Deleter.Delete(ctx, r.parts[a.part].ref)
+		ref := a.ref
+		if a.part >= 0 {
+			ref = r.parts[a.part].ref
+		}
+		return chat.Receipt{}, r.ep.Deleter.Delete(ctx, ref)
+	case doFile:
+		return r.ep.Filer.SendFile(ctx, r.to, r.outgoing(a), *a.file)
+	case doDraft:
+		return chat.Receipt{}, r.ep.Drafter.Draft(ctx, r.to, r.draftID(a.part), r.outgoing(a))
+	case doStart:
+		return r.ep.Streamer.Start(ctx, r.to, r.outgoing(a))
+	case doAppend:
+		return chat.Receipt{}, r.ep.Streamer.Append(ctx, r.parts[a.part].ref, a.added)
+	case doStop:
+		return chat.Receipt{}, r.ep.Streamer.Stop(ctx, r.parts[a.part].ref, a.added)
+	case doFind:
+		ref, _, err := r.ep.Finder.Find(ctx, r.to, r.partKey(a.part))
+		return chat.Receipt{Ref: ref}, err
 	default:
 		return chat.Receipt{}, r.ep.Typer.Typing(ctx, r.to)
 	}
@@ -295,6 +340,13 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 // partKey is the idempotency key of every create of one part.
 func (r *Reply) partKey(i int) string { return fmt.Sprintf("%s.%d", r.key, i) }
 
+// draftID is the same for all drafts of one part, and never 0.
+func (r *Reply) draftID(i int) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(r.partKey(i))) // never fails
+	return int64(h.Sum32()) + 1
+}
+
 // trace logs a failed call, loudly when it is the first of a row.
 func (r *Reply) trace(ctx context.Context, a action, err error) {
 	level := slog.LevelDebug
@@ -308,7 +360,7 @@ func (r *Reply) trace(ctx context.Context, a action, err error) {
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{Delivered: err == nil && r.delivered(), Moved: r.moved, Nameless: r.nameless, Err: err}
 	for _, p := range r.parts {
-		o.Doubt = o.Doubt || p.uncertain > 0
+		o.Doubt = o.Doubt || p.uncertain > 0 || !p.exists && (p.lost || p.doubted)
 		if p.exists {
 			o.Refs = append(o.Refs, p.ref)
 		}

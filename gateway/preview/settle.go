@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -10,33 +9,56 @@ import (
 const (
 	firstBackoff = 500 * time.Millisecond
 	mostBackoff  = 10 * time.Second
+	// frozenTries is how often the deletion of a message is tried that nothing else depends on.
+	frozenTries = 3
 )
 
 // settle folds the outcome of action a, which ended at now, into the state.
 func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
-	if a.kind == doType {
+	switch {
+	case a.kind == doType:
 		s.settleTyping(err, now)
 		return
+	case a.part < 0:
+		s.settleFrozen(err, now)
+		return
 	}
-	for len(s.parts) <= a.part {
+	for len(s.parts) <= a.part && a.kind != doDraft {
 		s.parts = append(s.parts, part{start: a.start})
 	}
-	p := &s.parts[a.part]
 	if err != nil {
-		s.settleError(a, p, chat.AsSendError(err), now)
+		s.settleError(a, chat.AsSendError(err), now)
 		return
 	}
 	s.trouble, s.hold = 0, time.Time{}
+	if a.kind == doDraft {
+		s.settleDraft(a)
+		return
+	}
+	p := &s.parts[a.part]
 	switch a.kind {
-	case doSend:
-		s.settleSend(p, r.Ref)
+	case doSend, doFile, doStart:
+		s.settleCreate(a, p, r.Ref)
 	case doDelete:
 		p.exists = false
 		return
+	case doFind:
+		s.settleFind(p, r.Ref)
+		return
+	case doStop:
+		p.streams = false
+		if p.broken { // the whole text follows as an edit
+			p.broken, p.unsure = false, true
+			return
+		}
+		p.unsure = false
+	default:
+		p.unsure = false
 	}
-	p.shown, p.cursor, p.unsure = a.body, a.cursor, false
-	p.sealed, p.next = a.seal, a.next
-	if !a.seal {
+	p.shown, p.cursor = a.body, a.cursor
+	if a.seal {
+		p.sealed, p.next = true, a.next
+	} else {
 		s.drawn = a.size
 	}
 }
@@ -61,56 +83,159 @@ func (s *state) settleTyping(err error, now time.Time) {
 	}
 }
 
-// settleSend notes a message that was created. One without an id can't be edited, so that it
-// must not count as the reply unless it is the final.
-func (s *state) settleSend(p *part, ref chat.MessageRef) {
-	s.displayed = true
+// settleCreate notes a message that was created. One without an id can't be edited, so that
+// it must not count as the reply unless it is the final.
+func (s *state) settleCreate(a action, p *part, ref chat.MessageRef) {
+	s.displayed, s.draft = true, draft{}
 	p.ref, p.exists, p.gone = ref, true, false
+	p.unsure, p.doubted = p.doubted, false
+	p.streams, p.begun = a.kind == doStart, s.lastCall
 	if ref.ID == "" {
 		s.muted, s.nameless = true, true
 		p.exists = s.ending != nil
 	}
 }
 
-func (s *state) settleError(a action, p *part, e *chat.SendError, now time.Time) {
+// settleFind notes whether a create of unknown outcome made a message. What it says is one of
+// the payloads that were tried.
+func (s *state) settleFind(p *part, ref chat.MessageRef) {
+	p.lost = false
+	if ref.ID == "" {
+		return
+	}
+	s.displayed = true
+	p.ref, p.exists, p.gone, p.unsure = ref, true, false, true
+}
+
+// settleFrozen notes that a message which could not be edited was deleted. It is tried again
+// only where that may help.
+func (s *state) settleFrozen(err error, now time.Time) {
+	if err != nil {
+		switch e := chat.AsSendError(err); e.Kind {
+		case chat.RateLimited, chat.Temporary, chat.Uncertain:
+			if s.trouble++; s.trouble < frozenTries {
+				s.backoff(now)
+				return
+			}
+		}
+	}
+	s.frozen, s.trouble = s.frozen[1:], 0
+}
+
+func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 	s.err = e
 	s.trouble++
-	switch e.Kind {
-	case chat.RateLimited:
+	switch {
+	case e.Kind == chat.RateLimited:
 		// The budget makes everybody wait; a final may take as long as it was told.
 		if until := now.Add(e.RetryAfter + finalDeadline); s.ending != nil && until.After(s.deadline) {
 			s.deadline = until
 		}
+	case e.Kind == chat.Moved:
+		s.follow(e.Moved)
+	case e.Kind == chat.Forbidden, e.Kind == chat.Auth:
+		s.dead = true
+	case a.kind == doDraft:
+		s.draftError(a, e, now)
+	case a.kind == doFile && (e.Kind == chat.Rejected || e.Kind == chat.TooLong || e.Kind == chat.Gone):
+		s.canFile, s.final = false, nil // the rest goes on as parts
+	case a.kind == doStart && (e.Kind == chat.Rejected || e.Kind == chat.Gone):
+		s.streamFor = 0
+	case a.kind == doAppend || a.kind == doStop:
+		s.streamError(a, e, now)
+	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain:
+		// It can't be learned: the create counts as one that nothing resolves.
+		p := &s.parts[a.part]
+		p.lost, s.canFind, s.muted = false, false, true
+		p.uncertain++
+	default:
+		s.messageError(a, e, now)
+	}
+}
+
+// messageError reacts to a failed call on a message like any other.
+func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
+	p := &s.parts[a.part]
+	switch e.Kind {
 	case chat.Uncertain:
-		s.unknown(a, p)
+		s.unknown(a, p, now)
 		s.backoff(now)
 	case chat.Rejected:
 		s.plainer(a, p)
 	case chat.TooLong:
 		s.shrink(a, p)
-	case chat.Gone:
-		if a.kind == doSend {
+	case chat.Gone, chat.Frozen:
+		if a.creates() {
 			s.giveUp(p)
 			return
 		}
-		p.exists, p.gone, s.muted = false, a.kind == doEdit, true
-	case chat.Moved:
-		s.follow(e.Moved)
-	case chat.Forbidden, chat.Auth:
-		s.dead = true
-	case chat.Temporary, chat.Conflict:
+		if e.Kind == chat.Frozen && a.kind == doEdit {
+			s.frozen = append(s.frozen, p.ref)
+		}
+		p.exists, p.gone, s.muted = false, a.kind == doEdit && e.Kind == chat.Gone, true
+	default:
 		s.backoff(now)
 	}
 }
 
+// draftError falls back to edits where drafts are refused. A draft may be repeated freely.
+func (s *state) draftError(a action, e *chat.SendError, now time.Time) {
+	switch e.Kind {
+	case chat.Uncertain, chat.Temporary, chat.Conflict:
+		s.backoff(now)
+	case chat.TooLong:
+		if s.limit <= leastLimit {
+			s.refuseDraft()
+			return
+		}
+		s.limit = max(leastLimit, s.limit/2)
+	default:
+		s.refuseDraft()
+	}
+}
+
+// streamError reacts to a failed call on a stream. Adding can't be repeated, stopping can.
+func (s *state) streamError(a action, e *chat.SendError, now time.Time) {
+	p := &s.parts[a.part]
+	switch {
+	case e.Kind == chat.Temporary:
+		s.backoff(now)
+	case e.Kind == chat.Uncertain, e.Kind == chat.Conflict:
+		p.broken = p.broken || a.added != ""
+		s.backoff(now)
+	case e.Kind == chat.Gone:
+		p.exists, p.streams, p.gone, s.muted = false, false, true, true
+	case a.added != "":
+		p.broken = true
+	default: // it can't even be stopped: edit what is there
+		p.streams, p.broken, p.unsure = false, false, true
+	}
+}
+
 // unknown notes a call that may have taken effect. Edits and deletes are simply repeated.
-func (s *state) unknown(a action, p *part) {
-	switch a.kind {
-	case doSend:
+func (s *state) unknown(a action, p *part, now time.Time) {
+	switch {
+	case a.creates():
+		p.shown, p.cursor = a.body, a.cursor
+		if p.first.IsZero() {
+			p.first = s.lastCall
+		}
+		s.doubt(p, now)
+	case a.kind == doEdit:
+		p.shown, p.cursor, p.unsure = a.body, a.cursor, true
+	}
+}
+
+// doubt notes that the last create of p may have taken effect, and how that can be learned.
+func (s *state) doubt(p *part, now time.Time) {
+	switch {
+	case s.keyFor > 0 && now.Sub(p.first) < s.keyFor:
+		p.doubted = true
+	case s.canFind:
+		p.lost = true
+	default:
 		p.uncertain++
 		s.muted, s.probed = true, false
-	case doEdit:
-		p.shown, p.cursor, p.unsure = a.body, a.cursor, true
 	}
 }
 
@@ -121,8 +246,9 @@ func (s *state) follow(to chat.ChatID) {
 		return
 	}
 	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
+	s.frozen = nil
 	for i := range s.parts {
-		s.parts[i].exists = false
+		s.parts[i].exists, s.parts[i].streams = false, false
 	}
 }
 
@@ -154,9 +280,14 @@ func (s *state) giveUp(p *part) {
 	}
 }
 
-// backoff makes the next call wait, longer with every failure in a row.
+// backoff makes the next call wait, longer with every failure in a row. What failed together
+// does not come back together.
 func (s *state) backoff(now time.Time) {
-	s.hold = now.Add(min(mostBackoff, firstBackoff<<min(s.trouble-1, 10)))
+	d := min(mostBackoff, firstBackoff<<min(s.trouble-1, 10))
+	if s.jitter != nil {
+		d += time.Duration(s.jitter() * float64(d) / 2)
+	}
+	s.hold = now.Add(d)
 }
 
 // restart reacts to a text that starts over. Parts that are full belong to the void text; only
@@ -164,8 +295,10 @@ func (s *state) backoff(now time.Time) {
 // replaces the old one.
 func (s *state) restart() {
 	s.drawn = 0
-	for _, p := range s.parts {
+	for i := range s.parts {
+		p := &s.parts[i]
 		s.muted = s.muted || p.sealed
+		p.broken = p.broken || p.streams
 	}
 }
 
@@ -178,21 +311,4 @@ func (s *state) end(e *Ending, now time.Time) {
 	for i := range s.parts {
 		s.parts[i].plain = s.parts[i].plain && e.Keep
 	}
-}
-
-// delivered judges by content whether everything that was wanted is visible, and nothing else.
-func (s *state) delivered() bool {
-	switch {
-	case s.ending == nil || s.dead:
-		return false
-	case s.ending.Keep:
-		return !slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && (p.cursor || p.unsure) })
-	}
-	want := s.layoutFinal()
-	for i, w := range want {
-		if i >= len(s.parts) || !s.deleted(i) && !s.parts[i].shows(s.payload(i, w)) {
-			return false
-		}
-	}
-	return len(s.parts) <= len(want) || !slices.ContainsFunc(s.parts[len(want):], func(p part) bool { return p.exists })
 }

@@ -15,7 +15,20 @@ type Config struct {
 	Interval  time.Duration // least time between the starts of two preview calls; 0: the platform's default
 	MinTokens int           // the first display waits for so many tokens, by estimate
 	Cursor    string        // stands at the end of every preview
+	Transport Transport     // how previews reach the platform, where it can do more than edit
+	MaxParts  int           // a final of more parts goes on as a file, where the platform takes files; 0: never
+	FileLine  string        // caption of that file
 }
+
+// Transport is how previews reach a platform.
+type Transport uint8
+
+// The transports. Where a place lacks one, Edit serves.
+const (
+	Edit   Transport = iota // a message that is edited
+	Draft                   // an ephemeral draft; the final is a message of its own
+	Native                  // a stream of the platform's own, which only grows
+)
 
 const (
 	// slowAfter is when a slow model's whole words are shown, MinTokens or not.
@@ -50,23 +63,39 @@ func (p payload) equal(q payload) bool {
 type part struct {
 	ref       chat.MessageRef
 	exists    bool
-	gone      bool    // it existed until a person deleted it
-	sealed    bool    // full: gets no more previews
-	given     bool    // given up: the platform refuses it whatever we do
-	plain     bool    // its markup was refused: text only
-	shown     payload // what the platform last acknowledged, or was asked for when unsure
-	cursor    bool    // shown with the cursor
-	unsure    bool    // the last edit may or may not have taken effect
+	gone      bool      // it existed until a person deleted it
+	sealed    bool      // full: gets no more previews
+	streams   bool      // a stream that was not stopped
+	broken    bool      // what the stream shows is not what is wanted: it must be stopped and edited
+	begun     time.Time // when the stream began
+	given     bool      // given up: the platform refuses it whatever we do
+	plain     bool      // its markup was refused: text only
+	shown     payload   // what the platform last acknowledged, or was asked for when unsure
+	cursor    bool      // shown with the cursor
+	unsure    bool      // the last edit may or may not have taken effect
 	start     markup.Mark
 	next      markup.Mark // sealed: where the following part begins
-	uncertain int         // creates of unknown outcome
+	uncertain int         // creates of unknown outcome that nothing can resolve
+	lost      bool        // the platform can be asked whether the last create took effect
+	doubted   bool        // a create was repeated under its key: which of the payloads stands is not known
+	first     time.Time   // when its create was first tried
 }
 
 // editable says that the message is there and can be changed.
 func (p part) editable() bool { return p.exists && !p.given && p.ref.ID != "" }
 
 // shows says that the message surely reads like this, without a cursor.
-func (p part) shows(b payload) bool { return p.exists && !p.cursor && !p.unsure && p.shown.equal(b) }
+func (p part) shows(b payload) bool {
+	return p.exists && !p.cursor && !p.unsure && !p.streams && p.shown.equal(b)
+}
+
+// draft is the ephemeral preview that a person sees. The zero draft is none.
+type draft struct {
+	part   int
+	body   payload
+	cursor bool
+	at     time.Time // when it was last sent
+}
 
 // state is all that next and settle know. It has no locks: its owner is Run.
 type state struct {
@@ -81,32 +110,43 @@ type state struct {
 	canDelete bool
 	canType   bool
 	canProbe  bool // typing tells whether the platform answers
+	canFile   bool
+	canFind   bool
+	canStream bool
+	draftFor  time.Duration // how long a draft stays; 0: previews are not drafts
+	streamFor time.Duration // how long a stream may last; 0: previews are not streams
+	keyFor    time.Duration // how long a create may be repeated under its key
 
 	view   View
 	ending *Ending
 
 	parts     []part
-	source    string // Markdown of what the parts show
-	displayed bool   // a person has seen something of this reply
-	restored  bool   // an earlier process began it
-	muted     bool   // no more previews in this reply
-	dead      bool   // nothing can be sent here any more
-	probed    bool   // the platform has answered since the last create of unknown outcome
-	nameless  bool   // a create succeeded without an id
+	draft     draft
+	frozen    []chat.MessageRef // stand, were replaced and can't be edited: to be deleted at the end
+	source    string            // Markdown of what the parts show
+	displayed bool              // a person has seen something of this reply
+	restored  bool              // an earlier process began it
+	muted     bool              // no more previews in this reply
+	dead      bool              // nothing can be sent here any more
+	probed    bool              // the platform has answered since the last create of unknown outcome
+	nameless  bool              // a create succeeded without an id
 	moved     chat.ChatID
 	err       error // the last failure
 	started   time.Time
 	lastCall  time.Time // when the last call that shows text started
 	lastType  time.Time
-	hold      time.Time // own backoff after trouble
-	trouble   int       // failures in a row
-	deadline  time.Time // of the final; zero while the reply runs
+	hold      time.Time      // own backoff after trouble
+	trouble   int            // failures in a row
+	deadline  time.Time      // of the final; zero while the reply runs
+	jitter    func() float64 // from [0,1): spreads what failed together; nil: no spread
 
 	drawn  int       // length of the text that was last laid out and shown, as far as it can be
 	looked time.Time // when a layout last had nothing new to show
 
 	final   []markup.Part // layout of the ending, made once per limit
 	texts   int           // how many of them show text, not the note alone
+	file    *chat.File    // what does not fit into the parts; nil: everything does
+	fileAt  int           // which of final is the caption of file
 	kept    []markup.Part // the first of them, cut when limit was larger
 	literal bool          // Markdown shows nothing of the final: it is shown as it was written
 }
@@ -119,7 +159,7 @@ func (s *state) visible() int {
 			n = max(n, p.shown.end)
 		}
 	}
-	return n
+	return max(n, s.draft.body.end)
 }
 
 // plainPayload is p without markup.

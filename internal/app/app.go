@@ -168,10 +168,25 @@ func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error)
 		s := c.Streaming(e.Name, 0)
 		out = append(out, gateway.Endpoint{
 			ID: chat.EndpointID(e.Name), Platform: p,
-			Streaming: preview.Config{Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor},
+			Streaming: preview.Config{
+				Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor,
+				Transport: transport(s.Transport), MaxParts: s.MaxParts,
+			},
 		})
 	}
 	return out, nil
+}
+
+// transport is how previews travel; off is no streaming at all.
+func transport(name string) preview.Transport {
+	switch name {
+	case config.TransportDraft:
+		return preview.Draft
+	case config.TransportNative:
+		return preview.Native
+	default:
+		return preview.Edit
+	}
 }
 
 // platform is the list of all adapters. One that is not built yet was refused by config.

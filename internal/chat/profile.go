@@ -62,7 +62,8 @@ const (
 	OpStart  // begin an append-only stream
 	OpAppend // add to one
 	OpStop   // end one
-	OpAll    = OpSend | OpEdit | OpDelete | OpTyping | OpDraft | OpStart | OpAppend | OpStop
+	OpFind   // look for a message
+	OpAll    = OpSend | OpEdit | OpDelete | OpTyping | OpDraft | OpStart | OpAppend | OpStop | OpFind
 )
 
 // Limit is one published limit: at most Count calls of the kinds in Ops within any Window,

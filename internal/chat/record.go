@@ -50,6 +50,7 @@ type PartState string
 // The states of a part.
 const (
 	PartIntended PartState = "intended" // a create is under way: it may stand, its id is not known
+	PartAbsent   PartState = "absent"   // its create was refused: it surely does not stand
 	PartStands   PartState = "stands"
 	PartSealed   PartState = "sealed"  // it stands and is full
 	PartStreams  PartState = "streams" // it stands and is a stream that was not stopped

@@ -356,14 +356,11 @@ func TestParseNotBuilt(t *testing.T) {
 		{"tools: {fetch: {allow_domains: [a.example]}}", "17: tools.fetch.allow_domains: tools are not built yet; leave it out"},
 		{"mcp_servers: [{name: a, command: b}]", "1: mcp_servers: MCP servers are not built yet; leave it out"},
 		{"streaming: {cli: true}", "13: streaming.cli: the terminal chat is not built yet; leave it out"},
-		{"streaming: {transport: draft}", "13: streaming.transport: this transport is not built yet; this version takes edit or off"},
-		{"streaming: {telegram: {transport: native}}", "24: streaming.telegram.transport: this transport is not built yet; this version takes edit or off"},
+		{"streaming: {transport: native}", "13: streaming.transport: this transport is not built yet; this version takes edit or draft or off"},
+		{"streaming: {telegram: {transport: native}}", "24: streaming.telegram.transport: this transport is not built yet; this version takes edit or draft or off"},
 		{"streaming: {tool_progress: off}", "13: streaming.tool_progress: tool progress is not built yet; this version takes inline"},
-		{"streaming: {max_parts: 3}", "13: streaming.max_parts: another number of parts is not built yet; this version takes 8"},
-		{"streaming: {telegram: {max_parts: 3}}", "24: streaming.telegram.max_parts: another number of parts is not built yet; this version takes 8"},
 		{"streaming: {stop_button: on}", "13: streaming.stop_button: the stop button is not built yet; this version takes auto or off"},
 		{"conversations: {busy: steer}", "17: conversations.busy: steering a running turn is not built yet; this version takes interrupt or queue"},
-		{"conversations: {max_age: 1m}", "17: conversations.max_age: messages that outlive a restart are not built yet; this version takes 15m"},
 		{"conversations: {retention: 0}", "17: conversations.retention: stored history is not built yet; this version takes 90d"},
 		{"conversations: {overrides: [{match: telegram:*}]}", "17: conversations.overrides: overrides per conversation are not built yet; leave it out"},
 		{"access: {default: pair}", "10: access.default: pairing is not built yet; this version takes deny or allow"},
@@ -395,8 +392,8 @@ func TestParseNotBuilt(t *testing.T) {
 agent: {show_reasoning: off, pipeline: []}
 tools: {enabled: [time], approval_timeout: 300s, max_parallel: 4, fetch: {allow_domains: []}}
 mcp_servers: []
-streaming: {transport: off, tool_progress: inline, max_parts: 8, stop_button: off, telegram: {transport: edit, max_parts: 8, tool_progress: inline, stop_button: auto}}
-conversations: {max_age: 15m, retention: 90d, overrides: []}
+streaming: {transport: draft, tool_progress: inline, max_parts: 3, stop_button: off, telegram: {transport: edit, max_parts: 4, tool_progress: inline, stop_button: auto}}
+conversations: {max_age: 1m, retention: 90d, overrides: []}
 access: {limits: {turns_per_minute: 10, tokens_per_day: 0, tokens_per_day_total: 0}}
 store: {dsn: sqlite}
 admin: {listen: "", token: "", show_text: false}

@@ -1,0 +1,29 @@
+package preview
+
+import "telex/internal/chat"
+
+// A draft is a preview that is no message: it leaves nothing, vanishes by itself or when a
+// message arrives, and may be repeated freely. Nothing of it is recorded.
+
+// drafted says that a person may see a draft now.
+func (s *state) drafted() bool { return !s.draft.at.IsZero() }
+
+// redraft shows the draft once more, since it would vanish.
+func (s *state) redraft() action {
+	return action{
+		kind: doDraft, part: s.draft.part, body: s.draft.body, cursor: s.draft.cursor,
+		size: s.drawn, class: chat.ClassPreview,
+	}
+}
+
+// settleDraft notes what the draft shows.
+func (s *state) settleDraft(a action) {
+	s.displayed = true
+	s.draft = draft{part: a.part, body: a.body, cursor: a.cursor, at: s.lastCall}
+	s.drawn = a.size
+}
+
+// refuseDraft goes on with edits. The text so far must be shown again.
+func (s *state) refuseDraft() {
+	s.draftFor, s.drawn = 0, 0
+}

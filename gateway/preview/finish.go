@@ -1,0 +1,258 @@
+package preview
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// keep takes cursors away and leaves everything else as it stands. A draft, which would
+// vanish, becomes a message.
+func (s *state) keep(now time.Time) action {
+	for i, p := range s.parts {
+		switch {
+		case p.lost:
+			return action{kind: doFind, part: i, class: chat.ClassFinal}
+		case p.doubted && !p.exists && s.resendable(p, now): // to learn which message it is
+			return action{kind: doSend, part: i, body: p.shown, class: chat.ClassFinal}
+		case p.exists && p.streams:
+			return s.stop(i)
+		case s.canEdit && p.editable() && (p.cursor || p.unsure):
+			return s.bare(i)
+		}
+	}
+	if i := s.draft.part; s.drafted() && (i >= len(s.parts) || !s.parts[i].exists) {
+		return s.create(action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}, now)
+	}
+	return action{kind: doEnd}
+}
+
+// bare shows part i as it is, without its cursor.
+func (s *state) bare(i int) action {
+	a := action{kind: doEdit, part: i, body: s.parts[i].shown, class: chat.ClassFinal}
+	if s.parts[i].plain {
+		a.body = plainPayload(a.body)
+	}
+	return a
+}
+
+// finish makes the messages equal to the rendered final, in order; then it removes what was
+// replaced.
+func (s *state) finish(now time.Time) action {
+	want := s.layoutFinal()
+	first, calls := action{kind: doEnd}, 0
+	for i := range max(len(want), len(s.parts)) {
+		a := s.finishPart(i, want, now)
+		if a.kind == doEnd {
+			continue
+		}
+		if calls++; calls == 1 {
+			first = a
+		}
+	}
+	if calls > 0 {
+		first.calls = calls
+		return first
+	}
+	if len(s.frozen) > 0 && s.canDelete {
+		return action{kind: doDelete, part: -1, ref: s.frozen[0], class: chat.ClassFinal}
+	}
+	return first
+}
+
+// finishPart is what part i still needs: doEnd is nothing.
+func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
+	if i >= len(want) {
+		return s.remove(i)
+	}
+	a := action{kind: doSend, part: i, body: s.payload(i, want[i]), class: chat.ClassFinal}
+	if s.file != nil && i == s.fileAt {
+		a.kind, a.file = doFile, s.file
+	}
+	if i >= len(s.parts) {
+		return a
+	}
+	switch p := s.parts[i]; {
+	case p.given, s.deleted(i):
+	case !p.exists:
+		return s.create(a, now)
+	case a.kind == doFile: // there is one, and it can't be edited
+	case p.streams:
+		added, ok := p.lacks(a.body)
+		if !ok {
+			return s.stop(i)
+		}
+		a.kind, a.added = doStop, added
+		return a
+	case s.canEdit && p.editable() && !p.shows(a.body):
+		a.kind = doEdit
+		return a
+	}
+	return action{kind: doEnd}
+}
+
+// create is a, unless the outcome of an earlier try must be learned first or forbids it.
+func (s *state) create(a action, now time.Time) action {
+	if a.part >= len(s.parts) {
+		return a
+	}
+	p := s.parts[a.part]
+	uncertain := p.uncertain
+	if p.doubted && !s.resendable(p, now) {
+		uncertain++
+	}
+	switch {
+	case p.lost:
+		return action{kind: doFind, part: a.part, class: a.class}
+	case uncertain >= uncertainCreates, p.given, uncertain > 0 && s.ending == nil:
+		return action{kind: doEnd}
+	case uncertain == uncertainCreates-1 && s.canProbe && !s.probed:
+		// The last try must not be spent on a platform that is still down.
+		return action{kind: doType, part: a.part, class: chat.ClassFinal}
+	}
+	return a
+}
+
+// resendable says that another create of p under its key makes no second message.
+func (s *state) resendable(p part, now time.Time) bool { return now.Sub(p.first) < s.keyFor }
+
+// remove takes away part i, which the final does not have.
+func (s *state) remove(i int) action {
+	switch p := s.parts[i]; {
+	case p.exists && p.streams:
+		return s.stop(i)
+	case !p.editable():
+	case s.canDelete:
+		return action{kind: doDelete, part: i, class: chat.ClassFinal}
+	case s.canEdit && p.cursor:
+		return s.bare(i)
+	}
+	return action{kind: doEnd}
+}
+
+// deleted says that a person deleted part i and left later ones: it does not come back below
+// them. One that could not be put back before they came is not deleted but missing.
+func (s *state) deleted(i int) bool {
+	p := s.parts[i]
+	return p.gone && p.uncertain < uncertainCreates && slices.ContainsFunc(s.parts[i+1:], func(p part) bool { return p.exists })
+}
+
+// layoutFinal returns the parts of the final. A text of which Markdown shows nothing, such
+// as a lone link definition, is shown as it was written.
+func (s *state) layoutFinal() []markup.Part {
+	if s.final != nil {
+		return s.final
+	}
+	text := s.layoutText()
+	if len(text) == 0 && strings.TrimSpace(s.ending.Text) != "" {
+		s.literal = true
+		text = s.layoutText()
+	}
+	var note []markup.Part
+	if s.ending.Note != "" {
+		note = markup.Layout(s.ending.Note, markup.Options{Dialect: s.dialect, Limit: s.limit})
+	}
+	text = s.layoutFile(text)
+	s.final, s.texts = text, len(text)
+	if s.file != nil {
+		s.texts = s.fileAt
+	}
+	if len(note) > 0 {
+		s.final = s.addNote(text, note)
+	}
+	return s.final
+}
+
+// layoutText returns the parts of the final without its note.
+func (s *state) layoutText() []markup.Part {
+	text, o := s.ending.Text, markup.Options{Dialect: s.dialect, Limit: s.limit, Open: s.ending.Cut}
+	if s.literal {
+		text, o.Open = verbatim(text), false
+	}
+	if n := len(s.kept); n > 0 {
+		o.From = s.kept[n-1].Next
+	}
+	return slices.Concat(s.kept, markup.Layout(text, o))
+}
+
+// layoutFile puts what is beyond the most parts into a file, whose caption is the last part.
+func (s *state) layoutFile(text []markup.Part) []markup.Part {
+	s.file = nil
+	n := s.cfg.MaxParts
+	if !s.canFile || n <= 0 || len(text) <= n || s.literal {
+		return text
+	}
+	caption := markup.Layout(s.cfg.FileLine, markup.Options{Dialect: s.dialect, Limit: s.limit})
+	if len(caption) != 1 {
+		return text
+	}
+	s.fileAt = n
+	s.file = &chat.File{
+		Name: "answer.md", MediaType: "text/markdown; charset=utf-8",
+		Content: []byte(markup.Rest(s.ending.Text, text[n-1])),
+	}
+	return append(text[:n:n], caption[0])
+}
+
+// verbatim returns Markdown that shows text as it was written.
+func verbatim(text string) string {
+	fence := "~~~~~~"
+	for strings.Contains(text, fence) {
+		fence += "~"
+	}
+	return fence + "\n" + text + "\n" + fence
+}
+
+// addNote puts the note below the text: into the last part when it fits, so that it is never
+// swallowed by a code block that the text left open, else into parts of its own.
+func (s *state) addNote(text, note []markup.Part) []markup.Part {
+	if len(text) == 0 || len(note) != 1 || len(note[0].Rendered.Spans) > 0 {
+		return append(text, note...)
+	}
+	last := text[len(text)-1]
+	last.Rendered.Text += "\n\n" + note[0].Rendered.Text
+	last.Plain += "\n\n" + note[0].Plain
+	if s.dialect.Len(last.Rendered) > s.limit {
+		return append(text, note...)
+	}
+	return append(text[:len(text)-1:len(text)-1], last)
+}
+
+// payload is what part i looks like with the content w, plainly once its markup was refused.
+func (s *state) payload(i int, w markup.Part) payload {
+	b := payload{rendered: w.Rendered, plain: w.Plain, end: w.End}
+	if i < len(s.parts) && s.parts[i].plain {
+		b.rendered = markup.Rendered{Text: w.Plain}
+	}
+	return b
+}
+
+// delivered judges by content whether everything that was wanted is visible, and nothing else.
+func (s *state) delivered() bool {
+	switch {
+	case s.ending == nil || s.dead:
+		return false
+	case s.ending.Keep:
+		i := s.draft.part
+		kept := !s.drafted() || i < len(s.parts) && s.parts[i].exists
+		return kept && !slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && (p.cursor || p.unsure || p.streams) })
+	}
+	want := s.layoutFinal()
+	for i, w := range want {
+		if i >= len(s.parts) || !s.deleted(i) && !s.stands(i, w) {
+			return false
+		}
+	}
+	return len(s.parts) <= len(want) || !slices.ContainsFunc(s.parts[len(want):], func(p part) bool { return p.exists })
+}
+
+// stands says that part i surely is what the final wants.
+func (s *state) stands(i int, w markup.Part) bool {
+	if s.file != nil && i == s.fileAt {
+		return s.parts[i].exists
+	}
+	return s.parts[i].shows(s.payload(i, w))
+}
