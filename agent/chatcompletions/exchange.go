@@ -19,16 +19,17 @@ const (
 )
 
 // exchange is go-openai's HTTP client for one call. It sends what go-openai can't say, and
-// makes of the answer what go-openai can read: it turns error answers into errors (go-openai
-// loses their headers), checks the type of the content, makes an event stream uniform, and
-// keeps a whole answer for us to read.
+// checks the answer: it turns error answers into errors (go-openai loses their headers), looks at
+// the type of the content, and keeps the answer, a stream of events or a whole one, for us to read.
 type exchange struct {
 	client  *http.Client
 	headers map[string]string
 	fields  map[string]any // of the request, beside go-openai's
 	redact  redactor
 	stream  bool
-	whole   []byte // a whole answer's JSON
+	pace    time.Duration // agent.Request's
+	events  *events       // a streamed answer; nil: it came whole
+	whole   []byte        // a whole answer's JSON
 }
 
 // Do sends a request of go-openai's.
@@ -93,7 +94,7 @@ func (x *exchange) convert(res *http.Response) error {
 		return x.unreadable(res, kind)
 	}
 	if x.stream && kind == "text/event-stream" {
-		res.Body = newEventBody(res.Body, x.redact.frameError)
+		x.follow(res, res.Body)
 		return nil
 	}
 	body := bufio.NewReader(res.Body)
@@ -107,14 +108,19 @@ func (x *exchange) convert(res *http.Response) error {
 	case first == '{':
 		return x.readWhole(res, body)
 	case x.stream: // by its looks an event stream, whatever its type says
-		res.Body = newEventBody(struct {
-			io.Reader
-			io.Closer
-		}{body, res.Body}, x.redact.frameError)
+		x.follow(res, body)
 		return nil
 	default:
 		return x.unreadable(res, kind)
 	}
+}
+
+// follow keeps a streamed answer; go-openai closes its body.
+func (x *exchange) follow(res *http.Response, body io.Reader) {
+	if x.pace > 0 {
+		body = newPacedReader(res.Request.Context(), body, x.pace)
+	}
+	x.events = newEvents(body, x.redact.frameError)
 }
 
 // refused reads an error answer.

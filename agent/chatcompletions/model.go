@@ -233,6 +233,7 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	defer cancel(nil)
 	req, fields := m.opts.newRequest(r, s, true)
 	client, x := m.open(true, fields)
+	x.pace = r.Pace
 	stream, err := client.CreateChatCompletionStream(ctx, req)
 	if err != nil {
 		return agent.Completion{}, err
@@ -249,11 +250,13 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	var c consumer
 	var tail *time.Timer
 	for {
-		k, err := receive(stream)
+		d, err := receive(x.events, &c, r.Pace > 0)
+		if err == nil || d != (agent.Delta{}) {
+			emit(d)
+		}
 		if err != nil {
 			return m.ended(&c, err)
 		}
-		emit(c.take(k))
 		if c.finished && tail == nil {
 			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
 			defer tail.Stop()
@@ -261,16 +264,30 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	}
 }
 
-func receive(stream *openai.ChatCompletionStream) (chunk, error) {
-	var k chunk
-	data, err := stream.RecvRaw()
-	if err != nil {
-		return k, err
+// receive reads the next event. With gather it adds those that have come behind it already. What
+// came before an error is returned with it.
+func receive(in *events, c *consumer, gather bool) (agent.Delta, error) {
+	var d agent.Delta
+	for {
+		data, err := in.next()
+		if err != nil {
+			return d, err
+		}
+		if text, ok := plainText(data); ok {
+			d.Text += text
+		} else {
+			var k chunk
+			if err := json.Unmarshal(data, &k); err != nil {
+				return d, fmt.Errorf("read an event: %w", err)
+			}
+			more := c.take(k)
+			more.Text = d.Text + more.Text
+			return more, nil
+		}
+		if !gather || !in.frames.ready() {
+			return d, nil
+		}
 	}
-	if err := json.Unmarshal(data, &k); err != nil {
-		return k, fmt.Errorf("read an event: %w", err)
-	}
-	return k, nil
 }
 
 // ended judges the end of a stream. Only a finish_reason makes an answer complete, and then

@@ -58,13 +58,13 @@ func (r *frameReader) read() (frame, error) {
 			return f, nil
 		case len(line) == 0:
 			f.event = ""
-		case field == "event":
+		case string(field) == "event":
 			f.event = string(value)
-		case field == "data" && hasData && complete(r.data):
+		case string(field) == "data" && hasData && complete(r.data):
 			r.next = bytes.Clone(value)
 			f.data = r.data
 			return f, nil
-		case field == "data":
+		case string(field) == "data":
 			if hasData {
 				r.data = append(r.data, '\n')
 			}
@@ -110,9 +110,9 @@ func (r *frameReader) readLine() ([]byte, error) {
 }
 
 // splitField parts a line. A comment has an empty field.
-func splitField(line []byte) (field string, value []byte) {
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	return string(name), bytes.TrimPrefix(value, []byte(" "))
+func splitField(line []byte) (field, value []byte) {
+	field, value, _ = bytes.Cut(line, []byte(":"))
+	return field, bytes.TrimPrefix(value, []byte(" "))
 }
 
 // complete says whether data needs no further line.
@@ -125,64 +125,46 @@ func isDone(data []byte) bool {
 	return string(bytes.TrimSpace(data)) == "[DONE]"
 }
 
-// eventBody is the body of a streamed answer as go-openai can read it: one "data: {…}" line
-// for each event, then "data: [DONE]". Error events become errors, and a stream that ends
-// without its terminator ends with io.ErrUnexpectedEOF.
-type eventBody struct {
-	frames  *frameReader
-	raw     io.Closer
-	check   func(frame) error // says that a frame is an error
-	pending []byte            // of out, not read yet
-	out     []byte
-	err     error
+// ready says whether a whole frame with data is at hand, so that the next read does not block.
+// Only the usual look of one is known.
+func (r *frameReader) ready() bool {
+	if r.next != nil {
+		return false // it may go on
+	}
+	data, _ := r.in.Peek(r.in.Buffered()) // never fails: it is there
+	return bytes.HasPrefix(data, []byte("data: {")) &&
+		(bytes.Contains(data, []byte("\n\n")) || bytes.Contains(data, []byte("\n\r\n")))
 }
 
-func newEventBody(raw io.ReadCloser, check func(frame) error) *eventBody {
-	return &eventBody{frames: newFrameReader(raw), raw: raw, check: check}
+// events is a streamed answer, event by event.
+type events struct {
+	frames *frameReader
+	check  func(frame) error // says that a frame is an error
 }
 
-func (b *eventBody) Read(p []byte) (int, error) {
-	for len(b.pending) == 0 {
-		if b.err != nil {
-			return 0, b.err
+func newEvents(r io.Reader, check func(frame) error) *events {
+	return &events{frames: newFrameReader(r), check: check}
+}
+
+// next returns the data of the next event, valid until the next call. After the terminator it
+// returns io.EOF, and io.ErrUnexpectedEOF where the stream ends without one; error events are errors.
+func (e *events) next() ([]byte, error) {
+	for {
+		f, err := e.frames.read()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
 		}
-		b.fill()
-	}
-	n := copy(p, b.pending)
-	b.pending = b.pending[n:]
-	return n, nil
-}
-
-func (b *eventBody) fill() {
-	f, err := b.frames.read()
-	switch {
-	case errors.Is(err, io.EOF):
-		b.err = io.ErrUnexpectedEOF
-		return
-	case err != nil:
-		b.err = err
-		return
-	}
-	if isDone(f.data) {
-		b.pending, b.err = []byte("data: [DONE]\n"), io.EOF
-		return
-	}
-	if err := b.check(f); err != nil {
-		b.err = err
-		return
-	}
-	if len(bytes.TrimSpace(f.data)) == 0 {
-		return
-	}
-	b.out = append(b.out[:0], "data: "...)
-	for _, c := range f.data {
-		if c == '\n' || c == '\r' { // white space between JSON tokens
-			c = ' '
+		if isDone(f.data) {
+			return nil, io.EOF
 		}
-		b.out = append(b.out, c)
+		if err := e.check(f); err != nil {
+			return nil, err
+		}
+		if len(bytes.TrimSpace(f.data)) > 0 {
+			return f.data, nil
+		}
 	}
-	b.out = append(b.out, '\n')
-	b.pending = b.out
 }
-
-func (b *eventBody) Close() error { return b.raw.Close() }

@@ -106,52 +106,77 @@ func FuzzFrames(f *testing.F) {
 				t.Errorf("frame of %d bytes", len(data))
 			}
 		}
-		body, err := io.ReadAll(newEventBody(io.NopCloser(bytes.NewReader(in)), redactor{}.frameError))
-		for line := range strings.Lines(string(body)) {
-			if !strings.HasPrefix(line, "data: ") || !strings.HasSuffix(line, "\n") {
-				t.Errorf("line %q of the body (%v)", line, err)
-			}
+		list, err := readEvents(bytes.NewReader(in), true)
+		if _, slowErr := readEvents(iotest.OneByteReader(bytes.NewReader(in)), false); errorText(err) != errorText(slowErr) {
+			t.Errorf("at once %v\nbyte by byte %v", err, slowErr)
 		}
-		if done := strings.HasSuffix(string(body), "data: [DONE]\n"); done != (err == nil) {
-			t.Errorf("terminated %v, error %v", done, err)
+		for _, data := range list {
+			if strings.TrimSpace(data) == "" || strings.TrimSpace(data) == "[DONE]" {
+				t.Errorf("event %q (%v)", data, err)
+			}
 		}
 	})
 }
 
-func TestEventBody(t *testing.T) {
+// readEvents reads all events of a stream. With watch, a frame that is said to be at hand must be.
+func readEvents(r io.Reader, watch bool) ([]string, error) {
+	gate := &gatedReader{in: r}
+	in := newEvents(gate, redactor{}.frameError)
+	var list []string
+	for {
+		gate.shut = watch && in.frames.ready()
+		data, err := in.next()
+		if err != nil {
+			return list, err
+		}
+		list = append(list, string(data))
+	}
+}
+
+// gatedReader is not to be read while it is shut.
+type gatedReader struct {
+	in   io.Reader
+	shut bool
+}
+
+func (r *gatedReader) Read(p []byte) (int, error) {
+	if r.shut {
+		return 0, errors.New("read more although a frame was at hand")
+	}
+	return r.in.Read(p)
+}
+
+func TestEvents(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		name, in, want string
-		err            string
+		name, in string
+		want     []string
+		err      string
 	}{
-		{"terminated", "data: {\"a\":\ndata: 1}\n\n: c\n\ndata: [DONE]\n\ndata: after\n\n", "data: {\"a\": 1}\ndata: [DONE]\n", ""},
-		{"not terminated", "data: {}\n\n", "data: {}\n", "unexpected EOF"},
-		{"nothing", "", "", "unexpected EOF"},
-		{"empty data", "data:\n\ndata: {}\n\ndata: [DONE]", "data: {}\ndata: [DONE]\n", ""},
-		{"error object", `data: {"error":{"message":"boom","code":502}}` + "\n\n", "", "retryable: HTTP 502: boom, code 502"},
-		{"error text", `data: {"error":"boom"}` + "\n\n", "", "broken: boom"},
-		{"vLLM", `data: {"object":"error","message":"boom","type":"BadRequestError","code":400}` + "\n\n", "", "bad_request: HTTP 400: boom, type BadRequestError, code 400"},
-		{"after a comment", ": c\n" + `data: {"error":{"message":"boom"}}` + "\n\n", "", "broken: boom"},
-		{"error event", "event: error\n" + `data: {"message":"boom"}` + "\n\n", "", "broken: boom"},
-		{"error event of no JSON", "event: error\ndata: boom  boom\n\n", "", "broken: boom boom"},
-		{"empty error event", "event: error\ndata: {}\n\n", "", "broken: error event: {}"},
-		{"finish reason", `data: {"choices":[{"finish_reason":"error"}]}` + "\n\n", "", "broken: the provider ended the answer with finish_reason error"},
-		{"error in a choice", `data: {"choices":[{"error":{"message":"boom","code":429}}]}` + "\n\n", "", "rate_limited: HTTP 429: boom, code 429"},
-		{"null error", `data: {"error":null}` + "\n\ndata: [DONE]\n\n", "data: {\"error\":null}\ndata: [DONE]\n", ""},
-		{"error in the text", `data: {"choices":[{"delta":{"content":"\"error\": {"}}]}` + "\n\ndata: [DONE]\n\n", `data: {"choices":[{"delta":{"content":"\"error\": {"}}]}` + "\ndata: [DONE]\n", ""},
-		{"broken JSON with error", "data: {\"error\"\n\ndata: [DONE]\n\n", "data: {\"error\"\ndata: [DONE]\n", ""},
+		{"terminated", "data: {\"a\":\ndata: 1}\n\n: c\n\ndata: [DONE]\n\ndata: after\n\n", []string{"{\"a\":\n1}"}, "EOF"},
+		{"not terminated", "data: {}\n\n", []string{"{}"}, "unexpected EOF"},
+		{"nothing", "", nil, "unexpected EOF"},
+		{"empty data", "data:\n\ndata: {}\n\ndata: [DONE]", []string{"{}"}, "EOF"},
+		{"error object", `data: {"error":{"message":"boom","code":502}}` + "\n\n", nil, "retryable: HTTP 502: boom, code 502"},
+		{"error text", `data: {"error":"boom"}` + "\n\n", nil, "broken: boom"},
+		{"vLLM", `data: {"object":"error","message":"boom","type":"BadRequestError","code":400}` + "\n\n", nil, "bad_request: HTTP 400: boom, type BadRequestError, code 400"},
+		{"after a comment", ": c\n" + `data: {"error":{"message":"boom"}}` + "\n\n", nil, "broken: boom"},
+		{"error event", "event: error\n" + `data: {"message":"boom"}` + "\n\n", nil, "broken: boom"},
+		{"error event of no JSON", "event: error\ndata: boom  boom\n\n", nil, "broken: boom boom"},
+		{"empty error event", "event: error\ndata: {}\n\n", nil, "broken: error event: {}"},
+		{"finish reason", `data: {"choices":[{"finish_reason":"error"}]}` + "\n\n", nil, "broken: the provider ended the answer with finish_reason error"},
+		{"error in a choice", `data: {"choices":[{"error":{"message":"boom","code":429}}]}` + "\n\n", nil, "rate_limited: HTTP 429: boom, code 429"},
+		{"null error", `data: {"error":null}` + "\n\ndata: [DONE]\n\n", []string{"{\"error\":null}"}, "EOF"},
+		{"error in the text", `data: {"choices":[{"delta":{"content":"\"error\": {"}}]}` + "\n\ndata: [DONE]\n\n", []string{`{"choices":[{"delta":{"content":"\"error\": {"}}]}`}, "EOF"},
+		{"broken JSON with error", "data: {\"error\"\n\ndata: [DONE]\n\n", []string{"{\"error\""}, "EOF"},
 	} {
-		body := newEventBody(io.NopCloser(strings.NewReader(tt.in)), redactor{}.frameError)
-		got, err := io.ReadAll(body)
-		if string(got) != tt.want || errorText(err) != tt.err {
+		got, err := readEvents(strings.NewReader(tt.in), true)
+		if !slices.Equal(got, tt.want) || errorText(err) != tt.err {
 			t.Errorf("%s: got %q, %v\nwant %q, %v", tt.name, got, err, tt.want, tt.err)
-		}
-		if err := body.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 	broke := errors.New("reset")
-	_, err := io.ReadAll(newEventBody(io.NopCloser(iotest.ErrReader(broke)), redactor{}.frameError))
+	_, err := readEvents(iotest.ErrReader(broke), true)
 	if !errors.Is(err, broke) {
 		t.Errorf("got %v, want %v", err, broke)
 	}
