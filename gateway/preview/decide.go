@@ -74,7 +74,7 @@ func (s *state) put(a *action, streams bool, now time.Time) bool {
 		a.kind = doSeal
 	case exists:
 		return false
-	case streams:
+	case streams && !a.seal:
 		a.kind = doStart
 		*a = s.create(*a, now)
 	case s.draftFor > 0 && !a.seal:

@@ -13,11 +13,10 @@ import (
 // vanish, becomes a message.
 func (s *state) keep(now time.Time) action {
 	for i, p := range s.parts {
+		if a, ok := s.seek(i, now); ok {
+			return a
+		}
 		switch {
-		case p.lost:
-			return action{kind: doFind, part: i, class: chat.ClassFinal}
-		case p.doubted && !p.exists && s.resendable(p, now): // to learn which message it is
-			return action{kind: doSend, part: i, body: p.shown, class: chat.ClassFinal}
 		case p.exists && p.streams:
 			return s.stop(i)
 		case s.canEdit && p.editable() && (p.cursor || p.unsure):
@@ -66,7 +65,7 @@ func (s *state) finish(now time.Time) action {
 // finishPart is what part i still needs: doEnd is nothing.
 func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 	if i >= len(want) {
-		return s.remove(i)
+		return s.remove(i, now)
 	}
 	a := action{kind: doSend, part: i, body: s.payload(i, want[i]), class: chat.ClassFinal}
 	if s.file != nil && i == s.fileAt {
@@ -116,11 +115,26 @@ func (s *state) create(a action, now time.Time) action {
 	return a
 }
 
+// seek learns which message an earlier create of part i made, where that is possible.
+func (s *state) seek(i int, now time.Time) (action, bool) {
+	p := s.parts[i]
+	switch {
+	case p.lost:
+		return action{kind: doFind, part: i, class: chat.ClassFinal}, true
+	case p.doubted && !p.exists && !p.given && s.resendable(p, now):
+		return action{kind: doSend, part: i, body: p.shown, class: chat.ClassFinal}, true
+	}
+	return action{}, false
+}
+
 // resendable says that another create of p under its key makes no second message.
 func (s *state) resendable(p part, now time.Time) bool { return now.Sub(p.first) < s.keyFor }
 
 // remove takes away part i, which the final does not have.
-func (s *state) remove(i int) action {
+func (s *state) remove(i int, now time.Time) action {
+	if a, ok := s.seek(i, now); ok {
+		return a
+	}
 	switch p := s.parts[i]; {
 	case p.exists && p.streams:
 		return s.stop(i)

@@ -28,6 +28,8 @@ type person struct {
 	calls    []*call
 	messages []*message
 	refused  []block // 429s, from when they were told
+	drafts   []chat.Outgoing
+	draftAt  time.Time // when the draft that is visible was sent; zero without one
 	wrong    []string
 }
 
@@ -50,6 +52,9 @@ type message struct {
 	to       chat.ChatID
 	versions []chat.Outgoing
 	deleted  bool
+	made     time.Time
+	live     bool // a stream that was not stopped
+	file     *chat.File
 }
 
 func (m *message) now() chat.Outgoing { return m.versions[len(m.versions)-1] }
@@ -91,8 +96,7 @@ func (p *person) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (cha
 	c := &call{op: chat.OpSend, to: to.Chat, m: m}
 	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
 	f, err := p.serve(ctx, c, func() *chat.SendError {
-		c.id = chat.MessageID(fmt.Sprint(len(p.messages) + 1))
-		p.messages = append(p.messages, &message{id: c.id, to: c.to, versions: []chat.Outgoing{m}})
+		p.create(c, m)
 		return nil
 	})
 	if c.nameless = f.nameless; err == nil && !f.nameless {
@@ -107,6 +111,14 @@ func (p *person) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing)
 		old := p.message(ref)
 		if old == nil {
 			return &chat.SendError{Kind: chat.Gone}
+		}
+		if old.live {
+			p.complain("edit of a stream that was not stopped")
+			return &chat.SendError{Kind: chat.Rejected}
+		}
+		if old.file != nil {
+			p.complain("edit of a file")
+			return &chat.SendError{Kind: chat.Rejected}
 		}
 		old.versions = append(old.versions, m)
 		return nil
@@ -187,7 +199,7 @@ func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.weigh(c)
-	text := c.op == chat.OpSend || c.op == chat.OpEdit
+	text := c.op == chat.OpSend || c.op == chat.OpEdit || c.op == chat.OpDraft || c.op == chat.OpStart
 	switch {
 	case f.err != nil && !f.applied:
 		return f.err
@@ -310,8 +322,13 @@ func (p *person) repeats() []string {
 		id chat.MessageID
 	}
 	last := map[key]chat.Outgoing{}
+	doubted := map[string]bool{} // creates of unknown outcome: what a later one finds is not known
 	var out []string
 	for _, c := range p.calls {
+		unknown := c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain
+		if c.creates() && unknown {
+			doubted[c.m.Key] = true
+		}
 		if c.op != chat.OpSend && c.op != chat.OpEdit {
 			continue
 		}
@@ -321,9 +338,10 @@ func (p *person) repeats() []string {
 			out = append(out, fmt.Sprintf("%v: %q again", c.at.Sub(p.began), c.m.Text))
 		}
 		switch {
+		case c.op == chat.OpSend && doubted[c.m.Key]:
 		case c.err == nil:
 			last[k] = c.m
-		case chat.AsSendError(c.err).Kind == chat.Uncertain:
+		case unknown:
 			delete(last, k) // may be repeated freely
 		}
 	}
@@ -331,5 +349,8 @@ func (p *person) repeats() []string {
 }
 
 func opName(op chat.Op) string {
-	return map[chat.Op]string{chat.OpSend: "send", chat.OpEdit: "edit", chat.OpDelete: "delete", chat.OpTyping: "type"}[op]
+	return map[chat.Op]string{
+		chat.OpSend: "send", chat.OpEdit: "edit", chat.OpDelete: "delete", chat.OpTyping: "type",
+		chat.OpDraft: "draft", chat.OpStart: "start", chat.OpAppend: "append", chat.OpStop: "stop", chat.OpFind: "find",
+	}[op]
 }

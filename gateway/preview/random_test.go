@@ -26,8 +26,10 @@ type schedule struct {
 	latency time.Duration
 	deltas  []delta
 	ending  Ending
-	fates   map[int]trouble // by call that sends, edits or deletes
-	removes int             // the person deletes the newest message after so many deltas; 0: never
+	fates   map[int]trouble // by call that shows something
+	finds   bool            // the platform can say what a create did
+	files   bool
+	removes int // the person deletes the newest message after so many deltas; 0: never
 }
 
 // delta is what the model says after a while. A reset voids what came before it.
@@ -65,6 +67,15 @@ func schedules(t *rapid.T) schedule {
 	}
 	s.profile.TextLimit = rapid.OneOf(rapid.IntRange(60, 300), rapid.IntRange(60, 4096)).Draw(t, "limit")
 	s.profile.TypingEvery = span("typing", 0, 5000)
+	s.config.Transport = rapid.SampledFrom([]Transport{Edit, Edit, Draft, Native}).Draw(t, "transport")
+	s.profile.DraftFor = 25 * time.Second
+	s.profile.StreamFor = span("stream for", 1000, 240_000)
+	if s.finds = rapid.IntRange(0, 4).Draw(t, "finds") == 0; !s.finds && rapid.IntRange(0, 4).Draw(t, "keys") == 0 {
+		s.profile.KeyFor = 24 * time.Hour
+	}
+	if s.files = rapid.IntRange(0, 3).Draw(t, "files") == 0; s.files {
+		s.config.MaxParts, s.config.FileLine = rapid.IntRange(1, 4).Draw(t, "parts"), "The rest."
+	}
 	if n := rapid.IntRange(0, 20).Draw(t, "count"); n > 0 {
 		s.profile.Limits = []chat.Limit{{
 			Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit,
@@ -136,10 +147,10 @@ func (s schedule) fate() func(*call) fate {
 			return fate{hang: true, applied: f.kind == "hang after"}
 		case f.kind == "markup" && len(c.m.Spans) > 0:
 			return fail(chat.Rejected)
-		case f.kind == "long" && !s.ending.Keep && long < 1 && utf8.RuneCountInString(c.m.Text) > 40:
+		case f.kind == "long" && !s.ending.Keep && !s.files && long < 1 && utf8.RuneCountInString(c.m.Text) > 40:
 			long++
 			return fail(chat.TooLong)
-		case f.kind == "nameless" && c.op == chat.OpSend:
+		case f.kind == "nameless" && c.op == chat.OpSend && s.profile.KeyFor == 0 && !s.finds:
 			return fate{nameless: true}
 		case f.kind == "slow":
 			return fate{latency: f.after % (5 * time.Second)}
@@ -157,7 +168,15 @@ func has(calls []*call, kind chat.ErrorKind) bool {
 func (s schedule) play(t *testing.T) []string {
 	p := newPerson()
 	p.profile, p.dialect, p.latency, p.fate = s.profile, s.dialect, s.latency, s.fate()
-	st := begin(t, p, s.config)
+	e := p.endpoint()
+	e.Drafter, e.Streamer = channel{p}, channel{p}
+	if s.files {
+		e.Filer = channel{p}
+	}
+	if s.finds {
+		e.Finder = channel{p}
+	}
+	st := beginAt(t, p, e, s.config, "key")
 	for i, d := range s.deltas {
 		if d.reset {
 			st.slot.Reset()
@@ -172,13 +191,18 @@ func (s schedule) play(t *testing.T) []string {
 	st.cancel()
 	time.Sleep(time.Hour) // F38, F45: nothing comes after the end
 	synctest.Wait()
-	return slices.Concat(p.wrong, p.repeats(), s.judgeCalls(p, st.out), s.judgeEnd(p, st.out))
+	wrong := slices.Concat(p.wrong, p.repeats(), s.judgeCalls(p, st.out), s.judgeEnd(p, st.out))
+	if len(wrong) > 0 {
+		wrong = append(wrong, "calls:\n\t"+strings.Join(p.logOf(chat.OpAll&^chat.OpTyping), "\n\t"))
+	}
+	return wrong
 }
 
 // judgeCalls judges each call for itself.
 func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	creates := map[string]int{} // of unknown outcome, by part
+	known := map[string]bool{"key.0": true}
 	var last time.Time
 	muted := false
 	for _, c := range p.calls {
@@ -186,11 +210,12 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 			continue
 		}
 		at := c.at.Sub(p.began)
-		if c.op == chat.OpSend && creates[c.m.Key] >= uncertainCreates {
+		if c.creates() && creates[c.m.Key] >= uncertainCreates {
 			say("D5: %v: another create of %s", at, c.m.Key)
 		}
 		if c.m.Preview {
-			continued := c.op == chat.OpSend && c.m.Key != "key.0"
+			continued := !known[c.m.Key]
+			known[c.m.Key] = known[c.m.Key] || c.err == nil
 			if gap := c.at.Sub(last); !last.IsZero() && gap < s.config.Interval && !continued {
 				say("%v: preview %v after the one before", at, gap)
 			}
@@ -205,7 +230,7 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 			!strings.HasSuffix(s.ending.Text, s.config.Cursor) {
 			say("%v: final with a cursor", at)
 		}
-		if c.op == chat.OpSend && c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain {
+		if s.stray(c) {
 			creates[c.m.Key]++
 		}
 		muted = muted || len(creates) > 0 || c.nameless && c.err == nil
@@ -213,10 +238,16 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 			say("D7: %v: %s", at, w)
 		}
 	}
-	if o.Doubt != (len(creates) > 0) {
+	refused := s.profile.KeyFor > 0 && (has(p.calls, chat.TooLong) || has(p.calls, chat.Rejected))
+	if o.Doubt != (len(creates) > 0) && !refused {
 		say("doubt is %t, creates of unknown outcome: %v", o.Doubt, creates)
 	}
 	return wrong
+}
+
+// stray says that a call may have made a message that nothing can tell us of.
+func (s schedule) stray(c *call) bool {
+	return c.creates() && c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain && !s.finds && s.profile.KeyFor == 0
 }
 
 // judgeEnd judges what the person sees in the end (D1).
@@ -224,7 +255,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	strays, hopeless := map[chat.MessageID]bool{}, false
 	creates := map[string]int{}
 	for _, c := range p.calls {
-		unknown := c.op == chat.OpSend && c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain
+		unknown := s.stray(c)
 		if unknown {
 			creates[c.m.Key]++
 			hopeless = hopeless || creates[c.m.Key] >= uncertainCreates
@@ -240,7 +271,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 		}
 	}
 	if s.ending.Keep {
-		return s.judgeKept(p, got, o)
+		return s.judgeKept(p, got, o, hopeless)
 	}
 	if o.Delivered == hopeless || (o.Err == nil) != o.Delivered {
 		return []string{fmt.Sprintf("delivered %t, %v; hopeless %t", o.Delivered, o.Err, hopeless)}
@@ -277,12 +308,18 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 }
 
 // judgeKept judges an interrupted reply: what was shown stands, without a cursor (D9).
-func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome) []string {
-	if !o.Delivered {
+func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless bool) []string {
+	if !o.Delivered && !hopeless { // a draft can be kept only as a message
 		return []string{fmt.Sprintf("D9: interrupted and not delivered: %v", o.Err)}
 	}
+	grown := map[string]bool{} // what streams said before the end
+	for _, m := range p.messages {
+		for _, v := range m.versions[:len(m.versions)-1] {
+			grown[v.Text] = true
+		}
+	}
 	for _, g := range got {
-		shown := slices.ContainsFunc(p.calls, func(c *call) bool {
+		shown := g.Preview || grown[g.Text] || slices.ContainsFunc(p.calls, func(c *call) bool {
 			return c.m.Preview && strings.TrimSuffix(c.m.Text, s.config.Cursor) == g.Text
 		})
 		if !shown {
@@ -294,7 +331,7 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome) []string 
 
 // final is what the reply must end as.
 func (s schedule) final() []markup.Part {
-	st := state{dialect: s.dialect, limit: s.profile.TextLimit, ending: &s.ending}
+	st := state{cfg: s.config, dialect: s.dialect, limit: s.profile.TextLimit, ending: &s.ending, canFile: s.files}
 	if s.config.Enabled {
 		st.limit -= s.dialect.Len(markup.Rendered{Text: s.config.Cursor})
 	}

@@ -36,6 +36,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		switch r.State {
 		case chat.PartIntended:
 			// The create may have taken effect: at most one more follows, with the final.
+			p.started = s.canStream
 			s.doubt(p, now)
 		case chat.PartStreams:
 			p.exists, p.streams, p.broken = true, s.canStream, s.canStream

@@ -284,7 +284,7 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	switch {
 	case a.kind == doType:
 		timeout = typingTimeout
-	case (a.kind == doEdit || a.kind == doDraft || a.kind == doAppend) && r.ending == nil:
+	case r.ending == nil && !a.creates() && a.kind != doDelete:
 		timeout = previewTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)

@@ -47,8 +47,8 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case doStop:
 		p.streams = false
-		if p.broken { // the whole text follows as an edit
-			p.broken, p.unsure = false, true
+		if p.broken { // the whole text follows as an edit, unless what stands is wanted as it is
+			p.broken, p.unsure = false, s.ending == nil || !s.ending.Keep
 			return
 		}
 		p.unsure = false
@@ -88,10 +88,12 @@ func (s *state) settleTyping(err error, now time.Time) {
 func (s *state) settleCreate(a action, p *part, ref chat.MessageRef) {
 	s.displayed, s.draft = true, draft{}
 	p.ref, p.exists, p.gone = ref, true, false
-	p.unsure, p.doubted = p.doubted, false
-	p.streams, p.begun = a.kind == doStart, s.lastCall
+	p.unsure = p.doubted && (p.mixed || !p.tried(a))
+	p.streams, p.begun = a.kind == doStart || p.doubted && p.started, s.lastCall
+	p.broken = p.streams && (p.unsure || a.kind != doStart)
+	p.doubted, p.mixed, p.started = false, false, false
 	if ref.ID == "" {
-		s.muted, s.nameless = true, true
+		s.muted, s.nameless, p.streams = true, true, false
 		p.exists = s.ending != nil
 	}
 }
@@ -101,10 +103,12 @@ func (s *state) settleCreate(a action, p *part, ref chat.MessageRef) {
 func (s *state) settleFind(p *part, ref chat.MessageRef) {
 	p.lost = false
 	if ref.ID == "" {
+		p.started = false
 		return
 	}
 	s.displayed = true
 	p.ref, p.exists, p.gone, p.unsure = ref, true, false, true
+	p.streams, p.broken = p.started, p.started
 }
 
 // settleFrozen notes that a message which could not be edited was deleted. It is tried again
@@ -216,6 +220,8 @@ func (s *state) streamError(a action, e *chat.SendError, now time.Time) {
 func (s *state) unknown(a action, p *part, now time.Time) {
 	switch {
 	case a.creates():
+		p.started = p.started || a.kind == doStart
+		p.mixed = p.mixed || p.doubted && !p.tried(a)
 		p.shown, p.cursor = a.body, a.cursor
 		if p.first.IsZero() {
 			p.first = s.lastCall

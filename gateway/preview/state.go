@@ -78,6 +78,8 @@ type part struct {
 	uncertain int         // creates of unknown outcome that nothing can resolve
 	lost      bool        // the platform can be asked whether the last create took effect
 	doubted   bool        // a create was repeated under its key: which of the payloads stands is not known
+	mixed     bool        // it was repeated with another payload
+	started   bool        // a create of unknown outcome may have made a stream
 	first     time.Time   // when its create was first tried
 }
 
@@ -88,6 +90,9 @@ func (p part) editable() bool { return p.exists && !p.given && p.ref.ID != "" }
 func (p part) shows(b payload) bool {
 	return p.exists && !p.cursor && !p.unsure && !p.streams && p.shown.equal(b)
 }
+
+// tried says that a shows what the create before it tried to show.
+func (p part) tried(a action) bool { return p.shown.equal(a.body) && p.cursor == a.cursor }
 
 // draft is the ephemeral preview that a person sees. The zero draft is none.
 type draft struct {

@@ -40,7 +40,7 @@ func (s *state) grow(a *action) bool {
 
 // lacks returns what must be added to show b, and false when adding is not enough.
 func (p part) lacks(b payload) (string, bool) {
-	if len(b.rendered.Spans) > 0 || p.broken {
+	if len(b.rendered.Spans)+len(p.shown.rendered.Spans) > 0 || p.broken {
 		return "", false
 	}
 	return strings.CutPrefix(b.rendered.Text, p.shown.rendered.Text)

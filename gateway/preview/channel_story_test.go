@@ -1,0 +1,322 @@
+package preview
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// told begins a reply on a lavish platform.
+func told(t *testing.T, p *person, e Endpoint, via Transport) *story {
+	t.Helper()
+	c := streaming()
+	c.Transport = via
+	return beginAt(t, p, e, c, "key")
+}
+
+// bothWays tells a story twice: the uncertain call took effect, or it did not.
+func bothWays(t *testing.T, f func(t *testing.T, applied bool)) {
+	t.Helper()
+	for _, applied := range []bool{false, true} {
+		t.Run(fmt.Sprintf("applied %t", applied), func(t *testing.T) {
+			bubble(t, func(t *testing.T) { f(t, applied) })
+		})
+	}
+}
+
+const everyCall = chat.OpAll &^ chat.OpTyping
+
+func TestDraftIsSentInTheEnd(t *testing.T) { // D2
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Draft)
+		s.says("one two three", 1200*ms)
+		s.says(" four", 1200*ms)
+		equal(t, "stands", s.sees(), nil)
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+		equal(t, "calls", s.logOf(everyCall), []string{
+			"0s draft: one two three ▌", "1.2s draft: one two three four ▌", "2.4s send 1: one two three four",
+		})
+	})
+}
+
+func TestDraftIsKeptAlive(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Draft)
+		s.says("one two three", 80*time.Second)
+		equal(t, "calls", s.logOf(everyCall), []string{
+			"0s draft: one two three ▌", "25s draft: one two three ▌", "50s draft: one two three ▌", "1m15s draft: one two three ▌",
+		})
+		s.slot.Finish(Ending{Text: "one two three"})
+		<-s.ended
+		equal(t, "person sees", s.sees(), []string{"one two three"})
+		time.Sleep(time.Hour)
+		if n := len(s.drafts); n != 4 {
+			t.Errorf("%d drafts, want none after the end", n-4)
+		}
+	})
+}
+
+func TestRefusedDraftFallsBackToEdits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpDraft {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		s := told(t, p, e, Draft)
+		s.says("one two three", 1200*ms)
+		s.says(" four", 1200*ms)
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+		equal(t, "calls", s.logOf(everyCall), []string{
+			"0s draft: one two three ▌ (rejected)", "1s send 1: one two three ▌",
+			"2s edit 1: one two three four ▌", "2.4s edit 1: one two three four",
+		})
+	})
+}
+
+// On a 429 a draft waits; nothing else is tried meanwhile.
+func TestBlockedDraftIsNotReplaced(t *testing.T) { // F20
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpDraft && c.attempt == 1 {
+				return tooMany(5 * time.Second)
+			}
+			return fate{}
+		}
+		s := told(t, p, e, Draft)
+		s.says("one two three", 1200*ms)
+		s.says(" four", 2*time.Second)
+		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+		equal(t, "calls", s.logOf(everyCall), []string{
+			"0s draft: one two three ▌", "1.2s draft: one two three four ▌ (rate limited)", "6.2s send 1: one two three four five",
+		})
+	})
+}
+
+func TestInterruptedDraftStays(t *testing.T) { // D9
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Draft)
+		s.says("one two three", 400*ms)
+		s.says(" four", 100*ms)
+		s.delivers(Ending{Keep: true}, "one two three")
+		if s.out.Shown != "one two three" {
+			t.Errorf("shown: %q", s.out.Shown)
+		}
+	})
+}
+
+func TestDraftThatOutgrowsAMessage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.TextLimit = 30
+		s := told(t, p, e, Draft)
+		s.says(strings.Repeat("word ", 4), 1200*ms)
+		s.says(strings.Repeat("more ", 4), 1200*ms)
+		equal(t, "stands", s.sees(), []string{"word word word word more"})
+		if n := len(s.drafts); n == 0 || s.drafts[n-1].Text != "more more more ▌" {
+			t.Errorf("drafts: %+v", s.drafts)
+		}
+		s.delivers(Ending{Text: s.slot.Text()}, "word word word word more", "more more more")
+	})
+}
+
+func TestStreamOnlyGrows(t *testing.T) { // D13
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Native)
+		s.says("one two three ", 1200*ms)
+		s.says("four ", 1200*ms)
+		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+		equal(t, "calls", s.logOf(everyCall), []string{"0s start 1: one two three", "1.2s append 1:  four", "2.4s stop 1:  five"})
+	})
+}
+
+func TestStreamBecomesAMessageInTime(t *testing.T) { // D13, F48
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Native)
+		s.says("one two three four ", 5*time.Minute)
+		s.says("five six ", 2*time.Second)
+		s.delivers(Ending{Text: "one two three four five six seven"}, "one two three four five six seven")
+		equal(t, "calls", s.logOf(everyCall), []string{
+			"0s start 1: one two three four", "4m0s stop 1",
+			"5m0s edit 1: one two three four five six ▌", "5m2s edit 1: one two three four five six seven",
+		})
+	})
+}
+
+func TestUncertainAppendIsEditedIn(t *testing.T) {
+	bothWays(t, func(t *testing.T, applied bool) {
+		p, e := lavish()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpAppend {
+				return uncertain(applied)
+			}
+			return fate{}
+		}
+		s := told(t, p, e, Native)
+		s.says("one two three ", 1200*ms)
+		s.says("four ", 4*time.Second)
+		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+		if n := s.count(chat.OpStart | chat.OpSend); n != 1 {
+			t.Errorf("%d messages were made", n)
+		}
+	})
+}
+
+func TestStreamThatStartsOver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Native)
+		s.says("one two three ", 1200*ms)
+		s.slot.Reset()
+		s.says("uno dos tres ", 3*time.Second)
+		s.delivers(Ending{Text: "uno dos tres"}, "uno dos tres")
+	})
+}
+
+func TestInterruptedStreamStays(t *testing.T) { // D9
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Native)
+		s.says("one two three ", 400*ms)
+		s.delivers(Ending{Keep: true}, "one two three")
+		equal(t, "calls", s.logOf(everyCall), []string{"0s start 1: one two three", "400ms stop 1"})
+	})
+}
+
+func TestRefusedStreamFallsBackToEdits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpStart {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		s := told(t, p, e, Native)
+		s.says("one two three ", 1200*ms)
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+	})
+}
+
+// Beyond the most parts the rest goes as a file; nothing is cut (D8, F52).
+func TestTheRestGoesAsAFile(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.TextLimit = 40
+		c := streaming()
+		c.MaxParts, c.FileLine = 2, "The rest is in the file."
+		s := beginAt(t, p, e, c, "key")
+		text := strings.TrimSpace(strings.Repeat("some words of a long answer ", 10))
+		s.says(text[:100], 10*time.Second)
+		s.says(text[100:], 10*time.Second)
+		o := s.ends(Ending{Text: text})
+		got := s.sees()
+		if !o.Delivered || len(got) != 3 || got[2] != "The rest is in the file." {
+			t.Fatalf("person sees %q, %+v", got, o)
+		}
+		f := s.messages[2].file
+		if f == nil || strings.Join([]string{got[0], got[1], string(f.Content)}, " ") != text || !strings.HasSuffix(f.Name, ".md") {
+			t.Errorf("file %+v does not go on where the messages end", f)
+		}
+		for _, m := range s.messages[:2] {
+			for _, v := range m.versions {
+				if strings.Contains(v.Text, "file") {
+					t.Errorf("a preview says %q", v.Text)
+				}
+			}
+		}
+	})
+}
+
+func TestRefusedFileGoesOnAsParts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.TextLimit = 40
+		p.fate = func(c *call) fate {
+			if strings.Contains(c.m.Text, "file") {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		c := Config{MaxParts: 2, FileLine: "The rest is in the file."}
+		s := beginAt(t, p, e, c, "key")
+		text := strings.TrimSpace(strings.Repeat("some words of a long answer ", 10))
+		o := s.ends(Ending{Text: text})
+		if got := strings.Join(s.sees(), " "); !o.Delivered || got != text {
+			t.Errorf("person sees %q, %+v", got, o)
+		}
+	})
+}
+
+// A create of unknown outcome is looked for where the platform can be asked (D5).
+func TestUncertainCreateIsLookedFor(t *testing.T) {
+	bothWays(t, func(t *testing.T, applied bool) {
+		p := newPerson()
+		e := p.endpoint()
+		e.Finder = channel{p}
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpSend && c.attempt < 3 {
+				return uncertain(applied)
+			}
+			return fate{}
+		}
+		s := beginAt(t, p, e, streaming(), "key")
+		s.says("one two three", 10*time.Second)
+		if n := len(s.sees()); n != 1 || !strings.HasSuffix(s.sees()[0], "▌") {
+			t.Errorf("previews do not go on: %q", s.sees())
+		}
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+		if s.out.Doubt {
+			t.Error("doubt about what was looked for")
+		}
+	})
+}
+
+// A create may be repeated under its key while the platform remembers it (D5).
+func TestUncertainCreateIsRepeatedUnderItsKey(t *testing.T) {
+	bothWays(t, func(t *testing.T, applied bool) {
+		p := newPerson()
+		p.profile.KeyFor = time.Minute
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpSend && c.attempt < 3 {
+				return uncertain(applied)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		s.says("one two three", 10*time.Second)
+		s.says(" four", time.Second)
+		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+	})
+}
+
+// A message that stands and can't be edited any more is replaced, and then deleted (F05, F18).
+func TestFrozenMessageIsReplaced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpEdit {
+				return fail(chat.Frozen)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streaming())
+		s.says("one two three", 1200*ms)
+		s.says(" four", 1200*ms)
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+		equal(t, "calls", s.log(), []string{
+			"0s send 1: one two three ▌", "1.2s edit 1: one two three four ▌ (frozen)", "2.4s send 2: one two three four", "2.4s delete 1",
+		})
+	})
+}
