@@ -45,8 +45,8 @@ func (a *actor) stop(in chat.Inbound) {
 // clear drops what waits. What an earlier process had begun to show stays as it is.
 func (a *actor) clear() {
 	for _, rec := range a.left {
-		if rec.State == chat.TurnDecided || rec.Void {
-			a.resume(rec)
+		if e, known := a.known(rec); known {
+			a.deliver(rec, e, false)
 		} else {
 			a.deliver(rec, preview.Ending{Keep: true}, true)
 		}

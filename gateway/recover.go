@@ -60,17 +60,9 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 // resume goes on with a turn that an earlier process began.
 func (a *actor) resume(rec chat.Turn) {
 	log := a.log.With(slog.String("turn", rec.ID))
-	if rec.State == chat.TurnDecided {
-		var e preview.Ending
-		if err := json.Unmarshal(rec.Ending, &e); err != nil {
-			panic(fmt.Errorf("read ending of turn %s: %w", rec.ID, err)) // guard tells both sides
-		}
+	if e, known := a.known(rec); known {
 		log.Info("delivering what an earlier process decided")
-		a.deliver(rec, e, false)
-		return
-	}
-	if rec.Void {
-		a.deliver(rec, preview.Ending{Keep: true}, false)
+		a.conclusion(rec, e)
 		return
 	}
 	question := join(rec.Messages)
@@ -80,11 +72,40 @@ func (a *actor) resume(rec chat.Turn) {
 		if rec.Runs >= mostRuns {
 			key = TextFailed
 		}
-		a.deliver(rec, preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: a.g.Texts.line(key, rec.ID)}, true)
+		e := preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: a.g.Texts.line(key, rec.ID)}
+		a.decide(rec.ID, e, chat.Decision{})
+		a.conclusion(rec, e)
 		return
 	}
 	log.Info("running again what an earlier process began", slog.Int("runs", rec.Runs))
 	a.start(rec, question)
+}
+
+// known returns the ending of a turn that need not be run again.
+func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
+	e := preview.Ending{Keep: true}
+	if rec.State != chat.TurnDecided {
+		return e, rec.Void
+	}
+	if err := json.Unmarshal(rec.Ending, &e); err != nil {
+		panic(fmt.Errorf("read ending of turn %s: %w", rec.ID, err)) // guard tells both sides
+	}
+	return e, true
+}
+
+// conclusion makes the known ending of an earlier process's turn visible. It is the running
+// turn meanwhile, so that the next answer does not come before it.
+func (a *actor) conclusion(rec chat.Turn, e preview.Ending) {
+	t := &turn{
+		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages, recovered: true,
+		slot: preview.NewSlot(), cancel: func(error) {}, done: make(chan struct{}),
+	}
+	t.slot.Finish(e)
+	a.turn = t
+	go func() {
+		defer close(t.done)
+		t.outcome = show(a.g.deliveries, a.replyTo(rec, t.slot, a.endpoint.streaming()))
+	}()
 }
 
 // late answers a message that waited too long, or that earlier processes died of, with a

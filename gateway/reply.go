@@ -123,6 +123,10 @@ func (a *actor) settle(turn string, out preview.Outcome, history ...[]byte) {
 	if a.g.deliveries.Err() != nil {
 		return
 	}
+	if e, ok := errors.AsType[*chat.SendError](out.Err); ok && e.Kind == chat.Auth {
+		a.log.Error("reply waits until the platform takes the credentials again", slog.String("turn", turn))
+		return
+	}
 	if out.Moved != "" {
 		if err := a.g.Store.Move(a.g.deliveries, a.endpoint.ID, a.conversation.Chat, out.Moved); err != nil {
 			a.log.Error("the chat's new id was not stored", slog.Any("error", err))

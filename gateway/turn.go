@@ -40,6 +40,7 @@ type turn struct {
 	why       error         // why it was interrupted; nil when it was not
 	void      bool          // its conversation ended before it did
 	stoppedBy *chat.Inbound // the /stop that ended it
+	recovered bool          // an earlier process left it: its ending was known from the start
 
 	result  agent.Result
 	err     error
@@ -131,6 +132,9 @@ func (a *actor) interrupt(why error) {
 		a.turn.why = why
 	}
 	a.turn.slot.Finish(preview.Ending{Keep: true})
+	if errors.Is(why, errStopped) {
+		a.turn.slot.Cut() // not even a final that is on its way
+	}
 	a.turn.cancel(why)
 }
 
@@ -139,20 +143,21 @@ func (a *actor) interrupt(why error) {
 // it waits in the store and would do so again after a restart.
 func (a *actor) finish(ctx context.Context, t *turn) {
 	e := a.ending(ctx, t)
-	if e.Keep || !t.slot.Open() {
+	if e.Keep {
 		t.slot.Finish(e)
 		return
 	}
-	d := chat.Decision{}
-	var err error
-	if d.History, err = encode(t.said(e)); err == nil {
-		d.Usage, err = json.Marshal(t.result.Usage)
-	}
-	if err != nil {
-		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
-	}
-	a.decide(t.id, e, d)
-	t.slot.Finish(e)
+	t.slot.Decide(e, func() {
+		d := chat.Decision{}
+		var err error
+		if d.History, err = encode(t.said(e)); err == nil {
+			d.Usage, err = json.Marshal(t.result.Usage)
+		}
+		if err != nil {
+			a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
+		}
+		a.decide(t.id, e, d)
+	})
 }
 
 // ending says how the reply ends.
@@ -191,6 +196,10 @@ func (a *actor) conclude(t *turn) {
 	}
 	if t.stoppedBy != nil {
 		defer a.stopped(t)
+	}
+	if t.recovered {
+		a.settle(t.id, t.outcome)
+		return
 	}
 	if errors.Is(t.outcome.Err, errPanic) {
 		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))

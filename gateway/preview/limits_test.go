@@ -66,7 +66,26 @@ func TestFinalHonoursRetryAfter(t *testing.T) {
 	}
 }
 
-// D4: the deadline of a final is 15 minutes after the last retry_after, and no later.
+// A final outlasts a platform that is away, for a day.
+func TestFinalOutlastsAnOutage(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if c.at.Sub(p.began) < 20*time.Hour {
+				return fail(chat.Temporary)
+			}
+			return fate{}
+		}
+		s := begin(t, p, Config{})
+		s.delivers(Ending{Text: "final"}, "final")
+		if n := len(p.calls); n > 1500 {
+			t.Errorf("%d calls in 20 hours", n)
+		}
+	})
+}
+
+// D4: the deadline of a final is 15 minutes after the last retry_after, or a day when the
+// platform is away altogether.
 func TestDeadlineOfAFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
@@ -82,12 +101,16 @@ func TestDeadlineOfAFinal(t *testing.T) {
 			t.Errorf("outcome %+v, want it undelivered for a temporary failure", o)
 		}
 		last := p.calls[len(p.calls)-1].at.Sub(p.began)
-		if from, to := time.Hour+15*time.Minute-mostBackoff, time.Hour+15*time.Minute+mostBackoff; last < from || last > to {
-			t.Errorf("last try after %v, want about 1h15m", last)
+		if last < mostPatience-slowBackoff || last > mostPatience+slowBackoff {
+			t.Errorf("last try after %v, want about a day", last)
 		}
 		for i, c := range p.calls[3:] {
-			if gap := c.at.Sub(p.calls[i+2].at); gap > mostBackoff {
-				t.Errorf("try %d came %v after the one before, want at most %v", i+3, gap, mostBackoff)
+			most := mostBackoff
+			if i+3 > longSilence {
+				most = slowBackoff
+			}
+			if gap := c.at.Sub(p.calls[i+2].at); gap > most {
+				t.Errorf("try %d came %v after the one before, want at most %v", i+3, gap, most)
 			}
 		}
 	})

@@ -116,7 +116,10 @@ func (r *Reply) refresh() {
 	if r.view.Resets != resets {
 		r.restart()
 	}
-	if ending != nil && r.ending == nil {
+	if ending != nil && r.slot.isCut() {
+		ending = &Ending{Keep: true}
+	}
+	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep) {
 		r.end(ending, time.Now())
 	}
 }
@@ -139,9 +142,18 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	select {
 	case <-changed:
 	case <-ended:
+	case <-r.cutShort():
 	case <-timer:
 	case <-ctx.Done():
 	}
+}
+
+// cutShort is closed when nothing more of the ending is wanted; nil when that is known.
+func (r *Reply) cutShort() <-chan struct{} {
+	if r.ending == nil || r.ending.Keep {
+		return nil
+	}
+	return r.slot.cut
 }
 
 // acquire waits for the budget. What waited is decided again, so that the newest text goes
@@ -187,6 +199,8 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 				return false
 			}
 		case <-ended:
+			return false
+		case <-r.cutShort():
 			return false
 		case <-ctx.Done():
 			return false

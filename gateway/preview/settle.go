@@ -9,6 +9,9 @@ import (
 const (
 	firstBackoff = 500 * time.Millisecond
 	mostBackoff  = 10 * time.Second
+	// A platform that was away for longSilence failures in a row is not asked as often.
+	longSilence = 60
+	slowBackoff = time.Minute
 	// frozenTries is how often the deletion of a message is tried that nothing else depends on.
 	frozenTries = 3
 )
@@ -76,6 +79,7 @@ func (s *state) settleTyping(err error, now time.Time) {
 		case chat.Uncertain, chat.Temporary, chat.RateLimited:
 			s.err = e
 			s.trouble++
+			s.patience(e, now)
 			s.backoff(now)
 		default: // it answers, if not as wished
 			s.probed = true
@@ -129,12 +133,9 @@ func (s *state) settleFrozen(err error, now time.Time) {
 func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 	s.err = e
 	s.trouble++
+	s.patience(e, now)
 	switch {
-	case e.Kind == chat.RateLimited:
-		// The budget makes everybody wait; a final may take as long as it was told.
-		if until := now.Add(e.RetryAfter + finalDeadline); s.ending != nil && until.After(s.deadline) {
-			s.deadline = until
-		}
+	case e.Kind == chat.RateLimited: // the budget makes everybody wait
 	case e.Kind == chat.Moved:
 		s.follow(e.Moved)
 	case e.Kind == chat.Forbidden, e.Kind == chat.Auth:
@@ -154,6 +155,26 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 		p.uncertain++
 	default:
 		s.messageError(a, e, now)
+	}
+}
+
+// patience lets a final take as long as it was told, and as long as the platform is away.
+func (s *state) patience(e *chat.SendError, now time.Time) {
+	if s.ending == nil {
+		return
+	}
+	until := now.Add(e.RetryAfter + finalDeadline)
+	switch e.Kind {
+	case chat.RateLimited:
+	case chat.Temporary, chat.Uncertain:
+		if last := s.ended.Add(mostPatience); until.After(last) {
+			until = last
+		}
+	default:
+		return
+	}
+	if until.After(s.deadline) {
+		s.deadline = until
 	}
 }
 
@@ -290,6 +311,9 @@ func (s *state) giveUp(p *part) {
 // does not come back together.
 func (s *state) backoff(now time.Time) {
 	d := min(mostBackoff, firstBackoff<<min(s.trouble-1, 10))
+	if s.trouble > longSilence {
+		d = slowBackoff
+	}
 	if s.jitter != nil {
 		d += time.Duration(s.jitter() * float64(d) / 2)
 	}
@@ -311,7 +335,7 @@ func (s *state) restart() {
 // end takes up the ending. What held previews back holds no final back, and markup that was
 // refused in an unfinished text gets another chance.
 func (s *state) end(e *Ending, now time.Time) {
-	s.ending = e
+	s.ending, s.ended = e, now
 	s.deadline = now.Add(finalDeadline)
 	s.hold, s.trouble = time.Time{}, 0
 	for i := range s.parts {

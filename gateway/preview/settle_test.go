@@ -44,8 +44,11 @@ func TestBackoffGrowsWithEachFailureInARow(t *testing.T) {
 	for _, want := range []time.Duration{500 * ms, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second} {
 		temporary(want)
 	}
-	for range 100 {
+	for range longSilence - 7 {
 		temporary(10 * time.Second)
+	}
+	for range 100 {
+		temporary(time.Minute)
 	}
 	s.settle(action{kind: doSend}, chat.Receipt{Ref: chat.MessageRef{ID: "1"}}, nil, now)
 	temporary(500 * ms)

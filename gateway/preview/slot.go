@@ -33,11 +33,13 @@ type Slot struct {
 	ending  *Ending
 	changed chan struct{} // capacity 1: that something changed, not how often
 	ended   chan struct{} // closed by Finish
+	claimed bool          // by Decide: no other ending counts
+	cut     chan struct{} // closed by Cut
 }
 
 // NewSlot returns an empty slot.
 func NewSlot() *Slot {
-	return &Slot{text: new(strings.Builder), changed: make(chan struct{}, 1), ended: make(chan struct{})}
+	return &Slot{text: new(strings.Builder), changed: make(chan struct{}, 1), ended: make(chan struct{}), cut: make(chan struct{})}
 }
 
 // Append adds a delta that took about so many tokens.
@@ -65,9 +67,49 @@ func (s *Slot) Reset() {
 func (s *Slot) Finish(e Ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.claimed {
+		s.finish(e)
+	}
+}
+
+// Decide ends the reply once store has run. No other ending counts from its start on, and
+// store does not run when there is one already.
+func (s *Slot) Decide(e Ending, store func()) {
+	s.mu.Lock()
+	open := s.ending == nil && !s.claimed
+	s.claimed = s.claimed || open
+	s.mu.Unlock()
+	if !open {
+		return
+	}
+	store()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.finish(e)
+}
+
+func (s *Slot) finish(e Ending) {
 	if s.ending == nil {
 		s.ending = &e
 		close(s.ended)
+	}
+}
+
+// Cut gives up what an ending still wants: what is visible stays as it is, without a cursor.
+func (s *Slot) Cut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isCut() {
+		close(s.cut)
+	}
+}
+
+func (s *Slot) isCut() bool {
+	select {
+	case <-s.cut:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -75,12 +117,6 @@ func (s *Slot) Finish(e Ending) {
 func (s *Slot) Text() string {
 	v, _ := s.load()
 	return v.Text
-}
-
-// Open says that the reply has no ending yet.
-func (s *Slot) Open() bool {
-	_, e := s.load()
-	return e == nil
 }
 
 // Ending returns how the reply ends; the zero Ending while that is open.

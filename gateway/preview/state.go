@@ -38,6 +38,8 @@ const (
 	// finalDeadline is how long a final is tried after the last time the platform said when
 	// to come back.
 	finalDeadline = 15 * time.Minute
+	// mostPatience is how long a final outlasts a platform that is away altogether.
+	mostPatience = 24 * time.Hour
 	// leastLimit bounds how far "too long" can halve the length of a part.
 	leastLimit = 16
 	// uncertainCreates is how many creates of unknown outcome one part may cause: the first,
@@ -142,6 +144,7 @@ type state struct {
 	lastType  time.Time
 	hold      time.Time      // own backoff after trouble
 	trouble   int            // failures in a row
+	ended     time.Time      // when the ending came
 	deadline  time.Time      // of the final; zero while the reply runs
 	jitter    func() float64 // from [0,1): spreads what failed together; nil: no spread
 
