@@ -38,6 +38,7 @@ type turn struct {
 	done     chan struct{}
 
 	why       error         // why it was interrupted; nil when it was not
+	unseen    bool          // it ended because nobody could see the reply
 	void      bool          // its conversation ended before it did
 	stoppedBy *chat.Inbound // the /stop that ended it
 	recovered bool          // an earlier process left it: its ending was known from the start
@@ -89,6 +90,7 @@ func (a *actor) start(rec chat.Turn, question string) {
 			cancel(errUnseen) // without effect when the model has ended
 		})
 		t.result, t.err = think(ctx, a.g.Runner, job, t.fold)
+		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
 		showing.Wait()
 	}()
@@ -205,7 +207,7 @@ func (a *actor) conclude(t *turn) {
 		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))
 	}
 	e := t.slot.Ending()
-	if e.Keep && t.why == nil {
+	if e.Keep && t.why == nil && !t.unseen {
 		return // the daemon is stopping: the next process runs the turn again
 	}
 	if !e.Keep || t.void {

@@ -1,0 +1,106 @@
+package gateway_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// failing lets every send fail from now on, or none.
+func (p *platform) failing(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fail = err
+}
+
+// A person who has seen enough of a final that can't get through is not kept waiting for it.
+func TestStopCutsAFinalThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.failing(&chat.SendError{Kind: chat.Temporary, Err: errors.New("away")})
+		h.say(t, ask("a"))
+		later(time.Minute)
+		h.say(t, command("stop"))
+		later(30 * time.Second)
+		h.failing(nil)
+		later(5 * time.Minute)
+		equal(t, "messages", h.sees(), []string{"Stopped."})
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		equal(t, "messages", h.sees(), []string{"Stopped.", "re: b"})
+	})
+}
+
+// A new message does not cut a final: it is answered after it.
+func TestANewMessageWaitsForTheFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.failing(&chat.SendError{Kind: chat.Temporary, Err: errors.New("away")})
+		h.say(t, ask("a"))
+		later(time.Minute)
+		h.say(t, ask("b"))
+		later(30 * time.Second)
+		h.failing(nil)
+		later(5 * time.Minute)
+		equal(t, "messages", h.sees(), []string{"re: a", "re: b"})
+		if n := len(h.questions()); n != 2 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+// What an earlier process decided is delivered before a newer question is answered.
+func TestARecoveredFinalKeepsItsPlace(t *testing.T) { // D10
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.platform.failing(&chat.SendError{Kind: chat.Temporary, Err: errors.New("away")})
+		l.say(t, ask("x"))
+		later(time.Minute)
+		l.say(t, ask("b"))
+		later(time.Second)
+		l.kill()
+		l.begin(t, nil)
+		later(20 * time.Second)
+		l.platform.failing(nil)
+		later(5 * time.Minute)
+		equal(t, "messages", l.sees(), []string{"re: x", "re: b"})
+	})
+}
+
+// An answer that the platform refuses for the bot's credentials is not given up: it is sent
+// once an operator has mended them.
+func TestRefusedCredentialsLoseNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.platform.failing(&chat.SendError{Kind: chat.Auth, Err: errors.New("token revoked")})
+		l.say(t, ask("x"))
+		later(time.Minute)
+		_ = l.stop()
+		l.platform.failing(nil)
+		l.begin(t, nil)
+		later(5 * time.Minute)
+		equal(t, "messages", l.sees(), []string{"re: x"})
+	})
+}
+
+// Nobody is left to answer where the bot was shut out: the turn is over.
+func TestAReplyThatNobodySeesIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.platform.failing(&chat.SendError{Kind: chat.Forbidden, Err: errors.New("blocked")})
+		l.say(t, ask("a"))
+		later(time.Minute)
+		if left, _ := l.store.Unfinished(t.Context()); len(left) > 0 {
+			t.Errorf("turns are left: %+v", left)
+		}
+		if pending, _ := l.store.Pending(t.Context()); len(pending) > 0 {
+			t.Errorf("messages wait: %+v", pending)
+		}
+	})
+}
