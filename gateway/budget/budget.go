@@ -12,14 +12,8 @@ import (
 // forever is a wait that only an event can end.
 const forever = time.Duration(math.MaxInt64)
 
-const (
-	// sweepEvery is how many requests pass between two searches for scopes that can be forgotten.
-	sweepEvery = 1024
-	// rememberBlock is how long the end of a block is known after it.
-	rememberBlock = time.Minute
-	// leastBlock is how long a refusal holds that does not say how long.
-	leastBlock = time.Second
-)
+// sweepEvery is how many requests pass between two searches for scopes that can be forgotten.
+const sweepEvery = 1024
 
 // Budget arbitrates the calls to one endpoint. Its methods are safe for concurrent use and
 // never block.
@@ -27,19 +21,11 @@ type Budget struct {
 	mu       sync.Mutex
 	scopes   map[scopeKey]*scope
 	waiting  []*Ticket   // in the order in which they are served
-	timer    *time.Timer // wakes the dispatcher; stopped when nobody waits
+	timer    *time.Timer // wakes the dispatcher at due
+	due      time.Time   // zero: only an event can help those who wait
+	trip     trip
+	suspects []suspect
 	requests uint64
-}
-
-type scopeKey struct {
-	scope   chat.Scope
-	chat    chat.ChatID
-	message chat.MessageID
-}
-
-type scope struct {
-	blocked time.Time // nothing is granted before
-	meters  []*meter
 }
 
 // New returns a Budget with nothing spent.
@@ -54,65 +40,22 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 	if b.requests%sweepEvery == 0 {
 		b.sweep(now)
 	}
-	t := &Ticket{budget: b, call: c, keys: keys(c), seq: b.requests, ready: make(chan struct{})}
+	if !b.due.IsZero() && !now.Before(b.due) {
+		b.dispatch(now) // those whose time has come go first
+	}
+	t := b.ticket(c, now)
+	d := t.wait(now)
+	if d <= 0 {
+		t.grant(now)
+		return t
+	}
+	// Whoever waits can't go yet, so that the queue need not be looked through.
 	i, _ := slices.BinarySearchFunc(b.waiting, t, compare)
 	b.waiting = slices.Insert(b.waiting, i, t)
-	b.dispatch(now)
+	if d < forever && (b.due.IsZero() || now.Add(d).Before(b.due)) {
+		b.arm(now, d)
+	}
 	return t
-}
-
-// Block records a refusal of c: nothing is granted in the scope for d from now on, and its
-// speed is lowered. A scope of 0 stands for the chat, and so does the message of a create,
-// which has none yet. It returns what is blocked now, for those who keep it.
-func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
-	if s == 0 || s == chat.ScopeMessage && c.Message == "" {
-		s = chat.ScopeChat
-	}
-	if d <= 0 {
-		d = leastBlock
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	sc := b.scope(key(s, c))
-	if until := now.Add(d); until.After(sc.blocked) {
-		sc.blocked = until
-	}
-	for _, l := range c.Limits {
-		if l.Scope == s && l.Ops&c.Op != 0 {
-			sc.meter(l).lower(now)
-		}
-	}
-	b.dispatch(now)
-	k := key(s, c)
-	return chat.Block{Scope: k.scope, Chat: k.chat, Message: k.message, Until: sc.blocked}
-}
-
-// Tell records what the platform said of its limits in the answer to c.
-func (b *Budget) Tell(chat.Call, []chat.Told) {}
-
-// Restore takes up a block of an earlier process.
-func (b *Budget) Restore(k chat.Block) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, message: k.Message})
-	if k.Until.After(sc.blocked) {
-		sc.blocked = k.Until
-	}
-}
-
-// BlockedUntil returns when the last block that holds for c ends, or ended: a block is known
-// for a minute after its end. It returns the zero time without one.
-func (b *Budget) BlockedUntil(c chat.Call) time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var until time.Time
-	for _, k := range keys(c) {
-		if sc := b.scopes[k]; sc != nil && sc.blocked.After(until) {
-			until = sc.blocked
-		}
-	}
-	return until
 }
 
 // dispatch grants what can be granted, in order, and arranges to be called again when the
@@ -121,23 +64,32 @@ func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 func (b *Budget) dispatch(now time.Time) {
 	next := forever
 	b.waiting = slices.DeleteFunc(b.waiting, func(t *Ticket) bool {
-		d := b.wait(t, now)
+		d := t.wait(now)
 		if d > 0 {
 			next = min(next, d)
 			return false
 		}
-		b.grant(t, now)
+		t.grant(now)
 		return true
 	})
+	b.arm(now, next)
+}
+
+// arm sets the timer to d from now.
+func (b *Budget) arm(now time.Time, d time.Duration) {
 	switch {
-	case next == forever && b.timer != nil:
-		b.timer.Stop()
-	case next == forever:
+	case d == forever:
+		b.due = time.Time{}
+		if b.timer != nil {
+			b.timer.Stop()
+		}
+		return
 	case b.timer == nil:
-		b.timer = time.AfterFunc(next, b.wake)
+		b.timer = time.AfterFunc(d, b.wake)
 	default:
-		b.timer.Reset(next)
+		b.timer.Reset(d)
 	}
+	b.due = now.Add(d)
 }
 
 func (b *Budget) wake() {
@@ -146,83 +98,11 @@ func (b *Budget) wake() {
 	b.dispatch(time.Now())
 }
 
-// wait returns how long t has to wait for the slowest of its scopes.
-func (b *Budget) wait(t *Ticket, now time.Time) time.Duration {
-	var d time.Duration
-	for _, k := range t.keys {
-		sc := b.scopes[k]
-		if sc == nil {
-			continue
-		}
-		d = max(d, sc.blocked.Sub(now))
-		for _, l := range t.call.Limits {
-			if l.Scope == k.scope && l.Ops&t.call.Op != 0 {
-				d = max(d, sc.meter(l).wait(t.call.Class, now))
-			}
-		}
-	}
-	return d
-}
-
-func (b *Budget) grant(t *Ticket, now time.Time) {
-	for _, k := range t.keys {
-		for _, l := range t.call.Limits {
-			if l.Scope == k.scope && l.Ops&t.call.Op != 0 {
-				m := b.scope(k).meter(l)
-				m.take(now)
-				t.meters = append(t.meters, m)
-			}
-		}
-	}
-	close(t.ready)
-}
-
-func (b *Budget) scope(k scopeKey) *scope {
-	sc := b.scopes[k]
-	if sc == nil {
-		sc = &scope{}
-		b.scopes[k] = sc
-	}
-	return sc
-}
-
 // sweep forgets the scopes that hold no information, so that memory follows activity.
 func (b *Budget) sweep(now time.Time) {
-	for k, sc := range b.scopes {
-		busy := slices.ContainsFunc(sc.meters, func(m *meter) bool { return !m.idle(now) })
-		if !busy && now.Sub(sc.blocked) > rememberBlock {
+	for k, s := range b.scopes {
+		if s.idle(now) {
 			delete(b.scopes, k)
 		}
 	}
-}
-
-// meter returns the meter of l, made on first use.
-func (s *scope) meter(l chat.Limit) *meter {
-	for _, m := range s.meters {
-		if m.limit == l {
-			return m
-		}
-	}
-	m := newMeter(l)
-	s.meters = append(s.meters, m)
-	return m
-}
-
-func key(s chat.Scope, c chat.Call) scopeKey {
-	switch s {
-	case chat.ScopeMessage:
-		return scopeKey{scope: s, chat: c.To.Chat, message: c.Message}
-	case chat.ScopeEndpoint:
-		return scopeKey{scope: s}
-	default:
-		return scopeKey{scope: chat.ScopeChat, chat: c.To.Chat}
-	}
-}
-
-func keys(c chat.Call) []scopeKey {
-	ks := make([]scopeKey, 0, 3)
-	if c.Message != "" {
-		ks = append(ks, key(chat.ScopeMessage, c))
-	}
-	return append(ks, key(chat.ScopeChat, c), key(chat.ScopeEndpoint, c))
 }

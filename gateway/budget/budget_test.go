@@ -83,8 +83,8 @@ func TestNobodyStarves(t *testing.T) {
 		}
 		time.Sleep((seconds + replies) * time.Second)
 		synctest.Wait()
-		// 60 replies at 10 a second, of which the bucket and the window each keep some back.
-		if got, want := slices.Max(longest), 9*time.Second; got > want {
+		// 60 replies share what a crowd's previews may use: 4 calls a second.
+		if got, want := slices.Max(longest), 16*time.Second; got > want {
 			t.Errorf("longest wait %v, want at most %v", got, want)
 		}
 		if low, high := slices.Min(served), slices.Max(served); high-low > 2 {
@@ -320,8 +320,8 @@ func TestSweepForgetsIdleScopesOnly(t *testing.T) {
 		check("running", "lowered")
 		running.Done()
 		time.Sleep(time.Hour)
-		check("lowered") // at full speed again, and its bucket fills
-		time.Sleep(20 * time.Second)
+		check("lowered")
+		time.Sleep(time.Hour) // at full speed again
 		check()
 	})
 }

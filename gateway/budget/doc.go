@@ -1,15 +1,32 @@
 // Package budget decides who may call a platform, and when. Every call to one endpoint, from
-// whatever part of the daemon, asks here first and waits for its turn:
+// whatever part of the daemon, asks here first and waits for its turn.
 //
-//   - A call counts in all scopes that the platform limits: its message, its chat, the whole
-//     endpoint. It is granted when every one of them has room.
-//   - More urgent classes go first, and within a class the call whose content has waited
-//     longest. Less urgent classes leave a reserve in every scope, so that a final finds room.
-//   - After a 429 nothing is granted in the blocked scope until it is over; then the scope
-//     goes on at half its rate and recovers slowly, since the published limit was not the
-//     one in force.
+// A call counts in up to three scopes: its message, its chat, the endpoint. It is granted when
+// all of them have room. Finals go first, then first displays, previews, typing; within a class
+// the call goes first whose content has waited longest, so that nobody starves.
 //
-// A platform counts when a call arrives, which is some time between its start and its end.
-// So a call occupies its window from its grant until a whole window after its end: whatever
-// the network delays, no window at the platform holds more calls than the limit allows.
+// Room is counted by a meter for each limit of a scope: never more than Count calls in any
+// Window, shaped by a bucket of Burst. A platform counts a call when it arrives, which nobody
+// tells us; it is some time between the call's start and its end. So
+//
+//   - a call under way takes a place, and
+//   - a call that ended counts from the latest moment at which it can have arrived as the next
+//     one sees it: its end less the shortest round trip, of which three quarters are used.
+//
+// If one call ends at e and the next starts at s, the first arrived before e less the way back
+// and the second arrives after s plus the way there: the shortest round trip lies between them
+// beyond e-s, whatever else the network delays. So no window at the platform is ever crowded,
+// with steady, jittery or hanging calls alike, while the shortest round trip that was seen is
+// at most a third longer than the shortest possible. If the network betrays even that, a few
+// calls come too early by the difference, and at worst a 429 follows.
+//
+// Less urgent classes leave room: one call for each ticket in the scope's queue, since every
+// reply in progress may end next, within bounds, and evenly spaced while others wait. A final of
+// many parts is not overtaken by younger ones: they leave room for all that it announced.
+//
+// After a 429 nothing is granted in the blocked scope until it is over; then the scope goes on
+// at half its speed and recovers slowly, for an hour not to where refusals came. A refusal that
+// names no scope blocks the chat; if many chats are refused that hardly used their own limits,
+// the endpoint is blocked as well. What answers tell of limits makes them narrower at once, never
+// wider than an adapter declares: one that trusts its platform's answers declares the widest.
 package budget

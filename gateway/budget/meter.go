@@ -1,136 +1,127 @@
 package budget
 
 import (
-	"math"
+	"slices"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"telex/internal/chat"
 )
 
-// How a refusal slows a scope down, in percent of its published limit.
-const (
-	fullSpeed  = 100
-	leastSpeed = 25 // however many refusals come
-	// lowered is what is left of the speed after a 429: enough for a hidden limit at half of
-	// the published one to hold after the first refusal.
-	lowered = 50
-	// recoverAfter and recoverStep say how the speed comes back.
-	recoverAfter = 2 * time.Minute
-	recoverStep  = 10
-)
-
-// What classes below the first display leave untouched: one part in so many of a capacity.
-const (
-	burstShare = 5
-	countShare = 20
-)
-
-// meter counts the calls that fall under one limit in one scope. A bucket gives the shape
-// and the record of recent calls the guarantee: never more than Count in any Window.
+// meter counts the calls that fall under one limit in one scope. The record of recent calls
+// gives the guarantee, never more than Count in any Window; the bucket gives the shape.
+//
+// The bucket is not rate.Limiter of x/time: that one takes a token when a call starts, so that
+// a call that is delayed on its way meets the next one at the platform.
 type meter struct {
-	limit   chat.Limit
-	speed   int // percent of the limit that is used
-	changed time.Time
-	bucket  *rate.Limiter
-	running int         // granted calls that have not ended
-	ended   []time.Time // when calls ended that still occupy the window, oldest first
+	limit chat.Limit
+	scope *scope
+	speed speed
+
+	running int         // calls under way
+	arrived []time.Time // when those that still fill the window arrived at the latest, oldest first
+	full    time.Time   // when the bucket will be full, calls under way left aside
+	paced   time.Time   // when the next less urgent call may go while others wait
+	pledges []pledge
 }
 
-func newMeter(l chat.Limit) *meter {
-	m := &meter{limit: l, speed: fullSpeed}
-	m.bucket = rate.NewLimiter(m.rate(), m.burst())
-	return m
-}
+func (m *meter) count() int { return max(1, m.limit.Count*m.speed.percent/fullSpeed) }
 
-func (m *meter) rate() rate.Limit {
-	return rate.Limit(float64(m.limit.Count*m.speed) / fullSpeed / m.limit.Window.Seconds())
-}
+func (m *meter) burst() int { return max(1, m.limit.Burst*m.speed.percent/fullSpeed) }
 
-func (m *meter) burst() int { return max(1, m.limit.Burst*m.speed/fullSpeed) }
+// interval is how long the bucket takes to get one call back.
+func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(m.count()) }
 
-func (m *meter) count() int { return max(1, m.limit.Count*m.speed/fullSpeed) }
-
-// wait returns how long a call of class c has to wait in this meter: 0 when it may go now,
-// forever when only the end of a call under way can make room.
-func (m *meter) wait(c chat.Class, now time.Time) time.Duration {
+// wait returns how long t has to wait in this meter; see Ticket.wait.
+func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	m.settle(now)
-	var d time.Duration
-	need := 1 + float64(reserve(c, m.burst(), burstShare))
-	if have := m.bucket.TokensAt(now); have < need {
-		d = time.Duration(math.Ceil((need - have) / float64(m.bucket.Limit()) * float64(time.Second)))
+	pledged, lapse := m.pledged(t, now)
+	d := max(
+		m.waitForBucket(min(t.keep(m.scope.queued, m.burst())+pledged, m.burst()-1), now),
+		m.waitForWindow(min(t.keep(m.scope.queued, m.count())+pledged, m.count()-1), now),
+	)
+	if t.call.Class >= chat.ClassPreview && m.scope.queued > 1 {
+		d = max(d, m.paced.Sub(now))
 	}
-	room := m.count() - reserve(c, m.count(), countShare)
-	over := m.running + len(m.ended) - room
+	if d > 0 {
+		d = min(d, lapse) // things look better then, perhaps
+	}
+	return d
+}
+
+// waitForWindow returns when there is room for one more call beside the kept ones.
+func (m *meter) waitForWindow(kept int, now time.Time) time.Duration {
+	over := m.running + len(m.arrived) - (m.count() - kept)
 	switch {
 	case over < 0:
-		return d
-	case over >= len(m.ended):
+		return 0
+	case over >= len(m.arrived):
 		return forever
 	}
-	return max(d, m.ended[over].Add(m.limit.Window).Sub(now))
+	return m.arrived[over].Add(m.limit.Window).Sub(now)
 }
 
-// reserve is how much of a capacity class c leaves untouched for more urgent ones: at least
-// one call, or one part in share of a large capacity. A capacity of one can't be shared.
-func reserve(c chat.Class, capacity, share int) int {
-	if c < chat.ClassPreview {
-		return 0
+// waitForBucket returns when the bucket has one more call beside the kept ones. Calls under
+// way are taken to arrive just before it.
+func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
+	missing := m.running + 1 + kept - m.burst()
+	filling := max(0, m.full.Sub(now))
+	d := filling + time.Duration(missing)*m.interval()
+	if d > filling {
+		return forever
 	}
-	r := max(1, capacity/share)
-	if c == chat.ClassTyping {
-		r++
-	}
-	return min(r, capacity-1)
+	return max(0, d)
 }
 
 // settle forgets the calls that have left the window and lets a lowered speed recover.
 func (m *meter) settle(now time.Time) {
 	gone := 0
-	for gone < len(m.ended) && now.Sub(m.ended[gone]) >= m.limit.Window {
+	for gone < len(m.arrived) && now.Sub(m.arrived[gone]) >= m.limit.Window {
 		gone++
 	}
-	m.ended = m.ended[:copy(m.ended, m.ended[gone:])]
-	if steps := int(now.Sub(m.changed) / recoverAfter); m.speed < fullSpeed && steps > 0 {
-		m.setSpeed(min(fullSpeed, m.speed+steps*recoverStep), now)
-	}
+	m.arrived = m.arrived[:copy(m.arrived, m.arrived[gone:])]
+	m.speed.recover(now)
 }
 
-// take counts a call that is granted now. It occupies the window until a window after its end.
-func (m *meter) take(now time.Time) {
-	m.bucket.AllowN(now, 1)
+// take counts the call of t, which begins now.
+func (m *meter) take(t *Ticket, now time.Time) {
 	m.running++
-}
-
-// end says that a call that was taken has ended.
-func (m *meter) end(now time.Time) {
-	m.running--
-	m.ended = append(m.ended, now)
-}
-
-// giveBack says that a call that was taken was not made.
-func (m *meter) giveBack(now time.Time) {
-	m.running--
-	m.bucket.AllowN(now, -1) // the bucket caps it at its burst
-}
-
-// lower halves the speed. Several refusals in one window are one piece of news.
-func (m *meter) lower(now time.Time) {
-	if m.speed < fullSpeed && now.Sub(m.changed) < m.limit.Window {
-		return
+	m.pledge(t)
+	if t.call.Class >= chat.ClassPreview {
+		room := m.count() - t.keep(m.scope.queued, m.count())
+		m.paced = now.Add(m.limit.Window / time.Duration(room))
 	}
-	m.setSpeed(max(leastSpeed, m.speed*lowered/fullSpeed), now)
 }
 
-func (m *meter) setSpeed(percent int, now time.Time) {
-	m.speed, m.changed = percent, now
-	m.bucket.SetLimitAt(now, m.rate())
-	m.bucket.SetBurstAt(now, m.burst())
+// end says that the call of t has ended; it arrived then at the latest.
+func (m *meter) end(t *Ticket, arrived, now time.Time) {
+	m.running--
+	i := len(m.arrived)
+	for i > 0 && m.arrived[i-1].After(arrived) {
+		i--
+	}
+	m.arrived = slices.Insert(m.arrived, i, arrived)
+	if m.full.Before(arrived) {
+		m.full = arrived
+	}
+	m.full = m.full.Add(m.interval())
+	m.lapse(t, now)
+}
+
+// giveBack says that the call of t was not made.
+func (m *meter) giveBack(t *Ticket) {
+	m.running--
+	m.withdraw(t)
+}
+
+// used is how many calls are in the window, and how full the bucket's debt is in calls.
+func (m *meter) used(now time.Time) (inWindow, ofBurst float64) {
+	m.settle(now)
+	debt := max(0, m.full.Sub(now)).Seconds()/m.interval().Seconds() + float64(m.running)
+	return float64(m.running + len(m.arrived)), debt
 }
 
 // idle says that forgetting the meter would change nothing.
 func (m *meter) idle(now time.Time) bool {
 	m.settle(now)
-	return m.speed == fullSpeed && m.running+len(m.ended) == 0 && m.bucket.TokensAt(now) >= float64(m.burst())
+	return m.speed.percent == fullSpeed && m.running+len(m.arrived) == 0 && !m.full.After(now)
 }

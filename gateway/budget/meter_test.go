@@ -105,27 +105,33 @@ func TestMessageScopeCountsEachMessage(t *testing.T) {
 }
 
 // D11: a final finds room where previews were waiting for more.
-func TestReserve(t *testing.T) {
+func TestKeep(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		class           chat.Class
-		capacity, share int
-		want            int
+		class                   chat.Class
+		calls, queued, capacity int
+		want                    int
 	}{
-		{chat.ClassFinal, 30, 5, 0},
-		{chat.ClassFirst, 30, 5, 0},
-		{chat.ClassPreview, 30, 5, 6},
-		{chat.ClassPreview, 3, 5, 1},
-		{chat.ClassPreview, 2, 5, 1},
-		{chat.ClassPreview, 1, 5, 0},
-		{chat.ClassPreview, 20, 20, 1},
-		{chat.ClassTyping, 30, 5, 7},
-		{chat.ClassTyping, 3, 5, 2},
-		{chat.ClassTyping, 2, 5, 1},
-		{chat.ClassTyping, 1, 5, 0},
+		{chat.ClassFinal, 5, 100, 30, 0},
+		{chat.ClassFirst, 0, 100, 30, 0},
+		{chat.ClassPreview, 0, 1, 30, 1},
+		{chat.ClassPreview, 0, 7, 30, 7},
+		{chat.ClassPreview, 4, 1, 30, 3},
+		{chat.ClassPreview, 0, 100, 30, 18},
+		{chat.ClassPreview, 100, 1, 30, 18},
+		{chat.ClassPreview, 0, 100, 3, 1},
+		{chat.ClassPreview, 0, 100, 2, 1},
+		{chat.ClassPreview, 0, 100, 1, 0},
+		{chat.ClassTyping, 0, 1, 30, 2},
+		{chat.ClassTyping, 0, 100, 30, 19},
+		{chat.ClassTyping, 0, 1, 3, 2},
+		{chat.ClassTyping, 0, 1, 2, 1},
+		{chat.ClassTyping, 0, 1, 1, 0},
+		{chat.ClassTyping, 0, 1, 0, 0},
 	} {
-		if got := reserve(c.class, c.capacity, c.share); got != c.want {
-			t.Errorf("reserve(%v, %d, %d) = %d, want %d", c.class, c.capacity, c.share, got, c.want)
+		ticket := &Ticket{call: chat.Call{Class: c.class, Calls: c.calls}}
+		if got := ticket.keep(c.queued, c.capacity); got != c.want {
+			t.Errorf("%v with %d calls keeps %d of %d with %d in the queue, want %d", c.class, c.calls, got, c.capacity, c.queued, c.want)
 		}
 	}
 }
@@ -141,7 +147,7 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 		{"bucket, previews", perChat(20, 20*time.Second, 3), chat.ClassPreview, 2},
 		{"bucket, typing", perChat(20, 20*time.Second, 3), chat.ClassTyping, 1},
 		{"window, previews", perChat(5, time.Minute, 5), chat.ClassPreview, 4},
-		{"endpoint, previews", overall(30, time.Second, 30), chat.ClassPreview, 24},
+		{"endpoint, previews", overall(30, time.Second, 30), chat.ClassPreview, 29},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *Budget) {
@@ -164,83 +170,21 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 	}
 }
 
-func TestRefusalsLowerTheSpeed(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *Budget) {
-		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4))
-		m := b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0])
-		check := func(what string, speed, count, burst int) {
-			t.Helper()
-			m.settle(time.Now())
-			if m.speed != speed || m.count() != count || m.burst() != burst || m.bucket.Burst() != burst {
-				t.Errorf("%s: speed %d, count %d, burst %d, bucket %d; want %d, %d, %d",
-					what, m.speed, m.count(), m.burst(), m.bucket.Burst(), speed, count, burst)
-			}
-		}
-		b.Block(c, chat.ScopeChat, time.Second)
-		check("one refusal", 50, 10, 2)
-		b.Block(c, chat.ScopeChat, time.Second)
-		check("another in the same window is no news", 50, 10, 2)
-		time.Sleep(20 * time.Second)
-		b.Block(c, chat.ScopeChat, time.Second)
-		check("one in a later window", 25, 5, 1)
-		time.Sleep(20 * time.Second)
-		b.Block(c, chat.ScopeChat, time.Second)
-		check("never slower", 25, 5, 1)
-		time.Sleep(recoverAfter - 1)
-		check("not yet", 25, 5, 1)
-		time.Sleep(time.Nanosecond)
-		check("one step back", 35, 7, 1)
-		time.Sleep(3 * recoverAfter)
-		check("three steps while nobody asked", 65, 13, 2)
-		time.Sleep(time.Hour)
-		check("as published", 100, 20, 4)
-	})
-}
-
 func TestOnlyTheRefusedLimitIsLowered(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4), overall(30, time.Second, 30))
 		b.Block(c, chat.ScopeEndpoint, time.Second)
-		if got := b.scope(key(chat.ScopeEndpoint, c)).meter(c.Limits[1]).speed; got != 50 {
+		if got := b.scope(key(chat.ScopeEndpoint, c)).meter(c.Limits[1]).speed.percent; got != 50 {
 			t.Errorf("speed of the endpoint %d, want 50", got)
 		}
-		if got := b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).speed; got != 100 {
+		if got := b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).speed.percent; got != 100 {
 			t.Errorf("speed of the chat %d, want 100", got)
 		}
 		typing := c
 		typing.Op, typing.Limits = chat.OpTyping, []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: 1, Window: 1, Burst: 1}}
 		b.Block(typing, chat.ScopeChat, time.Second)
-		if got := b.scope(key(chat.ScopeChat, c)).meter(typing.Limits[0]).speed; got != 100 {
+		if got := b.scope(key(chat.ScopeChat, c)).meter(typing.Limits[0]).speed.percent; got != 100 {
 			t.Errorf("speed of a limit that does not count typing %d, want 100", got)
-		}
-	})
-}
-
-// D3: the platform's real limit is half of the one it publishes. After the first refusal
-// there is no second one.
-func TestAdaptsToAHiddenLimit(t *testing.T) {
-	inBubble(t, func(t *testing.T, b *Budget) {
-		const window = 20 * time.Second
-		published := perChat(20, window, 3)
-		var served []time.Time
-		refused := 0
-		for end := time.Now().Add(100 * time.Second); time.Now().Before(end); {
-			c := call("a", chat.ClassFinal, published)
-			ticket := b.Request(c)
-			<-ticket.Ready()
-			time.Sleep(50 * time.Millisecond)
-			now := time.Now()
-			served = slices.DeleteFunc(served, func(at time.Time) bool { return now.Sub(at) >= window })
-			if len(served) < published.Count/2 {
-				served = append(served, now)
-			} else {
-				refused++
-				b.Block(c, chat.ScopeChat, window-now.Sub(served[0]))
-			}
-			ticket.Done()
-		}
-		if refused != 1 {
-			t.Errorf("%d refusals, want 1", refused)
 		}
 	})
 }

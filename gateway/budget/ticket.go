@@ -13,43 +13,165 @@ import (
 type Ticket struct {
 	budget *Budget
 	call   chat.Call
-	keys   []scopeKey
+	since  time.Time // of the content, by the monotonic clock
 	seq    uint64
 	ready  chan struct{}
-	meters []*meter // that count the call; set by the grant, nil once it has ended
+	scopes []*scope
+	meters []*meter // that count the call
+	state  ticketState
+	began  time.Time // when it was granted
+
+	scopeArray [3]*scope // what the slices above use, so that a ticket is one piece of memory
+	meterArray [4]*meter
+}
+
+// mostKept is how much of a capacity less urgent calls leave untouched at most, in percent. A
+// crowd's finals that come together are done so much sooner; its previews have the rest.
+const mostKept = 60
+
+type ticketState uint8
+
+const (
+	waits ticketState = iota
+	runs
+	ended
+)
+
+// ticket returns a ticket that waits and is not in the queue yet.
+func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
+	t := &Ticket{budget: b, call: c, since: now, seq: b.requests, ready: make(chan struct{})}
+	if !c.Since.IsZero() {
+		// A time that was read from a store follows the wall clock, which jumps.
+		t.since = now.Add(-max(0, now.Sub(c.Since)))
+	}
+	t.scopes, t.meters = t.scopeArray[:0], t.meterArray[:0]
+	for _, k := range keys(c) {
+		s := b.scope(k)
+		s.queued++
+		t.scopes = append(t.scopes, s)
+		for _, l := range c.Limits {
+			if l.Scope == k.scope && l.Ops&c.Op != 0 {
+				t.meters = append(t.meters, s.meter(l))
+			}
+		}
+	}
+	return t
 }
 
 // Ready is closed when the call may be made. The call must start at once.
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
-// Done says that the call has ended, whatever came of it: from now on the platform counts it
-// for one more window.
-func (t *Ticket) Done() { t.leave((*meter).end) }
+// Done says that the call has ended, whatever came of it. What the answer said of limits is
+// told to the budget before, with Block or Tell.
+func (t *Ticket) Done() { t.leave(false) }
 
 // Cancel leaves the queue. What was granted in the meantime is given back.
-func (t *Ticket) Cancel() { t.leave((*meter).giveBack) }
+func (t *Ticket) Cancel() { t.leave(true) }
 
-// leave takes the ticket out of the queue, or settles its grant in each meter.
-func (t *Ticket) leave(settle func(*meter, time.Time)) {
+func (t *Ticket) leave(unused bool) {
 	b := t.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if i := slices.Index(b.waiting, t); i >= 0 {
-		b.waiting = slices.Delete(b.waiting, i, i+1)
-	}
 	now := time.Now()
-	for _, m := range t.meters {
-		settle(m, now)
+	switch t.state {
+	case ended:
+		return
+	case waits:
+		i := slices.Index(b.waiting, t)
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+		for _, s := range t.scopes {
+			s.queued--
+		}
+	case runs:
+		t.end(now, unused)
 	}
-	t.meters = nil
-	b.dispatch(now)
+	t.state = ended
+	if len(b.waiting) > 0 || !b.due.IsZero() {
+		b.dispatch(now)
+	}
+}
+
+// wait returns how long t has to wait for the slowest of its scopes: 0 when it may go now,
+// forever when only an event can make room.
+func (t *Ticket) wait(now time.Time) time.Duration {
+	var d time.Duration
+	for _, s := range t.scopes {
+		d = max(d, s.blocked.Sub(now))
+		for _, a := range s.allowances {
+			if a.ops&t.call.Op != 0 {
+				d = max(d, a.wait(t.keep(s.queued, a.limit), now))
+			}
+		}
+	}
+	for _, m := range t.meters {
+		d = max(d, m.wait(t, now))
+	}
+	return d
+}
+
+// keep is how much of a capacity the call leaves untouched for more urgent ones, when so many
+// tickets wait in the scope. A capacity of one can't be shared.
+func (t *Ticket) keep(queued, capacity int) int {
+	if t.call.Class < chat.ClassPreview {
+		return 0
+	}
+	n := min(max(1, queued, t.call.Calls-1), capacity*mostKept/100)
+	if t.call.Class == chat.ClassTyping {
+		n++
+	}
+	return max(0, min(n, capacity-1))
+}
+
+// grant lets the call begin.
+func (t *Ticket) grant(now time.Time) {
+	t.state, t.began = runs, now
+	for _, m := range t.meters {
+		m.take(t, now)
+	}
+	for _, s := range t.scopes {
+		for _, a := range s.allowances {
+			if a.ops&t.call.Op != 0 {
+				a.take(s.running, now)
+			}
+		}
+		s.queued--
+		s.running++
+	}
+	close(t.ready)
+}
+
+// end settles a call that was granted: it was made, or not used.
+func (t *Ticket) end(now time.Time, unused bool) {
+	for _, s := range t.scopes {
+		s.running--
+		if !unused {
+			continue
+		}
+		for _, a := range s.allowances {
+			if a.ops&t.call.Op != 0 {
+				a.giveBack(now)
+			}
+		}
+	}
+	if unused {
+		for _, m := range t.meters {
+			m.giveBack(t)
+		}
+		return
+	}
+	b := t.budget
+	b.trip.add(now.Sub(t.began), now)
+	arrived := now.Add(-b.trip.sure(now))
+	for _, m := range t.meters {
+		m.end(t, arrived, now)
+	}
 }
 
 // compare orders tickets by class, then by age of content, then by arrival.
 func compare(a, b *Ticket) int {
 	return cmp.Or(
 		cmp.Compare(a.call.Class, b.call.Class),
-		a.call.Since.Compare(b.call.Since),
+		a.since.Compare(b.since),
 		cmp.Compare(a.seq, b.seq),
 	)
 }

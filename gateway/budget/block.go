@@ -1,0 +1,124 @@
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+const (
+	// rememberBlock is how long the end of a block is known after it.
+	rememberBlock = time.Minute
+	// leastBlock is how long a refusal holds that does not say how long.
+	leastBlock = time.Second
+	// mostRestored bounds a block of an earlier process: its end follows the wall clock, which
+	// may have been wrong then or be wrong now.
+	mostRestored = 24 * time.Hour
+)
+
+// So many chats that were refused without a reason of their own within so long show that the
+// endpoint's limit was hit.
+const (
+	suspectChats = 3
+	suspectFor   = 5 * time.Second
+)
+
+// suspect is a chat that was refused though it had hardly used its own limits.
+type suspect struct {
+	chat chat.ChatID
+	at   time.Time
+}
+
+// Block records a refusal of c: nothing is granted in the scope for d from now on, and its
+// speed is lowered. A scope of 0 stands for the chat, and for the endpoint when it must have
+// been that; the message of a create, which has none yet, stands for the chat, too. It returns
+// what is blocked now, for those who keep it.
+func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
+	if d <= 0 {
+		d = leastBlock
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	k := key(s, c)
+	if s == 0 && b.guilty(c, now) {
+		k = key(chat.ScopeEndpoint, c)
+	}
+	sc := b.scope(k)
+	news := !sc.blocked.After(now)
+	for _, l := range c.Limits {
+		if l.Scope == k.scope && l.Ops&c.Op != 0 {
+			m := sc.meter(l)
+			m.settle(now)
+			m.speed.refuse(news, m.running+len(m.arrived), l.Count, now)
+		}
+	}
+	if until := now.Add(d); until.After(sc.blocked) {
+		sc.blocked = until
+	}
+	b.dispatch(now)
+	return chat.Block{Scope: k.scope, Chat: k.chat, Message: k.message, Until: sc.blocked}
+}
+
+// guilty says that the endpoint's limit must have been hit when c was refused: not for the
+// first, but when several chats were refused that had hardly used their own limits. They get
+// their speed back.
+func (b *Budget) guilty(c chat.Call, now time.Time) bool {
+	if b.spent(c, now) {
+		return false
+	}
+	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
+		return now.Sub(s.at) >= suspectFor || s.chat == c.To.Chat
+	})
+	b.suspects = append(b.suspects, suspect{c.To.Chat, now})
+	if len(b.suspects) < suspectChats {
+		return false
+	}
+	for _, s := range b.suspects {
+		if sc := b.scopes[scopeKey{scope: chat.ScopeChat, chat: s.chat}]; sc != nil {
+			for _, m := range sc.meters {
+				m.speed = speed{percent: fullSpeed}
+			}
+		}
+	}
+	return true
+}
+
+// spent says that the chat of c had used half of one of its own limits before the call.
+func (b *Budget) spent(c chat.Call, now time.Time) bool {
+	sc := b.scope(key(chat.ScopeChat, c))
+	return slices.ContainsFunc(c.Limits, func(l chat.Limit) bool {
+		if l.Scope != chat.ScopeChat || l.Ops&c.Op == 0 {
+			return false
+		}
+		inWindow, ofBurst := sc.meter(l).used(now)
+		half := func(others float64, capacity int) bool { return others >= 0.5 && 2*others >= float64(capacity-1) }
+		return half(inWindow-1, l.Count) || half(ofBurst-1, l.Burst)
+	})
+}
+
+// Restore takes up a block of an earlier process, for a day at most.
+func (b *Budget) Restore(k chat.Block) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, message: k.Message})
+	if until := now.Add(min(k.Until.Sub(now), mostRestored)); until.After(sc.blocked) {
+		sc.blocked = until
+	}
+}
+
+// BlockedUntil returns when the last block that holds for c ends, or ended: a block is known
+// for a minute after its end. It returns the zero time without one.
+func (b *Budget) BlockedUntil(c chat.Call) time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var until time.Time
+	for _, k := range keys(c) {
+		if sc := b.scopes[k]; sc != nil && sc.blocked.After(until) {
+			until = sc.blocked
+		}
+	}
+	return until
+}

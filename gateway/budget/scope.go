@@ -1,0 +1,75 @@
+package budget
+
+import (
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// scopeKey names a scope. Fields that are wider than the scope are empty.
+type scopeKey struct {
+	scope   chat.Scope
+	chat    chat.ChatID
+	message chat.MessageID
+}
+
+// scope is one message, one chat or the endpoint.
+type scope struct {
+	blocked    time.Time // nothing is granted before
+	meters     []*meter
+	allowances []*allowance
+	queued     int // tickets that wait
+	running    int // calls under way
+}
+
+// key returns the scope of kind s that c belongs to. The message of a create, which has none
+// yet, stands for its chat, and so does a scope that is not known.
+func key(s chat.Scope, c chat.Call) scopeKey {
+	switch {
+	case s == chat.ScopeMessage && c.Message != "":
+		return scopeKey{scope: s, chat: c.To.Chat, message: c.Message}
+	case s == chat.ScopeEndpoint:
+		return scopeKey{scope: s}
+	default:
+		return scopeKey{scope: chat.ScopeChat, chat: c.To.Chat}
+	}
+}
+
+// keys returns the scopes of c, widest first.
+func keys(c chat.Call) []scopeKey {
+	ks := append(make([]scopeKey, 0, 3), key(chat.ScopeEndpoint, c), key(chat.ScopeChat, c))
+	if c.Message != "" {
+		ks = append(ks, key(chat.ScopeMessage, c))
+	}
+	return ks
+}
+
+// scope returns the scope that k names, made on first use.
+func (b *Budget) scope(k scopeKey) *scope {
+	s := b.scopes[k]
+	if s == nil {
+		s = &scope{}
+		b.scopes[k] = s
+	}
+	return s
+}
+
+// meter returns the meter of l, made on first use.
+func (s *scope) meter(l chat.Limit) *meter {
+	for _, m := range s.meters {
+		if m.limit == l {
+			return m
+		}
+	}
+	m := &meter{limit: l, scope: s, speed: speed{percent: fullSpeed}}
+	s.meters = append(s.meters, m)
+	return m
+}
+
+// idle says that forgetting the scope would change nothing that matters.
+func (s *scope) idle(now time.Time) bool {
+	return s.queued+s.running == 0 && now.Sub(s.blocked) > rememberBlock &&
+		!slices.ContainsFunc(s.meters, func(m *meter) bool { return !m.idle(now) }) &&
+		!slices.ContainsFunc(s.allowances, func(a *allowance) bool { return now.Before(a.until) })
+}
