@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"telex/gateway/preview"
@@ -124,11 +126,11 @@ func (a *actor) late(m message) bool {
 
 // lastSource is the Markdown of what a person saw last.
 func lastSource(parts []chat.Part) string {
-	text, index := "", -1
-	for _, p := range parts {
-		if p.Index > index && p.Ref.ID != "" {
-			text, index = p.Source, p.Index
+	var text strings.Builder
+	for _, p := range slices.SortedFunc(slices.Values(parts), func(a, b chat.Part) int { return a.Index - b.Index }) {
+		if p.Ref.ID != "" {
+			text.WriteString(p.Source)
 		}
 	}
-	return text
+	return text.String()
 }

@@ -27,8 +27,9 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		}
 		p := &s.parts[r.Index]
 		p.ref, p.cursor, p.unsure = r.Ref, r.Cursor, true
-		p.shown = payload{plain: r.Plain, end: len(r.Source)}
-		p.shown.rendered.Text = r.Text
+		if p.shown.rendered.Text, p.shown.plain = r.Text, r.Plain; r.Plain == "" {
+			p.shown.plain = r.Text
+		}
 		for _, span := range r.Spans {
 			p.shown.rendered.Spans = append(p.shown.rendered.Spans, markup.Span(span))
 		}
@@ -50,7 +51,8 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			s.muted = s.muted || r.Index > 0
 		}
 		if p.exists {
-			s.displayed, s.source = true, r.Source
+			s.displayed, s.source = true, s.source+r.Source
+			p.shown.end = len(s.source)
 		}
 	}
 	s.restored = len(parts) > 0
@@ -83,11 +85,13 @@ func (a action) recorded() bool {
 func (r *Reply) intent(a action) chat.Part {
 	p := chat.Part{
 		Index: a.part, Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
-		Text: a.body.rendered.Text, Plain: a.body.plain,
-		Source: r.view.Text[:min(a.body.end, len(r.view.Text))],
+		Text: a.body.rendered.Text,
 	}
-	if r.ending != nil {
-		p.Source = r.ending.Text
+	if a.body.plain != p.Text {
+		p.Plain = a.body.plain
+	}
+	if r.ending == nil || r.ending.Keep {
+		p.Source = r.sourceOf(a)
 	}
 	for _, s := range a.body.rendered.Spans {
 		p.Spans = append(p.Spans, chat.Span(s))
@@ -104,6 +108,16 @@ func (r *Reply) intent(a action) chat.Part {
 		p.Ref, p.State = now.ref, now.state()
 	}
 	return p
+}
+
+// sourceOf is the Markdown that a shows and the parts before it do not.
+func (r *Reply) sourceOf(a action) string {
+	start := 0
+	if a.part > 0 && a.part <= len(r.parts) {
+		start = r.parts[a.part-1].shown.end
+	}
+	end := min(a.body.end, len(r.view.Text))
+	return r.view.Text[min(start, end):end]
 }
 
 // state is what is known of a message that stands.

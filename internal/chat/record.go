@@ -65,10 +65,10 @@ type Part struct {
 	Ref    MessageRef
 	Key    string // idempotency key of its create
 	Text   string
-	Plain  string
+	Plain  string // without any markup; empty when that is Text
 	Spans  []Span
 	Cursor bool
-	Source string    // Markdown that the reply shows up to this part
+	Source string    // Markdown that this part shows; empty once the ending is decided
 	First  time.Time // when its create was first tried
 }
 
