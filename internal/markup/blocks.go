@@ -102,6 +102,8 @@ func (f *flattener) block(n ast.Node, depth int) {
 	case *ast.HTMLBlock:
 		f.html(n)
 	case *ast.ThematicBreak:
+		f.flush()
+		f.anchors = append(f.anchors, anchor{text: len(f.text), source: n.Pos()})
 		f.write([]byte(f.shape.Rule), -1)
 	case *extast.Table:
 		f.table(n)

@@ -2,6 +2,7 @@ package markup
 
 import (
 	"bytes"
+	"regexp"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -15,6 +16,9 @@ const (
 	maxDepth      = 16  // quotes and lists in each other
 	maxDelimiters = 500 // emphasis marks and opening brackets of one paragraph
 )
+
+// delimiterLine is the line below the head of a table.
+var delimiterLine = regexp.MustCompile(`^\s{0,3}\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$`)
 
 // shallow is a block parser that opens no container in a deep one.
 type shallow struct{ parser.BlockParser }
@@ -101,4 +105,32 @@ func (h headings) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.N
 		}
 	}
 	return h.BlockParser.Open(parent, r, pc)
+}
+
+// doubled finds strikethrough of two tildes only: one tilde often says "about", and would
+// hold back what follows.
+type doubled struct{ parser.InlineParser }
+
+func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
+	if line, _ := r.PeekLine(); !bytes.HasPrefix(line, []byte("~~")) {
+		return nil
+	}
+	return d.InlineParser.Parse(parent, r, pc)
+}
+
+// barred finds tables whose head begins with a bar. Any other line can be shown before the
+// line below it is known.
+type barred struct{ parser.ParagraphTransformer }
+
+func (b barred) Transform(n *ast.Paragraph, r text.Reader, pc parser.Context) {
+	for i := 1; i < n.Lines().Len(); i++ {
+		line, above := n.Lines().At(i), n.Lines().At(i-1)
+		if !delimiterLine.Match(line.Value(r.Source())) {
+			continue
+		}
+		if bytes.HasPrefix(bytes.TrimLeft(above.Value(r.Source()), " "), []byte("|")) {
+			b.ParagraphTransformer.Transform(n, r, pc)
+		}
+		return
+	}
 }

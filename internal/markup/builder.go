@@ -20,8 +20,8 @@ type laidBlock struct {
 }
 
 // anchor says that the text from offset text on was written in the source from offset
-// source on.
-type anchor struct{ text, source int }
+// source on, byte by byte for size bytes.
+type anchor struct{ text, source, size int }
 
 // builder writes a laid text. White space between words and blocks is pending until the
 // next text arrives, so that nothing ends in it.
@@ -98,7 +98,7 @@ func (b *builder) write(s []byte, pos int) {
 	}
 	b.flush()
 	if pos >= 0 {
-		b.anchors = append(b.anchors, anchor{len(b.text), pos})
+		b.anchors = append(b.anchors, anchor{len(b.text), pos, len(s)})
 	}
 	for len(s) > 0 {
 		n := plainRun(s)
@@ -118,9 +118,7 @@ func (b *builder) write(s []byte, pos int) {
 		s = s[n+size:]
 		if pos >= 0 {
 			pos += n + size
-			if r == '\t' && b.tab > 0 {
-				b.anchors = append(b.anchors, anchor{len(b.text), pos})
-			}
+			b.anchors = append(b.anchors, anchor{len(b.text), pos, len(s)})
 		}
 	}
 }

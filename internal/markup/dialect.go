@@ -46,6 +46,7 @@ type Format struct {
 	URL        string // Link
 	Language   string // Pre; empty when the source names none
 	Level      int    // Heading: 1 to 6
+	Open       bool   // goes on in text that is appended to the piece later: marks that would close it are left out
 }
 
 // Piece is laid-out text on its way to a dialect: what a person reads, and how it looks.

@@ -35,6 +35,7 @@ type Options struct {
 	Limit   int  // longest part, in the dialect's unit, after rendering
 	From    Mark // leave out what comes before
 	Open    bool // the source is an unfinished prefix: heal it, show nothing that may still turn into something else
+	Append  bool // for a message that can only be added to, see Layout; the same for all parts of a reply, and for the final
 }
 
 // Layout renders the Markdown source src and cuts it into parts that fit o.Limit. A source
@@ -47,9 +48,21 @@ type Options struct {
 // table whose columns grow. With o.Open a part can also be the last one again for a moment,
 // while the little text behind it is held back.
 //
+// With o.Append there is no exception. Layouts of a growing source with Open, and the one of
+// the whole without, have the same parts, of which only the last gets longer: each part's
+// Rendered.Text begins with what it was before, and its spans stay, but for growing with the
+// text. So the text is shown later, word by word, and a paragraph behind an emphasis mark or
+// a bracket only when this is closed, and a table as a whole. What can't be known in time is
+// shown as it is written: underlines below headings, reference links and their definitions,
+// tables whose head does not begin with a bar, strikethrough of one tilde. A part ends at
+// the best place in the last eighth of its room.
+//
 // The cost depends on the text from o.From on, not on what comes before.
 func Layout(src string, o Options) []Part {
 	from := min(max(o.From.Offset, 0), len(src))
+	if o.Append {
+		return layGrown(src, from, o)
+	}
 	l, end := arrange(src, from, o.Open, o.Dialect.Shape())
 	return newCutter(l, o, end).parts(o.From)
 }
@@ -57,7 +70,7 @@ func Layout(src string, o Options) []Part {
 // arrange lays out src from offset from on, which is where a top-level block starts. It
 // also returns how much of src is shown.
 func arrange(src string, from int, open bool, shape Shape) (laid, int) {
-	p := newParser()
+	p := newParser(false)
 	end := len(src)
 	refs := references(p, src[:from])
 	if !open {

@@ -26,22 +26,33 @@ type block struct {
 }
 
 // newParser returns a parser of GitHub flavoured Markdown: goldmark's defaults and what
-// extension.GFM adds, with bounds. It serves one goroutine.
-func newParser() parser.Parser {
+// extension.GFM adds, with bounds. One whose text only grows leaves out what changes text
+// after the fact; see Options.Append. It serves one goroutine.
+func newParser(grows bool) parser.Parser {
 	count := &tally{}
 	few := func(p parser.InlineParser) sparing { return sparing{p, count} }
+	strike := extension.NewStrikethroughParser()
+	table := extension.NewTableParagraphTransformer()
+	blocks := []util.PrioritizedValue{
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(shallow{parser.NewListParser()}, 300),
+		util.Prioritized(shallow{parser.NewListItemParser()}, 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	}
+	var paragraphs []util.PrioritizedValue
+	if grows {
+		strike, table = doubled{strike}, barred{table}
+	} else {
+		blocks = append(blocks, util.Prioritized(headings{parser.NewSetextHeadingParser()}, 100))
+		paragraphs = append(paragraphs, util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100))
+	}
 	return parser.NewParser(
-		parser.WithBlockParsers(
-			util.Prioritized(headings{parser.NewSetextHeadingParser()}, 100),
-			util.Prioritized(parser.NewThematicBreakParser(), 200),
-			util.Prioritized(shallow{parser.NewListParser()}, 300),
-			util.Prioritized(shallow{parser.NewListItemParser()}, 400),
-			util.Prioritized(parser.NewCodeBlockParser(), 500),
-			util.Prioritized(parser.NewATXHeadingParser(), 600),
-			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-			util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
-			util.Prioritized(parser.NewHTMLBlockParser(), 900),
-			util.Prioritized(parser.NewParagraphParser(), 1000)),
+		parser.WithBlockParsers(blocks...),
 		parser.WithInlineParsers(
 			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
@@ -49,11 +60,9 @@ func newParser() parser.Parser {
 			util.Prioritized(parser.NewAutoLinkParser(), 300),
 			util.Prioritized(parser.NewRawHTMLParser(), 400),
 			util.Prioritized(few(parser.NewEmphasisParser()), 500),
-			util.Prioritized(few(extension.NewStrikethroughParser()), 500),
+			util.Prioritized(few(strike), 500),
 			util.Prioritized(extension.NewLinkifyParser(), 999)),
-		parser.WithParagraphTransformers(
-			util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100),
-			util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithParagraphTransformers(append(paragraphs, util.Prioritized(table, 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)))
 }
 

@@ -20,8 +20,13 @@ type cutter struct {
 func newCutter(l laid, o Options, end int) *cutter {
 	c := &cutter{laid: l, dialect: o.Dialect, shape: o.Dialect.Shape(), limit: max(o.Limit, 1), end: end}
 	for _, f := range l.formats {
-		if f.Style != Link && f.Style != Code && f.Style != Heading {
+		switch f.Style {
+		case Pre, Quote:
 			continue
+		case Bold, Italic, Strike:
+			if !o.Append { // marks of these may not be left open
+				continue
+			}
 		}
 		if n := len(c.zones); n == 0 || c.zones[n-1].End <= f.Start {
 			c.zones = append(c.zones, f)
@@ -195,5 +200,5 @@ func (c *cutter) sourceEnd(pos int) int {
 		return min(end, c.mark(pos).Offset)
 	}
 	a := c.anchors[i-1]
-	return min(end, a.source+pos-a.text)
+	return min(end, a.source+min(pos-a.text, a.size))
 }

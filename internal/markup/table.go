@@ -37,7 +37,9 @@ func (f *flattener) table(n *extast.Table) {
 				// A message can't start with white space, and a table may start a message.
 				aligns = append([]extast.Alignment{extast.AlignLeft}, aligns[1:]...)
 			}
-			f.write([]byte(line(&cond, row, widths, aligns)), starts[i])
+			f.flush()
+			f.anchors = append(f.anchors, anchor{text: len(f.text), source: starts[i]})
+			f.write([]byte(line(&cond, row, widths, aligns)), -1)
 			f.newline++
 			if i == 0 {
 				f.write([]byte(ruler(widths)), -1)

@@ -1,0 +1,172 @@
+package markup
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+// growing cuts a text that only grows into parts, such that where a part ends follows from
+// the text before and a little behind it. It shows of the last part what will be in it
+// wherever it ends.
+type growing struct {
+	cutter
+	sure int
+	next rune // see grown
+	open bool
+}
+
+// spot is a place where a part can end.
+type spot struct{ at, kind int }
+
+func layGrown(src string, from int, o Options) []Part {
+	g := arrangeGrown(src, from, o.Open, o.Dialect.Shape())
+	c := growing{cutter: *newCutter(g.laid, o, g.end), sure: g.sure, next: g.next, open: o.Open}
+	return c.parts(o.From)
+}
+
+// parts returns the parts from mark on.
+func (c *growing) parts(from Mark) []Part {
+	var parts []Part
+	pos := c.skipBlank(c.find(from))
+	for pos < c.sure {
+		cut, full := c.end(pos)
+		if cut <= pos {
+			break
+		}
+		p := c.piece(pos, cut)
+		next, shows := c.skipBlank(cut), 0
+		if full || !c.open {
+			shows = c.sourceEnd(next)
+		} else {
+			next = pos + len(p.Text)
+			shows = c.sourceOf(next)
+			c.leaveOpen(&p, pos)
+		}
+		r := c.dialect.Render(p)
+		if visible(r.Text) {
+			parts = append(parts, Part{
+				Rendered: r, Plain: strings.TrimSpace(p.Text),
+				Start: c.mark(pos), Next: c.mark(next), End: shows,
+			})
+		} else if n := len(parts); n > 0 {
+			parts[n-1].Next, parts[n-1].End = c.mark(next), shows
+		}
+		if !full {
+			break
+		}
+		pos = next
+	}
+	return parts
+}
+
+// sourceOf returns where in the source the last character of the text up to pos ends.
+func (c *growing) sourceOf(pos int) int {
+	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text >= pos })
+	if i == 0 {
+		return c.mark(pos).Offset
+	}
+	a := c.anchors[i-1]
+	return a.source + min(pos-a.text, a.size)
+}
+
+// leaveOpen marks the formats of the piece at pos that go on behind it.
+func (c *growing) leaveOpen(p *Piece, pos int) {
+	end := pos + len(p.Text)
+	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start >= end })
+	k := 0
+	for _, f := range c.formats[:last] {
+		if f.End <= pos {
+			continue
+		}
+		block := f.Style == Pre || f.Style == Quote || f.Style == Heading
+		p.Formats[k].Open = f.End > end || block && f.End == len(c.text)
+		k++
+	}
+}
+
+// end returns where the part that begins at pos ends, and whether it is full. The end of one
+// that is not full is as far as it is sure to reach.
+func (c *growing) end(pos int) (cut int, full bool) {
+	most := pos + room(c.dialect, c.text[pos:c.sure], c.limit)
+	spots := c.spots(pos, most)
+	size := func(i int) int { return c.dialect.Len(c.dialect.Render(c.piece(pos, spots[i].at))) }
+	fit := sort.Search(len(spots), func(i int) bool { return size(i) > c.limit })
+	full = fit < len(spots) || most < c.sure
+	if !full && !c.open {
+		return len(c.text), false
+	}
+	late := sort.Search(fit, func(i int) bool { return size(i) > c.limit-c.limit/8 })
+	best := max(late-1, 0)
+	for i := late; i < fit; i++ {
+		if i == late || spots[i].kind <= spots[best].kind {
+			best = i
+		}
+	}
+	if fit > 0 {
+		if cut = c.lift(pos, spots[best].at); cut > pos {
+			return cut, full
+		}
+	}
+	if !full {
+		return pos, false
+	}
+	return c.force(pos, most), true
+}
+
+// force returns where to cut a text that has no good place: at a grapheme, if one fits.
+func (c *growing) force(pos, most int) int {
+	fits := func(at int) bool { return c.dialect.Len(c.dialect.Render(c.piece(pos, at))) <= c.limit }
+	cut := pos
+	g := graphemes.FromString(c.text[pos:min(len(c.text), most+maxLook)])
+	var ends []int
+	for g.Next() && pos+g.End() <= most {
+		ends = append(ends, pos+g.End())
+	}
+	if i := sort.Search(len(ends), func(i int) bool { return !fits(ends[i]) }); i > 0 {
+		cut = ends[i-1]
+	}
+	if cut == pos {
+		_, n := utf8.DecodeRuneInString(c.text[pos:])
+		cut = max(runeFloor(c.text, most), pos+n)
+	}
+	return cut
+}
+
+// spots returns the places between pos and most where a part may end.
+func (c *growing) spots(pos, most int) []spot {
+	var spots []spot
+	zone, line := 0, pos
+	var prev rune
+	sure := min(most, c.sure)
+	g := graphemes.FromString(c.text[pos:min(len(c.text), sure+maxLook)])
+	for at := pos; at <= sure; {
+		if at == c.sure && (c.next == 0 || at < len(c.text)) {
+			break // what follows is not sure
+		}
+		next, size := c.next, 1
+		if g.Next() {
+			next, _ = utf8.DecodeRuneInString(g.Value())
+			size = len(g.Value())
+		}
+		for zone < len(c.zones) && c.zones[zone].End <= at {
+			zone++
+		}
+		free := zone >= len(c.zones) || c.zones[zone].Start >= at || c.zones[zone].Start <= pos
+		kind := kindOf(prev, next)
+		if next == '\n' && prev == '\n' && !c.within(Pre, at) {
+			kind = atBlock
+		}
+		if at > pos && free && kind < atGrapheme && !c.onlyMark(c.text[line:at]) {
+			spots = append(spots, spot{at, kind})
+		}
+		if next == '\n' {
+			line = at + 1
+		}
+		prev, _ = utf8.DecodeLastRuneInString(g.Value())
+		at += size
+	}
+	return spots
+}

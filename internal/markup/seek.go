@@ -1,0 +1,259 @@
+package markup
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+var (
+	angleAddress = regexp.MustCompile(`^<[A-Za-z0-9][A-Za-z0-9+.-]*[:@]`)
+	// What may become a tag or an address in angle brackets.
+	growingAngle = regexp.MustCompile("^<(?:[^\\s<>]*$|[!?]|/?[A-Za-z][A-Za-z0-9-]*" +
+		"(?:\\s+[A-Za-z_:][A-Za-z0-9_.:-]*(?:\\s*=\\s*(?:[^\\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?)*" +
+		"\\s*(?:/|=\\s*(?:'[^']*|\"[^\"]*)?)?$)")
+)
+
+// seeker looks in the parsed content of an unfinished paragraph for the first place that
+// later text may change. Whatever it can't judge counts as such.
+type seeker struct {
+	src      []byte
+	leaf     ast.Node
+	at       int   // the place found, or -1
+	brackets []int // where text is lost if the bracket becomes a link
+	read     int   // source up to here was looked at
+	address  int   // where a bare address begins that may go on, or -1
+}
+
+// seek returns the place, or the length of the source.
+func (s *seeker) seek() int {
+	s.address = -1
+	s.read = max(contentStart(s.leaf), 0)
+	for c := s.leaf.FirstChild(); c != nil && s.at < 0; c = c.NextSibling() {
+		s.child(c)
+	}
+	if s.at < 0 && s.address >= 0 {
+		s.at = s.address
+	}
+	at := s.at
+	for _, b := range s.brackets {
+		if at < 0 || b < at {
+			at = b
+		}
+	}
+	if at < 0 {
+		return len(s.src)
+	}
+	return at
+}
+
+// child looks at a child of the paragraph.
+func (s *seeker) child(c ast.Node) {
+	if text, ok := c.(*ast.Text); ok {
+		s.text(text, -1, false)
+		return
+	}
+	top := s.begin(c)
+	s.inside(c, top, false)
+	if s.at >= 0 || c.NextSibling() == nil && following(s.src, s.leaf) != 0 {
+		return
+	}
+	if _, auto := c.(*ast.AutoLink); auto {
+		s.address = top
+	} else if c.NextSibling() == nil { // the mark that ends it may get longer
+		s.at = top
+	}
+}
+
+// begin returns where a child begins.
+func (s *seeker) begin(c ast.Node) int {
+	if pos := c.Pos(); pos >= s.read {
+		return pos
+	}
+	for s.read < len(s.src) && (s.src[s.read] == ' ' || s.src[s.read] == '\n') {
+		s.read++
+	}
+	return s.read
+}
+
+// inside looks at what is in a whole construct that begins at top: only what binds tighter
+// can still take it apart.
+func (s *seeker) inside(n ast.Node, top int, link bool) {
+	switch n := n.(type) {
+	case *ast.Text:
+		s.text(n, top, link)
+		return
+	case *ast.Link, *ast.Image:
+		link = true
+	case *ast.CodeSpan, *ast.AutoLink, *ast.RawHTML:
+		s.skip(n)
+		return
+	}
+	for c := n.FirstChild(); c != nil && s.at < 0; c = c.NextSibling() {
+		s.inside(c, top, link)
+	}
+	if link {
+		s.read = max(s.read, s.linkEnd())
+	}
+}
+
+// linkEnd returns a place in the source that is not behind the end of a link whose text was
+// looked at: behind its closing bracket.
+func (s *seeker) linkEnd() int {
+	i := s.read
+	for i < len(s.src) && s.src[i] != ']' {
+		i++
+	}
+	return min(i+1, len(s.src))
+}
+
+// skip passes a construct whose inside can't be changed any more.
+func (s *seeker) skip(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.CodeSpan:
+		if t, ok := n.LastChild().(*ast.Text); ok {
+			s.read = max(s.read, t.Segment.Stop)
+		}
+	case *ast.AutoLink:
+		s.read = max(s.read, n.Pos()+len(n.Label(s.src)))
+	case *ast.RawHTML:
+		if k := n.Segments.Len(); k > 0 {
+			last := n.Segments.At(k - 1)
+			s.read = max(s.read, last.Stop)
+		}
+	}
+}
+
+// text looks at literal text. In a construct that begins at top (-1: in none) emphasis marks
+// are dead; in a link brackets are as well.
+func (s *seeker) text(n *ast.Text, top int, link bool) {
+	if start := n.Segment.Start; start > s.read && bytes.IndexByte(s.src[s.read:start], '\n') >= 0 {
+		s.address = -1
+	}
+	stop := n.Segment.Stop
+	for i := n.Segment.Start; i < stop && s.at < 0; {
+		i = s.char(i, stop, top, link)
+	}
+	if n.SoftLineBreak() || n.HardLineBreak() {
+		s.address = -1
+	}
+	s.read = max(s.read, stop)
+}
+
+// char looks at the character at i and returns where to go on.
+func (s *seeker) char(i, stop, top int, link bool) int {
+	place := i
+	if top >= 0 {
+		place = top
+	}
+	switch c := s.src[i]; c {
+	case ' ', '\t':
+		s.address = -1
+	case '\\':
+		if i+1 >= len(s.src) || s.src[i+1] == '\n' || s.src[i+1] == '\r' {
+			s.at = place
+		}
+		return i + 2
+	case '`':
+		s.at = place
+	case '<':
+		if growingAngle.MatchString(s.rest(i)) {
+			s.at = place
+		}
+	case '!':
+		if i+1 >= len(s.src) {
+			s.at = place
+		}
+	case '[':
+		if !link {
+			if i > 0 && s.src[i-1] == '!' {
+				place--
+			}
+			s.brackets = append(s.brackets, place)
+		}
+	case ']':
+		s.bracket(i, link)
+	case '*', '_', '~':
+		n := runLength(s.src[i:])
+		if top < 0 && s.opens(c, i, n) {
+			s.at = place
+		}
+		return i + n
+	}
+	return i + 1
+}
+
+// bracket looks at a closing bracket that the parser took for text.
+func (s *seeker) bracket(i int, link bool) {
+	n := len(s.brackets)
+	if link || n == 0 {
+		return
+	}
+	place := s.brackets[n-1]
+	if i+1 >= len(s.src) || s.src[i+1] == '(' && growingTarget(s.rest(i+2)) {
+		s.at = place
+		return
+	}
+	s.brackets = slices.Delete(s.brackets, n-1, n)
+}
+
+// opens reports whether a run of n emphasis marks at i may be closed by later ones.
+func (s *seeker) opens(c byte, i, n int) bool {
+	if i+n >= len(s.src) {
+		return true
+	}
+	after, _ := utf8.DecodeRune(s.src[i+n:])
+	if unicode.IsSpace(after) || c == '~' && n != 2 {
+		return false
+	}
+	if c != '_' {
+		return true
+	}
+	before, _ := utf8.DecodeLastRune(s.src[:i])
+	return i == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before)
+}
+
+// rest returns the content of the paragraph from offset i of the source on, without the
+// marks that its lines begin with.
+func (s *seeker) rest(i int) string {
+	var out strings.Builder
+	lines := s.leaf.Lines()
+	for k := range lines.Len() {
+		if line := lines.At(k); line.Stop > i {
+			out.Write(s.src[max(line.Start, i):line.Stop])
+		}
+	}
+	return out.String()
+}
+
+// growingTarget reports whether rest, which follows "](", may still become a link's target.
+func growingTarget(rest string) bool {
+	rest = strings.TrimLeft(rest, " \t\r\n")
+	if strings.HasPrefix(rest, "<") {
+		end := strings.IndexAny(rest, ">\n")
+		if end < 0 {
+			return true
+		}
+		return rest[end] == '>'
+	}
+	end := strings.IndexAny(rest, " \t\r\n")
+	if end < 0 {
+		return true
+	}
+	rest = strings.TrimLeft(rest[end:], " \t\r\n")
+	return rest == "" || strings.ContainsRune(`"'()`, rune(rest[0]))
+}
+
+// runLength returns how often the first byte of s stands there in a row.
+func runLength(s []byte) int {
+	n := 1
+	for n < len(s) && s[n] == s[0] {
+		n++
+	}
+	return n
+}
