@@ -1,0 +1,235 @@
+package preview
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// How long a call may take before its outcome counts as unknown. A preview is worth less
+// patience than the text that must arrive.
+const (
+	typingTimeout  = 3 * time.Second
+	previewTimeout = 10 * time.Second
+	callTimeout    = 30 * time.Second
+)
+
+// acquire waits for the budget. What waited is decided again, so that the newest text goes
+// out. It returns nil when something more important came up or ctx ended; the ticket is then
+// given back.
+func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
+	call := r.request(*a)
+	r.honour(call)
+	t := r.ep.Budget.Request(call)
+	select {
+	case <-t.Ready():
+		return t
+	default:
+	}
+	if r.queue(ctx, t, *a) {
+		r.honour(call)
+		r.refresh()
+		if b := r.next(time.Now()); a.same(b) {
+			*a = b
+			return t
+		}
+	}
+	t.Cancel()
+	return nil
+}
+
+// queue waits until t is ready. It returns false when the call is not wanted any more: the
+// ending puts an end to a preview, and any text to the typing indicator.
+func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
+	changed, ended := r.slot.changed, r.slot.ended
+	if a.kind != doType {
+		changed = nil
+	}
+	if r.ending != nil {
+		ended = nil
+	}
+	for {
+		select {
+		case <-t.Ready():
+			return true
+		case <-changed:
+			if r.refresh(); r.next(time.Now()).kind != doType {
+				return false
+			}
+		case <-ended:
+			return false
+		case <-r.cutShort():
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// honour lets a final take as long as the platform told anybody to wait.
+func (r *Reply) honour(c chat.Call) {
+	if r.ending == nil {
+		return
+	}
+	until := r.ep.Budget.BlockedUntil(c)
+	if d := until.Add(finalDeadline); d.After(r.deadline) {
+		r.deadline = d
+	}
+	if until.After(time.Now()) {
+		r.log.Warn("final waits for the platform's rate limit", slog.Time("until", until))
+	}
+}
+
+func (r *Reply) request(a action) chat.Call {
+	c := chat.Call{
+		To: r.to, Op: a.op(), Class: a.class, Since: r.view.Since,
+		Limits: r.ep.Sender.Profile(r.to).Limits, Calls: a.calls,
+	}
+	switch {
+	case a.part < 0:
+		c.Message = a.ref.ID
+	case a.part < len(r.parts) && a.kind != doType && a.kind != doDraft:
+		c.Message = r.parts[a.part].ref.ID
+	}
+	if c.Since.IsZero() {
+		c.Since = time.Now()
+	}
+	return c
+}
+
+// perform makes the call and settles its outcome. What is about to be tried is stored first.
+func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
+	if a.kind == doType {
+		r.lastType = time.Now()
+		_, err := r.call(ctx, t, a)
+		r.settle(a, chat.Receipt{}, err, time.Now())
+		return
+	}
+	var plan chat.Part
+	if a.recorded() {
+		if plan = r.intent(a); !r.record(ctx, plan) && r.ending == nil {
+			t.Cancel()
+			r.trouble++
+			r.backoff(time.Now())
+			return
+		}
+	}
+	if a.kind != doFind {
+		r.lastCall = time.Now()
+	}
+	receipt, err := r.call(ctx, t, a)
+	was := plan.State
+	r.settle(a, receipt, err, time.Now())
+	if a.recorded() || a.kind == doFind {
+		if a.kind == doFind {
+			plan = r.intent(a)
+		}
+		if now := r.result(plan); a.creates() || now.State != was {
+			r.record(ctx, now)
+		}
+	}
+	if err == nil && r.ending == nil {
+		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
+		r.slot.seen(len(r.source))
+	}
+}
+
+// call makes the call and tells the budget what the platform said.
+func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
+	receipt, err := r.do(ctx, a)
+	if err != nil {
+		r.trace(ctx, a, err)
+		e := chat.AsSendError(err)
+		if receipt.Told = e.Told; e.Kind == chat.RateLimited {
+			r.ep.Budget.Block(r.request(a), e.Scope, e.RetryAfter)
+		}
+	}
+	if len(receipt.Told) > 0 {
+		r.ep.Budget.Tell(r.request(a), receipt.Told)
+	}
+	t.Done() // after the block, so that what it frees is not granted to others before
+	return receipt, err
+}
+
+func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
+	timeout := callTimeout
+	switch {
+	case a.kind == doType:
+		timeout = typingTimeout
+	case r.ending == nil && !a.creates() && a.kind != doDelete:
+		timeout = previewTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	switch a.kind {
+	case doSend:
+		return r.ep.Sender.Send(ctx, r.to, r.outgoing(a))
+	case doEdit:
+		return r.ep.Editor.Edit(ctx, r.parts[a.part].ref, r.outgoing(a))
+	case doDelete:
+		ref := a.ref
+		if a.part >= 0 {
+			ref = r.parts[a.part].ref
+		}
+		return chat.Receipt{}, r.ep.Deleter.Delete(ctx, ref)
+	case doFile:
+		return r.ep.Filer.SendFile(ctx, r.to, r.outgoing(a), *a.file)
+	case doDraft:
+		return chat.Receipt{}, r.ep.Drafter.Draft(ctx, r.to, r.draftID(a.part), r.outgoing(a))
+	case doStart:
+		return r.ep.Streamer.Start(ctx, r.to, r.outgoing(a))
+	case doAppend:
+		return chat.Receipt{}, r.ep.Streamer.Append(ctx, r.parts[a.part].ref, a.added)
+	case doStop:
+		return chat.Receipt{}, r.ep.Streamer.Stop(ctx, r.parts[a.part].ref, a.added)
+	case doFind:
+		ref, _, err := r.ep.Finder.Find(ctx, r.to, r.partKey(a.part))
+		return chat.Receipt{Ref: ref}, err
+	default:
+		return chat.Receipt{}, r.ep.Typer.Typing(ctx, r.to)
+	}
+}
+
+func (r *Reply) outgoing(a action) chat.Outgoing {
+	m := chat.Outgoing{
+		Text: a.body.rendered.Text, Plain: a.body.plain,
+		Key:     r.partKey(a.part),
+		Preview: r.ending == nil,
+	}
+	for _, s := range a.body.rendered.Spans {
+		m.Spans = append(m.Spans, chat.Span(s))
+	}
+	if a.part == 0 {
+		m.ReplyTo = r.replyTo
+	}
+	if a.cursor {
+		m.Text += r.cfg.Cursor
+		m.Plain += r.cfg.Cursor
+	}
+	return m
+}
+
+// partKey is the idempotency key of every create of one part.
+func (r *Reply) partKey(i int) string { return fmt.Sprintf("%s.%d", r.key, i) }
+
+// draftID is the same for all drafts of one part, and never 0.
+func (r *Reply) draftID(i int) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(r.partKey(i))) // never fails
+	return int64(h.Sum32()) + 1
+}
+
+// trace logs a failed call, loudly when it is the first of a row.
+func (r *Reply) trace(ctx context.Context, a action, err error) {
+	level := slog.LevelDebug
+	if r.trouble == 0 && a.kind != doType {
+		level = slog.LevelWarn
+	}
+	r.log.LogAttrs(ctx, level, "call failed",
+		slog.Any("error", err), slog.Bool("final", r.ending != nil), slog.Int("part", a.part))
+}
+

@@ -1,0 +1,209 @@
+package preview
+
+import (
+	"time"
+
+	"telex/internal/chat"
+)
+
+const (
+	firstBackoff = 500 * time.Millisecond
+	mostBackoff  = 10 * time.Second
+	// A platform that was away for longSilence failures in a row is not asked as often.
+	longSilence = 60
+	slowBackoff = time.Minute
+	// frozenTries is how often the deletion of a message is tried that nothing else depends on.
+	frozenTries = 3
+)
+
+// settleError folds in that action a failed.
+func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
+	s.err = e
+	s.trouble++
+	s.patience(e, now)
+	switch {
+	case e.Kind == chat.RateLimited: // the budget makes everybody wait
+	case e.Kind == chat.Moved:
+		s.follow(e.Moved)
+	case e.Kind == chat.Forbidden, e.Kind == chat.Auth:
+		s.dead = true
+	case a.kind == doDraft:
+		s.draftError(a, e, now)
+	case a.kind == doFile && (e.Kind == chat.Rejected || e.Kind == chat.TooLong || e.Kind == chat.Gone):
+		s.canFile, s.final = false, nil // the rest goes on as parts
+	case a.kind == doStart && (e.Kind == chat.Rejected || e.Kind == chat.Gone):
+		s.streamFor = 0
+	case a.kind == doAppend || a.kind == doStop:
+		s.streamError(a, e, now)
+	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain:
+		// It can't be learned: the create counts as one that nothing resolves.
+		p := &s.parts[a.part]
+		p.lost, s.canFind, s.muted = false, false, true
+		p.uncertain++
+	default:
+		s.messageError(a, e, now)
+	}
+}
+
+// patience lets a final take as long as it was told, and as long as the platform is away.
+func (s *state) patience(e *chat.SendError, now time.Time) {
+	if s.ending == nil {
+		return
+	}
+	until := now.Add(e.RetryAfter + finalDeadline)
+	switch e.Kind {
+	case chat.RateLimited:
+	case chat.Temporary, chat.Uncertain:
+		if last := s.ended.Add(mostPatience); until.After(last) {
+			until = last
+		}
+	default:
+		return
+	}
+	if until.After(s.deadline) {
+		s.deadline = until
+	}
+}
+
+// messageError reacts to a failed call on a message like any other.
+func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
+	p := &s.parts[a.part]
+	switch e.Kind {
+	case chat.Uncertain:
+		s.unknown(a, p, now)
+		s.backoff(now)
+	case chat.Rejected:
+		s.plainer(a, p)
+	case chat.TooLong:
+		s.shrink(a, p)
+	case chat.Gone, chat.Frozen:
+		if a.creates() {
+			s.giveUp(p)
+			return
+		}
+		if e.Kind == chat.Frozen && a.kind == doEdit {
+			s.frozen = append(s.frozen, p.ref)
+		}
+		p.exists, p.gone, s.muted = false, a.kind == doEdit && e.Kind == chat.Gone, true
+	default:
+		s.backoff(now)
+	}
+}
+
+// draftError falls back to edits where drafts are refused. A draft may be repeated freely.
+func (s *state) draftError(a action, e *chat.SendError, now time.Time) {
+	switch e.Kind {
+	case chat.Uncertain, chat.Temporary, chat.Conflict:
+		s.backoff(now)
+	case chat.TooLong:
+		if s.limit <= leastLimit {
+			s.refuseDraft()
+			return
+		}
+		s.limit = max(leastLimit, s.limit/2)
+	default:
+		s.refuseDraft()
+	}
+}
+
+// streamError reacts to a failed call on a stream. Adding can't be repeated, stopping can.
+func (s *state) streamError(a action, e *chat.SendError, now time.Time) {
+	p := &s.parts[a.part]
+	switch {
+	case e.Kind == chat.Temporary:
+		s.backoff(now)
+	case e.Kind == chat.Uncertain, e.Kind == chat.Conflict:
+		p.broken = p.broken || a.added != ""
+		s.backoff(now)
+	case e.Kind == chat.Gone:
+		p.exists, p.streams, p.gone, s.muted = false, false, true, true
+	case a.added != "":
+		p.broken = true
+	default: // it can't even be stopped: edit what is there
+		p.streams, p.broken, p.unsure = false, false, true
+	}
+}
+
+// unknown notes a call that may have taken effect. Edits and deletes are simply repeated.
+func (s *state) unknown(a action, p *part, now time.Time) {
+	switch {
+	case a.creates():
+		p.started = p.started || a.kind == doStart
+		p.mixed = p.mixed || p.doubted && !p.tried(a)
+		p.shown, p.cursor = a.body, a.cursor
+		if p.first.IsZero() {
+			p.first = s.lastCall
+		}
+		s.doubt(p, now)
+	case a.kind == doEdit:
+		p.shown, p.cursor, p.unsure = a.body, a.cursor, true
+	}
+}
+
+// doubt notes that the last create of p may have taken effect, and how that can be learned.
+func (s *state) doubt(p *part, now time.Time) {
+	switch {
+	case s.keyFor > 0 && now.Sub(p.first) < s.keyFor:
+		p.doubted = true
+	case s.canFind:
+		p.lost = true
+	default:
+		p.uncertain++
+		s.muted, s.probed = true, false
+	}
+}
+
+// follow goes on in the chat's new place, once. No message id means anything there.
+func (s *state) follow(to chat.ChatID) {
+	if s.moved != "" || to == "" {
+		s.dead = true
+		return
+	}
+	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
+	s.frozen = nil
+	for i := range s.parts {
+		s.parts[i].exists, s.parts[i].streams = false, false
+	}
+}
+
+// plainer reacts to refused content: once without markup, then not at all.
+func (s *state) plainer(a action, p *part) {
+	if !p.plain && !a.body.equal(plainPayload(a.body)) {
+		p.plain = true
+		return
+	}
+	s.giveUp(p)
+}
+
+// shrink halves the length of parts. Those of the final before the one that was too long stay
+// as they were cut: they may stand already where nothing can be edited.
+func (s *state) shrink(a action, p *part) {
+	if s.limit <= leastLimit || s.ending != nil && a.part >= len(s.final) {
+		s.giveUp(p)
+		return
+	}
+	s.limit = max(leastLimit, s.limit/2)
+	s.kept, s.final = s.final[:min(a.part, s.texts)], nil
+}
+
+// giveUp stops trying what can't succeed: previews of this reply, or this part of the final.
+func (s *state) giveUp(p *part) {
+	s.muted = true
+	if s.ending != nil {
+		p.given = true
+	}
+}
+
+// backoff makes the next call wait, longer with every failure in a row. What failed together
+// does not come back together.
+func (s *state) backoff(now time.Time) {
+	d := min(mostBackoff, firstBackoff<<min(s.trouble-1, 10))
+	if s.trouble > longSilence {
+		d = slowBackoff
+	}
+	if s.jitter != nil {
+		d += time.Duration(s.jitter() * float64(d) / 2)
+	}
+	s.hold = now.Add(d)
+}
+
