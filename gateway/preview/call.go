@@ -103,36 +103,24 @@ func (r *Reply) request(a action) chat.Call {
 
 // perform makes the call and settles its outcome. What is about to be tried is stored first.
 func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
-	if a.kind == doType {
-		r.lastType = time.Now()
-		_, err := r.call(ctx, t, a)
-		r.settle(a, chat.Receipt{}, err, time.Now())
+	plan, stored := r.plan(ctx, a)
+	if !stored && r.ending == nil {
+		t.Cancel()
+		r.trouble++
+		r.backoff(time.Now())
 		return
 	}
-	var plan chat.Part
-	if a.recorded() {
-		if plan = r.intent(a); !r.record(ctx, plan) && r.ending == nil {
-			t.Cancel()
-			r.trouble++
-			r.backoff(time.Now())
-			return
-		}
-	}
-	if a.kind != doFind {
+	switch a.kind {
+	case doType:
+		r.lastType = time.Now()
+	case doFind:
+	default:
 		r.lastCall = time.Now()
 	}
 	receipt, err := r.call(ctx, t, a)
-	was := plan.State
 	r.settle(a, receipt, err, time.Now())
-	if a.recorded() || a.kind == doFind {
-		if a.kind == doFind {
-			plan = r.intent(a)
-		}
-		if now := r.result(plan); a.creates() || now.State != was {
-			r.record(ctx, now)
-		}
-	}
-	if err == nil && r.ending == nil {
+	r.note(ctx, a, plan)
+	if err == nil && r.ending == nil && a.kind != doType {
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
 		r.slot.seen(len(r.source))
 	}

@@ -71,13 +71,28 @@ func (r *Reply) record(ctx context.Context, p chat.Part) bool {
 	return err == nil
 }
 
-// recorded says that a must be stored before it is tried: it makes a message or changes one.
-func (a action) recorded() bool {
+// plan stores what action a is about to try, when it makes or changes a message of the reply.
+// It returns false when that was not possible.
+func (r *Reply) plan(ctx context.Context, a action) (chat.Part, bool) {
 	switch a.kind {
 	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
-		return a.part >= 0
-	default:
-		return false
+		if a.part >= 0 {
+			p := r.intent(a)
+			return p, r.record(ctx, p)
+		}
+	case doFind:
+		return r.intent(a), true
+	}
+	return chat.Part{}, true
+}
+
+// note stores what came of action a, where that is more than what was planned.
+func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
+	if plan.Key == "" {
+		return
+	}
+	if now := r.result(plan); a.creates() || now.State != plan.State {
+		r.record(ctx, now)
 	}
 }
 
