@@ -20,9 +20,10 @@ import (
 // defaultAPIBase is the cloud server.
 const defaultAPIBase = "https://api.telegram.org"
 
-// tokenShape is what a token may consist of, so that it can stand in an address as it is.
+// tokenShape is what a token looks like: the bot's id and a secret. Such a one can stand in an
+// address as it is, and one that was cut while it was copied is seen here.
 // https://core.telegram.org/bots/api#authorizing-your-bot
-var tokenShape = regexp.MustCompile(`^[0-9A-Za-z:_-]+$`)
+var tokenShape = regexp.MustCompile(`^[0-9]+:[0-9A-Za-z_-]+$`)
 
 // Options says which bot to be and how to reach the API.
 type Options struct {
@@ -81,9 +82,10 @@ func New(o Options) (*Bot, error) {
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
-// Capabilities states that messages can be edited and deleted and that typing can be shown.
+// Capabilities states that messages can be edited and deleted, that they can be files, and
+// that typing and drafts can be shown.
 func (b *Bot) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Edit: true, Delete: true, Typing: true}
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true}
 }
 
 // Dialect returns how text is written, the same everywhere: by entities.

@@ -28,13 +28,21 @@ var errAnswerTooLarge = errors.New("the answer is larger than 16 MiB")
 // call runs one method of the API and returns its result. A failure is a *chat.SendError.
 // It blocks until the answer is there or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, params tgbotapi.Params) (json.RawMessage, error) {
+	return b.exchange(ctx, method, params, nil)
+}
+
+// exchange is call with a form instead of params where there is one.
+func (b *Bot) exchange(ctx context.Context, method string, params tgbotapi.Params, f *form) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("%s: %w", method, err)}
 	}
 	x := &exchange{}
 	api := b.api
 	api.Client = doer(func(req *http.Request) (*http.Response, error) {
-		resp, err := x.do(b.client, req.WithContext(ctx))
+		if req = req.WithContext(ctx); f != nil {
+			f.fill(req)
+		}
+		resp, err := x.do(b.client, req)
 		x.failed = err
 		return resp, err
 	})
@@ -43,7 +51,7 @@ func (b *Bot) call(ctx context.Context, method string, params tgbotapi.Params) (
 		return answer.Result, nil
 	}
 	failure := classify(err, x)
-	failure.Err = &callError{text: method + ": " + b.redact(describe(err, x)), cause: b.safeCause(err)}
+	failure.Err = &callError{text: method + ": " + b.redact(describe(err, x)), cause: b.safeCause(err), status: x.status}
 	return nil, failure
 }
 
@@ -95,8 +103,9 @@ func (x *exchange) do(client *http.Client, req *http.Request) (*http.Response, e
 // callError is the cause inside every SendError: text without secrets, and the error below
 // where its own text is free of them too.
 type callError struct {
-	text  string
-	cause error
+	text   string
+	cause  error
+	status int // HTTP; 0: no answer
 }
 
 // Error returns the method and what went wrong.
@@ -104,6 +113,14 @@ func (e *callError) Error() string { return e.text }
 
 // Unwrap returns the cause, for errors.Is on the context's errors.
 func (e *callError) Unwrap() error { return e.cause }
+
+// statusOf returns the HTTP status of the answer that err is about, 0 without one.
+func statusOf(err error) int {
+	if e, ok := errors.AsType[*callError](err); ok {
+		return e.status
+	}
+	return 0
+}
 
 // maxDescription bounds what is quoted of an answer.
 const maxDescription = 300 // bytes

@@ -48,14 +48,16 @@ func wantKind(t *testing.T, err error, want chat.ErrorKind) *chat.SendError {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{
-		"no token":          {},
-		"token with space":  {Token: testToken + " "},
-		"token with slash":  {Token: "1:a/b"},
-		"base not absolute": {Token: testToken, APIBase: "api.telegram.org"},
-		"base of no scheme": {Token: testToken, APIBase: "ftp://api.telegram.org"},
-		"base malformed":    {Token: testToken, APIBase: "http://[" + testToken},
-		"poll too long":     {Token: testToken, PollTimeout: 51 * time.Second},
-		"poll negative":     {Token: testToken, PollTimeout: -1},
+		"no token":               {},
+		"token with space":       {Token: testToken + " "},
+		"token with slash":       {Token: "1:a/b"},
+		"token cut short":        {Token: "4242"},
+		"token cut at the start": {Token: ":AA-secret_token"},
+		"base not absolute":      {Token: testToken, APIBase: "api.telegram.org"},
+		"base of no scheme":      {Token: testToken, APIBase: "ftp://api.telegram.org"},
+		"base malformed":         {Token: testToken, APIBase: "http://[" + testToken},
+		"poll too long":          {Token: testToken, PollTimeout: 51 * time.Second},
+		"poll negative":          {Token: testToken, PollTimeout: -1},
 	} {
 		_, err := New(o)
 		if err == nil {

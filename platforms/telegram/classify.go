@@ -32,6 +32,8 @@ func classify(err error, x *exchange) *chat.SendError {
 	switch {
 	case x.status == http.StatusTooManyRequests || (api != nil && api.Code == http.StatusTooManyRequests):
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: retryAfter(api, x.retryAfter)}
+	case x.status == http.StatusRequestEntityTooLarge: // a proxy says so too, in its own words
+		return &chat.SendError{Kind: chat.TooLong}
 	case api == nil:
 		return &chat.SendError{Kind: chat.Uncertain}
 	case api.MigrateToChatID != 0:
@@ -62,14 +64,16 @@ func retryAfter(api *tgbotapi.Error, header string) time.Duration {
 // kindOf classifies an answer of the API by its code and its description in lower case.
 func kindOf(code int, description string) chat.ErrorKind {
 	switch {
-	case code == http.StatusUnauthorized, code == http.StatusNotFound: // 404: no such token
+	case code == http.StatusUnauthorized:
 		return chat.Auth
+	case code == http.StatusNotFound:
+		// Nothing was done: the address leads past the API, or the token is none. A server
+		// that is put in its place mends the first, so that this is not Auth.
+		return chat.Temporary
 	case code == http.StatusForbidden:
 		return chat.Forbidden
 	case code == http.StatusConflict:
 		return chat.Conflict
-	case code == http.StatusRequestEntityTooLarge:
-		return chat.TooLong
 	case code >= http.StatusInternalServerError:
 		return chat.Uncertain
 	}
@@ -95,22 +99,27 @@ type described struct {
 // passes the codes in capitals on from https://core.telegram.org/api/errors.
 //
 // A topic that is closed or gone counts as Forbidden: nothing can be written in that
-// conversation, although other topics of the same chat may work.
+// conversation, although other topics of the same chat may work. Where drafts are not for
+// this chat, TEXTDRAFT_PEER_INVALID, there is no text to find here: Rejected says so.
 func knownDescriptions() []described {
 	return []described{
 		{chat.Gone, []string{
 			"message to edit not found",
-			"message can't be edited",
 			"message_id_invalid",
+			"message identifier is not specified",
+		}},
+		{chat.Frozen, []string{
+			"message can't be edited",
 			"message_edit_time_expired",
 			"message can't be deleted",
 			"message_delete_forbidden",
-			"message identifier is not specified",
 		}},
 		{chat.TooLong, []string{
 			"message is too long",
 			"message_too_long",
 			"text is too long",
+			"caption is too long",
+			"media_caption_too_long",
 		}},
 		{chat.Forbidden, []string{
 			"chat not found",

@@ -44,8 +44,8 @@ func TestClassification(t *testing.T) {
 		{403, refusal(403, "Forbidden: user is deactivated", ""), chat.Forbidden},
 		{403, refusal(403, "Forbidden: bot was kicked from the supergroup chat", ""), chat.Forbidden},
 		{401, refusal(401, "Unauthorized", ""), chat.Auth},
-		{404, refusal(404, "Not Found", ""), chat.Auth},
-		{404, "<html>nginx</html>", chat.Uncertain}, // a wrong address, not a wrong token
+		{404, refusal(404, "Not Found", ""), chat.Temporary}, // nothing is there, so nothing was done
+		{404, "<html>nginx</html>", chat.Uncertain},
 		{409, refusal(409, "Conflict: terminated by other getUpdates request", ""), chat.Conflict},
 		{500, refusal(500, "Internal Server Error", ""), chat.Uncertain},
 		{502, "<html><head><title>502 Bad Gateway</title></head></html>", chat.Uncertain},
@@ -84,17 +84,19 @@ func TestLongDescriptionIsCut(t *testing.T) {
 func TestEditsOfMessagesOutOfReach(t *testing.T) {
 	t.Parallel()
 	ref := chat.MessageRef{Target: group, ID: "5"}
-	for _, description := range []string{
-		"Bad Request: message to edit not found",
-		"Bad Request: MESSAGE_ID_INVALID",
-		"Bad Request: message can't be edited",
+	for description, want := range map[string]chat.ErrorKind{
+		"Bad Request: message to edit not found":               chat.Gone,
+		"Bad Request: MESSAGE_ID_INVALID":                      chat.Gone,
+		"Bad Request: message can't be edited":                 chat.Frozen,
+		"Bad Request: MESSAGE_EDIT_TIME_EXPIRED":               chat.Frozen,
+		"Bad Request: there is no text in the message to edit": chat.Rejected,
 	} {
 		b := serveAnswer(t, 400, refusal(400, description, ""))
 		_, err := b.Edit(t.Context(), ref, chat.Outgoing{Text: "x"})
-		wantKind(t, err, chat.Gone)
+		wantKind(t, err, want)
 	}
 	b := serveAnswer(t, 400, refusal(400, "Bad Request: message can't be deleted for everyone", ""))
-	wantKind(t, b.Delete(t.Context(), ref), chat.Gone)
+	wantKind(t, b.Delete(t.Context(), ref), chat.Frozen)
 }
 
 // Being so already is what the call was to bring about (F21).
@@ -157,7 +159,17 @@ func TestMoved(t *testing.T) {
 	b := serveAnswer(t, 400, refusal(400, "Bad Request: group chat was upgraded to a supergroup chat",
 		`{"migrate_to_chat_id":-1002147483648}`))
 	_, err := b.Send(t.Context(), chat.Target{Chat: "-5", Kind: chat.Group}, chat.Outgoing{Text: "x"})
-	if failure := wantKind(t, err, chat.Moved); failure.Moved != "-1002147483648" {
-		t.Errorf("moved to %q, want -1002147483648", failure.Moved)
+	to := chat.Target{Chat: "-5", Kind: chat.Group}
+	_, edit := b.Edit(t.Context(), chat.MessageRef{Target: to, ID: "5"}, chat.Outgoing{Text: "x"})
+	_, file := b.SendFile(t.Context(), to, chat.Outgoing{Text: "x"}, chat.File{Name: "a", Content: []byte("x")})
+	for call, err := range map[string]error{
+		"Send": err, "Edit": edit, "SendFile": file,
+		"Delete": b.Delete(t.Context(), chat.MessageRef{Target: to, ID: "5"}),
+		"Typing": b.Typing(t.Context(), to),
+		"Draft":  b.Draft(t.Context(), to, 5, chat.Outgoing{Text: "x"}),
+	} {
+		if failure := wantKind(t, err, chat.Moved); failure.Moved != "-1002147483648" {
+			t.Errorf("%s: moved to %q, want -1002147483648", call, failure.Moved)
+		}
 	}
 }

@@ -13,6 +13,15 @@ const (
 	// https://core.telegram.org/bots/api#sendmessage
 	textLimit = 4096
 
+	// captionLimit is the longest caption of a file, counted like textLimit.
+	// https://core.telegram.org/bots/api#senddocument
+	captionLimit = 1024
+
+	// maxUpload is the largest file. "50 MB" is read as the smaller of its meanings. A server
+	// of one's own may take more, but nothing that answers a person in a chat is that large.
+	// https://core.telegram.org/bots/api#senddocument
+	maxUpload = 50_000_000 // bytes
+
 	// maxEntities is how many entities a message may have; the rest is dropped or refused.
 	// https://limits.tginfo.me/en (the reference does not state it).
 	maxEntities = 100
@@ -20,12 +29,18 @@ const (
 	// typingEvery renews "typing", which clients show for at most 5 seconds.
 	// https://core.telegram.org/bots/api#sendchataction
 	typingEvery = 4 * time.Second
+
+	// draftFor renews a draft, which clients show for about 30 seconds, early enough for a
+	// call that is slow or that waits its turn.
+	// https://core.telegram.org/api/bots/ai
+	draftFor = 25 * time.Second
 )
 
 // Rates, all from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this:
 // about one message a second in one chat with short bursts, 20 messages a minute in a group,
 // about 30 a second in all. Edits in a group count like messages
-// (https://github.com/grammyjs/website/pull/1076); those in a private chat are taken to.
+// (https://github.com/grammyjs/website/pull/1076); those in a private chat, and drafts, are
+// taken to: their 429s share one bucket.
 const (
 	privateCount  = 20
 	privateWindow = 20 * time.Second
@@ -59,13 +74,14 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		TextLimit:    textLimit,
 		EditInterval: privateEditInterval,
 		TypingEvery:  typingEvery,
+		DraftFor:     draftFor,
 	}
 	inChat := chat.Limit{
-		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit,
+		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft,
 		Count: privateCount, Window: privateWindow, Burst: privateBurst,
 	}
 	if to.Kind == chat.Group {
-		p.EditInterval = groupEditInterval
+		p.EditInterval, p.DraftFor = groupEditInterval, 0
 		inChat.Count, inChat.Window, inChat.Burst = groupCount, groupWindow, groupBurst
 	}
 	p.Limits = []chat.Limit{inChat, {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -28,8 +29,9 @@ const allowedUpdates = `["message","callback_query","my_chat_member"]`
 // [chat.Inbound], Run starts with the oldest update that Telegram still has.
 //
 // Run returns ctx's error when ctx ended, accept's when accept failed, and a
-// *chat.SendError when Telegram can't be asked: Auth, Conflict, RateLimited, or Temporary
-// for all that a later Run may find mended. It waits for nothing between.
+// *chat.SendError when Telegram can't be asked: Auth when it does not know the bot, Conflict,
+// RateLimited, or Temporary for all that a later Run may find mended. It waits for nothing
+// between: an update that was not accepted comes again, and first, in the next Run.
 func (b *Bot) Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
@@ -47,7 +49,7 @@ func (b *Bot) Run(ctx context.Context, resume string, accept func(context.Contex
 	for {
 		updates, err := b.poll(ctx, offset)
 		if err != nil {
-			return receiveError(ctx, err)
+			return receiveError(ctx, unconfirmed(err))
 		}
 		if offset, err = b.take(ctx, self, offset, updates, accept); err != nil {
 			return err
@@ -142,16 +144,30 @@ func updateID(raw json.RawMessage) (int, bool) {
 	return *u.ID, true
 }
 
+// unconfirmed makes of refused credentials, where the bot was known a moment ago, a reason to
+// ask again who it is: only the answer to that is final.
+func unconfirmed(err error) error {
+	failure := *chat.AsSendError(err)
+	if failure.Kind == chat.Auth {
+		failure.Kind = chat.Temporary
+	}
+	return &failure
+}
+
 // receiveError turns the failure of a call into what Run returns. Asking again can't do harm,
-// so that Uncertain becomes Temporary, and a conflict says how to end it.
+// so that Uncertain becomes Temporary, and what only the operator can end says how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	failure := *chat.AsSendError(err)
-	switch {
-	case failure.Kind == chat.Uncertain:
+	if failure.Kind == chat.Uncertain {
 		failure.Kind = chat.Temporary
+	}
+	switch {
+	case statusOf(err) == http.StatusNotFound:
+		failure.Err = fmt.Errorf("there is no such bot at this address: either api_base does not lead to a Bot API "+
+			"server (it is scheme and host, and what a proxy wants before /bot<token>), or the token is mistyped (%w)", failure.Err)
 	case failure.Kind == chat.Conflict && says(&failure, "webhook"):
 		failure.Err = fmt.Errorf("this bot has a webhook, and Telegram then refuses polling: "+
 			"remove it with the API's method deleteWebhook, or stop the program that sets it (%w)", failure.Err)

@@ -160,8 +160,11 @@ func TestRunFailures(t *testing.T) {
 		{409, "", refusal(409, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running", ""), chat.Conflict, "another process polls"},
 		{409, "", refusal(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first", ""), chat.Conflict, "has a webhook"},
 		{401, refusal(401, "Unauthorized", ""), "", chat.Auth, "Unauthorized"},
-		{404, refusal(404, "Not Found", ""), "", chat.Auth, "Not Found"},
-		{401, "", refusal(401, "Unauthorized", ""), chat.Auth, "Unauthorized"},
+		{404, refusal(404, "Not Found", ""), "", chat.Temporary, "api_base does not lead to a Bot API server"},
+		{404, refusal(404, "Not Found", ""), "", chat.Temporary, "or the token is mistyped"},
+		{404, "<html>nginx</html>", "", chat.Temporary, "api_base does not lead to a Bot API server"},
+		{404, "", refusal(404, "Not Found", ""), chat.Temporary, "api_base"},
+		{401, "", refusal(401, "Unauthorized", ""), chat.Temporary, "Unauthorized"}, // the next getMe tells
 		{502, "<html>", "", chat.Temporary, "HTTP 502"},
 		{200, `{"ok":true,"result":{}}`, "", chat.Temporary, "names no bot"},
 		{500, "", refusal(500, "Internal Server Error", ""), chat.Temporary, "Internal"},

@@ -22,24 +22,27 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	if err := encode(params, m); err != nil {
 		return chat.Receipt{}, err
 	}
-	if id, err := strconv.Atoi(string(m.ReplyTo)); err == nil {
-		// AddInterface fails only on values that JSON can't express.
-		if err := params.AddInterface("reply_parameters", replyParameters{ID: id, Optional: true}); err != nil {
-			return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: err}
-		}
+	if err := answerTo(params, m.ReplyTo); err != nil {
+		return chat.Receipt{}, err
 	}
 	result, err := b.call(ctx, "sendMessage", params)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	receipt := chat.Receipt{Ref: chat.MessageRef{Target: to}}
+	return receipt(to, result), nil
+}
+
+// receipt reads the answer to a call that made a message. It names none when the answer did
+// not.
+func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
+	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
 	var sent struct {
 		ID int `json:"message_id"`
 	}
 	if err := json.Unmarshal(result, &sent); err == nil && sent.ID != 0 {
-		receipt.Ref.ID = chat.MessageID(strconv.Itoa(sent.ID))
+		r.Ref.ID = chat.MessageID(strconv.Itoa(sent.ID))
 	}
-	return receipt, nil
+	return r
 }
 
 // Edit replaces a message's text. A message that already reads so is a success.
@@ -58,7 +61,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 }
 
 // Delete removes a message. A message that is gone already is a success; one that may not be
-// deleted any more, after 48 hours, is Gone.
+// deleted any more, after 48 hours, is Frozen.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	params, err := message("deleteMessage", ref)
 	if err != nil {
@@ -123,23 +126,42 @@ func message(method string, ref chat.MessageRef) (tgbotapi.Params, error) {
 	return params, nil
 }
 
+// answerTo adds which message this one refers to. What has no message id, such as a press on
+// a button, can't be referred to.
+func answerTo(params tgbotapi.Params, to chat.MessageID) error {
+	id, err := strconv.Atoi(string(to))
+	if err != nil {
+		return nil //nolint:nilerr // a plain message then.
+	}
+	return encodeAs(params, "reply_parameters", replyParameters{ID: id, Optional: true})
+}
+
 // encode adds the content of a message.
 func encode(params tgbotapi.Params, m chat.Outgoing) error {
-	params["text"] = m.Text
-	if spans := m.Spans; len(spans) > 0 {
-		spans = spans[:min(len(spans), maxEntities)]
-		entities := make([]messageEntity, len(spans))
-		for i, s := range spans {
-			entities[i] = messageEntity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
-		}
-		if err := params.AddInterface("entities", entities); err != nil {
-			return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("encode entities: %w", err)}
-		}
+	if err := encodeText(params, "text", "entities", m); err != nil || !m.Preview {
+		return err
 	}
-	if m.Preview {
-		if err := params.AddInterface("link_preview_options", linkPreviewOptions{Disabled: true}); err != nil {
-			return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("encode link preview: %w", err)}
-		}
+	return encodeAs(params, "link_preview_options", linkPreviewOptions{Disabled: true})
+}
+
+// encodeText adds a text with its formatting under the names that a method has for them.
+func encodeText(params tgbotapi.Params, text, entities string, m chat.Outgoing) error {
+	params.AddNonEmpty(text, m.Text)
+	if len(m.Spans) == 0 {
+		return nil
+	}
+	spans := m.Spans[:min(len(m.Spans), maxEntities)]
+	list := make([]messageEntity, len(spans))
+	for i, s := range spans {
+		list[i] = messageEntity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
+	}
+	return encodeAs(params, entities, list)
+}
+
+// encodeAs adds a value as JSON.
+func encodeAs(params tgbotapi.Params, name string, v any) error {
+	if err := params.AddInterface(name, v); err != nil { // only for values that JSON can't express
+		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("encode %s: %w", name, err)}
 	}
 	return nil
 }

@@ -144,20 +144,21 @@ func TestForeignIDs(t *testing.T) {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{})
-	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true}); got != want {
+	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true}); got != want {
 		t.Errorf("Capabilities = %+v, want %+v", got, want)
 	}
 	all := chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: 30, Window: time.Second, Burst: 30}
 	for _, c := range []struct {
 		to       chat.Target
 		interval time.Duration
+		draft    time.Duration
 		inChat   chat.Limit
 	}{
-		{private, 1500 * time.Millisecond, chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 20, Window: 20 * time.Second, Burst: 3}},
-		{group, 3 * time.Second, chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 20, Window: time.Minute, Burst: 5}},
+		{private, 1500 * time.Millisecond, 25 * time.Second, chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft, Count: 20, Window: 20 * time.Second, Burst: 3}},
+		{group, 3 * time.Second, 0, chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft, Count: 20, Window: time.Minute, Burst: 5}},
 	} {
 		got := b.Profile(c.to)
-		if got.TextLimit != 4096 || got.EditInterval != c.interval || got.TypingEvery != 4*time.Second {
+		if got.TextLimit != 4096 || got.EditInterval != c.interval || got.TypingEvery != 4*time.Second || got.DraftFor != c.draft {
 			t.Errorf("%v: Profile = %+v", c.to.Kind, got)
 		}
 		if want := []chat.Limit{c.inChat, all}; !slices.Equal(got.Limits, want) {

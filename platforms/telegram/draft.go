@@ -1,0 +1,41 @@
+package telegram
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"telex/internal/chat"
+)
+
+// Draft shows an ephemeral preview in a private chat, where clients keep it for about 30
+// seconds or until a message of the bot arrives. The same id animates what is shown already.
+// There is nothing to refer to and nothing to preview: the API knows neither for drafts.
+//
+// Where there are no drafts, in groups and on servers of before 2026, the failure is
+// Rejected. A 429 is one for messages and edits as well: all count against one limit.
+func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error {
+	params, err := place("sendMessageDraft", to)
+	if err != nil {
+		return err
+	}
+	params["draft_id"] = strconv.FormatInt(id, 10)
+	if err := encodeText(params, "text", "entities", m); err != nil {
+		return err
+	}
+	_, err = b.call(ctx, "sendMessageDraft", params)
+	return optional(err)
+}
+
+// optional is the failure of a method that a server may lack: then it answers 404, and nothing
+// is wrong but the wish.
+func optional(err error) error {
+	if err == nil || statusOf(err) != http.StatusNotFound {
+		return err
+	}
+	failure := *chat.AsSendError(err)
+	if failure.Kind == chat.Temporary {
+		failure.Kind = chat.Rejected
+	}
+	return &failure
+}
