@@ -220,4 +220,3 @@ func (r *Reply) trace(ctx context.Context, a action, err error) {
 	r.log.LogAttrs(ctx, level, "call failed",
 		slog.Any("error", err), slog.Bool("final", r.ending != nil), slog.Int("part", a.part))
 }
-

@@ -123,7 +123,10 @@ func (s *state) active() (int, markup.Mark) {
 // changed even without more text; the zero time when it will not.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
-	if s.displayed && !s.restored || s.view.Tokens >= s.cfg.MinTokens {
+	if len(text) < s.recovered {
+		return "", time.Time{} // a person has seen more than that
+	}
+	if s.displayed || s.view.Tokens >= s.cfg.MinTokens {
 		return text, time.Time{}
 	}
 	if slow := s.started.Add(slowAfter); now.Before(slow) {

@@ -55,7 +55,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.shown.end = len(s.source)
 		}
 	}
-	s.restored = len(parts) > 0
+	s.recovered = len(s.source)
 }
 
 // record makes durable what is about to be tried, or what came of it. A preview is not worth

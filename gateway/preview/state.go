@@ -132,7 +132,7 @@ type state struct {
 	frozen    []chat.MessageRef // stand, were replaced and can't be edited: to be deleted at the end
 	source    string            // Markdown of what the parts show
 	displayed bool              // a person has seen something of this reply
-	restored  bool              // an earlier process began it
+	recovered int               // how much of the source that process had shown
 	muted     bool              // no more previews in this reply
 	dead      bool              // nothing can be sent here any more
 	probed    bool              // the platform has answered since the last create of unknown outcome

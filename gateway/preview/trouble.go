@@ -206,4 +206,3 @@ func (s *state) backoff(now time.Time) {
 	}
 	s.hold = now.Add(d)
 }
-
