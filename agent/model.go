@@ -13,8 +13,7 @@ type Model interface {
 	Name() string
 	// Stream asks for an answer and tells it piece by piece. It calls emit from its own
 	// goroutine only, never after it returned, and for every piece of data that the provider
-	// sent (or several at once, see Request.Pace): an empty Delta says only that the provider is
-	// alive. The text that emit was told
+	// sent: an empty Delta says only that the provider is alive. The text that emit was told
 	// is not repeated in the Completion. Cancelling ctx closes the connection at once.
 	Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error)
 	// Complete asks for the whole answer at once.
@@ -25,9 +24,6 @@ type Model interface {
 type Request struct {
 	System   string // system prompt; empty: none
 	Messages []Message
-	// Pace is how often a streamed answer's text is told at most, so that pieces which come in
-	// quick succession cost less; 0: every piece as it comes. The beginning is told faster.
-	Pace time.Duration
 }
 
 // Delta is a piece of an answer.

@@ -31,7 +31,7 @@ func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
 		log:     a.opts.Log.With(slog.String("turn", t.ID), slog.String("model", a.opts.Model.Name())),
 		clock:   clock,
 		emit:    emit,
-		request: Request{System: t.System, Messages: t.Messages, Pace: t.Pace},
+		request: Request{System: t.System, Messages: t.Messages},
 		stream:  t.Stream,
 	}
 	if r.request.System == "" {

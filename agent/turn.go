@@ -35,9 +35,6 @@ type Turn struct {
 	System   string    // system prompt; empty: the agent's own
 	Messages []Message // history, oldest first, the new user message last
 	Stream   bool      // false: the model is asked without streaming and Text comes at once
-	// Pace is how often Text is told at most while the answer is written; 0: as it comes. A reader
-	// who looks only now and then spares the process most of its work with it.
-	Pace time.Duration
 }
 
 // StopReason says why a turn ended.

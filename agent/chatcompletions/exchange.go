@@ -27,9 +27,8 @@ type exchange struct {
 	fields  map[string]any // of the request, beside go-openai's
 	redact  redactor
 	stream  bool
-	pace    time.Duration // agent.Request's
-	events  *events       // a streamed answer; nil: it came whole
-	whole   []byte        // a whole answer's JSON
+	events  *events // a streamed answer; go-openai closes its body
+	whole   []byte  // a whole answer's JSON
 }
 
 // Do sends a request of go-openai's.
@@ -94,7 +93,7 @@ func (x *exchange) convert(res *http.Response) error {
 		return x.unreadable(res, kind)
 	}
 	if x.stream && kind == "text/event-stream" {
-		x.follow(res, res.Body)
+		x.events = newEvents(res.Body, x.redact.frameError)
 		return nil
 	}
 	body := bufio.NewReader(res.Body)
@@ -108,19 +107,11 @@ func (x *exchange) convert(res *http.Response) error {
 	case first == '{':
 		return x.readWhole(res, body)
 	case x.stream: // by its looks an event stream, whatever its type says
-		x.follow(res, body)
+		x.events = newEvents(body, x.redact.frameError)
 		return nil
 	default:
 		return x.unreadable(res, kind)
 	}
-}
-
-// follow keeps a streamed answer; go-openai closes its body.
-func (x *exchange) follow(res *http.Response, body io.Reader) {
-	if x.pace > 0 {
-		body = newPacedReader(res.Request.Context(), body, x.pace)
-	}
-	x.events = newEvents(body, x.redact.frameError)
 }
 
 // refused reads an error answer.

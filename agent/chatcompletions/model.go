@@ -233,7 +233,6 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	defer cancel(nil)
 	req, fields := m.opts.newRequest(r, s, true)
 	client, x := m.open(true, fields)
-	x.pace = r.Pace
 	stream, err := client.CreateChatCompletionStream(ctx, req)
 	if err != nil {
 		return agent.Completion{}, err
@@ -250,13 +249,11 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	var c consumer
 	var tail *time.Timer
 	for {
-		d, err := receive(x.events, &c, r.Pace > 0)
-		if err == nil || d != (agent.Delta{}) {
-			emit(d)
-		}
+		d, err := receive(x.events, &c)
 		if err != nil {
 			return m.ended(&c, err)
 		}
+		emit(d)
 		if c.finished && tail == nil {
 			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
 			defer tail.Stop()
@@ -264,30 +261,20 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	}
 }
 
-// receive reads the next event. With gather it adds those that have come behind it already. What
-// came before an error is returned with it.
-func receive(in *events, c *consumer, gather bool) (agent.Delta, error) {
-	var d agent.Delta
-	for {
-		data, err := in.next()
-		if err != nil {
-			return d, err
-		}
-		if text, ok := plainText(data); ok {
-			d.Text += text
-		} else {
-			var k chunk
-			if err := json.Unmarshal(data, &k); err != nil {
-				return d, fmt.Errorf("read an event: %w", err)
-			}
-			more := c.take(k)
-			more.Text = d.Text + more.Text
-			return more, nil
-		}
-		if !gather || !in.frames.ready() {
-			return d, nil
-		}
+// receive reads the next event and folds it.
+func receive(in *events, c *consumer) (agent.Delta, error) {
+	data, err := in.next()
+	if err != nil {
+		return agent.Delta{}, err
 	}
+	if text, ok := plainText(data); ok {
+		return agent.Delta{Text: text}, nil
+	}
+	var k chunk
+	if err := json.Unmarshal(data, &k); err != nil {
+		return agent.Delta{}, fmt.Errorf("read an event: %w", err)
+	}
+	return c.take(k), nil
 }
 
 // ended judges the end of a stream. Only a finish_reason makes an answer complete, and then

@@ -8,7 +8,7 @@ import (
 
 // plainText returns the text of an event of the usual kind: one piece of text and nothing else
 // that matters. Of anything unusual it returns false, and the event is decoded in full, which costs
-// ten times as much; of events that it knows it says the same as decoding does.
+// several times as much; of events that it knows it says the same as decoding does.
 func plainText(event []byte) (text string, ok bool) {
 	s := scanner{rest: event}
 	var content []byte

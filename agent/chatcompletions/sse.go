@@ -125,17 +125,6 @@ func isDone(data []byte) bool {
 	return string(bytes.TrimSpace(data)) == "[DONE]"
 }
 
-// ready says whether a whole frame with data is at hand, so that the next read does not block.
-// Only the usual look of one is known.
-func (r *frameReader) ready() bool {
-	if r.next != nil {
-		return false // it may go on
-	}
-	data, _ := r.in.Peek(r.in.Buffered()) // never fails: it is there
-	return bytes.HasPrefix(data, []byte("data: {")) &&
-		(bytes.Contains(data, []byte("\n\n")) || bytes.Contains(data, []byte("\n\r\n")))
-}
-
 // events is a streamed answer, event by event.
 type events struct {
 	frames *frameReader

@@ -106,8 +106,8 @@ func FuzzFrames(f *testing.F) {
 				t.Errorf("frame of %d bytes", len(data))
 			}
 		}
-		list, err := readEvents(bytes.NewReader(in), true)
-		if _, slowErr := readEvents(iotest.OneByteReader(bytes.NewReader(in)), false); errorText(err) != errorText(slowErr) {
+		list, err := readEvents(bytes.NewReader(in))
+		if _, slowErr := readEvents(iotest.OneByteReader(bytes.NewReader(in))); errorText(err) != errorText(slowErr) {
 			t.Errorf("at once %v\nbyte by byte %v", err, slowErr)
 		}
 		for _, data := range list {
@@ -118,32 +118,17 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// readEvents reads all events of a stream. With watch, a frame that is said to be at hand must be.
-func readEvents(r io.Reader, watch bool) ([]string, error) {
-	gate := &gatedReader{in: r}
-	in := newEvents(gate, redactor{}.frameError)
+// readEvents reads all events of a stream.
+func readEvents(r io.Reader) ([]string, error) {
+	in := newEvents(r, redactor{}.frameError)
 	var list []string
 	for {
-		gate.shut = watch && in.frames.ready()
 		data, err := in.next()
 		if err != nil {
 			return list, err
 		}
 		list = append(list, string(data))
 	}
-}
-
-// gatedReader is not to be read while it is shut.
-type gatedReader struct {
-	in   io.Reader
-	shut bool
-}
-
-func (r *gatedReader) Read(p []byte) (int, error) {
-	if r.shut {
-		return 0, errors.New("read more although a frame was at hand")
-	}
-	return r.in.Read(p)
 }
 
 func TestEvents(t *testing.T) {
@@ -170,13 +155,13 @@ func TestEvents(t *testing.T) {
 		{"error in the text", `data: {"choices":[{"delta":{"content":"\"error\": {"}}]}` + "\n\ndata: [DONE]\n\n", []string{`{"choices":[{"delta":{"content":"\"error\": {"}}]}`}, "EOF"},
 		{"broken JSON with error", "data: {\"error\"\n\ndata: [DONE]\n\n", []string{"{\"error\""}, "EOF"},
 	} {
-		got, err := readEvents(strings.NewReader(tt.in), true)
+		got, err := readEvents(strings.NewReader(tt.in))
 		if !slices.Equal(got, tt.want) || errorText(err) != tt.err {
 			t.Errorf("%s: got %q, %v\nwant %q, %v", tt.name, got, err, tt.want, tt.err)
 		}
 	}
 	broke := errors.New("reset")
-	_, err := readEvents(iotest.ErrReader(broke), true)
+	_, err := readEvents(iotest.ErrReader(broke))
 	if !errors.Is(err, broke) {
 		t.Errorf("got %v, want %v", err, broke)
 	}
