@@ -48,10 +48,6 @@ type turn struct {
 	outcome preview.Outcome
 }
 
-// pace is how often the model's text is taken up. A person sees it at most once in an edit
-// interval, and every wake-up of the process costs more than the work it does then.
-const pace = 90 * time.Millisecond
-
 // newID returns a short id that a person can read out and an operator can find.
 func newID() string {
 	var b [4]byte
@@ -76,7 +72,7 @@ func (a *actor) start(rec chat.Turn, question string) {
 	}
 	streaming := a.endpoint.streaming()
 	job := agent.Turn{
-		ID: t.id, Stream: streaming.Enabled, Pace: pace,
+		ID: t.id, Stream: streaming.Enabled,
 		Messages: append(trim(history, a.g.ModelRoom), agent.Message{Role: agent.User, Text: question}),
 	}
 	log.Info("turn begins", slog.String("user", string(t.in.Sender.ID)))
