@@ -31,9 +31,9 @@ type suspect struct {
 }
 
 // Block records a refusal of c: nothing is granted in the scope for d from now on, and its
-// speed is lowered. A scope of 0 stands for the chat, and for the endpoint when it must have
-// been that; the message of a create, which has none yet, stands for the chat, too. It returns
-// what is blocked now, for those who keep it.
+// speed is lowered. A scope of 0 stands for the chat and lowers the message's speed with it; it
+// stands for the endpoint when it must have been that. The message of a create, which has none
+// yet, stands for the chat. It returns what is blocked now, for those who keep it.
 func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
 	if d <= 0 {
 		d = leastBlock
@@ -48,8 +48,9 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
 	sc := b.scope(k)
 	news := !sc.blocked.After(now)
 	for _, l := range c.Limits {
-		if l.Scope == k.scope && l.Ops&c.Op != 0 {
-			m := sc.meter(l)
+		unnamed := s == 0 && k.scope == chat.ScopeChat && l.Scope == chat.ScopeMessage
+		if (l.Scope == k.scope || unnamed) && l.Ops&c.Op != 0 {
+			m := b.scope(key(l.Scope, c)).meter(l)
 			m.settle(now)
 			m.speed.refuse(news, m.running+len(m.arrived), l.Count, now)
 		}
@@ -85,14 +86,13 @@ func (b *Budget) guilty(c chat.Call, now time.Time) bool {
 	return true
 }
 
-// spent says that the chat of c had used half of one of its own limits before the call.
+// spent says that others than c had used half of one of the limits of its chat or message.
 func (b *Budget) spent(c chat.Call, now time.Time) bool {
-	sc := b.scope(key(chat.ScopeChat, c))
 	return slices.ContainsFunc(c.Limits, func(l chat.Limit) bool {
-		if l.Scope != chat.ScopeChat || l.Ops&c.Op == 0 {
+		if l.Scope == chat.ScopeEndpoint || l.Ops&c.Op == 0 {
 			return false
 		}
-		inWindow, ofBurst := sc.meter(l).used(now)
+		inWindow, ofBurst := b.scope(key(l.Scope, c)).meter(l).used(now)
 		half := func(others float64, capacity int) bool { return others >= 0.5 && 2*others >= float64(capacity-1) }
 		return half(inWindow-1, l.Count) || half(ofBurst-1, l.Burst)
 	})

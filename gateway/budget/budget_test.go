@@ -192,6 +192,50 @@ func TestBlockLengths(t *testing.T) {
 	}
 }
 
+// D4: a restart honours blocks. Their end follows the wall clock, which may be wrong by years.
+func TestRestore(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		after time.Duration
+		want  time.Duration
+	}{
+		{"under way", 90 * time.Second, 90 * time.Second},
+		{"over", -time.Second, 0},
+		{"hours", 6 * time.Hour, 6 * time.Hour},
+		{"the clock was set back since", 50 * 365 * 24 * time.Hour, mostRestored},
+		{"the clock was set forward since", -50 * 365 * 24 * time.Hour, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *Budget) {
+				until := time.Now().Add(c.after).Round(0) // as a store keeps it
+				b.Restore(chat.Block{Scope: chat.ScopeChat, Chat: "a", Until: until})
+				b.Restore(chat.Block{Scope: chat.ScopeChat, Chat: "a", Until: until.Add(-time.Minute)})
+				if got := waited(b.Request(call("a", chat.ClassFinal))); got != c.want {
+					t.Errorf("waited %v, want %v", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// Content is as old as it is, whatever the wall clock says: a time in the future or none is now.
+func TestAgeOfContent(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		now := time.Now()
+		for _, c := range []struct{ since, want time.Time }{
+			{now.Add(-time.Minute).Round(0), now.Add(-time.Minute)},
+			{now.Add(time.Hour).Round(0), now},
+			{time.Time{}, now},
+		} {
+			ticket := b.Request(chat.Call{To: chat.Target{Chat: "a"}, Op: chat.OpSend, Since: c.since})
+			if !ticket.since.Equal(c.want) {
+				t.Errorf("content of %v counts from %v, want %v", c.since, ticket.since, c.want)
+			}
+			ticket.Done()
+		}
+	})
+}
+
 // A block catches those who were waiting already.
 func TestBlockHoldsWaitingTickets(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {

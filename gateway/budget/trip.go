@@ -29,7 +29,6 @@ func (t *trip) add(d time.Duration, now time.Time) {
 	}
 	t.calls++
 	t.shortest = min(t.shortest, d)
-	t.before = min(t.before, d)
 }
 
 func (t *trip) full(now time.Time, after time.Duration) bool {

@@ -16,12 +16,17 @@ import (
 
 // job is one call of a random schedule.
 type job struct {
-	start, up, down time.Duration // when it is requested; how long it travels there and back
-	call            chat.Call
-	refuse          time.Duration // the platform answers 429 with this retry_after
-	scope           chat.Scope
-	patience        time.Duration // cancelled when it was not granted by then; 0: never
+	start    time.Duration // when it is requested
+	up, down time.Duration // how long it travels there and back
+	call     chat.Call
+	refuse   time.Duration // the platform answers 429 with this retry_after
+	scope    chat.Scope
+	patience time.Duration // cancelled when it was not granted by then; 0: never
 }
+
+// network is how long calls travel: at least up there and down back, more by up to jitter,
+// and rarely by seconds.
+type network struct{ up, down, jitter time.Duration }
 
 // arrival is a call as the platform counts it.
 type arrival struct {
@@ -35,10 +40,11 @@ type block struct {
 	scope       scopeKey
 }
 
-func jobs(t *rapid.T) []job {
-	ms := func(low, high int) *rapid.Generator[time.Duration] {
-		return rapid.Map(rapid.IntRange(low, high), func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
-	}
+func ms(low, high int) *rapid.Generator[time.Duration] {
+	return rapid.Map(rapid.IntRange(low, high), func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
+}
+
+func jobs(t *rapid.T, net network) []job {
 	limit := func(s chat.Scope, op chat.Op) chat.Limit {
 		l := chat.Limit{Scope: s, Ops: op, Count: rapid.IntRange(1, 8).Draw(t, "count"), Window: ms(100, 3000).Draw(t, "window")}
 		l.Burst = rapid.IntRange(1, l.Count).Draw(t, "burst")
@@ -46,21 +52,29 @@ func jobs(t *rapid.T) []job {
 	}
 	limits := []chat.Limit{
 		limit(chat.ScopeMessage, chat.OpEdit),
-		limit(chat.ScopeChat, chat.OpSend|chat.OpEdit),
+		limit(chat.ScopeChat, chat.OpSend|chat.OpEdit|chat.OpDraft),
 		limit(chat.ScopeEndpoint, chat.OpAll),
 	}
+	late := func(t *rapid.T) time.Duration {
+		d := time.Duration(rapid.Int64Range(0, int64(net.jitter/2)).Draw(t, "jitter"))
+		if rapid.IntRange(0, 29).Draw(t, "spike") == 0 {
+			d += ms(1000, 10_000).Draw(t, "spike of")
+		}
+		return d
+	}
 	one := rapid.Custom(func(t *rapid.T) job {
-		j := job{start: ms(0, 8000).Draw(t, "start"), up: ms(0, 900).Draw(t, "up"), down: ms(0, 900).Draw(t, "down")}
+		j := job{start: ms(0, 12_000).Draw(t, "start"), up: net.up + late(t), down: net.down + late(t)}
 		j.call = chat.Call{
 			To:     chat.Target{Chat: rapid.SampledFrom([]chat.ChatID{"a", "b"}).Draw(t, "chat")},
-			Op:     rapid.SampledFrom([]chat.Op{chat.OpSend, chat.OpEdit, chat.OpTyping}).Draw(t, "op"),
+			Op:     rapid.SampledFrom([]chat.Op{chat.OpSend, chat.OpEdit, chat.OpTyping, chat.OpDraft, chat.OpDelete}).Draw(t, "op"),
 			Class:  chat.Class(rapid.IntRange(0, 3).Draw(t, "class")),
+			Calls:  rapid.IntRange(0, 4).Draw(t, "calls"),
 			Limits: limits,
 		}
 		if j.call.Op == chat.OpEdit {
 			j.call.Message = rapid.SampledFrom([]chat.MessageID{"1", "2"}).Draw(t, "message")
 		}
-		switch rapid.IntRange(0, 9).Draw(t, "fate") {
+		switch rapid.IntRange(0, 19).Draw(t, "fate") {
 		case 0:
 			j.refuse, j.scope = ms(1, 5000).Draw(t, "retry after"), chat.Scope(rapid.IntRange(0, 3).Draw(t, "scope"))
 		case 1, 2:
@@ -68,7 +82,8 @@ func jobs(t *rapid.T) []job {
 		}
 		return j
 	})
-	return rapid.SliceOfN(one, 1, 60).Draw(t, "jobs")
+	n := rapid.SampledFrom([]int{5, 30, 60, 120}).Draw(t, "number of jobs") // left alone, rapid draws short lists
+	return rapid.SliceOfN(one, n, n).Draw(t, "jobs")
 }
 
 // play runs the jobs and returns what the platform saw and what was refused. All end.
@@ -103,12 +118,8 @@ func play(jobs []job) (arrivals []arrival, blocks []block, starts []arrival, lef
 			if j.refuse > 0 {
 				b.Block(c, j.scope, j.refuse)
 				now := time.Now()
-				s := j.scope
-				if s == 0 || s == chat.ScopeMessage && c.Message == "" {
-					s = chat.ScopeChat
-				}
 				mu.Lock()
-				blocks = append(blocks, block{now, now.Add(j.refuse), key(s, c)})
+				blocks = append(blocks, block{now, now.Add(j.refuse), key(j.scope, c)})
 				mu.Unlock()
 			}
 			ticket.Done()
@@ -118,10 +129,33 @@ func play(jobs []job) (arrivals []arrival, blocks []block, starts []arrival, lef
 	return arrivals, blocks, starts, len(b.waiting)
 }
 
-// crowded returns a description of each window at the platform that holds too many calls.
-func crowded(arrivals []arrival) []string {
+// strict is how a platform counts one limit in one scope.
+type strict struct {
+	times []time.Time
+	full  time.Time // when its bucket is full
+}
+
+// take counts a call and says what is wrong with it, if it may come early by so much.
+func (s *strict) take(l chat.Limit, at time.Time, early time.Duration) string {
+	wrong := ""
+	if n := len(s.times) - l.Count; n >= 0 && at.Sub(s.times[n]) < l.Window-early {
+		wrong = fmt.Sprintf("%d calls in %v", l.Count+1, at.Sub(s.times[n]))
+	}
+	interval := l.Window / time.Duration(l.Count)
+	if s.full.Before(at) {
+		s.full = at
+	}
+	if debt := s.full.Sub(at) - time.Duration(l.Burst-1)*interval; debt > early {
+		wrong += fmt.Sprintf(" %v too early for the bucket", debt)
+	}
+	s.times, s.full = append(s.times, at), s.full.Add(interval)
+	return wrong
+}
+
+// crowded returns what a platform that counts arrivals finds wrong.
+func crowded(arrivals []arrival, early time.Duration) []string {
 	var out []string
-	seen := map[string][]time.Time{}
+	scopes := map[string]*strict{}
 	slices.SortStableFunc(arrivals, func(a, b arrival) int { return a.at.Compare(b.at) })
 	for _, a := range arrivals {
 		for _, l := range a.call.Limits {
@@ -129,38 +163,107 @@ func crowded(arrivals []arrival) []string {
 				continue
 			}
 			k := fmt.Sprint(key(l.Scope, a.call))
-			seen[k] = append(seen[k], a.at)
-			if n := len(seen[k]) - 1 - l.Count; n >= 0 && a.at.Sub(seen[k][n]) < l.Window {
-				out = append(out, fmt.Sprintf("scope %s: %d calls in %v, limit %d in %v", k, l.Count+1, a.at.Sub(seen[k][n]), l.Count, l.Window))
+			if scopes[k] == nil {
+				scopes[k] = &strict{}
+			}
+			if wrong := scopes[k].take(l, a.at, early); wrong != "" {
+				out = append(out, fmt.Sprintf("scope %s, limit %d in %v, burst %d: %s", k, l.Count, l.Window, l.Burst, wrong))
 			}
 		}
 	}
 	return out
 }
 
-// D3, D4: whatever the network delays and whoever gives up, no window at the platform holds
-// more calls than its limit, nothing starts in a blocked scope, and everybody is served.
+// check plays a schedule and fails on calls that come earlier than the platform and its blocks
+// allow, and on tickets that are left.
+func check(t *testing.T, rt *rapid.T, n network, early time.Duration) {
+	schedule := jobs(rt, n)
+	var wrong []string
+	synctest.Test(t, func(*testing.T) {
+		arrivals, blocks, starts, left := play(schedule)
+		wrong = crowded(arrivals, early)
+		for _, s := range starts {
+			for _, b := range blocks {
+				if slices.Contains(keys(s.call), b.scope) && s.at.After(b.from) && s.at.Before(b.until) {
+					wrong = append(wrong, fmt.Sprintf("call at %v within the block of %v from %v to %v", s.at, b.scope, b.from, b.until))
+				}
+			}
+		}
+		if left > 0 {
+			wrong = append(wrong, fmt.Sprintf("%d tickets are left", left))
+		}
+	})
+	if len(wrong) > 0 {
+		rt.Fatal(strings.Join(wrong, "\n"))
+	}
+}
+
+// D3, D4: while the fastest call seen is at most a third slower than the fastest possible,
+// nothing that the network delays and nobody who gives up brings a call too early; nothing
+// starts in a blocked scope, and everybody is served.
 func TestNoWindowIsCrowded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		schedule := jobs(rt)
-		var wrong []string
-		synctest.Test(t, func(*testing.T) {
-			arrivals, blocks, starts, left := play(schedule)
-			wrong = crowded(arrivals)
-			for _, s := range starts {
-				for _, b := range blocks {
-					if slices.Contains(keys(s.call), b.scope) && s.at.After(b.from) && s.at.Before(b.until) {
-						wrong = append(wrong, fmt.Sprintf("call at %v within the block of %v from %v to %v", s.at, b.scope, b.from, b.until))
-					}
-				}
-			}
-			if left > 0 {
-				wrong = append(wrong, fmt.Sprintf("%d tickets are left", left))
-			}
-		})
-		if len(wrong) > 0 {
-			rt.Fatal(strings.Join(wrong, "\n"))
-		}
+		n := network{up: ms(0, 700).Draw(rt, "up"), down: ms(0, 700).Draw(rt, "down")}
+		n.jitter = time.Duration(rapid.Int64Range(0, int64((n.up+n.down)/3)).Draw(rt, "jitter"))
+		check(t, rt, n, 0)
 	})
+}
+
+// Beyond that, calls come too early by what the fastest call was slower, at most.
+func TestWindowOnAJitteryNetwork(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		n := network{up: ms(0, 100).Draw(rt, "up"), down: ms(0, 100).Draw(rt, "down"), jitter: ms(0, 1000).Draw(rt, "jitter")}
+		possible := n.up + n.down
+		check(t, rt, n, max(0, (possible+n.jitter)*3/4-possible))
+	})
+}
+
+// A crowd that is served as fast as the platform allows, however long its calls take, arrives
+// at the published rate, to the call.
+func TestFullRateAtAnyLatency(t *testing.T) {
+	for _, c := range []struct {
+		latency time.Duration
+		most    time.Duration // for 300 calls at 30 a second, after the first seconds
+	}{
+		{0, 9 * time.Second},
+		{60 * time.Millisecond, 9*time.Second + 9*15*time.Millisecond},
+		{200 * time.Millisecond, 9*time.Second + 9*50*time.Millisecond},
+		{time.Second, 9*time.Second + 9*250*time.Millisecond},
+	} {
+		t.Run(c.latency.String(), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *Budget) {
+				limit := overall(30, time.Second, 30)
+				var mu sync.Mutex
+				var arrivals []arrival
+				send := func(n int) {
+					var wg sync.WaitGroup
+					for i := range n {
+						wg.Go(func() {
+							ticket := b.Request(call(chat.ChatID(fmt.Sprint(i)), chat.ClassFinal, limit))
+							<-ticket.Ready()
+							time.Sleep(c.latency / 2)
+							mu.Lock()
+							arrivals = append(arrivals, arrival{time.Now(), ticket.call})
+							mu.Unlock()
+							time.Sleep(c.latency / 2)
+							ticket.Done()
+						})
+					}
+					wg.Wait()
+				}
+				send(150) // so that the round trip is known
+				time.Sleep(5 * time.Second)
+				start := time.Now()
+				send(300)
+				if got, most := time.Since(start), c.most+c.latency; got > most {
+					t.Errorf("300 calls took %v, want at most %v", got, most)
+				}
+				for _, wrong := range crowded(arrivals, 0) {
+					t.Error(wrong)
+				}
+			})
+		})
+	}
 }

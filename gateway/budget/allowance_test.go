@@ -1,0 +1,131 @@
+package budget
+
+import (
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// grants asks for n calls of a kind at once and returns how many were granted; they run on.
+func grants(b *Budget, n int, c chat.Call) (list []*Ticket) {
+	for range n {
+		if ticket := b.Request(c); granted(ticket) {
+			list = append(list, ticket)
+		} else {
+			ticket.Cancel()
+		}
+	}
+	return list
+}
+
+// What answers tell narrows the declared limits, and never widens them.
+func TestTell(t *testing.T) {
+	const s = time.Second
+	declared := perChat(10, 10*s, 10)
+	send := call("a", chat.ClassFinal, declared)
+	tell := func(b *Budget, w chat.Told) {
+		ticket := b.Request(send)
+		<-ticket.Ready()
+		b.Tell(send, []chat.Told{w})
+		ticket.Done()
+	}
+	for _, c := range []struct {
+		name string
+		told chat.Told
+		now  int           // calls granted after it
+		wait time.Duration // until there is one more
+	}{
+		{"none are left", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 0, Reset: 3 * s}, 0, 3 * s},
+		{"some are left", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"more than declared", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 50, Remaining: 49, Reset: 3 * s}, 9, 10 * s},
+		{"no scope is the chat", chat.Told{Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"the endpoint", chat.Told{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"the message of a create is the chat", chat.Told{Scope: chat.ScopeMessage, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"other calls", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpEdit, Limit: 5, Remaining: 2, Reset: 3 * s}, 9, 10 * s},
+		{"no limit", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"no reset", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 2}, 9, 10 * s},
+		{"nonsense", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: -5, Remaining: -2, Reset: 3 * s}, 0, 3 * s},
+		{"believed for an hour at most", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Reset: 1e6 * s}, 0, time.Hour},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *Budget) {
+				tell(b, c.told)
+				first := grants(b, 20, send)
+				if len(first) != c.now {
+					t.Errorf("%d calls granted, want %d", len(first), c.now)
+				}
+				for _, ticket := range first {
+					ticket.Done()
+				}
+				start := time.Now()
+				next := b.Request(send)
+				<-next.Ready()
+				if got := time.Since(start); got != c.wait {
+					t.Errorf("the next one waited %v, want %v", got, c.wait)
+				}
+				next.Cancel()
+			})
+		})
+	}
+}
+
+// The first call after a reset begins a period of its own, and answers that overtake each
+// other don't give back what was used.
+func TestAllowancePeriods(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		const s = time.Second
+		send := call("a", chat.ClassFinal, perChat(100, s, 100))
+		told := func(remaining int, reset time.Duration) {
+			b.Tell(send, []chat.Told{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: remaining, Reset: reset}})
+		}
+		check := func(what string, want int) {
+			t.Helper()
+			list := grants(b, 20, send)
+			if len(list) != want {
+				t.Errorf("%s: %d calls granted, want %d", what, len(list), want)
+			}
+			for _, ticket := range list {
+				ticket.Done()
+			}
+		}
+		two := grants(b, 2, send)
+		told(4, 5*s) // the other one is not counted yet
+		check("while another is under way", 3)
+		told(3, 5*s)
+		check("an answer from before", 0)
+		for _, ticket := range two {
+			ticket.Done()
+		}
+		time.Sleep(5 * s)
+		check("after the reset", 5)
+		check("all used", 0)
+		time.Sleep(5*s - 1)
+		check("before the next reset", 0)
+		time.Sleep(1)
+		check("after the next reset", 5)
+		told(4, 5*s) // the platform's period began later than was thought
+		check("the same period", 0)
+		time.Sleep(5 * s)
+		ticket := b.Request(send)
+		ticket.Cancel()
+		check("one was given back", 5)
+	})
+}
+
+// D11: previews leave what is left of an allowance to the final.
+func TestAllowanceKeepsRoomForAFinal(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		send := call("a", chat.ClassPreview, perChat(100, time.Second, 100))
+		b.Tell(send, []chat.Told{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 3, Reset: 5 * time.Second}})
+		list := grants(b, 20, send)
+		if len(list) != 2 {
+			t.Errorf("%d previews granted, want 2 of 3", len(list))
+		}
+		for _, ticket := range list {
+			ticket.Done()
+		}
+		send.Class = chat.ClassFinal
+		must(t, b.Request(send))
+	})
+}

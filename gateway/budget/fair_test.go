@@ -1,0 +1,177 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/chat"
+)
+
+// D11, D12: whatever replies share an endpoint, a reply's preview waits for each of the others
+// about once, and a final waits for no preview once it is its turn.
+func TestFairness(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		replies := rapid.IntRange(2, 40).Draw(rt, "replies")
+		rate := rapid.IntRange(2, 30).Draw(rt, "rate")
+		latency := ms(0, 300).Draw(rt, "latency")
+		pauses := rapid.SliceOfN(ms(0, 3000), replies, replies).Draw(rt, "pauses")
+		finalEvery := rapid.IntRange(3, 50).Draw(rt, "final every")
+		limits := []chat.Limit{overall(rate, time.Second, rate), perChat(20, 10*time.Second, 5)}
+		preview, final := make([]time.Duration, replies), make([]time.Duration, replies)
+		synctest.Test(t, func(*testing.T) {
+			b := New()
+			var wg sync.WaitGroup
+			end := time.Now().Add(time.Minute)
+			for i := range replies {
+				wg.Go(func() {
+					shown := time.Now()
+					for n := 1; time.Now().Before(end); n++ {
+						time.Sleep(pauses[i])
+						c := call(chat.ChatID(fmt.Sprint(i)), chat.ClassPreview, limits...)
+						c.Since = shown
+						longest := &preview[i]
+						if n%finalEvery == 0 {
+							c.Class, longest = chat.ClassFinal, &final[i]
+						}
+						asked := time.Now()
+						ticket := b.Request(c)
+						<-ticket.Ready()
+						shown = time.Now()
+						*longest = max(*longest, shown.Sub(asked))
+						time.Sleep(latency)
+						ticket.Done()
+					}
+				})
+			}
+			wg.Wait()
+		})
+		// A window serves rate calls and lasts a latency more in all; the least that previews
+		// have of it is 2 in 5, less one for rounding.
+		window := time.Second + latency
+		perWindow := max(1, rate-rate*mostKept/100-1)
+		finals := replies/finalEvery + 1 // that came between, per round of previews
+		rounds := time.Duration((replies+finals)/perWindow + 3)
+		if got, most := slices.Max(preview), rounds*window+2*time.Second; got > most {
+			rt.Errorf("a preview of %d replies at %d/s waited %v, want at most %v", replies, rate, got, most)
+		}
+		// All other replies may end at once.
+		if got, most := slices.Max(final), time.Duration(replies/rate+2)*window+2*time.Second; got > most {
+			rt.Errorf("a final of %d replies at %d/s waited %v, want at most %v", replies, rate, got, most)
+		}
+	})
+}
+
+// parts makes the calls of a final one after the other and returns how long that took.
+func parts(b *Budget, to chat.Target, n int, latency time.Duration, limits ...chat.Limit) time.Duration {
+	start := time.Now()
+	for i := range n {
+		c := chat.Call{To: to, Op: chat.OpSend, Class: chat.ClassFinal, Calls: n - i, Since: start, Limits: limits}
+		ticket := b.Request(c)
+		<-ticket.Ready()
+		time.Sleep(latency)
+		ticket.Done()
+		time.Sleep(10 * time.Millisecond) // the part is recorded
+	}
+	return time.Since(start)
+}
+
+// Finals of many parts are served one after the other, so that not all of them end late.
+func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		const finals, each = 5, 6
+		limit := overall(10, time.Second, 10)
+		took := make([]time.Duration, finals)
+		var wg sync.WaitGroup
+		for i := range finals {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				took[i] = parts(b, chat.Target{Chat: chat.ChatID(fmt.Sprint(i))}, each, 20*time.Millisecond, limit)
+			})
+		}
+		wg.Wait()
+		for i, d := range took {
+			// The calls of those before and its own need so many windows.
+			if most := time.Duration((i+1)*each-1)/10*(time.Second+20*time.Millisecond) + each*50*time.Millisecond; d > most {
+				t.Errorf("final %d took %v, want at most %v; all: %v", i, d, most, took)
+			}
+		}
+	})
+}
+
+// Previews and younger finals leave room for what a final has announced.
+func TestPledge(t *testing.T) {
+	limit := perChat(6, time.Minute, 6)
+	ask := func(b *Budget, thread chat.ThreadID, class chat.Class, calls int) *Ticket {
+		c := call("a", class, limit)
+		c.To.Thread, c.Calls = thread, calls
+		if thread == "x" {
+			c.Since = c.Since.Truncate(time.Hour) // the same for all calls of a reply
+		}
+		return b.Request(c)
+	}
+	t.Run("holds while the call runs and for the next", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, b *Budget) {
+			first := ask(b, "x", chat.ClassFinal, 5)
+			time.Sleep(time.Second)
+			young, preview := ask(b, "y", chat.ClassFinal, 1), ask(b, "z", chat.ClassPreview, 0)
+			must(t, first)
+			if !granted(young) || granted(preview) {
+				t.Fatalf("granted %t and %t, want the last free place to go to the final", granted(young), granted(preview))
+			}
+			second := ask(b, "y", chat.ClassFinal, 1)
+			for n := 4; n > 0; n-- {
+				time.Sleep(pledgeFor / 2)
+				if granted(second) {
+					t.Fatal("a younger final took a place that was announced")
+				}
+				must(t, ask(b, "x", chat.ClassFinal, n))
+			}
+			for _, ticket := range []*Ticket{young, second, preview} {
+				ticket.Cancel()
+			}
+		})
+	})
+	t.Run("lapses", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, b *Budget) {
+			must(t, ask(b, "x", chat.ClassFinal, 6))
+			if got := waited(ask(b, "y", chat.ClassFinal, 1)); got != pledgeFor {
+				t.Errorf("waited %v for a reply that does not go on, want %v", got, pledgeFor)
+			}
+		})
+	})
+	t.Run("ends with a call that is not made", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, b *Budget) {
+			ticket := ask(b, "x", chat.ClassFinal, 6)
+			young := ask(b, "y", chat.ClassFinal, 1)
+			ticket.Cancel()
+			must(t, young)
+		})
+	})
+	t.Run("does not hold an older final up", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, b *Budget) {
+			ticket := ask(b, "x", chat.ClassFinal, 6)
+			c := call("a", chat.ClassFinal, limit)
+			c.To.Thread, c.Since = "y", time.Now().Add(-2*time.Hour)
+			must(t, b.Request(c))
+			ticket.Done()
+		})
+	})
+	t.Run("is not more than there is", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, b *Budget) {
+			ticket := ask(b, "x", chat.ClassFinal, 100)
+			young := ask(b, "y", chat.ClassFinal, 1)
+			time.Sleep(time.Hour)
+			ticket.Done()
+			if got := waited(young); got > pledgeFor {
+				t.Errorf("waited %v, want at most %v", got, pledgeFor)
+			}
+		})
+	})
+}
