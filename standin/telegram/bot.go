@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -44,8 +45,11 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 
 	var a answer
 	if err != nil {
-		a = badRequest("can't parse request: " + err.Error()).answer()
-		rule = nil
+		aerr := badRequest("can't parse request: " + err.Error())
+		if _, large := errors.AsType[*http.MaxBytesError](err); large {
+			aerr = tooLarge()
+		}
+		a, rule = aerr.answer(), nil
 	} else {
 		a = s.perform(r.Context(), p, call, rule, cut)
 	}

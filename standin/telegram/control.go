@@ -22,8 +22,12 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/control/")
-	if name == "events" && r.Method == http.MethodGet {
+	switch {
+	case name == "events" && r.Method == http.MethodGet:
 		s.serveEvents(w, r)
+		return
+	case name == "file" && r.Method == http.MethodGet:
+		s.serveFile(w, r)
 		return
 	}
 	var (
@@ -136,6 +140,7 @@ type controlRequest struct {
 	Published Limits `json:"published"`
 	Hidden    Limits `json:"hidden"`
 	Off       bool   `json:"off"`
+	Drop      bool   `json:"drop"`
 }
 
 type restarted struct {
@@ -156,6 +161,17 @@ func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string
 			return nil, err
 		}
 		return map[string]int{"id": s.Fault(f)}, nil
+	case "outage":
+		var o Outage
+		if err := decode(body, &o); err != nil {
+			return nil, err
+		}
+		f, err := o.fault()
+		if err != nil {
+			return nil, err
+		}
+		s.outage(o.Kind, f, connOf(r))
+		return struct{}{}, nil
 	}
 	var c controlRequest
 	if err := decode(body, &c); err != nil {
@@ -184,7 +200,7 @@ func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string
 	case "migrate":
 		return map[string]int64{"chat": s.Migrate(c.Chat)}, nil
 	case "resume":
-		return map[string]int{"resumed": s.Resume(c.ID)}, nil
+		return map[string]int{"resumed": s.release(c.ID, !c.Drop)}, nil
 	case "restart":
 		return restarted{DownMS: c.DownMS}, nil
 	case "reset":

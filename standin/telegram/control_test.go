@@ -55,6 +55,13 @@ func TestControl(t *testing.T) {
 		{"DELETE", "fault", "", 200, "{}"},
 		{"GET", "paused", "", 200, "[]"},
 		{"POST", "resume", `{}`, 200, `{"resumed":0}`},
+		{"POST", "resume", `{"drop":true}`, 200, `{"resumed":0}`},
+		{"POST", "outage", `{"kind":"flood","for_ms":1}`, 400, "unknown kind of outage"},
+		{"POST", "outage", `{"kind":"cut"}`, 400, "must last some time"},
+		{"POST", "outage", `{"kind":"5xx","status":429,"for_ms":1}`, 400, "not a 5xx"},
+		{"POST", "outage", `{"kind":"5xx","for_ms":1}`, 200, "{}"},
+		{"DELETE", "fault", "", 200, "{}"},
+		{"POST", "fault", `{"action":"hang","for_ms":-1}`, 400, "negative number"},
 		{"GET", "info", "", 200, `"username":"telex_bot"`},
 		{"GET", "chats", "", 200, `"id":1001`},
 		{"GET", "history?chat=1001", "", 200, `"deleted_by":"person"`},
@@ -105,7 +112,7 @@ func TestControlPause(t *testing.T) {
 	if _, answer := c.control("GET", "paused?wait=30", ""); !strings.Contains(answer, `"stage":"before"`) {
 		t.Errorf("paused: got %s, want the call", answer)
 	}
-	if _, answer := c.control("POST", "resume", "{}"); answer != `{"resumed":1}` {
+	if _, answer := c.control("POST", "resume", `{"drop":false}`); answer != `{"resumed":1}` {
 		t.Errorf("resume: got %s, want 1", answer)
 	}
 	if r := <-done; !r.OK {

@@ -12,8 +12,9 @@
 //	defer s.Close()
 //	go s.Serve(memnet.Listen()) // or a real listener
 //	s.Fault(telegram.Fault{Method: "editMessageText", Every: 5, Action: telegram.ActRateLimit, RetryAfter: 2})
+//	s.Outage(telegram.Outage{Kind: telegram.OutageCut, For: 10 * time.Second})
 //	s.Say(telegram.Incoming{Chat: 1001, Text: "hello"})
-//	seen := s.View(1001, time.Now()) // what is on the screen
+//	seen := s.Screen(1001, time.Now()) // what is on it: messages, files, drafts, typing
 //	bad := s.Stats().Violations.Total()
 //
 // Time is only asked of package time, so that all of it runs in virtual time
@@ -45,30 +46,46 @@
 //	POST   /control/deactivate  {"chat":1001}
 //	POST   /control/admin       {"chat":-1001,"admin":true}
 //	POST   /control/migrate     {"chat":-1001}                          → {"chat":-1000100001001}
-//	POST   /control/limits      {"published":{"group_per_minute":10},"hidden":{},"off":false}
+//	POST   /control/limits      {"published":{"group_per_minute":10},"hidden":{"private_per_second":0.5},"off":false}
+//	                            fields: Limits; hidden ones are enforced without being violations
 //	POST   /control/fault       {"method":"sendMessage","nth":2,"times":1,"action":"cut_after"} → {"id":1}
-//	                            fields: Fault; delay_ms instead of Delay
-//	DELETE /control/fault       removes all faults
+//	                            fields: Fault; delay_ms instead of Delay, for_ms instead of For
+//	DELETE /control/fault       removes all faults and ends an outage
+//	POST   /control/outage      {"kind":"cut","for_ms":10000}           from now on: refuse, cut, 5xx or hang
 //	GET    /control/paused      ?wait=10: waits up to so many seconds for a held call
-//	POST   /control/resume      {"id":1}, or {} for all                 → {"resumed":1}
+//	POST   /control/resume      {"id":1,"drop":false}, or {} for all    → {"resumed":1}
 //	POST   /control/restart     {"down_ms":500}                         cuts all connections
 //	POST   /control/reset       {}                                      forgets everything
 //	GET    /control/info        the bot, and the server's clock
 //	GET    /control/chats
 //	GET    /control/history     ?chat=1001                              ChatHistory
 //	GET    /control/view        ?chat=1001&at=2026-01-02T15:04:05.5Z    Screen; at may be milliseconds
+//	GET    /control/file        ?chat=1001&message_id=2                 what the bot sent as a file
 //	GET    /control/stats       Stats
 //	GET    /control/calls       ?last=20                                list of Call
 //	GET    /control/commands    the default command menu
 //	GET    /control/answers     what button presses were answered with
 //	GET    /control/events      server-sent events, each an Event
 //
-// To kill a process at an exact moment: add a fault with action pause_before,
-// pause_after or pause_answered, wait with GET /control/paused?wait=30, kill,
-// and POST /control/resume.
+// A server of before 2026, which has no drafts:
+//
+//	{"method":"sendMessageDraft","action":"status","status":404,"description":"Not Found: method not found"}
+//
+// # Killing a client at an exact moment
+//
+// Add a fault with action pause_before, pause_after or pause_answered for the method
+// in question (sendMessage, editMessageText, sendMessageDraft, sendDocument or any
+// other), wait for the call with GET /control/paused?wait=30, kill -9 the client, and
+// let go of the call: POST /control/resume with {"drop":true} ends it where it is held,
+// so that before its effect it has none; with {} it goes on, as a request does that had
+// left when the client died. In Go, Fault.Do is called at that moment and may kill the
+// client itself.
+//
+// During an outage of kind refuse only the connection that asked for it, and those
+// opened before to the control API, are served; all calls in flight are cut.
 //
 // # The page
 //
 // GET / is a chat page: one types as a person and watches the bot's messages
-// grow as Telegram would show them.
+// grow as Telegram would show them, drafts with a dashed border.
 package telegram

@@ -11,7 +11,7 @@ import (
 type Event struct {
 	Seq  int64     `json:"seq"`
 	At   time.Time `json:"at"`
-	Kind string    `json:"kind"` // message, edit, delete, action, draft, call, update, violation, chat, answer, paused, restart, reset.
+	Kind string    `json:"kind"` // message, edit, delete, action, draft, call, update, violation, chat, answer, paused, restart, outage, reset.
 	Chat int64     `json:"chat,omitempty"`
 	// Message is the state after a message, edit or delete.
 	Message   *Message        `json:"message,omitempty"`

@@ -35,8 +35,8 @@ const (
 	ActNoMessageID = "no_message_id"
 	// ActPauseBefore, ActPauseAfter and ActPauseAnswered hold the call before it
 	// takes effect, after that, or once the client has the whole answer: the
-	// moments at which a test kills the client. They end with Resume, or when Do
-	// returns.
+	// moments at which a test kills the client. They end with Resume or Drop, or when
+	// Do returns.
 	ActPauseBefore   = "pause_before"
 	ActPauseAfter    = "pause_after"
 	ActPauseAnswered = "pause_answered"
@@ -49,13 +49,16 @@ type Fault struct {
 	// separated by "|".
 	Method string `json:"method"`
 	Chat   int64  `json:"chat"`
-	// Contains chooses calls whose text contains it.
+	// Contains chooses calls whose text or caption contains it.
 	Contains string `json:"contains"`
 	// Nth hits only the n-th chosen call (from 1), Every each n-th one.
 	Nth   int `json:"nth"`
 	Every int `json:"every"`
 	// Times is how often the rule hits; 0 is without end.
 	Times int `json:"times"`
+	// For is how long the rule holds from now on, 0 without end; in JSON it is for_ms.
+	For   time.Duration `json:"-"`
+	ForMS int           `json:"for_ms"`
 
 	Action      string `json:"action"`
 	Status      int    `json:"status"`
@@ -81,9 +84,11 @@ type Paused struct {
 
 type faultRule struct {
 	Fault
-	id   int
-	seen int // matching calls.
-	hits int
+	id    int
+	until time.Time // zero: without end.
+	alone bool      // the rules after it don't count what it hits.
+	seen  int       // matching calls.
+	hits  int
 }
 
 // faults is guarded by Server.mu.
@@ -96,7 +101,7 @@ type faults struct {
 
 type hold struct {
 	Paused
-	resume chan struct{}
+	resume chan bool // capacity 1: whether the call goes on.
 }
 
 func validAction(action string) bool {
@@ -113,7 +118,7 @@ func (f Fault) check() error {
 	switch {
 	case !validAction(f.Action):
 		return fmt.Errorf("unknown fault action %q", f.Action)
-	case f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.RetryAfter < 0 || f.DelayMS < 0:
+	case f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.RetryAfter < 0 || f.DelayMS < 0 || f.For < 0 || f.ForMS < 0:
 		return fmt.Errorf("fault %s: negative number", f.Action)
 	case f.Action == ActStatus && (f.Status < 400 || f.Status > 599):
 		return fmt.Errorf("fault status: %d is no error status", f.Status)
@@ -129,17 +134,22 @@ func (s *Server) Fault(f Fault) int {
 	if f.Delay == 0 {
 		f.Delay = time.Duration(f.DelayMS) * time.Millisecond
 	}
+	r := &faultRule{Fault: f}
+	if r.For = orElse(f.For, time.Duration(f.ForMS)*time.Millisecond); r.For > 0 {
+		r.until = time.Now().Add(r.For)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults.next++
-	s.faults.rules = append(s.faults.rules, &faultRule{Fault: f, id: s.faults.next})
-	return s.faults.next
+	r.id = s.faults.next
+	s.faults.rules = append(s.faults.rules, r)
+	return r.id
 }
 
-// ClearFaults removes all rules and resumes what they hold.
+// ClearFaults removes all rules, ends an outage, and resumes what is held.
 func (s *Server) ClearFaults() {
 	s.mu.Lock()
-	s.faults.rules = nil
+	s.faults.rules, s.refuseUntil = nil, time.Time{}
 	s.mu.Unlock()
 	s.Resume(0)
 }
@@ -162,16 +172,22 @@ func (f *faults) match(call *Call) *faultRule {
 			r.hits++
 			hit = r
 			call.Fault = r.Action
+			if r.alone {
+				return hit
+			}
 		}
 	}
 	return hit
 }
 
 func (r *faultRule) chooses(call *Call) bool {
+	if !r.until.IsZero() && !call.At.Before(r.until) {
+		return false
+	}
 	if r.Chat != 0 && r.Chat != call.Chat {
 		return false
 	}
-	if r.Contains != "" && !strings.Contains(call.Params["text"], r.Contains) {
+	if r.Contains != "" && !strings.Contains(call.Params["text"], r.Contains) && !strings.Contains(call.Params["caption"], r.Contains) {
 		return false
 	}
 	if r.Method == "" {
@@ -222,7 +238,9 @@ func (s *Server) before(ctx context.Context, call *Call, r *faultRule, cut <-cha
 	case ActNotFound:
 		return notFound(call).answer(), true
 	case ActPauseBefore:
-		s.hold(call, r, "before", cut)
+		if !s.hold(call, r, "before", cut) {
+			return answer{status: statusGone}, true
+		}
 	}
 	return answer{}, false
 }
@@ -252,7 +270,9 @@ func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) 
 	case ActNoMessageID:
 		a.body = withoutMessageID(a.body)
 	case ActPauseAfter:
-		s.hold(call, r, "after", cut)
+		if !s.hold(call, r, "after", cut) {
+			return answer{status: statusGone}
+		}
 	}
 	return a
 }
@@ -297,11 +317,11 @@ func (s *Server) forceTooMany(call *Call, r *faultRule) *apiError {
 	return aerr
 }
 
-// hold keeps a call until Resume, Restart or Close.
-func (s *Server) hold(call *Call, r *faultRule, stage string, cut <-chan struct{}) {
+// hold keeps a call until Resume, Drop, Restart or Close; false when it does not go on.
+func (s *Server) hold(call *Call, r *faultRule, stage string, cut <-chan struct{}) bool {
 	s.mu.Lock()
 	s.faults.nextID++
-	h := &hold{Paused: Paused{ID: s.faults.nextID, Stage: stage, Call: *call}, resume: make(chan struct{})}
+	h := &hold{Paused: Paused{ID: s.faults.nextID, Stage: stage, Call: *call}, resume: make(chan bool, 1)}
 	if r.Do == nil {
 		s.faults.paused = append(s.faults.paused, h)
 		s.publish(Event{Kind: "paused", Chat: call.Chat, Paused: &h.Paused})
@@ -309,15 +329,16 @@ func (s *Server) hold(call *Call, r *faultRule, stage string, cut <-chan struct{
 	s.mu.Unlock()
 	if r.Do != nil {
 		r.Do(h.Call)
-		return
+		return true
 	}
 	select {
-	case <-h.resume:
+	case on := <-h.resume:
+		return on
 	case <-cut:
-		s.unhold(h)
 	case <-s.closed:
-		s.unhold(h)
 	}
+	s.unhold(h)
+	return false
 }
 
 func (s *Server) unhold(h *hold) {
@@ -343,13 +364,19 @@ func (s *Server) Paused() []Paused {
 }
 
 // Resume lets a held call go on; 0 means all of them. It returns how many.
-func (s *Server) Resume(id int) int {
+func (s *Server) Resume(id int) int { return s.release(id, true) }
+
+// Drop ends a held call where it is, as if its connection had died there: one that is
+// held before its effect has none. 0 means all of them. It returns how many.
+func (s *Server) Drop(id int) int { return s.release(id, false) }
+
+func (s *Server) release(id int, on bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept, n := s.faults.paused[:0], 0
 	for _, h := range s.faults.paused {
 		if id == 0 || h.ID == id {
-			close(h.resume)
+			h.resume <- on
 			n++
 			continue
 		}

@@ -42,7 +42,9 @@ func (s *Server) sendChatAction(r *request) (any, *apiError) {
 	return true, nil
 }
 
-// sendMessageDraft shows an ephemeral preview in a private chat.
+// sendMessageDraft shows an ephemeral preview in a private chat. It counts like a
+// message. Another one, with the same id or not, takes its place; without a text it
+// is the "Thinking…" placeholder.
 // Source: https://core.telegram.org/bots/api#sendmessagedraft
 func (s *Server) sendMessageDraft(r *request) (any, *apiError) {
 	c, aerr := s.target(r)
@@ -96,6 +98,8 @@ func (s *Server) sendDocument(r *request) (any, *apiError) {
 		return nil, badRequest("there is no document in the request")
 	case uploaded && len(file.data) == 0:
 		return nil, badRequest("file must be non-empty")
+	case len(file.data) > maxUpload:
+		return nil, tooLarge()
 	}
 	f, aerr := s.contentOf(r, "caption", "caption_entities", true)
 	if aerr != nil {
@@ -112,15 +116,12 @@ func (s *Server) sendDocument(r *request) (any, *apiError) {
 		return nil, aerr
 	}
 	m.Media, m.File, m.FileSize = "document", file.data, int64(len(file.data))
-	m.FileName = orElse(file.name, "file")
+	m.FileName = shownName(file.name)
 	s.add(c, m)
 	s.stats.Messages++
 	r.call.MessageID = m.ID
 	return s.wire(c, m, true), nil
 }
-
-// maxCaption is the longest caption in UTF-16 units.
-const maxCaption = 1024
 
 // Command is one entry of a command menu.
 type Command struct {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// maxBody is the largest request that is read: an upload of 50 MB and its form.
-const maxBody = 51 << 20
+// maxBody is the largest request that is read: the largest upload and its form.
+const maxBody = maxUpload + 1<<20
 
 // params are the parameters of a call by name. Nested values are JSON text,
 // whether they came as JSON or, as in forms, as a string that holds JSON.

@@ -55,9 +55,12 @@ type Server struct {
 	isClosed  bool
 	cut       chan struct{} // closed and replaced by Restart.
 	downUntil time.Time
-	inflight  sync.WaitGroup // requests being answered; Add only under mu.
-	https     []*http.Server
-	conns     map[net.Conn]struct{}
+	// refuseUntil is when an outage ends that lets nobody in.
+	refuseUntil time.Time
+	inflight    sync.WaitGroup // requests being answered; Add only under mu.
+	https       []*http.Server
+	doors       []*door
+	conns       map[net.Conn]struct{}
 
 	chats      map[int64]*chat
 	users      map[int64]User
@@ -136,7 +139,7 @@ func (s *Server) resetLocked() {
 	s.commands = make(map[string][]Command)
 	s.updates = newQueue()
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
-	s.faults = faults{}
+	s.faults, s.refuseUntil = faults{}, time.Time{}
 	s.calls = nil
 	s.stats = newStats()
 }
@@ -157,12 +160,16 @@ func (s *Server) Serve(l net.Listener) error {
 		s.mu.Unlock()
 		return errors.Join(http.ErrServerClosed, l.Close())
 	}
-	s.https = append(s.https, srv)
+	d := newDoor(s, l)
+	s.https, s.doors = append(s.https, srv), append(s.doors, d)
 	s.mu.Unlock()
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	err := srv.Serve(d)
+	select {
+	case <-s.closed: // a door that was shut just then ends Serve in its own way
+		return nil
+	default:
 		return err
 	}
-	return nil
 }
 
 type connKey struct{}
@@ -207,17 +214,14 @@ func (s *Server) Restart(down time.Duration) { s.restart(down, nil) }
 // restart spares the connection that asked for it.
 func (s *Server) restart(down time.Duration, spare net.Conn) {
 	s.mu.Lock()
-	close(s.cut)
-	s.cut = make(chan struct{})
 	s.downUntil = time.Now().Add(down)
-	var conns []net.Conn
-	for c := range s.conns {
-		if c != spare {
-			conns = append(conns, c)
-		}
-	}
 	s.publish(Event{Kind: "restart"})
+	conns := s.cutLocked(spare)
 	s.mu.Unlock()
+	s.closeAll(conns)
+}
+
+func (s *Server) closeAll(conns []net.Conn) {
 	for _, c := range conns {
 		if err := c.Close(); err != nil {
 			s.log.Debug("close connection", slog.Any("error", err))

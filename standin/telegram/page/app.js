@@ -151,8 +151,13 @@ function bubble(chat, m) {
   }
   if (m.media) {
     const kinds = { photo: "🖼", document: "📄", voice: "🎤" };
+    const name = el(m.from_bot && m.file_size ? "a" : "span", "", m.file_name || m.media);
+    if (name.tagName === "A") {
+      name.href = `control/file?chat=${chat.info.id}&message_id=${m.id}`;
+      name.download = m.file_name;
+    }
     box.append(el("div", "file", el("i", "", kinds[m.media] || "📎"),
-      el("div", "", m.file_name || m.media, el("small", "", m.file_size ? `${m.file_size} bytes` : ""))));
+      el("div", "", name, el("small", "", m.file_size ? `${m.file_size} bytes` : ""))));
   }
   const body = el("div", "body", formatted(v.text, [...(v.entities || []), ...(v.detected || [])]));
   const meta = el("span", "meta", (m.versions.length > 1 ? "edited " : "") + clock(m.versions[0].at));

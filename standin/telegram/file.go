@@ -1,0 +1,90 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Limits of files, https://core.telegram.org/bots/api#senddocument
+const (
+	// maxCaption is the longest caption in UTF-16 units.
+	maxCaption = 1024
+	// maxUpload is the largest file that a bot may send, in bytes.
+	maxUpload = 50 << 20
+)
+
+func tooLarge() *apiError {
+	return &apiError{code: http.StatusRequestEntityTooLarge, description: "Request Entity Too Large"}
+}
+
+// shownName is what clients show of a file's name: the last part of a path, without what a
+// file system may refuse, and not too long.
+// Source: clean_filename in https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
+func shownName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	stem, extension := name, ""
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		stem, extension = name[:i], name[i+1:]
+	}
+	stem, extension = shownPart(stem, 60), shownPart(extension, 20)
+	switch {
+	case extension == "":
+		return orElse(stem, "file")
+	case stem == "":
+		return extension
+	}
+	return stem + "." + extension
+}
+
+func shownPart(part string, most int) string {
+	var kept []rune
+	for _, r := range part {
+		ok := r >= ' ' && r < 0x7F && !strings.ContainsRune("<>:\"/\\|?*&`'", r) || r > 0x7F && (unicode.IsLetter(r) || unicode.IsNumber(r))
+		switch {
+		case !ok && (unicode.IsMark(r) || unicode.Is(unicode.Cf, r)):
+			continue
+		case !ok:
+			r = ' '
+		}
+		if len(kept) == 0 && (r == ' ' || r == '.') {
+			continue
+		}
+		if kept = append(kept, r); len(kept) == most {
+			break
+		}
+	}
+	return strings.TrimRight(string(kept), " .")
+}
+
+// serveFile answers with the content of a file that the bot sent.
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	chatID, err := strconv.ParseInt(query.Get("chat"), 10, 64)
+	id, idErr := strconv.Atoi(query.Get("message_id"))
+	if err = errors.Join(err, idErr); err != nil {
+		s.refuse(w, http.StatusBadRequest, fmt.Errorf("chat and message_id: numbers expected: %w", err))
+		return
+	}
+	s.mu.Lock()
+	var m *Message
+	if c := s.chats[chatID]; c != nil {
+		m = c.byID[id]
+	}
+	var data []byte
+	if m != nil {
+		data = m.File
+	}
+	s.mu.Unlock()
+	if len(data) == 0 {
+		s.refuse(w, http.StatusBadRequest, errors.New("no such file"))
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Disposition", "attachment")
+	h.Set("X-Content-Type-Options", "nosniff")
+	s.respond(w, answer{status: http.StatusOK, contentType: "application/octet-stream", body: data})
+}

@@ -1,0 +1,76 @@
+package telegram_test
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/standin/telegram"
+)
+
+// TestHeldCalls: a call that is held can be ended where it is, on all methods that show
+// something: the moments at which a test kills a client.
+func TestHeldCalls(t *testing.T) {
+	for _, tc := range []struct {
+		action, stage string
+		drop          bool
+		effect        bool // once it is let go of.
+		answered      bool
+	}{
+		{telegram.ActPauseBefore, "before", false, true, true},
+		{telegram.ActPauseBefore, "before", true, false, false},
+		{telegram.ActPauseAfter, "after", false, true, true},
+		{telegram.ActPauseAfter, "after", true, true, false},
+		{telegram.ActPauseAnswered, "answered", false, true, true},
+		{telegram.ActPauseAnswered, "answered", true, true, true},
+	} {
+		for _, method := range []string{"sendMessage", "editMessageText", "sendMessageDraft", "sendDocument"} {
+			synctest.Test(t, func(t *testing.T) {
+				c := free(t)
+				own := strconv.Itoa(c.call("sendMessage", args{"chat_id": "1001", "text": "mine"}).message(t))
+				c.server.Fault(telegram.Fault{Method: method, Contains: "fresh", Times: 1, Action: tc.action})
+				calls := map[string]func() reply{
+					"sendMessage":      func() reply { return c.call(method, args{"chat_id": "1001", "text": "fresh"}) },
+					"editMessageText":  func() reply { return c.call(method, args{"chat_id": "1001", "message_id": own, "text": "fresh"}) },
+					"sendMessageDraft": func() reply { return c.call(method, args{"chat_id": "1001", "draft_id": "7", "text": "fresh"}) },
+					"sendDocument":     func() reply { return c.upload("a.txt", []byte("x"), args{"chat_id": "1001", "caption": "fresh"}) },
+				}
+				shown := func() bool {
+					screen := c.server.Screen(person, time.Now())
+					for _, d := range screen.Drafts {
+						if d.Text == "fresh" {
+							return true
+						}
+					}
+					for _, m := range screen.Messages {
+						if m.Text() == "fresh" {
+							return true
+						}
+					}
+					return false
+				}
+				done := make(chan reply, 1)
+				go func() { done <- calls[method]() }()
+				synctest.Wait()
+				held := c.server.Paused()
+				if len(held) != 1 || held[0].Stage != tc.stage || shown() != (tc.stage != "before") {
+					t.Fatalf("%s %s: held are %+v, shown %t", method, tc.action, held, shown())
+				}
+				release := c.server.Resume
+				if tc.drop {
+					release = c.server.Drop
+				}
+				if n := release(held[0].ID); n != 1 {
+					t.Errorf("%s %s, drop %t: let go of %d calls, want 1", method, tc.action, tc.drop, n)
+				}
+				if r := <-done; r.OK != tc.answered {
+					t.Errorf("%s %s, drop %t: got %s (%v), want an answer: %t", method, tc.action, tc.drop, r.Raw, r.Err, tc.answered)
+				}
+				if shown() != tc.effect {
+					t.Errorf("%s %s, drop %t: shown %t, want %t", method, tc.action, tc.drop, shown(), tc.effect)
+				}
+			})
+		}
+	}
+}
