@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -48,6 +49,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 		aerr := badRequest("can't parse request: " + err.Error())
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			aerr = tooLarge()
+			_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; its end is no news
 		}
 		a, rule = aerr.answer(), nil
 	} else {
