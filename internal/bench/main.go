@@ -32,6 +32,9 @@ func main() {
 
 // run parses the arguments, runs the scenarios one after the other and reports each when it is done.
 func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) > 0 && args[0] == naiveCommand {
+		return runNaive(ctx, args[1:])
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	var (
 		binary = flags.String("binary", "bin/telex", "the telex to measure")

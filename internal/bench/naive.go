@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,27 +27,44 @@ type naive struct {
 	api, model string
 	interval   time.Duration
 	client     *http.Client
-	cancel     context.CancelFunc
 	running    sync.WaitGroup
 }
 
-func startNaive(ctx context.Context, w *world, interval time.Duration) *naive {
-	ctx, cancel := context.WithCancel(ctx)
-	n := &naive{
-		api: w.telegramURL + "/bot" + w.telegram.Token() + "/", model: w.modelURL + "/v1/chat/completions",
-		interval: interval, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200}}, cancel: cancel,
+// naiveCommand is the first argument of a bench that is to be the naive loop.
+const naiveCommand = "naive"
+
+// startNaive starts this program once more, as the naive loop.
+func startNaive(ctx context.Context, w *world, interval time.Duration) (*process, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
 	}
-	n.running.Go(func() { n.receive(ctx) })
-	return n
+	p, err := startProcess(program, func(string) error { return nil },
+		naiveCommand, w.telegramURL+"/bot"+w.telegram.Token()+"/", w.modelURL+"/v1/chat/completions", interval.String())
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.awaitPoll(ctx, p.exited); err != nil {
+		return nil, errors.Join(err, p.stop())
+	}
+	return p, nil
 }
 
-// usage says nothing: the loop runs in the measuring process.
-func (n *naive) usage() (usage, error) { return usage{}, nil }
-
-func (n *naive) stop() error {
-	n.cancel()
+// runNaive is the naive loop, until ctx ends.
+func runNaive(ctx context.Context, args []string) error {
+	if len(args) != 3 {
+		return fmt.Errorf("%s: want the addresses of the platform and of the model, and an interval", naiveCommand)
+	}
+	interval, err := time.ParseDuration(args[2])
+	if err != nil {
+		return err
+	}
+	n := &naive{
+		api: args[0], model: args[1], interval: interval,
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 200}},
+	}
+	n.receive(ctx)
 	n.running.Wait()
-	n.client.CloseIdleConnections()
 	return nil
 }
 

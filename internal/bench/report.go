@@ -27,6 +27,9 @@ const (
 	lost           measure = "lost"
 	doubled        measure = "doubled"
 	shownTwice     measure = "shown_twice"
+	hiddenPerChat  measure = "429_hidden_per_chat"
+	longestPart    measure = "longest_part_utf16"
+	laterCalls     measure = "after_outage_5s_calls_per_chat"
 	attempts       measure = "outage_attempts_per_chat"
 	stormCalls     measure = "after_outage_calls_per_chat"
 	cpuPerThousand measure = "cpu_ms_per_1000_tokens"
@@ -55,12 +58,15 @@ func rows() []row {
 		{calls, "calls", 0},
 		{tooMany, "calls answered 429, not forced", 0},
 		{forced, "calls answered 429, forced by a fault", 0},
+		{hiddenPerChat, "calls answered 429 by a hidden limit, per chat", 2},
 		{violations, "violations", 0},
 		{lost, "lost answers", 0},
 		{doubled, "doubled answers", 0},
 		{shownTwice, "moments with a wrong or double text", 0},
+		{longestPart, "longest message (UTF-16 units)", 0},
 		{attempts, "connections during the outage, per chat", 1},
 		{stormCalls, "calls in the second after the outage, per chat", 1},
+		{laterCalls, "calls in the 5 s after the outage, per chat", 1},
 		{cpuPerThousand, "CPU per 1,000 tokens (ms)", 1},
 		{cpuGrowth, "CPU per token, long to short", 2},
 		{idleMemory, "memory, idle (MiB)", 1},

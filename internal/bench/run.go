@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"telex/standin/telegram"
 )
 
 // bot is what a scenario measures.
@@ -26,7 +28,7 @@ func (s scenario) bots(binary string) []candidate {
 	}}}
 	if s.baseline {
 		list = append(list, candidate{name: "naive", start: func(ctx context.Context, w *world) (bot, error) {
-			return startNaive(ctx, w, orElse(s.interval, telegramEdit)), nil
+			return startNaive(ctx, w, orElse(s.interval, telegramEdit))
 		}})
 	}
 	return list
@@ -43,7 +45,7 @@ func orElse(d, other time.Duration) time.Duration {
 func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 	s.latency = orElse(s.latency, apiLatency)
 	r = result{Scenario: s.name, Title: s.title, Bot: c.name, Figures: make(map[measure]float64)}
-	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate})
+	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden})
 	if err != nil {
 		return r, err
 	}
@@ -64,7 +66,7 @@ func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 	if c.binary == "" {
 		return r, nil // the bars are telex's
 	}
-	for _, b := range append(s.bars, always()...) {
+	for _, b := range append(s.always(), s.bars...) {
 		if value, ok := r.Figures[b.Measure]; ok {
 			r.Bars = append(r.Bars, verdict{b, value <= b.Most})
 		}
@@ -122,15 +124,13 @@ func (s scenario) measure(ctx context.Context, w *world, b bot, f map[measure]fl
 	for _, l := range s.loads {
 		people = max(people, l.chats)
 	}
-	if end.peak > 0 { // the naive loop has no process of its own
-		f[idleMemory], f[peakMemory] = idle.rss, end.peak
-		if people > 0 {
-			f[chatMemory] = (end.peak - idle.rss) * 1024 / float64(people)
-			f[cpuPerThousand] = mean(costs)
-		}
-		if len(costs) > 1 && s.markdown {
-			f[cpuGrowth] = costs[len(costs)-1] / costs[0]
-		}
+	f[idleMemory], f[peakMemory] = idle.rss, end.peak
+	if people > 0 {
+		f[chatMemory] = (end.peak - idle.rss) * 1024 / float64(people)
+		f[cpuPerThousand] = mean(costs)
+	}
+	if len(costs) > 1 && s.markdown {
+		f[cpuGrowth] = costs[len(costs)-1] / costs[0]
 	}
 	if len(stories) > 0 {
 		s.judge(w, stories, f)
@@ -200,6 +200,11 @@ func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 	stats := w.telegram.Stats()
 	f[calls] = float64(len(w.shown()))
 	f[forced], f[tooMany] = float64(stats.Forced), float64(stats.TooManyRequests-stats.Forced)
+	if s.hidden != (telegram.Limits{}) { // nobody can know of them before the first
+		f[hiddenPerChat] = f[tooMany] / float64(len(stories))
+		f[tooMany] = 0
+	}
+	f[longestPart] = float64(w.longestText())
 	f[violations] = float64(stats.Violations.Total())
 }
 
@@ -208,11 +213,14 @@ func (s scenario) judgeOutage(w *world, down time.Time, f map[measure]float64) {
 	up := down.Add(s.outage.length)
 	chats := float64(s.loads[len(s.loads)-1].chats)
 	f[attempts] = float64(w.arrivals.between(down, up)) / chats
-	n := 0
-	for _, c := range w.shown() {
-		if !c.At.Before(up) && c.At.Before(up.Add(time.Second)) {
-			n++
+	within := func(span time.Duration) float64 {
+		n := 0
+		for _, c := range w.shown() {
+			if !c.At.Before(up) && c.At.Before(up.Add(span)) {
+				n++
+			}
 		}
+		return float64(n) / chats
 	}
-	f[stormCalls] = float64(n) / chats
+	f[stormCalls], f[laterCalls] = within(time.Second), within(5*time.Second)
 }

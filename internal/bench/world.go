@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unicode/utf16"
 
 	"telex/standin/openai"
 	"telex/standin/telegram"
@@ -32,11 +33,12 @@ type world struct {
 type worldOptions struct {
 	latency time.Duration // of every call to the platform
 	rate    float64       // tokens a second
+	hidden  telegram.Limits
 }
 
 func newWorld(ctx context.Context, o worldOptions) (*world, error) {
 	w := &world{
-		telegram: telegram.New(telegram.Options{Latency: o.latency}),
+		telegram: telegram.New(telegram.Options{Latency: o.latency, Hidden: o.hidden}),
 		model:    openai.New(openai.Options{Key: modelKey, Rate: o.rate}),
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -146,6 +148,23 @@ func (w *world) stories(asked []question) []story {
 // shown returns the calls that belong to a chat: all but polls and the like.
 func (w *world) shown() []telegram.Call {
 	return slices.DeleteFunc(w.telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
+}
+
+// longestText returns the length of the longest text that any message of the bot ever had, as the
+// platform counts it.
+func (w *world) longestText() int {
+	longest := 0
+	for i := range w.people {
+		for _, m := range w.telegram.History(int64(firstUser + i)) {
+			if !m.FromBot {
+				continue
+			}
+			for _, v := range m.Versions {
+				longest = max(longest, len(utf16.Encode([]rune(v.Text))))
+			}
+		}
+	}
+	return longest
 }
 
 // pause waits, or returns why it could not.
