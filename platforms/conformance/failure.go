@@ -17,11 +17,19 @@ func failureCases() []testCase {
 				s.Ban(to)
 				_, err := s.adapter.Send(s.Context(), to, outgoing("after"))
 				s.wantKind(err, chat.Forbidden)
-				if e, ok := s.editor(); ok {
+				if e, ok := s.adapter.(editor); ok {
 					_, err := e.Edit(s.Context(), ref, outgoing("after"))
 					s.wantKind(err, chat.Forbidden)
 				}
+				if f, ok := s.adapter.(filer); ok {
+					_, err := f.SendFile(s.Context(), to, outgoing("after"), file())
+					s.wantKind(err, chat.Forbidden)
+				}
+				if d, ok := s.adapter.(drafter); ok && s.adapter.Profile(to).DraftFor > 0 {
+					s.wantKind(d.Draft(s.Context(), to, draftID, outgoing("after")), chat.Forbidden)
+				}
 				s.wantShown(to, "before")
+				s.wantDrafts(to)
 			}
 		}},
 		{"a rate limit is reported with its wait, and nothing is repeated (F03, F19)", func(s *scene) {

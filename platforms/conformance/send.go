@@ -3,8 +3,15 @@ package conformance
 import (
 	"strings"
 
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
+
+// is says that v implements the interface I.
+func is[I any](v any) bool {
+	_, ok := v.(I)
+	return ok
+}
 
 // sendCases are about messages that are shown.
 func sendCases() []testCase {
@@ -41,7 +48,7 @@ func sendCases() []testCase {
 			ref := s.send(to, longest)
 			_, err := s.adapter.Send(s.Context(), to, outgoing(longest+"x"))
 			s.wantKind(err, chat.TooLong)
-			if e, ok := s.editor(); ok {
+			if e, ok := s.adapter.(editor); ok {
 				_, err := e.Edit(s.Context(), ref, outgoing(longest+"x"))
 				s.wantKind(err, chat.TooLong)
 			}
@@ -62,11 +69,34 @@ func sendCases() []testCase {
 			}
 			s.wantCalls(chat.OpTyping, 2)
 		}},
+		{"every promised ability is there, and no other", func(s *scene) {
+			c := s.adapter.Capabilities()
+			for _, a := range []struct {
+				name           string
+				promised, kept bool
+			}{
+				{"Edit", c.Edit, is[preview.Editor](s.adapter)},
+				{"Delete", c.Delete, is[preview.Deleter](s.adapter)},
+				{"Typing", c.Typing, is[preview.Typer](s.adapter)},
+				{"File", c.File, is[preview.Filer](s.adapter)},
+				{"Draft", c.Draft, is[preview.Drafter](s.adapter)},
+				{"Stream", c.Stream, is[preview.Streamer](s.adapter)},
+				{"Find", c.Find, is[preview.Finder](s.adapter)},
+			} {
+				if a.promised != a.kept {
+					s.Errorf("capability %s is %t, but its interface is implemented: %t", a.name, a.promised, a.kept)
+				}
+			}
+		}},
 		{"limits are stated and make sense", func(s *scene) {
 			for _, to := range []chat.Target{s.Private(), s.Group()} {
 				p := s.adapter.Profile(to)
 				if p.TextLimit <= 0 || s.adapter.Dialect(to) == nil {
 					s.Errorf("text limit %d, dialect %v", p.TextLimit, s.adapter.Dialect(to))
+				}
+				if !s.adapter.Capabilities().Draft && p.DraftFor != 0 || !s.adapter.Capabilities().Stream && p.StreamFor != 0 ||
+					!s.adapter.Capabilities().Typing && p.TypingEvery != 0 {
+					s.Errorf("the profile promises what the capabilities do not: %+v", p)
 				}
 				if s.adapter.Capabilities().Edit && p.EditInterval <= 0 {
 					s.Errorf("edit interval = %v", p.EditInterval)

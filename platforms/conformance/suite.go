@@ -16,20 +16,27 @@ import (
 	"telex/internal/chat"
 )
 
-// Run runs the suite as subtests of t.
+// Run runs the suite as subtests of t, and logs what came of each case: a column of the table
+// of cases and platforms.
 func Run(t *testing.T, create Factory) {
-	for _, group := range [][]testCase{sendCases(), editCases(), failureCases(), receiveCases(), decodeCases()} {
+	var table strings.Builder
+	for _, group := range [][]testCase{
+		sendCases(), editCases(), draftCases(), fileCases(), failureCases(), receiveCases(), decodeCases(),
+	} {
 		for _, c := range group {
-			t.Run(c.name, func(t *testing.T) {
+			var s *scene
+			passed := t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					s := &scene{T: t, World: create(t), log: &logBuffer{}}
+					s = &scene{T: t, World: create(t), log: &logBuffer{}}
 					s.adapter = s.connect(Proper)
 					c.run(s)
 					s.wantNoSecret("the log", s.log.String())
 				})
 			})
+			fmt.Fprintf(&table, "%-10s %s\n", s.came(passed), c.name)
 		}
 	}
+	t.Logf("conformance:\n%s", table.String())
 }
 
 type testCase struct {
@@ -43,6 +50,20 @@ type scene struct {
 	World
 	adapter Adapter
 	log     *logBuffer
+	lacks   string // an ability that the case asked for in vain
+}
+
+// came says in a word what came of the case.
+func (s *scene) came(passed bool) string {
+	switch {
+	case s == nil: // not run: left out by -run
+		return "-"
+	case !passed:
+		return "FAILED"
+	case s.lacks != "":
+		return "no " + s.lacks
+	}
+	return "ok"
 }
 
 func (s *scene) connect(how Connection) Adapter {
@@ -94,10 +115,21 @@ func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	if failure.Kind != want {
 		s.Errorf("kind = %v, want %v (%v)", failure.Kind, want, err)
 	}
+	s.wantTold(failure.Told)
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		s.wantNoSecret("an error", fmt.Sprintf("%v %+v", e, e))
 	}
 	return failure
+}
+
+// wantTold checks what an answer told of limits, where the platform does that.
+func (s *scene) wantTold(list []chat.Told) {
+	s.Helper()
+	for _, l := range list {
+		if l.Scope == 0 || l.Ops == 0 || l.Limit <= 0 || l.Remaining < 0 || l.Remaining > l.Limit || l.Reset < 0 {
+			s.Errorf("the answer told %+v of a limit, which makes no sense", l)
+		}
+	}
 }
 
 func (s *scene) wantShown(to chat.Target, want ...string) {
@@ -126,13 +158,14 @@ func (s *scene) send(to chat.Target, text string) chat.MessageRef {
 	if err != nil {
 		s.Fatalf("Send: %v", err)
 	}
+	s.wantTold(receipt.Told)
 	if receipt.Ref.Target != to || receipt.Ref.ID == "" {
 		s.Fatalf("Send = %+v, want a message in %+v", receipt, to)
 	}
 	return receipt.Ref
 }
 
-// editor, deleter and typer return the ability, and false where the platform has none.
+// editor and the like return the ability, and false where the platform has none.
 func (s *scene) editor() (editor, bool) {
 	e, ok := s.adapter.(editor)
 	return e, s.kept("Edit", s.adapter.Capabilities().Edit, ok)
@@ -148,8 +181,21 @@ func (s *scene) typer() (typer, bool) {
 	return y, s.kept("Typing", s.adapter.Capabilities().Typing, ok)
 }
 
+func (s *scene) filer() (filer, bool) {
+	f, ok := s.adapter.(filer)
+	return f, s.kept("File", s.adapter.Capabilities().File, ok)
+}
+
+func (s *scene) drafter() (drafter, bool) {
+	d, ok := s.adapter.(drafter)
+	return d, s.kept("Draft", s.adapter.Capabilities().Draft, ok)
+}
+
 func (s *scene) kept(name string, promised, kept bool) bool {
 	s.Helper()
+	if !kept && s.lacks == "" {
+		s.lacks = name
+	}
 	if promised != kept {
 		s.Fatalf("capability %s is %t, but its interface is implemented: %t", name, promised, kept)
 	}
@@ -165,6 +211,7 @@ type call struct {
 // calls returns every call that the adapter can make in the private chat. Those that need a
 // message get one first.
 func (s *scene) calls() []call {
+	defer func(before string) { s.lacks = before }(s.lacks) // a case about all calls lacks nothing
 	to := s.Private()
 	list := []call{{chat.OpSend, func(ctx context.Context, a Adapter) error {
 		_, err := a.Send(ctx, to, outgoing("from a call"))
@@ -185,6 +232,17 @@ func (s *scene) calls() []call {
 	if deletes {
 		list = append(list, call{chat.OpDelete, func(ctx context.Context, a Adapter) error {
 			return a.(deleter).Delete(ctx, ref) //nolint:errcheck // the capability was checked.
+		}})
+	}
+	if _, ok := s.filer(); ok {
+		list = append(list, call{chat.OpSend, func(ctx context.Context, a Adapter) error {
+			_, err := a.(filer).SendFile(ctx, to, outgoing("with a call"), file()) //nolint:errcheck // the capability was checked.
+			return err
+		}})
+	}
+	if _, ok := s.drafter(); ok && s.adapter.Profile(to).DraftFor > 0 {
+		list = append(list, call{chat.OpDraft, func(ctx context.Context, a Adapter) error {
+			return a.(drafter).Draft(ctx, to, draftID, outgoing("while a call lasts")) //nolint:errcheck // the capability was checked.
 		}})
 	}
 	if _, ok := s.typer(); ok {

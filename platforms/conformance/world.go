@@ -30,6 +30,12 @@ type (
 	typer interface {
 		Typing(ctx context.Context, to chat.Target) error
 	}
+	filer interface {
+		SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error)
+	}
+	drafter interface {
+		Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error
+	}
 )
 
 // Factory makes the world of one case. What it starts it ends in a cleanup of t.
@@ -46,9 +52,15 @@ type World interface {
 	Private() chat.Target
 	Group() chat.Target
 
-	// Shown returns the bot's messages that stand in a place, oldest first.
+	// Shown returns the texts of the bot's messages that stand in a place, oldest first; of a
+	// file its caption.
 	Shown(to chat.Target) []string
-	// Calls returns how many calls of a kind the platform received.
+	// Files returns those of them that are files. A platform without files has none.
+	Files(to chat.Target) []File
+	// Drafts returns the ephemeral previews that are on display in a place. A platform without
+	// drafts has none.
+	Drafts(to chat.Target) []string
+	// Calls returns how many calls of a kind the platform received. A file counts as OpSend.
 	Calls(op chat.Op) int
 	// Break lets the next call of a kind fail.
 	Break(op chat.Op, f Fault)
@@ -60,6 +72,13 @@ type World interface {
 	Ban(to chat.Target)
 	// Garble lets an update arrive that nobody can decode.
 	Garble()
+}
+
+// File is what people see of a file.
+type File struct {
+	Name    string
+	Content []byte
+	Caption string
 }
 
 // Connection says how an adapter reaches the platform.

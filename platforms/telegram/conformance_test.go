@@ -10,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +30,8 @@ var (
 	_ preview.Editor   = (*telegram.Bot)(nil)
 	_ preview.Deleter  = (*telegram.Bot)(nil)
 	_ preview.Typer    = (*telegram.Bot)(nil)
+	_ preview.Filer    = (*telegram.Bot)(nil)
+	_ preview.Drafter  = (*telegram.Bot)(nil)
 )
 
 func TestConformance(t *testing.T) {
@@ -113,10 +117,28 @@ func (w *world) Shown(to chat.Target) []string {
 	return texts
 }
 
+func (w *world) Files(to chat.Target) []conformance.File {
+	var files []conformance.File
+	for _, m := range w.server.View(w.id(to), time.Now()) {
+		if m.FromBot && m.Media == "document" {
+			files = append(files, conformance.File{Name: m.FileName, Content: m.File, Caption: m.Text()})
+		}
+	}
+	return files
+}
+
+func (w *world) Drafts(to chat.Target) []string {
+	var texts []string
+	for _, d := range w.server.Screen(w.id(to), time.Now()).Drafts {
+		texts = append(texts, d.Text)
+	}
+	return texts
+}
+
 func (w *world) Calls(op chat.Op) int {
 	n := 0
 	for _, c := range w.server.Calls() {
-		if c.Method == method(op) {
+		if slices.Contains(methods(op), c.Method) {
 			n++
 		}
 	}
@@ -124,7 +146,7 @@ func (w *world) Calls(op chat.Op) int {
 }
 
 func (w *world) Break(op chat.Op, f conformance.Fault) {
-	fault := standin.Fault{Method: method(op), Times: 1}
+	fault := standin.Fault{Method: strings.Join(methods(op), "|"), Times: 1}
 	switch f {
 	case conformance.RateLimit:
 		fault.Action, fault.RetryAfter = standin.ActRateLimit, int(conformance.RetryAfter/time.Second)
@@ -177,10 +199,10 @@ func (w *world) number(s string) int {
 	return n
 }
 
-func method(op chat.Op) string {
-	return map[chat.Op]string{
-		chat.OpSend: "sendMessage", chat.OpEdit: "editMessageText",
-		chat.OpDelete: "deleteMessage", chat.OpTyping: "sendChatAction",
+func methods(op chat.Op) []string {
+	return map[chat.Op][]string{
+		chat.OpSend: {"sendMessage", "sendDocument"}, chat.OpEdit: {"editMessageText"},
+		chat.OpDelete: {"deleteMessage"}, chat.OpTyping: {"sendChatAction"}, chat.OpDraft: {"sendMessageDraft"},
 	}[op]
 }
 

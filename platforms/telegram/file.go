@@ -102,9 +102,11 @@ func (f *form) fill(req *http.Request) {
 	req.Header.Set("Content-Type", f.contentType)
 }
 
-// maxFileName bounds a file's name and keeps its extension. Telegram cuts longer ones itself.
+// maxFileName bounds a file's name and keeps its extension. Telegram cuts what is before that
+// to 60 characters: clean_filename in
+// https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
 const (
-	maxFileName  = 64 // characters
+	maxFileName  = 60 // characters
 	maxExtension = 16
 )
 

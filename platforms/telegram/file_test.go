@@ -73,9 +73,9 @@ func TestFileName(t *testing.T) {
 		"/":                      "file",
 		" .md ":                  "md",
 		"\xff.md":                "_.md",
-		long + ".md":             strings.Repeat("é", 61) + ".md",
-		long:                     strings.Repeat("é", 64),
-		"a." + long:              "a." + strings.Repeat("é", 62),
+		long + ".md":             strings.Repeat("é", 57) + ".md",
+		long:                     strings.Repeat("é", 60),
+		"a." + long:              "a." + strings.Repeat("é", 58),
 		"x.averyveryverylongone": "x.averyveryverylongone",
 	} {
 		if got := fileName(name); got != want {

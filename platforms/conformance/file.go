@@ -1,0 +1,131 @@
+package conformance
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"telex/internal/chat"
+)
+
+// file is one as the gateway would hand it over.
+func file() chat.File {
+	return chat.File{Name: "answer.md", MediaType: "text/markdown; charset=utf-8", Content: []byte("# The rest\n\nünïcödé 🦊\r\n\x00--\n")}
+}
+
+// fileCases are about messages that are files.
+func fileCases() []testCase {
+	return []testCase{
+		{"a file arrives with its name, its content and its caption", func(s *scene) {
+			f, ok := s.filer()
+			if !ok {
+				return
+			}
+			for _, to := range []chat.Target{s.Private(), s.Group()} {
+				asked := s.send(to, "before")
+				m := outgoing("the *rest* 🦊")
+				m.ReplyTo = asked.ID
+				s.sendFile(f, to, m, file())
+				s.sendFile(f, to, chat.Outgoing{Key: "no caption"}, file())
+				s.send(to, "after")
+				s.wantShown(to, "before", "the *rest* 🦊", "", "after")
+				s.wantFiles(to,
+					File{Name: "answer.md", Content: file().Content, Caption: "the *rest* 🦊"},
+					File{Name: "answer.md", Content: file().Content})
+			}
+			s.wantCalls(chat.OpSend, 8)
+		}},
+		{"a file's name is no path and breaks nothing", func(s *scene) {
+			f, ok := s.filer()
+			if !ok {
+				return
+			}
+			for _, name := range []string{"../../etc/passwd", `C:\a\"b".md`, "a\r\nContent-Type: x\r\n\r\n.md", "", strings.Repeat("x", 300) + ".md"} {
+				odd := file()
+				odd.Name = name
+				s.sendFile(f, s.Private(), outgoing("named "+name), odd)
+			}
+			for _, got := range s.Files(s.Private()) {
+				if got.Name == "" || strings.ContainsAny(got.Name, "/\\\"\r\n") || len(got.Name) > 255 {
+					s.Errorf("a file is called %q", got.Name)
+				}
+				if !bytes.Equal(got.Content, file().Content) {
+					s.Errorf("the content of %q is %q, want %q", got.Name, got.Content, file().Content)
+				}
+			}
+		}},
+		{"a file that answers a missing message is shown (F47)", func(s *scene) {
+			f, ok := s.filer()
+			if !ok {
+				return
+			}
+			ref := s.send(s.Group(), "gone soon")
+			s.Remove(ref)
+			m := outgoing("answer")
+			m.ReplyTo = ref.ID
+			s.sendFile(f, s.Group(), m, file())
+			s.wantShown(s.Group(), "answer")
+		}},
+		{"a cut file is shown once or not at all (F13)", func(s *scene) {
+			f, ok := s.filer()
+			if !ok {
+				return
+			}
+			for _, c := range []struct {
+				fault Fault
+				text  string
+			}{{CutBefore, "lost"}, {CutAfter, "shown"}} {
+				s.Break(chat.OpSend, c.fault)
+				_, err := f.SendFile(s.Context(), s.Private(), outgoing(c.text), file())
+				s.wantKind(err, chat.Uncertain)
+			}
+			s.wantCalls(chat.OpSend, 2)
+			s.wantFiles(s.Private(), File{Name: "answer.md", Content: file().Content, Caption: "shown"})
+		}},
+		{"a file can be removed", func(s *scene) {
+			f, ok := s.filer()
+			d, deletes := s.adapter.(deleter)
+			if !ok || !deletes {
+				return
+			}
+			ref := s.sendFile(f, s.Private(), outgoing("x"), file())
+			if err := d.Delete(s.Context(), ref); err != nil {
+				s.Errorf("Delete: %v", err)
+			}
+			s.wantFiles(s.Private())
+		}},
+		{"a file without content is rejected", func(s *scene) {
+			f, ok := s.filer()
+			if !ok {
+				return
+			}
+			_, err := f.SendFile(s.Context(), s.Private(), outgoing("x"), chat.File{Name: "a.md", MediaType: "text/plain"})
+			s.wantKind(err, chat.Rejected)
+			s.wantShown(s.Private())
+		}},
+	}
+}
+
+// sendFile shows a file, which must succeed.
+func (s *scene) sendFile(f filer, to chat.Target, m chat.Outgoing, content chat.File) chat.MessageRef {
+	s.Helper()
+	receipt, err := f.SendFile(s.Context(), to, m, content)
+	if err != nil {
+		s.Fatalf("SendFile: %v", err)
+	}
+	s.wantTold(receipt.Told)
+	if receipt.Ref.Target != to || receipt.Ref.ID == "" {
+		s.Fatalf("SendFile = %+v, want a message in %+v", receipt, to)
+	}
+	return receipt.Ref
+}
+
+func (s *scene) wantFiles(to chat.Target, want ...File) {
+	s.Helper()
+	same := func(a, b File) bool {
+		return a.Name == b.Name && a.Caption == b.Caption && bytes.Equal(a.Content, b.Content)
+	}
+	if got := s.Files(to); !slices.EqualFunc(got, want, same) {
+		s.Errorf("the files are %q, want %q", got, want)
+	}
+}
