@@ -113,6 +113,23 @@ func TestAllowancePeriods(t *testing.T) {
 	})
 }
 
+// Calls that are still under way at a reset may be counted after it.
+func TestAllowanceAtAReset(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		send := call("a", chat.ClassFinal, perChat(100, time.Second, 100))
+		b.Tell(send, []chat.Told{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 5, Reset: 5 * time.Second}})
+		under := grants(b, 2, send)
+		time.Sleep(5 * time.Second)
+		list := grants(b, 20, send)
+		if len(list) != 3 {
+			t.Errorf("%d calls granted beside 2 under way, want 3 of 5", len(list))
+		}
+		for _, ticket := range append(under, list...) {
+			ticket.Done()
+		}
+	})
+}
+
 // D11: previews leave what is left of an allowance to the final.
 func TestAllowanceKeepsRoomForAFinal(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {

@@ -370,6 +370,25 @@ func TestSweepForgetsIdleScopesOnly(t *testing.T) {
 	})
 }
 
+// What a ticket holds on to stays, though nothing limits it.
+func TestSweepLeavesWhatIsInUse(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		b.Block(call("z", chat.ClassFinal), chat.ScopeEndpoint, time.Hour)
+		waiting := b.Request(call("a", chat.ClassFinal))
+		b.sweep(time.Now())
+		b.Block(call("a", chat.ClassFinal), chat.ScopeChat, 2*time.Hour)
+		if got := waited(waiting); got != 2*time.Hour {
+			t.Errorf("waited %v, want the block of the chat to hold it for 2h", got)
+		}
+		running := b.Request(call("b", chat.ClassFinal))
+		b.sweep(time.Now())
+		if b.scopes[key(chat.ScopeChat, call("b", 0))] == nil {
+			t.Error("the scope of a call under way was forgotten")
+		}
+		running.Done()
+	})
+}
+
 // Memory follows activity: a chat that is silent is forgotten while others go on.
 func TestManyChatsAreForgotten(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {

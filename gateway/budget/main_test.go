@@ -26,6 +26,12 @@ func inBubble(t *testing.T, f func(t *testing.T, b *Budget)) {
 	synctest.Test(t, func(t *testing.T) { f(t, New()) })
 }
 
+// inBubbleOnce is inBubble for a part of a test.
+func inBubbleOnce(t *testing.T, f func(b *Budget)) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) { f(New()) })
+}
+
 // perChat and overall are limits that count every kind of call.
 func perChat(count int, window time.Duration, burst int) chat.Limit {
 	return chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpAll, Count: count, Window: window, Burst: burst}

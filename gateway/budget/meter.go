@@ -61,7 +61,7 @@ func (m *meter) waitForWindow(kept int, now time.Time) time.Duration {
 }
 
 // waitForBucket returns when the bucket has one more call beside the kept ones. Calls under
-// way are taken to arrive just before it.
+// way are taken to arrive just before it: one that hangs holds its place until it ends.
 func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	missing := m.running + 1 + kept - m.burst()
 	filling := max(0, m.full.Sub(now))

@@ -170,6 +170,26 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 	}
 }
 
+// Calls that were under way when the first refusal came are no news.
+func TestManyRefusalsAtOnceLowerTheSpeedOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4))
+		speed := func() int { return b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).speed.percent }
+		for range 4 {
+			b.Block(c, chat.ScopeChat, time.Second)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if got := speed(); got != 50 {
+			t.Errorf("speed %d after refusals within a block, want 50", got)
+		}
+		time.Sleep(time.Second)
+		b.Block(c, chat.ScopeChat, time.Second)
+		if got := speed(); got != 25 {
+			t.Errorf("speed %d after one more, want 25", got)
+		}
+	})
+}
+
 func TestOnlyTheRefusedLimitIsLowered(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4), overall(30, time.Second, 30))

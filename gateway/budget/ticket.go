@@ -61,8 +61,8 @@ func (b *Budget) ticket(c chat.Call, now time.Time) *Ticket {
 // Ready is closed when the call may be made. The call must start at once.
 func (t *Ticket) Ready() <-chan struct{} { return t.ready }
 
-// Done says that the call has ended, whatever came of it. What the answer said of limits is
-// told to the budget before, with Block or Tell.
+// Done says that the call has ended, whatever came of it. What the answer said of limits goes
+// to Block and Tell before, so that nobody is granted what was just refused.
 func (t *Ticket) Done() { t.leave(false) }
 
 // Cancel leaves the queue. What was granted in the meantime is given back.

@@ -1,0 +1,92 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// D3, D11: many chats stream and end together, under Telegram's limits counted at arrival. No
+// call comes too early, and the finals are done in 1.15 times what they alone need: the window
+// takes 30 at once, and 30 more each second.
+func TestCrowdThatEndsTogether(t *testing.T) {
+	for _, c := range []struct {
+		chats   int
+		latency time.Duration
+		most    time.Duration // until 95 % of the finals have arrived
+	}{
+		{50, 60 * time.Millisecond, 1150 * time.Millisecond},
+		{150, 60 * time.Millisecond, 4600 * time.Millisecond},
+		{150, 0, 4600 * time.Millisecond},
+	} {
+		t.Run(fmt.Sprintf("%d chats, latency %v", c.chats, c.latency), func(t *testing.T) {
+			// The end may fall on any moment between two calls.
+			for shift := time.Duration(0); shift < time.Second; shift += 170 * time.Millisecond {
+				inBubbleOnce(t, func(b *Budget) {
+					took, arrivals := crowd(b, c.chats, 8*time.Second+shift, c.latency)
+					slices.Sort(took)
+					if got := took[c.chats*95/100]; got > c.most {
+						t.Errorf("finals after %v took %v at p95, want at most %v", shift, got, c.most)
+					}
+					for _, wrong := range crowded(arrivals, 0) {
+						t.Error(wrong)
+					}
+				})
+			}
+		})
+	}
+}
+
+// crowd lets chats show previews until they end together, each with a final. It returns how
+// long the finals took to arrive, and all arrivals.
+func crowd(b *Budget, chats int, end, latency time.Duration) (took []time.Duration, arrivals []arrival) {
+	limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
+	start := time.Now()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	arrive := func(ticket *Ticket) time.Time {
+		time.Sleep(latency / 2)
+		at := time.Now()
+		mu.Lock()
+		arrivals = append(arrivals, arrival{at, ticket.call})
+		mu.Unlock()
+		time.Sleep(latency / 2)
+		ticket.Done()
+		return at
+	}
+	for i := range chats {
+		wg.Go(func() {
+			over := time.After(end)
+			for {
+				began := time.Now()
+				ticket := b.Request(call(chat.ChatID(fmt.Sprint(i)), chat.ClassPreview, limits...))
+				select {
+				case <-ticket.Ready():
+					arrive(ticket)
+				case <-over:
+					ticket.Cancel()
+				}
+				if time.Since(start) < end {
+					select {
+					case <-time.After(time.Until(began.Add(1500 * time.Millisecond))):
+						continue
+					case <-over:
+					}
+				}
+				break
+			}
+			ticket := b.Request(call(chat.ChatID(fmt.Sprint(i)), chat.ClassFinal, limits...))
+			<-ticket.Ready()
+			at := arrive(ticket)
+			mu.Lock()
+			took = append(took, at.Sub(start.Add(end)))
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	return took, arrivals
+}
