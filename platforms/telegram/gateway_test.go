@@ -1,0 +1,340 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	standin "telex/standin/telegram"
+)
+
+// The adapter with what it is made for, against the stand-in.
+
+// talker answers with the words of a text, one each 100 ms.
+type talker struct{ text string }
+
+func (a talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	r := agent.Result{Model: "talker", Stop: agent.StopDone}
+	text := a.text
+	if text == "" {
+		text = "re: " + t.Messages[len(t.Messages)-1].Text
+	}
+	for word := range strings.SplitAfterSeq(text, " ") {
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			r.Partial, r.Stop = true, agent.StopCancelled
+			return r, context.Cause(ctx)
+		}
+		r.Text += word
+		emit(agent.Text{Delta: word})
+	}
+	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
+	return r, nil
+}
+
+// fullStore is a store that has no room for a while.
+type fullStore struct {
+	*gateway.Memory
+	mu       sync.Mutex
+	failures int // of Accept, to come
+	accepted []string
+}
+
+func (s *fullStore) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures > 0 {
+		s.failures--
+		return false, errors.New("disk full")
+	}
+	fresh, err := s.Memory.Accept(ctx, c, m)
+	if err == nil && fresh {
+		s.accepted = append(s.accepted, m.Text)
+	}
+	return fresh, err
+}
+
+// house runs a gateway on a world until the test ends.
+func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r gateway.Runner, transport preview.Transport) {
+	t.Helper()
+	g, err := gateway.New(gateway.Options{
+		Endpoints: []gateway.Endpoint{{
+			ID: "telegram", Platform: bot.(gateway.Platform), //nolint:errcheck // a guard of this package says that it is one.
+			Streaming: preview.Config{
+				Enabled: true, MinTokens: 3, Cursor: " ▌", Transport: transport, MaxParts: 2,
+			},
+		}},
+		Runner: r, Store: s, Access: gateway.Access{Open: true}, Busy: gateway.Queue, MaxQueued: 10,
+		MaxAge: time.Hour, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- g.Run(ctx, func() {}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the gateway: %v", err)
+		}
+	})
+	synctest.Wait()
+}
+
+// polls counts the calls that asked for updates since a moment.
+func (w *world) polls(since time.Time) int {
+	n := 0
+	for _, c := range w.server.Calls() {
+		if c.Method == "getUpdates" && !c.At.Before(since) {
+			n++
+		}
+	}
+	return n
+}
+
+// While the store takes nothing, nothing is confirmed and nobody spins; sending goes on. Then
+// everything is accepted once and in order (F43).
+func TestFullStore(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		store := &fullStore{Memory: gateway.NewMemory(), failures: 5}
+		house(t, w, bot, store, talker{}, preview.Edit)
+		began := time.Now()
+		for _, text := range []string{"one", "two", "three"} {
+			w.server.Say(standin.Incoming{User: privateID, Text: text})
+		}
+		time.Sleep(15 * time.Second) // the waits are 1, 2, 4, 8 and 16 s, each a fifth more or less
+		if got := w.server.Stats().Pending; got != 3 {
+			t.Errorf("%d updates wait at Telegram, want all 3: nothing was stored", got)
+		}
+		if got := w.polls(began); got > 8 {
+			t.Errorf("%d polls while the store was full, want at most 8", got)
+		}
+		if _, err := bot.Send(t.Context(), w.Group(), chat.Outgoing{Text: "meanwhile"}); err != nil {
+			t.Errorf("Send: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if got, want := store.accepted, []string{"one", "two", "three"}; !slices.Equal(got, want) {
+			t.Errorf("accepted %q, want %q", got, want)
+		}
+		if got, want := w.Shown(w.Private()), []string{"re: one", "re: two", "re: three"}; !slices.Equal(got, want) {
+			t.Errorf("shown are %q, want %q", got, want)
+		}
+		if got := w.server.Stats(); got.Pending != 0 || got.Violations.Total() != 0 {
+			t.Errorf("%d updates wait, violations %+v, want none", got.Pending, got.Violations)
+		}
+		if got := w.polls(began); got > 20 {
+			t.Errorf("%d polls in all, want at most 20", got)
+		}
+	})
+}
+
+// A store that never has room again does not make the poll loop spin either.
+func TestFullStoreForAnHour(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		store := &fullStore{Memory: gateway.NewMemory(), failures: 1 << 30}
+		house(t, w, bot, store, talker{}, preview.Edit)
+		began := time.Now()
+		w.server.Say(standin.Incoming{User: privateID, Text: "one"})
+		time.Sleep(time.Hour)
+		if got := w.polls(began); got < 30 || got > 100 {
+			t.Errorf("%d polls in an hour, want about one a minute", got)
+		}
+		if got := w.server.Stats().Pending; got != 1 {
+			t.Errorf("%d updates wait at Telegram, want 1", got)
+		}
+	})
+}
+
+// words returns a text of n different words.
+func words(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("word%d", i)
+	}
+	return strings.Join(list, " ")
+}
+
+// As a draft the answer grows, is renewed before it vanishes, and leaves one message (D2). A
+// server that knows no drafts is served with edits.
+func TestDraftsEndToEnd(t *testing.T) {
+	for name, old := range map[string]bool{"drafts": false, "an old server": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+				w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
+				if old {
+					w.server.Fault(standin.Fault{
+						Method: "sendMessageDraft", Action: standin.ActStatus, Status: 404, Description: "Not Found: method not found",
+					})
+				}
+				text := words(600) // for a minute, in two parts
+				house(t, w, bot, gateway.NewMemory(), talker{text}, preview.Draft)
+				w.server.Say(standin.Incoming{User: privateID, Text: "go"})
+				time.Sleep(2 * time.Minute)
+				if got := strings.Join(w.Shown(w.Private()), " "); got != text {
+					t.Errorf("shown is %q, want the text once", got)
+				}
+				st := w.server.Stats()
+				switch {
+				case old && (st.Drafts != 0 || st.Edits < 10 || st.ByMethod["sendMessageDraft"] != 1):
+					t.Errorf("%d drafts, %d tries, %d edits, want none, one, and many", st.Drafts, st.ByMethod["sendMessageDraft"], st.Edits)
+				case !old && (st.Drafts < 10 || st.Messages > 3):
+					t.Errorf("%d drafts, %d messages, want many and a few", st.Drafts, st.Messages)
+				case st.Violations.Total() != 0 || st.TooManyRequests != 0:
+					t.Errorf("violations %+v, %d answers 429, want none", st.Violations, st.TooManyRequests)
+				}
+			})
+		})
+	}
+}
+
+// A 429 on a draft holds for messages and edits too: nothing is sent until it is over, then the
+// whole text (D4, F20).
+func TestDraftRefusedForItsRate(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
+		w.server.Fault(standin.Fault{Method: "sendMessageDraft", Nth: 2, Action: standin.ActRateLimit, RetryAfter: 280})
+		house(t, w, bot, gateway.NewMemory(), talker{words(100)}, preview.Draft)
+		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
+		time.Sleep(6 * time.Minute)
+		if got := strings.Join(w.Shown(w.Private()), " "); got != words(100) {
+			t.Errorf("shown is %q, want the text once", got)
+		}
+		if st := w.server.Stats(); st.Violations.Total() != 0 || st.TooManyRequests != 1 {
+			t.Errorf("violations %+v, %d answers 429, want none and one", st.Violations, st.TooManyRequests)
+		}
+	})
+}
+
+// Ten seconds in which nothing works, in the middle of an answer: the final is exact and there
+// is no storm.
+func TestOutageInTheMiddle(t *testing.T) {
+	for _, transport := range []preview.Transport{preview.Edit, preview.Draft} {
+		for _, kind := range []string{standin.OutageRefuse, standin.OutageCut, standin.OutageError, standin.OutageHang} {
+			t.Run(fmt.Sprintf("%s %d", kind, transport), func(t *testing.T) {
+				inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+					w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
+					house(t, w, bot, gateway.NewMemory(), talker{words(200)}, transport)
+					w.server.Say(standin.Incoming{User: privateID, Text: "go"})
+					time.Sleep(8 * time.Second)
+					w.server.Outage(standin.Outage{Kind: kind, For: 10 * time.Second})
+					before := w.server.Stats().Calls
+					time.Sleep(10 * time.Second)
+					if got := w.server.Stats().Calls - before; got > 40 {
+						t.Errorf("%d calls during the outage, want at most 40", got)
+					}
+					time.Sleep(2 * time.Minute)
+					if got := strings.Join(w.Shown(w.Private()), " "); got != words(200) {
+						t.Errorf("shown is %q, want the text once", got)
+					}
+					if st := w.server.Stats(); st.Violations.Total() != 0 || st.TooManyRequests != 0 {
+						t.Errorf("violations %+v, %d answers 429, want none", st.Violations, st.TooManyRequests)
+					}
+				})
+			})
+		}
+	}
+}
+
+// What is beyond the most parts comes as a file, with the whole rest (D8).
+func TestRestAsFile(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
+		text := words(2000)
+		house(t, w, bot, gateway.NewMemory(), talker{text}, preview.Edit)
+		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
+		time.Sleep(5 * time.Minute)
+		shown, files := w.Shown(w.Private()), w.Files(w.Private())
+		if len(shown) != 3 || len(files) != 1 || shown[2] == "" || shown[2] != files[0].Caption {
+			t.Fatalf("shown are %q and %d files, want two parts and a file", shown, len(files))
+		}
+		whole := strings.Join(append(slices.Clone(shown[:2]), string(files[0].Content)), " ")
+		if strings.Join(strings.Fields(whole), " ") != text || files[0].Name != "answer.md" {
+			t.Errorf("%s: the parts and the file are not the text: %q", files[0].Name, whole)
+		}
+	})
+}
+
+// A group that becomes a supergroup in the middle of an answer, which is being edited, gets the
+// whole answer in its new place (F54).
+func TestMovedInTheMiddle(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
+		house(t, w, bot, gateway.NewMemory(), talker{words(200)}, preview.Edit)
+		w.server.Say(standin.Incoming{Chat: -55, Text: "@" + username + " go"})
+		time.Sleep(10 * time.Second)
+		fresh := w.server.Migrate(-55)
+		time.Sleep(2 * time.Minute)
+		to := chat.Target{Chat: chat.ChatID(strconv.FormatInt(fresh, 10)), Kind: chat.Group}
+		if got, want := w.Shown(to), []string{words(200)}; !slices.Equal(got, want) {
+			t.Errorf("shown are %q, want the text once", got)
+		}
+		if st := w.server.Stats(); st.Edits < 2 || st.Violations.Total() != 0 {
+			t.Errorf("%d edits, violations %+v, want some and none", st.Edits, st.Violations)
+		}
+	})
+}
+
+// A preview that can't be edited any more does not stay beside the final (F18).
+func TestFrozenInTheMiddle(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
+		w.server.Fault(standin.Fault{
+			Method: "editMessageText", Nth: 3, Action: standin.ActStatus, Status: 400, Description: "Bad Request: message can't be edited",
+		})
+		house(t, w, bot, gateway.NewMemory(), talker{words(100)}, preview.Edit)
+		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
+		time.Sleep(time.Minute)
+		if got, want := w.Shown(w.Private()), []string{words(100)}; !slices.Equal(got, want) {
+			t.Errorf("shown are %q, want the text once", got)
+		}
+	})
+}
+
+// A wrong address is a matter of retrying slowly, a token that Telegram refuses one of stopping:
+// what is mended at the address works without a restart of the daemon.
+func TestWrongAddressMends(t *testing.T) {
+	for name, c := range map[string]struct {
+		status      int
+		description string
+		mends       bool
+	}{
+		"404": {404, "Not Found", true},
+		"401": {401, "Unauthorized", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+				w.server.Fault(standin.Fault{Action: standin.ActStatus, Status: c.status, Description: c.description})
+				house(t, w, bot, gateway.NewMemory(), talker{}, preview.Edit)
+				w.server.Say(standin.Incoming{User: privateID, Text: "hello"})
+				time.Sleep(time.Hour)
+				if got := w.server.Stats().Calls; got > 100 || !c.mends && got != 1 {
+					t.Errorf("%d calls in an hour, want one a minute at most, and one where the token is refused", got)
+				}
+				w.server.ClearFaults()
+				time.Sleep(2 * time.Minute)
+				var want []string
+				if c.mends {
+					want = []string{"re: hello"}
+				}
+				if got := w.Shown(w.Private()); !slices.Equal(got, want) {
+					t.Errorf("shown are %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
