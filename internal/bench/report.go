@@ -92,13 +92,7 @@ type verdict struct {
 }
 
 // printScenario prints the figures of all bots in s beside each other, and the bars.
-func printScenario(out io.Writer, s scenario, results []result) {
-	var cols []result
-	for _, r := range results {
-		if r.Scenario == s.name {
-			cols = append(cols, r)
-		}
-	}
+func printScenario(out io.Writer, s scenario, cols []result) {
 	fmt.Fprintf(out, "\n%s: %s\n", s.name, s.title)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer t.Flush() //nolint:errcheck // a closed terminal leaves nobody to tell
