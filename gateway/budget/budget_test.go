@@ -366,6 +366,8 @@ func TestSweepForgetsIdleScopesOnly(t *testing.T) {
 		time.Sleep(time.Hour)
 		check("lowered")
 		time.Sleep(time.Hour) // at full speed again
+		b.sweep(time.Now())
+		time.Sleep(time.Minute) // and the bucket is full
 		check()
 	})
 }

@@ -1,8 +1,11 @@
 package budget
 
 import (
+	"math"
 	"slices"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"telex/internal/chat"
 )
@@ -10,8 +13,8 @@ import (
 // meter counts the calls that fall under one limit in one scope. The record of recent calls
 // gives the guarantee, never more than Count in any Window; the bucket gives the shape.
 //
-// The bucket is not rate.Limiter of x/time: that one takes a token when a call starts, so that
-// a call that is delayed on its way meets the next one at the platform.
+// A call takes its token from the bucket when it ends, as of its arrival, since one that is
+// delayed on its way must not meet the next one at the platform; until then it counts as running.
 type meter struct {
 	limit chat.Limit
 	scope *scope
@@ -19,9 +22,15 @@ type meter struct {
 
 	running int         // calls under way
 	arrived []time.Time // when those that still fill the window arrived at the latest, oldest first
-	full    time.Time   // when the bucket will be full, calls under way left aside
-	paced   time.Time   // when the next less urgent call may go while others wait
+	bucket  *rate.Limiter
+	paced   time.Time // when the next less urgent call may go while others wait
 	pledges []pledge
+}
+
+func newMeter(l chat.Limit, s *scope) *meter {
+	m := &meter{limit: l, scope: s, speed: speed{percent: fullSpeed}}
+	m.bucket = rate.NewLimiter(rate.Every(m.interval()), m.burst())
+	return m
 }
 
 func (m *meter) count() int { return max(1, m.limit.Count*m.speed.percent/fullSpeed) }
@@ -63,13 +72,12 @@ func (m *meter) waitForWindow(kept int, now time.Time) time.Duration {
 // waitForBucket returns when the bucket has one more call beside the kept ones. Calls under
 // way are taken to arrive just before it: one that hangs holds its place until it ends.
 func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
-	missing := m.running + 1 + kept - m.burst()
-	filling := max(0, m.full.Sub(now))
-	d := filling + time.Duration(missing)*m.interval()
-	if d > filling {
+	need := m.running + 1 + kept
+	if need > m.burst() {
 		return forever
 	}
-	return max(0, d)
+	missing := float64(need) - m.bucket.TokensAt(now)
+	return max(0, time.Duration(math.Ceil(missing*float64(m.interval()))))
 }
 
 // settle forgets the calls that have left the window and lets a lowered speed recover.
@@ -80,6 +88,10 @@ func (m *meter) settle(now time.Time) {
 	}
 	m.arrived = m.arrived[:copy(m.arrived, m.arrived[gone:])]
 	m.speed.recover(now)
+	if r := rate.Every(m.interval()); r != m.bucket.Limit() {
+		m.bucket.SetLimitAt(now, r)
+		m.bucket.SetBurstAt(now, m.burst())
+	}
 }
 
 // take counts the call of t, which begins now.
@@ -100,10 +112,7 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 		i--
 	}
 	m.arrived = slices.Insert(m.arrived, i, arrived)
-	if m.full.Before(arrived) {
-		m.full = arrived
-	}
-	m.full = m.full.Add(m.interval())
+	m.bucket.ReserveN(arrived, 1)
 	m.lapse(t, now)
 }
 
@@ -116,12 +125,11 @@ func (m *meter) giveBack(t *Ticket) {
 // used is how many calls are in the window, and how full the bucket's debt is in calls.
 func (m *meter) used(now time.Time) (inWindow, ofBurst float64) {
 	m.settle(now)
-	debt := max(0, m.full.Sub(now)).Seconds()/m.interval().Seconds() + float64(m.running)
-	return float64(m.running + len(m.arrived)), debt
+	return float64(m.running + len(m.arrived)), float64(m.running+m.burst()) - m.bucket.TokensAt(now)
 }
 
 // idle says that forgetting the meter would change nothing.
 func (m *meter) idle(now time.Time) bool {
 	m.settle(now)
-	return m.speed.percent == fullSpeed && m.running+len(m.arrived) == 0 && !m.full.After(now)
+	return m.speed.percent == fullSpeed && m.running+len(m.arrived) == 0 && m.bucket.TokensAt(now) >= float64(m.burst())
 }

@@ -62,7 +62,7 @@ func (s *scope) meter(l chat.Limit) *meter {
 			return m
 		}
 	}
-	m := &meter{limit: l, scope: s, speed: speed{percent: fullSpeed}}
+	m := newMeter(l, s)
 	s.meters = append(s.meters, m)
 	return m
 }
