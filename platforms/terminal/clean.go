@@ -1,0 +1,56 @@
+package terminal
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Clean returns s without what could command a terminal: control characters of C0 and C1
+// but line breaks, which also takes the escape from escape sequences, characters that turn
+// the direction of the text around them, and bytes that are no UTF-8.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		if harmful(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+}
+
+// harmful reports whether a terminal may take r for more than a character to show. Bytes
+// of C1 are commands in terminals that are not set to UTF-8, so their code points are too.
+func harmful(r rune) bool {
+	switch {
+	case r == '\n':
+		return false
+	case r < 0x20, r >= 0x7f && r < 0xa0:
+		return true
+	case r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff, r == 0x200e, r == 0x200f, r == 0x061c:
+		return true
+	}
+	return false
+}
+
+// cleanURL returns url as it may stand in an escape sequence, or nothing if a click on it
+// should not do anything.
+func cleanURL(url string) string {
+	scheme, rest, ok := strings.Cut(url, ":")
+	if !ok || rest == "" {
+		return ""
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https", "mailto":
+	default:
+		return ""
+	}
+	const hex = "0123456789ABCDEF"
+	var out strings.Builder
+	for i := range len(url) {
+		if c := url[i]; c > ' ' && c < 0x7f {
+			out.WriteByte(c)
+		} else {
+			out.WriteString("%" + string(hex[c>>4]) + string(hex[c&15]))
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,82 @@
+package terminal
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"telex/internal/markup"
+)
+
+// Dialect writes text with ANSI escape sequences inside. Without Colour it writes none, for
+// NO_COLOR (https://no-color.org) and terminals that know none. The zero Dialect is plain.
+// The unit of lengths is the terminal cell.
+type Dialect struct {
+	Colour bool // bold, italic and the like (SGR)
+	Links  bool // links to click at (OSC 8); without, the address follows in brackets
+}
+
+var _ markup.Dialect = Dialect{}
+
+// For returns the dialect for a terminal that these environment variables describe. tty says
+// whether the output is a terminal at all.
+func For(getenv func(string) string, tty bool) Dialect {
+	term := getenv("TERM")
+	if !tty || getenv("NO_COLOR") != "" || term == "" || term == "dumb" {
+		return Dialect{}
+	}
+	return Dialect{Colour: true, Links: clickable(term, getenv)}
+}
+
+// clickable reports whether a terminal is known to understand OSC 8. Others may show the
+// sequence (https://gist.github.com/egmontkob/eb114294efbcd5adb1944c9f3cb5feda).
+func clickable(term string, getenv func(string) string) bool {
+	for _, name := range []string{"kitty", "ghostty", "foot", "alacritty", "wezterm"} {
+		if strings.Contains(term, name) {
+			return true
+		}
+	}
+	switch getenv("TERM_PROGRAM") {
+	case "iTerm.app", "WezTerm", "vscode", "ghostty":
+		return true
+	}
+	vte := getenv("VTE_VERSION") // 5000 is 0.50
+	return getenv("WT_SESSION") != "" || getenv("KONSOLE_VERSION") != "" || len(vte) >= 4 && vte >= "5000"
+}
+
+// tabStop is how far apart the columns are that code is aligned to.
+const tabStop = 4
+
+// Shape returns the usual symbols.
+func (Dialect) Shape() markup.Shape {
+	s := markup.Plain{}.Shape()
+	s.Tab = tabStop
+	return s
+}
+
+// Len counts cells, without the escape sequences. A line break is one.
+func (Dialect) Len(r markup.Rendered) int { return cells(strip(r.Text)) }
+
+// What stands in front of the lines of a quote and of a code block.
+const (
+	quoteBar   = "│ "
+	codeIndent = "  "
+)
+
+// Render returns the text with its formatting written into it.
+func (d Dialect) Render(p markup.Piece) markup.Rendered {
+	w := writer{dialect: d, text: p.Text, line: true}
+	start := len(p.Text) - len(strings.TrimLeft(p.Text, "\n"))
+	next := 0
+	for i := start; i < len(p.Text); {
+		w.closeAt(i)
+		for next < len(p.Formats) && p.Formats[next].Start <= i {
+			w.open(p.Formats[next])
+			next++
+		}
+		r, size := utf8.DecodeRuneInString(p.Text[i:])
+		w.char(r)
+		i += size
+	}
+	w.finish(len(p.Text))
+	return markup.Rendered{Text: w.out.String()}
+}

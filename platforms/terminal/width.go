@@ -1,0 +1,33 @@
+package terminal
+
+import (
+	"github.com/clipperhouse/uax29/v2/graphemes"
+	"github.com/mattn/go-runewidth"
+)
+
+// cells returns how many cells a text takes, a line break as one. It never shrinks when text
+// is appended.
+func cells(s string) int {
+	cond := runewidth.Condition{StrictEmojiNeutral: true}
+	n := 0
+	for g := graphemes.FromString(s); g.Next(); {
+		n += cluster(&cond, g.Value())
+	}
+	return n
+}
+
+// cluster returns the width of one grapheme: that of its widest character, or two for a flag
+// and for what is asked to be an emoji.
+func cluster(cond *runewidth.Condition, s string) int {
+	if len(s) == 1 || s == "\r\n" {
+		return 1
+	}
+	width := 0
+	for i, r := range s {
+		if r == '\ufe0f' || i > 0 && r >= 0x1f1e6 && r <= 0x1f1ff {
+			return 2
+		}
+		width = max(width, cond.RuneWidth(r))
+	}
+	return width
+}

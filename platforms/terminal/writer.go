@@ -1,0 +1,177 @@
+package terminal
+
+import (
+	"strings"
+
+	"telex/internal/markup"
+)
+
+// reset takes all formatting away; see https://ecma-international.org/publications-and-standards/standards/ecma-48/.
+const reset = "\x1b[0m"
+
+// writer writes one piece. Formatting is taken away where it ends and put on in front of the
+// next character, so that a text that grows is only added to.
+type writer struct {
+	dialect Dialect
+	text    string
+	out     strings.Builder
+	active  []markup.Format // outer before inner
+	sgr     string          // the sequence in force
+	line    bool            // at the beginning of a line
+}
+
+func (w *writer) open(f markup.Format) {
+	if f.Style == markup.Quote && !w.line {
+		w.style("")
+		w.out.WriteString(quoteBar)
+	}
+	if f.Style == markup.Link {
+		if f.URL = cleanURL(f.URL); f.URL != "" && w.dialect.Links {
+			w.out.WriteString(osc8(f.URL))
+		}
+	}
+	w.active = append(w.active, f)
+}
+
+// closeAt ends the formats that end at offset at.
+func (w *writer) closeAt(at int) {
+	for n := len(w.active) - 1; n >= 0 && w.active[n].End <= at; n-- {
+		w.close(w.active[n], n)
+	}
+}
+
+func (w *writer) close(f markup.Format, n int) {
+	w.active = w.active[:n]
+	w.style("")
+	if f.Style != markup.Link || f.URL == "" {
+		return
+	}
+	if w.dialect.Links {
+		w.out.WriteString(osc8(""))
+	} else if !says(w.text[f.Start:f.End], f.URL) {
+		w.out.WriteString(" (" + f.URL + ")")
+	}
+}
+
+// says reports whether a link's text names its address already.
+func says(text, url string) bool {
+	return url == text || url == "http://"+text || url == "mailto:"+text
+}
+
+// char writes one character of the text.
+func (w *writer) char(r rune) {
+	switch {
+	case r == '\n':
+		w.style("")
+		w.out.WriteByte('\n')
+		w.line = true
+		return
+	case harmful(r):
+		return
+	}
+	if w.line {
+		w.line = false
+		w.prefix()
+	}
+	w.style(w.sequence())
+	w.out.WriteRune(r)
+}
+
+// prefix writes what stands at the beginning of a line.
+func (w *writer) prefix() {
+	for _, f := range w.active {
+		switch f.Style {
+		case markup.Quote:
+			w.out.WriteString(quoteBar)
+		case markup.Pre:
+			w.out.WriteString(codeIndent)
+		}
+	}
+}
+
+// finish ends what is open at the end of the text, but for what goes on later.
+func (w *writer) finish(end int) {
+	for n := len(w.active) - 1; n >= 0; n-- {
+		f := w.active[n]
+		if f.Open {
+			return
+		}
+		if f.End >= end {
+			w.close(f, n)
+		}
+	}
+	w.style("")
+}
+
+// sequence returns the sequence for the formats that are active.
+func (w *writer) sequence() string {
+	if !w.dialect.Colour {
+		return ""
+	}
+	var on [10]bool // by SGR parameter
+	for _, f := range w.active {
+		switch f.Style {
+		case markup.Bold:
+			on[1] = true
+		case markup.Heading:
+			on[1] = true
+			on[4] = on[4] || f.Level == 1
+		case markup.Italic:
+			on[3] = true
+		case markup.Strike:
+			on[9] = true
+		case markup.Code, markup.Pre:
+			on[2] = true
+		case markup.Link:
+			on[4] = on[4] || f.URL != ""
+		}
+	}
+	params := ""
+	for i, set := range on {
+		if set {
+			params += ";" + string(rune('0'+i))
+		}
+	}
+	if params == "" {
+		return ""
+	}
+	return "\x1b[" + params[1:] + "m"
+}
+
+// style puts a sequence in force.
+func (w *writer) style(sgr string) {
+	if sgr == w.sgr {
+		return
+	}
+	if w.sgr != "" {
+		w.out.WriteString(reset)
+	}
+	w.out.WriteString(sgr)
+	w.sgr = sgr
+}
+
+// osc8 returns the sequence that begins a link, or with no address ends it.
+func osc8(url string) string { return "\x1b]8;;" + url + "\x1b\\" }
+
+// strip returns s without the sequences that a writer writes.
+func strip(s string) string {
+	var out strings.Builder
+	for {
+		i := strings.IndexByte(s, '\x1b')
+		if i < 0 {
+			out.WriteString(s)
+			return out.String()
+		}
+		out.WriteString(s[:i])
+		s = s[i:]
+		end := strings.IndexByte(s, 'm')
+		size := 1
+		if strings.HasPrefix(s, "\x1b]") {
+			end, size = strings.Index(s, "\x1b\\"), 2
+		}
+		if end < 0 {
+			return out.String()
+		}
+		s = s[end+size:]
+	}
+}
