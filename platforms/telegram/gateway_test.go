@@ -80,7 +80,7 @@ func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r g
 	t.Helper()
 	g, err := gateway.New(gateway.Options{
 		Endpoints: []gateway.Endpoint{{
-			ID: "telegram", Platform: bot.(gateway.Platform), //nolint:errcheck // a guard of this package says that it is one.
+			ID: "telegram", Platform: bot.(gateway.Platform), // a guard of this package says that it is one
 			Streaming: preview.Config{
 				Enabled: true, MinTokens: 3, Cursor: " ▌", Transport: transport, MaxParts: 2,
 			},

@@ -131,7 +131,7 @@ func message(method string, ref chat.MessageRef) (tgbotapi.Params, error) {
 func answerTo(params tgbotapi.Params, to chat.MessageID) error {
 	id, err := strconv.Atoi(string(to))
 	if err != nil {
-		return nil //nolint:nilerr // a plain message then.
+		return nil // a plain message then
 	}
 	return encodeAs(params, "reply_parameters", replyParameters{ID: id, Optional: true})
 }

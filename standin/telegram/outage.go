@@ -174,7 +174,7 @@ func (d *door) listen() bool {
 	if !d.away {
 		return true // closed for good meanwhile: Accept will say so
 	}
-	l, err := net.Listen(d.addr.Network(), d.addr.String()) //nolint:noctx // it does not block.
+	l, err := net.Listen(d.addr.Network(), d.addr.String())
 	if err != nil {
 		return false
 	}
