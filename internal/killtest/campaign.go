@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// campaign is one run of the test.
+type campaign struct {
+	binary   string
+	seed     uint64
+	parallel int
+	only     int // of each kind only this trial; negative: all
+	out      io.Writer
+}
+
+// result is what came of all trials of one kind.
+type result struct {
+	Kind      string `json:"kind"`
+	Title     string `json:"title"`
+	Trials    int    `json:"trials"`
+	Kills     int    `json:"kills"`
+	Missed    int    `json:"missed"` // trials whose instant never came; they count for nothing
+	Answers   int    `json:"answers"`
+	OverLimit int    `json:"over_limit"`
+	Bad       int    `json:"bad"` // trials with a violation
+	verdict
+}
+
+// run runs all trials, several at a time, and returns the results in the order of the kinds.
+func (c campaign) run(ctx context.Context, list []kind) ([]result, error) {
+	var mu sync.Mutex // guards results and the output
+	results := make([]result, len(list))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, c.parallel))
+	for i, k := range list {
+		results[i].Kind, results[i].Title = k.name, k.title
+		for number := range k.trials {
+			if c.only >= 0 && c.only != number {
+				continue
+			}
+			group.Go(func() error {
+				o, err := k.plan(seeded(c.seed, k.name, number), number).run(ctx, c.binary)
+				if err != nil {
+					return fmt.Errorf("kind %s, trial %d: %w", k.name, number, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				results[i].add(o)
+				if o.bad() {
+					fmt.Fprintf(c.out, "%s, trial %d (-seed %d): %s\n", k.name, number, c.seed, o.What)
+				}
+				return nil
+			})
+		}
+	}
+	return results, group.Wait()
+}
+
+func (r *result) add(o outcome) {
+	r.Trials++
+	if !o.hit {
+		r.Missed++
+		return
+	}
+	r.Kills += o.kills
+	r.Answers += o.answers
+	r.OverLimit += o.overLimit
+	r.verdict.add(o.verdict)
+	if o.bad() {
+		r.Bad++
+	}
+}
+
+// printTable prints the results and returns how many trials were violated.
+func printTable(out io.Writer, results []result) (bad int) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")+"\t") }
+	row("kind", "kills", "missed", "answers", "lost", "doubled", "cursors", "other", "|", "uncertain", "twice", "with cursor", "| over limit")
+	sum := result{Kind: "all"}
+	line := func(r result) {
+		cells := []string{r.Kind}
+		for _, n := range []int{r.Kills, r.Missed, r.Answers, r.Lost, r.Doubled, r.Cursors, r.Other} {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		cells = append(cells, "|")
+		for _, n := range []int{r.Uncertain, r.UncertainTwice, r.UncertainCursors, r.OverLimit} {
+			cells = append(cells, strconv.Itoa(n))
+		}
+		row(cells...)
+	}
+	for _, r := range results {
+		line(r)
+		sum.Kills += r.Kills
+		sum.Missed += r.Missed
+		sum.Answers += r.Answers
+		sum.OverLimit += r.OverLimit
+		sum.verdict.add(r.verdict)
+		bad += r.Bad
+	}
+	line(sum)
+	_ = w.Flush() // a closed terminal leaves nobody to tell
+	return bad
+}
+
+// writeJSON writes the results to a file.
+func writeJSON(file string, results []result) error {
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"fmt"
+	"math/bits"
+	"regexp"
+	"strings"
+)
+
+// cursor is what the daemons show at the end of an unfinished text.
+const cursor = "▌"
+
+// shown is one message of the bot as it stands at the end.
+type shown struct {
+	id   int
+	text string
+	// nameless says that the daemon was killed before it could keep the message's id, so that
+	// nothing could take it away afterwards.
+	nameless bool
+}
+
+func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
+
+// verdict is what a person was left with. The zero verdict is the answer, and nothing else.
+type verdict struct {
+	Lost    int `json:"lost"`    // answers that are not there as a whole
+	Doubled int `json:"doubled"` // answers of which something stands more than once
+	Cursors int `json:"cursors"` // messages that look unfinished
+	// What nobody can prevent where a create can neither be repeated safely nor be looked for:
+	// messages whose id was never learned, beside the answer.
+	Uncertain        int    `json:"uncertain"`         // all of them
+	UncertainTwice   int    `json:"uncertain_twice"`   // those that show the whole text of another message
+	UncertainCursors int    `json:"uncertain_cursors"` // those that end with a cursor
+	Other            int    `json:"other"`             // whatever else is wrong
+	What             string `json:"what,omitempty"`    // says it in words
+}
+
+// bad says that something is not as it must be.
+func (v verdict) bad() bool { return v.Lost+v.Doubled+v.Cursors+v.Other > 0 }
+
+func (v *verdict) add(w verdict) {
+	v.Lost += w.Lost
+	v.Doubled += w.Doubled
+	v.Cursors += w.Cursors
+	v.Uncertain += w.Uncertain
+	v.UncertainTwice += w.UncertainTwice
+	v.UncertainCursors += w.UncertainCursors
+	v.Other += w.Other
+	v.What = strings.TrimPrefix(v.What+"\n"+w.What, "\n")
+}
+
+// flat is a text without what cutting it into messages may change.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func join(list []shown) string {
+	var texts []string
+	for _, s := range list {
+		texts = append(texts, s.text)
+	}
+	return flat(strings.Join(texts, " "))
+}
+
+// judge compares what stands in a chat with what must. As few nameless messages as possible are
+// set aside for the rest to be the answer.
+func judge(want string, list []shown) verdict {
+	aside, ok := setAside(list, func(rest []shown) bool {
+		for _, s := range rest {
+			if s.cursor() {
+				return false
+			}
+		}
+		return join(rest) == flat(want)
+	})
+	if ok {
+		return weigh(list, aside)
+	}
+	v := verdict{What: "want " + clip(want) + describe(list)}
+	for _, s := range list {
+		if s.cursor() && !s.nameless {
+			v.Cursors++
+		}
+	}
+	all, target := strings.ReplaceAll(join(list), " "+cursor, ""), flat(want)
+	switch strings.Count(all, target) {
+	case 0:
+		v.Lost = 1
+	case 1:
+		if v.Cursors == 0 {
+			v.Doubled = 1 // a piece of it stands beside it
+		}
+	default:
+		v.Doubled = 1
+	}
+	return v
+}
+
+// setAside returns the smallest set of nameless messages, as bits, without which ok holds.
+func setAside(list []shown, ok func(rest []shown) bool) (set uint, found bool) {
+	for s := range uint(1) << min(len(list), 10) {
+		if found && bits.OnesCount(s) >= bits.OnesCount(set) {
+			continue
+		}
+		rest, may := without(list, s)
+		if may && ok(rest) {
+			set, found = s, true
+		}
+	}
+	return set, found
+}
+
+// without returns the messages that are not in set, and whether all those in it are nameless.
+func without(list []shown, set uint) (rest []shown, may bool) {
+	for i, m := range list {
+		switch {
+		case set>>i&1 == 0:
+			rest = append(rest, m)
+		case !m.nameless:
+			return nil, false
+		}
+	}
+	return rest, true
+}
+
+// weigh counts what was set aside.
+func weigh(list []shown, set uint) verdict {
+	var v verdict
+	rest, _ := without(list, set)
+	for i, m := range list {
+		if set>>i&1 == 0 {
+			continue
+		}
+		v.Uncertain++
+		if m.cursor() {
+			v.UncertainCursors++
+		}
+		for _, other := range rest {
+			if flat(other.text) == flat(strings.TrimSuffix(m.text, cursor)) {
+				v.UncertainTwice++
+				break
+			}
+		}
+	}
+	return v
+}
+
+// closing is the line that ends a reply which killed the daemon too often, as people see it.
+var closing = regexp.MustCompile(`^⚠️ Something went wrong here\. \(error [0-9a-f]{8}\)$`)
+
+// judgeClosed compares what stands in a chat with a reply that was given up: what of the answer was
+// shown, at least so much of it as a person saw before, and one line that says so.
+func judgeClosed(answer, before string, list []shown) verdict {
+	_, ok := setAside(list, func(rest []shown) bool {
+		text := ""
+		for _, s := range rest {
+			if s.cursor() {
+				return false
+			}
+			text += s.text + "\n\n"
+		}
+		at := strings.LastIndex(text, "⚠️")
+		if at < 0 || !closing.MatchString(strings.TrimSpace(text[at:])) {
+			return false
+		}
+		part := flat(text[:at])
+		return strings.HasPrefix(flat(answer), part) && strings.HasPrefix(part, flat(before))
+	})
+	if ok {
+		return verdict{}
+	}
+	return verdict{Lost: 1, What: fmt.Sprintf("want what was shown, %s, and the closing line%s", clip(before), describe(list))}
+}
+
+// describe lists messages for a person.
+func describe(list []shown) string {
+	var b strings.Builder
+	for _, m := range list {
+		fmt.Fprintf(&b, "\n  message %d, nameless %t: %s", m.id, m.nameless, clip(m.text))
+	}
+	return b.String()
+}
+
+// clip returns the beginning and the end of a text, in quotes.
+func clip(text string) string {
+	const most = 60
+	r := []rune(text)
+	if len(r) <= 2*most {
+		return fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprintf("%q…%q (%d characters)", string(r[:most]), string(r[len(r)-most:]), len(r))
+}

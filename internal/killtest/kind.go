@@ -1,0 +1,47 @@
+package main
+
+import (
+	"math/rand/v2"
+
+	"telex/standin/telegram"
+)
+
+// kind is a way of being killed.
+type kind struct {
+	name, title string
+	trials      int
+	// plan draws the trial with that number. Those of exact kinds take turns in what they hit.
+	plan func(random *rand.Rand, number int) plan
+}
+
+// kinds returns all kinds: n trials of random kills, and at least a tenth as many of each other.
+func kinds(n int) []kind {
+	some := max(1, n/10)
+	list := []kind{{"random", "any instant, the start included", n, planRandom}}
+	for _, method := range []string{"send", "edit"} {
+		for _, at := range []struct{ name, action string }{
+			{"before", telegram.ActPauseBefore}, {"after", telegram.ActPauseAfter}, {"answered", telegram.ActPauseAnswered},
+		} {
+			title := map[string]string{
+				"before": "before it takes effect", "after": "after its effect, before its answer", "answered": "once it is answered",
+			}[at.name]
+			draw := planSend
+			if method == "edit" {
+				draw = planEdit
+			}
+			list = append(list, kind{method + "-" + at.name, title, some, func(r *rand.Rand, number int) plan {
+				return draw(r, number, at.action)
+			}})
+		}
+	}
+	return append(list,
+		kind{"crowd", "several conversations at once", some, planCrowd},
+		kind{"long", "answers of several messages", some, planLong},
+		kind{"unstreamed", "without previews", some, planUnstreamed},
+		kind{"twice", "once more while recovering", some, planTwice},
+		kind{"thrice", "in three runs of a turn: it is closed", some, planThrice},
+		kind{"accept", "between accepting and beginning", some, planAccept},
+		kind{"blocked", "while a 429 holds", some, planBlocked},
+		kind{"command", "while a command is answered", some, planCommand},
+	)
+}

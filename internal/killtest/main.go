@@ -1,0 +1,86 @@
+// Command killtest kills telex and looks at what people are left with: the built binary, in a
+// process of its own with a state directory of its own, is ended by SIGKILL at random instants and
+// at exactly chosen ones (before a call takes effect, after that, and once its answer has arrived),
+// under way and while it recovers. What it is started again to must be every answer, whole, once,
+// in order and without a cursor. docs/killtest.md says how to read the table.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
+)
+
+var (
+	// errViolated says that a person was left with something else than the answer.
+	errViolated = errors.New("violated")
+	errNoKind   = errors.New("no such kind of kill")
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "killtest:", err)
+		os.Exit(1) //nolint:forbidigo // main exits
+	}
+}
+
+// shortKills is how many random kills the reduced form makes.
+const shortKills = 10
+
+// run parses the arguments, kills, and prints what came of it.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("killtest", flag.ContinueOnError)
+	var (
+		binary   = flags.String("binary", "bin/telex", "the telex to kill")
+		n        = flags.Int("n", 200, "how many kills at random instants; a tenth as many of each other kind")
+		short    = flags.Bool("short", false, fmt.Sprintf("run a reduced set, in less than 20 s: -n %d", shortKills))
+		seed     = flags.Uint64("seed", 1, "draws the questions and the random instants")
+		parallel = flags.Int("parallel", 6, "how many daemons run at a time; they mostly wait")
+		choice   = flags.String("kind", "", "only kinds whose name matches this expression")
+		only     = flags.Int("trial", -1, "of each kind only the trial with this number, and its log")
+		file     = flags.String("json", "", "write the results to this file, too")
+	)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *short {
+		*n = shortKills
+	}
+	chosen, err := regexp.Compile(*choice)
+	if err != nil {
+		return fmt.Errorf("-kind: %w", err)
+	}
+	list := slices.DeleteFunc(kinds(*n), func(k kind) bool { return !chosen.MatchString(k.name) })
+	if len(list) == 0 {
+		return fmt.Errorf("-kind %s: %w", *choice, errNoKind)
+	}
+	c := campaign{seed: *seed, parallel: *parallel, only: *only, out: out}
+	if c.binary, err = filepath.Abs(*binary); err != nil {
+		return err
+	}
+	results, err := c.run(ctx, list)
+	if err != nil {
+		return err
+	}
+	bad := printTable(out, results)
+	if *file != "" {
+		if err := writeJSON(*file, results); err != nil {
+			return err
+		}
+	}
+	if bad > 0 {
+		return fmt.Errorf("%w: in %d trials", errViolated, bad)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// question is what a person asks, and what the model always answers to it.
+type question struct {
+	chat   int64
+	text   string
+	answer string  // Markdown
+	want   string  // what of it a person must see
+	rate   float64 // words a second
+	help   bool    // a command; the answer is the daemon's own
+}
+
+// length is how long an answer is.
+type length uint8
+
+const (
+	brief  length = iota // one send
+	medium               // one message that is edited
+	long                 // three messages
+)
+
+// firstChat is the first person's private chat; all have five digits, so that no question holds another.
+const firstChat = 10_000
+
+// helpText is the answer to /help that the daemons are configured with.
+const helpText = "This is the help of a telex that is killed now and then."
+
+// ask makes the question of a chat. Its answer counts from 1, so that a hand can check what is
+// missing and what stands twice.
+func ask(random *rand.Rand, chat int64, l length) question {
+	q := question{chat: chat, text: fmt.Sprintf("Question %d", chat)}
+	words, seconds := 0, 0.0
+	switch l {
+	case brief:
+		words, seconds = 5+random.IntN(10), 0.05
+	case medium:
+		words, seconds = 250+random.IntN(100), 1.2+0.6*random.Float64()
+	case long:
+		words, seconds = 2400+random.IntN(200), 1.2+0.6*random.Float64()
+	}
+	q.rate = float64(words) / seconds
+	q.answer, q.want = count(chat, words)
+	return q
+}
+
+// count returns an answer of so many numbers, in paragraphs, and what a person sees of it.
+func count(chat int64, words int) (markdown, visible string) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Answer %d begins:", chat)
+	for i := 1; i <= words; i++ {
+		b.WriteString(" " + strconv.Itoa(i))
+		switch {
+		case i%200 == 0:
+			b.WriteString("\n\nThen")
+		case i%50 == 0:
+			b.WriteString(" **and on**")
+		}
+	}
+	fmt.Fprintf(&b, " and ends. (%d)", chat)
+	return b.String(), strings.ReplaceAll(b.String(), "*", "")
+}
+
+// last is the end of the answer, which nothing else shows.
+func (q question) last() string { return fmt.Sprintf("ends. (%d)", q.chat) }
+
+// command is the question whose answer is a fixed line.
+func command(chat int64) question {
+	return question{chat: chat, text: "/help", want: helpText, help: true}
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"telex/standin/telegram"
+)
+
+// strike decides when a daemon is killed. It is called before the daemon is started, and what it
+// returns is called with the daemon: it returns true once that is dead, and false when the instant
+// will not come any more.
+type strike func(t *trial) func(ctx context.Context, l *life) (bool, error)
+
+// strikePatience is how long a strike waits for its instant.
+const strikePatience = 20 * time.Second
+
+// atRandom kills at an instant between the daemon's start and the end of a span of time.
+func atRandom(random *rand.Rand, span time.Duration) strike {
+	after := time.Duration(random.Float64() * float64(span))
+	return func(*trial) func(context.Context, *life) (bool, error) {
+		return func(ctx context.Context, l *life) (bool, error) {
+			err := pause(ctx, time.Until(l.started.Add(after)))
+			l.kill()
+			return true, err
+		}
+	}
+}
+
+// atCall kills when the platform has got a call as far as the fault says. A call that is held before
+// its effect never has one. With a delay the daemon lives so much longer.
+func atCall(f telegram.Fault, delay time.Duration) strike {
+	return func(t *trial) func(context.Context, *life) (bool, error) {
+		hit := make(chan struct{})
+		f.Times = 1
+		if f.Action == telegram.ActPauseBefore {
+			t.world.telegram.Fault(f)
+			return t.drop
+		}
+		f.Do = func(telegram.Call) { close(hit); <-t.struck }
+		t.struck = make(chan struct{})
+		t.world.telegram.Fault(f)
+		return func(ctx context.Context, l *life) (bool, error) {
+			defer close(t.struck)
+			if ok, err := t.until(ctx, l, hit); !ok {
+				return false, err
+			}
+			err := pause(ctx, delay)
+			l.kill()
+			return true, err
+		}
+	}
+}
+
+// drop waits until the platform holds a call, kills the daemon, and lets the call come to nothing.
+func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
+	held, err := await(ctx, strikePatience, l.exited, func() bool { return len(t.world.telegram.Paused()) > 0 || t.complete() })
+	if err != nil || !held || len(t.world.telegram.Paused()) == 0 {
+		return false, err
+	}
+	l.kill()
+	t.world.telegram.Drop(0)
+	return true, nil
+}
+
+// until waits for an instant, and returns false when everything is answered without it.
+func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, strikePatience)
+	defer cancel()
+	for {
+		select {
+		case <-hit:
+			return true, nil
+		case <-l.exited:
+			return false, nil
+		case <-time.After(50 * time.Millisecond):
+			if !t.complete() {
+				continue
+			}
+			select { // the last call may be the one
+			case <-hit:
+				return true, nil
+			case <-time.After(200 * time.Millisecond):
+				return false, nil
+			}
+		case <-ctx.Done():
+			return false, nil
+		}
+	}
+}
+
+// whileThinking kills some time after the model was asked for the n-th time.
+func whileThinking(n int, after time.Duration) strike {
+	return func(t *trial) func(context.Context, *life) (bool, error) {
+		return func(ctx context.Context, l *life) (bool, error) {
+			asked, err := await(ctx, strikePatience, l.exited, func() bool { return t.world.model.Stats().Requests >= n })
+			if err == nil {
+				err = pause(ctx, after)
+			}
+			l.kill()
+			return asked, err
+		}
+	}
+}
+
+// whileShown kills some time after the first of the answers has become visible.
+func whileShown(after time.Duration) strike {
+	return func(t *trial) func(context.Context, *life) (bool, error) {
+		return func(ctx context.Context, l *life) (bool, error) {
+			visible, err := await(ctx, strikePatience, l.exited, func() bool { return t.world.seen(t.questions[0].chat) != "" })
+			if err == nil {
+				err = pause(ctx, after)
+			}
+			l.kill()
+			return visible, err
+		}
+	}
+}
+
+// whileBlocked lets the platform answer 429 and kills some time later, while that holds.
+func whileBlocked(f telegram.Fault, after time.Duration) strike {
+	return func(t *trial) func(context.Context, *life) (bool, error) {
+		f.Times, f.Action = 1, telegram.ActRateLimit
+		t.world.telegram.Fault(f)
+		return func(ctx context.Context, l *life) (bool, error) {
+			refused, err := await(ctx, strikePatience, l.exited, func() bool { return t.world.telegram.Stats().Forced > 0 || t.complete() })
+			if err == nil {
+				err = pause(ctx, after)
+			}
+			l.kill()
+			return refused && t.world.telegram.Stats().Forced > 0, err
+		}
+	}
+}
+
+// shows says that a call makes something visible, or may.
+func shows(c telegram.Call) bool {
+	return strings.HasPrefix(c.Method, "send") || strings.HasPrefix(c.Method, "edit") || strings.HasPrefix(c.Method, "delete")
+}
