@@ -27,8 +27,9 @@ type exchange struct {
 	fields  map[string]any // of the request, beside go-openai's
 	redact  redactor
 	stream  bool
-	events  *events // a streamed answer; go-openai closes its body
-	whole   []byte  // a whole answer's JSON
+	events  *events // a streamed answer
+	body    io.Closer
+	whole   []byte // a whole answer's JSON
 }
 
 // Do sends a request of go-openai's.
@@ -93,7 +94,7 @@ func (x *exchange) convert(res *http.Response) error {
 		return x.unreadable(res, kind)
 	}
 	if x.stream && kind == "text/event-stream" {
-		x.events = newEvents(res.Body, x.redact.frameError)
+		x.follow(res, res.Body)
 		return nil
 	}
 	body := bufio.NewReader(res.Body)
@@ -107,11 +108,18 @@ func (x *exchange) convert(res *http.Response) error {
 	case first == '{':
 		return x.readWhole(res, body)
 	case x.stream: // by its looks an event stream, whatever its type says
-		x.events = newEvents(body, x.redact.frameError)
+		x.follow(res, body)
 		return nil
 	default:
 		return x.unreadable(res, kind)
 	}
+}
+
+// follow keeps a streamed answer. go-openai is left with nothing, so that its reader and the buffer
+// in it don't live as long as the answer.
+func (x *exchange) follow(res *http.Response, body io.Reader) {
+	x.events, x.body = newEvents(body, x.redact.frameError), res.Body
+	res.Body = http.NoBody
 }
 
 // refused reads an error answer.

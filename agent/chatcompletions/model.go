@@ -100,12 +100,16 @@ func New(o Options) (*Model, error) {
 }
 
 // newTransport returns a connection pool like the standard library's, apart from everyone
-// else's connections.
+// else's connections. Every answer that is being written has a connection to itself where the
+// provider speaks HTTP/1, for pieces of some hundred bytes: the usual buffers are wasted on it.
 func newTransport() http.RoundTripper {
-	if t, ok := http.DefaultTransport.(*http.Transport); ok {
-		return t.Clone()
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
 	}
-	return http.DefaultTransport
+	t = t.Clone()
+	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 1<<10
+	return t
 }
 
 // newRedactor knows the key and the values of the headers. Short values are words that occur
@@ -233,11 +237,9 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	defer cancel(nil)
 	req, fields := m.opts.newRequest(r, s, true)
 	client, x := m.open(true, fields)
-	stream, err := client.CreateChatCompletionStream(ctx, req)
-	if err != nil {
+	if _, err := client.CreateChatCompletionStream(ctx, req); err != nil {
 		return agent.Completion{}, err
 	}
-	defer func() { _ = stream.Close() }() // the answer was read or is given up
 	if x.whole != nil {
 		c, err := m.readWhole(x.whole)
 		if err == nil {
@@ -246,6 +248,7 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 		}
 		return c, err
 	}
+	defer func() { _ = x.body.Close() }() // the answer was read or is given up
 	var c consumer
 	var tail *time.Timer
 	for {

@@ -11,6 +11,10 @@ import (
 // maxFrame bounds one event of a stream, and with it what a mad server can make us hold.
 const maxFrame = 16 << 20
 
+// frameBuffer holds the usual line; a longer one is put together elsewhere. The connection below has a
+// buffer of its own, and there is one of each for every answer that is being written.
+const frameBuffer = 1 << 10
+
 var errFrameTooLong = errors.New("an event of the stream is longer than 16 MB")
 
 // frame is one server-sent event that has data.
@@ -33,7 +37,7 @@ type frameReader struct {
 }
 
 func newFrameReader(r io.Reader) *frameReader {
-	return &frameReader{in: bufio.NewReader(r), max: maxFrame}
+	return &frameReader{in: bufio.NewReaderSize(r, frameBuffer), max: maxFrame}
 }
 
 // read returns the next frame that has data. At the end it returns what the reader below
