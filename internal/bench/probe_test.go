@@ -67,7 +67,7 @@ func TestAnswerTokens(t *testing.T) {
 			t.Errorf("markdownAnswer(7, %d) has %d tokens, want a few more", n, got)
 		}
 	}
-	if plainAnswer(1, 50).text == plainAnswer(2, 50).text || plainAnswer(1, 50).text != plainAnswer(1, 50).text {
+	if first, again := plainAnswer(1, 50), plainAnswer(1, 50); first.text == plainAnswer(2, 50).text || first.text != again.text {
 		t.Error("want answers that differ by their seeds and by nothing else")
 	}
 }
@@ -113,7 +113,8 @@ func TestTell(t *testing.T) {
 			want{frozen: time.Second, mean: 0.49, lost: true},
 		},
 		{
-			"cursor stays", []telegram.Message{message(0, 150, "aa bb cc dd"+cursor)},
+			"cursor stays",
+			[]telegram.Message{message(0, 150, "aa bb cc dd"+cursor)},
 			want{frozen: 150 * time.Millisecond, mean: 0.56 / 50, lost: true},
 		},
 		{
@@ -121,7 +122,8 @@ func TestTell(t *testing.T) {
 			want{frozen: 700 * time.Millisecond, mean: (0.56 + 0.34*35) / 50, lost: true},
 		},
 		{
-			"sent twice", []telegram.Message{message(0, 400, "aa bb cc dd"), message(0, 500, "aa bb cc dd")},
+			"sent twice",
+			[]telegram.Message{message(0, 400, "aa bb cc dd"), message(0, 500, "aa bb cc dd")},
 			want{frozen: 400 * time.Millisecond, mean: 3.8 / 50, doubled: true, twice: 1},
 		},
 		{
