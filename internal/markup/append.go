@@ -24,7 +24,7 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 		l := flatten(shape, false, based{document: parse(p, []byte(src[from:]), nil), base: from})
 		return grown{laid: l, sure: len(l.text), next: '\n', end: len(src)}
 	}
-	end := max(from, settled(src))
+	end := max(from, settled(src[:beforeLast(src)]))
 	doc := parse(p, []byte(src[from:end]), nil)
 	for len(doc.blocks) > 0 {
 		cut := holdLast(doc.src, openLeaf(doc.blocks[len(doc.blocks)-1].node))
@@ -34,22 +34,120 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 		doc = parse(p, doc.src[:cut], nil)
 	}
 	l := flatten(shape, !blankEnd(doc.src), based{document: doc, base: from})
-	g := grown{laid: l, end: from + len(doc.src)}
-	sure := len(doc.src)
+	g := grown{laid: l, sure: len(l.text), end: from + len(doc.src)}
 	if n := len(doc.blocks); n > 0 {
-		sure = unsettled(doc.src, openLeaf(doc.blocks[n-1].node))
+		g.settle(doc.src, openLeaf(doc.blocks[n-1].node), from)
 	}
-	if n := len(doc.blocks); n > 0 && sure == len(doc.src) {
-		leaf := openLeaf(doc.blocks[n-1].node)
-		g.next = l.following(doc.src, leaf, from)
-	}
-	g.sure = l.textAt(from+sure, g.end)
 	return g
 }
 
-// following returns what stands between the text of src, whose last block is leaf, and what
-// follows it.
-func following(src []byte, leaf ast.Node) rune {
+// settle cuts off what later text may still change. The source from offset from on is src,
+// and leaf its last block.
+func (g *grown) settle(src []byte, leaf ast.Node, from int) {
+	sure := unsettled(src, leaf)
+	n := len(g.anchors)
+	if sure < len(src) {
+		if n = slices.IndexFunc(g.anchors, func(a anchor) bool { return a.source-from >= sure }); n < 0 {
+			n = len(g.anchors)
+		}
+	}
+	var behind []byte // what follows the last text
+	above := false    // it is in a block above
+	if n > 0 {
+		a := g.anchors[n-1]
+		if end := a.source - from + a.size; sure < end {
+			g.cut(a.text + sure - (a.source - from))
+			return
+		} else if end <= sure {
+			behind = src[end:sure]
+		}
+		above = a.source-from < contentStart(leaf)
+	}
+	if sure < len(src) {
+		at := len(g.text)
+		if n < len(g.anchors) {
+			at = g.anchors[n].text
+		}
+		if n > 0 && g.anchors[n-1].size > 0 {
+			at = min(at, g.anchors[n-1].text+g.anchors[n-1].size)
+		}
+		above = strings.HasSuffix(g.text[:at], "\n") || above
+		g.cut(at)
+	}
+	g.next = following(src, leaf, behind, above, sure)
+}
+
+// cut cuts the text off behind at.
+func (g *grown) cut(at int) {
+	if at >= len(g.text) {
+		return
+	}
+	g.text = strings.TrimRight(g.text[:at], "\n")
+	g.sure = len(g.text)
+	var formats []Format
+	for _, f := range g.formats {
+		if f.Start < g.sure {
+			f.End = min(f.End, g.sure)
+			formats = append(formats, f)
+		}
+	}
+	g.formats = formats
+	g.blocks = slices.DeleteFunc(g.blocks, func(b laidBlock) bool { return b.start >= g.sure })
+	if n := len(g.blocks); n > 0 {
+		g.blocks[n-1].end = min(g.blocks[n-1].end, g.sure)
+	}
+	g.anchors = slices.DeleteFunc(g.anchors, func(a anchor) bool { return a.text >= g.sure })
+}
+
+// beforeLast returns where the last character of src begins, which may be half of another
+// one. White space is whole.
+func beforeLast(src string) int {
+	n := wholeRunes(src)
+	if n == 0 || strings.ContainsRune(" \t\r\n", rune(src[n-1])) {
+		return n
+	}
+	return graphemeStart(src[:n])
+}
+
+// following returns what stands between a text and what follows it: a space, a line break, or
+// 0 for nobody knows. The text is in the block leaf at the end of src, or above it, and behind
+// it stands behind, up to sure.
+func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) rune {
+	_, heading := leaf.(*ast.Heading)
+	_, fenced := leaf.(*ast.FencedCodeBlock)
+	_, indented := leaf.(*ast.CodeBlock)
+	next := rune(0)
+	switch {
+	case above:
+		return '\n'
+	case (fenced || indented) && bytes.IndexByte(behind, '\n') >= 0:
+		return '\n' // blank lines may follow
+	case sure == len(src):
+		next = ending(src, leaf)
+	default:
+		next = between(behind)
+	}
+	if heading && next != '\n' {
+		return 0 // a heading that goes on can't be cut here
+	}
+	return next
+}
+
+// between returns what white space is in the source between a text and the next, which the
+// closing marks of the one may precede and what shows nothing follow.
+func between(src []byte) rune {
+	switch {
+	case bytes.HasPrefix(bytes.TrimLeft(src, " \t\r"), []byte("\n")), bytes.HasSuffix(bytes.TrimRight(src, " \t>"), []byte("\n")):
+		return '\n'
+	case bytes.HasPrefix(src, []byte(" ")), bytes.HasSuffix(src, []byte(" ")):
+		return ' '
+	}
+	return 0
+}
+
+// ending returns what stands behind the content of leaf at the end of src: a space, a line
+// break, or 0 for nothing.
+func ending(src []byte, leaf ast.Node) rune {
 	end := contentEnd(leaf)
 	if end < 0 {
 		// Marks of quotes may have begun the next line already.
@@ -63,28 +161,6 @@ func following(src []byte, leaf ast.Node) rune {
 		return ' '
 	}
 	return 0
-}
-
-// following returns what stands between the text and what follows it. The source from offset
-// from on is src, and leaf its last block.
-func (l *laid) following(src []byte, leaf ast.Node, from int) rune {
-	if n := len(l.anchors); n > 0 {
-		a := l.anchors[n-1]
-		if a.source-from < contentStart(leaf) {
-			return '\n' // the last text is in a block above
-		}
-		switch leaf.(type) {
-		case *ast.FencedCodeBlock, *ast.CodeBlock:
-			if bytes.IndexByte(src[a.source-from+a.size:], '\n') >= 0 {
-				return '\n' // blank lines may follow
-			}
-		}
-	}
-	next := following(src, leaf)
-	if _, heading := leaf.(*ast.Heading); heading && next != '\n' {
-		return 0 // a heading that goes on can't be cut here
-	}
-	return next
 }
 
 // contentStart returns where the content of a block begins in the source, or -1 if it has
@@ -108,27 +184,6 @@ func contentEnd(leaf ast.Node) int {
 	return last.Stop
 }
 
-// textAt returns where in the text stands what is in the source from offset source on. The
-// source ends at end.
-func (l *laid) textAt(source, end int) int {
-	if source >= end {
-		return len(l.text)
-	}
-	i := slices.IndexFunc(l.anchors, func(a anchor) bool { return a.source >= source })
-	if i < 0 {
-		i = len(l.anchors)
-	}
-	if i > 0 {
-		if a := l.anchors[i-1]; source < a.source+a.size {
-			return a.text + source - a.source
-		}
-	}
-	if i < len(l.anchors) {
-		return l.anchors[i].text
-	}
-	return len(l.text)
-}
-
 // holdLast returns where the source has to end so that no later text makes another block of
 // its last line.
 func holdLast(src []byte, leaf ast.Node) int {
@@ -137,7 +192,10 @@ func holdLast(src []byte, leaf ast.Node) int {
 	switch leaf := leaf.(type) {
 	case *ast.FencedCodeBlock:
 		if leaf.Lines().Len() > 0 {
-			return holdLine(src, leaf)
+			if strings.Trim(last, " \t>`~") == "" { // becomes a fence, or the mark of a quote around it
+				return start
+			}
+			return len(src)
 		}
 	case *ast.CodeBlock:
 		return len(src)

@@ -103,7 +103,7 @@ func (f *flattener) block(n ast.Node, depth int) {
 		f.html(n)
 	case *ast.ThematicBreak:
 		f.flush()
-		f.anchors = append(f.anchors, anchor{text: len(f.text), source: n.Pos()})
+		f.anchor(n.Pos(), 0)
 		f.write([]byte(f.shape.Rule), -1)
 	case *extast.Table:
 		f.table(n)

@@ -20,7 +20,7 @@ type laidBlock struct {
 }
 
 // anchor says that the text from offset text on was written in the source from offset
-// source on, byte by byte for size bytes.
+// source on, the same for size bytes. What has no size is not the same.
 type anchor struct{ text, source, size int }
 
 // builder writes a laid text. White space between words and blocks is pending until the
@@ -97,9 +97,7 @@ func (b *builder) write(s []byte, pos int) {
 		return
 	}
 	b.flush()
-	if pos >= 0 {
-		b.anchors = append(b.anchors, anchor{len(b.text), pos, len(s)})
-	}
+	b.anchor(pos, len(s))
 	for len(s) > 0 {
 		n := plainRun(s)
 		b.text = append(b.text, s[:n]...)
@@ -107,20 +105,45 @@ func (b *builder) write(s []byte, pos int) {
 			return
 		}
 		r, size := utf8.DecodeRune(s[n:])
+		same := false
+		at := len(b.text)
 		switch {
-		case r == utf8.RuneError:
+		case r == utf8.RuneError && size == 1:
 			b.text = utf8.AppendRune(b.text, r)
 		case r == '\t' && b.tab > 0:
 			b.writeTab()
 		case !dropped(r):
 			b.text = append(b.text, s[n:n+size]...)
+			same = true
 		}
 		s = s[n+size:]
-		if pos >= 0 {
-			pos += n + size
-			b.anchors = append(b.anchors, anchor{len(b.text), pos, len(s)})
+		if pos < 0 {
+			continue
+		}
+		pos += n + size
+		if !same {
+			b.anchorAt(at, pos-size, 0)
+			if len(s) > 0 {
+				b.anchor(pos, len(s))
+			}
 		}
 	}
+}
+
+// anchor notes that the text from here on stands in the source at offset pos, size bytes of
+// it. A negative offset is nowhere.
+func (b *builder) anchor(pos, size int) {
+	if pos >= 0 {
+		b.anchorAt(len(b.text), pos, size)
+	}
+}
+
+// anchorAt is anchor for the text from offset at on.
+func (b *builder) anchorAt(at, pos, size int) {
+	if n := len(b.anchors); n > 0 && b.anchors[n-1].source <= pos {
+		b.anchors[n-1].size = min(b.anchors[n-1].size, pos-b.anchors[n-1].source)
+	}
+	b.anchors = append(b.anchors, anchor{at, pos, size})
 }
 
 // writeTab writes spaces up to the next tab stop of the line.

@@ -46,15 +46,7 @@ const (
 // finished returns how much of s, the beginning of a longer text, ends in a whole grapheme
 // that does not visibly wait for more.
 func finished(s string) int {
-	n := len(s)
-	for back := 1; back < utf8.UTFMax && back <= n; back++ {
-		if utf8.RuneStart(s[n-back]) {
-			if !utf8.FullRuneInString(s[n-back:]) {
-				n -= back
-			}
-			break
-		}
-	}
+	n := wholeRunes(s)
 	r, size := utf8.DecodeLastRuneInString(s[:n])
 	switch {
 	case r == joiner:
@@ -71,10 +63,25 @@ func finished(s string) int {
 	return n
 }
 
+// wholeRunes returns how much of s does not end in a part of a character.
+func wholeRunes(s string) int {
+	n := len(s)
+	for back := 1; back < utf8.UTFMax && back <= n; back++ {
+		if utf8.RuneStart(s[n-back]) {
+			if !utf8.FullRuneInString(s[n-back:]) {
+				n -= back
+			}
+			break
+		}
+	}
+	return n
+}
+
 // regional reports whether r is half of a flag.
 func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// graphemeStart returns where the last grapheme of s begins.
+// graphemeStart returns where the last grapheme of s begins, behind the space that it may
+// begin with.
 func graphemeStart(s string) int {
 	from := max(0, len(s)-maxLook)
 	for from > 0 && s[from-1] != '\n' && s[from-1] != ' ' {
@@ -84,6 +91,9 @@ func graphemeStart(s string) int {
 	g := graphemes.FromString(s[from:])
 	for g.Next() {
 		start = from + g.Start()
+	}
+	if n := len(s) - start; n > 1 && s[start] == ' ' {
+		start++
 	}
 	return start
 }

@@ -32,7 +32,7 @@ func (c *growing) parts(from Mark) []Part {
 	var parts []Part
 	pos := c.skipBlank(c.find(from))
 	for pos < c.sure {
-		cut, full := c.end(pos)
+		cut, full, more := c.end(pos)
 		if cut <= pos {
 			break
 		}
@@ -43,7 +43,7 @@ func (c *growing) parts(from Mark) []Part {
 		} else {
 			next = pos + len(p.Text)
 			shows = c.sourceOf(next)
-			c.leaveOpen(&p, pos)
+			c.leaveOpen(&p, pos, more)
 		}
 		r := c.dialect.Render(p)
 		if visible(r.Text) {
@@ -72,8 +72,9 @@ func (c *growing) sourceOf(pos int) int {
 	return a.source + min(pos-a.text, a.size)
 }
 
-// leaveOpen marks the formats of the piece at pos that go on behind it.
-func (c *growing) leaveOpen(p *Piece, pos int) {
+// leaveOpen marks the formats of the piece at pos that go on behind it. Text is sure up to
+// more: a block that ends there may get longer.
+func (c *growing) leaveOpen(p *Piece, pos, more int) {
 	end := pos + len(p.Text)
 	last := sort.Search(len(c.formats), func(i int) bool { return c.formats[i].Start >= end })
 	k := 0
@@ -82,23 +83,23 @@ func (c *growing) leaveOpen(p *Piece, pos int) {
 			continue
 		}
 		block := f.Style == Pre || f.Style == Quote || f.Style == Heading
-		p.Formats[k].Open = f.End > end || block && f.End == len(c.text)
+		p.Formats[k].Open = f.End > end || block && f.End == end && more <= end
 		k++
 	}
 }
 
 // end returns where the part that begins at pos ends, and whether it is full. The end of one
-// that is not full is as far as it is sure to reach.
-func (c *growing) end(pos int) (cut int, full bool) {
+// that is not full is as far as it is sure to reach; up to more is then sure to follow.
+func (c *growing) end(pos int) (cut int, full bool, more int) {
 	most := pos + room(c.dialect, c.text[pos:c.sure], c.limit)
 	spots := c.spots(pos, most)
-	size := func(i int) int { return c.dialect.Len(c.dialect.Render(c.piece(pos, spots[i].at))) }
-	fit := sort.Search(len(spots), func(i int) bool { return size(i) > c.limit })
-	full = fit < len(spots) || most < c.sure
+	over := func(i, limit int) bool { return !c.fits(pos, spots[i].at, limit) }
+	fit := sort.Search(len(spots), func(i int) bool { return over(i, c.limit) })
+	full = fit < len(spots)
 	if !full && !c.open {
-		return len(c.text), false
+		return len(c.text), false, len(c.text)
 	}
-	late := sort.Search(fit, func(i int) bool { return size(i) > c.limit-c.limit/8 })
+	late := sort.Search(fit, func(i int) bool { return over(i, c.limit-c.limit/8) })
 	best := max(late-1, 0)
 	for i := late; i < fit; i++ {
 		if i == late || spots[i].kind <= spots[best].kind {
@@ -106,26 +107,31 @@ func (c *growing) end(pos int) (cut int, full bool) {
 		}
 	}
 	if fit > 0 {
+		more = spots[fit-1].at
 		if cut = c.lift(pos, spots[best].at); cut > pos {
-			return cut, full
+			return cut, full, more
 		}
 	}
 	if !full {
-		return pos, false
+		return pos, false, more
 	}
-	return c.force(pos, most), true
+	return c.force(pos, most), true, more
+}
+
+// fits reports whether the text from pos to end is no longer than limit.
+func (c *growing) fits(pos, end, limit int) bool {
+	return c.dialect.Len(c.dialect.Render(c.piece(pos, end))) <= limit
 }
 
 // force returns where to cut a text that has no good place: at a grapheme, if one fits.
 func (c *growing) force(pos, most int) int {
-	fits := func(at int) bool { return c.dialect.Len(c.dialect.Render(c.piece(pos, at))) <= c.limit }
 	cut := pos
 	g := graphemes.FromString(c.text[pos:min(len(c.text), most+maxLook)])
 	var ends []int
 	for g.Next() && pos+g.End() <= most {
 		ends = append(ends, pos+g.End())
 	}
-	if i := sort.Search(len(ends), func(i int) bool { return !fits(ends[i]) }); i > 0 {
+	if i := sort.Search(len(ends), func(i int) bool { return !c.fits(pos, ends[i], c.limit) }); i > 0 {
 		cut = ends[i-1]
 	}
 	if cut == pos {
@@ -135,14 +141,14 @@ func (c *growing) force(pos, most int) int {
 	return cut
 }
 
-// spots returns the places between pos and most where a part may end.
+// spots returns the places behind pos where a part may end, up to the first behind most that
+// is too far.
 func (c *growing) spots(pos, most int) []spot {
 	var spots []spot
 	zone, line := 0, pos
 	var prev rune
-	sure := min(most, c.sure)
-	g := graphemes.FromString(c.text[pos:min(len(c.text), sure+maxLook)])
-	for at := pos; at <= sure; {
+	g := graphemes.FromString(c.text[pos:])
+	for at := pos; at <= c.sure; {
 		if at == c.sure && (c.next == 0 || at < len(c.text)) {
 			break // what follows is not sure
 		}
@@ -159,8 +165,12 @@ func (c *growing) spots(pos, most int) []spot {
 		if next == '\n' && prev == '\n' && !c.within(Pre, at) {
 			kind = atBlock
 		}
-		if at > pos && free && kind < atGrapheme && !c.onlyMark(c.text[line:at]) {
+		end := at == len(c.text) && !c.open
+		if at > pos && (end || free && kind < atGrapheme && !c.onlyMark(c.text[line:at])) {
 			spots = append(spots, spot{at, kind})
+			if at > most && !c.fits(pos, at, c.limit) {
+				break
+			}
 		}
 		if next == '\n' {
 			line = at + 1

@@ -47,7 +47,7 @@ func (b *builder) inline(n ast.Node) {
 		b.image(n)
 	case *ast.AutoLink:
 		i := b.open(Format{Style: Link, URL: autoURL(n, b.src)})
-		b.write(n.Label(b.src), n.Pos())
+		b.write(n.Label(b.src), labelStart(n, b.src))
 		b.close(i)
 	case *ast.RawHTML:
 		b.rawHTML(n)
@@ -194,6 +194,16 @@ func destination(raw []byte) string {
 		return ""
 	}
 	return string(d)
+}
+
+// labelStart returns where the label of an autolink begins: where the link does, or behind
+// its bracket or what made the parser look for a bare address.
+func labelStart(n *ast.AutoLink, src []byte) int {
+	pos := n.Pos()
+	if !bytes.HasPrefix(src[pos:], n.Label(src)) {
+		pos++
+	}
+	return pos
 }
 
 // autoURL returns where an autolink goes, with the scheme that its label may lack.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/util"
 )
 
 var (
@@ -28,19 +29,21 @@ type seeker struct {
 	brackets []int // where text is lost if the bracket becomes a link
 	read     int   // source up to here was looked at
 	address  int   // where a bare address begins that may go on, or -1
+	literal  int   // literal text goes on up to here
+	above    int   // where the child before begins, -1 if that is text
 }
 
 // seek returns the place, or the length of the source.
 func (s *seeker) seek() int {
-	s.address = -1
+	s.address, s.above = -1, -1
 	s.read = max(contentStart(s.leaf), 0)
 	for c := s.leaf.FirstChild(); c != nil && s.at < 0; c = c.NextSibling() {
 		s.child(c)
 	}
-	if s.at < 0 && s.address >= 0 {
-		s.at = s.address
-	}
 	at := s.at
+	if s.address >= 0 && (at > s.address || at < 0 && ending(s.src, s.leaf) == 0) {
+		at = s.address
+	}
 	for _, b := range s.brackets {
 		if at < 0 || b < at {
 			at = b
@@ -56,11 +59,13 @@ func (s *seeker) seek() int {
 func (s *seeker) child(c ast.Node) {
 	if text, ok := c.(*ast.Text); ok {
 		s.text(text, -1, false)
+		s.above = -1
 		return
 	}
 	top := s.begin(c)
+	s.above = top
 	s.inside(c, top, false)
-	if s.at >= 0 || c.NextSibling() == nil && following(s.src, s.leaf) != 0 {
+	if s.at >= 0 || c.NextSibling() == nil && ending(s.src, s.leaf) != 0 {
 		return
 	}
 	if _, auto := c.(*ast.AutoLink); auto {
@@ -72,13 +77,11 @@ func (s *seeker) child(c ast.Node) {
 
 // begin returns where a child begins.
 func (s *seeker) begin(c ast.Node) int {
-	if pos := c.Pos(); pos >= s.read {
-		return pos
+	pos := c.Pos()
+	if auto, ok := c.(*ast.AutoLink); ok && s.src[pos] != '<' {
+		return labelStart(auto, s.src)
 	}
-	for s.read < len(s.src) && (s.src[s.read] == ' ' || s.src[s.read] == '\n') {
-		s.read++
-	}
-	return s.read
+	return pos
 }
 
 // inside looks at what is in a whole construct that begins at top: only what binds tighter
@@ -97,19 +100,6 @@ func (s *seeker) inside(n ast.Node, top int, link bool) {
 	for c := n.FirstChild(); c != nil && s.at < 0; c = c.NextSibling() {
 		s.inside(c, top, link)
 	}
-	if link {
-		s.read = max(s.read, s.linkEnd())
-	}
-}
-
-// linkEnd returns a place in the source that is not behind the end of a link whose text was
-// looked at: behind its closing bracket.
-func (s *seeker) linkEnd() int {
-	i := s.read
-	for i < len(s.src) && s.src[i] != ']' {
-		i++
-	}
-	return min(i+1, len(s.src))
 }
 
 // skip passes a construct whose inside can't be changed any more.
@@ -120,8 +110,9 @@ func (s *seeker) skip(n ast.Node) {
 			s.read = max(s.read, t.Segment.Stop)
 		}
 	case *ast.AutoLink:
-		s.read = max(s.read, n.Pos()+len(n.Label(s.src)))
+		s.read = max(s.read, labelStart(n, s.src)+len(n.Label(s.src)))
 	case *ast.RawHTML:
+		s.address = -1
 		if k := n.Segments.Len(); k > 0 {
 			last := n.Segments.At(k - 1)
 			s.read = max(s.read, last.Stop)
@@ -136,6 +127,10 @@ func (s *seeker) text(n *ast.Text, top int, link bool) {
 		s.address = -1
 	}
 	stop := n.Segment.Stop
+	s.literal = stop
+	for next, ok := n.NextSibling().(*ast.Text); ok && next.Segment.Start == s.literal; next, ok = next.NextSibling().(*ast.Text) {
+		s.literal = next.Segment.Stop
+	}
 	for i := n.Segment.Start; i < stop && s.at < 0; {
 		i = s.char(i, stop, top, link)
 	}
@@ -155,6 +150,9 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 	case ' ', '\t':
 		s.address = -1
 	case '\\':
+		if i+1 < len(s.src) && !util.IsPunct(s.src[i+1]) && s.src[i+1] != '\n' && s.src[i+1] != '\r' {
+			return i + 1
+		}
 		if i+1 >= len(s.src) || s.src[i+1] == '\n' || s.src[i+1] == '\r' {
 			s.at = place
 		}
@@ -162,6 +160,7 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 	case '`':
 		s.at = place
 	case '<':
+		s.address = -1
 		if growingAngle.MatchString(s.rest(i)) {
 			s.at = place
 		}
@@ -171,7 +170,7 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 		}
 	case '[':
 		if !link {
-			if i > 0 && s.src[i-1] == '!' {
+			if top < 0 && i > 0 && s.src[i-1] == '!' {
 				place--
 			}
 			s.brackets = append(s.brackets, place)
@@ -182,6 +181,9 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 		n := runLength(s.src[i:])
 		if top < 0 && s.opens(c, i, n) {
 			s.at = place
+			if i+n >= len(s.src) && i+n > s.literal && s.above >= 0 {
+				s.at = s.above // the run has closed something, but may get longer
+			}
 		}
 		return i + n
 	}

@@ -38,7 +38,7 @@ func (f *flattener) table(n *extast.Table) {
 				aligns = append([]extast.Alignment{extast.AlignLeft}, aligns[1:]...)
 			}
 			f.flush()
-			f.anchors = append(f.anchors, anchor{text: len(f.text), source: starts[i]})
+			f.anchor(starts[i], 0)
 			f.write([]byte(line(&cond, row, widths, aligns)), -1)
 			f.newline++
 			if i == 0 {

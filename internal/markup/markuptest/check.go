@@ -1,0 +1,153 @@
+package markuptest
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"telex/internal/markup"
+)
+
+// TB is what the checks need of a test.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// Prefixes lays out beginnings of src, step bytes apart, and the whole, as a preview, as a
+// final, and for a message that can only be added to. It fails the test unless the parts of
+// each fit, show the whole text once, break no grapheme and no word of the source's end, and
+// are what valid takes; valid fails the test by itself. It returns how many bytes of visible
+// text were taken back from one preview to the next.
+func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(markup.Part)) (flicker int) {
+	t.Helper()
+	c := checker{TB: t, dialect: d, limit: limit, valid: valid}
+	seen := ""
+	var grown []markup.Part
+	for i := 0; ; i = min(i+step, len(src)) {
+		c.src = src[:i]
+		open := c.joined(markup.Options{Open: true})
+		flicker += len(seen) - common(seen, open)
+		seen = open
+		grown = c.grows(grown, markup.Options{Open: true, Append: true})
+		if i == len(src) {
+			break
+		}
+	}
+	c.joined(markup.Options{})
+	c.grows(grown, markup.Options{Append: true})
+	return flicker
+}
+
+// common returns how many bytes of a and b are the same from the beginning on.
+func common(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+type checker struct {
+	TB
+	dialect markup.Dialect
+	src     string
+	limit   int
+	valid   func(markup.Part)
+}
+
+// joined checks a layout and returns its text.
+func (c *checker) joined(o markup.Options) string {
+	c.Helper()
+	parts := c.layout(o)
+	o.Dialect, o.Limit = c.dialect, 1<<20
+	whole := markup.Layout(c.src, o)
+	if got, want := clusters(text(parts)), clusters(text(whole)); !slices.Equal(got, want) {
+		c.Fatalf("%q, %+v: graphemes of the parts\n got %q\nwant %q", c.src, o, got, want)
+	}
+	return text(whole)
+}
+
+// layout returns parts that fit and are valid.
+func (c *checker) layout(o markup.Options) []markup.Part {
+	c.Helper()
+	o.Dialect, o.Limit = c.dialect, c.limit
+	parts := markup.Layout(c.src, o)
+	for i, p := range parts {
+		switch n := c.dialect.Len(p.Rendered); {
+		case n > c.limit:
+			c.Fatalf("%q, %+v: part %d is %d long: %q", c.src, o, i, n, p.Rendered.Text)
+		case !utf8.ValidString(p.Rendered.Text), !utf8.ValidString(p.Plain), p.Plain == "", strings.TrimSpace(p.Plain) != p.Plain:
+			c.Fatalf("%q, %+v: part %d is %q, plain %q", c.src, o, i, p.Rendered.Text, p.Plain)
+		case strings.ContainsFunc(p.Plain, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }):
+			c.Fatalf("%q, %+v: part %d has control characters: %q", c.src, o, i, p.Plain)
+		case i > 0 && (parts[i-1].Next != p.Start || parts[i-1].End > p.End):
+			c.Fatalf("%q, %+v: part %d begins at %v, the one before ends at %v", c.src, o, i, p.Start, parts[i-1].Next)
+		}
+		c.valid(p)
+	}
+	return parts
+}
+
+// grows checks a layout for a message that can only be added to against the one before.
+func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
+	c.Helper()
+	parts := c.layout(o)
+	if len(parts) < len(before) {
+		c.Fatalf("%q: %d parts, had %d: %q", c.src, len(parts), len(before), text(before))
+	}
+	for i, was := range before {
+		now := parts[i]
+		switch {
+		case !strings.HasPrefix(now.Rendered.Text, was.Rendered.Text), i < len(before)-1 && now.Rendered.Text != was.Rendered.Text:
+			c.Fatalf("%q: part %d was\n%q, is\n%q", c.src, i, was.Rendered.Text, now.Rendered.Text)
+		case now.Start != was.Start, i < len(before)-1 && now.Next != was.Next, now.End < was.End:
+			c.Fatalf("%q: part %d was %+v, is %+v", c.src, i, was, now)
+		case !keeps(was.Rendered.Spans, now.Rendered.Spans):
+			c.Fatalf("%q: part %d had %+v, has %+v", c.src, i, was.Rendered.Spans, now.Rendered.Spans)
+		}
+	}
+	return parts
+}
+
+// keeps reports whether spans are those that were before, some longer, and then new ones.
+func keeps(was, now []markup.Span) bool {
+	if len(now) < len(was) {
+		return false
+	}
+	for i, s := range was {
+		n := now[i]
+		if n.Length < s.Length {
+			return false
+		}
+		n.Length = s.Length
+		if n != s {
+			return false
+		}
+	}
+	return true
+}
+
+func text(parts []markup.Part) string {
+	var s strings.Builder
+	for _, p := range parts {
+		s.WriteString(p.Plain + "\n")
+	}
+	return s.String()
+}
+
+// clusters returns the graphemes of s that show something.
+func clusters(s string) []string {
+	var out []string
+	for g := graphemes.FromString(s); g.Next(); {
+		if strings.ContainsFunc(g.Value(), func(r rune) bool {
+			return !unicode.IsSpace(r) && !unicode.In(r, unicode.Cf, unicode.Mn) && r != '\ufe0f'
+		}) {
+			out = append(out, g.Value())
+		}
+	}
+	return out
+}

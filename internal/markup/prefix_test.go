@@ -1,0 +1,54 @@
+package markup_test
+
+import (
+	"testing"
+	"unicode/utf16"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/markup"
+	"telex/internal/markup/markuptest"
+)
+
+// unit is the plain dialect with another unit of length.
+type unit struct {
+	markup.Plain
+	len func(string) int
+}
+
+func (u unit) Len(r markup.Rendered) int { return u.len(r.Text) }
+
+func units() []markup.Dialect {
+	return []markup.Dialect{
+		markup.Plain{},
+		unit{len: func(s string) int { return len(s) }},
+		unit{len: func(s string) int { return len(utf16.Encode([]rune(s))) }},
+	}
+}
+
+// D7, D8, F26, F30, F31: each beginning of an answer, in each unit, at small and large limits.
+func TestAnswersPlain(t *testing.T) {
+	t.Parallel()
+	for name, src := range markuptest.Answers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for i, d := range units() {
+				for _, limit := range []int{60, 400, 4096} {
+					step := 1
+					if i > 0 || limit > 60 {
+						step = 7
+					}
+					markuptest.Prefixes(t, d, src, limit, step, func(markup.Part) {})
+				}
+			}
+		})
+	}
+}
+
+func TestNastyPlain(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom(units()).Draw(t, "dialect")
+		markuptest.Prefixes(t, d, markuptest.Nasty().Draw(t, "src"), rapid.IntRange(60, 400).Draw(t, "limit"), 1, func(markup.Part) {})
+	})
+}
