@@ -1,0 +1,19 @@
+// Package sim holds tests that would find a liar: the whole gateway, with everything it is made
+// of but the networks and the model, plays random schedules in virtual time, and a person who
+// looks at the chats says what is wrong.
+//
+//	schedule ──> world ──> life: a gateway over the store that outlives it ──> script (the model)
+//	               │         │                                    └──────────> platform ──> person
+//	               └ kills, restarts, outages, what people write  ┘                            │
+//	                                                                             judge <───────┘
+//
+// The platform enforces what platforms enforce and lets faults happen; the person keeps every
+// version of every message; the judge knows nothing of how the engine works: it compares what
+// people asked, what the model said, and what they read in the end, and counts the exceptions
+// that the design allows. Nothing here is part of the binary.
+//
+// A schedule is drawn by rapid, so that a failure is made small and comes with a seed:
+//
+//	make sim                  many schedules
+//	make sim SEED=17 KIND=x   the one that failed
+package sim

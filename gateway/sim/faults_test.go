@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"time"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/chat"
+)
+
+// fault is what happens to one call. The zero fault is nothing.
+type fault struct {
+	kind  string
+	scope chat.Scope // limited: what is blocked
+	named bool       // limited: the answer says what is blocked
+	told  bool       // limited: the answer says what the limit is
+	after time.Duration
+}
+
+// The kinds of faults.
+const (
+	limited     = "429"
+	refused     = "refused at the door"
+	cutBefore   = "cut before effect"
+	cutAfter    = "cut after effect"
+	hangBefore  = "hang before effect"
+	hangAfter   = "hang after effect"
+	slowAnswer  = "slow"
+	badMarkup   = "markup rejected"
+	badContent  = "content rejected"
+	tooLong     = "too long"
+	nameless    = "no message id"
+	isFrozen    = "can't be edited"
+	isForbidden = "forbidden"
+)
+
+func faultKinds() []string {
+	return []string{
+		limited, limited, limited, refused, cutBefore, cutAfter, hangBefore, hangAfter, slowAnswer, badMarkup, tooLong, isFrozen,
+	}
+}
+
+// kill is an end of the process, or a stop in good order.
+type kill struct {
+	where string
+	n     int           // of the call or the write, counted from the start of the schedule
+	at    time.Duration // where is atTime or inOrder
+	down  time.Duration
+	ghost bool // calls that are on their way arrive all the same
+	used  bool
+}
+
+// Where a process dies.
+const (
+	atTime      = "at an instant"
+	inOrder     = "stopped in good order"
+	beforeCall  = "before a call's effect"
+	afterCall   = "after a call's effect"
+	afterAnswer = "after a call's answer"
+	beforeWrite = "before a write"
+	afterWrite  = "after a write"
+)
+
+func killPlaces() []string {
+	return []string{atTime, atTime, inOrder, beforeCall, afterCall, afterAnswer, beforeWrite, afterWrite}
+}
+
+// drawTrouble draws what goes wrong. Some schedules have no trouble of a sort, so that each is
+// met alone too.
+func (s *schedule) drawTrouble(t *rapid.T) {
+	sorts := rapid.IntRange(0, 7).Draw(t, "trouble") // a set of bits
+	if sorts&1 != 0 {
+		for range rapid.IntRange(1, 5).Draw(t, "faults") {
+			s.faults[rapid.IntRange(0, 25).Draw(t, "call")] = drawFault(t, faultKinds())
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "typing faults") {
+			s.typing[rapid.IntRange(0, 5).Draw(t, "indicator")] = drawFault(t, []string{limited, refused, cutBefore, hangBefore})
+		}
+		if rapid.IntRange(0, 9).Draw(t, "rare") == 0 {
+			s.faults[rapid.IntRange(0, 15).Draw(t, "rare call")] = drawFault(t, []string{badContent, nameless, isForbidden})
+		}
+	}
+	if sorts&2 != 0 {
+		for range rapid.IntRange(1, 3).Draw(t, "kills") {
+			s.kills = append(s.kills, kill{
+				where: rapid.SampledFrom(killPlaces()).Draw(t, "where"),
+				n:     rapid.IntRange(0, 30).Draw(t, "nth"),
+				at:    span(t, "instant", 0, 20_000),
+				down:  rapid.OneOf(span2(0, 5000), span2(0, 5000), span2(0, 1_500_000)).Draw(t, "down"),
+				ghost: rapid.Bool().Draw(t, "ghost"),
+			})
+		}
+	}
+	if sorts&4 != 0 {
+		if rapid.Bool().Draw(t, "away") {
+			from := span(t, "outage", 0, 15_000)
+			s.outages = append(s.outages, outage{
+				from: from, until: from + rapid.OneOf(span2(100, 20_000), span2(100, 900_000)).Draw(t, "lasts"), hangs: rapid.Bool().Draw(t, "hangs"),
+			})
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "accidents") {
+			s.accidents = append(s.accidents, accident{
+				at: span(t, "when", 0, 15_000), place: rapid.IntRange(0, s.places-1).Draw(t, "where"), lasts: span(t, "for", 100, 20_000),
+				kind: rapid.SampledFrom([]string{"delete", "delete", "delete", "full", "move"}).Draw(t, "accident"),
+			})
+		}
+	}
+}
+
+func span2(low, high int) *rapid.Generator[time.Duration] {
+	return rapid.Map(rapid.IntRange(low, high), func(n int) time.Duration { return time.Duration(n) * time.Millisecond })
+}
+
+func drawFault(t *rapid.T, kinds []string) fault {
+	return fault{
+		kind:  rapid.SampledFrom(kinds).Draw(t, "fault"),
+		scope: rapid.SampledFrom([]chat.Scope{chat.ScopeMessage, chat.ScopeChat, chat.ScopeChat, chat.ScopeEndpoint}).Draw(t, "scope"),
+		named: rapid.Bool().Draw(t, "named"),
+		told:  rapid.IntRange(0, 3).Draw(t, "told") == 0,
+		after: rapid.OneOf(span2(1000, 5000), span2(1000, 40_000), span2(1000, 3_600_000)).Draw(t, "after"),
+	}
+}

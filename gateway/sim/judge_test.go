@@ -1,0 +1,285 @@
+package sim
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// left returns what the store still has to do.
+func (w *world) left() (ids []string) {
+	turns, _ := w.store.Unfinished(nil) //nolint:staticcheck // a Memory needs no context
+	pending, _ := w.store.Pending(nil)  //nolint:staticcheck // a Memory needs no context
+	for _, t := range turns {
+		ids = append(ids, "turn "+t.ID)
+	}
+	for _, p := range pending {
+		ids = append(ids, "message "+string(p.Message.ID))
+	}
+	return ids
+}
+
+// working says that a turn of the call's chat is under way.
+func (w *world) working(c *call) bool {
+	home := strings.TrimSuffix(string(c.to.Chat), "moved")
+	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
+		return !t.over() && strings.TrimSuffix(string(w.target(t.place).Chat), "moved") == home
+	})
+}
+
+// judge judges what the person sees in the end, and what became of what was asked.
+func (w *world) judge() {
+	if left := w.left(); len(left) > 0 {
+		w.complain("left in the store: %v", left)
+	}
+	w.judgeMessages()
+	w.judgeOrder()
+	for _, t := range w.order {
+		w.judgeTurn(t)
+	}
+	for _, m := range w.person.messages {
+		if t := w.turns[m.turn]; t == nil {
+			w.complain("message %s belongs to no turn: %q", m.id, m.text())
+		}
+	}
+	w.judgeRepeats()
+	w.summarize()
+}
+
+// judgeMessages judges what became of each message that was written: no accepted one is lost,
+// none is answered twice.
+func (w *world) judgeMessages() {
+	for i, m := range w.messages {
+		var answers []*turnLog
+		for _, t := range w.order {
+			if slices.Contains(t.messages, i) && t.released.IsZero() {
+				answers = append(answers, t)
+			}
+		}
+		switch {
+		case m.user == stranger:
+			if !m.accepted.IsZero() || len(answers) > 0 {
+				w.complain("a stranger is answered: m%d", i)
+			}
+		case m.accepted.IsZero():
+			w.complain("F43: m%d was never accepted", i)
+		case len(answers) > 1:
+			w.complain("m%d is answered by %d turns", i, len(answers))
+		case len(answers) == 0 && m.dropped.IsZero():
+			w.complain("m%d is lost", i)
+		case len(answers) == 0 && !w.mayDrop(i):
+			w.complain("m%d is dropped without a reason", i)
+		}
+	}
+}
+
+// mayDrop says that a message may go without an answer: a command, one that a command put an
+// end to, or one too many.
+func (w *world) mayDrop(n int) bool {
+	m := w.messages[n]
+	if m.kind != "text" {
+		return true
+	}
+	waiting := 0
+	for i, o := range w.messages {
+		if i == n || o.place != m.place || o.accepted.IsZero() {
+			continue
+		}
+		if (o.kind == "stop" || o.kind == "new") && !o.accepted.Before(m.accepted) {
+			return true
+		}
+		if !o.accepted.After(m.accepted) {
+			waiting++
+		}
+	}
+	return waiting >= w.s.queue
+}
+
+// judgeOrder judges that questions are answered in the order in which they came (F39), and that
+// the answers stand in that order.
+func (w *world) judgeOrder() {
+	for place := range w.s.places {
+		last := time.Time{}
+		var before *turnLog
+		for _, t := range w.order {
+			if t.place != place || !t.released.IsZero() || len(t.runs) == 0 || w.commanded(t) {
+				continue
+			}
+			for _, n := range t.messages {
+				if at := w.messages[n].accepted; at.Before(last) {
+					w.complain("m%d is answered after a later one", n)
+				} else {
+					last = at
+				}
+			}
+			if before != nil && !w.disturbed(before) && !w.disturbed(t) {
+				w.judgePlace(before, t)
+			}
+			before = t
+		}
+	}
+}
+
+// judgePlace judges that one answer stands above the other.
+func (w *world) judgePlace(above, below *turnLog) {
+	for _, a := range w.standing(above) {
+		for _, b := range w.standing(below) {
+			if a.made.After(b.made) {
+				w.complain("%s of turn %s stands below %s of the later turn %s", a.id, above.id, b.id, below.id)
+				return
+			}
+		}
+	}
+}
+
+// disturbed says that a person or the platform took messages of a turn away, so that their
+// order says nothing.
+func (w *world) disturbed(t *turnLog) bool {
+	return slices.ContainsFunc(w.person.of(t.id), func(m *message) bool {
+		return m.deletedBy == "person" || m.frozen || w.moved[m.chat] != ""
+	})
+}
+
+// standing returns the messages of a turn's reply that stand, less those that the design
+// excuses.
+func (w *world) standing(t *turnLog) (out []*message) {
+	for _, m := range w.person.of(t.id) {
+		if m.stands() && !w.excused(m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// excused says that a message may stand beside the reply: nobody can know of it or change it.
+func (w *world) excused(m *message) bool {
+	switch {
+	case w.moved[m.chat] != "" && (w.follows(m) || m.preview()):
+		w.counts.add("exception: left behind in a chat that moved", 1)
+	case m.by.fault == nameless && (m.versions[0].Preview || w.resumedBy(m)):
+		w.counts.add("exception: message without an id", 1)
+	case m.frozen && !w.s.kind.caps.Delete:
+		w.counts.add("exception: can neither be edited nor deleted", 1)
+	case m.by.unknown() && !m.known && !w.s.kind.reconciles():
+		w.counts.add("exception: create of unknown outcome", 1)
+	default:
+		return false
+	}
+	return true
+}
+
+// follows says that the reply of m goes on where its chat moved to.
+func (w *world) follows(m *message) bool {
+	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.chat == w.moved[m.chat] })
+}
+
+// resumedBy says that another process than the one that made m goes on with its turn.
+func (w *world) resumedBy(m *message) bool {
+	t := w.turns[m.turn]
+	return t != nil && t.begun[len(t.begun)-1].life != m.by.life
+}
+
+// judgeTurn judges what the person sees of one reply.
+func (w *world) judgeTurn(t *turnLog) {
+	if !t.released.IsZero() {
+		if got := w.standing(t); len(got) > 0 {
+			w.complain("turn %s was released, yet %s stands: %q", t.id, got[0].id, got[0].text())
+		}
+		return
+	}
+	if t.ended.IsZero() {
+		return // that is said already
+	}
+	if w.commanded(t) && len(t.runs) > 0 {
+		w.complain("the model is asked to answer a command: turn %s", t.id)
+	}
+	if w.waived(t) {
+		return
+	}
+	for _, m := range w.standing(t) {
+		if c := w.s.config.Cursor; c != "" && strings.HasSuffix(m.text(), c) {
+			w.complain("a cursor stays in %s of turn %s: %q", m.id, t.id, m.text())
+		}
+		if m.live {
+			w.complain("D13: the stream %s of turn %s was never stopped", m.id, t.id)
+		}
+	}
+	readings, verdicts := w.readings(t), w.verdicts(t)
+	var allowed []string
+	for _, v := range verdicts {
+		if slices.ContainsFunc(readings, v.accepts) {
+			w.counts.add("reply: "+v.name, 1)
+			return
+		}
+		allowed = append(allowed, v.String())
+	}
+	r := readings[0]
+	w.complain("D1: of turn %s the person sees\n\t%q\nand in a file %q\nallowed is\n\t%s", t.id, r.text, r.file, strings.Join(allowed, "\n\t"))
+}
+
+// rendered is what a person reads of Markdown, white space aside, when it all fits into one
+// message.
+func (w *world) rendered(src string, cut bool) string {
+	var text strings.Builder
+	for _, p := range markup.Layout(src, markup.Options{Dialect: w.s.measure.dialect(), Limit: 1 << 30, Open: cut}) {
+		text.WriteString(p.Rendered.Text)
+	}
+	return squeeze(text.String())
+}
+
+// words finds the whole words of answers.
+var words = regexp.MustCompile(`a\d+w\d+x`)
+
+// fixed are the lines that people see without the model.
+func fixed(keys ...gateway.TextKey) (lines []string) {
+	texts := gateway.DefaultTexts()
+	for _, k := range keys {
+		before, _, _ := strings.Cut(texts[k], "{id}")
+		lines = append(lines, squeeze(before))
+	}
+	return lines
+}
+
+// judgeRepeats judges that nobody is sent what already stands (D2, F21).
+func (w *world) judgeRepeats() {
+	type place struct {
+		life *life
+		id   chat.MessageID
+	}
+	last := map[place]chat.Outgoing{}
+	doubted := map[string]bool{} // what a create with this key finds is not known
+	for _, t := range w.order {
+		for p, s := range t.states {
+			doubted[p.key] = doubted[p.key] || s == chat.PartIntended
+		}
+	}
+	for _, c := range w.calls {
+		if c.op != chat.OpSend && c.op != chat.OpEdit {
+			if c.op != chat.OpTyping && c.op != chat.OpDraft && c.op != chat.OpFind {
+				delete(last, place{c.life, c.id})
+			}
+			continue
+		}
+		if c.creates() && c.unknown() {
+			doubted[c.m.Key] = true
+		}
+		p := place{c.life, c.id}
+		old, known := last[p]
+		if known && c.op == chat.OpEdit && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) {
+			w.complain("D2: %s is sent again what it shows: %s", c.id, c)
+		}
+		switch {
+		case c.creates() && doubted[c.m.Key]:
+			delete(last, p)
+		case c.err == nil && !c.done.IsZero():
+			last[p] = c.m
+		default:
+			delete(last, p)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// keeper is the store as one process reaches it: until its death, which may come exactly before
+// or after a write. It notes what is stored.
+type keeper struct {
+	l *life
+}
+
+var errFull = errors.New("the disk is full")
+
+// turnLog is what is known of a turn.
+type turnLog struct {
+	id       string
+	place    int
+	messages []int // that it answers
+	begun    []beginning
+	runs     []*run
+	decided  time.Time
+	ended    time.Time
+	released time.Time
+	calls    []*call
+	states   map[partOfLife]chat.PartState // as each process stored it last
+}
+
+// partOfLife is one message of the reply as one process dealt with it.
+type partOfLife struct {
+	life *life
+	key  string
+}
+
+type beginning struct {
+	life *life
+	at   time.Time
+}
+
+func (t *turnLog) over() bool { return !t.ended.IsZero() || !t.released.IsZero() }
+
+// write makes one write, unless the process is dead or dies of it.
+func (k *keeper) write(do func() error, note func()) error {
+	w := k.l.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if k.l.isDead() {
+		return errDead
+	}
+	n := w.writes
+	w.writes++
+	if d := w.killLocked(n, beforeWrite); d != nil {
+		k.l.dieLocked(d)
+		return errDead
+	}
+	err := do()
+	if err == nil && note != nil {
+		note()
+	}
+	if d := w.killLocked(n, afterWrite); d != nil {
+		k.l.dieLocked(d)
+		return errDead
+	}
+	return err
+}
+
+func (k *keeper) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (fresh bool, err error) {
+	w := k.l.w
+	err = k.write(func() error {
+		if m.Sender.ID == stranger {
+			w.complain("a stranger's text is stored")
+		}
+		if time.Since(w.began) < w.fullUntil {
+			w.counts.add("fault: store full", 1)
+			return errFull
+		}
+		fresh, err = w.store.Accept(ctx, c, m)
+		return err
+	}, func() {
+		if fresh {
+			w.accepted(m)
+		}
+	})
+	return fresh, err
+}
+
+func (k *keeper) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+	return k.write(func() error { return k.l.w.store.Drop(ctx, c, ids...) }, func() {
+		for _, id := range ids {
+			k.l.w.messages[numberOf(id)].dropped = time.Now()
+		}
+	})
+}
+
+func (k *keeper) Begin(ctx context.Context, t chat.Turn) error {
+	w := k.l.w
+	return k.write(func() error { return w.store.Begin(ctx, t) }, func() {
+		tl := w.turns[t.ID]
+		if tl == nil {
+			tl = &turnLog{id: t.ID, states: map[partOfLife]chat.PartState{}}
+			for _, m := range t.Messages {
+				n := numberOf(m.ID)
+				tl.place = w.messages[n].place
+				tl.messages = append(tl.messages, n)
+			}
+			w.turns[t.ID], w.order = tl, append(w.order, tl)
+		}
+		tl.begun = append(tl.begun, beginning{k.l, time.Now()})
+		w.note("turn %s begins, it answers %v", t.ID, tl.messages)
+	})
+}
+
+func (k *keeper) Decide(ctx context.Context, turn string, d chat.Decision) error {
+	return k.write(func() error { return k.l.w.store.Decide(ctx, turn, d) }, func() {
+		k.l.w.turns[turn].decided = time.Now()
+		k.l.w.note("turn %s is decided: %s", turn, d.Ending)
+	})
+}
+
+func (k *keeper) End(ctx context.Context, turn string, history ...[]byte) error {
+	return k.write(func() error { return k.l.w.store.End(ctx, turn, history...) }, func() {
+		if t := k.l.w.turns[turn]; t != nil && t.ended.IsZero() {
+			t.ended = time.Now()
+			k.l.w.note("turn %s ended", turn)
+		}
+	})
+}
+
+func (k *keeper) Release(ctx context.Context, turn string) error {
+	return k.write(func() error { return k.l.w.store.Release(ctx, turn) }, func() {
+		k.l.w.turns[turn].released = time.Now()
+		k.l.w.note("turn %s is released", turn)
+	})
+}
+
+func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {
+	return k.write(func() error { return k.l.w.store.Record(ctx, turn, p) }, func() {
+		if t := k.l.w.turns[turn]; t != nil {
+			t.states[partOfLife{k.l, p.Key}] = p.State
+		}
+	})
+}
+
+func (k *keeper) Forget(ctx context.Context, c chat.Conversation) error {
+	return k.write(func() error { return k.l.w.store.Forget(ctx, c) }, nil)
+}
+
+func (k *keeper) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
+	w := k.l.w
+	return k.write(func() error { return w.store.SaveBlock(ctx, e, b) }, func() { w.blocks = append(w.blocks, b) })
+}
+
+func (k *keeper) Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error {
+	return k.write(func() error { return k.l.w.store.Move(ctx, e, from, to) }, nil)
+}
+
+func (k *keeper) Resume(ctx context.Context, e chat.EndpointID) (string, error) {
+	return k.l.w.store.Resume(ctx, e)
+}
+
+func (k *keeper) Pending(ctx context.Context) ([]chat.Pending, error) {
+	return k.l.w.store.Pending(ctx)
+}
+
+func (k *keeper) Unfinished(ctx context.Context) ([]chat.Turn, error) {
+	return k.l.w.store.Unfinished(ctx)
+}
+
+func (k *keeper) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
+	return k.l.w.store.History(ctx, c)
+}
+
+func (k *keeper) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
+	return k.l.w.store.Blocks(ctx, e)
+}
+
+var _ gateway.Store = (*keeper)(nil)
+
+// saved says that a block was stored, so that the next process knows of it.
+func (w *world) saved(b block) bool {
+	return slices.ContainsFunc(w.blocks, func(s chat.Block) bool {
+		if s.Until.Before(b.until) {
+			return false
+		}
+		switch s.Scope {
+		case chat.ScopeEndpoint:
+			return b.scope == chat.ScopeEndpoint
+		case chat.ScopeMessage:
+			return b.scope == chat.ScopeMessage && s.Message == b.call.id
+		default:
+			return b.scope != chat.ScopeEndpoint && s.Chat == b.call.to.Chat
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package sim
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/internal/markup"
+	"telex/platforms/telegram"
+)
+
+// kind is what a platform can do.
+type kind struct {
+	name      string
+	caps      chat.Capabilities
+	keyed     bool // a create repeated with its key makes no second message
+	transport preview.Transport
+}
+
+// kinds are the kinds of platforms, from the richest to the poorest.
+func kinds() []kind {
+	edits := chat.Capabilities{Edit: true, Delete: true, Typing: true}
+	with := func(change func(*chat.Capabilities)) chat.Capabilities {
+		c := edits
+		change(&c)
+		return c
+	}
+	return []kind{
+		{name: "edit", caps: edits},
+		{name: "edit-without-delete", caps: with(func(c *chat.Capabilities) { c.Delete = false })},
+		{name: "edit-without-typing", caps: with(func(c *chat.Capabilities) { c.Typing = false })},
+		{name: "edit-with-keys", caps: edits, keyed: true},
+		{name: "edit-and-find", caps: with(func(c *chat.Capabilities) { c.Find = true })},
+		{name: "edit-and-files", caps: with(func(c *chat.Capabilities) { c.File = true })},
+		{name: "draft", caps: with(func(c *chat.Capabilities) { c.Draft = true }), transport: preview.Draft},
+		{name: "draft-and-find", caps: with(func(c *chat.Capabilities) { c.Draft, c.Find, c.File = true, true, true }), transport: preview.Draft},
+		{name: "stream", caps: with(func(c *chat.Capabilities) { c.Stream = true }), transport: preview.Native},
+		{name: "stream-with-keys", caps: with(func(c *chat.Capabilities) { c.Stream = true }), transport: preview.Native, keyed: true},
+		{name: "no-edit", caps: chat.Capabilities{Typing: true}},
+		{name: "no-edit-with-files", caps: chat.Capabilities{Typing: true, File: true}},
+		{name: "no-edit-with-keys", keyed: true},
+		{name: "send-only"},
+	}
+}
+
+// reconciles says that the outcome of every create can be learned in the end.
+func (k kind) reconciles() bool { return k.keyed || k.caps.Find }
+
+// build returns the adapter with exactly the methods that its capabilities promise.
+func (k kind) build(a *adapter) gateway.Platform {
+	c := k.caps
+	c.Delete, c.Typing = false, false
+	both := struct {
+		*adapter
+		editing
+		typing
+	}{a, editing{a}, typing{a}}
+	switch {
+	case c.Draft && c.Find:
+		return struct {
+			*adapter
+			editing
+			deleting
+			typing
+			drafting
+			finding
+			filing
+		}{a, editing{a}, deleting{a}, typing{a}, drafting{a}, finding{a}, filing{a}}
+	case c.Draft:
+		return struct {
+			*adapter
+			editing
+			deleting
+			typing
+			drafting
+		}{a, editing{a}, deleting{a}, typing{a}, drafting{a}}
+	case c.Stream:
+		return struct {
+			*adapter
+			editing
+			deleting
+			typing
+			streaming
+		}{a, editing{a}, deleting{a}, typing{a}, streaming{a}}
+	case c.Find:
+		return struct {
+			*adapter
+			editing
+			deleting
+			typing
+			finding
+		}{a, editing{a}, deleting{a}, typing{a}, finding{a}}
+	case c.Edit && c.File:
+		return struct {
+			*adapter
+			editing
+			deleting
+			typing
+			filing
+		}{a, editing{a}, deleting{a}, typing{a}, filing{a}}
+	case c.File:
+		return struct {
+			*adapter
+			typing
+			filing
+		}{a, typing{a}, filing{a}}
+	case c.Edit && !k.caps.Delete:
+		return both
+	case c.Edit && !k.caps.Typing:
+		return struct {
+			*adapter
+			editing
+			deleting
+		}{a, editing{a}, deleting{a}}
+	case c.Edit:
+		return struct {
+			*adapter
+			editing
+			deleting
+			typing
+		}{a, editing{a}, deleting{a}, typing{a}}
+	case k.caps.Typing:
+		return struct {
+			*adapter
+			typing
+		}{a, typing{a}}
+	default:
+		return a
+	}
+}
+
+// measure is how a platform counts length, and how it formats.
+type measure string
+
+// The measures.
+const (
+	points   measure = "code points"
+	units    measure = "UTF-16"
+	bytes    measure = "bytes"
+	entities measure = "UTF-16 and entities"
+)
+
+func measures() []measure { return []measure{points, units, bytes, entities} }
+
+// length counts as the platform does, whatever our dialects think.
+func (m measure) length(s string) int {
+	switch m {
+	case points:
+		return utf8.RuneCountInString(s)
+	case bytes:
+		return len(s)
+	default:
+		return len(utf16.Encode([]rune(s)))
+	}
+}
+
+func (m measure) dialect() markup.Dialect {
+	if m == entities {
+		return telegram.Dialect{}
+	}
+	return measured{m}
+}
+
+// measured is the plain dialect in another unit.
+type measured struct{ measure }
+
+// Shape implements markup.Dialect.
+func (measured) Shape() markup.Shape { return markup.Plain{}.Shape() }
+
+// Render implements markup.Dialect.
+func (measured) Render(p markup.Piece) markup.Rendered { return markup.Plain{}.Render(p) }
+
+// Len implements markup.Dialect.
+func (m measured) Len(r markup.Rendered) int { return m.length(r.Text) }

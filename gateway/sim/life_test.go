@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// life is one process, from its start to its end.
+type life struct {
+	w      *world
+	n      int
+	cancel context.CancelFunc
+	dead   chan struct{} // closed by a kill
+	ended  chan struct{} // closed when its gateway has returned
+	died   time.Time     // guarded by world.mu
+	ghost  bool
+}
+
+// begin starts the next process.
+func (w *world) begin() {
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &life{w: w, cancel: cancel, dead: make(chan struct{}), ended: make(chan struct{})}
+	w.mu.Lock()
+	l.n = len(w.lives)
+	w.lives = append(w.lives, l)
+	w.mu.Unlock()
+	g, err := gateway.New(gateway.Options{
+		Endpoints: []gateway.Endpoint{{ID: endpoint, Platform: w.s.kind.build(&adapter{l}), Streaming: w.s.config}},
+		Runner:    script{l}, Store: &keeper{l: l},
+		Access: gateway.Access{Allow: []gateway.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}},
+		Busy:   w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, Grace: grace,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err) // a schedule that makes no sense
+	}
+	go func() {
+		defer close(l.ended)
+		_ = g.Run(ctx, func() {})
+	}()
+}
+
+const (
+	endpoint chat.EndpointID = "bot"
+	grace                    = 30 * time.Second
+)
+
+func (l *life) isDead() bool {
+	select {
+	case <-l.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// diedAt says that the process died in that moment or before. The caller holds world.mu.
+func (l *life) diedAt(at time.Time) bool { return !l.died.IsZero() && !l.died.After(at) }
+
+// die ends the process without letting it say goodbye: nothing that it does has an effect from
+// now on. Another one begins a while later.
+func (l *life) die(k *kill) {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	l.dieLocked(k)
+}
+
+func (l *life) dieLocked(k *kill) {
+	if l.isDead() {
+		return
+	}
+	l.died, l.ghost = time.Now(), k.ghost
+	close(l.dead)
+	l.cancel()
+	l.w.note("killed %s", k.where)
+	l.w.counts.add("kill: "+k.where, 1)
+	time.AfterFunc(k.down, l.w.begin)
+	l.w.downUntil = time.Now().Add(k.down)
+}
+
+// stop ends the process in good order, and begins the next.
+func (w *world) stop(k *kill) {
+	l := w.alive()
+	if l == nil {
+		return
+	}
+	l.cancel()
+	w.log("stopped")
+	select {
+	case <-l.ended:
+	case <-l.dead:
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if l.isDead() {
+		return
+	}
+	w.note("ended in good order")
+	w.counts.add("kill: "+k.where, 1)
+	w.downUntil = time.Now().Add(k.down)
+	time.AfterFunc(k.down, w.begin)
+}
+
+// alive returns the process that runs, or nil.
+func (w *world) alive() *life {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.lives[len(w.lives)-1]
+	if l.isDead() {
+		return nil
+	}
+	select {
+	case <-l.ended:
+		return nil
+	default:
+		return l
+	}
+}
+
+// killAt returns the kill that is due at a call, once.
+func (w *world) killAt(n int, where string) *kill {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.killLocked(n, where)
+}
+
+func (w *world) killLocked(n int, where string) *kill {
+	for i := range w.s.kills {
+		if k := &w.s.kills[i]; k.where == where && k.n == n && !w.killed[i] {
+			w.killed[i] = true
+			return k
+		}
+	}
+	return nil
+}

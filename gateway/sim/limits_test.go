@@ -1,0 +1,174 @@
+package sim
+
+import (
+	"time"
+
+	"telex/internal/chat"
+)
+
+// block is a 429 as its process learned of it.
+type block struct {
+	scope       chat.Scope
+	call        *call
+	from, until time.Time
+}
+
+// penalty is a 429 as the platform means it: who calls before its end is refused as well.
+type penalty struct {
+	scope chat.Scope
+	call  *call
+	until time.Time
+	named bool
+}
+
+// shares says that two calls share a scope. A call on no message yet stands for its chat.
+func shares(s chat.Scope, a, b *call) bool {
+	switch {
+	case s == chat.ScopeEndpoint:
+		return true
+	case s == chat.ScopeMessage && a.id != "" && !a.creates():
+		return a.to.Chat == b.to.Chat && a.id == b.id
+	default:
+		return a.to.Chat == b.to.Chat
+	}
+}
+
+// weigh notes a window that holds more calls of one process than the platform publishes (D3).
+// What the process before it used up is not known to the next: that is refused, not a
+// violation.
+func (w *world) weigh(c *call) {
+	w.arrivals = append(w.arrivals, c)
+	for _, l := range w.s.profile.Limits {
+		if n := w.within(c, l, true); c.op&l.Ops != 0 && n > l.Count {
+			w.complain("D3: %d calls within %v in scope %s, the limit is %d", n, l.Window, l.Scope, l.Count)
+		}
+	}
+}
+
+// within counts the calls in the window of a limit that ends now, c included.
+func (w *world) within(c *call, l chat.Limit, same bool) int {
+	n := 0
+	if l.Scope == chat.ScopeMessage && (c.id == "" || c.creates()) {
+		return 0
+	}
+	for i := len(w.arrivals) - 1; i >= 0; i-- {
+		a := w.arrivals[i]
+		if c.took.Sub(a.took) >= l.Window {
+			break
+		}
+		if a.op&l.Ops != 0 && shares(l.Scope, a, c) && (!same || a.life == c.life) && (l.Scope != chat.ScopeMessage || !a.creates()) {
+			n++
+		}
+	}
+	return n
+}
+
+// refuses says that too much was sent, by the fault, by a penalty, or by the limits in force.
+func (w *world) refuses(c *call, f fault) *chat.SendError {
+	if f.kind == limited {
+		w.hit(c, limited+" "+f.scope.String())
+		return w.penalize(c, f.scope, f.after, f.named, f.told)
+	}
+	for _, p := range w.penalties {
+		if shares(p.scope, p.call, c) && c.took.Before(p.until) {
+			w.counts.add("429 while it is blocked", 1)
+			return limit429(p.scope, p.named, p.until.Sub(c.took))
+		}
+	}
+	for _, l := range w.s.profile.Limits {
+		if w.s.hidden {
+			l.Count = max(1, l.Count/2)
+		}
+		if c.op&l.Ops != 0 && w.within(c, l, false) > l.Count {
+			w.counts.add("fault: limit hit", 1)
+			return w.penalize(c, l.Scope, l.Window+time.Second, w.s.names, false)
+		}
+	}
+	return nil
+}
+
+func (w *world) penalize(c *call, s chat.Scope, d time.Duration, named, told bool) *chat.SendError {
+	w.penalties = append(w.penalties, penalty{s, c, c.took.Add(d), named})
+	e := limit429(s, named, d)
+	if told {
+		e.Told = []chat.Told{{Scope: s, Ops: chat.OpAll, Limit: 5, Remaining: 0, Reset: d}}
+	}
+	return e
+}
+
+func limit429(s chat.Scope, named bool, d time.Duration) *chat.SendError {
+	if !named {
+		s = 0
+	}
+	return &chat.SendError{Kind: chat.RateLimited, RetryAfter: d, Scope: s}
+}
+
+// judgeDeparture judges that a call is made at all.
+func (w *world) judgeDeparture(c *call) {
+	for _, b := range w.told { // D4
+		s := b.scope
+		if s == 0 {
+			s = chat.ScopeChat
+		}
+		known := b.call.life == c.life || w.saved(b)
+		if known && shares(s, b.call, c) && c.at.After(b.from) && c.at.Before(b.until) {
+			w.complain("D4: call %s in a scope that is blocked until %.3f", c, b.until.Sub(w.began).Seconds())
+		}
+	}
+	if c.op == chat.OpTyping {
+		if !w.working(c) {
+			w.complain("F45: typing in %s while nothing is under way", c.to.Chat)
+		}
+		return
+	}
+	if c.turn == "" {
+		return // a deletion of what is gone, or what is not ours
+	}
+	t := w.turns[c.turn]
+	if t == nil {
+		w.complain("call for turn %s, which is not stored: %s", c.turn, c)
+		return
+	}
+	t.calls = append(t.calls, c)
+	if t.over() {
+		w.complain("F38: call after the end of turn %s: %s", c.turn, c)
+	}
+	w.judgePreview(t, c)
+}
+
+// judgePreview judges a call that shows an unfinished reply.
+func (w *world) judgePreview(t *turnLog, c *call) {
+	if !c.m.Preview {
+		return
+	}
+	if !w.s.config.Enabled || !w.s.kind.caps.Edit && !w.s.kind.caps.Draft {
+		w.complain("F56: preview where none can be: %s", c)
+	}
+	if c.op == chat.OpDraft {
+		return
+	}
+	part := partOf(c.m.Key)
+	for _, m := range w.person.of(t.id) {
+		switch {
+		case m.deletedBy == "person" && c.creates() && m.part == part && w.knowsGone(c, m):
+			w.complain("D6: a preview comes back: %s", c)
+		case m.part > part && m.by.life == c.life && m.by.effect && !m.by.unknown() && c.op == chat.OpEdit:
+			w.complain("D8: preview in a part that is full: %s", c)
+		}
+	}
+	for _, old := range t.calls {
+		if old != c && old.life == c.life && old.creates() && old.failed(chat.Uncertain) && !w.s.kind.reconciles() && c.creates() {
+			w.complain("D5: preview after a create of unknown outcome: %s", c)
+		}
+	}
+}
+
+// knowsGone says that the process of c was told that m is gone.
+func (w *world) knowsGone(c *call, m *message) bool {
+	for _, old := range w.calls {
+		if old.id == m.id && old.life == c.life && old.failed(chat.Gone) {
+			return true
+		}
+	}
+	return false
+}

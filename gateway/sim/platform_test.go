@@ -1,0 +1,360 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// call is one call as the platform met it.
+type call struct {
+	n      int
+	life   *life
+	op     chat.Op
+	to     chat.Target
+	id     chat.MessageID // of the message that it made or changed
+	m      chat.Outgoing
+	turn   string
+	at     time.Time // when its process made it
+	took   time.Time // when it arrived; zero: it did not
+	done   time.Time // when its process learned more; zero: it did not
+	err    error
+	fault  string
+	effect bool
+}
+
+func (c *call) creates() bool { return c.op == chat.OpSend || c.op == chat.OpStart }
+
+// kind is how the call failed, as the engine was told.
+func (c *call) failed(k chat.ErrorKind) bool {
+	return c.err != nil && chat.AsSendError(c.err).Kind == k
+}
+
+// unknown says that its process can't know whether the call took effect: no answer came, or
+// the process died in the moment of the answer.
+func (c *call) unknown() bool {
+	return c.done.IsZero() || c.failed(chat.Uncertain) || c.life.diedAt(c.done)
+}
+
+var errDead = errors.New("the process is dead")
+
+// where a journey ended.
+type arrival uint8
+
+const (
+	arrives arrival = iota
+	givesUp         // its context ended
+	dies            // its process did
+)
+
+// travel lets half of a call's time pass.
+func (l *life) travel(ctx context.Context, d time.Duration) arrival {
+	if l.isDead() {
+		return dies
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		if l.isDead() {
+			return dies
+		}
+		return arrives
+	case <-l.dead:
+		return dies
+	case <-ctx.Done():
+		return givesUp
+	}
+}
+
+// serve takes a call through the network and lets its fault happen.
+func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError) error {
+	if l.isDead() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	w := l.w
+	f := w.depart(l, c)
+	k := w.killAt(c.n, beforeCall)
+	extra := time.Duration(0)
+	if f.kind == slowAnswer {
+		extra = f.after % (15 * time.Second)
+	}
+	switch l.travel(ctx, w.s.latency/2+extra) {
+	case dies:
+		if l.ghost && k == nil && f.kind == "" {
+			w.arrive(c, fault{}, effect) // it was on the wire
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	case givesUp:
+		return w.leave(c, ctx.Err())
+	}
+	if k != nil {
+		l.die(k)
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	err := w.arrive(c, f, effect)
+	if k := w.killAt(c.n, afterCall); k != nil {
+		l.die(k)
+	}
+	if f.kind == hangBefore || f.kind == hangAfter || w.swallowed() {
+		select {
+		case <-ctx.Done():
+		case <-l.dead:
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return w.leave(c, ctx.Err())
+	}
+	switch l.travel(ctx, w.s.latency-w.s.latency/2) {
+	case dies:
+		<-ctx.Done()
+		return ctx.Err()
+	case givesUp:
+		err = ctx.Err()
+	}
+	if k := w.killAt(c.n, afterAnswer); k != nil {
+		l.die(k)
+	}
+	return w.leave(c, err)
+}
+
+// depart notes that a call is made, judges that, and returns what will happen to it.
+func (w *world) depart(l *life, c *call) fault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.life, c.at = l, time.Now()
+	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil {
+		c.turn, m.known = m.turn, true
+	}
+	if i := strings.LastIndexByte(c.m.Key, '.'); i > 0 {
+		c.turn = c.m.Key[:i]
+	}
+	w.judgeDeparture(c)
+	w.calls = append(w.calls, c)
+	if c.op == chat.OpTyping {
+		c.n = -1
+		w.indicators++
+		return w.s.typing[w.indicators-1]
+	}
+	c.n = w.texts
+	w.texts++
+	return w.s.faults[c.n]
+}
+
+// arrive lets a call have its effect, unless its fault or the platform's rules are against it.
+func (w *world) arrive(c *call, f fault, effect func() *chat.SendError) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if o := w.outage(); o != nil {
+		w.hit(c, "outage")
+		if o.hangs {
+			return nil
+		}
+		return &chat.SendError{Kind: chat.Temporary}
+	}
+	c.took = time.Now()
+	w.weigh(c)
+	if e := w.refuses(c, f); e != nil {
+		return e
+	}
+	if e := w.accident(c, f); e != nil {
+		return e
+	}
+	switch f.kind {
+	case cutBefore:
+		w.hit(c, f.kind)
+		return &chat.SendError{Kind: chat.Uncertain}
+	case hangBefore:
+		w.hit(c, f.kind)
+		return nil
+	}
+	if e := effect(); e != nil {
+		return e
+	}
+	c.effect = true
+	if f.kind == cutAfter || f.kind == hangAfter {
+		w.hit(c, f.kind)
+		return &chat.SendError{Kind: chat.Uncertain}
+	}
+	if f.kind == slowAnswer {
+		w.hit(c, f.kind)
+	}
+	return nil
+}
+
+// accident is what the call's fault or the state of its chat says against it.
+func (w *world) accident(c *call, f fault) *chat.SendError {
+	if to, moved := w.moved[c.to.Chat]; moved {
+		return &chat.SendError{Kind: chat.Moved, Moved: to}
+	}
+	m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id})
+	text := c.creates() && !w.known(c) || c.op == chat.OpEdit || c.op == chat.OpDraft
+	switch {
+	case f.kind == refused:
+		w.hit(c, f.kind)
+		return &chat.SendError{Kind: chat.Temporary}
+	case f.kind == badMarkup && text && len(c.m.Spans) > 0:
+		w.hit(c, f.kind)
+		return &chat.SendError{Kind: chat.Rejected}
+	case f.kind == badContent && text:
+		w.hit(c, f.kind)
+		return &chat.SendError{Kind: chat.Rejected}
+	case f.kind == tooLong && text && len(c.m.Text) > 40:
+		w.hit(c, f.kind)
+		return &chat.SendError{Kind: chat.TooLong}
+	case f.kind == isFrozen && c.op == chat.OpEdit && m != nil:
+		w.hit(c, f.kind)
+		m.frozen = true
+	case f.kind == isForbidden && c.op != chat.OpTyping:
+		w.hit(c, f.kind)
+		return &chat.SendError{Kind: chat.Forbidden}
+	}
+	if m != nil && m.frozen && c.op == chat.OpEdit {
+		return &chat.SendError{Kind: chat.Frozen}
+	}
+	return nil
+}
+
+// leave notes how a call ended for its process.
+func (w *world) leave(c *call, err error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c.done, c.err = time.Now(), err
+	if e, ok := errors.AsType[*chat.SendError](err); ok && e.Kind == chat.RateLimited {
+		w.told = append(w.told, block{scope: e.Scope, call: c, from: c.done, until: c.done.Add(e.RetryAfter)})
+	}
+	return err
+}
+
+// hit counts a fault that happened.
+func (w *world) hit(c *call, fault string) {
+	c.fault = fault
+	w.counts.add("fault: "+fault, 1)
+}
+
+// outage returns the outage of this moment, or nil.
+func (w *world) outage() *outage {
+	at := time.Since(w.began)
+	for i, o := range w.s.outages {
+		if at >= o.from && at < o.until {
+			return &w.s.outages[i]
+		}
+	}
+	return nil
+}
+
+func (w *world) swallowed() bool {
+	o := w.outage()
+	return o != nil && o.hangs
+}
+
+// known says that the key of a create has made a message, so that its content does not matter.
+func (w *world) known(c *call) bool {
+	return c.creates() && w.s.profile.KeyFor > 0 && w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor) != nil
+}
+
+// create makes a message, or finds the one that the key made already.
+func (w *world) create(c *call, live bool, f *chat.File) {
+	delete(w.person.drafts, c.to.Chat)
+	if w.s.profile.KeyFor > 0 {
+		if old := w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor); old != nil {
+			c.id = old.id
+			return
+		}
+	}
+	w.ids++
+	c.id = chat.MessageID("b" + number(w.ids))
+	made := &message{
+		id: c.id, chat: c.to.Chat, turn: c.turn, part: partOf(c.m.Key), by: c, made: time.Now(),
+		versions: []version{{c.m, time.Now()}}, live: live, file: f,
+	}
+	w.person.messages = append(w.person.messages, made)
+	w.judgeVersion(made)
+}
+
+// change gives a message another content.
+func (w *world) change(c *call, live bool) *chat.SendError {
+	m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id})
+	switch {
+	case m == nil:
+		return &chat.SendError{Kind: chat.Gone}
+	case m.live:
+		w.complain("D13: edit of a stream that was not stopped: %s", m.id)
+		return &chat.SendError{Kind: chat.Rejected}
+	case m.file != nil:
+		w.complain("edit of a file: %s", m.id)
+		return &chat.SendError{Kind: chat.Rejected}
+	}
+	m.versions, m.live = append(m.versions, version{c.m, time.Now()}), live
+	w.judgeVersion(m)
+	return nil
+}
+
+// grow adds to a stream, or ends it.
+func (w *world) grow(c *call, text string, live bool) *chat.SendError {
+	m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id})
+	switch {
+	case m == nil:
+		return &chat.SendError{Kind: chat.Gone}
+	case !m.live && text == "" && !live:
+		return nil
+	case !m.live:
+		return &chat.SendError{Kind: chat.Rejected}
+	case time.Since(m.made) > w.s.profile.StreamFor+expiry:
+		m.live = false // the platform ended it
+		return &chat.SendError{Kind: chat.Rejected}
+	}
+	v := version{m.now().Outgoing, time.Now()}
+	v.Text += text
+	m.versions, m.live = append(m.versions, v), live
+	if over := w.s.measure.length(v.Text) > w.s.real; over {
+		m.versions = m.versions[:len(m.versions)-1]
+		m.live = true
+		if w.s.measure.length(v.Text) > w.s.profile.TextLimit {
+			w.complain("D8: a stream grows over the limit: %q", v.Text)
+		}
+		return &chat.SendError{Kind: chat.TooLong}
+	}
+	w.judgeVersion(m)
+	return nil
+}
+
+// expiry is how much longer a stream lives than the profile says.
+const expiry = time.Minute
+
+// fits judges the length of a text (D8).
+func (w *world) fits(c *call) *chat.SendError {
+	switch n := w.s.measure.length(c.m.Text); {
+	case w.known(c):
+	case strings.TrimSpace(c.m.Text) == "":
+		w.complain("an empty text is sent")
+		return &chat.SendError{Kind: chat.Rejected}
+	case n > w.s.profile.TextLimit:
+		w.complain("D8: %d %s, the limit is %d: %q", n, w.s.measure, w.s.profile.TextLimit, c.m.Text)
+		return &chat.SendError{Kind: chat.TooLong}
+	case n > w.s.real:
+		w.hit(c, tooLong)
+		return &chat.SendError{Kind: chat.TooLong}
+	}
+	return nil
+}
+
+// newestCalls is the end of the log, for people.
+func (w *world) story() []string {
+	var out []string
+	for _, c := range w.calls {
+		if c.op != chat.OpTyping {
+			out = append(out, c.String())
+		}
+	}
+	out = append(out, w.notes...)
+	slices.Sort(out)
+	return out
+}

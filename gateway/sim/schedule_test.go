@@ -1,0 +1,282 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// schedule is everything that happens in one simulation.
+type schedule struct {
+	kind      kind
+	measure   measure
+	style     style
+	profile   chat.Profile
+	hidden    bool // the platform's limits are half of what the profile declares
+	names     bool // its own refusals name their scope
+	real      int  // its longest text; less than what the profile declares where hidden
+	config    preview.Config
+	busy      gateway.Busy
+	queue     int
+	maxAge    time.Duration
+	latency   time.Duration
+	places    int // how many conversations there are
+	answers   []answer
+	fickle    bool // asked again, the model says something else
+	says      []say
+	repeats   int // so many of the newest updates are offered again by each receiver
+	faults    map[int]fault
+	typing    map[int]fault // of the typing indicator
+	outages   []outage
+	kills     []kill
+	accidents []accident
+}
+
+// style is what the model writes.
+type style string
+
+// The styles. What plain and formed text must look like in the end is written by hand.
+const (
+	plain  style = "words"
+	formed style = "whole constructs"
+	nasty  style = "fragments"
+)
+
+// piece is a bit of Markdown and what a person reads of it.
+type piece struct{ src, shown string }
+
+// answer is what the model says to one question.
+type answer struct {
+	deltas []delta
+	final  string // the result's text
+	shown  string // what a person reads of final, white space aside; empty in nasty style
+	fails  agent.StopReason
+	slow   time.Duration // how long it goes on after it was told to end
+}
+
+// delta is what the model says after a while.
+type delta struct {
+	text  string
+	after time.Duration
+	kind  string // "", "reset" before the text, "tool", "reasoning"
+}
+
+// say is what somebody writes.
+type say struct {
+	at    time.Duration
+	place int
+	user  chat.UserID
+	kind  string // text, help, stop, new
+	again bool   // the platform repeats it a little later
+}
+
+// outage is a time without the platform.
+type outage struct {
+	from, until time.Duration
+	hangs       bool // calls are swallowed; else they are refused at the door
+}
+
+// accident is something that happens to a chat.
+type accident struct {
+	at    time.Duration
+	kind  string // delete: the person deletes the newest message; move; forbid; full: the store refuses new messages
+	place int
+	lasts time.Duration
+}
+
+const stranger chat.UserID = "stranger"
+
+// GoString leaves it to the story to tell what happened.
+func (s schedule) GoString() string {
+	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, latency %v, busy %v, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
+		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.latency, s.busy, s.faults, s.typing, s.kills, s.outages, s.accidents)
+}
+
+// schedules generates schedules for one kind of platform.
+func schedules(k kind) *rapid.Generator[schedule] {
+	return rapid.Custom(func(t *rapid.T) schedule { return draw(t, k) })
+}
+
+func draw(t *rapid.T, k kind) schedule {
+	s := schedule{
+		kind: k, faults: map[int]fault{}, typing: map[int]fault{},
+		measure: rapid.SampledFrom(measures()).Draw(t, "measure"),
+		style:   rapid.SampledFrom([]style{plain, plain, formed, nasty}).Draw(t, "style"),
+		latency: span(t, "latency", 0, 400),
+		busy:    rapid.SampledFrom([]gateway.Busy{gateway.Interrupt, gateway.Queue}).Draw(t, "busy"),
+		queue:   rapid.SampledFrom([]int{1, 3, 20}).Draw(t, "queue"),
+		maxAge:  rapid.SampledFrom([]time.Duration{time.Minute, 15 * time.Minute, 24 * time.Hour}).Draw(t, "max age"),
+		places:  rapid.IntRange(1, 4).Draw(t, "places"),
+		repeats: rapid.IntRange(0, 2).Draw(t, "repeats"),
+		fickle:  rapid.Bool().Draw(t, "fickle"),
+	}
+	s.config = preview.Config{
+		Enabled:   rapid.IntRange(0, 9).Draw(t, "streaming") > 0,
+		Interval:  span(t, "interval", 200, 3000),
+		MinTokens: rapid.IntRange(0, 20).Draw(t, "min tokens"),
+		Cursor:    rapid.SampledFrom([]string{" ▌", " ▌", ""}).Draw(t, "cursor"),
+		Transport: k.transport,
+	}
+	s.profile = drawProfile(t, k)
+	s.real = s.profile.TextLimit
+	if rapid.IntRange(0, 3).Draw(t, "hidden") == 0 {
+		s.hidden = true
+		s.names = rapid.Bool().Draw(t, "names")
+		if rapid.Bool().Draw(t, "short") {
+			s.real = max(40, s.real/2)
+		}
+	}
+	if k.caps.File {
+		s.config.MaxParts = rapid.IntRange(1, 4).Draw(t, "parts")
+	}
+	for i := range rapid.IntRange(1, 4).Draw(t, "answers") {
+		s.answers = append(s.answers, drawAnswer(t, i, s.style))
+	}
+	for range rapid.IntRange(1, 6).Draw(t, "says") {
+		s.says = append(s.says, drawSay(t, s.places))
+	}
+	s.drawTrouble(t)
+	return s
+}
+
+// span draws a duration in milliseconds.
+func span(t *rapid.T, label string, low, high int) time.Duration {
+	return time.Duration(rapid.IntRange(low, high).Draw(t, label)) * time.Millisecond
+}
+
+func drawProfile(t *rapid.T, k kind) chat.Profile {
+	p := chat.Profile{
+		TextLimit:    rapid.OneOf(rapid.IntRange(60, 200), rapid.IntRange(60, 4096)).Draw(t, "limit"),
+		EditInterval: time.Second,
+		TypingEvery:  span(t, "typing", 0, 5000),
+	}
+	if k.caps.Draft {
+		p.DraftFor = 25 * time.Second
+	}
+	if k.caps.Stream {
+		p.StreamFor = span(t, "stream for", 1000, 240_000)
+	}
+	if k.keyed {
+		p.KeyFor = 24 * time.Hour
+	}
+	limit := func(scope chat.Scope, ops chat.Op, least, most int, window time.Duration) {
+		if n := rapid.IntRange(0, most).Draw(t, scope.String()); n >= least {
+			p.Limits = append(p.Limits, chat.Limit{
+				Scope: scope, Ops: ops, Count: n, Window: window, Burst: rapid.IntRange(1, n).Draw(t, "burst"),
+			})
+		}
+	}
+	text := chat.OpAll &^ (chat.OpTyping | chat.OpFind)
+	limit(chat.ScopeChat, rapid.SampledFrom([]chat.Op{text, chat.OpAll, chat.OpSend}).Draw(t, "ops"), 2, 20, span(t, "window", 1000, 20_000))
+	limit(chat.ScopeEndpoint, chat.OpAll, 4, 30, time.Second)
+	if k.caps.Edit {
+		limit(chat.ScopeMessage, chat.OpEdit, 2, 8, span(t, "edits", 1000, 10_000))
+	}
+	return p
+}
+
+func drawSay(t *rapid.T, places int) say {
+	s := say{
+		at:    span(t, "at", 0, 12_000),
+		place: rapid.IntRange(0, places-1).Draw(t, "place"),
+		kind:  rapid.SampledFrom([]string{"text", "text", "text", "text", "text", "stop", "new", "help"}).Draw(t, "kind"),
+		again: rapid.IntRange(0, 3).Draw(t, "again") == 0,
+		user:  "ann",
+	}
+	if s.place == 1 || s.place == 2 { // groups
+		s.user = rapid.SampledFrom([]chat.UserID{"ann", "ben"}).Draw(t, "user")
+	}
+	if rapid.IntRange(0, 15).Draw(t, "stranger") == 0 {
+		s.user = stranger
+	}
+	return s
+}
+
+// token is a word that occurs once in an answer. Its end shows that it is whole.
+func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
+
+// pieces are what a style is made of.
+func pieces(st style, w string) []piece {
+	words := []piece{
+		{w + " ", w}, {w + " und ", w + "und"}, {w + ".\n\n", w + "."}, {w + " 👨‍👩‍👧 ", w + "👨‍👩‍👧"}, {w + " é̂🇩🇪 ", w + "é̂🇩🇪"},
+		{w + " " + strings.Repeat("long", 20) + " ", w + strings.Repeat("long", 20)}, {w + " 世界。", w + "世界。"},
+	}
+	switch st {
+	case formed:
+		return append(words, []piece{
+			{"**" + w + " bold** ", w + "bold"}, {"*" + w + " it* ", w + "it"}, {"`" + w + "` ", w}, {"~~" + w + "~~ ", w},
+			{"\n\n```go\n" + w + " := 1\nmore\n```\n\n", w + ":=1more"}, {"\n\n- " + w + "\n- item\n\n", "•" + w + "•item"},
+			{"\n\n# " + w + "\n\n", w},
+		}...)
+	case nasty:
+		return append(words, []piece{
+			{src: w + " **"}, {src: w + "*"}, {src: w + " _"}, {src: w + " ~~"}, {src: w + " `"}, {src: w + "\n```go\n"}, {src: w + "\n```\n"},
+			{src: "- " + w + "\n"}, {src: "  - " + w + "\n"}, {src: "1. " + w + "\n"}, {src: "> " + w + "\n"}, {src: "# " + w + "\n"},
+			{src: w + "\n---\n"}, {src: w + "\n===\n"}, {src: "\n| a | b |\n|---|---|\n| " + w + " | 2 |\n"}, {src: "[" + w + "](https://example.org) "},
+			{src: w + " [half](htt"}, {src: w + " &amp; "}, {src: w + ` \*`}, {src: w + " <b>"}, {src: w + " @everyone "}, {src: "- [ ] " + w + "\n"},
+		}...)
+	default:
+		return words
+	}
+}
+
+// drawAnswer draws an answer whose words occur once.
+func drawAnswer(t *rapid.T, n int, st style) answer {
+	var a answer
+	var src, shown strings.Builder
+	speed := rapid.SampledFrom([]int{20, 200, 200, 2000}).Draw(t, "speed")
+	count := rapid.OneOf(rapid.IntRange(1, 12), rapid.IntRange(1, 60)).Draw(t, "words")
+	reset := 0
+	if rapid.IntRange(0, 9).Draw(t, "resets") == 0 {
+		reset = rapid.IntRange(1, count).Draw(t, "reset")
+	}
+	for i := range count {
+		options := pieces(st, token(n, i))
+		p := options[rapid.IntRange(0, len(options)-1).Draw(t, "piece")]
+		d := delta{text: p.src, after: span(t, "after", 0, speed)}
+		if i > 0 && i == reset {
+			d.kind = "reset"
+			src.Reset()
+			shown.Reset()
+		} else if i > 0 && rapid.IntRange(0, 19).Draw(t, "event") == 0 {
+			d.kind = rapid.SampledFrom([]string{"tool", "reasoning"}).Draw(t, "other")
+		}
+		src.WriteString(p.src)
+		shown.WriteString(p.shown)
+		a.deltas = append(a.deltas, chop(t, d)...)
+	}
+	a.final, a.shown = strings.TrimSpace(src.String()), shown.String()
+	if st == nasty {
+		a.shown = ""
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "ending") {
+	case 0:
+		a.fails = rapid.SampledFrom([]agent.StopReason{agent.StopError, agent.StopSilence, agent.StopTimeLimit}).Draw(t, "fails")
+	case 1: // F36: shorter than what was shown
+		a.final, a.shown = token(n, 0), token(n, 0)
+	}
+	a.slow = span(t, "slow", 0, 100)
+	return a
+}
+
+// chop cuts a delta in two, perhaps within what belongs together.
+func chop(t *rapid.T, d delta) []delta {
+	at := rapid.IntRange(0, len(d.text)).Draw(t, "chop")
+	for at > 0 && at < len(d.text) && !utf8.RuneStart(d.text[at]) {
+		at--
+	}
+	if at == 0 || at == len(d.text) {
+		return []delta{d}
+	}
+	rest := delta{text: d.text[at:], after: d.after / 2}
+	d.text = d.text[:at]
+	return []delta{d, rest}
+}

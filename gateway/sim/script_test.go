@@ -1,0 +1,136 @@
+package sim
+
+import (
+	"context"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/agent"
+)
+
+// run is one time that the model was asked.
+type run struct {
+	turn   string
+	life   *life
+	answer answer
+	said   []string // what was told, by text that started over
+	began  time.Time
+	ended  time.Time
+	over   bool
+	err    error // nil: the answer is the result
+	seen   []agent.Message
+}
+
+// script is a model that says what the schedule says.
+type script struct{ l *life }
+
+// question finds what was asked: everybody writes the number of the message.
+var question = regexp.MustCompile(`q(\d+)q`)
+
+// asked returns the numbers of the messages in a text.
+func asked(text string) (numbers []int) {
+	for _, m := range question.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(m[1])
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// Run implements gateway.Runner.
+func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	w := s.l.w
+	r := w.startRun(s.l, t)
+	res := agent.Result{Model: "script", Usage: agent.Usage{Completion: 1}}
+	err := s.speak(ctx, r, t.Stream, emit)
+	if err == nil {
+		if r.answer.fails != "" {
+			err = &agent.Error{Reason: r.answer.fails, Err: context.DeadlineExceeded}
+		}
+		res.Stop = agent.StopDone
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	res.Text = strings.TrimSpace(r.said[len(r.said)-1])
+	switch {
+	case err == nil:
+		res.Text = r.answer.final
+		res.Append = []agent.Message{{Role: agent.Assistant, Text: res.Text}}
+	case r.answer.fails != "" && ctx.Err() == nil:
+		res.Stop, res.Partial = r.answer.fails, true
+	default:
+		res.Stop, res.Partial = agent.StopCancelled, true
+	}
+	r.over, r.err, r.ended = true, err, time.Now()
+	return res, err
+}
+
+// speak tells the answer until ctx or the process ends; what is told after that is late.
+func (s script) speak(ctx context.Context, r *run, stream bool, emit func(agent.Event)) error {
+	for _, d := range r.answer.deltas {
+		t := time.NewTimer(d.after)
+		select {
+		case <-t.C:
+		case <-s.l.dead:
+			t.Stop()
+			return context.Canceled
+		case <-ctx.Done():
+			t.Stop()
+			time.Sleep(r.answer.slow)
+			emit(agent.Text{Delta: "late "}) // F37: nobody must see this
+			return context.Cause(ctx)
+		}
+		switch d.kind {
+		case "reset":
+			s.l.w.tell(r, "", true)
+			if stream {
+				emit(agent.Reset{Reason: "again"})
+			}
+		case "tool": // F07
+			emit(agent.Tool{ID: "1", Name: "look", Display: "looking", State: agent.ToolExecuting})
+			emit(agent.Tool{ID: "1", State: agent.ToolCompleted})
+		case "reasoning":
+			emit(agent.Reasoning{Delta: "hm"})
+		}
+		s.l.w.tell(r, d.text, false)
+		if stream {
+			emit(agent.Text{Delta: d.text})
+		}
+	}
+	return nil
+}
+
+// startRun notes that the model is asked.
+func (w *world) startRun(l *life, t agent.Turn) *run {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := &run{turn: t.ID, life: l, said: []string{""}, began: time.Now(), seen: t.Messages}
+	n := 0
+	if numbers := asked(t.Messages[len(t.Messages)-1].Text); len(numbers) > 0 {
+		n = numbers[len(numbers)-1]
+	}
+	switch tl := w.turns[t.ID]; {
+	case l.isDead(): // it does not know yet
+	case tl == nil:
+		w.complain("the model is asked for turn %s, which is not stored", t.ID)
+	default:
+		if w.s.fickle {
+			n += len(tl.runs)
+		}
+		tl.runs = append(tl.runs, r)
+	}
+	r.answer = w.s.answers[n%len(w.s.answers)]
+	w.counts.add("model asked", 1)
+	return r
+}
+
+// tell notes what the model said.
+func (w *world) tell(r *run, text string, reset bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if reset {
+		r.said = append(r.said, "")
+	}
+	r.said[len(r.said)-1] += text
+}

@@ -1,0 +1,47 @@
+package sim
+
+import (
+	"flag"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+// perKind is how many schedules of each kind are played when the command line does not say.
+const perKind = "25"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
+	if !asked {
+		if err := flag.Set("rapid.checks", perKind); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// TestWhateverHappens plays random schedules on every kind of platform. A failure prints a small
+// schedule that fails, all that happened in it, and the seed.
+func TestWhateverHappens(t *testing.T) {
+	sum := &total{counts: counts{}}
+	t.Cleanup(func() { t.Logf("what happened:\n%s", sum) })
+	for _, k := range kinds() {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(rt *rapid.T) {
+				s := schedules(k).Draw(rt, "schedule")
+				var w *world
+				synctest.Test(t, func(t *testing.T) { w = s.play(t) })
+				sum.add(w.counts)
+				if len(w.wrong) > 0 {
+					rt.Fatalf("%s\nwhat happened:\n%s", strings.Join(w.wrong, "\n"), strings.Join(w.story(), "\n"))
+				}
+			})
+		})
+	}
+}

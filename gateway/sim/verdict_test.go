@@ -1,0 +1,316 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// reading is what a person sees of a reply in the end.
+type reading struct {
+	w       *world
+	text    string // joined, white space aside
+	file    string // what the file says
+	caption string // what stands above it but for the fixed line
+	removed bool   // the person took messages away
+}
+
+// readings are the ways to read a reply: each message that is excused is a part of it or stands
+// beside it.
+func (w *world) readings(t *turnLog) []reading {
+	var sure, extra []*message
+	for _, m := range w.person.of(t.id) {
+		switch {
+		case !m.stands():
+		case w.excused(m):
+			extra = append(extra, m)
+		default:
+			sure = append(sure, m)
+		}
+	}
+	extra = extra[:min(len(extra), 6)]
+	var list []reading
+	for set := range 1 << len(extra) {
+		part := slices.Clone(sure)
+		for i, m := range extra {
+			if set&(1<<i) != 0 {
+				part = append(part, m)
+			}
+		}
+		slices.SortFunc(part, func(a, b *message) int {
+			return slices.Index(w.person.messages, a) - slices.Index(w.person.messages, b)
+		})
+		list = append(list, w.read(t, part))
+	}
+	return list
+}
+
+func (w *world) read(t *turnLog, messages []*message) reading {
+	r := reading{w: w}
+	for _, m := range messages {
+		if m.file != nil {
+			r.file = string(m.file.Content)
+			r.caption = strings.TrimPrefix(squeeze(m.text()), squeeze(gateway.DefaultTexts()[gateway.TextRest]))
+			continue
+		}
+		r.text += squeeze(m.text())
+	}
+	for _, m := range w.person.of(t.id) {
+		r.removed = r.removed || m.deletedBy == "person"
+	}
+	return r
+}
+
+// waived says that the design promises nothing about this reply, and counts why.
+func (w *world) waived(t *turnLog) bool {
+	doubts := map[partOfLife]int{}
+	for p, s := range t.states {
+		if s == chat.PartIntended { // it died before it knew more, or before the call
+			doubts[p] = 1
+		}
+	}
+	unknown := map[partOfLife]int{}
+	for _, c := range t.calls {
+		switch {
+		case c.failed(chat.Forbidden):
+			w.counts.add("exception: shut out", 1)
+			return true
+		case c.fault == badContent:
+			w.counts.add("exception: the platform refuses the content", 1)
+			return true
+		case c.creates() && c.unknown() && !w.s.kind.reconciles():
+			p := partOfLife{c.life, c.m.Key}
+			unknown[p]++
+			doubts[p] = max(doubts[p], unknown[p])
+		}
+	}
+	sum := map[string]int{}
+	for p, n := range doubts {
+		if sum[p.key] += n; sum[p.key] > 1 && !w.s.kind.reconciles() {
+			w.counts.add("exception: given up after two creates of unknown outcome", 1)
+			return true
+		}
+	}
+	return false
+}
+
+// verdict is one way in which a reply may end.
+type verdict struct {
+	name  string
+	text  string     // exactly, white space aside; or
+	words [][]string // the whole words seen are the beginning of one of these
+	note  []string   // then one of these lines follows
+	exact bool
+	mixed bool // parts of the final stand beside what was shown before
+}
+
+func (v verdict) String() string {
+	if v.exact {
+		return fmt.Sprintf("%s: %q", v.name, v.text)
+	}
+	return fmt.Sprintf("%s: the beginning of %v and one of %q", v.name, v.words, v.note)
+}
+
+// accepts says that the reading is what the verdict wants.
+func (v verdict) accepts(r reading) bool {
+	if v.mixed {
+		return true
+	}
+	text := r.text + squeeze(r.file) + r.caption
+	if len(v.note) > 0 {
+		i := slices.IndexFunc(v.note, func(n string) bool { return strings.Contains(text, n) })
+		if i < 0 && !r.removed {
+			return false
+		}
+		if i >= 0 {
+			before, after, _ := strings.Cut(text, v.note[i])
+			text = before + after
+			if r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete {
+				text = before // what was longer can't be deleted
+			}
+		}
+	}
+	seen := words.FindAllString(text, -1)
+	if !v.exact && r.file == "" {
+		return slices.ContainsFunc(v.words, func(all []string) bool { return begins(seen, all) || r.removed && subsequence(seen, all) })
+	}
+	if !v.exact {
+		parts := words.FindAllString(r.text, -1)
+		return slices.ContainsFunc(v.words, func(all []string) bool { return covers(parts, words.FindAllString(r.file, -1), all) })
+	}
+	want := words.FindAllString(v.text, -1)
+	switch {
+	case r.removed && !(r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete):
+		return subsequence(seen, want)
+	case r.removed:
+		return subsequence(slices.DeleteFunc(seen, func(s string) bool { return !slices.Contains(want, s) }), want)
+	case r.file != "":
+		return covers(words.FindAllString(r.text, -1), words.FindAllString(r.file, -1), want)
+	case r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete && text != v.text && strings.HasPrefix(text, v.text):
+		r.w.counts.add("exception: longer before, and nothing can be deleted", 1)
+		return true
+	default:
+		return text == v.text
+	}
+}
+
+// begins says that all begins with seen.
+func begins(seen, all []string) bool {
+	return len(seen) <= len(all) && slices.Equal(seen, all[:len(seen)])
+}
+
+// covers says that the parts and then the file show all that is wanted. A line of a table that
+// the last part cuts stands in the file as a whole.
+func covers(parts, file, want []string) bool {
+	i, j := len(parts), len(want)-len(file)
+	return i <= len(want) && j >= 0 && j <= i && slices.Equal(parts, want[:i]) && slices.Equal(file, want[j:])
+}
+
+// subsequence says that seen is all with some left out.
+func subsequence(seen, all []string) bool {
+	for _, word := range seen {
+		i := slices.Index(all, word)
+		if i < 0 {
+			return false
+		}
+		all = all[i+1:]
+	}
+	return true
+}
+
+// verdicts returns how the reply of a turn may end.
+func (w *world) verdicts(t *turnLog) []verdict {
+	var said [][]string // every beginning that the model wrote
+	for _, r := range t.runs {
+		for _, s := range r.said {
+			said = append(said, words.FindAllString(s, -1))
+		}
+	}
+	said = append(said, nil)
+	kept := verdict{name: "kept", words: said}
+	if w.commanded(t) || len(t.runs) == 0 {
+		list := w.spoken(t)
+		if w.interrupted(t, &run{}) || w.messages[t.messages[0]].kind == "text" {
+			list = append(list, kept)
+		}
+		return list
+	}
+	var list []verdict
+	r := t.runs[len(t.runs)-1]
+	finished := r.over && (r.err == nil || r.answer.fails != "" && isAgentError(r.err))
+	died := r.life.diedAt(r.ended) || !r.over
+	if finished {
+		list = append(list, w.complete(r))
+	}
+	if w.interrupted(t, r) {
+		list = append(list, kept)
+	}
+	if !t.decided.IsZero() && w.stopped(t, t.decided) {
+		list = append(list, verdict{name: "kept: stopped while the final was on its way", mixed: true})
+	}
+	if !finished || died {
+		if len(t.begun) >= 3 {
+			list = append(list, verdict{name: "closed: it kills", words: said, note: fixed(gateway.TextFailed)})
+		}
+		if w.resumed(t) > w.s.maxAge {
+			list = append(list, verdict{name: "closed: too old", words: said, note: fixed(gateway.TextInterrupted)})
+		}
+	}
+	return list
+}
+
+func isAgentError(err error) bool {
+	_, ok := err.(*agent.Error) //nolint:errorlint // made by the script itself
+	return ok
+}
+
+// complete is the reply that the model brought to its end.
+func (w *world) complete(r *run) verdict {
+	if r.err != nil {
+		keys := map[agent.StopReason]gateway.TextKey{
+			agent.StopError: gateway.TextModel, agent.StopSilence: gateway.TextSilence, agent.StopTimeLimit: gateway.TextTimeLimit,
+		}
+		note := squeeze(strings.ReplaceAll(gateway.DefaultTexts()[keys[r.answer.fails]], "{id}", r.turn))
+		v := verdict{name: "failed", note: []string{note}, exact: true, text: w.shown(r)}
+		if w.s.style == nasty { // an open end may hold something back
+			v.exact, v.words = false, [][]string{words.FindAllString(r.said[len(r.said)-1], -1)}
+		}
+		return v
+	}
+	return verdict{name: "complete", text: w.shown(r), exact: true}
+}
+
+// shown is what a person must read of what a run came to.
+func (w *world) shown(r *run) string {
+	if r.answer.shown != "" {
+		return squeeze(r.answer.shown)
+	}
+	return w.rendered(r.answer.final, false)
+}
+
+// resumed is how old the question was when the last process took the turn up.
+func (w *world) resumed(t *turnLog) time.Duration {
+	oldest := t.begun[0].at
+	for _, n := range t.messages {
+		if at := w.messages[n].accepted; at.Before(oldest) {
+			oldest = at
+		}
+	}
+	return t.ended.Sub(oldest)
+}
+
+// interrupted says that somebody put an end to a turn while it ran or was being delivered.
+func (w *world) interrupted(t *turnLog, r *run) bool {
+	for i, m := range w.messages {
+		if m.place != t.place || m.accepted.IsZero() || slices.Contains(t.messages, i) {
+			continue
+		}
+		if m.accepted.Before(t.begun[0].at) || m.accepted.After(t.ended) {
+			continue
+		}
+		switch {
+		case w.stopped(t, t.begun[0].at):
+			return true
+		case m.kind == "text" && w.s.busy == gateway.Interrupt && (r.ended.IsZero() || !m.accepted.After(r.ended)):
+			return true
+		}
+	}
+	return false
+}
+
+// stopped says that somebody stopped a turn from a time on.
+func (w *world) stopped(t *turnLog, from time.Time) bool {
+	return slices.ContainsFunc(w.messages, func(m *written) bool {
+		return m.place == t.place && (m.kind == "stop" || m.kind == "new") && !m.accepted.Before(from) && !m.accepted.After(t.ended)
+	})
+}
+
+// commanded says that a turn answers a command.
+func (w *world) commanded(t *turnLog) bool {
+	return w.messages[t.messages[len(t.messages)-1]].kind != "text"
+}
+
+// spoken is what a turn without the model may say.
+func (w *world) spoken(t *turnLog) []verdict {
+	m := w.messages[t.messages[len(t.messages)-1]]
+	say := func(keys ...gateway.TextKey) (list []verdict) {
+		for _, k := range keys {
+			list = append(list, verdict{name: string(k), note: fixed(k), words: [][]string{nil}})
+		}
+		return list
+	}
+	switch m.kind {
+	case "stop":
+		return say(gateway.TextStopped, gateway.TextNothing, gateway.TextLate, gateway.TextFailed)
+	case "new":
+		return say(gateway.TextNew, gateway.TextLate, gateway.TextFailed)
+	case "help":
+		return say(gateway.TextHelp, gateway.TextLate, gateway.TextFailed)
+	}
+	return say(gateway.TextQueueFull, gateway.TextLate, gateway.TextInterrupted, gateway.TextFailed)
+}

@@ -1,0 +1,284 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// written is a message that somebody wrote.
+type written struct {
+	say
+
+	update   int // the first of the platform's updates with it, counted from 1
+	accepted time.Time
+	dropped  time.Time
+}
+
+// world is one schedule as it is played.
+type world struct {
+	s     schedule
+	began time.Time
+	store *gateway.Memory // outlives every process
+
+	mu        sync.Mutex
+	person    person
+	lives     []*life
+	killed    map[int]bool
+	downUntil time.Time
+	fullUntil time.Duration
+
+	messages  []*written
+	updates   []chat.Inbound
+	acked     int
+	newUpdate chan struct{} // closed and replaced when there are more
+
+	turns      map[string]*turnLog
+	order      []*turnLog
+	calls      []*call
+	arrivals   []*call
+	told       []block
+	penalties  []penalty
+	blocks     []chat.Block
+	moved      map[chat.ChatID]chat.ChatID
+	texts      int // calls but for typing
+	indicators int
+	writes     int
+	ids        int
+
+	counts counts
+	notes  []string
+	wrong  []string
+}
+
+func newWorld(s schedule) *world {
+	return &world{
+		s: s, began: time.Now(), store: gateway.NewMemory(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
+		turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{},
+		person: person{drafts: map[chat.ChatID]version{}}, counts: counts{},
+	}
+}
+
+// complain notes a violation. The caller holds the mutex.
+func (w *world) complain(format string, args ...any) {
+	w.wrong = append(w.wrong, fmt.Sprintf("at %.3f: ", time.Since(w.began).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *world) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf("%10.3f -- ", time.Since(w.began).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *world) log(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(format, args...)
+}
+
+// happening is something at a time of the schedule.
+type happening struct {
+	at time.Duration
+	do func()
+}
+
+// play plays the schedule to its end and returns what is wrong. It must be called in a bubble.
+func (s schedule) play(*testing.T) *world {
+	w := newWorld(s)
+	w.begin()
+	for _, h := range w.happenings() {
+		time.Sleep(h.at - time.Since(w.began))
+		h.do()
+	}
+	w.settle()
+	w.mu.Lock()
+	n := len(w.calls)
+	w.mu.Unlock()
+	time.Sleep(time.Hour) // F38, F45: nothing comes after the end
+	synctest.Wait()
+	w.mu.Lock()
+	if len(w.calls) != n {
+		w.complain("F38: %d calls after everything had ended", len(w.calls)-n)
+	}
+	lives := slices.Clone(w.lives)
+	w.mu.Unlock()
+	for _, l := range lives {
+		l.cancel()
+		<-l.ended
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.judge()
+	return w
+}
+
+// happenings returns what happens at times, in order.
+func (w *world) happenings() []happening {
+	var list []happening
+	for i, s := range w.s.says {
+		w.messages = append(w.messages, &written{say: s})
+		list = append(list, happening{s.at, func() { w.write(i) }})
+		if s.again {
+			list = append(list, happening{s.at + time.Second, func() { w.write(i) }})
+		}
+	}
+	for i := range w.s.kills {
+		k := &w.s.kills[i]
+		switch k.where {
+		case atTime:
+			list = append(list, happening{k.at, func() {
+				if l := w.alive(); l != nil {
+					l.die(k)
+				}
+			}})
+		case inOrder:
+			list = append(list, happening{k.at, func() { w.stop(k) }})
+		}
+	}
+	for _, a := range w.s.accidents {
+		list = append(list, happening{a.at, func() { w.happen(a) }})
+	}
+	slices.SortStableFunc(list, func(a, b happening) int { return int(a.at - b.at) })
+	return list
+}
+
+// happen lets something happen to a chat.
+func (w *world) happen(a accident) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	to := w.target(a.place)
+	switch a.kind {
+	case "delete":
+		if m := w.person.newest(to.Chat); m != nil {
+			m.deletedBy = "person"
+			w.counts.add("fault: the person deletes a message", 1)
+			w.note("the person deletes %s", m.id)
+		}
+	case "full":
+		w.fullUntil = time.Since(w.began) + a.lasts
+	case "move":
+		if next := to.Chat + "moved"; to.Kind == chat.Group && w.moved[to.Chat] == "" && to.Chat == "group" {
+			w.moved[to.Chat] = next
+			w.counts.add("fault: chat moved", 1)
+			w.note("%s moves to %s", to.Chat, next)
+		}
+	}
+}
+
+// target is where a place is now. Places 1 and 2 are threads of one group.
+func (w *world) target(place int) chat.Target {
+	to := [...]chat.Target{
+		{Chat: "ann"}, {Chat: "group", Kind: chat.Group}, {Chat: "group", Thread: "t", Kind: chat.Group}, {Chat: "other"},
+	}[place]
+	if next, moved := w.moved[to.Chat]; moved {
+		to.Chat = next
+	}
+	return to
+}
+
+// write lets somebody write message n, perhaps once more.
+func (w *world) write(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m := w.messages[n]
+	if m.update > 0 { // the platform offers it again
+		again := w.updates[m.update-1]
+		again.Resume = number(len(w.updates) + 1)
+		w.offer(again)
+		return
+	}
+	m.update = len(w.updates) + 1
+	in := chat.Inbound{
+		To: w.target(m.place), Sender: chat.Sender{ID: m.user}, ID: chat.MessageID("m" + number(n)),
+		Text: "q" + number(n) + "q", Addressed: true, Resume: number(len(w.updates) + 1), At: time.Now(),
+	}
+	in.Reply = in.To.Kind == chat.Group
+	if m.kind != "text" {
+		in.Kind, in.Command, in.Text = chat.Command, m.kind, "/"+m.kind
+	}
+	w.note("%s writes m%d in %s: %s", m.user, n, in.To.Chat, in.Text)
+	w.offer(in)
+}
+
+// offer is one more update of the platform.
+func (w *world) offer(in chat.Inbound) {
+	w.updates = append(w.updates, in)
+	close(w.newUpdate)
+	w.newUpdate = make(chan struct{})
+}
+
+// update returns the platform's i-th update, or what is closed once there are more.
+func (w *world) update(i int) (*chat.Inbound, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i < len(w.updates) {
+		return &w.updates[i], nil
+	}
+	return nil, w.newUpdate
+}
+
+func (w *world) outageNow() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.outage() != nil
+}
+
+// taken returns how many updates were acknowledged.
+func (w *world) taken() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.acked
+}
+
+// acknowledge says that a process took update i: the platform does not offer it again.
+func (w *world) acknowledge(i int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acked = max(w.acked, i+1)
+}
+
+// accepted notes that a message is stored.
+func (w *world) accepted(in chat.Inbound) {
+	m := w.messages[numberOf(in.ID)]
+	if !m.accepted.IsZero() {
+		w.complain("F50: message %s is accepted twice", in.ID)
+	}
+	m.accepted = time.Now()
+	w.note("m%d is accepted", numberOf(in.ID))
+}
+
+func numberOf(id chat.MessageID) int {
+	n := 0
+	_, _ = fmt.Sscanf(string(id), "m%d", &n)
+	return n
+}
+
+// mostTime is how long a schedule may take: longer than any wait that a fault asks for.
+const mostTime = 50 * time.Hour
+
+// settle waits until nothing is left to do.
+func (w *world) settle() {
+	for step := time.Second; time.Since(w.began) < mostTime; step = min(2*step, time.Minute) {
+		if w.idle() {
+			return
+		}
+		time.Sleep(step)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.complain("things are left to do after %v", mostTime)
+}
+
+// idle says that every update is taken and every turn has ended.
+func (w *world) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.acked < len(w.updates) || time.Now().Before(w.downUntil.Add(time.Second)) || len(w.left()) > 0 {
+		return false
+	}
+	return true
+}
