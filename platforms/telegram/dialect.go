@@ -22,6 +22,7 @@ import (
 //	fenced or indented code       pre, with the language of the fence
 //	table                         pre, with aligned columns
 //	[text](url), ![alt](url)      text_link for http, https, tg and mailto; else plain text
+//	@name, [text](tg://user?...)  code, plain text: neither notifies anybody
 //	https://example.org           plain text, which Telegram links by itself
 //	> quote                       blockquote; a quote in a quote is part of the outer one
 //	- item, 1. item               "• item", "1. item"; nested ones indented, with ◦ and ▪
@@ -47,16 +48,31 @@ func (Dialect) Shape() markup.Shape {
 // Len counts UTF-16 code units.
 func (Dialect) Len(r markup.Rendered) int { return units(r.Text) }
 
-// Render returns the text and its entities.
+// Render returns the text and its entities. Mentions become code: Telegram reads none there,
+// and the text stays as it is.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
-	shift := len(text) - len(trimmed)
-	entities := entities(trimmed, p.Formats, shift)
-	if len(entities) > maxEntities {
-		entities = entities[:maxEntities]
+	formats := slices.Clone(p.Formats)
+	for i := range formats {
+		formats[i].Start -= len(text) - len(trimmed)
+		formats[i].End -= len(text) - len(trimmed)
 	}
-	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, entities)}
+	trimmed = breakSurplus(trimmed, formats)
+	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, fewest(entities(trimmed, formats)))}
+}
+
+// fewest returns no more entities than Telegram takes. What keeps a mention quiet goes before
+// looks.
+func fewest(entities []styled) []styled {
+	surplus := len(entities) - maxEntities
+	for i := len(entities) - 1; i >= 0 && surplus > 0; i-- {
+		if !entities[i].quiet {
+			entities = slices.Delete(entities, i, i+1)
+			surplus--
+		}
+	}
+	return entities
 }
 
 // styled is a span whose offsets are still bytes.
@@ -64,6 +80,7 @@ type styled struct {
 	kind       string
 	start, end int
 	url, lang  string
+	quiet      bool // keeps a mention from notifying anybody
 }
 
 // The entity types of https://core.telegram.org/bots/api#messageentity that are used here.
@@ -77,12 +94,11 @@ const (
 	kindQuote  = "blockquote"
 )
 
-// entities returns the entities of text, in order, for formats whose offsets are shift too
-// high.
-func entities(text string, formats []markup.Format, shift int) []styled {
-	var solid, soft []styled
+// entities returns the entities of text, in order.
+func entities(text string, formats []markup.Format) []styled {
+	var solid, soft, linked []styled
 	for _, f := range formats {
-		e := styled{start: max(f.Start-shift, 0), end: min(f.End-shift, len(text))}
+		e := styled{start: max(f.Start, 0), end: min(f.End, len(text))}
 		e = trim(text, e)
 		if e.start >= e.end {
 			continue
@@ -100,6 +116,9 @@ func entities(text string, formats []markup.Format, shift int) []styled {
 			e.kind, e.lang = kindPre, f.Language
 		case markup.Link:
 			if !linkable(f.URL, text[e.start:e.end]) {
+				if linksItself(f.URL, text[e.start:e.end]) {
+					linked = append(linked, e)
+				}
 				continue
 			}
 			e.kind, e.url = kindLink, f.URL
@@ -113,6 +132,7 @@ func entities(text string, formats []markup.Format, shift int) []styled {
 			solid = append(solid, e)
 		}
 	}
+	solid = quieten(text, solid, linked)
 	all := slices.Clone(solid)
 	kept := map[string]int{}
 	for _, e := range soft {
@@ -184,14 +204,18 @@ func linkable(url, text string) bool {
 		return false
 	}
 	switch strings.ToLower(scheme) {
-	case "http", "https":
-		return url != text && url != "http://"+text
-	case "mailto":
-		return rest != text
+	case "http", "https", "mailto":
+		return !linksItself(url, text)
 	case "tg":
-		return true
+		// A link to a person is a mention (https://core.telegram.org/bots/api#formatting-options).
+		return !strings.HasPrefix(strings.ToLower(strings.TrimLeft(rest, "/")), "user")
 	}
 	return false
+}
+
+// linksItself reports whether Telegram makes a link to url of the text alone.
+func linksItself(url, text string) bool {
+	return url == text || url == "http://"+text || url == "mailto:"+text
 }
 
 // spans converts entities, ordered by start, from bytes to UTF-16 code units.

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"telex/internal/markup"
+	"telex/internal/markup/markuptest"
 )
 
 func render(t *testing.T, src string) markup.Rendered {
@@ -48,8 +50,8 @@ func TestDialectConstructs(t *testing.T) {
 			{Kind: "text_link", Offset: 4, Length: 8, URL: "https://e.org/?a=1"}, {Kind: "italic", Offset: 8, Length: 4},
 		}},
 		{"link on code", "[`f`](https://e.org)", "f", spans{{Kind: "text_link", Offset: 0, Length: 1, URL: "https://e.org"}}},
-		{"links to chats and mail", "[a](tg://user?id=1) [b](mailto:x@y.org)", "a b", spans{
-			{Kind: "text_link", Offset: 0, Length: 1, URL: "tg://user?id=1"}, {Kind: "text_link", Offset: 2, Length: 1, URL: "mailto:x@y.org"},
+		{"links to chats and mail", "[a](tg://resolve?domain=x) [b](mailto:x@y.org)", "a b", spans{
+			{Kind: "text_link", Offset: 0, Length: 1, URL: "tg://resolve?domain=x"}, {Kind: "text_link", Offset: 2, Length: 1, URL: "mailto:x@y.org"},
 		}},
 		{"links to nowhere", "[a](/x) [b](javascript:alert) [c](file:///etc) [d]()", "a b c d", nil},
 		{"bare links", "https://e.org www.e.org x@y.org", "https://e.org www.e.org x@y.org", nil},
@@ -65,7 +67,16 @@ func TestDialectConstructs(t *testing.T) {
 		{"table", "|a|b|\n|-|-:|\n|x|10|", "a   b\n-  --\nx  10", spans{{Kind: "pre", Offset: 0, Length: 17}}},
 		{"list", "- [x] **a**\n- b\n  1. c", "☑ a\n• b\n  1. c", spans{{Kind: "bold", Offset: 2, Length: 1}}},
 		{"rule", "a\n\n---\n\nb", "a\n\n──────────\n\nb", nil},
-		{"HTML", "<b>x</b><br>@everyone", "<b>x</b>\n@everyone", nil},
+		{"HTML", "<b>x</b><br>y", "<b>x</b>\ny", nil},
+		{"mention (F35)", "👋 @bob_1, (@ann)", "👋 @bob_1, (@ann)", spans{{Kind: "code", Offset: 3, Length: 6}, {Kind: "code", Offset: 12, Length: 4}}},
+		{"mention in bold (F35)", "**hi @bob you**", "hi @bob you", spans{
+			{Kind: "bold", Offset: 0, Length: 2}, {Kind: "code", Offset: 3, Length: 4}, {Kind: "bold", Offset: 8, Length: 3},
+		}},
+		{"mention in a quote (F35)", "> @bob", "@bob", spans{{Kind: "blockquote", Offset: 0, Length: 4}, {Kind: "code", Offset: 0, Length: 4}}},
+		{"mention in a dead link (F35)", "[@bob](tg://user?id=1) [@ann]()", "@bob @ann", spans{{Kind: "code", Offset: 0, Length: 4}, {Kind: "code", Offset: 5, Length: 4}}},
+		{"mention half in a link (F35)", "@bo[by](https://e.org)", "@boby", spans{{Kind: "code", Offset: 0, Length: 3}, {Kind: "text_link", Offset: 3, Length: 2, URL: "https://e.org"}}},
+		{"no mention", "`@bob` me@e.org https://e.org/@bob a@bob /@bob @@bob @", "@bob me@e.org https://e.org/@bob a@bob /@bob @@bob @", spans{{Kind: "code", Offset: 0, Length: 4}}},
+		{"mention in an address", "https://e.org?a=@bob", "https://e.org?a=@bob", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -124,6 +135,7 @@ func TestDialectReopens(t *testing.T) {
 // checkMessage fails the test if Telegram would refuse or change a message.
 func checkMessage(t rapid.TB, r markup.Rendered) {
 	t.Helper()
+	checkQuiet(t, r)
 	text := utf16.Encode([]rune(r.Text))
 	if !utf8.ValidString(r.Text) || strings.TrimSpace(r.Text) != r.Text || r.Text == "" {
 		t.Fatalf("bad text %q", r.Text)
@@ -161,6 +173,27 @@ func checkMessage(t rapid.TB, r markup.Rendered) {
 			case o.Kind == s.Kind, o.Kind != kindQuote && (s.Kind == kindCode || s.Kind == kindPre):
 				t.Fatalf("%+v is in %+v", s, o)
 			}
+		}
+	}
+}
+
+// checkQuiet fails the test if a message notifies anybody, F35.
+func checkQuiet(t rapid.TB, r markup.Rendered) {
+	t.Helper()
+	text := utf16.Encode([]rune(r.Text))
+	for _, s := range r.Spans {
+		if strings.HasPrefix(s.URL, "tg://user") {
+			t.Fatalf("%+v mentions a person", s)
+		}
+	}
+	for _, m := range mentions(r.Text) {
+		at := units(r.Text[:m[0]])
+		covered := slices.ContainsFunc(r.Spans, func(s markup.Span) bool {
+			return (s.Kind == kindCode || s.Kind == kindPre || s.Kind == kindLink) && s.Offset <= at && s.Offset+s.Length > at
+		})
+		word := r.Text[strings.LastIndexFunc(r.Text[:m[0]], unicode.IsSpace)+1 : m[1]]
+		if !covered && !strings.Contains(word, "://") && !strings.Contains(word, "www.") {
+			t.Fatalf("%q at %d of %d units is a mention: %q", word, at, len(text), r.Text)
 		}
 	}
 }
@@ -209,4 +242,44 @@ func BenchmarkDialect(b *testing.B) {
 	for b.Loop() {
 		markup.Layout(src, markup.Options{Dialect: Dialect{}, Limit: 4096})
 	}
+}
+
+// F35: no mention stays, however many there are, and whatever else is formatted.
+func TestDialectQuietensAllMentions(t *testing.T) {
+	t.Parallel()
+	got := render(t, strings.Repeat("@bob *x* ", 130))
+	text := utf16.Encode([]rune(got.Text))
+	for _, s := range slices.Backward(got.Spans) {
+		if s.Kind == kindCode {
+			text = slices.Delete(text, s.Offset, s.Offset+s.Length)
+		}
+	}
+	if rest := string(utf16.Decode(text)); len(mentions(rest)) > 0 || len(got.Spans) != 100 {
+		t.Errorf("%d entities, mentions left in %q", len(got.Spans), rest)
+	}
+	if want := strings.TrimSpace(strings.Repeat("@bob x ", 130)); strings.ReplaceAll(got.Text, wordJoiner, "") != want {
+		t.Errorf("text = %q", got.Text)
+	}
+}
+
+// D7, D8, F26-F33, F35: each beginning of an answer.
+func TestAnswersTelegram(t *testing.T) {
+	t.Parallel()
+	for name, src := range markuptest.Answers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, limit := range []int{60, 4096} {
+				flicker := markuptest.Prefixes(t, Dialect{}, src, limit, 3, func(p markup.Part) { checkMessage(t, p.Rendered) })
+				t.Logf("limit %d: %d of %d bytes taken back", limit, flicker, len(src))
+			}
+		})
+	}
+}
+
+func TestNastyTelegram(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		markuptest.Prefixes(t, Dialect{}, markuptest.Nasty().Draw(t, "src"), rapid.IntRange(60, 300).Draw(t, "limit"), 1,
+			func(p markup.Part) { checkMessage(t, p.Rendered) })
+	})
 }
