@@ -52,3 +52,27 @@ func TestNastyPlain(t *testing.T) {
 		markuptest.Prefixes(t, d, markuptest.Nasty().Draw(t, "src"), rapid.IntRange(60, 400).Draw(t, "limit"), 1, func(markup.Part) {})
 	})
 }
+
+// F26, F27: what a preview shows, the next one shows too, less what Markdown itself changes
+// after the fact. Each byte that is taken back in such an answer is counted.
+func TestHealingIsStable(t *testing.T) {
+	t.Parallel()
+	changes := map[string]struct {
+		most int
+		why  string
+	}{
+		"links":     {90, "definitions that come after what refers to them"},
+		"setext":    {20, "underlined headings, emphasis that is never closed"},
+		"table":     {210, "columns that get wider"},
+		"emoji":     {60, "an emoji that waits for what is joined to it"},
+		"footnotes": {4, "brackets that are no link"},
+	}
+	for name, src := range markuptest.Answers(t) {
+		got := markuptest.Prefixes(t, markup.Plain{}, src, 4096, 1, func(markup.Part) {})
+		if want := changes[name]; got > want.most {
+			t.Errorf("%s: %d bytes were taken back, want at most %d for %s", name, got, want.most, want.why)
+		} else if got > 0 {
+			t.Logf("%s: %d bytes taken back for %s", name, got, want.why)
+		}
+	}
+}

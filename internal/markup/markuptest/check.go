@@ -68,7 +68,7 @@ func (c *checker) joined(o markup.Options) string {
 	if got, want := clusters(text(parts)), clusters(text(whole)); !slices.Equal(got, want) {
 		c.Fatalf("%q, %+v: graphemes of the parts\n got %q\nwant %q", c.src, o, got, want)
 	}
-	return text(whole)
+	return strings.TrimRight(text(whole), "\n")
 }
 
 // layout returns parts that fit and are valid.
