@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -39,11 +40,65 @@ func BenchmarkSplit10000(b *testing.B) {
 func BenchmarkFromMarkIn1000(b *testing.B)  { fromMark(b, 1000) }
 func BenchmarkFromMarkIn10000(b *testing.B) { fromMark(b, 10000) }
 
+func BenchmarkFromMarkIn1MB(b *testing.B) { fromMark(b, 1<<20) }
+
+// A preview of a whole part, as most are.
+func BenchmarkPreview2000(b *testing.B) {
+	src := prose(12000)
+	from := markNear(src, len(src)-2000)
+	for b.Loop() {
+		Layout(src, Options{Dialect: Plain{}, Limit: 4096, From: from, Open: true})
+	}
+}
+
+func BenchmarkPreviewAppend2000(b *testing.B) {
+	src := prose(12000)
+	from := markNear(src, len(src)-2000)
+	for b.Loop() {
+		Layout(src, Options{Dialect: Plain{}, Limit: 4096, From: from, Open: true, Append: true})
+	}
+}
+
+// markNear returns the mark of the first block of prose behind offset at.
+func markNear(src string, at int) Mark {
+	return Mark{Offset: at + strings.Index(src[at:], "\n## ") + 1}
+}
+
 func fromMark(b *testing.B, n int) {
 	src := prose(n)
-	parts := Layout(src, Options{Dialect: Plain{}, Limit: 400})
-	from := parts[len(parts)-2].Start
+	from := markNear(src, len(src)-1000)
 	for b.Loop() {
 		Layout(src, Options{Dialect: Plain{}, Limit: 400, From: from, Open: true})
+	}
+}
+
+// The head is looked through for definitions when it has some and the rest has brackets.
+func BenchmarkFromMarkBelowDefinitions(b *testing.B) {
+	src := "[1]: https://example.org\n\n" + prose(100<<10)
+	from := markNear(src, len(src)-1000)
+	for b.Loop() {
+		Layout(src, Options{Dialect: Plain{}, Limit: 400, From: from, Open: true})
+	}
+}
+
+// What a preview costs depends on the part it shows. Bytes and allocations say how
+// much is parsed, and are the same on a busy machine.
+func TestCostIsThatOfTheVisiblePart(t *testing.T) {
+	for _, o := range []Options{{Open: true}, {Open: true, Append: true}, {}} {
+		cost := func(n int) (bytes, allocs uint64) {
+			src := prose(n)
+			o.Dialect, o.Limit, o.From = Plain{}, 400, markNear(src, len(src)-1000)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			Layout(src, o)
+			runtime.ReadMemStats(&after)
+			return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
+		}
+		cost(1000) // what is made once
+		bytes, allocs := cost(10 << 10)
+		manyBytes, manyAllocs := cost(1 << 20)
+		if manyBytes > 2*bytes || manyAllocs > 2*allocs {
+			t.Errorf("%+v: %d bytes, %d allocations in 1 MB, %d, %d in 10 KB", o, manyBytes, manyAllocs, bytes, allocs)
+		}
 	}
 }

@@ -23,6 +23,11 @@ func flatten(shape Shape, open bool, docs ...based) laid {
 	var out laid
 	f := flattener{shape: shape, open: open}
 	f.tab = shape.Tab
+	size := 0
+	for _, d := range docs {
+		size = max(size, len(d.src))
+	}
+	f.text = make([]byte, 0, size+size/8)
 	for _, d := range docs {
 		f.src = d.src
 		for i, blk := range d.blocks {

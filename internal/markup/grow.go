@@ -94,12 +94,15 @@ func (c *growing) end(pos int) (cut int, full bool, more int) {
 	most := pos + room(c.dialect, c.text[pos:c.sure], c.limit)
 	spots := c.spots(pos, most)
 	over := func(i, limit int) bool { return !c.fits(pos, spots[i].at, limit) }
-	fit := sort.Search(len(spots), func(i int) bool { return over(i, c.limit) })
+	fit, late := len(spots), len(spots)
+	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // else there is room for all
+		fit = sort.Search(fit, func(i int) bool { return over(i, c.limit) })
+		late = sort.Search(fit, func(i int) bool { return over(i, c.limit-c.limit/8) })
+	}
 	full = fit < len(spots)
 	if !full && !c.open {
 		return len(c.text), false, len(c.text)
 	}
-	late := sort.Search(fit, func(i int) bool { return over(i, c.limit-c.limit/8) })
 	best := max(late-1, 0)
 	for i := late; i < fit; i++ {
 		if i == late || spots[i].kind <= spots[best].kind {

@@ -1,5 +1,11 @@
 package markup
 
+import (
+	"strings"
+
+	"github.com/yuin/goldmark/parser"
+)
+
 // Rendered is one message's text as a dialect writes it.
 type Rendered struct {
 	Text  string
@@ -72,7 +78,10 @@ func Layout(src string, o Options) []Part {
 func arrange(src string, from int, open bool, shape Shape) (laid, int) {
 	p := newParser(false)
 	end := len(src)
-	refs := references(p, src[:from])
+	var refs []parser.Reference
+	if strings.Contains(src[from:], "]") {
+		refs = references(src[:from])
+	}
 	if !open {
 		return flatten(shape, false, based{document: parse(p, []byte(src[from:]), refs), base: from}), end
 	}

@@ -33,23 +33,10 @@ func newParser(grows bool) parser.Parser {
 	few := func(p parser.InlineParser) sparing { return sparing{p, count} }
 	strike := extension.NewStrikethroughParser()
 	table := extension.NewTableParagraphTransformer()
-	blocks := []util.PrioritizedValue{
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(shallow{parser.NewListParser()}, 300),
-		util.Prioritized(shallow{parser.NewListItemParser()}, 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
-		util.Prioritized(parser.NewHTMLBlockParser(), 900),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	}
-	var paragraphs []util.PrioritizedValue
+	blocks, paragraphs := blockParsers(), []util.PrioritizedValue{definitionParser()}
 	if grows {
+		blocks, paragraphs = blocks[1:], nil
 		strike, table = doubled{strike}, barred{table}
-	} else {
-		blocks = append(blocks, util.Prioritized(headings{parser.NewSetextHeadingParser()}, 100))
-		paragraphs = append(paragraphs, util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100))
 	}
 	return parser.NewParser(
 		parser.WithBlockParsers(blocks...),
@@ -64,6 +51,35 @@ func newParser(grows bool) parser.Parser {
 			util.Prioritized(extension.NewLinkifyParser(), 999)),
 		parser.WithParagraphTransformers(append(paragraphs, util.Prioritized(table, 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)))
+}
+
+// blockParsers returns the parsers of blocks, that of underlined headings first.
+func blockParsers() []util.PrioritizedValue {
+	return []util.PrioritizedValue{
+		util.Prioritized(headings{parser.NewSetextHeadingParser()}, 100),
+		util.Prioritized(parser.NewThematicBreakParser(), 200),
+		util.Prioritized(shallow{parser.NewListParser()}, 300),
+		util.Prioritized(shallow{parser.NewListItemParser()}, 400),
+		util.Prioritized(parser.NewCodeBlockParser(), 500),
+		util.Prioritized(parser.NewATXHeadingParser(), 600),
+		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(parser.NewHTMLBlockParser(), 900),
+		util.Prioritized(parser.NewParagraphParser(), 1000),
+	}
+}
+
+// definitionParser returns the parser of link definitions.
+func definitionParser() util.PrioritizedValue {
+	return util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100)
+}
+
+// newOutliner returns a parser that finds the blocks of a text and its link definitions, as
+// newParser does, but does not look into the paragraphs.
+func newOutliner() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(blockParsers()...),
+		parser.WithParagraphTransformers(definitionParser(), util.Prioritized(extension.NewTableParagraphTransformer(), 200)))
 }
 
 // parse parses src with p and finds its top-level blocks. The text may use the link
@@ -85,7 +101,7 @@ func parse(p parser.Parser, src []byte, refs []parser.Reference) document {
 
 // references returns the link definitions in a text. Only one that looks as if it had some
 // is parsed.
-func references(p parser.Parser, src string) []parser.Reference {
+func references(src string) []parser.Reference {
 	for rest := src; ; {
 		i := strings.Index(rest, "]:")
 		if i < 0 {
@@ -93,7 +109,7 @@ func references(p parser.Parser, src string) []parser.Reference {
 		}
 		line := rest[strings.LastIndexByte(rest[:i], '\n')+1 : i]
 		if strings.HasPrefix(strings.TrimLeft(line, " \t>-+*.)0123456789"), "[") {
-			return parse(p, []byte(src), nil).refs
+			return parse(newOutliner(), []byte(src), nil).refs
 		}
 		rest = rest[i+2:]
 	}

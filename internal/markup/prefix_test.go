@@ -76,3 +76,18 @@ func TestHealingIsStable(t *testing.T) {
 		}
 	}
 }
+
+// D7, D8, D13: any text, cut anywhere.
+func FuzzPrefixes(f *testing.F) {
+	for _, src := range markuptest.Answers(f) {
+		f.Add(src, 300, 40)
+	}
+	f.Add("**a *b** c* [d](e", 60, 1)
+	f.Fuzz(func(t *testing.T, src string, limit, step int) {
+		if len(src) > 4000 {
+			return
+		}
+		step = max(step, 1+len(src)/40)
+		markuptest.Prefixes(t, markup.Plain{}, src, 60+max(limit, 0)%1000, step, func(markup.Part) {})
+	})
+}

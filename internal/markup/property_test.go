@@ -95,7 +95,7 @@ func clusters(s string) []string {
 }
 
 // checkParts fails the test if parts are not what any platform would take.
-func checkParts(t fataler, parts []Part, o Options) {
+func checkParts(t rapid.TB, parts []Part, o Options) {
 	t.Helper()
 	for i, p := range parts {
 		if n := o.Dialect.Len(p.Rendered); n > o.Limit {
