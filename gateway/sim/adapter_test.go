@@ -99,6 +99,7 @@ func (d deleting) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return d.a.l.serve(ctx, c, func() *chat.SendError {
 		if m := d.a.l.w.person.message(ref); m != nil {
 			m.deletedBy = "bot"
+			d.a.l.w.judgeDeletion(m)
 		}
 		return nil
 	})
@@ -128,7 +129,7 @@ func (d drafting) Draft(ctx context.Context, to chat.Target, id int64, m chat.Ou
 		if e := w.fits(c); e != nil {
 			return e
 		}
-		w.person.drafts[to.Chat] = version{m, time.Now()}
+		w.person.drafts[to] = version{m, time.Now()}
 		w.judgeDraft(m)
 		return nil
 	})

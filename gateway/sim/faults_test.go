@@ -81,7 +81,7 @@ func (s *schedule) drawTrouble(t *rapid.T) {
 		}
 	}
 	if sorts&2 != 0 {
-		for range rapid.IntRange(1, 3).Draw(t, "kills") {
+		for range rapid.IntRange(1, 5).Draw(t, "kills") {
 			s.kills = append(s.kills, kill{
 				where: rapid.SampledFrom(killPlaces()).Draw(t, "where"),
 				n:     rapid.IntRange(0, 30).Draw(t, "nth"),

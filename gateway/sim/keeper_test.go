@@ -29,6 +29,9 @@ type turnLog struct {
 	ended    time.Time
 	released time.Time
 	calls    []*call
+	edited   chat.MessageID // by the newest preview
+	lastEdit time.Time
+	lastLife *life
 	states   map[partOfLife]chat.PartState // as each process stored it last
 }
 

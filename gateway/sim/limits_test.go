@@ -129,6 +129,9 @@ func (w *world) judgeDeparture(c *call) {
 		w.complain("call for turn %s, which is not stored: %s", c.turn, c)
 		return
 	}
+	if n := len(t.calls); n > 0 && t.calls[n-1].life == c.life && t.calls[n-1].done.IsZero() {
+		w.complain("F14: two calls of turn %s at once: %s", c.turn, c)
+	}
 	t.calls = append(t.calls, c)
 	if t.over() {
 		w.complain("F38: call after the end of turn %s: %s", c.turn, c)
@@ -147,6 +150,10 @@ func (w *world) judgePreview(t *turnLog, c *call) {
 	if c.op == chat.OpDraft {
 		return
 	}
+	if gap := c.at.Sub(t.lastEdit); c.op == chat.OpEdit && t.edited == c.id && gap < w.s.config.Interval && t.lastLife == c.life {
+		w.complain("preview %v after the one before: %s", gap, c)
+	}
+	t.edited, t.lastEdit, t.lastLife = c.id, c.at, c.life
 	part := partOf(c.m.Key)
 	for _, m := range w.person.of(t.id) {
 		switch {

@@ -43,7 +43,7 @@ func (m *message) is(ref chat.MessageRef) bool {
 // person looks at all chats.
 type person struct {
 	messages []*message
-	drafts   map[chat.ChatID]version
+	drafts   map[chat.Target]version
 }
 
 // message returns a message that stands, or nil.

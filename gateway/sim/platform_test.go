@@ -79,6 +79,10 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 	}
 	w := l.w
 	f := w.depart(l, c)
+	if w.stormy() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	k := w.killAt(c.n, beforeCall)
 	extra := time.Duration(0)
 	if f.kind == slowAnswer {
@@ -123,6 +127,20 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 		l.die(k)
 	}
 	return w.leave(c, err)
+}
+
+// mostCalls is more than any schedule needs.
+const mostCalls = 5000
+
+// stormy says that there were so many calls that something goes round in circles. They are not
+// served any more, so that the schedule comes to an end.
+func (w *world) stormy() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.texts == mostCalls {
+		w.complain("F19: a storm of calls")
+	}
+	return w.texts >= mostCalls
 }
 
 // depart notes that a call is made, judges that, and returns what will happen to it.
@@ -262,7 +280,7 @@ func (w *world) known(c *call) bool {
 
 // create makes a message, or finds the one that the key made already.
 func (w *world) create(c *call, live bool, f *chat.File) {
-	delete(w.person.drafts, c.to.Chat)
+	delete(w.person.drafts, c.to)
 	if w.s.profile.KeyFor > 0 {
 		if old := w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor); old != nil {
 			c.id = old.id

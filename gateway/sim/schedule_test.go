@@ -110,7 +110,7 @@ func draw(t *rapid.T, k kind) schedule {
 		kind: k, faults: map[int]fault{}, typing: map[int]fault{},
 		measure: rapid.SampledFrom(measures()).Draw(t, "measure"),
 		style:   rapid.SampledFrom([]style{plain, plain, formed, nasty}).Draw(t, "style"),
-		latency: span(t, "latency", 0, 400),
+		latency: span(t, "latency", 1, 400),
 		busy:    rapid.SampledFrom([]gateway.Busy{gateway.Interrupt, gateway.Queue}).Draw(t, "busy"),
 		queue:   rapid.SampledFrom([]int{1, 3, 20}).Draw(t, "queue"),
 		maxAge:  rapid.SampledFrom([]time.Duration{time.Minute, 15 * time.Minute, 24 * time.Hour}).Draw(t, "max age"),
@@ -156,7 +156,7 @@ func drawProfile(t *rapid.T, k kind) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    rapid.OneOf(rapid.IntRange(60, 200), rapid.IntRange(60, 4096)).Draw(t, "limit"),
 		EditInterval: time.Second,
-		TypingEvery:  span(t, "typing", 0, 5000),
+		TypingEvery:  rapid.SampledFrom([]time.Duration{0, time.Second, 5 * time.Second}).Draw(t, "typing"),
 	}
 	if k.caps.Draft {
 		p.DraftFor = 25 * time.Second
@@ -249,6 +249,9 @@ func drawAnswer(t *rapid.T, n int, st style) answer {
 		} else if i > 0 && rapid.IntRange(0, 19).Draw(t, "event") == 0 {
 			d.kind = rapid.SampledFrom([]string{"tool", "reasoning"}).Draw(t, "other")
 		}
+		if rapid.IntRange(0, 99).Draw(t, "pause") == 0 {
+			d.after = longPause
+		}
 		src.WriteString(p.src)
 		shown.WriteString(p.shown)
 		a.deltas = append(a.deltas, chop(t, d)...)
@@ -267,6 +270,14 @@ func drawAnswer(t *rapid.T, n int, st style) answer {
 	return a
 }
 
+// longPause is long enough for everything that was said to be visible, whatever the limits.
+const longPause = 2 * time.Minute
+
+// calm says that nothing goes wrong.
+func (s schedule) calm() bool {
+	return !s.hidden && len(s.faults)+len(s.typing)+len(s.kills)+len(s.outages)+len(s.accidents) == 0
+}
+
 // chop cuts a delta in two, perhaps within what belongs together.
 func chop(t *rapid.T, d delta) []delta {
 	at := rapid.IntRange(0, len(d.text)).Draw(t, "chop")
@@ -276,7 +287,7 @@ func chop(t *rapid.T, d delta) []delta {
 	if at == 0 || at == len(d.text) {
 		return []delta{d}
 	}
-	rest := delta{text: d.text[at:], after: d.after / 2}
+	rest := delta{text: d.text[at:], after: min(d.after/2, time.Second)}
 	d.text = d.text[:at]
 	return []delta{d, rest}
 }

@@ -69,17 +69,15 @@ func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 // speak tells the answer until ctx or the process ends; what is told after that is late.
 func (s script) speak(ctx context.Context, r *run, stream bool, emit func(agent.Event)) error {
 	for _, d := range r.answer.deltas {
-		t := time.NewTimer(d.after)
-		select {
-		case <-t.C:
-		case <-s.l.dead:
-			t.Stop()
-			return context.Canceled
-		case <-ctx.Done():
-			t.Stop()
+		err := s.wait(ctx, min(d.after, patience))
+		if err == nil && d.after > patience {
+			s.l.w.judgeFresh(r)
+			err = s.wait(ctx, d.after-patience)
+		}
+		if err != nil {
 			time.Sleep(r.answer.slow)
 			emit(agent.Text{Delta: "late "}) // F37: nobody must see this
-			return context.Cause(ctx)
+			return err
 		}
 		switch d.kind {
 		case "reset":
@@ -101,6 +99,20 @@ func (s script) speak(ctx context.Context, r *run, stream bool, emit func(agent.
 	return nil
 }
 
+// wait lets time pass, unless ctx or the process ends.
+func (s script) wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-s.l.dead:
+		return context.Canceled
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // startRun notes that the model is asked.
 func (w *world) startRun(l *life, t agent.Turn) *run {
 	w.mu.Lock()
@@ -119,9 +131,13 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 			n += len(tl.runs)
 		}
 		tl.runs = append(tl.runs, r)
+		if len(tl.runs) > 3 {
+			w.complain("D10: turn %s is run for the %dth time", t.ID, len(tl.runs))
+		}
 	}
 	r.answer = w.s.answers[n%len(w.s.answers)]
 	w.counts.add("model asked", 1)
+	w.judgeHistory(r)
 	return r
 }
 

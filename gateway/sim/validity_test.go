@@ -38,6 +38,11 @@ func (w *world) judgeText(m chat.Outgoing) {
 	if w.s.style == formed && strings.ContainsAny(strings.ReplaceAll(text, "_", ""), "*`~#") {
 		w.complain("D7: raw marks in %q", text)
 	}
+	for _, marks := range []string{"~~~~", "****", "````"} {
+		if strings.Contains(text, marks) {
+			w.complain("D7: marks that nobody wrote in %q", text)
+		}
+	}
 	if w.s.style != nasty && strings.Contains(text, "late ") {
 		w.complain("F37: late text is shown: %q", text)
 	}

@@ -204,7 +204,7 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	r := t.runs[len(t.runs)-1]
 	finished := r.over && (r.err == nil || r.answer.fails != "" && isAgentError(r.err))
 	died := r.life.diedAt(r.ended) || !r.over
-	if finished {
+	if finished && (!t.decided.IsZero() || w.interrupted(t, r)) {
 		list = append(list, w.complete(r))
 	}
 	if w.interrupted(t, r) {
@@ -276,6 +276,11 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 		switch {
 		case w.stopped(t, t.begun[0].at):
 			return true
+		case w.s.private(m.place) || m.user == w.messages[t.messages[len(t.messages)-1]].user:
+		default:
+			continue
+		}
+		switch {
 		case m.kind == "text" && w.s.busy == gateway.Interrupt && (r.ended.IsZero() || !m.accepted.After(r.ended)):
 			return true
 		}

@@ -61,7 +61,7 @@ func newWorld(s schedule) *world {
 	return &world{
 		s: s, began: time.Now(), store: gateway.NewMemory(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
 		turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{},
-		person: person{drafts: map[chat.ChatID]version{}}, counts: counts{},
+		person: person{drafts: map[chat.Target]version{}}, counts: counts{},
 	}
 }
 
@@ -171,9 +171,11 @@ func (w *world) happen(a accident) {
 
 // target is where a place is now. Places 1 and 2 are threads of one group.
 func (w *world) target(place int) chat.Target {
-	to := [...]chat.Target{
-		{Chat: "ann"}, {Chat: "group", Kind: chat.Group}, {Chat: "group", Thread: "t", Kind: chat.Group}, {Chat: "other"},
-	}[place]
+	homes := [...]chat.Target{{Chat: "ann"}, {Chat: "group", Kind: chat.Group}, {Chat: "group", Thread: "t", Kind: chat.Group}}
+	to := chat.Target{Chat: chat.ChatID("other" + number(place))}
+	if place < len(homes) {
+		to = homes[place]
+	}
 	if next, moved := w.moved[to.Chat]; moved {
 		to.Chat = next
 	}
