@@ -70,6 +70,10 @@ watch: ## Run a package's tests again whenever one of its files is saved.
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each.
 	FUZZTIME=$(FUZZTIME) tools/fuzz.sh
 
+.PHONY: killtest
+killtest: build ## Kill the built binary at random and at chosen instants, and judge what people are left with; ARGS='-kind twice'.
+	go run ./internal/killtest -binary bin/telex -json bin/killtest.json $(ARGS)
+
 .PHONY: bench
 bench: build ## Measure the built binary against its stand-ins, each figure beside its bar; ARGS='-scenario one'.
 	go run ./internal/bench -binary bin/telex -json bin/bench.json -assert $(ARGS)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,8 +13,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"telex/internal/store"
 )
 
 // stopPatience is how long a daemon may take to end in good order.
@@ -144,17 +141,4 @@ func (l *life) sound() error {
 	lines := bytes.SplitAfter(log, []byte("\n"))
 	return errors.Join(err, fmt.Errorf("the daemon ended with %v; the end of its log:\n%s",
 		l.cmd.ProcessState, bytes.Join(lines[max(0, len(lines)-10):], nil)))
-}
-
-// left returns what the daemon's store holds of unfinished turns, once it has ended.
-func (l *life) left(ctx context.Context) ([]store.TurnRecord, error) {
-	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(l.home.state())})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // it was killed before it had made one
-	}
-	if err != nil {
-		return nil, err
-	}
-	turns, err := r.Unfinished(ctx)
-	return turns, errors.Join(err, r.Close())
 }

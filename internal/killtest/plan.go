@@ -54,7 +54,7 @@ func planEdit(random *rand.Rand, number int, action string) plan {
 	target := []struct {
 		length length
 		nth    int // 0: the first that shows the end
-	}{{medium, 1}, {medium, 0}, {long, 1}, {long, 3}, {medium, 2}, {long, 0}}[number%6]
+	}{{medium, 1}, {medium, 0}, {long, 1}, {long, 2}, {medium, 2}}[number%5]
 	q := ask(random, firstChat, target.length)
 	f := telegram.Fault{Method: editCall, Nth: target.nth, Action: action}
 	if target.nth == 0 {
@@ -78,6 +78,9 @@ func planCrowd(random *rand.Rand, number int) plan {
 	for i := range 3 + random.IntN(3) {
 		p.questions = append(p.questions, ask(random, firstChat+int64(i), []length{medium, brief, medium, long}[(i+number)%4]))
 	}
+	group := ask(random, firstChat+9, brief)
+	group.chat, group.user = -group.chat, firstChat
+	p.questions = append(p.questions, group)
 	p.strikes = []strike{atRandom(random, span(medium))}
 	return p
 }
@@ -144,12 +147,25 @@ func planBlocked(random *rand.Rand, number int) plan {
 	}
 }
 
-func planCommand(_ *rand.Rand, number int) plan {
-	action := []string{telegram.ActPauseBefore, telegram.ActPauseAfter, telegram.ActPauseAnswered}[number%3]
-	return plan{
-		questions: []question{command(firstChat)},
-		strikes:   []strike{atCall(telegram.Fault{Method: sendCall, Nth: 1, Action: action}, lag(number/3, action))},
+// planCommand kills while a command is taken in, and in the create of its answer.
+func planCommand(random *rand.Rand, number int) plan {
+	p := plan{questions: []question{command(firstChat)}}
+	f := telegram.Fault{Method: sendCall, Nth: 1}
+	switch number % 4 {
+	case 0:
+		f.Action = telegram.ActPauseBefore
+		p.strikes = []strike{atCall(f, 0)}
+	case 1:
+		f.Action = telegram.ActPauseAfter
+		p.strikes = []strike{atCall(f, 0)}
+	case 2:
+		f.Action = telegram.ActPauseAnswered
+		p.strikes = []strike{atCall(f, lag(number/4, f.Action))}
+	case 3:
+		f.Method, f.Action = pollCall, telegram.ActPauseAnswered
+		p.strikes = []strike{atCall(f, upTo(random, 15*time.Millisecond))}
 	}
+	return p
 }
 
 func upTo(random *rand.Rand, d time.Duration) time.Duration {

@@ -9,7 +9,8 @@ import (
 
 // question is what a person asks, and what the model always answers to it.
 type question struct {
-	chat   int64
+	chat   int64 // negative: a group
+	user   int64 // who asks in a group
 	text   string
 	answer string  // Markdown
 	want   string  // what of it a person must see

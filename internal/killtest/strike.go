@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"math/rand/v2"
-	"strings"
 	"time"
 
 	"telex/standin/telegram"
@@ -133,9 +132,4 @@ func whileBlocked(f telegram.Fault, after time.Duration) strike {
 			return refused && t.world.telegram.Stats().Forced > 0, err
 		}
 	}
-}
-
-// shows says that a call makes something visible, or may.
-func shows(c telegram.Call) bool {
-	return strings.HasPrefix(c.Method, "send") || strings.HasPrefix(c.Method, "edit") || strings.HasPrefix(c.Method, "delete")
 }

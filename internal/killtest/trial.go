@@ -6,16 +6,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
-
-	"telex/internal/chat"
-	"telex/internal/store"
-	"telex/standin/telegram"
 )
 
 // finalPatience is how long the last daemon may take until every answer stands.
 const finalPatience = 45 * time.Second
+
+// underWay is how long what a daemon had sent may still be on its way to the platform, and take
+// effect, when it is dead. Its successor is not started before.
+const underWay = 50 * time.Millisecond
 
 // plan says what happens in a trial.
 type plan struct {
@@ -31,9 +30,9 @@ type trial struct {
 	plan
 	world  *world
 	lives  []*life
-	left   [][]store.TurnRecord // what each of them left unfinished
-	before string               // what the first person saw when the last daemon was started
-	struck chan struct{}        // closed when a call that is held may go on
+	left   []left        // what each of them left in its store
+	before string        // what the first person saw when the last daemon was started
+	struck chan struct{} // closed when a call that is held may go on
 }
 
 // outcome is what came of a trial.
@@ -41,6 +40,7 @@ type outcome struct {
 	verdict
 	kills     int
 	hit       bool // all strikes found their instant
+	missed    int  // earlier draws that did not
 	answers   int
 	overLimit int // calls beyond the published limits
 }
@@ -82,11 +82,14 @@ func (t *trial) strike(ctx context.Context, h home) (bool, error) {
 		if err = errors.Join(err, l.log.Close(), l.sound()); err != nil || !hit {
 			return false, err
 		}
-		turns, err := l.left(ctx)
+		left, err := l.left(ctx)
+		if err == nil {
+			err = pause(ctx, underWay)
+		}
 		if err != nil {
 			return false, err
 		}
-		t.lives, t.left = append(t.lives, l), append(t.left, turns)
+		t.lives, t.left = append(t.lives, l), append(t.left, left)
 	}
 	return true, nil
 }
@@ -107,7 +110,11 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	if err := errors.Join(last.stop(), last.log.Close()); err != nil {
 		o.add(verdict{Other: 1, What: err.Error()})
 	}
-	if err := h.check(ctx); err != nil {
+	err = h.check(ctx)
+	if err == nil && !t.closed {
+		err = t.memory(ctx, h)
+	}
+	if err != nil {
 		o.add(verdict{Other: 1, What: err.Error()})
 	}
 	t.judge(o)
@@ -134,10 +141,9 @@ func (t *trial) judge(o *outcome) {
 	for _, c := range t.chats() {
 		o.add(t.verdict(c))
 	}
-	stats := t.world.telegram.Stats()
-	o.overLimit = stats.Violations.OverLimit
-	if n := t.blockedCalls(); n > 0 {
-		o.add(verdict{Other: n, What: fmt.Sprintf("%d calls while a 429 blocked their chat: %v", n, stats.Violations.Details)})
+	o.overLimit = t.world.telegram.Stats().Violations.OverLimit
+	if list := t.blockedCalls(); len(list) > 0 {
+		o.add(verdict{Other: len(list), What: fmt.Sprintf("calls while a 429 had closed their chat: %v", list)})
 	}
 	if asked := t.world.model.Stats().Requests; t.closed && asked != len(t.strikes) {
 		o.add(verdict{Other: 1, What: fmt.Sprintf("the model was asked %d times, want %d", asked, len(t.strikes))})
@@ -156,81 +162,6 @@ func (t *trial) verdict(c int64) verdict {
 		return judgeClosed(want, t.before, t.shown(c))
 	}
 	return judge(want, t.shown(c))
-}
-
-// blockedCalls counts the calls that came in the time that a 429 had closed.
-func (t *trial) blockedCalls() int {
-	type window struct {
-		chat       int64
-		from, till time.Time
-	}
-	var windows []window
-	n := 0
-	for _, c := range t.world.telegram.Calls() {
-		if slices.ContainsFunc(windows, func(w window) bool { return w.chat == c.Chat && c.At.After(w.from) && c.At.Before(w.till) }) {
-			n++
-		}
-		if c.RetryAfter > 0 && shows(c) {
-			windows = append(windows, window{c.Chat, c.Done, c.Done.Add(time.Duration(c.RetryAfter) * time.Second)})
-		}
-	}
-	return n
-}
-
-// shown returns the bot's messages in a chat.
-func (t *trial) shown(c int64) []shown {
-	var list []shown
-	calls := t.world.telegram.Calls()
-	for _, m := range t.world.standing(c) {
-		list = append(list, shown{id: m.ID, text: m.Text(), nameless: t.nameless(calls, c, m.ID)})
-	}
-	return list
-}
-
-// nameless says that the id of a message was never learned: it was made by the last create in its
-// chat of a daemon that was killed before the create's answer had come, or so soon after it that the
-// store still held no more than the intent.
-func (t *trial) nameless(calls []telegram.Call, c int64, message int) bool {
-	for i, turns := range t.left {
-		from, till := t.lives[i].started, time.Now()
-		if i+1 < len(t.lives) {
-			till = t.lives[i+1].started
-		}
-		var last telegram.Call
-		for _, call := range calls {
-			if call.Chat == c && call.At.After(from) && call.At.Before(till) && creates(call) && call.Effect {
-				last = call
-			}
-		}
-		if last.MessageID != message {
-			continue
-		}
-		inTime := last.Done.IsZero() || last.Done.After(t.lives[i].killed.Add(-learnedWithin))
-		return inTime && intended(turns, c) && !learned(turns, message)
-	}
-	return false
-}
-
-// learnedWithin is how long a daemon on a busy machine may take to store the answer of a create.
-const learnedWithin = 300 * time.Millisecond
-
-func creates(c telegram.Call) bool {
-	return c.Method == "sendMessage" || c.Method == "sendDocument"
-}
-
-// intended says that a turn of the chat had begun to create a message and not learned of its end.
-func intended(turns []store.TurnRecord, c int64) bool {
-	return slices.ContainsFunc(turns, func(r store.TurnRecord) bool {
-		return r.Conversation.Chat == chat.ChatID(strconv.FormatInt(c, 10)) &&
-			slices.ContainsFunc(r.Parts, func(p store.Part) bool { return p.Ref.ID == "" })
-	})
-}
-
-func learned(turns []store.TurnRecord, message int) bool {
-	id := chat.MessageID(strconv.Itoa(message))
-	return slices.ContainsFunc(turns, func(r store.TurnRecord) bool {
-		return slices.ContainsFunc(r.Parts, func(p store.Part) bool { return p.Ref.ID == id })
-	})
 }
 
 // seeded returns what draws the instants of one trial.

@@ -75,6 +75,10 @@ func (w *world) ask(list []question) error {
 		}
 	}
 	for _, q := range list {
+		if q.chat < 0 {
+			w.telegram.Say(telegram.Incoming{Chat: q.chat, User: q.user, Text: "@" + w.telegram.Bot().Username + " " + q.text})
+			continue
+		}
 		w.telegram.Say(telegram.Incoming{User: q.chat, Text: q.text})
 	}
 	return nil

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+	"telex/standin/telegram"
+)
+
+// endpoint is the daemons' only one, by its name in their configuration.
+const endpoint = "telegram"
+
+// left is what a daemon's store held when it was dead.
+type left struct {
+	turns  []store.TurnRecord // unfinished
+	blocks []store.Block
+}
+
+// left reads the store of a daemon that has ended.
+func (l *life) left(ctx context.Context) (left, error) {
+	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(l.home.state())})
+	if errors.Is(err, fs.ErrNotExist) {
+		return left{}, nil // it was killed before it had made one
+	}
+	if err != nil {
+		return left{}, err
+	}
+	turns, err := r.Unfinished(ctx)
+	blocks, blocksErr := r.Blocks(ctx, endpoint)
+	return left{turns, blocks}, errors.Join(err, blocksErr, r.Close())
+}
+
+// storedWithin is how long a daemon on a busy machine may take to store what an answer told it. One
+// that was killed sooner may not know.
+const storedWithin = 300 * time.Millisecond
+
+// unheard says that the daemon of life i was killed before it had an answer, or had to have stored it.
+func (t *trial) unheard(i int, c telegram.Call) bool {
+	return c.Done.IsZero() || c.Done.After(t.lives[i].killed.Add(-storedWithin))
+}
+
+// caller returns the number of the daemon that made a call, and whether it was killed.
+func (t *trial) caller(c telegram.Call) (i int, killed bool) {
+	for i+1 < len(t.lives) && c.At.After(t.lives[i+1].started) {
+		i++
+	}
+	return i, i < len(t.left)
+}
+
+// shown returns the bot's messages in a chat.
+func (t *trial) shown(id int64) []shown {
+	calls := t.world.telegram.Calls()
+	var list []shown
+	for _, m := range t.world.standing(id) {
+		list = append(list, shown{id: m.ID, text: m.Text(), nameless: t.nameless(calls, id, m.ID)})
+	}
+	return list
+}
+
+// nameless says that the id of a message was never learned: it was made by the last create in its
+// chat of a daemon that was killed before the create's answer had come, or so soon after it that the
+// store still held no more than the intent.
+func (t *trial) nameless(calls []telegram.Call, id int64, message int) bool {
+	creates := func(c telegram.Call) bool {
+		return c.Chat == id && c.Effect && (c.Method == sendCall || c.Method == "sendDocument")
+	}
+	at := slices.IndexFunc(calls, func(c telegram.Call) bool { return creates(c) && c.MessageID == message })
+	if at < 0 {
+		return false
+	}
+	i, killed := t.caller(calls[at])
+	if !killed || !t.unheard(i, calls[at]) {
+		return false
+	}
+	later := slices.ContainsFunc(calls[at+1:], func(c telegram.Call) bool {
+		j, _ := t.caller(c)
+		return creates(c) && j == i
+	})
+	return !later && t.left[i].intended(id) && !t.left[i].learned(message)
+}
+
+// intended says that a turn of the chat was about to create a message and had not learned its id.
+func (l left) intended(id int64) bool {
+	return slices.ContainsFunc(l.turns, func(r store.TurnRecord) bool {
+		return r.Conversation.Chat == chatID(id) && slices.ContainsFunc(r.Parts, func(p store.Part) bool { return p.Ref.ID == "" })
+	})
+}
+
+func (l left) learned(message int) bool {
+	id := chat.MessageID(strconv.Itoa(message))
+	return slices.ContainsFunc(l.turns, func(r store.TurnRecord) bool {
+		return slices.ContainsFunc(r.Parts, func(p store.Part) bool { return p.Ref.ID == id })
+	})
+}
+
+func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
+
+// blockedCalls returns the calls that came while a 429 had closed their chat, by the answer alone: of
+// every method, the next daemon's too, unless the one before was killed before it could store the block.
+func (t *trial) blockedCalls() []string {
+	type window struct {
+		by   int
+		lost bool
+		call telegram.Call
+		till time.Time
+	}
+	var windows []window
+	var found []string
+	for _, c := range t.world.telegram.Calls() {
+		by, killed := t.caller(c)
+		for _, w := range windows {
+			if c.Chat == w.call.Chat && c.At.After(w.call.Done) && c.At.Before(w.till) && (by == w.by || !w.lost) {
+				found = append(found, c.Method+" "+w.till.Sub(c.At).String()+" too early")
+			}
+		}
+		if c.RetryAfter > 0 && strings.HasPrefix(c.Description, "Too Many Requests") {
+			lost := killed && t.unheard(by, c) && !t.left[by].blocked(c.Chat)
+			windows = append(windows, window{by, lost, c, c.Done.Add(time.Duration(c.RetryAfter) * time.Second)})
+		}
+	}
+	return found
+}
+
+// memory is what the last daemon's store must hold of a chat: each question and each answer once, in
+// order, so that the next turn sees the conversation as people do.
+func (t *trial) memory(ctx context.Context, h home) error {
+	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(h.state())})
+	if err != nil {
+		return err
+	}
+	want := make(map[int64][]string)
+	for _, q := range t.questions {
+		if !q.help {
+			want[q.chat] = append(want[q.chat], q.text, q.answer)
+		}
+	}
+	var errs []error
+	for id, texts := range want {
+		entries, err := r.History(ctx, chat.Conversation{Endpoint: endpoint, Chat: chatID(id)})
+		var got []string
+		for _, e := range entries {
+			var m struct{ Text string }
+			err = errors.Join(err, json.Unmarshal(e, &m))
+			got = append(got, m.Text)
+		}
+		if !slices.Equal(got, texts) {
+			errs = append(errs, fmt.Errorf("history of chat %d: got %d entries, want %d: %.500q", id, len(got), len(texts), got))
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, r.Close())...)
+}
+
+// blocked says that the store knew of a block of the chat.
+func (l left) blocked(id int64) bool {
+	return slices.ContainsFunc(l.blocks, func(b store.Block) bool { return b.Chat == chatID(id) })
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// F43: the built binary, killed at random and at chosen instants, leaves nobody with less than the
+// answer, and with more only where the platform can't be asked. The numbers are those of the reduced form.
+func TestKillShort(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	binary, file := filepath.Join(dir, "telex"), filepath.Join(dir, "kill.json")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "telex/cmd/telex")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"-short", "-parallel", "10", "-binary", binary, "-json", file}, &out); err != nil {
+		t.Errorf("killtest: %v", err)
+	}
+	t.Log("\n" + out.String())
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var results []result
+	if err := json.Unmarshal(text, &results); err != nil {
+		t.Fatal(err)
+	}
+	list := kinds(shortKills)
+	if len(results) != len(list) {
+		t.Fatalf("%d results, want %d", len(results), len(list))
+	}
+	for i, r := range results {
+		want := list[i].trials * map[string]int{"twice": 2, "thrice": 3}[r.Kind]
+		if want == 0 {
+			want = list[i].trials
+		}
+		if r.Kind != list[i].name || r.Trials != list[i].trials || r.Kills != want {
+			t.Errorf("%s: %d trials and %d kills, want %s, %d and %d", r.Kind, r.Trials, r.Kills, list[i].name, list[i].trials, want)
+		}
+		if r.Lost != 0 || r.Doubled != 0 || r.Cursors != 0 || r.Other != 0 {
+			t.Errorf("%s: lost %d, doubled %d, cursors %d, other %d, want none", r.Kind, r.Lost, r.Doubled, r.Cursors, r.Other)
+		}
+		if r.Uncertain > r.Kills*3 || strings.HasPrefix(r.Kind, "edit") && r.Uncertain > 0 || r.Kind == "send-before" && r.Uncertain > 0 {
+			t.Errorf("%s: %d uncertain creates after %d kills", r.Kind, r.Uncertain, r.Kills)
+		}
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"bad expression", []string{"-kind", "("}, "-kind: error parsing"},
+		{"no kind", []string{"-kind", "^nothing$"}, "no such kind of kill"},
+		{"no binary", []string{"-n", "10", "-kind", "^send-before$", "-binary", filepath.Join(t.TempDir(), "none")}, "no such file"},
+		{"not telex", []string{"-n", "10", "-kind", "^send-before$", "-binary", "/bin/true"}, "the instant never comes"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var out bytes.Buffer
+			err := run(t.Context(), tt.args, &out)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got error %v, want one with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A daemon that dies in bad order, or answers nothing, must not pass.
+func TestKillFindsWhatIsLost(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "telex")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err := run(t.Context(), []string{"-n", "10", "-kind", "^unstreamed$", "-binary", file}, &out)
+	if want := "the daemon ended with exit status 3"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got error %v, want one with %q", err, want)
+	}
+}
