@@ -35,7 +35,7 @@ func (d durable) Begin(ctx context.Context, t chat.Turn) error {
 		ids = append(ids, m.ID)
 	}
 	return d.Store.Begin(ctx, store.TurnRecord{
-		ID: t.ID, Conversation: t.Conversation, Messages: ids, To: t.To, ReplyTo: t.ReplyTo,
+		ID: t.ID, Conversation: t.Conversation, Messages: ids, To: t.To, ReplyTo: t.ReplyTo, Ending: t.Ending,
 	})
 }
 
@@ -77,8 +77,8 @@ func (d durable) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 		}
 		for _, p := range t.Parts {
 			c.Parts = append(c.Parts, chat.Part{
-				Index: p.Index, State: partState(p.State), Ref: p.Ref, Key: p.Key, Text: p.Text, Plain: p.Text,
-				Spans: p.Spans, Cursor: p.Cursor, Source: p.Source,
+				Index: p.Index, State: partState(p.State), Ref: p.Ref, Key: p.Key, Text: p.Text, Plain: p.Plain,
+				Spans: p.Spans, Cursor: p.Cursor, Source: p.Source, File: p.File, Cut: p.Cut, First: p.First,
 			})
 		}
 		if len(c.Messages) == 0 {
@@ -91,16 +91,10 @@ func (d durable) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 
 // partState reads a state of the store, which also knows why a create is in doubt.
 func partState(s store.PartState) chat.PartState {
-	switch s {
-	case store.Stands:
-		return chat.PartStands
-	case store.Sealed:
-		return chat.PartSealed
-	case store.Gone:
-		return chat.PartGone
-	default:
+	if s == store.Doubtful {
 		return chat.PartIntended
 	}
+	return chat.PartState(s)
 }
 
 // Record stores the state of one message of a turn's reply.
@@ -108,6 +102,7 @@ func (d durable) Record(ctx context.Context, turn string, p chat.Part) error {
 	r := store.Part{
 		Index: p.Index, State: store.PartState(p.State), Ref: p.Ref, Source: p.Source, Text: p.Text,
 		Spans: slices.Clone(p.Spans), Cursor: p.Cursor, Key: p.Key,
+		Plain: p.Plain, File: p.File, Cut: p.Cut, First: p.First,
 	}
 	if p.State == chat.PartIntended {
 		return d.Intend(ctx, turn, r)

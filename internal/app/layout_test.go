@@ -40,7 +40,7 @@ type row struct {
 // Tests of what speaks to the outside may use the stand-ins; nothing but app ships them.
 func importTable() []row {
 	adapter := []string{"internal/chat", "internal/markup"}
-	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config"}
+	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*"}
 	return []row{
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
 
@@ -59,6 +59,7 @@ func importTable() []row {
 		},
 
 		{Path: "platforms/telegram", Imports: adapter, Tests: adapterTests},
+		{Path: "platforms/terminal", Imports: []string{"internal/markup"}, Tests: []string{"internal/markup/*"}},
 		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
 
 		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},
@@ -66,11 +67,14 @@ func importTable() []row {
 		{Path: "standin/memnet"},
 
 		{Path: "internal/chat"},
-		{Path: "internal/markup"},
+		{Path: "internal/markup", Tests: []string{"internal/markup/*"}},
+		{Path: "internal/markup/markuptest", Imports: []string{"internal/markup"}, TestOnly: true},
 		{Path: "internal/config"},
-		{Path: "internal/store", Imports: []string{"internal/chat"}},
+		{Path: "internal/store", Imports: []string{"internal/chat"}, Tests: []string{"gateway"}},
 		{Path: "internal/app", Imports: []string{"..."}},
 		{Path: "internal/bench", Imports: []string{"standin/*"}},
+		{Path: "internal/killtest", Imports: []string{"standin/*", "internal/store", "internal/chat"}},
+		{Path: "docs", Tests: []string{"..."}},
 	}
 }
 

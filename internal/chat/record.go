@@ -55,6 +55,7 @@ const (
 	PartSealed   PartState = "sealed"  // it stands and is full
 	PartStreams  PartState = "streams" // it stands and is a stream that was not stopped
 	PartGone     PartState = "gone"    // deleted
+	PartFrozen   PartState = "frozen"  // it was replaced and waits to be deleted
 )
 
 // Part is the record of one message of a reply. Text and Spans are the last payload tried,
@@ -69,6 +70,8 @@ type Part struct {
 	Spans  []Span
 	Cursor bool
 	Source string    // Markdown that this part shows; empty once the ending is decided
+	File   bool      // it is a file, with Text as its caption
+	Cut    int       // the longest part when it was laid out
 	First  time.Time // when its create was first tried
 }
 

@@ -107,7 +107,7 @@ const (
 	beginTurn = `
 INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to,
     state, fenced, runs, ending, tokens, accepted_at, begun_at, ended_at)
-VALUES (?, ?, ?, ?, ?, ?, 'running', 0, 1, '', '', ?, ?, 0)`
+VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1, ?, '', ?, ?, 0)`
 
 	rerunTurn = `UPDATE turn SET runs = runs + 1 WHERE id = ?`
 
@@ -118,7 +118,7 @@ VALUES (?, ?, ?, ?, ?, ?, 'running', 0, 1, '', '', ?, ?, 0)`
 
 	// endTurn and endParts keep the ids of what was sent, and nothing that somebody said.
 	endTurn  = `UPDATE turn SET state = ?, ending = '', ended_at = ? WHERE id = ?`
-	endParts = `UPDATE part SET source = '', body = '', spans = '' WHERE turn = ?`
+	endParts = `UPDATE part SET source = '', body = '', plain = '', spans = '' WHERE turn = ?`
 
 	listTurns = `
 SELECT t.id, c.endpoint, c.chat, c.thread, t.to_chat, t.to_thread, t.to_kind, t.reply_to,
@@ -127,15 +127,18 @@ FROM turn t JOIN conversation c ON c.id = t.conversation
 WHERE t.state IN ('running', 'decided') ORDER BY t.begun_at, t.id`
 
 	savePart = `
-INSERT INTO part (turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO part (turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
+    plain, is_file, cut, first_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (turn, idx) DO UPDATE SET state = excluded.state, ref_chat = excluded.ref_chat,
     ref_thread = excluded.ref_thread, ref_kind = excluded.ref_kind, ref_id = excluded.ref_id,
     source = excluded.source, body = excluded.body, spans = excluded.spans,
-    has_cursor = excluded.has_cursor, create_key = excluded.create_key`
+    has_cursor = excluded.has_cursor, create_key = excluded.create_key, plain = excluded.plain,
+    is_file = excluded.is_file, cut = excluded.cut, first_at = excluded.first_at`
 
 	listParts = `
-SELECT idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key
+SELECT idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
+    plain, is_file, cut, first_at
 FROM part WHERE turn = ? ORDER BY idx`
 
 	sweepTurns = `DELETE FROM turn WHERE ended_at > 0 AND ended_at < ?`

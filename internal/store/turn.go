@@ -46,7 +46,8 @@ type Decision struct {
 	History [][]byte // what the conversation's history grows by
 }
 
-// Begin stores, before anything is sent, that a turn answers messages. It fails with ErrUnknown when one of them
+// Begin stores, before anything is sent, that a turn answers messages. One whose ending is known from the start is
+// decided at once. It fails with ErrUnknown when one of them
 // is not there or finished. What other turns had of these messages they lose to this one, and nothing else: turns
 // of one conversation may run side by side, as the answer to a command does beside the model's.
 //
@@ -72,8 +73,12 @@ func (s *Store) Begin(ctx context.Context, t TurnRecord) error {
 		if err != nil {
 			return err
 		}
+		state := Running
+		if len(t.Ending) > 0 {
+			state = Decided
+		}
 		_, err = tx.exec(ctx, beginTurn, t.ID, conversation, t.To.Chat, t.To.Thread, int64(t.To.Kind), t.ReplyTo,
-			acceptedAt, tx.now)
+			string(state), string(t.Ending), acceptedAt, tx.now)
 		return err
 	})
 }

@@ -34,6 +34,10 @@ CREATE TABLE part (
     spans      TEXT NOT NULL,
     has_cursor BIGINT NOT NULL,
     create_key TEXT NOT NULL,
+    plain      TEXT NOT NULL,
+    is_file    BIGINT NOT NULL,
+    cut        BIGINT NOT NULL,
+    first_at   BIGINT NOT NULL,
     PRIMARY KEY (turn, idx)
 );
 
