@@ -33,6 +33,9 @@ func (a *actor) stop(in chat.Inbound) {
 	a.clear()
 	switch {
 	case a.turn != nil:
+		if earlier := a.turn.stoppedBy; earlier != nil {
+			a.drop(*earlier)
+		}
 		a.turn.stoppedBy = &in
 		a.interrupt(errStopped)
 	case idle:
@@ -42,14 +45,15 @@ func (a *actor) stop(in chat.Inbound) {
 	}
 }
 
-// clear drops what waits. What an earlier process had begun to show stays as it is.
+// clear drops what waits. What an earlier process had begun to show stays as it is, like a
+// running turn's.
 func (a *actor) clear() {
 	for _, rec := range a.left {
-		if e, known := a.known(rec); known {
-			a.deliver(rec, e, false)
-		} else {
-			a.deliver(rec, preview.Ending{Keep: true}, true)
+		e := preview.Ending{Keep: true}
+		if rec.State == chat.TurnRunning && !rec.Void {
+			a.decide(rec.ID, e, chat.Decision{})
 		}
+		a.deliver(rec, e)
 	}
 	a.left = nil
 	for _, m := range a.queue {

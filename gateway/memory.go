@@ -121,6 +121,9 @@ func (s *Memory) Begin(_ context.Context, t chat.Turn) error {
 		return nil
 	}
 	t.State, t.Runs = chat.TurnRunning, 1
+	if len(t.Ending) > 0 {
+		t.State = chat.TurnDecided
+	}
 	s.turns = append(s.turns, &memoryTurn{Turn: t, epoch: s.session(t.Conversation).epoch})
 	return nil
 }
@@ -132,6 +135,9 @@ func (s *Memory) Decide(_ context.Context, turn string, d chat.Decision) error {
 	t := s.turn(turn)
 	if t == nil || t.epoch != s.session(t.Conversation).epoch {
 		return errForgotten
+	}
+	if t.State == chat.TurnDecided {
+		return nil
 	}
 	t.State, t.Ending = chat.TurnDecided, d.Ending
 	s.grow(t, d.History)
@@ -248,8 +254,10 @@ func (s *Memory) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID
 	}
 	for c, se := range s.sessions {
 		if n := moved(c); n != c {
-			delete(s.sessions, c)
-			s.sessions[n] = se
+			there := s.session(n)
+			there.known = append(there.known, se.known...)
+			there.history = append(se.history, there.history...)
+			s.sessions[c] = &session{known: se.known} // what the old chat says again is not new
 		}
 	}
 	for _, p := range s.inbox {

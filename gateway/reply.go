@@ -79,19 +79,19 @@ func (a *actor) say(in chat.Inbound, text string) {
 		a.drop(in)
 		return
 	}
-	rec := a.record(in)
-	if err := a.g.Store.Begin(a.g.deliveries, rec); err != nil {
+	rec, e := a.record(in), preview.Ending{Text: text}
+	var err error
+	if rec.Ending, err = json.Marshal(e); err == nil {
+		err = a.g.Store.Begin(a.g.deliveries, rec)
+	}
+	if err != nil {
 		a.log.Error("answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
-	a.deliver(rec, preview.Ending{Text: text}, true)
+	a.deliver(rec, e)
 }
 
-// deliver makes a known ending visible, beside whatever else goes on. The ending is stored
-// first when it is new.
-func (a *actor) deliver(rec chat.Turn, e preview.Ending, fresh bool) {
-	if fresh {
-		a.decide(rec.ID, e, chat.Decision{})
-	}
+// deliver makes a known ending visible, beside whatever else goes on.
+func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 	slot := preview.NewSlot()
 	slot.Finish(e)
 	a.saying.Add(1)

@@ -21,7 +21,8 @@ type Inbox interface {
 
 // Turns keeps what must be taken up again after a restart.
 type Turns interface {
-	// Begin stores a turn as running, or counts one more run of it.
+	// Begin stores a turn as running, or counts one more run of it. One that comes with its
+	// Ending is decided from the start.
 	Begin(ctx context.Context, t chat.Turn) error
 	// Decide stores how a turn ends, with all that depends on it, at once. It fails with an
 	// error when the turn is not the store's to decide any more: its session was forgotten.

@@ -32,6 +32,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	}
 	if r.queue(ctx, t, *a) {
 		r.honour(call)
+		r.progress(time.Now()) // the budget's waits are none of the platform's failures
 		r.refresh()
 		if b := r.next(time.Now()); a.same(b) {
 			*a = b
@@ -201,8 +202,13 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 	return m
 }
 
-// partKey is the idempotency key of every create of one part.
-func (r *Reply) partKey(i int) string { return fmt.Sprintf("%s.%d", r.key, i) }
+// partKey is the idempotency key of every create of one message.
+func (r *Reply) partKey(i int) string {
+	if i < len(r.parts) && r.parts[i].gen > 0 {
+		return fmt.Sprintf("%s.%d+%d", r.key, i, r.parts[i].gen)
+	}
+	return fmt.Sprintf("%s.%d", r.key, i)
+}
 
 // draftID is the same for all drafts of one part, and never 0.
 func (r *Reply) draftID(i int) int64 {

@@ -26,7 +26,7 @@ func (s *state) keep(now time.Time) action {
 	if i := s.draft.part; s.drafted() && (i >= len(s.parts) || !s.parts[i].exists) {
 		return s.create(action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}, now)
 	}
-	return action{kind: doEnd}
+	return s.thaw()
 }
 
 // bare shows part i as it is, without its cursor.
@@ -56,10 +56,7 @@ func (s *state) finish(now time.Time) action {
 		first.calls = calls
 		return first
 	}
-	if len(s.frozen) > 0 && s.canDelete {
-		return action{kind: doDelete, part: -1, ref: s.frozen[0], class: chat.ClassFinal}
-	}
-	return first
+	return s.thaw()
 }
 
 // finishPart is what part i still needs: doEnd is nothing.
@@ -75,10 +72,12 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 		return a
 	}
 	switch p := s.parts[i]; {
-	case p.given, s.deleted(i):
-	case !p.exists:
+	case p.given, s.deleted(i, len(want)):
+	case !p.exists, p.ref.ID == "" && !p.shows(a.body):
 		return s.create(a, now)
 	case a.kind == doFile: // there is one, and it can't be edited
+	case p.file && s.canDelete:
+		return action{kind: doDelete, part: i, class: chat.ClassFinal}
 	case p.streams:
 		added, ok := p.lacks(a.body)
 		if !ok {
@@ -141,17 +140,17 @@ func (s *state) remove(i int, now time.Time) action {
 	case !p.editable():
 	case s.canDelete:
 		return action{kind: doDelete, part: i, class: chat.ClassFinal}
-	case s.canEdit && p.cursor:
+	case s.canEdit && (p.cursor || p.unsure):
 		return s.bare(i)
 	}
 	return action{kind: doEnd}
 }
 
-// deleted says that a person deleted part i and left later ones: it does not come back below
-// them. One that could not be put back before they came is not deleted but missing.
-func (s *state) deleted(i int) bool {
-	p := s.parts[i]
-	return p.gone && p.uncertain < uncertainCreates && slices.ContainsFunc(s.parts[i+1:], func(p part) bool { return p.exists })
+// deleted says that a person deleted part i of n and left later ones: it does not come back
+// below them. One that could not be put back before they came is not deleted but missing.
+func (s *state) deleted(i, n int) bool {
+	p, later := s.parts[i], s.parts[i+1:max(i+1, min(n, len(s.parts)))]
+	return p.gone && p.uncertain < uncertainCreates && slices.ContainsFunc(later, func(p part) bool { return p.exists })
 }
 
 // layoutFinal returns the parts of the final. A text of which Markdown shows nothing, such
@@ -186,10 +185,27 @@ func (s *state) layoutText() []markup.Part {
 	if s.literal {
 		text, o.Open = verbatim(text), false
 	}
+	if len(s.kept) == 0 {
+		s.kept = s.layoutStanding(text, o)
+	}
 	if n := len(s.kept); n > 0 {
 		o.From = s.kept[n-1].Next
 	}
 	return slices.Concat(s.kept, markup.Layout(text, o))
+}
+
+// layoutStanding returns the parts that an earlier process sent where nothing can be edited:
+// they stay as they were cut.
+func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
+	var kept []markup.Part
+	for _, o.Limit = range s.cuts {
+		laid := markup.Layout(text, o)
+		if len(laid) == 0 {
+			break
+		}
+		kept, o.From = append(kept, laid[0]), laid[0].Next
+	}
+	return kept
 }
 
 // layoutFile puts what is beyond the most parts into a file, whose caption is the last part.
@@ -198,6 +214,9 @@ func (s *state) layoutFile(text []markup.Part) []markup.Part {
 	n := s.cfg.MaxParts
 	if !s.canFile || n <= 0 || len(text) <= n || s.literal {
 		return text
+	}
+	if n < len(s.parts) && !s.parts[n].file && (s.parts[n].exists || s.parts[n].uncertain > 0) {
+		return text // an earlier process sent the rest as text
 	}
 	caption := markup.Layout(s.cfg.FileLine, markup.Options{Dialect: s.dialect, Limit: s.limit})
 	if len(caption) != 1 {
@@ -256,7 +275,7 @@ func (s *state) delivered() bool {
 	}
 	want := s.layoutFinal()
 	for i, w := range want {
-		if i >= len(s.parts) || !s.deleted(i) && !s.stands(i, w) {
+		if i >= len(s.parts) || !s.deleted(i, len(want)) && !s.stands(i, w) {
 			return false
 		}
 	}

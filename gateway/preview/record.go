@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"telex/internal/chat"
@@ -22,6 +24,10 @@ type Recorder interface {
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	for _, r := range parts {
+		if r.Index < 0 {
+			s.restoreFrozen(r)
+			continue
+		}
 		for len(s.parts) <= r.Index {
 			s.parts = append(s.parts, part{})
 		}
@@ -33,7 +39,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		for _, span := range r.Spans {
 			p.shown.rendered.Spans = append(p.shown.rendered.Spans, markup.Span(span))
 		}
-		p.first = r.First
+		p.first, p.file, p.gen = r.First, r.File, generation(r.Key)
 		switch r.State {
 		case chat.PartIntended:
 			// The create may have taken effect: at most one more follows, with the final.
@@ -43,6 +49,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.exists, p.streams, p.broken = true, s.canStream, s.canStream
 		case chat.PartGone:
 			p.gone, s.muted = true, true
+			p.gen++
 		case chat.PartSealed:
 			p.exists, p.sealed = true, true
 			s.muted = true // where its successor begins in the new text is not known
@@ -50,12 +57,40 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.exists = true
 			s.muted = s.muted || r.Index > 0
 		}
+		if s.replaced(r.Ref) {
+			p.renew()
+			p.gone = false
+		}
+		s.restoreStanding(p, r)
 		if p.exists {
 			s.displayed, s.source = true, s.source+r.Source
 			p.shown.end = len(s.source)
 		}
 	}
 	s.recovered = len(s.source)
+}
+
+// restoreStanding takes up what can't be edited: a message without an id shows what it was
+// sent with, and where nothing can be edited the parts stay as they were cut.
+func (s *state) restoreStanding(p *part, r chat.Part) {
+	if p.exists && p.ref.ID == "" {
+		p.unsure, s.muted, s.nameless = false, true, true
+	}
+	if s.canEdit || r.Cut <= 0 || !p.exists && p.uncertain == 0 {
+		return
+	}
+	p.unsure = !p.exists
+	if r.Index == len(s.cuts) {
+		s.cuts = append(s.cuts, r.Cut)
+	}
+	s.limit = min(s.limit, r.Cut)
+}
+
+// generation reads how many messages a part had before the one that was made with key.
+func generation(key string) int {
+	_, n, _ := strings.Cut(key, "+")
+	gen, _ := strconv.Atoi(n) // 0 without one
+	return gen
 }
 
 // record makes durable what is about to be tried, or what came of it. A preview is not worth
@@ -88,6 +123,11 @@ func (r *Reply) plan(ctx context.Context, a action) (chat.Part, bool) {
 
 // note stores what came of action a, where that is more than what was planned.
 func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
+	for i, f := range r.frozen {
+		if !f.stored {
+			r.frozen[i].stored = r.record(ctx, f.record(chat.PartFrozen))
+		}
+	}
 	if plan.Key == "" {
 		return
 	}
@@ -100,7 +140,7 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 func (r *Reply) intent(a action) chat.Part {
 	p := chat.Part{
 		Index: a.part, Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
-		Text: a.body.rendered.Text,
+		Text: a.body.rendered.Text, Cut: r.limit, File: a.kind == doFile,
 	}
 	if a.body.plain != p.Text {
 		p.Plain = a.body.plain
@@ -120,7 +160,7 @@ func (r *Reply) intent(a action) chat.Part {
 		p.First = time.Now()
 	}
 	if now.exists {
-		p.Ref, p.State = now.ref, now.state()
+		p.Ref, p.State, p.File = now.ref, now.state(), now.file
 	}
 	return p
 }

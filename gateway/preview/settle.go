@@ -13,7 +13,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleTyping(err, now)
 		return
 	case a.part < 0:
-		s.settleFrozen(err, now)
+		s.settleFrozen(a, err, now)
 		return
 	}
 	for len(s.parts) <= a.part && a.kind != doDraft {
@@ -24,6 +24,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	}
 	s.trouble, s.hold = 0, time.Time{}
+	s.progress(now)
 	if a.kind == doDraft {
 		s.settleDraft(a)
 		return
@@ -33,7 +34,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	case doSend, doFile, doStart:
 		s.settleCreate(a, p, r.Ref)
 	case doDelete:
-		p.exists = false
+		p.renew()
 		return
 	case doFind:
 		s.settleFind(p, r.Ref)
@@ -53,6 +54,13 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		p.sealed, p.next = true, a.next
 	} else {
 		s.drawn = a.size
+	}
+}
+
+// progress moves the deadline of a final: what gets on is not given up.
+func (s *state) progress(now time.Time) {
+	if d := now.Add(finalDeadline); s.ending != nil && d.After(s.deadline) {
+		s.deadline = d
 	}
 }
 
@@ -83,6 +91,7 @@ func (s *state) settleCreate(a action, p *part, ref chat.MessageRef) {
 	s.displayed, s.draft = true, draft{}
 	p.ref, p.exists, p.gone = ref, true, false
 	p.unsure = p.doubted && (p.mixed || !p.tried(a))
+	p.file = a.kind == doFile
 	p.streams, p.begun = a.kind == doStart || p.doubted && p.started, s.lastCall
 	p.broken = p.streams && (p.unsure || a.kind != doStart)
 	p.doubted, p.mixed, p.started = false, false, false
@@ -103,21 +112,6 @@ func (s *state) settleFind(p *part, ref chat.MessageRef) {
 	s.displayed = true
 	p.ref, p.exists, p.gone, p.unsure = ref, true, false, true
 	p.streams, p.broken = p.started, p.started
-}
-
-// settleFrozen notes that a message which could not be edited was deleted. It is tried again
-// only where that may help.
-func (s *state) settleFrozen(err error, now time.Time) {
-	if err != nil {
-		switch e := chat.AsSendError(err); e.Kind {
-		case chat.RateLimited, chat.Temporary, chat.Uncertain:
-			if s.trouble++; s.trouble < frozenTries {
-				s.backoff(now)
-				return
-			}
-		}
-	}
-	s.frozen, s.trouble = s.frozen[1:], 0
 }
 
 // restart reacts to a text that starts over. Parts that are full belong to the void text; only

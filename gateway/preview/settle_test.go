@@ -41,11 +41,11 @@ func TestBackoffGrowsWithEachFailureInARow(t *testing.T) {
 			t.Errorf("waits %v, want %v", a.until.Sub(now), want)
 		}
 	}
-	for _, want := range []time.Duration{500 * ms, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second, 10 * time.Second} {
+	for _, want := range []time.Duration{500 * ms, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second} {
 		temporary(want)
 	}
-	for range longSilence - 7 {
-		temporary(10 * time.Second)
+	for range longSilence - 6 {
+		temporary(5 * time.Second)
 	}
 	for range 100 {
 		temporary(time.Minute)
@@ -65,7 +65,7 @@ func TestResentPartIsNotDeleted(t *testing.T) {
 		t.Fatalf("next action %d, want a send", a.kind)
 	}
 	s.settle(a, chat.Receipt{Ref: chat.MessageRef{ID: "2"}}, nil, now)
-	if s.parts = append(s.parts, part{exists: true}); s.deleted(0) {
+	if s.parts = append(s.parts, part{exists: true}); s.deleted(0, 2) {
 		t.Error("the part that was sent again counts as deleted")
 	}
 }

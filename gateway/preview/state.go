@@ -70,6 +70,8 @@ type part struct {
 	streams   bool      // a stream that was not stopped
 	broken    bool      // what the stream shows is not what is wanted: it must be stopped and edited
 	begun     time.Time // when the stream began
+	file      bool      // it is a file: its caption can't be edited
+	gen       int       // how many messages it had before: each create for a new one has a key of its own
 	given     bool      // given up: the platform refuses it whatever we do
 	plain     bool      // its markup was refused: text only
 	shown     payload   // what the platform last acknowledged, or was asked for when unsure
@@ -129,14 +131,15 @@ type state struct {
 
 	parts     []part
 	draft     draft
-	frozen    []chat.MessageRef // stand, were replaced and can't be edited: to be deleted at the end
-	source    string            // Markdown of what the parts show
-	displayed bool              // a person has seen something of this reply
-	recovered int               // how much of the source that process had shown
-	muted     bool              // no more previews in this reply
-	dead      bool              // nothing can be sent here any more
-	probed    bool              // the platform has answered since the last create of unknown outcome
-	nameless  bool              // a create succeeded without an id
+	frozen    []frozen // messages that were replaced and can't be edited: to be deleted at the end
+	cuts      []int    // where nothing can be edited: how long the parts were that an earlier process sent
+	source    string   // Markdown of what the parts show
+	displayed bool     // a person has seen something of this reply
+	recovered int      // how much of the source that process had shown
+	muted     bool     // no more previews in this reply
+	dead      bool     // nothing can be sent here any more
+	probed    bool     // the platform has answered since the last create of unknown outcome
+	nameless  bool     // a create succeeded without an id
 	moved     chat.ChatID
 	err       error // the last failure
 	started   time.Time

@@ -8,12 +8,12 @@ import (
 
 const (
 	firstBackoff = 500 * time.Millisecond
-	mostBackoff  = 10 * time.Second
+	mostBackoff  = 5 * time.Second
+	// Previews are asked for more often: what a person wants after an outage is news.
+	previewBackoff = 2 * time.Second
 	// A platform that was away for longSilence failures in a row is not asked as often.
 	longSilence = 60
 	slowBackoff = time.Minute
-	// frozenTries is how often the deletion of a message is tried that nothing else depends on.
-	frozenTries = 3
 )
 
 // settleError folds in that action a failed.
@@ -82,9 +82,11 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 			return
 		}
 		if e.Kind == chat.Frozen && a.kind == doEdit {
-			s.frozen = append(s.frozen, p.ref)
+			s.freeze(a.part)
+			return
 		}
-		p.exists, p.gone, s.muted = false, a.kind == doEdit && e.Kind == chat.Gone, true
+		p.renew()
+		p.gone, s.muted = a.kind == doEdit, true
 	default:
 		s.backoff(now)
 	}
@@ -116,7 +118,8 @@ func (s *state) streamError(a action, e *chat.SendError, now time.Time) {
 		p.broken = p.broken || a.added != ""
 		s.backoff(now)
 	case e.Kind == chat.Gone:
-		p.exists, p.streams, p.gone, s.muted = false, false, true, true
+		p.renew()
+		p.gone, s.muted = true, true
 	case a.added != "":
 		p.broken = true
 	default: // it can't even be stopped: edit what is there
@@ -162,7 +165,7 @@ func (s *state) follow(to chat.ChatID) {
 	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
 	s.frozen = nil
 	for i := range s.parts {
-		s.parts[i].exists, s.parts[i].streams = false, false
+		s.parts[i].renew()
 	}
 }
 
@@ -197,7 +200,11 @@ func (s *state) giveUp(p *part) {
 // backoff makes the next call wait, longer with every failure in a row. What failed together
 // does not come back together.
 func (s *state) backoff(now time.Time) {
-	d := min(mostBackoff, firstBackoff<<min(s.trouble-1, 10))
+	most := mostBackoff
+	if s.ending == nil {
+		most = previewBackoff
+	}
+	d := min(most, firstBackoff<<min(s.trouble-1, 10))
 	if s.trouble > longSilence {
 		d = slowBackoff
 	}

@@ -81,7 +81,7 @@ func TestOutageOfUnknownOutcomes(t *testing.T) {
 				if n := s.count(chat.OpSend); n != 2 {
 					t.Errorf("%d creates, want 2", n)
 				}
-				if n := s.count(chat.OpAll); n > 40 {
+				if n := s.count(chat.OpAll); n > 60 {
 					t.Errorf("%d calls in three minutes of outage, want few", n)
 				}
 			})
