@@ -45,6 +45,9 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}
 	for _, rec := range turns {
+		if e := g.endpoints[rec.Conversation.Endpoint]; e != nil {
+			e.purse.Assume(chat.Call{To: rec.To, Limits: e.Platform.Profile(rec.To).Limits})
+		}
 		g.wake(rec.Conversation, func(a *actor) { a.left = append(a.left, rec) })
 	}
 	for _, p := range pending {

@@ -98,6 +98,21 @@ func (b *Budget) spent(c chat.Call, now time.Time) bool {
 	})
 }
 
+// Assume says that an earlier process may have made calls like c until now, as many as it could:
+// what the platform still counts is not given out again.
+func (b *Budget) Assume(c chat.Call) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	for _, k := range keys(c) {
+		for _, l := range c.Limits {
+			if l.Scope == k.scope {
+				b.scope(k).meter(l).assume(now)
+			}
+		}
+	}
+}
+
 // Restore takes up a block of an earlier process, for a day at most.
 func (b *Budget) Restore(k chat.Block) {
 	b.mu.Lock()

@@ -10,6 +10,9 @@ import (
 	"telex/internal/chat"
 )
 
+// shortWindow is what a restart may wait for.
+const shortWindow = 5 * time.Second
+
 // meter counts the calls that fall under one limit in one scope. The record of recent calls
 // gives the guarantee, never more than Count in any Window; the bucket gives the shape.
 //
@@ -114,6 +117,23 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 	m.arrived = slices.Insert(m.arrived, i, arrived)
 	m.bucket.ReserveN(arrived, 1)
 	m.lapse(t, now)
+}
+
+// assume fills the meter as another process may have left it: the bucket is empty, and a short
+// window full. A long one counts as half full, since who waits for all of it waits long for what
+// hardly ever happened.
+func (m *meter) assume(now time.Time) {
+	m.settle(now)
+	calls := m.count()
+	if m.limit.Window > shortWindow {
+		calls /= 2
+	}
+	for len(m.arrived) < calls {
+		m.arrived = append(m.arrived, now)
+	}
+	if n := int(m.bucket.TokensAt(now)); n > 0 {
+		m.bucket.ReserveN(now, n)
+	}
 }
 
 // giveBack says that the call of t was not made.

@@ -45,6 +45,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			// The create may have taken effect: at most one more follows, with the final.
 			p.started = s.canStream
 			s.doubt(p, now)
+			p.mixed = p.doubted // which payloads were tried is not known
 		case chat.PartStreams:
 			p.exists, p.streams, p.broken = true, s.canStream, s.canStream
 		case chat.PartGone:
