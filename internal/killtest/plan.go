@@ -69,7 +69,7 @@ func lag(number int, action string) time.Duration {
 	if action != telegram.ActPauseAnswered {
 		return 0
 	}
-	return []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond, 0, 150 * time.Millisecond}[number%7]
+	return []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond, 0, 400 * time.Millisecond}[number%7]
 }
 
 // planCrowd kills while some answers are under way, some wait, and some are there.
