@@ -2,6 +2,7 @@ package sim
 
 import (
 	"flag"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,9 +16,10 @@ const perKind = "25"
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	asked := false
+	asked := false // for another number, by flag or environment
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "rapid.checks" })
-	if !asked {
+	_, wanted := os.LookupEnv("RAPID_CHECKS")
+	if !asked && !wanted {
 		if err := flag.Set("rapid.checks", perKind); err != nil {
 			panic(err)
 		}

@@ -28,11 +28,12 @@ func (w *world) judgeText(m chat.Outgoing) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError) {
 		w.complain("D7: broken text %q", text)
 	}
+	text, note, _ := strings.Cut(text, "\n\n⚠️")
 	if whole := trimStart(text); whole != text { // the model may have stopped in the middle of one
 		w.counts.add("exception: the model was in the middle of a character", 1)
 		text = whole
 	}
-	if bad := brokenGrapheme(text); bad != "" {
+	if bad := brokenGrapheme(text + note); bad != "" {
 		w.complain("D7: %s in %q", bad, text)
 	}
 	if w.s.style == formed && strings.ContainsAny(strings.ReplaceAll(text, "_", ""), "*`~#") {
