@@ -134,12 +134,13 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 }
 
 // between returns what white space is in the source between a text and the next, which the
-// closing marks of the one may precede and what shows nothing follow.
+// closing marks of the one may precede and line breaks written as tags follow.
 func between(src []byte) rune {
+	rest := bytes.TrimLeft(src, " \t\r")
 	switch {
-	case bytes.HasPrefix(bytes.TrimLeft(src, " \t\r"), []byte("\n")), bytes.HasSuffix(bytes.TrimRight(src, " \t>"), []byte("\n")):
+	case bytes.HasPrefix(rest, []byte("\n")), bytes.HasSuffix(bytes.TrimRight(src, " \t>"), []byte("\n")):
 		return '\n'
-	case bytes.HasPrefix(src, []byte(" ")), bytes.HasSuffix(src, []byte(" ")):
+	case len(rest) < len(src) && (len(rest) == 0 || brTag(rest) > 0), bytes.HasSuffix(src, []byte(" ")):
 		return ' '
 	}
 	return 0
@@ -208,15 +209,14 @@ func holdLast(src []byte, leaf ast.Node) int {
 		return lineStart(src, position(leaf))
 	}
 	content := contentOf(last)
-	above := start
-	if start > 0 {
-		above = lineStart(src, start-1)
-	}
-	barAbove := strings.HasPrefix(contentOf(string(src[above:start])), "|")
 	switch {
-	case barAbove && (last == "" || delimiterRow.MatchString(content)):
-		return above
 	case last == "":
+		// The line above may be a table's head. When it is code, the cases before know.
+		if start > 0 {
+			if above := lineStart(src, start-1); strings.HasPrefix(contentOf(string(src[above:start])), "|") {
+				return above
+			}
+		}
 		return len(src)
 	case onlyMarks.MatchString(content), partialBox.MatchString(content),
 		strings.HasPrefix(content, "|"), strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"),

@@ -80,8 +80,8 @@ func wholeRunes(s string) int {
 // regional reports whether r is half of a flag.
 func regional(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
 
-// graphemeStart returns where the last grapheme of s begins, behind the space that it may
-// begin with.
+// graphemeStart returns where the last grapheme of s begins, behind the white space that
+// it may begin with.
 func graphemeStart(s string) int {
 	from := max(0, len(s)-maxLook)
 	for from > 0 && s[from-1] != '\n' && s[from-1] != ' ' {
@@ -92,7 +92,11 @@ func graphemeStart(s string) int {
 	for g.Next() {
 		start = from + g.Start()
 	}
-	if n := len(s) - start; n > 1 && s[start] == ' ' {
+	if !utf8.ValidString(s[start:]) { // then these are no graphemes
+		_, size := utf8.DecodeLastRuneInString(s)
+		return len(s) - size
+	}
+	if n := len(s) - start; n > 1 && (s[start] == ' ' || s[start] == '\n') {
 		start++
 	}
 	return start

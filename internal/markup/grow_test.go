@@ -33,7 +33,7 @@ func (marker) marks() map[Style]string {
 	return map[Style]string{Bold: "**", Italic: "_", Strike: "~~", Code: "`", Heading: "**"}
 }
 
-// F36, D13: whatever follows, what an append-only message shows stays.
+// D13: whatever follows, what an append-only message shows stays.
 func TestAppendedTextStays(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

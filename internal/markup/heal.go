@@ -14,10 +14,10 @@ import (
 var (
 	partialEntity = regexp.MustCompile(`&(#?[0-9A-Za-z]{0,31})$`)
 	containerMark = regexp.MustCompile(`^(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)`)
-	onlyMarks     = regexp.MustCompile("^(?:[-=*_+#~`|: \t]*|\\d{1,9}[.)]?)$")
+	onlyMarks     = regexp.MustCompile("^(?:[-=*_+#~`|: \t\r]*|\\d{1,9}[.)]?)$")
 	partialBox    = regexp.MustCompile(`^\[(?:[ xX]?\]?[ \t]*|\d{1,3}\]?)$`)
 	definition    = regexp.MustCompile(`^\[[^\]^][^\]]*\]:`)
-	delimiterRow  = regexp.MustCompile(`^[|: \t-]+$`)
+	delimiterRow  = regexp.MustCompile(`^[|: \t\r-]+$`)
 )
 
 // settled returns how much of an unfinished source can be judged at all: without half a

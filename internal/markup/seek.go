@@ -25,7 +25,8 @@ var (
 type seeker struct {
 	src      []byte
 	leaf     ast.Node
-	at       int   // the place found, or -1
+	at       int   // the first place found, or -1
+	done     bool  // what is further on can't be judged
 	brackets []int // where text is lost if the bracket becomes a link
 	read     int   // source up to here was looked at
 	address  int   // where a bare address begins that may go on, or -1
@@ -37,7 +38,7 @@ type seeker struct {
 func (s *seeker) seek() int {
 	s.address, s.above = -1, -1
 	s.read = max(contentStart(s.leaf), 0)
-	for c := s.leaf.FirstChild(); c != nil && s.at < 0; c = c.NextSibling() {
+	for c := s.leaf.FirstChild(); c != nil && !s.done; c = c.NextSibling() {
 		s.child(c)
 	}
 	at := s.at
@@ -65,14 +66,28 @@ func (s *seeker) child(c ast.Node) {
 	top := s.begin(c)
 	s.above = top
 	s.inside(c, top, false)
-	if s.at >= 0 || c.NextSibling() == nil && ending(s.src, s.leaf) != 0 {
+	if s.done || c.NextSibling() == nil && ending(s.src, s.leaf) != 0 {
 		return
 	}
 	if _, auto := c.(*ast.AutoLink); auto {
 		s.address = top
 	} else if c.NextSibling() == nil { // the mark that ends it may get longer
-		s.at = top
+		s.found(top)
 	}
+}
+
+// found notes a place. An open emphasis mark is one, but does not keep the brackets behind it
+// from being judged.
+func (s *seeker) found(place int) {
+	if s.at < 0 || place < s.at {
+		s.at = place
+	}
+}
+
+// stop notes a place behind which nothing can be judged.
+func (s *seeker) stop(place int) {
+	s.found(place)
+	s.done = true
 }
 
 // begin returns where a child begins.
@@ -97,7 +112,7 @@ func (s *seeker) inside(n ast.Node, top int, link bool) {
 		s.skip(n)
 		return
 	}
-	for c := n.FirstChild(); c != nil && s.at < 0; c = c.NextSibling() {
+	for c := n.FirstChild(); c != nil && !s.done; c = c.NextSibling() {
 		s.inside(c, top, link)
 	}
 }
@@ -131,7 +146,7 @@ func (s *seeker) text(n *ast.Text, top int, link bool) {
 	for next, ok := n.NextSibling().(*ast.Text); ok && next.Segment.Start == s.literal; next, ok = next.NextSibling().(*ast.Text) {
 		s.literal = next.Segment.Stop
 	}
-	for i := n.Segment.Start; i < stop && s.at < 0; {
+	for i := n.Segment.Start; i < stop && !s.done; {
 		i = s.char(i, stop, top, link)
 	}
 	if n.SoftLineBreak() || n.HardLineBreak() {
@@ -154,19 +169,19 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 			return i + 1
 		}
 		if i+1 >= len(s.src) || s.src[i+1] == '\n' || s.src[i+1] == '\r' {
-			s.at = place
+			s.stop(place)
 		}
 		return i + 2
 	case '`':
-		s.at = place
+		s.stop(place)
 	case '<':
 		s.address = -1
 		if growingAngle.MatchString(s.rest(i)) {
-			s.at = place
+			s.stop(place)
 		}
 	case '!':
 		if i+1 >= len(s.src) {
-			s.at = place
+			s.stop(place)
 		}
 	case '[':
 		if !link {
@@ -180,9 +195,9 @@ func (s *seeker) char(i, stop, top int, link bool) int {
 	case '*', '_', '~':
 		n := runLength(s.src[i:])
 		if top < 0 && s.opens(c, i, n) {
-			s.at = place
+			s.found(place)
 			if i+n >= len(s.src) && i+n > s.literal && s.above >= 0 {
-				s.at = s.above // the run has closed something, but may get longer
+				s.found(s.above) // the run has closed something, but may get longer
 			}
 		}
 		return i + n
@@ -198,7 +213,7 @@ func (s *seeker) bracket(i int, link bool) {
 	}
 	place := s.brackets[n-1]
 	if i+1 >= len(s.src) || s.src[i+1] == '(' && growingTarget(s.rest(i+2)) {
-		s.at = place
+		s.stop(place)
 		return
 	}
 	s.brackets = slices.Delete(s.brackets, n-1, n)
