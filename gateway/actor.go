@@ -98,7 +98,7 @@ func (a *actor) guard(in chat.Inbound, f func()) {
 // sort decides what a new message does now: commands act at once, text waits for its turn
 // and may end the one before.
 func (a *actor) sort(m message) {
-	if a.late(m) || a.command(m.Inbound) {
+	if a.late(m) || a.command(m) {
 		return
 	}
 	if len(a.queue) >= a.g.MaxQueued && a.turn != nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"log/slog"
+	"time"
 
 	"telex/gateway/preview"
 	"telex/internal/chat"
@@ -9,7 +10,8 @@ import (
 
 // command handles in when it is one of our commands. What only looks like one is left to the
 // model.
-func (a *actor) command(in chat.Inbound) bool {
+func (a *actor) command(m message) bool {
+	in := m.Inbound
 	if in.Kind != chat.Command {
 		return false
 	}
@@ -17,9 +19,9 @@ func (a *actor) command(in chat.Inbound) bool {
 	case "help", "start":
 		a.say(in, a.g.Texts[TextHelp])
 	case "stop":
-		a.stop(in)
+		a.stop(m)
 	case "new":
-		a.fresh(in)
+		a.fresh(m)
 	default:
 		return false
 	}
@@ -28,9 +30,10 @@ func (a *actor) command(in chat.Inbound) bool {
 
 // stop ends the running turn and drops what waits. What was shown stays, so that only a
 // reply that had shown nothing needs a word.
-func (a *actor) stop(in chat.Inbound) {
+func (a *actor) stop(m message) {
+	in := m.Inbound
 	idle := a.turn == nil && len(a.queue) == 0 && len(a.left) == 0
-	a.clear()
+	a.clear(m.accepted)
 	switch {
 	case a.turn != nil:
 		if earlier := a.turn.stoppedBy; earlier != nil {
@@ -45,10 +48,15 @@ func (a *actor) stop(in chat.Inbound) {
 	}
 }
 
-// clear drops what waits. What an earlier process had begun to show stays as it is, like a
-// running turn's.
-func (a *actor) clear() {
+// clear drops what waited before. What an earlier process had begun to show stays as it is,
+// like a running turn's; only what a command was answered with is told to its end.
+func (a *actor) clear(before time.Time) {
 	for _, rec := range a.left {
+		command := rec.Messages[len(rec.Messages)-1].Kind == chat.Command
+		if e, known := a.known(rec); known && (command || rec.Began.After(before)) {
+			a.deliver(rec, e)
+			continue
+		}
 		e := preview.Ending{Keep: true}
 		if rec.State == chat.TurnRunning && !rec.Void {
 			a.decide(rec.ID, e, chat.Decision{})
@@ -64,8 +72,9 @@ func (a *actor) clear() {
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
 // what it would have added to the history is void.
-func (a *actor) fresh(in chat.Inbound) {
-	a.clear()
+func (a *actor) fresh(m message) {
+	in := m.Inbound
+	a.clear(m.accepted)
 	if a.turn != nil {
 		a.turn.void = true
 		a.interrupt(errStopped)

@@ -21,7 +21,7 @@ func told(t *testing.T, p *person, e Endpoint, via Transport) *story {
 func bothWays(t *testing.T, f func(t *testing.T, applied bool)) {
 	t.Helper()
 	for _, applied := range []bool{false, true} {
-		t.Run(fmt.Sprintf("applied %t", applied), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%t", applied), func(t *testing.T) {
 			bubble(t, func(t *testing.T) { f(t, applied) })
 		})
 	}

@@ -26,6 +26,9 @@ func (s *state) keep(now time.Time) action {
 	if i := s.draft.part; s.drafted() && (i >= len(s.parts) || !s.parts[i].exists) {
 		return s.create(action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}, now)
 	}
+	if a := s.unfreeze(now); a.kind != doEnd {
+		return a
+	}
 	return s.thaw()
 }
 

@@ -16,6 +16,7 @@ type frozen struct {
 	ref    chat.MessageRef
 	part   int
 	gen    int
+	cursor bool
 	stored bool
 }
 
@@ -29,7 +30,7 @@ func (s *state) freeze(i int) {
 	for j := i; j <= last; j++ {
 		p := &s.parts[j]
 		if p.exists {
-			s.frozen = append(s.frozen, frozen{ref: p.ref, part: j, gen: p.gen})
+			s.frozen = append(s.frozen, frozen{ref: p.ref, part: j, gen: p.gen, cursor: p.cursor})
 			p.renew()
 		}
 	}
@@ -41,6 +42,16 @@ func (p *part) renew() {
 	p.exists, p.streams, p.unsure, p.cursor, p.file = false, false, false, false, false
 	p.doubted, p.mixed, p.lost, p.first = false, false, false, time.Time{}
 	p.gen++
+}
+
+// unfreeze replaces a message that would stay with its cursor.
+func (s *state) unfreeze(now time.Time) action {
+	for _, f := range s.frozen {
+		if p := s.parts[f.part]; f.cursor && s.canDelete && !p.exists {
+			return s.create(action{kind: doSend, part: f.part, body: p.shown, class: chat.ClassFinal}, now)
+		}
+	}
+	return action{kind: doEnd}
 }
 
 // thaw deletes a message that has been replaced: doEnd when there is none.

@@ -110,7 +110,7 @@ func (r *Reply) refresh() {
 	if ending != nil && r.slot.isCut() {
 		ending = &Ending{Keep: true}
 	}
-	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep) {
+	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep && !r.relaid) {
 		r.end(ending, time.Now())
 	}
 }
@@ -141,7 +141,7 @@ func (r *Reply) wait(ctx context.Context, a action) {
 
 // cutShort is closed when nothing more of the ending is wanted; nil when that is known.
 func (r *Reply) cutShort() <-chan struct{} {
-	if r.ending == nil || r.ending.Keep {
+	if r.ending == nil || r.ending.Keep || r.relaid {
 		return nil
 	}
 	return r.slot.cut

@@ -128,6 +128,7 @@ type state struct {
 
 	view   View
 	ending *Ending
+	relaid bool // the ending is what was shown, in more messages than before
 
 	parts     []part
 	draft     draft

@@ -181,12 +181,19 @@ func (s *state) plainer(a action, p *part) {
 // shrink halves the length of parts. Those of the final before the one that was too long stay
 // as they were cut: they may stand already where nothing can be edited.
 func (s *state) shrink(a action, p *part) {
+	if s.ending != nil && s.ending.Keep && s.limit > leastLimit && s.source != "" {
+		// What was shown stays, if in more messages.
+		s.ending, s.relaid = &Ending{Text: s.source, Cut: true}, true
+		s.limit = max(leastLimit, s.limit/2)
+		return
+	}
 	if s.limit <= leastLimit || s.ending != nil && a.part >= len(s.final) {
 		s.giveUp(p)
 		return
 	}
 	s.limit = max(leastLimit, s.limit/2)
 	s.kept, s.final = s.final[:min(a.part, s.texts)], nil
+	s.cuts = s.cuts[:min(a.part, len(s.cuts))]
 }
 
 // giveUp stops trying what can't succeed: previews of this reply, or this part of the final.
