@@ -111,7 +111,7 @@ func (w *world) judgeOrder() {
 				continue
 			}
 			for _, n := range t.messages {
-				if at := w.messages[n].accepted; at.Before(last) {
+				if at := w.messages[n].accepted; at.Before(last) && !w.disturbed(t) {
 					w.complain("m%d is answered after a later one", n)
 				} else {
 					last = at
@@ -142,6 +142,11 @@ func (w *world) judgePlace(above, below *turnLog) {
 func (w *world) disturbed(t *turnLog) bool {
 	if len(w.moved) > 0 && !w.s.private(t.place) { // old and new chat are two conversations for a while
 		return true
+	}
+	for _, s := range t.states { // a create was repeated under its key, to learn what the first did
+		if s == chat.PartIntended && w.s.kind.keyed {
+			return true
+		}
 	}
 	return slices.ContainsFunc(w.person.of(t.id), func(m *message) bool {
 		return m.deletedBy == "person" || m.frozen

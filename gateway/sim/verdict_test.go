@@ -270,11 +270,11 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 		if m.place != t.place || m.accepted.IsZero() || slices.Contains(t.messages, i) {
 			continue
 		}
-		if m.accepted.Before(t.begun[0].at) || m.accepted.After(t.ended) {
+		if m.accepted.Before(w.messages[t.messages[0]].accepted) || m.accepted.After(t.ended) {
 			continue
 		}
 		switch {
-		case w.stopped(t, t.begun[0].at):
+		case w.stopped(t, w.messages[t.messages[0]].accepted):
 			return true
 		case w.s.private(m.place) || m.user == w.messages[t.messages[len(t.messages)-1]].user:
 		default:

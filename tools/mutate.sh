@@ -1,0 +1,92 @@
+#!/bin/sh
+# mutate.sh [WORD]: take the engine's guards out one by one, as gateway/sim/testdata/mutations.txt
+# lists them, and see that a test fails each time. The tree stays as it is: the compiler is given
+# the changed file in place of the real one. With WORD, only the mutations whose name has it.
+# Exit 1 when a mutation survives, does not build, or no longer applies. Needed: Go and perl.
+set -eu
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+exec perl - "$work" "${1:-}" <<'PERL'
+use strict;
+use warnings;
+use Cwd;
+
+my ($work, $only) = @ARGV;
+my $list = 'gateway/sim/testdata/mutations.txt';
+# The quickest that catches most goes first. What is random is the same each time.
+my @stages = (
+	'RAPID_CHECKS=40 RAPID_SEED=1 go test ./gateway/sim',
+	'RAPID_SEED=1 go test ./gateway ./gateway/preview ./gateway/budget',
+	'RAPID_SEED=1 go test ./internal/markup/...',
+	'RAPID_CHECKS=600 RAPID_SEED=7 go test ./gateway/sim',
+);
+
+# parse reads entries of "= name", "@ file", and lines that begin with - (old) and + (new).
+sub parse {
+	my (@found, $m);
+	open(my $in, '<', $list) or die "$list: $!\n";
+	while (my $line = <$in>) {
+		if ($line =~ /^= (.+)/) { $m = {name => $1, old => '', new => ''}; push @found, $m }
+		elsif ($line =~ /^@ (.+)/) { $m->{file} = $1 }
+		elsif ($line =~ /^-(.*)/s) { $m->{old} .= $1 }
+		elsif ($line =~ /^\+(.*)/s) { $m->{new} .= $1 }
+		elsif ($line !~ /^(#.*)?$/) { die "$list:$.: what is this?\n" }
+	}
+	return @found;
+}
+
+sub slurp { local $/; open(my $in, '<', $_[0]) or die "$_[0]: $!\n"; return <$in> }
+sub spew { open(my $out, '>', $_[0]) or die "$_[0]: $!\n"; print $out $_[1]; close $out }
+
+# run returns the innermost test that failed first, or nothing; it dies when nothing was tested.
+sub run {
+	my ($overlay, $stage) = @_;
+	(my $command = $stage) =~ s/go test/RAPID_NOFAILFILE=1 RAPID_SHRINKTIME=0s go test $overlay -count=1 -failfast -timeout=5m/;
+	return if system("$command >$work/out 2>&1") == 0;
+	my ($failed, $end, @first);
+	open(my $in, '<', "$work/out") or die "$work/out: $!\n"; # it may be long: a story for each failure
+	while (my $line = <$in>) {
+		push @first, $line if @first < 20;
+		if ($line =~ /^(\s*)--- FAIL: (\S+)/) { $failed = $2 if !$failed || $1 }
+		elsif ($line =~ /^panic: test timed out/) { $end ||= 'a test that never ends' }
+		elsif ($line =~ /^panic: /) { $end ||= 'a panic' }
+		last if $failed && $failed =~ m{/} || $end;
+	}
+	return $failed || $end || die @first;
+}
+
+sub overlay {
+	my ($m) = @_;
+	my $src = slurp($m->{file});
+	my $n = () = $src =~ /\Q$m->{old}\E/g;
+	die "the old text stands $n times in $m->{file}\n" if $n != 1;
+	$src =~ s/\Q$m->{old}\E/$m->{new}/;
+	spew("$work/mutated.go", $src);
+	spew("$work/overlay.json", sprintf('{"Replace": {"%s/%s": "%s/mutated.go"}}', getcwd(), $m->{file}, $work));
+	return "-overlay=$work/overlay.json";
+}
+
+$| = 1;
+my @mutations = grep { index($_->{name}, $only) >= 0 } parse();
+die "no mutation is named like $only\n" unless @mutations;
+for my $stage (@stages[0 .. 2]) {
+	my $failed = run('', $stage);
+	die "without any mutation, $failed fails\n" if $failed;
+}
+my $bad = 0;
+for my $m (@mutations) {
+	my $by = eval {
+		my $o = overlay($m);
+		my $failed;
+		for my $stage (@stages) { last if $failed = run($o, $stage) }
+		$failed;
+	};
+	my $verdict = $@ ? "BROKEN: $@" : $by ? "caught by $by" : 'SURVIVED';
+	chomp $verdict;
+	$bad++ unless $by;
+	printf "%-45s %s\n", $m->{name}, $verdict;
+}
+printf "%d mutations, %d of them not caught\n", scalar @mutations, $bad;
+exit($bad ? 1 : 0);
+PERL
