@@ -23,6 +23,7 @@ type Recorder interface {
 // last is not known for sure, so that nothing counts as shown until it was acknowledged anew.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
+	s.restoreMove(parts)
 	for _, r := range parts {
 		if r.Index < 0 {
 			s.restoreFrozen(r)
@@ -58,7 +59,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.exists = true
 			s.muted = s.muted || r.Index > 0
 		}
-		if s.replaced(r.Ref) {
+		if s.replaced(r.Ref) || p.exists && r.Ref.Target.Chat != s.to.Chat {
 			p.renew()
 			p.gone = false
 		}
@@ -71,13 +72,23 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 	s.recovered = len(s.source)
 }
 
+// restoreMove goes on in the chat to which an earlier process followed this one.
+func (s *state) restoreMove(parts []chat.Part) {
+	for _, r := range parts {
+		if c := r.Ref.Target.Chat; c != "" && c != s.to.Chat && r.State != chat.PartFrozen {
+			s.to.Chat, s.moved, s.replyTo, s.muted = c, c, "", true
+			return
+		}
+	}
+}
+
 // restoreStanding takes up what can't be edited: a message without an id shows what it was
 // sent with, and where nothing can be edited the parts stay as they were cut.
 func (s *state) restoreStanding(p *part, r chat.Part) {
 	if p.exists && p.ref.ID == "" {
 		p.unsure, s.muted, s.nameless = false, true, true
 	}
-	if s.canEdit || r.Cut <= 0 || !p.exists && p.uncertain == 0 {
+	if s.canEdit || r.Cut <= 0 || !p.exists && p.uncertain == 0 && !p.doubted && !p.lost {
 		return
 	}
 	p.unsure = !p.exists

@@ -165,7 +165,9 @@ func (s *state) follow(to chat.ChatID) {
 	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
 	s.frozen = nil
 	for i := range s.parts {
-		s.parts[i].renew()
+		if s.parts[i].ref.Target.Chat != to {
+			s.parts[i].renew()
+		}
 	}
 }
 

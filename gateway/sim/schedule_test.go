@@ -206,22 +206,49 @@ func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
 // pieces are what a style is made of.
 func pieces(st style, w string) []piece {
 	words := []piece{
-		{w + " ", w}, {w + " und ", w + "und"}, {w + ".\n\n", w + "."}, {w + " 👨‍👩‍👧 ", w + "👨‍👩‍👧"}, {w + " é̂🇩🇪 ", w + "é̂🇩🇪"},
-		{w + " " + strings.Repeat("long", 20) + " ", w + strings.Repeat("long", 20)}, {w + " 世界。", w + "世界。"},
+		{w + " ", w},
+		{w + " und ", w + "und"},
+		{w + ".\n\n", w + "."},
+		{w + " 👨‍👩‍👧 ", w + "👨‍👩‍👧"},
+		{w + " é̂🇩🇪 ", w + "é̂🇩🇪"},
+		{w + " " + strings.Repeat("long", 20) + " ", w + strings.Repeat("long", 20)},
+		{w + " 世界。", w + "世界。"},
 	}
 	switch st {
 	case formed:
 		return append(words, []piece{
-			{"**" + w + " bold** ", w + "bold"}, {"*" + w + " it* ", w + "it"}, {"`" + w + "` ", w}, {"~~" + w + "~~ ", w},
-			{"\n\n```go\n" + w + " := 1\nmore\n```\n\n", w + ":=1more"}, {"\n\n- " + w + "\n- item\n\n", "•" + w + "•item"},
+			{"**" + w + " bold** ", w + "bold"},
+			{"*" + w + " it* ", w + "it"},
+			{"`" + w + "` ", w},
+			{"~~" + w + "~~ ", w},
+			{"\n\n```go\n" + w + " := 1\nmore\n```\n\n", w + ":=1more"},
+			{"\n\n- " + w + "\n- item\n\n", "•" + w + "•item"},
 			{"\n\n# " + w + "\n\n", w},
 		}...)
 	case nasty:
 		return append(words, []piece{
-			{src: w + " **"}, {src: w + "*"}, {src: w + " _"}, {src: w + " ~~"}, {src: w + " `"}, {src: w + "\n```go\n"}, {src: w + "\n```\n"},
-			{src: "- " + w + "\n"}, {src: "  - " + w + "\n"}, {src: "1. " + w + "\n"}, {src: "> " + w + "\n"}, {src: "# " + w + "\n"},
-			{src: w + "\n---\n"}, {src: w + "\n===\n"}, {src: "\n| a | b |\n|---|---|\n| " + w + " | 2 |\n"}, {src: "[" + w + "](https://example.org) "},
-			{src: w + " [half](htt"}, {src: w + " &amp; "}, {src: w + ` \*`}, {src: w + " <b>"}, {src: w + " @everyone "}, {src: "- [ ] " + w + "\n"},
+			{src: w + " **"},
+			{src: w + "*"},
+			{src: w + " _"},
+			{src: w + " ~~"},
+			{src: w + " `"},
+			{src: w + "\n```go\n"},
+			{src: w + "\n```\n"},
+			{src: "- " + w + "\n"},
+			{src: "  - " + w + "\n"},
+			{src: "1. " + w + "\n"},
+			{src: "> " + w + "\n"},
+			{src: "# " + w + "\n"},
+			{src: w + "\n---\n"},
+			{src: w + "\n===\n"},
+			{src: "\n| a | b |\n|---|---|\n| " + w + " | 2 |\n"},
+			{src: "[" + w + "](https://example.org) "},
+			{src: w + " [half](htt"},
+			{src: w + " &amp; "},
+			{src: w + ` \*`},
+			{src: w + " <b>"},
+			{src: w + " @everyone "},
+			{src: "- [ ] " + w + "\n"},
 		}...)
 	default:
 		return words
