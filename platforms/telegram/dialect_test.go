@@ -269,7 +269,7 @@ func TestAnswersTelegram(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, limit := range []int{60, 4096} {
-				flicker := markuptest.Prefixes(t, Dialect{}, src, limit, 3, func(p markup.Part) { checkMessage(t, p.Rendered) })
+				flicker := markuptest.Prefixes(t, Dialect{}, src, limit, 7, func(p markup.Part) { checkMessage(t, p.Rendered) })
 				t.Logf("limit %d: %d of %d bytes taken back", limit, flicker, len(src))
 			}
 		})

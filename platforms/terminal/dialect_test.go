@@ -151,7 +151,7 @@ func TestAnswersTerminal(t *testing.T) {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				t.Parallel()
 				for _, limit := range []int{100, 4096} {
-					markuptest.Prefixes(t, d, src, limit, 5, func(p markup.Part) { checkText(t, d, p, false) })
+					markuptest.Prefixes(t, d, src, limit, 13, func(p markup.Part) { checkText(t, d, p, false) })
 				}
 				for _, p := range markup.Layout(src, markup.Options{Dialect: d, Limit: 100}) {
 					checkText(t, d, p, true)
