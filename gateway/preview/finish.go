@@ -140,10 +140,10 @@ func (s *state) remove(i int, now time.Time) action {
 	switch p := s.parts[i]; {
 	case p.exists && p.streams:
 		return s.stop(i)
-	case !p.editable():
+	case !p.exists, p.given, p.ref.ID == "":
 	case s.canDelete:
 		return action{kind: doDelete, part: i, class: chat.ClassFinal}
-	case s.canEdit && (p.cursor || p.unsure):
+	case s.canEdit && p.editable() && (p.cursor || p.unsure):
 		return s.bare(i)
 	}
 	return action{kind: doEnd}

@@ -85,6 +85,7 @@ func (s *state) restoreMove(parts []chat.Part) {
 // restoreStanding takes up what can't be edited: a message without an id shows what it was
 // sent with, and where nothing can be edited the parts stay as they were cut.
 func (s *state) restoreStanding(p *part, r chat.Part) {
+	p.unsure = p.unsure && !p.file // nobody can change what a file shows
 	if p.exists && p.ref.ID == "" {
 		p.unsure, s.muted, s.nameless = false, true, true
 	}

@@ -88,7 +88,7 @@ type part struct {
 }
 
 // editable says that the message is there and can be changed.
-func (p part) editable() bool { return p.exists && !p.given && p.ref.ID != "" }
+func (p part) editable() bool { return p.exists && !p.given && !p.file && p.ref.ID != "" }
 
 // shows says that the message surely reads like this, without a cursor.
 func (p part) shows(b payload) bool {

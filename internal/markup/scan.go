@@ -245,6 +245,19 @@ func (sc *scanner) close(c byte, n int, both bool) int {
 	return n
 }
 
+// closedTogether says that one run of marks closes all openers of a group. A run of more than
+// two ~ is none, and runs of * and _ are subject to the rule of three:
+// https://spec.commonmark.org/0.31.2/#can-close-emphasis
+func closedTogether(group []opener) bool {
+	n := 0
+	for _, o := range group {
+		n += o.n
+	}
+	return len(group) == 1 || group[0].char != '~' && !slices.ContainsFunc(group, func(o opener) bool {
+		return (o.n+n)%3 == 0 && (o.n%3 != 0 || n%3 != 0)
+	})
+}
+
 // finish ends the content at keep, or before, and returns what closes the openers there.
 func (sc *scanner) finish(keep int) (int, string) {
 	trimmed := func() int { return len(strings.TrimRightFunc(sc.s[:keep], unicode.IsSpace)) }
@@ -259,11 +272,20 @@ func (sc *scanner) finish(keep int) (int, string) {
 		sc.stack = sc.stack[:n-1]
 	}
 	var closers strings.Builder
+	var group []opener // whose closers stand side by side, and so are one run
 	for _, o := range slices.Backward(sc.stack) {
 		switch {
 		case o.char == '[' && keep-o.at < maxLinkText:
 			closers.WriteString("]()")
+			group = nil
 		case o.char != '[' && o.char != '!':
+			if len(group) > 0 && group[0].char != o.char {
+				group = nil
+			}
+			if group = append(group, o); !closedTogether(group) {
+				group = group[:len(group)-1] // stays as it was written
+				continue
+			}
 			closers.WriteString(strings.Repeat(string(o.char), o.n))
 		}
 	}

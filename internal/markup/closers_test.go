@@ -1,0 +1,22 @@
+package markup
+
+import "testing"
+
+// The marks that close several openers at once stand side by side; they must not become a run
+// that closes nothing and is shown.
+func TestClosersSideBySide(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"a ~~b ~~c d":        "a ~~b c d",
+		"a ~~b ~~c ~~d e":    "a ~~b ~~c d e",
+		"w **a **b c <b>":    "w **a b c <b>",
+		"x**a **b <b>":       "x**a b <b>",
+		"**a _b **c **d <b>": "a b **c d <b>",
+		"a **b ~~c *d":       "a b c d",
+	} {
+		laid := Layout(src, Options{Dialect: Plain{}, Limit: 100, Open: true})
+		if len(laid) != 1 || laid[0].Rendered.Text != want {
+			t.Errorf("%q is shown as %+v, want %q", src, laid, want)
+		}
+	}
+}
