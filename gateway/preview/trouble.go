@@ -82,6 +82,10 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 			return
 		}
 		if e.Kind == chat.Frozen && a.kind == doEdit {
+			if !s.canDelete && p.unsure && p.shown.equal(a.body) && p.cursor == a.cursor {
+				p.unsure = false // most likely: where nothing can be deleted it must not stand twice
+				return
+			}
 			s.freeze(a.part)
 			return
 		}
