@@ -29,17 +29,14 @@ func flatten(shape Shape, open bool, docs ...based) laid {
 	}
 	f.text = make([]byte, 0, size+size/8)
 	for _, d := range docs {
-		f.src = d.src
+		f.src, f.base = d.src, d.base
 		for i, blk := range d.blocks {
-			before, anchors := len(f.text), len(f.anchors)
+			before := len(f.text)
 			f.separate(blk.node, before > 0)
 			if i == 0 && d.blank {
 				f.breakLine(2)
 			}
 			f.block(blk.node, 0)
-			for i := anchors; i < len(f.anchors); i++ {
-				f.anchors[i].source += d.base
-			}
 			if len(f.text) == before {
 				continue
 			}

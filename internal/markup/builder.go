@@ -30,6 +30,7 @@ type builder struct {
 	text    []byte
 	formats []Format
 	anchors []anchor
+	base    int   // where src stands in the whole source
 	pending []int // open formats that have no text yet
 	newline int   // pending line breaks
 	space   bool  // a pending space, given up before a line break
@@ -140,6 +141,7 @@ func (b *builder) anchor(pos, size int) {
 
 // anchorAt is anchor for the text from offset at on.
 func (b *builder) anchorAt(at, pos, size int) {
+	pos += b.base
 	if n := len(b.anchors); n > 0 && b.anchors[n-1].source <= pos {
 		b.anchors[n-1].size = min(b.anchors[n-1].size, pos-b.anchors[n-1].source)
 	}

@@ -93,8 +93,10 @@ func (s *seeker) stop(place int) {
 // begin returns where a child begins.
 func (s *seeker) begin(c ast.Node) int {
 	pos := c.Pos()
-	if auto, ok := c.(*ast.AutoLink); ok && s.src[pos] != '<' {
-		return labelStart(auto, s.src)
+	if auto, ok := c.(*ast.AutoLink); ok {
+		if start := labelStart(auto, s.src); s.src[pos] != '<' || start != pos+1 {
+			return start // a bare address; behind a tag the parser says that it begins there
+		}
 	}
 	return pos
 }

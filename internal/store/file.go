@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,6 +39,9 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err := restrict(s.path); err != nil {
 		return err
 	}
+	if err := s.rollBack(ctx); err != nil {
+		return err
+	}
 	if err := s.inspect(ctx); err != nil {
 		return err
 	}
@@ -54,7 +58,7 @@ func (s *Store) create(ctx context.Context) error {
 		return errDamage("the file is gone, and " + filepath.Base(s.path) + "-wal, which belongs to it, is not")
 	}
 	name := s.path + ".new"
-	for _, suffix := range []string{"", "-journal"} { // of a start that was interrupted
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} { // of a start that was interrupted
 		if err := remove(name + suffix); err != nil {
 			return err
 		}
@@ -66,7 +70,9 @@ func (s *Store) create(ctx context.Context) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	db, err := openWriter(name, "DELETE")
+	// In WAL mode from the start: the conversion is a transaction of its own, and a process that dies in it
+	// would leave a journal that only a writer can roll back.
+	db, err := openWriter(name, "WAL")
 	if err != nil {
 		return err
 	}
@@ -82,6 +88,39 @@ func (s *Store) create(ctx context.Context) error {
 	}
 	s.log.Info("new store", slog.String("path", s.path))
 	return syncDir(filepath.Dir(s.path))
+}
+
+// rollBack undoes what a process that died left half done in a store that is not in WAL mode, as a restored
+// backup is until its first start has converted it: the readers of inspect can't. It touches only what is ours.
+func (s *Store) rollBack(ctx context.Context) (err error) {
+	if _, err := os.Stat(s.path + "-journal"); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if ours, err := isOurs(s.path); err != nil || !ours {
+		return err
+	}
+	db, err := openWriter(s.path, "DELETE")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var n int
+	return db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_master").Scan(&n)
+}
+
+// isOurs reads the application's id where it stands in the file: https://www.sqlite.org/fileformat2.html#application_id.
+func isOurs(path string) (bool, error) {
+	const idAt = 68
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() //nolint:errcheck // nothing was written
+	var id [4]byte
+	if _, err := f.ReadAt(id[:], idAt); err != nil {
+		return false, nil //nolint:nilerr // too short to be a store: inspect says so
+	}
+	return binary.BigEndian.Uint32(id[:]) == applicationID, nil
 }
 
 // remove removes a file that may be missing.

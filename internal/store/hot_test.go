@@ -1,0 +1,61 @@
+package store_test
+
+import (
+	"database/sql"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"telex/internal/store"
+)
+
+// A process that dies in a transaction of a store that is not in WAL mode, such as a restored
+// backup at its first start, leaves a journal; the next start undoes the transaction.
+func TestHotJournalIsRolledBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "telex.db")
+	options := store.Options{Path: path, Log: slog.New(slog.DiscardHandler)}
+	s, err := store.Open(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, q := range []string{
+		"PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN",
+		`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+		INSERT INTO moved (endpoint, old_chat, new_chat) SELECT 'tg', i, 'x' FROM n`,
+	} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatalf("%s: %v", q, err)
+		}
+	}
+	dead := t.TempDir()
+	for _, suffix := range []string{"", "-journal"} {
+		b, err := os.ReadFile(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dead, "telex.db"+suffix), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	options.Path = filepath.Join(dead, "telex.db")
+	s, err = store.Open(t.Context(), options)
+	if err != nil {
+		t.Fatalf("open after a crash: %v", err)
+	}
+	defer s.Close()
+	if _, moved, err := s.Moved(t.Context(), "tg", "7"); err != nil || moved {
+		t.Errorf("what was not committed is there: %t, %v", moved, err)
+	}
+}
