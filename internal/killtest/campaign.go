@@ -29,14 +29,13 @@ type campaign struct {
 
 // result is what came of all trials of one kind.
 type result struct {
-	Kind      string `json:"kind"`
-	Title     string `json:"title"`
-	Trials    int    `json:"trials"`
-	Kills     int    `json:"kills"`
-	Missed    int    `json:"missed"` // trials whose instant never came: they were drawn anew
-	Answers   int    `json:"answers"`
-	OverLimit int    `json:"over_limit"`
-	Bad       int    `json:"bad"` // trials with a violation
+	Kind    string `json:"kind"`
+	Title   string `json:"title"`
+	Trials  int    `json:"trials"`
+	Kills   int    `json:"kills"`
+	Missed  int    `json:"missed"` // trials whose instant never came: they were drawn anew
+	Answers int    `json:"answers"`
+	Bad     int    `json:"bad"` // trials with a violation
 	verdict
 }
 
@@ -92,7 +91,6 @@ func (r *result) add(o outcome) {
 	r.Missed += o.missed
 	r.Kills += o.kills
 	r.Answers += o.answers
-	r.OverLimit += o.overLimit
 	r.verdict.add(o.verdict)
 	if o.bad() {
 		r.Bad++
@@ -103,15 +101,15 @@ func (r *result) add(o outcome) {
 func printTable(out io.Writer, results []result) (bad int) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")+"\t") }
-	row("kind", "kills", "missed", "answers", "lost", "doubled", "cursors", "other", "|", "uncertain", "twice", "with cursor", "| over limit")
+	row("kind", "kills", "missed", "answers", "lost", "doubled", "cursors", "limits", "other", "|", "uncertain", "twice", "with cursor")
 	sum := result{Kind: "all"}
 	line := func(r result) {
 		cells := []string{r.Kind}
-		for _, n := range []int{r.Kills, r.Missed, r.Answers, r.Lost, r.Doubled, r.Cursors, r.Other} {
+		for _, n := range []int{r.Kills, r.Missed, r.Answers, r.Lost, r.Doubled, r.Cursors, r.Limits, r.Other} {
 			cells = append(cells, strconv.Itoa(n))
 		}
 		cells = append(cells, "|")
-		for _, n := range []int{r.Uncertain, r.UncertainTwice, r.UncertainCursors, r.OverLimit} {
+		for _, n := range []int{r.Uncertain, r.UncertainTwice, r.UncertainCursors} {
 			cells = append(cells, strconv.Itoa(n))
 		}
 		row(cells...)
@@ -121,7 +119,6 @@ func printTable(out io.Writer, results []result) (bad int) {
 		sum.Kills += r.Kills
 		sum.Missed += r.Missed
 		sum.Answers += r.Answers
-		sum.OverLimit += r.OverLimit
 		sum.verdict.add(r.verdict)
 		bad += r.Bad
 	}

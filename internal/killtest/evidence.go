@@ -23,20 +23,21 @@ const endpoint = "telegram"
 type left struct {
 	turns  []store.TurnRecord // unfinished
 	blocks []store.Block
+	err    error // why it could not be read; the next daemon has to cope with it, and nothing is excused
 }
 
 // left reads the store of a daemon that has ended.
-func (l *life) left(ctx context.Context) (left, error) {
+func (l *life) left(ctx context.Context) left {
 	r, err := store.OpenReadOnly(ctx, store.Options{Path: store.File(l.home.state())})
 	if errors.Is(err, fs.ErrNotExist) {
-		return left{}, nil // it was killed before it had made one
+		return left{} // it was killed before it had made one
 	}
 	if err != nil {
-		return left{}, err
+		return left{err: err}
 	}
 	turns, err := r.Unfinished(ctx)
 	blocks, blocksErr := r.Blocks(ctx, endpoint)
-	return left{turns, blocks}, errors.Join(err, blocksErr, r.Close())
+	return left{turns, blocks, errors.Join(err, blocksErr, r.Close())}
 }
 
 // storedWithin is how long a daemon on a busy machine may take to store what an answer told it. One
@@ -61,31 +62,41 @@ func (t *trial) shown(id int64) []shown {
 	calls := t.world.telegram.Calls()
 	var list []shown
 	for _, m := range t.world.standing(id) {
-		list = append(list, shown{id: m.ID, text: m.Text(), nameless: t.nameless(calls, id, m.ID)})
+		s := shown{id: m.ID, text: m.Text()}
+		s.nameless, s.origin = t.origin(calls, id, m.ID)
+		list = append(list, s)
 	}
 	return list
 }
 
-// nameless says that the id of a message was never learned: it was made by the last create in its
-// chat of a daemon that was killed before the create's answer had come, or so soon after it that the
-// store still held no more than the intent.
-func (t *trial) nameless(calls []telegram.Call, id int64, message int) bool {
+// origin says who made a message, and whether its id was never learned: it was made by the last create
+// in its chat of a daemon that was killed before the create's answer had come, or so soon after it that
+// the store still held no more than the intent.
+func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless bool, what string) {
 	creates := func(c telegram.Call) bool {
 		return c.Chat == id && c.Effect && (c.Method == sendCall || c.Method == "sendDocument")
 	}
 	at := slices.IndexFunc(calls, func(c telegram.Call) bool { return creates(c) && c.MessageID == message })
 	if at < 0 {
-		return false
+		return false, "made by nobody"
 	}
 	i, killed := t.caller(calls[at])
-	if !killed || !t.unheard(i, calls[at]) {
-		return false
+	if !killed {
+		return false, "of the last daemon"
+	}
+	what = fmt.Sprintf("of daemon %d, ", i)
+	if done := calls[at].Done; done.IsZero() {
+		what += "never answered"
+	} else {
+		what += "answered " + t.lives[i].killed.Sub(done).String() + " before it was killed"
 	}
 	later := slices.ContainsFunc(calls[at+1:], func(c telegram.Call) bool {
 		j, _ := t.caller(c)
 		return creates(c) && j == i
 	})
-	return !later && t.left[i].intended(id) && !t.left[i].learned(message)
+	intended, learned := t.left[i].intended(id), t.left[i].learned(message)
+	what += fmt.Sprintf("; intended %t, learned %t, others later %t", intended, learned, later)
+	return t.unheard(i, calls[at]) && !later && intended && !learned, what
 }
 
 // intended says that a turn of the chat was about to create a message and had not learned its id.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -17,6 +18,7 @@ type shown struct {
 	// nameless says that the daemon was killed before it could keep the message's id, so that
 	// nothing could take it away afterwards.
 	nameless bool
+	origin   string // who made it, in words
 }
 
 func (s shown) cursor() bool { return strings.HasSuffix(s.text, cursor) }
@@ -26,6 +28,7 @@ type verdict struct {
 	Lost    int `json:"lost"`    // answers that are not there as a whole
 	Doubled int `json:"doubled"` // answers of which something stands more than once
 	Cursors int `json:"cursors"` // messages that look unfinished
+	Limits  int `json:"limits"`  // calls beyond the published limits, and in the time that a 429 had closed
 	// What nobody can prevent where a create can neither be repeated safely nor be looked for:
 	// messages whose id was never learned, beside the answer.
 	Uncertain        int    `json:"uncertain"`         // all of them
@@ -36,12 +39,13 @@ type verdict struct {
 }
 
 // bad says that something is not as it must be.
-func (v verdict) bad() bool { return v.Lost+v.Doubled+v.Cursors+v.Other > 0 }
+func (v verdict) bad() bool { return v.Lost+v.Doubled+v.Cursors+v.Limits+v.Other > 0 }
 
 func (v *verdict) add(w verdict) {
 	v.Lost += w.Lost
 	v.Doubled += w.Doubled
 	v.Cursors += w.Cursors
+	v.Limits += w.Limits
 	v.Uncertain += w.Uncertain
 	v.UncertainTwice += w.UncertainTwice
 	v.UncertainCursors += w.UncertainCursors
@@ -52,24 +56,22 @@ func (v *verdict) add(w verdict) {
 // flat is a text without what cutting it into messages may change.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-func join(list []shown) string {
+// lines is what messages show, one below the other.
+func lines(list []shown) string {
 	var texts []string
 	for _, s := range list {
 		texts = append(texts, s.text)
 	}
-	return flat(strings.Join(texts, " "))
+	return strings.Join(texts, "\n\n")
 }
+
+func join(list []shown) string { return flat(lines(list)) }
 
 // judge compares what stands in a chat with what must. As few nameless messages as possible are
 // set aside for the rest to be the answer.
 func judge(want string, list []shown) verdict {
 	aside, ok := setAside(list, func(rest []shown) bool {
-		for _, s := range rest {
-			if s.cursor() {
-				return false
-			}
-		}
-		return join(rest) == flat(want)
+		return !slices.ContainsFunc(rest, shown.cursor) && join(rest) == flat(want)
 	})
 	if ok {
 		return weigh(list, aside)
@@ -149,14 +151,11 @@ var closing = regexp.MustCompile(`^⚠️ Something went wrong here\. \(error [0
 // judgeClosed compares what stands in a chat with a reply that was given up: what of the answer was
 // shown, at least so much of it as a person saw before, and one line that says so.
 func judgeClosed(answer, before string, list []shown) verdict {
-	_, ok := setAside(list, func(rest []shown) bool {
-		text := ""
-		for _, s := range rest {
-			if s.cursor() {
-				return false
-			}
-			text += s.text + "\n\n"
+	aside, ok := setAside(list, func(rest []shown) bool {
+		if slices.ContainsFunc(rest, shown.cursor) {
+			return false
 		}
+		text := lines(rest)
 		at := strings.LastIndex(text, "⚠️")
 		if at < 0 || !closing.MatchString(strings.TrimSpace(text[at:])) {
 			return false
@@ -165,7 +164,7 @@ func judgeClosed(answer, before string, list []shown) verdict {
 		return strings.HasPrefix(flat(answer), part) && strings.HasPrefix(part, flat(before))
 	})
 	if ok {
-		return verdict{}
+		return weigh(list, aside)
 	}
 	return verdict{Lost: 1, What: fmt.Sprintf("want what was shown, %s, and the closing line%s", clip(before), describe(list))}
 }
@@ -174,7 +173,7 @@ func judgeClosed(answer, before string, list []shown) verdict {
 func describe(list []shown) string {
 	var b strings.Builder
 	for _, m := range list {
-		fmt.Fprintf(&b, "\n  message %d, nameless %t: %s", m.id, m.nameless, clip(m.text))
+		fmt.Fprintf(&b, "\n  message %d (%s): %s", m.id, m.origin, clip(m.text))
 	}
 	return b.String()
 }

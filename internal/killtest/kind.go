@@ -35,6 +35,7 @@ func kinds(n int) []kind {
 		}
 	}
 	return append(list,
+		kind{"start", "in the first milliseconds of the first start", some, planStart},
 		kind{"crowd", "several conversations at once", some, planCrowd},
 		kind{"long", "answers of several messages", some, planLong},
 		kind{"unstreamed", "without previews", some, planUnstreamed},

@@ -36,6 +36,18 @@ func planRandom(random *rand.Rand, number int) plan {
 	return p
 }
 
+// planStart kills while the daemon makes its store, and again while it opens it.
+func planStart(random *rand.Rand, number int) plan {
+	p := plan{questions: []question{ask(random, firstChat, brief)}}
+	if number%4 == 0 {
+		p.strikes = []strike{atRandom(random, 60*time.Millisecond)}
+	} else {
+		p.strikes = []strike{whenStored(upTo(random, 8*time.Millisecond))}
+	}
+	p.strikes = append(p.strikes, atRandom(random, 60*time.Millisecond))
+	return p
+}
+
 // planSend kills in the create of the only message of a reply, of its first, or of a later one.
 func planSend(random *rand.Rand, number int, action string) plan {
 	target := []struct {

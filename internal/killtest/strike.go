@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"time"
 
+	"telex/internal/store"
 	"telex/standin/telegram"
 )
 
@@ -104,11 +106,28 @@ func whileThinking(n int, after time.Duration) strike {
 	}
 }
 
+// whenStored kills some time after the daemon's store has come into being. It does not sleep: what
+// happens then takes less time than a timer may be late.
+func whenStored(after time.Duration) strike {
+	return func(*trial) func(context.Context, *life) (bool, error) {
+		return func(ctx context.Context, l *life) (bool, error) {
+			file, till := store.File(l.home.state()), l.started.Add(strikePatience)
+			for stored := false; time.Now().Before(till) && ctx.Err() == nil; {
+				if _, err := os.Stat(file); err == nil && !stored {
+					stored, till = true, time.Now().Add(after)
+				}
+			}
+			l.kill()
+			return true, ctx.Err()
+		}
+	}
+}
+
 // whileShown kills some time after the first of the answers has become visible.
 func whileShown(after time.Duration) strike {
 	return func(t *trial) func(context.Context, *life) (bool, error) {
 		return func(ctx context.Context, l *life) (bool, error) {
-			visible, err := await(ctx, strikePatience, l.exited, func() bool { return t.world.seen(t.questions[0].chat) != "" })
+			visible, err := await(ctx, strikePatience, l.exited, func() bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
 			if err == nil {
 				err = pause(ctx, after)
 			}

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 )
 
 // finalPatience is how long the last daemon may take until every answer stands.
 const finalPatience = 45 * time.Second
-
-// underWay is how long what a daemon had sent may still be on its way to the platform, and take
-// effect, when it is dead. Its successor is not started before.
-const underWay = 50 * time.Millisecond
 
 // plan says what happens in a trial.
 type plan struct {
@@ -31,18 +28,17 @@ type trial struct {
 	world  *world
 	lives  []*life
 	left   []left        // what each of them left in its store
-	before string        // what the first person saw when the last daemon was started
+	before string        // what of the first reply could be known when the last daemon was started
 	struck chan struct{} // closed when a call that is held may go on
 }
 
 // outcome is what came of a trial.
 type outcome struct {
 	verdict
-	kills     int
-	hit       bool // all strikes found their instant
-	missed    int  // earlier draws that did not
-	answers   int
-	overLimit int // calls beyond the published limits
+	kills   int
+	hit     bool // all strikes found their instant
+	missed  int  // earlier draws that did not
+	answers int
 }
 
 // run runs the trial: kill upon kill, then a daemon that may live.
@@ -61,15 +57,15 @@ func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 		return o, err
 	}
 	t := &trial{plan: p, world: w}
-	if o.hit, err = t.strike(ctx, h); err != nil || !o.hit {
+	if o.hit, err = t.strike(ctx, h, &o); err != nil || !o.hit || o.bad() {
 		return o, err
 	}
 	o.kills = len(t.lives)
 	return o, t.finish(ctx, h, &o)
 }
 
-// strike starts and kills the daemons.
-func (t *trial) strike(ctx context.Context, h home) (bool, error) {
+// strike starts and kills the daemons. It returns false when an instant did not come.
+func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 	for i, s := range t.strikes {
 		wait := s(t)
 		l, err := h.start(i)
@@ -79,24 +75,25 @@ func (t *trial) strike(ctx context.Context, h home) (bool, error) {
 		hit, err := wait(ctx, l)
 		l.kill() // mostly it is dead already
 		t.world.telegram.ClearFaults()
-		if err = errors.Join(err, l.log.Close(), l.sound()); err != nil || !hit {
+		err = errors.Join(err, l.log.Close())
+		if died := l.sound(); err == nil && died != nil {
+			o.add(verdict{Other: 1, What: died.Error()})
+			return true, nil
+		}
+		if err != nil || !hit {
 			return false, err
 		}
-		left, err := l.left(ctx)
-		if err == nil {
-			err = pause(ctx, underWay)
-		}
-		if err != nil {
+		t.lives, t.left = append(t.lives, l), append(t.left, l.left(ctx))
+		if err := t.world.settle(ctx); err != nil {
 			return false, err
 		}
-		t.lives, t.left = append(t.lives, l), append(t.left, left)
 	}
 	return true, nil
 }
 
 // finish starts the last daemon, waits for the answers, and judges.
 func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
-	t.before = t.world.seen(t.questions[0].chat)
+	t.before = t.known(t.questions[0].chat)
 	last, err := h.start(len(t.strikes))
 	if err != nil {
 		return err
@@ -121,6 +118,15 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	return nil
 }
 
+// known is what a person sees in a chat, without cursors and without what nobody knows of.
+func (t *trial) known(c int64) string {
+	known := slices.DeleteFunc(t.shown(c), func(m shown) bool { return m.nameless })
+	for i := range known {
+		known[i].text = strings.TrimSuffix(known[i].text, cursor)
+	}
+	return join(known)
+}
+
 // complete says that every answer stands as it must.
 func (t *trial) complete() bool {
 	return !slices.ContainsFunc(t.chats(), func(c int64) bool { return t.verdict(c).bad() })
@@ -141,9 +147,16 @@ func (t *trial) judge(o *outcome) {
 	for _, c := range t.chats() {
 		o.add(t.verdict(c))
 	}
-	o.overLimit = t.world.telegram.Stats().Violations.OverLimit
 	if list := t.blockedCalls(); len(list) > 0 {
-		o.add(verdict{Other: len(list), What: fmt.Sprintf("calls while a 429 had closed their chat: %v", list)})
+		o.add(verdict{Limits: len(list), What: fmt.Sprintf("calls while a 429 had closed their chat: %v", list)})
+	}
+	if v := t.world.telegram.Stats().Violations; v.OverLimit > 0 {
+		o.add(verdict{Limits: v.OverLimit, What: fmt.Sprintf("calls beyond the limits: %+v", v.Details)})
+	}
+	for i, l := range t.left {
+		if o.bad() && l.err != nil {
+			o.What += fmt.Sprintf("\nthe store of daemon %d could not be read: %v", i, l.err)
+		}
 	}
 	if asked := t.world.model.Stats().Requests; t.closed && asked != len(t.strikes) {
 		o.add(verdict{Other: 1, What: fmt.Sprintf("the model was asked %d times, want %d", asked, len(t.strikes))})
@@ -152,12 +165,13 @@ func (t *trial) judge(o *outcome) {
 
 // verdict judges one chat.
 func (t *trial) verdict(c int64) verdict {
-	want := ""
+	var texts []string
 	for _, q := range t.questions {
 		if q.chat == c {
-			want += " " + q.want
+			texts = append(texts, q.want)
 		}
 	}
+	want := strings.Join(texts, " ")
 	if t.closed {
 		return judgeClosed(want, t.before, t.shown(c))
 	}

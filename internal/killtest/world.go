@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"telex/standin/openai"
@@ -25,6 +26,7 @@ type world struct {
 	telegram              *telegram.Server
 	model                 *openai.Server
 	telegramURL, modelURL string
+	open                  *atomic.Int64 // connections to the platform
 	served                []chan error
 }
 
@@ -32,9 +34,11 @@ func newWorld(ctx context.Context) (*world, error) {
 	w := &world{
 		telegram: telegram.New(telegram.Options{Latency: latency}),
 		model:    openai.New(openai.Options{Key: modelKey}),
+		open:     new(atomic.Int64),
 	}
 	var err error
-	if w.telegramURL, err = w.serve(ctx, w.telegram.Serve); err == nil {
+	counted := func(l net.Listener) error { return w.telegram.Serve(countingListener{l, w.open}) }
+	if w.telegramURL, err = w.serve(ctx, counted); err == nil {
 		w.modelURL, err = w.serve(ctx, w.model.Serve)
 	}
 	if err != nil {
@@ -63,6 +67,51 @@ func (w *world) close() error {
 	return err
 }
 
+// underWay is how long a new connection may take to arrive that a daemon had opened before it died.
+const underWay = 50 * time.Millisecond
+
+// settle waits until all that a dead daemon had sent has arrived and taken effect. Its successor is
+// not started before: no client can prevent that a call is carried out late.
+func (w *world) settle(ctx context.Context) error {
+	if err := pause(ctx, underWay); err != nil {
+		return err
+	}
+	over, err := await(ctx, 20*time.Second, nil, func() bool { return w.open.Load() == 0 })
+	if err == nil && !over {
+		err = errors.New("connections of a dead daemon stay open")
+	}
+	return err
+}
+
+// countingListener counts the connections that are open. The server closes one when it has answered
+// what came through it.
+type countingListener struct {
+	net.Listener
+	open *atomic.Int64
+}
+
+// Accept implements net.Listener.
+func (l countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.open.Add(1)
+	return &countedConn{Conn: c, open: l.open}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	open *atomic.Int64
+	once sync.Once
+}
+
+// Close implements net.Conn.
+func (c *countedConn) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
+}
+
 // ask tells the model its answers and lets people ask, in order.
 func (w *world) ask(list []question) error {
 	for _, q := range list {
@@ -87,15 +136,6 @@ func (w *world) ask(list []question) error {
 // standing returns the bot's messages of a chat that are there.
 func (w *world) standing(chat int64) []telegram.Message {
 	return slices.DeleteFunc(w.telegram.History(chat), func(m telegram.Message) bool { return !m.FromBot || !m.Alive() })
-}
-
-// seen is what a person sees of the bot in a chat, without cursors.
-func (w *world) seen(chat int64) string {
-	var texts []string
-	for _, m := range w.standing(chat) {
-		texts = append(texts, strings.TrimSuffix(m.Text(), cursor))
-	}
-	return flat(strings.Join(texts, " "))
 }
 
 // polled reports whether somebody has asked for messages since then.
