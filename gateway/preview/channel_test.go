@@ -74,12 +74,17 @@ func (ch channel) Draft(ctx context.Context, to chat.Target, id int64, m chat.Ou
 func (ch channel) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	c := &call{op: chat.OpStart, to: to.Chat, m: m}
 	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
+	var made *message
 	_, err := ch.serve(ctx, c, func() *chat.SendError {
-		ch.create(c, m).live = true
+		made = ch.create(c, m)
+		made.live = true
 		return nil
 	})
 	if err == nil {
 		r.Ref.ID = c.id
+		ch.mu.Lock()
+		defer ch.mu.Unlock()
+		made.told = true
 	}
 	return r, err
 }
@@ -108,7 +113,7 @@ func (p *person) add(ref chat.MessageRef, text string, live bool) *chat.SendErro
 		return nil
 	case !old.live:
 		return &chat.SendError{Kind: chat.Rejected}
-	case time.Since(old.made) > p.profile.StreamFor+2*time.Minute:
+	case old.told && time.Since(old.made) > p.profile.StreamFor+2*time.Minute:
 		p.complain("a stream of %v", time.Since(old.made))
 	case live && text == "":
 		p.complain("nothing was appended")

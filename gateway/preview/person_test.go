@@ -54,6 +54,7 @@ type message struct {
 	deleted  bool
 	made     time.Time
 	live     bool // a stream that was not stopped
+	told     bool // its create was answered
 	file     *chat.File
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"telex/agent"
 	"telex/agent/chatcompletions"
@@ -24,6 +25,7 @@ import (
 type App struct {
 	gateway *gateway.Gateway
 	log     *slog.Logger
+	sweep   func(context.Context) // deletes what is over; nil: nothing is kept
 	closers []func()
 }
 
@@ -52,7 +54,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		return nil, err
 	}
 	if o.Store == nil {
-		if o.Store, err = a.openStore(ctx, o); err != nil {
+		if o.Store, err = a.openStore(ctx, o, c.Conversations.Retention); err != nil {
 			a.Close()
 			return nil, err
 		}
@@ -83,6 +85,7 @@ func (a *App) Run(ctx context.Context) error {
 	defer func() { stopWatchdog(); <-watchdog }()
 	var stopping sync.WaitGroup
 	stopping.Go(func() { <-ctx.Done(); supervisor.stopping() })
+	stopping.Go(func() { a.keepSwept(ctx) })
 	defer stopping.Wait()
 	return a.gateway.Run(ctx, supervisor.ready)
 }
@@ -96,7 +99,7 @@ func (a *App) Close() {
 }
 
 // openStore opens the file in the state directory that holds everything durable.
-func (a *App) openStore(ctx context.Context, o Options) (gateway.Store, error) {
+func (a *App) openStore(ctx context.Context, o Options, retention time.Duration) (gateway.Store, error) {
 	dir, err := store.Dir(o.Env.Value)
 	if err != nil {
 		return nil, err
@@ -110,7 +113,33 @@ func (a *App) openStore(ctx context.Context, o Options) (gateway.Store, error) {
 			o.Log.Error("store was not closed", slog.Any("error", err))
 		}
 	})
+	a.sweep = func(ctx context.Context) {
+		switch done, err := s.Sweep(ctx, time.Now(), retention); {
+		case err != nil && ctx.Err() == nil:
+			o.Log.Error("what is over could not be deleted", slog.Any("error", err))
+		case err == nil:
+			o.Log.Debug("deleted what is over", slog.Int64("messages", done.Messages), slog.Int64("turns", done.Turns),
+				slog.Int64("history", done.Entries), slog.Int64("blocks", done.Blocks))
+		}
+	}
 	return durable{s}, nil
+}
+
+// sweepEvery is how often the store is rid of what is over.
+const sweepEvery = 6 * time.Hour
+
+// keepSwept sweeps the store now and then, until ctx ends.
+func (a *App) keepSwept(ctx context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for a.sweep != nil {
+		a.sweep(ctx)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, error) {

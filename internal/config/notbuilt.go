@@ -33,7 +33,6 @@ func notBuiltYet() []notBuilt {
 		{path: "streaming.*.tool_progress", allowed: []string{"inline"}, sentence: "tool progress is not built yet"},
 		{path: "streaming.*.stop_button", allowed: []string{"auto", "off"}, sentence: "the stop button is not built yet"},
 		{path: "conversations.busy", allowed: []string{"queue"}, sentence: "steering a running turn is not built yet"},
-		{path: "conversations.retention", sentence: "stored history is not built yet"},
 		{path: "conversations.overrides", sentence: "overrides per conversation are not built yet"},
 		{path: "access.default", allowed: []string{"allow"}, sentence: "pairing is not built yet"},
 		{path: "access.limits", sentence: "limits per person are not built yet"},

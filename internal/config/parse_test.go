@@ -361,7 +361,6 @@ func TestParseNotBuilt(t *testing.T) {
 		{"streaming: {tool_progress: off}", "13: streaming.tool_progress: tool progress is not built yet; this version takes inline"},
 		{"streaming: {stop_button: on}", "13: streaming.stop_button: the stop button is not built yet; this version takes auto or off"},
 		{"conversations: {busy: steer}", "17: conversations.busy: steering a running turn is not built yet; this version takes interrupt or queue"},
-		{"conversations: {retention: 0}", "17: conversations.retention: stored history is not built yet; this version takes 90d"},
 		{"conversations: {overrides: [{match: telegram:*}]}", "17: conversations.overrides: overrides per conversation are not built yet; leave it out"},
 		{"access: {default: pair}", "10: access.default: pairing is not built yet; this version takes deny or allow"},
 		{"access: {limits: {tokens_per_day: 5}}", "19: access.limits.tokens_per_day: limits per person are not built yet; this version takes 0"},
