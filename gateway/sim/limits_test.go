@@ -159,7 +159,7 @@ func (w *world) judgePreview(t *turnLog, c *call) {
 		switch {
 		case m.deletedBy == "person" && c.creates() && m.part == part && w.knowsGone(c, m):
 			w.complain("D6: a preview comes back: %s", c)
-		case m.part > part && m.by.life == c.life && m.by.effect && !m.by.unknown() && c.op == chat.OpEdit:
+		case m.part > part && m.stands() && !m.by.unknown() && c.op == chat.OpEdit:
 			w.complain("D8: preview in a part that is full: %s", c)
 		}
 	}

@@ -299,6 +299,15 @@ func TestNamed(t *testing.T) {
 				equal(t, "refers to", sends[1].m.ReplyTo, "")
 			},
 		},
+		{
+			name: "F48 D13 a stream is stopped before the platform ends it", s: story("stream", ending(talk(short), time.Minute)),
+			with: func(s *schedule) { s.profile.StreamFor = 5 * time.Second }, want: []string{short},
+			check: func(t *testing.T, w *world) {
+				if stops := w.made(chat.OpStop); len(stops) == 0 || stops[0].at.Sub(w.began) > 6*time.Second {
+					t.Errorf("stopped by %v, want after 5s", stops)
+				}
+			},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
