@@ -47,7 +47,6 @@ type kill struct {
 	at    time.Duration // where is atTime or inOrder
 	down  time.Duration
 	ghost bool // calls that are on their way arrive all the same
-	used  bool
 }
 
 // Where a process dies.

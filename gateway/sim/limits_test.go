@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -51,8 +52,7 @@ func (w *world) within(c *call, l chat.Limit, same bool) int {
 	if l.Scope == chat.ScopeMessage && (c.id == "" || c.creates()) {
 		return 0
 	}
-	for i := len(w.arrivals) - 1; i >= 0; i-- {
-		a := w.arrivals[i]
+	for _, a := range slices.Backward(w.arrivals) {
 		if c.took.Sub(a.took) >= l.Window {
 			break
 		}

@@ -28,7 +28,7 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer db.Close() //nolint:errcheck // it stands for a process that is killed
 	db.SetMaxOpenConns(1)
 	for _, q := range []string{
 		"PRAGMA journal_mode = DELETE", "PRAGMA cache_size = 1", "BEGIN",
@@ -54,8 +54,10 @@ func TestHotJournalIsRolledBack(t *testing.T) {
 	if err != nil {
 		t.Fatalf("open after a crash: %v", err)
 	}
-	defer s.Close()
 	if _, moved, err := s.Moved(t.Context(), "tg", "7"); err != nil || moved {
 		t.Errorf("what was not committed is there: %t, %v", moved, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

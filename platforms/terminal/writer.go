@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"telex/internal/markup"
@@ -91,8 +93,7 @@ func (w *writer) prefix() {
 
 // finish ends what is open at the end of the text, but for what goes on later.
 func (w *writer) finish(end int) {
-	for n := len(w.active) - 1; n >= 0; n-- {
-		f := w.active[n]
+	for n, f := range slices.Backward(w.active) {
 		if f.Open {
 			return
 		}
@@ -126,16 +127,16 @@ func (w *writer) sequence() string {
 			on[4] = on[4] || f.URL != ""
 		}
 	}
-	params := ""
+	var params []string
 	for i, set := range on {
 		if set {
-			params += ";" + string(rune('0'+i))
+			params = append(params, strconv.Itoa(i))
 		}
 	}
-	if params == "" {
+	if len(params) == 0 {
 		return ""
 	}
-	return "\x1b[" + params[1:] + "m"
+	return "\x1b[" + strings.Join(params, ";") + "m"
 }
 
 // style puts a sequence in force.
