@@ -29,6 +29,23 @@ type Memory struct {
 	turns    []*memoryTurn   // not done, in the order in which they were begun
 	resume   map[chat.EndpointID]string
 	blocks   map[chat.EndpointID][]chat.Block
+	moves    []move
+}
+
+// move says that a chat has a new id: in every call the old one means the new.
+type move struct {
+	endpoint chat.EndpointID
+	from, to chat.ChatID
+}
+
+// now is the conversation that c has become.
+func (s *Memory) now(c chat.Conversation) chat.Conversation {
+	for _, m := range s.moves {
+		if c.Endpoint == m.endpoint && c.Chat == m.from {
+			c.Chat = m.to
+		}
+	}
+	return c
 }
 
 type session struct {
@@ -63,7 +80,7 @@ func (s *Memory) Accept(_ context.Context, c chat.Conversation, m chat.Inbound) 
 		se.known = slices.Delete(se.known, 0, len(se.known)-knownIDs+1)
 	}
 	se.known = append(se.known, m.ID)
-	s.inbox = append(s.inbox, &chat.Pending{Conversation: c, Message: m, Accepted: time.Now()})
+	s.inbox = append(s.inbox, &chat.Pending{Conversation: s.now(c), Message: m, Accepted: time.Now()})
 	return true, nil
 }
 
@@ -78,6 +95,7 @@ func (s *Memory) Resume(_ context.Context, e chat.EndpointID) (string, error) {
 func (s *Memory) Drop(_ context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c = s.now(c)
 	s.inbox = slices.DeleteFunc(s.inbox, func(p *chat.Pending) bool {
 		return p.Conversation == c && slices.Contains(ids, p.Message.ID)
 	})
@@ -107,7 +125,7 @@ func (t *memoryTurn) answers(p *chat.Pending) bool {
 func (s *Memory) Begin(_ context.Context, t chat.Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.Began = time.Now()
+	t.Began, t.Conversation = time.Now(), s.now(t.Conversation)
 	for _, p := range s.inbox {
 		if (&memoryTurn{Turn: t}).answers(p) {
 			p.Begun++
@@ -212,14 +230,14 @@ func (s *Memory) Record(_ context.Context, turn string, p chat.Part) error {
 func (s *Memory) History(_ context.Context, c chat.Conversation) ([][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.session(c).history), nil
+	return slices.Clone(s.session(s.now(c)).history), nil
 }
 
 // Forget implements Sessions. The ids of messages stay known, so that none is answered twice.
 func (s *Memory) Forget(_ context.Context, c chat.Conversation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	se := s.session(c)
+	se := s.session(s.now(c))
 	se.history = nil
 	se.epoch++
 	return nil
@@ -246,6 +264,7 @@ func (s *Memory) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, err
 func (s *Memory) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.moves = append(s.moves, move{e, from, to})
 	moved := func(c chat.Conversation) chat.Conversation {
 		if c.Endpoint == e && c.Chat == from {
 			c.Chat = to
