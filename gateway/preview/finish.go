@@ -197,8 +197,7 @@ func (s *state) layoutText() []markup.Part {
 	return slices.Concat(s.kept, markup.Layout(text, o))
 }
 
-// layoutStanding returns the parts that an earlier process sent where nothing can be edited:
-// they stay as they were cut.
+// layoutStanding returns the parts that an earlier process sent, cut as it had cut them.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	var kept []markup.Part
 	for _, o.Limit = range s.cuts {

@@ -83,16 +83,19 @@ func (s *state) restoreMove(parts []chat.Part) {
 }
 
 // restoreStanding takes up what can't be edited: a message without an id shows what it was
-// sent with, and where nothing can be edited the parts stay as they were cut.
+// sent with, and the parts stay as they were cut: where nothing can be edited they must, elsewhere
+// it saves calls.
 func (s *state) restoreStanding(p *part, r chat.Part) {
 	p.unsure = p.unsure && !p.file // nobody can change what a file shows
 	if p.exists && p.ref.ID == "" {
 		p.unsure, s.muted, s.nameless = false, true, true
 	}
-	if s.canEdit || r.Cut <= 0 || !p.exists && p.uncertain == 0 && !p.doubted && !p.lost {
+	if r.Cut <= 0 || !p.exists && p.uncertain == 0 && !p.doubted && !p.lost {
 		return
 	}
-	p.unsure = !p.exists
+	if !s.canEdit {
+		p.unsure = !p.exists
+	}
 	if r.Index == len(s.cuts) {
 		s.cuts = append(s.cuts, r.Cut)
 	}

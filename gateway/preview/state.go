@@ -133,7 +133,7 @@ type state struct {
 	parts     []part
 	draft     draft
 	frozen    []frozen // messages that were replaced and can't be edited: to be deleted at the end
-	cuts      []int    // where nothing can be edited: how long the parts were that an earlier process sent
+	cuts      []int    // how long the parts were that an earlier process sent
 	source    string   // Markdown of what the parts show
 	displayed bool     // a person has seen something of this reply
 	recovered int      // how much of the source that process had shown
