@@ -72,6 +72,9 @@ func (w *world) judgeDeletion(gone *message) {
 // few calls through each 20 seconds, and two conversations may share them.
 const patience = time.Minute
 
+// draftLife is how long clients show a draft.
+const draftLife = 30 * time.Second
+
 // judgeFresh judges that all that was said a while ago is visible, but for the last word: the
 // timer shows what no other delta pushes out, and nobody starves (D12).
 func (w *world) judgeFresh(r *run) {
@@ -89,7 +92,9 @@ func (w *world) judgeFresh(r *run) {
 	for _, m := range w.person.of(r.turn) {
 		text.WriteString(m.text())
 	}
-	text.WriteString(w.person.drafts[w.target(t.place)].Text)
+	if d := w.person.drafts[w.target(t.place)]; strings.HasPrefix(d.Key, t.id+".") && time.Since(d.at) <= draftLife {
+		text.WriteString(d.Text)
+	}
 	w.counts.add("pauses in which everything was visible", 1)
 	seen, all := words.FindAllString(text.String(), -1), words.FindAllString(r.said[0], -1)
 	if !begins(seen, all) || len(seen) < len(all)-1 {
