@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -20,11 +19,12 @@ type actor struct {
 	log          *slog.Logger
 
 	inbox []message
-	news  chan struct{} // capacity 1: that the inbox or the gateway changed
+	news  chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
 
 	left    []chat.Turn    // by an earlier process, to be taken up first
 	queue   []message      // waits for its turn
 	full    bool           // the queue was full and that was said
+	owed    []note         // lines that wait until those before were delivered
 	turn    *turn          // the running one
 	answers sync.WaitGroup // command answers under way
 	saying  atomic.Int32   // how many
@@ -55,8 +55,9 @@ func (a *actor) run() {
 	defer a.answers.Wait()
 	for {
 		for _, m := range a.g.take(a) {
-			a.guard(m.Inbound, func() { a.sort(m) })
+			a.guard([]chat.Inbound{m.Inbound}, func() { a.sort(m) })
 		}
+		a.pay()
 		switch {
 		case a.turn != nil:
 			select {
@@ -64,15 +65,18 @@ func (a *actor) run() {
 			case <-a.turn.done:
 				t := a.turn
 				a.turn = nil
-				a.guard(t.in, func() { a.conclude(t) })
+				a.guard(t.messages, func() { a.conclude(t) })
 			}
 		case len(a.left) > 0 && !a.g.isStopping():
 			rec := a.left[0]
 			a.left = a.left[1:]
-			a.guard(rec.Messages[len(rec.Messages)-1], func() { a.resume(rec) })
+			a.guard(rec.Messages, func() { a.resume(rec) })
 		case len(a.queue) > 0 && !a.g.isStopping():
 			messages := a.pop()
-			a.guard(messages[len(messages)-1], func() { a.begin(messages) })
+			a.guard(messages, func() { a.begin(messages) })
+		case a.saying.Load() > 0: // whoever came next would not know of them
+			<-a.news
+		case len(a.owed) > 0 && !a.g.isStopping(): // the last answer ended just now
 		default:
 			if a.g.retire(a) {
 				return
@@ -81,18 +85,16 @@ func (a *actor) run() {
 	}
 }
 
-// guard keeps a panic inside the conversation, and tells the person who caused it.
-func (a *actor) guard(in chat.Inbound, f func()) {
-	defer func() {
-		p := recover()
-		if p == nil {
-			return
-		}
-		id := newID()
-		a.log.Error("panic in a conversation", slog.String("turn", id), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
-		a.say(in, a.g.Texts.line(TextFailed, id))
-	}()
-	f()
+// guard keeps a panic inside the conversation, and tells the person whose messages caused it.
+// They are all answered by that line: nobody else has them any more.
+func (a *actor) guard(messages []chat.Inbound, f func()) {
+	err := caught(f)
+	if err == nil {
+		return
+	}
+	id := newID()
+	a.log.Error("panic in a conversation", slog.String("turn", id), slog.Any("error", err))
+	a.owe(TextFailed, id, messages...)
 }
 
 // sort decides what a new message does now: commands act at once, text waits for its turn
@@ -149,7 +151,7 @@ func (a *actor) interrupts(in chat.Inbound) bool {
 func (a *actor) begin(messages []chat.Inbound) {
 	question := join(messages)
 	if question == "" {
-		a.say(messages[len(messages)-1], a.g.Texts[TextUnsupported])
+		a.owe(TextUnsupported, "", messages...)
 		return
 	}
 	a.start(a.record(messages...), question)

@@ -58,7 +58,10 @@ func (a *actor) clear(before time.Time) {
 			continue
 		}
 		e := preview.Ending{Keep: true}
-		if rec.State == chat.TurnRunning && !rec.Void {
+		switch {
+		case rec.State == chat.TurnDecided:
+			a.cut(rec.ID)
+		case !rec.Void:
 			a.decide(rec.ID, e, chat.Decision{})
 		}
 		a.deliver(rec, e)

@@ -35,7 +35,7 @@ type Options struct {
 	Texts     Texts // DefaultTexts when nil
 	Busy      Busy
 	MaxQueued int           // messages of one conversation that may wait
-	MaxAge    time.Duration // what was accepted longer ago is not answered after a restart
+	MaxAge    time.Duration // what was written or accepted longer ago is answered with a note
 	ModelRoom int           // tokens that the history may take; 0: no limit
 	Grace     time.Duration // how long Run may take to stop
 	Log       *slog.Logger

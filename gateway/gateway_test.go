@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -357,7 +358,7 @@ func TestAPanicWhileShowingIsTold(t *testing.T) {
 func TestAPanicInAFixedLineEndsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, nil)
-		h.sendPanics = 2
+		h.sendPanics = 1
 		h.say(t, command("help"))
 		later(3 * time.Second)
 		h.say(t, ask("b"))
@@ -391,6 +392,139 @@ func TestAFloodOfCommandsIsBounded(t *testing.T) {
 		got := h.sees()
 		if len(got) > 60 || !slices.Contains(got, "re: b") {
 			t.Errorf("got %d messages, want few and the answer: %q", len(got), got[len(got)-1])
+		}
+	})
+}
+
+// An actor that is idle but for its answers still counts them.
+func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := gateway.NewMemory()
+		h := open(t, func(o *gateway.Options) { o.Store = store })
+		h.platform.hangs = true
+		for range 200 {
+			h.say(t, command("help"))
+			synctest.Wait()
+		}
+		if turns, err := store.Unfinished(t.Context()); err != nil || len(turns) != 5 {
+			t.Errorf("%d answers are under way, %v, want 5", len(turns), err)
+		}
+	})
+}
+
+// breaks is a store that panics in so many calls.
+type breaks struct {
+	*gateway.Memory
+	decide, begin, end, history atomic.Int32
+}
+
+func (b *breaks) Decide(ctx context.Context, id string, d chat.Decision) error {
+	if b.decide.Add(-1) >= 0 {
+		panic("decide broke")
+	}
+	return b.Memory.Decide(ctx, id, d)
+}
+
+func (b *breaks) Begin(ctx context.Context, turn chat.Turn) error {
+	if b.begin.Add(-1) >= 0 {
+		panic("begin broke")
+	}
+	return b.Memory.Begin(ctx, turn)
+}
+
+func (b *breaks) End(ctx context.Context, id string, history ...[]byte) error {
+	if b.end.Add(-1) >= 0 {
+		panic("end broke")
+	}
+	return b.Memory.End(ctx, id, history...)
+}
+
+func (b *breaks) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
+	if b.history.Add(-1) >= 0 {
+		return nil, errStore
+	}
+	return b.Memory.History(ctx, c)
+}
+
+func TestAPanicOfTheStoreIsTold(t *testing.T) {
+	for name, broken := range map[string]func(*breaks){
+		"decide": func(b *breaks) { b.decide.Store(1) },
+		"end":    func(b *breaks) { b.end.Store(1) },
+		"begin":  func(b *breaks) { b.begin.Store(1) },
+		"twice":  func(b *breaks) { b.begin.Store(2) }, // in the line that tells of it, too
+		"both":   func(b *breaks) { b.decide.Store(1); b.end.Store(2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &breaks{Memory: gateway.NewMemory()}
+				h := open(t, func(o *gateway.Options) { o.Store = store })
+				broken(store)
+				h.say(t, ask("a"))
+				later(5 * time.Second)
+				got := h.sees()
+				if len(got) == 0 || !strings.Contains(got[len(got)-1], "Something went wrong here. (error ") {
+					t.Fatalf("got %q, want the fixed line at the end", got)
+				}
+				h.say(t, ask("b"))
+				later(5 * time.Second)
+				equal(t, "next", h.sees()[len(got):], []string{"re: b"})
+			})
+		})
+	}
+}
+
+// badProfile panics in so many calls of Profile.
+type badProfile struct {
+	*platform
+	panics *atomic.Int32
+}
+
+func (p badProfile) Profile(to chat.Target) chat.Profile {
+	if p.panics.Add(-1) >= 0 {
+		panic("the profile broke")
+	}
+	return p.platform.Profile(to)
+}
+
+func TestAPanicBeforeShowingEndsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		panics := new(atomic.Int32)
+		h := open(t, func(o *gateway.Options) {
+			o.Endpoints[0].Platform = badProfile{o.Endpoints[0].Platform.(*platform), panics}
+		})
+		panics.Store(1000)
+		h.say(t, command("help"))
+		h.say(t, ask("a"))
+		later(5 * time.Second)
+		panics.Store(2) // both tries of a turn
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		panics.Store(0)
+		h.say(t, ask("c"))
+		later(5 * time.Second)
+		got := h.sees()
+		if len(got) != 2 || !strings.Contains(got[0], "Something went wrong here. (error ") || got[1] != "re: c" {
+			t.Errorf("got %q, want the fixed line and the next answer", got)
+		}
+	})
+}
+
+func TestAFailureForgetsNoMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &breaks{Memory: gateway.NewMemory()}
+		h := open(t, func(o *gateway.Options) { o.Store = store })
+		h.script.hangs = true
+		h.say(t, ask("one"))
+		h.say(t, ask("two")) // interrupts: both are one question
+		store.history.Store(1)
+		later(time.Minute)
+		if got := h.sees(); len(got) != 1 || !strings.Contains(got[0], "Something went wrong here. (error ") {
+			t.Errorf("got %q, want the fixed line", got)
+		}
+		pending, err := store.Pending(t.Context())
+		turns, err2 := store.Unfinished(t.Context())
+		if err = errors.Join(err, err2); err != nil || len(pending)+len(turns) > 0 {
+			t.Errorf("%d messages and %d turns are left, %v", len(pending), len(turns), err)
 		}
 	})
 }

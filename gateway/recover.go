@@ -24,6 +24,15 @@ type message struct {
 	begun    int // by earlier processes
 }
 
+// since is when its sender's wait began. What was written while we were away is accepted
+// late, when the platform hands it over; a clock that runs ahead of ours counts for nothing.
+func (m message) since() time.Time {
+	if !m.At.IsZero() && m.At.Before(m.accepted) {
+		return m.At
+	}
+	return m.accepted
+}
+
 // takeUp hands everything that an earlier process left to its actor: turns first, then the
 // messages that wait.
 func (g *Gateway) takeUp(ctx context.Context) error {
@@ -113,14 +122,14 @@ func (a *actor) conclusion(rec chat.Turn, e preview.Ending) {
 	}()
 }
 
-// late answers a message that waited too long, or that earlier processes died of, with a
-// note. It reports whether it did.
+// late owes a note to a message that waited too long, or that earlier processes died of. It
+// reports whether it does.
 func (a *actor) late(m message) bool {
 	switch {
 	case m.begun >= mostRuns:
-		a.say(m.Inbound, a.g.Texts.line(TextFailed, newID()))
-	case time.Since(m.accepted) > a.g.MaxAge:
-		a.say(m.Inbound, a.g.Texts[TextLate])
+		a.owe(TextFailed, newID(), m.Inbound)
+	case m.Kind != chat.Command && time.Since(m.since()) > a.g.MaxAge:
+		a.owe(TextLate, "", m.Inbound)
 	default:
 		return false
 	}

@@ -310,6 +310,43 @@ func TestBlocksSurvive(t *testing.T) { // D4
 	})
 }
 
+// D9, D10: what a person stopped while it was being sent does not go on after a restart.
+func TestAStopIsStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, ask("a"))
+		later(400 * time.Millisecond)
+		l.platform.mu.Lock()
+		l.platform.hangs = true
+		l.platform.mu.Unlock()
+		later(5 * time.Second)
+		l.say(t, command("stop"))
+		later(10 * time.Millisecond)
+		var e preview.Ending
+		left, err := l.store.Unfinished(t.Context())
+		if err != nil || len(left) == 0 || json.Unmarshal(left[0].Ending, &e) != nil || !e.Keep {
+			t.Errorf("the store has %+v, %v, want one turn that stays as it is", left, err)
+		}
+	})
+}
+
+func TestABlockIsStored(t *testing.T) { // D4
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.platform.mu.Lock()
+		l.platform.fail = &chat.SendError{Kind: chat.RateLimited, RetryAfter: time.Minute, Scope: chat.ScopeChat}
+		l.platform.mu.Unlock()
+		l.say(t, ask("hi"))
+		later(10 * time.Second)
+		blocks, err := l.store.Blocks(t.Context(), "tg")
+		if err != nil || len(blocks) != 1 || time.Until(blocks[0].Until) < 49*time.Second {
+			t.Errorf("the store has %+v, %v, want what the platform said", blocks, err)
+		}
+	})
+}
+
 func TestAMovedChatKeepsItsHistory(t *testing.T) { // F54
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

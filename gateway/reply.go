@@ -16,8 +16,9 @@ import (
 
 // recorder keeps the parts of one turn's reply.
 type recorder struct {
-	store Deliveries
+	store Store
 	turn  string
+	from  chat.Conversation
 }
 
 // Record implements preview.Recorder.
@@ -25,12 +26,17 @@ func (r recorder) Record(ctx context.Context, p chat.Part) error {
 	return r.store.Record(ctx, r.turn, p)
 }
 
+// Moved implements preview.Recorder.
+func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
+	return r.store.Move(ctx, r.from.Endpoint, r.from.Chat, to)
+}
+
 // replyTo says where the reply of a turn goes and how.
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
 	c.FileLine = a.g.Texts[TextRest]
 	return preview.Options{
 		Endpoint: a.endpoint.out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
-		Recorder: recorder{a.g.Store, rec.ID}, Parts: rec.Parts, Jitter: rand.Float64,
+		Recorder: recorder{a.g.Store, rec.ID, a.conversation}, Parts: rec.Parts, Jitter: rand.Float64,
 		Log: a.log.With(slog.String("turn", rec.ID)),
 	}
 }
@@ -40,25 +46,34 @@ var errPanic = errors.New("panic")
 
 // show delivers the reply. A panic in it is a reply that was not delivered: what is visible is
 // made final once more, without its cursor, and that is that.
-func show(ctx context.Context, o preview.Options) preview.Outcome {
-	reply := preview.New(o)
-	out := attempt(ctx, reply)
-	if errors.Is(out.Err, errPanic) {
-		o.Slot.Finish(preview.Ending{Keep: true})
-		again := attempt(ctx, reply)
-		again.Delivered, again.Err = false, out.Err
-		return again
+func show(ctx context.Context, o preview.Options) (out preview.Outcome) {
+	var reply *preview.Reply
+	run := func() {
+		if reply == nil {
+			reply = preview.New(o)
+		}
+		out = reply.Run(ctx)
 	}
+	err := caught(run)
+	if err == nil {
+		return out
+	}
+	o.Slot.Finish(preview.Ending{Keep: true})
+	o.Slot.Cut()    // should it have an ending already
+	_ = caught(run) // what broke first is what is told
+	out.Delivered, out.Err = false, err
 	return out
 }
 
-func attempt(ctx context.Context, reply *preview.Reply) (out preview.Outcome) {
+// caught runs f; a panic in it is an error, with its stack.
+func caught(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out.Err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
+			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 		}
 	}()
-	return reply.Run(ctx)
+	f()
+	return nil
 }
 
 // record returns the record of a new turn that answers the messages.
@@ -71,20 +86,27 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	return rec
 }
 
-// say answers in with a fixed line, beside whatever else goes on. It is a turn whose ending
-// is known from the start, so that it survives a restart like any other.
+// say answers in with a fixed line, beside whatever else goes on.
 func (a *actor) say(in chat.Inbound, text string) {
 	if a.saying.Load() >= mostSaid {
 		a.log.Debug("answer was left out: too many are under way")
 		a.drop(in)
 		return
 	}
-	rec, e := a.record(in), preview.Ending{Text: text}
+	a.answer(text, in)
+}
+
+// answer answers messages with one fixed line. It is a turn whose ending is known from the
+// start, so that it survives a restart like any other.
+func (a *actor) answer(text string, messages ...chat.Inbound) {
+	rec, e := a.record(messages...), preview.Ending{Text: text}
 	var err error
-	if rec.Ending, err = json.Marshal(e); err == nil {
-		err = a.g.Store.Begin(a.g.deliveries, rec)
-	}
-	if err != nil {
+	panicked := caught(func() {
+		if rec.Ending, err = json.Marshal(e); err == nil {
+			err = a.g.Store.Begin(a.g.deliveries, rec)
+		}
+	})
+	if err = errors.Join(err, panicked); err != nil {
 		a.log.Error("answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
 	a.deliver(rec, e)
@@ -96,12 +118,15 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 	slot.Finish(e)
 	a.saying.Add(1)
 	a.answers.Go(func() {
+		defer a.poke() // once it does not count any more
 		defer a.saying.Add(-1)
 		out := show(a.g.deliveries, a.replyTo(rec, slot, a.endpoint.streaming()))
 		if !out.Delivered {
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		}
-		a.settle(rec.ID, out)
+		if err := caught(func() { a.settle(rec.ID, out) }); err != nil {
+			a.log.Error("end of an answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+		}
 	})
 }
 
@@ -117,6 +142,18 @@ func (a *actor) decide(turn string, e preview.Ending, d chat.Decision) {
 	}
 }
 
+// cut stores that a reply stays as it is, however it was decided to end: what was stopped must not go on after a
+// restart, below what came next.
+func (a *actor) cut(turn string) {
+	ending, err := json.Marshal(preview.Ending{Keep: true})
+	if err == nil {
+		err = a.g.Store.Cut(a.g.deliveries, turn, ending)
+	}
+	if err != nil {
+		a.log.Error("end of a reply was not stored", slog.String("turn", turn), slog.Any("error", err))
+	}
+}
+
 // settle ends a turn whose reply is as it must be. One that the end of the daemon cut short is
 // left for the next.
 func (a *actor) settle(turn string, out preview.Outcome, history ...[]byte) {
@@ -126,11 +163,6 @@ func (a *actor) settle(turn string, out preview.Outcome, history ...[]byte) {
 	if e, ok := errors.AsType[*chat.SendError](out.Err); ok && e.Kind == chat.Auth {
 		a.log.Error("reply waits until the platform takes the credentials again", slog.String("turn", turn))
 		return
-	}
-	if out.Moved != "" {
-		if err := a.g.Store.Move(a.g.deliveries, a.endpoint.ID, a.conversation.Chat, out.Moved); err != nil {
-			a.log.Error("the chat's new id was not stored", slog.Any("error", err))
-		}
 	}
 	if err := a.g.Store.End(a.g.deliveries, turn, history...); err != nil {
 		a.log.Error("end of a turn was not stored", slog.String("turn", turn), slog.Any("error", err))

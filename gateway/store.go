@@ -27,6 +27,8 @@ type Turns interface {
 	// Decide stores how a turn ends, with all that depends on it, at once. It fails with an
 	// error when the turn is not the store's to decide any more: its session was forgotten.
 	Decide(ctx context.Context, turn string, d chat.Decision) error
+	// Cut replaces the ending of a turn that was decided, and does nothing to any other.
+	Cut(ctx context.Context, turn string, ending []byte) error
 	// End says that nothing is left to do for a turn and for the messages that it answers. The
 	// history grows by what is given.
 	End(ctx context.Context, turn string, history ...[]byte) error

@@ -45,6 +45,7 @@ type turn struct {
 
 	result  agent.Result
 	err     error
+	broken  error // a panic while the ending was stored
 	outcome preview.Outcome
 }
 
@@ -132,6 +133,7 @@ func (a *actor) interrupt(why error) {
 	a.turn.slot.Finish(preview.Ending{Keep: true})
 	if errors.Is(why, errStopped) {
 		a.turn.slot.Cut() // not even a final that is on its way
+		a.cut(a.turn.id)
 	}
 	a.turn.cancel(why)
 }
@@ -145,17 +147,24 @@ func (a *actor) finish(ctx context.Context, t *turn) {
 		t.slot.Finish(e)
 		return
 	}
-	t.slot.Decide(e, func() {
-		d := chat.Decision{}
-		var err error
-		if d.History, err = encode(t.said(e)); err == nil {
-			d.Usage, err = json.Marshal(t.result.Usage)
-		}
-		if err != nil {
-			a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
-		}
-		a.decide(t.id, e, d)
+	t.slot.Decide(e, func() { // which must return, or the reply never ends
+		t.broken = caught(func() { a.keep(t, e) })
 	})
+}
+
+// keep stores the ending of a turn, and what the history and the usage grow by.
+func (a *actor) keep(t *turn, e preview.Ending) {
+	d := chat.Decision{}
+	var err error
+	if d.History, err = encode(t.said(e)); err == nil {
+		d.Usage, err = json.Marshal(t.result.Usage)
+	}
+	if err != nil {
+		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
+	}
+	if a.decide(t.id, e, d); t.slot.IsCut() {
+		a.cut(t.id) // which came while that was being stored
+	}
 }
 
 // ending says how the reply ends.
@@ -195,15 +204,16 @@ func (a *actor) conclude(t *turn) {
 	if t.stoppedBy != nil {
 		defer a.stopped(t)
 	}
+	panicked := errors.Is(t.outcome.Err, errPanic) || t.broken != nil
+	if panicked {
+		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))
+	}
 	if t.recovered {
 		a.settle(t.id, t.outcome)
 		return
 	}
-	if errors.Is(t.outcome.Err, errPanic) {
-		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))
-	}
 	e := t.slot.Ending()
-	if e.Keep && t.why == nil && !t.unseen {
+	if e.Keep && t.why == nil && !t.unseen && !panicked {
 		return // the daemon is stopping: the next process runs the turn again
 	}
 	if !e.Keep || t.void {
@@ -211,6 +221,9 @@ func (a *actor) conclude(t *turn) {
 		return
 	}
 	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
+		if t.outcome.Doubt && a.g.isStopping() {
+			return // something may stand: the next process, which can find out, runs the turn again
+		}
 		a.requeue(t)
 		return
 	}
@@ -253,6 +266,9 @@ func (a *actor) report(t *turn) {
 	)
 	if t.outcome.Doubt {
 		log.Warn("a message of unknown outcome may stand beside the reply")
+	}
+	if t.broken != nil {
+		log.Error("ending was not stored", slog.Any("error", t.broken))
 	}
 	switch {
 	case !t.outcome.Delivered && forbidden(t.outcome.Err):

@@ -19,6 +19,7 @@ my @stages = (
 	'RAPID_CHECKS=40 RAPID_SEED=1 go test ./gateway/sim',
 	"RAPID_SEED=1 go test -skip='^TestWhateverHappens\$' ./gateway ./gateway/preview ./gateway/budget",
 	'RAPID_SEED=1 go test ./internal/markup/...',
+	'go test -run=^TestMemory$ ./internal/store',
 	'RAPID_CHECKS=600 RAPID_SEED=7 go test ./gateway/sim',
 );
 
@@ -70,7 +71,7 @@ sub overlay {
 $| = 1;
 my @mutations = grep { index($_->{name}, $only) >= 0 } parse();
 die "no mutation is named like $only\n" unless @mutations;
-for my $stage (@stages[0 .. 2]) {
+for my $stage (@stages[0 .. 3]) {
 	my $failed = run('', $stage);
 	die "without any mutation, $failed fails\n" if $failed;
 }

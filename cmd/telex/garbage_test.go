@@ -50,7 +50,7 @@ func (g *garbage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id := len(g.sent)
 		g.mu.Unlock()
 		g.news <- struct{}{}
-		answer = fmt.Sprintf(`{"message_id":%d,"date":1,"chat":{"id":1001,"type":"private"}}`, 100+id)
+		answer = fmt.Sprintf(`{"message_id":%d,"date":4102444800,"chat":{"id":1001,"type":"private"}}`, 100+id)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"ok":true,"result":%s}`, answer)
@@ -64,7 +64,7 @@ func TestGarbageUpdates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%d,"date":1,"from":{"id":1001,"first_name":"A"},`+
+		return fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%d,"date":4102444800,"from":{"id":1001,"first_name":"A"},`+
 			`"chat":{"id":1001,"type":"private"},"text":%s}}`, update, id, quoted)
 	}
 	g := &garbage{news: make(chan struct{}, 100)}
@@ -73,16 +73,16 @@ func TestGarbageUpdates(t *testing.T) {
 		`{"update_id":2,"message":null}`,
 		`{"update_id":3,"message":"text"}`,
 		`{"update_id":4,"message":{"message_id":"x","chat":[],"from":7}}`,
-		`{"update_id":5,"message":{"message_id":9,"date":1,"chat":{"id":1001,"type":"private"},"text":"no sender"}}`,
+		`{"update_id":5,"message":{"message_id":9,"date":4102444800,"chat":{"id":1001,"type":"private"},"text":"no sender"}}`,
 		message(6, 10, "say: one"),
 		message(7, 10, "say: one"), // the same message once more
 		`{"update_id":8,"message":{"message_id":11,"date":-1,"from":{"id":1001},"chat":{"id":1001,"type":"private"},"text":"/",` +
 			`"entities":[{"type":"bot_command","offset":-5,"length":2000000000}]}}`,
-		`{"update_id":9,"message":{"message_id":12,"date":1,"from":{"id":1001},"chat":{"id":1001,"type":"no such type"},"text":"x"}}`,
+		`{"update_id":9,"message":{"message_id":12,"date":4102444800,"from":{"id":1001},"chat":{"id":1001,"type":"no such type"},"text":"x"}}`,
 		`{"update_id":10,"callback_query":{"id":"1","from":null,"message":{}}}`,
 		`{"update_id":11,"brand_new_kind":{"deep":[[[[[[]]]]]]}}`,
 		message(12, 13, "\u0000\ufffd"),
-		`{"update_id":13,"message":{"message_id":14,"date":1,"from":{"id":1001},"chat":{"id":1001,"type":"private"},"text":"\ud800"}}`,
+		`{"update_id":13,"message":{"message_id":14,"date":4102444800,"from":{"id":1001},"chat":{"id":1001,"type":"private"},"text":"\ud800"}}`,
 		message(14, 15, "say: two"),
 	}
 	s := httptest.NewServer(g)

@@ -34,6 +34,7 @@ type action struct {
 	part   int
 	body   payload
 	cursor bool
+	stands bool        // body is what the message showed before, whatever the text is now
 	size   int         // how much of the text was laid out for body
 	start  markup.Mark // doSend: where the part begins in the source
 	seal   bool        // after success the part is full and the next one begins at next

@@ -25,8 +25,15 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	call := r.request(*a)
 	r.honour(call)
 	t := r.ep.Budget.Request(call)
+	granted := false
+	defer func() {
+		if !granted {
+			t.Cancel()
+		}
+	}()
 	select {
 	case <-t.Ready():
+		granted = true
 		return t
 	default:
 	}
@@ -35,11 +42,10 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 		r.progress(time.Now()) // the budget's waits are none of the platform's failures
 		r.refresh()
 		if b := r.next(time.Now()); a.same(b) {
-			*a = b
+			*a, granted = b, true
 			return t
 		}
 	}
-	t.Cancel()
 	return nil
 }
 
@@ -93,7 +99,7 @@ func (r *Reply) request(a action) chat.Call {
 	switch {
 	case a.part < 0:
 		c.Message = a.ref.ID
-	case a.part < len(r.parts) && a.kind != doType && a.kind != doDraft:
+	case a.part < len(r.parts) && r.parts[a.part].exists && a.kind != doType && a.kind != doDraft:
 		c.Message = r.parts[a.part].ref.ID
 	}
 	if c.Since.IsZero() {
@@ -104,6 +110,7 @@ func (r *Reply) request(a action) chat.Call {
 
 // perform makes the call and settles its outcome. What is about to be tried is stored first.
 func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
+	defer t.Cancel() // should anything panic; else it has ended by then
 	plan, stored := r.plan(ctx, a)
 	if !stored && r.ending == nil {
 		t.Cancel()
@@ -119,9 +126,12 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		r.lastCall = time.Now()
 	}
 	receipt, err := r.call(ctx, t, a)
-	r.settle(a, receipt, err, time.Now())
+	moved := r.moved
+	if r.settle(a, receipt, err, time.Now()); r.moved != moved {
+		r.follows(ctx)
+	}
 	r.note(ctx, a, plan)
-	if err == nil && r.ending == nil && a.kind != doType {
+	if err == nil && r.ending == nil && a.kind != doType && !a.stands {
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
 		r.slot.seen(len(r.source))
 	}
@@ -129,6 +139,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 
 // call makes the call and tells the budget what the platform said.
 func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
+	defer t.Done() // after the block, so that what it frees is not granted to others before
 	receipt, err := r.do(ctx, a)
 	if err != nil {
 		r.trace(ctx, a, err)
@@ -140,7 +151,6 @@ func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, err
 	if len(receipt.Told) > 0 {
 		r.ep.Budget.Tell(r.request(a), receipt.Told)
 	}
-	t.Done() // after the block, so that what it frees is not granted to others before
 	return receipt, err
 }
 

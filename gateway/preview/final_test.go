@@ -366,16 +366,19 @@ func TestTooLongPartIsCutAlone(t *testing.T) {
 		t.Run(note, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
-				p.profile.TextLimit = 40
+				p.profile.TextLimit = 70
 				p.fate = nth(map[int]fate{1: fail(chat.TooLong)})
 				e := p.endpoint()
 				e.Editor, e.Deleter = nil, nil
 				s := beginAt(t, p, e, Config{}, "key")
-				want := []string{"one two three four five six seven eight", "nine ten eleven", "twelve thirteen", "fourteen"}
-				if note != "" {
-					want[3] += "\n\n" + note
+				want := []string{
+					"one two three four five six seven eight nine ten eleven twelve",
+					"thirteen fourteen one two three", "four five six seven eight nine ten", "eleven twelve thirteen fourteen",
 				}
-				s.delivers(Ending{Text: words, Note: note}, want...)
+				if note != "" {
+					want = append(want, note)
+				}
+				s.delivers(Ending{Text: words + " " + words, Note: note}, want...)
 			})
 		})
 	}
@@ -385,11 +388,11 @@ func TestTooLongPartIsCutAlone(t *testing.T) {
 func TestTooLongNote(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		p.profile.TextLimit = 40
+		p.profile.TextLimit = 70
 		p.fate = nth(map[int]fate{1: fail(chat.TooLong)})
 		s := begin(t, p, Config{})
-		s.delivers(Ending{Text: "one two three four", Note: "one two three four five six"},
-			"one two three four", "one two three four", "five six")
+		s.delivers(Ending{Text: "one two three four five six", Note: "one two three four five six seven eight nine"},
+			"one two three four five six", "one two three four five six seven", "eight nine")
 	})
 }
 

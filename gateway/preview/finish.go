@@ -34,7 +34,7 @@ func (s *state) keep(now time.Time) action {
 
 // bare shows part i as it is, without its cursor.
 func (s *state) bare(i int) action {
-	a := action{kind: doEdit, part: i, body: s.parts[i].shown, class: chat.ClassFinal}
+	a := action{kind: doEdit, part: i, body: s.parts[i].shown, stands: true, class: chat.ClassFinal}
 	if s.parts[i].plain {
 		a.body = plainPayload(a.body)
 	}
@@ -124,7 +124,7 @@ func (s *state) seek(i int, now time.Time) (action, bool) {
 	case p.lost:
 		return action{kind: doFind, part: i, class: chat.ClassFinal}, true
 	case p.doubted && !p.exists && !p.given && s.resendable(p, now):
-		return action{kind: doSend, part: i, body: p.shown, class: chat.ClassFinal}, true
+		return action{kind: doSend, part: i, body: p.shown, stands: true, class: chat.ClassFinal}, true
 	}
 	return action{}, false
 }
@@ -221,6 +221,9 @@ func (s *state) layoutFile(text []markup.Part) []markup.Part {
 		return text // an earlier process sent the rest as text
 	}
 	caption := markup.Layout(s.cfg.FileLine, markup.Options{Dialect: s.dialect, Limit: s.limit})
+	if n < len(s.parts) && s.parts[n].file && s.parts[n].exists {
+		caption = []markup.Part{{Rendered: s.parts[n].shown.rendered, Plain: s.parts[n].shown.plain}} // it stands
+	}
 	if len(caption) != 1 {
 		return text
 	}
@@ -244,7 +247,7 @@ func verbatim(text string) string {
 // addNote puts the note below the text: into the last part when it fits, so that it is never
 // swallowed by a code block that the text left open, else into parts of its own.
 func (s *state) addNote(text, note []markup.Part) []markup.Part {
-	if len(text) == 0 || len(note) != 1 || len(note[0].Rendered.Spans) > 0 {
+	if len(text) == 0 || s.file != nil || len(note) != 1 || len(note[0].Rendered.Spans) > 0 {
 		return append(text, note...)
 	}
 	last := text[len(text)-1]

@@ -7,9 +7,6 @@ import (
 	"telex/internal/chat"
 )
 
-// frozenTries is how often the deletion of a message is tried that nothing else depends on.
-const frozenTries = 3
-
 // frozen is a message that can't be edited any more and shows what is not wanted. Another one
 // takes its place; then it is deleted.
 type frozen struct {
@@ -27,53 +24,75 @@ func (s *state) freeze(i int) {
 	if s.ending != nil && s.canDelete {
 		last = len(s.parts) - 1
 	}
-	for j := i; j <= last; j++ {
+	for j := last; j >= i; j-- { // the last first: a process that sees half of this must find part i as it was
 		p := &s.parts[j]
+		if p.exists && p.ref.ID != "" { // what has no id can't be deleted
+			s.frozen = append(s.frozen, frozen{ref: p.ref, part: j, gen: p.gen, cursor: p.cursor || p.unsure})
+		}
 		if p.exists {
-			s.frozen = append(s.frozen, frozen{ref: p.ref, part: j, gen: p.gen, cursor: p.cursor})
 			p.renew()
 		}
 	}
+	s.below(i)
 	s.muted = true
+}
+
+// below notes that part i gets a new message: what an unanswered create of a later one made stands above it.
+func (s *state) below(i int) {
+	for j := i + 1; j < len(s.parts); j++ {
+		p := &s.parts[j]
+		p.above = p.above || s.canDelete && !p.exists && (p.lost || p.doubted)
+	}
+}
+
+// lower replaces a message that turned out to stand above those that were sent anew.
+func (s *state) lower(i int) {
+	if p := &s.parts[i]; p.above && p.exists && p.ref.ID != "" {
+		s.frozen = append(s.frozen, frozen{ref: p.ref, part: i, gen: p.gen, cursor: p.cursor || p.unsure})
+		p.renew()
+	}
 }
 
 // renew says that p needs a new message in place of the one it had.
 func (p *part) renew() {
-	p.exists, p.streams, p.unsure, p.cursor, p.file = false, false, false, false, false
+	p.exists, p.streams, p.unsure, p.cursor, p.file, p.above = false, false, false, false, false, false
 	p.doubted, p.mixed, p.lost, p.first = false, false, false, time.Time{}
 	p.gen++
 }
 
 // unfreeze replaces a message that would stay with its cursor.
 func (s *state) unfreeze(now time.Time) action {
-	for _, f := range s.frozen {
-		if p := s.parts[f.part]; f.cursor && s.canDelete && !p.exists {
-			return s.create(action{kind: doSend, part: f.part, body: p.shown, class: chat.ClassFinal}, now)
+	for i, p := range s.parts { // in order
+		cursor := slices.ContainsFunc(s.frozen, func(f frozen) bool { return f.part == i && f.cursor })
+		if cursor && s.canDelete && !p.exists {
+			return s.create(action{kind: doSend, part: i, body: p.shown, stands: true, class: chat.ClassFinal}, now)
 		}
 	}
 	return action{kind: doEnd}
 }
 
-// thaw deletes a message that has been replaced: doEnd when there is none.
+// thaw deletes a message that has been replaced, or that nobody wants: doEnd when there is none. One whose
+// replacement may not have arrived is all that the person has.
 func (s *state) thaw() action {
 	for _, f := range s.frozen {
-		if s.canDelete && (s.parts[f.part].exists || !s.ending.Keep) {
+		p := s.parts[f.part]
+		if s.canDelete && (p.exists || !s.ending.Keep && (p.gone || f.part >= len(s.final))) {
 			return action{kind: doDelete, part: -1, ref: f.ref, class: chat.ClassFinal}
 		}
 	}
 	return action{kind: doEnd}
 }
 
-// settleFrozen notes that such a message was deleted. It is tried again only where that may
-// help.
+// settleFrozen notes that such a message was deleted. It shows a cursor, or the answer twice, so it is tried for
+// as long as a final where that may help.
 func (s *state) settleFrozen(a action, err error, now time.Time) {
 	if err != nil {
 		switch e := chat.AsSendError(err); e.Kind {
 		case chat.RateLimited, chat.Temporary, chat.Uncertain:
-			if s.trouble++; s.trouble < frozenTries {
-				s.backoff(now)
-				return
-			}
+			s.trouble++
+			s.patience(e, now)
+			s.backoff(now)
+			return
 		}
 	}
 	for i, f := range s.frozen {
@@ -89,7 +108,7 @@ func (s *state) settleFrozen(a action, err error, now time.Time) {
 const frozenStride = 10_000
 
 func (f frozen) record(state chat.PartState) chat.Part {
-	return chat.Part{Index: -1 - f.part - frozenStride*f.gen, State: state, Ref: f.ref}
+	return chat.Part{Index: -1 - f.part - frozenStride*f.gen, State: state, Ref: f.ref, Cursor: f.cursor}
 }
 
 // replaced says that a message is one of those.
@@ -103,5 +122,8 @@ func (s *state) restoreFrozen(r chat.Part) {
 		return
 	}
 	n := -1 - r.Index
-	s.frozen = append(s.frozen, frozen{ref: r.Ref, part: n % frozenStride, gen: n / frozenStride, stored: true})
+	for len(s.parts) <= n%frozenStride { // the part's own record may not have been stored
+		s.parts = append(s.parts, part{})
+	}
+	s.frozen = append(s.frozen, frozen{ref: r.Ref, part: n % frozenStride, gen: n / frozenStride, cursor: r.Cursor, stored: true})
 }

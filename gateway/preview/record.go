@@ -17,13 +17,14 @@ import (
 type Recorder interface {
 	// Record returns once the state of one message is durable.
 	Record(ctx context.Context, p chat.Part) error
+	// Moved returns once everything of the chat is durably carried over to its new id.
+	Moved(ctx context.Context, to chat.ChatID) error
 }
 
 // restore takes up a reply where an earlier process left it. What the platform acknowledged
 // last is not known for sure, so that nothing counts as shown until it was acknowledged anew.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
-	s.restoreMove(parts)
 	for _, r := range parts {
 		if r.Index < 0 {
 			s.restoreFrozen(r)
@@ -40,12 +41,16 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		for _, span := range r.Spans {
 			p.shown.rendered.Spans = append(p.shown.rendered.Spans, markup.Span(span))
 		}
-		p.first, p.file, p.gen = r.First, r.File, generation(r.Key)
+		p.taken = true
+		p.first, p.file, p.gen, p.source = r.First, r.File, generation(r.Key), r.Source
 		switch r.State {
 		case chat.PartIntended:
 			// The create may have taken effect: at most one more follows, with the final.
 			p.started = s.canStream
 			s.doubt(p, now)
+			if p.tries = max(1, r.Tries); p.tries >= mostTries && p.uncertain > 0 {
+				p.uncertain = uncertainCreates
+			}
 			p.mixed = p.doubted // which payloads were tried is not known
 		case chat.PartStreams:
 			p.exists, p.streams, p.broken = true, s.canStream, s.canStream
@@ -69,17 +74,10 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.shown.end = len(s.source)
 		}
 	}
-	s.recovered = len(s.source)
-}
-
-// restoreMove goes on in the chat to which an earlier process followed this one.
-func (s *state) restoreMove(parts []chat.Part) {
-	for _, r := range parts {
-		if c := r.Ref.Target.Chat; c != "" && c != s.to.Chat && r.State != chat.PartFrozen {
-			s.to.Chat, s.moved, s.replyTo, s.muted = c, c, "", true
-			return
-		}
+	for _, f := range s.frozen {
+		s.below(f.part)
 	}
+	s.recovered = len(s.source)
 }
 
 // restoreStanding takes up what can't be edited: a message without an id shows what it was
@@ -122,6 +120,16 @@ func (r *Reply) record(ctx context.Context, p chat.Part) bool {
 	return err == nil
 }
 
+// follows stores that the chat has a new id, before anything is sent there.
+func (r *Reply) follows(ctx context.Context) {
+	if r.recorder == nil {
+		return
+	}
+	if err := r.recorder.Moved(ctx, r.moved); err != nil {
+		r.log.ErrorContext(ctx, "the chat's new id was not stored", slog.Any("error", err))
+	}
+}
+
 // plan stores what action a is about to try, when it makes or changes a message of the reply.
 // It returns false when that was not possible.
 func (r *Reply) plan(ctx context.Context, a action) (chat.Part, bool) {
@@ -147,6 +155,9 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	if plan.Key == "" {
 		return
 	}
+	if p := &r.parts[plan.Index]; p.shown.equal(a.body) {
+		p.source = plan.Source
+	}
 	if now := r.result(plan); a.creates() || now.State != plan.State {
 		r.record(ctx, now)
 	}
@@ -154,38 +165,48 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 
 // intent is the record of action a before it is tried.
 func (r *Reply) intent(a action) chat.Part {
+	if a.kind == doDelete || a.kind == doFind { // neither changes what stands, if it does
+		a.body, a.cursor, a.stands = r.parts[a.part].shown, r.parts[a.part].cursor, true
+	}
 	p := chat.Part{
 		Index: a.part, Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
-		Text: a.body.rendered.Text, Cut: r.limit, File: a.kind == doFile,
+		Text: a.body.rendered.Text, Cut: r.cutOf(a.part), File: a.kind == doFile,
 	}
 	if a.body.plain != p.Text {
 		p.Plain = a.body.plain
 	}
-	if r.ending == nil || r.ending.Keep {
+	switch {
+	case a.stands:
+		p.Source = r.parts[a.part].source
+	case r.ending == nil, r.ending.Keep:
 		p.Source = r.sourceOf(a)
 	}
 	for _, s := range a.body.rendered.Spans {
 		p.Spans = append(p.Spans, chat.Span(s))
 	}
 	if a.part >= len(r.parts) {
-		p.First = time.Now()
+		p.First, p.Tries = time.Now(), 1
 		return p
 	}
 	now := r.parts[a.part]
+	if p.Tries = now.tries; a.creates() {
+		p.Tries++
+	}
 	if p.First = now.first; p.First.IsZero() {
 		p.First = time.Now()
 	}
 	if now.exists {
-		p.Ref, p.State, p.File = now.ref, now.state(), now.file
+		p.Ref, p.State = now.ref, now.state()
 	}
+	p.File = now.file && a.kind != doSend || p.File
 	return p
 }
 
 // sourceOf is the Markdown that a shows and the parts before it do not.
 func (r *Reply) sourceOf(a action) string {
-	start := 0
-	if a.part > 0 && a.part <= len(r.parts) {
-		start = r.parts[a.part-1].shown.end
+	start := 0 // text that turned out to be another construct may be shown again: its Markdown counts once
+	for _, p := range r.parts[:min(a.part, len(r.parts))] {
+		start = max(start, p.shown.end)
 	}
 	end := min(a.body.end, len(r.view.Text))
 	return r.view.Text[min(start, end):end]
@@ -206,13 +227,16 @@ func (p part) state() chat.PartState {
 // result is the record p of action a after it was settled.
 func (r *Reply) result(p chat.Part) chat.Part {
 	now := r.parts[p.Index]
-	p.Ref = now.ref
+	p.File = now.file
 	switch {
 	case now.exists:
-		p.State = now.state()
-	case now.gone, p.State != chat.PartIntended:
+		p.Ref, p.State = now.ref, now.state()
+	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
-	case now.uncertain == 0 && !now.lost && !now.doubted:
+	case now.uncertain > 0 || now.lost || now.doubted: // also where an earlier one was deleted
+	case now.gone:
+		p.State = chat.PartGone
+	default:
 		p.State = chat.PartAbsent
 	}
 	return p

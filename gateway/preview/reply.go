@@ -30,7 +30,6 @@ type Outcome struct {
 	Doubt     bool              // the outcome of a create stayed unknown: its message may stand beside the reply
 	Shown     string            // the Markdown of the last preview that a person saw
 	Refs      []chat.MessageRef // the messages of the reply, in order
-	Moved     chat.ChatID       // the chat's new id, when it got one on the way
 	Nameless  bool              // the platform returned no message id: this endpoint can't edit
 	Err       error             // why not, when not delivered
 }
@@ -107,7 +106,7 @@ func (r *Reply) refresh() {
 	if r.view.Resets != resets {
 		r.restart()
 	}
-	if ending != nil && r.slot.isCut() {
+	if ending != nil && r.slot.IsCut() {
 		ending = &Ending{Keep: true}
 	}
 	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep && !r.relaid) {
@@ -148,11 +147,16 @@ func (r *Reply) cutShort() <-chan struct{} {
 }
 
 func (r *Reply) outcome(err error) Outcome {
-	o := Outcome{Delivered: err == nil && r.delivered(), Moved: r.moved, Nameless: r.nameless, Err: err}
+	o := Outcome{Delivered: err == nil && r.delivered(), Nameless: r.nameless, Err: err}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.uncertain > 0 || !p.exists && (p.lost || p.doubted)
 		if p.exists {
 			o.Refs = append(o.Refs, p.ref)
+		}
+	}
+	for _, f := range r.frozen {
+		if !r.parts[f.part].exists { // nothing took its place
+			o.Refs = append(o.Refs, f.ref)
 		}
 	}
 	o.Shown = r.source

@@ -38,6 +38,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case doFind:
 		s.settleFind(p, r.Ref)
+		s.lower(a.part)
 		return
 	case doStop:
 		p.streams = false
@@ -50,6 +51,9 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		p.unsure = false
 	}
 	p.shown, p.cursor = a.body, a.cursor
+	if a.creates() {
+		s.lower(a.part)
+	}
 	if a.seal {
 		p.sealed, p.next = true, a.next
 	} else {

@@ -99,12 +99,13 @@ func (s *Slot) finish(e Ending) {
 func (s *Slot) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.isCut() {
+	if !s.IsCut() {
 		close(s.cut)
 	}
 }
 
-func (s *Slot) isCut() bool {
+// IsCut reports whether Cut was called.
+func (s *Slot) IsCut() bool {
 	select {
 	case <-s.cut:
 		return true

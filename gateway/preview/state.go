@@ -41,10 +41,13 @@ const (
 	// mostPatience is how long a final outlasts a platform that is away altogether.
 	mostPatience = 24 * time.Hour
 	// leastLimit bounds how far "too long" can halve the length of a part.
-	leastLimit = 16
+	leastLimit = 32
 	// uncertainCreates is how many creates of unknown outcome one part may cause: the first,
 	// and one more, since losing an answer is worse than showing it twice.
 	uncertainCreates = 2
+	// mostTries is how many processes may end in a create of a part: each kill between its effect and its record
+	// costs one more message, and what kills the process whenever it is sent must end some time.
+	mostTries = 4
 )
 
 // errUndelivered is a final that no single failure explains.
@@ -71,15 +74,19 @@ type part struct {
 	broken    bool      // what the stream shows is not what is wanted: it must be stopped and edited
 	begun     time.Time // when the stream began
 	file      bool      // it is a file: its caption can't be edited
+	above     bool      // what a create of unknown outcome made stands above parts that were sent anew
 	gen       int       // how many messages it had before: each create for a new one has a key of its own
+	source    string    // Markdown of what it shows, less that of the parts before
 	given     bool      // given up: the platform refuses it whatever we do
 	plain     bool      // its markup was refused: text only
 	shown     payload   // what the platform last acknowledged, or was asked for when unsure
 	cursor    bool      // shown with the cursor
 	unsure    bool      // the last edit may or may not have taken effect
+	taken     bool      // over from an earlier process, and not edited since
 	start     markup.Mark
 	next      markup.Mark // sealed: where the following part begins
 	uncertain int         // creates of unknown outcome that nothing can resolve
+	tries     int         // earlier processes that ended with a create of unknown outcome
 	lost      bool        // the platform can be asked whether the last create took effect
 	doubted   bool        // a create was repeated under its key: which of the payloads stands is not known
 	mixed     bool        // it was repeated with another payload
@@ -133,7 +140,7 @@ type state struct {
 	parts     []part
 	draft     draft
 	frozen    []frozen // messages that were replaced and can't be edited: to be deleted at the end
-	cuts      []int    // how long the parts were that an earlier process sent
+	cuts      []int    // how long the first parts were when they were cut, if longer than limit
 	source    string   // Markdown of what the parts show
 	displayed bool     // a person has seen something of this reply
 	recovered int      // how much of the source that process had shown

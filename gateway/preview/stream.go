@@ -52,7 +52,7 @@ func (s *state) stop(i int) action {
 	if s.ending != nil {
 		class = chat.ClassFinal
 	}
-	return action{kind: doStop, part: i, body: s.parts[i].shown, size: s.drawn, class: class}
+	return action{kind: doStop, part: i, body: s.parts[i].shown, stands: true, size: s.drawn, class: class}
 }
 
 // mend stops a stream that shows what is not wanted, or that has lasted long enough.

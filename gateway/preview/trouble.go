@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -82,8 +83,8 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 			return
 		}
 		if e.Kind == chat.Frozen && a.kind == doEdit {
-			if !s.canDelete && p.unsure && p.shown.equal(a.body) && p.cursor == a.cursor {
-				p.unsure = false // most likely: where nothing can be deleted it must not stand twice
+			if !s.canDelete && p.taken && p.shown.equal(a.body) && p.cursor == a.cursor {
+				p.unsure = false // most likely it reads like this: where nothing can be deleted it must not stand twice
 				return
 			}
 			s.freeze(a.part)
@@ -91,6 +92,7 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 		}
 		p.renew()
 		p.gone, s.muted = a.kind == doEdit, true
+		s.below(a.part)
 	default:
 		s.backoff(now)
 	}
@@ -106,7 +108,7 @@ func (s *state) draftError(a action, e *chat.SendError, now time.Time) {
 			s.refuseDraft()
 			return
 		}
-		s.limit = max(leastLimit, s.limit/2)
+		s.halve(a.part)
 	default:
 		s.refuseDraft()
 	}
@@ -135,7 +137,7 @@ func (s *state) streamError(a action, e *chat.SendError, now time.Time) {
 func (s *state) unknown(a action, p *part, now time.Time) {
 	switch {
 	case a.creates():
-		p.started = p.started || a.kind == doStart
+		p.started, p.file = p.started || a.kind == doStart, a.kind == doFile
 		p.mixed = p.mixed || p.doubted && !p.tried(a)
 		p.shown, p.cursor = a.body, a.cursor
 		if p.first.IsZero() {
@@ -143,7 +145,7 @@ func (s *state) unknown(a action, p *part, now time.Time) {
 		}
 		s.doubt(p, now)
 	case a.kind == doEdit:
-		p.shown, p.cursor, p.unsure = a.body, a.cursor, true
+		p.shown, p.cursor, p.unsure, p.taken = a.body, a.cursor, true, false
 	}
 }
 
@@ -169,7 +171,7 @@ func (s *state) follow(to chat.ChatID) {
 	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
 	s.frozen = nil
 	for i := range s.parts {
-		if s.parts[i].ref.Target.Chat != to {
+		if s.parts[i].exists && s.parts[i].ref.Target.Chat != to {
 			s.parts[i].renew()
 		}
 	}
@@ -187,19 +189,57 @@ func (s *state) plainer(a action, p *part) {
 // shrink halves the length of parts. Those of the final before the one that was too long stay
 // as they were cut: they may stand already where nothing can be edited.
 func (s *state) shrink(a action, p *part) {
-	if s.ending != nil && s.ending.Keep && s.limit > leastLimit && s.source != "" {
-		// What was shown stays, if in more messages.
-		s.ending, s.relaid = &Ending{Text: s.source, Cut: true}, true
-		s.limit = max(leastLimit, s.limit/2)
+	if s.ending != nil && s.ending.Keep && s.limit > leastLimit {
+		s.relay()
 		return
 	}
-	if s.limit <= leastLimit || s.ending != nil && a.part >= len(s.final) {
+	known := s.cutOf(a.part) > s.limit // cut by an earlier process, before it learned of the limit
+	if !known && s.limit <= leastLimit || s.ending != nil && a.part >= len(s.final) {
 		s.giveUp(p)
 		return
 	}
+	keep := a.part
+	if s.ending != nil {
+		keep = min(keep, s.texts)
+		s.kept, s.final = s.final[:keep], nil
+	}
+	if known {
+		s.cuts = s.cuts[:keep]
+		return
+	}
+	s.halve(keep)
+}
+
+// halve halves the length of all parts but the first keep.
+func (s *state) halve(keep int) {
+	for len(s.cuts) < keep {
+		s.cuts = append(s.cuts, s.limit)
+	}
+	s.cuts = s.cuts[:keep]
 	s.limit = max(leastLimit, s.limit/2)
-	s.kept, s.final = s.final[:min(a.part, s.texts)], nil
-	s.cuts = s.cuts[:min(a.part, len(s.cuts))]
+}
+
+// relay keeps what was shown, if in more messages.
+func (s *state) relay() {
+	e := &Ending{Text: s.source, Cut: true}
+	if s.literal = e.Text == ""; s.literal { // parts of a final, which nothing but the store has as Markdown
+		for i, p := range s.parts {
+			if p.exists || p.doubted || p.lost || slices.ContainsFunc(s.frozen, func(f frozen) bool { return f.part == i }) {
+				e.Text += p.shown.plain + "\n"
+			}
+		}
+	}
+	s.final, s.kept, s.cuts = nil, nil, nil
+	s.ending, s.relaid, s.canFile = e, true, false // a file would stay as it is when the turn is run again
+	s.limit = max(leastLimit, s.limit/2)
+}
+
+// cutOf is the length to which part i is cut.
+func (s *state) cutOf(i int) int {
+	if i >= 0 && i < len(s.cuts) {
+		return s.cuts[i]
+	}
+	return s.limit
 }
 
 // giveUp stops trying what can't succeed: previews of this reply, or this part of the final.

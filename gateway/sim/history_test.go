@@ -24,6 +24,9 @@ func (w *world) judgeHistory(r *run) {
 			fresh = m.accepted
 		}
 	}
+	if fresh.Equal(time.Now()) {
+		return // which came first can't be told
+	}
 	var known []int
 	for _, m := range r.seen[:len(r.seen)-1] {
 		if m.Role != agent.User {
@@ -61,7 +64,7 @@ func (w *world) judgeHistory(r *run) {
 // judgeDeletion judges that the bot never takes away all that a person sees of a reply (F05).
 func (w *world) judgeDeletion(gone *message) {
 	for _, m := range w.person.of(gone.turn) {
-		if m.stands() {
+		if m.stands() || m.deletedBy == "person" { // of which nobody tells the bot
 			return
 		}
 	}
@@ -85,6 +88,9 @@ func (w *world) judgeFresh(r *run) {
 		return
 	}
 	t := w.turns[r.turn]
+	if c.Draft && !w.s.private(t.place) {
+		return // a chat shows one draft
+	}
 	if w.interrupted(t, r) || len(t.begun) > 1 {
 		return
 	}

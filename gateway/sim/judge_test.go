@@ -169,7 +169,7 @@ func (w *world) excused(m *message) bool {
 	switch {
 	case w.moved[m.chat] != "" && (w.follows(m) || m.preview()):
 		w.counts.add("exception: left behind in a chat that moved", 1)
-	case m.by.fault == nameless && (m.versions[0].Preview || w.resumedBy(m)):
+	case m.by.fault == nameless && (m.versions[0].Preview || w.resumedBy(m) || w.stuckAbove(m)):
 		w.counts.add("exception: message without an id", 1)
 	case m.frozen && !w.s.kind.caps.Delete:
 		w.counts.add("exception: can neither be edited nor deleted", 1)
@@ -179,6 +179,11 @@ func (w *world) excused(m *message) bool {
 		return false
 	}
 	return true
+}
+
+// stuckAbove says that what stood above m was sent anew, and so all that followed.
+func (w *world) stuckAbove(m *message) bool {
+	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.frozen })
 }
 
 // follows says that the reply of m goes on where its chat moved to.

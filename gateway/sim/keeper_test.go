@@ -126,6 +126,12 @@ func (k *keeper) Decide(ctx context.Context, turn string, d chat.Decision) error
 	})
 }
 
+func (k *keeper) Cut(ctx context.Context, turn string, ending []byte) error {
+	return k.write(func() error { return k.l.w.store.Cut(ctx, turn, ending) }, func() {
+		k.l.w.note("turn %s is cut", turn)
+	})
+}
+
 func (k *keeper) End(ctx context.Context, turn string, history ...[]byte) error {
 	return k.write(func() error { return k.l.w.store.End(ctx, turn, history...) }, func() {
 		if t := k.l.w.turns[turn]; t != nil && t.ended.IsZero() {

@@ -224,7 +224,7 @@ func (w *world) accident(c *call, f fault) *chat.SendError {
 	case f.kind == badContent && text:
 		w.hit(c, f.kind)
 		return &chat.SendError{Kind: chat.Rejected}
-	case f.kind == tooLong && text && len(c.m.Text) > 40:
+	case f.kind == tooLong && text && w.grows(m, c.m.Text):
 		w.hit(c, f.kind)
 		return &chat.SendError{Kind: chat.TooLong}
 	case f.kind == isFrozen && c.op == chat.OpEdit && m != nil:
@@ -362,6 +362,12 @@ func (w *world) fits(c *call) *chat.SendError {
 		return &chat.SendError{Kind: chat.TooLong}
 	}
 	return nil
+}
+
+// grows says that a text may well be too long: it is not short, and longer than what stands.
+func (w *world) grows(m *message, text string) bool {
+	n := w.s.measure.length(text)
+	return n > 40 && (m == nil || n > w.s.measure.length(m.text()))
 }
 
 // newestCalls is the end of the log, for people.

@@ -18,6 +18,7 @@ type reading struct {
 	file    string // what the file says
 	caption string // what stands above it but for the fixed line
 	removed bool   // the person took messages away
+	parts   int
 }
 
 // readings are the ways to read a reply: each message that is excused is a part of it or stands
@@ -53,6 +54,7 @@ func (w *world) readings(t *turnLog) []reading {
 func (w *world) read(t *turnLog, messages []*message) reading {
 	r := reading{w: w}
 	for _, m := range messages {
+		r.parts++
 		if m.file != nil {
 			r.file = string(m.file.Content)
 			r.caption = strings.TrimPrefix(squeeze(m.text()), squeeze(gateway.DefaultTexts()[gateway.TextRest]))
@@ -73,6 +75,10 @@ func (w *world) waived(t *turnLog) bool {
 		if s == chat.PartIntended { // it died before it knew more, or before the call
 			doubts[p] = 1
 		}
+	}
+	if w.stuck(t) {
+		w.counts.add("exception: can't be edited, and what is sent anew stands below the rest", 1)
+		return true
 	}
 	unknown := map[partOfLife]int{}
 	for _, c := range t.calls {
@@ -97,6 +103,15 @@ func (w *world) waived(t *turnLog) bool {
 		}
 	}
 	return false
+}
+
+// stuck says that a message of the reply can neither be edited nor deleted, while others stand, or while it can't be
+// learned whether the last edit before a kill took effect.
+func (w *world) stuck(t *turnLog) bool {
+	all := w.person.of(t.id)
+	lives := slices.ContainsFunc(t.calls, func(c *call) bool { return c.life != t.calls[0].life })
+	return !w.s.kind.caps.Delete && (lives || len(all) > 2) &&
+		slices.ContainsFunc(all, func(m *message) bool { return m.frozen })
 }
 
 // verdict is one way in which a reply may end.
@@ -136,21 +151,23 @@ func (v verdict) accepts(r reading) bool {
 		}
 	}
 	seen := words.FindAllString(text, -1)
+	if !v.exact && r.w.s.style == nasty {
+		seen = r.mendSeams(seen, v.words)
+	}
 	if !v.exact && r.file == "" {
 		return slices.ContainsFunc(v.words, func(all []string) bool { return begins(seen, all) || r.removed && subsequence(seen, all) })
 	}
 	if !v.exact {
-		parts := words.FindAllString(r.text, -1)
-		return slices.ContainsFunc(v.words, func(all []string) bool { return covers(parts, words.FindAllString(r.file, -1), all) })
+		return slices.ContainsFunc(v.words, r.covers)
 	}
 	want := words.FindAllString(v.text, -1)
 	switch {
+	case r.file != "":
+		return r.covers(want)
 	case r.removed && !(r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete):
 		return subsequence(seen, want)
 	case r.removed:
 		return subsequence(slices.DeleteFunc(seen, func(s string) bool { return !slices.Contains(want, s) }), want)
-	case r.file != "":
-		return covers(words.FindAllString(r.text, -1), words.FindAllString(r.file, -1), want)
 	case r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete && text != v.text && strings.HasPrefix(text, v.text):
 		r.w.counts.add("exception: longer before, and nothing can be deleted", 1)
 		return true
@@ -159,16 +176,43 @@ func (v verdict) accepts(r reading) bool {
 	}
 }
 
+// mendSeams makes good what a construct that closed late did to an answer that nothing finished: it moved where a
+// part that was full already ended, so that a word there is seen twice or not at all. A final mends that.
+func (r reading) mendSeams(seen []string, said [][]string) []string {
+	once := slices.Compact(slices.Clone(seen))
+	for _, all := range said {
+		var out []string
+		for _, word := range all {
+			if len(out) < len(once) && once[len(out)] == word {
+				out = append(out, word)
+			}
+		}
+		n := len(once)
+		if n > 0 && len(out) == n && slices.Index(all, once[n-1]) < n+r.parts && (len(once) < len(seen) || !begins(seen, all)) {
+			r.w.counts.add("exception: a cut that moved", 1)
+			return all[:slices.Index(all, once[n-1])+1]
+		}
+	}
+	return seen
+}
+
 // begins says that all begins with seen.
 func begins(seen, all []string) bool {
 	return len(seen) <= len(all) && slices.Equal(seen, all[:len(seen)])
 }
 
-// covers says that the parts and then the file show all that is wanted. A line of a table that
-// the last part cuts stands in the file as a whole.
-func covers(parts, file, want []string) bool {
+// covers says that the parts and then the file show all that is wanted, less what the person deleted. A line of a
+// table that the last part cuts stands in the file as a whole.
+func (r reading) covers(want []string) bool {
+	parts, file := words.FindAllString(r.text, -1), words.FindAllString(r.file, -1)
 	i, j := len(parts), len(want)-len(file)
-	return i <= len(want) && j >= 0 && j <= i && slices.Equal(parts, want[:i]) && slices.Equal(file, want[j:])
+	switch {
+	case i > len(want) || j < 0 || !slices.Equal(file, want[j:]):
+		return false
+	case r.removed:
+		return subsequence(parts, want)
+	}
+	return j <= i && slices.Equal(parts, want[:i])
 }
 
 // subsequence says that seen is all with some left out.

@@ -72,7 +72,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 }
 
 // Run is the daemon: it answers until ctx ends and then stops in good order, within the
-// configured grace.
+// configured grace. It returns at once when it can't start.
 func (a *App) Run(ctx context.Context) error {
 	defer a.Close()
 	supervisor := newSupervisor(a.log)
@@ -84,9 +84,11 @@ func (a *App) Run(ctx context.Context) error {
 	}()
 	defer func() { stopWatchdog(); <-watchdog }()
 	var stopping sync.WaitGroup
-	stopping.Go(func() { <-ctx.Done(); supervisor.stopping() })
-	stopping.Go(func() { a.keepSwept(ctx) })
 	defer stopping.Wait()
+	running, ended := context.WithCancel(ctx)
+	defer ended() // the gateway also ends by itself, when it can't start
+	stopping.Go(func() { <-running.Done(); supervisor.stopping() })
+	stopping.Go(func() { a.keepSwept(running) })
 	return a.gateway.Run(ctx, supervisor.ready)
 }
 
@@ -122,7 +124,7 @@ func (a *App) openStore(ctx context.Context, o Options, retention time.Duration)
 				slog.Int64("history", done.Entries), slog.Int64("blocks", done.Blocks))
 		}
 	}
-	return durable{s}, nil
+	return s, nil
 }
 
 // sweepEvery is how often the store is rid of what is over.

@@ -73,6 +73,7 @@ type Part struct {
 	File   bool      // it is a file, with Text as its caption
 	Cut    int       // the longest part when it was laid out
 	First  time.Time // when its create was first tried
+	Tries  int       // State intended: how many processes may have made it by now
 }
 
 // Block says that nothing may be sent in a scope for a while.

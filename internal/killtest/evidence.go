@@ -21,8 +21,8 @@ const endpoint = "telegram"
 
 // left is what a daemon's store held when it was dead.
 type left struct {
-	turns  []store.TurnRecord // unfinished
-	blocks []store.Block
+	turns  []chat.Turn // unfinished
+	blocks []chat.Block
 	err    error // why it could not be read; the next daemon has to cope with it, and nothing is excused
 }
 
@@ -101,15 +101,15 @@ func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless b
 
 // intended says that a turn of the chat was about to create a message and had not learned its id.
 func (l left) intended(id int64) bool {
-	return slices.ContainsFunc(l.turns, func(r store.TurnRecord) bool {
-		return r.Conversation.Chat == chatID(id) && slices.ContainsFunc(r.Parts, func(p store.Part) bool { return p.Ref.ID == "" })
+	return slices.ContainsFunc(l.turns, func(r chat.Turn) bool {
+		return r.Conversation.Chat == chatID(id) && slices.ContainsFunc(r.Parts, func(p chat.Part) bool { return p.Ref.ID == "" })
 	})
 }
 
 func (l left) learned(message int) bool {
 	id := chat.MessageID(strconv.Itoa(message))
-	return slices.ContainsFunc(l.turns, func(r store.TurnRecord) bool {
-		return slices.ContainsFunc(r.Parts, func(p store.Part) bool { return p.Ref.ID == id })
+	return slices.ContainsFunc(l.turns, func(r chat.Turn) bool {
+		return slices.ContainsFunc(r.Parts, func(p chat.Part) bool { return p.Ref.ID == id })
 	})
 }
 
@@ -173,5 +173,5 @@ func (t *trial) memory(ctx context.Context, h home) error {
 
 // blocked says that the store knew of a block of the chat.
 func (l left) blocked(id int64) bool {
-	return slices.ContainsFunc(l.blocks, func(b store.Block) bool { return b.Chat == chatID(id) })
+	return slices.ContainsFunc(l.blocks, func(b chat.Block) bool { return b.Chat == chatID(id) })
 }

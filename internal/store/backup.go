@@ -114,35 +114,35 @@ func (r *Reader) Backup(ctx context.Context, file string) error {
 	return nil
 }
 
-// backup first reserves the name, then makes the copy beside it and moves it there: a backup that was
-// interrupted is an empty file, which nobody takes for a backup.
+// backup first reserves the name, then makes the copy beside it, under a name that nobody has, and moves it there: a
+// backup that was interrupted is an empty file, which nobody takes for a backup.
 func (r *Reader) backup(ctx context.Context, file string) (err error) {
 	reserved, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err
 	}
-	partial := file + ".partial"
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.Remove(file), remove(partial))
+			err = errors.Join(err, os.Remove(file))
 		}
 	}()
 	if err := reserved.Close(); err != nil {
 		return err
 	}
-	copied, err := os.OpenFile(partial, os.O_RDWR|os.O_CREATE|os.O_TRUNC, fileMode)
+	copied, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.partial")
 	if err != nil {
 		return err
 	}
+	partial := copied.Name()
 	_, err = r.read.ExecContext(ctx, "VACUUM INTO ?", partial)
 	if err == nil {
 		err = copied.Sync()
 	}
-	if err := errors.Join(err, copied.Close()); err != nil {
-		return err
+	if err = errors.Join(err, copied.Close()); err == nil {
+		err = os.Rename(partial, file)
 	}
-	if err := os.Rename(partial, file); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, remove(partial))
 	}
 	return syncDir(filepath.Dir(file))
 }

@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"errors"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,10 +27,11 @@ func BenchmarkAccept(b *testing.B) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	part := store.Part{State: store.Stands, Source: strings.Repeat("text ", 400), Cursor: true, Key: "k"}
+	part := chat.Part{State: chat.PartStands, Source: strings.Repeat("text ", 400), Cursor: true, Key: "k"}
 	syncs(b, func(b *testing.B, s *store.Store, i int) {
 		if i == 0 {
-			if err := s.Begin(b.Context(), turnOf("t", private("1"))); err != nil {
+			_, err := s.Accept(b.Context(), private("1"), message(private("1"), "1"))
+			if err := errors.Join(err, s.Begin(b.Context(), turnOf("t", private("1"), "1"))); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -51,7 +54,7 @@ func syncs(b *testing.B, do func(*testing.B, *store.Store, int)) {
 					b.Error(err)
 				}
 			}()
-			if err := store.WithSync(b.Context(), s, how); err != nil {
+			if _, err := store.Writer(s).ExecContext(b.Context(), "PRAGMA synchronous="+how); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
@@ -78,13 +81,9 @@ func BenchmarkOpen(b *testing.B) {
 				return s
 			}
 			s := open()
-			entry := []byte(strings.Repeat("x", 1000))
+			entry := strings.Repeat("x", 1000)
 			for range megabytes {
-				entries := make([][]byte, 1000)
-				for i := range entries {
-					entries[i] = entry
-				}
-				if err := s.Append(b.Context(), private("1"), entries...); err != nil {
+				if err := store.Append(b.Context(), s, private("1"), slices.Repeat([]string{entry}, 1000)...); err != nil {
 					b.Fatal(err)
 				}
 			}

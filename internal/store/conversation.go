@@ -74,15 +74,6 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 	})
 }
 
-// Moved returns the present id of a chat that has a new one.
-func (r *Reader) Moved(ctx context.Context, e chat.EndpointID, c chat.ChatID) (to chat.ChatID, moved bool, err error) {
-	err = r.view(ctx, "look for a moved chat", func(t *tx) (err error) {
-		moved, err = t.first(ctx, []any{&to}, findMove, e, c)
-		return err
-	})
-	return to, moved, err
-}
-
 func (t *tx) saveMove(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error {
 	if _, err := t.exec(ctx, saveMove, e, from, to); err != nil {
 		return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"log/slog"
+
+	"telex/internal/chat"
 )
 
 // Latest is the newest schema.
@@ -14,13 +16,67 @@ func MigrateTo(ctx context.Context, db *sql.DB, version int64) error {
 	return migrateTo(ctx, sqlite(), db, slog.New(slog.DiscardHandler), version)
 }
 
-// Pools returns the connections of s: the writer's and the readers'.
-func Pools(s *Store) (write, read *sql.DB) { return s.write, s.read }
+// Readers returns the connections that only read.
+func Readers(s *Store) *sql.DB { return s.read }
 
-// WithSync changes how the writer's only connection syncs, to measure what syncing costs.
-func WithSync(ctx context.Context, s *Store, how string) error {
-	_, err := s.write.ExecContext(ctx, "PRAGMA synchronous="+how)
-	return err
+// Writer returns the connection that writes, which a test may use while it calls nothing else.
+func Writer(s *Store) *sql.Conn { return s.by.conn }
+
+// ReserveSize is how much room is kept free, in bytes.
+const ReserveSize = reserveSize
+
+// KeepEvery is how long a reserve that is missing stays missing at least.
+const KeepEvery = keepEvery
+
+// Stall keeps the writer busy until release is called.
+func Stall(ctx context.Context, s *Store) (release func()) {
+	stalled, free := make(chan struct{}), make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- s.update(ctx, "stall", func(*tx) error {
+			close(stalled)
+			<-free
+			return nil
+		})
+	}()
+	<-stalled
+	return func() {
+		close(free)
+		<-ended
+	}
+}
+
+// Panic panics in a transaction.
+func Panic(ctx context.Context, s *Store) error {
+	return s.update(ctx, "panic", func(*tx) error { panic("in a transaction") })
+}
+
+// Commits returns how many transactions of the writer have begun.
+func Commits(s *Store) int { return s.by.commits }
+
+// Append adds to a history without a turn.
+func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
+	return s.update(ctx, "append", func(t *tx) error {
+		id, err := t.take(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if err := t.appendEntries(ctx, id, [][]byte{[]byte(e)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Parts returns what is kept of a turn's reply, whether it has ended or not.
+func Parts(ctx context.Context, r *Reader, turn string) (parts []chat.Part, err error) {
+	err = r.view(ctx, "read parts", func(t *tx) (err error) {
+		parts, err = t.parts(ctx, turn)
+		return err
+	})
+	return parts, err
 }
 
 // Postgres returns the query as PostgreSQL would get it.

@@ -19,7 +19,8 @@ const (
 	leastSize = 512
 )
 
-// open takes the lock, makes or inspects the file, and opens both pools.
+// open takes the lock and opens what it protects. Even that takes room, for the index of the log: on a full disk the
+// reserve is given up for it, so that what an earlier process began can end.
 func (s *Store) open(ctx context.Context) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), dirMode); err != nil {
 		return err
@@ -27,7 +28,20 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if s.lock, err = takeLock(s.path); err != nil {
 		return err
 	}
-	_, err = os.Lstat(s.path)
+	reserve := newReserve(s.path, s.log, s.now)
+	err = s.openFile(ctx, reserve)
+	if !s.full(err) || !reserve.release(err) {
+		return err
+	}
+	if err := s.Reader.Close(); err != nil {
+		return err
+	}
+	return s.openFile(ctx, reserve)
+}
+
+// openFile makes or inspects the file and opens both pools.
+func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
+	_, err := os.Lstat(s.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := s.create(ctx); err != nil {
@@ -45,10 +59,15 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if err := s.inspect(ctx); err != nil {
 		return err
 	}
-	if s.write, err = openWriter(s.path, "WAL"); err != nil {
+	db, err := openWriter(s.path, "WAL")
+	if err != nil {
 		return err
 	}
-	return s.migrate(ctx, s.write)
+	if err := s.migrate(ctx, db); err != nil {
+		return errors.Join(err, db.Close())
+	}
+	s.by, err = newWriter(ctx, s.Reader, db, reserve)
+	return err
 }
 
 // create makes an empty store beside its place and moves it there: a store is whole or not there, and an

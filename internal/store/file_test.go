@@ -40,6 +40,14 @@ func mustClose(t *testing.T, s interface{ Close() error }) {
 	}
 }
 
+// write puts a store's content in its place.
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // raw runs statements on a database past the store.
 func raw(t *testing.T, path string, statements ...string) {
 	t.Helper()
@@ -125,8 +133,8 @@ func TestPermissions(t *testing.T) {
 		for _, e := range entries {
 			mode(filepath.Join(dir, e.Name()), 0o600)
 		}
-		if len(entries) < 4 {
-			t.Errorf("got %v, want the file, its log, its index and the lock", entries)
+		if len(entries) < 5 {
+			t.Errorf("got %v, want the file, its log, its index, the lock and the reserve", entries)
 		}
 	}
 	s := mustOpen(t, path)
@@ -155,35 +163,28 @@ func TestConnections(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, filepath.Join(t.TempDir(), "telex.db"))
 	defer mustClose(t, s)
-	write, read := store.Pools(s)
-	if n := write.Stats().MaxOpenConnections; n != 1 {
-		t.Errorf("got %d writers, want 1", n)
-	}
-	pragmas := func(db *sql.DB, want map[string]string) {
+	pragmas := func(c *sql.Conn, want map[string]string) {
 		t.Helper()
-		var conns []*sql.Conn
-		for range db.Stats().MaxOpenConnections {
-			c, err := db.Conn(t.Context())
-			if err != nil {
-				t.Fatal(err)
+		for name, value := range want {
+			var got string
+			if err := c.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&got); err != nil || got != value {
+				t.Errorf("%s: got %q, %v, want %q", name, got, err, value)
 			}
-			conns = append(conns, c)
-			for name, value := range want {
-				var got string
-				if err := c.QueryRowContext(t.Context(), "PRAGMA "+name).Scan(&got); err != nil || got != value {
-					t.Errorf("%s: got %q, %v, want %q", name, got, err, value)
-				}
-			}
-		}
-		if _, err := conns[0].ExecContext(t.Context(), "DELETE FROM inbox"); (err == nil) != (db == write) {
-			t.Errorf("a write got %v", err)
-		}
-		for _, c := range conns {
-			mustClose(t, c)
 		}
 	}
-	pragmas(write, map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "10000"})
-	pragmas(read, map[string]string{"busy_timeout": "10000"})
+	pragmas(store.Writer(s), map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "10000"})
+	readers := store.Readers(s)
+	for range readers.Stats().MaxOpenConnections {
+		c, err := readers.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer mustClose(t, c)
+		pragmas(c, map[string]string{"busy_timeout": "10000"})
+		if _, err := c.ExecContext(t.Context(), "DELETE FROM inbox"); err == nil {
+			t.Error("a reader wrote")
+		}
+	}
 }
 
 func TestLock(t *testing.T) {
@@ -329,9 +330,9 @@ func TestMigrations(t *testing.T) {
 		mustClose(t, r)
 
 		for _, file := range []string{path, path + ".backup"} {
-			f := &fixture{T: t, backend: mustOpen(t, file)}
+			f := &fixture{T: t, Store: mustOpen(t, file)}
 			checkOldContent(f)
-			f.must(f.Close())
+			f.close()
 			if got, want := schema(t, file), schema(t, fresh); !maps.Equal(got, want) {
 				t.Errorf("from schema %d: got %v, want %v", from, got, want)
 			}
@@ -344,15 +345,15 @@ func checkOldContent(f *fixture) {
 	c := chat.Conversation{Endpoint: "telegram", Chat: "-100777", Thread: "42"}
 	pending, err := f.Pending(f.Context())
 	f.must(err)
-	want := []store.Pending{{
+	want := []chat.Pending{{
 		Conversation: c,
-		Inbound: chat.Inbound{
+		Message: chat.Inbound{
 			To: chat.Target{Chat: "-100777", Thread: "42", Kind: chat.Group}, Sender: chat.Sender{ID: "5", Name: "Ada"},
 			ID: "11", Resume: "900001", Text: "Wie ist das Wetter?", Addressed: true, Reply: true,
 			Attachments: []chat.Attachment{{Name: "a.ogg", MediaType: "audio/ogg", Size: 12, ID: "F1"}},
 			At:          time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC),
 		},
-		AcceptedAt: time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC),
+		Accepted: time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC),
 	}}
 	if !reflect.DeepEqual(pending, want) {
 		f.Errorf("got %+v, want %+v", pending, want)
@@ -390,7 +391,7 @@ func filled(t *testing.T, path string) []byte {
 		if _, err := s.Accept(t.Context(), c, message(c, "1")); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Append(t.Context(), c, slices.Repeat([][]byte{bytes.Repeat([]byte("long text. "), 20)}, 30)...); err != nil {
+		if err := store.Append(t.Context(), s, c, slices.Repeat([]string{strings.Repeat("long text. ", 20)}, 30)...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -537,23 +538,32 @@ func useAll(ctx context.Context, path string) (err error) {
 func TestUnreadableMessage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
-	f := &fixture{T: t, backend: mustOpen(t, path)}
-	f.accept(private("1"), "1", "2")
+	f := &fixture{T: t, Store: mustOpen(t, path)}
+	f.accept(private("1"), "1", "2", "3")
 	f.begin("t", private("1"), "2")
-	f.must(f.Record(t.Context(), "t", store.Part{State: store.Stands, Spans: []chat.Span{{Kind: "b"}}}))
-	f.must(f.Close())
-	raw(t, path, "UPDATE inbox SET body = '{' WHERE message = '1'", "UPDATE part SET spans = '['")
-	f.backend = mustOpen(t, path)
+	f.begin("u", private("1"), "3")
+	f.must(f.Record(t.Context(), "t", chat.Part{State: chat.PartStands, Spans: []chat.Span{{Kind: "b"}}}))
+	f.close()
+	raw(t, path, "UPDATE inbox SET body = '{' WHERE message IN ('1', '3')", "UPDATE part SET spans = '['")
+	s := mustOpen(t, path)
+	f.Store = s
 	f.waits("tg:1/2!")
-	if parts, err := f.Parts(t.Context(), "t"); err != nil || len(parts) != 1 || parts[0].Spans != nil {
-		t.Errorf("got %+v, %v, want the part without formatting", parts, err)
-	}
-	rep, err := f.Check(t.Context())
+	turns, err := f.Unfinished(t.Context())
 	f.must(err)
-	if len(rep.Problems) != 1 || !strings.Contains(rep.Problems[0], "row 1") {
-		t.Errorf("got %v, want the one row named", rep.Problems)
+	for _, turn := range turns {
+		switch {
+		case turn.ID == "u" && !turn.Void, turn.ID == "t" && turn.Void:
+			t.Errorf("got %+v, want it void only where no message could be read", turn)
+		case turn.ID == "t" && (len(turn.Parts) != 1 || turn.Parts[0].Spans != nil):
+			t.Errorf("got %+v, want the part without formatting", turn.Parts)
+		}
 	}
-	f.must(f.Close())
+	rep, err := s.Check(t.Context())
+	f.must(err)
+	if len(rep.Problems) != 2 || !strings.Contains(rep.Problems[0], "row 1") || !strings.Contains(rep.Problems[1], "row 3") {
+		t.Errorf("got %v, want the two rows named", rep.Problems)
+	}
+	f.close()
 }
 
 // Rows that refer to nothing are damage that SQLite does not see by itself.

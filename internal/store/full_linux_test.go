@@ -4,60 +4,175 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
+	"telex/internal/chat"
 	"telex/internal/store"
 )
 
-// The same on a real file system without room, for whoever may mount one; TestFull asks nothing of the user.
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
+// disk is a file system of its own.
+type disk struct {
+	*testing.T
+	dir string
+}
+
+// newDisk mounts a file system of some bytes, for whoever may; TestFull and TestReserve ask nothing of the user.
+func newDisk(t *testing.T, size int) (disk, bool) {
+	t.Helper()
 	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m,mode=0700"); err != nil {
-		t.Logf("no disk of its own (%v): TestFull has to do", err)
-		return
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+strconv.Itoa(size)); err != nil {
+		t.Logf("no disk of its own: %v", err)
+		return disk{}, false
 	}
-	defer func() {
+	t.Cleanup(func() {
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
-	}()
-	path, ballast := filepath.Join(dir, "telex.db"), filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 400<<10), 0o600); err != nil {
-		t.Fatal(err)
+	})
+	return disk{t, dir}, true
+}
+
+// fill leaves so many bytes free.
+func (d disk) fill(free int) {
+	d.Helper()
+	d.empty()
+	var st unix.Statfs_t
+	if err := unix.Statfs(d.dir, &st); err != nil {
+		d.Fatal(err)
 	}
-	remove := func() {
-		if err := os.Remove(ballast); err != nil {
+	size := int(st.Bavail)*int(st.Bsize) - free
+	write(d.T, d.ballast(), make([]byte, max(0, size)))
+}
+
+// empty takes away what fill wrote.
+func (d disk) empty() {
+	d.Helper()
+	if err := os.Remove(d.ballast()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		d.Fatal(err)
+	}
+}
+
+func (d disk) ballast() string { return filepath.Join(d.dir, "ballast") }
+
+// The same as TestFull on a real file system without room.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	d, ok := newDisk(t, 16<<20)
+	if !ok {
+		return
+	}
+	path := filepath.Join(d.dir, "telex.db")
+	s, clock := openTimed(t, path)
+	d.fill(1 << 20)
+	fillUp(t, path, s, func() { d.empty(); clock.advance(store.KeepEvery) })
+
+	// No room to begin with: nothing half-made stays.
+	for _, name := range []string{path, path + "-reserve"} {
+		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	fillUp(t, path, mustOpen(t, path), remove)
-
-	// No room to begin with: nothing half-made stays.
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600)
-	if err == nil {
-		t.Fatal("the disk has room")
-	}
+	d.fill(0)
 	if _, err := store.Open(t.Context(), store.Options{Path: path}); !errors.Is(err, store.ErrFull) {
 		t.Errorf("new store: got %v, want %v", err, store.ErrFull)
 	}
-	remove()
-	s := mustOpen(t, path)
-	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err == nil {
-		t.Fatal("the disk has room")
-	}
-	if err := s.Backup(t.Context(), filepath.Join(dir, "backup.db")); !errors.Is(err, store.ErrFull) {
+	d.empty()
+	s = mustOpen(t, path)
+	d.fill(0)
+	if err := s.Backup(t.Context(), filepath.Join(d.dir, "backup.db")); !errors.Is(err, store.ErrFull) {
 		t.Errorf("backup: got %v, want %v", err, store.ErrFull)
 	}
-	for _, left := range []string{"backup.db", "backup.db.partial", "telex.db.new"} {
-		if _, err := os.Stat(filepath.Join(dir, left)); err == nil {
-			t.Errorf("%s was left behind", left)
+	for _, left := range []string{"backup.db*", "telex.db.new"} {
+		if names, err := filepath.Glob(filepath.Join(d.dir, left)); err != nil || len(names) > 0 {
+			t.Errorf("%q, %v was left behind", names, err)
 		}
 	}
 	mustClose(t, s)
+}
+
+// Whatever takes the last byte, the turns that have begun come to their end, all of them, and are not begun again
+// by the next process; messages wait upstream until there is room (F43).
+func TestFullDiskEndsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	const crowd = 100
+	d, ok := newDisk(t, 32<<20)
+	if !ok {
+		return
+	}
+	path := filepath.Join(d.dir, "telex.db")
+	f := &fixture{T: t, Store: mustOpen(t, path)}
+	chatOf := func(i int) chat.Conversation { return private(chat.ChatID(strconv.Itoa(i))) }
+	for i := range crowd {
+		f.accept(chatOf(i), "1")
+		f.begin(strconv.Itoa(i), chatOf(i), "1")
+	}
+	d.fill(0)
+	text := strings.Repeat("text ", 800)
+	for step := range 10 { // ten edits of two parts each
+		for i := range crowd {
+			for part := range 2 {
+				f.must(f.Record(t.Context(), strconv.Itoa(i), chat.Part{
+					Index: part, State: chat.PartStands, Text: text[:400*(step+1)], Source: text[:400*(step+1)], Ref: chat.MessageRef{ID: "9"},
+				}))
+			}
+		}
+	}
+	if _, err := f.Accept(t.Context(), chatOf(0), message(chatOf(0), "2")); !errors.Is(err, store.ErrFull) {
+		t.Errorf("a new message: got %v, want %v", err, store.ErrFull)
+	}
+	for i := range crowd {
+		f.must(f.Decide(t.Context(), strconv.Itoa(i), decision(text, "question", text)))
+		f.must(f.End(t.Context(), strconv.Itoa(i)))
+	}
+	f.close()
+	d.fill(64 << 10) // the reserve is used up, and the index of the log must fit
+	var clock *clock
+	f.Store, clock = openTimed(t, path)
+	f.waits()
+	if _, err := f.Accept(t.Context(), chatOf(0), message(chatOf(0), "2")); !errors.Is(err, store.ErrFull) {
+		t.Errorf("a new message in a new process: got %v, want %v", err, store.ErrFull)
+	}
+	d.empty()
+	clock.advance(store.KeepEvery)
+	f.accept(chatOf(0), "2")
+	f.remembers(chatOf(0), "question", text)
+	f.close()
+}
+
+// A process that starts while the disk is full ends what the last one began, with the room of the reserve; without one
+// it can't start (F43).
+func TestFullDiskRestart(t *testing.T) {
+	t.Parallel()
+	d, ok := newDisk(t, 32<<20)
+	if !ok {
+		return
+	}
+	path := filepath.Join(d.dir, "telex.db")
+	f := &fixture{T: t, Store: mustOpen(t, path)}
+	c := private("1")
+	f.accept(c, "1")
+	f.begin("t", c, "1")
+	f.close()
+	d.fill(0)
+	f.Store = mustOpen(t, path)
+	if _, err := f.Accept(t.Context(), c, message(c, "2")); !errors.Is(err, store.ErrFull) {
+		t.Errorf("a new message: got %v, want %v", err, store.ErrFull)
+	}
+	f.must(f.Decide(t.Context(), "t", decision("answer", "question", "answer")))
+	f.must(f.End(t.Context(), "t"))
+	f.waits()
+	f.close()
+
+	d.fill(0)
+	_, err := store.Open(t.Context(), store.Options{Path: path})
+	f.is(err, store.ErrFull)
+	d.empty()
+	f.Store = mustOpen(t, path)
+	f.accept(c, "2")
+	f.remembers(c, "question", "answer")
+	f.close()
 }

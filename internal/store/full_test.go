@@ -1,12 +1,17 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"telex/internal/chat"
 	"telex/internal/store"
@@ -16,16 +21,120 @@ import (
 func TestFull(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "telex.db")
-	s := mustOpen(t, path)
-	write, _ := store.Pools(s)
+	s, clock := openTimed(t, path)
 	limit := func(pages int) {
 		t.Helper()
-		if _, err := write.ExecContext(t.Context(), "PRAGMA max_page_count="+strconv.Itoa(pages)); err != nil {
+		if _, err := store.Writer(s).ExecContext(t.Context(), "PRAGMA max_page_count="+strconv.Itoa(pages)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	limit(60)
-	fillUp(t, path, s, func() { limit(1 << 20) })
+	fillUp(t, path, s, func() { limit(1 << 20); clock.advance(store.KeepEvery) })
+}
+
+// openTimed opens a store whose time stands still.
+func openTimed(t *testing.T, path string) (*store.Store, *clock) {
+	t.Helper()
+	c := &clock{}
+	s, err := store.Open(t.Context(), store.Options{Path: path, Now: c.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, c
+}
+
+// What is under way is paid for with the reserve, once. While that is gone no message is taken, and the first that
+// is taken again says so (F43).
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	var log bytes.Buffer
+	var clock clock
+	s, err := store.Open(t.Context(), store.Options{Path: path, Log: slog.New(slog.NewTextHandler(&log, nil)), Now: clock.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, s)
+	f := &fixture{T: t, Store: s}
+	c, stands := private("1"), func(want bool) {
+		t.Helper()
+		st, err := os.Stat(path + "-reserve")
+		if got := err == nil && st.Size() == store.ReserveSize; got != want {
+			t.Fatalf("the reserve stands: got %v, want %v", got, want)
+		}
+	}
+	stands(true)
+	f.accept(c, "1")
+	f.begin("t", c, "1")
+	limit := func(pages int) {
+		t.Helper()
+		if _, err := store.Writer(s).ExecContext(t.Context(), "PRAGMA max_page_count="+strconv.Itoa(pages)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(1) // no more than there are
+	part := chat.Part{State: chat.PartStands, Text: strings.Repeat("text ", 5000)}
+	for range 3 {
+		f.is(f.Record(t.Context(), "t", part), store.ErrFull)
+		stands(false) // it was used, though it did not help here
+	}
+	inTheWay := filepath.Join(path+"-reserve", "x") // as if there were still no room for it
+	f.must(os.MkdirAll(inTheWay, 0o700))
+	for range 3 {
+		clock.advance(store.KeepEvery)
+		if _, err := f.Accept(t.Context(), c, message(c, "2")); err == nil {
+			t.Fatal("a message was taken without a reserve")
+		}
+	}
+	limit(1 << 20)
+	f.must(f.Record(t.Context(), "t", part))
+	f.waits("tg:1/1!")
+	f.must(os.RemoveAll(path + "-reserve"))
+	clock.advance(store.KeepEvery - 1)
+	if _, err := f.Accept(t.Context(), c, message(c, "2")); err == nil {
+		t.Error("a message was taken before the reserve was tried again")
+	}
+	stands(false) // each message would fill the disk otherwise
+	clock.advance(1)
+	f.accept(c, "2")
+	f.accept(c, "3")
+	stands(true)
+	for _, line := range []string{"the disk is full; what is under way", "the disk has room again"} {
+		if n := strings.Count(log.String(), line); n != 1 {
+			t.Errorf("%q was said %d times, want once:\n%s", line, n, log.String())
+		}
+	}
+}
+
+// Messages that there is no room for begin no transaction: what they wait for would keep it open.
+func TestRefusedMessagesBeginNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "telex.db")
+		inTheWay := filepath.Join(path+"-reserve", "x") // as if there were no room for it
+		if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s := mustOpen(t, path)
+		defer mustClose(t, s)
+		release := store.Stall(t.Context(), s)
+		before := store.Commits(s)
+		var wg sync.WaitGroup
+		for i := range 10 {
+			wg.Go(func() {
+				c := private(chat.ChatID(strconv.Itoa(i)))
+				if _, err := s.Accept(t.Context(), c, message(c, "1")); err == nil {
+					t.Error("a message was taken without a reserve")
+				}
+			})
+		}
+		synctest.Wait() // all of them wait for the writer
+		release()
+		wg.Wait()
+		if n := store.Commits(s) - before; n != 0 {
+			t.Errorf("got %d transactions, want none", n)
+		}
+	})
 }
 
 // fillUp accepts messages until the store is full, then makes room and sees what is there.

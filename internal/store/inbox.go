@@ -7,25 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"telex/internal/chat"
 )
 
-// Pending is a message that was accepted and is not finished.
-type Pending struct {
-	Conversation chat.Conversation // where it belongs now, should the chat have moved since
-	Inbound      chat.Inbound
-	AcceptedAt   time.Time
-	Attempts     int    // turns begun with it that did not end in order: more than two, and it may be what kills the process
-	Turn         string // the unfinished turn that has it; empty when it waits
-}
-
-// The states of an inbox row.
-const (
-	inboxPending = "pending"
-	inboxRunning = "running"
-)
+// inboxPending is the state of a message that no turn has.
+const inboxPending = "pending"
 
 // Accept stores a message, whole, and where its endpoint continues. Once it returns, the message may be
 // acknowledged upstream. fresh is false for a message that is known already; what it resumes at is stored all
@@ -35,7 +22,7 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	if err != nil {
 		return false, fmt.Errorf("accept message: %w", err)
 	}
-	err = s.update(ctx, "accept message", func(t *tx) error {
+	do := func(t *tx) error {
 		id, err := t.take(ctx, c)
 		if err != nil {
 			return err
@@ -50,7 +37,8 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 		}
 		_, err = t.exec(ctx, saveResume, c.Endpoint, in.Resume)
 		return err
-	})
+	}
+	err = s.explain(ctx, "accept message", s.by.run(ctx, &call{do: do, accepts: true}))
 	return fresh && err == nil, err
 }
 
@@ -87,42 +75,43 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 	})
 }
 
-// Pending returns what was accepted and is not finished, oldest first.
-func (r *Reader) Pending(ctx context.Context) (pending []Pending, err error) {
+// Pending returns what was accepted, is not finished and belongs to no unfinished turn, oldest first.
+func (r *Reader) Pending(ctx context.Context) (pending []chat.Pending, err error) {
 	err = r.view(ctx, "list pending messages", func(t *tx) error {
+		pending = nil
 		return t.each(ctx, func(rows *sql.Rows) error {
 			p, ok, err := t.scanPending(rows)
 			if ok {
 				pending = append(pending, p)
 			}
 			return err
-		}, listUnfinished)
+		}, listPending)
 	})
 	return pending, err
 }
 
-// scanPending reads a row of listUnfinished. One message that can't be read must not keep the others from
-// being answered: it is logged and passed over.
-func (t *tx) scanPending(rows *sql.Rows) (p Pending, ok bool, err error) {
+// scanPending reads a row of listPending or listTaken. One message that can't be read must not keep the others
+// from being answered: it is logged and passed over.
+func (t *tx) scanPending(rows *sql.Rows) (p chat.Pending, ok bool, err error) {
 	var row, at int64
 	var origin chat.ChatID
 	var message chat.MessageID
 	var body []byte
 	err = rows.Scan(&row, &p.Conversation.Endpoint, &p.Conversation.Chat, &p.Conversation.Thread,
-		&origin, &message, &body, &at, &p.Attempts, &p.Turn)
+		&origin, &message, &body, &at, &p.Begun)
 	if err != nil {
 		return p, false, err
 	}
-	if err := json.Unmarshal(body, &p.Inbound); err != nil {
+	if err := json.Unmarshal(body, &p.Message); err != nil {
 		t.log.Error("accepted message can't be read", slog.Int64("row", row),
 			slog.String("conversation", p.Conversation.String()), slog.String("message", string(message)), slog.Any("error", err))
 		return p, false, nil
 	}
-	p.AcceptedAt = instant(at)
-	p.Inbound.At = p.Inbound.At.UTC()
-	if origin != p.Conversation.Chat && p.Inbound.To.Chat == origin {
-		p.Inbound.To.Chat = p.Conversation.Chat
-		p.Inbound.Reply = false // the id is another message's there
+	p.Accepted = instant(at)
+	p.Message.At = p.Message.At.UTC()
+	if origin != p.Conversation.Chat && p.Message.To.Chat == origin {
+		p.Message.To.Chat = p.Conversation.Chat
+		p.Message.Reply = false // the id is another message's there
 	}
 	return p, true, nil
 }
@@ -147,17 +136,17 @@ func (t *tx) unfinished(ctx context.Context, conversation int64, id chat.Message
 }
 
 // claim gives messages to a turn and returns when the oldest was accepted; now when there are none.
-func (t *tx) claim(ctx context.Context, turn string, conversation int64, ids []chat.MessageID) (acceptedAt int64, err error) {
+func (t *tx) claim(ctx context.Context, turn string, conversation int64, messages []chat.Inbound) (acceptedAt int64, err error) {
 	acceptedAt = t.now
 	var taken []int64
-	for _, id := range ids {
-		found, err := t.unfinished(ctx, conversation, id)
+	for _, m := range messages {
+		found, err := t.unfinished(ctx, conversation, m.ID)
 		if err != nil {
 			return 0, err
 		}
 		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
 		if i < 0 {
-			return 0, fmt.Errorf("message %q: %w", id, ErrUnknown)
+			return 0, fmt.Errorf("message %q: %w", m.ID, ErrUnknown)
 		}
 		if _, err := t.exec(ctx, takeMessage, turn, found[i].id); err != nil {
 			return 0, err

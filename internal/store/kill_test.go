@@ -33,8 +33,8 @@ func work(ctx context.Context, path string, first int) error {
 	}
 	answer := func(id string) error {
 		return errors.Join(
-			say("intended", id, s.Intend(ctx, id, store.Part{Key: id})),
-			say("recorded", id, s.Record(ctx, id, store.Part{State: store.Stands, Key: id, Ref: chat.MessageRef{ID: chat.MessageID(id)}})),
+			say("intended", id, s.Record(ctx, id, chat.Part{State: chat.PartIntended, Key: id})),
+			say("recorded", id, s.Record(ctx, id, chat.Part{State: chat.PartStands, Key: id, Ref: chat.MessageRef{ID: chat.MessageID(id)}})),
 			say("decided", id, s.Decide(ctx, id, decision("final", id))),
 		)
 	}
@@ -43,10 +43,10 @@ func work(ctx context.Context, path string, first int) error {
 		return err
 	}
 	for _, t := range turns {
-		if t.State == store.Running {
+		if t.State == chat.TurnRunning {
 			err = errors.Join(say("begun", t.ID, s.Begin(ctx, t)), answer(t.ID))
 		}
-		if err := errors.Join(err, say("ended", t.ID, s.End(ctx, t.ID, store.Done))); err != nil {
+		if err := errors.Join(err, say("ended", t.ID, s.End(ctx, t.ID))); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func work(ctx context.Context, path string, first int) error {
 		}
 		if i%3 == 0 { // the others wait
 			err := errors.Join(say("begun", id, s.Begin(ctx, turnOf(id, private("1"), in.ID))), answer(id),
-				say("ended", id, s.End(ctx, id, store.Done)))
+				say("ended", id, s.End(ctx, id)))
 			if err != nil {
 				return err
 			}
@@ -145,9 +145,9 @@ func verify(t *testing.T, path string, heard said) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{T: t, backend: s}
-	defer func() { f.must(f.Close()) }()
-	rep, err := f.Check(t.Context())
+	f := &fixture{T: t, Store: s}
+	defer f.close()
+	rep, err := s.Check(t.Context())
 	f.must(err)
 	if len(rep.Problems) > 0 {
 		t.Fatalf("after a kill: %v", rep.Problems)
@@ -164,7 +164,7 @@ func verify(t *testing.T, path string, heard said) {
 	for id, did := range heard {
 		here := slices.ContainsFunc(waiting, func(w string) bool { return strings.TrimSuffix(w, "!") == "tg:1/"+id })
 		state, _ := findTurn(turns, id)
-		parts, err := f.Parts(t.Context(), id)
+		parts, err := store.Parts(t.Context(), s.Reader, id)
 		f.must(err)
 		switch {
 		case did["accepted"] && !did["begun"] && !here && times[id] == 0:
@@ -173,7 +173,7 @@ func verify(t *testing.T, path string, heard said) {
 			t.Errorf("the id of message %s's reply was learned and is gone: %+v", id, parts)
 		case did["decided"] && times[id] != 1:
 			t.Errorf("turn %s was decided and its history is there %d times", id, times[id])
-		case did["decided"] && !did["ended"] && state == store.Running:
+		case did["decided"] && !did["ended"] && state == chat.TurnRunning:
 			t.Errorf("turn %s was decided and is %q", id, state)
 		case did["ended"] && (here || state != ""):
 			t.Errorf("turn %s ended and is %q, its message waits: %v", id, state, here)
@@ -195,7 +195,7 @@ func verify(t *testing.T, path string, heard said) {
 	}
 }
 
-func findTurn(turns []store.TurnRecord, id string) (store.TurnState, bool) {
+func findTurn(turns []chat.Turn, id string) (chat.TurnState, bool) {
 	for _, t := range turns {
 		if t.ID == id {
 			return t.State, true

@@ -3,9 +3,9 @@ package store_test
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"telex/internal/chat"
-	"telex/internal/store"
 )
 
 // group and thread are conversations of one chat, which becomes supergroup.
@@ -22,44 +22,37 @@ func testMove(f *fixture) {
 	f.must(err)
 	f.accept(group(), "2")
 	f.accept(thread(), "3")
-	f.must(f.Append(ctx, group(), []byte("said")))
+	f.remember(group(), "said")
 	f.begin("t", group(), "2")
 	ref := chat.MessageRef{ID: "55", Target: chat.Target{Chat: "-1"}}
-	f.must(f.Record(ctx, "t", store.Part{State: store.Stands, Ref: ref}))
+	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands, Ref: ref}))
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	f.must(f.Move(ctx, "tg", "-1", "-1001")) // both the send and the update tell it
+	f.must(f.Move(ctx, "other", "-1", "-2"))
 	f.reopen()
 
-	f.waits("tg:-1001/1", "tg:-1001/2!", "tg:-1001:9/3")
+	f.waits("tg:-1001/1", "tg:-1001:9/3", "tg:-1001/2!")
 	pending, err := f.Pending(ctx)
 	f.must(err)
-	if got := pending[0].Inbound; got.To.Chat != "-1001" || got.Reply {
+	if got := pending[0].Message; got.To.Chat != "-1001" || got.Reply {
 		f.Errorf("got %+v, want it answered in the new chat, without reference", got)
 	}
 	got := f.unfinished()
-	if got.To.Chat != "-1001" || got.ReplyTo != "" || got.Conversation != supergroup() {
+	if got.To.Chat != "-1001" || got.ReplyTo != "" || got.Conversation != supergroup() || got.Messages[0].To.Chat != "-1001" {
 		f.Errorf("got %+v, want the turn in the new chat, without reference", got)
 	}
-	if want := []store.Part{{State: store.Stands, Ref: ref}}; !reflect.DeepEqual(got.Parts, want) {
+	if want := []chat.Part{{State: chat.PartStands, Ref: ref}}; !reflect.DeepEqual(got.Parts, want) {
 		f.Errorf("got %+v, want the message where it stands: %+v", got.Parts, want)
 	}
 	f.remembers(supergroup(), "said")
-	to, moved, err := f.Moved(ctx, "tg", "-1")
-	f.must(err)
-	if to != "-1001" || !moved {
-		f.Errorf("got %s, %v, want -1001", to, moved)
-	}
-	if to, moved, err := f.Moved(ctx, "other", "-1"); moved || err != nil {
-		f.Errorf("another endpoint: got %s, %v, %v, want not moved", to, moved, err)
-	}
 
 	// Whoever still knows the old id means the new chat.
 	f.must(f.Decide(ctx, "t", decision("x", "answered")))
-	f.must(f.Append(ctx, group(), []byte("more")))
+	f.remember(group(), "more")
 	f.remembers(group(), "said", "answered", "more")
 	f.must(f.Drop(ctx, group(), "1"))
 	f.accept(group(), "4")
-	f.waits("tg:-1001/2!", "tg:-1001:9/3", "tg:-1001/4")
+	f.waits("tg:-1001:9/3", "tg:-1001/4", "tg:-1001/2!")
 	if fresh, err := f.Accept(ctx, group(), in); fresh || err != nil {
 		f.Errorf("old message again: got %v, %v, want known", fresh, err)
 	}
@@ -67,27 +60,23 @@ func testMove(f *fixture) {
 
 func testMoveMerges(f *fixture) {
 	ctx := f.Context()
-	f.must(f.Append(ctx, group(), []byte("1")))
-	f.must(f.Append(ctx, supergroup(), []byte("2")))
-	f.must(f.Append(ctx, group(), []byte("3")))
+	f.remember(group(), "1")
+	f.remember(supergroup(), "2")
+	f.remember(group(), "3")
 	f.accept(group(), "10")
 	f.accept(supergroup(), "20")
 	f.accept(group(), "11")
 	f.begin("old", group(), "10")
+	time.Sleep(time.Second)
 	f.begin("new", supergroup(), "20")
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
-	f.waits("tg:-1001/10!", "tg:-1001/20!", "tg:-1001/11")
+	f.waits("tg:-1001/11", "tg:-1001/10!", "tg:-1001/20!")
 	f.remembers(supergroup(), "1", "2", "3")
 	f.must(f.Decide(ctx, "old", decision("x", "4"))) // both were current where they began
 	f.must(f.Decide(ctx, "new", decision("x", "5")))
 	f.remembers(group(), "1", "2", "3", "4", "5")
 	f.begin("next", group(), "11")
 	f.must(f.Decide(ctx, "next", decision("x")))
-	rep, err := f.Check(ctx)
-	f.must(err)
-	if rep.Conversations != 1 || len(rep.Problems) > 0 {
-		f.Errorf("got %+v, want one conversation and no problem", rep)
-	}
 }
 
 func testMoveChain(f *fixture) {
@@ -97,21 +86,17 @@ func testMoveChain(f *fixture) {
 	f.must(f.Move(ctx, "tg", "a", "b"))
 	f.must(f.Move(ctx, "tg", "b", "c"))
 	f.waits("tg:c/1")
-	for _, old := range []chat.ChatID{"a", "b"} {
-		if to, moved, err := f.Moved(ctx, "tg", old); to != "c" || !moved || err != nil {
-			f.Errorf("%s: got %s, %v, %v, want c", old, to, moved, err)
-		}
-	}
+	f.remember(private("a"), "by a")
+	f.remember(private("b"), "by b")
+	f.reopen()
+	f.remembers(private("c"), "by a", "by b")
 	f.must(f.Move(ctx, "tg", "c", "a")) // a is in use again
 	f.waits("tg:a/1")
-	for _, old := range []chat.ChatID{"b", "c"} {
-		if to, moved, err := f.Moved(ctx, "tg", old); to != "a" || !moved || err != nil {
-			f.Errorf("%s: got %s, %v, %v, want a", old, to, moved, err)
-		}
+	for _, old := range []chat.ChatID{"a", "b", "c"} {
+		f.remembers(private(old), "by a", "by b")
 	}
-	if to, moved, err := f.Moved(ctx, "tg", "a"); moved || err != nil {
-		f.Errorf("got %s, %v, want a where it is", to, err)
-	}
+	f.accept(private("c"), "2")
+	f.waits("tg:a/1", "tg:a/2")
 }
 
 // A supergroup numbers its messages anew, so equal ids are different messages.
@@ -123,14 +108,42 @@ func testMoveEqualIDs(f *fixture) {
 	f.accept(supergroup(), "1", "2")
 	f.waits("tg:-1001/2", "tg:-1001/1", "tg:-1001/2")
 	f.begin("both", supergroup(), "2", "2")
-	f.waits("tg:-1001/2!", "tg:-1001/1", "tg:-1001/2!")
-	f.must(f.End(ctx, "both", store.Released))
+	f.waits("tg:-1001/1", "tg:-1001/2!", "tg:-1001/2!")
+	f.must(f.Release(ctx, "both"))
 	f.begin("first", supergroup(), "2")
-	f.must(f.End(ctx, "first", store.Done))
+	f.must(f.End(ctx, "first"))
 	f.waits("tg:-1001/1", "tg:-1001/2")
 	f.begin("second", supergroup(), "2")
-	f.must(f.End(ctx, "second", store.Done))
+	f.must(f.End(ctx, "second"))
 	f.waits("tg:-1001/1")
+}
+
+// A message that waited under the old id is answered by a turn that still has it: it is one turn's, not pending too.
+func testMoveWaiting(f *fixture) {
+	ctx := f.Context()
+	f.accept(group(), "1")
+	f.must(f.Move(ctx, "tg", "-1", "-1001"))
+	f.begin("t", group(), "1")
+	f.waits("tg:-1001/1!")
+	f.must(f.Decide(ctx, "t", decision("x", "answered")))
+	f.must(f.End(ctx, "t"))
+	f.reopen()
+	f.waits()
+	f.remembers(supergroup(), "answered")
+}
+
+// A turn that may not decide any more may not in the new chat either, and one that may still may.
+func testMoveFences(f *fixture) {
+	ctx := f.Context()
+	f.accept(group(), "1", "2")
+	f.begin("void", group(), "1")
+	f.must(f.Forget(ctx, group()))
+	f.begin("current", group(), "2")
+	f.must(f.Forget(ctx, supergroup()))
+	f.must(f.Move(ctx, "tg", "-1", "-1001"))
+	f.fails(f.Decide(ctx, "void", decision("x", "void")))
+	f.must(f.Decide(ctx, "current", decision("x", "current")))
+	f.remembers(supergroup(), "current")
 }
 
 // The numbers of these kinds are in the files of users.

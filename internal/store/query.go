@@ -70,10 +70,15 @@ SELECT id, state, accepted_at FROM inbox
 WHERE conversation = ? AND message = ? AND state <> 'done'
 ORDER BY CASE state WHEN 'pending' THEN 0 ELSE 1 END, id /*lock*/`
 
-	listUnfinished = `
-SELECT i.id, c.endpoint, c.chat, c.thread, i.origin, i.message, i.body, i.accepted_at, i.attempts, i.turn
+	listPending = `
+SELECT i.id, c.endpoint, c.chat, c.thread, i.origin, i.message, i.body, i.accepted_at, i.attempts
 FROM inbox i JOIN conversation c ON c.id = i.conversation
-WHERE i.state <> 'done' ORDER BY i.id`
+WHERE i.state = 'pending' ORDER BY i.id`
+
+	listTaken = `
+SELECT i.id, c.endpoint, c.chat, c.thread, i.origin, i.message, i.body, i.accepted_at, i.attempts
+FROM inbox i JOIN conversation c ON c.id = i.conversation
+WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 
 	takeMessage = `UPDATE inbox SET state = 'running', turn = ?, attempts = attempts + 1 WHERE id = ?`
 
@@ -85,8 +90,6 @@ WHERE i.state <> 'done' ORDER BY i.id`
 
 	releaseMessages = `
 UPDATE inbox SET state = 'pending', turn = '', attempts = attempts - 1 WHERE turn = ? AND state = 'running'`
-
-	messagesOf = `SELECT message FROM inbox WHERE turn = ? ORDER BY id`
 
 	sweepInbox = `DELETE FROM inbox WHERE state = 'done' AND done_at < ?`
 )
@@ -114,6 +117,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1, ?, '', ?, ?, 0)`
 	// fenceTurns takes the right to decide, and to add to the history, from every running turn of a conversation.
 	fenceTurns = `UPDATE turn SET fenced = 1 WHERE conversation = ? AND state = 'running'`
 
+	cutTurn = `UPDATE turn SET ending = ? WHERE id = ? AND state = 'decided'`
+
 	decideTurn = `UPDATE turn SET state = 'decided', ending = ?, tokens = ? WHERE id = ?`
 
 	// endTurn and endParts keep the ids of what was sent, and nothing that somebody said.
@@ -122,23 +127,23 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1, ?, '', ?, ?, 0)`
 
 	listTurns = `
 SELECT t.id, c.endpoint, c.chat, c.thread, t.to_chat, t.to_thread, t.to_kind, t.reply_to,
-    t.state, t.fenced, t.runs, t.ending, t.tokens, t.accepted_at, t.begun_at
+    t.state, t.fenced, t.runs, t.ending, t.accepted_at
 FROM turn t JOIN conversation c ON c.id = t.conversation
 WHERE t.state IN ('running', 'decided') ORDER BY t.begun_at, t.id`
 
 	savePart = `
 INSERT INTO part (turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
-    plain, is_file, cut, first_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    plain, is_file, cut, first_at, tries)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (turn, idx) DO UPDATE SET state = excluded.state, ref_chat = excluded.ref_chat,
     ref_thread = excluded.ref_thread, ref_kind = excluded.ref_kind, ref_id = excluded.ref_id,
     source = excluded.source, body = excluded.body, spans = excluded.spans,
     has_cursor = excluded.has_cursor, create_key = excluded.create_key, plain = excluded.plain,
-    is_file = excluded.is_file, cut = excluded.cut, first_at = excluded.first_at`
+    is_file = excluded.is_file, cut = excluded.cut, first_at = excluded.first_at, tries = excluded.tries`
 
 	listParts = `
 SELECT idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
-    plain, is_file, cut, first_at
+    plain, is_file, cut, first_at, tries
 FROM part WHERE turn = ? ORDER BY idx`
 
 	sweepTurns = `DELETE FROM turn WHERE ended_at > 0 AND ended_at < ?`

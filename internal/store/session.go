@@ -10,6 +10,7 @@ import (
 // History returns the entries of a conversation, oldest first, as they were given. The result is the caller's.
 func (r *Reader) History(ctx context.Context, c chat.Conversation) (entries [][]byte, err error) {
 	err = r.view(ctx, "read history", func(t *tx) error {
+		entries = nil
 		id, err := t.find(ctx, c)
 		if err != nil {
 			return err
@@ -22,20 +23,6 @@ func (r *Reader) History(ctx context.Context, c chat.Conversation) (entries [][]
 		}, listEntries, id)
 	})
 	return entries, err
-}
-
-// Append adds entries, all of them or none. An entry is text, JSON most likely; the store never reads it.
-func (s *Store) Append(ctx context.Context, c chat.Conversation, entries ...[]byte) error {
-	if len(entries) == 0 {
-		return nil
-	}
-	return s.update(ctx, "append to history", func(t *tx) error {
-		id, err := t.take(ctx, c)
-		if err != nil {
-			return err
-		}
-		return t.appendEntries(ctx, id, entries)
-	})
 }
 
 // Forget deletes the history of a conversation. The turns that are running, that of the command which asked for it

@@ -77,8 +77,13 @@ func (r *Reader) explain(ctx context.Context, what string, err error) error {
 
 // explainAt is explain for a call that wrote into dir.
 func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var damage errDamage
 	switch kind := sqliteCode(err); {
+	case errors.Is(err, errClosed):
+		return fmt.Errorf("%s: %w", what, err)
 	case ctx.Err() != nil && (kind&0xff == code.SQLITE_INTERRUPT || errors.Is(err, ctx.Err())):
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	case errors.As(err, &damage), kind&0xff == code.SQLITE_CORRUPT, kind&0xff == code.SQLITE_NOTADB:
@@ -89,6 +94,11 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 			what, dir, ErrFull, err)
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// full says that a call failed for want of room.
+func (r *Reader) full(err error) bool {
+	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }
 
 // isFull also finds the full disks that SQLite reports as a failure to read or write: when the shared index of

@@ -17,12 +17,11 @@ type Options struct {
 	Now  func() time.Time // nil: time.Now
 }
 
-// Store is an open store. Its methods are safe for concurrent use; each that writes is one transaction, which
-// is on the disk when it returns without an error. Nothing runs in the background.
+// Store is an open store. Its methods are safe for concurrent use; each is one transaction, which is on the disk
+// when it returns without an error. One goroutine, which Close ends, makes them all.
 type Store struct {
 	*Reader
-	write *sql.DB
-	lock  *lock
+	lock *lock
 }
 
 // Reader is the part of a store that changes nothing.
@@ -32,6 +31,7 @@ type Reader struct {
 	now  func() time.Time
 	d    dialect
 	read *sql.DB
+	by   *writer // makes all transactions where there is one; nil when nothing is ever written
 }
 
 // Open opens the store, makes it when there is none, and brings an older schema up to date. It fails with
@@ -67,8 +67,8 @@ func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 // Close waits for running calls and closes the store. Whatever was stored is on the disk already.
 func (s *Store) Close() error {
 	err := s.Reader.Close() // first, so that the writer is the last one and folds the log into the file
-	if s.write != nil {
-		err = errors.Join(err, s.write.Close())
+	if s.by != nil {
+		err = errors.Join(err, s.by.close())
 	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.release())
@@ -120,42 +120,54 @@ func resolve(path string) (string, error) {
 	return path, nil
 }
 
+// statements is where a transaction's statements are run.
+type statements interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // tx is one transaction. Its clock stands still.
 type tx struct {
-	sql *sql.Tx
+	on  statements
 	d   dialect
 	now int64
 	log *slog.Logger
 }
 
-// update runs do in a transaction that may write. The next one waits until it is done.
+// update runs do in a transaction that may write. do may be run again after a failure, as if it had not been.
 func (s *Store) update(ctx context.Context, what string, do func(*tx) error) error {
-	return s.transact(ctx, s.write, nil, what, do)
+	return s.explain(ctx, what, s.by.run(ctx, &call{do: do}))
 }
 
-// view runs do in a transaction that sees one state of the store, whatever is written meanwhile.
+// view runs do in a transaction that sees one state of the store, whatever is written meanwhile. do may be run
+// again after a failure, as if it had not been.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx) error) error {
-	return r.transact(ctx, r.read, &sql.TxOptions{ReadOnly: true}, what, do)
+	if r.by != nil {
+		return r.explain(ctx, what, r.by.run(ctx, &call{do: do}))
+	}
+	return r.explain(ctx, what, r.look(ctx, do))
 }
 
-func (r *Reader) transact(ctx context.Context, db *sql.DB, o *sql.TxOptions, what string, do func(*tx) error) error {
-	t, err := db.BeginTx(ctx, o)
+// look is view on a connection that can't write.
+func (r *Reader) look(ctx context.Context, do func(*tx) error) error {
+	t, err := r.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
-		return r.explain(ctx, what, err)
+		return err
 	}
-	if err := do(&tx{sql: t, d: r.d, now: r.now().UnixMilli(), log: r.log}); err != nil {
+	if err := do(r.tx(t)); err != nil {
 		_ = t.Rollback() // the first error is the reason; what is left open is rolled back with the connection
-		return r.explain(ctx, what, err)
+		return err
 	}
-	if err := t.Commit(); err != nil {
-		return r.explain(ctx, what, err)
-	}
-	return nil
+	return t.Commit()
+}
+
+func (r *Reader) tx(on statements) *tx {
+	return &tx{on: on, d: r.d, now: r.now().UnixMilli(), log: r.log}
 }
 
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := t.sql.ExecContext(ctx, t.d.sql(query), args...)
+	res, err := t.on.ExecContext(ctx, t.d.sql(query), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -173,17 +185,20 @@ func (t *tx) all(ctx context.Context, queries []string, args ...any) error {
 }
 
 // first reads the first row into dest and says whether there was one.
-func (t *tx) first(ctx context.Context, dest []any, query string, args ...any) (bool, error) {
-	err := t.sql.QueryRowContext(ctx, t.d.sql(query), args...).Scan(dest...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+func (t *tx) first(ctx context.Context, dest []any, query string, args ...any) (found bool, err error) {
+	err = t.each(ctx, func(rows *sql.Rows) error {
+		if found {
+			return nil
+		}
+		found = true
+		return rows.Scan(dest...)
+	}, query, args...)
+	return found && err == nil, err
 }
 
 // each calls do with every row. do must not use the transaction.
 func (t *tx) each(ctx context.Context, do func(*sql.Rows) error, query string, args ...any) (err error) {
-	rows, err := t.sql.QueryContext(ctx, t.d.sql(query), args...)
+	rows, err := t.on.QueryContext(ctx, t.d.sql(query), args...)
 	if err != nil {
 		return err
 	}

@@ -1,16 +1,15 @@
 package store_test
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
 	"telex/internal/chat"
-	"telex/internal/store"
 )
 
 func testParts(f *fixture) {
@@ -18,55 +17,39 @@ func testParts(f *fixture) {
 	f.accept(c, "1")
 	f.begin("t", c, "1")
 	ref := chat.MessageRef{ID: "77", Target: chat.Target{Chat: "1", Thread: "2", Kind: chat.Group}}
-	first := store.Part{Index: 0, State: store.Sealed, Ref: ref, Source: "*a*", Text: "a", Spans: []chat.Span{
-		{Kind: "italic", Offset: 0, Length: 1}, {Kind: "link", Offset: 1, Length: 2, URL: "https://x", Language: "go"},
-	}, Key: "t-0"}
-	f.must(f.Intend(f.Context(), "t", store.Part{Index: 0, State: store.Gone, Text: "a ▌", Cursor: true, Key: "t-0"}))
+	first := chat.Part{
+		Tries: 2,
+		Index: 0, State: chat.PartSealed, Ref: ref, Source: "*a*", Text: "a", Plain: "A", Spans: []chat.Span{
+			{Kind: "italic", Offset: 0, Length: 1}, {Kind: "link", Offset: 1, Length: 2, URL: "https://x", Language: "go"},
+		}, Key: "t-0", Cursor: true, File: true, Cut: 4096, First: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
+	}
+	intent := chat.Part{Index: 0, State: chat.PartIntended, Text: "a ▌", Cursor: true, Key: "t-0"}
+	f.must(f.Record(f.Context(), "t", intent))
 	f.reopen()
-	want := []store.Part{{Index: 0, State: store.Intended, Text: "a ▌", Cursor: true, Key: "t-0"}}
-	if got := f.unfinished().Parts; !reflect.DeepEqual(got, want) {
+	if got, want := f.unfinished().Parts, []chat.Part{intent}; !reflect.DeepEqual(got, want) {
 		f.Fatalf("got %+v, want %+v", got, want)
 	}
-	second := store.Part{Index: 1, State: store.Doubtful, Text: "b", Key: "t-1"}
+	second := chat.Part{Index: 1, State: chat.PartAbsent, Text: "b", Key: "t-1"}
+	frozen := chat.Part{Index: -1, State: chat.PartFrozen, Ref: chat.MessageRef{ID: "3"}, Key: "t-0"}
 	f.must(f.Record(f.Context(), "t", second))
+	f.must(f.Record(f.Context(), "t", frozen))
+	for field, value := range reflect.ValueOf(first).Fields() {
+		if value.IsZero() && field.Name != "Index" {
+			f.Fatalf("chat.Part.%s is not set, so it is not tested", field.Name)
+		}
+	}
 	f.must(f.Record(f.Context(), "t", first))
 	f.reopen()
-	want = []store.Part{first, second}
-	if got := f.unfinished().Parts; !reflect.DeepEqual(got, want) {
+	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
 		f.Fatalf("got %+v, want %+v", got, want)
-	}
-	got, err := f.Parts(f.Context(), "t")
-	f.must(err)
-	if !reflect.DeepEqual(got, want) {
-		f.Fatalf("got %+v, want %+v", got, want)
-	}
-	if got, err := f.Parts(f.Context(), "none"); err != nil || len(got) > 0 {
-		f.Errorf("got %+v, %v, want no parts", got, err)
-	}
-}
-
-// What was said does not stay longer than it is needed; the history is the one place for it.
-func testPrivacy(f *fixture) {
-	c := private("1")
-	f.accept(c, "1")
-	f.begin("t", c, "1")
-	f.must(f.Record(f.Context(), "t", store.Part{State: store.Stands, Ref: chat.MessageRef{ID: "9"}, Source: "s", Text: "s"}))
-	f.must(f.Decide(f.Context(), "t", decision("s", "s")))
-	f.must(f.End(f.Context(), "t", store.Done))
-	parts, err := f.Parts(f.Context(), "t")
-	f.must(err)
-	want := []store.Part{{State: store.Stands, Ref: chat.MessageRef{ID: "9"}}}
-	if !reflect.DeepEqual(parts, want) {
-		f.Errorf("got %+v, want %+v", parts, want)
 	}
 }
 
 func testHistory(f *fixture) {
 	c, other := private("1"), private("2")
-	f.must(f.Append(f.Context(), c, []byte(`{"a":1}`), []byte("")))
-	f.must(f.Append(f.Context(), other, []byte("other")))
-	f.must(f.Append(f.Context(), c))
-	f.must(f.Append(f.Context(), c, []byte("3")))
+	f.remember(c, `{"a":1}`, "")
+	f.remember(other, "other")
+	f.remember(c, "3")
 	f.reopen()
 	f.remembers(c, `{"a":1}`, "", "3")
 	f.must(f.Forget(f.Context(), c))
@@ -78,77 +61,57 @@ func testHistory(f *fixture) {
 }
 
 func testBlocks(f *fixture) {
-	ctx, now := f.Context(), f.clock.now()
-	f.must(f.SaveBlock(ctx, "tg", chat.ScopeChat, "1", "", now.Add(time.Minute)))
-	f.must(f.SaveBlock(ctx, "tg", chat.ScopeChat, "1", "", now.Add(time.Second))) // never shortened
-	f.must(f.SaveBlock(ctx, "tg", chat.ScopeMessage, "1", "7", now.Add(time.Second)))
-	f.must(f.SaveBlock(ctx, "tg", chat.ScopeEndpoint, "", "", now.Add(time.Hour)))
-	f.must(f.SaveBlock(ctx, "other", chat.ScopeEndpoint, "", "", now.Add(time.Hour)))
+	ctx, now := f.Context(), time.Now()
+	save := func(e chat.EndpointID, sc chat.Scope, c chat.ChatID, m chat.MessageID, lasts time.Duration) {
+		f.Helper()
+		f.must(f.SaveBlock(ctx, e, chat.Block{Scope: sc, Chat: c, Message: m, Until: now.Add(lasts)}))
+	}
+	save("tg", chat.ScopeChat, "1", "", time.Second)
+	save("tg", chat.ScopeChat, "1", "", time.Minute)
+	save("tg", chat.ScopeChat, "1", "", time.Second) // never shortened
+	save("tg", chat.ScopeMessage, "1", "7", time.Second)
+	save("tg", chat.ScopeEndpoint, "", "", time.Hour)
+	save("other", chat.ScopeEndpoint, "", "", time.Hour)
 	f.reopen()
-	f.clock.advance(time.Second)
+	time.Sleep(time.Second)
 	got, err := f.Blocks(ctx, "tg")
 	f.must(err)
-	want := []store.Block{
-		{Scope: chat.ScopeChat, Chat: "1", Until: now.Add(time.Minute)},
-		{Scope: chat.ScopeEndpoint, Until: now.Add(time.Hour)},
+	for i := range got {
+		got[i].Until = got[i].Until.UTC()
 	}
-	if !reflect.DeepEqual(got, want) {
+	slices.SortFunc(got, func(a, b chat.Block) int { return cmp.Compare(a.Scope, b.Scope) })
+	want := []chat.Block{
+		{Scope: chat.ScopeChat, Chat: "1", Until: now.Add(time.Minute).UTC()},
+		{Scope: chat.ScopeEndpoint, Until: now.Add(time.Hour).UTC()},
+	}
+	if !slices.EqualFunc(got, want, func(a, b chat.Block) bool {
+		same := a.Until.Equal(b.Until)
+		a.Until = b.Until
+		return same && a == b
+	}) {
 		f.Errorf("got %+v, want %+v", got, want)
 	}
-	swept, err := f.Sweep(ctx, f.clock.now(), 0)
-	f.must(err)
-	if swept.Blocks != 1 {
-		f.Errorf("got %d blocks swept, want 1", swept.Blocks)
-	}
 }
 
-func testSweep(f *fixture) {
+// What is given may be changed afterwards, and so may what is returned.
+func testCopies(f *fixture) {
 	ctx, c := f.Context(), private("1")
-	f.accept(c, "1", "2")
-	f.begin("t", c, "1")
-	f.must(f.Record(ctx, "t", store.Part{State: store.Stands}))
-	f.must(f.Decide(ctx, "t", decision("x", "old")))
-	f.must(f.End(ctx, "t", store.Done))
-	f.must(f.Append(ctx, private("gone"), []byte("old")))
-	f.clock.advance(8 * 24 * time.Hour)
-	f.must(f.Append(ctx, c, []byte("new")))
-	swept, err := f.Sweep(ctx, f.clock.now(), 24*time.Hour)
-	f.must(err)
-	if want := (store.Swept{Messages: 1, Turns: 1, Entries: 2}); swept != want {
-		f.Errorf("got %+v, want %+v", swept, want)
-	}
-	f.remembers(c, "new")
-	f.waits("tg:1/2") // unfinished stays, however old
-	rep, err := f.Check(ctx)
-	f.must(err)
-	if rep.Conversations != 1 || rep.Keys != 1 || rep.Pending != 1 || rep.Entries != 1 || rep.Unfinished != 0 || len(rep.Problems) > 0 {
-		f.Errorf("got %+v, want one of each but unfinished turns, no problems", rep)
-	}
-	f.clock.advance(1000 * 24 * time.Hour)
-	swept, err = f.Sweep(ctx, f.clock.now(), 0)
-	f.must(err)
-	if want := (store.Swept{}); swept != want {
-		f.Errorf("retention 0: got %+v, want %+v", swept, want)
-	}
-}
-
-func testBackup(f *fixture) {
-	c := private("1")
 	f.accept(c, "1")
-	file := filepath.Join(f.TempDir(), "telex.db")
-	f.must(f.Backup(f.Context(), file))
-	f.accept(c, "2")
-	if err := f.Backup(f.Context(), file); err == nil {
-		f.Error("a backup was overwritten")
+	f.begin("t", c, "1")
+	part := chat.Part{State: chat.PartStands, Text: "ab", Spans: []chat.Span{{Kind: "bold", Length: 1}}}
+	f.must(f.Record(ctx, "t", part))
+	part.Spans[0].Kind = "changed"
+	entry := []byte("said")
+	f.must(f.Decide(ctx, "t", chat.Decision{Ending: []byte("x"), History: [][]byte{entry}}))
+	entry[0] = 'X'
+	if got := f.unfinished().Parts; got[0].Spans[0].Kind != "bold" {
+		f.Errorf("got %+v, want the part as it was given", got)
 	}
-	b, err := sqliteOpener(filepath.Dir(file), f.clock)(f.Context())
+	f.remembers(c, "said")
+	got, err := f.History(ctx, c)
 	f.must(err)
-	copied := &fixture{T: f.T, backend: b}
-	copied.waits("tg:1/1")
-	f.must(b.Close())
-	if err := f.Backup(f.Context(), filepath.Join(file, "no directory")); err == nil {
-		f.Error("a backup into nowhere succeeded")
-	}
+	got[0][0] = 'X'
+	f.remembers(c, "said")
 }
 
 func testConcurrent(f *fixture) {
@@ -163,10 +126,10 @@ func testConcurrent(f *fixture) {
 				fresh, err := f.Accept(f.Context(), c, message(c, id))
 				err = errors.Join(err,
 					f.Begin(f.Context(), turnOf(turn, c, id)),
-					f.Intend(f.Context(), turn, store.Part{}),
-					f.Record(f.Context(), turn, store.Part{State: store.Stands}),
+					f.Record(f.Context(), turn, chat.Part{State: chat.PartIntended}),
+					f.Record(f.Context(), turn, chat.Part{State: chat.PartStands}),
 					f.Decide(f.Context(), turn, decision("x", fmt.Sprint(i))),
-					f.End(f.Context(), turn, store.Done))
+					f.End(f.Context(), turn))
 				history, readErr := f.History(f.Context(), c)
 				if err = errors.Join(err, readErr); err != nil || !fresh || len(history) != i+1 {
 					f.Errorf("worker %d, message %d: fresh %v, %d entries, error %v", w, i, fresh, len(history), err)
@@ -176,20 +139,5 @@ func testConcurrent(f *fixture) {
 		})
 	}
 	wg.Wait()
-	f.waits()
-}
-
-func testCancelled(f *fixture) {
-	ctx, cancel := context.WithCancelCause(f.Context())
-	why := errors.New("the reason")
-	cancel(why)
-	c := private("1")
-	fresh, err := f.Accept(ctx, c, message(c, "1"))
-	f.is(err, why)
-	if fresh {
-		f.Error("got fresh, want nothing stored")
-	}
-	_, err = f.Pending(ctx)
-	f.is(err, why)
 	f.waits()
 }

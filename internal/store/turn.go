@@ -3,64 +3,28 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"time"
 
 	"telex/internal/chat"
 )
 
-// TurnState says how far a turn is.
-type TurnState string
-
-// The states of a turn. The first two are unfinished.
-const (
-	Running  TurnState = "running"  // begun, no result yet
-	Decided  TurnState = "decided"  // the final text is known; what is left is to deliver it
-	Done     TurnState = "done"     // delivered
-	Closed   TurnState = "closed"   // given up, and the person told so
-	Released TurnState = "released" // ended before it showed anything; its messages wait for another turn
-)
-
-// TurnRecord is a turn. Begin reads the fields above the line, Unfinished fills all.
-type TurnRecord struct {
-	ID           string
-	Conversation chat.Conversation
-	Messages     []chat.MessageID
-	To           chat.Target    // where the reply goes
-	ReplyTo      chat.MessageID // what it visibly answers; may be empty
-
-	State      TurnState
-	Fenced     bool      // may not decide any more: the session was reset
-	Runs       int       // how often it was begun
-	AcceptedAt time.Time // when the oldest of its messages was accepted
-	BegunAt    time.Time // when it was begun first
-	Ending     []byte    // the Decision's, once decided
-	Usage      []byte    // the Decision's, once decided
-	Parts      []Part
-}
-
-// Decision is the result of a turn. The store reads none of it.
-type Decision struct {
-	Ending  []byte   // the final as it must stand; text, JSON most likely
-	Usage   []byte   // likewise
-	History [][]byte // what the conversation's history grows by
-}
+// released is the state of a turn that ended before it answered anything. The other states are chat's.
+const released chat.TurnState = "released"
 
 // Begin stores, before anything is sent, that a turn answers messages. One whose ending is known from the start is
-// decided at once. It fails with ErrUnknown when one of them
-// is not there or finished. What other turns had of these messages they lose to this one, and nothing else: turns
-// of one conversation may run side by side, as the answer to a command does beside the model's.
+// decided at once. It fails with ErrUnknown when one of the messages is not there or finished. What other turns
+// had of these messages they lose to this one, and nothing else: turns of one conversation may run side by side,
+// as the answer to a command does beside the model's.
 //
 // A turn that is unfinished is begun again under its id: then only the number of runs and the messages'
 // attempts grow, and the rest of t is ignored. A decided, fenced or ended one can't: ErrFenced.
-func (s *Store) Begin(ctx context.Context, t TurnRecord) error {
+func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) error {
 		row, err := tx.turn(ctx, t.ID)
 		if err != nil {
 			return err
 		}
 		if row.exists {
-			if row.state != Running || row.fenced {
+			if row.state != chat.TurnRunning || row.fenced {
 				return ErrFenced
 			}
 			return tx.all(ctx, []string{rerunTurn, retakeMessages}, t.ID)
@@ -73,9 +37,12 @@ func (s *Store) Begin(ctx context.Context, t TurnRecord) error {
 		if err != nil {
 			return err
 		}
-		state := Running
+		state := chat.TurnRunning
 		if len(t.Ending) > 0 {
-			state = Decided
+			state = chat.TurnDecided
+		}
+		if err := tx.follow(ctx, &t); err != nil {
+			return err
 		}
 		_, err = tx.exec(ctx, beginTurn, t.ID, conversation, t.To.Chat, t.To.Thread, int64(t.To.Kind), t.ReplyTo,
 			string(state), string(t.Ending), acceptedAt, tx.now)
@@ -83,19 +50,29 @@ func (s *Store) Begin(ctx context.Context, t TurnRecord) error {
 	})
 }
 
+// follow makes a turn answer where its chat is now. The asking message's id is another message's there.
+func (t *tx) follow(ctx context.Context, turn *chat.Turn) error {
+	c := turn.Conversation
+	now, err := t.whereIs(ctx, c.Endpoint, c.Chat)
+	if err == nil && now != c.Chat && turn.To.Chat == c.Chat {
+		turn.To.Chat, turn.ReplyTo = now, ""
+	}
+	return err
+}
+
 // Decide stores the result of a running turn and its history in one step. When the session was reset since it
 // began, nothing is stored: ErrFenced. To decide again changes nothing, so that a call of unknown outcome can be
 // repeated.
-func (s *Store) Decide(ctx context.Context, id string, d Decision) error {
+func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
 		if err != nil {
 			return err
 		}
 		switch {
-		case row.state == Decided:
+		case row.state == chat.TurnDecided:
 			return nil
-		case row.state != Running, row.fenced:
+		case row.state != chat.TurnRunning, row.fenced:
 			return ErrFenced
 		}
 		if _, err := t.exec(ctx, decideTurn, string(d.Ending), string(d.Usage), id); err != nil {
@@ -105,38 +82,32 @@ func (s *Store) Decide(ctx context.Context, id string, d Decision) error {
 	})
 }
 
-// End finishes a turn as Done or Closed, and its messages with it; what they said and what was answered is
-// removed, the ids stay for a while. In the same step the history grows by what is given, unless the session was
-// reset while the turn ran: then that is dropped, without an error. As Released it finishes only the turn: its
-// messages wait again, as if it had not been begun; a decided turn can't be released. To end an ended turn
-// changes nothing.
-func (s *Store) End(ctx context.Context, id string, as TurnState, history ...[]byte) error {
-	if as != Done && as != Closed && as != Released {
-		return fmt.Errorf("end turn %s: %q is no end", id, as)
-	}
+// Cut replaces the ending of a decided turn. To any other it does nothing.
+func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
+	return s.update(ctx, "cut turn "+id, func(t *tx) error {
+		if _, err := t.existing(ctx, id); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, cutTurn, string(ending), id)
+		return err
+	})
+}
+
+// End finishes a turn and its messages; what they said and what was answered is removed, the ids stay for a
+// while. In the same step the history grows by what is given, unless the session was reset while the turn ran:
+// then that is dropped, without an error. To end an ended turn changes nothing.
+func (s *Store) End(ctx context.Context, id string, history ...[]byte) error {
 	return s.update(ctx, "end turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
-		switch {
-		case err != nil:
+		if err != nil || row.ended() {
 			return err
-		case row.ended():
-			return nil
-		case as == Released && row.state == Decided:
-			return ErrFenced
 		}
 		if !row.fenced {
 			if err := t.appendEntries(ctx, row.conversation, history); err != nil {
 				return err
 			}
 		}
-		if _, err := t.exec(ctx, endTurn, string(as), t.now, id); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, endParts, id); err != nil {
-			return err
-		}
-		if as == Released {
-			_, err := t.exec(ctx, releaseMessages, id)
+		if err := t.endTurn(ctx, id, chat.TurnDone); err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, finishMessages, t.now, id)
@@ -144,10 +115,39 @@ func (s *Store) End(ctx context.Context, id string, as TurnState, history ...[]b
 	})
 }
 
-// Unfinished returns the turns that were begun and not ended, oldest first, with their parts: what a start has
-// to take up again.
-func (r *Reader) Unfinished(ctx context.Context) (turns []TurnRecord, err error) {
+// Release ends a turn that answered nothing: its messages wait again, as if it had not been begun. A decided turn
+// can't be released: ErrFenced. To release an ended turn changes nothing.
+func (s *Store) Release(ctx context.Context, id string) error {
+	return s.update(ctx, "release turn "+id, func(t *tx) error {
+		row, err := t.existing(ctx, id)
+		switch {
+		case err != nil, row.ended():
+			return err
+		case row.state == chat.TurnDecided:
+			return ErrFenced
+		}
+		if err := t.endTurn(ctx, id, released); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, releaseMessages, id)
+		return err
+	})
+}
+
+func (t *tx) endTurn(ctx context.Context, id string, as chat.TurnState) error {
+	if _, err := t.exec(ctx, endTurn, string(as), t.now, id); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, endParts, id)
+	return err
+}
+
+// Unfinished returns the turns that were begun and not ended, oldest first, with their messages and parts: what a
+// start has to take up again. A turn of which no message is left, because another one has them all or none can
+// be read, must not run again: it is void, and answers a message that says no more than where it came from.
+func (r *Reader) Unfinished(ctx context.Context) (turns []chat.Turn, err error) {
 	err = r.view(ctx, "list unfinished turns", func(t *tx) error {
+		turns = nil
 		err := t.each(ctx, func(rows *sql.Rows) error {
 			turn, err := scanTurn(rows)
 			turns = append(turns, turn)
@@ -157,11 +157,7 @@ func (r *Reader) Unfinished(ctx context.Context) (turns []TurnRecord, err error)
 			return err
 		}
 		for i := range turns {
-			turn := &turns[i]
-			if turn.Messages, err = t.messages(ctx, turn.ID); err != nil {
-				return err
-			}
-			if turn.Parts, err = t.parts(ctx, turn.ID); err != nil {
+			if err := t.fill(ctx, &turns[i]); err != nil {
 				return err
 			}
 		}
@@ -170,34 +166,43 @@ func (r *Reader) Unfinished(ctx context.Context) (turns []TurnRecord, err error)
 	return turns, err
 }
 
-func scanTurn(rows *sql.Rows) (t TurnRecord, err error) {
-	var accepted, begun int64
+func scanTurn(rows *sql.Rows) (t chat.Turn, err error) {
+	var accepted int64
 	err = rows.Scan(&t.ID, &t.Conversation.Endpoint, &t.Conversation.Chat, &t.Conversation.Thread,
-		&t.To.Chat, &t.To.Thread, &t.To.Kind, &t.ReplyTo,
-		&t.State, &t.Fenced, &t.Runs, &t.Ending, &t.Usage, &accepted, &begun)
-	t.AcceptedAt, t.BegunAt = instant(accepted), instant(begun)
+		&t.To.Chat, &t.To.Thread, &t.To.Kind, &t.ReplyTo, &t.State, &t.Void, &t.Runs, &t.Ending, &accepted)
+	t.Began = instant(accepted)
 	return t, err
 }
 
-func (t *tx) messages(ctx context.Context, turn string) (ids []chat.MessageID, err error) {
+// fill reads what a turn answers and what stands of it.
+func (t *tx) fill(ctx context.Context, turn *chat.Turn) (err error) {
 	err = t.each(ctx, func(rows *sql.Rows) error {
-		var id chat.MessageID
-		err := rows.Scan(&id)
-		ids = append(ids, id)
+		p, ok, err := t.scanPending(rows)
+		if ok {
+			turn.Messages = append(turn.Messages, p.Message)
+		}
 		return err
-	}, messagesOf, turn)
-	return ids, err
+	}, listTaken, turn.ID)
+	if err != nil {
+		return err
+	}
+	if len(turn.Messages) == 0 {
+		turn.Messages = []chat.Inbound{{To: turn.To}}
+		turn.Void = true
+	}
+	turn.Parts, err = t.parts(ctx, turn.ID)
+	return err
 }
 
 // turnRow is what decides whether a turn may write.
 type turnRow struct {
 	exists       bool
 	conversation int64
-	state        TurnState
+	state        chat.TurnState
 	fenced       bool
 }
 
-func (r turnRow) ended() bool { return r.state != Running && r.state != Decided }
+func (r turnRow) ended() bool { return r.state != chat.TurnRunning && r.state != chat.TurnDecided }
 
 func (t *tx) turn(ctx context.Context, id string) (row turnRow, err error) {
 	row.exists, err = t.first(ctx, []any{&row.conversation, &row.state, &row.fenced}, findTurn, id)

@@ -18,13 +18,13 @@ var testSelf = tgbotapi.User{ID: 4242, IsBot: true, UserName: "Telex_Bot"}
 
 const (
 	ann       = `"from":{"id":7,"is_bot":false,"first_name":"Ann","last_name":"Lee"}`
-	inPrivate = `"message_id":11,"date":1700000000,"chat":{"id":7,"type":"private","first_name":"Ann"}`
-	inGroup   = `"message_id":11,"date":1700000000,"chat":{"id":-100200300,"type":"supergroup","title":"Club"}`
+	inPrivate = `"message_id":11,"date":4102444800,"chat":{"id":7,"type":"private","first_name":"Ann"}`
+	inGroup   = `"message_id":11,"date":4102444800,"chat":{"id":-100200300,"type":"supergroup","title":"Club"}`
 )
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	at := time.Unix(1700000000, 0)
+	at := time.Unix(4102444800, 0)
 	annLee := chat.Sender{ID: "7", Name: "Ann Lee"}
 	direct := func(edit func(*chat.Inbound)) *chat.Inbound {
 		in := chat.Inbound{To: private, Sender: annLee, ID: "11", Addressed: true, At: at}

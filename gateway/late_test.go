@@ -1,0 +1,151 @@
+package gateway_test
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+func TestWhatWasWrittenWhileWeWereAwayGetsANote(t *testing.T) { // F44
+	note := gateway.DefaultTexts()[gateway.TextLate]
+	for _, c := range []struct {
+		name string
+		at   time.Duration // from now
+		zero bool
+		want string
+	}{
+		{name: "hours ago", at: -20 * time.Hour, want: note},
+		{name: "just before the limit", at: -14 * time.Minute, want: "re: a"},
+		{name: "by a clock that runs ahead", at: 20 * time.Hour, want: "re: a"},
+		{name: "nobody knows when", zero: true, want: "re: a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, nil)
+				in := ask("a")
+				if in.At = in.At.Add(c.at); c.zero {
+					in.At = time.Time{}
+				}
+				h.say(t, in)
+				later(5 * time.Second)
+				equal(t, "messages", h.sees(), []string{c.want})
+				if asked := len(h.turns) > 0; asked != strings.HasPrefix(c.want, "re: ") {
+					t.Errorf("the model was asked: %t", asked)
+				}
+			})
+		})
+	}
+}
+
+func TestAnOldCommandIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		in := command("stop")
+		in.At = in.At.Add(-20 * time.Hour)
+		h.say(t, in)
+		later(5 * time.Second)
+		equal(t, "messages", h.sees(), []string{"Nothing is running."})
+	})
+}
+
+// backlog leaves n messages of a group in the store of a process to come, each by somebody else.
+func (l *life) backlog(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		in := ask("q" + strconv.Itoa(i))
+		in.To, in.Reply = chat.Target{Chat: "-5", Kind: chat.Group}, true
+		in.ID, in.Sender.ID = chat.MessageID("m"+strconv.Itoa(i)), chat.UserID("u"+strconv.Itoa(i))
+		if _, err := l.store.Accept(t.Context(), chat.Conversation{Endpoint: "tg", Chat: "-5"}, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// nothingLeft checks that the store waits for nothing.
+func (l *life) nothingLeft(t *testing.T) {
+	t.Helper()
+	pending, err := l.store.Pending(t.Context())
+	turns, err2 := l.store.Unfinished(t.Context())
+	if err = errors.Join(err, err2); err != nil || len(pending)+len(turns) > 0 {
+		t.Errorf("%d messages and %d turns are left, %v", len(pending), len(turns), err)
+	}
+}
+
+func TestEveryLateMessageGetsItsNote(t *testing.T) { // F44
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.backlog(t, 20)
+		later(time.Hour)
+		l.begin(t, nil)
+		later(time.Minute)
+		var got, want []string
+		for i, m := range l.platform.messages {
+			got = append(got, string(m.replyTo)+" "+m.text())
+			want = append(want, "m"+strconv.Itoa(i)+" "+gateway.DefaultTexts()[gateway.TextLate])
+		}
+		equal(t, "notes", got, want)
+		if len(got) != 20 {
+			t.Errorf("got %d notes, want 20", len(got))
+		}
+		l.nothingLeft(t)
+	})
+}
+
+// However much somebody wrote meanwhile, the notes do not come faster than the platform takes
+// them: what waits for one is answered by the next, all at once.
+func TestOnePersonsLateMessagesShareANote(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.platform.hangs = true
+		for range 100 {
+			in := ask("a")
+			in.At = in.At.Add(-time.Hour)
+			l.say(t, in)
+			synctest.Wait()
+		}
+		if turns, err := l.store.Unfinished(t.Context()); err != nil || len(turns) != 1 {
+			t.Errorf("%d notes are under way, %v, want 1", len(turns), err)
+		}
+		l.kill()
+		l.platform.hangs = false
+		l.begin(t, nil)
+		later(time.Minute)
+		// One that was under way, and one or two for the rest: the first may not know of all.
+		if n := len(l.sees()); n < 2 || n > 3 {
+			t.Errorf("got %d notes, want 2 or 3", n)
+		}
+		l.nothingLeft(t)
+	})
+}
+
+// A restart between the notes loses none and repeats none.
+func TestARestartBetweenNotesLosesNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.backlog(t, 10)
+		later(time.Hour)
+		l.begin(t, nil)
+		later(350 * time.Millisecond)
+		_ = l.stop()
+		if n := len(l.sees()); n == 0 || n == 10 {
+			t.Fatalf("%d notes stand before the restart, want some", n)
+		}
+		l.begin(t, nil)
+		later(time.Minute)
+		to := make(map[chat.MessageID]int)
+		for _, m := range l.platform.messages {
+			to[m.replyTo]++
+		}
+		if len(to) != 10 || len(l.platform.messages) != 10 {
+			t.Errorf("%d notes answer %d messages, want 10 and 10", len(l.platform.messages), len(to))
+		}
+		l.nothingLeft(t)
+	})
+}

@@ -1,0 +1,35 @@
+package gateway
+
+import "telex/internal/chat"
+
+// note is a line that messages must be answered with, however many others are under way.
+type note struct {
+	key      TextKey
+	id       string // for the lines that have one
+	messages []chat.Inbound
+}
+
+// owe answers messages of one person with a line when it is their turn. Those of the same
+// person that wait for the same line share it: a backlog costs each who wrote one message, not
+// one for each of theirs.
+func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
+	for i := range a.owed {
+		if n := &a.owed[i]; n.key == key && n.messages[0].Sender.ID == messages[0].Sender.ID {
+			n.id, n.messages = id, append(n.messages, messages...)
+			return
+		}
+	}
+	a.owed = append(a.owed, note{key, id, messages})
+}
+
+// pay sends the next line that is owed, one after the other, so that a backlog neither crowds
+// out the answers to commands nor is crowded out by its own bound. While the gateway is
+// stopping none begins: the messages are in the store, and the next process answers them.
+func (a *actor) pay() {
+	if len(a.owed) == 0 || a.saying.Load() > 0 || a.g.isStopping() {
+		return
+	}
+	n := a.owed[0]
+	a.owed = a.owed[1:]
+	a.answer(a.g.Texts.line(n.key, n.id), n.messages...)
+}

@@ -1,0 +1,51 @@
+package preview
+
+import (
+	"testing"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// What is recorded of a message that only stops streaming is the Markdown of what it shows: the model may have
+// started over.
+func TestRecordOfWhatStands(t *testing.T) {
+	r := &Reply{state: state{parts: []part{{exists: true, streams: true, source: "one two", shown: payload{end: 7}}}}}
+	r.view.Text = "a wholly new text"
+	if got := r.intent(r.stop(0)).Source; got != "one two" {
+		t.Errorf("recorded %q, want what the message shows", got)
+	}
+}
+
+// A part is cut by the next process where it was cut by this one, whatever was learned since (F06).
+func TestRecordOfTheCut(t *testing.T) {
+	r := &Reply{state: state{limit: 35, cuts: []int{70}}}
+	for i, want := range []int{70, 35} {
+		if got := r.intent(action{kind: doSend, part: i}).Cut; got != want {
+			t.Errorf("part %d: recorded %d, want %d", i, got, want)
+		}
+	}
+}
+
+// F05: a message that was replaced is deleted when another shows what it showed, not before.
+func TestTheLastMessageStays(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		part  part
+		final []markup.Part
+		want  actionKind
+	}{
+		{"replaced", part{exists: true}, make([]markup.Part, 1), doDelete},
+		{"replacement did not arrive", part{uncertain: uncertainCreates}, make([]markup.Part, 1), doEnd},
+		{"the person deleted the replacement", part{gone: true}, make([]markup.Part, 1), doDelete},
+		{"nobody wants it", part{}, nil, doDelete},
+	} {
+		s := state{
+			canDelete: true, ending: &Ending{}, final: c.final, parts: []part{c.part},
+			frozen: []frozen{{ref: chat.MessageRef{ID: "1"}}},
+		}
+		if got := s.thaw().kind; got != c.want {
+			t.Errorf("%s: got action %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+var errUnreadable = errors.New("the store can't be read")
+
+// unreadable is a store that has lost what the gateway starts with.
+type unreadable struct{ *gateway.Memory }
+
+// Unfinished implements gateway.Store.
+func (unreadable) Unfinished(context.Context) ([]chat.Turn, error) { return nil, errUnreadable }
+
+// A start that fails ends Run at once, with the reason: nobody sends a signal to a daemon that seems to run.
+func TestStartThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		g, err := gateway.New(gateway.Options{Store: unreadable{gateway.NewMemory()}, Log: log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := false
+		a := &App{gateway: g, log: log, sweep: func(context.Context) {}, closers: []func(){func() { closed = true }}}
+		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer cancel()
+		began := time.Now()
+		if err := a.Run(ctx); !errors.Is(err, errUnreadable) {
+			t.Errorf("Run = %v, want %v", err, errUnreadable)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("Run returned after %v, want at once", took)
+		}
+		if !closed {
+			t.Error("the store was left open")
+		}
+	})
+}

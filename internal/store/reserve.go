@@ -1,0 +1,94 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"time"
+)
+
+// reserveSize is what a crowd's answers write from their beginning to their end, in bytes, and more: the log is
+// used again and again.
+const reserveSize = 8 << 20
+
+// keepEvery is how often it is tried to put the reserve back: each try fills the disk, and everybody waits for it.
+const keepEvery = 5 * time.Second
+
+// reserve is a file that does nothing but take room. When a disk is full it is removed, and with the room that
+// this makes all that is under way comes to its end; new messages are refused until the file could be put back.
+// Without it an answer that everybody has seen could not be noted as such, and would be given again after a
+// restart. Only the writer's goroutine uses it, and before there is one, whoever opens the store.
+type reserve struct {
+	name   string
+	log    *slog.Logger
+	now    func() time.Time
+	stands bool
+	missed error     // why it does not stand
+	tried  time.Time // when that was found
+	short  bool      // a message was refused, or the file removed, and none was taken since
+}
+
+// newReserve looks whether the file is in its place.
+func newReserve(path string, log *slog.Logger, now func() time.Time) *reserve {
+	r := &reserve{name: path + "-reserve", log: log, now: now}
+	st, err := os.Stat(r.name)
+	r.stands = err == nil && st.Size() == reserveSize
+	return r
+}
+
+// release removes the file, since a call failed with full. It reports whether that made room.
+func (r *reserve) release(full error) bool {
+	if !r.stands {
+		return false
+	}
+	r.stands, r.short = false, true
+	r.missed, r.tried = full, r.now()
+	if err := remove(r.name); err != nil {
+		r.log.Error("reserve of the store could not be removed", slog.Any("error", err))
+		return false
+	}
+	r.log.Warn("the disk is full; what is under way goes on with the room of the store's reserve", slog.String("reserve", r.name))
+	return true
+}
+
+// keep puts the file back where it is missing, now and then, and returns why it could not.
+func (r *reserve) keep() error {
+	switch {
+	case r.stands:
+		return nil
+	case r.missed == nil, r.now().Sub(r.tried).Abs() >= keepEvery: // a clock may be set back
+		r.missed = r.write()
+		r.tried = r.now()
+	}
+	if r.missed != nil {
+		r.short = true
+		return fmt.Errorf("reserve room: %w", r.missed)
+	}
+	r.stands = true
+	return nil
+}
+
+// tell hears what became of a message: taken, or refused for want of room. Whoever offered it says that it was
+// refused; that this is over is said here.
+func (r *reserve) tell(taken, full bool) {
+	if taken && r.short {
+		r.log.Info("the disk has room again; new messages are taken")
+	}
+	r.short = full || r.short && !taken
+}
+
+// write fills the file with bytes that no file system can make smaller. After an error nothing of it is left.
+func (r *reserve) write() error {
+	f, err := os.OpenFile(r.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(f, rand.NewChaCha8([32]byte{}), reserveSize)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, remove(r.name))
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+
+	code "modernc.org/sqlite/lib"
+)
+
+// mostTogether is how many calls become durable with one sync. A crowd that writes at once waits for a few
+// syncs, not for one each; more would only make the first of them wait for the last.
+const mostTogether = 64
+
+var (
+	errClosed = errors.New("the store is closed")
+	// errAbort ends a transaction of several calls, each of which then gets one of its own.
+	errAbort = errors.New("transaction of several calls failed")
+)
+
+// What begins and ends transactions. IMMEDIATE, since a transaction that turns into a writing one later can fail
+// for it.
+const (
+	begin       = "BEGIN IMMEDIATE"
+	commit      = "COMMIT"
+	rollback    = "ROLLBACK"
+	mark        = "SAVEPOINT one"
+	releaseMark = "RELEASE one"
+	undoMark    = "ROLLBACK TO one"
+)
+
+// call is a transaction that somebody waits for.
+type call struct {
+	do      func(*tx) error
+	accepts bool            // it takes on work, which is refused first when room gets short
+	ctx     context.Context //nolint:containedctx // of the one who waits: the call is dropped when it has ended
+	done    chan error      // capacity 1: nobody waits for the one who waited
+}
+
+// writer is the goroutine that makes all transactions, on the one connection that may write. SQLite runs on its
+// stack and on no other, since it makes each one that it runs on large. Statements stay prepared, and calls that
+// arrive while the disk is busy share the next sync.
+type writer struct {
+	reader  *Reader
+	db      *sql.DB
+	conn    *sql.Conn
+	stmts   map[string]*sql.Stmt
+	reserve *reserve
+	commits int // begun so far
+
+	calls chan *call // without capacity: who is not taken can still go away
+	quit  chan struct{}
+	ended chan struct{}
+}
+
+// newWriter takes db over, also when it fails.
+func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*writer, error) {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	w := &writer{
+		reader: r, db: db, conn: conn, stmts: make(map[string]*sql.Stmt), reserve: reserve,
+		calls: make(chan *call), quit: make(chan struct{}), ended: make(chan struct{}),
+	}
+	_ = reserve.keep() // where there is no room, whoever accepts is told
+	go w.loop()        //nolint:contextcheck // it outlives the context that opens the store
+	return w, nil
+}
+
+// close ends the goroutine, which close waits for, after the calls that it has taken.
+func (w *writer) close() error {
+	close(w.quit)
+	<-w.ended
+	var errs []error
+	for _, s := range w.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
+}
+
+// run returns when the call is on the disk, or is not and never will be. Once it has begun it does not end with
+// ctx: it takes no longer than the disk needs.
+func (w *writer) run(ctx context.Context, c *call) error {
+	c.ctx, c.done = ctx, make(chan error, 1)
+	select {
+	case w.calls <- c:
+		return <-c.done
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.ended:
+		return errClosed
+	}
+}
+
+func (w *writer) loop() {
+	defer close(w.ended)
+	batch := make([]*call, 0, mostTogether)
+	for {
+		select {
+		case c := <-w.calls:
+			batch = w.more(append(batch[:0], c))
+			w.make(batch)
+			clear(batch)
+		case <-w.quit:
+			return
+		}
+	}
+}
+
+// more adds the calls that wait.
+func (w *writer) more(batch []*call) []*call {
+	for len(batch) < mostTogether {
+		select {
+		case c := <-w.calls:
+			batch = append(batch, c)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// make makes the calls of a batch durable together. When that fails, each is tried alone, so that none suffers
+// from another. What is refused is so before a transaction begins: putting the reserve back takes a while.
+func (w *writer) make(batch []*call) {
+	batch = slices.DeleteFunc(batch, func(c *call) bool {
+		err := w.refused(c)
+		if err != nil {
+			c.done <- err
+		}
+		return err != nil
+	})
+	if len(batch) > 1 {
+		if errs, ok := w.together(batch); ok {
+			for i, c := range batch {
+				c.done <- errs[i]
+			}
+			return
+		}
+	}
+	for _, c := range batch {
+		c.done <- w.alone(c)
+	}
+}
+
+func (w *writer) together(batch []*call) (errs []error, ok bool) {
+	errs = make([]error, len(batch))
+	err := w.transact(func(t *tx) error {
+		for i, c := range batch {
+			if err := w.control(mark); err != nil {
+				return err
+			}
+			errs[i] = protect(c.do, t)
+			switch {
+			case sqliteCode(errs[i]) != 0: // SQLite may have rolled everything back
+				return errAbort
+			case errs[i] != nil:
+				if err := w.control(undoMark); err != nil {
+					return err
+				}
+			}
+			if err := w.control(releaseMark); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, false
+	}
+	for i, c := range batch {
+		if c.accepts {
+			w.reserve.tell(errs[i] == nil, false)
+		}
+	}
+	return errs, true
+}
+
+// alone makes one call a transaction. What is under way may use the reserve, and without it what was tried together
+// with others may be refused now.
+func (w *writer) alone(c *call) error {
+	if err := w.refused(c); err != nil {
+		return err
+	}
+	do := func(t *tx) error { return protect(c.do, t) }
+	err := w.transact(do)
+	switch {
+	case c.accepts:
+		w.reserve.tell(err == nil, w.reader.full(err))
+	case w.reader.full(err) && w.reserve.release(err):
+		err = w.transact(do)
+	}
+	return err
+}
+
+// refused says why a call is not even begun: nobody waits for it any more, or it would take on work that there
+// is no room to finish.
+func (w *writer) refused(c *call) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if c.accepts {
+		return w.reserve.keep()
+	}
+	return nil
+}
+
+// transact runs do between the begin and the end of a transaction. After an error nothing of it is left.
+func (w *writer) transact(do func(*tx) error) error {
+	w.commits++
+	err := w.control(begin)
+	if sqliteCode(err) == code.SQLITE_ERROR { // one that could not be rolled back stands in the way
+		w.undo()
+		err = w.control(begin)
+	}
+	if err != nil {
+		return err
+	}
+	err = do(w.reader.tx(w))
+	if err == nil {
+		err = w.control(commit)
+	}
+	if err != nil {
+		w.undo()
+	}
+	return err
+}
+
+// undo rolls back. SQLite does so by itself after some errors, and then says that there is nothing to roll back.
+func (w *writer) undo() {
+	if err := w.control(rollback); err != nil {
+		w.reader.log.Debug("nothing to roll back", slog.Any("error", err))
+	}
+}
+
+func (w *writer) control(query string) error {
+	_, err := w.ExecContext(context.Background(), query)
+	return err
+}
+
+// protect makes an error of a panic, so that it ends what its caller does and not the daemon.
+func protect(do func(*tx) error, t *tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return do(t)
+}
+
+// ExecContext implements statements. It can't be interrupted: a statement takes microseconds, and watching a
+// context costs as much.
+func (w *writer) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	s, err := w.prepared(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(context.WithoutCancel(ctx), args...)
+}
+
+// QueryContext implements statements; see ExecContext.
+func (w *writer) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	s, err := w.prepared(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(context.WithoutCancel(ctx), args...)
+}
+
+func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if s := w.stmts[query]; s != nil {
+		return s, nil
+	}
+	s, err := w.conn.PrepareContext(context.WithoutCancel(ctx), query)
+	if err != nil {
+		return nil, err
+	}
+	w.stmts[query] = s
+	return s, nil
+}
