@@ -15,6 +15,9 @@ const (
 	// mostRestored bounds a block of an earlier process: its end follows the wall clock, which
 	// may have been wrong then or be wrong now.
 	mostRestored = 24 * time.Hour
+	// restoreMargin is added to a block of an earlier process: a store keeps milliseconds, and the
+	// wall clock that connects the two processes is slewed and stepped by a few of them.
+	restoreMargin = 50 * time.Millisecond
 )
 
 // So many chats that were refused without a reason of their own within so long show that the
@@ -119,7 +122,7 @@ func (b *Budget) Restore(k chat.Block) {
 	defer b.mu.Unlock()
 	now := time.Now()
 	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, message: k.Message})
-	if until := now.Add(min(k.Until.Sub(now), mostRestored)); until.After(sc.blocked) {
+	if until := now.Add(min(k.Until.Sub(now), mostRestored) + restoreMargin); until.After(sc.blocked) {
 		sc.blocked = until
 	}
 }
