@@ -25,6 +25,21 @@ type Platform interface {
 	Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error
 }
 
+// Fetcher is an adapter that fetches what is attached to messages.
+type Fetcher interface {
+	// Fetch returns the content of an attachment, at most limit bytes; beyond that the error wraps
+	// chat.ErrTooLarge, and no more than limit was ever held. Other errors are a *chat.SendError:
+	// Gone when the platform has it no more. Blocks until everything is there or ctx ends.
+	Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
+}
+
+// Menu is an adapter whose platform offers commands to people by itself.
+type Menu interface {
+	// SetCommands makes the platform offer these commands, those for admins to the admins alone, and
+	// no others. It changes nothing where they are offered already.
+	SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
+}
+
 // Endpoint is one configured bot account.
 type Endpoint struct {
 	ID        chat.EndpointID
@@ -36,6 +51,8 @@ type Endpoint struct {
 type endpoint struct {
 	Endpoint
 	out      preview.Endpoint
+	fetcher  Fetcher // nil: attachments can't be read there
+	menu     Menu    // nil: it has none
 	purse    *budget.Budget
 	nameless atomic.Bool // it returned no message id once: nothing can be edited there
 }
@@ -78,6 +95,8 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	out.Drafter, _ = p.(preview.Drafter)
 	out.Streamer, _ = p.(preview.Streamer)
 	out.Finder, _ = p.(preview.Finder)
+	r.fetcher, _ = p.(Fetcher)
+	r.menu, _ = p.(Menu)
 	for _, c := range []struct {
 		name     string
 		promised bool
@@ -90,6 +109,8 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 		{"Draft", p.Capabilities().Draft, out.Drafter != nil},
 		{"Stream", p.Capabilities().Stream, out.Streamer != nil},
 		{"Find", p.Capabilities().Find, out.Finder != nil},
+		{"Fetch", p.Capabilities().Fetch, r.fetcher != nil},
+		{"Menu", p.Capabilities().Menu, r.menu != nil},
 	} {
 		if c.promised != c.kept {
 			return nil, fmt.Errorf("endpoint %s: capability %s is %t but its interface is implemented: %t",

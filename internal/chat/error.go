@@ -57,6 +57,9 @@ func (e *SendError) Error() string {
 // Unwrap returns the cause.
 func (e *SendError) Unwrap() error { return e.Err }
 
+// ErrTooLarge is an attachment with more content than was asked for.
+var ErrTooLarge = errors.New("the attachment is too large")
+
 // AsSendError returns the SendError in err's chain. Any other error counts as Uncertain: an
 // adapter that could not classify must not cause a blind repetition.
 func AsSendError(err error) *SendError {

@@ -44,6 +44,15 @@ type MessageRef struct {
 	ID     MessageID // empty when the platform returned no id: then the message can't be edited
 }
 
+// Person is somebody on one endpoint.
+type Person struct {
+	Endpoint EndpointID
+	User     UserID
+}
+
+// String returns the person as "endpoint:user:ID", which is how config.yaml writes them.
+func (p Person) String() string { return string(p.Endpoint) + ":user:" + string(p.User) }
+
 // Conversation is the unit of order: endpoint, chat and thread.
 type Conversation struct {
 	Endpoint EndpointID

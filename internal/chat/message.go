@@ -7,9 +7,11 @@ type InboundKind uint8
 
 // The kinds of inbound message.
 const (
-	Text    InboundKind = iota
-	Command             // a message that starts with a platform command addressed to this bot
-	Button              // a press of a button this bot showed
+	Text      InboundKind = iota
+	Command               // a message that starts with a platform command addressed to this bot
+	Button                // a press of a button this bot showed
+	Knock                 // anything from a person who is not let in: without its text, to be answered with a pairing code
+	Oversized             // a message longer than any may be: without its text
 )
 
 // Sender is who wrote an inbound message.
@@ -32,14 +34,22 @@ type Inbound struct {
 	Addressed   bool   // the bot was meant: private chat, mention, reply to the bot, or command
 	Reply       bool   // the answer should visibly refer to this message (groups)
 	Attachments []Attachment
+	More        bool      // the platform shows signs that more of the same follows at once: an album, a paste that was split
 	At          time.Time // when the person sent it, by the platform's clock
 }
 
 // Attachment is a file that came with a message. Its content is not fetched yet.
 type Attachment struct {
-	Name, MediaType string
-	Size            int64 // bytes; 0 when the platform does not say
-	ID              string
+	Name, MediaType string // what the sender's side says of it, and may be empty or wrong
+	Size            int64  // bytes; 0 when the platform does not say
+	ID              string // by which the adapter fetches it
+}
+
+// CommandSpec is a command as a platform offers it to people.
+type CommandSpec struct {
+	Name        string // in lower case, without slash
+	Description string // one line
+	Admin       bool   // for admins only
 }
 
 // Outgoing is one message to be sent, or the new state of one that exists. The gateway has

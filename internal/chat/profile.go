@@ -12,6 +12,8 @@ type Capabilities struct {
 	Draft  bool // it has ephemeral previews, somewhere
 	Stream bool // it has append-only streams, somewhere
 	Find   bool // it can say whether a message with a key exists
+	Fetch  bool // it can fetch what is attached to a message
+	Menu   bool // it offers commands to people by itself
 }
 
 // Profile states what holds in one place: how long a message may be and how often one may
