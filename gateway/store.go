@@ -29,9 +29,12 @@ type Turns interface {
 	Decide(ctx context.Context, turn string, d chat.Decision) error
 	// Cut replaces the ending of a turn that was decided, and does nothing to any other.
 	Cut(ctx context.Context, turn string, ending []byte) error
-	// End says that nothing is left to do for a turn and for the messages that it answers. The
-	// history grows by what is given.
-	End(ctx context.Context, turn string, history ...[]byte) error
+	// Join gives messages that wait to a running turn that took them in: it answers them too. It
+	// does nothing to messages that do not wait any more.
+	Join(ctx context.Context, turn string, ids ...chat.MessageID) error
+	// End says that nothing is left to do for a turn and for the messages that it answers. Its
+	// session grows by what is given.
+	End(ctx context.Context, turn string, g chat.Growth) error
 	// Release ends a turn that answered nothing: its messages wait again, as if it had not begun.
 	Release(ctx context.Context, turn string) error
 	// Unfinished returns the turns that have begun and not ended, oldest first.
@@ -44,10 +47,43 @@ type Deliveries interface {
 	Record(ctx context.Context, turn string, p chat.Part) error
 }
 
-// Sessions keeps the history of conversations.
+// Sessions keeps what was said in conversations.
 type Sessions interface {
-	History(ctx context.Context, c chat.Conversation) ([][]byte, error)
+	// Session returns a conversation's session, and the entries that no summary stands for, oldest
+	// first.
+	Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error)
+	// Choose stores which model answers in a conversation from now on; empty: none is chosen.
+	Choose(ctx context.Context, c chat.Conversation, model string) error
+	// Undo deletes the entries of the newest turn that no summary stands for, and returns them;
+	// none when there is nothing to delete. Entries that older versions stored count as one turn
+	// from a user's message on.
+	Undo(ctx context.Context, c chat.Conversation) ([]chat.Entry, error)
+	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Running
+	// turns can't add to it any more, but what they used.
 	Forget(ctx context.Context, c chat.Conversation) error
+	// Erase deletes the entries of the turns that a person asked in a conversation, and fences the
+	// running ones. The summary goes as well, since it may tell of them, and what it stood for of
+	// others counts again. Usage stays, without the person's id. It returns how many entries went.
+	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
+	// Used sums up what turns used.
+	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
+}
+
+// Doors keeps who was let in by a code, and who waits.
+type Doors interface {
+	// Knocking returns everybody who was given a code, oldest first, however long ago.
+	Knocking(ctx context.Context) ([]chat.Knocking, error)
+	// Knock stores a code in place of the one that the person was given before.
+	Knock(ctx context.Context, k chat.Knocking) error
+	// Unknock deletes what people were given.
+	Unknock(ctx context.Context, ps ...chat.Person) error
+	// Admit stores that a person is let in, in place of what was stored of them, and deletes their
+	// code.
+	Admit(ctx context.Context, a chat.Admission) error
+	// Admitted returns everybody who was let in, oldest first.
+	Admitted(ctx context.Context) ([]chat.Admission, error)
+	// Dismiss deletes that a person is let in, and says whether they were.
+	Dismiss(ctx context.Context, p chat.Person) (bool, error)
 }
 
 // Rules keeps what the platforms said that outlasts the process.
@@ -64,5 +100,6 @@ type Store interface {
 	Turns
 	Deliveries
 	Sessions
+	Doors
 	Rules
 }

@@ -32,6 +32,8 @@ type Turn struct {
 	Began        time.Time // when its oldest message was accepted
 	Runs         int       // how often it was begun, by this process or an earlier one
 	Void         bool      // its session was forgotten: it must not be run again
+	User         UserID    // who asked: the sender of the newest message
+	Replaces     string    // the turn whose entries go when this one's are added: it was asked again
 	Messages     []Inbound // what it answers, oldest first
 	Ending       []byte    // State decided: how the reply must end, as the gateway wrote it
 	Parts        []Part
@@ -39,9 +41,77 @@ type Turn struct {
 
 // Decision is what a turn came to: stored at once, before the last edits.
 type Decision struct {
-	Ending  []byte   // as the gateway reads it after a restart
-	History [][]byte // what the session grows by, in order
-	Usage   []byte   // tokens and the model, as the gateway wrote it
+	Ending []byte // as the gateway reads it after a restart
+	Growth
+}
+
+// Growth is what a turn adds to its session, at once. A turn whose session was forgotten adds only
+// what it used.
+type Growth struct {
+	History [][]byte // new entries, in order
+	Usage   []Usage  // what the turn used, a row for each model
+	Fold    *Fold    // nil: the summary stays as it is
+}
+
+// Fold says that a summary stands for all entries up to one from now on.
+type Fold struct {
+	Summary string // with what the summary before said
+	Upto    int64  // ID of the newest entry that it stands for
+}
+
+// Entry is one message of a history.
+type Entry struct {
+	ID   int64     // grows along the conversation
+	Turn string    // the turn that added it; empty in what older versions stored
+	User UserID    // who asked; empty in what older versions stored
+	At   time.Time // when it was stored
+	Body []byte    // as the gateway wrote it
+}
+
+// Session is what a conversation keeps besides its entries.
+type Session struct {
+	Model   string    // the chosen one's name; empty: whichever holds there
+	Summary string    // of the entries up to Folded
+	Folded  int64     // ID of the newest entry that the summary stands for; 0: there is no summary
+	Folds   int       // how often a summary was made
+	At      time.Time // when the newest summary was made
+}
+
+// Usage is what one model used for one turn, in tokens.
+type Usage struct {
+	Model                                 string
+	Prompt, Cached, Completion, Reasoning int
+	Calls                                 int
+	Estimated                             bool // at least one call told no usage, and its tokens are an estimate
+}
+
+// UsageOf says whose usage is meant. A zero field means any.
+type UsageOf struct {
+	Conversation Conversation
+	Person       Person
+	From, To     time.Time // when the turn was stored: From included, To not
+}
+
+// Used is a sum of usages.
+type Used struct {
+	Usage     // without a model
+	Turns int // that used something
+}
+
+// Knocking is a person who is not let in and was given a code.
+type Knocking struct {
+	Person
+	Name string // for people to read; never an identity
+	Code string
+	At   time.Time
+}
+
+// Admission is a person who was let in by a code.
+type Admission struct {
+	Person
+	Name string
+	By   string // who approved the code: a Person's String, or "operator"
+	At   time.Time
 }
 
 // PartState is what is known of one message of a reply.
