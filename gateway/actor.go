@@ -2,24 +2,25 @@ package gateway
 
 import (
 	"log/slog"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"telex/gateway/access"
 	"telex/internal/chat"
 )
 
 // actor is the one owner of a conversation. Its fields belong to its goroutine, but for
-// inbox, which the gateway's mutex guards.
+// inbox and orders, which the gateway's mutex guards.
 type actor struct {
 	g            *Gateway
 	endpoint     *endpoint
 	conversation chat.Conversation
 	log          *slog.Logger
 
-	inbox []message
-	news  chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
+	inbox  []message
+	orders []func()      // by an operator, to be run by the actor
+	news   chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
 
 	left    []chat.Turn    // by an earlier process, to be taken up first
 	queue   []message      // waits for its turn
@@ -54,8 +55,12 @@ func (a *actor) poke() {
 func (a *actor) run() {
 	defer a.answers.Wait()
 	for {
-		for _, m := range a.g.take(a) {
+		messages, orders := a.g.take(a)
+		for _, m := range messages {
 			a.guard([]chat.Inbound{m.Inbound}, func() { a.sort(m) })
+		}
+		for _, order := range orders {
+			a.guard(nil, order)
 		}
 		a.pay()
 		switch {
@@ -72,8 +77,13 @@ func (a *actor) run() {
 			a.left = a.left[1:]
 			a.guard(rec.Messages, func() { a.resume(rec) })
 		case len(a.queue) > 0 && !a.g.isStopping():
+			if wait := a.ripens(); wait > 0 {
+				a.idle(wait)
+				continue
+			}
+			requeued := a.queue[0].again
 			messages := a.pop()
-			a.guard(messages, func() { a.begin(messages) })
+			a.guard(messages, func() { a.begin(messages, requeued) })
 		case a.saying.Load() > 0: // whoever came next would not know of them
 			<-a.news
 		case len(a.owed) > 0 && !a.g.isStopping(): // the last answer ended just now
@@ -82,6 +92,16 @@ func (a *actor) run() {
 				return
 			}
 		}
+	}
+}
+
+// idle waits for d or for news.
+func (a *actor) idle(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-a.news:
 	}
 }
 
@@ -94,67 +114,96 @@ func (a *actor) guard(messages []chat.Inbound, f func()) {
 	}
 	id := newID()
 	a.log.Error("panic in a conversation", slog.String("turn", id), slog.Any("error", err))
-	a.owe(TextFailed, id, messages...)
+	if len(messages) > 0 {
+		a.owe(TextFailed, id, messages...)
+	}
 }
 
 // sort decides what a new message does now: commands act at once, text waits for its turn
 // and may end the one before.
 func (a *actor) sort(m message) {
-	if a.late(m) || a.command(m) {
+	switch {
+	case a.late(m):
+	case m.Kind == chat.Knock:
+		a.knock(m.Inbound)
+	case m.Kind == chat.Oversized:
+		a.owe(TextTooLong, "", m.Inbound)
+	case a.command(m):
+	default:
+		a.ask(m)
+	}
+}
+
+// ask lets a message wait for its turn. While one runs, it may end that, or be put to it.
+func (a *actor) ask(m message) {
+	if v := a.g.meter.Look(a.conversation, a.person(m.Inbound)); v != access.Fine {
+		a.refuse(v, m.Inbound)
 		return
 	}
-	if len(a.queue) >= a.g.MaxQueued && a.turn != nil {
+	asker := a.turn != nil && (m.To.Kind == chat.Private || m.Sender.ID == a.turn.in.Sender.ID)
+	switch {
+	case a.g.Busy == Steer && asker && a.turn.steerable() && m.Text != "" && len(m.Attachments) == 0 &&
+		len(a.queue)+a.turn.offered() < a.g.MaxQueued:
+		a.turn.offer(m)
+	case !a.enqueue(m):
 		if a.full {
 			a.drop(m.Inbound)
 			return
 		}
 		a.full = true
 		a.say(m.Inbound, a.g.Texts[TextQueueFull])
-		return
-	}
-	a.queue = append(a.queue, m)
-	if a.turn != nil && a.g.Busy == Interrupt && a.interrupts(m.Inbound) {
+	case a.g.Busy == Interrupt && asker: // nobody loses an answer to somebody else's question
 		a.interrupt(errNewMessage)
 	}
 }
 
-// pop takes what the next turn answers from the queue. Where a new message interrupts, those
-// that one person sent in a row are one question.
-func (a *actor) pop() []chat.Inbound {
-	messages := []chat.Inbound{a.queue[0].Inbound}
-	n := 1
-	for ; a.g.Busy == Interrupt && n < len(a.queue) && a.queue[n].Sender.ID == messages[0].Sender.ID; n++ {
-		messages = append(messages, a.queue[n].Inbound)
-	}
-	a.queue, a.full = slices.Delete(a.queue, 0, n), false
-	return messages
-}
-
-// join is the question that several messages are.
-func join(messages []chat.Inbound) string {
-	var texts []string
-	for _, m := range messages {
-		if m.Text != "" {
-			texts = append(texts, m.Text)
-		}
-	}
-	return strings.Join(texts, "\n\n")
-}
-
-// interrupts says whether a message ends the running turn: in a group only the asker's does,
-// so that nobody loses an answer to somebody else's question.
-func (a *actor) interrupts(in chat.Inbound) bool {
-	return in.To.Kind == chat.Private || in.Sender.ID == a.turn.in.Sender.ID
-}
-
-// begin starts the turn that answers the messages.
-func (a *actor) begin(messages []chat.Inbound) {
-	question := join(messages)
-	if question == "" {
+// begin starts the turn that answers the messages. Those that wait again were counted before.
+func (a *actor) begin(messages []chat.Inbound, requeued bool) {
+	last := messages[len(messages)-1]
+	if join(messages) == "" && !attached(messages) && !asksAgain(last) {
 		a.owe(TextUnsupported, "", messages...)
 		return
 	}
-	a.start(a.record(messages...), question)
+	v, err := a.g.meter.Begin(a.g.deliveries, a.conversation, a.person(last))
+	switch {
+	case err != nil: // people must not wait for what only counts
+		a.log.Error("limits could not be checked", slog.Any("error", err))
+	case v != access.Fine && !(requeued && (v == access.TooFast || v == access.TooMany)):
+		a.refuse(v, messages...)
+		return
+	}
+	a.start(a.record(messages...))
+}
+
+// refuse says, not too often, why messages are not answered.
+func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
+	key := map[access.Verdict]TextKey{
+		access.TooFast: TextTooFast, access.TooMany: TextTooMany, access.DaySpent: TextDaySpent, access.AllSpent: TextAllSpent,
+	}[v]
+	who := a.person(messages[0])
+	a.log.Info("messages are not answered: a limit is reached",
+		slog.String("limit", string(key)), slog.String("person", who.String()), slog.Int("messages", len(messages)))
+	if a.g.refused.may(who.String() + " " + string(key)) {
+		a.owe(key, "", messages...)
+		return
+	}
+	a.drop(messages...)
+}
+
+// knock answers a person who is not let in with a code.
+func (a *actor) knock(in chat.Inbound) {
+	code, err := a.g.door.Code(a.g.deliveries, a.person(in), in.Sender.Name)
+	if err != nil {
+		id := newID()
+		a.log.Error("no code could be given", slog.String("turn", id), slog.Any("error", err))
+		a.owe(TextFailed, id, in)
+		return
+	}
+	a.say(in, a.g.Texts.fill(TextPair, "code", code))
+}
+
+func (a *actor) person(in chat.Inbound) chat.Person {
+	return chat.Person{Endpoint: a.conversation.Endpoint, User: in.Sender.ID}
 }
 
 // drop says that messages will not be answered.

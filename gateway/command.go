@@ -2,11 +2,43 @@ package gateway
 
 import (
 	"log/slog"
+	"slices"
+	"strings"
 	"time"
 
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
+
+// The commands that people have, as every platform offers them.
+const (
+	cmdHelp   = "help"
+	cmdNew    = "new"
+	cmdStop   = "stop"
+	cmdRetry  = "retry"
+	cmdUndo   = "undo"
+	cmdModel  = "model"
+	cmdStatus = "status"
+	cmdUsage  = "usage"
+	cmdForget = "forget"
+	cmdPair   = "pair" // for admins
+)
+
+// commands returns what platforms offer, in the order in which people should read it.
+func (t Texts) commands() []chat.CommandSpec {
+	var out []chat.CommandSpec
+	for _, name := range []string{
+		cmdNew, cmdStop, cmdRetry, cmdUndo, cmdModel, cmdStatus, cmdUsage, cmdForget, cmdHelp, cmdPair,
+	} {
+		out = append(out, chat.CommandSpec{Name: name, Description: t[commandKey+TextKey(name)], Admin: name == cmdPair})
+	}
+	return out
+}
+
+// asksAgain says that a message has no question of its own: it is about the last one.
+func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
+
+func (m message) asksAgain() bool { return asksAgain(m.Inbound) }
 
 // command handles in when it is one of our commands. What only looks like one is left to the
 // model.
@@ -16,12 +48,26 @@ func (a *actor) command(m message) bool {
 		return false
 	}
 	switch in.Command {
-	case "help", "start":
-		a.say(in, a.g.Texts[TextHelp])
-	case "stop":
+	case cmdHelp, "start":
+		a.help(in)
+	case cmdStop:
 		a.stop(m)
-	case "new":
-		a.fresh(m)
+	case cmdNew:
+		a.fresh(m, TextNew)
+	case cmdRetry:
+		a.retry(m)
+	case cmdUndo:
+		a.undo(in)
+	case cmdModel:
+		a.choose(in)
+	case cmdStatus:
+		a.status(in)
+	case cmdUsage:
+		a.usage(in)
+	case cmdForget:
+		a.forget(m)
+	case cmdPair:
+		a.pair(in)
 	default:
 		return false
 	}
@@ -52,7 +98,8 @@ func (a *actor) stop(m message) {
 // like a running turn's; only what a command was answered with is told to its end.
 func (a *actor) clear(before time.Time) {
 	for _, rec := range a.left {
-		command := rec.Messages[len(rec.Messages)-1].Kind == chat.Command
+		n := len(rec.Messages)
+		command := n == 0 || rec.Messages[n-1].Kind == chat.Command && !asksAgain(rec.Messages[n-1])
 		if e, known := a.known(rec); known && (command || rec.Began.After(before)) {
 			a.deliver(rec, e)
 			continue
@@ -62,11 +109,14 @@ func (a *actor) clear(before time.Time) {
 		case rec.State == chat.TurnDecided:
 			a.cut(rec.ID)
 		case !rec.Void:
-			a.decide(rec.ID, e, chat.Decision{})
+			a.decide(rec.ID, e, chat.Growth{})
 		}
 		a.deliver(rec, e)
 	}
 	a.left = nil
+	if a.turn != nil {
+		a.queue = append(a.turn.leftover(), a.queue...)
+	}
 	for _, m := range a.queue {
 		a.drop(m.Inbound)
 	}
@@ -75,18 +125,113 @@ func (a *actor) clear(before time.Time) {
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
 // what it would have added to the history is void.
-func (a *actor) fresh(m message) {
-	in := m.Inbound
+func (a *actor) fresh(m message, done TextKey) {
 	a.clear(m.accepted)
+	a.void()
+	if err := a.g.Store.Forget(a.g.deliveries, a.conversation); err != nil {
+		a.fail(m.Inbound, "history could not be deleted", err)
+		return
+	}
+	a.say(m.Inbound, a.g.Texts[done])
+}
+
+// void ends the running turn, should there be one; it adds nothing to the history.
+func (a *actor) void() {
 	if a.turn != nil {
 		a.turn.void = true
 		a.interrupt(errStopped)
 	}
-	if err := a.g.Store.Forget(a.g.deliveries, a.conversation); err != nil {
-		id := newID()
-		a.log.Error("history could not be deleted", slog.String("turn", id), slog.Any("error", err))
-		a.say(in, a.g.Texts.line(TextFailed, id))
+}
+
+// retry asks the last question once more. Its answer, and one that is being given, is replaced in
+// the history, not on the screen.
+func (a *actor) retry(m message) {
+	again := func() {
+		if t := a.turn; t == nil && !a.enqueue(m) {
+			a.say(m.Inbound, a.g.Texts[TextQueueFull])
+		}
+	}
+	if a.turn == nil || a.turn.recovered || m.Sender.ID != a.turn.in.Sender.ID {
+		if !a.enqueue(m) {
+			a.say(m.Inbound, a.g.Texts[TextQueueFull])
+		}
 		return
 	}
-	a.say(in, a.g.Texts[TextNew])
+	t := a.turn
+	t.then = append(t.then, func() {
+		if t.requeued { // it is asked again by itself
+			a.drop(m.Inbound)
+			return
+		}
+		again()
+	})
+	a.interrupt(errNewMessage)
 }
+
+// undo takes the last question and its answer out of the history; one that is being given ends.
+func (a *actor) undo(in chat.Inbound) {
+	if t := a.turn; t != nil {
+		decided := t.recovered
+		a.void()
+		t.then = append(t.then, func() {
+			if e := t.slot.Ending(); decided || !e.Keep {
+				a.undoLast(in)
+				return
+			}
+			a.say(in, a.g.Texts[TextUndone])
+		})
+		return
+	}
+	a.undoLast(in)
+}
+
+func (a *actor) undoLast(in chat.Inbound) {
+	gone, err := a.g.Store.Undo(a.g.deliveries, a.conversation)
+	switch {
+	case err != nil:
+		a.fail(in, "the last turn could not be undone", err)
+	case len(gone) == 0:
+		a.say(in, a.g.Texts[TextNothingToUndo])
+	default:
+		a.say(in, a.g.Texts[TextUndone])
+	}
+}
+
+// forget deletes everything that this person asked here, and what they were answered. A private
+// conversation is theirs as a whole.
+func (a *actor) forget(m message) {
+	if m.To.Kind == chat.Private {
+		a.fresh(m, TextForgotten)
+		return
+	}
+	if err := a.erase(m.Sender.ID); err != nil {
+		a.fail(m.Inbound, "history could not be deleted", err)
+		return
+	}
+	a.say(m.Inbound, a.g.Texts[TextForgotten])
+}
+
+// erase deletes what a person asked here, ends the turn that answers them and drops what they sent.
+func (a *actor) erase(u chat.UserID) error {
+	if a.turn != nil && a.turn.in.Sender.ID == u {
+		a.void()
+	}
+	a.queue = slices.DeleteFunc(a.queue, func(m message) bool {
+		if m.Sender.ID == u {
+			a.drop(m.Inbound)
+		}
+		return m.Sender.ID == u
+	})
+	_, err := a.g.Store.Erase(a.g.deliveries, a.conversation, u)
+	return err
+}
+
+// fail tells both sides that a command could not be carried out.
+func (a *actor) fail(in chat.Inbound, what string, err error) {
+	id := newID()
+	a.log.Error(what, slog.String("turn", id), slog.Any("error", err)) //nolint:sloglint // one line for each command
+	a.say(in, a.g.Texts.line(TextFailed, id))
+}
+
+// words returns the arguments of a command.
+func words(in chat.Inbound) []string { return strings.Fields(in.Args) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"telex/agent"
+	"telex/gateway/access"
 	"telex/internal/chat"
 )
 
@@ -24,19 +25,42 @@ type Busy uint8
 const (
 	Interrupt Busy = iota // it ends the turn and is answered next; in groups only the asker's does
 	Queue                 // it waits
+	Steer                 // it is put to the running turn before its next model call, or waits; in groups only the asker's
 )
+
+// Model is what people may choose from.
+type Model struct {
+	Name   string
+	Window int // tokens; 0: unknown
+}
+
+// Override is what holds for some conversations instead of what holds for all.
+type Override struct {
+	Match  access.Rule
+	Model  string // empty: as without
+	System string // empty: as without
+}
+
+// Transcriber turns what somebody said into text.
+type Transcriber interface {
+	Transcribe(ctx context.Context, name string, audio []byte) (string, error)
+}
 
 // Options are what a Gateway is made of.
 type Options struct {
 	Endpoints []Endpoint
 	Runner    Runner
 	Store     Store
-	Access    Access
+	Access    access.Rules
+	Limits    access.Limits
 	Texts     Texts // DefaultTexts when nil
 	Busy      Busy
 	MaxQueued int           // messages of one conversation that may wait
 	MaxAge    time.Duration // what was written or accepted longer ago is answered with a note
-	ModelRoom int           // tokens that the history may take; 0: no limit
+	Merge     time.Duration // how long a question waits for more messages that belong to it
+	Models    []Model       // the Runner's, in its order
+	Overrides []Override    // of those that match, later ones are stronger
+	Hear      Transcriber   // nil: nothing that was spoken can be read
 	Grace     time.Duration // how long Run may take to stop
 	Log       *slog.Logger
 }
@@ -45,6 +69,10 @@ type Options struct {
 type Gateway struct {
 	Options
 	endpoints map[chat.EndpointID]*endpoint
+	door      *access.Door
+	meter     *access.Meter
+	heavy     chan struct{} // taken while attachments are in memory
+	refused   *seldom       // lines about people who were refused, by person
 
 	mu       sync.Mutex
 	actors   map[chat.Conversation]*actor
@@ -65,7 +93,11 @@ func New(o Options) (*Gateway, error) {
 	if o.Texts == nil {
 		o.Texts = DefaultTexts()
 	}
-	g := &Gateway{Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor)}
+	g := &Gateway{
+		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor),
+		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Store),
+		heavy: make(chan struct{}, mostHeavy), refused: newSeldom(),
+	}
 	for _, e := range o.Endpoints {
 		r, err := g.resolve(e)
 		if err != nil {
@@ -103,6 +135,9 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	var receivers sync.WaitGroup
 	for _, e := range g.endpoints {
 		receivers.Go(func() { g.supervise(ctx, e) })
+		if e.menu != nil {
+			receivers.Go(func() { g.offer(ctx, e) })
+		}
 	}
 	ready()
 	receivers.Wait()
@@ -145,41 +180,22 @@ func (g *Gateway) Ping() {
 	defer g.mu.Unlock()
 }
 
-// accept decides whether a message is for us, and takes it. An error says that it could not
-// be stored, so that the platform must offer it again.
-func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
-	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
-	if in.Sender.Bot || !in.Addressed || in.Kind == chat.Button { // we show no buttons: it is somebody else's
-		return nil
-	}
-	if !g.Access.Allows(c, in.Sender.ID) {
-		g.Log.Info("message refused: not on the allow list",
-			slog.String("conversation", c.String()), slog.String("allow_with", fmt.Sprintf("%s:user:%s", e.ID, in.Sender.ID)))
-		return nil
-	}
-	fresh, err := g.Store.Accept(ctx, c, in)
-	if err != nil {
-		return fmt.Errorf("store message: %w", err)
-	}
-	if !fresh {
-		return nil
-	}
-	g.wake(c, func(a *actor) { a.inbox = append(a.inbox, message{Inbound: in, accepted: time.Now()}) })
-	return nil
-}
+// Door lets people in.
+func (g *Gateway) Door() *access.Door { return g.door }
 
 // wake gives something to a conversation's actor, which is started when there is none. While
-// the gateway is stopping nobody is woken: what was stored is taken up by the next process.
-func (g *Gateway) wake(c chat.Conversation, give func(*actor)) {
+// the gateway is stopping nobody is woken, which wake tells: what was stored is taken up by the
+// next process.
+func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	e := g.endpoints[c.Endpoint]
 	if e == nil {
 		g.Log.Warn("conversation of an endpoint that is not configured any more", slog.String("conversation", c.String()))
-		return
+		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopping {
-		return
+		return false
 	}
 	a := g.actors[c]
 	if a == nil {
@@ -189,15 +205,16 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) {
 	}
 	give(a)
 	a.poke()
+	return true
 }
 
 // take moves everything out of the actor's inbox.
-func (g *Gateway) take(a *actor) []message {
+func (g *Gateway) take(a *actor) ([]message, []func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	in := a.inbox
-	a.inbox = nil
-	return in
+	in, orders := a.inbox, a.orders
+	a.inbox, a.orders = nil, nil
+	return in, orders
 }
 
 // retire forgets an actor that has nothing to do. It reports false when a message arrived in
@@ -205,7 +222,7 @@ func (g *Gateway) take(a *actor) []message {
 func (g *Gateway) retire(a *actor) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(a.inbox) > 0 {
+	if len(a.inbox)+len(a.orders) > 0 {
 		return false
 	}
 	delete(g.actors, a.conversation)

@@ -31,5 +31,5 @@ func (a *actor) pay() {
 	}
 	n := a.owed[0]
 	a.owed = a.owed[1:]
-	a.answer(a.g.Texts.line(n.key, n.id), n.messages...)
+	a.answer(a.g.Texts.line(n.key, n.id), n.messages[len(n.messages)-1].To, n.messages...)
 }

@@ -21,7 +21,9 @@ const mostRuns = 3
 type message struct {
 	chat.Inbound
 	accepted time.Time
-	begun    int // by earlier processes
+	begun    int  // by earlier processes
+	joins    bool // it belongs to the message before it
+	again    bool // it waited before, and nothing of it was answered
 }
 
 // since is when its sender's wait began. What was written while we were away is accepted
@@ -36,6 +38,9 @@ func (m message) since() time.Time {
 // takeUp hands everything that an earlier process left to its actor: turns first, then the
 // messages that wait.
 func (g *Gateway) takeUp(ctx context.Context) error {
+	if err := g.door.Load(ctx); err != nil {
+		return err
+	}
 	for id, e := range g.endpoints {
 		blocks, err := g.Store.Blocks(ctx, id)
 		if err != nil {
@@ -61,7 +66,7 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	}
 	for _, p := range pending {
 		g.wake(p.Conversation, func(a *actor) {
-			a.inbox = append(a.inbox, message{p.Message, p.Accepted, p.Begun})
+			a.inbox = append(a.inbox, message{Inbound: p.Message, accepted: p.Accepted, begun: p.Begun})
 		})
 	}
 	if len(turns)+len(pending) > 0 {
@@ -79,7 +84,6 @@ func (a *actor) resume(rec chat.Turn) {
 		a.conclusion(rec, e)
 		return
 	}
-	question := join(rec.Messages)
 	if rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge {
 		log.Warn("closing a turn that an earlier process began", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
 		key := TextInterrupted
@@ -87,12 +91,12 @@ func (a *actor) resume(rec chat.Turn) {
 			key = TextFailed
 		}
 		e := preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: a.g.Texts.line(key, rec.ID)}
-		a.decide(rec.ID, e, chat.Decision{})
+		a.decide(rec.ID, e, chat.Growth{})
 		a.conclusion(rec, e)
 		return
 	}
 	log.Info("running again what an earlier process began", slog.Int("runs", rec.Runs))
-	a.start(rec, question)
+	a.start(rec)
 }
 
 // known returns the ending of a turn that need not be run again.
@@ -110,9 +114,13 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 // conclusion makes the known ending of an earlier process's turn visible. It is the running
 // turn meanwhile, so that the next answer does not come before it.
 func (a *actor) conclusion(rec chat.Turn, e preview.Ending) {
+	in := chat.Inbound{To: rec.To}
+	if n := len(rec.Messages); n > 0 {
+		in = rec.Messages[n-1]
+	}
 	t := &turn{
-		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages, recovered: true,
-		slot: preview.NewSlot(), cancel: func(error) {}, done: make(chan struct{}),
+		id: rec.ID, in: in, messages: rec.Messages, recovered: true,
+		slot: preview.NewSlot(), cancel: func(error) {}, done: make(chan struct{}), began: time.Now(),
 	}
 	t.slot.Finish(e)
 	a.turn = t
@@ -128,7 +136,7 @@ func (a *actor) late(m message) bool {
 	switch {
 	case m.begun >= mostRuns:
 		a.owe(TextFailed, newID(), m.Inbound)
-	case m.Kind != chat.Command && time.Since(m.since()) > a.g.MaxAge:
+	case m.Kind != chat.Command && m.Kind != chat.Knock && time.Since(m.since()) > a.g.MaxAge:
 		a.owe(TextLate, "", m.Inbound)
 	default:
 		return false

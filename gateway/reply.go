@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 
-	"telex/agent"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
@@ -78,8 +77,12 @@ func caught(f func()) (err error) {
 
 // record returns the record of a new turn that answers the messages.
 func (a *actor) record(messages ...chat.Inbound) chat.Turn {
+	rec := chat.Turn{ID: newID(), Conversation: a.conversation, Messages: messages}
+	if len(messages) == 0 {
+		return rec
+	}
 	last := messages[len(messages)-1]
-	rec := chat.Turn{ID: newID(), Conversation: a.conversation, To: last.To, Messages: messages}
+	rec.To, rec.User = last.To, last.Sender.ID
 	if last.Reply {
 		rec.ReplyTo = last.ID
 	}
@@ -93,13 +96,14 @@ func (a *actor) say(in chat.Inbound, text string) {
 		a.drop(in)
 		return
 	}
-	a.answer(text, in)
+	a.answer(text, in.To, in)
 }
 
-// answer answers messages with one fixed line. It is a turn whose ending is known from the
-// start, so that it survives a restart like any other.
-func (a *actor) answer(text string, messages ...chat.Inbound) {
+// answer answers messages, or none, with one fixed line. It is a turn whose ending is known from
+// the start, so that it survives a restart like any other.
+func (a *actor) answer(text string, to chat.Target, messages ...chat.Inbound) {
 	rec, e := a.record(messages...), preview.Ending{Text: text}
+	rec.To = to
 	var err error
 	panicked := caught(func() {
 		if rec.Ending, err = json.Marshal(e); err == nil {
@@ -124,7 +128,7 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 		if !out.Delivered {
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		}
-		if err := caught(func() { a.settle(rec.ID, out) }); err != nil {
+		if err := caught(func() { a.settle(rec.ID, out, chat.Growth{}) }); err != nil {
 			a.log.Error("end of an answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 		}
 	})
@@ -132,8 +136,9 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 
 // decide stores how a turn ends. A store that fails does not keep the reply from people: it
 // only would not survive a crash.
-func (a *actor) decide(turn string, e preview.Ending, d chat.Decision) {
+func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	var err error
+	d := chat.Decision{Growth: g}
 	if d.Ending, err = json.Marshal(e); err == nil {
 		err = a.g.Store.Decide(a.g.deliveries, turn, d)
 	}
@@ -156,7 +161,7 @@ func (a *actor) cut(turn string) {
 
 // settle ends a turn whose reply is as it must be. One that the end of the daemon cut short is
 // left for the next.
-func (a *actor) settle(turn string, out preview.Outcome, history ...[]byte) {
+func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 	if a.g.deliveries.Err() != nil {
 		return
 	}
@@ -164,31 +169,7 @@ func (a *actor) settle(turn string, out preview.Outcome, history ...[]byte) {
 		a.log.Error("reply waits until the platform takes the credentials again", slog.String("turn", turn))
 		return
 	}
-	if err := a.g.Store.End(a.g.deliveries, turn, history...); err != nil {
+	if err := a.g.Store.End(a.g.deliveries, turn, g); err != nil {
 		a.log.Error("end of a turn was not stored", slog.String("turn", turn), slog.Any("error", err))
 	}
-}
-
-// encode writes messages as the store keeps them.
-func encode(messages []agent.Message) ([][]byte, error) {
-	var out [][]byte
-	for _, m := range messages {
-		b, err := json.Marshal(m)
-		if err != nil {
-			return nil, fmt.Errorf("encode history: %w", err)
-		}
-		out = append(out, b)
-	}
-	return out, nil
-}
-
-// decode reads what encode wrote.
-func decode(entries [][]byte) ([]agent.Message, error) {
-	out := make([]agent.Message, len(entries))
-	for i, b := range entries {
-		if err := json.Unmarshal(b, &out[i]); err != nil {
-			return nil, fmt.Errorf("decode history: %w", err)
-		}
-	}
-	return out, nil
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"telex/gateway/access"
 	"telex/internal/chat"
 )
 
@@ -69,23 +70,6 @@ type Sessions interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
-// Doors keeps who was let in by a code, and who waits.
-type Doors interface {
-	// Knocking returns everybody who was given a code, oldest first, however long ago.
-	Knocking(ctx context.Context) ([]chat.Knocking, error)
-	// Knock stores a code in place of the one that the person was given before.
-	Knock(ctx context.Context, k chat.Knocking) error
-	// Unknock deletes what people were given.
-	Unknock(ctx context.Context, ps ...chat.Person) error
-	// Admit stores that a person is let in, in place of what was stored of them, and deletes their
-	// code.
-	Admit(ctx context.Context, a chat.Admission) error
-	// Admitted returns everybody who was let in, oldest first.
-	Admitted(ctx context.Context) ([]chat.Admission, error)
-	// Dismiss deletes that a person is let in, and says whether they were.
-	Dismiss(ctx context.Context, p chat.Person) (bool, error)
-}
-
 // Rules keeps what the platforms said that outlasts the process.
 type Rules interface {
 	SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error
@@ -100,6 +84,6 @@ type Store interface {
 	Turns
 	Deliveries
 	Sessions
-	Doors
+	access.Store
 	Rules
 }

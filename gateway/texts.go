@@ -35,8 +35,41 @@ const (
 	TextInterrupted TextKey = "interrupted"  // {id}; a restart cut the answer, and it is too late to finish it
 	TextLate        TextKey = "late"         // a message that waited too long for a restart
 	TextRest        TextKey = "rest_in_file" // above the file that holds what is too long for messages
-	TextUnsupported TextKey = "unsupported"  // a message without text
-	TextHelp        TextKey = "help"
+	TextUnsupported TextKey = "unsupported"  // a message that holds nothing which can be read
+	TextHelp        TextKey = "help"         // {commands}
+
+	TextTooLong    TextKey = "too_long"   // a message that is too long for anybody
+	TextTooFast    TextKey = "too_fast"   // access.limits.turns_per_minute
+	TextTooMany    TextKey = "too_many"   // too many turns in one conversation
+	TextDaySpent   TextKey = "day_spent"  // access.limits.tokens_per_day
+	TextAllSpent   TextKey = "all_spent"  // access.limits.tokens_per_day_total
+	TextCompacted  TextKey = "summarized" // once in a conversation: its beginning was summarized
+	TextNoVoice    TextKey = "no_voice"   // something spoken, and nothing to transcribe it with
+	TextUnreadable TextKey = "unreadable" // {files}; attachments that could not be read
+
+	TextUndone         TextKey = "undone"
+	TextNothingToUndo  TextKey = "nothing_to_undo"
+	TextNothingToRetry TextKey = "nothing_to_retry"
+	TextForgotten      TextKey = "forgotten"
+	TextModels         TextKey = "models"       // {model} {models}
+	TextModelChosen    TextKey = "model_chosen" // {model}
+	TextNoModel        TextKey = "no_model"     // {models}
+	TextStatus         TextKey = "status"       // {model} {context} {window} {messages} {compactions} {state} {waiting}
+	TextIdle           TextKey = "idle"         // the state of a conversation that waits
+	TextBusy           TextKey = "busy"         // {time}; the state of one that is being answered
+	TextUsage          TextKey = "usage"        // {here} {here_answers} {today} {today_answers}
+
+	TextPair        TextKey = "pair_code" // {code}; to a person who is not let in
+	TextPairs       TextKey = "pairs"     // {waiting} {admitted}
+	TextAdmitted    TextKey = "admitted"  // {person}
+	TextDismissed   TextKey = "dismissed" // {person}
+	TextNoCode      TextKey = "no_code"
+	TextNobody      TextKey = "nobody"
+	TextNotAdmin    TextKey = "not_admin"
+	TextPrivateOnly TextKey = "private_only"
+
+	// commandKey begins the keys of what the commands do, in one line: command_new and so on.
+	commandKey TextKey = "command_"
 )
 
 // DefaultTexts returns every fixed line in English. Those that stand in for what a model did
@@ -62,9 +95,51 @@ func DefaultTexts() Texts {
 		TextInterrupted: "⚠️ I was interrupted here. Please ask again. (error {id})",
 		TextLate:        "I was away when you wrote this. Please send it again if it still matters.",
 		TextRest:        "The rest of this answer is in the file.",
-		TextUnsupported: "I can only read text so far.",
-		TextHelp: "Write to me and I answer.\n\n" +
-			"/new – begin a new conversation\n/stop – stop the answer\n/help – this text",
+		TextUnsupported: "I can't read this kind of message. Please write it as text.",
+		TextHelp:        "Write to me and I answer. Pictures, text files and more can be attached.\n\n{commands}",
+
+		TextTooLong:    l.TooLong,
+		TextTooFast:    "That was a lot in a short time. Please wait a minute and send this again.",
+		TextTooMany:    "This conversation is too fast for me. Please wait a minute and send this again.",
+		TextDaySpent:   "You have used what is yours for today. I am back for you tomorrow.",
+		TextAllSpent:   "I have used what I may for today. I am back tomorrow.",
+		TextCompacted:  "Our conversation got long: I keep a summary of its beginning.",
+		TextNoVoice:    "I can't listen to this here. Please write it as text.",
+		TextUnreadable: "I could not read {files}. Please send it as text, or as a picture.",
+
+		TextUndone:         "I have forgotten the last question and its answer.",
+		TextNothingToUndo:  "There is nothing to undo.",
+		TextNothingToRetry: "There is nothing to ask again.",
+		TextForgotten:      "I have forgotten everything that you asked me here.",
+		TextModels:         "Answers here are by `{model}`.\n\n{models}\n\nAnother one: /model NAME",
+		TextModelChosen:    "Answers here are by `{model}` from now on.",
+		TextNoModel:        "There is no such model. There are:\n\n{models}",
+		TextStatus: "Model: `{model}`\nContext: about {context} of {window} tokens in {messages} messages\n" +
+			"Summarized: {compactions} times\nNow: {state}, {waiting} waiting",
+		TextIdle:  "idle",
+		TextBusy:  "answering for {time}",
+		TextUsage: "This conversation: {here} tokens in {here_answers} answers\nYou today: {today} tokens in {today_answers} answers",
+
+		TextPair: "I don't know you yet. Your code is `{code}`, for an hour. Give it to whoever runs this bot; " +
+			"when they have let you in, write to me again.",
+		TextPairs:       "Waiting:\n{waiting}\n\nLet in:\n{admitted}\n\n/pair CODE lets somebody in, /pair revoke PERSON takes it back.",
+		TextAdmitted:    "{person} is let in.",
+		TextDismissed:   "{person} is not let in any more.",
+		TextNoCode:      "There is no such code, or it is not valid any more.",
+		TextNobody:      "Nobody with this id was let in by a code. Write endpoint:user:ID, as /pair lists them.",
+		TextNotAdmin:    "This is for the admins of this bot.",
+		TextPrivateOnly: "Please send me this in a private chat.",
+
+		commandKey + cmdHelp:   "list what you can do",
+		commandKey + cmdNew:    "begin a new conversation",
+		commandKey + cmdStop:   "stop the answer",
+		commandKey + cmdRetry:  "ask the last question again",
+		commandKey + cmdUndo:   "forget the last question and its answer",
+		commandKey + cmdModel:  "show or choose the model",
+		commandKey + cmdStatus: "how this conversation stands",
+		commandKey + cmdUsage:  "what this conversation and you have used",
+		commandKey + cmdForget: "forget everything that you asked here",
+		commandKey + cmdPair:   "let somebody in",
 	}
 }
 
@@ -92,6 +167,15 @@ func (t Texts) With(own map[string]string) Texts {
 // line returns a fixed line with its id filled in.
 func (t Texts) line(k TextKey, id string) string {
 	return strings.ReplaceAll(t[k], "{id}", id)
+}
+
+// fill returns a fixed line with its places filled in: names and values in turn.
+func (t Texts) fill(k TextKey, places ...string) string {
+	var pairs []string
+	for i := 0; i+1 < len(places); i += 2 {
+		pairs = append(pairs, "{"+places[i]+"}", places[i+1])
+	}
+	return strings.NewReplacer(pairs...).Replace(t[k])
 }
 
 // failure returns the key of the line for a turn that ended without an answer of its own.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,9 +29,12 @@ var (
 // read once done is closed.
 type turn struct {
 	id       string
+	began    time.Time
 	in       chat.Inbound // the newest of the messages that it answers
 	messages []chat.Inbound
-	question string
+	question agent.Message
+	history  past // what the model was told before
+	steer    steering
 	slot     *preview.Slot
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
@@ -40,7 +42,10 @@ type turn struct {
 	why       error         // why it was interrupted; nil when it was not
 	unseen    bool          // it ended because nobody could see the reply
 	void      bool          // its conversation ended before it did
+	requeued  bool          // nothing of it was answered, and its messages wait again
+	fixed     bool          // it was answered with a line, without a model
 	stoppedBy *chat.Inbound // the /stop that ended it
+	then      []func()      // what waits for its end
 	recovered bool          // an earlier process left it: its ending was known from the start
 
 	result  agent.Result
@@ -57,59 +62,79 @@ func newID() string {
 }
 
 // start runs the model and the preview side by side; done closes when both have ended.
-func (a *actor) start(rec chat.Turn, question string) {
-	history, err := a.history()
-	if err != nil {
+func (a *actor) start(rec chat.Turn) {
+	log := a.log.With(slog.String("turn", rec.ID))
+	t := &turn{
+		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
+		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
+	}
+	var err error
+	if t.history, err = a.past(); err != nil {
 		panic(err) // guard tells both sides
 	}
-	log := a.log.With(slog.String("turn", rec.ID))
+	if asksAgain(t.in) {
+		if rec.Replaces == "" {
+			rec.Replaces = t.history.last()
+		}
+		var found bool
+		if t.history, t.question, found = t.history.without(rec.Replaces); !found {
+			a.owe(TextNothingToRetry, "", rec.Messages...)
+			return
+		}
+	}
 	if err := a.g.Store.Begin(a.g.deliveries, rec); err != nil {
 		log.Error("turn was not stored: it would not survive a crash", slog.Any("error", err))
 	}
-	ctx, cancel := context.WithCancelCause(a.g.turns)
-	t := &turn{
-		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages, question: question,
-		slot: preview.NewSlot(), cancel: cancel, done: make(chan struct{}),
-	}
+	var ctx context.Context
+	ctx, t.cancel = context.WithCancelCause(a.g.turns)
 	streaming := a.endpoint.streaming()
-	job := agent.Turn{
-		ID: t.id, Stream: streaming.Enabled,
-		Messages: append(trim(history, a.g.ModelRoom), agent.Message{Role: agent.User, Text: question}),
-	}
 	log.Info("turn begins", slog.String("user", string(t.in.Sender.ID)))
 	a.turn = t
 	go func() {
 		defer close(t.done)
-		defer cancel(nil)
+		defer t.cancel(nil)
 		var showing sync.WaitGroup
 		showing.Go(func() {
 			t.outcome = show(a.g.deliveries, a.replyTo(rec, t.slot, streaming))
-			cancel(errUnseen) // without effect when the model has ended
+			t.cancel(errUnseen) // without effect when the model has ended
 		})
-		t.result, t.err = think(ctx, a.g.Runner, job, t.fold)
+		t.result, t.err = guarded(func() (agent.Result, error) { return a.think(ctx, t, streaming.Enabled) })
 		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
 		showing.Wait()
 	}()
 }
 
-func (a *actor) history() ([]agent.Message, error) {
-	entries, err := a.g.Store.History(a.g.deliveries, a.conversation)
-	if err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
+// think reads what is attached to the question and runs the model.
+func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, error) {
+	if t.question.Role == "" {
+		question, line := a.read(ctx, t.messages)
+		if ctx.Err() != nil {
+			return agent.Result{Stop: agent.StopCancelled}, &agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
+		}
+		if line != "" {
+			t.fixed = true
+			return agent.Result{Text: line, Stop: agent.StopDone}, nil
+		}
+		t.question = question
 	}
-	return decode(entries)
+	s := a.settings(t.history.Session, t.in.Sender.ID)
+	return a.g.Runner.Run(ctx, agent.Turn{
+		ID: t.id, Stream: stream, Model: s.model.Name, System: s.system, Summary: t.history.Summary,
+		Messages: append(slices.Clip(t.history.messages), t.question),
+		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
+	}, t.fold)
 }
 
-// think runs the model; a panic in it is an error of this turn.
-func think(ctx context.Context, r Runner, job agent.Turn, emit func(agent.Event)) (res agent.Result, err error) {
+// guarded runs a turn's work; a panic in it is an error of this turn.
+func guarded(work func() (agent.Result, error)) (res agent.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			res.Stop = ""
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return r.Run(ctx, job, emit)
+	return work()
 }
 
 // fold puts an event into the view.
@@ -152,17 +177,13 @@ func (a *actor) finish(ctx context.Context, t *turn) {
 	})
 }
 
-// keep stores the ending of a turn, and what the history and the usage grow by.
+// keep stores the ending of a turn, and what the session grows by.
 func (a *actor) keep(t *turn, e preview.Ending) {
-	d := chat.Decision{}
-	var err error
-	if d.History, err = encode(t.said(e)); err == nil {
-		d.Usage, err = json.Marshal(t.result.Usage)
-	}
+	growth, err := t.growth(t.said(e))
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	if a.decide(t.id, e, d); t.slot.IsCut() {
+	if a.decide(t.id, e, growth); t.slot.IsCut() {
 		a.cut(t.id) // which came while that was being stored
 	}
 }
@@ -184,20 +205,31 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 
 // said is what the history grows by: what the person asked and saw.
 func (t *turn) said(e preview.Ending) []agent.Message {
-	question := agent.Message{Role: agent.User, Text: t.question}
+	if t.fixed {
+		return nil
+	}
 	if t.err == nil && !e.Keep {
-		return append([]agent.Message{question}, t.result.Append...)
+		return append([]agent.Message{t.question}, t.result.Append...)
 	}
 	text := strings.TrimSpace(e.Text)
 	if text == "" {
 		return nil
 	}
-	return []agent.Message{question, {Role: agent.Assistant, Text: text}}
+	said := append([]agent.Message{t.question}, t.heard()...)
+	return append(said, agent.Message{Role: agent.Assistant, Text: text})
 }
 
 // conclude settles what a turn that has ended leaves behind.
 func (a *actor) conclude(t *turn) {
 	a.report(t)
+	defer func() {
+		for _, f := range t.then {
+			f()
+		}
+	}()
+	for _, m := range slices.Backward(t.leftover()) {
+		a.queue = slices.Insert(a.queue, 0, m)
+	}
 	if t.outcome.Nameless {
 		a.endpoint.nameless.Store(true)
 	}
@@ -209,15 +241,20 @@ func (a *actor) conclude(t *turn) {
 		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))
 	}
 	if t.recovered {
-		a.settle(t.id, t.outcome)
+		a.settle(t.id, t.outcome, chat.Growth{})
 		return
 	}
+	defer a.tellFold(t)
 	e := t.slot.Ending()
 	if e.Keep && t.why == nil && !t.unseen && !panicked {
 		return // the daemon is stopping: the next process runs the turn again
 	}
-	if !e.Keep || t.void {
-		a.settle(t.id, t.outcome)
+	if !e.Keep {
+		a.settle(t.id, t.outcome, chat.Growth{})
+		return
+	}
+	if t.void {
+		a.settle(t.id, t.outcome, chat.Growth{Usage: used(t.result)})
 		return
 	}
 	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
@@ -227,11 +264,19 @@ func (a *actor) conclude(t *turn) {
 		a.requeue(t)
 		return
 	}
-	history, err := encode(t.said(preview.Ending{Keep: true, Text: t.outcome.Shown}))
+	growth, err := t.growth(t.said(preview.Ending{Keep: true, Text: t.outcome.Shown}))
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	a.settle(t.id, t.outcome, history...)
+	a.settle(t.id, t.outcome, growth)
+}
+
+// tellFold says, once in a conversation, that its beginning was summarized.
+func (a *actor) tellFold(t *turn) {
+	if t.result.Compaction == nil || t.history.Folds > 0 || t.void || a.g.isStopping() {
+		return
+	}
+	a.answer(a.g.Texts[TextCompacted], t.in.To)
 }
 
 // stopped answers the command that ended t. What was shown stays, so that only a reply that
@@ -250,11 +295,8 @@ func (a *actor) requeue(t *turn) {
 	if err := a.g.Store.Release(a.g.deliveries, t.id); err != nil {
 		a.log.Error("turn was not released", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	var again []message
-	for _, m := range t.messages {
-		again = append(again, message{Inbound: m, accepted: time.Now()})
-	}
-	a.queue = slices.Insert(a.queue, 0, again...)
+	t.requeued = true
+	a.putBack(t.messages)
 }
 
 // report writes the one line that says how a turn went, and why when it went wrong.
@@ -286,22 +328,4 @@ func (a *actor) report(t *turn) {
 func forbidden(err error) bool {
 	e, ok := errors.AsType[*chat.SendError](err)
 	return ok && e.Kind == chat.Forbidden
-}
-
-// trim drops the oldest messages until the rest fits into so many tokens. What stays begins
-// with a user's message, since models expect one.
-func trim(history []agent.Message, room int) []agent.Message {
-	if room <= 0 {
-		return history
-	}
-	sum, from := 0, len(history)
-	for i, m := range slices.Backward(history) {
-		if sum += agent.EstimateTokens(m.Text); sum > room {
-			break
-		}
-		if m.Role == agent.User {
-			from = i
-		}
-	}
-	return history[from:]
 }

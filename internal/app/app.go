@@ -59,10 +59,16 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
+	hear, err := transcriber(c.Transcription, o)
+	if err != nil {
+		a.Close()
+		return nil, err
+	}
 	a.gateway, err = gateway.New(gateway.Options{
 		Endpoints: endpoints, Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
-		Access: access(c.Access), Busy: busy(c.Conversations.Busy), MaxQueued: c.Conversations.MaxQueued,
-		ModelRoom: historyRoom(c.Models[0]), Grace: c.ShutdownGrace, Log: o.Log,
+		Access: rules(c.Access), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
+		MaxQueued: c.Conversations.MaxQueued, Merge: mergeWindow, Models: models(c.Models), Hear: hear,
+		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 	})
 	if err != nil {
 		a.Close()
@@ -145,22 +151,25 @@ func (a *App) keepSwept(ctx context.Context) {
 }
 
 func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, error) {
-	m := c.Models[0]
-	headers := make(map[string]string, len(m.Headers))
-	for name, value := range m.Headers {
-		headers[name] = value.Reveal()
-	}
-	model, err := chatcompletions.New(chatcompletions.Options{
-		Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model,
-		MaxOutputTokens: m.MaxOutputTokens, Temperature: float32Of(m.Temperature),
-		Stream: m.Stream, Headers: headers, Transport: o.Transport, Log: o.Log,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", m.Name, err)
+	var models []agent.ModelOptions
+	for _, m := range c.Models {
+		headers := make(map[string]string, len(m.Headers))
+		for name, value := range m.Headers {
+			headers[name] = value.Reveal()
+		}
+		model, err := chatcompletions.New(chatcompletions.Options{
+			Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model,
+			MaxOutputTokens: m.MaxOutputTokens, Temperature: float32Of(m.Temperature),
+			Stream: m.Stream, Headers: headers, Transport: o.Transport, Log: o.Log,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", m.Name, err)
+		}
+		models = append(models, agent.ModelOptions{Model: model, Window: m.ContextWindow, MaxOutput: m.MaxOutputTokens})
 	}
 	l := c.Agent.Limits
 	return agent.New(agent.Options{
-		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Model: model, Log: o.Log,
+		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Models: models, Log: o.Log,
 		Limits: agent.Limits{Turn: l.Turn, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
 		Lines:  lines(texts),
 	})
@@ -171,6 +180,7 @@ func lines(t gateway.Texts) agent.Lines {
 	return agent.Lines{
 		Thinking: t[gateway.TextThinking], Refused: t[gateway.TextRefused], Filtered: t[gateway.TextFiltered],
 		Length: t[gateway.TextLength], Empty: t[gateway.TextEmpty], NoTool: t[gateway.TextNoTool],
+		TooLong: t[gateway.TextTooLong],
 	}
 }
 
@@ -180,13 +190,6 @@ func float32Of(f *float64) *float32 {
 	}
 	g := float32(*f)
 	return &g
-}
-
-// historyRoom is what the context window leaves for the history: not the answer, and a part
-// less since tokens are estimated.
-func historyRoom(m config.Model) int {
-	const share = 0.8
-	return max(256, int(float64(m.ContextWindow-m.MaxOutputTokens)*share))
 }
 
 func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error) {
@@ -238,25 +241,13 @@ func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
 	}
 }
 
-func access(c config.Access) gateway.Access {
-	a := gateway.Access{Open: c.Default == config.AccessAllow}
-	for _, p := range slices.Concat(c.Allow, c.Admins) {
-		r := gateway.Rule{Endpoint: chat.EndpointID(p.Endpoint)}
-		switch p.Kind {
-		case config.PatternUser:
-			r.User = chat.UserID(p.ID)
-		case config.PatternChat:
-			r.Chat = chat.ChatID(p.ID)
-		case config.PatternEveryone:
-		}
-		a.Allow = append(a.Allow, r)
-	}
-	return a
-}
-
 func busy(mode string) gateway.Busy {
-	if mode == config.BusyQueue {
+	switch mode {
+	case config.BusyQueue:
 		return gateway.Queue
+	case config.BusySteer:
+		return gateway.Steer
+	default:
+		return gateway.Interrupt
 	}
-	return gateway.Interrupt
 }

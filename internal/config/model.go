@@ -22,7 +22,8 @@ func (m *Model) setDefaults() {
 	}
 }
 
-// Transcription is the model that turns voice messages into text; off when Model is empty.
+// Transcription is the model that turns voice messages into text; off when Model is empty. Without an address
+// of its own it is where the first model is, with that one's key.
 type Transcription struct {
 	Model   string `yaml:"model"`
 	BaseURL string `yaml:"base_url"`

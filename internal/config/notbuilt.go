@@ -18,9 +18,7 @@ type notBuilt struct {
 // its section in config.yaml.example.
 func notBuiltYet() []notBuilt {
 	return []notBuilt{
-		{path: "models.1", sentence: "going on to a second model on trouble is not built yet"},
 		{path: "models.*.api", allowed: []string{"chat_completions"}, sentence: "the Responses API is not built yet"},
-		{path: "transcription", sentence: "transcription of voice messages is not built yet"},
 		{path: "agent.show_reasoning", sentence: "showing the model's reasoning is not built yet"},
 		{path: "agent.pipeline", sentence: "pipelines of models are not built yet"},
 		{path: "tools", sentence: "tools are not built yet"},
@@ -32,10 +30,7 @@ func notBuiltYet() []notBuilt {
 		{path: "streaming.*.transport", allowed: []string{"edit", "draft", "off"}, sentence: "this transport is not built yet"},
 		{path: "streaming.*.tool_progress", allowed: []string{"inline"}, sentence: "tool progress is not built yet"},
 		{path: "streaming.*.stop_button", allowed: []string{"auto", "off"}, sentence: "the stop button is not built yet"},
-		{path: "conversations.busy", allowed: []string{"queue"}, sentence: "steering a running turn is not built yet"},
-		{path: "conversations.overrides", sentence: "overrides per conversation are not built yet"},
-		{path: "access.default", allowed: []string{"allow"}, sentence: "pairing is not built yet"},
-		{path: "access.limits", sentence: "limits per person are not built yet"},
+		{path: "conversations.overrides.*.tools", sentence: "tools are not built yet"},
 		{path: "platforms.*.kind", sentence: "this kind of platform is not built yet"},
 		{path: "platforms.*.mode", allowed: []string{"polling"}, sentence: "webhooks are not built yet"},
 		{path: "platforms.*.webhook", sentence: "webhooks are not built yet"},

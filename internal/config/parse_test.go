@@ -239,8 +239,17 @@ func TestParseErrors(t *testing.T) {
 			"1:55: models[0].headers.X holds a line break or a control character; check where it was copied from",
 		}},
 		{"same name twice", "models:\n  - {name: a, model: b, api_key: c}\n  - {name: a, model: b, api_key: c}\n", []string{
-			"3:5: models[1]: going on to a second model on trouble is not built yet; leave it out",
 			`3:6: the name "a" is taken in models[1]; models[0] has it`,
+		}},
+
+		{"transcription without a model", base + "transcription: {api_key: x}\n", []string{
+			`4:17: transcription.api_key without a model; add "model: NAME"; without it nothing is transcribed`,
+		}},
+		{"transcription without a key", base + "transcription: {model: x, base_url: https://a.example}\n", []string{
+			`4:1: missing key "api_key" in transcription; add "api_key: ${NAME}" or "api_key_file: PATH"`,
+		}},
+		{"override of a model that is not there", base + "conversations: {overrides: [{match: telegram:*, model: mian}]}\n", []string{
+			`4:49: "mian" is no model in conversations.overrides[0].model; did you mean "main"?`,
 		}},
 
 		// Agent and texts.
@@ -347,7 +356,6 @@ func checkErrors(t *testing.T, err error, want []string) {
 func TestParseNotBuilt(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
-		{"transcription: {model: whisper}", "17: transcription.model: transcription of voice messages is not built yet; leave it out"},
 		{"agent: {show_reasoning: summary}", "9: agent.show_reasoning: showing the model's reasoning is not built yet; this version takes off"},
 		{"agent: {pipeline: [{name: a}]}", "9: agent.pipeline: pipelines of models are not built yet; leave it out"},
 		{"tools: {enabled: [time, fetch]}", "9: tools.enabled: tools are not built yet; leave it out"},
@@ -360,10 +368,7 @@ func TestParseNotBuilt(t *testing.T) {
 		{"streaming: {telegram: {transport: native}}", "24: streaming.telegram.transport: this transport is not built yet; this version takes edit or draft or off"},
 		{"streaming: {tool_progress: off}", "13: streaming.tool_progress: tool progress is not built yet; this version takes inline"},
 		{"streaming: {stop_button: on}", "13: streaming.stop_button: the stop button is not built yet; this version takes auto or off"},
-		{"conversations: {busy: steer}", "17: conversations.busy: steering a running turn is not built yet; this version takes interrupt or queue"},
-		{"conversations: {overrides: [{match: telegram:*}]}", "17: conversations.overrides: overrides per conversation are not built yet; leave it out"},
-		{"access: {default: pair}", "10: access.default: pairing is not built yet; this version takes deny or allow"},
-		{"access: {limits: {tokens_per_day: 5}}", "19: access.limits.tokens_per_day: limits per person are not built yet; this version takes 0"},
+		{"conversations: {overrides: [{match: telegram:*, tools: [time]}]}", "49: conversations.overrides[0].tools: tools are not built yet; leave it out"},
 		{"store: {dsn: \"postgres://u:hidden@h\"}", "9: store.dsn: a choice of databases is not built yet; this version takes sqlite"},
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
 		{"admin: {token: hidden}", "9: admin.token: the admin server is not built yet; leave it out"},

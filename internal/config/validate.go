@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -24,6 +25,8 @@ func (d *decoder) validate(c *Config) {
 	d.validateModels(c.Models)
 	d.validateEndpoints(c.Endpoints)
 	d.validateAccess(c.Access)
+	d.validateTranscription(c)
+	d.validateOverrides(c)
 	d.validateCursor("streaming.cursor", c.StreamingSection.Cursor)
 	for name, rule := range c.StreamingSection.Endpoints {
 		if rule.Cursor != nil {
@@ -107,6 +110,45 @@ func (d *decoder) validateAccess(a Access) {
 		if p.Kind == PatternChat || p.Kind == PatternEveryone {
 			at := fmt.Sprintf("access.admins.%d", i)
 			d.failAt(d.at(at), "write endpoint:user:ID", "an admin is one person, not %s, in access.admins", d.shownAt(at))
+		}
+	}
+}
+
+// validateTranscription fills in what the first model has too: most providers of models transcribe as well.
+func (d *decoder) validateTranscription(c *Config) {
+	t := &c.Transcription
+	if t.Model == "" {
+		for _, key := range []string{"transcription.base_url", "transcription.api_key"} {
+			if d.given(key) && d.sound(key) && (t.BaseURL != "" || !t.APIKey.Empty()) {
+				d.failAt(d.at(key), `add "model: NAME"; without it nothing is transcribed`, "%s without a model", human(key))
+				return
+			}
+		}
+		return
+	}
+	if t.BaseURL == "" && len(c.Models) > 0 {
+		t.BaseURL = c.Models[0].BaseURL
+		if t.APIKey.Empty() {
+			t.APIKey = c.Models[0].APIKey
+		}
+		return
+	}
+	base := d.validateURL("transcription.base_url", &t.BaseURL)
+	if base != nil && t.APIKey.Empty() && !isLoopback(base.Hostname()) {
+		d.failAt(d.at("transcription"), `add "api_key: ${NAME}" or "api_key_file: PATH"`, "missing key %q in %s", "api_key", "transcription")
+	}
+}
+
+// validateOverrides compares the names of models with those that there are.
+func (d *decoder) validateOverrides(c *Config) {
+	var names []string
+	for _, m := range c.Models {
+		names = append(names, m.Name)
+	}
+	for i, o := range c.Conversations.Overrides {
+		at := fmt.Sprintf("conversations.overrides.%d.model", i)
+		if o.Model != "" && d.sound(at) && !slices.Contains(names, o.Model) {
+			d.failAt(d.at(at), suggest(o.Model, names), "%s is no model in %s", d.shownAt(at), human(at))
 		}
 	}
 }

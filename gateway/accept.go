@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// mostText is how long one message may be, in bytes. No platform's is longer in what people type;
+// what is longer came from a program, and would only fill the model's window.
+const mostText = 64 << 10
+
+// accept decides whether a message is for us, and takes it. An error says that it could not
+// be stored, so that the platform must offer it again.
+func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
+	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
+	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
+	switch {
+	case !in.Addressed, in.Kind == chat.Button: // we show no buttons: it is somebody else's
+		return nil
+	case in.Sender.Bot && !g.door.Rules().Names(who): // two bots would answer each other for ever
+		return nil
+	case g.door.Allows(c, in.Sender.ID):
+		return g.admit(ctx, c, in)
+	case in.Sender.Bot || in.To.Kind != chat.Private || !g.door.Knocks(who, in.Sender.Name):
+		if g.refused.may(who.String()) {
+			g.Log.Info("message refused: its sender is not let in",
+				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
+		}
+		return nil
+	}
+	err := g.admit(ctx, c, chat.Inbound{
+		To: in.To, Sender: in.Sender, ID: in.ID, Resume: in.Resume, Kind: chat.Knock, Addressed: true, Reply: in.Reply, At: in.At,
+	})
+	if err != nil {
+		g.door.Leaves(who)
+	}
+	return err
+}
+
+// admit stores a message, and gives it to its conversation.
+func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
+	if len(in.Text)+len(in.Args) > mostText {
+		in.Text, in.Args, in.Command, in.Attachments, in.Kind = "", "", "", nil, chat.Oversized
+	}
+	fresh, err := g.Store.Accept(ctx, c, in)
+	if err != nil {
+		return fmt.Errorf("store message: %w", err)
+	}
+	if !fresh {
+		return nil
+	}
+	g.wake(c, func(a *actor) { a.inbox = append(a.inbox, message{Inbound: in, accepted: time.Now()}) })
+	return nil
+}
+
+// mostSeldom bounds what a seldom remembers.
+const mostSeldom = 1024
+
+// seldom says that something may be said about somebody, at most once a minute.
+type seldom struct {
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+func newSeldom() *seldom { return &seldom{last: make(map[string]time.Time)} }
+
+func (s *seldom) may(about string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if last, ok := s.last[about]; ok && now.Sub(last) < time.Minute {
+		return false
+	}
+	if len(s.last) >= mostSeldom {
+		for k, t := range s.last {
+			if now.Sub(t) >= time.Minute {
+				delete(s.last, k)
+			}
+		}
+		if len(s.last) >= mostSeldom { // a crowd: better silent than without bound
+			return false
+		}
+	}
+	s.last[about] = now
+	return true
+}

@@ -1,0 +1,250 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"telex/internal/chat"
+)
+
+// Store keeps who was let in by a code, and who waits.
+type Store interface {
+	// Knocking returns everybody who was given a code, oldest first, however long ago.
+	Knocking(ctx context.Context) ([]chat.Knocking, error)
+	// Knock stores a code in place of the one that the person was given before.
+	Knock(ctx context.Context, k chat.Knocking) error
+	// Unknock deletes what people were given.
+	Unknock(ctx context.Context, ps ...chat.Person) error
+	// Admit stores that a person is let in, in place of what was stored of them, and deletes their
+	// code.
+	Admit(ctx context.Context, a chat.Admission) error
+	// Admitted returns everybody who was let in, oldest first.
+	Admitted(ctx context.Context) ([]chat.Admission, error)
+	// Dismiss deletes that a person is let in, and says whether they were.
+	Dismiss(ctx context.Context, p chat.Person) (bool, error)
+}
+
+const (
+	// codeLife is how long a code is valid.
+	codeLife = time.Hour
+	// mostKnocking is how many people of one endpoint may have a code at a time: strangers can't
+	// fill the list, and an operator can read it.
+	mostKnocking = 3
+	// mostName bounds a name that a stranger chose, in characters.
+	mostName = 64
+)
+
+// What approving and dismissing people refuses.
+var (
+	ErrCode   = errors.New("there is no such code, or it is not valid any more")
+	ErrNobody = errors.New("nobody with this id was let in by a code")
+)
+
+// Door lets people in. Its state is the store's; it holds a copy, since every message asks it.
+type Door struct {
+	rules Rules
+	store Store
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	knocking []chat.Knocking // oldest first
+	admitted map[chat.Person]chat.Admission
+}
+
+// NewDoor returns a door that knows the rules only; Load makes it know the rest.
+func NewDoor(r Rules, s Store, log *slog.Logger) *Door {
+	return &Door{rules: r, store: s, log: log, admitted: make(map[chat.Person]chat.Admission)}
+}
+
+// Load reads who was let in before.
+func (d *Door) Load(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	admitted, err := d.store.Admitted(ctx)
+	if err != nil {
+		return fmt.Errorf("read who was let in: %w", err)
+	}
+	knocking, err := d.store.Knocking(ctx)
+	if err != nil {
+		return fmt.Errorf("read who waits: %w", err)
+	}
+	for _, a := range admitted {
+		d.admitted[a.Person] = a
+	}
+	d.knocking = knocking
+	return nil
+}
+
+// Rules returns what the configuration says.
+func (d *Door) Rules() Rules { return d.rules }
+
+// Allows says whether a message of u in c may be answered.
+func (d *Door) Allows(c chat.Conversation, u chat.UserID) bool {
+	if d.rules.Allows(c, u) {
+		return true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, ok := d.admitted[chat.Person{Endpoint: c.Endpoint, User: u}]
+	return ok
+}
+
+// Knocks says whether a person who is not let in is to be given a code now, which Code then
+// does. It says so once in a code's life: whoever knocks again has been answered.
+func (d *Door) Knocks(p chat.Person, name string) bool {
+	if !d.rules.Pair {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire()
+	waiting := 0
+	for _, k := range d.knocking {
+		if k.Person == p {
+			return false
+		}
+		if k.Endpoint == p.Endpoint {
+			waiting++
+		}
+	}
+	if waiting >= mostKnocking {
+		return false
+	}
+	d.knocking = append(d.knocking, chat.Knocking{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
+	return true
+}
+
+// Leaves takes back that a person knocked: they were not answered.
+func (d *Door) Leaves(p chat.Person) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forget(p)
+}
+
+// Code returns the code of a person who knocked, once it is stored. A process that ended before
+// that has given none: then a new one is made.
+func (d *Door) Code(ctx context.Context, p chat.Person, name string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire()
+	i := slices.IndexFunc(d.knocking, func(k chat.Knocking) bool { return k.Person == p })
+	if i < 0 {
+		i = len(d.knocking)
+		d.knocking = append(d.knocking, chat.Knocking{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
+	}
+	if err := d.store.Knock(ctx, d.knocking[i]); err != nil {
+		d.forget(p)
+		return "", fmt.Errorf("store code: %w", err)
+	}
+	d.log.Info("somebody who is not let in was given a code", slog.String("person", p.String()))
+	return d.knocking[i].Code, nil
+}
+
+// Knocking returns who has a valid code, oldest first.
+func (d *Door) Knocking() []chat.Knocking {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire()
+	return slices.Clone(d.knocking)
+}
+
+// Admitted returns who was let in by a code, oldest first.
+func (d *Door) Admitted() []chat.Admission {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []chat.Admission
+	for _, a := range d.admitted {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b chat.Admission) int { return a.At.Compare(b.At) })
+	return out
+}
+
+// Approve lets in the person who was given a code, durably. It fails with ErrCode when nobody has
+// it. by says who decided.
+func (d *Door) Approve(ctx context.Context, code, by string) (chat.Admission, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.expire()
+	code = strings.ToUpper(strings.TrimSpace(code))
+	i := slices.IndexFunc(d.knocking, func(k chat.Knocking) bool { return k.Code == code })
+	if i < 0 {
+		return chat.Admission{}, ErrCode
+	}
+	k := d.knocking[i]
+	a := chat.Admission{Person: k.Person, Name: k.Name, By: by, At: time.Now()}
+	if err := d.store.Admit(ctx, a); err != nil {
+		return chat.Admission{}, fmt.Errorf("store admission: %w", err)
+	}
+	d.forget(k.Person)
+	d.admitted[a.Person] = a
+	d.log.Info("somebody was let in", slog.String("person", a.Person.String()), slog.String("by", by))
+	return a, nil
+}
+
+// Dismiss takes back that a person was let in. It fails with ErrNobody when they were not: whom
+// the configuration names only the configuration can dismiss.
+func (d *Door) Dismiss(ctx context.Context, p chat.Person, by string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found, err := d.store.Dismiss(ctx, p)
+	if err != nil {
+		return fmt.Errorf("store dismissal: %w", err)
+	}
+	delete(d.admitted, p)
+	if !found {
+		return ErrNobody
+	}
+	d.log.Info("somebody is not let in any more", slog.String("person", p.String()), slog.String("by", by))
+	return nil
+}
+
+// expire forgets codes that are not valid any more. One that seems to come from the future was
+// made before the clock was set back: it is valid as long as it would have been from now on.
+func (d *Door) expire() {
+	now := time.Now()
+	d.knocking = slices.DeleteFunc(d.knocking, func(k chat.Knocking) bool {
+		age := now.Sub(k.At)
+		return age >= codeLife || age <= -codeLife
+	})
+}
+
+func (d *Door) forget(p chat.Person) {
+	d.knocking = slices.DeleteFunc(d.knocking, func(k chat.Knocking) bool { return k.Person == p })
+}
+
+// codes is Crockford's alphabet, in which no two characters look alike
+// (https://www.crockford.com/base32.html).
+const codes = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+// newCode returns 8 characters that nobody can guess within an hour: 40 bits.
+func newCode() string {
+	var b [5]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand
+	return base32.NewEncoding(codes).EncodeToString(b[:])
+}
+
+// printable bounds a name that a stranger chose to what one line can show.
+func printable(name string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range name {
+		if n++; n > mostName {
+			break
+		}
+		if !unicode.IsPrint(r) {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}

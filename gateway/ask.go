@@ -1,0 +1,224 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/gateway/access"
+	"telex/internal/chat"
+)
+
+// The commands that only answer, or choose.
+
+// help lists the commands; for admins also those of their own, and what texts can be set.
+func (a *actor) help(in chat.Inbound) {
+	admin := a.g.door.Rules().Admin(a.person(in))
+	if args := words(in); admin && len(args) == 1 && strings.EqualFold(args[0], "texts") {
+		var b strings.Builder
+		for _, k := range TextKeys() {
+			fmt.Fprintf(&b, "`%s`\n", k)
+		}
+		a.say(in, b.String())
+		return
+	}
+	var list []string
+	for _, c := range a.g.Texts.commands() {
+		if !c.Admin || admin {
+			list = append(list, "/"+c.Name+" – "+c.Description)
+		}
+	}
+	a.say(in, a.g.Texts.fill(TextHelp, "commands", strings.Join(list, "\n")))
+}
+
+// choose says which model answers here, or lets another one do so.
+func (a *actor) choose(in chat.Inbound) {
+	stored, _, err := a.g.Store.Session(a.g.deliveries, a.conversation)
+	if err != nil {
+		a.fail(in, "session could not be read", err)
+		return
+	}
+	args := words(in)
+	if len(args) == 0 {
+		now := a.settings(stored, in.Sender.ID).model.Name
+		a.say(in, a.g.Texts.fill(TextModels, "model", now, "models", a.g.listModels(now)))
+		return
+	}
+	m, ok := a.g.model(in.Args)
+	if n, err := strconv.Atoi(args[0]); !ok && err == nil && len(args) == 1 && n >= 1 && n <= len(a.g.Models) {
+		m, ok = a.g.Models[n-1], true
+	}
+	if !ok {
+		a.say(in, a.g.Texts.fill(TextNoModel, "models", a.g.listModels("")))
+		return
+	}
+	if err := a.g.Store.Choose(a.g.deliveries, a.conversation, m.Name); err != nil {
+		a.fail(in, "the chosen model was not stored", err)
+		return
+	}
+	a.say(in, a.g.Texts.fill(TextModelChosen, "model", m.Name))
+}
+
+// listModels lists the models, the one that is used marked.
+func (g *Gateway) listModels(now string) string {
+	var lines []string
+	for i, m := range g.Models {
+		line := fmt.Sprintf("%d. `%s`", i+1, m.Name)
+		if m.Name == now {
+			line += " ✓"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// status says how the conversation stands.
+func (a *actor) status(in chat.Inbound) {
+	s, err := a.past()
+	if err != nil {
+		a.fail(in, "session could not be read", err)
+		return
+	}
+	m := a.settings(s.Session, in.Sender.ID).model
+	state, waiting := a.g.Texts[TextIdle], len(a.queue)
+	if a.turn != nil {
+		waiting += a.turn.offered()
+		state = a.g.Texts.fill(TextBusy, "time", time.Since(a.turn.began).Round(time.Second).String())
+	}
+	window := "∞"
+	if m.Window > 0 {
+		window = strconv.Itoa(m.Window)
+	}
+	a.say(in, a.g.Texts.fill(TextStatus,
+		"model", m.Name, "context", strconv.Itoa(s.tokens()), "window", window,
+		"messages", strconv.Itoa(len(s.messages)), "compactions", strconv.Itoa(s.Folds),
+		"state", state, "waiting", strconv.Itoa(waiting)))
+}
+
+// usage says what was used.
+func (a *actor) usage(in chat.Inbound) {
+	from, to := access.Day(time.Now())
+	here, err := a.g.Store.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})
+	if err != nil {
+		a.fail(in, "usage could not be read", err)
+		return
+	}
+	today, err := a.g.Store.Used(a.g.deliveries, chat.UsageOf{Person: a.person(in), From: from, To: to})
+	if err != nil {
+		a.fail(in, "usage could not be read", err)
+		return
+	}
+	a.say(in, a.g.Texts.fill(TextUsage,
+		"here", tokens(here), "here_answers", strconv.Itoa(here.Turns),
+		"today", tokens(today), "today_answers", strconv.Itoa(today.Turns)))
+}
+
+// tokens writes a sum for people.
+func tokens(u chat.Used) string {
+	about := ""
+	if u.Estimated {
+		about = "about "
+	}
+	return about + group(u.Prompt+u.Completion)
+}
+
+// group writes a number with its thousands apart.
+func group(n int) string {
+	s := strconv.Itoa(n)
+	var parts []string
+	for len(s) > 3 {
+		parts = append(parts, s[len(s)-3:])
+		s = s[:len(s)-3]
+	}
+	parts = append(parts, s)
+	slices.Reverse(parts)
+	return strings.Join(parts, ",")
+}
+
+// pair shows an admin who waits and who was let in, and lets them decide. It does so in private
+// only: codes are for nobody else's eyes.
+func (a *actor) pair(in chat.Inbound) {
+	me, args := a.person(in), words(in)
+	switch {
+	case !a.g.door.Rules().Admin(me):
+		a.say(in, a.g.Texts[TextNotAdmin])
+	case in.To.Kind != chat.Private:
+		a.say(in, a.g.Texts[TextPrivateOnly])
+	case len(args) == 0:
+		a.say(in, a.g.Texts.fill(TextPairs, "waiting", listKnocking(a.g.door.Knocking()), "admitted", listAdmitted(a.g.door.Admitted())))
+	case len(args) == 2 && strings.EqualFold(args[0], "revoke"):
+		a.dismiss(in, me, args[1])
+	default:
+		code := args[len(args)-1] // "approve CODE" is what the command line takes
+		admitted, err := a.g.door.Approve(a.g.deliveries, code, me.String())
+		switch {
+		case errors.Is(err, access.ErrCode):
+			a.say(in, a.g.Texts[TextNoCode])
+		case err != nil:
+			a.fail(in, "somebody could not be let in", err)
+		default:
+			a.say(in, a.g.Texts.fill(TextAdmitted, "person", described(admitted.Person, admitted.Name)))
+		}
+	}
+}
+
+func (a *actor) dismiss(in chat.Inbound, by chat.Person, who string) {
+	p, err := ParsePerson(who)
+	if err == nil {
+		err = a.g.door.Dismiss(a.g.deliveries, p, by.String())
+	}
+	switch {
+	case errors.Is(err, access.ErrNobody), errors.Is(err, errNoPerson):
+		a.say(in, a.g.Texts[TextNobody])
+	case err != nil:
+		a.fail(in, "somebody could not be dismissed", err)
+	default:
+		a.say(in, a.g.Texts.fill(TextDismissed, "person", "`"+p.String()+"`"))
+	}
+}
+
+var errNoPerson = errors.New("a person is written endpoint:user:ID")
+
+// ParsePerson reads what Person.String wrote.
+func ParsePerson(s string) (chat.Person, error) {
+	endpoint, rest, _ := strings.Cut(s, ":")
+	id, found := strings.CutPrefix(rest, "user:")
+	if endpoint == "" || !found || id == "" {
+		return chat.Person{}, errNoPerson
+	}
+	return chat.Person{Endpoint: chat.EndpointID(endpoint), User: chat.UserID(id)}, nil
+}
+
+func listKnocking(ks []chat.Knocking) string {
+	var lines []string
+	for _, k := range ks {
+		lines = append(lines, "`"+k.Code+"` "+described(k.Person, k.Name))
+	}
+	return orNobody(lines)
+}
+
+func listAdmitted(as []chat.Admission) string {
+	var lines []string
+	for _, a := range as {
+		lines = append(lines, described(a.Person, a.Name))
+	}
+	return orNobody(lines)
+}
+
+func orNobody(lines []string) string {
+	if len(lines) == 0 {
+		return "–"
+	}
+	return strings.Join(lines, "\n")
+}
+
+// described names a person. What they call themselves stands in code, where it is no markup.
+func described(p chat.Person, name string) string {
+	if name = strings.ReplaceAll(name, "`", "'"); name == "" {
+		return "`" + p.String() + "`"
+	}
+	return "`" + p.String() + "` `" + name + "`"
+}

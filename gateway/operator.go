@@ -1,0 +1,59 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// What operators may do to a running gateway.
+
+// Forget ends what runs in a conversation and deletes its history, as /new does, without a word.
+// It returns once that is done, or with ctx.
+func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
+	return g.order(ctx, c, func(a *actor) error {
+		a.clear(time.Now())
+		a.void()
+		return g.Store.Forget(ctx, c)
+	})
+}
+
+// Erase ends what runs for a person, drops what they sent and deletes what they asked, in every
+// conversation of theirs that is under way. The rest is the store's to delete.
+func (g *Gateway) Erase(ctx context.Context, p chat.Person) error {
+	g.mu.Lock()
+	var here []chat.Conversation
+	for c := range g.actors {
+		if c.Endpoint == p.Endpoint {
+			here = append(here, c)
+		}
+	}
+	g.mu.Unlock()
+	for _, c := range here {
+		if err := g.order(ctx, c, func(a *actor) error { return a.erase(p.User) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// order has an actor do something between two messages.
+func (g *Gateway) order(ctx context.Context, c chat.Conversation, do func(*actor) error) error {
+	done := make(chan error, 1)
+	if !g.wake(c, func(a *actor) {
+		a.orders = append(a.orders, func() {
+			err := errPanic
+			defer func() { done <- err }()
+			err = do(a)
+		})
+	}) {
+		return errShutdown
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

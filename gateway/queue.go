@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// moreWindow is how long a question waits for the rest of what a client splits: the pictures of
+// an album, the pieces of a long paste. They follow each other within a few hundred milliseconds.
+const moreWindow = 1200 * time.Millisecond
+
+// mostQuestion bounds a question of several messages, in bytes.
+const mostQuestion = 2 * mostText
+
+// enqueue lets a message wait for its turn, and reports false when too many do.
+func (a *actor) enqueue(m message) bool {
+	waiting := len(a.queue)
+	if a.turn != nil {
+		waiting += a.turn.offered()
+	}
+	if waiting >= a.g.MaxQueued {
+		return false
+	}
+	if n := len(a.queue); n > 0 {
+		before := a.queue[n-1]
+		m.joins = before.Sender.ID == m.Sender.ID && m.accepted.Sub(before.accepted).Abs() <= a.window(before)
+	}
+	a.queue = append(a.queue, m)
+	return true
+}
+
+// window is how long more of the same may follow a message.
+func (a *actor) window(m message) time.Duration {
+	switch {
+	case m.again:
+		return 0
+	case m.More:
+		return max(moreWindow, a.g.Merge)
+	default:
+		return a.g.Merge
+	}
+}
+
+// ripens says how long the question at the head of the queue must still wait for the rest of it.
+func (a *actor) ripens() time.Duration {
+	last := a.queue[a.question()-1]
+	window := a.window(last)
+	return min(window, window-time.Since(last.accepted)) // whatever was done to the clock meanwhile
+}
+
+// question is how many messages at the head of the queue are one question: those that came
+// together, and where a new message interrupts, all that one person sent in a row.
+func (a *actor) question() int {
+	size := len(a.queue[0].Text)
+	for i, m := range a.queue[1:] {
+		together := m.joins || a.g.Busy == Interrupt && m.Sender.ID == a.queue[0].Sender.ID
+		if size += len(m.Text); !together || size > mostQuestion || m.asksAgain() || a.queue[0].asksAgain() {
+			return i + 1
+		}
+	}
+	return len(a.queue)
+}
+
+// pop takes what the next turn answers from the queue.
+func (a *actor) pop() []chat.Inbound {
+	n := a.question()
+	messages := inbounds(a.queue[:n])
+	a.queue, a.full = slices.Delete(a.queue, 0, n), false
+	return messages
+}
+
+// putBack lets messages wait again, before all others.
+func (a *actor) putBack(messages []chat.Inbound) {
+	var again []message
+	for _, m := range messages {
+		again = append(again, message{Inbound: m, accepted: time.Now(), again: true})
+	}
+	a.queue = slices.Insert(a.queue, 0, again...)
+}
+
+func inbounds(messages []message) []chat.Inbound {
+	var out []chat.Inbound
+	for _, m := range messages {
+		out = append(out, m.Inbound)
+	}
+	return out
+}
+
+// join is the text of the question that several messages are.
+func join(messages []chat.Inbound) string {
+	var texts []string
+	for _, m := range messages {
+		if m.Text != "" {
+			texts = append(texts, m.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}

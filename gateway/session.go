@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// past is what a conversation remembers, as a model reads it.
+type past struct {
+	chat.Session
+	entries  []chat.Entry
+	messages []agent.Message // one for each entry
+}
+
+// past reads what the conversation remembers.
+func (a *actor) past() (past, error) {
+	stored, entries, err := a.g.Store.Session(a.g.deliveries, a.conversation)
+	if err != nil {
+		return past{}, fmt.Errorf("read session: %w", err)
+	}
+	s := past{Session: stored, entries: entries, messages: make([]agent.Message, len(entries))}
+	for i, e := range entries {
+		if err := json.Unmarshal(e.Body, &s.messages[i]); err != nil {
+			return past{}, fmt.Errorf("read entry %d of the history: %w", e.ID, err)
+		}
+	}
+	return s, nil
+}
+
+// without returns the session as it was before a turn, and what that turn was asked.
+func (s past) without(turn string) (past, agent.Message, bool) {
+	rest := past{Session: s.Session}
+	var question agent.Message
+	found := false
+	for i, e := range s.entries {
+		switch {
+		case e.Turn != turn:
+			rest.entries, rest.messages = append(rest.entries, e), append(rest.messages, s.messages[i])
+		case !found && s.messages[i].Role == agent.User:
+			question, found = s.messages[i], true
+		}
+	}
+	return rest, question, found
+}
+
+// last returns the newest turn that can be asked again; empty when there is none.
+func (s past) last() string {
+	if len(s.entries) == 0 {
+		return ""
+	}
+	return s.entries[len(s.entries)-1].Turn
+}
+
+// tokens estimates what of a model's window the session takes.
+func (s past) tokens() int {
+	n := agent.EstimateTokens(s.Summary)
+	for _, m := range s.messages {
+		n += agent.EstimateTokens(m.Text)
+	}
+	return n
+}
+
+// encode writes messages as the store keeps them.
+func encode(messages []agent.Message) ([][]byte, error) {
+	var out [][]byte
+	for _, m := range messages {
+		b, err := json.Marshal(m)
+		if err != nil {
+			return nil, fmt.Errorf("encode history: %w", err)
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// growth is what a turn adds to its session, when people saw so many messages of it.
+func (t *turn) growth(said []agent.Message) (g chat.Growth, err error) {
+	g.Usage = used(t.result)
+	if g.History, err = encode(said); err != nil {
+		return g, err
+	}
+	if c := t.result.Compaction; c != nil && c.Messages > 0 && c.Messages <= len(t.history.entries) {
+		g.Fold = &chat.Fold{Summary: c.Summary, Upto: t.history.entries[c.Messages-1].ID}
+	}
+	return g, nil
+}
+
+// used is what a turn used. What the provider did not tell is estimated, so that it counts.
+func used(r agent.Result) []chat.Usage {
+	u := chat.Usage{
+		Model: r.Model, Calls: r.ModelCalls,
+		Prompt: r.Usage.Prompt, Cached: r.Usage.Cached, Completion: r.Usage.Completion, Reasoning: r.Usage.Reasoning,
+	}
+	if r.EstimatedPrompt > 0 {
+		u.Prompt += r.EstimatedPrompt
+		u.Estimated = true
+	}
+	if u.Completion == 0 && r.Estimate > 0 {
+		u.Completion = r.Estimate
+		u.Estimated = true
+	}
+	if u.Prompt+u.Completion == 0 {
+		return nil
+	}
+	return []chat.Usage{u}
+}
+
+// settings is what holds for one turn.
+type settings struct {
+	model  Model
+	system string // empty: the agent's own
+}
+
+// settings returns what holds for somebody here: what was chosen, else the strongest override, else
+// the first model.
+func (a *actor) settings(s chat.Session, u chat.UserID) settings {
+	var out settings
+	name := ""
+	for _, o := range a.g.Overrides {
+		if !o.Match.Matches(a.conversation, u) {
+			continue
+		}
+		if o.Model != "" {
+			name = o.Model
+		}
+		if o.System != "" {
+			out.system = o.System
+		}
+	}
+	for _, want := range []string{s.Model, name} {
+		if m, ok := a.g.model(want); ok {
+			out.model = m
+			return out
+		}
+	}
+	if len(a.g.Models) > 0 {
+		out.model = a.g.Models[0]
+	}
+	return out
+}
+
+// model returns the model with a name, however that is capitalized.
+func (g *Gateway) model(name string) (Model, bool) {
+	for _, m := range g.Models {
+		if name != "" && strings.EqualFold(m.Name, name) {
+			return m, true
+		}
+	}
+	return Model{}, false
+}

@@ -1,0 +1,74 @@
+package app
+
+import (
+	"fmt"
+	"time"
+
+	"telex/agent/transcription"
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/internal/chat"
+	"telex/internal/config"
+)
+
+// mergeWindow is how long a question waits for more messages that belong to it. People who send
+// several at once, such as what they forward and a word on it, do so within a moment; longer would be felt.
+const mergeWindow = 200 * time.Millisecond
+
+// rules says who may talk to the bot.
+func rules(c config.Access) access.Rules {
+	r := access.Rules{Open: c.Default == config.AccessAllow, Pair: c.Default == config.AccessPair}
+	for _, p := range c.Allow {
+		r.Allow = append(r.Allow, rule(p))
+	}
+	for _, p := range c.Admins {
+		r.Admins = append(r.Admins, rule(p))
+	}
+	return r
+}
+
+func rule(p config.Pattern) access.Rule {
+	r := access.Rule{Endpoint: chat.EndpointID(p.Endpoint)}
+	switch p.Kind {
+	case config.PatternUser:
+		r.User = chat.UserID(p.ID)
+	case config.PatternChat:
+		r.Chat = chat.ChatID(p.ID)
+	case config.PatternEveryone:
+	}
+	return r
+}
+
+func limits(l config.AccessLimits) access.Limits {
+	return access.Limits{TurnsPerMinute: l.TurnsPerMinute, TokensPerDay: l.TokensPerDay, TokensPerDayTotal: l.TokensPerDayTotal}
+}
+
+func models(ms []config.Model) []gateway.Model {
+	var out []gateway.Model
+	for _, m := range ms {
+		out = append(out, gateway.Model{Name: m.Name, Window: m.ContextWindow})
+	}
+	return out
+}
+
+func overrides(os []config.Override) []gateway.Override {
+	var out []gateway.Override
+	for _, o := range os {
+		out = append(out, gateway.Override{Match: rule(o.Match), Model: o.Model, System: o.SystemPrompt})
+	}
+	return out
+}
+
+// transcriber returns nil where nothing is configured.
+func transcriber(c config.Transcription, o Options) (gateway.Transcriber, error) {
+	if c.Model == "" {
+		return nil, nil //nolint:nilnil // there is none, which is no error
+	}
+	t, err := transcription.New(transcription.Options{
+		BaseURL: c.BaseURL, APIKey: c.APIKey.Reveal(), Model: c.Model, Transport: o.Transport, Log: o.Log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("transcription: %w", err)
+	}
+	return t, nil
+}
