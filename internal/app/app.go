@@ -145,24 +145,31 @@ func (a *App) keepSwept(ctx context.Context) {
 }
 
 func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, error) {
-	m := c.Models[0]
+	var models []agent.ModelOptions
+	for _, m := range c.Models {
+		model, err := newModel(m, o)
+		if err != nil {
+			return nil, fmt.Errorf("model %s: %w", m.Name, err)
+		}
+		models = append(models, agent.ModelOptions{Model: model, Window: m.ContextWindow, MaxOutput: m.MaxOutputTokens})
+	}
+	l := c.Agent.Limits
+	return agent.New(agent.Options{
+		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Models: models, Log: o.Log,
+		Limits: agent.Limits{Turn: l.Turn, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
+		Lines:  lines(texts),
+	})
+}
+
+func newModel(m config.Model, o Options) (agent.Model, error) {
 	headers := make(map[string]string, len(m.Headers))
 	for name, value := range m.Headers {
 		headers[name] = value.Reveal()
 	}
-	model, err := chatcompletions.New(chatcompletions.Options{
+	return chatcompletions.New(chatcompletions.Options{
 		Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model,
 		MaxOutputTokens: m.MaxOutputTokens, Temperature: float32Of(m.Temperature),
 		Stream: m.Stream, Headers: headers, Transport: o.Transport, Log: o.Log,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("model %s: %w", m.Name, err)
-	}
-	l := c.Agent.Limits
-	return agent.New(agent.Options{
-		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Model: model, Log: o.Log,
-		Limits: agent.Limits{Turn: l.Turn, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
-		Lines:  lines(texts),
 	})
 }
 
