@@ -12,7 +12,8 @@ import (
 
 // Options configure an Agent.
 type Options struct {
-	Model Model
+	// Models are the chain: the first answers unless the turn names another. Their names differ.
+	Models []ModelOptions
 	// System is the system prompt of turns that bring none.
 	System string
 	Limits Limits
@@ -23,9 +24,32 @@ type Options struct {
 	Log   *slog.Logger
 }
 
+// ModelOptions are a model and what bounds its requests.
+type ModelOptions struct {
+	Model     Model
+	Window    int // tokens that it can read and write; 0: unlimited
+	MaxOutput int // tokens that it may write, which it is set up with; 0: not known
+}
+
 func (o Options) validate() error {
-	if o.Model == nil {
+	if len(o.Models) == 0 {
 		return errors.New("no model")
+	}
+	names := make(map[string]bool, len(o.Models))
+	for _, m := range o.Models {
+		if m.Model == nil {
+			return errors.New("no model")
+		}
+		name := m.Model.Name()
+		switch {
+		case names[name]:
+			return fmt.Errorf("two models are named %q", name)
+		case m.Window < 0 || m.MaxOutput < 0:
+			return fmt.Errorf("model %q: negative number of tokens", name)
+		case m.Window > 0 && m.MaxOutput >= m.Window:
+			return fmt.Errorf("model %q: an output of %d tokens leaves nothing of a window of %d", name, m.MaxOutput, m.Window)
+		}
+		names[name] = true
 	}
 	if o.Log == nil {
 		return errors.New("no logger")
@@ -53,6 +77,25 @@ func New(o Options) (*Agent, error) {
 	}
 	o.Lines = o.Lines.orDefault()
 	return &Agent{opts: o}, nil
+}
+
+// Models returns the names of the models, in the order of the chain.
+func (a *Agent) Models() []string {
+	names := make([]string, len(a.opts.Models))
+	for i, m := range a.opts.Models {
+		names[i] = m.Model.Name()
+	}
+	return names
+}
+
+// model returns the model of that name, else the first.
+func (a *Agent) model(name string) ModelOptions {
+	for _, m := range a.opts.Models {
+		if m.Model.Name() == name {
+			return m
+		}
+	}
+	return a.opts.Models[0]
 }
 
 // Error is a turn that failed, for operators: what people are told about it is the caller's to
@@ -83,7 +126,8 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 	completion, err := r.ask(ctx)
 	r.reply.close()
 	result := Result{
-		Model:      a.opts.Model.Name(),
+		Model:      r.model.Model.Name(),
+		Window:     r.model.Window,
 		Usage:      r.usage,
 		Estimate:   r.tokens.Tokens(),
 		ModelCalls: r.calls,

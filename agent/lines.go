@@ -9,6 +9,7 @@ type Lines struct {
 	Length   string // the model hit its output limit
 	Empty    string // nothing came
 	NoTool   string // the model called a tool, and there is none
+	TooLong  string // the question alone does not fit the model's window
 }
 
 // DefaultLines returns the lines in English.
@@ -20,6 +21,7 @@ func DefaultLines() Lines {
 		Length:   "(The answer reached the length limit and ends here.)",
 		Empty:    "(The model gave no answer. Please ask again.)",
 		NoTool:   "(The model asked for a tool, but no tools are available here.)",
+		TooLong:  "This is too long for me. Please send it in smaller pieces.",
 	}
 }
 
@@ -36,6 +38,7 @@ func (l Lines) orDefault() Lines {
 		{&l.Length, d.Length},
 		{&l.Empty, d.Empty},
 		{&l.NoTool, d.NoTool},
+		{&l.TooLong, d.TooLong},
 	} {
 		if *p.line == "" {
 			*p.line = p.text

@@ -24,6 +24,9 @@ type Model interface {
 type Request struct {
 	System   string // system prompt; empty: none
 	Messages []Message
+	// MaxOutput is how many tokens the answer may have, where that is fewer than the model may
+	// write anyway; 0: no matter.
+	MaxOutput int
 }
 
 // Delta is a piece of an answer.

@@ -12,6 +12,7 @@ import (
 // run is one turn under way.
 type run struct {
 	opts    Options
+	model   ModelOptions
 	log     *slog.Logger
 	clock   *turnClock
 	emit    func(Event)
@@ -26,9 +27,11 @@ type run struct {
 }
 
 func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
+	model := a.model(t.Model)
 	r := &run{
 		opts:    a.opts,
-		log:     a.opts.Log.With(slog.String("turn", t.ID), slog.String("model", a.opts.Model.Name())),
+		model:   model,
+		log:     a.opts.Log.With(slog.String("turn", t.ID), slog.String("model", model.Model.Name())),
 		clock:   clock,
 		emit:    emit,
 		request: Request{System: t.System, Messages: t.Messages},
@@ -98,7 +101,7 @@ func (r *run) streamed(ctx context.Context) (Completion, error) {
 		ctx, watch, stop := watchSilence(ctx, r.opts.Limits.Silence)
 		defer stop()
 		begun, late, size := false, false, 0
-		c, err := r.opts.Model.Stream(ctx, r.request, func(d Delta) {
+		c, err := r.model.Model.Stream(ctx, r.request, func(d Delta) {
 			if ctx.Err() != nil {
 				late = true // a turn that was ended says nothing more
 				return
@@ -132,7 +135,7 @@ func (r *run) streamed(ctx context.Context) (Completion, error) {
 // whole asks for a whole answer and tells it at once, in place of what a broken stream told.
 func (r *run) whole(ctx context.Context) (Completion, error) {
 	c, err := r.call(ctx, func(ctx context.Context) (Completion, error) {
-		return r.opts.Model.Complete(ctx, r.request)
+		return r.model.Model.Complete(ctx, r.request)
 	})
 	if err != nil {
 		return c, err

@@ -94,7 +94,7 @@ func runTurn(t *testing.T, ctx context.Context, o Options, turn Turn, answers ..
 	t.Helper()
 	model := &script{answers: answers}
 	var log bytes.Buffer
-	o.Model = model
+	o.Models = []ModelOptions{{Model: model}}
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	a, err := New(o)
 	if err != nil {
@@ -387,7 +387,7 @@ func TestSilenceLimit(t *testing.T) {
 		got.check(t, StopSilence, "", "")
 	})
 	synctest.Test(t, func(t *testing.T) { // a slow reader is not the model's silence
-		a, err := New(Options{Model: &script{answers: []answer{{deltas: texts("a", "b")}}}, Limits: o.Limits, Log: slog.New(slog.DiscardHandler)})
+		a, err := New(Options{Models: []ModelOptions{{Model: &script{answers: []answer{{deltas: texts("a", "b")}}}}}, Limits: o.Limits, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -433,10 +433,10 @@ func TestOptionsAreChecked(t *testing.T) {
 		want string
 	}{
 		{Options{Log: log}, "no model"},
-		{Options{Model: &script{}}, "no logger"},
-		{Options{Model: &script{}, Log: log, Limits: Limits{Turn: -1}}, "negative limit"},
-		{Options{Model: &script{}, Log: log, ThinkTags: []string{"<think>"}}, "without brackets"},
-		{Options{Model: &script{}, Log: log, ThinkTags: []string{""}}, "without brackets"},
+		{Options{Models: []ModelOptions{{Model: &script{}}}}, "no logger"},
+		{Options{Models: []ModelOptions{{Model: &script{}}}, Log: log, Limits: Limits{Turn: -1}}, "negative limit"},
+		{Options{Models: []ModelOptions{{Model: &script{}}}, Log: log, ThinkTags: []string{"<think>"}}, "without brackets"},
+		{Options{Models: []ModelOptions{{Model: &script{}}}, Log: log, ThinkTags: []string{""}}, "without brackets"},
 	} {
 		if _, err := New(tt.o); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("got %v, want %q", err, tt.want)

@@ -13,7 +13,7 @@ import (
 
 func newStream(t *testing.T, ctx context.Context, a answer) *Stream {
 	t.Helper()
-	ag, err := New(Options{Model: &script{answers: []answer{a}}, Log: slog.New(slog.DiscardHandler)})
+	ag, err := New(Options{Models: []ModelOptions{{Model: &script{answers: []answer{a}}}}, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

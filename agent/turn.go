@@ -1,6 +1,9 @@
 package agent
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Role is who wrote a Message.
 type Role string
@@ -20,6 +23,13 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Images     []Image    `json:"images,omitempty"` // a user's, behind the text
+}
+
+// Image is a picture as a model takes it: its size and format are the caller's to see to.
+type Image struct {
+	MediaType string `json:"media_type"` // such as image/jpeg
+	Data      []byte `json:"data"`
 }
 
 // ToolCall is a complete call that a model asked for.
@@ -31,10 +41,26 @@ type ToolCall struct {
 
 // Turn is one user message, or several merged, that wants one reply.
 type Turn struct {
-	ID       string    // names the turn in logs
-	System   string    // system prompt; empty: the agent's own
-	Messages []Message // history, oldest first, the new user message last
-	Stream   bool      // false: the model is asked without streaming and Text comes at once
+	ID     string // names the turn in logs
+	System string // system prompt; empty: the agent's own
+	Model  string // name of one of Agent.Models; empty or unknown: the first
+	// Summary is what was said before Messages, from an earlier Result's Compaction; empty:
+	// nothing.
+	Summary  string
+	Messages []Message // history, oldest first, the new user message last; not changed
+	// More is asked right before every request to the model, a repeated one too, for what people
+	// said meanwhile: user messages, each told once. They end the request's messages and stand
+	// in Result.Append before what the model then says. It should not block; nil: nothing.
+	More   func(context.Context) []Message
+	Stream bool // false: the model is asked without streaming and Text comes at once
+}
+
+// Compaction says that a conversation got shorter: Summary stands for Turn.Summary and the
+// first Messages of Turn.Messages. The next turn begins with it and with the messages after
+// those.
+type Compaction struct {
+	Summary  string
+	Messages int
 }
 
 // StopReason says why a turn ended.
@@ -54,6 +80,7 @@ const (
 	StopCalls     StopReason = "call_limit" // Limits.ModelCalls or ToolCalls
 	StopError     StopReason = "error"      // the model could not be used
 	StopNoTool    StopReason = "no_tool"    // the model called a tool, and there is none
+	StopTooLong   StopReason = "too_long"   // the question alone does not fit the model's window
 )
 
 // Usage is tokens as the provider counted them, added up over all calls of a turn.
@@ -71,14 +98,24 @@ func (u Usage) Add(v Usage) Usage {
 
 // Result is the outcome of a turn, complete on every exit.
 type Result struct {
-	Text       string // the reply as it must stand; a fixed line when the model gave nothing
-	Partial    bool   // the turn ended before the model did; Text is what had come
-	Stop       StopReason
-	Model      string // name of the model that answered
-	Usage      Usage  // zero when the provider sent none
-	Estimate   int    // completion tokens by estimate, whether or not usage came
-	ModelCalls int
-	ToolCalls  int
-	Append     []Message // what the history grows by, without the user's message
+	Text     string // the reply as it must stand; a fixed line when the model gave nothing
+	Partial  bool   // the turn ended before the model did; Text is what had come
+	Stop     StopReason
+	Model    string // name of the model that answered
+	Usage    Usage  // zero when the provider sent none
+	Estimate int    // completion tokens by estimate, whether or not usage came
+	// EstimatedPrompt is the prompt tokens by estimate of the calls that ended before they told
+	// their usage, which Usage lacks.
+	EstimatedPrompt int
+	ModelCalls      int
+	ToolCalls       int
+	// Append is what the history grows by, in order, without the user's messages in Turn.Messages
+	// but with those from Turn.More.
+	Append []Message
+	// Compaction is set when a summary now stands for older messages. It holds whatever became
+	// of the answer.
+	Compaction *Compaction
+	Context    int // tokens of the last request: as the provider counted, else by estimate
+	Window     int // tokens that the model can read and write; 0: not known
 	Elapsed    time.Duration
 }

@@ -33,7 +33,7 @@ func BenchmarkTurn(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a, err := agent.New(agent.Options{Model: model, ThinkTags: []string{"think", "thinking", "reasoning"}, Log: log})
+	a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: model}}, ThinkTags: []string{"think", "thinking", "reasoning"}, Log: log})
 	if err != nil {
 		b.Fatal(err)
 	}

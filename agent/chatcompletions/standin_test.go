@@ -40,7 +40,7 @@ func provider(t *testing.T, f func(*testing.T, *agent.Agent, *openai.Server)) {
 			t.Fatal(err)
 		}
 		a, err := agent.New(agent.Options{
-			Model: model, ThinkTags: []string{"think", "thinking", "reasoning"}, Log: log,
+			Models: []agent.ModelOptions{{Model: model}}, ThinkTags: []string{"think", "thinking", "reasoning"}, Log: log,
 			Limits: agent.Limits{Turn: 5 * time.Minute, Silence: 10 * time.Second, ModelCalls: 16},
 		})
 		if err != nil {

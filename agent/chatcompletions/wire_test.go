@@ -78,7 +78,7 @@ func inWorld(t *testing.T, handler http.HandlerFunc, change func(*chatcompletion
 		if w.model, err = chatcompletions.New(mo); err != nil {
 			t.Fatal(err)
 		}
-		ao.Model = w.model
+		ao.Models = []agent.ModelOptions{{Model: w.model}}
 		if w.agent, err = agent.New(ao); err != nil {
 			t.Fatal(err)
 		}
