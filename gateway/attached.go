@@ -151,7 +151,7 @@ func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Atta
 }
 
 func (q *question) addText(at chat.Attachment, data []byte) error {
-	text, cut, err := attachment.Text(data, at.Name, mostAttachText)
+	text, cut, err := attachment.Decode(data, mostAttachText)
 	if err != nil {
 		q.skip(at, "it is no text that can be read")
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway"
+	"telex/gateway/access"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/markup"
@@ -50,12 +51,47 @@ type platform struct {
 	said     int
 
 	sendPanics, editPanics int // how many of the next calls do
+
+	files    map[string][]byte // what is attached, by id
+	fetched  []string
+	commands []chat.CommandSpec // of the menu
+	admins   []chat.UserID
+	menuFail error
 }
 
 func newPlatform() *platform { return &platform{} }
 
 func (p *platform) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Edit: true, Delete: true, Typing: true}
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true, Fetch: true, Menu: true}
+}
+
+func (p *platform) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
+	if err := p.pass(ctx); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fetched = append(p.fetched, a.ID)
+	data, ok := p.files[a.ID]
+	switch {
+	case !ok:
+		return nil, &chat.SendError{Kind: chat.Gone}
+	case int64(len(data)) > limit:
+		return nil, chat.ErrTooLarge
+	}
+	return data, nil
+}
+
+func (p *platform) SetCommands(_ context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.menuFail != nil {
+		err := p.menuFail
+		p.menuFail = nil
+		return err
+	}
+	p.commands, p.admins = commands, admins
+	return nil
 }
 
 func (p *platform) Profile(chat.Target) chat.Profile {
@@ -200,10 +236,13 @@ type script struct {
 	turns []agent.Turn
 	ended []error // why each turn's context was over when the turn ended
 	// answer, by the last user message; the default is "re: " and the message.
-	answers map[string]string
-	stop    map[string]agent.StopReason // fail with this after the answer's words
-	panics  bool
-	hangs   bool // until the turn is ended
+	answers     map[string]string
+	stop        map[string]agent.StopReason // fail with this after the answer's words
+	panics      bool
+	hangs       bool                // until the turn is ended
+	result      func(*agent.Result) // changes what a turn returns
+	interrupted func(*agent.Result) // the same for one that was interrupted
+	calls       int                 // model calls of a turn: before each but the first it asks for more
 }
 
 const wordTime = 100 * time.Millisecond
@@ -236,6 +275,9 @@ func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 		case <-time.After(wordTime):
 		case <-ctx.Done():
 			res.Partial, res.Stop = true, agent.StopCancelled
+			if s.interrupted != nil {
+				s.interrupted(&res)
+			}
 			return res, context.Cause(ctx)
 		}
 		res.Text += word
@@ -246,7 +288,17 @@ func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 		return res, errors.New("the model broke")
 	}
 	res.Stop = agent.StopDone
-	res.Append = []agent.Message{{Role: agent.Assistant, Text: res.Text}}
+	for range s.calls {
+		for _, m := range t.More(ctx) {
+			res.Append = append(res.Append, m)
+			res.Text += " and " + m.Text
+			emit(agent.Text{Delta: " and " + m.Text})
+		}
+	}
+	res.Append = append(res.Append, agent.Message{Role: agent.Assistant, Text: res.Text})
+	if s.result != nil {
+		s.result(&res)
+	}
 	return res, nil
 }
 
@@ -282,7 +334,7 @@ func openWith(t *testing.T, h house, change func(*gateway.Options)) house {
 			ID: "tg", Platform: h.platform,
 			Streaming: preview.Config{Enabled: true, MinTokens: 1, Cursor: "▌"},
 		}},
-		Runner: h.script, Store: gateway.NewMemory(), Access: gateway.Access{Open: true},
+		Runner: h.script, Store: gateway.NewMemory(), Access: access.Rules{Open: true},
 		MaxQueued: 3, MaxAge: 15 * time.Minute, Grace: 6 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"telex/gateway"
+	"telex/gateway/access"
 	"telex/internal/chat"
 )
 
@@ -31,7 +32,7 @@ func (w *world) begin() {
 	g, err := gateway.New(gateway.Options{
 		Endpoints: []gateway.Endpoint{{ID: endpoint, Platform: w.s.kind.build(&adapter{l}), Streaming: w.s.config}},
 		Runner:    script{l}, Store: &keeper{l: l},
-		Access: gateway.Access{Allow: []gateway.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}},
+		Access: access.Rules{Allow: []access.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}},
 		Busy:   w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, Grace: grace,
 		Log: slog.New(slog.DiscardHandler),
 	})

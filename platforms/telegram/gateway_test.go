@@ -15,6 +15,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway"
+	"telex/gateway/access"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/platforms/conformance"
@@ -85,7 +86,7 @@ func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r g
 				Enabled: true, MinTokens: 3, Cursor: " ▌", Transport: transport, MaxParts: 2,
 			},
 		}},
-		Runner: r, Store: s, Access: gateway.Access{Open: true}, Busy: gateway.Queue, MaxQueued: 10,
+		Runner: r, Store: s, Access: access.Rules{Open: true}, Busy: gateway.Queue, MaxQueued: 10,
 		MaxAge: time.Hour, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

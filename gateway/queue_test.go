@@ -1,0 +1,281 @@
+package gateway_test
+
+import (
+	"bytes"
+	"context"
+	"image"
+	"image/png"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/internal/chat"
+)
+
+func TestSteeringReachesTheRunningTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
+		h.answers["a"], h.calls = "one two three four", 1
+		h.say(t, ask("a"))
+		later(150 * time.Millisecond)
+		h.say(t, ask("b"))
+		h.say(t, ask("c"))
+		later(5 * time.Second)
+		equal(t, "messages", h.sees(), []string{"one two three four and b and c"})
+		h.calls = 0
+		h.say(t, ask("d"))
+		later(150 * time.Millisecond)
+		h.say(t, ask("e")) // no model call follows: it is the next turn
+		later(5 * time.Second)
+		equal(t, "messages", h.sees()[1:], []string{"re: d", "re: e"})
+		equal(t, "the last turn", h.told(2), []string{
+			"user: a", "user: b", "user: c", "assistant: one two three four and b and c",
+			"user: d", "assistant: re: d", "user: e",
+		})
+	})
+}
+
+func TestSteeringIsTheAskersInAGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
+		h.answers["a"], h.calls = "one two three four", 1
+		h.say(t, inGroup(ask("a"), "1"))
+		later(150 * time.Millisecond)
+		h.say(t, inGroup(ask("b"), "2"))
+		later(5 * time.Second)
+		equal(t, "messages", h.sees(), []string{"one two three four", "re: b"})
+	})
+}
+
+func TestStopDropsWhatWasToSteer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		later(3 * time.Second)
+		h.say(t, ask("b"))
+		h.say(t, command("stop"))
+		later(5 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a"})
+	})
+}
+
+func TestMessagesThatCameTogetherAreOneQuestion(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		busy  gateway.Busy
+		merge time.Duration
+		gaps  []time.Duration
+		more  bool
+		want  []string
+	}{
+		{"queue, within the window", gateway.Queue, 200 * time.Millisecond, []time.Duration{100, 150}, false, []string{"a\n\nb\n\nc"}},
+		{"queue, one after the window", gateway.Queue, 200 * time.Millisecond, []time.Duration{100, 250}, false, []string{"a\n\nb", "c"}},
+		{"queue, without a window", gateway.Queue, 0, []time.Duration{1, 1}, false, []string{"a", "b", "c"}},
+		{"an album", gateway.Queue, 0, []time.Duration{1000, 1000}, true, []string{"a\n\nb\n\nc"}},
+		{"interrupt", gateway.Interrupt, 200 * time.Millisecond, []time.Duration{100, 100}, false, []string{"a\n\nb\n\nc"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, func(o *gateway.Options) { o.Busy, o.Merge = c.busy, c.merge })
+				for i, text := range []string{"a", "b", "c"} {
+					if i > 0 {
+						later(c.gaps[i-1] * time.Millisecond)
+					}
+					in := ask(text)
+					in.More = c.more && i < 2
+					h.say(t, in)
+				}
+				later(20 * time.Second)
+				equal(t, "questions", h.questions(), c.want)
+			})
+		})
+	}
+}
+
+func TestAThousandMessagesAtOnce(t *testing.T) {
+	for _, busy := range []gateway.Busy{gateway.Interrupt, gateway.Queue, gateway.Steer} {
+		synctest.Test(t, func(t *testing.T) {
+			h := open(t, func(o *gateway.Options) {
+				o.Busy, o.MaxQueued, o.Merge = busy, 20, 200*time.Millisecond
+				o.Limits = access.Limits{TurnsPerMinute: 10}
+			})
+			for range 1000 {
+				h.say(t, ask("hi"))
+			}
+			later(time.Minute)
+			if n := len(h.questions()); n == 0 || n > 10 {
+				t.Errorf("busy %v: %d turns", busy, n)
+			}
+			full := 0
+			for _, m := range h.sees() {
+				if strings.HasPrefix(m, "Too many messages are waiting") {
+					full++
+				}
+			}
+			if full != 1 {
+				t.Errorf("busy %v: told %d times that the queue is full", busy, full)
+			}
+		})
+	}
+}
+
+func TestLimitsAreToldPolitelyAndOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) {
+			o.Busy, o.Limits = gateway.Queue, access.Limits{TurnsPerMinute: 2, TokensPerDay: 1000}
+		})
+		h.result = func(r *agent.Result) { r.Usage = agent.Usage{Prompt: 300} }
+		for range 5 {
+			h.say(t, ask("hi"))
+			later(time.Second)
+		}
+		h.say(t, command("help")) // commands are not turns
+		later(time.Second)
+		got := h.sees()
+		if len(got) != 4 || !strings.HasPrefix(got[2], "That was a lot") || !strings.HasPrefix(got[3], "Write to me") {
+			t.Fatalf("got %q, want two answers, one line, and help", got)
+		}
+		for range 4 {
+			later(2 * time.Minute)
+			h.say(t, ask("hi"))
+			later(5 * time.Second)
+		}
+		got = h.sees()[4:]
+		if len(got) != 4 || !strings.HasPrefix(got[2], "You have used what is yours for today") {
+			t.Errorf("got %q, want two more answers and the line", got)
+		}
+		if n := len(h.questions()); n != 4 {
+			t.Errorf("%d turns ran, want 4", n)
+		}
+	})
+}
+
+func TestOtherBotsAreIgnoredUnlessTheyAreListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) {
+			o.Access = access.Rules{Open: true, Allow: []access.Rule{{Endpoint: "tg", User: "bot2"}}}
+		})
+		for _, id := range []chat.UserID{"bot1", "bot2"} {
+			in := ask("from " + string(id))
+			in.Sender = chat.Sender{ID: id, Bot: true}
+			h.say(t, in)
+			later(3 * time.Second)
+		}
+		equal(t, "messages", h.sees(), []string{"re: from bot2"})
+	})
+}
+
+func TestAMessageThatIsTooLongIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := gateway.NewMemory()
+		h := open(t, func(o *gateway.Options) { o.Store = store; o.Merge = time.Hour })
+		h.say(t, ask(strings.Repeat("x", 65<<10)))
+		later(time.Second)
+		equal(t, "messages", h.sees(), []string{"This is too long for me. Please send it in smaller pieces."})
+		if len(h.questions()) != 0 {
+			t.Error("the model was asked")
+		}
+	})
+}
+
+// hears returns what it is told to hear.
+type hears string
+
+func (h hears) Transcribe(context.Context, string, []byte) (string, error) {
+	return string(h), nil
+}
+
+func picture(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 4, 4))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestAttachmentsAreRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.files = map[string][]byte{
+			"pic": picture(t), "txt": []byte("line one\nline two"), "zip": []byte("PK\x03\x04\x00\x00"), "ogg": []byte("OggS\x00\x02"),
+			"big": make([]byte, 21<<20),
+		}
+		at := func(id, name string) chat.Attachment { return chat.Attachment{ID: id, Name: name} }
+		in := ask("what is this?")
+		in.Attachments = []chat.Attachment{
+			at("pic", "a.png"), at("txt", "b.txt"), at("zip", "c.zip"), at("big", "d.bin"), at("gone", "e.png"), {Name: "location"},
+		}
+		h.say(t, in)
+		later(5 * time.Second)
+		m := h.turns[0].Messages[0]
+		if len(m.Images) != 1 || m.Images[0].MediaType != "image/png" {
+			t.Errorf("got images %v", m.Images)
+		}
+		for _, want := range []string{
+			"what is this?", "[file b.txt]\nline one\nline two\n[end of file]",
+			"[attached: c.zip, which you are not shown: this kind of file can't be read here]",
+			"[attached: d.bin, which you are not shown: it is too large]",
+			"[attached: e.png, which you are not shown: it could not be fetched]",
+			"[attached: location, which you are not shown: this kind can't be read here]",
+		} {
+			if !strings.Contains(m.Text, want) {
+				t.Errorf("the question lacks %q:\n%s", want, m.Text)
+			}
+		}
+		for _, c := range []struct {
+			files []chat.Attachment
+			want  string
+		}{
+			{[]chat.Attachment{at("zip", "c.zip")}, "I could not read c.zip."},
+			{[]chat.Attachment{at("ogg", "voice.ogg")}, "I can't listen to this here."},
+			{[]chat.Attachment{{Name: "location"}}, "I could not read location."},
+		} {
+			in := ask("")
+			in.Attachments = c.files
+			h.say(t, in)
+			later(3 * time.Second)
+			if got := h.sees(); !strings.HasPrefix(got[len(got)-1], c.want) {
+				t.Errorf("%v: got %q, want %q", c.files, got[len(got)-1], c.want)
+			}
+		}
+		if n := len(h.questions()); n != 1 {
+			t.Errorf("the model was asked %d times, want once", n)
+		}
+	})
+}
+
+func TestWhatIsSpokenIsTranscribed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Hear = hears("how are you?") })
+		h.files = map[string][]byte{"ogg": []byte("OggS\x00\x02")}
+		in := ask("")
+		in.Attachments = []chat.Attachment{{ID: "ogg", Name: "voice.ogg", MediaType: "audio/ogg"}}
+		h.say(t, in)
+		later(5 * time.Second)
+		equal(t, "messages", h.sees(), []string{"re: how are you?"})
+	})
+}
+
+// Tokens that a turn used count, however it ended.
+func TestWhatAnInterruptedTurnUsedCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := gateway.NewMemory()
+		h := open(t, func(o *gateway.Options) { o.Store = store })
+		h.answers["a"] = long
+		h.interrupted = func(r *agent.Result) { r.EstimatedPrompt, r.Estimate = 500, 40 }
+		h.say(t, ask("a"))
+		later(5 * time.Second)
+		h.say(t, command("stop"))
+		later(5 * time.Second)
+		used, err := store.Used(t.Context(), chat.UsageOf{})
+		if err != nil || used.Prompt != 500 || used.Completion != 40 || !used.Estimated || used.Turns != 1 {
+			t.Errorf("got %+v, %v", used, err)
+		}
+	})
+}
