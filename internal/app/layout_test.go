@@ -53,6 +53,7 @@ func importTable() []row {
 		},
 		{Path: "gateway/preview", Imports: adapter, Tests: []string{"gateway/budget", "platforms/*", "standin/*"}},
 		{Path: "gateway/budget", Imports: []string{"internal/chat"}, Tests: []string{"platforms/*", "standin/*"}},
+		{Path: "gateway/attachment", Imports: []string{"internal/chat"}},
 		{
 			Path:  "gateway/sim",
 			Tests: []string{"gateway", "gateway/*", "agent", "internal/chat", "internal/markup", "platforms/telegram"},

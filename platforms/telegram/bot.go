@@ -38,6 +38,7 @@ type Options struct {
 // but only one Run may be active: Telegram hands updates to one receiver.
 type Bot struct {
 	api         tgbotapi.BotAPI // a template: every call works on a copy with its own client
+	files       string          // the address that the paths of files continue; it holds the token
 	token       string
 	client      *http.Client
 	pollTimeout time.Duration
@@ -74,18 +75,20 @@ func New(o Options) (*Bot, error) {
 		pollTimeout: o.PollTimeout,
 		log:         o.Log,
 	}
-	base := strings.ReplaceAll(strings.TrimRight(o.APIBase, "/"), "%", "%%")
-	b.api.SetAPIEndpoint(base + "/bot%s/%s")
+	base := strings.TrimRight(o.APIBase, "/")
+	b.api.SetAPIEndpoint(strings.ReplaceAll(base, "%", "%%") + "/bot%s/%s")
+	b.files = base + "/file/bot" + o.Token + "/"
 	return b, nil
 }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
-// Capabilities states that messages can be edited and deleted, that they can be files, and
-// that typing and drafts can be shown.
+// Capabilities states that messages can be edited and deleted, that they can be files, that
+// typing and drafts can be shown, that what people attach can be fetched, and that commands
+// are offered to them.
 func (b *Bot) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true}
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true}
 }
 
 // Dialect returns how text is written, the same everywhere: by entities.

@@ -32,6 +32,8 @@ var (
 	_ preview.Typer    = (*telegram.Bot)(nil)
 	_ preview.Filer    = (*telegram.Bot)(nil)
 	_ preview.Drafter  = (*telegram.Bot)(nil)
+	_ gateway.Fetcher  = (*telegram.Bot)(nil)
+	_ gateway.Menu     = (*telegram.Bot)(nil)
 )
 
 func TestConformance(t *testing.T) {

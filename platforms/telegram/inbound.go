@@ -30,7 +30,7 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	said := read(text, entities, self)
 	files := attachments(m)
 	if said.foreign || (said.text == "" && len(files) == 0) {
-		return chat.Inbound{}, false, nil // for another bot, or nothing said: a service message, a sticker, a bare mention
+		return chat.Inbound{}, false, nil // for another bot, or nothing said: a service message, a bare mention
 	}
 	in := chat.Inbound{
 		To:          to,
@@ -40,6 +40,7 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 		Addressed:   to.Kind == chat.Private || said.mentioned || said.command != "" || repliesTo(m, self),
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
+		More:        m.Album != "" || units(m.Text) >= splitSign,
 		At:          time.Unix(m.Date, 0),
 	}
 	if said.command != "" {
@@ -112,26 +113,4 @@ func isSelf(p *person, self tgbotapi.User) bool { return p != nil && p.ID == sel
 // refers to the one that opened the topic, which says nothing when the bot opened it.
 func repliesTo(m *incoming, self tgbotapi.User) bool {
 	return m.ReplyTo != nil && isSelf(m.ReplyTo.From, self) && !(m.InTopic && m.ReplyTo.ID == m.Thread)
-}
-
-// attachments lists the files of m.
-func attachments(m *incoming) []chat.Attachment {
-	var list []chat.Attachment
-	add := func(f *mediaFile, mediaType string) {
-		if f == nil || f.ID == "" {
-			return
-		}
-		if f.MediaType != "" {
-			mediaType = f.MediaType
-		}
-		list = append(list, chat.Attachment{Name: f.Name, MediaType: mediaType, Size: f.Size, ID: f.ID})
-	}
-	if n := len(m.Photo); n > 0 {
-		add(&m.Photo[n-1], "image/jpeg") // sizes ascend; photos are always JPEG
-	}
-	add(m.Document, "")
-	add(m.Voice, "audio/ogg")
-	add(m.Audio, "")
-	add(m.Video, "")
-	return list
 }

@@ -3,6 +3,7 @@ package telegram
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,7 +133,7 @@ func TestDecode(t *testing.T) {
 			"caption with photo", inGroup + `,` + ann + `,"caption":"@Telex_Bot what is it","caption_entities":[{"type":"mention","offset":0,"length":10}],"photo":[{"file_id":"small","file_size":9},{"file_id":"large","file_size":90}]`,
 			public(func(in *chat.Inbound) {
 				in.Text, in.Addressed = "what is it", true
-				in.Attachments = []chat.Attachment{{ID: "large", MediaType: "image/jpeg", Size: 90}}
+				in.Attachments = []chat.Attachment{{ID: "large", Name: "photo.jpg", MediaType: "image/jpeg", Size: 90}}
 			}),
 		},
 		{
@@ -140,12 +141,35 @@ func TestDecode(t *testing.T) {
 			direct(func(in *chat.Inbound) {
 				in.Attachments = []chat.Attachment{
 					{ID: "d", Name: "a.pdf", MediaType: "application/pdf", Size: 5000000000},
-					{ID: "v", MediaType: "audio/ogg"},
-					{ID: "a", MediaType: "audio/mpeg"},
-					{ID: "w", MediaType: "video/mp4"},
+					{ID: "v", Name: "voice.ogg", MediaType: "audio/ogg"},
+					{ID: "a", Name: "audio.mp3", MediaType: "audio/mpeg"},
+					{ID: "w", Name: "video.mp4", MediaType: "video/mp4"},
 				}
 			}),
 		},
+		{
+			"part of an album", inPrivate + `,` + ann + `,"media_group_id":"13","photo":[{"file_id":"p"}]`,
+			direct(func(in *chat.Inbound) {
+				in.Attachments = []chat.Attachment{{ID: "p", Name: "photo.jpg", MediaType: "image/jpeg"}}
+				in.More = true
+			}),
+		},
+		{
+			"as long as a piece of a paste", inPrivate + `,` + ann + `,"text":"` + strings.Repeat("🦊", 2000) + `"`,
+			direct(func(in *chat.Inbound) { in.Text = strings.Repeat("🦊", 2000); in.More = true }),
+		},
+		{
+			"shorter than a piece of a paste", inPrivate + `,` + ann + `,"text":"` + strings.Repeat("ä", 3999) + `"`,
+			direct(func(in *chat.Inbound) { in.Text = strings.Repeat("ä", 3999) }),
+		},
+		{
+			"command by name in a caption", inGroup + `,` + ann + `,"caption":"/NEW@telex_bot now","caption_entities":[{"type":"bot_command","offset":0,"length":14}],"document":{"file_id":"d","file_name":"a.txt"}`,
+			public(func(in *chat.Inbound) {
+				in.Kind, in.Command, in.Args, in.Text, in.Addressed = chat.Command, "new", "now", "/NEW now", true
+				in.Attachments = []chat.Attachment{{ID: "d", Name: "a.txt"}}
+			}),
+		},
+		{"command of another bot in a caption", inGroup + `,` + ann + `,"caption":"/new@telex_bot2","caption_entities":[{"type":"bot_command","offset":0,"length":15}],"document":{"file_id":"d"}`, nil},
 		{
 			"another bot", inGroup + `,"from":{"id":9,"is_bot":true,"first_name":"Other"},"text":"hi"`,
 			public(func(in *chat.Inbound) { in.Text = "hi"; in.Sender = chat.Sender{ID: "9", Name: "Other", Bot: true} }),
@@ -160,7 +184,8 @@ func TestDecode(t *testing.T) {
 		{"channel in its discussion group", inGroup + `,"from":{"id":777000,"first_name":"Telegram"},"sender_chat":{"id":-100900,"type":"channel","title":"News"},"is_automatic_forward":true,"text":"news"`, nil},
 		{"no sender", inGroup + `,"text":"hi"`, nil},
 		{"service message", inGroup + `,` + ann + `,"new_chat_members":[{"id":8,"first_name":"Bo"}]`, nil},
-		{"sticker", inPrivate + `,` + ann + `,"sticker":{"file_id":"s"}`, nil},
+		{"pinned message", inGroup + `,` + ann + `,"pinned_message":{"message_id":3,"date":1,"chat":{"id":-100200300,"type":"supergroup"},"location":{"latitude":1}}`, nil},
+		{"nothing where something could be", inPrivate + `,` + ann + `,"location":null,"photo":[],"sticker":null`, nil},
 		{
 			"unknown fields of odd types", inPrivate + `,` + ann + `,"text":"hi","poll":3,"forward_origin":[],"rich_message":{"blocks":1}`,
 			direct(func(in *chat.Inbound) { in.Text = "hi" }),
@@ -168,7 +193,7 @@ func TestDecode(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, found, err := decode(json.RawMessage(`{"update_id":1,"message":{`+c.message+`}}`), testSelf)
+			got, _, found, err := decode(json.RawMessage(`{"update_id":1,"message":{`+c.message+`}}`), testSelf)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,11 +210,48 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+// Every kind of thing that people send has a name, and a type where Telegram fixes it.
+func TestAttachments(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		message string
+		want    chat.Attachment
+	}{
+		{`"photo":[{"file_id":"f","file_size":9}]`, chat.Attachment{ID: "f", Name: "photo.jpg", MediaType: "image/jpeg", Size: 9}},
+		{`"document":{"file_id":"f"}`, chat.Attachment{ID: "f", Name: "document"}},
+		{`"document":{"file_id":"f","file_name":"Ä b.PDF","mime_type":"application/pdf","file_size":-1}`, chat.Attachment{ID: "f", Name: "Ä b.PDF", MediaType: "application/pdf"}},
+		{`"voice":{"file_id":"f","duration":3,"mime_type":"audio/ogg"}`, chat.Attachment{ID: "f", Name: "voice.ogg", MediaType: "audio/ogg"}},
+		{`"audio":{"file_id":"f","mime_type":"audio/mp4","title":"Song"}`, chat.Attachment{ID: "f", Name: "audio.m4a", MediaType: "audio/mp4"}},
+		{`"audio":{"file_id":"f","mime_type":"audio/x-rare"}`, chat.Attachment{ID: "f", Name: "audio", MediaType: "audio/x-rare"}},
+		{`"video":{"file_id":"f","mime_type":"video/webm"}`, chat.Attachment{ID: "f", Name: "video.webm", MediaType: "video/webm"}},
+		{`"video_note":{"file_id":"f","length":240}`, chat.Attachment{ID: "f", Name: "video.mp4", MediaType: "video/mp4"}},
+		{`"animation":{"file_id":"f","file_name":"cat.gif.mp4"},"document":{"file_id":"f"}`, chat.Attachment{ID: "f", Name: "cat.gif.mp4", MediaType: "video/mp4"}},
+		{`"sticker":{"file_id":"f","is_animated":false,"is_video":false}`, chat.Attachment{ID: "f", Name: "sticker.webp", MediaType: "image/webp"}},
+		{`"sticker":{"file_id":"f","is_animated":true,"is_video":false}`, chat.Attachment{ID: "f", Name: "sticker.tgs", MediaType: "application/x-tgsticker"}},
+		{`"sticker":{"file_id":"f","is_animated":false,"is_video":true}`, chat.Attachment{ID: "f", Name: "sticker.webm", MediaType: "video/webm"}},
+		{`"venue":{"title":"Inn"},"location":{"latitude":1,"longitude":2}`, chat.Attachment{Name: "place"}},
+		{`"location":{"latitude":1,"longitude":2}`, chat.Attachment{Name: "location"}},
+		{`"contact":{"phone_number":"1"}`, chat.Attachment{Name: "contact"}},
+		{`"poll":{"id":"1","question":"?"}`, chat.Attachment{Name: "poll"}},
+		{`"dice":{"emoji":"🎲","value":6}`, chat.Attachment{Name: "dice"}},
+		{`"game":{"title":"x"}`, chat.Attachment{Name: "game"}},
+		{`"story":{"id":1}`, chat.Attachment{Name: "story"}},
+		{`"checklist":{"title":"x"}`, chat.Attachment{Name: "checklist"}},
+		{`"paid_media":{"star_count":1}`, chat.Attachment{Name: "paid media"}},
+		{`"giveaway":{"winner_count":1}`, chat.Attachment{Name: "giveaway"}},
+	} {
+		in, _, found, err := decode(json.RawMessage(`{"update_id":1,"message":{`+inPrivate+`,`+ann+`,`+c.message+`}}`), testSelf)
+		if err != nil || !found || !slices.Equal(in.Attachments, []chat.Attachment{c.want}) {
+			t.Errorf("%s: got %+v (found %t, error %v), want %+v", c.message, in.Attachments, found, err, c.want)
+		}
+	}
+}
+
 func TestDecodeCallback(t *testing.T) {
 	t.Parallel()
 	press := func(rest string) string { return `{"update_id":1,"callback_query":{"id":"77",` + rest + `}}` }
 	before := time.Now()
-	got, found, err := decode(json.RawMessage(press(ann+`,"message":{`+inGroup+`,"message_thread_id":3,"is_topic_message":true,"from":{"id":4242}},"data":"stop:5"`)), testSelf)
+	got, _, found, err := decode(json.RawMessage(press(ann+`,"message":{`+inGroup+`,"message_thread_id":3,"is_topic_message":true,"from":{"id":4242}},"data":"stop:5"`)), testSelf)
 	if err != nil || !found {
 		t.Fatalf("found %t, error %v", found, err)
 	}
@@ -209,7 +271,7 @@ func TestDecodeCallback(t *testing.T) {
 		`"message":{` + inGroup + `},"data":"a"`,
 		ann + `,"message":{` + inGroup + `},"game_short_name":"g"`,
 	} {
-		if got, found, err := decode(json.RawMessage(press(rest)), testSelf); found || err != nil {
+		if got, _, found, err := decode(json.RawMessage(press(rest)), testSelf); found || err != nil {
 			t.Errorf("%s: got %+v, %v, want it ignored", rest, got, err)
 		}
 	}
@@ -227,7 +289,7 @@ func TestDecodeErrors(t *testing.T) {
 		`"secret text"`,
 		`secret text`,
 	} {
-		_, found, err := decode(json.RawMessage(raw), testSelf)
+		_, _, found, err := decode(json.RawMessage(raw), testSelf)
 		if found || err == nil {
 			t.Errorf("%s: found %t, error %v, want an error", raw, found, err)
 			continue
@@ -261,9 +323,12 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"message":null}`)
 	f.Add(`[1,2]`)
 	f.Fuzz(func(t *testing.T, raw string) {
-		in, found, err := decode(json.RawMessage(raw), testSelf)
+		in, album, found, err := decode(json.RawMessage(raw), testSelf)
 		if err != nil && strings.Contains(err.Error(), "panic") {
 			t.Fatal(err)
+		}
+		if album != "" && found && !in.More {
+			t.Fatalf("part %+v of an album is the last of its kind", in)
 		}
 		if found && (err != nil || in.ID == "" || in.To.Chat == "" || in.Sender.ID == "" || (in.Text == "" && len(in.Attachments) == 0)) {
 			t.Fatalf("found %+v, error %v", in, err)

@@ -22,6 +22,10 @@ const (
 	// https://core.telegram.org/bots/api#senddocument
 	maxUpload = 50_000_000 // bytes
 
+	// splitSign is how long a message is that may be a piece of a longer one: the apps split
+	// what is pasted at textLimit, or a little before, where a line or a word ends.
+	splitSign = 4000 // UTF-16 units
+
 	// maxEntities is how many entities a message may have; the rest is dropped or refused.
 	// https://limits.tginfo.me/en (the reference does not state it).
 	maxEntities = 100
@@ -66,6 +70,13 @@ const (
 	maxPollTimeout     = 50 * time.Second // the server cuts longer ones to this
 	defaultPollTimeout = 30 * time.Second
 	maxUpdates         = 100
+)
+
+// Limits of the menu, https://core.telegram.org/bots/api#botcommand and
+// https://core.telegram.org/bots/api#setmycommands.
+const (
+	maxCommands           = 100
+	maxCommandDescription = 256 // characters
 )
 
 // Profile states what holds in a chat: the same for all private chats, and for all groups.

@@ -46,12 +46,13 @@ func (b *Bot) Run(ctx context.Context, resume string, accept func(context.Contex
 			offset = 0
 		}
 	}
+	r := &reception{self: self}
 	for {
 		updates, err := b.poll(ctx, offset)
 		if err != nil {
 			return receiveError(ctx, unconfirmed(err))
 		}
-		if offset, err = b.take(ctx, self, offset, updates, accept); err != nil {
+		if offset, err = b.take(ctx, r, offset, updates, accept); err != nil {
 			return err
 		}
 	}
@@ -95,42 +96,77 @@ func (b *Bot) poll(ctx context.Context, offset int) ([]json.RawMessage, error) {
 // decoded is logged and counts as taken. Ids only grow within one answer: after a quiet week
 // Telegram starts anywhere.
 func (b *Bot) take(
-	ctx context.Context, self tgbotapi.User, offset int, updates []json.RawMessage,
+	ctx context.Context, r *reception, offset int, updates []json.RawMessage,
 	accept func(context.Context, chat.Inbound) error,
 ) (int, error) {
 	confirmed := false
-	for _, raw := range updates {
+	for _, a := range r.open(updates) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		id, ok := updateID(raw)
 		switch {
-		case ok:
-			offset, confirmed = id+1, true
+		case a.numbered:
+			offset, confirmed = a.id+1, true
 		case confirmed:
 			offset++ // ids are consecutive
 		}
-		in, found, err := decode(raw, self)
-		if err != nil {
-			b.log.WarnContext(ctx, "update skipped", slog.Int("update_id", id), slog.Any("error", err))
+		if a.err != nil {
+			b.log.WarnContext(ctx, "update skipped", slog.Int("update_id", a.id), slog.Any("error", a.err))
 			continue
 		}
-		if !found {
-			b.log.DebugContext(ctx, "update ignored", slog.Int("update_id", id))
+		if !a.found {
+			b.log.DebugContext(ctx, "update ignored", slog.Int("update_id", a.id))
 			continue
 		}
-		in.Resume = strconv.Itoa(offset)
-		if err := accept(ctx, in); err != nil {
+		a.in.Resume = strconv.Itoa(offset)
+		if err := accept(ctx, a.in); err != nil {
 			if ctx.Err() != nil {
 				return 0, ctx.Err()
 			}
-			return 0, fmt.Errorf("accept update %d: %w", id, err)
+			return 0, fmt.Errorf("accept update %d: %w", a.id, err)
 		}
 	}
 	if len(updates) > 0 && !confirmed {
 		return 0, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getUpdates: no update has an id")}
 	}
 	return offset, nil
+}
+
+// reception is what one Run knows of what it received.
+type reception struct {
+	self  tgbotapi.User
+	album string // the last one with a message for the bot
+}
+
+// arrival is one update, decoded or with the reason why not.
+type arrival struct {
+	id       int
+	numbered bool // it has an id
+	in       chat.Inbound
+	album    string // that it is a part of; empty: of none
+	found    bool
+	err      error
+}
+
+// open decodes the updates of one answer. Who sends an album mentions the bot, or answers it,
+// in one message of several, and means it with all: where one of an album is for the bot, the
+// others of the same answer are too, and so are those of later answers. One that came in an
+// earlier answer than the mention is not; apps put the caption on the first, which comes first.
+func (r *reception) open(updates []json.RawMessage) []arrival {
+	list := make([]arrival, len(updates))
+	meant := map[string]bool{r.album: r.album != ""}
+	for i, raw := range updates {
+		a := &list[i]
+		a.id, a.numbered = updateID(raw)
+		a.in, a.album, a.found, a.err = decode(raw, r.self)
+		if a.found && a.album != "" && a.in.Addressed {
+			r.album, meant[a.album] = a.album, true
+		}
+	}
+	for i := range list {
+		list[i].in.Addressed = list[i].in.Addressed || list[i].found && meant[list[i].album]
+	}
+	return list
 }
 
 // updateID returns the id of an update whatever else is wrong with it.

@@ -148,6 +148,39 @@ func TestRunEndsPromptly(t *testing.T) {
 	}
 }
 
+// Who mentions the bot in one message of an album means it with all of them, those of a later
+// answer too, but not with another album.
+func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
+	t.Parallel()
+	photo := func(id int, album, more string) string {
+		return fmt.Sprintf(`{"update_id":%d,"message":{%s,%s,"media_group_id":%q,"photo":[{"file_id":"f%d"}]%s}}`, id, inGroup, ann, album, id, more)
+	}
+	const mention = `,"caption":"@telex_bot look","caption_entities":[{"type":"mention","offset":0,"length":10}]`
+	b, _ := feed(t,
+		list(photo(10, "A", ""), photo(11, "A", mention), photo(12, "B", ""), `{"update_id":13,"message":{`+inGroup+`,`+ann+`,"text":"all: look"}}`, photo(14, "A", "")),
+		list(photo(15, "B", ""), photo(16, "A", ""), photo(17, "C", mention)),
+		list(photo(18, "A", ""), photo(19, "C", "")),
+	)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var got []string
+	err := b.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+		if in.Addressed {
+			got = append(got, in.Resume)
+		}
+		if in.Resume == "20" {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Run = %v, want %v", err, context.Canceled)
+	}
+	if want := []string{"11", "12", "15", "17", "18", "20"}; !slices.Equal(got, want) {
+		t.Errorf("for the bot are those before %q, want %q", got, want)
+	}
+}
+
 // A second poller and a webhook are told apart, and how to end each is said (F55).
 func TestRunFailures(t *testing.T) {
 	t.Parallel()

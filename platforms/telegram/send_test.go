@@ -144,7 +144,7 @@ func TestForeignIDs(t *testing.T) {
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{})
-	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true}); got != want {
+	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true}); got != want {
 		t.Errorf("Capabilities = %+v, want %+v", got, want)
 	}
 	all := chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: 30, Window: time.Second, Burst: 30}

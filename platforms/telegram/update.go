@@ -21,7 +21,8 @@ type update struct {
 // incoming holds what is used of a message.
 type incoming struct {
 	ID         int         `json:"message_id"`
-	Date       int64       `json:"date"` // Unix seconds
+	Album      string      `json:"media_group_id"` // the same in every message of an album
+	Date       int64       `json:"date"`           // Unix seconds
 	Chat       *room       `json:"chat"`
 	Thread     int         `json:"message_thread_id"` // also set on plain replies; a topic only with InTopic
 	InTopic    bool        `json:"is_topic_message"`
@@ -39,6 +40,25 @@ type incoming struct {
 	Voice      *mediaFile  `json:"voice"`
 	Audio      *mediaFile  `json:"audio"`
 	Video      *mediaFile  `json:"video"`
+	VideoNote  *mediaFile  `json:"video_note"`
+	Animation  *mediaFile  `json:"animation"` // is in Document too
+	Sticker    *sticker    `json:"sticker"`
+	wordless
+}
+
+// wordless holds what people send that has no content a bot could read: whether it is there
+// is all that is used.
+type wordless struct {
+	Venue     json.RawMessage `json:"venue"` // is in Location too
+	Location  json.RawMessage `json:"location"`
+	Contact   json.RawMessage `json:"contact"`
+	Poll      json.RawMessage `json:"poll"`
+	Dice      json.RawMessage `json:"dice"`
+	Game      json.RawMessage `json:"game"`
+	Story     json.RawMessage `json:"story"`
+	Checklist json.RawMessage `json:"checklist"`
+	PaidMedia json.RawMessage `json:"paid_media"`
+	Giveaway  json.RawMessage `json:"giveaway"`
 }
 
 // callback holds what is used of a press on a button.
@@ -80,27 +100,36 @@ type mediaFile struct {
 	Size      int64  `json:"file_size"`
 }
 
+// sticker is a picture, an animation of Telegram's own format, or a short video.
+type sticker struct {
+	mediaFile
+	Animated bool `json:"is_animated"`
+	Video    bool `json:"is_video"`
+}
+
 var errNoChat = errors.New("the message has no chat or no id")
 
-// decode turns an update into what somebody said to the bot. It reports false for what needs
-// no attention. Its errors, and a panic that it turns into one, contain nothing of the text.
-func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, found bool, err error) {
+// decode turns an update into what somebody said to the bot, and names the album that it is a
+// part of, if it is. It reports false for what needs no attention. Its errors, and a panic
+// that it turns into one, contain nothing of the text.
+func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, album string, found bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			in, found, err = chat.Inbound{}, false, fmt.Errorf("decode update: panic: %T", p)
+			in, album, found, err = chat.Inbound{}, "", false, fmt.Errorf("decode update: panic: %T", p)
 		}
 	}()
 	var u update
 	if err := json.Unmarshal(raw, &u); err != nil {
-		return chat.Inbound{}, false, fmt.Errorf("decode update: %w", withoutValue(err))
+		return chat.Inbound{}, "", false, fmt.Errorf("decode update: %w", withoutValue(err))
 	}
 	switch {
 	case u.Message != nil:
-		return decodeMessage(u.Message, self)
+		in, found, err = decodeMessage(u.Message, self)
+		return in, u.Message.Album, found, err
 	case u.Callback != nil:
-		return decodeCallback(u.Callback, self)
+		in, found, err = decodeCallback(u.Callback, self)
 	}
-	return chat.Inbound{}, false, nil
+	return in, "", found, err
 }
 
 // withoutValue reduces a decoding error to the place it is about.

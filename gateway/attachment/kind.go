@@ -1,0 +1,118 @@
+package attachment
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+
+	"telex/internal/chat"
+)
+
+// Kind says what can be done with an attachment.
+type Kind uint8
+
+// The kinds. The zero value is Other, with which nothing can.
+const (
+	Other Kind = iota
+	Image      // for Shrink
+	Text       // for Decode
+	Audio      // for a transcription
+)
+
+// String returns the kind as it stands in logs.
+func (k Kind) String() string {
+	names := [...]string{"other", "image", "text", "audio"}
+	return names[min(int(k), len(names)-1)]
+}
+
+// KindOf tells what an attachment is by the first bytes of its content, 512 or all there are.
+// What the sender says counts only where these leave it open, and alone where there are none:
+// so one asks before anything is fetched. What it calls Text may still turn out to be none.
+func KindOf(a chat.Attachment, head []byte) Kind {
+	if len(head) == 0 {
+		return declared(a)
+	}
+	mediaType, _, err := mime.ParseMediaType(http.DetectContentType(head))
+	if err != nil {
+		return Other
+	}
+	switch mediaType {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return Image
+	case "audio/mpeg", "audio/wave", "audio/aiff":
+		return Audio
+	case "application/ogg", "video/mp4", "video/webm": // may hold sound alone, which only the sender tells
+		if declared(a) == Audio || soundOnly(head) {
+			return Audio
+		}
+		return Other
+	case "text/plain", "text/html", "text/xml":
+		return Text
+	case "application/octet-stream":
+		if soundOnly(head) {
+			return Audio
+		}
+	}
+	return Other
+}
+
+// soundOnly reports whether content is in a format of sound that [http.DetectContentType]
+// does not know or does not tell from a video.
+func soundOnly(head []byte) bool {
+	if len(head) < 12 {
+		return false
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte("fLaC")), bytes.HasPrefix(head, []byte("#!AMR")):
+		return true
+	case string(head[4:8]) == "ftyp":
+		return string(head[8:12]) == "M4A " || string(head[8:12]) == "M4B "
+	case string(head[:4]) == "OggS":
+		return !bytes.Contains(head, []byte("theora")) &&
+			(bytes.Contains(head, []byte("OpusHead")) || bytes.Contains(head, []byte("\x01vorbis")))
+	}
+	// An MPEG frame of layer III without a tag before it, or an ADTS frame.
+	return head[0] == 0xff && (head[1]&0xe6 == 0xe2 || head[1]&0xf6 == 0xf0)
+}
+
+// declared tells what the sender's side says an attachment is: by its type, else its name.
+func declared(a chat.Attachment) Kind {
+	mediaType, _, err := mime.ParseMediaType(a.MediaType)
+	if err != nil || mediaType == "application/octet-stream" {
+		return named(a.Name)
+	}
+	switch mediaType {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return Image
+	case "image/svg+xml", "application/json", "application/xml", "application/yaml", "application/x-yaml",
+		"application/toml", "application/javascript", "application/sql", "application/x-sh", "application/x-ndjson":
+		return Text
+	case "application/ogg":
+		return Audio
+	}
+	switch kind, _, _ := strings.Cut(mediaType, "/"); {
+	case kind == "audio":
+		return Audio
+	case kind == "text", strings.HasSuffix(mediaType, "+json"), strings.HasSuffix(mediaType, "+xml"):
+		return Text
+	}
+	return Other
+}
+
+// named tells what an attachment is by the ending of its name. Text has too many to list the
+// half of them; the others are found by content.
+func named(name string) Kind {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".jpg", ".jpeg", ".png", ".gif", ".webp":
+		return Image
+	case ".txt", ".md", ".csv", ".tsv", ".log", ".json", ".jsonl", ".xml", ".yaml", ".yml", ".toml", ".ini", ".conf",
+		".html", ".htm", ".css", ".js", ".ts", ".go", ".py", ".rs", ".c", ".h", ".cpp", ".java", ".rb", ".php",
+		".sh", ".sql", ".diff", ".patch", ".svg", ".tex", ".srt", ".vtt":
+		return Text
+	case ".ogg", ".oga", ".opus", ".mp3", ".m4a", ".wav", ".flac", ".aac", ".amr", ".weba":
+		return Audio
+	}
+	return Other
+}

@@ -1,0 +1,94 @@
+package attachment
+
+import (
+	"encoding/binary"
+	"image"
+)
+
+// orientation says how a picture has to be turned to stand as it was taken, by the numbers of
+// the EXIF tag of that name: Exif 2.32, 4.6.4 A, https://www.cipa.jp/std/documents/e/DC-X008-Translation-2019-E.pdf
+type orientation uint16
+
+// upright is the orientation of a picture that needs no turn.
+const upright orientation = 1
+
+// The parts of a TIFF header and of its first directory that lead to the tag.
+const (
+	tiffHeader      = 8
+	tiffEntry       = 12
+	tiffShort       = 3
+	tagOrientation  = 0x0112
+	lastOrientation = 8
+)
+
+// orientationOf reads the orientation from EXIF data, a TIFF file without a picture. Whatever is
+// missing or damaged counts as upright.
+func orientationOf(exif []byte) orientation {
+	if len(exif) < tiffHeader {
+		return upright
+	}
+	var order binary.ByteOrder
+	switch string(exif[:4]) {
+	case "II*\x00":
+		order = binary.LittleEndian
+	case "MM\x00*":
+		order = binary.BigEndian
+	default:
+		return upright
+	}
+	at := uint64(order.Uint32(exif[4:]))
+	if at+2 > uint64(len(exif)) {
+		return upright
+	}
+	entries := exif[at+2:]
+	for range order.Uint16(exif[at:]) {
+		if len(entries) < tiffEntry {
+			return upright
+		}
+		if order.Uint16(entries) == tagOrientation && order.Uint16(entries[2:]) == tiffShort && order.Uint32(entries[4:]) == 1 {
+			if o := orientation(order.Uint16(entries[8:])); o >= upright && o <= lastOrientation {
+				return o
+			}
+			return upright
+		}
+		entries = entries[tiffEntry:]
+	}
+	return upright
+}
+
+// turn returns the picture as it was taken. It returns src itself when that is upright.
+func (o orientation) turn(src *image.RGBA) *image.RGBA {
+	if o <= upright || o > lastOrientation {
+		return src
+	}
+	w, h := src.Rect.Dx(), src.Rect.Dy()
+	size := image.Rect(0, 0, w, h)
+	if o >= 5 { // on its side
+		size = image.Rect(0, 0, h, w)
+	}
+	dst := image.NewRGBA(size)
+	for y := range h {
+		for x := range w {
+			tx, ty := x, y
+			switch o {
+			case 2:
+				tx = w - 1 - x
+			case 3:
+				tx, ty = w-1-x, h-1-y
+			case 4:
+				ty = h - 1 - y
+			case 5:
+				tx, ty = y, x
+			case 6:
+				tx, ty = h-1-y, x
+			case 7:
+				tx, ty = h-1-y, w-1-x
+			case 8:
+				tx, ty = y, w-1-x
+			}
+			from, to := y*src.Stride+4*x, ty*dst.Stride+4*tx
+			copy(dst.Pix[to:to+4], src.Pix[from:from+4])
+		}
+	}
+	return dst
+}

@@ -1,0 +1,61 @@
+package attachment
+
+import (
+	"context"
+	"image"
+	"image/draw"
+)
+
+// band is how many lines of a picture are worked on at a time.
+const band = 64
+
+// reduce returns src as a picture of w by h pixels, neither more than src has. Each pixel is the
+// mean of all it stands for, so that thin lines fade and do not vanish. It holds a few lines
+// of src besides the result. It fails only when ctx ends.
+func reduce(ctx context.Context, src image.Image, w, h int) (*image.RGBA, error) {
+	bounds := src.Bounds()
+	sw, sh := bounds.Dx(), bounds.Dy()
+	dst := image.NewRGBA(image.Rect(0, 0, w, h))
+	lines := image.NewRGBA(image.Rect(0, 0, sw, min(band, sh)))
+	// A pixel of src covers w by h units, one of dst sw by sh. A sum is at most
+	// 255 * sw * sh: far below what an uint64 holds.
+	row, sums := make([]uint64, 4*w), make([]uint64, 4*w)
+	for y := range sh {
+		if y%band == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			draw.Draw(lines, lines.Rect, src, bounds.Min.Add(image.Pt(0, y)), draw.Src)
+		}
+		clear(row)
+		addLine(row, lines.Pix[y%band*lines.Stride:][:4*sw], sw, w)
+		to := y * h / sh
+		here := min(h, (to+1)*sh-y*h) // the rest belongs to the next line of dst
+		for i, v := range row {
+			sums[i] += v * uint64(here)
+		}
+		if (y+1)*h < (to+1)*sh {
+			continue
+		}
+		for i, v := range sums {
+			dst.Pix[to*dst.Stride+i] = uint8((v + uint64(sw*sh)/2) / uint64(sw*sh))
+			sums[i] = row[i] * uint64(h-here)
+		}
+	}
+	return dst, nil
+}
+
+// addLine adds the sw pixels of a line to the w pixels of row, by how much they cover of each.
+func addLine(row []uint64, line []byte, sw, w int) {
+	for x := range sw {
+		to := x * w / sw
+		here := min(w, (to+1)*sw-x*w)
+		for c := range 4 {
+			v := uint64(line[4*x+c])
+			row[4*to+c] += v * uint64(here)
+			if here < w {
+				row[4*to+4+c] += v * uint64(w-here)
+			}
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package telegram
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"telex/internal/chat"
+)
+
+// attachments lists what m carries beside its text. What has no content to fetch, a place or
+// a poll, is listed without an id and named by what people call it, so that it can be said
+// that it was not understood.
+func attachments(m *incoming) []chat.Attachment {
+	var list []chat.Attachment
+	add := func(f *mediaFile, name, mediaType string) {
+		if f == nil || f.ID == "" {
+			return
+		}
+		a := chat.Attachment{Name: f.Name, MediaType: f.MediaType, Size: max(0, f.Size), ID: f.ID}
+		if a.MediaType == "" {
+			a.MediaType = mediaType
+		}
+		if a.Name == "" {
+			a.Name = name + extension(a.MediaType)
+		}
+		list = append(list, a)
+	}
+	if n := len(m.Photo); n > 0 {
+		add(&m.Photo[n-1], "photo", "image/jpeg") // sizes ascend; photos are always JPEG
+	}
+	if m.Animation == nil {
+		add(m.Document, "document", "")
+	}
+	add(m.Voice, "voice", "audio/ogg")
+	add(m.Audio, "audio", "audio/mpeg")
+	add(m.Video, "video", "video/mp4")
+	add(m.VideoNote, "video", "video/mp4")
+	add(m.Animation, "animation", "video/mp4")
+	if s := m.Sticker; s != nil {
+		add(&s.mediaFile, "sticker", s.mediaType())
+	}
+	if name := m.thing(); name != "" && m.Text == "" && len(list) == 0 {
+		list = append(list, chat.Attachment{Name: name})
+	}
+	return list
+}
+
+// mediaType returns the one of the three that a sticker comes in.
+// https://core.telegram.org/stickers
+func (s *sticker) mediaType() string {
+	switch {
+	case s.Animated:
+		return "application/x-tgsticker"
+	case s.Video:
+		return "video/webm"
+	}
+	return "image/webp"
+}
+
+// extension returns the ending of a file name that says the same as a media type, for the
+// types that Telegram's apps send without a name. Readers of sound go by the name.
+func extension(mediaType string) string {
+	switch strings.ToLower(mediaType) {
+	case "image/jpeg":
+		return ".jpg"
+	case "image/webp":
+		return ".webp"
+	case "audio/ogg":
+		return ".ogg"
+	case "audio/mpeg", "audio/mp3":
+		return ".mp3"
+	case "audio/mp4", "audio/m4a", "audio/x-m4a":
+		return ".m4a"
+	case "video/mp4":
+		return ".mp4"
+	case "video/webm":
+		return ".webm"
+	case "application/x-tgsticker":
+		return ".tgs"
+	}
+	return ""
+}
+
+// thing returns the name of what is there, empty for nothing.
+func (w *wordless) thing() string {
+	for _, t := range []struct {
+		name string
+		raw  json.RawMessage
+	}{
+		{"place", w.Venue},
+		{"location", w.Location},
+		{"contact", w.Contact},
+		{"poll", w.Poll},
+		{"dice", w.Dice},
+		{"game", w.Game},
+		{"story", w.Story},
+		{"checklist", w.Checklist},
+		{"paid media", w.PaidMedia},
+		{"giveaway", w.Giveaway},
+	} {
+		if len(t.raw) > 0 && !bytes.Equal(t.raw, []byte("null")) {
+			return t.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,118 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strconv"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/internal/chat"
+)
+
+// commandName is what Telegram takes as a command, without its slash.
+// https://core.telegram.org/bots/api#botcommand
+var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+// menuScope says to whom a list of commands is offered.
+// https://core.telegram.org/bots/api#botcommandscope
+type menuScope struct {
+	Type   string `json:"type"`
+	ChatID int64  `json:"chat_id,omitempty"`
+}
+
+// menuEntry is one command as people see it.
+type menuEntry struct {
+	Command     string `json:"command"`
+	Description string `json:"description"`
+}
+
+// SetCommands offers the commands that are not for admins in every private chat and every
+// group, and all of them in each admin's private chat. It asks first and changes only what
+// differs. A list that Telegram would refuse is Rejected before any call. An admin who never
+// wrote to the bot has no chat with it yet, which is no failure; the menu is set there by a
+// later call. Lists of other scopes and languages stay, most of all those of former admins:
+// Telegram can't be asked where there are any.
+func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
+	if err := checkMenu(commands); err != nil {
+		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setMyCommands: %w", err)}
+	}
+	all, common := []menuEntry{}, []menuEntry{}
+	for _, c := range commands {
+		entry := menuEntry{Command: c.Name, Description: c.Description}
+		all = append(all, entry)
+		if !c.Admin {
+			common = append(common, entry)
+		}
+	}
+	for _, scope := range []string{"all_private_chats", "all_group_chats"} {
+		if err := b.offer(ctx, menuScope{Type: scope}, common); err != nil {
+			return err
+		}
+	}
+	for _, admin := range admins {
+		id, err := strconv.ParseInt(string(admin), 10, 64)
+		if err != nil || id <= 0 { // a chat that people write in the name of is no private one
+			b.log.WarnContext(ctx, "admin has no menu: not the id of a user", slog.String("user", string(admin)))
+			continue
+		}
+		err = b.offer(ctx, menuScope{Type: "chat", ChatID: id}, all)
+		switch {
+		case err == nil:
+		case chat.AsSendError(err).Kind == chat.Forbidden:
+			b.log.DebugContext(ctx, "admin has no menu yet: no chat with the bot", slog.String("user", string(admin)), slog.Any("error", err))
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMenu refuses what Telegram would refuse.
+func checkMenu(commands []chat.CommandSpec) error {
+	if len(commands) > maxCommands {
+		return fmt.Errorf("there are %d commands, and %d is the most", len(commands), maxCommands)
+	}
+	for _, c := range commands {
+		if !commandName.MatchString(c.Name) {
+			return fmt.Errorf("%q is no name of a command: a-z, 0-9 and _, 32 at most", c.Name)
+		}
+		if n := units(c.Description); n < 1 || n > maxCommandDescription {
+			return fmt.Errorf("the description of %q has %d UTF-16 units, and must have 1 to %d", c.Name, n, maxCommandDescription)
+		}
+	}
+	return nil
+}
+
+// offer makes a list the one that a scope has.
+func (b *Bot) offer(ctx context.Context, scope menuScope, want []menuEntry) error {
+	params := tgbotapi.Params{}
+	if err := encodeAs(params, "scope", scope); err != nil {
+		return err
+	}
+	result, err := b.call(ctx, "getMyCommands", params)
+	if err != nil {
+		return err
+	}
+	var have []menuEntry
+	if err := json.Unmarshal(result, &have); err != nil {
+		return &chat.SendError{Kind: chat.Temporary, Err: errors.New("getMyCommands: the answer is not a list of commands")}
+	}
+	if slices.Equal(have, want) {
+		return nil
+	}
+	if len(want) == 0 {
+		_, err = b.call(ctx, "deleteMyCommands", params)
+		return err
+	}
+	if err := encodeAs(params, "commands", want); err != nil {
+		return err
+	}
+	_, err = b.call(ctx, "setMyCommands", params)
+	return err
+}
