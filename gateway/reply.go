@@ -93,13 +93,13 @@ func (a *actor) say(in chat.Inbound, text string) {
 		a.drop(in)
 		return
 	}
-	a.answer(text, in)
+	a.answer(preview.Ending{Text: text}, in)
 }
 
-// answer answers messages with one fixed line. It is a turn whose ending is known from the
-// start, so that it survives a restart like any other.
-func (a *actor) answer(text string, messages ...chat.Inbound) {
-	rec, e := a.record(messages...), preview.Ending{Text: text}
+// answer answers messages with an ending that is known from the start. It is a turn like any
+// other, so that it survives a restart.
+func (a *actor) answer(e preview.Ending, messages ...chat.Inbound) {
+	rec := a.record(messages...)
 	var err error
 	panicked := caught(func() {
 		if rec.Ending, err = json.Marshal(e); err == nil {
@@ -127,6 +127,7 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 		if err := caught(func() { a.settle(rec.ID, out) }); err != nil {
 			a.log.Error("end of an answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 		}
+		a.concluded(fell(out, e), rec.Messages...)
 	})
 }
 

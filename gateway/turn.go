@@ -208,16 +208,18 @@ func (a *actor) conclude(t *turn) {
 	if panicked {
 		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))
 	}
+	e := t.slot.Ending()
 	if t.recovered {
 		a.settle(t.id, t.outcome)
+		a.concluded(fell(t.outcome, e), t.messages...)
 		return
 	}
-	e := t.slot.Ending()
 	if e.Keep && t.why == nil && !t.unseen && !panicked {
 		return // the daemon is stopping: the next process runs the turn again
 	}
 	if !e.Keep || t.void {
 		a.settle(t.id, t.outcome)
+		a.concluded(fell(t.outcome, e) || panicked, t.messages...)
 		return
 	}
 	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
@@ -232,6 +234,7 @@ func (a *actor) conclude(t *turn) {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
 	a.settle(t.id, t.outcome, history...)
+	a.concluded(fell(t.outcome, e) || panicked, t.messages...)
 }
 
 // stopped answers the command that ended t. What was shown stays, so that only a reply that
