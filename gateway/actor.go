@@ -215,4 +215,5 @@ func (a *actor) drop(messages ...chat.Inbound) {
 	if err := a.g.Store.Drop(a.g.deliveries, a.conversation, ids...); err != nil {
 		a.log.Error("messages that are not answered stay stored", slog.Any("error", err))
 	}
+	a.concluded(false, messages...)
 }

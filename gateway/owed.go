@@ -1,6 +1,9 @@
 package gateway
 
-import "telex/internal/chat"
+import (
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
 
 // note is a line that messages must be answered with, however many others are under way.
 type note struct {
@@ -31,5 +34,6 @@ func (a *actor) pay() {
 	}
 	n := a.owed[0]
 	a.owed = a.owed[1:]
-	a.answer(a.g.Texts.line(n.key, n.id), n.messages[len(n.messages)-1].To, n.messages...)
+	ending := preview.Ending{Note: a.g.Texts.line(n.key, n.id)} // why there is no answer
+	a.answer(ending, n.messages[len(n.messages)-1].To, n.messages...)
 }

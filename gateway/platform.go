@@ -40,6 +40,13 @@ type Menu interface {
 	SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
 }
 
+// Concluder is an adapter that wants to know when messages have been answered.
+type Concluder interface {
+	// Concluded says that nothing more follows in answer to these messages of a place. failed: what they got is no
+	// answer, or not all of it. All calls for the answer have returned before. It must not block.
+	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
+}
+
 // Endpoint is one configured bot account.
 type Endpoint struct {
 	ID        chat.EndpointID
@@ -51,8 +58,9 @@ type Endpoint struct {
 type endpoint struct {
 	Endpoint
 	out      preview.Endpoint
-	fetcher  Fetcher // nil: attachments can't be read there
-	menu     Menu    // nil: it has none
+	fetcher  Fetcher   // nil: attachments can't be read there
+	menu     Menu      // nil: it has none
+	told     Concluder // nil: it does not want to know
 	purse    *budget.Budget
 	nameless atomic.Bool // it returned no message id once: nothing can be edited there
 }
@@ -97,6 +105,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	out.Finder, _ = p.(preview.Finder)
 	r.fetcher, _ = p.(Fetcher)
 	r.menu, _ = p.(Menu)
+	r.told, _ = p.(Concluder)
 	for _, c := range []struct {
 		name     string
 		promised bool
@@ -111,6 +120,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 		{"Find", p.Capabilities().Find, out.Finder != nil},
 		{"Fetch", p.Capabilities().Fetch, r.fetcher != nil},
 		{"Menu", p.Capabilities().Menu, r.menu != nil},
+		{"Told", p.Capabilities().Told, r.told != nil},
 	} {
 		if c.promised != c.kept {
 			return nil, fmt.Errorf("endpoint %s: capability %s is %t but its interface is implemented: %t",

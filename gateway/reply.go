@@ -96,13 +96,13 @@ func (a *actor) say(in chat.Inbound, text string) {
 		a.drop(in)
 		return
 	}
-	a.answer(text, in.To, in)
+	a.answer(preview.Ending{Text: text}, in.To, in)
 }
 
-// answer answers messages, or none, with one fixed line. It is a turn whose ending is known from
-// the start, so that it survives a restart like any other.
-func (a *actor) answer(text string, to chat.Target, messages ...chat.Inbound) {
-	rec, e := a.record(messages...), preview.Ending{Text: text}
+// answer answers messages, or none, with an ending that is known from the start. It is a turn like
+// any other, so that it survives a restart.
+func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
+	rec := a.record(messages...)
 	rec.To = to
 	var err error
 	panicked := caught(func() {
@@ -131,6 +131,7 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 		if err := caught(func() { a.settle(rec.ID, out, chat.Growth{}) }); err != nil {
 			a.log.Error("end of an answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 		}
+		a.concluded(fell(out, e), rec.Messages...)
 	})
 }
 

@@ -191,6 +191,8 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 // ending says how the reply ends.
 func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	switch {
+	case t.err == nil && t.fixed:
+		return preview.Ending{Note: t.result.Text}
 	case t.err == nil:
 		return preview.Ending{Text: t.result.Text}
 	case ctx.Err() != nil:
@@ -240,21 +242,24 @@ func (a *actor) conclude(t *turn) {
 	if panicked {
 		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))
 	}
+	e := t.slot.Ending()
 	if t.recovered {
 		a.settle(t.id, t.outcome, chat.Growth{})
+		a.concluded(fell(t.outcome, e), t.messages...)
 		return
 	}
 	defer a.tellFold(t)
-	e := t.slot.Ending()
 	if e.Keep && t.why == nil && !t.unseen && !panicked {
 		return // the daemon is stopping: the next process runs the turn again
 	}
 	if !e.Keep {
 		a.settle(t.id, t.outcome, chat.Growth{})
+		a.concluded(fell(t.outcome, e) || panicked, t.messages...)
 		return
 	}
 	if t.void {
 		a.settle(t.id, t.outcome, chat.Growth{Usage: used(t.result)})
+		a.concluded(fell(t.outcome, e) || panicked, t.messages...)
 		return
 	}
 	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
@@ -269,6 +274,7 @@ func (a *actor) conclude(t *turn) {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
 	a.settle(t.id, t.outcome, growth)
+	a.concluded(fell(t.outcome, e) || panicked, t.messages...)
 }
 
 // tellFold says, once in a conversation, that its beginning was summarized.
@@ -276,7 +282,7 @@ func (a *actor) tellFold(t *turn) {
 	if t.result.Compaction == nil || t.history.Folds > 0 || t.void || a.g.isStopping() {
 		return
 	}
-	a.answer(a.g.Texts[TextCompacted], t.in.To)
+	a.answer(preview.Ending{Text: a.g.Texts[TextCompacted]}, t.in.To)
 }
 
 // stopped answers the command that ended t. What was shown stays, so that only a reply that

@@ -199,6 +199,7 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 		Key:     r.partKey(a.part),
 		Preview: r.ending == nil,
 	}
+	m.Source, m.Note = r.origin(a)
 	for _, s := range a.body.rendered.Spans {
 		m.Spans = append(m.Spans, chat.Span(s))
 	}

@@ -202,6 +202,33 @@ func (r *Reply) intent(a action) chat.Part {
 	return p
 }
 
+// origin is the Markdown that a shows and those before it do not, and the note below it.
+func (r *Reply) origin(a action) (source, note string) {
+	switch {
+	case a.stands:
+		return r.parts[a.part].source, ""
+	case r.ending == nil, r.ending.Keep:
+		return r.sourceOf(a), ""
+	}
+	if a.part == len(r.final)-1 {
+		note = r.ending.Note
+	}
+	switch {
+	case a.part >= r.texts: // the note alone, or a file
+		return "", note
+	case r.literal && a.part == 0:
+		return r.ending.Text, note
+	case r.literal:
+		return "", note
+	}
+	start := 0
+	for _, p := range r.final[:a.part] {
+		start = max(start, p.End)
+	}
+	end := min(a.body.end, len(r.ending.Text))
+	return r.ending.Text[min(start, end):end], note
+}
+
 // sourceOf is the Markdown that a shows and the parts before it do not.
 func (r *Reply) sourceOf(a action) string {
 	start := 0 // text that turned out to be another construct may be shown again: its Markdown counts once

@@ -58,7 +58,8 @@ type Outgoing struct {
 	Text    string    // rendered in the platform's dialect
 	Spans   []Span    // formatting by offset, for dialects that format so
 	Plain   string    // the same text without any markup
-	Source  string    // the Markdown it was rendered from
+	Source  string    // the Markdown of what this message shows of the text: those of a reply, joined, are its text as the model wrote it
+	Note    string    // the line at the end of Text that is none of the model's: why the text broke off, or why there is none
 	ReplyTo MessageID // the message this one answers; a missing one must not fail the call
 	Key     string    // idempotency key: equal for every try of the same create
 	Preview bool      // not the final text: no link previews, no notification beyond the first

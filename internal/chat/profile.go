@@ -14,6 +14,7 @@ type Capabilities struct {
 	Find   bool // it can say whether a message with a key exists
 	Fetch  bool // it can fetch what is attached to a message
 	Menu   bool // it offers commands to people by itself
+	Told   bool // it wants to know when messages have been answered
 }
 
 // Profile states what holds in one place: how long a message may be and how often one may
