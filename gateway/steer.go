@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"telex/agent"
@@ -14,6 +15,7 @@ type steering struct {
 	mu     sync.Mutex
 	waits  []message
 	taken  []agent.Message
+	joined []chat.Inbound // what taken was made of
 	closed bool // the turn takes nothing more
 }
 
@@ -46,11 +48,18 @@ func (t *turn) leftover() []message {
 	return m
 }
 
-// said to the turn, and taken by it.
+// heard returns what was said to the turn and taken by it.
 func (t *turn) heard() []agent.Message {
 	t.steer.mu.Lock()
 	defer t.steer.mu.Unlock()
 	return t.steer.taken
+}
+
+// answered returns all messages that the turn answers.
+func (t *turn) answered() []chat.Inbound {
+	t.steer.mu.Lock()
+	defer t.steer.mu.Unlock()
+	return slices.Concat(t.messages, t.steer.joined)
 }
 
 // more hands the turn what was said to it, which it answers too from now on: durably, so that a
@@ -63,7 +72,8 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	}
 	var ids []chat.MessageID
 	var messages []agent.Message
-	for _, m := range t.steer.waits {
+	joined := inbounds(t.steer.waits)
+	for _, m := range joined {
 		ids = append(ids, m.ID)
 		messages = append(messages, agent.Message{Role: agent.User, Text: m.Text})
 	}
@@ -73,5 +83,6 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	}
 	t.steer.waits = nil
 	t.steer.taken = append(t.steer.taken, messages...)
+	t.steer.joined = append(t.steer.joined, joined...)
 	return messages
 }

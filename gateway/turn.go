@@ -254,12 +254,12 @@ func (a *actor) conclude(t *turn) {
 	}
 	if !e.Keep {
 		a.settle(t.id, t.outcome, chat.Growth{})
-		a.concluded(fell(t.outcome, e) || panicked, t.messages...)
+		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return
 	}
 	if t.void {
 		a.settle(t.id, t.outcome, chat.Growth{Usage: used(t.result)})
-		a.concluded(fell(t.outcome, e) || panicked, t.messages...)
+		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return
 	}
 	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
@@ -274,7 +274,7 @@ func (a *actor) conclude(t *turn) {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
 	a.settle(t.id, t.outcome, growth)
-	a.concluded(fell(t.outcome, e) || panicked, t.messages...)
+	a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 }
 
 // tellFold says, once in a conversation, that its beginning was summarized.
