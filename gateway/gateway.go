@@ -57,7 +57,6 @@ type Options struct {
 	Busy      Busy
 	MaxQueued int           // messages of one conversation that may wait
 	MaxAge    time.Duration // what was written or accepted longer ago is answered with a note
-	Merge     time.Duration // how long a question waits for more messages that belong to it
 	Models    []Model       // the Runner's, in its order
 	Overrides []Override    // of those that match, later ones are stronger
 	Hear      Transcriber   // nil: nothing that was spoken can be read

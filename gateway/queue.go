@@ -26,28 +26,26 @@ func (a *actor) enqueue(m message) bool {
 	}
 	if n := len(a.queue); n > 0 {
 		before := a.queue[n-1]
-		m.joins = before.Sender.ID == m.Sender.ID && m.accepted.Sub(before.accepted).Abs() <= a.window(before)
+		m.joins = before.Sender.ID == m.Sender.ID && m.accepted.Sub(before.accepted).Abs() <= before.window()
 	}
 	a.queue = append(a.queue, m)
 	return true
 }
 
-// window is how long more of the same may follow a message.
-func (a *actor) window(m message) time.Duration {
-	switch {
-	case m.again:
+// window is how long more of the same may follow a message: the rest of what was split, or the
+// words on pictures that came without any. Nothing else waits, since everybody would feel that.
+func (m message) window() time.Duration {
+	split := m.More || m.Text == "" && len(m.Attachments) > 0
+	if !split || m.again {
 		return 0
-	case m.More:
-		return max(moreWindow, a.g.Merge)
-	default:
-		return a.g.Merge
 	}
+	return moreWindow
 }
 
 // ripens says how long the question at the head of the queue must still wait for the rest of it.
 func (a *actor) ripens() time.Duration {
 	last := a.queue[a.question()-1]
-	window := a.window(last)
+	window := last.window()
 	return min(window, window-time.Since(last.accepted)) // whatever was done to the clock meanwhile
 }
 

@@ -65,33 +65,41 @@ func TestStopDropsWhatWasToSteer(t *testing.T) {
 }
 
 func TestMessagesThatCameTogetherAreOneQuestion(t *testing.T) {
+	photo := func(id, caption string) chat.Inbound {
+		in := ask(caption)
+		in.Attachments = []chat.Attachment{{ID: id}}
+		return in
+	}
+	more := func(in chat.Inbound) chat.Inbound { in.More = true; return in }
 	for _, c := range []struct {
-		name  string
-		busy  gateway.Busy
-		merge time.Duration
-		gaps  []time.Duration
-		more  bool
-		want  []string
+		name string
+		busy gateway.Busy
+		gap  time.Duration
+		sent []chat.Inbound
+		want []string
 	}{
-		{"queue, within the window", gateway.Queue, 200 * time.Millisecond, []time.Duration{100, 150}, false, []string{"a\n\nb\n\nc"}},
-		{"queue, one after the window", gateway.Queue, 200 * time.Millisecond, []time.Duration{100, 250}, false, []string{"a\n\nb", "c"}},
-		{"queue, without a window", gateway.Queue, 0, []time.Duration{1, 1}, false, []string{"a", "b", "c"}},
-		{"an album", gateway.Queue, 0, []time.Duration{1000, 1000}, true, []string{"a\n\nb\n\nc"}},
-		{"interrupt", gateway.Interrupt, 200 * time.Millisecond, []time.Duration{100, 100}, false, []string{"a\n\nb\n\nc"}},
+		{"a split paste", gateway.Queue, 300, []chat.Inbound{more(ask("a")), more(ask("b")), ask("c")}, []string{"a\n\nb\n\nc"}},
+		{"pieces that are apart", gateway.Queue, 1500, []chat.Inbound{more(ask("a")), ask("b")}, []string{"a", "b"}},
+		{"an album", gateway.Queue, 300, []chat.Inbound{more(photo("1", "look")), more(photo("2", ""))}, []string{"look"}},
+		{"pictures, then words", gateway.Queue, 800, []chat.Inbound{photo("1", ""), photo("2", ""), ask("look")}, []string{"look"}},
+		{"texts", gateway.Queue, 1, []chat.Inbound{ask("a"), ask("b"), ask("c")}, []string{"a", "b", "c"}},
+		{"an album, where the new interrupts", gateway.Interrupt, 300, []chat.Inbound{more(photo("1", "look")), photo("2", "")}, []string{"look"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := open(t, func(o *gateway.Options) { o.Busy, o.Merge = c.busy, c.merge })
-				for i, text := range []string{"a", "b", "c"} {
+				h := open(t, func(o *gateway.Options) { o.Busy = c.busy })
+				h.files = map[string][]byte{"1": picture(t), "2": picture(t)}
+				for i, in := range c.sent {
 					if i > 0 {
-						later(c.gaps[i-1] * time.Millisecond)
+						later(c.gap * time.Millisecond)
 					}
-					in := ask(text)
-					in.More = c.more && i < 2
 					h.say(t, in)
 				}
 				later(20 * time.Second)
 				equal(t, "questions", h.questions(), c.want)
+				if want := len(c.sent) - len(c.want); strings.Contains(c.want[0], "look") && len(h.turns[0].Messages[0].Images) < min(2, want) {
+					t.Errorf("got %d pictures", len(h.turns[0].Messages[0].Images))
+				}
 			})
 		})
 	}
@@ -101,7 +109,7 @@ func TestAThousandMessagesAtOnce(t *testing.T) {
 	for _, busy := range []gateway.Busy{gateway.Interrupt, gateway.Queue, gateway.Steer} {
 		synctest.Test(t, func(t *testing.T) {
 			h := open(t, func(o *gateway.Options) {
-				o.Busy, o.MaxQueued, o.Merge = busy, 20, 200*time.Millisecond
+				o.Busy, o.MaxQueued = busy, 20
 				o.Limits = access.Limits{TurnsPerMinute: 10}
 			})
 			for range 1000 {
@@ -173,7 +181,7 @@ func TestOtherBotsAreIgnoredUnlessTheyAreListed(t *testing.T) {
 func TestAMessageThatIsTooLongIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := gateway.NewMemory()
-		h := open(t, func(o *gateway.Options) { o.Store = store; o.Merge = time.Hour })
+		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.say(t, ask(strings.Repeat("x", 65<<10)))
 		later(time.Second)
 		equal(t, "messages", h.sees(), []string{"This is too long for me. Please send it in smaller pieces."})

@@ -16,7 +16,7 @@ type steering struct {
 	waits  []message
 	taken  []agent.Message
 	joined []chat.Inbound // what taken was made of
-	closed bool // the turn takes nothing more
+	closed bool           // the turn takes nothing more
 }
 
 // steerable says whether the turn may still take something in.

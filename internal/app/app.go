@@ -67,7 +67,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	a.gateway, err = gateway.New(gateway.Options{
 		Endpoints: endpoints, Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
 		Access: rules(c.Access), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
-		MaxQueued: c.Conversations.MaxQueued, Merge: mergeWindow, Models: models(c.Models), Hear: hear,
+		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 	})
 	if err != nil {

@@ -2,7 +2,6 @@ package app
 
 import (
 	"fmt"
-	"time"
 
 	"telex/agent/transcription"
 	"telex/gateway"
@@ -10,10 +9,6 @@ import (
 	"telex/internal/chat"
 	"telex/internal/config"
 )
-
-// mergeWindow is how long a question waits for more messages that belong to it. People who send
-// several at once, such as what they forward and a word on it, do so within a moment; longer would be felt.
-const mergeWindow = 200 * time.Millisecond
 
 // rules says who may talk to the bot.
 func rules(c config.Access) access.Rules {
