@@ -27,7 +27,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	case g.door.Allows(c, in.Sender.ID):
 		return g.admit(ctx, c, in)
 	case in.Sender.Bot || in.To.Kind != chat.Private || !g.door.Knocks(who, in.Sender.Name):
-		if g.refused.may(who.String()) {
+		if g.refused.may(c.String() + " " + who.String()) {
 			g.Log.Info("message refused: its sender is not let in",
 				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
 		}
