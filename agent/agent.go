@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -67,7 +68,14 @@ func (o Options) validate() error {
 
 // Agent runs turns. It is safe for concurrent use.
 type Agent struct {
-	opts Options
+	opts   Options
+	models []chained
+}
+
+// chained is a model of the chain with what was learned about it.
+type chained struct {
+	ModelOptions
+	learned *learned
 }
 
 // New returns an agent.
@@ -76,26 +84,30 @@ func New(o Options) (*Agent, error) {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
 	o.Lines = o.Lines.orDefault()
-	return &Agent{opts: o}, nil
+	a := &Agent{opts: o}
+	for _, m := range o.Models {
+		a.models = append(a.models, chained{ModelOptions: m, learned: newLearned()})
+	}
+	return a, nil
 }
 
 // Models returns the names of the models, in the order of the chain.
 func (a *Agent) Models() []string {
-	names := make([]string, len(a.opts.Models))
-	for i, m := range a.opts.Models {
+	names := make([]string, len(a.models))
+	for i, m := range a.models {
 		names[i] = m.Model.Name()
 	}
 	return names
 }
 
 // model returns the model of that name, else the first.
-func (a *Agent) model(name string) ModelOptions {
-	for _, m := range a.opts.Models {
+func (a *Agent) model(name string) chained {
+	for _, m := range a.models {
 		if m.Model.Name() == name {
 			return m
 		}
 	}
-	return a.opts.Models[0]
+	return a.models[0]
 }
 
 // Error is a turn that failed, for operators: what people are told about it is the caller's to
@@ -116,7 +128,10 @@ func (e *Error) Unwrap() error { return e.Err }
 // from its own goroutine and never after it returned; emit should not block.
 //
 // The Result is complete on every exit. The error, if any, is an *Error; a turn that ended with
-// one of the fixed lines (length, filtered, refused, empty, thinking, no tool) has none.
+// one of the fixed lines (length, filtered, refused, empty, thinking, no tool, too long) has none.
+//
+// A conversation that does not fit the model's window is made to: the older messages are
+// summarized by the model, or left out. No turn fails because of them.
 func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, error) {
 	began := time.Now()
 	ctx, clock, stop := startClock(ctx, a.opts.Limits.Turn)
@@ -131,12 +146,22 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 		Usage:      r.usage,
 		Estimate:   r.tokens.Tokens(),
 		ModelCalls: r.calls,
+		Context:    r.context,
+		Compaction: r.compaction(),
+
+		EstimatedPrompt: r.untold,
 	}
-	if err != nil && !isKind(err, Filtered) {
-		err = r.fail(ctx, &result, err)
-	} else {
-		r.finish(&result, completion, isKind(err, Filtered))
+	switch {
+	case err == nil:
+		r.finish(&result, completion)
+	case errors.Is(err, errTooLong):
+		result.Stop, result.Text, result.Append = StopTooLong, a.opts.Lines.TooLong, r.history("")
 		err = nil
+	case isKind(err, Filtered):
+		r.finish(&result, Completion{Finish: FinishFiltered})
+		err = nil
+	default:
+		err = r.fail(ctx, &result, err)
 	}
 	result.Elapsed = time.Since(began)
 	return result, err
@@ -146,8 +171,8 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	result.Partial = true
 	result.Text = r.reply.said()
-	result.Append = history(result.Text)
-	if result.Estimate > 0 && !r.warned {
+	result.Append = r.history(result.Text)
+	if r.tokens.Tokens() > r.told && !r.warned {
 		level := slog.LevelWarn
 		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTurnLimit) { // somebody wanted it so
 			level = slog.LevelDebug
@@ -173,21 +198,21 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 
 // finish fills in the result of a turn that the model ended. A text that ends for a reason
 // people must know gets that reason's line; an empty one becomes a line.
-func (r *run) finish(result *Result, c Completion, filtered bool) {
+func (r *run) finish(result *Result, c Completion) {
 	text := r.reply.said()
 	if !visible(text) {
 		text = ""
 	}
-	result.Append = history(text)
+	result.Append = r.history(text)
 	lines := r.opts.Lines
 	line := ""
 	switch refusal := r.reply.refusal.String(); {
-	case filtered || c.Finish == FinishFiltered:
+	case c.Finish == FinishFiltered:
 		result.Stop, line = StopFiltered, lines.Filtered
 	case refusal != "":
 		result.Stop, line = StopRefused, lines.Refused
 		if text == "" {
-			result.Append = history(validUTF8(refusal))
+			result.Append = r.history(validUTF8(refusal))
 		}
 	case len(c.ToolCalls) > 0:
 		result.Stop, line = StopNoTool, lines.NoTool
@@ -217,12 +242,21 @@ func visible(text string) bool {
 	})
 }
 
-// history is what a conversation grows by when the model said text.
-func history(text string) []Message {
+// history is what a conversation grows by when the model said text: that and, in its place,
+// what people said meanwhile.
+func (r *run) history(text string) []Message {
 	if text == "" {
+		return r.grown
+	}
+	return slices.Insert(r.grown, r.place, Message{Role: Assistant, Text: text})
+}
+
+// compaction says what was summarized; nil: nothing.
+func (r *run) compaction() *Compaction {
+	if r.done == 0 {
 		return nil
 	}
-	return []Message{{Role: Assistant, Text: text}}
+	return &Compaction{Summary: r.summary, Messages: r.done}
 }
 
 func isKind(err error, kind ErrorKind) bool {

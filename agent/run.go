@@ -1,44 +1,64 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
 // run is one turn under way.
 type run struct {
-	opts    Options
-	model   ModelOptions
-	log     *slog.Logger
-	clock   *turnClock
-	emit    func(Event)
-	request Request
-	stream  bool
+	opts   Options
+	model  chained
+	log    *slog.Logger
+	clock  *turnClock
+	emit   func(Event)
+	stream bool
 
-	reply  *reply
-	tokens TokenCounter // of all answers, the broken ones too
-	usage  Usage
-	calls  int
-	warned bool // that usage is missing
+	// What is asked.
+	system   string
+	messages []Message // the turn's, and what came in addition
+	question int       // index of the first message that no summary may stand for
+	more     func(context.Context) []Message
+	summary  string    // of the first done messages and of what came before them
+	done     int       // at most question
+	blind    bool      // no images are sent
+	tooBig   bool      // the images were, so that leaving them out says nothing about the model
+	squeezed squeeze   // what refusals for length came to
+	refused  int       // estimated tokens of the last request that was refused for its length
+	grown    []Message // what people said meanwhile
+	place    int       // of the model's text in grown
+
+	reply   *reply
+	tokens  TokenCounter // of all answers, the broken ones too
+	told    int          // of tokens, at the last usage
+	untold  int          // tokens of prompts without usage, by estimate
+	context int          // tokens of the last request for an answer
+	usage   Usage
+	calls   int
+	warned  bool // that usage is missing
 }
 
 func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
 	model := a.model(t.Model)
 	r := &run{
-		opts:    a.opts,
-		model:   model,
-		log:     a.opts.Log.With(slog.String("turn", t.ID), slog.String("model", model.Model.Name())),
-		clock:   clock,
-		emit:    emit,
-		request: Request{System: t.System, Messages: t.Messages},
-		stream:  t.Stream,
-	}
-	if r.request.System == "" {
-		r.request.System = a.opts.System
+		opts:     a.opts,
+		model:    model,
+		log:      a.opts.Log.With(slog.String("turn", t.ID), slog.String("model", model.Model.Name())),
+		clock:    clock,
+		emit:     emit,
+		stream:   t.Stream,
+		system:   cmp.Or(t.System, a.opts.System),
+		messages: slices.Clip(t.Messages), // the caller's: never written to
+		question: max(0, len(t.Messages)-1),
+		more:     t.More,
+		summary:  t.Summary,
+		blind:    model.learned.takesNoImages(),
 	}
 	r.reply = newReply(a.opts.ThinkTags, &r.tokens, emit)
 	return r
@@ -95,13 +115,14 @@ var errTooMuch = errors.New("the answer is longer than any may be")
 
 // streamed asks for a streamed answer and tells it as it comes.
 func (r *run) streamed(ctx context.Context) (Completion, error) {
-	return r.call(ctx, func(ctx context.Context) (Completion, error) {
+	return r.send(ctx, func(ctx context.Context, request Request) (Completion, error) {
+		r.place = len(r.grown)
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		ctx, watch, stop := watchSilence(ctx, r.opts.Limits.Silence)
 		defer stop()
 		begun, late, size := false, false, 0
-		c, err := r.model.Model.Stream(ctx, r.request, func(d Delta) {
+		c, err := r.model.Model.Stream(ctx, request, func(d Delta) {
 			if ctx.Err() != nil {
 				late = true // a turn that was ended says nothing more
 				return
@@ -124,6 +145,8 @@ func (r *run) streamed(ctx context.Context) (Completion, error) {
 			return c, context.Cause(ctx)
 		case errors.Is(context.Cause(ctx), errSilence):
 			return c, fmt.Errorf("%w (%v)", errSilence, r.opts.Limits.Silence)
+		case begun && isKind(err, ContextLength): // the answer filled what was left of the window
+			return Completion{Finish: FinishLength}, nil
 		case begun:
 			return c, &cutError{err: err}
 		default:
@@ -134,12 +157,11 @@ func (r *run) streamed(ctx context.Context) (Completion, error) {
 
 // whole asks for a whole answer and tells it at once, in place of what a broken stream told.
 func (r *run) whole(ctx context.Context) (Completion, error) {
-	c, err := r.call(ctx, func(ctx context.Context) (Completion, error) {
-		return r.model.Model.Complete(ctx, r.request)
-	})
+	c, err := r.send(ctx, r.model.Model.Complete)
 	if err != nil {
 		return c, err
 	}
+	r.place = len(r.grown)
 	if r.reply.text.Len() > 0 {
 		r.emit(Reset{Reason: "the model's stream broke"})
 	}
@@ -149,6 +171,60 @@ func (r *run) whole(ctx context.Context) (Completion, error) {
 	r.reply = newReply(r.opts.ThinkTags, &r.tokens, r.emit)
 	r.reply.add(Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
 	return c, nil
+}
+
+// asking makes one request to the model.
+type asking func(context.Context, Request) (Completion, error)
+
+// send makes one model call for an answer, with what people said meanwhile and in a size and
+// shape that the provider takes.
+func (r *run) send(ctx context.Context, ask asking) (Completion, error) {
+	return r.call(ctx, func(ctx context.Context) (Completion, error) {
+		for {
+			request, err := r.prepare(ctx)
+			if err != nil {
+				return Completion{}, err
+			}
+			estimate := request.tokens()
+			r.context = r.model.learned.tokens(estimate)
+			c, err := r.try(ctx, request, estimate, ask)
+			if err == nil {
+				r.answered(ctx, c)
+				return c, nil
+			}
+			again, err := r.concede(ctx, request, err)
+			if !again {
+				return c, err
+			}
+		}
+	})
+}
+
+// answered takes what an answer says about its request.
+func (r *run) answered(ctx context.Context, c Completion) {
+	if c.Usage != nil && c.Usage.Prompt > 0 {
+		r.context = c.Usage.Prompt
+	}
+	if r.blind && !r.tooBig && r.model.learned.learnBlind() {
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no images, leaving them out from now on")
+	}
+}
+
+// try makes one request, of so many tokens by estimate, and learns from what the provider
+// counted. Where it counted nothing, the estimate goes to what was used.
+func (r *run) try(ctx context.Context, request Request, estimate int, ask asking) (Completion, error) {
+	c, err := ask(ctx, request)
+	_, cut := errors.AsType[*cutError](err)
+	switch {
+	case err == nil && c.Usage != nil:
+		r.model.learned.accepted(request, estimate, c.Usage.Prompt)
+	case err == nil:
+		r.model.learned.accepted(request, estimate, 0)
+		r.untold += r.model.learned.tokens(estimate)
+	case cut, ctx.Err() != nil, isKind(err, Broken), errors.Is(err, errSilence): // it was at work
+		r.untold += r.model.learned.tokens(estimate)
+	}
+	return c, err
 }
 
 // call makes one model call within the turn's limit of them, tries it again while it fails
@@ -208,6 +284,7 @@ func attempted(err error, attempts int) error {
 func (r *run) count(ctx context.Context, u *Usage) {
 	if u != nil {
 		r.usage = r.usage.Add(*u)
+		r.told = r.tokens.Tokens()
 		return
 	}
 	if !r.warned {

@@ -127,6 +127,10 @@ func excerpt(body []byte) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
+// noImages matches how servers say that a model takes no images. llama.cpp's says so with a
+// status of 500 (https://github.com/ggml-org/llama.cpp, tools/server: "image input is not supported").
+var noImages = regexp.MustCompile(`(?i)\bimages?\b.{0,40}\bnot supported`)
+
 var tooLong = regexp.MustCompile(`(?i)context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long`)
 
 // kindOf decides what can be done about an error answer.
@@ -143,6 +147,8 @@ func kindOf(status int, e *apiError) agent.ErrorKind {
 	case e.named("context_length_exceeded"),
 		status < 500 && tooLong.MatchString(e.Message):
 		return agent.ContextLength
+	case status == http.StatusInternalServerError && noImages.MatchString(e.Message):
+		return agent.BadRequest
 	case status == http.StatusOK, // an error without a status of its own
 		status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
 		return agent.Retryable

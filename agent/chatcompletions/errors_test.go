@@ -30,6 +30,8 @@ func TestKinds(t *testing.T) {
 		{404, `{"error":{"message":"no such model"}}`, agent.BadRequest},
 		{408, `{"error":{"message":"late"}}`, agent.Retryable},
 		{413, `{"error":{"message":"too large"}}`, agent.BadRequest},
+		{500, `{"error":{"message":"image input is not supported - hint: provide the mmproj"}}`, agent.BadRequest},
+		{500, `{"error":{"message":"imagine that"}}`, agent.Retryable},
 		{422, `{"error":{"message":"bad"}}`, agent.BadRequest},
 		{429, `{"error":{"message":"slow"}}`, agent.RateLimited},
 		{429, `{"error":{"message":"broke","type":"insufficient_quota","code":"insufficient_quota"}}`, agent.Quota},

@@ -1,6 +1,7 @@
 package chatcompletions
 
 import (
+	"encoding/base64"
 	"errors"
 	"net/http"
 	"regexp"
@@ -29,12 +30,16 @@ func (o *Options) newRequest(r agent.Request, s shape, stream bool) (req openai.
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	fields = make(map[string]any)
+	most := o.MaxOutputTokens
+	if r.MaxOutput > 0 && (most == 0 || r.MaxOutput < most) {
+		most = r.MaxOutput
+	}
 	switch {
-	case o.MaxOutputTokens == 0:
+	case most == 0:
 	case s.oldMaxTokens:
-		fields["max_tokens"] = o.MaxOutputTokens
+		fields["max_tokens"] = most
 	default:
-		fields["max_completion_tokens"] = o.MaxOutputTokens
+		fields["max_completion_tokens"] = most
 	}
 	if o.Temperature != nil && !s.noTemperature {
 		fields["temperature"] = *o.Temperature
@@ -50,7 +55,6 @@ func newMessages(r agent.Request) []openai.ChatCompletionMessage {
 	for _, m := range r.Messages {
 		msg := openai.ChatCompletionMessage{
 			Role:       string(m.Role),
-			Content:    m.Text,
 			Name:       m.Name,
 			ToolCallID: m.ToolCallID,
 		}
@@ -60,8 +64,9 @@ func newMessages(r agent.Request) []openai.ChatCompletionMessage {
 				Function: openai.FunctionCall{Name: c.Name, Arguments: c.Arguments},
 			})
 		}
+		setContent(&msg, m)
 		switch {
-		case m.Text != "" || len(msg.ToolCalls) > 0:
+		case m.Text != "" || len(m.Images) > 0 || len(msg.ToolCalls) > 0:
 		case m.Role == agent.ToolRole:
 			msg.Content = "(no output)" // go-openai drops an empty content, and then it is refused
 		default:
@@ -70,6 +75,24 @@ func newMessages(r agent.Request) []openai.ChatCompletionMessage {
 		out = append(out, msg)
 	}
 	return out
+}
+
+// setContent sets the content: the plain text, which every server takes, or parts where there
+// are images. They travel inside the request: a provider can't fetch what chats hold.
+func setContent(msg *openai.ChatCompletionMessage, m agent.Message) {
+	if len(m.Images) == 0 {
+		msg.Content = m.Text
+		return
+	}
+	if m.Text != "" {
+		msg.MultiContent = append(msg.MultiContent, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: m.Text})
+	}
+	for _, image := range m.Images {
+		msg.MultiContent = append(msg.MultiContent, openai.ChatMessagePart{
+			Type:     openai.ChatMessagePartTypeImageURL,
+			ImageURL: &openai.ChatMessageImageURL{URL: "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)},
+		})
+	}
 }
 
 // refusal matches how servers say that they don't know or don't take a parameter. A value that

@@ -264,7 +264,6 @@ func TestWireFailsF08(t *testing.T) {
 		{"quota", refuse(429, nil, `{"error":{"message":"no money","code":"insufficient_quota"}}`), agent.Quota, "no money"},
 		{"told not to try again", refuse(503, map[string]string{"X-Should-Retry": "false"}, `{"error":{"message":"no"}}`), agent.Retryable, "no"},
 		{"too long a wait", refuse(429, map[string]string{"Retry-After": "3600"}, `{"error":{"message":"slow"}}`), agent.RateLimited, "told to wait 1h0m0s"},
-		{"too long", refuse(400, nil, `{"error":{"message":"maximum context length is 10 tokens"}}`), agent.ContextLength, "maximum context"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			inWorld(t, tt.handler, nil, func(t *testing.T, w *world) {
@@ -278,6 +277,55 @@ func TestWireFailsF08(t *testing.T) {
 					t.Errorf("%d requests, %v", len(w.bodies), got.Elapsed)
 				}
 			})
+		})
+	}
+}
+
+// A question that the provider finds too long gets a line, not an error.
+func TestWireTooLong(t *testing.T) {
+	long := refuse(400, nil, `{"error":{"message":"This model's maximum context length is 10 tokens.","code":"context_length_exceeded"}}`)
+	inWorld(t, long, nil, func(t *testing.T, w *world) {
+		got := w.ask(t.Context(), "hi")
+		got.check(t, agent.StopTooLong, agent.DefaultLines().TooLong, "")
+		if got.err != nil || len(w.bodies) != 1 {
+			t.Errorf("error %v, %d requests", got.err, len(w.bodies))
+		}
+	})
+}
+
+func TestWireImages(t *testing.T) {
+	refused := refuse(404, nil, `{"error":{"message":"No endpoints found that support image input"}}`)
+	inWorld(t, inTurn(refused, sse(0, text("Hello"), end)), nil, func(t *testing.T, w *world) {
+		question := agent.Message{Role: agent.User, Text: "What is it?", Images: []agent.Image{{MediaType: "image/png", Data: []byte{0xFF, 0xFE}}}}
+		got, err := w.agent.Run(t.Context(), agent.Turn{Stream: true, Messages: []agent.Message{question}}, func(agent.Event) {})
+		if err != nil || got.Text != "Hello" || len(w.bodies) != 2 {
+			t.Fatalf("got %q, error %v, %d requests", got.Text, err, len(w.bodies))
+		}
+		for i, want := range []string{
+			"[map[content:[map[text:What is it? type:text] map[image_url:map[url:data:image/png;base64,//4=] type:image_url]] role:user]]",
+			"[map[content:What is it?\n[image: not shown, this model takes no images] role:user]]",
+		} {
+			if got := fmt.Sprint(w.bodies[i]["messages"]); got != want {
+				t.Errorf("request %d: %s, want %s", i+1, got, want)
+			}
+		}
+	})
+}
+
+func TestWireOutputOfARequest(t *testing.T) {
+	for _, tt := range []struct {
+		model, request int
+		want           any
+	}{{0, 0, nil}, {100, 0, 100.0}, {0, 50, 50.0}, {100, 50, 50.0}, {100, 200, 100.0}} {
+		change := func(o *chatcompletions.Options, _ *agent.Options) { o.MaxOutputTokens = tt.model }
+		inWorld(t, body("application/json", whole), change, func(t *testing.T, w *world) {
+			request := agent.Request{Messages: []agent.Message{{Role: agent.User, Text: "hi"}}, MaxOutput: tt.request}
+			if _, err := w.model.Complete(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.bodies[0]["max_completion_tokens"]; got != tt.want {
+				t.Errorf("model %d, request %d: asked for %v, want %v", tt.model, tt.request, got, tt.want)
+			}
 		})
 	}
 }

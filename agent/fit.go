@@ -1,0 +1,135 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+)
+
+// errTooLong says that the question alone does not fit the model's window.
+var errTooLong = errors.New("the question does not fit the model's window")
+
+// squeeze is how far requests of a turn were made smaller after the provider found one too long.
+type squeeze uint8
+
+const (
+	asItFits     squeeze = iota
+	summarized           // once more, with older messages summarized
+	questionOnly         // the last try
+)
+
+// room returns how many estimated tokens a request may have; 0: any number.
+func (r *run) room() int { return r.model.learned.room(r.model.Window, r.output()) }
+
+// output returns how many tokens of the window are kept for the answer.
+func (r *run) output() int {
+	const share = 8 // of the window, for an answer whose limit is not known
+	if r.model.MaxOutput == 0 {
+		return r.model.Window / share
+	}
+	return r.model.MaxOutput
+}
+
+// hopeless says that the question can't fit, going by the window that the model is said to
+// have. What was refused before says nothing for sure about this question.
+func (r *run) hopeless(d *draft) bool {
+	fitting := r.model.learned.fitting(r.model.Window, r.output())
+	return r.squeezed == asItFits && fitting > 0 && d.alone() > fitting
+}
+
+// draft returns the request as it would be if everything fitted.
+func (r *run) draft() *draft {
+	messages := limitImages(r.messages[r.done:], mostImages, imageOlder)
+	if r.blind {
+		messages = limitImages(messages, 0, imageNotShown)
+	}
+	return &draft{system: r.system, summary: r.summary, messages: messages, question: r.question - r.done}
+}
+
+// prepare returns the next request: with what people said meanwhile, and made to fit. It makes
+// model calls of its own where older messages must be summarized. Its error is the context's, or
+// errTooLong.
+func (r *run) prepare(ctx context.Context) (Request, error) {
+	if r.more != nil {
+		more := r.more(ctx)
+		r.messages = append(r.messages, more...)
+		r.grown = append(r.grown, more...)
+	}
+	d, room := r.draft(), r.room()
+	if r.squeezed == questionOnly {
+		return r.lastTry(d), nil
+	}
+	if room == 0 || d.tokens() <= room {
+		return d.request(), nil
+	}
+	d.shortenResults(room)
+	if d.tokens() <= room {
+		return d.request(), nil
+	}
+	if r.hopeless(d) {
+		return Request{}, errTooLong
+	}
+	if err := r.makeRoom(ctx, d, room); err != nil {
+		return Request{}, err
+	}
+	d, room = r.draft(), r.room() // which a summary's usage may have changed
+	d.shortenResults(room)
+	if dropped := d.drop(room); dropped > 0 {
+		r.log.LogAttrs(ctx, slog.LevelWarn, "older messages do not fit, leaving them out of this request", slog.Int("messages", dropped))
+	}
+	if r.squeezed == summarized && d.tokens() >= r.refused {
+		r.squeezed = questionOnly // no smaller than what was refused
+		return r.lastTry(d), nil
+	}
+	return d.request(), nil
+}
+
+// makeRoom has the older messages summarized, so that about half of the room is free. An error
+// other than the context's only means that less was done.
+func (r *run) makeRoom(ctx context.Context, d *draft, room int) error {
+	frame := Request{System: d.system}.tokens() + r.mostSummary()
+	upTo := r.done + d.newest(min(room/2, room-frame))
+	if upTo == r.done {
+		return nil
+	}
+	err := r.compact(ctx, upTo)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		r.log.LogAttrs(ctx, slog.LevelWarn, "older messages were not summarized", slog.Any("error", err))
+	}
+	return nil
+}
+
+// lastTry returns the question alone, with short results of tools.
+func (r *run) lastTry(d *draft) Request {
+	d.forget()
+	d.shortenResults(min(d.tokens(), r.refused) / 2)
+	return d.request()
+}
+
+// concede makes the next request one that the provider may take, after it refused this one. It
+// says whether there is a next one. As requests only get smaller, asking again ends.
+func (r *run) concede(ctx context.Context, refused Request, err error) (again bool, _ error) {
+	if _, cut := errors.AsType[*cutError](err); cut || ctx.Err() != nil {
+		return false, err
+	}
+	switch {
+	case isKind(err, BadRequest) && !r.blind && hasImages(refused.Messages):
+		me, _ := errors.AsType[*ModelError](err)
+		r.blind, r.tooBig = true, me.Status == http.StatusRequestEntityTooLarge
+		return true, err
+	case !isKind(err, ContextLength):
+		return false, err
+	case r.squeezed == questionOnly, r.draft().question == 0 && r.summary == "":
+		return false, errors.Join(errTooLong, err)
+	}
+	r.refused = refused.tokens()
+	r.model.learned.refused(r.refused)
+	r.squeezed++
+	r.log.LogAttrs(ctx, slog.LevelWarn, "the provider found the request too long, asking again with less of the conversation",
+		slog.Int("estimated_tokens", r.refused), slog.Any("error", err))
+	return true, err
+}

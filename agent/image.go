@@ -1,0 +1,42 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+)
+
+// mostImages is how many images a request holds: each costs about what a page of text does, and
+// what is asked is mostly about the newest.
+const mostImages = 4
+
+// What stands in the text for an image that is not sent.
+const (
+	imageOlder    = "[image]"
+	imageNotShown = "[image: not shown, this model takes no images]"
+)
+
+// limitImages returns the messages with the newest images only, and a line in the text for each
+// of the others. It changes none of the messages that it was given.
+func limitImages(messages []Message, most int, line string) []Message {
+	out := messages
+	for i, m := range slices.Backward(messages) {
+		over := max(0, len(m.Images)-most)
+		most -= len(m.Images) - over
+		if over == 0 {
+			continue
+		}
+		if &out[0] == &messages[0] {
+			out = slices.Clone(messages)
+		}
+		lines := slices.Repeat([]string{line}, over)
+		if m.Text != "" {
+			lines = slices.Insert(lines, 0, m.Text)
+		}
+		out[i].Text, out[i].Images = strings.Join(lines, "\n"), m.Images[over:]
+	}
+	return out
+}
+
+func hasImages(messages []Message) bool {
+	return slices.ContainsFunc(messages, func(m Message) bool { return len(m.Images) > 0 })
+}
