@@ -24,7 +24,6 @@ type actor struct {
 
 	left    []chat.Turn    // by an earlier process, to be taken up first
 	queue   []message      // waits for its turn
-	full    bool           // the queue was full and that was said
 	owed    []note         // lines that wait until those before were delivered
 	turn    *turn          // the running one
 	answers sync.WaitGroup // command answers under way
@@ -146,15 +145,19 @@ func (a *actor) ask(m message) {
 		len(a.queue)+a.turn.offered() < a.g.MaxQueued:
 		a.turn.offer(m)
 	case !a.enqueue(m):
-		if a.full {
-			a.drop(m.Inbound)
-			return
-		}
-		a.full = true
-		a.say(m.Inbound, a.g.Texts[TextQueueFull])
+		a.tooMany(m.Inbound)
 	case a.g.Busy == Interrupt && asker: // nobody loses an answer to somebody else's question
 		a.interrupt(errNewMessage)
 	}
+}
+
+// tooMany says, not too often, that too many messages wait.
+func (a *actor) tooMany(in chat.Inbound) {
+	if !a.g.refused.may(a.conversation.String() + " " + string(TextQueueFull)) {
+		a.drop(in)
+		return
+	}
+	a.say(in, a.g.Texts[TextQueueFull])
 }
 
 // begin starts the turn that answers the messages. Those that wait again were counted before.

@@ -120,7 +120,7 @@ func (a *actor) clear(before time.Time) {
 	for _, m := range a.queue {
 		a.drop(m.Inbound)
 	}
-	a.queue, a.full = nil, false
+	a.queue = nil
 }
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
@@ -147,14 +147,12 @@ func (a *actor) void() {
 // the history, not on the screen.
 func (a *actor) retry(m message) {
 	again := func() {
-		if t := a.turn; t == nil && !a.enqueue(m) {
-			a.say(m.Inbound, a.g.Texts[TextQueueFull])
+		if !a.enqueue(m) {
+			a.tooMany(m.Inbound)
 		}
 	}
 	if a.turn == nil || a.turn.recovered || m.Sender.ID != a.turn.in.Sender.ID {
-		if !a.enqueue(m) {
-			a.say(m.Inbound, a.g.Texts[TextQueueFull])
-		}
+		again()
 		return
 	}
 	t := a.turn

@@ -57,7 +57,8 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 		{name: "anybody in a listed chat", chat: "-5", user: "8", want: true},
 		{name: "stranger", chat: "8", user: "8"},
 		{name: "stranger in an unlisted group", chat: "-9", user: "8"},
-		{name: "another bot", chat: "7", user: "7", bot: true},
+		{name: "another bot", chat: "-5", user: "8", bot: true},
+		{name: "another bot that is listed itself", chat: "-5", user: "7", bot: true, want: true},
 		{name: "not addressed", chat: "-5", user: "7", quiet: true},
 		{name: "a button that is not ours", chat: "7", user: "7", kind: chat.Button},
 	}
@@ -104,11 +105,11 @@ func (s *spy) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (
 	return s.Memory.Accept(ctx, c, m)
 }
 
-func (s *spy) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
+func (s *spy) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	if s.failRead != nil {
-		return nil, s.failRead
+		return chat.Session{}, nil, s.failRead
 	}
-	return s.Memory.History(ctx, c)
+	return s.Memory.Session(ctx, c)
 }
 
 func TestAMessageThatCannotBeStoredIsOfferedAgain(t *testing.T) { // F43
@@ -154,16 +155,34 @@ func TestHistoryReachesTheModel(t *testing.T) {
 	})
 }
 
-func TestHistoryIsTrimmedToTheModelsWindow(t *testing.T) {
+// What the agent summarized stands for the messages that it names from then on, and that is told once.
+func TestASummaryTakesThePlaceOfOldMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, func(o *gateway.Options) { o.ModelRoom = 60 })
-		for _, q := range []string{"first " + strings.Repeat("a ", 60), "second", "third"} {
-			h.say(t, ask(q))
-			later(20 * time.Second)
+		h := open(t, func(o *gateway.Options) { o.Models = models() })
+		folds := 0
+		h.result = func(r *agent.Result) {
+			if n := len(h.turns[len(h.turns)-1].Messages); n >= 5 {
+				folds++
+				r.Compaction = &agent.Compaction{Summary: "summary " + strconv.Itoa(folds), Messages: n - 3}
+			}
 		}
-		last := h.turns[2].Messages
-		if last[0].Role != agent.User || last[0].Text != "second" {
-			t.Errorf("history begins with %q by %s, want the second question", last[0].Text, last[0].Role)
+		for _, q := range []string{"a", "b", "c", "d", "e"} {
+			h.say(t, ask(q))
+			later(3 * time.Second)
+		}
+		h.say(t, command("status"))
+		later(3 * time.Second)
+		got := h.sees()
+		if len(got) != 7 || got[3] != "Our conversation got long: I keep a summary of its beginning." {
+			t.Errorf("got %q, want the answers, one line, and the status", got)
+		}
+		if !strings.Contains(got[6], "Summarized: 3 times") || !strings.Contains(got[6], "in 4 messages") {
+			t.Errorf("status: got %q", got[6])
+		}
+		equal(t, "turn d", h.told(3), []string{"user: b", "assistant: re: b", "user: c", "assistant: re: c", "user: d"})
+		equal(t, "turn e", h.told(4), []string{"user: c", "assistant: re: c", "user: d", "assistant: re: d", "user: e"})
+		if s := []string{h.turns[2].Summary, h.turns[3].Summary, h.turns[4].Summary}; s[0] != "" || s[1] != "summary 1" || s[2] != "summary 2" {
+			t.Errorf("summaries: got %q", s)
 		}
 	})
 }
@@ -261,7 +280,7 @@ func TestAMessageWithoutTextGetsASentence(t *testing.T) {
 		h := open(t, nil)
 		h.say(t, ask(""))
 		later(time.Second)
-		equal(t, "messages", h.sees(), []string{"I can only read text so far."})
+		equal(t, "messages", h.sees(), []string{"I can't read this kind of message. Please write it as text."})
 	})
 }
 
@@ -311,13 +330,13 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Fatalf("message %d was fresh twice", i)
 		}
 		turn := chat.Turn{ID: string(id), Conversation: c, Messages: []chat.Inbound{{ID: id}}}
-		if err := errors.Join(s.Begin(t.Context(), turn), s.End(t.Context(), turn.ID, []byte(turn.ID))); err != nil {
+		if err := errors.Join(s.Begin(t.Context(), turn), s.End(t.Context(), turn.ID, chat.Growth{History: [][]byte{[]byte(turn.ID)}})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h, _ := s.History(t.Context(), c)
-	if len(h) != 1000 || string(h[999]) != "2999" {
-		t.Errorf("history has %d messages and ends with %q, want the newest 1000", len(h), h[len(h)-1])
+	_, h, _ := s.Session(t.Context(), c)
+	if len(h) != 1000 || string(h[999].Body) != "2999" {
+		t.Errorf("history has %d messages and ends with %q, want the newest 1000", len(h), h[len(h)-1].Body)
 	}
 	if pending, _ := s.Pending(t.Context()); len(pending) > 0 {
 		t.Errorf("%d messages wait that were answered", len(pending))
@@ -427,18 +446,18 @@ func (b *breaks) Begin(ctx context.Context, turn chat.Turn) error {
 	return b.Memory.Begin(ctx, turn)
 }
 
-func (b *breaks) End(ctx context.Context, id string, history ...[]byte) error {
+func (b *breaks) End(ctx context.Context, id string, g chat.Growth) error {
 	if b.end.Add(-1) >= 0 {
 		panic("end broke")
 	}
-	return b.Memory.End(ctx, id, history...)
+	return b.Memory.End(ctx, id, g)
 }
 
-func (b *breaks) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
+func (b *breaks) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	if b.history.Add(-1) >= 0 {
-		return nil, errStore
+		return chat.Session{}, nil, errStore
 	}
-	return b.Memory.History(ctx, c)
+	return b.Memory.Session(ctx, c)
 }
 
 func TestAPanicOfTheStoreIsTold(t *testing.T) {

@@ -26,7 +26,8 @@ func (a *actor) enqueue(m message) bool {
 	}
 	if n := len(a.queue); n > 0 {
 		before := a.queue[n-1]
-		m.joins = before.Sender.ID == m.Sender.ID && m.accepted.Sub(before.accepted).Abs() <= before.window()
+		w := before.window()
+		m.joins = w > 0 && before.Sender.ID == m.Sender.ID && m.accepted.Sub(before.accepted).Abs() <= w
 	}
 	a.queue = append(a.queue, m)
 	return true
@@ -66,7 +67,7 @@ func (a *actor) question() int {
 func (a *actor) pop() []chat.Inbound {
 	n := a.question()
 	messages := inbounds(a.queue[:n])
-	a.queue, a.full = slices.Delete(a.queue, 0, n), false
+	a.queue = slices.Delete(a.queue, 0, n)
 	return messages
 }
 

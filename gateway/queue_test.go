@@ -275,7 +275,7 @@ func TestWhatAnInterruptedTurnUsedCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := gateway.NewMemory()
 		h := open(t, func(o *gateway.Options) { o.Store = store })
-		h.answers["a"] = long
+		h.answers["a"] = strings.Repeat("word ", 100)
 		h.interrupted = func(r *agent.Result) { r.EstimatedPrompt, r.Estimate = 500, 40 }
 		h.say(t, ask("a"))
 		later(5 * time.Second)

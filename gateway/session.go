@@ -79,7 +79,7 @@ func encode(messages []agent.Message) ([][]byte, error) {
 
 // growth is what a turn adds to its session, when people saw so many messages of it.
 func (t *turn) growth(said []agent.Message) (g chat.Growth, err error) {
-	g.Usage = used(t.result)
+	g.Usage = spent(t.result)
 	if g.History, err = encode(said); err != nil {
 		return g, err
 	}
@@ -89,8 +89,8 @@ func (t *turn) growth(said []agent.Message) (g chat.Growth, err error) {
 	return g, nil
 }
 
-// used is what a turn used. What the provider did not tell is estimated, so that it counts.
-func used(r agent.Result) []chat.Usage {
+// spent is what a turn used. What the provider did not tell is estimated, so that it counts.
+func spent(r agent.Result) []chat.Usage {
 	u := chat.Usage{
 		Model: r.Model, Calls: r.ModelCalls,
 		Prompt: r.Usage.Prompt, Cached: r.Usage.Cached, Completion: r.Usage.Completion, Reasoning: r.Usage.Reasoning,

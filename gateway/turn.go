@@ -258,7 +258,7 @@ func (a *actor) conclude(t *turn) {
 		return
 	}
 	if t.void {
-		a.settle(t.id, t.outcome, chat.Growth{Usage: used(t.result)})
+		a.settle(t.id, t.outcome, chat.Growth{Usage: spent(t.result)})
 		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return
 	}

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"image"
+	"image/png"
 	"slices"
 	"strings"
 	"syscall"
@@ -113,7 +116,7 @@ func TestAttachments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	p := w.daemon(sections{more: "transcription: {model: whisper-1}"})
-	w.telegram.Say(telegram.Incoming{User: ada, Text: "images:", Media: "photo", Content: pngOf(t, 640, 480)})
+	w.telegram.Say(telegram.Incoming{User: ada, Text: "images:", Media: "document", FileName: "a.png", Content: pngOf(t, 640, 480)})
 	p.awaitLog("turn ended", 1)
 	if got := w.texts(ada)[0]; !strings.HasPrefix(got, "640x480 png, ") {
 		t.Errorf("of the picture the model says %q", got)
@@ -130,4 +133,13 @@ func TestAttachments(t *testing.T) {
 	if texts[1] != "I heard you" || !strings.Contains(texts[2], "milk and bread") || !strings.Contains(texts[3], "I could not read a.zip") {
 		t.Errorf("ada sees %q", texts[1:])
 	}
+}
+
+func pngOf(t *testing.T, width, height int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
