@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
 
 	"telex/platforms/terminal"
 )
@@ -49,4 +50,10 @@ func read(c *terminal.Client, p *tea.Program) {
 		}
 		p.Send(frameMsg{f})
 	}
+}
+
+// Capable says that the files and the environment are those of a terminal on which Converse can draw.
+func Capable(in, out *os.File, getenv func(string) string) bool {
+	kind := getenv("TERM")
+	return kind != "" && kind != "dumb" && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
