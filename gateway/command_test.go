@@ -236,11 +236,11 @@ func TestTheMenuIsTriedUntilItIsSet(t *testing.T) {
 		p.menuFail = &chat.SendError{Kind: chat.RateLimited, RetryAfter: 40 * time.Second}
 		h := openWith(t, house{platform: p, script: &script{}}, nil)
 		later(39 * time.Second)
-		if h.commands != nil {
+		if h.menu() != nil {
 			t.Error("tried before its time")
 		}
 		later(2 * time.Second)
-		if h.commands == nil {
+		if h.menu() == nil {
 			t.Error("not tried again")
 		}
 	})

@@ -94,7 +94,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	g := &Gateway{
 		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor),
-		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Store),
+		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
 		heavy: make(chan struct{}, mostHeavy), refused: newSeldom(),
 	}
 	for _, e := range o.Endpoints {

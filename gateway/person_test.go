@@ -219,6 +219,13 @@ func command(name string) chat.Inbound {
 	return in
 }
 
+// menu returns the commands that the platform offers.
+func (p *platform) menu() []chat.CommandSpec {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.commands
+}
+
 // sees returns the last text of every message.
 func (p *platform) sees() []string {
 	p.mu.Lock()

@@ -81,7 +81,7 @@ func root() *cobra.Command {
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath())}
 	})
-	c.AddCommand(runCommand(), demoCommand(), standinCommand(), configCommand(), storeCommand(), versionCommand())
+	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(), storeCommand(), versionCommand())
 	return c
 }
 

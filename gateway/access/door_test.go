@@ -190,7 +190,7 @@ func TestNamesOfStrangersFitOneLine(t *testing.T) {
 func TestRules(t *testing.T) {
 	r := Rules{
 		Allow:  []Rule{{Endpoint: "tg", User: "7"}, {Endpoint: "tg", Chat: "-5"}, {Endpoint: "other"}},
-		Admins: []Rule{{Endpoint: "tg", User: "1"}, {Endpoint: "cli"}},
+		Admins: []Rule{{Endpoint: "tg", User: "1"}}, Operators: "cli",
 	}
 	for _, c := range []struct {
 		endpoint chat.EndpointID

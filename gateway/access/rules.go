@@ -32,12 +32,15 @@ type Rules struct {
 	Pair   bool // people who are not named get a code in a private chat
 	Allow  []Rule
 	Admins []Rule // they are let in everywhere, and may let others in
+	// Operators is the endpoint of those who operate the daemon: they are let in, admins, and without
+	// limits. Empty: there is none.
+	Operators chat.EndpointID
 }
 
 // Allows says whether a message of u in c may be answered. A person is let in everywhere, a
 // chat lets in everybody who writes there.
 func (r Rules) Allows(c chat.Conversation, u chat.UserID) bool {
-	if r.Open {
+	if r.Open || r.operates(c.Endpoint) {
 		return true
 	}
 	matches := func(rule Rule) bool { return rule.Matches(c, u) }
@@ -46,10 +49,11 @@ func (r Rules) Allows(c chat.Conversation, u chat.UserID) bool {
 
 // Admin says whether a person is one.
 func (r Rules) Admin(p chat.Person) bool {
-	return slices.ContainsFunc(r.Admins, func(rule Rule) bool {
-		return rule.names(p) || rule == Rule{Endpoint: p.Endpoint} // everybody on an endpoint where only admins are
-	})
+	return r.operates(p.Endpoint) || slices.ContainsFunc(r.Admins, func(rule Rule) bool { return rule.names(p) })
 }
+
+// operates says that whoever writes on an endpoint operates the daemon.
+func (r Rules) operates(e chat.EndpointID) bool { return r.Operators != "" && e == r.Operators }
 
 // Names says whether a rule is about exactly this person: other bots are let in only so.
 func (r Rules) Names(p chat.Person) bool {

@@ -19,6 +19,7 @@ import (
 	"telex/internal/config"
 	"telex/internal/store"
 	"telex/platforms/telegram"
+	"telex/platforms/terminal"
 )
 
 // App is a daemon that is ready to run.
@@ -35,12 +36,15 @@ type Options struct {
 	Transport http.RoundTripper // for every outgoing request; nil: one of their own each
 	Env       config.Env        // names the state directory
 	Store     gateway.Store     // nil: the one that the configuration names, in the state directory
+	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
 }
 
 // New builds the daemon. It opens the store, makes no network call and starts nothing.
 func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
-	if err := c.CheckRun(); err != nil {
-		return nil, err
+	if o.Terminal == nil {
+		if err := c.CheckRun(); err != nil {
+			return nil, err
+		}
 	}
 	texts := gateway.DefaultTexts().With(c.Texts)
 	runner, err := newAgent(c, texts, o)
@@ -66,7 +70,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	}
 	a.gateway, err = gateway.New(gateway.Options{
 		Endpoints: endpoints, Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
-		Access: rules(c.Access), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
+		Access: rules(c.Access, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 	})
@@ -199,16 +203,23 @@ func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error)
 		if err != nil {
 			return nil, fmt.Errorf("platforms.%s: %w", e.Name, err)
 		}
-		s := c.Streaming(e.Name, 0)
+		out = append(out, gateway.Endpoint{ID: chat.EndpointID(e.Name), Platform: p, Streaming: streaming(c, e.Name)})
+	}
+	if o.Terminal != nil {
 		out = append(out, gateway.Endpoint{
-			ID: chat.EndpointID(e.Name), Platform: p,
-			Streaming: preview.Config{
-				Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor,
-				Transport: transport(s.Transport), MaxParts: s.MaxParts,
-			},
+			ID: terminal.Endpoint, Platform: o.Terminal, Streaming: streaming(c, config.TerminalEndpoint),
 		})
 	}
 	return out, nil
+}
+
+// streaming is how the replies of an endpoint stream.
+func streaming(c *config.Config, endpoint string) preview.Config {
+	s := c.Streaming(endpoint, 0)
+	return preview.Config{
+		Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor,
+		Transport: transport(s.Transport), MaxParts: s.MaxParts,
+	}
 }
 
 // transport is how previews travel; off is no streaming at all.

@@ -8,11 +8,15 @@ import (
 	"telex/gateway/access"
 	"telex/internal/chat"
 	"telex/internal/config"
+	"telex/platforms/terminal"
 )
 
-// rules says who may talk to the bot.
-func rules(c config.Access) access.Rules {
+// rules says who may talk to the bot: whom the configuration names, and whoever sits at the terminal.
+func rules(c config.Access, atTerminal bool) access.Rules {
 	r := access.Rules{Open: c.Default == config.AccessAllow, Pair: c.Default == config.AccessPair}
+	if atTerminal {
+		r.Operators = terminal.Endpoint
+	}
 	for _, p := range c.Allow {
 		r.Allow = append(r.Allow, rule(p))
 	}

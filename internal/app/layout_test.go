@@ -60,7 +60,11 @@ func importTable() []row {
 		},
 
 		{Path: "platforms/telegram", Imports: adapter, Tests: adapterTests},
-		{Path: "platforms/terminal", Imports: []string{"internal/markup"}, Tests: []string{"internal/markup/*"}},
+		{Path: "platforms/terminal", Imports: adapter, Tests: adapterTests},
+		{
+			Path: "platforms/terminal/ui", Imports: []string{"platforms/terminal"},
+			Tests: []string{"internal/chat"},
+		},
 		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
 
 		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},

@@ -2,15 +2,19 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 
 	"telex/internal/config"
+	"telex/internal/store"
+	"telex/platforms/terminal/ui"
 )
 
 // NewLog returns the logger that the configuration asks for. It writes to w.
@@ -122,4 +126,39 @@ func (h journalHandler) each(f func(slog.Handler) slog.Handler) journalHandler {
 		out[level] = f(s)
 	}
 	return out
+}
+
+// chatLogSize is when the log of conversations in the terminal begins anew, in bytes.
+const chatLogSize = 1 << 20
+
+// NewChatLog returns the logger of a conversation in the terminal, and what closes it. Where the conversation is drawn on
+// the terminal it writes to chat.log in the state directory, so that the ids that people are told can be found; else to
+// Trouble, of which only warnings are worth a line by default.
+func NewChatLog(c config.Log, o ChatOptions) (*slog.Logger, func(), error) {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // config knows only good ones; the zero level is info
+	if o.Question != "" || !ui.Capable(o.In, o.Out, o.Env.Value) {
+		if level == slog.LevelInfo {
+			level = slog.LevelWarn
+		}
+		return slog.New(slog.NewTextHandler(o.Trouble, &slog.HandlerOptions{Level: level, ReplaceAttr: readable})), func() {}, nil
+	}
+	dir, err := store.Dir(o.Env.Value)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("open the log: %w", err)
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	path := filepath.Join(dir, "chat.log")
+	if info, err := os.Stat(path); err == nil && info.Size() > chatLogSize {
+		flags |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the log: %w", err)
+	}
+	log := slog.New(slog.NewTextHandler(f, &slog.HandlerOptions{Level: level, ReplaceAttr: readable}))
+	return log, func() { _ = f.Close() }, nil // what was written is there
 }

@@ -23,7 +23,6 @@ func notBuiltYet() []notBuilt {
 		{path: "agent.pipeline", sentence: "pipelines of models are not built yet"},
 		{path: "tools", sentence: "tools are not built yet"},
 		{path: "mcp_servers", sentence: "MCP servers are not built yet"},
-		{path: "streaming.cli", sentence: "the terminal chat is not built yet"},
 		{path: "streaming.transport", allowed: []string{"draft", "off"}, sentence: "this transport is not built yet"},
 		{path: "streaming.tool_progress", sentence: "tool progress is not built yet"},
 		{path: "streaming.stop_button", allowed: []string{"off"}, sentence: "the stop button is not built yet"},

@@ -14,6 +14,9 @@ const (
 	TransportOff    = "off"    // not at all
 )
 
+// TerminalEndpoint is the name under which the section streaming knows the conversation in the terminal.
+const TerminalEndpoint = "cli"
+
 // StreamingRules is the section streaming as it was written. Use [Config.Streaming] to know what holds.
 type StreamingRules struct {
 	Enabled      bool           `yaml:"enabled"`
@@ -73,6 +76,9 @@ type StreamingSettings struct {
 // environment variable TELEX_STREAMING_ENABLED, streaming.enabled; but never with transport off.
 func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) StreamingSettings {
 	s, rule := c.StreamingSection, c.StreamingSection.Endpoints[endpoint]
+	if endpoint == TerminalEndpoint && s.CLI != nil {
+		rule = *s.CLI
+	}
 	interval := kindDefaultInterval
 	if seconds := either(rule.EditInterval, s.EditInterval); seconds != nil {
 		interval = time.Duration(*seconds * float64(time.Second))

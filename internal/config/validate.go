@@ -28,6 +28,9 @@ func (d *decoder) validate(c *Config) {
 	d.validateTranscription(c)
 	d.validateOverrides(c)
 	d.validateCursor("streaming.cursor", c.StreamingSection.Cursor)
+	if cli := c.StreamingSection.CLI; cli != nil && cli.Cursor != nil {
+		d.validateCursor("streaming.cli.cursor", *cli.Cursor)
+	}
 	for name, rule := range c.StreamingSection.Endpoints {
 		if rule.Cursor != nil {
 			d.validateCursor("streaming."+name+".cursor", *rule.Cursor)

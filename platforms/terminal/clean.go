@@ -17,6 +17,15 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
 }
 
+// CleanSource is Clean for text that is shown as it was written: tabs stay.
+func CleanSource(s string) string {
+	lines := strings.Split(s, "\t")
+	for i := range lines {
+		lines[i] = Clean(lines[i])
+	}
+	return strings.Join(lines, "\t")
+}
+
 // harmful reports whether a terminal may take r for more than a character to show. Bytes
 // of C1 are commands in terminals that are not set to UTF-8, so their code points are too.
 func harmful(r rune) bool {

@@ -11,8 +11,8 @@ import (
 // NO_COLOR (https://no-color.org) and terminals that know none. The zero Dialect is plain.
 // The unit of lengths is the terminal cell.
 type Dialect struct {
-	Colour bool // bold, italic and the like (SGR)
-	Links  bool // links to click at (OSC 8); without, the address follows in brackets
+	Colour bool `json:"colour,omitempty"` // bold, italic and the like (SGR)
+	Links  bool `json:"links,omitempty"`  // links to click at (OSC 8); without, the address follows in brackets
 }
 
 var _ markup.Dialect = Dialect{}

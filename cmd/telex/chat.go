@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"telex/internal/app"
+)
+
+// maxQuestion is the longest question, in bytes; the terminal's protocol takes no longer one.
+const maxQuestion = 64 << 10
+
+func chatCommand() *cobra.Command {
+	var o app.ChatOptions
+	var demo bool
+	var rate float64
+	c := &cobra.Command{
+		Use:   "chat [question]",
+		Short: "Talk to the model in the terminal, or print one answer",
+		Long: "Talk to the configured model in the terminal, with the same commands and sessions as in chats; no\n" +
+			"platform is needed. With a question, as arguments or on a pipe, print its answer as plain text while\n" +
+			"it is written; exit 1 when there is none.",
+		RunE: func(c *cobra.Command, args []string) error {
+			// A reader that has left is an error to end in good order for, not a signal to die of.
+			broken := make(chan os.Signal, 1)
+			signal.Notify(broken, syscall.SIGPIPE)
+			defer signal.Stop(broken)
+			question, err := questionOf(args, os.Stdin)
+			if err != nil {
+				return err
+			}
+			o.Question, o.In, o.Out, o.Trouble, o.Env = question, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv
+			if demo {
+				if err := checkPace(rate, 0); err != nil {
+					return err
+				}
+				o.Log = slog.New(slog.DiscardHandler)
+				return app.ChatDemo(c.Context(), rate, o)
+			}
+			return chat(c.Context(), c, o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Session, "session", "main", "the conversation to go on with; a new name begins one")
+	f.BoolVar(&demo, "demo", false, "talk to an imitation of a model: no account, no configuration, nothing kept")
+	f.Float64Var(&rate, "rate", 50, "with --demo: tokens per second of the model")
+	return c
+}
+
+func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) error {
+	cfg, err := load(c)
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := app.NewChatLog(cfg.Log, o)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	o.Log = log
+	warn(log, cfg)
+	return app.Chat(ctx, cfg, o)
+}
+
+// questionOf returns the arguments, or what is on a pipe; nothing asks for a conversation.
+func questionOf(args []string, in *os.File) (string, error) {
+	question := strings.TrimSpace(strings.Join(args, " "))
+	switch {
+	case len(args) > 0 && question == "":
+		return "", usageError{errors.New("the question is empty")}
+	case question != "" || term.IsTerminal(int(in.Fd())):
+		return question, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxQuestion+1))
+	if err != nil {
+		return "", fmt.Errorf("read the question: %w", err)
+	}
+	if question = strings.TrimSpace(string(text)); question == "" {
+		return "", usageError{errors.New("there is no question: nothing is on standard input")}
+	}
+	if len(text) > maxQuestion {
+		return "", usageError{fmt.Errorf("the question is longer than %d bytes", maxQuestion)}
+	}
+	return question, nil
+}

@@ -1,0 +1,162 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+
+	"telex/gateway"
+	"telex/internal/config"
+	"telex/internal/store"
+	"telex/platforms/terminal"
+	"telex/platforms/terminal/ui"
+)
+
+// ChatOptions say how a conversation in a terminal goes.
+type ChatOptions struct {
+	Session  string
+	Question string // it is asked and its answer printed; empty: a conversation
+	In, Out  *os.File
+	Trouble  io.Writer // what went wrong with a single question, and prompts
+	Env      config.Env
+	Log      *slog.Logger
+	Store    gateway.Store // nil: the one that the configuration names
+}
+
+// Chat is a conversation with the configured models at the terminal, or one question and its answer. It runs the gateway
+// itself, with no platform but the terminal; a daemon that holds the store is asked instead. Ctx ends it in good order.
+func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
+	if err := terminal.CheckSession(o.Session); err != nil {
+		return err
+	}
+	conn, local, err := connect(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = local.stop(err) }()
+	dialect := terminal.For(o.Env.Value, ui.Capable(o.In, o.Out, o.Env.Value))
+	client, welcome, err := terminal.Attach(conn, o.Session, dialect)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = client.Close() }() // nothing is left to be said
+	switch {
+	case o.Question != "":
+		return ui.Ask(ctx, client, o.Question, o.Out, o.Trouble)
+	case ui.Capable(o.In, o.Out, o.Env.Value):
+		return ui.Converse(ctx, client, welcome, ui.Options{Session: o.Session, Dialect: dialect, In: o.In, Out: o.Out})
+	default:
+		return ui.Chat(ctx, client, o.In, o.Out, o.Trouble)
+	}
+}
+
+// connect returns a connection with a hub: that of a gateway of our own, or a daemon's where one holds the store.
+func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *local, error) {
+	conn, l, err := startLocal(ctx, c, o)
+	if errors.Is(err, store.ErrLocked) {
+		conn, err = attach(ctx, c, err)
+	}
+	return conn, l, err
+}
+
+// attach connects with the daemon that holds the store; locked is how that was noticed. It has no socket for that yet, so
+// that the way out is told.
+func attach(_ context.Context, _ *config.Config, locked error) (net.Conn, error) {
+	return nil, fmt.Errorf("%w (STATE_DIRECTORY names it)", locked)
+}
+
+// local is a gateway of our own.
+type local struct {
+	end     context.CancelFunc
+	running sync.WaitGroup
+	err     error // why it could not run; read once it has ended
+}
+
+// startLocal starts a gateway whose one endpoint is the terminal, and attaches to it by a pipe.
+func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *local, error) {
+	alone := *c
+	alone.Endpoints = nil // they are the daemon's
+	hub := newHub(&alone, o.Log)
+	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Terminal: hub})
+	if err != nil {
+		return nil, nil, err
+	}
+	// The end of ctx stops an answer; the gateway goes on until that is told.
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+	serving, endServing := context.WithCancel(lasting)
+	l := &local{end: end}
+	ours, theirs := net.Pipe()
+	l.running.Go(func() {
+		defer endServing() // clients stay until their last answer is final
+		l.err = a.Run(lasting)
+	})
+	l.running.Go(func() {
+		if err := hub.Serve(serving, theirs); err != nil {
+			o.Log.Error("terminal was let go", slog.Any("error", err))
+		}
+	})
+	return ours, l, nil
+}
+
+// newHub returns the terminal's hub for a configuration.
+func newHub(c *config.Config, log *slog.Logger) *terminal.Hub {
+	model := c.Models[0].Name
+	return terminal.NewHub(terminal.HubOptions{
+		Cursor: c.Streaming(config.TerminalEndpoint, 0).Cursor, Log: log,
+		Model: func(string) string { return model },
+	})
+}
+
+// stop ends the gateway, if there is one, and returns err, or why the gateway could not run.
+func (l *local) stop(err error) error {
+	if l == nil {
+		return err
+	}
+	l.end()
+	l.running.Wait()
+	if l.err != nil {
+		return l.err
+	}
+	return err
+}
+
+// chatDemo is the configuration of a conversation with the stand-in, but for its address.
+const chatDemo = `
+models:
+  - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin}
+streaming: {enabled: true, min_tokens: 1}
+admin: {listen: ""}
+shutdown_grace: 10s
+`
+
+// ChatDemo is Chat with a stand-in for the model, which it starts. Nothing is configured and nothing is kept.
+func ChatDemo(ctx context.Context, rate float64, o ChatOptions) (err error) {
+	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	url, served := make(chan string, 1), make(chan error, 1)
+	model := OpenAIStandin{Key: demoKey, Rate: rate, Log: o.Log}.New()
+	go func() {
+		served <- ServeStandin(lasting, model, "127.0.0.1:0", func(u string) { url <- u })
+	}()
+	var address string
+	select {
+	case address = <-url:
+	case err := <-served:
+		return err
+	}
+	defer func() {
+		end()
+		err = errors.Join(err, <-served)
+	}()
+	c, err := config.Parse("demo", fmt.Appendf(nil, chatDemo, address, demoKey), o.Env)
+	if err != nil {
+		return err
+	}
+	o.Store = gateway.NewMemory()
+	return Chat(ctx, c, o)
+}

@@ -1,0 +1,76 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+)
+
+// Client is one terminal's side of a connection with a hub.
+type Client struct {
+	conn    net.Conn
+	frames  reader
+	writing sync.Mutex
+}
+
+// ErrClosed is the end of the connection, with the hub's reason where it gave one.
+var ErrClosed = errors.New("the connection has ended")
+
+// Attach says hello. An error says why the hub does not want the client; conn is then closed. Blocks for the answer;
+// closing conn ends it.
+func Attach(conn net.Conn, session string, d Dialect) (*Client, Welcome, error) {
+	c := &Client{conn: conn, frames: newReader(conn)}
+	w, err := c.attach(session, d)
+	if err != nil {
+		_ = conn.Close() // the error says more
+		return nil, Welcome{}, err
+	}
+	return c, w, nil
+}
+
+func (c *Client) attach(session string, d Dialect) (Welcome, error) {
+	if err := write(c.conn, Frame{Hello: &Hello{Version: Version, Session: session, Dialect: d}}); err != nil {
+		return Welcome{}, fmt.Errorf("attach to telex: %w", err)
+	}
+	f, err := c.frames.next()
+	switch {
+	case err != nil:
+		return Welcome{}, fmt.Errorf("attach to telex: %w", err)
+	case f.Refused != nil:
+		return Welcome{}, errors.New(Clean(f.Refused.Reason))
+	case f.Welcome == nil:
+		return Welcome{}, fmt.Errorf("attach to telex: %w: no welcome", errFrame)
+	}
+	return *f.Welcome, nil
+}
+
+// Say hands over what the person typed. Safe for concurrent use, like Stop.
+func (c *Client) Say(id, text string) error { return c.write(Frame{Input: &Input{ID: id, Text: text}}) }
+
+// Stop ends the answer that is being written.
+func (c *Client) Stop() error { return c.write(Frame{Stop: &Stop{}}) }
+
+func (c *Client) write(f Frame) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return write(c.conn, f)
+}
+
+// Next blocks for what the hub says next. Its error wraps ErrClosed when the connection has ended.
+func (c *Client) Next() (Frame, error) {
+	f, err := c.frames.next()
+	switch {
+	case errors.Is(err, io.EOF):
+		return Frame{}, ErrClosed
+	case err != nil:
+		return Frame{}, fmt.Errorf("%w: %w", ErrClosed, err)
+	case f.Closed != nil:
+		return Frame{}, fmt.Errorf("%w: %s", ErrClosed, Clean(f.Closed.Reason))
+	}
+	return f, nil
+}
+
+// Close leaves. What blocks in Next ends.
+func (c *Client) Close() error { return c.conn.Close() }

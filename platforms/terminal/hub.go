@@ -1,0 +1,246 @@
+package terminal
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// Endpoint is the name of the terminal among the endpoints. No other may have it: it is a key of the section streaming.
+const Endpoint chat.EndpointID = "cli"
+
+// operator is who sits at a terminal: whoever may start the program, or reach the daemon's socket.
+const operator chat.UserID = "operator"
+
+// HubOptions are what a Hub is made of.
+type HubOptions struct {
+	Cursor string // what previews end with; clients draw it themselves
+	// History returns what was said last in a session, oldest first; nil: nothing is shown.
+	History func(ctx context.Context, session string) ([]Line, error)
+	// Model returns who answers in a session, for people to read; nil: nothing is shown.
+	Model func(session string) string
+	Log   *slog.Logger
+}
+
+// Hub is the platform: it takes what is typed at the terminals that are attached, and shows them the answers. It needs
+// no connection of its own: Serve is called with each client.
+type Hub struct {
+	o       HubOptions
+	process string        // begins every message id, so that none is that of an earlier process
+	opened  chan struct{} // closed once Run has begun
+
+	mu      sync.Mutex
+	accept  func(context.Context, chat.Inbound) error // nil while nothing is received
+	clients map[chat.ChatID]*attached
+	last    int // number of the newest message
+}
+
+// attached is a client that is attached to a session.
+type attached struct {
+	out     *outbox
+	dialect Dialect
+	inputs  map[chat.MessageID]string // what it calls those of its inputs that are not answered
+}
+
+// NewHub returns a hub without clients.
+func NewHub(o HubOptions) *Hub {
+	return &Hub{o: o, process: rand.Text()[:8], opened: make(chan struct{}), clients: make(map[chat.ChatID]*attached)}
+}
+
+// Capabilities implements gateway.Platform.
+func (h *Hub) Capabilities() chat.Capabilities {
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true, Told: true}
+}
+
+// Profile implements gateway.Platform.
+func (h *Hub) Profile(chat.Target) chat.Profile {
+	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
+}
+
+// Dialect implements gateway.Platform: it is that of the client that is attached now.
+func (h *Hub) Dialect(to chat.Target) markup.Dialect {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.clients[to.Chat]; c != nil {
+		return c.dialect
+	}
+	return Dialect{}
+}
+
+// Run implements gateway.Platform: what is typed goes to accept until ctx ends. There is nothing to resume, as a client
+// that gets no word of its input is told so.
+func (h *Hub) Run(ctx context.Context, _ string, accept func(context.Context, chat.Inbound) error) error {
+	h.mu.Lock()
+	h.accept = accept
+	select {
+	case <-h.opened:
+	default:
+		close(h.opened)
+	}
+	h.mu.Unlock()
+	<-ctx.Done()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.accept = nil
+	return ctx.Err()
+}
+
+// Send implements gateway.Platform.
+func (h *Hub) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Temporary, Err: err}
+	}
+	h.mu.Lock()
+	h.last++
+	ref := chat.MessageRef{Target: to, ID: chat.MessageID(h.process + "." + strconv.Itoa(h.last))}
+	h.mu.Unlock()
+	return chat.Receipt{Ref: ref}, h.show(ref, m)
+}
+
+// Edit implements preview.Editor. What it edits may be a message of an earlier process, which no client knows.
+func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Temporary, Err: err}
+	}
+	return chat.Receipt{Ref: ref}, h.show(ref, m)
+}
+
+// show hands the state of a message to the client that is attached, if there is one.
+func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
+	shown := Message{ID: string(ref.ID), Text: m.Text, Source: m.Source, Note: m.Note, Live: m.Preview}
+	if text, ok := strings.CutSuffix(m.Text, h.o.Cursor); ok && m.Preview {
+		shown.Text, shown.Cursor = text, h.o.Cursor
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.clients[ref.Target.Chat]
+	dialect := Dialect{}
+	if c != nil {
+		dialect = c.dialect
+	}
+	if n := dialect.Len(markup.Rendered{Text: m.Text}); n > textLimit {
+		return &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("a message of %d cells", n)}
+	}
+	if c == nil {
+		return nil
+	}
+	shown.Answer = c.inputs[m.ReplyTo]
+	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // only then it could be too long once it is written as JSON
+		if _, err := encodeFrame(Frame{Message: &shown}); err != nil {
+			return &chat.SendError{Kind: chat.TooLong, Err: err}
+		}
+	}
+	c.out.put(Frame{Message: &shown})
+	return nil
+}
+
+// Delete implements preview.Deleter.
+func (h *Hub) Delete(ctx context.Context, ref chat.MessageRef) error {
+	return h.tell(ctx, ref.Target, Frame{Deleted: &Deleted{ID: string(ref.ID)}})
+}
+
+// Typing implements preview.Typer.
+func (h *Hub) Typing(ctx context.Context, to chat.Target) error {
+	return h.tell(ctx, to, Frame{Typing: &Typing{}})
+}
+
+func (h *Hub) tell(ctx context.Context, to chat.Target, f Frame) error {
+	if err := ctx.Err(); err != nil {
+		return &chat.SendError{Kind: chat.Temporary, Err: err}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.clients[to.Chat]; c != nil {
+		c.out.put(f)
+	}
+	return nil
+}
+
+// Concluded implements gateway.Concluder.
+func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.clients[to.Chat]
+	for _, id := range messages {
+		if c == nil || c.inputs[id] == "" { // of a client that has left
+			continue
+		}
+		c.out.put(Frame{Done: &Done{Input: c.inputs[id], Failed: failed}})
+		delete(c.inputs, id)
+	}
+}
+
+var (
+	sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	commandText = regexp.MustCompile(`^/([A-Za-z_]+)(?:\s+|$)`)
+)
+
+// CheckSession says why a name is none of a session; nil when it is one.
+func CheckSession(name string) error {
+	if !sessionName.MatchString(name) {
+		return fmt.Errorf("%q is no name of a session: 1 to 64 of the characters a-z, A-Z, 0-9, dot, _ and -", name)
+	}
+	return nil
+}
+
+// Why an input is not taken.
+var (
+	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
+	errNoInput      = errors.New("there is nothing in it")
+	errNotReceiving = errors.New("telex is stopping")
+)
+
+// take hands an input to the gateway and returns once it is durable.
+func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Input) error {
+	text := strings.TrimSpace(strings.ToValidUTF8(in.Text, string(utf8.RuneError)))
+	switch {
+	case len(text) > MaxInput:
+		return errInputTooLong
+	case text == "":
+		return errNoInput
+	}
+	m := chat.Inbound{
+		To: chat.Target{Chat: session}, Sender: chat.Sender{ID: operator, Name: "terminal"},
+		ID: chat.MessageID(rand.Text()), Text: text, Addressed: true, Reply: true,
+	}
+	if match := commandText.FindStringSubmatch(text); match != nil {
+		m.Kind, m.Command, m.Args = chat.Command, strings.ToLower(match[1]), text[len(match[0]):]
+	}
+	h.mu.Lock()
+	accept := h.accept
+	if in.ID != "" {
+		c.inputs[m.ID] = in.ID
+	}
+	h.mu.Unlock()
+	if accept == nil {
+		return errNotReceiving
+	}
+	return accept(ctx, m)
+}
+
+// attach makes c the client of its session; false when there is one.
+func (h *Hub) attach(session chat.ChatID, c *attached) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.clients[session] != nil {
+		return false
+	}
+	h.clients[session] = c
+	return true
+}
+
+func (h *Hub) detach(session chat.ChatID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.clients, session)
+}

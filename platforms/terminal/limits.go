@@ -1,0 +1,24 @@
+package terminal
+
+import "time"
+
+// A terminal publishes no limits; these are ours.
+const (
+	// textLimit is the longest message, in cells. A longer reply goes on in the next one, so that a frame always holds
+	// a message.
+	textLimit = 100_000
+	// editInterval is how often a message changes at most while it grows. The engine looks for new text no more often.
+	editInterval = 100 * time.Millisecond
+	// typingFor is how long a client takes the bot to be at work.
+	typingFor = 5 * time.Second
+	// keyFor: what an earlier process sent stands on no client's screen, so that sending it again makes no second message.
+	keyFor = 24 * time.Hour
+	// MaxInput is the longest input, in bytes.
+	MaxInput = 64 << 10
+)
+
+// How long the network may take.
+const (
+	helloTimeout = 10 * time.Second // from the connection to the client's first frame
+	writeTimeout = 10 * time.Second // for one frame
+)

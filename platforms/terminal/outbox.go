@@ -1,0 +1,81 @@
+package terminal
+
+import (
+	"errors"
+	"sync"
+)
+
+// maxWaiting is how many frames may wait for a client. The states of one message count once, so that only a terminal
+// that reads nothing at all gets there; it is let go then.
+const maxWaiting = 1000
+
+// errSlow is a client that does not read.
+var errSlow = errors.New("the terminal does not keep up")
+
+// outbox holds what a client has not been sent yet. Its methods don't block.
+type outbox struct {
+	mu      sync.Mutex
+	waiting []Frame
+	err     error         // why no more is taken
+	news    chan struct{} // capacity 1: that something changed
+}
+
+func newOutbox() *outbox { return &outbox{news: make(chan struct{}, 1)} }
+
+// put adds a frame. The newest state of a message takes the place of one that was not sent.
+func (o *outbox) put(f Frame) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.poke()
+	if o.err != nil || f.Typing != nil && len(o.waiting) > 0 {
+		return
+	}
+	for i, w := range o.waiting {
+		if f.Message != nil && w.Message != nil && w.Message.ID == f.Message.ID {
+			o.waiting[i] = f
+			return
+		}
+	}
+	if o.waiting = append(o.waiting, f); len(o.waiting) > maxWaiting {
+		o.waiting, o.err = nil, errSlow
+	}
+}
+
+// end lets take return err once everything that waits was taken.
+func (o *outbox) end(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer o.poke()
+	if o.err == nil {
+		o.err = err
+	}
+}
+
+// take blocks for the next frame.
+func (o *outbox) take() (Frame, error) {
+	for {
+		f, ok, err := o.first()
+		if ok || err != nil {
+			return f, err
+		}
+		<-o.news
+	}
+}
+
+func (o *outbox) first() (Frame, bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.waiting) == 0 {
+		return Frame{}, false, o.err
+	}
+	f := o.waiting[0]
+	o.waiting = o.waiting[1:]
+	return f, true, nil
+}
+
+func (o *outbox) poke() {
+	select {
+	case o.news <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,164 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// errDetached is the end of a client that has left.
+var errDetached = errors.New("the client has left")
+
+// Serve speaks with one client until it leaves, is refused or does not keep up, or until ctx ends, which it is told. The
+// hub owns conn and closes it. An error is none of the client's leaving.
+func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
+	defer func() { _ = conn.Close() }() // the other side has gone, or is told by it
+	frames := newReader(conn)
+	hello, err := h.greet(ctx, conn, frames)
+	if err != nil || hello == nil {
+		return err
+	}
+	c := &attached{out: newOutbox(), dialect: hello.Dialect, inputs: make(map[chat.MessageID]string)}
+	session := chat.ChatID(hello.Session)
+	if !h.attach(session, c) {
+		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
+	}
+	defer h.detach(session)
+	c.out.put(Frame{Welcome: h.welcome(ctx, hello.Session)})
+
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	writing.Go(func() {
+		defer func() { _ = conn.Close() }() // which ends the reading below
+		send(conn, c.out)
+	})
+	stop := context.AfterFunc(ctx, func() {
+		c.out.put(Frame{Closed: &Closed{Reason: "telex has stopped"}})
+		c.out.end(errDetached)
+	})
+	defer stop()
+	defer c.out.end(errDetached)
+	return h.listen(ctx, session, c, frames)
+}
+
+// greet reads the client's first frame. It returns none when the client was refused or left.
+func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, error) {
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if err := conn.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
+		return nil, fmt.Errorf("attach a terminal: %w", err)
+	}
+	f, err := frames.next()
+	switch {
+	case ctx.Err() != nil, errors.Is(err, io.EOF):
+		return nil, nil //nolint:nilnil // it left, which is nobody's failure
+	case err != nil:
+		return nil, fmt.Errorf("attach a terminal: %w", err)
+	case f.Hello == nil:
+		return nil, refuse(conn, "the first frame must be a hello")
+	case f.Hello.Version != Version:
+		return nil, refuse(conn, fmt.Sprintf("telex here is of another version than the daemon (%d and %d): restart the daemon", f.Hello.Version, Version))
+	}
+	if err := CheckSession(f.Hello.Session); err != nil {
+		return nil, refuse(conn, err.Error())
+	}
+	if err := conn.SetReadDeadline(time.Time{}); err != nil {
+		return nil, fmt.Errorf("attach a terminal: %w", err)
+	}
+	select {
+	case <-h.opened:
+		return f.Hello, nil
+	case <-ctx.Done():
+		return nil, refuse(conn, errNotReceiving.Error())
+	}
+}
+
+func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
+	w := &Welcome{Version: Version}
+	if h.o.Model != nil {
+		w.Model = h.o.Model(session)
+	}
+	if h.o.History == nil {
+		return w
+	}
+	var err error
+	if w.History, err = h.o.History(ctx, session); err != nil {
+		h.o.Log.Warn("history is not shown", slog.Any("error", err))
+	}
+	return w
+}
+
+// listen hands on what the client says until it leaves.
+func (h *Hub) listen(ctx context.Context, session chat.ChatID, c *attached, frames reader) error {
+	for {
+		f, err := frames.next()
+		switch {
+		case errors.Is(err, errFrame), errors.Is(err, errFrameTooLong):
+			return fmt.Errorf("listen to a terminal: %w", err)
+		case err != nil:
+			return nil
+		}
+		switch {
+		case f.Input != nil:
+			if err := h.take(ctx, session, c, *f.Input); err != nil {
+				h.o.Log.Warn("input was not taken", slog.Any("error", err))
+				c.out.put(Frame{Message: &Message{ID: "refused." + f.Input.ID, Answer: f.Input.ID, Text: notTaken(err), Note: notTaken(err)}})
+				c.out.put(Frame{Done: &Done{Input: f.Input.ID, Failed: true}})
+			}
+		case f.Stop != nil:
+			if err := h.take(ctx, session, c, Input{Text: "/stop"}); err != nil {
+				h.o.Log.Warn("stop was not taken", slog.Any("error", err))
+			}
+		default:
+			return fmt.Errorf("listen to a terminal: %w: it is none of a client", errFrame)
+		}
+	}
+}
+
+// notTaken is what a person is told of an input that was not taken. Other causes are in the log.
+func notTaken(err error) string {
+	for _, known := range []error{errInputTooLong, errNoInput, errNotReceiving} {
+		if errors.Is(err, known) {
+			return "That was not taken: " + known.Error() + "."
+		}
+	}
+	return "That was not taken: it could not be stored."
+}
+
+// send writes what the outbox holds until it ends or the client is gone.
+func send(conn net.Conn, out *outbox) {
+	for {
+		f, err := out.take()
+		if err != nil {
+			return
+		}
+		if err := write(conn, f); err != nil {
+			out.end(err)
+			return
+		}
+	}
+}
+
+func write(conn net.Conn, f Frame) error {
+	line, err := encodeFrame(f)
+	if err != nil {
+		return err
+	}
+	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return fmt.Errorf("write frame: %w", err)
+	}
+	if _, err := conn.Write(line); err != nil {
+		return fmt.Errorf("write frame: %w", err)
+	}
+	return nil
+}
+
+func refuse(conn net.Conn, reason string) error {
+	return write(conn, Frame{Refused: &Refused{Reason: reason}})
+}

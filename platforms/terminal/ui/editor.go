@@ -1,0 +1,145 @@
+package ui
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/clipperhouse/uax29/v2/graphemes"
+
+	"telex/platforms/terminal"
+)
+
+// editor is the text that the person is typing.
+type editor struct {
+	text  string
+	at    int      // where the cursor is, in bytes
+	past  []string // what was entered, oldest first
+	back  int      // how far back in past the text is from; 0: it is the person's own
+	draft string   // the person's own text meanwhile
+}
+
+// insert types s, which may be a paste of many lines.
+func (e *editor) insert(s string) {
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", "    ").Replace(s)
+	s = terminal.Clean(s)
+	e.text = e.text[:e.at] + s + e.text[e.at:]
+	e.at += len(s)
+}
+
+// set replaces the text.
+func (e *editor) set(s string) { e.text, e.at = s, len(s) }
+
+// take returns the text, remembers it and begins a new one.
+func (e *editor) take() string {
+	text := e.text
+	if n := len(e.past); n == 0 || e.past[n-1] != text {
+		e.past = append(e.past, text)
+	}
+	e.set("")
+	e.back, e.draft = 0, ""
+	return text
+}
+
+func (e *editor) left() { e.at = e.before() }
+
+// before is where the character before the cursor begins.
+func (e *editor) before() int {
+	from, to := 0, 0
+	for g := graphemes.FromString(e.text[:e.at]); g.Next(); {
+		from, to = to, to+len(g.Value())
+	}
+	return from
+}
+
+// after is where the character at the cursor ends.
+func (e *editor) after() int {
+	g := graphemes.FromString(e.text[e.at:])
+	if !g.Next() {
+		return e.at
+	}
+	return e.at + len(g.Value())
+}
+
+func (e *editor) right() { e.at = e.after() }
+
+// cut removes the text from one offset up to another.
+func (e *editor) cut(from, to int) { e.text, e.at = e.text[:from]+e.text[to:], from }
+
+func (e *editor) backspace() { e.cut(e.before(), e.at) }
+
+func (e *editor) remove() { e.cut(e.at, e.after()) }
+
+// lineStart and lineEnd are the ends of the line with the cursor.
+func (e *editor) lineStart() int { return strings.LastIndexByte(e.text[:e.at], '\n') + 1 }
+
+func (e *editor) lineEnd() int {
+	if n := strings.IndexByte(e.text[e.at:], '\n'); n >= 0 {
+		return e.at + n
+	}
+	return len(e.text)
+}
+
+// wordStart is where the word before the cursor begins.
+func (e *editor) wordStart() int {
+	head := strings.TrimRightFunc(e.text[:e.at], unicode.IsSpace)
+	return strings.LastIndexFunc(head, unicode.IsSpace) + 1
+}
+
+// up goes a line up, and from the first one back to what was entered before.
+func (e *editor) up() {
+	if start := e.lineStart(); start > 0 {
+		e.at = start - 1
+		return
+	}
+	if e.back < len(e.past) {
+		if e.back == 0 {
+			e.draft = e.text
+		}
+		e.back++
+		e.set(e.past[len(e.past)-e.back])
+	}
+}
+
+// down is the way back.
+func (e *editor) down() {
+	if end := e.lineEnd(); end < len(e.text) {
+		e.at = end + 1
+		return
+	}
+	switch e.back {
+	case 0:
+	case 1:
+		e.back = 0
+		e.set(e.draft)
+	default:
+		e.back--
+		e.set(e.past[len(e.past)-e.back])
+	}
+}
+
+// view returns the rows with the text, at most most of them, and where the cursor is in them.
+func (e *editor) view(width, most int) (rows []string, x, y int) {
+	room := max(1, width-len(prompt)-1) // the cursor needs a cell behind the text
+	for line := range strings.SplitSeq(e.text, "\n") {
+		rows = append(rows, strings.Split(ansi.Hardwrap(line, room, true), "\n")...)
+	}
+	head := strings.Split(e.text[:e.at], "\n")
+	for _, line := range head[:len(head)-1] {
+		y += len(strings.Split(ansi.Hardwrap(line, room, true), "\n"))
+	}
+	last := strings.Split(ansi.Hardwrap(head[len(head)-1], room, true), "\n")
+	y += len(last) - 1
+	x = ansi.StringWidth(last[len(last)-1])
+	if from := max(0, min(y-most/2, len(rows)-most)); len(rows) > most {
+		rows, y = rows[from:from+most], y-from
+	}
+	for i := range rows {
+		mark := "  "
+		if i == 0 {
+			mark = prompt
+		}
+		rows[i] = mark + rows[i]
+	}
+	return rows, x + len(prompt), y
+}

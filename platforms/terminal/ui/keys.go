@@ -1,0 +1,72 @@
+package ui
+
+import tea "charm.land/bubbletea/v2"
+
+// key takes a key. Only what must happen at once it returns.
+func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+	switch k.Keystroke() {
+	case "ctrl+c":
+		m.interrupt()
+	case "ctrl+d":
+		switch {
+		case m.editor.text != "":
+			m.editor.remove()
+		case m.leaving: // asked again: nothing is waited for
+			return tea.Quit
+		default:
+			m.leave()
+		}
+	case "ctrl+z":
+		return tea.Suspend
+	case "enter":
+		m.submit()
+	case "alt+enter", "shift+enter", "ctrl+j":
+		m.editor.insert("\n")
+	default:
+		m.edit(k)
+	}
+	return nil
+}
+
+// interrupt stops the answer, else forgets what was typed, else says how to leave.
+func (m *model) interrupt() {
+	switch {
+	case m.busy():
+		m.stop()
+	case m.editor.text != "":
+		m.editor.set("")
+	default:
+		m.notice = "Ctrl-D leaves"
+	}
+}
+
+// edit changes what is being typed.
+func (m *model) edit(k tea.KeyPressMsg) {
+	e := &m.editor
+	switch k.Keystroke() {
+	case "backspace", "ctrl+h":
+		e.backspace()
+	case "delete":
+		e.remove()
+	case "left", "ctrl+b":
+		e.left()
+	case "right", "ctrl+f":
+		e.right()
+	case "home", "ctrl+a":
+		e.at = e.lineStart()
+	case "end", "ctrl+e":
+		e.at = e.lineEnd()
+	case "up", "ctrl+p":
+		e.up()
+	case "down", "ctrl+n":
+		e.down()
+	case "ctrl+u":
+		e.cut(e.lineStart(), e.at)
+	case "ctrl+k":
+		e.cut(e.at, e.lineEnd())
+	case "ctrl+w", "alt+backspace":
+		e.cut(e.wordStart(), e.at)
+	default:
+		e.insert(k.Text)
+	}
+}

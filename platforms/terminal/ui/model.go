@@ -1,0 +1,241 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"telex/platforms/terminal"
+)
+
+// side is what the screen needs of a [terminal.Client].
+type side interface {
+	Say(id, text string) error
+	Stop() error
+}
+
+// What happens besides keys.
+type (
+	frameMsg   struct{ terminal.Frame }
+	endedMsg   struct{ err error } // the connection has ended
+	leaveMsg   struct{}            // the program is told to end
+	printedMsg struct{ lines int } // so many lines are in the scrollback now
+	tickMsg    struct{}
+)
+
+// tick is how fast the spinner turns.
+const tick = 120 * time.Millisecond
+
+// entry is something that was said and is not in the scrollback yet.
+type entry struct {
+	id     string // of a message of the bot
+	text   string // cleaned or written by the dialect
+	cursor string // behind the text of one that grows
+	live   bool   // it may still change
+	lines  []string
+}
+
+// model is the state of the screen. What is said goes through it in order: entries that may change or wait for one
+// above them that may, then the lines of those that are final, then the scrollback. Lines stay on the screen until the
+// scrollback has them, so that none ever vanishes in between.
+type model struct {
+	client  side
+	colour  bool
+	session string
+	name    string // of the model that answers
+
+	width, height int
+	entries       []entry
+	above         []string          // wrapped, on the way to the scrollback
+	printing      bool              // some of them are under way
+	done          map[string]string // the messages that have left entries, and their text
+
+	editor  editor
+	asked   int             // inputs so far
+	waiting map[string]bool // those that are not answered
+	typing  bool            // the bot is at work for nobody here: on what an earlier process left
+	notice  string          // stands in the status line until the next key
+	phase   int             // of the spinner
+	turning bool            // the spinner's next tick is under way
+	leaving bool
+	ended   error // why the connection has ended
+}
+
+func newModel(c side, w terminal.Welcome, o Options) *model {
+	m := &model{
+		client: c, colour: o.Dialect.Colour, session: o.Session, name: terminal.Clean(w.Model),
+		done: make(map[string]string), waiting: make(map[string]bool),
+	}
+	for _, l := range w.History {
+		text := terminal.Clean(strings.ReplaceAll(l.Text, "\t", "    "))
+		if l.Mine {
+			m.editor.past = append(m.editor.past, text)
+			text = m.mine(text)
+		}
+		m.entries = append(m.entries, entry{text: m.dim(text)})
+	}
+	return m
+}
+
+// Init implements tea.Model.
+func (m *model) Init() tea.Cmd { return nil }
+
+// Update implements tea.Model.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+		for i := range m.entries {
+			m.entries[i].lines = wrap(m.entries[i].text+m.entries[i].cursor, m.width)
+		}
+	case tea.KeyPressMsg:
+		m.notice = ""
+		if cmd := m.key(msg); cmd != nil {
+			return m, cmd
+		}
+	case tea.PasteMsg:
+		m.editor.insert(msg.Content)
+	case frameMsg:
+		m.frame(msg.Frame)
+	case endedMsg:
+		m.ended, m.leaving = msg.err, true
+		m.settled()
+	case leaveMsg:
+		m.leave()
+	case printedMsg:
+		m.above, m.printing = m.above[min(msg.lines, len(m.above)):], false
+	case tickMsg:
+		m.phase, m.turning = m.phase+1, false
+	}
+	return m, m.next()
+}
+
+// next is what follows from the state: lines go to the scrollback, the spinner turns, the program ends.
+func (m *model) next() tea.Cmd {
+	if m.width == 0 {
+		return nil
+	}
+	for len(m.entries) > 0 && !m.entries[0].live {
+		e := m.entries[0]
+		m.entries = m.entries[1:]
+		m.above = append(append(m.above, e.lines...), "")
+		if e.id != "" {
+			m.done[e.id] = e.text
+		}
+	}
+	var cmds []tea.Cmd
+	if len(m.above) > 0 && !m.printing {
+		// Printing moves what is drawn down, which must stay on the screen.
+		n := min(len(m.above), max(1, m.height-len(m.rows())-1))
+		text := strings.Join(m.above[:n], "\n")
+		if text == "" {
+			text = " " // an empty line is not printed at all
+		}
+		m.printing = true
+		cmds = append(cmds, tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{n} }))
+	}
+	if m.busy() && !m.turning {
+		m.turning = true
+		cmds = append(cmds, tea.Tick(tick, func(time.Time) tea.Msg { return tickMsg{} }))
+	}
+	if m.left() {
+		cmds = append(cmds, tea.Quit)
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *model) busy() bool { return len(m.waiting) > 0 || m.typing }
+
+// left says that nothing keeps the program: what was shown is final, and in the scrollback.
+func (m *model) left() bool {
+	return m.leaving && len(m.above) == 0 && len(m.entries) == 0 && (len(m.waiting) == 0 || m.ended != nil)
+}
+
+// leave ends the program, once the answer that is being written has been stopped.
+func (m *model) leave() {
+	if len(m.waiting) > 0 && !m.leaving {
+		m.stop()
+	}
+	m.leaving = true
+	if len(m.waiting) == 0 {
+		m.settled()
+	}
+}
+
+func (m *model) stop() {
+	if err := m.client.Stop(); err != nil {
+		m.notice = "telex could not be told"
+	}
+}
+
+// settled makes everything final as it stands.
+func (m *model) settled() {
+	for i := range m.entries {
+		if e := &m.entries[i]; e.live {
+			e.live, e.cursor = false, ""
+			e.lines = wrap(e.text, m.width)
+		}
+	}
+}
+
+// frame takes what the hub says.
+func (m *model) frame(f terminal.Frame) {
+	switch {
+	case f.Message != nil:
+		m.typing = false
+		m.show(*f.Message)
+	case f.Deleted != nil:
+		for i := range m.entries {
+			if m.entries[i].id == f.Deleted.ID {
+				m.entries = append(m.entries[:i:i], m.entries[i+1:]...)
+				break
+			}
+		}
+	case f.Typing != nil:
+		m.typing = len(m.waiting) == 0
+	case f.Done != nil:
+		m.typing = false
+		if delete(m.waiting, f.Done.Input); len(m.waiting) == 0 {
+			m.settled() // an answer that was stopped may have no last word
+		}
+	}
+}
+
+// show takes the newest state of a message.
+func (m *model) show(s terminal.Message) {
+	e := entry{id: s.ID, text: s.Text, cursor: s.Cursor, live: s.Live}
+	e.lines = wrap(e.text+e.cursor, m.width)
+	for i := range m.entries {
+		if m.entries[i].id == s.ID {
+			m.entries[i] = e
+			return
+		}
+	}
+	if text, known := m.done[s.ID]; known && text == s.Text {
+		return // it can't be taken back from the scrollback, and need not
+	}
+	m.entries = append(m.entries, e)
+}
+
+// submit hands over what was typed.
+func (m *model) submit() {
+	if strings.TrimSpace(m.editor.text) == "" || m.leaving {
+		return
+	}
+	if len(m.editor.text) > terminal.MaxInput {
+		m.notice = "that is too long"
+		return
+	}
+	text := m.editor.take()
+	m.asked++
+	id := strconv.Itoa(m.asked)
+	e := entry{text: m.mine(text)}
+	e.lines = wrap(e.text, m.width)
+	m.entries = append(m.entries, e)
+	m.waiting[id] = true
+	if err := m.client.Say(id, text); err != nil {
+		m.notice = "telex could not be told"
+	}
+}

@@ -1,0 +1,167 @@
+package ui
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"telex/platforms/terminal"
+)
+
+// FailedError is a question that was not answered, or not to the end. What there was of an answer has been printed.
+type FailedError struct {
+	Note string // the line that says why; may be empty
+}
+
+// Error returns the line.
+func (e *FailedError) Error() string {
+	if e.Note == "" {
+		return "there is no answer; the log says why"
+	}
+	return e.Note
+}
+
+// only is the one input of a client that asks once.
+const only = "question"
+
+// Ask asks one question and prints the answer on out while it grows, as the model wrote it. Only what extends the text
+// so far is printed before the end; should the answer turn out otherwise, it is printed once more as a whole, and trouble
+// is told. The end of ctx stops the answer. Ask returns when nothing more follows.
+func Ask(ctx context.Context, c *terminal.Client, question string, out, trouble io.Writer) error {
+	if err := c.Say(only, question); err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // one that fails ends Next too
+	p := printer{out: out, source: make(map[string]string)}
+	ours := false // what comes before answers somebody else's question, such as one that an earlier process left
+	for {
+		f, err := c.Next()
+		if err != nil {
+			return errors.Join(err, p.end(trouble))
+		}
+		switch {
+		case f.Message != nil:
+			if ours = ours || f.Message.Answer == only; ours {
+				err = p.take(*f.Message)
+			}
+		case f.Deleted != nil:
+			p.drop(f.Deleted.ID)
+		case f.Done != nil && f.Done.Input == only:
+			return p.conclude(ctx, f.Done.Failed, trouble)
+		}
+		if err != nil {
+			_ = c.Stop() // nobody reads the rest
+			return err
+		}
+	}
+}
+
+// printer prints a reply that grows.
+type printer struct {
+	out     io.Writer
+	order   []string          // ids of the reply's messages
+	source  map[string]string // by id
+	note    string
+	printed string
+}
+
+// take prints what m adds.
+func (p *printer) take(m terminal.Message) error {
+	if !slices.Contains(p.order, m.ID) {
+		p.order = append(p.order, m.ID)
+	}
+	p.source[m.ID] = m.Source
+	if m.Note != "" {
+		p.note = terminal.Clean(m.Note)
+	}
+	if more, ok := strings.CutPrefix(p.text(), p.printed); ok {
+		return p.print(more)
+	}
+	return nil
+}
+
+func (p *printer) drop(id string) {
+	p.order = slices.DeleteFunc(p.order, func(s string) bool { return s == id })
+}
+
+// text is the whole reply.
+func (p *printer) text() string {
+	var b strings.Builder
+	for _, id := range p.order {
+		b.WriteString(p.source[id])
+	}
+	return terminal.CleanSource(strings.TrimLeft(b.String(), " \t\r\n"))
+}
+
+func (p *printer) print(text string) error {
+	if text == "" {
+		return nil
+	}
+	p.printed += text
+	if _, err := io.WriteString(p.out, text); err != nil {
+		return fmt.Errorf("print the answer: %w", err)
+	}
+	return nil
+}
+
+// end completes what is printed.
+func (p *printer) end(trouble io.Writer) error {
+	var err error
+	text := p.text()
+	more, ok := strings.CutPrefix(text, p.printed)
+	switch {
+	case ok:
+		err = p.print(more)
+	case strings.TrimRight(text, " \n") != strings.TrimRight(p.printed, " \n"):
+		fmt.Fprintln(trouble, "The answer has changed on the way; here it is as a whole.")
+		err = p.print("\n\n---\n\n" + text)
+	}
+	if err == nil && p.printed != "" && !strings.HasSuffix(p.printed, "\n") {
+		err = p.print("\n")
+	}
+	return err
+}
+
+func (p *printer) conclude(ctx context.Context, failed bool, trouble io.Writer) error {
+	err := p.end(trouble)
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	case failed:
+		return &FailedError{Note: p.note}
+	}
+	return nil
+}
+
+// prompt stands where the person types.
+const prompt = "> "
+
+// Chat asks what is typed on in, line by line, until it ends.
+func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io.Writer) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, terminal.MaxInput)
+	for fmt.Fprint(trouble, prompt); lines.Scan(); fmt.Fprint(trouble, prompt) {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		err := Ask(ctx, c, lines.Text(), out, trouble)
+		if failed, ok := errors.AsType[*FailedError](err); ok {
+			fmt.Fprintln(trouble, failed)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(trouble)
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read what is typed: %w", err)
+	}
+	return nil
+}
