@@ -81,7 +81,7 @@ func TestHelp(t *testing.T) {
 		{"standin", []string{"telegram ", "openai "}},
 		{"demo --help", []string{"--say", "--rate", "--latency", "--listen", "TELEX_STREAMING_ENABLED=false"}},
 		{"standin telegram --help", []string{"--listen", "--token", "--latency", "--no-limits"}},
-		{"standin openai --help", []string{"--listen", "--key", "--rate"}},
+		{"standin openai --help", []string{"--listen", "--key", "--rate", "--context"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()

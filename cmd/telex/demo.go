@@ -108,6 +108,9 @@ func standinOpenAI() *cobra.Command {
 			if err := checkPace(o.Rate, 0); err != nil {
 				return err
 			}
+			if o.Context < 0 {
+				return usageError{errors.New("--context must not be negative")}
+			}
 			o.Log = standinLog(c)
 			return app.ServeStandin(c.Context(), o.New(), listen, func(url string) {
 				fmt.Fprintf(c.OutOrStdout(), "openai stand-in on %s/v1\n", url)
@@ -118,6 +121,7 @@ func standinOpenAI() *cobra.Command {
 	f.StringVar(&listen, "listen", "127.0.0.1:8082", "address to serve on")
 	f.StringVar(&o.Key, "key", "", "the API key that it asks for (default: none)")
 	f.Float64Var(&o.Rate, "rate", 50, "tokens per second")
+	f.IntVar(&o.Context, "context", 0, "context window of the models in tokens (default: without end)")
 	f.Bool("verbose", false, "log every request")
 	return c
 }

@@ -40,12 +40,16 @@ func (o TelegramStandin) New() *telegram.Server {
 type OpenAIStandin struct {
 	Key  string
 	Rate float64 // tokens per second
-	Log  *slog.Logger
+	// Context is the models' context window in tokens; 0 is without end.
+	Context int
+	Log     *slog.Logger
 }
 
 // New returns the stand-in.
 func (o OpenAIStandin) New() *openai.Server {
-	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Log: o.Log, Models: []string{"standin", "*"}})
+	return openai.New(openai.Options{
+		Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"},
+	})
 }
 
 // ServeStandin serves s on the address until ctx ends, and tells the address once it listens.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,7 +25,10 @@ var (
 )
 
 // said is one message of a conversation as the model reads it: without directives.
-type said struct{ role, text string }
+type said struct {
+	role, text string
+	images     []Image
+}
 
 // Answer returns the text that the server answers to a conversation whose only message is
 // question, when no rule and no directive changes it. It is pure: the same question gives
@@ -44,6 +48,9 @@ func answer(talk []said) string {
 		return essay("Say something")
 	}
 	question := users[len(users)-1]
+	if summarizeRE.MatchString(question) {
+		return summary(talk)
+	}
 	if word, rest, ok := strings.Cut(question, ":"); ok {
 		if text, ok := command(word, strings.TrimPrefix(rest, " "), talk, users); ok {
 			return text
@@ -69,6 +76,8 @@ func command(word, rest string, talk []said, users []string) (text string, ok bo
 			lines[i] = fmt.Sprintf("%d. %s: %s", i+1, m.role, m.text)
 		}
 		return strings.Join(lines, "\n"), true
+	case "images":
+		return listImages(lastImages(talk)), true
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(rest))
 	if err != nil || n < 0 || n > maxAsked {
@@ -97,6 +106,16 @@ func userTexts(talk []said) []string {
 		}
 	}
 	return users
+}
+
+// lastImages returns the images of the last user message.
+func lastImages(talk []said) []Image {
+	for _, m := range slices.Backward(talk) {
+		if m.role == "user" {
+			return m.images
+		}
+	}
+	return nil
 }
 
 // essay writes the default answer: a few hundred words of Markdown which refer to the question.

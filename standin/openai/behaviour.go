@@ -28,7 +28,7 @@ type ending struct {
 // behaviour says how one request is answered. The zero value, with a rate, is a well-behaved
 // provider; settings change it one after the other.
 type behaviour struct {
-	on         string // stream or plain: answers of the other kind are not touched.
+	on         string // stream, plain, chat or audio: other requests are not touched.
 	skip, take int    // Requests let pass first, requests touched then (0: all).
 
 	rate             float64 // Tokens per second; ≤ 0 sends without pauses.
@@ -44,6 +44,8 @@ type behaviour struct {
 	noise            int // A meaningless chunk after every so many tokens.
 	usage            string
 	cached           int
+	context          int     // Of the model, in tokens; 0 is without end.
+	tokenFactor      float64 // Of the count of the prompt; 0 is 1.
 	finish           *string
 	say              *string
 	think, refusal   string
@@ -90,7 +92,7 @@ func (b *behaviour) apply(settings []setting) error {
 func (b *behaviour) setPace(key, value string) (err error) {
 	switch key {
 	case "on":
-		b.on, err = oneOf(value, "stream", "plain")
+		b.on, err = oneOf(value, "stream", "plain", "chat", "audio")
 	case "skip":
 		b.skip, err = count(value)
 	case "times":
@@ -152,6 +154,12 @@ func (b *behaviour) setAnswer(key, value string) (err error) {
 		b.usage, err = oneOf(value, "on", "off", "each")
 	case "cached":
 		b.cached, err = count(value)
+	case "context":
+		b.context, err = count(value)
+	case "token_factor":
+		if b.tokenFactor, err = strconv.ParseFloat(value, 64); !(b.tokenFactor > 0 && b.tokenFactor <= 100) {
+			err = errors.New("want a factor above 0, up to 100")
+		}
 	case "noise":
 		b.noise, err = count(value)
 	case "pad":

@@ -47,9 +47,13 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })() //nolint:contextcheck // The server's end is a second reason to stop.
 
 	x := &exchange{s: s, ctx: ctx, w: w}
-	x.open(began, r, body)
-	w.Header().Set("X-Request-Id", fmt.Sprintf("req_%016x", x.serial))
-	w.Header().Set("Openai-Version", "2020-10-01")
+	rec := &Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)}
+	if json.Valid(body) {
+		rec.Body = body
+	} else {
+		rec.Invalid = string(body)
+	}
+	x.open(rec)
 	err := bodyErr
 	if err == nil {
 		err = x.prepare(r, body)
@@ -57,6 +61,11 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = x.answer()
 	}
+	x.finish(err)
+}
+
+// finish closes the record, and ends the response as it has to.
+func (x *exchange) finish(err error) {
 	end := x.end(err)
 	x.close(end, err)
 	if errors.Is(err, errCut) || end == EndServerClosed {
@@ -87,20 +96,29 @@ func (x *exchange) prepare(r *http.Request, body []byte) error {
 	if users := userTexts(talk); len(users) > 0 {
 		question = users[len(users)-1]
 	}
-	b, rule, err := x.s.behave(req, question, settings)
+	kind := "plain"
+	if req.Stream {
+		kind = "stream"
+	}
+	b, rule, err := x.s.behave(ask{model: req.Model, question: question, kind: kind}, settings)
 	if err != nil {
 		return err
 	}
 	x.req, x.b = req, b
+	x.note(func(rec *Request) {
+		rec.Model, rec.Question, rec.Stream, rec.Rule = req.Model, question, req.Stream, rule
+		rec.Images = req.images()
+	})
 	if err := x.checkDemands(body); err != nil {
+		return err
+	}
+	if err := req.checkWindow(b); err != nil {
 		return err
 	}
 	x.p = makePlan(req, talk, b, x.serial)
 	x.dice = rand.New(rand.NewPCG(x.s.opts.Seed, hashOf(question))) //nolint:gosec // Jitter has to be repeatable.
 	x.wire = wire{w: x.w, crlf: b.crlf, noSpace: b.noSpace, multiline: b.multiline}
-	x.note(func(rec *Request) {
-		rec.Model, rec.Question, rec.Stream, rec.Rule, rec.Planned = req.Model, question, req.Stream, rule, x.p.text
-	})
+	x.note(func(rec *Request) { rec.Planned = x.p.text })
 	return nil
 }
 
@@ -111,6 +129,12 @@ func (x *exchange) checkDemands(body []byte) error {
 		return invalid("", "", "We could not parse the JSON body of your request: %v", err)
 	}
 	for _, name := range x.b.refuse {
+		if name == "image" {
+			if err := x.req.refuseImages(); err != nil {
+				return err
+			}
+			continue
+		}
 		value, there := params[name]
 		if !there || isNull(value) || string(value) == "false" {
 			continue
@@ -141,17 +165,9 @@ func (x *exchange) checkDemands(body []byte) error {
 
 // answer sends what was planned. A nil error is an answer that is complete.
 func (x *exchange) answer() error {
-	if err := x.pause(time.Now().Add(x.b.delay)); err != nil {
+	if err := x.start(); err != nil {
 		return err
 	}
-	if x.b.end.how != "" && x.b.end.after == beforeAll {
-		return x.breakOff()
-	}
-	if x.b.status != 0 {
-		return x.sendError()
-	}
-	maps.Copy(x.w.Header(), x.b.header)
-	x.w.Header().Set("Openai-Processing-Ms", strconv.FormatInt(x.b.delay.Milliseconds(), 10))
 	as := x.b.as
 	if as == "" {
 		as = "json"
@@ -168,6 +184,22 @@ func (x *exchange) answer() error {
 	default:
 		return x.stream()
 	}
+}
+
+// start waits, and breaks off or refuses as the settings say, before anything is sent.
+func (x *exchange) start() error {
+	if err := x.pause(time.Now().Add(x.b.delay)); err != nil {
+		return err
+	}
+	if x.b.end.how != "" && x.b.end.after == beforeAll {
+		return x.breakOff()
+	}
+	if x.b.status != 0 {
+		return x.sendError()
+	}
+	maps.Copy(x.w.Header(), x.b.header)
+	x.w.Header().Set("Openai-Processing-Ms", strconv.FormatInt(x.b.delay.Milliseconds(), 10))
+	return nil
 }
 
 // begin writes the status line and the headers.
@@ -203,20 +235,17 @@ func (x *exchange) sendError() error {
 	return e
 }
 
-// open adds the record of a request.
-func (x *exchange) open(began time.Time, r *http.Request, body []byte) {
+// open adds the record of a request, and names the request in the headers.
+func (x *exchange) open(rec *Request) {
 	s := x.s
-	x.rec = &Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)}
-	if json.Valid(body) {
-		x.rec.Body = body
-	} else {
-		x.rec.Invalid = string(body)
-	}
+	x.rec = rec
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++
 	x.rec.ID, x.epoch = s.serial, s.epoch
 	x.serial = hashOf(fmt.Sprintf("%d/%d", s.opts.Seed, s.serial))
+	x.w.Header().Set("X-Request-Id", fmt.Sprintf("req_%016x", x.serial))
+	x.w.Header().Set("Openai-Version", "2020-10-01")
 	if len(s.records) == maxRecords {
 		s.records = slices.Delete(s.records, 0, maxRecords/10)
 	}

@@ -13,8 +13,8 @@
 //
 // # API
 //
-// POST /v1/chat/completions, streamed or not; GET /v1/models and /v1/models/{model}. All of
-// them are there without /v1 too. A wrong key, address, method, parameter, role or order of
+// POST /v1/chat/completions, streamed or not; POST /v1/audio/transcriptions; GET /v1/models and
+// /v1/models/{model}. All of them are there without /v1 too. A wrong key, address, method, parameter, role or order of
 // messages is refused with the status and the error body that OpenAI sends, unknown
 // parameters included. max_tokens, max_completion_tokens (one of the two) and stop are
 // honoured; n must be 1. Nobody who presents the right key is limited in rate.
@@ -30,12 +30,22 @@
 //	words: N         N words, all different: "one two three …"
 //	length: N        exactly N characters of Markdown, all ASCII
 //	recall: N        the N-th user message of the conversation, from 1
+//	images:          the images of this message, a line for each: "640x480 png, 1234 bytes"
 //	history:         the whole conversation, one numbered "role: text" line for each message
 //	call: NAME ARGS  a call of the tool NAME with the JSON arguments ARGS; one line for each
 //	                 call, other lines are the text beside them. Once the results have come,
 //	                 the answer lists them as "- NAME: RESULT".
 //
+// A message that begins with "Summarize" is answered by a summary: every sentence or line of the
+// whole conversation, system message included, that contains "remember" or "my name is", once
+// each and in order, then a line about the rest.
+//
 // "What did I say first?" and "What did I say before?" are answered from the conversation too.
+// Images come as data URLs of png, jpeg, gif or webp, up to 20 MB; their headers are read. An
+// http address is refused as one that can't be reached. A transcription is the text of an ASCII
+// line "say: TEXT" in the recording, else "This is a recording of N bytes."; formats go by the
+// extension of the file name.
+//
 // A token is a short word with its leading space, a piece of a longer word, or punctuation;
 // see [Tokens].
 //
@@ -53,7 +63,8 @@
 //
 // Which requests, and when:
 //
-//	on=stream|plain     only requests that stream, or only those that don't
+//	on=KIND             stream or plain: only requests for an answer that stream, or don't; chat:
+//	                    both; audio: only transcriptions. Without it a rule is for all of them.
 //	skip=N times=N      (directive only) not the first N requests with this question, and
 //	                    then only N; rules have fields for it
 //	rate=R              tokens per second, instead of Options.Rate; 0 is without pauses
@@ -80,6 +91,10 @@
 //	usage=on|off|each   usage at the end, never, or also running in every chunk; without it as
 //	                    stream_options.include_usage says
 //	cached=N            of the prompt's tokens
+//	context=N           the context window, instead of Options.Context; 0 is without end. Prompt and
+//	                    max_tokens beyond it are refused, 400 context_length_exceeded, and an
+//	                    answer ends where it ends.
+//	token_factor=F      the prompt counts so many times the usual tokens
 //
 // Errors instead of an answer:
 //
@@ -90,7 +105,8 @@
 //	retry_after=V       the header Retry-After: seconds or a date
 //	retry_after_ms=V    the header retry-after-ms
 //	should_retry=V      the header x-should-retry
-//	refuse=P,P          refuse these parameters: refuse=stream is a model that can't stream
+//	refuse=P,P          refuse these parameters: refuse=stream is a model that can't stream,
+//	                    refuse=image one that sees nothing
 //	require=P,P         refuse assistant messages with tool calls that come back without
 //	                    reasoning_content (DeepSeek) or thought_signature (Gemini)
 //
@@ -124,6 +140,9 @@
 //	as=sse|json|html    events, a document, or a page with status 200, whatever was asked for
 //	content_type=TYPE   another Content-Type, with the same body
 //
+// For a transcription, Match and Regex look at the file name, and delay, say, empty, the errors,
+// content_type, and cut, eof and hang at start have their meaning; others have none.
+//
 // # Control
 //
 // A test in the same process uses [Server.Rule], [Server.Requests], [Server.Stats],
@@ -137,7 +156,7 @@
 //	GET  /control/answer    ?question=… the text of Answer
 //	POST /control/reset     forget rules, records and counters
 //
-// A record says when and how a request ended; that a client closed its connection is noticed
+// A record says when and how a request ended, and which images or which recording it had; that a client closed its connection is noticed
 // at once, between tokens as well. So a test of cancellation reads:
 //
 //	curl -s localhost:9000/control/requests | jq '.[-1] | .end, .ended'

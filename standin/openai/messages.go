@@ -118,6 +118,7 @@ func (m *message) readContent(i int) error {
 	}
 	var text strings.Builder
 	for j, p := range parts {
+		where := fmt.Sprintf("messages[%d].content[%d]", i, j)
 		ok := false
 		switch p.Type {
 		case "text":
@@ -127,17 +128,43 @@ func (m *message) readContent(i int) error {
 		case "refusal":
 			ok = m.Role == "assistant" && p.Refusal != nil
 		case "image_url":
-			ok = m.Role == "user" && !isNull(p.ImageURL)
+			if ok = m.Role == "user" && !isNull(p.ImageURL); ok {
+				found, err := readImage(p.ImageURL, where+".image_url")
+				if err != nil {
+					return err
+				}
+				m.images = append(m.images, found)
+			}
 		case "input_audio":
 			ok = m.Role == "user" && !isNull(p.Audio)
 		case "file":
 			ok = m.Role == "user" && !isNull(p.File)
 		}
 		if !ok {
-			return invalid(fmt.Sprintf("messages[%d].content[%d].type", i, j), "invalid_value",
+			return invalid(where+".type", "invalid_value",
 				"Invalid part %d of messages[%d].content: type '%s' is unknown, empty, or not for role '%s'.", j, i, p.Type, m.Role)
 		}
 	}
 	m.text = text.String()
+	return nil
+}
+
+// images returns all images of a request, in their order.
+func (r *chatRequest) images() []Image {
+	var list []Image
+	for _, m := range r.Messages {
+		list = append(list, m.images...)
+	}
+	return list
+}
+
+// refuseImages is how a model without eyes answers.
+func (r *chatRequest) refuseImages() error {
+	for i, m := range r.Messages {
+		if len(m.images) > 0 {
+			return invalid(fmt.Sprintf("messages.[%d].content", i), "",
+				"Invalid content type. image_url is only supported by certain models.")
+		}
+	}
 	return nil
 }

@@ -67,7 +67,7 @@ func makePlan(r *chatRequest, talk []said, b behaviour, serial uint64) plan {
 		p.reasoning = b.think
 	}
 	p.units = p.makeUnits(b)
-	p.limit(r)
+	p.limit(r, b)
 	if b.callsAs == "gemini" && p.finish == "tool_calls" {
 		p.finish = "stop"
 	}
@@ -191,9 +191,10 @@ func callUnits(index int, c madeCall, as string) []unit {
 	return units
 }
 
-// limit ends the answer at max_tokens, as a model does: in the middle of whatever it is at.
-func (p *plan) limit(r *chatRequest) {
-	most, ok := r.maxTokens()
+// limit ends the answer at max_tokens or the end of the context window, as a model does: in
+// the middle of whatever it is at.
+func (p *plan) limit(r *chatRequest, b behaviour) {
+	most, ok := r.mostTokens(b)
 	if !ok || p.tokens() <= most {
 		return
 	}
@@ -227,13 +228,11 @@ func (p *plan) tokens() int {
 	return n
 }
 
-// count fills in the usage. A message costs four tokens beside its text, and so does the frame
-// of the answer, roughly as with https://github.com/openai/openai-cookbook (counting tokens).
+// count fills in the usage.
 func (p *plan) count(r *chatRequest, b behaviour) {
 	u := &p.usage
-	for _, m := range r.Messages {
-		u.PromptTokens += 4 + len(Tokens(strings.ToValidUTF8(m.text, "\uFFFD")))
-	}
+	messages, functions := r.promptTokens(b)
+	u.PromptTokens = messages + functions
 	u.PromptTokensDetails.CachedTokens = min(b.cached, u.PromptTokens)
 	u.CompletionTokens = p.tokens()
 	for _, unit := range p.units {

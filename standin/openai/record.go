@@ -30,10 +30,12 @@ type Request struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 	Invalid string          `json:"invalid_body,omitempty"` // The body, when it isn't JSON.
 
-	Model    string `json:"model,omitempty"`
-	Question string `json:"question,omitempty"` // The last user message without directives.
-	Stream   bool   `json:"stream"`
-	Rule     int    `json:"rule,omitempty"` // The number of the rule that applied, from 1 up.
+	Model    string  `json:"model,omitempty"`
+	Question string  `json:"question,omitempty"` // The last user message without directives, or the recording's file name.
+	Stream   bool    `json:"stream"`
+	Rule     int     `json:"rule,omitempty"`   // The number of the rule that applied, from 1 up.
+	Images   []Image `json:"images,omitempty"` // In all messages of the request.
+	File     *File   `json:"file,omitempty"`   // The recording to transcribe.
 
 	Status     int       `json:"status,omitempty"`
 	Error      string    `json:"error,omitempty"` // The message of an error answer.
@@ -45,6 +47,13 @@ type Request struct {
 	End        string    `json:"end"`
 	Ended      time.Time `json:"ended,omitzero"`
 	Marks      []Mark    `json:"marks,omitempty"`
+}
+
+// File is what the server knows about an uploaded recording.
+type File struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"` // As declared by the client.
+	Bytes int    `json:"bytes"`
 }
 
 // Mark says how much content had been written at a time: len(Sent) was Bytes.

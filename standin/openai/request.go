@@ -49,7 +49,8 @@ type message struct {
 	ToolCallID       string          `json:"tool_call_id"`
 	ReasoningContent *string         `json:"reasoning_content"`
 
-	text string
+	text   string
+	images []Image
 }
 
 type requestedCall struct {
@@ -69,8 +70,9 @@ type requestedCall struct {
 type tool struct {
 	Type     string `json:"type"`
 	Function struct {
-		Name       string          `json:"name"`
-		Parameters json.RawMessage `json:"parameters"`
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
 	} `json:"function"`
 }
 
@@ -254,7 +256,7 @@ func (r *chatRequest) said() (talk []said, settings []setting, err error) {
 			}
 			settings = found
 		}
-		talk = append(talk, said{role: m.Role, text: text})
+		talk = append(talk, said{role: m.Role, text: text, images: m.images})
 	}
 	return talk, settings, nil
 }

@@ -106,7 +106,7 @@ func TestRequestsTaken(t *testing.T) {
 		"system":                `{"model":"standin","messages":[{"role":"system","content":"be brief"},` + user + `]}`,
 		"developer":             `{"model":"standin","messages":[{"role":"developer","content":"be brief"},` + user + `]}`,
 		"parts":                 `{"model":"standin","messages":[{"role":"user","content":[{"type":"text","text":"say: "},{"type":"text","text":"ok"}]}]}`,
-		"image":                 `{"model":"standin","messages":[{"role":"user","content":[{"type":"text","text":"say: ok"},{"type":"image_url","image_url":{"url":"data:,"}}]}]}`,
+		"image":                 `{"model":"standin","messages":[{"role":"user","content":[{"type":"text","text":"say: ok"},{"type":"image_url","image_url":{"url":"` + pixelURL + `"}}]}]}`,
 		"max_tokens":            `{"model":"standin","max_tokens":9,"messages":[` + user + `]}`,
 		"max_completion_tokens": `{"model":"standin","max_completion_tokens":9,"messages":[` + user + `]}`,
 		"numbers":               `{"model":"standin","temperature":0,"top_p":1,"presence_penalty":-2,"n":1,"stop":null,"messages":[` + user + `]}`,

@@ -10,8 +10,8 @@ import (
 // Rule changes how requests that it matches are answered. Of the rules that match, the
 // oldest one that is not used up applies; settings in the question itself win over it.
 type Rule struct {
-	Match string `json:"match,omitempty"` // A part of the last user message; empty matches all.
-	Regex string `json:"regex,omitempty"` // An expression (RE2) that the last user message matches.
+	Match string `json:"match,omitempty"` // A part of the last user message, or of a recording's file name; empty matches all.
+	Regex string `json:"regex,omitempty"` // An expression (RE2) that the same matches.
 	Model string `json:"model,omitempty"` // The exact name of the model; empty matches all.
 	Skip  int    `json:"skip,omitempty"`  // Matching requests that pass before the rule applies.
 	Times int    `json:"times,omitempty"` // Requests to which it applies then; 0 is all.
@@ -53,13 +53,20 @@ func (s *Server) Rule(r Rule) error {
 	return nil
 }
 
+// ask is what rules look at in a request.
+type ask struct {
+	model    string
+	question string // The last user message, or the name of a recording.
+	kind     string // stream, plain or audio.
+}
+
 // behave decides how a request is answered; settings are those of its question.
-func (s *Server) behave(r *chatRequest, question string, settings []setting) (b behaviour, rule int, err error) {
+func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []setting
 	for _, a := range s.rules {
-		if a.matches(r, question) && a.take() {
+		if a.matches(r) && a.take() {
 			all, rule = slices.Clone(a.settings), a.number
 			break
 		}
@@ -68,11 +75,15 @@ func (s *Server) behave(r *chatRequest, question string, settings []setting) (b 
 	if err := own.apply(settings); err != nil {
 		return b, 0, invalid("messages", "standin_directive", "%v", err)
 	}
-	if meant(own.on, r.Stream) && s.takeOwn(own, question, settings) {
+	if meant(own.on, r.kind) && s.takeOwn(own, r.question, settings) {
 		all = append(all, settings...)
 	}
 	b.rate = s.opts.Rate
 	b.comment = "keep-alive"
+	b.context = s.opts.Context
+	if n, ok := s.opts.Contexts[r.model]; ok {
+		b.context = n
+	}
 	if err := b.apply(all); err != nil {
 		return b, 0, invalid("messages", "standin_directive", "%v", err)
 	}
@@ -90,9 +101,9 @@ func (s *Server) takeOwn(own behaviour, question string, settings []setting) boo
 	return n > 0 && (own.take == 0 || n <= own.take)
 }
 
-func (a *activeRule) matches(r *chatRequest, question string) bool {
-	return (a.Model == "" || a.Model == r.Model) && meant(a.on, r.Stream) &&
-		strings.Contains(question, a.Match) && a.regex.MatchString(question)
+func (a *activeRule) matches(r ask) bool {
+	return (a.Model == "" || a.Model == r.model) && meant(a.on, r.kind) &&
+		strings.Contains(r.question, a.Match) && a.regex.MatchString(r.question)
 }
 
 // take counts a request that matches and reports whether the rule applies to it.
@@ -105,7 +116,7 @@ func (a *activeRule) take() bool {
 	return n >= 0
 }
 
-// meant reports whether settings "on=…" are for a request that streams or doesn't.
-func meant(on string, stream bool) bool {
-	return on == "" || on == "stream" == stream
+// meant reports whether settings "on=…" are for a request of this kind.
+func meant(on, kind string) bool {
+	return on == "" || on == kind || on == "chat" && kind != "audio"
 }

@@ -28,7 +28,11 @@ type Options struct {
 	Models []string     // The models that exist, first the one shown first; "*" stands for any name.
 	Log    *slog.Logger // Gets one line for each request; nil for none.
 	Rate   float64      // Tokens per second; 0 is 50, less than 0 sends without pauses.
-	Seed   uint64       // Varies jitter and ids, never the texts.
+	// Context is the size of the models' context window in tokens, by the server's own count;
+	// 0 is without end. Contexts sets it for single models.
+	Context  int
+	Contexts map[string]int
+	Seed     uint64 // Varies jitter and ids, never the texts.
 }
 
 // Server imitates a model provider. It is an http.Handler and can also serve a listener by
@@ -81,6 +85,7 @@ func New(o Options) *Server {
 	}
 	for _, prefix := range []string{"", "/v1"} {
 		s.mux.HandleFunc("POST "+prefix+"/chat/completions", s.serveChat)
+		s.mux.HandleFunc("POST "+prefix+"/audio/transcriptions", s.serveTranscription)
 		s.mux.HandleFunc("GET "+prefix+"/models", s.serveModels)
 		s.mux.HandleFunc("GET "+prefix+"/models/{model...}", s.serveModel)
 	}
@@ -226,7 +231,7 @@ func (s *Server) serveUnknown(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
 	allowed := ""
 	switch {
-	case path == "/chat/completions":
+	case path == "/chat/completions" || path == "/audio/transcriptions":
 		allowed = http.MethodPost
 	case path == "/models" || strings.HasPrefix(path, "/models/"):
 		allowed = http.MethodGet

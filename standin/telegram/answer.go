@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 )
 
 // apiError is an answer with ok=false.
@@ -41,6 +40,8 @@ type answer struct {
 	contentType string
 	retryAfter  int
 	body        []byte
+	chunked     bool                            // the length isn't told.
+	stream      func(http.ResponseWriter) error // writes the answer in its own way; may be nil.
 }
 
 const jsonType = "application/json"
@@ -71,6 +72,9 @@ func (e *apiError) answer() answer {
 }
 
 func resultAnswer(v any) answer {
+	if f, ok := v.(*storedFile); ok {
+		return f.answer()
+	}
 	return answer{status: http.StatusOK, contentType: jsonType, body: encode(wireResult{OK: true, Result: v})}
 }
 
@@ -93,20 +97,11 @@ func htmlAnswer(status int) answer {
 
 // write sends the whole answer, so that the client has it when write returns.
 func (a answer) write(w http.ResponseWriter) error {
-	h := w.Header()
-	h.Set("Content-Type", a.contentType)
-	h.Set("Content-Length", strconv.Itoa(len(a.body)))
-	if a.retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(a.retryAfter))
+	if a.stream != nil {
+		return a.stream(w)
 	}
-	w.WriteHeader(a.status)
-	if _, err := w.Write(a.body); err != nil {
-		return fmt.Errorf("write answer: %w", err)
-	}
-	if err := http.NewResponseController(w).Flush(); err != nil {
-		return fmt.Errorf("flush answer: %w", err)
-	}
-	return nil
+	a.begin(w)
+	return a.piece(w, a.body)
 }
 
 // withoutMessageID takes the id out of a result, as a gateway that answers for

@@ -37,12 +37,7 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 	if call.Method != "getUpdates" {
 		call.Params = p.values
 	}
-	s.mu.Lock()
-	s.calls = append(s.calls, call)
-	s.stats.Calls++
-	s.stats.ByMethod[call.Method]++
-	rule := s.faults.match(call)
-	s.mu.Unlock()
+	rule := s.record(call)
 
 	var a answer
 	if err != nil {
@@ -56,6 +51,16 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 		a = s.perform(r.Context(), p, call, rule, cut)
 	}
 	s.finish(w, call, rule, a, cut)
+}
+
+// record counts a call and finds the fault that hits it.
+func (s *Server) record(call *Call) *faultRule {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, call)
+	s.stats.Calls++
+	s.stats.ByMethod[call.Method]++
+	return s.faults.match(call)
 }
 
 // checkToken distinguishes, as the platform does, what can't be a token from
@@ -111,7 +116,11 @@ func (s *Server) invoke(ctx context.Context, p params, call *Call, cut <-chan st
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dispatch(&request{params: p, now: time.Now(), call: call})
+	r := &request{params: p, now: time.Now(), call: call}
+	if call.download {
+		return s.download(r)
+	}
+	return s.dispatch(r)
 }
 
 // pause waits as long as told; false when the connection is to be dropped. It
@@ -153,7 +162,10 @@ func (s *Server) respond(w http.ResponseWriter, a answer) {
 	if a.status == statusGone {
 		panic(http.ErrAbortHandler)
 	}
-	if err := a.write(w); err != nil {
+	switch err := a.write(w); {
+	case errors.Is(err, errBroken):
+		panic(http.ErrAbortHandler)
+	case err != nil:
 		s.log.Debug("answer", slog.Any("error", err))
 	}
 }

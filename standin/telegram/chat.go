@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"fmt"
 	"time"
 	"unicode/utf16"
 )
@@ -78,6 +77,7 @@ func (s *Server) add(c *chat, m *Message) {
 	m.Chat = c.info.ID
 	c.messages = append(c.messages, m)
 	c.byID[m.ID] = m
+	s.storeFile(m)
 	if m.FromBot {
 		c.endTyping(m.Versions[0].At, m.ThreadID)
 		c.endDrafts(m.Versions[0].At, m.ThreadID)
@@ -121,20 +121,12 @@ func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 		w.EditDate = v.At.Unix()
 	}
 	entities := mergeEntities(v.Entities, v.Detected)
-	switch m.Media {
-	case "":
+	if m.Media == "" {
 		w.Text, w.Entities = v.Text, entities
-	case "photo":
-		f := s.wireFile(m)
-		f.Width, f.Height = 1280, 720
-		w.Photo, w.Caption, w.CaptionEntities = []wireFile{*f}, v.Text, entities
-	case "document":
-		w.Document, w.Caption, w.CaptionEntities = s.wireFile(m), v.Text, entities
-	case "voice":
-		f := s.wireFile(m)
-		f.Duration, f.MimeType = 3, "audio/ogg"
-		w.Voice, w.Caption, w.CaptionEntities = f, v.Text, entities
+	} else {
+		m.wireMedia(w, v.Text, entities)
 	}
+	w.ForwardOrigin = m.wireOrigin()
 	if v.LinkPreviewOff {
 		w.LinkPreviewOptions = &wireLinkPreview{IsDisabled: true}
 	}
@@ -147,12 +139,6 @@ func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 		}
 	}
 	return w
-}
-
-// wireFile is a stub of the message's file.
-func (s *Server) wireFile(m *Message) *wireFile {
-	id := fmt.Sprintf("%s-%d-%d", m.Media, m.Chat, m.ID)
-	return &wireFile{FileID: id, FileUniqueID: "u-" + id, FileSize: m.FileSize, FileName: m.FileName}
 }
 
 // utf16Slice is the part of text between two offsets in UTF-16 units.

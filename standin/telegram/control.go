@@ -12,8 +12,12 @@ import (
 	"time"
 )
 
-// maxControlBody is the largest request to the control API.
-const maxControlBody = 1 << 20
+const (
+	// maxControlBody is the largest request to the control API, in bytes.
+	maxControlBody = 1 << 20
+	// maxSay is the largest of those that carry files, in bytes of base64.
+	maxSay = 128 << 20
+)
 
 // serveControl answers the control API; see the package comment.
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
@@ -151,7 +155,7 @@ func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string
 	body := http.MaxBytesReader(w, r.Body, maxControlBody)
 	switch name {
 	case "say":
-		return s.controlSay(body)
+		return s.controlSay(http.MaxBytesReader(w, r.Body, maxSay))
 	case "fault":
 		var f Fault
 		if err := decode(body, &f); err != nil {
@@ -230,23 +234,28 @@ func (s *Server) controlSay(body io.Reader) (any, error) {
 	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
-	f, err := fixText(in.Text, in.Entities)
+	said, err := in.read()
 	if err != nil {
 		return nil, err
 	}
-	if f.text == "" && in.Media == "" {
+	if said.text.text == "" && len(said.files) == 0 {
 		return nil, errors.New("text is empty")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := s.say(in, f)
-	if id == 0 {
+	ids := s.say(in, said)
+	if len(ids) == 0 {
 		return nil, errors.New("no such message")
 	}
-	return struct {
-		Chat      int64 `json:"chat"`
-		MessageID int   `json:"message_id"`
-	}{orElse(in.Chat, orElse(in.User, defaultUser)), id}, nil
+	told := struct {
+		Chat       int64 `json:"chat"`
+		MessageID  int   `json:"message_id"`
+		MessageIDs []int `json:"message_ids,omitempty"` // of an album.
+	}{Chat: orElse(in.Chat, orElse(in.User, defaultUser)), MessageID: ids[0]}
+	if len(ids) > 1 {
+		told.MessageIDs = ids
+	}
+	return told, nil
 }
 
 // decode reads one JSON object strictly; no body is an empty object.

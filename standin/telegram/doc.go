@@ -38,7 +38,7 @@
 // origin.
 //
 //	POST   /control/say         {"chat":1001,"text":"hello"}            → {"chat":1001,"message_id":1}
-//	                            fields: Incoming
+//	                            fields: Incoming; content is base64, an album answers message_ids too
 //	POST   /control/press       {"chat":1001,"message_id":2,"data":"x"} → {"query_id":"…"}
 //	POST   /control/delete      {"chat":1001,"message_id":2}            a person deletes a message
 //	POST   /control/stop_draft  {"chat":1001,"draft_id":7}
@@ -60,12 +60,28 @@
 //	GET    /control/chats
 //	GET    /control/history     ?chat=1001                              ChatHistory
 //	GET    /control/view        ?chat=1001&at=2026-01-02T15:04:05.5Z    Screen; at may be milliseconds
-//	GET    /control/file        ?chat=1001&message_id=2                 what the bot sent as a file
+//	GET    /control/file        ?chat=1001&message_id=2                 the file of a message
 //	GET    /control/stats       Stats
 //	GET    /control/calls       ?last=20                                list of Call
 //	GET    /control/commands    the default command menu
 //	GET    /control/answers     what button presses were answered with
 //	GET    /control/events      server-sent events, each an Event
+//
+// # Files
+//
+// A person sends a file with its content, alone or several as an album:
+//
+//	{"chat":1001,"media":"photo","content":"/9j/4AAQ…","text":"the caption"}
+//	{"chat":1001,"album":[{"media":"photo","content":"…"},{"media":"video","content":"…"}]}
+//	{"chat":1001,"media":"document","file_name":"film.mkv","file_size":3000000000}
+//
+// The bot gets file_ids, of a larger photo those of a small copy too, and fetches with
+// getFile and GET /file/bot<token>/<file_path>. Files above 20 MB are refused, links end
+// after an hour. file_size makes the platform name another size than the true one, or with
+// -1 none, in the download's headers neither. Faults choose downloads by the method "file":
+//
+//	{"method":"file","action":"drip","rate":100}      bytes per second
+//	{"method":"file","action":"cut_middle"}           after half of the content
 //
 // A server of before 2026, which has no drafts:
 //

@@ -33,6 +33,10 @@ const (
 	ActMalformed = "malformed"
 	// ActNoMessageID takes message_id out of the answer.
 	ActNoMessageID = "no_message_id"
+	// ActCutMiddle breaks a download off after half of the content.
+	ActCutMiddle = "cut_middle"
+	// ActDrip sends a download at Rate.
+	ActDrip = "drip"
 	// ActPauseBefore, ActPauseAfter and ActPauseAnswered hold the call before it
 	// takes effect, after that, or once the client has the whole answer: the
 	// moments at which a test kills the client. They end with Resume or Drop, or when
@@ -46,7 +50,7 @@ const (
 // rules that match a call, the first one added wins; all of them count it.
 type Fault struct {
 	// Method and Chat choose calls; zero matches all. Several methods are
-	// separated by "|".
+	// separated by "|". Downloads have the method "file".
 	Method string `json:"method"`
 	Chat   int64  `json:"chat"`
 	// Contains chooses calls whose text or caption contains it.
@@ -68,6 +72,7 @@ type Fault struct {
 	// Delay is the latency; in JSON it is delay_ms.
 	Delay       time.Duration `json:"-"`
 	DelayMS     int           `json:"delay_ms"`
+	Rate        int           `json:"rate"` // bytes per second.
 	AfterEffect bool          `json:"after_effect"`
 	// Do, if set, is called at the moment of a pause instead of waiting for
 	// Resume, and ends the pause when it returns. It may call the server, but
@@ -107,7 +112,7 @@ type hold struct {
 func validAction(action string) bool {
 	switch action {
 	case ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
-		ActMalformed, ActNoMessageID, ActPauseBefore, ActPauseAfter, ActPauseAnswered:
+		ActMalformed, ActNoMessageID, ActCutMiddle, ActDrip, ActPauseBefore, ActPauseAfter, ActPauseAnswered:
 		return true
 	}
 	return false
@@ -120,6 +125,10 @@ func (f Fault) check() error {
 		return fmt.Errorf("unknown fault action %q", f.Action)
 	case f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.RetryAfter < 0 || f.DelayMS < 0 || f.For < 0 || f.ForMS < 0:
 		return fmt.Errorf("fault %s: negative number", f.Action)
+	case (f.Action == ActCutMiddle || f.Action == ActDrip) && !strings.EqualFold(f.Method, downloadMethod):
+		return fmt.Errorf("fault %s: only for the method %q", f.Action, downloadMethod)
+	case f.Action == ActDrip && f.Rate < 1:
+		return fmt.Errorf("fault %s: rate must be 1 byte per second or more", f.Action)
 	case f.Action == ActStatus && (f.Status < 400 || f.Status > 599):
 		return fmt.Errorf("fault status: %d is no error status", f.Status)
 	}
@@ -251,6 +260,8 @@ func notFound(call *Call) *apiError {
 		return badRequest("message to edit not found")
 	case "deleteMessage":
 		return badRequest("message to delete not found")
+	case downloadMethod:
+		return noFile()
 	}
 	return badRequest("chat not found")
 }

@@ -15,11 +15,18 @@ type Message struct {
 	FromBot  bool   `json:"from_bot"`
 	ReplyTo  int    `json:"reply_to,omitempty"`
 	Silent   bool   `json:"silent,omitempty"`
-	Service  string `json:"service,omitempty"`   // what a service message says, else "".
-	Media    string `json:"media,omitempty"`     // photo, document or voice, else "".
-	FileName string `json:"file_name,omitempty"` // of a document.
-	FileSize int64  `json:"file_size,omitempty"` // bytes.
-	File     []byte `json:"-"`                   // what the bot uploaded; shared, not to be changed.
+	Service  string `json:"service,omitempty"` // what a service message says, else "".
+	Media    string `json:"media,omitempty"`   // as in Attachment, else "".
+	FileName string `json:"file_name,omitempty"`
+	MimeType string `json:"mime_type,omitempty"`
+	FileSize int64  `json:"file_size,omitempty"` // bytes, as the platform names it.
+	File     []byte `json:"-"`                   // the content; shared, not to be changed.
+	Width    int    `json:"width,omitempty"`     // pixels.
+	Height   int    `json:"height,omitempty"`    // pixels.
+	Duration int    `json:"duration,omitempty"`  // seconds.
+	// MediaGroup is the same for all messages of an album.
+	MediaGroup string   `json:"media_group,omitempty"`
+	Forward    *Forward `json:"forward,omitempty"`
 	// Versions holds at least the message as sent; each edit adds one.
 	Versions []Version `json:"versions"`
 	// Deleted is when the message vanished, zero while it stands.
@@ -27,6 +34,7 @@ type Message struct {
 	// DeletedBy is "bot" or "person".
 	DeletedBy string `json:"deleted_by,omitempty"`
 
+	thumb       *thumbnail
 	fixedMarkup bool // carries a reply keyboard, so that it can't be edited.
 }
 
@@ -210,4 +218,6 @@ type Call struct {
 	Fault string `json:"fault,omitempty"`
 	// Params are the parameters as they arrived; files are left out.
 	Params map[string]string `json:"params,omitempty"`
+
+	download bool // of a file, not a method.
 }

@@ -33,49 +33,82 @@ type Incoming struct {
 	ReplyTo int `json:"reply_to"`
 	// EditOf makes this a new text of the person's message with that id.
 	EditOf int `json:"edit_of"`
-	// Media is photo, document or voice; Text is then the caption.
+	// Media and the fields after it are those of Attachment; Text is then the caption.
 	Media    string `json:"media"`
 	FileName string `json:"file_name"`
+	MimeType string `json:"mime_type"`
+	Content  []byte `json:"content"`
+	FileSize int64  `json:"file_size"`
+	Width    int    `json:"width"`
+	Height   int    `json:"height"`
+	Duration int    `json:"duration"`
+	// Album is several files at once: as many messages with one media_group_id, the
+	// first of them with the caption.
+	Album []Attachment `json:"album"`
+	// Forward makes it a forwarded message.
+	Forward *Forward `json:"forward"`
+	// LanguageCode is the language of the writer's client; "en" when they are new.
+	LanguageCode string `json:"language_code"`
 }
 
 const defaultUser = 1001
 
-// Say lets a person write and returns the message's id, 0 when an edited message
-// does not exist. Chats, people and topics come into being with their first
-// message. It panics on entities that do not fit the text.
+// Say lets a person write and returns the message's id, of an album the first one's,
+// and 0 when an edited message does not exist. Chats, people and topics come into
+// being with their first message. It panics on entities that do not fit the text, and
+// on files that can't be sent so.
 func (s *Server) Say(in Incoming) int {
-	f, err := fixText(in.Text, in.Entities)
+	said, err := in.read()
 	if err != nil {
 		panic(fmt.Sprintf("telegram stand-in: say: %v", err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.say(in, f)
+	if ids := s.say(in, said); len(ids) > 0 {
+		return ids[0]
+	}
+	return 0
 }
 
-func (s *Server) say(in Incoming, f formatted) int {
+// say returns the ids of the messages; none when an edited message does not exist.
+func (s *Server) say(in Incoming, said saying) []int {
 	c, user := s.place(&in)
-	now := time.Now()
+	now, f := time.Now(), said.text
 	v := Version{At: now, Method: "person", Text: f.text, Entities: f.entities, Detected: detect(f.text, f.entities)}
 	if in.EditOf != 0 {
 		m := c.alive(in.EditOf)
 		if m == nil || m.FromBot {
-			return 0
+			return nil
 		}
 		m.Versions = append(m.Versions, v)
 		s.publish(Event{Kind: "edit", Chat: c.info.ID, Message: m})
 		if s.sees(c, m) {
 			s.deliver(&wireUpdate{EditedMessage: s.wire(c, m, true)})
 		}
-		return m.ID
+		return []int{m.ID}
 	}
-	m := &Message{From: user, ReplyTo: in.ReplyTo, Media: in.Media, FileName: in.FileName, Versions: []Version{v}}
-	s.setThread(c, m, in.ThreadID)
-	s.add(c, m)
-	if s.sees(c, m) {
-		s.deliver(&wireUpdate{Message: s.wire(c, m, true)})
+	group := ""
+	if len(in.Album) > 0 {
+		s.albums++
+		group = strconv.Itoa(13_900_000_000_000 + s.albums)
 	}
-	return m.ID
+	var ids []int
+	for i := range max(1, len(said.files)) {
+		m := &Message{From: user, ReplyTo: in.ReplyTo, Forward: in.Forward, MediaGroup: group, Versions: []Version{v}}
+		if i > 0 {
+			m.Versions = []Version{{At: now, Method: "person"}}
+		}
+		if len(said.files) > 0 {
+			said.files[i].attach(m)
+		}
+		s.setThread(c, m, in.ThreadID)
+		s.add(c, m)
+		if s.sees(c, m) {
+			s.deliver(&wireUpdate{Message: s.wire(c, m, true)})
+		}
+		ids = append(ids, m.ID)
+	}
+	return ids
 }
 
 // place fills in who writes where, and makes both known.
@@ -96,6 +129,7 @@ func (s *Server) place(in *Incoming) (*chat, User) {
 	}
 	user.FirstName = orElse(in.FirstName, user.FirstName)
 	user.Username = orElse(in.Username, user.Username)
+	user.LanguageCode = orElse(in.LanguageCode, user.LanguageCode)
 	s.users[in.User] = user
 	_, existed := s.chats[in.Chat]
 	c := s.chatFor(in.Chat, kind)

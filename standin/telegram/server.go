@@ -70,6 +70,11 @@ type Server struct {
 	answers    []CallbackAnswer
 	commands   map[string][]Command
 
+	files    map[string]*storedFile // by file_id.
+	links    map[string]*storedFile // by file_path.
+	nextLink int
+	albums   int
+
 	updates queue
 	limiter limiter
 	faults  faults
@@ -137,6 +142,8 @@ func (s *Server) resetLocked() {
 	s.queries = make(map[string]time.Time)
 	s.answers = nil
 	s.commands = make(map[string][]Command)
+	s.files, s.links = make(map[string]*storedFile), make(map[string]*storedFile)
+	s.nextLink, s.albums = 0, 0
 	s.updates = newQueue()
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
 	s.faults, s.refuseUntil = faults{}, time.Time{}
@@ -229,7 +236,7 @@ func (s *Server) closeAll(conns []net.Conn) {
 	}
 }
 
-// ServeHTTP answers /bot<token>/<method>, /control/… and the page at /.
+// ServeHTTP answers /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	if s.isClosed {
@@ -247,6 +254,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, "/bot"), strings.HasPrefix(path, "/file/bot"):
 		if down {
 			panic(http.ErrAbortHandler)
+		}
+		if strings.HasPrefix(path, "/file/") {
+			s.serveDownload(w, r, cut)
+			return
 		}
 		s.serveBot(w, r, cut)
 	default:

@@ -68,9 +68,14 @@ type wireMessage struct {
 	Text               string           `json:"text,omitempty"`
 	Entities           []Entity         `json:"entities,omitempty"`
 	LinkPreviewOptions *wireLinkPreview `json:"link_preview_options,omitempty"`
+	ForwardOrigin      *wireOrigin      `json:"forward_origin,omitempty"`
+	MediaGroupID       string           `json:"media_group_id,omitempty"`
 	Photo              []wireFile       `json:"photo,omitempty"`
 	Document           *wireFile        `json:"document,omitempty"`
 	Voice              *wireFile        `json:"voice,omitempty"`
+	Audio              *wireFile        `json:"audio,omitempty"`
+	Video              *wireFile        `json:"video,omitempty"`
+	Sticker            *wireSticker     `json:"sticker,omitempty"`
 	Caption            string           `json:"caption,omitempty"`
 	CaptionEntities    []Entity         `json:"caption_entities,omitempty"`
 	ReplyMarkup        *wireMarkup      `json:"reply_markup,omitempty"`
@@ -88,6 +93,23 @@ type wireFile struct {
 	Width        int    `json:"width,omitempty"`
 	Height       int    `json:"height,omitempty"`
 	Duration     int    `json:"duration,omitempty"`
+}
+
+type wireSticker struct {
+	wireFile
+	Type       string `json:"type"`
+	IsAnimated bool   `json:"is_animated"`
+	IsVideo    bool   `json:"is_video"`
+	Emoji      string `json:"emoji,omitempty"`
+}
+
+type wireOrigin struct {
+	Type           string `json:"type"` // user, hidden_user or channel.
+	Date           int64  `json:"date"`
+	SenderUser     *User  `json:"sender_user,omitempty"`
+	SenderUserName string `json:"sender_user_name,omitempty"`
+	Chat           *Chat  `json:"chat,omitempty"`
+	MessageID      int    `json:"message_id,omitempty"`
 }
 
 type wireLinkPreview struct {

@@ -1,0 +1,163 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif"  // Registers the format.
+	_ "image/jpeg" // Registers the format.
+	_ "image/png"  // Registers the format.
+	"math"
+	"mime"
+	"slices"
+	"strings"
+)
+
+// maxImage bounds one image in bytes, decoded.
+// https://platform.openai.com/docs/guides/images-vision#image-input-requirements
+const maxImage = 20 << 20
+
+// Image is what the server found out about an image in a request.
+type Image struct {
+	Width  int    `json:"width"`  // In pixels.
+	Height int    `json:"height"` // In pixels.
+	Type   string `json:"type"`   // png, jpeg, gif or webp.
+	Bytes  int    `json:"bytes"`  // Of the file, not of its base64.
+
+	low bool // Asked for in low detail.
+}
+
+func (m Image) String() string {
+	return fmt.Sprintf("%dx%d %s, %d bytes", m.Width, m.Height, m.Type, m.Bytes)
+}
+
+// Shapes of the refusals, as OpenAI words them.
+const (
+	unsupportedImage = "You uploaded an unsupported image. Please make sure your image has of one the following formats: " +
+		"['png', 'jpeg', 'gif', 'webp']."
+	invalidImage = "You uploaded an unsupported image. Please make sure your image is valid."
+)
+
+// readImage reads the image_url of a content part, which stands at param.
+// https://platform.openai.com/docs/guides/images-vision
+func readImage(raw json.RawMessage, param string) (Image, error) {
+	var part struct {
+		URL    string `json:"url"`
+		Detail string `json:"detail"`
+	}
+	if err := json.Unmarshal(raw, &part); err != nil {
+		return Image{}, invalid(param, "invalid_type", "Invalid type for '%s': expected an object with a url.", param)
+	}
+	if !slices.Contains([]string{"", "auto", "low", "high"}, part.Detail) {
+		return Image{}, invalid(param+".detail", "invalid_value",
+			"Invalid value: '%s'. Supported values are: 'low', 'high', and 'auto'.", part.Detail)
+	}
+	scheme, rest, _ := strings.Cut(part.URL, ":")
+	switch strings.ToLower(scheme) {
+	case "data":
+	case "http", "https":
+		return Image{}, invalid(param, "invalid_image_url", "Error while downloading %s.", clip(part.URL, 100))
+	default:
+		return Image{}, invalid(param, "invalid_image_url", "Invalid '%s'. Expected a valid URL, but got a value with an invalid format.", param)
+	}
+	header, payload, ok := strings.Cut(rest, ",")
+	kind, encoded := strings.CutSuffix(header, ";base64")
+	if media, _, err := mime.ParseMediaType(kind); err != nil || !ok || !encoded || !strings.HasPrefix(media, "image/") {
+		return Image{}, invalid(param, "invalid_value", "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type "+
+			"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got '%s'.", param, clip(header, 60))
+	} else if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media) {
+		return Image{}, invalid("", "invalid_image_format", unsupportedImage)
+	}
+	data, err := base64.StdEncoding.DecodeString(payload)
+	switch {
+	case err != nil:
+		return Image{}, invalid(param, "invalid_base64", "Invalid base64 image_url.")
+	case len(data) == 0:
+		return Image{}, invalid(param, "invalid_value", "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type "+
+			"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got empty base64-encoded bytes.", param)
+	case len(data) > maxImage:
+		return Image{}, invalid("", "image_too_large", "You uploaded an unsupported image. Please make sure your image is below 20 MB "+
+			"in size and is of one the following formats: ['png', 'jpeg', 'gif', 'webp'].")
+	}
+	found, err := readImageHeader(data)
+	if err != nil {
+		return Image{}, invalid("", "invalid_image_format", invalidImage)
+	}
+	found.low = part.Detail == "low"
+	return found, nil
+}
+
+// readImageHeader finds the size and the format of an image; the pixels are not looked at.
+// The declared media type may be another one: OpenAI goes by the content.
+func readImageHeader(data []byte) (Image, error) {
+	if config, format, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
+		if config.Width < 1 || config.Height < 1 {
+			return Image{}, errors.New("image: no pixels")
+		}
+		return Image{Width: config.Width, Height: config.Height, Type: format, Bytes: len(data)}, nil
+	}
+	width, height, err := webpSize(data)
+	if err != nil {
+		return Image{}, err
+	}
+	return Image{Width: width, Height: height, Type: "webp", Bytes: len(data)}, nil
+}
+
+// webpSize reads the size of a WebP image from its first chunk.
+// https://developers.google.com/speed/webp/docs/riff_container
+func webpSize(data []byte) (width, height int, err error) {
+	if len(data) < 30 || string(data[:4]) != "RIFF" || string(data[8:12]) != "WEBP" {
+		return 0, 0, errors.New("image: unknown format")
+	}
+	body := data[20:] // After RIFF, its size, WEBP, the chunk's name and its size.
+	switch string(data[12:16]) {
+	case "VP8 ": // Lossy: a frame tag, a start code, then 14 bits for each side.
+		if string(body[3:6]) != "\x9d\x01\x2a" {
+			break
+		}
+		width, height = (int(body[6])|int(body[7])<<8)&0x3fff, (int(body[8])|int(body[9])<<8)&0x3fff
+	case "VP8L": // Lossless: a signature, then 14 bits for each side less one.
+		if body[0] != 0x2f {
+			break
+		}
+		bits := uint32(body[1]) | uint32(body[2])<<8 | uint32(body[3])<<16 | uint32(body[4])<<24
+		width, height = int(bits&0x3fff)+1, int(bits>>14&0x3fff)+1
+	case "VP8X": // Extended: flags, then 24 bits for each side less one.
+		width = (int(body[4]) | int(body[5])<<8 | int(body[6])<<16) + 1
+		height = (int(body[7]) | int(body[8])<<8 | int(body[9])<<16) + 1
+	}
+	if width < 1 || height < 1 {
+		return 0, 0, errors.New("image: broken webp header")
+	}
+	return width, height, nil
+}
+
+// tokens returns what an image costs: fitted into 2048 pixels square, then its shorter side to
+// 768, it is paid for by tiles of 512.
+// https://platform.openai.com/docs/guides/images-vision#calculating-costs
+func (m Image) tokens() int {
+	const base, perTile = 85, 170
+	if m.low {
+		return base
+	}
+	w, h := float64(m.Width), float64(m.Height)
+	scale := min(1, 2048/max(w, h))
+	scale = min(scale, 768/min(w, h))
+	tiles := math.Ceil(math.Max(1, w*scale)/512) * math.Ceil(math.Max(1, h*scale)/512)
+	return base + perTile*int(tiles)
+}
+
+// listImages is the answer to "images:".
+func listImages(images []Image) string {
+	if len(images) == 0 {
+		return "There is no image in this message."
+	}
+	lines := make([]string, len(images))
+	for i, m := range images {
+		lines[i] = m.String()
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,230 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxAudio bounds a request for a transcription in bytes.
+// https://platform.openai.com/docs/guides/speech-to-text
+const maxAudio = 25 << 20
+
+// recording is a request for a transcription.
+// https://platform.openai.com/docs/api-reference/audio/createTranscription
+type recording struct {
+	file   *File
+	data   []byte
+	fields map[string]string // The other fields, by name.
+}
+
+// serveTranscription answers what is heard in a recording, and records everything about it.
+func (s *Server) serveTranscription(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	body, bodyErr := readAudio(w, r)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })() //nolint:contextcheck // The server's end is a second reason to stop.
+
+	x := &exchange{s: s, ctx: ctx, w: w, wire: wire{w: w}}
+	x.open(&Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)})
+	err := s.authorize(r)
+	if err == nil {
+		err = bodyErr
+	}
+	if err == nil {
+		err = x.transcribe(r.Header.Get("Content-Type"), body)
+	}
+	x.finish(err)
+}
+
+// readAudio reads a request body of bounded size.
+func readAudio(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAudio))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, newError(http.StatusRequestEntityTooLarge, "server_error", "", "",
+			fmt.Sprintf("Maximum content size limit (%d) exceeded (%d bytes read)", maxAudio, max(r.ContentLength, maxAudio+1)))
+	}
+	if err != nil {
+		return nil, invalid("", "", "We could not read the body of your request.")
+	}
+	return body, nil
+}
+
+// transcribe checks the request and answers it.
+func (x *exchange) transcribe(contentType string, body []byte) error {
+	rec, err := parseRecording(contentType, body)
+	if rec.file != nil {
+		x.note(func(r *Request) { r.Model, r.Question, r.File = rec.fields["model"], rec.file.Name, rec.file })
+	}
+	if err == nil {
+		err = rec.check(x.s.opts.Models)
+	}
+	if err != nil {
+		return err
+	}
+	b, rule, err := x.s.behave(ask{model: rec.fields["model"], question: rec.file.Name, kind: "audio"}, nil)
+	if err != nil {
+		return err
+	}
+	x.b = b
+	text := rec.heard()
+	if b.say != nil {
+		text = *b.say
+	}
+	x.note(func(r *Request) { r.Rule, r.Planned = rule, text })
+	if err := x.start(); err != nil {
+		return err
+	}
+	contentType, answer := rec.answer(text)
+	x.begin(http.StatusOK, contentType)
+	if err := x.wire.raw(answer); err != nil {
+		return err
+	}
+	now := time.Now()
+	x.note(func(r *Request) {
+		r.FirstToken, r.LastToken, r.Tokens = now, now, len(Tokens(text))
+		r.Marks = []Mark{{Time: now, Bytes: len(text)}}
+	})
+	return nil
+}
+
+// parseRecording reads the form. What it could read is there beside an error.
+func parseRecording(contentType string, body []byte) (recording, error) {
+	rec := recording{fields: map[string]string{}}
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
+		return rec, newError(http.StatusUnsupportedMediaType, "invalid_request_error", "", "unsupported_content_type",
+			fmt.Sprintf("Unsupported content type: '%s'. This API method only accepts 'multipart/form-data' requests.", contentType))
+	}
+	form := multipart.NewReader(bytes.NewReader(body), params["boundary"])
+	for {
+		part, err := form.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			return rec, nil
+		}
+		if err != nil {
+			return rec, invalid("", "", "Could not parse multipart form")
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return rec, invalid("", "", "Could not parse multipart form")
+		}
+		if err := rec.take(part, data); err != nil {
+			return rec, err
+		}
+	}
+}
+
+// take adds one field of the form.
+func (rec *recording) take(part *multipart.Part, data []byte) error {
+	name := part.FormName()
+	switch name {
+	case "file":
+		if rec.file != nil {
+			return invalid(name, "invalid_value", "Duplicate value for 'file'.")
+		}
+		if part.FileName() == "" {
+			return invalid(name, "invalid_type", "Invalid type for 'file': expected a file, but got a string instead.")
+		}
+		rec.file = &File{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Bytes: len(data)}
+		rec.data = data
+	case "model", "language", "prompt", "response_format", "temperature", "stream", "chunking_strategy":
+		if _, twice := rec.fields[name]; twice {
+			return invalid(name, "invalid_value", "Duplicate value for '%s'.", name)
+		}
+		rec.fields[name] = string(data)
+	case "include[]", "timestamp_granularities[]", "known_speaker_names[]", "known_speaker_references[]":
+	default:
+		return invalid(name, "unknown_parameter", "Unknown parameter: '%s'.", name)
+	}
+	return nil
+}
+
+// check finds the first thing that OpenAI would refuse.
+func (rec *recording) check(models []string) error {
+	model := rec.fields["model"]
+	switch {
+	case rec.file == nil:
+		return invalid("file", "missing_required_parameter", "Missing required parameter: 'file'.")
+	case model == "":
+		return invalid("model", "missing_required_parameter", "you must provide a model parameter")
+	case !slices.Contains(models, model) && !slices.Contains(models, "*"):
+		return newError(http.StatusNotFound, "invalid_request_error", "", "model_not_found",
+			fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", model))
+	}
+	formats := []string{"flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "ogg", "wav", "webm"}
+	if !slices.Contains(formats, strings.ToLower(strings.TrimPrefix(path.Ext(rec.file.Name), "."))) {
+		return invalid("file", "unsupported_value", "Unrecognized file format. Supported formats: ['%s']", strings.Join(formats, "', '"))
+	}
+	if rec.file.Bytes == 0 {
+		return invalid("file", "audio_too_short", "Audio file is too short. Minimum audio length is 0.1 seconds.")
+	}
+	return rec.checkFields(model)
+}
+
+// checkFields checks what is optional.
+func (rec *recording) checkFields(model string) error {
+	format, given := rec.fields["response_format"]
+	if given && !slices.Contains([]string{"json", "text", "srt", "verbose_json", "vtt"}, format) {
+		return invalid("response_format", "invalid_value",
+			"Invalid value: '%s'. Supported values are: 'json', 'text', 'srt', 'verbose_json', and 'vtt'.", format)
+	}
+	if given && format != "json" && strings.HasPrefix(model, "gpt-4o") {
+		return invalid("response_format", "unsupported_value",
+			"response_format '%s' is not compatible with model '%s'. Use 'json' instead.", format, model)
+	}
+	if text, given := rec.fields["temperature"]; given {
+		if t, err := strconv.ParseFloat(text, 64); err != nil || !(t >= 0 && t <= 1) {
+			return invalid("temperature", "invalid_value", "Invalid 'temperature': expected a number from 0 to 1, but got '%s' instead.", text)
+		}
+	}
+	// whisper-1 ignores the parameter; nobody here asks for a transcription in pieces.
+	if rec.fields["stream"] == "true" && model != "whisper-1" {
+		return invalid("stream", "unsupported_value", "Unsupported value: 'stream' is not supported with this model.")
+	}
+	return nil
+}
+
+// heard returns what is said in a recording: the text of an ASCII line "say: TEXT" anywhere in
+// it, else a sentence with its size.
+func (rec *recording) heard() string {
+	for line := range bytes.Lines(rec.data) {
+		text, ok := bytes.CutPrefix(bytes.TrimRight(line, "\r\n"), []byte("say: "))
+		if ok && !bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+			return string(text)
+		}
+	}
+	return fmt.Sprintf("This is a recording of %d bytes.", len(rec.data))
+}
+
+// answer writes the text in the format that was asked for. A recording here lasts a second.
+func (rec *recording) answer(text string) (contentType string, body []byte) {
+	const plain = "text/plain; charset=utf-8"
+	usage := map[string]any{"type": "duration", "seconds": 1}
+	switch rec.fields["response_format"] {
+	case "text":
+		return plain, []byte(text + "\n")
+	case "srt":
+		return plain, []byte("1\n00:00:00,000 --> 00:00:01,000\n" + text + "\n\n\n")
+	case "vtt":
+		return plain, []byte("WEBVTT\n\n00:00:00.000 --> 00:00:01.000\n" + text + "\n\n")
+	case "verbose_json":
+		return "application/json", mustJSON(map[string]any{
+			"task": "transcribe", "language": "english", "duration": 1.0, "text": text, "usage": usage,
+			"segments": []any{map[string]any{"id": 0, "seek": 0, "start": 0.0, "end": 1.0, "text": " " + text}},
+		})
+	default:
+		return "application/json", mustJSON(map[string]any{"text": text, "usage": usage})
+	}
+}

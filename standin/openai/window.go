@@ -1,0 +1,79 @@
+package openai
+
+import (
+	"math"
+	"strings"
+)
+
+// promptTokens counts a request as this provider does. A message costs four tokens beside its
+// text, roughly as with https://github.com/openai/openai-cookbook (counting tokens); calls,
+// images and the declared tools cost what they take.
+func (r *chatRequest) promptTokens(b behaviour) (messages, functions int) {
+	for _, m := range r.Messages {
+		messages += 4 + len(Tokens(strings.ToValidUTF8(m.text, "\uFFFD")))
+		for _, c := range m.ToolCalls {
+			messages += 1 + len(Tokens(c.Function.Name)) + len(Tokens(c.Function.Arguments))
+		}
+		for _, image := range m.images {
+			messages += image.tokens()
+		}
+	}
+	for _, t := range r.Tools {
+		functions += 4 + len(Tokens(t.Function.Name)) + len(Tokens(t.Function.Description)) + len(Tokens(string(t.Function.Parameters)))
+	}
+	return b.scaled(messages), b.scaled(functions)
+}
+
+// scaled applies the factor by which this provider's tokens differ from the usual ones.
+func (b behaviour) scaled(tokens int) int {
+	if b.tokenFactor == 0 {
+		return tokens
+	}
+	return int(math.Ceil(float64(tokens) * b.tokenFactor))
+}
+
+// checkWindow refuses what doesn't fit into the context window: the prompt, and the longest
+// answer that was asked for.
+// https://platform.openai.com/docs/guides/error-codes
+func (r *chatRequest) checkWindow(b behaviour) error {
+	if b.context == 0 {
+		return nil
+	}
+	const code = "context_length_exceeded"
+	messages, functions := r.promptTokens(b)
+	output, asked := r.maxTokens()
+	total := messages + functions
+	switch {
+	case asked && total+output > b.context && functions > 0:
+		return invalid("messages", code, "This model's maximum context length is %d tokens. However, you requested %d tokens "+
+			"(%d in the messages, %d in the functions, and %d in the completion). Please reduce the length of the messages, "+
+			"functions, or completion.", b.context, total+output, messages, functions, output)
+	case asked && total+output > b.context:
+		return invalid("messages", code, "This model's maximum context length is %d tokens. However, you requested %d tokens "+
+			"(%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
+			b.context, total+output, messages, output)
+	case total > b.context && functions > 0:
+		return invalid("messages", code, "This model's maximum context length is %d tokens. However, your messages resulted in "+
+			"%d tokens (%d in the messages, %d in the functions). Please reduce the length of the messages or functions.",
+			b.context, total, messages, functions)
+	case total > b.context:
+		return invalid("messages", code, "This model's maximum context length is %d tokens. However, your messages resulted in "+
+			"%d tokens. Please reduce the length of the messages.", b.context, total)
+	}
+	return nil
+}
+
+// mostTokens returns how long the answer can be: as asked for, and what the context window
+// leaves. ok is false when nothing bounds it.
+func (r *chatRequest) mostTokens(b behaviour) (most int, ok bool) {
+	most, ok = r.maxTokens()
+	if b.context == 0 {
+		return most, ok
+	}
+	messages, functions := r.promptTokens(b)
+	left := b.context - messages - functions
+	if ok {
+		return min(most, left), true
+	}
+	return left, true
+}

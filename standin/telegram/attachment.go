@@ -1,0 +1,258 @@
+package telegram
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif" // Registers the format.
+	"image/jpeg"
+	_ "image/png" // Registers the format.
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Attachment is a file that a person sends.
+type Attachment struct {
+	// Media is photo, document, voice, audio, video or sticker.
+	Media    string `json:"media"`
+	FileName string `json:"file_name"`
+	// MimeType is what the person's client says of the file.
+	MimeType string `json:"mime_type"`
+	// Content is the file, in JSON as base64. Without it the bot can't fetch the file.
+	Content []byte `json:"content"`
+	// FileSize is the size in bytes that the platform names, right or wrong: 0 is
+	// that of Content, and -1 names none, in the download's headers neither.
+	FileSize int64 `json:"file_size"`
+	// Width and Height are in pixels; 0 is what the content says, else a usual size.
+	Width  int `json:"width"`
+	Height int `json:"height"`
+	// Duration is in seconds; 0 is 3.
+	Duration int `json:"duration"`
+}
+
+// Forward says where a forwarded message comes from: a person with an id, a person
+// who hides it and has only a name, or a channel.
+type Forward struct {
+	User      int64  `json:"user,omitempty"`
+	Name      string `json:"name,omitempty"`    // of the person or the channel.
+	Channel   int64  `json:"channel,omitempty"` // its id.
+	MessageID int    `json:"message_id,omitempty"`
+}
+
+// maxThumbPixels bounds the photos that are made smaller.
+const maxThumbPixels = 40_000_000
+
+// file is an attachment, looked into.
+type file struct {
+	Attachment
+	thumb *thumbnail
+}
+
+// thumbnail is the smaller copy of a photo that comes with it.
+type thumbnail struct {
+	data          []byte
+	width, height int
+}
+
+// saying is what a person says, checked.
+type saying struct {
+	text  formatted
+	files []file // empty for a text; several for an album.
+}
+
+// read checks what a person says and looks into the files.
+func (in Incoming) read() (saying, error) {
+	f, err := fixText(in.Text, in.Entities)
+	if err != nil {
+		return saying{}, err
+	}
+	said := saying{text: f}
+	list := in.Album
+	switch {
+	case len(list) == 0 && in.Media == "":
+		if len(in.Content) > 0 {
+			return saying{}, errors.New("content without media")
+		}
+		return said, nil
+	case len(list) == 0:
+		list = []Attachment{in.attachment()}
+	case in.Media != "" || in.EditOf != 0:
+		return saying{}, errors.New("an album has its media in its items, and is new")
+	case len(list) < 2 || len(list) > 10: // https://core.telegram.org/bots/api#sendmediagroup
+		return saying{}, fmt.Errorf("an album has 2 to 10 items, not %d", len(list))
+	}
+	for _, a := range list {
+		if err := a.check(len(in.Album) > 0, list[0].Media); err != nil {
+			return saying{}, err
+		}
+		said.files = append(said.files, a.look())
+	}
+	if in.Media == "sticker" && f.text != "" {
+		return saying{}, errors.New("a sticker has no caption")
+	}
+	return said, nil
+}
+
+// attachment is the single file of a message.
+func (in Incoming) attachment() Attachment {
+	return Attachment{
+		Media: in.Media, FileName: in.FileName, MimeType: in.MimeType, Content: in.Content,
+		FileSize: in.FileSize, Width: in.Width, Height: in.Height, Duration: in.Duration,
+	}
+}
+
+// check tells what is wrong with an attachment; an album holds photos and videos, or only
+// documents, or only audio files.
+func (a Attachment) check(album bool, first string) error {
+	visual := func(media string) bool { return media == "photo" || media == "video" }
+	switch a.Media {
+	case "photo", "document", "voice", "audio", "video", "sticker":
+	default:
+		return fmt.Errorf("unknown media %q", a.Media)
+	}
+	switch {
+	case album && (a.Media == "voice" || a.Media == "sticker"):
+		return fmt.Errorf("an album can't hold a %s", a.Media)
+	case album && a.Media != first && (!visual(a.Media) || !visual(first)):
+		return fmt.Errorf("an album can't hold a %s and a %s", first, a.Media)
+	case a.FileSize < -1 || a.Width < 0 || a.Height < 0 || a.Duration < 0:
+		return fmt.Errorf("%s: negative number", a.Media)
+	}
+	return nil
+}
+
+// look fills in what the content tells, and makes a photo's thumbnail.
+func (a Attachment) look() file {
+	f := file{Attachment: a}
+	switch f.FileSize {
+	case 0:
+		f.FileSize = int64(len(a.Content))
+	case -1:
+		f.FileSize = 0
+	}
+	config, _, err := image.DecodeConfig(bytes.NewReader(a.Content))
+	if err != nil {
+		return f
+	}
+	f.Width, f.Height = orElse(f.Width, config.Width), orElse(f.Height, config.Height)
+	if a.Media == "photo" && config.Width*config.Height <= maxThumbPixels {
+		f.thumb = makeThumbnail(a.Content)
+	}
+	return f
+}
+
+// makeThumbnail returns a copy with the longer side of 90 pixels; nil when the image is no
+// larger, or broken.
+func makeThumbnail(content []byte) *thumbnail {
+	const side = 90
+	full, _, err := image.Decode(bytes.NewReader(content))
+	if err != nil {
+		return nil
+	}
+	from := full.Bounds()
+	longer := max(from.Dx(), from.Dy())
+	if longer <= side {
+		return nil
+	}
+	small := image.NewRGBA(image.Rect(0, 0, max(1, from.Dx()*side/longer), max(1, from.Dy()*side/longer)))
+	to := small.Bounds()
+	for y := range to.Dy() {
+		for x := range to.Dx() {
+			small.Set(x, y, full.At(from.Min.X+x*from.Dx()/to.Dx(), from.Min.Y+y*from.Dy()/to.Dy()))
+		}
+	}
+	var b bytes.Buffer
+	if jpeg.Encode(&b, small, nil) != nil {
+		return nil
+	}
+	return &thumbnail{data: b.Bytes(), width: to.Dx(), height: to.Dy()}
+}
+
+// attach makes the file part of a message.
+func (f file) attach(m *Message) {
+	m.Media, m.FileName, m.MimeType = f.Media, f.FileName, f.MimeType
+	m.File, m.FileSize, m.thumb = f.Content, f.FileSize, f.thumb
+	m.Width, m.Height, m.Duration = f.Width, f.Height, f.Duration
+}
+
+// fileID is the id of the message's file.
+func (m *Message) fileID() string { return fmt.Sprintf("%s-%d-%d", m.Media, m.Chat, m.ID) }
+
+// wireMedia adds the file and its caption to a message on the wire.
+func (m *Message) wireMedia(w *wireMessage, text string, entities []Entity) {
+	w.Caption, w.CaptionEntities, w.MediaGroupID = text, entities, m.MediaGroup
+	f := &wireFile{
+		FileID: m.fileID(), FileUniqueID: "u-" + m.fileID(), FileSize: m.FileSize, FileName: m.FileName, MimeType: m.MimeType,
+	}
+	switch m.Media {
+	case "photo":
+		f.Width, f.Height = orElse(m.Width, 1280), orElse(m.Height, 720)
+		if t := m.thumb; t != nil {
+			w.Photo = append(w.Photo, wireFile{
+				FileID: f.FileID + "-s", FileUniqueID: f.FileUniqueID + "-s", FileSize: int64(len(t.data)), Width: t.width, Height: t.height,
+			})
+		}
+		f.FileName, f.MimeType = "", ""
+		w.Photo = append(w.Photo, *f)
+	case "document":
+		w.Document = f
+	case "voice":
+		f.Duration, f.MimeType, f.FileName = orElse(m.Duration, 3), orElse(m.MimeType, "audio/ogg"), ""
+		w.Voice = f
+	case "audio":
+		f.Duration, f.MimeType = orElse(m.Duration, 3), orElse(m.MimeType, "audio/mpeg")
+		w.Audio = f
+	case "video":
+		f.Duration, f.MimeType = orElse(m.Duration, 3), orElse(m.MimeType, "video/mp4")
+		f.Width, f.Height = orElse(m.Width, 640), orElse(m.Height, 360)
+		w.Video = f
+	case "sticker":
+		f.FileName, f.MimeType = "", ""
+		f.Width, f.Height = orElse(m.Width, 512), orElse(m.Height, 512)
+		w.Sticker = &wireSticker{wireFile: *f, Type: "regular", Emoji: "👍"}
+	}
+}
+
+// wireOrigin is where a forwarded message comes from.
+// Source: https://core.telegram.org/bots/api#messageorigin
+func (m *Message) wireOrigin() *wireOrigin {
+	f := m.Forward
+	if f == nil {
+		return nil
+	}
+	o := &wireOrigin{Type: "hidden_user", Date: m.Versions[0].At.Add(-time.Hour).Unix(), SenderUserName: f.Name}
+	switch {
+	case f.Channel != 0:
+		o.Type, o.SenderUserName = "channel", ""
+		o.Chat, o.MessageID = &Chat{ID: f.Channel, Type: Channel, Title: orElse(f.Name, "Channel")}, orElse(f.MessageID, 1)
+	case f.User != 0:
+		o.Type, o.SenderUserName = "user", ""
+		o.SenderUser = &User{ID: f.User, FirstName: orElse(f.Name, "Person "+strconv.FormatInt(f.User, 10))}
+	}
+	return o
+}
+
+// storeFile makes the message's files known to getFile.
+func (s *Server) storeFile(m *Message) {
+	if m.Media == "" {
+		return
+	}
+	kind := map[string]string{
+		"photo": "photos/ jpg", "document": "documents/ bin", "voice": "voice/ oga", "audio": "music/ mp3", "video": "videos/ mp4",
+		"sticker": "stickers/ webp",
+	}[m.Media]
+	folder, extension, _ := strings.Cut(kind, " ")
+	if i := strings.LastIndexByte(m.FileName, '.'); i > 0 && m.Media != "photo" {
+		extension = orElse(shownPart(m.FileName[i+1:], 20), extension)
+	}
+	s.files[m.fileID()] = &storedFile{
+		folder: folder, extension: extension, data: m.File, size: m.FileSize, silent: m.FileSize == 0,
+	}
+	if m.thumb != nil {
+		s.files[m.fileID()+"-s"] = &storedFile{
+			folder: folder, extension: extension, data: m.thumb.data, size: int64(len(m.thumb.data)),
+		}
+	}
+}
