@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -137,18 +138,28 @@ func (w *world) Drafts(to chat.Target) []string {
 	return texts
 }
 
-func (w *world) Calls(op chat.Op) int {
-	n := 0
-	for _, c := range w.server.Calls() {
-		if slices.Contains(methods(op), c.Method) {
-			n++
-		}
-	}
-	return n
+func (w *world) Calls(op chat.Op) int { return len(w.calls(methods(op)...)) }
+
+// calls returns the calls of some methods.
+func (w *world) calls(methods ...string) []standin.Call {
+	return slices.DeleteFunc(w.server.Calls(), func(c standin.Call) bool { return !slices.Contains(methods, c.Method) })
 }
 
 func (w *world) Break(op chat.Op, f conformance.Fault) {
-	fault := standin.Fault{Method: strings.Join(methods(op), "|"), Times: 1}
+	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
+}
+
+func (w *world) BreakFetch(f conformance.Fault) {
+	fault := faultOf("file", f)
+	if f == conformance.CutAfter {
+		fault.Action = standin.ActCutMiddle
+	}
+	w.server.Fault(fault)
+}
+
+// faultOf is a fault that hits one call.
+func faultOf(method string, f conformance.Fault) standin.Fault {
+	fault := standin.Fault{Method: method, Times: 1}
 	switch f {
 	case conformance.RateLimit:
 		fault.Action, fault.RetryAfter = standin.ActRateLimit, int(conformance.RetryAfter/time.Second)
@@ -161,7 +172,54 @@ func (w *world) Break(op chat.Op, f conformance.Fault) {
 	case conformance.Hang:
 		fault.Action = standin.ActHang
 	}
-	w.server.Fault(fault)
+	return fault
+}
+
+func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
+	if size == 0 {
+		size = -1 // the stand-in names none then
+	}
+	w.server.Say(standin.Incoming{
+		Chat: w.id(to), User: privateID, Media: "document", FileName: f.Name, MimeType: "text/plain",
+		Content: f.Content, FileSize: size, Text: f.Caption,
+	})
+}
+
+// Menu asks for the lists of all scopes that hold in a place, the narrowest first, as clients do:
+// https://core.telegram.org/bots/api#determining-list-of-commands
+func (w *world) Menu(to chat.Target) []string {
+	w.t.Helper()
+	scopes := []string{`{"type":"chat","chat_id":` + string(to.Chat) + `}`, `{"type":"all_private_chats"}`, `{"type":"default"}`}
+	if to.Kind == chat.Group {
+		scopes[1] = `{"type":"all_group_chats"}`
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: w.net.Dial, DisableKeepAlives: true}}
+	for _, scope := range scopes {
+		resp, err := client.PostForm("http://telegram.test/bot"+w.server.Token()+"/getMyCommands", url.Values{"scope": {scope}})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		var answer struct {
+			OK     bool              `json:"ok"`
+			Result []standin.Command `json:"result"`
+		}
+		err = json.NewDecoder(resp.Body).Decode(&answer)
+		if err = errors.Join(err, resp.Body.Close()); err != nil || !answer.OK {
+			w.t.Fatalf("getMyCommands for %s: ok %t, %v", scope, answer.OK, err)
+		}
+		if len(answer.Result) > 0 {
+			var names []string
+			for _, c := range answer.Result {
+				names = append(names, c.Command)
+			}
+			return names
+		}
+	}
+	return nil
+}
+
+func (w *world) MenuChanges() int {
+	return len(w.calls("setMyCommands", "deleteMyCommands"))
 }
 
 func (w *world) Say(to chat.Target, s conformance.Saying) {
