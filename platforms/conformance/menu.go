@@ -11,7 +11,7 @@ func menuCases() []testCase {
 	offered := []chat.CommandSpec{
 		{Name: "new", Description: "Start anew"},
 		{Name: "pair", Description: "Let <somebody> & others in", Admin: true},
-		{Name: "stop", Description: "Stop the answer"},
+		{Name: "stop", Description: " Stop the answer "}, // spaces that a platform may take away
 	}
 	return []testCase{
 		{"commands are offered to those whom they are for", func(s *scene) {
