@@ -20,7 +20,8 @@ type chat struct {
 	deactivated bool // private: the account is gone.
 	kicked      bool // the bot was removed from the group.
 	migratedTo  int64
-	admin       bool // the bot may delete others' messages and sees all.
+	admin       bool           // the bot may delete others' messages and sees all.
+	admins      map[int64]bool // people.
 }
 
 // Chat types of the Bot API.
@@ -55,7 +56,7 @@ func (s *Server) chatFor(id int64, kind string) *chat {
 	if kind == "" {
 		kind = chatTypeOf(id)
 	}
-	c := &chat{info: Chat{ID: id, Type: kind}, byID: make(map[int]*Message), topics: make(map[int]bool)}
+	c := &chat{info: Chat{ID: id, Type: kind}, byID: make(map[int]*Message), topics: make(map[int]bool), admins: make(map[int64]bool)}
 	s.chats[id] = c
 	return c
 }

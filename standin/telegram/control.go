@@ -94,6 +94,16 @@ func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 		return list, nil
 	case "commands":
 		return append([]Command{}, s.Commands()...), nil // a list, also of none
+	case "menu":
+		chatID, err := strconv.ParseInt(query.Get("chat"), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("chat: number expected, got %q", query.Get("chat"))
+		}
+		userID, err := strconv.ParseInt(orElse(query.Get("user"), "0"), 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("user: number expected, got %q", query.Get("user"))
+		}
+		return append([]Command{}, s.Menu(chatID, userID)...), nil // a list, also of none
 	case "answers":
 		return s.CallbackAnswers(), nil
 	case "paused":
@@ -222,7 +232,12 @@ func (s *Server) controlState(name string, c controlRequest) (any, error) {
 	case "deactivate":
 		s.Deactivate(c.Chat)
 	case "admin":
-		s.SetAdmin(c.Chat, c.Admin == nil || *c.Admin)
+		admin := c.Admin == nil || *c.Admin
+		if c.User != 0 {
+			s.SetPersonAdmin(c.Chat, c.User, admin)
+			break
+		}
+		s.SetAdmin(c.Chat, admin)
 	default:
 		return nil, errNoControl
 	}

@@ -44,7 +44,7 @@
 //	POST   /control/stop_draft  {"chat":1001,"draft_id":7}
 //	POST   /control/block       {"chat":1001,"blocked":true}            in a group: the bot is removed
 //	POST   /control/deactivate  {"chat":1001}
-//	POST   /control/admin       {"chat":-1001,"admin":true}
+//	POST   /control/admin       {"chat":-1001,"admin":true}             the bot; with "user" a person
 //	POST   /control/migrate     {"chat":-1001}                          → {"chat":-1000100001001}
 //	POST   /control/limits      {"published":{"group_per_minute":10},"hidden":{"private_per_second":0.5},"off":false}
 //	                            fields: Limits; hidden ones are enforced without being violations
@@ -64,6 +64,7 @@
 //	GET    /control/stats       Stats
 //	GET    /control/calls       ?last=20                                list of Call
 //	GET    /control/commands    the default command menu
+//	GET    /control/menu        ?chat=-1001&user=1001                   the commands that a person is offered
 //	GET    /control/answers     what button presses were answered with
 //	GET    /control/events      server-sent events, each an Event
 //

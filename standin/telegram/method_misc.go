@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"regexp"
 	"strings"
 	"time"
 )
@@ -121,86 +120,6 @@ func (s *Server) sendDocument(r *request) (any, *apiError) {
 	s.stats.Messages++
 	r.call.MessageID = m.ID
 	return s.wire(c, m, true), nil
-}
-
-// Command is one entry of a command menu.
-type Command struct {
-	Command     string `json:"command"`
-	Description string `json:"description"`
-}
-
-var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
-
-func (s *Server) setMyCommands(r *request) (any, *apiError) {
-	var list []Command
-	if found, err := r.object("commands", &list); err != nil || !found {
-		return nil, badRequest("can't parse commands JSON array")
-	}
-	if len(list) > 100 {
-		return nil, badRequest("BOT_COMMANDS_TOO_MUCH")
-	}
-	for _, c := range list {
-		if !commandName.MatchString(strings.TrimPrefix(c.Command, "/")) {
-			return nil, badRequest("BOT_COMMAND_INVALID")
-		}
-		if n := textLength(c.Description); n < 1 || n > 256 {
-			return nil, badRequest("BOT_COMMAND_DESCRIPTION_INVALID")
-		}
-	}
-	key, aerr := commandKey(r)
-	if aerr != nil {
-		return nil, aerr
-	}
-	s.commands[key] = list
-	return true, nil
-}
-
-func (s *Server) getMyCommands(r *request) (any, *apiError) {
-	key, aerr := commandKey(r)
-	if aerr != nil {
-		return nil, aerr
-	}
-	if list := s.commands[key]; list != nil {
-		return list, nil
-	}
-	return []Command{}, nil
-}
-
-func (s *Server) deleteMyCommands(r *request) (any, *apiError) {
-	key, aerr := commandKey(r)
-	if aerr != nil {
-		return nil, aerr
-	}
-	delete(s.commands, key)
-	return true, nil
-}
-
-// commandKey is scope and language of a command list.
-func commandKey(r *request) (string, *apiError) {
-	var scope struct {
-		Type   string `json:"type"`
-		ChatID any    `json:"chat_id"`
-		UserID any    `json:"user_id"`
-	}
-	if _, err := r.object("scope", &scope); err != nil {
-		return "", badRequest("can't parse BotCommandScope: object expected")
-	}
-	switch scope.Type {
-	case "", "default":
-		scope.Type = "default"
-	case "all_private_chats", "all_group_chats", "all_chat_administrators", "chat", "chat_administrators", "chat_member":
-	default:
-		return "", badRequest("can't parse BotCommandScope: Unsupported type specified")
-	}
-	return string(encode(scope)) + "/" + r.text("language_code"), nil
-}
-
-// Commands returns the menu for the default scope and no language.
-func (s *Server) Commands() []Command {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key, _ := commandKey(&request{params: params{values: map[string]string{}}})
-	return append([]Command(nil), s.commands[key]...)
 }
 
 func (s *Server) getChat(r *request) (any, *apiError) {

@@ -99,7 +99,7 @@ func TestRefusals(t *testing.T) {
 		{"sendMessageDraft", args{"chat_id": "-1001", "draft_id": "1", "text": "x"}, "TEXTDRAFT_PEER_INVALID"},
 		{"sendMessageDraft", args{"chat_id": "1001", "text": "x"}, "draft identifier must be non-zero"},
 		{"setMyCommands", args{"commands": `[{"command":"Bad","description":"x"}]`}, "BOT_COMMAND_INVALID"},
-		{"setMyCommands", args{"commands": `[{"command":"good","description":""}]`}, "BOT_COMMAND_DESCRIPTION_INVALID"},
+		{"setMyCommands", args{"commands": `[{"command":"good","description":""}]`}, "command description must be non-empty"},
 		{"answerCallbackQuery", args{"callback_query_id": "1"}, "query is too old and response timeout expired or query ID is invalid"},
 		{"setWebhook", args{"url": "http://a.org"}, "bad webhook: An HTTPS URL must be provided for webhook"},
 	}

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -295,6 +296,14 @@ func (s *Server) SetAdmin(chatID int64, admin bool) {
 	s.chatFor(chatID, "").admin = admin
 }
 
+// SetPersonAdmin makes a person an administrator of a group, which decides on the command
+// menu they are offered.
+func (s *Server) SetPersonAdmin(chatID, userID int64, admin bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chatFor(chatID, "").admins[userID] = admin
+}
+
 // Migrate turns a group into a supergroup and returns its new id. Calls to the
 // old id are from now on answered with migrate_to_chat_id.
 func (s *Server) Migrate(chatID int64) int64 {
@@ -307,7 +316,7 @@ func (s *Server) Migrate(chatID int64) int64 {
 	id := supergroupIDs - 100_000_000 + chatID
 	fresh := s.chatFor(id, Supergroup)
 	fresh.info.Title = old.info.Title
-	fresh.admin = old.admin
+	fresh.admin, fresh.admins = old.admin, maps.Clone(old.admins)
 	info := fresh.info
 	s.publish(Event{Kind: "chat", Chat: id, Info: &info})
 

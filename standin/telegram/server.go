@@ -68,7 +68,7 @@ type Server struct {
 	nextQuery  int
 	queries    map[string]time.Time // callback queries that wait for an answer.
 	answers    []CallbackAnswer
-	commands   map[string][]Command
+	commands   map[menuKey][]Command
 
 	files    map[string]*storedFile // by file_id.
 	links    map[string]*storedFile // by file_path.
@@ -141,7 +141,7 @@ func (s *Server) resetLocked() {
 	s.nextShared, s.nextQuery = 0, 0
 	s.queries = make(map[string]time.Time)
 	s.answers = nil
-	s.commands = make(map[string][]Command)
+	s.commands = make(map[menuKey][]Command)
 	s.files, s.links = make(map[string]*storedFile), make(map[string]*storedFile)
 	s.nextLink, s.albums = 0, 0
 	s.updates = newQueue()

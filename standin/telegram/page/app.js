@@ -285,8 +285,17 @@ function avatar(info) {
   return el("span", `avatar${kind}`, (titleOf(info)[0] || "?").toUpperCase());
 }
 
+// loadMenu asks which commands are offered in the open chat.
+async function loadMenu() {
+  const id = state.current;
+  const commands = (await get(`menu?chat=${id}`)) || [];
+  if (state.current === id) state.commands = commands;
+}
+
 function open(id) {
   state.current = id;
+  state.commands = [];
+  loadMenu();
   setReply(null);
   const chat = chatFor(id);
   $("app").classList.remove("list");
@@ -397,7 +406,6 @@ async function load() {
     chat.action = (h.typing || []).at(-1) || null;
     for (const d of h.drafts || []) chat.drafts.set(d.thread_id || 0, d);
   }
-  state.commands = (await get("commands")) || [];
   state.calls = (await get("calls?last=40")).filter((c) => c.method !== "getUpdates" && c.done).reverse();
   drawCalls();
   const asked = Number(location.hash.slice(1));
@@ -431,7 +439,7 @@ $("compose").addEventListener("submit", (e) => {
   say(text);
 });
 $("text").addEventListener("input", () => { grow(); suggest(); });
-$("text").addEventListener("focus", async () => { state.commands = (await get("commands")) || []; });
+$("text").addEventListener("focus", loadMenu);
 $("text").addEventListener("keydown", (e) => {
   if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); $("compose").requestSubmit(); }
 });
