@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"path"
 	"slices"
 	"strconv"
@@ -185,37 +184,12 @@ func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
 	})
 }
 
-// Menu asks for the lists of all scopes that hold in a place, the narrowest first, as clients do:
-// https://core.telegram.org/bots/api#determining-list-of-commands
 func (w *world) Menu(to chat.Target) []string {
-	w.t.Helper()
-	scopes := []string{`{"type":"chat","chat_id":` + string(to.Chat) + `}`, `{"type":"all_private_chats"}`, `{"type":"default"}`}
-	if to.Kind == chat.Group {
-		scopes[1] = `{"type":"all_group_chats"}`
+	var names []string
+	for _, c := range w.server.Menu(w.id(to), privateID) {
+		names = append(names, c.Command)
 	}
-	client := &http.Client{Transport: &http.Transport{DialContext: w.net.Dial, DisableKeepAlives: true}}
-	for _, scope := range scopes {
-		resp, err := client.PostForm("http://telegram.test/bot"+w.server.Token()+"/getMyCommands", url.Values{"scope": {scope}})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		var answer struct {
-			OK     bool              `json:"ok"`
-			Result []standin.Command `json:"result"`
-		}
-		err = json.NewDecoder(resp.Body).Decode(&answer)
-		if err = errors.Join(err, resp.Body.Close()); err != nil || !answer.OK {
-			w.t.Fatalf("getMyCommands for %s: ok %t, %v", scope, answer.OK, err)
-		}
-		if len(answer.Result) > 0 {
-			var names []string
-			for _, c := range answer.Result {
-				names = append(names, c.Command)
-			}
-			return names
-		}
-	}
-	return nil
+	return names
 }
 
 func (w *world) MenuChanges() int {
