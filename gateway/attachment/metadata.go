@@ -56,13 +56,13 @@ func bareJPEG(data []byte) (bare, exif []byte, err error) {
 // progressive reports whether a JPEG comes in several passes, or may do so.
 func progressive(data []byte) bool {
 	for rest := data[min(2, len(data)):]; len(rest) >= 4 && rest[0] == 0xff; {
-		switch marker := rest[1]; {
-		case marker == 0xff:
+		switch rest[1] {
+		case 0xff: // a fill byte
 			rest = rest[1:]
 			continue
-		case marker == 0xc0, marker == 0xc1:
+		case 0xc0, 0xc1:
 			return false
-		case marker == 0xc2:
+		case 0xc2:
 			return true
 		}
 		rest = rest[min(len(rest), 2+int(binary.BigEndian.Uint16(rest[2:]))):]
@@ -73,10 +73,10 @@ func progressive(data []byte) bool {
 // neededInJPEG reports whether a segment matters for how the picture looks: all but comments and
 // what applications add, of which the colours matter.
 func neededInJPEG(marker byte, body []byte) bool {
-	switch {
-	case marker == 0xe0, marker == 0xee: // JFIF, Adobe: how the colours are written
+	switch marker {
+	case 0xe0, 0xee: // JFIF, Adobe: how the colours are written
 		return true
-	case marker == 0xe2:
+	case 0xe2:
 		return bytes.HasPrefix(body, []byte("ICC_PROFILE\x00"))
 	}
 	return marker != 0xfe && (marker < 0xe0 || marker > 0xef)

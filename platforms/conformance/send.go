@@ -3,6 +3,7 @@ package conformance
 import (
 	"strings"
 
+	"telex/gateway"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
@@ -82,6 +83,8 @@ func sendCases() []testCase {
 				{"Draft", c.Draft, is[preview.Drafter](s.adapter)},
 				{"Stream", c.Stream, is[preview.Streamer](s.adapter)},
 				{"Find", c.Find, is[preview.Finder](s.adapter)},
+				{"Fetch", c.Fetch, is[gateway.Fetcher](s.adapter)},
+				{"Menu", c.Menu, is[gateway.Menu](s.adapter)},
 			} {
 				if a.promised != a.kept {
 					s.Errorf("capability %s is %t, but its interface is implemented: %t", a.name, a.promised, a.kept)

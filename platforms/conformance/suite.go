@@ -22,6 +22,7 @@ func Run(t *testing.T, create Factory) {
 	var table strings.Builder
 	for _, group := range [][]testCase{
 		sendCases(), editCases(), draftCases(), fileCases(), failureCases(), receiveCases(), decodeCases(),
+		fetchCases(), menuCases(),
 	} {
 		for _, c := range group {
 			var s *scene
@@ -189,6 +190,16 @@ func (s *scene) filer() (filer, bool) {
 func (s *scene) drafter() (drafter, bool) {
 	d, ok := s.adapter.(drafter)
 	return d, s.kept("Draft", s.adapter.Capabilities().Draft, ok)
+}
+
+func (s *scene) fetcher() (fetcher, bool) {
+	f, ok := s.adapter.(fetcher)
+	return f, s.kept("Fetch", s.adapter.Capabilities().Fetch, ok)
+}
+
+func (s *scene) menu() (menu, bool) {
+	m, ok := s.adapter.(menu)
+	return m, s.kept("Menu", s.adapter.Capabilities().Menu, ok)
 }
 
 func (s *scene) kept(name string, promised, kept bool) bool {

@@ -36,6 +36,12 @@ type (
 	drafter interface {
 		Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error
 	}
+	fetcher interface {
+		Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
+	}
+	menu interface {
+		SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
+	}
 )
 
 // Factory makes the world of one case. What it starts it ends in a cleanup of t.
@@ -66,6 +72,17 @@ type World interface {
 	Break(op chat.Op, f Fault)
 	// Say lets a person write.
 	Say(to chat.Target, s Saying)
+	// Attach lets a person send a file that is said to have size bytes; 0: nothing is said.
+	// Without content it is one that the platform has no more. A platform whose attachments
+	// can't be fetched does nothing.
+	Attach(to chat.Target, f File, size int64)
+	// BreakFetch lets the next transfer of a file that a person sent fail; CutAfter is in its middle.
+	BreakFetch(f Fault)
+	// Menu returns the names of the commands that are offered in a place to the person who
+	// writes there, in their order. A platform without menus offers none.
+	Menu(to chat.Target) []string
+	// MenuChanges returns how often the bot changed what is offered, wherever that is.
+	MenuChanges() int
 	// Remove lets a person delete a message of the bot.
 	Remove(ref chat.MessageRef)
 	// Ban takes the right to write in a place from the bot.

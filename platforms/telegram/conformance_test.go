@@ -137,18 +137,28 @@ func (w *world) Drafts(to chat.Target) []string {
 	return texts
 }
 
-func (w *world) Calls(op chat.Op) int {
-	n := 0
-	for _, c := range w.server.Calls() {
-		if slices.Contains(methods(op), c.Method) {
-			n++
-		}
-	}
-	return n
+func (w *world) Calls(op chat.Op) int { return len(w.calls(methods(op)...)) }
+
+// calls returns the calls of some methods.
+func (w *world) calls(methods ...string) []standin.Call {
+	return slices.DeleteFunc(w.server.Calls(), func(c standin.Call) bool { return !slices.Contains(methods, c.Method) })
 }
 
 func (w *world) Break(op chat.Op, f conformance.Fault) {
-	fault := standin.Fault{Method: strings.Join(methods(op), "|"), Times: 1}
+	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
+}
+
+func (w *world) BreakFetch(f conformance.Fault) {
+	fault := faultOf("file", f)
+	if f == conformance.CutAfter {
+		fault.Action = standin.ActCutMiddle
+	}
+	w.server.Fault(fault)
+}
+
+// faultOf is a fault that hits one call.
+func faultOf(method string, f conformance.Fault) standin.Fault {
+	fault := standin.Fault{Method: method, Times: 1}
 	switch f {
 	case conformance.RateLimit:
 		fault.Action, fault.RetryAfter = standin.ActRateLimit, int(conformance.RetryAfter/time.Second)
@@ -161,7 +171,29 @@ func (w *world) Break(op chat.Op, f conformance.Fault) {
 	case conformance.Hang:
 		fault.Action = standin.ActHang
 	}
-	w.server.Fault(fault)
+	return fault
+}
+
+func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
+	if size == 0 {
+		size = -1 // the stand-in names none then
+	}
+	w.server.Say(standin.Incoming{
+		Chat: w.id(to), User: privateID, Media: "document", FileName: f.Name, MimeType: "text/plain",
+		Content: f.Content, FileSize: size, Text: f.Caption,
+	})
+}
+
+func (w *world) Menu(to chat.Target) []string {
+	var names []string
+	for _, c := range w.server.Menu(w.id(to), privateID) {
+		names = append(names, c.Command)
+	}
+	return names
+}
+
+func (w *world) MenuChanges() int {
+	return len(w.calls("setMyCommands", "deleteMyCommands"))
 }
 
 func (w *world) Say(to chat.Target, s conformance.Saying) {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -39,16 +40,16 @@ type menuEntry struct {
 // later call. Lists of other scopes and languages stay, most of all those of former admins:
 // Telegram can't be asked where there are any.
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
-	if err := checkMenu(commands); err != nil {
-		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setMyCommands: %w", err)}
-	}
 	all, common := []menuEntry{}, []menuEntry{}
 	for _, c := range commands {
-		entry := menuEntry{Command: c.Name, Description: c.Description}
+		entry := menuEntry{Command: c.Name, Description: strings.TrimSpace(c.Description)} // as Telegram keeps it
 		all = append(all, entry)
 		if !c.Admin {
 			common = append(common, entry)
 		}
+	}
+	if err := checkMenu(all); err != nil {
+		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setMyCommands: %w", err)}
 	}
 	for _, scope := range []string{"all_private_chats", "all_group_chats"} {
 		if err := b.offer(ctx, menuScope{Type: scope}, common); err != nil {
@@ -74,16 +75,16 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 }
 
 // checkMenu refuses what Telegram would refuse.
-func checkMenu(commands []chat.CommandSpec) error {
+func checkMenu(commands []menuEntry) error {
 	if len(commands) > maxCommands {
 		return fmt.Errorf("there are %d commands, and %d is the most", len(commands), maxCommands)
 	}
 	for _, c := range commands {
-		if !commandName.MatchString(c.Name) {
-			return fmt.Errorf("%q is no name of a command: a-z, 0-9 and _, 32 at most", c.Name)
+		if !commandName.MatchString(c.Command) {
+			return fmt.Errorf("%q is no name of a command: a-z, 0-9 and _, 32 at most", c.Command)
 		}
 		if n := units(c.Description); n < 1 || n > maxCommandDescription {
-			return fmt.Errorf("the description of %q has %d UTF-16 units, and must have 1 to %d", c.Name, n, maxCommandDescription)
+			return fmt.Errorf("the description of %q has %d UTF-16 units, and must have 1 to %d", c.Command, n, maxCommandDescription)
 		}
 	}
 	return nil

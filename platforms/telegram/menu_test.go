@@ -69,7 +69,7 @@ const (
 func TestSetCommands(t *testing.T) {
 	t.Parallel()
 	list := []chat.CommandSpec{
-		{Name: "new", Description: `Start <anew> & "forget"`},
+		{Name: "new", Description: ` Start <anew> & "forget"` + "\n"},
 		{Name: "pair", Description: "Let somebody in", Admin: true},
 	}
 	m := &menus{lists: map[string]string{inGroups: common}, refuse: map[string]string{withBo: "Bad Request: chat not found"}}
@@ -130,6 +130,7 @@ func TestSetCommandsChecksFirst(t *testing.T) {
 		"too long":            {{Name: strings.Repeat("x", 33), Description: "x"}},
 		"for admins only":     {{Name: "päir", Description: "x", Admin: true}},
 		"no description":      {{Name: "new"}},
+		"spaces only":         {{Name: "new", Description: " \n"}},
 		"long description":    {{Name: "new", Description: strings.Repeat("ä", 257)}},
 		"too many":            many,
 		"long in UTF-16 only": {{Name: "new", Description: strings.Repeat("🦊", 129)}},

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/chat"
 	"telex/platforms/conformance"
 	standin "telex/standin/telegram"
@@ -210,17 +211,87 @@ func TestMedia(t *testing.T) {
 		w.server.Say(standin.Incoming{User: privateID, Media: "document", FileName: "a.pdf", Text: "/sum it up"})
 		w.server.Say(standin.Incoming{User: privateID, Media: "photo"})
 		w.server.Say(standin.Incoming{User: privateID, Media: "voice"})
+		w.server.Say(standin.Incoming{User: privateID, Media: "sticker"})
 		list := receive(t, bot)
-		if len(list) != 3 {
-			t.Fatalf("accepted %+v, want three messages", list)
+		if len(list) != 4 {
+			t.Fatalf("accepted %+v, want four messages", list)
 		}
 		if in := list[0]; in.Command != "sum" || in.Args != "it up" || len(in.Attachments) != 1 || in.Attachments[0].Name != "a.pdf" {
 			t.Errorf("the document is %+v", in)
 		}
-		for i, mediaType := range []string{"image/jpeg", "audio/ogg"} {
-			if in := list[i+1]; in.Text != "" || len(in.Attachments) != 1 || in.Attachments[0].MediaType != mediaType {
-				t.Errorf("got %+v, want one attachment of type %s", in, mediaType)
+		for i, want := range []chat.Attachment{
+			{Name: "photo.jpg", MediaType: "image/jpeg"},
+			{Name: "voice.ogg", MediaType: "audio/ogg"},
+			{Name: "sticker.webp", MediaType: "image/webp"},
+		} {
+			in := list[i+1]
+			if in.Text != "" || len(in.Attachments) != 1 || in.Attachments[0].Name != want.Name || in.Attachments[0].MediaType != want.MediaType {
+				t.Errorf("got %+v, want one attachment like %+v", in, want)
 			}
+		}
+	})
+}
+
+// An album is for the bot as a whole, wherever its one mention stands, and more of it follows.
+func TestAlbum(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		photos := []standin.Attachment{{Media: "photo", Content: []byte("one")}, {Media: "photo", Content: []byte("two")}}
+		w.server.Say(standin.Incoming{Chat: groupID, User: privateID, Text: "not for you", Album: photos})
+		w.server.Say(standin.Incoming{Chat: groupID, User: privateID, Text: "@" + username + " compare", Album: photos})
+		list := receive(t, bot)
+		if len(list) != 4 {
+			t.Fatalf("accepted %+v, want four messages", list)
+		}
+		for i, in := range list {
+			if in.Addressed != (i >= 2) || !in.More || len(in.Attachments) != 1 {
+				t.Errorf("message %d is %+v", i, in)
+				continue
+			}
+			got, err := bot.(gateway.Fetcher).Fetch(t.Context(), in.Attachments[0], 100)
+			if want := string(photos[i%2].Content); err != nil || string(got) != want {
+				t.Errorf("photo %d is %q, %v, want %q", i, got, err, want)
+			}
+		}
+		if got, want := list[2].Text, "compare"; got != want {
+			t.Errorf("the caption is %q, want %q", got, want)
+		}
+	})
+}
+
+// What the platform refuses to hand out to bots is too large, and what it hands out by an
+// address that is too old it does by a new one.
+func TestFetchFromPlatform(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.Say(standin.Incoming{User: privateID, Media: "video", Content: []byte("short"), FileSize: 21 << 20})
+		w.server.Say(standin.Incoming{User: privateID, Media: "voice", Content: []byte("spoken")})
+		list := receive(t, bot)
+		if len(list) != 2 {
+			t.Fatalf("accepted %+v, want two messages", list)
+		}
+		fetcher := bot.(gateway.Fetcher)
+		if _, err := fetcher.Fetch(t.Context(), list[0].Attachments[0], 1<<30); !errors.Is(err, chat.ErrTooLarge) {
+			t.Errorf("Fetch = %v, want %v", err, chat.ErrTooLarge)
+		}
+		for range 2 {
+			got, err := fetcher.Fetch(t.Context(), list[1].Attachments[0], 100)
+			if err != nil || string(got) != "spoken" {
+				t.Errorf("Fetch = %q, %v, want the voice message", got, err)
+			}
+			time.Sleep(2 * time.Hour)
+		}
+	})
+}
+
+// An admin who never wrote has no menu and is no failure; the others have theirs.
+func TestMenuOfAnAbsentAdmin(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		menu := bot.(gateway.Menu)
+		list := []chat.CommandSpec{{Name: "new", Description: "Start anew"}, {Name: "pair", Description: "Let in", Admin: true}}
+		if err := menu.SetCommands(t.Context(), list, []chat.UserID{"987654", "1001"}); err != nil {
+			t.Fatalf("SetCommands: %v", err)
+		}
+		if got, want := w.Menu(w.Private()), []string{"new", "pair"}; !slices.Equal(got, want) {
+			t.Errorf("offered are %q, want %q", got, want)
 		}
 	})
 }
@@ -229,6 +300,7 @@ func TestMedia(t *testing.T) {
 func TestOtherBots(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot"})
+		w.server.Say(standin.Incoming{Chat: groupID, Media: "document", FileName: "a.txt", Text: "/new@other_bot"})
 		w.server.Say(standin.Incoming{Chat: groupID, User: 77, IsBot: true, Text: "/new@" + username})
 		list := receive(t, bot)
 		if len(list) != 1 || !list[0].Sender.Bot || list[0].Command != "new" {

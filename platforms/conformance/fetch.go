@@ -1,0 +1,183 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// enough is a limit above everything that is attached here.
+const enough = 1 << 20
+
+// attached is a file as a person sends it.
+func attached(size int) File {
+	return File{Name: "notes.txt", Content: bytes.Repeat([]byte("ünïcödé 🦊\r\n\x00--\n"), size/21+1)[:size]}
+}
+
+// fetchCases are about what people attach.
+func fetchCases() []testCase {
+	return []testCase{
+		{"what was attached is fetched as it was sent", func(s *scene) {
+			s.fetches(func(f fetcher) {
+				for _, size := range []int{1, 5000} {
+					file := attached(size)
+					a := s.attach(file, int64(size))
+					if a.Name != file.Name || a.Size != int64(size) {
+						s.Errorf("attached is %+v, want %s of %d bytes", a, file.Name, size)
+					}
+					s.fetch(f, a, file)
+					s.fetch(f, a, file) // it can be fetched again
+				}
+			})
+		}},
+		{"what is attached in a group is there, with the bot meant or not", func(s *scene) {
+			if _, ok := s.fetcher(); !ok {
+				return
+			}
+			r := s.start("")
+			s.Attach(s.Group(), attached(100), 100)
+			for _, in := range r.take() { // whether it is delivered is the platform's choice
+				if in.Addressed || len(in.Attachments) != 1 {
+					s.Errorf("got %+v, want one attachment that is for nobody", in)
+				}
+			}
+			r.stop(s)
+		}},
+		{"no more is fetched than is allowed", func(s *scene) {
+			s.fetches(func(f fetcher) {
+				file := attached(5000)
+				a := s.attach(file, 5000)
+				s.fetchWithin(f, a, file, 5000)
+				for _, limit := range []int64{4999, 1, 0} {
+					s.wantTooLarge(f, a, limit)
+				}
+			})
+		}},
+		{"a file is not what is said of its size", func(s *scene) {
+			s.fetches(func(f fetcher) {
+				file := attached(5000)
+				for _, said := range []int64{0, 10} {
+					a := s.attach(file, said)
+					s.fetchWithin(f, a, file, 5000)
+					s.wantTooLarge(f, a, 4999)
+					s.wantTooLarge(f, a, 100)
+				}
+			})
+		}},
+		{"a file that is no more is gone", func(s *scene) {
+			s.fetches(func(f fetcher) {
+				_, err := f.Fetch(s.Context(), s.attach(File{Name: "old.txt"}, 10), enough)
+				s.wantKind(err, chat.Gone)
+				_, err = f.Fetch(s.Context(), chat.Attachment{Name: "poll"}, enough)
+				s.wantKind(err, chat.Gone)
+			})
+		}},
+		{"half a file is none, and it can be fetched again", func(s *scene) {
+			s.fetches(func(f fetcher) {
+				file := attached(5000)
+				for _, said := range []int64{5000, 0} {
+					a := s.attach(file, said)
+					for _, fault := range []Fault{CutAfter, ServerError} {
+						s.BreakFetch(fault)
+						s.wantUnfetched(f, a, chat.Temporary)
+						s.fetch(f, a, file)
+					}
+				}
+			})
+		}},
+		{"a refusal to hand out a file is told by its reason", func(s *scene) {
+			s.fetches(func(f fetcher) {
+				file := attached(100)
+				a := s.attach(file, 100)
+				s.BreakFetch(RateLimit)
+				_, err := f.Fetch(s.Context(), a, enough)
+				if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != RetryAfter {
+					s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
+				}
+				pass(RetryAfter)
+				s.fetch(f, a, file)
+				for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
+					if other, ok := s.connect(how).(fetcher); ok {
+						s.wantUnfetched(other, a, want)
+					}
+				}
+			})
+		}},
+		{"fetching ends with its context", func(s *scene) {
+			s.fetches(func(f fetcher) {
+				a := s.attach(attached(5000), 5000)
+				s.BreakFetch(Hang)
+				ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+				defer cancel()
+				start := time.Now()
+				for range 2 {
+					_, err := f.Fetch(ctx, a, enough)
+					s.wantKind(err, chat.Temporary)
+					if !errors.Is(err, context.DeadlineExceeded) {
+						s.Errorf("error = %v, want one that is %v", err, context.DeadlineExceeded)
+					}
+				}
+				if took := time.Since(start); took > time.Second+promptly {
+					s.Errorf("fetching took %v, its context one second", took)
+				}
+			})
+		}},
+	}
+}
+
+// fetches runs a case where attachments can be fetched.
+func (s *scene) fetches(run func(f fetcher)) {
+	s.Helper()
+	if f, ok := s.fetcher(); ok {
+		run(f)
+	}
+}
+
+// attach lets a person send a file in the private chat and returns it as it was received.
+func (s *scene) attach(f File, size int64) chat.Attachment {
+	s.Helper()
+	r := s.start("")
+	r.take()
+	s.Attach(s.Private(), f, size)
+	in := s.one(r)
+	r.stop(s)
+	if !in.Addressed || len(in.Attachments) != 1 || in.Attachments[0].ID == "" {
+		s.Fatalf("got %+v, want one attachment with an id", in)
+	}
+	return in.Attachments[0]
+}
+
+func (s *scene) fetch(f fetcher, a chat.Attachment, want File) {
+	s.Helper()
+	s.fetchWithin(f, a, want, enough)
+}
+
+func (s *scene) fetchWithin(f fetcher, a chat.Attachment, want File, limit int64) {
+	s.Helper()
+	got, err := f.Fetch(s.Context(), a, limit)
+	if err != nil || !bytes.Equal(got, want.Content) {
+		s.Errorf("Fetch within %d = %d bytes, %v, want the %d that were sent", limit, len(got), err, len(want.Content))
+	}
+}
+
+func (s *scene) wantTooLarge(f fetcher, a chat.Attachment, limit int64) {
+	s.Helper()
+	got, err := f.Fetch(s.Context(), a, limit)
+	if !errors.Is(err, chat.ErrTooLarge) || len(got) != 0 {
+		s.Errorf("Fetch within %d = %d bytes, %v, want none and %v", limit, len(got), err, chat.ErrTooLarge)
+		return
+	}
+	s.wantNoSecret("an error", err.Error())
+}
+
+func (s *scene) wantUnfetched(f fetcher, a chat.Attachment, want chat.ErrorKind) {
+	s.Helper()
+	got, err := f.Fetch(s.Context(), a, enough)
+	s.wantKind(err, want)
+	if len(got) != 0 {
+		s.Errorf("%d bytes came with the error %v", len(got), err)
+	}
+}

@@ -1,0 +1,109 @@
+package conformance
+
+import (
+	"slices"
+
+	"telex/internal/chat"
+)
+
+// menuCases are about the commands that a platform offers by itself.
+func menuCases() []testCase {
+	offered := []chat.CommandSpec{
+		{Name: "new", Description: "Start anew"},
+		{Name: "pair", Description: "Let <somebody> & others in", Admin: true},
+		{Name: "stop", Description: " Stop the answer "}, // spaces that a platform may take away
+	}
+	return []testCase{
+		{"commands are offered to those whom they are for", func(s *scene) {
+			m, ok := s.menu()
+			if !ok {
+				return
+			}
+			s.setCommands(m, offered)
+			s.wantMenu(s.Private(), "new", "stop")
+			s.wantMenu(s.Group(), "new", "stop")
+			s.setCommands(m, offered, s.writer())
+			s.wantMenu(s.Private(), "new", "pair", "stop")
+			s.wantMenu(s.Group(), "new", "stop")
+		}},
+		{"nothing is changed where it is so already", func(s *scene) {
+			m, ok := s.menu()
+			if !ok {
+				return
+			}
+			admin := s.writer()
+			s.setCommands(m, offered, admin)
+			before := s.MenuChanges()
+			s.setCommands(m, offered, admin)
+			if got := s.MenuChanges(); got != before || got == 0 {
+				s.Errorf("there were %d changes and then %d, want some and then no more", before, got)
+			}
+			reworded := slices.Clone(offered)
+			reworded[2].Description = "Stop it"
+			s.setCommands(m, reworded, admin)
+			if got := s.MenuChanges(); got <= before {
+				s.Errorf("there were %d changes and then %d, want more for another description", before, got)
+			}
+		}},
+		{"no others are offered than were set last", func(s *scene) {
+			m, ok := s.menu()
+			if !ok {
+				return
+			}
+			admin := s.writer()
+			s.setCommands(m, offered, admin)
+			s.setCommands(m, offered[1:], admin)
+			s.wantMenu(s.Private(), "pair", "stop")
+			s.wantMenu(s.Group(), "stop")
+			s.setCommands(m, nil, admin)
+			s.wantMenu(s.Private())
+			s.wantMenu(s.Group())
+		}},
+		{"a name that can't be offered is refused before any is", func(s *scene) {
+			m, ok := s.menu()
+			if !ok {
+				return
+			}
+			odd := append(slices.Clone(offered), chat.CommandSpec{Name: "not a name", Description: "x"})
+			s.wantKind(m.SetCommands(s.Context(), odd, nil), chat.Rejected)
+			if got := s.MenuChanges(); got != 0 {
+				s.Errorf("there were %d changes, want none", got)
+			}
+		}},
+		{"a menu that can't be set is an error without a secret", func(s *scene) {
+			if _, ok := s.menu(); !ok {
+				return
+			}
+			for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
+				if other, ok := s.connect(how).(menu); ok {
+					s.wantKind(other.SetCommands(s.Context(), offered, nil), want)
+				}
+			}
+		}},
+	}
+}
+
+// writer lets the person in the private chat write and returns who it is.
+func (s *scene) writer() chat.UserID {
+	s.Helper()
+	r := s.start("")
+	r.take()
+	s.Say(s.Private(), Saying{Text: "it's me"})
+	in := s.one(r)
+	r.stop(s)
+	return in.Sender.ID
+}
+
+func (s *scene) setCommands(m menu, list []chat.CommandSpec, admins ...chat.UserID) {
+	s.Helper()
+	if err := m.SetCommands(s.Context(), list, admins); err != nil {
+		s.Errorf("SetCommands: %v", err)
+	}
+}
+
+func (s *scene) wantMenu(to chat.Target, want ...string) {
+	s.Helper()
+	if got := s.Menu(to); !slices.Equal(got, want) {
+		s.Errorf("offered are %q, want %q", got, want)
+	}
+}
