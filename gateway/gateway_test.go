@@ -109,11 +109,11 @@ func (s *spy) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (
 	return s.Memory.Accept(ctx, c, m)
 }
 
-func (s *spy) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
+func (s *spy) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	if s.failRead != nil {
-		return nil, s.failRead
+		return chat.Session{}, nil, s.failRead
 	}
-	return s.Memory.History(ctx, c)
+	return s.Memory.Session(ctx, c)
 }
 
 func TestAMessageThatCannotBeStoredIsOfferedAgain(t *testing.T) { // F43
@@ -316,13 +316,13 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Fatalf("message %d was fresh twice", i)
 		}
 		turn := chat.Turn{ID: string(id), Conversation: c, Messages: []chat.Inbound{{ID: id}}}
-		if err := errors.Join(s.Begin(t.Context(), turn), s.End(t.Context(), turn.ID, []byte(turn.ID))); err != nil {
+		if err := errors.Join(s.Begin(t.Context(), turn), s.End(t.Context(), turn.ID, chat.Growth{History: [][]byte{[]byte(turn.ID)}})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h, _ := s.History(t.Context(), c)
-	if len(h) != 1000 || string(h[999]) != "2999" {
-		t.Errorf("history has %d messages and ends with %q, want the newest 1000", len(h), h[len(h)-1])
+	_, h, _ := s.Session(t.Context(), c)
+	if len(h) != 1000 || string(h[999].Body) != "2999" {
+		t.Errorf("history has %d messages and ends with %q, want the newest 1000", len(h), h[len(h)-1].Body)
 	}
 	if pending, _ := s.Pending(t.Context()); len(pending) > 0 {
 		t.Errorf("%d messages wait that were answered", len(pending))
@@ -432,18 +432,18 @@ func (b *breaks) Begin(ctx context.Context, turn chat.Turn) error {
 	return b.Memory.Begin(ctx, turn)
 }
 
-func (b *breaks) End(ctx context.Context, id string, history ...[]byte) error {
+func (b *breaks) End(ctx context.Context, id string, g chat.Growth) error {
 	if b.end.Add(-1) >= 0 {
 		panic("end broke")
 	}
-	return b.Memory.End(ctx, id, history...)
+	return b.Memory.End(ctx, id, g)
 }
 
-func (b *breaks) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
+func (b *breaks) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	if b.history.Add(-1) >= 0 {
-		return nil, errStore
+		return chat.Session{}, nil, errStore
 	}
-	return b.Memory.History(ctx, c)
+	return b.Memory.Session(ctx, c)
 }
 
 func TestAPanicOfTheStoreIsTold(t *testing.T) {

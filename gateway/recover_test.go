@@ -49,11 +49,11 @@ func (m *mortal) Decide(ctx context.Context, t string, d chat.Decision) error {
 	return m.Store.Decide(ctx, t, d)
 }
 
-func (m *mortal) End(ctx context.Context, t string, history ...[]byte) error {
+func (m *mortal) End(ctx context.Context, t string, g chat.Growth) error {
 	if err := m.alive(); err != nil {
 		return err
 	}
-	return m.Store.End(ctx, t, history...)
+	return m.Store.End(ctx, t, g)
 }
 
 func (m *mortal) Begin(ctx context.Context, t chat.Turn) error {

@@ -164,7 +164,7 @@ func (a *actor) settle(turn string, out preview.Outcome, history ...[]byte) {
 		a.log.Error("reply waits until the platform takes the credentials again", slog.String("turn", turn))
 		return
 	}
-	if err := a.g.Store.End(a.g.deliveries, turn, history...); err != nil {
+	if err := a.g.Store.End(a.g.deliveries, turn, chat.Growth{History: history}); err != nil {
 		a.log.Error("end of a turn was not stored", slog.String("turn", turn), slog.Any("error", err))
 	}
 }
@@ -183,10 +183,10 @@ func encode(messages []agent.Message) ([][]byte, error) {
 }
 
 // decode reads what encode wrote.
-func decode(entries [][]byte) ([]agent.Message, error) {
+func decode(entries []chat.Entry) ([]agent.Message, error) {
 	out := make([]agent.Message, len(entries))
-	for i, b := range entries {
-		if err := json.Unmarshal(b, &out[i]); err != nil {
+	for i, e := range entries {
+		if err := json.Unmarshal(e.Body, &out[i]); err != nil {
 			return nil, fmt.Errorf("decode history: %w", err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -94,7 +93,7 @@ func (a *actor) start(rec chat.Turn, question string) {
 }
 
 func (a *actor) history() ([]agent.Message, error) {
-	entries, err := a.g.Store.History(a.g.deliveries, a.conversation)
+	_, entries, err := a.g.Store.Session(a.g.deliveries, a.conversation)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
@@ -156,10 +155,13 @@ func (a *actor) finish(ctx context.Context, t *turn) {
 func (a *actor) keep(t *turn, e preview.Ending) {
 	d := chat.Decision{}
 	var err error
-	if d.History, err = encode(t.said(e)); err == nil {
-		d.Usage, err = json.Marshal(t.result.Usage)
+	if u := t.result.Usage; u != (agent.Usage{}) {
+		d.Usage = []chat.Usage{{
+			Model: t.result.Model, Prompt: u.Prompt, Cached: u.Cached, Completion: u.Completion, Reasoning: u.Reasoning,
+			Calls: t.result.ModelCalls,
+		}}
 	}
-	if err != nil {
+	if d.History, err = encode(t.said(e)); err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
 	if a.decide(t.id, e, d); t.slot.IsCut() {

@@ -132,8 +132,8 @@ func (k *keeper) Cut(ctx context.Context, turn string, ending []byte) error {
 	})
 }
 
-func (k *keeper) End(ctx context.Context, turn string, history ...[]byte) error {
-	return k.write(func() error { return k.l.w.store.End(ctx, turn, history...) }, func() {
+func (k *keeper) End(ctx context.Context, turn string, g chat.Growth) error {
+	return k.write(func() error { return k.l.w.store.End(ctx, turn, g) }, func() {
 		if t := k.l.w.turns[turn]; t != nil && t.ended.IsZero() {
 			t.ended = time.Now()
 			k.l.w.note("turn %s ended", turn)
@@ -179,10 +179,6 @@ func (k *keeper) Pending(ctx context.Context) ([]chat.Pending, error) {
 
 func (k *keeper) Unfinished(ctx context.Context) ([]chat.Turn, error) {
 	return k.l.w.store.Unfinished(ctx)
-}
-
-func (k *keeper) History(ctx context.Context, c chat.Conversation) ([][]byte, error) {
-	return k.l.w.store.History(ctx, c)
 }
 
 func (k *keeper) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {

@@ -156,11 +156,11 @@ func (t *trial) memory(ctx context.Context, h home) error {
 	}
 	var errs []error
 	for id, texts := range want {
-		entries, err := r.History(ctx, chat.Conversation{Endpoint: endpoint, Chat: chatID(id)})
+		_, entries, err := r.Session(ctx, chat.Conversation{Endpoint: endpoint, Chat: chatID(id)})
 		var got []string
 		for _, e := range entries {
 			var m struct{ Text string }
-			err = errors.Join(err, json.Unmarshal(e, &m))
+			err = errors.Join(err, json.Unmarshal(e.Body, &m))
 			got = append(got, m.Text)
 		}
 		if !slices.Equal(got, texts) {
