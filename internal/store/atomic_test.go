@@ -23,14 +23,37 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 			_, err := s.Accept(ctx, c, in)
 			return err
 		},
-		"Drop":    func(ctx context.Context) error { return s.Drop(ctx, c, "3", "4") },
-		"Begin":   func(ctx context.Context) error { return s.Begin(ctx, turnOf("next", c, "3", "4")) },
-		"Rerun":   func(ctx context.Context) error { return s.Begin(ctx, turnOf("t", c)) },
-		"Decide":  func(ctx context.Context) error { return s.Decide(ctx, "t", decision("x", "q", "a")) },
-		"End":     func(ctx context.Context) error { return s.End(ctx, "t", []byte("q"), []byte("a")) },
+		"Drop":  func(ctx context.Context) error { return s.Drop(ctx, c, "3", "4") },
+		"Begin": func(ctx context.Context) error { return s.Begin(ctx, turnOf("next", c, "3", "4")) },
+		"Rerun": func(ctx context.Context) error { return s.Begin(ctx, turnOf("t", c)) },
+		"Decide": func(ctx context.Context) error {
+			return s.Decide(ctx, "t", chat.Decision{Ending: []byte("x"), Growth: everything()})
+		},
+		"End":     func(ctx context.Context) error { return s.End(ctx, "t", everything()) },
 		"Release": func(ctx context.Context) error { return s.Release(ctx, "t") },
 		"Record":  func(ctx context.Context) error { return s.Record(ctx, "t", chat.Part{State: chat.PartGone}) },
-		"Forget":  func(ctx context.Context) error { return s.Forget(ctx, c) },
+		"Join":    func(ctx context.Context) error { return s.Join(ctx, "t", "3", "4") },
+		"Choose":  func(ctx context.Context) error { return s.Choose(ctx, c, "other") },
+		"Undo": func(ctx context.Context) error {
+			_, err := s.Undo(ctx, c)
+			return err
+		},
+		"Erase": func(ctx context.Context) error {
+			_, err := s.Erase(ctx, c, "u")
+			return err
+		},
+		"DeletePerson": func(ctx context.Context) error {
+			_, err := s.DeletePerson(ctx, ada())
+			return err
+		},
+		"Knock":   func(ctx context.Context) error { return s.Knock(ctx, chat.Knocking{Person: ada(), Code: "new"}) },
+		"Unknock": func(ctx context.Context) error { return s.Unknock(ctx, ada(), eve()) },
+		"Admit":   func(ctx context.Context) error { return s.Admit(ctx, chat.Admission{Person: ada()}) },
+		"Dismiss": func(ctx context.Context) error {
+			_, err := s.Dismiss(ctx, eve())
+			return err
+		},
+		"Forget": func(ctx context.Context) error { return s.Forget(ctx, c) },
 		"SaveBlock": func(ctx context.Context) error {
 			return s.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeChat, Chat: "1", Until: time.Now()})
 		},
@@ -43,6 +66,14 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 	}
 }
 
+// everything is a growth of all kinds, for the store that seed makes.
+func everything() chat.Growth {
+	g := growth("q", "a")
+	g.Usage = []chat.Usage{{Model: "m", Prompt: 1, Calls: 1}, {Model: "n", Completion: 2, Calls: 1, Estimated: true}}
+	g.Fold = &chat.Fold{Summary: "sum", Upto: 1}
+	return g
+}
+
 // seed gives every call something to do.
 func seed(f *fixture, s *store.Store) {
 	f.Helper()
@@ -52,8 +83,14 @@ func seed(f *fixture, s *store.Store) {
 		f.must(store.Append(ctx, s, c, "said"))
 		f.accept(c, "1", "2", "3", "4")
 	}
-	f.must(f.Drop(ctx, private("1"), "1"))
-	f.begin("t", private("1"), "2")
+	f.begin("used", private("1"), "1")
+	f.must(f.End(ctx, "used", everything()))
+	f.must(f.Choose(ctx, private("2"), "m"))
+	f.must(f.Knock(ctx, chat.Knocking{Person: ada(), Code: "old"}))
+	f.must(f.Admit(ctx, chat.Admission{Person: eve(), By: "operator"}))
+	turn := turnOf("t", private("1"), "2")
+	turn.User, turn.Replaces = "u", "used"
+	f.must(f.Begin(ctx, turn))
 	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands, Text: "text"}))
 	f.must(f.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeChat, Chat: "1", Until: time.Now().Add(time.Hour)}))
 }
@@ -74,10 +111,19 @@ func dump(f *fixture, s *store.Store) string {
 	f.must(err)
 	text := fmt.Sprintf("%+v\n%+v\n%+v\n%q\n%+v\n", pending, turns, blocks, cursor, rep)
 	for _, c := range []chat.ChatID{"0", "1", "2"} {
-		entries, err := f.History(ctx, private(c))
+		session, entries, err := s.Transcript(ctx, private(c))
 		f.must(err)
-		text += fmt.Sprintf("%s: %q\n", c, entries)
+		used, err := f.Used(ctx, chat.UsageOf{Conversation: private(c)})
+		f.must(err)
+		text += fmt.Sprintf("%s: %+v %+v %+v\n", c, session, entries, used)
 	}
+	knocking, err := f.Knocking(ctx)
+	f.must(err)
+	admitted, err := f.Admitted(ctx)
+	f.must(err)
+	theirs, err := f.Used(ctx, chat.UsageOf{Person: ada()})
+	f.must(err)
+	text += fmt.Sprintf("%+v\n%+v\n%+v\n", knocking, admitted, theirs)
 	return text
 }
 
@@ -102,7 +148,8 @@ func TestAllOrNothing(t *testing.T) {
 	}
 	failed := map[string]int{}
 	for name, call := range calls(s) {
-		for _, table := range []string{"conversation", "endpoint", "inbox", "entry", "turn", "part", "block", "moved"} {
+		for _, table := range []string{"conversation", "endpoint", "inbox", "entry", "turn", "part", "block", "moved",
+			"session", "usage", "knocking", "admitted"} {
 			rename(table, "away")
 			err := call(t.Context())
 			rename("away", table)

@@ -96,7 +96,15 @@ func (t *tx) moveConversation(ctx context.Context, id int64, to chat.Conversatio
 		_, err := t.exec(ctx, renameConversation, to.Chat, id)
 		return err
 	}
-	if err := t.all(ctx, []string{moveInbox, moveEntries, moveTurns}, owner, id); err != nil {
+	for _, c := range []int64{id, owner} { // a summary of one says nothing of the other
+		if _, err := t.exec(ctx, outdateTurns, c); err != nil {
+			return err
+		}
+	}
+	if err := t.join(ctx, owner, id); err != nil {
+		return err
+	}
+	if err := t.all(ctx, []string{moveInbox, moveEntries, moveTurns, moveUsage}, owner, id); err != nil {
 		return err
 	}
 	_, err = t.exec(ctx, deleteConversation, id)

@@ -8,6 +8,8 @@ var (
 	ErrLocked = errors.New("in use by another process")
 	// ErrNewer: a newer telex wrote the store. Nothing was changed.
 	ErrNewer = errors.New("written by a newer telex")
+	// ErrOlder: an older telex wrote the store, and it can't be read before it is brought up to date.
+	ErrOlder = errors.New("written by an older telex")
 	// ErrForeign: the file is a database, but not one of telex. Nothing was changed.
 	ErrForeign = errors.New("not a store of telex")
 	// ErrCorrupt: the file is damaged or no database at all. Nothing was changed.

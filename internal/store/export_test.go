@@ -54,7 +54,7 @@ func Panic(ctx context.Context, s *Store) error {
 // Commits returns how many transactions of the writer have begun.
 func Commits(s *Store) int { return s.by.commits }
 
-// Append adds to a history without a turn.
+// Append adds to a history without a turn, as older versions did.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
 	return s.update(ctx, "append", func(t *tx) error {
 		id, err := t.take(ctx, c)
@@ -62,7 +62,7 @@ func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...strin
 			return err
 		}
 		for _, e := range entries {
-			if err := t.appendEntries(ctx, id, [][]byte{[]byte(e)}); err != nil {
+			if err := t.appendEntries(ctx, "", turnRow{conversation: id}, [][]byte{[]byte(e)}); err != nil {
 				return err
 			}
 		}

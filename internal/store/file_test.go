@@ -520,7 +520,7 @@ func useAll(ctx context.Context, path string) (err error) {
 		return err
 	}
 	for i := range 20 {
-		if _, err := s.History(ctx, private(chat.ChatID(strconv.Itoa(i)))); err != nil {
+		if _, _, err := s.Session(ctx, private(chat.ChatID(strconv.Itoa(i)))); err != nil {
 			return err
 		}
 	}

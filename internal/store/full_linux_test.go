@@ -126,7 +126,7 @@ func TestFullDiskEndsWhatIsUnderWay(t *testing.T) {
 	}
 	for i := range crowd {
 		f.must(f.Decide(t.Context(), strconv.Itoa(i), decision(text, "question", text)))
-		f.must(f.End(t.Context(), strconv.Itoa(i)))
+		f.must(f.End(t.Context(), strconv.Itoa(i), chat.Growth{}))
 	}
 	f.close()
 	d.fill(64 << 10) // the reserve is used up, and the index of the log must fit
@@ -163,7 +163,7 @@ func TestFullDiskRestart(t *testing.T) {
 		t.Errorf("a new message: got %v, want %v", err, store.ErrFull)
 	}
 	f.must(f.Decide(t.Context(), "t", decision("answer", "question", "answer")))
-	f.must(f.End(t.Context(), "t"))
+	f.must(f.End(t.Context(), "t", chat.Growth{}))
 	f.waits()
 	f.close()
 

@@ -46,7 +46,7 @@ func work(ctx context.Context, path string, first int) error {
 		if t.State == chat.TurnRunning {
 			err = errors.Join(say("begun", t.ID, s.Begin(ctx, t)), answer(t.ID))
 		}
-		if err := errors.Join(err, say("ended", t.ID, s.End(ctx, t.ID))); err != nil {
+		if err := errors.Join(err, say("ended", t.ID, s.End(ctx, t.ID, chat.Growth{}))); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func work(ctx context.Context, path string, first int) error {
 		}
 		if i%3 == 0 { // the others wait
 			err := errors.Join(say("begun", id, s.Begin(ctx, turnOf(id, private("1"), in.ID))), answer(id),
-				say("ended", id, s.End(ctx, id)))
+				say("ended", id, s.End(ctx, id, chat.Growth{})))
 			if err != nil {
 				return err
 			}
@@ -153,11 +153,11 @@ func verify(t *testing.T, path string, heard said) {
 		t.Fatalf("after a kill: %v", rep.Problems)
 	}
 	waiting := f.waiting()
-	history, err := f.History(t.Context(), private("1"))
+	_, history, err := f.Session(t.Context(), private("1"))
 	f.must(err)
 	times := map[string]int{}
 	for _, e := range history {
-		times[string(e)]++
+		times[string(e.Body)]++
 	}
 	turns, err := f.Unfinished(t.Context())
 	f.must(err)

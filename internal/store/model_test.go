@@ -450,7 +450,7 @@ func (p *player) end(*rapid.T) {
 		p.count++
 		history = append(history, fmt.Append(nil, "end ", p.count))
 	}
-	p.must(p.s.End(p.t.Context(), id, history...), p.m.end(id, history, time.Now()))
+	p.must(p.s.End(p.t.Context(), id, chat.Growth{History: history}), p.m.end(id, history, time.Now()))
 }
 
 func (p *player) release(*rapid.T) {
@@ -564,11 +564,11 @@ func (p *player) compareHistory(ctx context.Context) {
 		for _, ch := range []chat.ChatID{"1", "2", "3"} {
 			for _, th := range []chat.ThreadID{"", "t"} {
 				c := chat.Conversation{Endpoint: e, Chat: ch, Thread: th}
-				entries, err := p.s.History(ctx, c)
+				_, entries, err := p.s.Session(ctx, c)
 				p.must(err, true)
 				var got []string
 				for _, e := range entries {
-					got = append(got, string(e))
+					got = append(got, string(e.Body))
 				}
 				if want := p.m.history(c); !slices.Equal(got, want) {
 					p.Fatalf("history of %s: got %v, want %v", c, got, want)

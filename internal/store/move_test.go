@@ -111,10 +111,10 @@ func testMoveEqualIDs(f *fixture) {
 	f.waits("tg:-1001/1", "tg:-1001/2!", "tg:-1001/2!")
 	f.must(f.Release(ctx, "both"))
 	f.begin("first", supergroup(), "2")
-	f.must(f.End(ctx, "first"))
+	f.must(f.End(ctx, "first", chat.Growth{}))
 	f.waits("tg:-1001/1", "tg:-1001/2")
 	f.begin("second", supergroup(), "2")
-	f.must(f.End(ctx, "second"))
+	f.must(f.End(ctx, "second", chat.Growth{}))
 	f.waits("tg:-1001/1")
 }
 
@@ -126,7 +126,7 @@ func testMoveWaiting(f *fixture) {
 	f.begin("t", group(), "1")
 	f.waits("tg:-1001/1!")
 	f.must(f.Decide(ctx, "t", decision("x", "answered")))
-	f.must(f.End(ctx, "t"))
+	f.must(f.End(ctx, "t", chat.Growth{}))
 	f.reopen()
 	f.waits()
 	f.remembers(supergroup(), "answered")

@@ -24,7 +24,18 @@ RETURNING id`
 DELETE FROM conversation
 WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.conversation = conversation.id)
   AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.conversation = conversation.id)
-  AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.conversation = conversation.id)`
+  AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.conversation = conversation.id)
+  AND NOT EXISTS (SELECT 1 FROM session WHERE session.conversation = conversation.id)
+  AND NOT EXISTS (SELECT 1 FROM usage WHERE usage.conversation = conversation.id)`
+
+	// conversationsOf lists where something of a person is, or may be.
+	conversationsOf = `
+SELECT c.id FROM conversation c
+WHERE c.endpoint = ? AND (c.chat = ?
+    OR EXISTS (SELECT 1 FROM entry WHERE entry.conversation = c.id AND entry.person = ?)
+    OR EXISTS (SELECT 1 FROM turn WHERE turn.conversation = c.id AND turn.person = ?)
+    OR EXISTS (SELECT 1 FROM usage WHERE usage.conversation = c.id AND usage.person = ?))
+ORDER BY c.id /*lock*/`
 )
 
 // Chats that moved.
@@ -44,6 +55,7 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 	moveInbox   = `UPDATE inbox SET conversation = ? WHERE conversation = ?`
 	moveEntries = `UPDATE entry SET conversation = ? WHERE conversation = ?`
 	moveTurns   = `UPDATE turn SET conversation = ? WHERE conversation = ?`
+	moveUsage   = `UPDATE usage SET conversation = ? WHERE conversation = ?`
 
 	// retargetTurns takes the answered message away too: in the new chat its id is another message's.
 	retargetTurns = `
@@ -91,35 +103,136 @@ WHERE i.turn = ? AND i.state = 'running' ORDER BY i.id`
 	releaseMessages = `
 UPDATE inbox SET state = 'pending', turn = '', attempts = attempts - 1 WHERE turn = ? AND state = 'running'`
 
+	listWaitingBodies = `
+SELECT i.id, i.body FROM inbox i JOIN conversation c ON c.id = i.conversation
+WHERE c.endpoint = ? AND i.state = 'pending' ORDER BY i.id /*lock*/`
+
 	sweepInbox = `DELETE FROM inbox WHERE state = 'done' AND done_at < ?`
 )
 
 // Sessions.
 const (
-	listEntries = `SELECT body FROM entry WHERE conversation = ? ORDER BY id`
+	findSession = `SELECT model, summary, folded, folds, at FROM session WHERE conversation = ? /*lock*/`
 
-	addEntry      = `INSERT INTO entry (conversation, body, at) VALUES (?, ?, ?)`
-	deleteEntries = `DELETE FROM entry WHERE conversation = ?`
-	sweepEntries  = `DELETE FROM entry WHERE at < ?`
+	saveSession = `
+INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = excluded.summary,
+    folded = excluded.folded, folds = excluded.folds, at = excluded.at`
+
+	saveModel = `
+INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, '', 0, 0, 0)
+ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
+
+	// saveFold leaves alone a summary that stands for more.
+	saveFold = `
+INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, '', ?, ?, 1, ?)
+ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, folded = excluded.folded,
+    folds = session.folds + 1, at = excluded.at
+WHERE excluded.folded >= session.folded`
+
+	dropSummary    = `UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE conversation = ?`
+	sweepSummaries = `UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 AND at < ?`
+	deleteSession  = `DELETE FROM session WHERE conversation = ?`
+	sweepSessions  = `DELETE FROM session WHERE model = '' AND folded = 0`
+
+	listEntries = `SELECT id, turn, person, at, body FROM entry WHERE conversation = ? AND id > ? ORDER BY id`
+
+	addEntry = `INSERT INTO entry (conversation, turn, person, at, body) VALUES (?, ?, ?, ?, ?)`
+
+	newestEntry = `SELECT COALESCE(MAX(id), 0) FROM entry`
+
+	// repeatEntries gives entries that no summary stands for new ids, in their order; deleteRepeated deletes them
+	// under their old ones.
+	repeatEntries = `
+INSERT INTO entry (conversation, turn, person, at, body)
+SELECT ?, turn, person, at, body FROM entry
+WHERE (conversation = ? AND id > ?) OR (conversation = ? AND id > ?) ORDER BY id`
+	deleteRepeated = `
+DELETE FROM entry WHERE ((conversation = ? AND id > ?) OR (conversation = ? AND id > ?)) AND id <= ?`
+
+	deleteEntry         = `DELETE FROM entry WHERE id = ?`
+	deleteEntries       = `DELETE FROM entry WHERE conversation = ?`
+	deleteTurnEntries   = `DELETE FROM entry WHERE conversation = ? AND turn = ?`
+	deletePersonEntries = `DELETE FROM entry WHERE conversation = ? AND person IN (?, '')`
+	sweepEntries        = `DELETE FROM entry WHERE at < ?`
+
+	listSessions = `
+SELECT c.endpoint, c.chat, c.thread, COALESCE(e.entries, 0), COALESCE(e.newest, 0),
+    CASE WHEN s.folded > 0 THEN 1 ELSE 0 END, COALESCE(s.model, ''),
+    CAST(COALESCE((SELECT SUM(prompt + completion) FROM usage WHERE usage.conversation = c.id), 0) AS BIGINT)
+FROM conversation c
+LEFT JOIN (SELECT conversation, COUNT(*) AS entries, MAX(at) AS newest FROM entry GROUP BY conversation) e
+    ON e.conversation = c.id
+LEFT JOIN session s ON s.conversation = c.id
+WHERE e.entries > 0 OR s.folded > 0 OR s.model <> ''
+ORDER BY COALESCE(e.newest, 0) DESC, c.id DESC`
+)
+
+// What turns used.
+const (
+	addUsage = `
+INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
+SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
+
+	// sumUsage is followed by any of the conditions below it.
+	sumUsage = `
+SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
+    CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),
+    CAST(COALESCE(SUM(calls), 0) AS BIGINT), COALESCE(MAX(estimated), 0), COUNT(DISTINCT turn)
+FROM usage WHERE at >= ? AND at < ?`
+	usageOfConversation = ` AND conversation = ?`
+	usageOfEndpoint     = ` AND endpoint = ?`
+	usageOfPerson       = ` AND person = ?`
+
+	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = ? AND person = ?`
+	sweepUsage     = `DELETE FROM usage WHERE at < ?`
+)
+
+// Who was let in, and who waits.
+const (
+	listKnocking = `SELECT endpoint, person, name, code, at FROM knocking ORDER BY at, endpoint, person`
+
+	saveKnocking = `
+INSERT INTO knocking (endpoint, person, name, code, at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, code = excluded.code, at = excluded.at`
+
+	deleteKnocking = `DELETE FROM knocking WHERE endpoint = ? AND person = ?`
+
+	listAdmitted = `SELECT endpoint, person, name, approved_by, at FROM admitted ORDER BY at, endpoint, person`
+
+	saveAdmission = `
+INSERT INTO admitted (endpoint, person, name, approved_by, at) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by = excluded.approved_by,
+    at = excluded.at`
+
+	deleteAdmission = `DELETE FROM admitted WHERE endpoint = ? AND person = ?`
 )
 
 // Turns and parts.
 const (
-	findTurn = `SELECT conversation, state, fenced FROM turn WHERE id = ? /*lock*/`
+	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = ? /*lock*/`
 
 	beginTurn = `
 INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to,
-    state, fenced, runs, ending, tokens, accepted_at, begun_at, ended_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1, ?, '', ?, ?, 0)`
+    state, fenced, stale, runs, ending, person, replaces, accepted_at, begun_at, ended_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 1, ?, ?, ?, ?, ?, 0)`
 
 	rerunTurn = `UPDATE turn SET runs = runs + 1 WHERE id = ?`
 
 	// fenceTurns takes the right to decide, and to add to the history, from every running turn of a conversation.
 	fenceTurns = `UPDATE turn SET fenced = 1 WHERE conversation = ? AND state = 'running'`
 
+	fencePersonTurns = `
+UPDATE turn SET fenced = 1 WHERE conversation = ? AND person IN (?, '') AND state = 'running'`
+
+	anonymizeTurns = `UPDATE turn SET person = '' WHERE conversation = ? AND person = ?`
+
+	// outdateTurns says of the unfinished turns of a conversation that what they know of it is not so any more.
+	outdateTurns = `UPDATE turn SET stale = 1 WHERE conversation = ? AND state IN ('running', 'decided')`
+
 	cutTurn = `UPDATE turn SET ending = ? WHERE id = ? AND state = 'decided'`
 
-	decideTurn = `UPDATE turn SET state = 'decided', ending = ?, tokens = ? WHERE id = ?`
+	decideTurn = `UPDATE turn SET state = 'decided', ending = ? WHERE id = ?`
 
 	// endTurn and endParts keep the ids of what was sent, and nothing that somebody said.
 	endTurn  = `UPDATE turn SET state = ?, ending = '', ended_at = ? WHERE id = ?`
@@ -127,7 +240,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, 0, 1, ?, '', ?, ?, 0)`
 
 	listTurns = `
 SELECT t.id, c.endpoint, c.chat, c.thread, t.to_chat, t.to_thread, t.to_kind, t.reply_to,
-    t.state, t.fenced, t.runs, t.ending, t.accepted_at
+    t.state, t.fenced, t.runs, t.ending, t.accepted_at, t.person, t.replaces
 FROM turn t JOIN conversation c ON c.id = t.conversation
 WHERE t.state IN ('running', 'decided') ORDER BY t.begun_at, t.id`
 

@@ -3,50 +3,186 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"slices"
 
 	"telex/internal/chat"
 )
 
-// History returns the entries of a conversation, oldest first, as they were given. The result is the caller's.
-func (r *Reader) History(ctx context.Context, c chat.Conversation) (entries [][]byte, err error) {
-	err = r.view(ctx, "read history", func(t *tx) error {
-		entries = nil
+// Session returns a conversation's session and the entries that no summary stands for, oldest first, as they were
+// given. The result is the caller's.
+func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
+	err = r.view(ctx, "read session", func(t *tx) error {
 		id, err := t.find(ctx, c)
 		if err != nil {
 			return err
 		}
-		return t.each(ctx, func(rows *sql.Rows) error {
-			var body []byte
-			err := rows.Scan(&body)
-			entries = append(entries, body)
+		if s, err = t.session(ctx, id); err != nil {
 			return err
-		}, listEntries, id)
+		}
+		entries, err = t.entries(ctx, listEntries, id, s.Folded)
+		return err
 	})
-	return entries, err
+	return s, entries, err
 }
 
-// Forget deletes the history of a conversation. The turns that are running, that of the command which asked for it
-// included, can't add to it any more: their Decide fails with ErrFenced, their End drops the history it is given.
-// The keys of messages stay, so that none is answered twice.
+// Choose stores which model answers in a conversation from now on; empty: none is chosen.
+func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
+	return s.update(ctx, "choose model", func(t *tx) error {
+		id, err := t.take(ctx, c)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, saveModel, id, model)
+		return err
+	})
+}
+
+// Undo deletes the entries of the newest turn that no summary stands for, and returns them, oldest first; none when
+// there is nothing to delete. What schema 4 and older stored tells no turn: there one begins with a user's message.
+// The turns that are running know what was undone: they can't make summaries any more.
+func (s *Store) Undo(ctx context.Context, c chat.Conversation) (undone []chat.Entry, err error) {
+	err = s.update(ctx, "undo turn", func(t *tx) error {
+		undone = nil
+		id, err := t.take(ctx, c)
+		if err != nil {
+			return err
+		}
+		session, err := t.session(ctx, id)
+		if err != nil {
+			return err
+		}
+		entries, err := t.entries(ctx, listEntries, id, session.Folded)
+		if err != nil || len(entries) == 0 {
+			return err
+		}
+		undone = newestTurn(entries)
+		for _, e := range undone {
+			if _, err := t.exec(ctx, deleteEntry, e.ID); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec(ctx, outdateTurns, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return undone, nil
+}
+
+// newestTurn returns the entries of the turn that added the last of some, which need not be the last ones: turns of
+// one conversation run side by side.
+func newestTurn(entries []chat.Entry) []chat.Entry {
+	turn := entries[len(entries)-1].Turn
+	if turn != "" {
+		return slices.DeleteFunc(entries, func(e chat.Entry) bool { return e.Turn != turn })
+	}
+	from := len(entries) - 1
+	for from > 0 && entries[from-1].Turn == "" && !asks(entries[from]) {
+		from--
+	}
+	return entries[from:]
+}
+
+// asks says that an entry is what a user said.
+func asks(e chat.Entry) bool {
+	var m struct {
+		Role string `json:"role"`
+	}
+	return json.Unmarshal(e.Body, &m) == nil && m.Role == "user"
+}
+
+// Forget deletes the history of a conversation and its summary; the chosen model stays. The turns that are running,
+// that of the command which asked for it included, can't add to it any more: their Decide fails with ErrFenced, and
+// their End drops all but what they used. The keys of messages stay, so that none is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 	return s.update(ctx, "forget history", func(t *tx) error {
 		id, err := t.take(ctx, c)
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, deleteEntries, id); err != nil {
-			return err
-		}
-		_, err = t.exec(ctx, fenceTurns, id)
-		return err
+		return t.all(ctx, []string{deleteEntries, dropSummary, fenceTurns, outdateTurns}, id)
 	})
 }
 
-func (t *tx) appendEntries(ctx context.Context, conversation int64, entries [][]byte) error {
+// session reads a conversation's session; one that was never stored is empty.
+func (t *tx) session(ctx context.Context, conversation int64) (s chat.Session, err error) {
+	var at int64
+	_, err = t.first(ctx, []any{&s.Model, &s.Summary, &s.Folded, &s.Folds, &at}, findSession, conversation)
+	s.At = instant(at)
+	return s, err
+}
+
+func (t *tx) entries(ctx context.Context, query string, args ...any) (entries []chat.Entry, err error) {
+	err = t.each(ctx, func(rows *sql.Rows) error {
+		var e chat.Entry
+		var at int64
+		err := rows.Scan(&e.ID, &e.Turn, &e.User, &at, &e.Body)
+		e.At = instant(at)
+		entries = append(entries, e)
+		return err
+	}, query, args...)
+	return entries, err
+}
+
+// grow makes a turn's additions to its session. What it replaces goes only when there is something in its place.
+func (t *tx) grow(ctx context.Context, turn string, row turnRow, g chat.Growth) error {
+	if row.replaces != "" && len(g.History) > 0 {
+		if _, err := t.exec(ctx, deleteTurnEntries, row.conversation, row.replaces); err != nil {
+			return err
+		}
+	}
+	if err := t.appendEntries(ctx, turn, row, g.History); err != nil {
+		return err
+	}
+	if err := t.saveUsage(ctx, turn, row, g.Usage); err != nil {
+		return err
+	}
+	if g.Fold == nil || row.stale {
+		return nil
+	}
+	_, err := t.exec(ctx, saveFold, row.conversation, g.Fold.Summary, g.Fold.Upto, t.now)
+	return err
+}
+
+func (t *tx) appendEntries(ctx context.Context, turn string, row turnRow, entries [][]byte) error {
 	for _, body := range entries {
-		if _, err := t.exec(ctx, addEntry, conversation, string(body), t.now); err != nil {
+		if _, err := t.exec(ctx, addEntry, row.conversation, turn, row.user, t.now, string(body)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// join makes one session of those of two conversations, in owner. Entries are numbered anew when there is a summary:
+// those that it does not stand for must come after those that it does.
+func (t *tx) join(ctx context.Context, owner, id int64) error {
+	into, err := t.session(ctx, owner)
+	if err != nil {
+		return err
+	}
+	from, err := t.session(ctx, id)
+	if err != nil {
+		return err
+	}
+	joined := into.Join(from)
+	if joined.Folded > 0 {
+		live := []any{owner, into.Folded, id, from.Folded}
+		var newest int64
+		if _, err := t.first(ctx, []any{&newest}, newestEntry); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, repeatEntries, append([]any{owner}, live...)...); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, deleteRepeated, append(live, newest)...); err != nil {
+			return err
+		}
+	}
+	if _, err := t.exec(ctx, deleteSession, id); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, saveSession, owner, joined.Model, joined.Summary, joined.Folded, int64(joined.Folds), millis(joined.At))
+	return err
 }

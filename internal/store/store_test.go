@@ -29,7 +29,7 @@ func TestTextsAreRemoved(t *testing.T) {
 		State: chat.PartStands, Ref: chat.MessageRef{ID: "9"}, Source: "s", Text: "s", Plain: "s", Spans: []chat.Span{{Kind: "bold"}},
 	}))
 	f.must(f.Decide(t.Context(), "t", decision("s", "s")))
-	f.must(f.End(t.Context(), "t"))
+	f.must(f.End(t.Context(), "t", chat.Growth{}))
 	check := func(want ...chat.Part) {
 		t.Helper()
 		parts, err := store.Parts(t.Context(), s.Reader, "t")
@@ -50,14 +50,14 @@ func TestErrorsSayWhich(t *testing.T) {
 	f.accept(c, "1")
 	f.is(f.Begin(ctx, turnOf("t", c, "9")), store.ErrUnknown)
 	f.is(f.Decide(ctx, "t", decision("x")), store.ErrUnknown)
-	f.is(f.End(ctx, "t"), store.ErrUnknown)
+	f.is(f.End(ctx, "t", chat.Growth{}), store.ErrUnknown)
 	f.is(f.Release(ctx, "t"), store.ErrUnknown)
 	f.is(f.Record(ctx, "t", chat.Part{}), store.ErrUnknown)
 	f.begin("t", c, "1")
 	f.must(f.Decide(ctx, "t", decision("x")))
 	f.is(f.Release(ctx, "t"), store.ErrFenced)
 	f.is(f.Begin(ctx, turnOf("t", c)), store.ErrFenced)
-	f.must(f.End(ctx, "t"))
+	f.must(f.End(ctx, "t", chat.Growth{}))
 	f.is(f.Decide(ctx, "t", decision("x")), store.ErrFenced)
 	f.is(f.Record(ctx, "t", chat.Part{State: chat.PartIntended}), store.ErrFenced)
 }
@@ -70,7 +70,7 @@ func TestSweep(t *testing.T) {
 	f.begin("t", c, "1")
 	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands}))
 	f.must(f.Decide(ctx, "t", decision("x", "old")))
-	f.must(f.End(ctx, "t"))
+	f.must(f.End(ctx, "t", chat.Growth{}))
 	f.must(store.Append(ctx, s, private("gone"), "old"))
 	f.must(f.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeEndpoint, Until: clock.now().Add(time.Hour)}))
 	sweep := func(retention time.Duration, want store.Swept) {
@@ -175,11 +175,11 @@ func TestCallsThatWaitShareASync(t *testing.T) {
 			wg.Go(func() {
 				switch {
 				case i == 7:
-					errs[i] = f.End(t.Context(), "never begun")
+					errs[i] = f.End(t.Context(), "never begun", chat.Growth{})
 				case i == 8:
 					_, errs[i] = f.Accept(leaving, private("left"), message(private("left"), "1"))
 				case i%2 == 0:
-					_, errs[i] = f.History(t.Context(), c)
+					_, _, errs[i] = f.Session(t.Context(), c)
 				default:
 					other := private(chat.ChatID(fmt.Sprint("crowd", i)))
 					_, errs[i] = f.Accept(t.Context(), other, message(other, "1"))

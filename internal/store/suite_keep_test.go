@@ -102,15 +102,15 @@ func testCopies(f *fixture) {
 	f.must(f.Record(ctx, "t", part))
 	part.Spans[0].Kind = "changed"
 	entry := []byte("said")
-	f.must(f.Decide(ctx, "t", chat.Decision{Ending: []byte("x"), History: [][]byte{entry}}))
+	f.must(f.Decide(ctx, "t", chat.Decision{Ending: []byte("x"), Growth: chat.Growth{History: [][]byte{entry}}}))
 	entry[0] = 'X'
 	if got := f.unfinished().Parts; got[0].Spans[0].Kind != "bold" {
 		f.Errorf("got %+v, want the part as it was given", got)
 	}
 	f.remembers(c, "said")
-	got, err := f.History(ctx, c)
+	_, got, err := f.Session(ctx, c)
 	f.must(err)
-	got[0][0] = 'X'
+	got[0].Body[0] = 'X'
 	f.remembers(c, "said")
 }
 
@@ -129,8 +129,8 @@ func testConcurrent(f *fixture) {
 					f.Record(f.Context(), turn, chat.Part{State: chat.PartIntended}),
 					f.Record(f.Context(), turn, chat.Part{State: chat.PartStands}),
 					f.Decide(f.Context(), turn, decision("x", fmt.Sprint(i))),
-					f.End(f.Context(), turn))
-				history, readErr := f.History(f.Context(), c)
+					f.End(f.Context(), turn, chat.Growth{}))
+				_, history, readErr := f.Session(f.Context(), c)
 				if err = errors.Join(err, readErr); err != nil || !fresh || len(history) != i+1 {
 					f.Errorf("worker %d, message %d: fresh %v, %d entries, error %v", w, i, fresh, len(history), err)
 					return

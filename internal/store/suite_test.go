@@ -152,17 +152,17 @@ func (f *fixture) remember(c chat.Conversation, entries ...string) {
 	id := chat.MessageID("remember " + entries[0])
 	f.accept(c, id)
 	f.begin(string(id), c, id)
-	f.must(f.End(f.Context(), string(id), decision("", entries...).History...))
+	f.must(f.End(f.Context(), string(id), growth(entries...)))
 }
 
 // remembers compares a history.
 func (f *fixture) remembers(c chat.Conversation, want ...string) {
 	f.Helper()
-	entries, err := f.History(f.Context(), c)
+	_, entries, err := f.Session(f.Context(), c)
 	f.must(err)
 	got := []string{}
 	for _, e := range entries {
-		got = append(got, string(e))
+		got = append(got, string(e.Body))
 	}
 	if !slices.Equal(got, want) {
 		f.Fatalf("history of %s: got %q, want %q", c, got, want)
@@ -194,11 +194,14 @@ func turnOf(id string, c chat.Conversation, ids ...chat.MessageID) chat.Turn {
 }
 
 func decision(ending string, history ...string) chat.Decision {
-	d := chat.Decision{Ending: []byte(ending), Usage: []byte(`{"prompt":1}`)}
+	return chat.Decision{Ending: []byte(ending), Growth: growth(history...)}
+}
+
+func growth(history ...string) (g chat.Growth) {
 	for _, h := range history {
-		d.History = append(d.History, []byte(h))
+		g.History = append(g.History, []byte(h))
 	}
-	return d
+	return g
 }
 
 func private(id chat.ChatID) chat.Conversation { return chat.Conversation{Endpoint: "tg", Chat: id} }
@@ -246,6 +249,17 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"MoveKeepsEqualIDsApart_F54", testMoveEqualIDs},
 		{"MoveWhileAMessageWaits_F54", testMoveWaiting},
 		{"MoveKeepsFences_F54", testMoveFences},
+		{"MoveJoinsSessions_F54", testMoveSessions},
+		{"EntriesHaveAnAsker", testAsker},
+		{"JoinGivesWhatWaits", testJoin},
+		{"ChosenModel", testChoose},
+		{"FoldHidesEntries", testFold},
+		{"UndoDeletesTheNewestTurn", testUndo},
+		{"ReplacedTurnGoes", testReplaces},
+		{"ErasePerson", testErase},
+		{"UsedIsCountedOnce", testUsed},
+		{"Knocking", testKnocking},
+		{"Admitted", testAdmitted},
 		{"WhatIsGivenIsCopied", testCopies},
 		{"ConcurrentUse", testConcurrent},
 	} {
@@ -269,7 +283,7 @@ func testWholeMessage(f *fixture) {
 	in := chat.Inbound{
 		To:     chat.Target{Chat: "-100", Thread: "7", Kind: chat.Group},
 		Sender: chat.Sender{ID: "u1", Name: "Zoë 🦊", Bot: true}, ID: "m1", Resume: "42", Kind: chat.Button,
-		Text: "line\nwith \"quotes\", a zero \x00 and ünïcode", Command: "new", Args: "a b", Addressed: true, Reply: true,
+		Text: "line\nwith \"quotes\", a zero \x00 and ünïcode", Command: "new", Args: "a b", Addressed: true, Reply: true, More: true,
 		Attachments: []chat.Attachment{{Name: "a.ogg", MediaType: "audio/ogg", Size: 1 << 40, ID: "f"}},
 		At:          time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.UTC),
 	}
@@ -309,7 +323,7 @@ func testDuplicates(f *fixture) {
 	f.accept(other, "5")
 	f.accept(chat.Conversation{Endpoint: "tg2", Chat: "1"}, "5")
 	f.begin("t1", c, "5")
-	f.must(f.End(f.Context(), "t1"))
+	f.must(f.End(f.Context(), "t1", chat.Growth{}))
 	time.Sleep(7 * 24 * time.Hour)
 	if s, ok := f.Store.(*store.Store); ok {
 		_, err := s.Sweep(f.Context(), time.Now(), time.Hour)
@@ -384,8 +398,8 @@ func testTurn(f *fixture) {
 	}
 	f.remembers(c, "q", "a")
 	f.waits("tg:1/1!", "tg:1/2!")
-	f.must(f.End(f.Context(), "t"))
-	f.must(f.End(f.Context(), "t"))
+	f.must(f.End(f.Context(), "t", chat.Growth{}))
+	f.must(f.End(f.Context(), "t", chat.Growth{}))
 	f.must(f.Release(f.Context(), "t"))
 	f.waits()
 	if turns, err := f.Unfinished(f.Context()); err != nil || len(turns) > 0 {
@@ -410,7 +424,7 @@ func testDecidedFromTheStart(f *fixture) {
 	if got := f.unfinished(); got.Void {
 		f.Fatalf("got %+v, want it delivered all the same", got)
 	}
-	f.must(f.End(f.Context(), "t"))
+	f.must(f.End(f.Context(), "t", chat.Growth{}))
 	f.waits()
 }
 
@@ -434,7 +448,7 @@ func testRerun(f *fixture) {
 	f.begin("t2", c, "1")
 	f.must(f.Decide(f.Context(), "t2", decision("x")))
 	f.fails(f.Begin(f.Context(), turnOf("t2", c, "1")))
-	f.must(f.End(f.Context(), "t2"))
+	f.must(f.End(f.Context(), "t2", chat.Growth{}))
 	f.fails(f.Begin(f.Context(), turnOf("t2", c, "1")))
 }
 
@@ -447,7 +461,7 @@ func testBeginUnknown(f *fixture) {
 	f.must(f.Drop(f.Context(), c, "2"))
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "2")))
 	f.fails(f.Decide(f.Context(), "t", decision("x")))
-	f.fails(f.End(f.Context(), "t"))
+	f.fails(f.End(f.Context(), "t", chat.Growth{}))
 	f.fails(f.Release(f.Context(), "t"))
 	f.fails(f.Record(f.Context(), "t", chat.Part{}))
 	f.fails(f.Record(f.Context(), "t", chat.Part{State: chat.PartIntended}))
@@ -468,10 +482,10 @@ func testSideBySide(f *fixture) {
 	if len(turns) != 2 || turns[0].ID != "model" || turns[0].Void || turns[1].Void {
 		f.Fatalf("got %+v, want two turns, the oldest first, none void", turns)
 	}
-	f.must(f.End(f.Context(), "command", []byte("command")))
+	f.must(f.End(f.Context(), "command", growth("command")))
 	f.waits("tg:1/1!")
 	f.must(f.Decide(f.Context(), "model", decision("x", "model")))
-	f.must(f.End(f.Context(), "model"))
+	f.must(f.End(f.Context(), "model", chat.Growth{}))
 	f.waits()
 	f.remembers(c, "command", "model")
 }
@@ -484,7 +498,7 @@ func testTaken(f *fixture) {
 	time.Sleep(time.Second)
 	f.begin("new", c, "1", "3") // answered together with the message that came
 	f.must(f.Record(f.Context(), "old", chat.Part{State: chat.PartStands, Text: "kept"}))
-	f.must(f.End(f.Context(), "old", []byte("begun")))
+	f.must(f.End(f.Context(), "old", growth("begun")))
 	f.waits("tg:1/1!", "tg:1/3!") // what it had left is finished, what was taken is not
 	if got := f.unfinished(); got.ID != "new" {
 		f.Fatalf("got %+v, want new", got)
@@ -515,7 +529,7 @@ func testRobbed(f *fixture) {
 	if got := turns[0].Parts; len(got) != 1 || !reflect.DeepEqual(got[0], part) {
 		f.Errorf("got %+v, want %+v", got, part)
 	}
-	f.must(f.End(f.Context(), "old"))
+	f.must(f.End(f.Context(), "old", chat.Growth{}))
 	f.waits("tg:1/1!")
 }
 
@@ -543,7 +557,7 @@ func testEndHistory(f *fixture) {
 			f.must(f.Forget(f.Context(), c))
 		}
 		for range 2 { // a call of unknown outcome is repeated
-			f.must(f.End(f.Context(), turn, decision("", end.history...).History...))
+			f.must(f.End(f.Context(), turn, growth(end.history...)))
 		}
 		f.reopen()
 		f.remembers(c, end.want...)
@@ -564,7 +578,7 @@ func testForgetFences(f *fixture) {
 		f.Fatalf("got %+v, want running and void", got)
 	}
 	f.fails(f.Begin(f.Context(), turnOf("t", c, "1")))
-	f.must(f.End(f.Context(), "t", []byte("late")))
+	f.must(f.End(f.Context(), "t", growth("late")))
 	f.begin("t2", c, "2")
 	f.must(f.Decide(f.Context(), "t2", decision("x", "after")))
 	f.remembers(c, "after")
@@ -588,7 +602,7 @@ func testDecideTwice(f *fixture) {
 	if got := f.unfinished(); string(got.Ending) != "cut" || got.State != chat.TurnDecided {
 		f.Errorf("got %+v, want it cut", got)
 	}
-	f.must(f.End(f.Context(), "t"))
+	f.must(f.End(f.Context(), "t", chat.Growth{}))
 	f.must(f.Cut(f.Context(), "t", []byte("late")))
 	f.fails(f.Decide(f.Context(), "t", decision("z")))
 }
@@ -607,7 +621,7 @@ func testReleased(f *fixture) {
 	f.begin("t2", c, "1", "2")
 	f.must(f.Decide(f.Context(), "t2", decision("x")))
 	f.fails(f.Release(f.Context(), "t2"))
-	f.must(f.End(f.Context(), "t2"))
+	f.must(f.End(f.Context(), "t2", chat.Growth{}))
 	f.must(f.Release(f.Context(), "t2"))
 	f.waits()
 }
@@ -617,7 +631,7 @@ func testEnded(f *fixture) {
 	f.accept(c, "1")
 	f.begin("t", c, "1")
 	f.must(f.Record(f.Context(), "t", chat.Part{State: chat.PartIntended, Key: "k"}))
-	f.must(f.End(f.Context(), "t"))
+	f.must(f.End(f.Context(), "t", chat.Growth{}))
 	f.fails(f.Record(f.Context(), "t", chat.Part{Index: 1, State: chat.PartIntended}))
 	f.must(f.Record(f.Context(), "t", chat.Part{State: chat.PartGone, Key: "k"}))
 }

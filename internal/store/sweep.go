@@ -10,35 +10,47 @@ import (
 // (https://core.telegram.org/bots/api#getting-updates), WhatsApp retries for 7 days.
 const keyLife = 7*24*time.Hour + time.Hour
 
+// usageLife is how long it stays known what a turn used: the longest time that anybody sums up is a year.
+const usageLife = 400 * 24 * time.Hour
+
 // Swept says what a sweep deleted.
 type Swept struct {
-	Messages, Turns, Entries, Blocks int64
+	Messages, Turns, Entries, Summaries, Usage, Blocks int64
 }
 
-// Sweep deletes what is over: finished messages and turns after 7 days, history older than retention (0 keeps it),
-// blocks that ended, conversations of which nothing is left. What is unfinished stays, however old.
+// Sweep deletes what is over: finished messages and turns after 7 days, history and summaries older than retention
+// (0 keeps them), what turns used after 400 days, blocks that ended, conversations of which nothing is left. What is
+// unfinished stays, however old, and so does a chosen model.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
+	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 	err = s.update(ctx, "sweep", func(t *tx) error {
-		over := now.Add(-keyLife).UnixMilli()
-		if done.Messages, err = t.exec(ctx, sweepInbox, over); err != nil {
-			return err
-		}
-		if done.Turns, err = t.exec(ctx, sweepTurns, over); err != nil {
-			return err
-		}
-		if done.Blocks, err = t.exec(ctx, sweepBlocks, now.UnixMilli()); err != nil {
-			return err
+		done = Swept{}
+		steps := []sweep{
+			{&done.Messages, sweepInbox, before(keyLife)},
+			{&done.Turns, sweepTurns, before(keyLife)},
+			{&done.Usage, sweepUsage, before(usageLife)},
+			{&done.Blocks, sweepBlocks, before(0)},
 		}
 		if retention > 0 {
-			if done.Entries, err = t.exec(ctx, sweepEntries, now.Add(-retention).UnixMilli()); err != nil {
+			steps = append(steps,
+				sweep{&done.Entries, sweepEntries, before(retention)}, sweep{&done.Summaries, sweepSummaries, before(retention)})
+		}
+		for _, s := range steps {
+			if *s.deleted, err = t.exec(ctx, s.query, s.before); err != nil {
 				return err
 			}
 		}
-		_, err = t.exec(ctx, sweepConversations)
-		return err
+		return t.all(ctx, []string{sweepSessions, sweepConversations})
 	})
 	if err != nil {
 		return Swept{}, err
 	}
 	return done, nil
+}
+
+// sweep deletes what is older than a time and counts it.
+type sweep struct {
+	deleted *int64
+	query   string
+	before  int64
 }

@@ -44,8 +44,11 @@ func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 		if err := tx.follow(ctx, &t); err != nil {
 			return err
 		}
+		if n := len(t.Messages); t.User == "" && n > 0 {
+			t.User = t.Messages[n-1].Sender.ID
+		}
 		_, err = tx.exec(ctx, beginTurn, t.ID, conversation, t.To.Chat, t.To.Thread, int64(t.To.Kind), t.ReplyTo,
-			string(state), string(t.Ending), acceptedAt, tx.now)
+			string(state), string(t.Ending), t.User, t.Replaces, acceptedAt, tx.now)
 		return err
 	})
 }
@@ -60,9 +63,9 @@ func (t *tx) follow(ctx context.Context, turn *chat.Turn) error {
 	return err
 }
 
-// Decide stores the result of a running turn and its history in one step. When the session was reset since it
-// began, nothing is stored: ErrFenced. To decide again changes nothing, so that a call of unknown outcome can be
-// repeated.
+// Decide stores the result of a running turn and what its session grows by in one step. When the session was reset
+// since it began, nothing is stored: ErrFenced. To decide again changes nothing, so that a call of unknown outcome can
+// be repeated.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
@@ -75,10 +78,37 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 		case row.state != chat.TurnRunning, row.fenced:
 			return ErrFenced
 		}
-		if _, err := t.exec(ctx, decideTurn, string(d.Ending), string(d.Usage), id); err != nil {
+		if _, err := t.exec(ctx, decideTurn, string(d.Ending), id); err != nil {
 			return err
 		}
-		return t.appendEntries(ctx, row.conversation, d.History)
+		return t.grow(ctx, id, row, d.Growth)
+	})
+}
+
+// Join gives messages that wait to a running turn, which answers them too. It leaves alone what does not wait any
+// more. A turn that is not running, or fenced, takes none: ErrFenced.
+func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
+	return s.update(ctx, "join turn "+id, func(t *tx) error {
+		row, err := t.existing(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case row.state != chat.TurnRunning, row.fenced:
+			return ErrFenced
+		}
+		for _, m := range messages {
+			found, err := t.unfinished(ctx, row.conversation, m)
+			if err != nil {
+				return err
+			}
+			if len(found) == 0 || found[0].state != inboxPending {
+				continue
+			}
+			if _, err := t.exec(ctx, takeMessage, id, found[0].id); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
@@ -94,18 +124,20 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 }
 
 // End finishes a turn and its messages; what they said and what was answered is removed, the ids stay for a
-// while. In the same step the history grows by what is given, unless the session was reset while the turn ran:
-// then that is dropped, without an error. To end an ended turn changes nothing.
-func (s *Store) End(ctx context.Context, id string, history ...[]byte) error {
+// while. In the same step its session grows by what is given. When that was reset while the turn ran, all but what
+// the turn used is dropped, without an error. To end an ended turn changes nothing.
+func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.update(ctx, "end turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
 		if err != nil || row.ended() {
 			return err
 		}
-		if !row.fenced {
-			if err := t.appendEntries(ctx, row.conversation, history); err != nil {
-				return err
-			}
+		grown := g
+		if row.fenced {
+			grown = chat.Growth{Usage: g.Usage}
+		}
+		if err := t.grow(ctx, id, row, grown); err != nil {
+			return err
 		}
 		if err := t.endTurn(ctx, id, chat.TurnDone); err != nil {
 			return err
@@ -169,7 +201,7 @@ func (r *Reader) Unfinished(ctx context.Context) (turns []chat.Turn, err error) 
 func scanTurn(rows *sql.Rows) (t chat.Turn, err error) {
 	var accepted int64
 	err = rows.Scan(&t.ID, &t.Conversation.Endpoint, &t.Conversation.Chat, &t.Conversation.Thread,
-		&t.To.Chat, &t.To.Thread, &t.To.Kind, &t.ReplyTo, &t.State, &t.Void, &t.Runs, &t.Ending, &accepted)
+		&t.To.Chat, &t.To.Thread, &t.To.Kind, &t.ReplyTo, &t.State, &t.Void, &t.Runs, &t.Ending, &accepted, &t.User, &t.Replaces)
 	t.Began = instant(accepted)
 	return t, err
 }
@@ -200,12 +232,15 @@ type turnRow struct {
 	conversation int64
 	state        chat.TurnState
 	fenced       bool
+	stale        bool // it may make no summary
+	user         chat.UserID
+	replaces     string
 }
 
 func (r turnRow) ended() bool { return r.state != chat.TurnRunning && r.state != chat.TurnDecided }
 
 func (t *tx) turn(ctx context.Context, id string) (row turnRow, err error) {
-	row.exists, err = t.first(ctx, []any{&row.conversation, &row.state, &row.fenced}, findTurn, id)
+	row.exists, err = t.first(ctx, []any{&row.conversation, &row.state, &row.fenced, &row.stale, &row.user, &row.replaces}, findTurn, id)
 	return row, err
 }
 

@@ -233,8 +233,8 @@ func (w *writer) transact(do func(*tx) error) error {
 
 // undo rolls back. SQLite does so by itself after some errors, and then says that there is nothing to roll back.
 func (w *writer) undo() {
-	if err := w.control(rollback); err != nil {
-		w.reader.log.Debug("nothing to roll back", slog.Any("error", err))
+	if err := w.control(rollback); err != nil && sqliteCode(err) != code.SQLITE_ERROR {
+		w.reader.log.Warn("transaction was not rolled back, the next one tries again", slog.Any("error", err))
 	}
 }
 

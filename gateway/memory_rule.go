@@ -1,0 +1,96 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// SaveBlock implements Rules. A block that is known is only ever prolonged.
+func (s *Memory) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blocks[e] = append(s.inForce(e), b)
+	slices.SortStableFunc(s.blocks[e], func(a, b chat.Block) int { return b.Until.Compare(a.Until) })
+	same := make(map[chat.Block]bool)
+	s.blocks[e] = slices.DeleteFunc(s.blocks[e], func(b chat.Block) bool {
+		b.Until = time.Time{}
+		shorter := same[b]
+		same[b] = true
+		return shorter
+	})
+	return nil
+}
+
+// Blocks implements Rules.
+func (s *Memory) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inForce(e), nil
+}
+
+// inForce returns a copy of the blocks that are not over.
+func (s *Memory) inForce(e chat.EndpointID) []chat.Block {
+	now := time.Now()
+	return slices.DeleteFunc(slices.Clone(s.blocks[e]), func(b chat.Block) bool { return !b.Until.After(now) })
+}
+
+// Move implements Rules. From now on the old id means the new one in every call.
+func (s *Memory) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now, ok := s.moved[place{e, to}]; ok && now != from {
+		to = now
+	}
+	if from == to {
+		return nil
+	}
+	delete(s.moved, place{e, to}) // should the chat have gone back to an id that it had
+	s.moved[place{e, from}] = to
+	for old, now := range s.moved {
+		if old.endpoint == e && now == from {
+			s.moved[old] = to
+		}
+	}
+	s.carry(e, from, to)
+	return nil
+}
+
+// carry takes what a chat has over to its new id.
+func (s *Memory) carry(e chat.EndpointID, from, to chat.ChatID) {
+	moves := func(c *chat.Conversation) bool {
+		here := c.Endpoint == e && c.Chat == from
+		if here {
+			c.Chat = to
+		}
+		return here
+	}
+	for _, m := range s.inbox {
+		if moves(&m.Conversation) {
+			m.Message = arrived(m.Message, from, to)
+		}
+	}
+	for _, t := range s.turns {
+		if moves(&t.Conversation) && t.To.Chat == from {
+			t.To.Chat, t.ReplyTo = to, ""
+		}
+	}
+	for i := range s.usage {
+		moves(&s.usage[i].conversation)
+	}
+	for c, se := range s.sessions {
+		there := c
+		if !moves(&there) {
+			continue
+		}
+		delete(s.sessions, c)
+		if into := s.sessions[there]; into != nil {
+			s.join(into, se)
+			s.outdate(there)
+		} else {
+			s.sessions[there] = se
+		}
+	}
+}

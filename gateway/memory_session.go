@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// session is what a Memory keeps of a conversation.
+type session struct {
+	chat.Session
+	history []chat.Entry
+}
+
+// live returns where the entries begin that no summary stands for.
+func (se *session) live() int {
+	i, _ := slices.BinarySearchFunc(se.history, se.Folded+1, func(e chat.Entry, id int64) int { return cmp.Compare(e.ID, id) })
+	return i
+}
+
+// drop deletes entries.
+func (se *session) drop(which func(chat.Entry) bool) {
+	se.history = slices.DeleteFunc(se.history, which)
+}
+
+// Session implements Sessions. The result is the caller's.
+func (s *Memory) Session(_ context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	se := s.session(s.now(c))
+	var out []chat.Entry
+	for _, e := range se.history[se.live():] {
+		e.Body = slices.Clone(e.Body)
+		out = append(out, e)
+	}
+	return se.Session, out, nil
+}
+
+// Choose implements Sessions.
+func (s *Memory) Choose(_ context.Context, c chat.Conversation, model string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.session(s.now(c)).Model = model
+	return nil
+}
+
+// Undo implements Sessions. The turns that are running know what was undone: they can't make summaries any more.
+func (s *Memory) Undo(_ context.Context, c chat.Conversation) ([]chat.Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c = s.now(c)
+	se := s.session(c)
+	live := se.history[se.live():]
+	if len(live) == 0 {
+		return nil, nil
+	}
+	turn, folded := live[len(live)-1].Turn, se.Folded
+	var out []chat.Entry
+	se.drop(func(e chat.Entry) bool {
+		gone := e.Turn == turn && e.ID > folded
+		if gone {
+			out = append(out, e)
+		}
+		return gone
+	})
+	s.outdate(c)
+	return out, nil
+}
+
+// Forget implements Sessions. The ids of messages stay known, so that none is answered twice.
+func (s *Memory) Forget(_ context.Context, c chat.Conversation) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c = s.now(c)
+	se := s.session(c)
+	se.Session, se.history = chat.Session{Model: se.Model}, nil
+	for _, t := range s.turns {
+		if t.Conversation == c && t.State == chat.TurnRunning {
+			t.Void = true
+		}
+	}
+	s.outdate(c)
+	return nil
+}
+
+// Erase implements Sessions. What nobody is known to have asked may be theirs and goes too.
+func (s *Memory) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c = s.now(c)
+	se := s.session(c)
+	before := len(se.history)
+	theirs := func(asked chat.UserID) bool { return asked == u || asked == "" }
+	se.drop(func(e chat.Entry) bool { return theirs(e.User) })
+	se.Session = chat.Session{Model: se.Model}
+	for _, t := range s.turns {
+		if t.Conversation != c || !theirs(t.User) {
+			continue
+		}
+		t.User = ""
+		t.Void = t.Void || t.State == chat.TurnRunning
+	}
+	for i := range s.usage {
+		if r := &s.usage[i]; r.conversation == c && r.person == u {
+			r.person = ""
+		}
+	}
+	s.outdate(c)
+	return before - len(se.history), nil
+}
+
+// outdate says of the unfinished turns of a conversation that what they know of it is not so any more.
+func (s *Memory) outdate(c chat.Conversation) {
+	for _, t := range s.turns {
+		if t.Conversation == c {
+			t.stale = true
+		}
+	}
+}
+
+// join makes one session of two. Entries are numbered anew when there is a summary: those that it does not stand for
+// must come after those that it does.
+func (s *Memory) join(into, from *session) {
+	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
+	folded := slices.Concat(into.history[:into.live()], from.history[:from.live()])
+	live := slices.Concat(into.history[into.live():], from.history[from.live():])
+	slices.SortFunc(folded, order)
+	slices.SortFunc(live, order)
+	into.Session = into.Join(from.Session)
+	if into.Folded > 0 {
+		for i := range live {
+			s.said++
+			live[i].ID = s.said
+		}
+	}
+	into.history = append(folded, live...)
+}
+
+// grow makes a turn's additions to its session.
+func (s *Memory) grow(t *memoryTurn, g chat.Growth) {
+	se := s.session(t.Conversation)
+	if t.Replaces != "" && len(g.History) > 0 {
+		se.drop(func(e chat.Entry) bool { return e.Turn == t.Replaces })
+	}
+	for _, body := range g.History {
+		s.said++
+		se.history = append(se.history, chat.Entry{ID: s.said, Turn: t.ID, User: t.User, At: time.Now(), Body: slices.Clone(body)})
+	}
+	se.history = last(se.history, keptMessages)
+	for _, u := range g.Usage {
+		s.usage = append(s.usage, used{conversation: t.Conversation, person: t.User, turn: t.ID, at: time.Now(), Usage: u})
+	}
+	s.usage = last(s.usage, keptUsage)
+	if f := g.Fold; f != nil && !t.stale && f.Upto >= se.Folded {
+		se.Summary, se.Folded, se.At = f.Summary, f.Upto, time.Now()
+		se.Folds++
+	}
+}
+
+func (s *Memory) session(c chat.Conversation) *session {
+	se := s.sessions[c]
+	if se == nil {
+		se = &session{}
+		s.sessions[c] = se
+	}
+	return se
+}
+
+// used is what one model used for one turn.
+type used struct {
+	conversation chat.Conversation
+	person       chat.UserID
+	turn         string
+	at           time.Time
+	chat.Usage
+}
+
+// of says that it is among what is asked for.
+func (u used) of(w chat.UsageOf) bool {
+	return (w.Conversation == chat.Conversation{} || w.Conversation == u.conversation) &&
+		(w.Person.Endpoint == "" || w.Person.Endpoint == u.conversation.Endpoint) &&
+		(w.Person.User == "" || w.Person.User == u.person) &&
+		!u.at.Before(w.From) && (w.To.IsZero() || u.at.Before(w.To))
+}
+
+// Used implements Sessions.
+func (s *Memory) Used(_ context.Context, of chat.UsageOf) (sum chat.Used, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of.Conversation = s.now(of.Conversation)
+	turns := make(map[string]bool)
+	for _, u := range s.usage {
+		if !u.of(of) {
+			continue
+		}
+		sum.Prompt += u.Prompt
+		sum.Cached += u.Cached
+		sum.Completion += u.Completion
+		sum.Reasoning += u.Reasoning
+		sum.Calls += u.Calls
+		sum.Estimated = sum.Estimated || u.Estimated
+		turns[u.turn] = true
+	}
+	sum.Turns = len(turns)
+	return sum, nil
+}

@@ -1,0 +1,225 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+)
+
+type memoryTurn struct {
+	chat.Turn      // Void: its session was forgotten while it ran
+	stale     bool // its history was changed meanwhile: its summary would bring back what is gone
+}
+
+// Begin implements Turns.
+func (s *Memory) Begin(_ context.Context, t chat.Turn) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.ended, t.ID) {
+		return errForgotten
+	}
+	if old := s.turn(t.ID); old != nil {
+		return s.rerun(old)
+	}
+	var taken []*accepted
+	for _, in := range t.Messages {
+		m := s.find(t.Conversation, in.ID, taken)
+		if m == nil {
+			return fmt.Errorf("message %q: %w", in.ID, errUnknown)
+		}
+		taken = append(taken, m)
+	}
+	t.Began = time.Now()
+	for _, m := range taken {
+		m.turn = t.ID
+		m.Begun++
+		if m.Accepted.Before(t.Began) {
+			t.Began = m.Accepted
+		}
+	}
+	if n := len(t.Messages); t.User == "" && n > 0 {
+		t.User = t.Messages[n-1].Sender.ID
+	}
+	t.State, t.Runs, t.Void, t.Parts, t.Messages = chat.TurnRunning, 1, false, nil, nil
+	if len(t.Ending) > 0 {
+		t.State = chat.TurnDecided
+	}
+	if now := s.now(t.Conversation); now != t.Conversation {
+		if t.To.Chat == t.Conversation.Chat {
+			t.To.Chat, t.ReplyTo = now.Chat, "" // its id is another message's there
+		}
+		t.Conversation = now
+	}
+	s.turns = append(s.turns, &memoryTurn{Turn: t})
+	return nil
+}
+
+// rerun counts one more run of a turn.
+func (s *Memory) rerun(t *memoryTurn) error {
+	if t.State != chat.TurnRunning || t.Void {
+		return errForgotten
+	}
+	t.Runs++
+	for _, m := range s.inbox {
+		if m.turn == t.ID {
+			m.Begun++
+		}
+	}
+	return nil
+}
+
+// Decide implements Turns.
+func (s *Memory) Decide(_ context.Context, turn string, d chat.Decision) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.current(turn)
+	if err != nil || t != nil && t.State == chat.TurnDecided {
+		return err
+	}
+	if t == nil || t.Void {
+		return errForgotten
+	}
+	t.State, t.Ending = chat.TurnDecided, d.Ending
+	s.grow(t, d.Growth)
+	return nil
+}
+
+// Join implements Turns.
+func (s *Memory) Join(_ context.Context, turn string, ids ...chat.MessageID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.current(turn)
+	if err != nil {
+		return err
+	}
+	if t == nil || t.State != chat.TurnRunning || t.Void {
+		return errForgotten
+	}
+	for _, id := range ids {
+		if m := s.find(t.Conversation, id, nil); m != nil && m.turn == "" {
+			m.turn = turn
+			m.Begun++
+		}
+	}
+	return nil
+}
+
+// Cut implements Turns.
+func (s *Memory) Cut(_ context.Context, turn string, ending []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.current(turn)
+	if t != nil && t.State == chat.TurnDecided {
+		t.Ending = ending
+	}
+	return err
+}
+
+// End implements Turns.
+func (s *Memory) End(_ context.Context, turn string, g chat.Growth) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.current(turn)
+	if err != nil || t == nil {
+		return err
+	}
+	if t.Void {
+		g = chat.Growth{Usage: g.Usage}
+	}
+	s.grow(t, g)
+	s.end(t)
+	s.done(func(m *accepted) bool { return m.turn == turn })
+	return nil
+}
+
+// Release implements Turns.
+func (s *Memory) Release(_ context.Context, turn string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.current(turn)
+	if err != nil || t == nil {
+		return err
+	}
+	if t.State == chat.TurnDecided {
+		return errForgotten
+	}
+	s.end(t)
+	for _, m := range s.inbox {
+		if m.turn == turn {
+			m.turn = ""
+			m.Begun--
+		}
+	}
+	return nil
+}
+
+// Unfinished implements Turns.
+func (s *Memory) Unfinished(context.Context) ([]chat.Turn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []chat.Turn
+	for _, t := range s.turns {
+		c := t.Turn
+		c.Parts = slices.Clone(c.Parts)
+		for _, m := range s.inbox {
+			if m.turn == t.ID {
+				c.Messages = append(c.Messages, m.Message)
+			}
+		}
+		if len(c.Messages) == 0 { // another turn answers them
+			c.Messages, c.Void = []chat.Inbound{{To: c.To}}, true
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// Record implements Deliveries.
+func (s *Memory) Record(_ context.Context, turn string, p chat.Part) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.current(turn)
+	switch {
+	case err != nil:
+		return err
+	case t == nil && p.State == chat.PartIntended:
+		return errForgotten
+	case t == nil: // nobody will ask for it
+		return nil
+	}
+	p.Spans = slices.Clone(p.Spans)
+	i, found := slices.BinarySearchFunc(t.Parts, p.Index, func(q chat.Part, i int) int { return cmp.Compare(q.Index, i) })
+	if found {
+		t.Parts[i] = p
+	} else {
+		t.Parts = slices.Insert(t.Parts, i, p)
+	}
+	return nil
+}
+
+// current returns an unfinished turn, nil for one that has ended, and an error for one that never was.
+func (s *Memory) current(id string) (*memoryTurn, error) {
+	t := s.turn(id)
+	if t == nil && !slices.Contains(s.ended, id) {
+		return nil, fmt.Errorf("turn %s: %w", id, errUnknown)
+	}
+	return t, nil
+}
+
+func (s *Memory) turn(id string) *memoryTurn {
+	i := slices.IndexFunc(s.turns, func(t *memoryTurn) bool { return t.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return s.turns[i]
+}
+
+// end forgets a turn but for its id.
+func (s *Memory) end(t *memoryTurn) {
+	s.turns = slices.DeleteFunc(s.turns, func(o *memoryTurn) bool { return o == t })
+	s.ended = last(append(s.ended, t.ID), knownIDs)
+}

@@ -1,0 +1,74 @@
+package sim
+
+import (
+	"context"
+
+	"telex/internal/chat"
+)
+
+func (k *keeper) Join(ctx context.Context, turn string, ids ...chat.MessageID) error {
+	return k.write(func() error { return k.l.w.store.Join(ctx, turn, ids...) }, func() {
+		for _, id := range ids {
+			if t, n := k.l.w.turns[turn], numberOf(id); t != nil {
+				t.messages = append(t.messages, n)
+			}
+		}
+		k.l.w.note("turn %s takes %v in", turn, ids)
+	})
+}
+
+func (k *keeper) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
+	return k.l.w.store.Session(ctx, c)
+}
+
+func (k *keeper) Choose(ctx context.Context, c chat.Conversation, model string) error {
+	return k.write(func() error { return k.l.w.store.Choose(ctx, c, model) }, nil)
+}
+
+func (k *keeper) Undo(ctx context.Context, c chat.Conversation) (undone []chat.Entry, err error) {
+	err = k.write(func() error {
+		undone, err = k.l.w.store.Undo(ctx, c)
+		return err
+	}, nil)
+	return undone, err
+}
+
+func (k *keeper) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (n int, err error) {
+	err = k.write(func() error {
+		n, err = k.l.w.store.Erase(ctx, c, u)
+		return err
+	}, nil)
+	return n, err
+}
+
+func (k *keeper) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
+	return k.l.w.store.Used(ctx, of)
+}
+
+func (k *keeper) Knocking(ctx context.Context) ([]chat.Knocking, error) {
+	return k.l.w.store.Knocking(ctx)
+}
+
+func (k *keeper) Knock(ctx context.Context, p chat.Knocking) error {
+	return k.write(func() error { return k.l.w.store.Knock(ctx, p) }, nil)
+}
+
+func (k *keeper) Unknock(ctx context.Context, ps ...chat.Person) error {
+	return k.write(func() error { return k.l.w.store.Unknock(ctx, ps...) }, nil)
+}
+
+func (k *keeper) Admit(ctx context.Context, a chat.Admission) error {
+	return k.write(func() error { return k.l.w.store.Admit(ctx, a) }, nil)
+}
+
+func (k *keeper) Admitted(ctx context.Context) ([]chat.Admission, error) {
+	return k.l.w.store.Admitted(ctx)
+}
+
+func (k *keeper) Dismiss(ctx context.Context, p chat.Person) (was bool, err error) {
+	err = k.write(func() error {
+		was, err = k.l.w.store.Dismiss(ctx, p)
+		return err
+	}, nil)
+	return was, err
+}

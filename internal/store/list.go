@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// SessionInfo is a conversation that keeps something, in numbers.
+type SessionInfo struct {
+	Conversation chat.Conversation
+	Entries      int       // those that a summary stands for included
+	Newest       time.Time // when the newest entry was stored; zero when there is none
+	Summary      bool      // there is one
+	Model        string    // the chosen one's name
+	Tokens       int       // prompt and completion of all its turns, forgotten ones included
+}
+
+// Sessions returns the conversations that have entries, a summary or a chosen model, the one with the newest entry
+// first. It fails with ErrOlder for a store that is not up to date.
+func (r *Reader) Sessions(ctx context.Context) (list []SessionInfo, err error) {
+	err = r.viewCurrent(ctx, "list sessions", func(t *tx) error {
+		list = nil
+		return t.each(ctx, func(rows *sql.Rows) error {
+			var s SessionInfo
+			var newest int64
+			err := rows.Scan(&s.Conversation.Endpoint, &s.Conversation.Chat, &s.Conversation.Thread,
+				&s.Entries, &newest, &s.Summary, &s.Model, &s.Tokens)
+			s.Newest = instant(newest)
+			list = append(list, s)
+			return err
+		}, listSessions)
+	})
+	return list, err
+}
+
+// Transcript is Session with all entries, those that the summary stands for included. It fails with ErrOlder for a
+// store that is not up to date.
+func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
+	err = r.viewCurrent(ctx, "read transcript", func(t *tx) error {
+		id, err := t.find(ctx, c)
+		if err != nil {
+			return err
+		}
+		if s, err = t.session(ctx, id); err != nil {
+			return err
+		}
+		entries, err = t.entries(ctx, listEntries, id, int64(0))
+		return err
+	})
+	return s, entries, err
+}
+
+// viewCurrent is view for a store whose schema may be an older one.
+func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx) error) error {
+	if r.by == nil {
+		has, err := version(ctx, r.read)
+		if err != nil {
+			return r.explain(ctx, what, err)
+		}
+		if knows := latest(r.d); has < knows {
+			return fmt.Errorf("%s: %s is %w (schema %d, this one knows %d): start this telex once, which brings it up to date",
+				what, r.path, ErrOlder, has, knows)
+		}
+	}
+	return r.view(ctx, what, do)
+}
