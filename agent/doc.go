@@ -10,6 +10,11 @@
 //	limits.go    the clocks of a turn
 //	retry.go     when to try again (pure)
 //	lines.go     the fixed lines
+//	fit.go       what is asked of the model, made to fit its window
+//	draft.go     a request on its way to fit (pure)
+//	compact.go   older messages turned into a summary by the model
+//	image.go     which images are sent (pure)
+//	learned.go   what turns found out about a model
 //	estimate.go  tokens without a tokenizer
 //	stream.go    Run as an iterator
 //	model.go     what a model API must provide; one package below this one each
@@ -21,6 +26,16 @@
 // whole; what was told stays until the whole answer is there and a Reset voids it. A provider
 // that can't stream is asked without, silently. Everything else ends the turn with an error
 // and with the text that had come.
+//
+// # Long conversations
+//
+// Before each request the system prompt, the summary and the messages are estimated, by a factor
+// that the provider's own counts calibrate. What does not fit beside the answer is made to: long
+// results of tools are shortened, then the older messages are summarized, so that the newest
+// half of the room stays as it was said, then the oldest are left out. A summary is a call like
+// any other, and never the last one that the turn may make. A provider that finds a request too
+// long all the same teaches that its room is smaller and is asked with less, at last with the
+// question alone. People meet a context error only as the line that their question is too long.
 //
 // # Goroutines
 //

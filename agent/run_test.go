@@ -94,7 +94,12 @@ func runTurn(t *testing.T, ctx context.Context, o Options, turn Turn, answers ..
 	t.Helper()
 	model := &script{answers: answers}
 	var log bytes.Buffer
-	o.Models = []ModelOptions{{Model: model}}
+	var mo ModelOptions
+	if len(o.Models) > 0 {
+		mo = o.Models[0] // its window
+	}
+	mo.Model = model
+	o.Models = []ModelOptions{mo}
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	a, err := New(o)
 	if err != nil {

@@ -46,6 +46,7 @@ func importTable() []row {
 
 		{Path: "agent", Tests: []string{"agent/*", "standin/*"}},
 		{Path: "agent/chatcompletions", Imports: []string{"agent"}, Tests: []string{"standin/*"}},
+		{Path: "agent/transcription", Tests: []string{"standin/*"}},
 
 		{
 			Path: "gateway", Imports: []string{"internal/chat", "agent", "gateway/*"},
