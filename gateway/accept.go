@@ -19,6 +19,14 @@ const mostText = 64 << 10
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
+	piece := c.String() + " " + who.String()
+	if in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.has(piece)) {
+		// Clients split a long paste, and only its first piece names the bot.
+		in.Addressed = true
+		if in.More {
+			g.expected.mark(piece)
+		}
+	}
 	switch {
 	case !in.Addressed, in.Kind == chat.Button: // we show no buttons: it is somebody else's
 		return nil
@@ -61,30 +69,42 @@ func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inboun
 // mostSeldom bounds what a seldom remembers.
 const mostSeldom = 1024
 
-// seldom says that something may be said about somebody, at most once a minute.
+// seldom remembers for a while that something was done about somebody.
 type seldom struct {
-	mu   sync.Mutex
-	last map[string]time.Time
+	every time.Duration
+	mu    sync.Mutex
+	last  map[string]time.Time
 }
 
-func newSeldom() *seldom { return &seldom{last: make(map[string]time.Time)} }
+func newSeldom(every time.Duration) *seldom {
+	return &seldom{every: every, last: make(map[string]time.Time)}
+}
 
-func (s *seldom) may(about string) bool {
+// may says that it was not done for a while, and that it is now.
+func (s *seldom) may(about string) bool { return !s.has(about) && s.mark(about) }
+
+// has says that it was done a while ago at most.
+func (s *seldom) has(about string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, ok := s.last[about]
+	return ok && time.Since(last) < s.every
+}
+
+// mark says that it is done now, and reports false when too much is remembered already.
+func (s *seldom) mark(about string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if last, ok := s.last[about]; ok && now.Sub(last) < time.Minute {
-		return false
-	}
 	if len(s.last) >= mostSeldom {
 		for k, t := range s.last {
-			if now.Sub(t) >= time.Minute {
+			if now.Sub(t) >= s.every {
 				delete(s.last, k)
 			}
 		}
-		if len(s.last) >= mostSeldom { // a crowd: better silent than without bound
-			return false
-		}
+	}
+	if _, known := s.last[about]; !known && len(s.last) >= mostSeldom { // a crowd: better silent than without bound
+		return false
 	}
 	s.last[about] = now
 	return true

@@ -20,8 +20,11 @@ const (
 	mostFetchedAll = 32 << 20         // bytes of all
 	mostAttachText = 48 << 10         // bytes of one text file that the model is shown
 	fetchTime      = 60 * time.Second // for one
-	mostHeavy      = 2                // questions whose attachments are in memory at a time
+	mostHeavy      = 4                // questions whose attachments are in memory at a time
 )
+
+// A picture takes up to 200 MB while it is made smaller, so that happens to one at a time.
+const mostShrinking = 1
 
 // attached says whether anything came with the messages.
 func attached(messages []chat.Inbound) bool {
@@ -111,7 +114,7 @@ func (a *actor) readOne(ctx context.Context, q *question, at chat.Attachment) er
 	q.bytes += int64(len(data))
 	switch attachment.KindOf(at, data) {
 	case attachment.Image:
-		return q.addImage(ctx, at, data)
+		return q.addImage(ctx, a.g.shrinking, at, data)
 	case attachment.Audio:
 		return q.addSpeech(ctx, a.g.Hear, at, data)
 	case attachment.Text:
@@ -122,7 +125,13 @@ func (a *actor) readOne(ctx context.Context, q *question, at chat.Attachment) er
 	}
 }
 
-func (q *question) addImage(ctx context.Context, at chat.Attachment, data []byte) error {
+func (q *question) addImage(ctx context.Context, turn chan struct{}, at chat.Attachment, data []byte) error {
+	select {
+	case turn <- struct{}{}:
+		defer func() { <-turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	p, err := attachment.Shrink(ctx, data)
 	if err != nil {
 		q.skip(at, "it is no picture that can be read")

@@ -71,7 +71,9 @@ type Gateway struct {
 	door      *access.Door
 	meter     *access.Meter
 	heavy     chan struct{} // taken while attachments are in memory
-	refused   *seldom       // lines about people who were refused, by person
+	shrinking chan struct{} // taken while a picture is made smaller
+	refused   *seldom       // what is said seldom, by whom and what it is about
+	expected  *seldom       // who has sent a piece of something in a group, of which more follows
 
 	mu       sync.Mutex
 	actors   map[chat.Conversation]*actor
@@ -95,7 +97,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor),
 		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
-		heavy: make(chan struct{}, mostHeavy), refused: newSeldom(),
+		heavy: make(chan struct{}, mostHeavy), shrinking: make(chan struct{}, mostShrinking), refused: newSeldom(time.Minute), expected: newSeldom(moreWindow),
 	}
 	for _, e := range o.Endpoints {
 		r, err := g.resolve(e)

@@ -287,3 +287,28 @@ func TestWhatAnInterruptedTurnUsedCounts(t *testing.T) {
 		}
 	})
 }
+
+// A client splits a long paste: only its first piece names the bot, and what others write meanwhile
+// is not part of it.
+func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		for _, p := range []struct {
+			text      string
+			user      chat.UserID
+			addressed bool
+			more      bool
+			gap       time.Duration
+		}{
+			{"one", "1", true, true, 0}, {"chatter", "2", false, true, 100}, {"two", "1", false, true, 100}, {"three", "1", false, false, 300},
+			{"later", "1", false, false, 1500},
+		} {
+			later(p.gap * time.Millisecond)
+			in := inGroup(ask(p.text), p.user)
+			in.Addressed, in.More = p.addressed, p.more
+			h.say(t, in)
+		}
+		later(5 * time.Second)
+		equal(t, "questions", h.questions(), []string{"one\n\ntwo\n\nthree"})
+	})
+}

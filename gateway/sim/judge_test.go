@@ -248,11 +248,16 @@ func (w *world) rendered(src string, cut bool) string {
 // words finds the whole words of answers.
 var words = regexp.MustCompile(`a\d+w\d+x`)
 
+// texts are the lines that people see. Help is short, so that it costs a schedule no more than others.
+func texts() gateway.Texts {
+	return gateway.DefaultTexts().With(map[string]string{string(gateway.TextHelp): "Write to me and I answer."})
+}
+
 // fixed are the lines that people see without the model.
 func fixed(keys ...gateway.TextKey) (lines []string) {
-	texts := gateway.DefaultTexts()
+	all := texts()
 	for _, k := range keys {
-		before, _, _ := strings.Cut(texts[k], "{id}")
+		before, _, _ := strings.Cut(all[k], "{id}")
 		lines = append(lines, squeeze(before))
 	}
 	return lines

@@ -33,7 +33,7 @@ func (w *world) begin() {
 		Endpoints: []gateway.Endpoint{{ID: endpoint, Platform: w.s.kind.build(&adapter{l}), Streaming: w.s.config}},
 		Runner:    script{l}, Store: &keeper{l: l},
 		Access: access.Rules{Allow: []access.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}},
-		Busy:   w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, Grace: grace,
+		Texts:  texts(), Busy: w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, Grace: grace,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
