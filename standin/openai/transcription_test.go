@@ -122,8 +122,12 @@ func TestTranscriptionRefused(t *testing.T) {
 		{"an answer's format", with(field{name: "response_format", value: "xml"}), 400, "response_format", "invalid_value", "'xml'"},
 		{"temperature", with(field{name: "temperature", value: "1.5"}), 400, "temperature", "invalid_value", ""},
 		{"stream", with(field{name: "stream", value: "true"}), 400, "stream", "unsupported_value", ""},
-		{"text of a newer model", []field{voice, {name: "model", value: "gpt-4o-mini-transcribe"}, {name: "response_format", value: "text"}}, 400,
-			"response_format", "unsupported_value", "not compatible"},
+		{
+			"text of a newer model",
+			[]field{voice, {name: "model", value: "gpt-4o-mini-transcribe"}, {name: "response_format", value: "text"}},
+			400,
+			"response_format", "unsupported_value", "not compatible",
+		},
 		{"more than 25 MB", []field{whisper, {name: "file", file: "v.wav", value: strings.Repeat("x", 25<<20)}}, 413, "", "", "(26214400) exceeded"},
 	} {
 		got := p.transcribe(t.Context(), tc.fields...)

@@ -28,12 +28,16 @@ func TestContextWindow(t *testing.T) {
 	)
 	for _, tc := range []struct{ name, do, body, want string }{
 		{"fits exactly", "context=16 say=x", message + `,"max_tokens":10}`, ""},
-		{"one too many", "context=15", message + `,"max_tokens":10}`,
+		{
+			"one too many", "context=15", message + `,"max_tokens":10}`,
 			"This model's maximum context length is 15 tokens. However, you requested 16 tokens (6 in the messages, 10 in the completion). " +
-				"Please reduce the length of the messages or completion."},
+				"Please reduce the length of the messages or completion.",
+		},
 		{"the newer name", "context=15", message + `,"max_completion_tokens":10}`, "(6 in the messages, 10 in the completion)"},
-		{"no limit of output", "context=5", message + `}`,
-			"This model's maximum context length is 5 tokens. However, your messages resulted in 6 tokens. Please reduce the length of the messages."},
+		{
+			"no limit of output", "context=5", message + `}`,
+			"This model's maximum context length is 5 tokens. However, your messages resulted in 6 tokens. Please reduce the length of the messages.",
+		},
 		{"tools count", "context=19", message + tools + `,"max_tokens":5}`, "(6 in the messages, 9 in the functions, and 5 in the completion)"},
 		{"tools without a limit", "context=14", message + tools + `}`, "your messages resulted in 15 tokens (6 in the messages, 9 in the functions)"},
 		{"another count", "context=16 token_factor=1.4", message + `,"max_tokens":10}`, "(9 in the messages, 10 in the completion)"},

@@ -15,7 +15,8 @@ type Command struct {
 	Description string `json:"description"`
 }
 
-// Limits of a menu, https://core.telegram.org/bots/api#botcommand and #setmycommands
+// Limits of a menu.
+// Source: https://core.telegram.org/bots/api#botcommand
 const (
 	maxCommands           = 100
 	maxCommandName        = 32
@@ -221,13 +222,19 @@ func menuOrder(chatID, userID int64, kind string, admin bool) []menuKey {
 		return []menuKey{{scope: scopeChat, chat: chatID}, {scope: scopePrivateChats}, {scope: scopeDefault}}
 	case admin:
 		return []menuKey{
-			{scope: scopeMemberOfAChat, chat: chatID, user: userID}, {scope: scopeAdminsOfChat, chat: chatID},
-			{scope: scopeChat, chat: chatID}, {scope: scopeAdmins}, {scope: scopeGroupChats}, {scope: scopeDefault},
+			{scope: scopeMemberOfAChat, chat: chatID, user: userID},
+			{scope: scopeAdminsOfChat, chat: chatID},
+			{scope: scopeChat, chat: chatID},
+			{scope: scopeAdmins},
+			{scope: scopeGroupChats},
+			{scope: scopeDefault},
 		}
 	default:
 		return []menuKey{
-			{scope: scopeMemberOfAChat, chat: chatID, user: userID}, {scope: scopeChat, chat: chatID},
-			{scope: scopeGroupChats}, {scope: scopeDefault},
+			{scope: scopeMemberOfAChat, chat: chatID, user: userID},
+			{scope: scopeChat, chat: chatID},
+			{scope: scopeGroupChats},
+			{scope: scopeDefault},
 		}
 	}
 }
