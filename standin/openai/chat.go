@@ -246,10 +246,7 @@ func (x *exchange) open(rec *Request) {
 	x.serial = hashOf(fmt.Sprintf("%d/%d", s.opts.Seed, s.serial))
 	x.w.Header().Set("X-Request-Id", fmt.Sprintf("req_%016x", x.serial))
 	x.w.Header().Set("Openai-Version", "2020-10-01")
-	if len(s.records) == maxRecords {
-		s.records = slices.Delete(s.records, 0, maxRecords/10)
-	}
-	s.records = append(s.records, x.rec)
+	s.remember(x.rec)
 	s.stats.Requests++
 	s.stats.Active++
 	s.stats.MaxActive = max(s.stats.MaxActive, s.stats.Active)

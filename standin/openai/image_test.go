@@ -154,6 +154,25 @@ func TestImagesRefused(t *testing.T) {
 	}
 }
 
+// TestLargeBodiesAreForgotten: a server that runs for long keeps no more than 256 MB of them.
+func TestLargeBodiesAreForgotten(t *testing.T) {
+	t.Parallel()
+	p := start(t, openai.Options{})
+	large := strings.Repeat("x", 30<<20) // No JSON, which is kept as well, and refused without much work.
+	for range 10 {
+		if got := serveOne(p.Server, large); got.Code != 400 {
+			t.Fatalf("status %d: %s", got.Code, got.Body)
+		}
+	}
+	if list := p.Requests(); len(list) != 8 || list[0].ID != 3 || list[7].ID != 10 {
+		t.Errorf("%d records from %d on, want the last 8 of 10", len(list), list[0].ID)
+	}
+	p.Reset()
+	if got := serveOne(p.Server, large); got.Code != 400 || len(p.Requests()) != 1 {
+		t.Errorf("after a reset: status %d, %d records", got.Code, len(p.Requests()))
+	}
+}
+
 func TestModelWithoutEyes(t *testing.T) {
 	t.Parallel()
 	p := start(t, openai.Options{})

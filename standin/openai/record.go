@@ -76,10 +76,38 @@ type Stats struct {
 	MaxConnections int `json:"max_connections"` // The most at the same time.
 }
 
-// maxRecords bounds the memory of a server that runs for long: older records are dropped.
-const maxRecords = 5000
+// Bounds of the memory of a server that runs for long: older records are dropped.
+const (
+	maxRecords = 5000
+	// maxBodies is for the bodies of all records together, in bytes; images make them large.
+	maxBodies = 256 << 20
+)
 
-// Requests returns copies of the records, oldest first, of at most the last 5,000 requests.
+// remember adds a record, and drops old ones where there are too many; s.mu is held.
+func (s *Server) remember(rec *Request) {
+	if len(s.records) == maxRecords {
+		s.forget(maxRecords / 10)
+	}
+	s.bodies += rec.size()
+	for len(s.records) > 0 && s.bodies > maxBodies {
+		s.forget(1)
+	}
+	s.records = append(s.records, rec)
+}
+
+// forget drops the n oldest records; s.mu is held.
+func (s *Server) forget(n int) {
+	for _, r := range s.records[:n] {
+		s.bodies -= r.size()
+	}
+	s.records = slices.Delete(s.records, 0, n)
+}
+
+// size is what the body of a request takes, in bytes.
+func (r *Request) size() int { return len(r.Body) + len(r.Invalid) }
+
+// Requests returns copies of the records, oldest first, of at most the last 5,000 requests, and
+// of fewer when their bodies are large.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +163,7 @@ func (s *Server) Wait(ctx context.Context, ok func(Stats) bool) bool {
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rules, s.used, s.records = nil, map[string]int{}, nil
+	s.rules, s.used, s.records, s.bodies = nil, map[string]int{}, nil, 0
 	s.epoch++
 	s.stats = Stats{Active: s.stats.Active, Connections: s.stats.Connections}
 	s.stats.MaxActive, s.stats.MaxConnections = s.stats.Active, s.stats.Connections

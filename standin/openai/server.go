@@ -52,6 +52,7 @@ type Server struct {
 	rules   []*activeRule
 	used    map[string]int // How often the settings in a question were met.
 	records []*Request
+	bodies  int // Bytes of the bodies in records.
 	serial  int
 	epoch   int // Grows with every reset.
 	stats   Stats
