@@ -54,6 +54,7 @@ func importTable() []row {
 		},
 		{Path: "gateway/preview", Imports: adapter, Tests: []string{"gateway/budget", "platforms/*", "standin/*"}},
 		{Path: "gateway/budget", Imports: []string{"internal/chat"}, Tests: []string{"platforms/*", "standin/*"}},
+		{Path: "gateway/access", Imports: []string{"internal/chat"}},
 		{Path: "gateway/attachment", Imports: []string{"internal/chat"}},
 		{
 			Path:  "gateway/sim",
