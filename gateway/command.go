@@ -109,7 +109,7 @@ func (a *actor) clear(before time.Time) {
 		case rec.State == chat.TurnDecided:
 			a.cut(rec.ID)
 		case !rec.Void:
-			a.decide(rec.ID, e, chat.Growth{})
+			a.decide(rec.ID, e, a.shown(rec))
 		}
 		a.deliver(rec, e)
 	}

@@ -235,7 +235,7 @@ func TestTheMenuIsTriedUntilItIsSet(t *testing.T) {
 		p := newPlatform()
 		p.menuFail = &chat.SendError{Kind: chat.RateLimited, RetryAfter: 40 * time.Second}
 		h := openWith(t, house{platform: p, script: &script{}}, nil)
-		later(39 * time.Second)
+		later(41 * time.Second)
 		if h.menu() != nil {
 			t.Error("tried before its time")
 		}

@@ -7,9 +7,14 @@ import (
 	"telex/internal/chat"
 )
 
-// offer makes the platform show our commands, however often it takes. Nothing waits for it: the
-// commands work without.
+// offer makes the platform show our commands once it works, however often that takes. Nothing waits
+// for it: the commands work without.
 func (g *Gateway) offer(ctx context.Context, e *endpoint) {
+	select {
+	case <-e.works:
+	case <-ctx.Done():
+		return
+	}
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
 	for said := false; ctx.Err() == nil; {

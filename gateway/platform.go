@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,8 +63,13 @@ type endpoint struct {
 	menu     Menu      // nil: it has none
 	told     Concluder // nil: it does not want to know
 	purse    *budget.Budget
-	nameless atomic.Bool // it returned no message id once: nothing can be edited there
+	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
+	works    chan struct{} // closed by markWorks
+	mark     sync.Once
 }
+
+// markWorks says that the endpoint has received for a while.
+func (e *endpoint) markWorks() { e.mark.Do(func() { close(e.works) }) }
 
 // streaming returns how replies stream here, as far as the platform can do what is wanted.
 func (e *endpoint) streaming() preview.Config {
@@ -90,7 +96,7 @@ func (p purse) Block(c chat.Call, s chat.Scope, d time.Duration) {
 // resolve checks once that p keeps what its capabilities promise.
 func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	p := e.Platform
-	r := &endpoint{Endpoint: e, purse: budget.New()}
+	r := &endpoint{Endpoint: e, purse: budget.New(), works: make(chan struct{})}
 	out := preview.Endpoint{Sender: p, Budget: purse{r.purse, func(b chat.Block) {
 		if err := g.Store.SaveBlock(g.deliveries, e.ID, b); err != nil {
 			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))

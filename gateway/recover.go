@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"telex/agent"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
@@ -91,12 +92,27 @@ func (a *actor) resume(rec chat.Turn) {
 			key = TextFailed
 		}
 		e := preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: a.g.Texts.line(key, rec.ID)}
-		a.decide(rec.ID, e, chat.Growth{})
+		a.decide(rec.ID, e, a.shown(rec))
 		a.conclusion(rec, e)
 		return
 	}
 	log.Info("running again what an earlier process began", slog.Int("runs", rec.Runs))
 	a.start(rec)
+}
+
+// shown is what the history grows by when an earlier process's turn ends as it is: the question,
+// and what people saw of the answer.
+func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
+	question, answer := join(rec.Messages), strings.TrimSpace(lastSource(rec.Parts))
+	if question == "" || answer == "" {
+		return g
+	}
+	var err error
+	g.History, err = encode([]agent.Message{{Role: agent.User, Text: question}, {Role: agent.Assistant, Text: answer}})
+	if err != nil {
+		a.log.Error("history was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+	}
+	return g
 }
 
 // known returns the ending of a turn that need not be run again.

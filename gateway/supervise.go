@@ -64,6 +64,8 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
 	if err != nil {
 		return fmt.Errorf("read resume cursor: %w", err)
 	}
+	works := time.AfterFunc(connected, e.markWorks)
+	defer works.Stop()
 	err = e.Platform.Run(ctx, resume, func(ctx context.Context, in chat.Inbound) error { return g.accept(ctx, e, in) })
 	if err == nil {
 		err = errors.New("the adapter stopped receiving")

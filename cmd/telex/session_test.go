@@ -121,7 +121,7 @@ func TestAttachments(t *testing.T) {
 	if got := w.texts(ada)[0]; !strings.HasPrefix(got, "640x480 png, ") {
 		t.Errorf("of the picture the model says %q", got)
 	}
-	w.telegram.Say(telegram.Incoming{User: ada, Media: "voice", Content: []byte("OggS say: say: I heard you\n")})
+	w.telegram.Say(telegram.Incoming{User: ada, Media: "voice", Content: []byte("OggS\x00\x02\x00\x00\nsay: say: I heard you\n")})
 	p.awaitLog("turn ended", 2)
 	w.telegram.Say(telegram.Incoming{
 		User: ada, Text: "history:", Media: "document", FileName: "notes.txt", Content: []byte("milk and bread"),
