@@ -281,6 +281,9 @@ func (m *model) move(from, to chat.ChatID) {
 		if moved(&t.record.Conversation) && t.record.To.Chat == from && t.unfinished() {
 			t.record.To.Chat, t.record.ReplyTo = to, ""
 		}
+		if c := t.record.Conversation; c.Endpoint == "tg" && c.Chat == to {
+			t.stale = true
+		}
 	}
 }
 
