@@ -76,6 +76,9 @@ func (s *Memory) carry(e chat.EndpointID, from, to chat.ChatID) {
 		if moves(&t.Conversation) && t.To.Chat == from {
 			t.To.Chat, t.ReplyTo = to, ""
 		}
+		if t.Conversation.Endpoint == e && t.Conversation.Chat == to {
+			t.stale = true // a summary of one says nothing of the other
+		}
 	}
 	for i := range s.usage {
 		moves(&s.usage[i].conversation)
@@ -88,7 +91,6 @@ func (s *Memory) carry(e chat.EndpointID, from, to chat.ChatID) {
 		delete(s.sessions, c)
 		if into := s.sessions[there]; into != nil {
 			s.join(into, se)
-			s.outdate(there)
 		} else {
 			s.sessions[there] = se
 		}

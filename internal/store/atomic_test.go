@@ -148,8 +148,10 @@ func TestAllOrNothing(t *testing.T) {
 	}
 	failed := map[string]int{}
 	for name, call := range calls(s) {
-		for _, table := range []string{"conversation", "endpoint", "inbox", "entry", "turn", "part", "block", "moved",
-			"session", "usage", "knocking", "admitted"} {
+		for _, table := range []string{
+			"conversation", "endpoint", "inbox", "entry", "turn", "part", "block", "moved",
+			"session", "usage", "knocking", "admitted",
+		} {
 			rename(table, "away")
 			err := call(t.Context())
 			rename("away", table)

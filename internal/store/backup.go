@@ -25,7 +25,7 @@ type Report struct {
 }
 
 // Check reads the whole store and says what is wrong with it and how much is in it. Damage is in the Report; an
-// error means that it could not be looked for. Of an older schema nothing is counted.
+// error means that it could not be looked for. Of an older schema, or one that lacks something, nothing is counted.
 func (r *Reader) Check(ctx context.Context) (Report, error) {
 	rep := Report{Path: r.path, Knows: latest(r.d)}
 	err := r.diagnose(ctx, &rep)
@@ -52,7 +52,12 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 		return err
 	}
 	rep.Problems = append(rep.Problems, lost...)
-	if rep.Schema != rep.Knows {
+	gone, err := missing(ctx, r.d, r.read, rep.Schema)
+	if err != nil {
+		return err
+	}
+	rep.Problems = append(rep.Problems, gone...)
+	if rep.Schema != rep.Knows || len(gone) > 0 { // what is not there can't be counted
 		return nil
 	}
 	return r.view(ctx, "count", func(t *tx) error { return rep.count(ctx, t) })

@@ -32,7 +32,7 @@ func (t *tx) find(ctx context.Context, c chat.Conversation) (id int64, err error
 	return id, err
 }
 
-// Move says that a chat has a new id. Its sessions, its unfinished messages and its unfinished turns go over
+// Move says that a chat has a new id. Its sessions, with what they used, its unfinished messages and its unfinished turns go over
 // to it and join what is there already; from now on the old id means the new one in every call. Messages that
 // stand in the old chat stay what they are: a part keeps the reference it was sent under, and what answered a
 // message of the old chat does not refer to it any more, since the new chat numbers its messages anew.
@@ -52,6 +52,9 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 			}
 		}
 		if err := t.saveMove(ctx, e, from, to); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, outdateChats, e, from, to); err != nil {
 			return err
 		}
 		threads := map[int64]chat.ThreadID{}
@@ -95,11 +98,6 @@ func (t *tx) moveConversation(ctx context.Context, id int64, to chat.Conversatio
 	if !taken {
 		_, err := t.exec(ctx, renameConversation, to.Chat, id)
 		return err
-	}
-	for _, c := range []int64{id, owner} { // a summary of one says nothing of the other
-		if _, err := t.exec(ctx, outdateTurns, c); err != nil {
-			return err
-		}
 	}
 	if err := t.join(ctx, owner, id); err != nil {
 		return err

@@ -1,5 +1,5 @@
 // Package store keeps what must outlive the process: the inbox, sessions, turns, what stands of their replies,
-// blocks, and chats that moved.
+// what they used, who was let in, blocks, and chats that moved.
 //
 // A message goes through it like this; each arrow is one transaction:
 //
@@ -20,6 +20,10 @@
 // Turns of one conversation may run side by side. The right to decide, and to add to the history, is a mark on the
 // turn's row, taken away by Forget and by nothing else; whoever runs the turn, in whichever process, finds it gone in
 // the transaction that would need it.
+//
+// A session is its entries and a summary that stands for those up to one; they stay, so that an erased person's part
+// can go and the rest counts again. A turn whose session changed otherwise than by growing (undone, erased, joined
+// with another chat's) is stale: the summary that it was about to store is dropped, and the next turn makes one.
 //
 // The file is SQLite's. The daemon has it alone, by a lock file beside it; reading it, to check or to copy it, is
 // always possible. A new file is made beside its place and moved there, so an empty or headless one is damage and

@@ -296,27 +296,32 @@ func schema(t *testing.T, path string) map[string]string {
 	return found
 }
 
+// old makes a store as an older version left it.
+func old(t *testing.T, path string, schema int64) {
+	t.Helper()
+	dump, err := os.ReadFile(filepath.Join("testdata", "schema1.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw(t, path, string(dump))
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.MigrateTo(t.Context(), db, schema); err != nil {
+		t.Fatalf("to schema %d: %v", schema, err)
+	}
+	mustClose(t, db)
+}
+
 // Every schema that a release had becomes the newest one, with all that was in it.
 func TestMigrations(t *testing.T) {
 	t.Parallel()
 	fresh := filepath.Join(t.TempDir(), "telex.db")
 	mustClose(t, mustOpen(t, fresh))
-	dump, err := os.ReadFile(filepath.Join("testdata", "schema1.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for from := int64(1); from <= store.Latest(); from++ {
 		path := filepath.Join(t.TempDir(), "telex.db")
-		raw(t, path, string(dump))
-		db, err := sql.Open("sqlite", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.MigrateTo(t.Context(), db, from); err != nil {
-			t.Fatalf("to schema %d: %v", from, err)
-		}
-		mustClose(t, db)
-
+		old(t, path, from)
 		r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
 		if err != nil {
 			t.Fatal(err)
@@ -580,6 +585,31 @@ func TestCheckFindsOrphans(t *testing.T) {
 	rep, err := r.Check(t.Context())
 	if err != nil || len(rep.Problems) != 1 || !strings.Contains(rep.Problems[0], "conversation") {
 		t.Errorf("got %+v, %v, want the row named", rep, err)
+	}
+}
+
+// A table, a column or an index that is not there is damage that SQLite can't know of.
+func TestCheckFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	for statement, want := range map[string][]string{
+		"DROP TABLE moved":                        {"table moved is missing"},
+		"DROP TABLE part":                         {"table part is missing"},
+		"ALTER TABLE session DROP COLUMN summary": {"column summary of table session is missing"},
+		"DROP INDEX usage_person":                 {"index usage_person of table usage is missing"},
+		"CREATE TABLE extra (a TEXT)":             nil,
+	} {
+		path := filepath.Join(t.TempDir(), "telex.db")
+		mustClose(t, mustOpen(t, path))
+		raw(t, path, statement)
+		r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		rep, err := r.Check(t.Context())
+		if err != nil || !slices.Equal(rep.Problems, want) {
+			t.Errorf("%s: got %q, %v, want %q", statement, rep.Problems, err, want)
+		}
+		mustClose(t, r)
 	}
 }
 

@@ -26,6 +26,22 @@ type model struct {
 	resume map[chat.EndpointID]string
 	moves  map[chat.ChatID]chat.ChatID // of the one endpoint whose chats move
 	blocks map[chat.Block]time.Time    // by everything but Until
+	kept   map[chat.Conversation]modelSession
+	usage  []modelUsage
+}
+
+// modelSession is a session without numbers of entries: those know themselves whether a summary stands for them.
+type modelSession struct {
+	model, summary string
+	folds          int
+	at             time.Time
+}
+
+type modelUsage struct {
+	in     chat.Conversation
+	user   chat.UserID
+	tokens int
+	at     time.Time
 }
 
 type modelMessage struct {
@@ -41,19 +57,24 @@ type modelMessage struct {
 
 type modelTurn struct {
 	record chat.Turn
+	stale  bool // it knows a history that was changed
 	begun  time.Time
 	ended  time.Time
 }
 
 type modelEntry struct {
-	in   chat.Conversation
-	body string
-	at   time.Time
+	in     chat.Conversation
+	turn   string
+	user   chat.UserID
+	body   string
+	at     time.Time
+	folded bool // a summary stands for it
 }
 
 func newModel() *model {
 	return &model{
 		resume: map[chat.EndpointID]string{}, moves: map[chat.ChatID]chat.ChatID{}, blocks: map[chat.Block]time.Time{},
+		kept: map[chat.Conversation]modelSession{},
 	}
 }
 
@@ -103,7 +124,8 @@ func (m *model) turn(id string) *modelTurn {
 }
 
 // begin reports whether the turn may.
-func (m *model) begin(id string, c chat.Conversation, ids []chat.MessageID, ending string, at time.Time) bool {
+func (m *model) begin(turn chat.Turn, ids []chat.MessageID, at time.Time) bool {
+	id, c, ending := turn.ID, turn.Conversation, string(turn.Ending)
 	if t := m.turn(id); t != nil {
 		if t.record.State != chat.TurnRunning || t.record.Void {
 			return false
@@ -132,6 +154,7 @@ func (m *model) begin(id string, c chat.Conversation, ids []chat.MessageID, endi
 		x.attempts++
 	}
 	r := turnOf(id, c)
+	r.User, r.Replaces = turn.User, turn.Replaces
 	if now := m.now(c); now != c && r.To.Chat == c.Chat {
 		r.To.Chat, r.ReplyTo = now.Chat, ""
 	}
@@ -154,28 +177,23 @@ func (m *model) decide(id string, d chat.Decision, at time.Time) bool {
 		return false
 	}
 	t.record.State, t.record.Ending = chat.TurnDecided, d.Ending
-	m.append(t.record.Conversation, d.History, at)
+	m.grow(t, d.Growth, at)
 	return true
-}
-
-func (m *model) append(c chat.Conversation, history [][]byte, at time.Time) {
-	for _, h := range history {
-		m.said = append(m.said, modelEntry{m.now(c), string(h), at})
-	}
 }
 
 func (t *modelTurn) unfinished() bool {
 	return t.record.State == chat.TurnRunning || t.record.State == chat.TurnDecided
 }
 
-func (m *model) end(id string, history [][]byte, at time.Time) bool {
+func (m *model) end(id string, g chat.Growth, at time.Time) bool {
 	t := m.turn(id)
 	if t == nil || !t.unfinished() {
 		return t != nil
 	}
-	if !t.record.Void {
-		m.append(t.record.Conversation, history, at)
+	if t.record.Void {
+		g.History, g.Fold = nil, nil
 	}
+	m.grow(t, g, at)
 	t.record.State, t.ended = chat.TurnDone, at
 	for _, x := range m.inbox {
 		if x.turn == id && x.state == "running" {
@@ -220,9 +238,12 @@ func (m *model) record(id string, p chat.Part) bool {
 }
 
 func (m *model) forget(c chat.Conversation) {
-	m.said = slices.DeleteFunc(m.said, func(e modelEntry) bool { return e.in == m.now(c) })
+	c = m.now(c)
+	m.said = slices.DeleteFunc(m.said, func(e modelEntry) bool { return e.in == c })
+	m.dropSummary(c)
+	m.outdate(c)
 	for _, t := range m.turns {
-		if t.record.Conversation == m.now(c) && t.record.State == chat.TurnRunning {
+		if t.record.Conversation == c && t.record.State == chat.TurnRunning {
 			t.record.Void = true
 		}
 	}
@@ -255,12 +276,13 @@ func (m *model) move(from, to chat.ChatID) {
 	for _, x := range m.inbox {
 		moved(&x.in)
 	}
-	for i := range m.said {
-		moved(&m.said[i].in)
-	}
+	m.moveSessions(moved)
 	for _, t := range m.turns {
 		if moved(&t.record.Conversation) && t.record.To.Chat == from && t.unfinished() {
 			t.record.To.Chat, t.record.ReplyTo = to, ""
+		}
+		if c := t.record.Conversation; c.Endpoint == "tg" && c.Chat == to {
+			t.stale = true
 		}
 	}
 }
@@ -271,6 +293,11 @@ func (m *model) sweep(now time.Time, retention time.Duration) {
 	m.turns = slices.DeleteFunc(m.turns, func(t *modelTurn) bool { return !t.unfinished() && t.ended.Before(over) })
 	if retention > 0 {
 		m.said = slices.DeleteFunc(m.said, func(e modelEntry) bool { return e.at.Before(now.Add(-retention)) })
+		for c, s := range m.kept {
+			if s.at.Before(now.Add(-retention)) {
+				m.dropSummary(c)
+			}
+		}
 	}
 }
 
@@ -300,15 +327,6 @@ func (m *model) unfinished() (list []chat.Turn) {
 			r.Messages, r.Void = []chat.Inbound{{To: r.To}}, true
 		}
 		list = append(list, plain(r))
-	}
-	return list
-}
-
-func (m *model) history(c chat.Conversation) (list []string) {
-	for _, e := range m.said {
-		if e.in == m.now(c) {
-			list = append(list, e.body)
-		}
 	}
 	return list
 }
@@ -354,6 +372,7 @@ func play(t *testing.T, rt *rapid.T, open opener) {
 	rt.Repeat(map[string]func(*rapid.T){
 		"accept": p.accept, "accept more": p.accept, "drop": p.drop, "begin": p.begin, "begin more": p.begin,
 		"decide": p.decide, "end": p.end, "release": p.release, "part": p.part, "forget": p.forget,
+		"join": p.join, "undo": p.undo, "erase": p.erase, "choose": p.choose,
 		"move": p.move, "block": p.block, "sweep": p.sweep, "restart": p.restart,
 		"": p.compare,
 	})
@@ -432,25 +451,22 @@ func (p *player) begin(*rapid.T) {
 		return p.m.find(c, id) == nil && rapid.IntRange(0, 9).Draw(p.T, "unknown") > 0
 	})
 	turn := turnOf(fmt.Sprintf("t%02d", rapid.IntRange(0, 19).Draw(p.T, "turn")), c, ids...)
+	turn.User, turn.Replaces = p.user(), fmt.Sprintf("t%02d", rapid.IntRange(0, 19).Draw(p.T, "replaces"))
 	turn.Ending = []byte(rapid.SampledFrom([]string{"", "", "", "known"}).Draw(p.T, "ending"))
-	p.must(p.s.Begin(p.t.Context(), turn), p.m.begin(turn.ID, c, ids, string(turn.Ending), time.Now()))
+	p.must(p.s.Begin(p.t.Context(), turn), p.m.begin(turn, ids, time.Now()))
 	time.Sleep(time.Millisecond)
 }
 
 func (p *player) decide(*rapid.T) {
-	p.count++
-	id, d := p.turn(), decision("final", fmt.Sprint("q", p.count), fmt.Sprint("a", p.count))
+	id, d := p.turn(), decision("final")
+	d.Growth = p.growth(id)
 	p.must(p.s.Decide(p.t.Context(), id, d), p.m.decide(id, d, time.Now()))
 }
 
 func (p *player) end(*rapid.T) {
 	id := p.turn()
-	var history [][]byte
-	for range rapid.IntRange(0, 2).Draw(p.T, "entries") {
-		p.count++
-		history = append(history, fmt.Append(nil, "end ", p.count))
-	}
-	p.must(p.s.End(p.t.Context(), id, chat.Growth{History: history}), p.m.end(id, history, time.Now()))
+	g := p.growth(id)
+	p.must(p.s.End(p.t.Context(), id, g), p.m.end(id, g, time.Now()))
 }
 
 func (p *player) release(*rapid.T) {
@@ -564,15 +580,7 @@ func (p *player) compareHistory(ctx context.Context) {
 		for _, ch := range []chat.ChatID{"1", "2", "3"} {
 			for _, th := range []chat.ThreadID{"", "t"} {
 				c := chat.Conversation{Endpoint: e, Chat: ch, Thread: th}
-				_, entries, err := p.s.Session(ctx, c)
-				p.must(err, true)
-				var got []string
-				for _, e := range entries {
-					got = append(got, string(e.Body))
-				}
-				if want := p.m.history(c); !slices.Equal(got, want) {
-					p.Fatalf("history of %s: got %v, want %v", c, got, want)
-				}
+				p.compareSession(ctx, c)
 			}
 		}
 	}

@@ -230,6 +230,12 @@ UPDATE turn SET fenced = 1 WHERE conversation = ? AND person IN (?, '') AND stat
 	// outdateTurns says of the unfinished turns of a conversation that what they know of it is not so any more.
 	outdateTurns = `UPDATE turn SET stale = 1 WHERE conversation = ? AND state IN ('running', 'decided')`
 
+	// outdateChats is outdateTurns for two chats that become one: a summary of one says nothing of the other.
+	outdateChats = `
+UPDATE turn SET stale = 1
+WHERE state IN ('running', 'decided')
+  AND conversation IN (SELECT id FROM conversation WHERE endpoint = ? AND chat IN (?, ?))`
+
 	cutTurn = `UPDATE turn SET ending = ? WHERE id = ? AND state = 'decided'`
 
 	decideTurn = `UPDATE turn SET state = 'decided', ending = ? WHERE id = ?`

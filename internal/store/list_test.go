@@ -1,0 +1,160 @@
+package store_test
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+func TestSessionsAndTranscript(t *testing.T) {
+	t.Parallel()
+	f, s, clock := newFixture(t)
+	ctx, c, other := t.Context(), private("1"), private("2")
+	f.accept(private("only a message"), "1")
+	f.must(f.Choose(ctx, other, "m"))
+	f.ask("1", c, "u", chat.Growth{History: growth("a", "b").History, Usage: []chat.Usage{{Prompt: 5, Cached: 4, Completion: 2, Reasoning: 1}}})
+	f.ask("2", c, "u", chat.Growth{Fold: f.upto(c, "a", 1)})
+	newest := clock.now()
+	clock.advance(time.Hour)
+	f.ask("3", private("3"), "u", growth("x"))
+	list, err := s.Sessions(ctx)
+	f.must(err)
+	want := []store.SessionInfo{
+		{Conversation: private("3"), Entries: 1, Newest: clock.now()},
+		{Conversation: c, Entries: 2, Newest: newest, Summary: true, Tokens: 7},
+		{Conversation: other, Model: "m"},
+	}
+	if !reflect.DeepEqual(list, want) {
+		t.Errorf("got %+v, want %+v", list, want)
+	}
+	session, entries, err := s.Transcript(ctx, c)
+	f.must(err)
+	if session.Summary != "a" || len(entries) != 2 || string(entries[0].Body) != "a" || entries[0].ID != session.Folded {
+		t.Errorf("got %+v and %+v, want what is folded too", session, entries)
+	}
+}
+
+// A store that was not brought up to date yet is not listed with an error of SQLite's.
+func TestOlderStoreIsNotListed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "telex.db")
+	old(t, path, store.Latest()-1)
+	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, r)
+	f := &fixture{T: t}
+	_, err = r.Sessions(t.Context())
+	f.is(err, store.ErrOlder)
+	_, _, err = r.Transcript(t.Context(), private("1"))
+	f.is(err, store.ErrOlder)
+}
+
+func TestDeletePerson(t *testing.T) {
+	t.Parallel()
+	f, s, clock := newFixture(t)
+	ctx := t.Context()
+	waiting := func(c chat.Conversation, id chat.MessageID, u chat.UserID) {
+		t.Helper()
+		in := message(c, id)
+		in.Sender.ID = u
+		_, err := f.Accept(ctx, c, in)
+		f.must(err)
+	}
+	slack := chat.Conversation{Endpoint: "slack", Chat: "1"}
+	for _, c := range []chat.Conversation{private("1"), private("2"), slack} {
+		f.ask("u "+c.String(), c, "u", growth("hers"))
+		f.ask("e "+c.String(), c, "e", growth("eve's"))
+	}
+	f.must(store.Append(ctx, s, private("u"), "old, in a chat with her id"))
+	f.must(store.Append(ctx, s, private("9"), "old, of others"))
+	f.ask("fold", private("1"), "e", chat.Growth{Fold: f.upto(private("1"), "both", 0)})
+	f.ask("fold 3", private("3"), "e", growth("x"))
+	f.ask("fold 4", private("3"), "e", chat.Growth{Fold: f.upto(private("3"), "x", 0)})
+	waiting(private("1"), "1", "u")
+	waiting(private("1"), "2", "e")
+	waiting(slack, "1", "u")
+	f.run("runs", private("2"), "u", "")
+	for _, p := range []chat.Person{ada(), eve()} {
+		f.must(f.Admit(ctx, chat.Admission{Person: p, At: clock.now()}))
+		f.must(f.Knock(ctx, chat.Knocking{Person: p, At: clock.now()}))
+	}
+	n, err := s.DeletePerson(ctx, ada())
+	f.must(err)
+	if n != 4 {
+		t.Errorf("got %d, want three entries and a message", n)
+	}
+	f.waits("tg:1/2", "slack:1/1", "tg:2/of runs!")
+	f.keeps(private("1"), "", "e tg:1 e: eve's")
+	f.keeps(private("2"), "", "e tg:2 e: eve's")
+	f.keeps(private("3"), "x")
+	f.keeps(private("u"), "")
+	f.keeps(private("9"), "", " : old, of others")
+	f.keeps(slack, "", "u slack:1 u: hers", "e slack:1 e: eve's")
+	f.is(f.Decide(ctx, "runs", decision("x", "late")), store.ErrFenced)
+	knocking, err := f.Knocking(ctx)
+	f.must(err)
+	admitted, err := f.Admitted(ctx)
+	f.must(err)
+	if len(knocking) != 1 || len(admitted) != 1 || knocking[0].Person != eve() || admitted[0].Person != eve() {
+		t.Errorf("got %+v and %+v, want the other one", knocking, admitted)
+	}
+}
+
+// What older versions stored tells no turn: one begins with what a user said.
+func TestUndoOfOldEntries(t *testing.T) {
+	t.Parallel()
+	f, s, _ := newFixture(t)
+	c := private("1")
+	f.must(store.Append(t.Context(), s, c, "no JSON", `{"role":"user"}`, `{"role":"assistant"}`, `{"role":"tool"}`))
+	f.ask("new", c, "u", growth("x"))
+	for _, want := range []int{1, 3, 1, 0} {
+		undone, err := f.Undo(t.Context(), c)
+		f.must(err)
+		if len(undone) != want {
+			t.Fatalf("got %+v, want %d", undone, want)
+		}
+	}
+}
+
+func TestSweepOfSessionsAndUsage(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	f, s, clock := newFixture(t)
+	ctx, c := t.Context(), private("1")
+	f.ask("1", c, "u", chat.Growth{History: growth("a").History, Usage: []chat.Usage{{Prompt: 1}}})
+	f.ask("2", c, "u", chat.Growth{Fold: f.upto(c, "a", 0)})
+	f.must(f.Choose(ctx, private("2"), "m"))
+	f.must(f.Forget(ctx, private("3")))
+	sweep := func(retention time.Duration, want store.Swept) {
+		t.Helper()
+		swept, err := s.Sweep(ctx, clock.now(), retention)
+		f.must(err)
+		if swept != want {
+			t.Errorf("got %+v, want %+v", swept, want)
+		}
+	}
+	clock.advance(10 * day)
+	sweep(0, store.Swept{Messages: 2, Turns: 2})
+	f.keeps(c, "a")
+	sweep(9*day, store.Swept{Entries: 1, Summaries: 1})
+	f.keeps(c, "")
+	clock.advance(390 * day)
+	sweep(day, store.Swept{})
+	f.uses(chat.UsageOf{Conversation: c}, 1, 1)
+	clock.advance(day)
+	sweep(day, store.Swept{Usage: 1})
+	rep, err := s.Check(ctx)
+	f.must(err)
+	if rep.Conversations != 1 {
+		t.Errorf("got %+v, want the one with a chosen model", rep)
+	}
+	if got, _ := f.session(private("2")); got.Model != "m" {
+		t.Errorf("got %+v, want the chosen model", got)
+	}
+}

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+)
+
+// missing returns the tables, columns and indexes that the migrations up to a version make and db has not.
+func missing(ctx context.Context, d dialect, db *sql.DB, version int64) (problems []string, err error) {
+	fresh, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, fresh.Close()) }()
+	fresh.SetMaxOpenConns(1) // each connection has a memory of its own
+	if err := migrateTo(ctx, d, fresh, slog.New(slog.DiscardHandler), version); err != nil {
+		return nil, err
+	}
+	want, err := shape(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	list, err := shape(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	has := make(map[element]bool)
+	for _, e := range list {
+		has[e] = true
+	}
+	for _, e := range want {
+		if !has[e] && (e.kind == "table" || has[element{kind: "table", name: e.table, table: e.table}]) {
+			problems = append(problems, e.String()+" is missing")
+		}
+	}
+	return problems, nil
+}
+
+// element is a part of a schema.
+type element struct{ kind, name, table string }
+
+// String returns the element for people to read.
+func (e element) String() string {
+	if e.kind == "table" {
+		return "table " + e.name
+	}
+	return e.kind + " " + e.name + " of table " + e.table
+}
+
+// shape lists the tables of a database, then their columns, then their indexes.
+func shape(ctx context.Context, db *sql.DB) (list []element, err error) {
+	rows, err := db.QueryContext(ctx, `
+SELECT 0, 'table', name, name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
+UNION ALL
+SELECT 1, 'column', c.name, t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite~_%' ESCAPE '~'
+UNION ALL
+SELECT 2, 'index', name, tbl_name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
+ORDER BY 1, 4, 3`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var e element
+		var order int
+		if err := rows.Scan(&order, &e.kind, &e.name, &e.table); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}
