@@ -44,6 +44,12 @@ type Deleted struct {
 	Messages int `json:"messages"` // of histories, and such as waited for an answer
 }
 
+// ParsePerson reads a person as the command line takes them.
+func ParsePerson(s string) (chat.Person, error) { return chat.ParsePerson(s) }
+
+// ParseConversation reads a conversation as the command line takes it.
+func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseConversation(s) }
+
 // operator is how approvals are signed that were made on the machine.
 const operator = "operator"
 
