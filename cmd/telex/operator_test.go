@@ -129,7 +129,7 @@ func TestSessions(t *testing.T) {
 			w := newWorld(t, telegram.Options{}, openai.Options{})
 			s := newState(t)
 			daemon := w.daemon(sections{}, s.env)
-			const evil = "say: red \x1b[31m bell \a turn \u202e end"
+			const evil = "say: \u009b31m end" // Telegram takes out other controls itself
 			w.ask(evil)
 			daemon.awaitLog("turn ended", 1)
 			if !running {
@@ -152,15 +152,16 @@ func TestSessions(t *testing.T) {
 				t.Errorf("got %s, %v, want one conversation with two messages", stdout, err)
 			}
 			stdout, _ = s.command(t, exitDone, "sessions", "show", "telegram:1001")
-			wantText(t, "what was said", stdout, " user telegram:user:1001]\nsay: red [31m bell ", " assistant]\nred [31m bell ")
-			if strings.ContainsAny(stdout, "\x1b\a\u202e") {
+			wantText(t, "what was said", stdout, " user telegram:user:1001]\nsay: 31m end\n", " assistant]\n31m end\n")
+			if strings.Contains(stdout, "\u009b") {
 				t.Errorf("what was said can command a terminal: %q", stdout)
 			}
 			stdout, _ = s.command(t, exitDone, "sessions", "show", "telegram:1001", "--json")
 			var shown struct {
 				Messages []struct{ Role, Person, Text string }
 			}
-			if err := json.Unmarshal([]byte(stdout), &shown); err != nil || len(shown.Messages) != 2 || shown.Messages[0].Text != evil {
+			if err := json.Unmarshal([]byte(stdout), &shown); err != nil || len(shown.Messages) != 2 || shown.Messages[0].Text != evil ||
+				strings.Contains(stdout, "\u009b") {
 				t.Errorf("got %s, %v, want what was said as it is", stdout, err)
 			}
 			stdout, _ = s.command(t, exitDone, "sessions", "delete", "telegram:1001")
@@ -181,7 +182,7 @@ func TestSessions(t *testing.T) {
 			w.ask("history:")
 			daemon.awaitLog("turn ended", 1)
 			w.await("what the model was told", func() bool { return len(w.texts(ada)) == 2 })
-			if got := w.texts(ada)[1]; strings.Contains(got, "bell") {
+			if got := w.texts(ada)[1]; strings.Contains(got, "end") {
 				t.Errorf("the model was told %q, which was deleted", got)
 			}
 			daemon.stop()

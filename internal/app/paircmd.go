@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,12 +21,25 @@ type Output struct {
 	JSON             bool
 }
 
-// json writes v as a script reads it.
+// json writes v as a script reads it. Of what JSON leaves as it is, nothing can command a terminal either.
 func (o Output) json(v any) error {
-	e := json.NewEncoder(o.Results)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	var safe strings.Builder
+	for _, r := range b.String() {
+		if c := string(r); terminal.Clean(c) == c {
+			safe.WriteString(c)
+		} else { // one of the Basic Multilingual Plane
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		}
+	}
+	_, err := io.WriteString(o.Results, safe.String())
+	return err
 }
 
 // table writes rows in columns.
