@@ -18,7 +18,9 @@ func pairCommand() *cobra.Command {
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "Show who waits and who was let in", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return app.ListPairing(c.Context(), os.LookupEnv, results(c)) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return app.ListPairing(c.Context(), os.LookupEnv, results(c))
+		},
 	}
 	list.Flags().Bool("json", false, "for scripts")
 	c.AddCommand(list, &cobra.Command{

@@ -21,7 +21,9 @@ func sessionsCommand() *cobra.Command {
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "Show the conversations of which something is kept, the newest first", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return app.ListSessions(c.Context(), os.LookupEnv, results(c)) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			return app.ListSessions(c.Context(), os.LookupEnv, results(c))
+		},
 	}
 	show := &cobra.Command{
 		Use: "show CONVERSATION", Short: "Print what was said", Args: oneArg(takesConversation),
