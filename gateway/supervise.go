@@ -30,13 +30,14 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 	failing, tries := false, 0
 	for ctx.Err() == nil {
 		began := time.Now()
-		works := time.AfterFunc(settled, func() {
-			if tries > 0 {
-				log.Info("receiving works again", slog.Int("tries", tries))
+		heal := tries // which the timer reads
+		healed := time.AfterFunc(settled, func() {
+			if heal > 0 {
+				log.Info("receiving works again", slog.Int("tries", heal))
 			}
 		})
 		err := g.receive(ctx, e)
-		works.Stop()
+		healed.Stop()
 		if ctx.Err() != nil {
 			return
 		}

@@ -1,10 +1,12 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -234,4 +236,24 @@ func TestRunCutIsTemporary(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	wantKind(t, b.Run(t.Context(), strconv.Itoa(5), refuse(t)), chat.Temporary)
+}
+
+// A try that follows a failure is no news, whether or not it fails in the end.
+func TestRunSaysOnceThatItReceives(t *testing.T) {
+	t.Parallel()
+	b := serve(t, func(w http.ResponseWriter, _ *http.Request, method string) {
+		if method == "getMe" {
+			_, _ = io.WriteString(w, me)
+			return
+		}
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	var log bytes.Buffer
+	b.log = slog.New(slog.NewTextHandler(&log, nil))
+	for range 3 {
+		wantKind(t, b.Run(t.Context(), "", refuse(t)), chat.Temporary)
+	}
+	if n := strings.Count(log.String(), "msg=receiving"); n != 1 {
+		t.Errorf("the log says %d times that it receives, want once:\n%s", n, log.String())
+	}
 }

@@ -1,0 +1,86 @@
+package gateway_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// logged opens a gateway whose log is kept. It may be read while everything waits.
+func logged(o *gateway.Options) *bytes.Buffer {
+	var log bytes.Buffer
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	return &log
+}
+
+// counts checks how often the log says something.
+func counts(t *testing.T, log *bytes.Buffer, want map[string]int) {
+	t.Helper()
+	for text, n := range want {
+		if got := strings.Count(log.String(), text); got != n {
+			t.Errorf("the log says %q %d times, want %d:\n%s", text, got, n, log)
+		}
+	}
+}
+
+// An interruption is told when it begins and when it is over, not at every try.
+func TestInterruptionIsToldTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away := &chat.SendError{Kind: chat.Temporary, Err: errors.New("away")}
+		p := newPlatform()
+		p.runs = []error{away, away, away}
+		var log *bytes.Buffer
+		openWith(t, house{platform: p, script: &script{}}, func(o *gateway.Options) { log = logged(o) })
+		later(20 * time.Second)
+		counts(t, log, map[string]int{"receiving is interrupted": 1, "receiving works again": 0})
+		later(time.Minute)
+		counts(t, log, map[string]int{"receiving is interrupted": 1, `"receiving works again" endpoint=tg tries=3`: 1})
+		later(time.Hour)
+		counts(t, log, map[string]int{"receiving works again": 1})
+	})
+}
+
+// What the end of the daemon keeps from people is not lost, and is not called so.
+func TestAReplyThatIsKeptIsToldSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		var log *bytes.Buffer
+		l.begin(t, func(o *gateway.Options) { log = logged(o) })
+		l.platform.failing(&chat.SendError{Kind: chat.Temporary, Err: errors.New("away")})
+		l.say(t, ask("x"))
+		later(3 * time.Second)
+		l.say(t, command("help"))
+		later(3 * time.Second)
+		if err := l.stop(); err == nil {
+			t.Error("the gateway stopped in time, want the platform to hold it up")
+		}
+		counts(t, log, map[string]int{"not delivered": 0, "reply is kept for the next start": 1, "answer is kept for the next start": 1})
+		l.platform.failing(nil)
+		l.begin(t, nil)
+		later(time.Minute)
+		if got := l.sees(); len(got) != 2 {
+			t.Errorf("after the start people see %q, want both", got)
+		}
+	})
+}
+
+// A store that fails is told once for each reply, however many previews it has.
+func TestUnstoredStateIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		var log *bytes.Buffer
+		l.begin(t, func(o *gateway.Options) { log = logged(o) })
+		l.say(t, ask("a"))
+		later(100 * time.Millisecond)
+		l.mortal.die()
+		later(time.Minute)
+		counts(t, log, map[string]int{"state of a reply was not stored": 1})
+	})
+}
