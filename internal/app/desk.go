@@ -74,7 +74,7 @@ type desk struct {
 func (d *desk) pairing(context.Context) (Pairing, error) {
 	p := Pairing{Waiting: []Waiting{}, Admitted: []Admitted{}}
 	for _, k := range d.door.Knocking() {
-		p.Waiting = append(p.Waiting, Waiting{Code: k.Code, Person: k.Person.String(), Name: k.Name, At: k.At})
+		p.Waiting = append(p.Waiting, Waiting{Code: k.Code, Person: k.String(), Name: k.Name, At: k.At})
 	}
 	for _, a := range d.door.Admitted() {
 		p.Admitted = append(p.Admitted, admitted(a))
@@ -88,7 +88,7 @@ func (d *desk) approve(ctx context.Context, code string) (Admitted, error) {
 }
 
 func admitted(a chat.Admission) Admitted {
-	return Admitted{Person: a.Person.String(), Name: a.Name, By: a.By, At: a.At}
+	return Admitted{Person: a.String(), Name: a.Name, By: a.By, At: a.At}
 }
 
 func (d *desk) revoke(ctx context.Context, p chat.Person) error {
