@@ -123,7 +123,7 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 		return true, err
 	case !isKind(err, ContextLength):
 		return false, err
-	case r.squeezed == questionOnly, r.draft().question == 0 && r.summary == "":
+	case r.squeezed == questionOnly, !r.draft().older():
 		return false, errors.Join(errTooLong, err)
 	}
 	r.refused = refused.tokens()

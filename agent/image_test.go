@@ -10,7 +10,7 @@ import (
 // photos returns images that say which they are.
 func photos(names string) []Image {
 	var out []Image
-	for _, name := range strings.Fields(names) {
+	for name := range strings.FieldsSeq(names) {
 		out = append(out, Image{MediaType: "image/png", Data: []byte(name)})
 	}
 	return out
