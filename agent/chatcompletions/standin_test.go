@@ -186,3 +186,13 @@ func TestImitatedTextComesAtOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestImitatedProviderTakesImages(t *testing.T) {
+	provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {
+		question := agent.Message{Role: agent.User, Text: "say: a cat", Images: []agent.Image{{MediaType: "image/png", Data: []byte("\x89PNG")}}}
+		r, err := a.Run(t.Context(), agent.Turn{Stream: true, Messages: []agent.Message{question}}, func(agent.Event) {})
+		if err != nil || r.Text != "a cat" || len(server.Requests()) != 1 {
+			t.Errorf("got %q, %v, %d requests", r.Text, err, len(server.Requests()))
+		}
+	})
+}
