@@ -67,7 +67,7 @@ func TestOnlyTheNewestImagesAreSent(t *testing.T) {
 func TestModelWithoutImages(t *testing.T) {
 	t.Parallel()
 	refused := answer{err: &ModelError{Kind: BadRequest, Status: 404, Err: errors.New("no endpoint takes images")}}
-	tooBig := answer{err: &ModelError{Kind: BadRequest, Status: 413, Err: errors.New("too large")}}
+	tooBig := answer{err: &ModelError{Kind: BadImage, Status: 413, Err: errors.New("too large")}}
 	hello := answer{deltas: texts("Hello.")}
 	const shown, notShown = "look+a", "look\n" + imageNotShown
 	for _, tt := range []struct {
