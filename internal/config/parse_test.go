@@ -355,7 +355,6 @@ func TestParseNotBuilt(t *testing.T) {
 		{"tools: {approval_timeout: 1m}", "9: tools.approval_timeout: tools are not built yet; this version takes 5m"},
 		{"tools: {fetch: {allow_domains: [a.example]}}", "17: tools.fetch.allow_domains: tools are not built yet; leave it out"},
 		{"mcp_servers: [{name: a, command: b}]", "1: mcp_servers: MCP servers are not built yet; leave it out"},
-		{"streaming: {cli: true}", "13: streaming.cli: the terminal chat is not built yet; leave it out"},
 		{"streaming: {transport: native}", "13: streaming.transport: this transport is not built yet; this version takes edit or draft or off"},
 		{"streaming: {telegram: {transport: native}}", "24: streaming.telegram.transport: this transport is not built yet; this version takes edit or draft or off"},
 		{"streaming: {tool_progress: off}", "13: streaming.tool_progress: tool progress is not built yet; this version takes inline"},

@@ -25,7 +25,8 @@ type world struct {
 	t     *testing.T
 	hub   *terminal.Hub
 	heard chan chat.Inbound
-	conn  net.Conn // the hub's side
+	conn  net.Conn    // the hub's side
+	out   chan string // what Ask has printed, where the test wants to know
 }
 
 const cursor = " ▌"
