@@ -89,7 +89,7 @@ func TestChatFails(t *testing.T) {
 		{"refused", "{{standin status=400}} hi", []string{"--demo"}, exitFailed, "", "could not be used"},
 		{"breaks off", "{{standin fail=2}} say: one two three", []string{"--demo"}, exitFailed, "one two\n", "could not be used"},
 		{"nothing asked", " \n", []string{"--demo"}, exitUsage, "", "no question"},
-		{"bad session", "hi", []string{"--demo", "--session", "a b"}, exitFailed, "", "no name of a session"},
+		{"bad session", "hi", []string{"--demo", "--session", "a b"}, exitUsage, "", "no name of a session"},
 		{"no config", "hi", nil, exitUsage, "", "config"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestChatBesideADaemon(t *testing.T) {
 }
 
 // atTerminal starts telex on a terminal of its own.
-func atTerminal(t *testing.T, env []string, args ...string) (*screentest.Screen, io.Writer, *exec.Cmd) {
+func atTerminal(t *testing.T, env []string, args ...string) (*screentest.Screen, *os.File, *exec.Cmd) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -184,19 +184,22 @@ func exits(t *testing.T, cmd *exec.Cmd) int {
 // A person types a question, watches the answer grow, stops it, begins anew, and leaves.
 func TestChatAtATerminal(t *testing.T) {
 	t.Parallel()
-	screen, keys, cmd := atTerminal(t, []string{streamingVariable + "=true"}, "chat", "--demo", "--rate", "40")
+	screen, keyboard, cmd := atTerminal(t, []string{streamingVariable + "=true"}, "chat", "--demo", "--rate", "40")
 	press := func(s string) {
 		t.Helper()
-		if _, err := io.WriteString(keys, s); err != nil {
+		if _, err := io.WriteString(keyboard, s); err != nil {
 			t.Fatal(err)
 		}
 	}
 	idle := screentest.Has("Ctrl-D leaves")
 	screen.Await(t, "the prompt", idle)
 	press("say: alpha beta gamma delta\r")
-	screen.Await(t, "the answer", screentest.Has("alpha beta gamma delta"))
-	screen.Await(t, "its end", idle)
+	screen.Await(t, "the answer", func(l []string) bool { return slices.Contains(l, "alpha beta gamma delta") && idle(l) })
 
+	if err := pty.Setsize(keyboard, &pty.Winsize{Cols: 100, Rows: 30}); err != nil {
+		t.Fatal(err)
+	}
+	screen.Resize(100, 30)
 	press("Explain the tides\r")
 	first := screen.Await(t, "a growing answer", func(l []string) bool { return screentest.Count(l, strings.TrimSpace(cursor)) == 1 })
 	screen.Await(t, "its growth", func(l []string) bool { return len(strings.Join(l, "")) > len(strings.Join(first, ""))+40 })
