@@ -56,10 +56,10 @@ func TestLimitImages(t *testing.T) {
 
 func TestOnlyTheNewestImagesAreSent(t *testing.T) {
 	t.Parallel()
-	turn := Turn{Stream: true, Messages: []Message{{Role: User, Text: "look", Images: photos("a b")}, {Role: Assistant, Text: "nice"}, {Role: User, Images: photos("c d e")}}}
+	turn := Turn{Stream: true, Messages: []Message{{Role: User, Text: "look", Images: photos("a b")}, {Role: Assistant, Text: "nice"}, {Role: User, Images: photos("c d e f g h i j k")}}}
 	got := runTurn(t, t.Context(), Options{}, turn, answer{deltas: texts("Hello.")})
 	got.check(t, StopDone, "Hello.", `text:"Hello."`)
-	if got, want := seen(got.model.requests[0].Messages), "look\n[image]+b, nice, +c+d+e"; got != want {
+	if got, want := seen(got.model.requests[0].Messages), "look\n[image]+b, nice, +c+d+e+f+g+h+i+j+k"; got != want {
 		t.Errorf("asked with %q, want %q", got, want)
 	}
 }
