@@ -140,6 +140,31 @@ func TestChatBesideADaemon(t *testing.T) {
 	}
 }
 
+// Ctrl-C ends a single answer where it is, and the next process does not go on with it.
+func TestChatAnswerIsInterrupted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{Rate: 40})
+	config := writeConfig(t, fmt.Sprintf("models: [{name: main, base_url: %q, api_key: %q, model: standin}]\nadmin: {listen: \"\"}\n", w.modelURL+"/v1", testKey))
+	env := []string{"STATE_DIRECTORY=" + t.TempDir(), streamingVariable + "=true"}
+	p := launch{env: env}.start(t, "chat", "--config", config, "Explain the tides")
+	if !p.stdout.await(t.Context(), func(text string) bool { return len(text) > 40 }) {
+		t.Fatal("no answer")
+	}
+	p.signal(syscall.SIGINT)
+	if code := p.exit(patience); code != exitFailed {
+		t.Errorf("exit %d, want %d", code, exitFailed)
+	}
+	if out, all := strings.TrimSpace(p.stdout.String()), openai.Answer("Explain the tides"); !strings.HasPrefix(all, out) || len(out) == len(all) {
+		t.Errorf("printed %q, want a part of %q", out, all)
+	}
+	if out, _, _, code := feed(t, env, "", "chat", "--config", config, "say: next"); out != "next\n" || code != exitDone {
+		t.Errorf("then: exit %d, %q", code, out)
+	}
+	if n := len(w.model.Requests()); n != 2 {
+		t.Errorf("the model was asked %d times, want 2", n)
+	}
+}
+
 // atTerminal starts telex on a terminal of its own.
 func atTerminal(t *testing.T, env []string, args ...string) (*screentest.Screen, *os.File, *exec.Cmd) {
 	t.Helper()
