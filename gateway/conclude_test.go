@@ -112,7 +112,7 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 			h.say(t, ask("two"))
 		}, []string{"7[1] false", "7[2] false"}},
 		{"not delivered", func(t *testing.T, h house) {
-			h.platform.fail = &chat.SendError{Kind: chat.Forbidden}
+			h.fail = &chat.SendError{Kind: chat.Forbidden}
 			h.say(t, ask("hi"))
 		}, []string{"7[1] true"}},
 	} {

@@ -157,6 +157,7 @@ func TestQuestionsInOrder(t *testing.T) {
 	p.types("one\r")
 	first := w.hears()
 	ref := w.send(preview("first ans"))
+	p.screen.Await(t, "the first answer", screentest.Has("first ans"))
 	p.types("tw")
 	p.types("\x1b[200~o\nlines\x1b[201~\r") // a paste does not submit
 	second := w.hears()
