@@ -209,7 +209,7 @@ func (a *actor) forget(m message) {
 		a.fresh(m, TextForgotten)
 		return
 	}
-	if err := a.erase(m.Sender.ID); err != nil {
+	if _, err := a.erase(m.Sender.ID); err != nil {
 		a.fail(m.Inbound, "history could not be deleted", err)
 		return
 	}
@@ -217,7 +217,7 @@ func (a *actor) forget(m message) {
 }
 
 // erase deletes what a person asked here, ends the turn that answers them and drops what they sent.
-func (a *actor) erase(u chat.UserID) error {
+func (a *actor) erase(u chat.UserID) (int, error) {
 	if a.turn != nil && a.turn.in.Sender.ID == u {
 		a.void()
 	}
@@ -227,8 +227,7 @@ func (a *actor) erase(u chat.UserID) error {
 		}
 		return m.Sender.ID == u
 	})
-	_, err := a.g.Store.Erase(a.g.deliveries, a.conversation, u)
-	return err
+	return a.g.Store.Erase(a.g.deliveries, a.conversation, u)
 }
 
 // fail tells both sides that a command could not be carried out.

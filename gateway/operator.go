@@ -12,6 +12,9 @@ import (
 // Forget ends what runs in a conversation and deletes its history, as /new does, without a word.
 // It returns once that is done, or with ctx.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
+	if g.endpoints[c.Endpoint] == nil { // it is not configured any more, so that nothing runs there
+		return g.Store.Forget(ctx, c)
+	}
 	return g.order(ctx, c, func(a *actor) error {
 		a.clear(time.Now())
 		a.void()
@@ -20,8 +23,9 @@ func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 }
 
 // Erase ends what runs for a person, drops what they sent and deletes what they asked, in every
-// conversation of theirs that is under way. The rest is the store's to delete.
-func (g *Gateway) Erase(ctx context.Context, p chat.Person) error {
+// conversation of theirs that is under way. The rest is the store's to delete. It returns how many
+// entries of histories went, also with an error.
+func (g *Gateway) Erase(ctx context.Context, p chat.Person) (int, error) {
 	g.mu.Lock()
 	var here []chat.Conversation
 	for c := range g.actors {
@@ -30,12 +34,19 @@ func (g *Gateway) Erase(ctx context.Context, p chat.Person) error {
 		}
 	}
 	g.mu.Unlock()
+	n := 0
 	for _, c := range here {
-		if err := g.order(ctx, c, func(a *actor) error { return a.erase(p.User) }); err != nil {
+		erased := make(chan int, 1)
+		if err := g.order(ctx, c, func(a *actor) error {
+			went, err := a.erase(p.User)
+			erased <- went
 			return err
+		}); err != nil {
+			return n, err
 		}
+		n += <-erased
 	}
-	return nil
+	return n, nil
 }
 
 // order has an actor do something between two messages.

@@ -125,7 +125,10 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 		defer a.poke() // once it does not count any more
 		defer a.saying.Add(-1)
 		out := show(a.g.deliveries, a.replyTo(rec, slot, a.endpoint.streaming()))
-		if !out.Delivered {
+		switch {
+		case !out.Delivered && a.g.deliveries.Err() != nil:
+			a.log.Warn("answer is kept for the next start: the platform did not take it in time", slog.String("turn", rec.ID), slog.Any("error", out.Err))
+		case !out.Delivered:
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		}
 		if err := caught(func() { a.settle(rec.ID, out, chat.Growth{}) }); err != nil {

@@ -27,10 +27,16 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
 	var last chat.ErrorKind
-	failing := false
+	failing, tries := false, 0
 	for ctx.Err() == nil {
 		began := time.Now()
+		works := time.AfterFunc(settled, func() {
+			if tries > 0 {
+				log.Info("receiving works again", slog.Int("tries", tries))
+			}
+		})
 		err := g.receive(ctx, e)
+		works.Stop()
 		if ctx.Err() != nil {
 			return
 		}
@@ -39,7 +45,9 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 		if lasted > connected {
 			delay = firstRetry
 		}
-		failing = failing && lasted < settled
+		if lasted >= settled {
+			failing, tries = false, 0
+		}
 		if se.Kind == chat.Auth {
 			log.Error("endpoint stopped: the platform refuses its credentials; correct them and restart", slog.Any("error", err))
 			return
@@ -48,6 +56,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 			log.Warn("receiving is interrupted; trying again until it works", slog.Any("error", err), slog.Duration("first_retry", delay))
 		}
 		failing, last = true, se.Kind
+		tries++
 		pause(ctx, max(se.RetryAfter, jitter(delay)))
 		delay = min(mostRetry, 2*delay)
 	}

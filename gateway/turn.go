@@ -319,6 +319,8 @@ func (a *actor) report(t *turn) {
 		log.Error("ending was not stored", slog.Any("error", t.broken))
 	}
 	switch {
+	case !t.outcome.Delivered && a.g.deliveries.Err() != nil:
+		log.Warn("reply is kept for the next start: the platform did not take it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
 	case !t.outcome.Delivered && forbidden(t.outcome.Err):
 		log.Info("reply was not delivered: the bot may not write there", slog.Any("error", t.outcome.Err))
 	case !t.outcome.Delivered:

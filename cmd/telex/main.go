@@ -81,7 +81,8 @@ func root() *cobra.Command {
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath())}
 	})
-	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(), storeCommand(), versionCommand())
+	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
+		pairCommand(), sessionsCommand(), storeCommand(), versionCommand())
 	return c
 }
 
@@ -90,5 +91,11 @@ func noArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{fmt.Errorf("unknown command or argument %q for %q\nRun '%s --help' for usage", args[0], c.CommandPath(), c.CommandPath())}
+	hint := ""
+	c.SuggestionsMinimumDistance = 2 // letters; cobra sets its default only where it suggests by itself
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("\nDid you mean %q?", c.CommandPath()+" "+near[0])
+	}
+	return usageError{fmt.Errorf("unknown command or argument %q for %q%s\nRun '%s --help' for usage",
+		args[0], c.CommandPath(), hint, c.CommandPath())}
 }

@@ -114,9 +114,13 @@ func (r *Reply) record(ctx context.Context, p chat.Part) bool {
 		return true
 	}
 	err := r.recorder.Record(ctx, p)
-	if err != nil {
+	switch {
+	case err != nil && !r.unstored:
 		r.log.ErrorContext(ctx, "state of a reply was not stored", slog.Any("error", err))
+	case err != nil:
+		r.log.DebugContext(ctx, "state of a reply was not stored again", slog.Any("error", err))
 	}
+	r.unstored = r.unstored || err != nil
 	return err == nil
 }
 

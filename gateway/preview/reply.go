@@ -42,6 +42,7 @@ type Reply struct {
 	log  *slog.Logger
 
 	recorder Recorder
+	unstored bool // that its state could not be stored was told
 }
 
 // New returns a reply that has shown nothing yet.

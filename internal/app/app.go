@@ -26,6 +26,8 @@ type App struct {
 	gateway *gateway.Gateway
 	log     *slog.Logger
 	sweep   func(context.Context) // deletes what is over; nil: nothing is kept
+	control *control              // nil: nothing is kept that operators could look into
+	socket  string                // path of the control's
 	closers []func()
 }
 
@@ -51,16 +53,21 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		return nil, err
 	}
 	a := &App{log: o.Log}
+	var kept *store.Store
+	if o.Store == nil {
+		if kept, err = a.openStore(ctx, o, c.Conversations.Retention); err != nil {
+			a.Close()
+			return nil, err
+		}
+		o.Store = kept
+		if o.Terminal == nil {
+			o.Terminal = newHub(c, o.Log)
+		}
+	}
 	endpoints, err := a.endpoints(c, o)
 	if err != nil {
 		a.Close()
 		return nil, err
-	}
-	if o.Store == nil {
-		if o.Store, err = a.openStore(ctx, o, c.Conversations.Retention); err != nil {
-			a.Close()
-			return nil, err
-		}
 	}
 	hear, err := transcriber(c.Transcription, o)
 	if err != nil {
@@ -76,6 +83,12 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	if err != nil {
 		a.Close()
 		return nil, err
+	}
+	if kept != nil {
+		a.control = &control{
+			do:     &desk{store: kept, door: a.gateway.Door(), forget: a.gateway.Forget, erase: a.gateway.Erase},
+			attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
+		}
 	}
 	return a, nil
 }
@@ -98,7 +111,12 @@ func (a *App) Run(ctx context.Context) error {
 	defer ended() // the gateway also ends by itself, when it can't start
 	stopping.Go(func() { <-running.Done(); supervisor.stopping() })
 	stopping.Go(func() { a.keepSwept(running) })
-	return a.gateway.Run(ctx, supervisor.ready)
+	ready := supervisor.ready
+	if a.control != nil {
+		defer a.control.start(ctx, a.socket)()
+		ready = func() { close(a.control.ready); supervisor.ready() }
+	}
+	return a.gateway.Run(ctx, ready)
 }
 
 // Close lets go of what New acquired. Run does so itself.
@@ -110,12 +128,12 @@ func (a *App) Close() {
 }
 
 // openStore opens the file in the state directory that holds everything durable.
-func (a *App) openStore(ctx context.Context, o Options, retention time.Duration) (gateway.Store, error) {
+func (a *App) openStore(ctx context.Context, o Options, retention time.Duration) (*store.Store, error) {
 	dir, err := store.Dir(o.Env.Value)
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(dir, "telex.db"), Log: o.Log})
+	s, err := store.Open(ctx, store.Options{Path: store.File(dir), Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +142,11 @@ func (a *App) openStore(ctx context.Context, o Options, retention time.Duration)
 			o.Log.Error("store was not closed", slog.Any("error", err))
 		}
 	})
+	name, err := socketName(dir)
+	if err != nil {
+		return nil, err
+	}
+	a.socket = filepath.Join(runtimeDir(o.Env, dir), name)
 	a.sweep = func(ctx context.Context) {
 		switch done, err := s.Sweep(ctx, time.Now(), retention); {
 		case err != nil && ctx.Err() == nil:

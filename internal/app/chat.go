@@ -59,15 +59,25 @@ func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *local, error) {
 	conn, l, err := startLocal(ctx, c, o)
 	if errors.Is(err, store.ErrLocked) {
-		conn, err = attach(ctx, c, err)
+		conn, err = attach(ctx, o.Env, err)
 	}
 	return conn, l, err
 }
 
-// attach connects with the daemon that holds the store; locked is how that was noticed. It has no socket for that yet, so
-// that the way out is told.
-func attach(_ context.Context, _ *config.Config, locked error) (net.Conn, error) {
-	return nil, fmt.Errorf("%w (STATE_DIRECTORY names it)", locked)
+// attach connects with the daemon that holds the store; locked is how that was noticed.
+func attach(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
+	dir, err := store.Dir(env.Value)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := dialDaemon(ctx, env, dir)
+	if errors.Is(err, errNoSocket) {
+		return nil, notReached(locked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return remote{conn}.terminal(ctx)
 }
 
 // local is a gateway of our own.

@@ -60,17 +60,20 @@ func CheckStore(ctx context.Context, env config.Env, w io.Writer) (err error) {
 
 // openStoreReadOnly returns the store's path even when the store can't be opened.
 func openStoreReadOnly(ctx context.Context, env config.Env) (path string, r *store.Reader, err error) {
-	dir, err := store.Dir(env.Value)
+	dir, err := stateDir(env)
 	if err != nil {
 		return "", nil, err
 	}
 	path = store.File(dir)
 	r, err = store.OpenReadOnly(ctx, store.Options{Path: path})
 	if errors.Is(err, fs.ErrNotExist) {
-		return path, nil, fmt.Errorf("there is no store at %s: telex run makes it; "+
-			"if it is elsewhere, set STATE_DIRECTORY to its directory", path)
+		return path, nil, errNoStore(path)
 	}
 	return path, r, err
+}
+
+func errNoStore(path string) error {
+	return fmt.Errorf("there is no store at %s: telex run makes it; if it is elsewhere, set STATE_DIRECTORY to its directory", path)
 }
 
 func writeReport(w io.Writer, rep store.Report) error {

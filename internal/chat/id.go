@@ -1,6 +1,9 @@
 package chat
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // EndpointID names one configured bot account; it is the account's key in the config.
 type EndpointID string
@@ -53,6 +56,15 @@ type Person struct {
 // String returns the person as "endpoint:user:ID", which is how config.yaml writes them.
 func (p Person) String() string { return string(p.Endpoint) + ":user:" + string(p.User) }
 
+// ParsePerson reads what Person.String wrote.
+func ParsePerson(s string) (Person, error) {
+	parts := strings.SplitN(s, ":", 3)
+	if len(parts) != 3 || parts[0] == "" || parts[1] != "user" || parts[2] == "" {
+		return Person{}, fmt.Errorf("%q is no person: write endpoint:user:ID, such as telegram:user:1234", s)
+	}
+	return Person{Endpoint: EndpointID(parts[0]), User: UserID(parts[2])}, nil
+}
+
 // Conversation is the unit of order: endpoint, chat and thread.
 type Conversation struct {
 	Endpoint EndpointID
@@ -67,4 +79,21 @@ func (c Conversation) String() string {
 		parts = append(parts, string(c.Thread))
 	}
 	return strings.Join(parts, ":")
+}
+
+// ParseConversation reads what Conversation.String wrote. No platform's chats have a colon in their
+// id, and none is called as the patterns of config.yaml begin.
+func ParseConversation(s string) (Conversation, error) {
+	parts := strings.SplitN(s, ":", 3)
+	if len(parts) < 2 || parts[0] == "" || parts[1] == "" || len(parts) == 3 && parts[2] == "" {
+		return Conversation{}, fmt.Errorf("%q is no conversation: write endpoint:chat or endpoint:chat:thread, such as telegram:-1001234:42", s)
+	}
+	c := Conversation{Endpoint: EndpointID(parts[0]), Chat: ChatID(parts[1])}
+	if len(parts) == 3 {
+		if parts[1] == "user" || parts[1] == "chat" {
+			return Conversation{}, fmt.Errorf("%q is a pattern, no conversation: write endpoint:chat, such as %s:%s", s, parts[0], parts[2])
+		}
+		c.Thread = ThreadID(parts[2])
+	}
+	return c, nil
 }

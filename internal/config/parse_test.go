@@ -181,6 +181,9 @@ func TestParseErrors(t *testing.T) {
 		{"token with a line break", base + "  b: {kind: telegram, token: \"1:hidden\\nsecret\"}\n", []string{
 			"4:30: platforms.b.token holds a line break or a control character; check where it was copied from",
 		}},
+		{"token without a number", base + "  b: {kind: telegram, token: notatoken}\n", []string{
+			"4:23: no Telegram token in platforms.b; a token is digits, a colon, and letters, digits, - and _",
+		}},
 		{"token that is none", base + "  b: {kind: telegram, token: \"hidden secret\"}\n", []string{
 			"4:23: no Telegram token in platforms.b; a token is digits, a colon, and letters, digits, - and _",
 		}},
@@ -374,8 +377,8 @@ func TestParseNotBuilt(t *testing.T) {
 		{"admin: {show_text: true}", "9: admin.show_text: the admin server is not built yet; this version takes false"},
 		{"  b: {kind: discord, token: hidden}", "13: platforms.b.kind: this kind of platform is not built yet; this version takes telegram"},
 		{"  slack: {bot_token: hidden}", "3: platforms.slack.kind: this kind of platform is not built yet; this version takes telegram"},
-		{"  b: {kind: telegram, token: x, mode: webhook}", "33: platforms.b.mode: webhooks are not built yet; this version takes polling"},
-		{"  b: {kind: telegram, token: x, webhook: {secret: hidden}}", "33: platforms.b.webhook: webhooks are not built yet; leave it out"},
+		{"  b: {kind: telegram, token: 2:x, mode: webhook}", "35: platforms.b.mode: webhooks are not built yet; this version takes polling"},
+		{"  b: {kind: telegram, token: 2:x, webhook: {secret: hidden}}", "35: platforms.b.webhook: webhooks are not built yet; leave it out"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.text, func(t *testing.T) {

@@ -16,7 +16,9 @@ const maxCursor = 16
 
 var (
 	headerToken = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // https://www.rfc-editor.org/rfc/rfc9110#name-tokens
-	tagName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+	// telegramToken is a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
+	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+	tagName       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
 // validate checks the rules that one value alone can't tell. It speaks of keys that were decoded only, so
@@ -97,7 +99,7 @@ func (d *decoder) validateEndpoints(endpoints Endpoints) {
 			continue
 		}
 		a := account{e.Telegram.APIBase, e.Telegram.Token.Reveal()}
-		if strings.ContainsAny(a.token, " /?#%") {
+		if !telegramToken.MatchString(a.token) {
 			d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "no Telegram token in %s", human(at))
 		}
 		if other, twice := first[a]; twice {

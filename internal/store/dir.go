@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 )
@@ -12,15 +13,19 @@ const fileName = "telex.db"
 // File returns the store's file in a state directory.
 func File(dir string) string { return filepath.Join(dir, fileName) }
 
-// Dir returns the state directory: the first of $STATE_DIRECTORY, which systemd sets, else
+// Dir returns the state directory: the first directory in $STATE_DIRECTORY, which systemd sets, else
 // $XDG_STATE_HOME/telex, else ~/.local/state/telex. It creates nothing.
 //
 // A relative $XDG_STATE_HOME is ignored: https://specifications.freedesktop.org/basedir-spec/latest/
 func Dir(env func(string) string) (string, error) {
 	for _, dir := range filepath.SplitList(env("STATE_DIRECTORY")) {
-		if dir = strings.TrimSpace(dir); dir != "" {
-			return dir, nil
+		if dir = strings.TrimSpace(dir); dir == "" {
+			continue
 		}
+		if !filepath.IsAbs(dir) {
+			return "", fmt.Errorf("STATE_DIRECTORY is %q: set it to an absolute path, so that every command finds the same store", dir)
+		}
+		return dir, nil
 	}
 	if dir := env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "telex"), nil

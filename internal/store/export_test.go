@@ -86,3 +86,9 @@ func Postgres(query string) string {
 
 // LockFile returns the descriptor of the lock.
 func LockFile(s *Store) int { return int(s.lock.file.Fd()) }
+
+// Explain is how an error of the system reaches the operator.
+func Explain(ctx context.Context, path string, err error) error {
+	r := &Reader{path: path}
+	return r.explain(ctx, "open store", err)
+}

@@ -97,6 +97,8 @@ func TestDir(t *testing.T) {
 		{map[string]string{"STATE_DIRECTORY": "/var/lib/telex", "XDG_STATE_HOME": "/x", "HOME": "/h"}, "/var/lib/telex"},
 		{map[string]string{"STATE_DIRECTORY": "/var/lib/a:/var/lib/b"}, "/var/lib/a"},
 		{map[string]string{"STATE_DIRECTORY": ":/var/lib/b"}, "/var/lib/b"},
+		{map[string]string{"STATE_DIRECTORY": "state", "HOME": "/h"}, ""},
+		{map[string]string{"STATE_DIRECTORY": "state:/var/lib/b", "HOME": "/h"}, ""},
 		{map[string]string{"XDG_STATE_HOME": "/x", "HOME": "/h"}, "/x/telex"},
 		{map[string]string{"XDG_STATE_HOME": "x", "HOME": "/h"}, "/h/.local/state/telex"},
 		{map[string]string{"HOME": "/h"}, "/h/.local/state/telex"},

@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	driver "modernc.org/sqlite"
 	code "modernc.org/sqlite/lib"
@@ -92,8 +94,17 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 	case isFull(dir, kind, err):
 		return fmt.Errorf("%s: %s: %w (%w): free some space, nothing else is needed",
 			what, dir, ErrFull, err)
+	case dir == filepath.Dir(r.path) && (kind&0xff == code.SQLITE_READONLY || kind&0xff == code.SQLITE_PERM ||
+		kind&0xff == code.SQLITE_CANTOPEN || unwritable(err)):
+		return fmt.Errorf("%s: %w: telex must be able to write to %s: run it as the directory's owner, on a file system "+
+			"that can be written to, or set STATE_DIRECTORY to another directory", what, err, dir)
 	}
 	return fmt.Errorf("%s: %w", what, err)
+}
+
+// unwritable says that the system lets nobody or not this user write there.
+func unwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // full says that a call failed for want of room.

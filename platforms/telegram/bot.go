@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -43,6 +44,7 @@ type Bot struct {
 	client      *http.Client
 	pollTimeout time.Duration
 	log         *slog.Logger
+	known       atomic.Bool // who the bot is was logged
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.

@@ -37,7 +37,11 @@ func (b *Bot) Run(ctx context.Context, resume string, accept func(context.Contex
 	if err != nil {
 		return receiveError(ctx, err)
 	}
-	b.log.InfoContext(ctx, "receiving", slog.String("username", self.UserName),
+	level := slog.LevelInfo
+	if b.known.Swap(true) { // the next try after a failure, which may fail like it
+		level = slog.LevelDebug
+	}
+	b.log.Log(ctx, level, "receiving", slog.String("username", self.UserName),
 		slog.Bool("reads_all_group_messages", self.CanReadAllGroupMessages))
 	offset := 0
 	if resume != "" {

@@ -1,0 +1,191 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// The socket of a daemon speaks HTTP with JSON. Whoever may open it is the operator: its file is the daemon's user's alone.
+const (
+	pathPairing = "/v1/pairing"
+	pathApprove = "/v1/pairing/approve"
+	pathRevoke  = "/v1/pairing/revoke"
+	pathDelete  = "/v1/sessions/delete"
+	pathChat    = "/v1/chat" // becomes a connection of the terminal's protocol
+)
+
+const (
+	// controlHost stands in requests, which need a host. It is nobody's.
+	controlHost = "telex"
+	// controlProtocol is what a connection of pathChat is upgraded to.
+	controlProtocol = "telex-terminal"
+	// mostRequest bounds the body of a request, in bytes; an id and its key are far less.
+	mostRequest = 4 << 10
+	// mostAnswer bounds the body of an answer, in bytes: the list of all who were let in.
+	mostAnswer = 16 << 20
+	// controlTimeout is how long a request may take, and controlIdle how long a connection waits for the next one.
+	controlTimeout = 20 * time.Second
+	controlIdle    = 10 * time.Second
+	// controlEnd is how long requests may take to end at the daemon's end.
+	controlEnd = time.Second
+)
+
+type (
+	approveRequest struct {
+		Code string `json:"code"`
+	}
+	revokeRequest struct {
+		Person string `json:"person"`
+	}
+	trouble struct {
+		Error string `json:"error"`
+	}
+	none struct{}
+)
+
+// control is the socket of a daemon.
+type control struct {
+	do     operations
+	attach func(context.Context, net.Conn) error // speaks with a terminal, and owns its connection
+	log    *slog.Logger
+
+	ready     chan struct{}  // closed once operations may be done
+	terminals sync.WaitGroup // connections that were given to attach
+}
+
+// start makes the socket at path and serves it until the returned function is called, which ends what is being done and
+// returns once that has ended. A daemon without its socket still answers people, so that failures are only logged.
+func (c *control) start(ctx context.Context, path string) (end func()) {
+	l, err := listenControl(path)
+	if err != nil {
+		c.log.Warn("no control socket: commands can't look into this daemon", slog.String("path", path), slog.Any("error", err))
+		return func() {}
+	}
+	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	server := &http.Server{
+		Handler: c.routes(), ReadTimeout: controlTimeout, WriteTimeout: 2 * controlTimeout, IdleTimeout: controlIdle,
+		ErrorLog:    slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return serving },
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			c.log.Error("control socket is not served any more", slog.String("path", path), slog.Any("error", err))
+		}
+	}()
+	return func() {
+		if err := os.Remove(path); err != nil {
+			c.log.Warn("control socket was not removed", slog.Any("error", err))
+		}
+		cancel()
+		last, enough := context.WithTimeout(context.WithoutCancel(ctx), controlEnd)
+		defer enough()
+		if server.Shutdown(last) != nil {
+			_ = server.Close() // they were told, and had their time
+		}
+		<-served
+		c.terminals.Wait()
+	}
+}
+
+func (c *control) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET "+pathPairing, answer(c, func(ctx context.Context, _ none) (Pairing, error) { return c.do.pairing(ctx) }))
+	mux.Handle("POST "+pathApprove, answer(c, func(ctx context.Context, r approveRequest) (Admitted, error) {
+		return c.do.approve(ctx, r.Code)
+	}))
+	mux.Handle("POST "+pathRevoke, answer(c, func(ctx context.Context, r revokeRequest) (none, error) {
+		p, err := chat.ParsePerson(r.Person)
+		if err != nil {
+			return none{}, err
+		}
+		return none{}, c.do.revoke(ctx, p)
+	}))
+	mux.Handle("POST "+pathDelete, answer(c, c.do.delete))
+	mux.HandleFunc("POST "+pathChat, c.chat)
+	return mux
+}
+
+// answer makes of an operation the handler of its requests.
+func answer[Q, A any](c *control, do func(context.Context, Q) (A, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), controlTimeout)
+		defer cancel()
+		var request Q
+		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostRequest))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&request); err != nil && !errors.Is(err, io.EOF) {
+			c.write(w, http.StatusBadRequest, trouble{"read request: " + err.Error()})
+			return
+		}
+		select {
+		case <-c.ready:
+		case <-ctx.Done():
+			c.write(w, http.StatusServiceUnavailable, trouble{"the daemon is not ready"})
+			return
+		}
+		out, err := do(ctx, request)
+		if err != nil {
+			c.write(w, http.StatusUnprocessableEntity, trouble{err.Error()})
+			return
+		}
+		c.write(w, http.StatusOK, out)
+	})
+}
+
+func (c *control) write(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		c.log.Debug("answer to an operator was not written", slog.Any("error", err))
+	}
+}
+
+// chat gives the connection to a terminal's conversation.
+// https://www.rfc-editor.org/rfc/rfc9110#name-upgrade
+func (c *control) chat(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Upgrade") != controlProtocol {
+		w.Header().Set("Upgrade", controlProtocol)
+		c.write(w, http.StatusUpgradeRequired, trouble{"this telex is of another version than the daemon: restart the daemon"})
+		return
+	}
+	c.terminals.Add(1)
+	defer c.terminals.Done()
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		c.write(w, http.StatusInternalServerError, trouble{err.Error()})
+		return
+	}
+	if err := c.upgrade(conn, buffered); err != nil {
+		c.log.Debug("terminal was not attached", slog.Any("error", err))
+		_ = conn.Close() // nothing can be told
+		return
+	}
+	if err := c.attach(r.Context(), conn); err != nil {
+		c.log.Error("terminal was let go", slog.Any("error", err))
+	}
+}
+
+// upgrade says that the connection is the protocol's from now on. The client is quiet until then.
+func (c *control) upgrade(conn net.Conn, buffered *bufio.ReadWriter) error {
+	if buffered.Reader.Buffered() > 0 {
+		return errors.New("the client spoke before it was answered")
+	}
+	if err := conn.SetDeadline(time.Now().Add(controlTimeout)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+controlProtocol+"\r\n\r\n")
+	return errors.Join(err, conn.SetDeadline(time.Time{}))
+}

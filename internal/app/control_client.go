@@ -1,0 +1,164 @@
+package app
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"telex/gateway/access"
+	"telex/internal/chat"
+	"telex/internal/config"
+	"telex/internal/store"
+)
+
+// operate calls use with what does an operator's work: the daemon that holds the store, or this process while none does.
+func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
+	dir, err := stateDir(env)
+	if err != nil {
+		return err
+	}
+	conn, err := dialDaemon(ctx, env, dir)
+	switch {
+	case err == nil:
+		return use(remote{conn})
+	case !errors.Is(err, errNoSocket):
+		return err
+	}
+	if !exists(store.File(dir)) {
+		return errNoStore(store.File(dir))
+	}
+	s, err := store.Open(ctx, store.Options{Path: store.File(dir)})
+	if errors.Is(err, store.ErrLocked) {
+		return notReached(err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	door := access.NewDoor(access.Rules{}, s, slog.New(slog.DiscardHandler))
+	if err := door.Load(ctx); err != nil {
+		return err
+	}
+	return use(&desk{store: s, door: door, forget: s.Forget})
+}
+
+// notReached is the error of a command when the daemon holds the store, which locked says, and no socket of it was found.
+func notReached(locked error) error {
+	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+
+		"as the user and with the XDG_RUNTIME_DIR that it runs with (%w)", locked)
+}
+
+// dialDaemon connects with the daemon whose state is in dir. It fails with errNoSocket when none is reached.
+func dialDaemon(ctx context.Context, env config.Env, dir string) (net.Conn, error) {
+	places, err := socketPlaces(env, dir)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	defer cancel()
+	for _, path := range places {
+		conn, err := dialControl(ctx, path)
+		if err == nil {
+			return conn, nil
+		}
+		if !errors.Is(err, errNoSocket) {
+			return nil, fmt.Errorf("connect to the daemon at %s: %w", path, err)
+		}
+	}
+	return nil, errNoSocket
+}
+
+// remote is the telex at the other end of a connection, which it is done with after one request.
+type remote struct{ conn net.Conn }
+
+func (r remote) pairing(ctx context.Context) (Pairing, error) {
+	return ask[Pairing](ctx, r, http.MethodGet, pathPairing, nil)
+}
+
+func (r remote) approve(ctx context.Context, code string) (Admitted, error) {
+	return ask[Admitted](ctx, r, http.MethodPost, pathApprove, approveRequest{code})
+}
+
+func (r remote) revoke(ctx context.Context, p chat.Person) error {
+	_, err := ask[none](ctx, r, http.MethodPost, pathRevoke, revokeRequest{p.String()})
+	return err
+}
+
+func (r remote) delete(ctx context.Context, what Deletion) (Deleted, error) {
+	return ask[Deleted](ctx, r, http.MethodPost, pathDelete, what)
+}
+
+// ask makes one request, closes the connection, and returns the answer.
+func ask[A any](ctx context.Context, r remote, method, path string, body any) (out A, err error) {
+	defer func() { _ = r.conn.Close() }() // the answer is there, or an error says why not
+	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
+	resp, err := r.exchange(ctx, method, path, body, http.Header{"Connection": {"close"}})
+	if err != nil {
+		return out, errors.Join(ctx.Err(), err)
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read
+	if resp.StatusCode != http.StatusOK {
+		return out, refusal(resp)
+	}
+	if err := json.NewDecoder(io.LimitReader(resp.Body, mostAnswer)).Decode(&out); err != nil {
+		return out, fmt.Errorf("read the daemon's answer: %w", err)
+	}
+	return out, nil
+}
+
+func (r remote) exchange(ctx context.Context, method, path string, body any, header http.Header) (*http.Response, error) {
+	if err := r.conn.SetDeadline(time.Now().Add(2 * controlTimeout)); err != nil {
+		return nil, fmt.Errorf("ask the daemon: %w", err)
+	}
+	content := []byte(nil)
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			return nil, fmt.Errorf("ask the daemon: %w", err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+controlHost+path, bytes.NewReader(content))
+	if err != nil {
+		return nil, fmt.Errorf("ask the daemon: %w", err)
+	}
+	req.Header = header
+	if err := req.Write(r.conn); err != nil {
+		return nil, fmt.Errorf("ask the daemon: %w", err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(r.conn), req)
+	if err != nil {
+		return nil, fmt.Errorf("read the daemon's answer: %w", err)
+	}
+	return resp, nil
+}
+
+// refusal is the error that the daemon answered with.
+func refusal(resp *http.Response) error {
+	var t trouble
+	if err := json.NewDecoder(io.LimitReader(resp.Body, mostAnswer)).Decode(&t); err != nil || t.Error == "" {
+		return fmt.Errorf("the daemon answers %s; is it of another version? then restart it", resp.Status)
+	}
+	return errors.New(t.Error)
+}
+
+// terminal makes the connection one of the terminal's protocol, and returns it; else it closes it.
+func (r remote) terminal(ctx context.Context) (net.Conn, error) {
+	resp, err := r.exchange(ctx, http.MethodPost, pathChat, nil, http.Header{"Connection": {"Upgrade"}, "Upgrade": {controlProtocol}})
+	if err == nil {
+		if resp.StatusCode == http.StatusSwitchingProtocols {
+			return r.conn, r.conn.SetDeadline(time.Time{})
+		}
+		err = refusal(resp)
+		_ = resp.Body.Close() // it was read
+	}
+	_ = r.conn.Close() // the error says more
+	return nil, err
+}

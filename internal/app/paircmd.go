@@ -1,0 +1,138 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/config"
+	"telex/platforms/terminal"
+)
+
+// Output is where a command's results go: as JSON, or for people, whom remarks may tell more.
+type Output struct {
+	Results, Remarks io.Writer
+	JSON             bool
+}
+
+// json writes v as a script reads it. Of what JSON leaves as it is, nothing can command a terminal either.
+func (o Output) json(v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	var safe strings.Builder
+	for _, r := range b.String() {
+		if c := string(r); terminal.Clean(c) == c {
+			safe.WriteString(c)
+		} else { // one of the Basic Multilingual Plane
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		}
+	}
+	_, err := io.WriteString(o.Results, safe.String())
+	return err
+}
+
+// table writes rows in columns.
+func (o Output) table(rows ...[]string) error {
+	t := tabwriter.NewWriter(o.Results, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = oneLine(cell)
+		}
+		if _, err := fmt.Fprintln(t, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return t.Flush()
+}
+
+// oneLine is a text that other people chose, as one line that commands no terminal.
+func oneLine(s string) string { return strings.Join(strings.Fields(terminal.Clean(s)), " ") }
+
+// ListPairing writes who waits to be let in and who was let in by a code.
+func ListPairing(ctx context.Context, env config.Env, o Output) error {
+	return operate(ctx, env, func(do operations) error {
+		p, err := do.pairing(ctx)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return o.json(p)
+		}
+		return writePairing(o, p, time.Now())
+	})
+}
+
+func writePairing(o Output, p Pairing, now time.Time) error {
+	if len(p.Waiting)+len(p.Admitted) == 0 {
+		_, err := fmt.Fprintln(o.Remarks, "Nobody has a code, and nobody was let in by one.")
+		return err
+	}
+	if len(p.Waiting) > 0 {
+		rows := [][]string{{"CODE", "WAITING", "NAME", "AGE"}}
+		for _, w := range p.Waiting {
+			rows = append(rows, []string{w.Code, w.Person, w.Name, max(0, now.Sub(w.At)).Truncate(time.Minute).String()})
+		}
+		if err := o.table(rows...); err != nil {
+			return err
+		}
+	}
+	if len(p.Admitted) == 0 {
+		return nil
+	}
+	if len(p.Waiting) > 0 {
+		if _, err := fmt.Fprintln(o.Results); err != nil {
+			return err
+		}
+	}
+	rows := [][]string{{"LET IN", "NAME", "BY", "SINCE"}}
+	for _, a := range p.Admitted {
+		rows = append(rows, []string{a.Person, a.Name, a.By, moment(a.At)})
+	}
+	return o.table(rows...)
+}
+
+// moment is a time as people read it, where they are.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+// ApprovePairing lets in the person who has a code.
+func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) error {
+	return operate(ctx, env, func(do operations) error {
+		a, err := do.approve(ctx, code)
+		if err != nil {
+			return err
+		}
+		name := ""
+		if n := oneLine(a.Name); n != "" {
+			name = " (" + n + ")"
+		}
+		_, err = fmt.Fprintf(o.Results, "%s%s is let in.\n", oneLine(a.Person), name)
+		return err
+	})
+}
+
+// RevokePairing takes back that a person was let in by a code.
+func RevokePairing(ctx context.Context, env config.Env, o Output, p chat.Person) error {
+	return operate(ctx, env, func(do operations) error {
+		if err := do.revoke(ctx, p); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(o.Results, "%s is not let in any more.\n", oneLine(p.String()))
+		return err
+	})
+}

@@ -1,0 +1,197 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"telex/agent"
+	"telex/internal/chat"
+	"telex/internal/config"
+	"telex/internal/store"
+	"telex/platforms/terminal"
+)
+
+// sessionRow is a session in numbers, as scripts read it.
+type sessionRow struct {
+	Conversation string     `json:"conversation"`
+	Messages     int        `json:"messages"`
+	LastActivity *time.Time `json:"last_activity"` // null: nothing is kept of it
+	Tokens       int        `json:"tokens"`
+	Model        string     `json:"model"` // the chosen one; empty: the configured one
+	Summarized   bool       `json:"summarized"`
+}
+
+// ListSessions writes the conversations of which something is kept, the newest first. A daemon may hold the store.
+func ListSessions(ctx context.Context, env config.Env, o Output) (err error) {
+	_, r, err := openStoreReadOnly(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	list, err := r.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return o.json(sessionRows(list))
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(o.Remarks, "Nothing was said yet.")
+		return err
+	}
+	rows := [][]string{{"CONVERSATION", "MESSAGES", "LAST ACTIVITY", "TOKENS", "MODEL", "SUMMARIZED"}}
+	for _, s := range list {
+		model, summary := s.Model, "no"
+		if model == "" {
+			model = "-"
+		}
+		if s.Summary {
+			summary = "yes"
+		}
+		rows = append(rows, []string{
+			s.Conversation.String(), strconv.Itoa(s.Entries), moment(s.Newest), strconv.Itoa(s.Tokens), model, summary,
+		})
+	}
+	return o.table(rows...)
+}
+
+func sessionRows(list []store.SessionInfo) []sessionRow {
+	rows := []sessionRow{}
+	for _, s := range list {
+		row := sessionRow{
+			Conversation: s.Conversation.String(), Messages: s.Entries, Tokens: s.Tokens, Model: s.Model, Summarized: s.Summary,
+		}
+		if !s.Newest.IsZero() {
+			row.LastActivity = &s.Newest
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// transcript is what is kept of a conversation, as scripts read it.
+type transcript struct {
+	Conversation string     `json:"conversation"`
+	Model        string     `json:"model"`
+	Summary      string     `json:"summary"`
+	SummaryAt    *time.Time `json:"summary_at"`
+	Messages     []said     `json:"messages"`
+}
+
+// said is one message of a history.
+type said struct {
+	Role       string    `json:"role"`
+	Person     string    `json:"person,omitempty"` // who asked; empty where that is not known
+	At         time.Time `json:"at"`
+	Text       string    `json:"text"`
+	Images     int       `json:"images"`
+	Summarized bool      `json:"summarized"` // the model is told the summary in its place
+}
+
+// ShowSession writes what was said in a conversation. A daemon may hold the store.
+func ShowSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) (err error) {
+	_, r, err := openStoreReadOnly(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	s, entries, err := r.Transcript(ctx, c)
+	if err != nil {
+		return err
+	}
+	if len(entries) == 0 && s.Summary == "" && s.Model == "" {
+		return errNoSession(c)
+	}
+	t, err := transcribed(c, s, entries)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return o.json(t)
+	}
+	return writeTranscript(o.Results, t)
+}
+
+func transcribed(c chat.Conversation, s chat.Session, entries []chat.Entry) (transcript, error) {
+	t := transcript{Conversation: c.String(), Model: s.Model, Summary: s.Summary, Messages: []said{}}
+	if s.Summary != "" {
+		t.SummaryAt = &s.At
+	}
+	for _, e := range entries {
+		var m agent.Message
+		if err := json.Unmarshal(e.Body, &m); err != nil {
+			return transcript{}, fmt.Errorf("read entry %d of the history: %w", e.ID, err)
+		}
+		line := said{Role: string(m.Role), At: e.At, Text: m.Text, Images: len(m.Images), Summarized: e.ID <= s.Folded}
+		if e.User != "" && m.Role == agent.User {
+			line.Person = chat.Person{Endpoint: c.Endpoint, User: e.User}.String()
+		}
+		t.Messages = append(t.Messages, line)
+	}
+	return t, nil
+}
+
+// writeTranscript writes it for people. What others wrote can't command the terminal.
+func writeTranscript(w io.Writer, t transcript) error {
+	var b strings.Builder
+	if t.Summary != "" {
+		fmt.Fprintf(&b, "[%s summary of what the model is not shown any more]\n%s\n\n", moment(*t.SummaryAt), terminal.CleanSource(t.Summary))
+	}
+	for _, m := range t.Messages {
+		who := m.Role
+		if m.Person != "" {
+			who += " " + oneLine(m.Person)
+		}
+		if m.Summarized {
+			who += ", summarized"
+		}
+		fmt.Fprintf(&b, "[%s %s]\n", moment(m.At), who)
+		if m.Text != "" {
+			fmt.Fprintln(&b, terminal.CleanSource(m.Text))
+		}
+		for range m.Images {
+			b.WriteString("[image]\n")
+		}
+		b.WriteString("\n")
+	}
+	_, err := io.WriteString(w, strings.TrimSuffix(b.String(), "\n"))
+	return err
+}
+
+// DeleteSession deletes what is kept of a conversation, and ends what runs there.
+func DeleteSession(ctx context.Context, env config.Env, o Output, c chat.Conversation) error {
+	return deleteWith(ctx, env, o, Deletion{Conversation: c.String()}, c.String())
+}
+
+// DeletePerson deletes what is kept of a person, in every conversation of their endpoint, and ends what runs for them.
+func DeletePerson(ctx context.Context, env config.Env, o Output, p chat.Person) error {
+	return deleteWith(ctx, env, o, Deletion{Person: p.String()}, p.String())
+}
+
+func deleteWith(ctx context.Context, env config.Env, o Output, what Deletion, name string) error {
+	return operate(ctx, env, func(do operations) error {
+		d, err := do.delete(ctx, what)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return o.json(d)
+		}
+		also := ""
+		if what.Person != "" {
+			also = "; a code that let them in or that they were given does not hold any more"
+		}
+		noun := "messages"
+		if d.Messages == 1 {
+			noun = "message"
+		}
+		_, err = fmt.Fprintf(o.Results, "%s: %d %s deleted%s.\n", oneLine(name), d.Messages, noun, also)
+		return err
+	})
+}
