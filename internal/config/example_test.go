@@ -41,11 +41,11 @@ func TestExampleStatesDefaults(t *testing.T) {
 	want.StreamingSection.Enabled = true
 	var m Model
 	m.setDefaults()
-	m.Name, m.Model, m.APIKey = "main", "gpt-5-mini", NewSecret("value-of-OPENAI_API_KEY")
+	m.Name, m.Model, m.APIKey = "main", "gpt-5-mini", NewSecret("1:value-of-OPENAI_API_KEY")
 	want.Models = []Model{m}
 	e := Endpoint{Name: "telegram", Kind: KindTelegram}
 	e.newSettings()
-	e.Telegram.Token = NewSecret("value-of-TELEGRAM_BOT_TOKEN")
+	e.Telegram.Token = NewSecret("1:value-of-TELEGRAM_BOT_TOKEN")
 	want.Endpoints = Endpoints{e}
 	got := *c
 	got.file, got.places, got.sensitive = "", nil, nil
@@ -107,7 +107,7 @@ func exampleEnv(name string) (string, bool) {
 	case envStreaming, envCredentials:
 		return "", false
 	}
-	return "value-of-" + name, true
+	return "1:value-of-" + name, true
 }
 
 var switchedOff = regexp.MustCompile(`^( *)#(\S.*|  .*)$`)

@@ -169,8 +169,8 @@ func TestParseErrors(t *testing.T) {
 		{"blank key", "models: [{name: a, model: b, api_key: \" \"}]\n", []string{
 			`1:39: empty api_key in models[0]; write "api_key: ${NAME}" or "api_key_file: PATH"`,
 		}},
-		{"token and its file", base + "  b: {kind: telegram, token: x, token_file: y}\n", []string{
-			"4:33: both token and token_file in platforms.b; keep one of them",
+		{"token and its file", base + "  b: {kind: telegram, token: 2:x, token_file: y}\n", []string{
+			"4:35: both token and token_file in platforms.b; keep one of them",
 		}},
 		{"missing token", base + "  b: {kind: telegram}\n", []string{
 			`4:3: missing key "token" in platforms.b; add "token: ${NAME}" or "token_file: PATH"`,
@@ -316,14 +316,14 @@ func TestParseErrors(t *testing.T) {
 		{"name that is no kind", base + "  support-bot: {token: x}\n", []string{
 			`4:3: unknown kind "support-bot" in platforms.support-bot; add kind: telegram, discord, slack, whatsapp, homeassistant, api_server`,
 		}},
-		{"endpoint name", base + "  Bot: {kind: telegram, token: x}\n", []string{
+		{"endpoint name", base + "  Bot: {kind: telegram, token: 2:x}\n", []string{
 			`4:3: bad endpoint name "Bot"; use a-z, 0-9, _ and -, beginning with a letter or a digit`,
 		}},
-		{"endpoint named like a key", base + "  cursor: {kind: telegram, token: x}\n", []string{
+		{"endpoint named like a key", base + "  cursor: {kind: telegram, token: 2:x}\n", []string{
 			`4:3: an endpoint may not be named "cursor", which is a key of streaming; choose another name and add kind`,
 		}},
-		{"api_base", base + "  b: {kind: telegram, token: x, api_base: \"ftp://h\"}\n", []string{
-			"4:33: platforms.b.api_base is no URL of an API; write it as https://host/path",
+		{"api_base", base + "  b: {kind: telegram, token: 2:x, api_base: \"ftp://h\"}\n", []string{
+			"4:35: platforms.b.api_base is no URL of an API; write it as https://host/path",
 		}},
 		{"one token twice", base + "  b: {kind: telegram, token: \"1:telegram-secret\"}\n", []string{
 			"4:23: the token of platforms.b is that of platforms.telegram; every bot needs its own",

@@ -54,7 +54,7 @@ texts: {hello: "true"}
 	}
 }
 
-// What Show prints is a configuration again, and prints the same.
+// What Show prints is a configuration again, but for its secrets, and prints the same.
 func TestShowReadsBack(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -67,7 +67,8 @@ log: {format: json}
 `,
 	} {
 		first := show(t, mustParse(t, text, nil))
-		if second := show(t, mustParse(t, first, nil)); second != first {
+		unmasked := strings.ReplaceAll(first, "token: '[redacted]'", "token: '1:a'") // the mask is no token
+		if second := show(t, mustParse(t, unmasked, nil)); second != first {
 			t.Errorf("%s: read back, Show prints\n%s\nwant\n%s", name, second, first)
 		}
 	}
