@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 )
 
 // errTooLong says that the question alone does not fit the model's window.
@@ -117,13 +116,12 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 		return false, err
 	}
 	switch {
-	case isKind(err, BadRequest) && !r.blind && hasImages(refused.Messages):
-		me, _ := errors.AsType[*ModelError](err)
-		r.blind, r.tooBig = true, me.Status == http.StatusRequestEntityTooLarge
+	case (isKind(err, BadRequest) || isKind(err, BadImage)) && !r.blind && hasImages(refused.Messages):
+		r.blind, r.badImage = true, isKind(err, BadImage)
 		return true, err
 	case !isKind(err, ContextLength):
 		return false, err
-	case r.squeezed == questionOnly, r.draft().question == 0 && r.summary == "":
+	case r.squeezed == questionOnly, !r.draft().older():
 		return false, errors.Join(errTooLong, err)
 	}
 	r.refused = refused.tokens()

@@ -7,7 +7,7 @@ import (
 
 // mostImages is how many images a request holds: each costs about what a page of text does, and
 // what is asked is mostly about the newest.
-const mostImages = 4
+const mostImages = 10
 
 // What stands in the text for an image that is not sent.
 const (

@@ -69,6 +69,7 @@ const (
 	NoStreaming   ErrorKind = "no_streaming"   // works without streaming
 	ContextLength ErrorKind = "context_length" // the conversation is too long
 	Filtered      ErrorKind = "filtered"       // the provider's content filter
+	BadImage      ErrorKind = "bad_image"      // an image can't be read, or the request is too large with it
 	Quota         ErrorKind = "quota"          // the account has no money left
 	Auth          ErrorKind = "auth"           // the key is wrong or may not do this
 	BadRequest    ErrorKind = "bad_request"    // anything else that the same request will meet again

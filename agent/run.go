@@ -28,7 +28,7 @@ type run struct {
 	summary  string    // of the first done messages and of what came before them
 	done     int       // at most question
 	blind    bool      // no images are sent
-	tooBig   bool      // the images were, so that leaving them out says nothing about the model
+	badImage bool      // that is for the images themselves, not for the model
 	squeezed squeeze   // what refusals for length came to
 	refused  int       // estimated tokens of the last request that was refused for its length
 	grown    []Message // what people said meanwhile
@@ -205,7 +205,7 @@ func (r *run) answered(ctx context.Context, c Completion) {
 	if c.Usage != nil && c.Usage.Prompt > 0 {
 		r.context = c.Usage.Prompt
 	}
-	if r.blind && !r.tooBig && r.model.learned.learnBlind() {
+	if r.blind && !r.badImage && r.model.learned.learnBlind() {
 		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no images, leaving them out from now on")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -229,7 +230,7 @@ func windowed(window, output int) Options {
 }
 
 func ask(messages []Message, question string) Turn {
-	return Turn{Stream: true, Messages: append(messages, Message{Role: User, Text: question})}
+	return Turn{Stream: true, Messages: append(slices.Clip(messages), Message{Role: User, Text: question})}
 }
 
 func TestSummaryIsAsked(t *testing.T) {

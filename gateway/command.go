@@ -143,56 +143,63 @@ func (a *actor) void() {
 	}
 }
 
-// retry asks the last question once more. Its answer, and one that is being given, is replaced in
-// the history, not on the screen.
+// retry asks the last question once more, before anything that waits. Its answer, and one that is
+// being given, is replaced in the history, not on the screen.
 func (a *actor) retry(m message) {
-	again := func() {
-		if !a.enqueue(m) {
-			a.tooMany(m.Inbound)
-		}
-	}
-	if a.turn == nil || a.turn.recovered || m.Sender.ID != a.turn.in.Sender.ID {
-		again()
+	t := a.turn
+	if t == nil || t.recovered || m.Sender.ID != t.in.Sender.ID {
+		a.queue = slices.Insert(a.queue, 0, m)
 		return
 	}
-	t := a.turn
 	t.then = append(t.then, func() {
 		if t.requeued { // it is asked again by itself
 			a.drop(m.Inbound)
 			return
 		}
-		again()
+		a.queue = slices.Insert(a.queue, 0, m)
 	})
 	a.interrupt(errNewMessage)
 }
 
 // undo takes the last question and its answer out of the history; one that is being given ends.
 func (a *actor) undo(in chat.Inbound) {
-	if t := a.turn; t != nil {
-		decided := t.recovered
-		a.void()
-		t.then = append(t.then, func() {
-			if e := t.slot.Ending(); decided || !e.Keep {
-				a.undoLast(in)
-				return
-			}
-			a.say(in, a.g.Texts[TextUndone])
-		})
+	t := a.turn
+	if t == nil || !mine(in, t.in.Sender.ID) {
+		a.undoLast(in)
 		return
 	}
-	a.undoLast(in)
+	a.void()
+	t.then = append(t.then, func() {
+		if t.recovered || !t.slot.Ending().Keep { // its history was stored before it ended
+			a.undoLast(in)
+			return
+		}
+		a.say(in, a.g.Texts[TextUndone])
+	})
 }
 
+// undoLast deletes the newest turn of the history.
 func (a *actor) undoLast(in chat.Inbound) {
-	gone, err := a.g.Store.Undo(a.g.deliveries, a.conversation)
-	switch {
-	case err != nil:
-		a.fail(in, "the last turn could not be undone", err)
-	case len(gone) == 0:
-		a.say(in, a.g.Texts[TextNothingToUndo])
-	default:
-		a.say(in, a.g.Texts[TextUndone])
+	past, err := a.past()
+	if err != nil {
+		a.fail(in, "session could not be read", err)
+		return
 	}
+	if n := len(past.entries); n == 0 || !mine(in, past.entries[n-1].User) {
+		a.say(in, a.g.Texts[TextNothingToUndo])
+		return
+	}
+	if _, err := a.g.Store.Undo(a.g.deliveries, a.conversation); err != nil {
+		a.fail(in, "the last turn could not be undone", err)
+		return
+	}
+	a.say(in, a.g.Texts[TextUndone])
+}
+
+// mine says whether a turn that somebody asked is for the sender of in to change: in a group only
+// their own is. Who asked is not known of what older versions stored.
+func mine(in chat.Inbound, asker chat.UserID) bool {
+	return in.To.Kind == chat.Private || asker == in.Sender.ID || asker == ""
 }
 
 // forget deletes everything that this person asked here, and what they were answered. A private

@@ -303,3 +303,41 @@ func TestPairing(t *testing.T) {
 		}
 	})
 }
+
+// In a group nobody changes what somebody else asked.
+func TestRetryAndUndoAreForTheAskerInAGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		for _, in := range []chat.Inbound{
+			inGroup(ask("a"), "1"), inGroup(command("undo"), "2"), inGroup(command("retry"), "2"), inGroup(command("retry"), "1"),
+			inGroup(ask("b"), "2"),
+		} {
+			h.say(t, in)
+			later(3 * time.Second)
+		}
+		equal(t, "messages", h.sees(), []string{
+			"re: a", "There is nothing to undo.", "There is nothing to ask again.", "re: a", "re: b",
+		})
+		equal(t, "the last turn", h.told(2), []string{"user: a", "assistant: re: a", "user: b"})
+	})
+}
+
+// Whatever follows a command, it is answered once, and not at length.
+func TestCommandsWithGarbage(t *testing.T) {
+	for _, args := range []string{"\x00\x1b[2J", strings.Repeat("x", 60<<10), "'; DROP TABLE turn; --", "-1", "0", "99999999999999999999", "revoke", "revoke x:y:z"} {
+		synctest.Test(t, func(t *testing.T) {
+			h := open(t, func(o *gateway.Options) {
+				o.Models = models()
+				o.Access = access.Rules{Open: true, Admins: []access.Rule{{Endpoint: "tg", User: "7"}}}
+			})
+			names := []string{"help", "new", "stop", "undo", "retry", "model", "status", "usage", "forget", "pair"}
+			for i, name := range names {
+				h.say(t, with(command(name), args))
+				later(3 * time.Second)
+				if got := h.sees(); len(got) != i+1 || len(got[i]) > 1000 {
+					t.Fatalf("/%s %.20q: got %d messages, the last of %d bytes", name, args, len(got), len(got[len(got)-1]))
+				}
+			}
+		})
+	}
+}

@@ -100,13 +100,7 @@ func (s *Memory) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (i
 		if t.Conversation != c || !theirs(t.User) {
 			continue
 		}
-		t.User = ""
 		t.Void = t.Void || t.State == chat.TurnRunning
-	}
-	for i := range s.usage {
-		if r := &s.usage[i]; r.conversation == c && r.person == u {
-			r.person = ""
-		}
 	}
 	s.outdate(c)
 	return before - len(se.history), nil

@@ -300,7 +300,10 @@ func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 			more      bool
 			gap       time.Duration
 		}{
-			{"one", "1", true, true, 0}, {"chatter", "2", false, true, 100}, {"two", "1", false, true, 100}, {"three", "1", false, false, 300},
+			{"one", "1", true, true, 0},
+			{"chatter", "2", false, true, 100},
+			{"two", "1", false, true, 100},
+			{"three", "1", false, false, 300},
 			{"later", "1", false, false, 1500},
 		} {
 			later(p.gap * time.Millisecond)

@@ -33,6 +33,9 @@ func (a *actor) past() (past, error) {
 
 // without returns the session as it was before a turn, and what that turn was asked.
 func (s past) without(turn string) (past, agent.Message, bool) {
+	if turn == "" { // there is none, or an older version stored it
+		return s, agent.Message{}, false
+	}
 	rest := past{Session: s.Session}
 	var question agent.Message
 	found := false
@@ -47,12 +50,12 @@ func (s past) without(turn string) (past, agent.Message, bool) {
 	return rest, question, found
 }
 
-// last returns the newest turn that can be asked again; empty when there is none.
-func (s past) last() string {
-	if len(s.entries) == 0 {
-		return ""
+// last returns the newest turn, for somebody who may ask it again; empty when there is none.
+func (s past) last(in chat.Inbound) string {
+	if n := len(s.entries); n > 0 && mine(in, s.entries[n-1].User) {
+		return s.entries[n-1].Turn
 	}
-	return s.entries[len(s.entries)-1].Turn
+	return ""
 }
 
 // tokens estimates what of a model's window the session takes.

@@ -77,7 +77,7 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 		ids = append(ids, m.ID)
 		messages = append(messages, agent.Message{Role: agent.User, Text: m.Text})
 	}
-	if err := a.g.Store.Join(a.g.deliveries, t.id, ids...); err != nil {
+	if err := a.g.Store.Join(context.WithoutCancel(ctx), t.id, ids...); err != nil { // what is taken must be stored
 		a.log.Error("messages were not put to the turn: they wait for the next", slog.String("turn", t.id), slog.Any("error", err))
 		return nil
 	}

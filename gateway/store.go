@@ -64,7 +64,7 @@ type Sessions interface {
 	Forget(ctx context.Context, c chat.Conversation) error
 	// Erase deletes the entries of the turns that a person asked in a conversation, and fences the
 	// running ones. The summary goes as well, since it may tell of them, and what it stood for of
-	// others counts again. Usage stays, without the person's id. It returns how many entries went.
+	// others counts again. Usage stays: nobody gets around a limit so. It returns how many entries went.
 	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
 	// Used sums up what turns used.
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)

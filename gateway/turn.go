@@ -74,7 +74,7 @@ func (a *actor) start(rec chat.Turn) {
 	}
 	if asksAgain(t.in) {
 		if rec.Replaces == "" {
-			rec.Replaces = t.history.last()
+			rec.Replaces = t.history.last(t.in)
 		}
 		var found bool
 		if t.history, t.question, found = t.history.without(rec.Replaces); !found {

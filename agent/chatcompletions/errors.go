@@ -131,6 +131,9 @@ func excerpt(body []byte) string {
 // status of 500 (https://github.com/ggml-org/llama.cpp, tools/server: "image input is not supported").
 var noImages = regexp.MustCompile(`(?i)\bimages?\b.{0,40}\bnot supported`)
 
+// badImage matches how servers say that they can't use one image.
+var badImage = regexp.MustCompile(`(?i)(could not|cannot|can't|unable to|failed to) (process|decode|load|read|parse|identify) (the )?(input )?image|image.{0,40}(too large|exceeds)`)
+
 var tooLong = regexp.MustCompile(`(?i)context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long`)
 
 // kindOf decides what can be done about an error answer.
@@ -147,6 +150,10 @@ func kindOf(status int, e *apiError) agent.ErrorKind {
 	case e.named("context_length_exceeded"),
 		status < 500 && tooLong.MatchString(e.Message):
 		return agent.ContextLength
+	case status == http.StatusRequestEntityTooLarge,
+		e.named("invalid_image_format", "invalid_image", "invalid_image_url", "invalid_base64", "image_parse_error", "image_too_large"),
+		status < 500 && badImage.MatchString(e.Message):
+		return agent.BadImage
 	case status == http.StatusInternalServerError && noImages.MatchString(e.Message):
 		return agent.BadRequest
 	case status == http.StatusOK, // an error without a status of its own

@@ -1,7 +1,10 @@
 package chatcompletions_test
 
 import (
+	"bytes"
 	"context"
+	"image"
+	"image/png"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -183,6 +186,20 @@ func TestImitatedTextComesAtOnce(t *testing.T) {
 		}
 		if sent := server.Requests()[0].LastToken; last.Sub(sent) > 0 {
 			t.Errorf("the last word was told %v after it was sent", last.Sub(sent))
+		}
+	})
+}
+
+func TestImitatedProviderTakesImages(t *testing.T) {
+	var photo bytes.Buffer
+	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	provider(t, func(t *testing.T, a *agent.Agent, server *openai.Server) {
+		question := agent.Message{Role: agent.User, Text: "say: a cat", Images: []agent.Image{{MediaType: "image/png", Data: photo.Bytes()}}}
+		r, err := a.Run(t.Context(), agent.Turn{Stream: true, Messages: []agent.Message{question}}, func(agent.Event) {})
+		if err != nil || r.Text != "a cat" || len(server.Requests()) != 1 {
+			t.Errorf("got %q, %v, %d requests", r.Text, err, len(server.Requests()))
 		}
 	})
 }

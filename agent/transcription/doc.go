@@ -1,4 +1,4 @@
 // Package transcription turns speech into text through an OpenAI-compatible endpoint
 // (https://platform.openai.com/docs/api-reference/audio/createTranscription). The form is written
-// here: it is two fields, and go-openai would keep a copy of the audio for each of its layers.
+// here: it has three fields, and a second attempt sends the same bytes.
 package transcription

@@ -35,6 +35,9 @@ func chatCommand() *cobra.Command {
 			broken := make(chan os.Signal, 1)
 			signal.Notify(broken, syscall.SIGPIPE)
 			defer signal.Stop(broken)
+			if err := app.CheckSession(o.Session); err != nil {
+				return usageError{err}
+			}
 			question, err := questionOf(args, os.Stdin)
 			if err != nil {
 				return err

@@ -42,7 +42,7 @@ func TestRestartKeepsTheConversation(t *testing.T) {
 	p.awaitLog("turn ended", 1)
 	texts := w.texts(ada)
 	want := strings.Join([]string{
-		"1. system: Be brief.", "2. user: say: one", "3. assistant: one", "4. user: " + slowAnswer, "5. assistant: " + shown,
+		"1. system: Be brief.", "2. user: say: one", "3. assistant: one", "4. user: words: 5000", "5. assistant: " + shown,
 		"6. user: say: three", "7. assistant: three", "8. user: history:",
 	}, "\n")
 	if got := texts[len(texts)-1]; got != want {
@@ -115,7 +115,7 @@ func TestAnUnlistedPerson(t *testing.T) {
 func TestAttachments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
-	p := w.daemon(sections{more: "transcription: {model: whisper-1}"})
+	p := w.daemon(sections{more: "transcription: {model: standin}"})
 	w.telegram.Say(telegram.Incoming{User: ada, Text: "images:", Media: "document", FileName: "a.png", Content: pngOf(t, 640, 480)})
 	p.awaitLog("turn ended", 1)
 	if got := w.texts(ada)[0]; !strings.HasPrefix(got, "640x480 png, ") {

@@ -187,7 +187,7 @@ func (d *Door) Approve(ctx context.Context, code, by string) (chat.Admission, er
 	}
 	d.forget(k.Person)
 	d.admitted[a.Person] = a
-	d.log.Info("somebody was let in", slog.String("person", a.Person.String()), slog.String("by", by))
+	d.log.Info("somebody was let in", slog.String("person", a.String()), slog.String("by", by))
 	return a, nil
 }
 

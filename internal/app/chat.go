@@ -19,7 +19,7 @@ import (
 
 // ChatOptions say how a conversation in a terminal goes.
 type ChatOptions struct {
-	Session  string
+	Session  string // as CheckSession wants it
 	Question string // it is asked and its answer printed; empty: a conversation
 	In, Out  *os.File
 	Trouble  io.Writer // what went wrong with a single question, and prompts
@@ -28,12 +28,12 @@ type ChatOptions struct {
 	Store    gateway.Store // nil: the one that the configuration names
 }
 
+// CheckSession says why a name is none of a session; nil when it is one.
+func CheckSession(name string) error { return terminal.CheckSession(name) }
+
 // Chat is a conversation with the configured models at the terminal, or one question and its answer. It runs the gateway
 // itself, with no platform but the terminal; a daemon that holds the store is asked instead. Ctx ends it in good order.
 func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
-	if err := terminal.CheckSession(o.Session); err != nil {
-		return err
-	}
 	conn, local, err := connect(ctx, c, o)
 	if err != nil {
 		return err

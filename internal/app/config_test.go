@@ -5,9 +5,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"telex/gateway"
 	"telex/internal/app"
 	"telex/internal/config"
 )
@@ -48,5 +51,24 @@ func TestVersion(t *testing.T) {
 	}
 	if got := app.Version(""); got == "" {
 		t.Error("Version says nothing of a build that is no release")
+	}
+}
+
+// The example names every line that can be set.
+func TestExampleNamesEveryText(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../config.yaml.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(data), "# The fixed lines that people see")
+	part, _, _ = strings.Cut(part, "\ntexts:")
+	_, part, _ = strings.Cut(part, "finds the log line.")
+	part = regexp.MustCompile(`\{[a-z_]+\}`).ReplaceAllString(part, "")
+	listed := regexp.MustCompile(`\b[a-z_]+\b`).FindAllString(part, -1)
+	for _, key := range gateway.TextKeys() {
+		if !slices.Contains(listed, key) {
+			t.Errorf("config.yaml.example does not name the text %s", key)
+		}
 	}
 }

@@ -65,8 +65,9 @@ func importTable() []row {
 		{Path: "platforms/terminal", Imports: adapter, Tests: adapterTests},
 		{
 			Path: "platforms/terminal/ui", Imports: []string{"platforms/terminal"},
-			Tests: []string{"internal/chat"},
+			Tests: []string{"internal/chat", "platforms/terminal/screentest"},
 		},
+		{Path: "platforms/terminal/screentest", TestOnly: true},
 		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
 
 		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},

@@ -131,3 +131,24 @@ func TestStreamingSettings(t *testing.T) {
 		})
 	}
 }
+
+// The terminal's rule is one like an endpoint's.
+func TestStreamingOfTheTerminal(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text   string
+		on     bool
+		cursor string
+	}{
+		{"enabled: true", true, " ▌"},
+		{"enabled: true, cli: false", false, " ▌"},
+		{"cli: true", true, " ▌"},
+		{"enabled: true, cli: {cursor: _}", true, "_"},
+		{"cli: {enabled: true, transport: off}", false, " ▌"},
+	} {
+		got := mustParse(t, base+"streaming: {"+tt.text+"}\n", nil).Streaming(TerminalEndpoint, time.Second)
+		if got.Enabled != tt.on || got.Cursor != tt.cursor {
+			t.Errorf("%s: streams = %t with the cursor %q, want %t, %q", tt.text, got.Enabled, got.Cursor, tt.on, tt.cursor)
+		}
+	}
+}

@@ -79,6 +79,7 @@ func TestDeletePerson(t *testing.T) {
 	waiting(private("1"), "1", "u")
 	waiting(private("1"), "2", "e")
 	waiting(slack, "1", "u")
+	f.ask("used", private("2"), "u", chat.Growth{Usage: []chat.Usage{{Prompt: 7}}})
 	f.run("runs", private("2"), "u", "")
 	for _, p := range []chat.Person{ada(), eve()} {
 		f.must(f.Admit(ctx, chat.Admission{Person: p, At: clock.now()}))
@@ -97,6 +98,8 @@ func TestDeletePerson(t *testing.T) {
 	f.keeps(private("9"), "", " : old, of others")
 	f.keeps(slack, "", "u slack:1 u: hers", "e slack:1 e: eve's")
 	f.is(f.Decide(ctx, "runs", decision("x", "late")), store.ErrFenced)
+	f.uses(chat.UsageOf{Person: ada()}, 0, 0)
+	f.uses(chat.UsageOf{}, 7, 1)
 	knocking, err := f.Knocking(ctx)
 	f.must(err)
 	admitted, err := f.Admitted(ctx)

@@ -108,13 +108,7 @@ func (m *model) erase(c chat.Conversation, u chat.UserID) int {
 		if t.record.Conversation != c || t.record.User != u && t.record.User != "" {
 			continue
 		}
-		t.record.User = ""
 		t.record.Void = t.record.Void || t.record.State == chat.TurnRunning
-	}
-	for i := range m.usage {
-		if m.usage[i].in == c && m.usage[i].user == u {
-			m.usage[i].user = ""
-		}
 	}
 	m.dropSummary(c)
 	m.outdate(c)

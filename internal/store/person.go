@@ -11,7 +11,7 @@ import (
 // Erase deletes the entries of the turns that a person asked in a conversation, and fences the running ones; entries
 // of which nobody knows who asked, which schema 4 and older stored, may be theirs and go as well. So does the summary,
 // and what it stood for of others counts again; others' running turns know it and can't make summaries any more. What
-// was used stays, without the person's id. It returns how many entries went.
+// was used stays: nobody gets around a limit so. It returns how many entries went.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (n int, err error) {
 	err = s.update(ctx, "erase person", func(t *tx) error {
 		id, err := t.take(ctx, c)
@@ -32,8 +32,7 @@ func (t *tx) erase(ctx context.Context, conversation int64, u chat.UserID) (int,
 	if err != nil {
 		return 0, err
 	}
-	// What was used is stored under the id that stands with the turn.
-	if err := t.all(ctx, []string{fencePersonTurns, anonymizeTurns, anonymizeUsage}, conversation, u); err != nil {
+	if _, err := t.exec(ctx, fencePersonTurns, conversation, u); err != nil {
 		return 0, err
 	}
 	return int(n), t.all(ctx, []string{dropSummary, outdateTurns}, conversation)
@@ -41,7 +40,7 @@ func (t *tx) erase(ctx context.Context, conversation int64, u chat.UserID) (int,
 
 // DeletePerson deletes what is stored of a person on their endpoint: it erases them in every conversation that has
 // anything of them, or that has their id as a private chat has on some platforms, drops their messages that wait, and
-// forgets that they were let in or given a code. It returns how many entries and messages went. A decided reply to
+// forgets that they were let in or given a code. What they used stays, without their id. It returns how many entries and messages went. A decided reply to
 // them is still delivered.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err error) {
 	err = s.update(ctx, "delete person", func(t *tx) error {
@@ -65,6 +64,10 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err err
 				return err
 			}
 			n += erased
+			// What an unfinished turn uses is stored under the id that stands with it.
+			if err := t.all(ctx, []string{anonymizeTurns, anonymizeUsage}, id, p.User); err != nil {
+				return err
+			}
 		}
 		return t.all(ctx, []string{deleteKnocking, deleteAdmission}, p.Endpoint, p.User)
 	})

@@ -260,7 +260,7 @@ func testErase(f *fixture) {
 	f.must(f.End(ctx, "eve's", late))
 	f.keeps(c, "", "2 eve: c", "eve's eve: late") // its summary may tell of her
 	f.uses(chat.UsageOf{Conversation: c}, 21, 3)
-	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 0, 0)
+	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // who forgets has used it all the same
 	if s, _ := f.session(c); s.Model != "m" || s.Folds != 0 || !s.At.IsZero() {
 		f.Errorf("got %+v, want the model and no summary", s)
 	}

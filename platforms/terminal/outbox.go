@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 )
@@ -32,7 +33,9 @@ func (o *outbox) put(f Frame) {
 	}
 	for i, w := range o.waiting {
 		if f.Message != nil && w.Message != nil && w.Message.ID == f.Message.ID {
-			o.waiting[i] = f
+			newest := *f.Message
+			newest.Answer = cmp.Or(newest.Answer, w.Message.Answer)
+			o.waiting[i].Message = &newest
 			return
 		}
 	}

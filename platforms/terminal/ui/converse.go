@@ -22,8 +22,12 @@ type Options struct {
 // Converse is a conversation in a terminal, until the person leaves, ctx ends or the connection does, which is an error.
 // The terminal is as it was afterwards.
 func Converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options) error {
+	return converse(ctx, c, w, o, tea.WithInput(o.In), tea.WithOutput(o.Out))
+}
+
+func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options, on ...tea.ProgramOption) error {
 	m := newModel(c, w, o)
-	p := tea.NewProgram(m, tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithoutSignalHandler())
+	p := tea.NewProgram(m, append(on, tea.WithoutSignalHandler())...)
 	var others sync.WaitGroup
 	defer others.Wait()
 	defer func() { _ = c.Close() }() // which ends the reading

@@ -127,8 +127,7 @@ func (m *model) next() tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	if len(m.above) > 0 && !m.printing {
-		// Printing moves what is drawn down, which must stay on the screen.
-		n := min(len(m.above), max(1, m.height-len(m.rows())-1))
+		n := min(len(m.above), m.reserve())
 		text := strings.Join(m.above[:n], "\n")
 		if text == "" {
 			text = " " // an empty line is not printed at all

@@ -108,22 +108,21 @@ func (p *printer) print(text string) error {
 	return nil
 }
 
-// end completes what is printed.
+// end completes what is printed, with a line break at its end.
 func (p *printer) end(trouble io.Writer) error {
-	var err error
 	text := p.text()
 	more, ok := strings.CutPrefix(text, p.printed)
-	switch {
-	case ok:
-		err = p.print(more)
-	case strings.TrimRight(text, " \n") != strings.TrimRight(p.printed, " \n"):
+	if !ok {
+		more = ""
+	}
+	if !ok && strings.TrimRight(text, " \n") != strings.TrimRight(p.printed, " \n") {
 		fmt.Fprintln(trouble, "The answer has changed on the way; here it is as a whole.")
-		err = p.print("\n\n---\n\n" + text)
+		more = "\n\n---\n\n" + text
 	}
-	if err == nil && p.printed != "" && !strings.HasSuffix(p.printed, "\n") {
-		err = p.print("\n")
+	if all := p.printed + more; all != "" && !strings.HasSuffix(all, "\n") {
+		more += "\n"
 	}
-	return err
+	return p.print(more)
 }
 
 func (p *printer) conclude(ctx context.Context, failed bool, trouble io.Writer) error {

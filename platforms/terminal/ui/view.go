@@ -7,10 +7,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-const (
-	mostInput = 6 // rows of what is being typed
-	reserve   = 4 // rows of the screen that are never drawn on, so that lines can be printed above
-)
+// mostInput is how many rows of what is being typed are drawn.
+const mostInput = 6
+
+// reserve is how many rows of the screen are never drawn on. So many lines can be printed above what is drawn without
+// pushing any of it off the screen, where it could not be drawn again: the renderer moves within the screen only.
+func (m *model) reserve() int { return max(1, m.height/4) }
 
 // View implements tea.Model.
 func (m *model) View() tea.View {
@@ -38,7 +40,7 @@ func (m *model) rows() []string {
 	if !m.leaving {
 		input, _, _ = m.editor.view(m.width, m.inputRows())
 	}
-	room := max(0, m.height-len(input)-1-min(reserve, m.height/3))
+	room := max(0, m.height-len(input)-1-m.reserve())
 	if len(said) > room {
 		said = said[len(said)-room:]
 	}

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// photos returns images that say which they are.
+func photos(names string) []Image {
+	var out []Image
+	for name := range strings.FieldsSeq(names) {
+		out = append(out, Image{MediaType: "image/png", Data: []byte(name)})
+	}
+	return out
+}
+
+func seen(messages []Message) string {
+	var out []string
+	for _, m := range messages {
+		text := m.Text
+		for _, i := range m.Images {
+			text += "+" + string(i.Data)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestLimitImages(t *testing.T) {
+	t.Parallel()
+	messages := []Message{
+		{Text: "one", Images: photos("a b")}, {Text: "two"}, {Images: photos("c")}, {Text: "three", Images: photos("d e f")},
+	}
+	for most, want := range map[int]string{
+		9: "one+a+b, two, +c, three+d+e+f",
+		6: "one+a+b, two, +c, three+d+e+f",
+		5: "one\n[image]+b, two, +c, three+d+e+f",
+		4: "one\n[image]\n[image], two, +c, three+d+e+f",
+		3: "one\n[image]\n[image], two, [image], three+d+e+f",
+		1: "one\n[image]\n[image], two, [image], three\n[image]\n[image]+f",
+		0: "one\n[image]\n[image], two, [image], three\n[image]\n[image]\n[image]",
+	} {
+		if got := seen(limitImages(messages, most, imageOlder)); got != want {
+			t.Errorf("%d: got %q, want %q", most, got, want)
+		}
+	}
+	if got := seen(messages); got != "one+a+b, two, +c, three+d+e+f" {
+		t.Errorf("the messages became %q", got)
+	}
+	if got := limitImages(nil, 0, imageOlder); got != nil {
+		t.Errorf("nothing became %v", got)
+	}
+}
+
+func TestOnlyTheNewestImagesAreSent(t *testing.T) {
+	t.Parallel()
+	turn := Turn{Stream: true, Messages: []Message{{Role: User, Text: "look", Images: photos("a b")}, {Role: Assistant, Text: "nice"}, {Role: User, Images: photos("c d e f g h i j k")}}}
+	got := runTurn(t, t.Context(), Options{}, turn, answer{deltas: texts("Hello.")})
+	got.check(t, StopDone, "Hello.", `text:"Hello."`)
+	if got, want := seen(got.model.requests[0].Messages), "look\n[image]+b, nice, +c+d+e+f+g+h+i+j+k"; got != want {
+		t.Errorf("asked with %q, want %q", got, want)
+	}
+}
+
+func TestModelWithoutImages(t *testing.T) {
+	t.Parallel()
+	refused := answer{err: &ModelError{Kind: BadRequest, Status: 404, Err: errors.New("no endpoint takes images")}}
+	tooBig := answer{err: &ModelError{Kind: BadImage, Status: 413, Err: errors.New("too large")}}
+	hello := answer{deltas: texts("Hello.")}
+	const shown, notShown = "look+a", "look\n" + imageNotShown
+	for _, tt := range []struct {
+		name    string
+		answers []answer
+		stops   []StopReason // of the turns
+		asked   []string
+	}{
+		{"remembered", []answer{refused, hello, hello}, []StopReason{StopDone, StopDone}, []string{shown, notShown, notShown}},
+		{"another mistake", []answer{refused, refused, hello}, []StopReason{StopError, StopDone}, []string{shown, notShown, shown}},
+		{"it saw some before", []answer{hello, refused, hello, hello}, []StopReason{StopDone, StopDone, StopDone}, []string{shown, shown, notShown, shown}},
+		{"too big", []answer{tooBig, hello, hello}, []StopReason{StopDone, StopDone}, []string{shown, notShown, shown}},
+		{"after text", []answer{{deltas: texts("He"), err: refused.err}, hello}, []StopReason{StopError, StopDone}, []string{shown, shown}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			model := &script{answers: tt.answers}
+			a := newAgent(t, ModelOptions{Model: model})
+			var stops []StopReason
+			for range tt.stops {
+				r, _ := a.Run(t.Context(), Turn{Stream: true, Messages: []Message{{Role: User, Text: "look", Images: photos("a")}}}, func(Event) {})
+				stops = append(stops, r.Stop)
+			}
+			var asked []string
+			for _, r := range model.requests {
+				asked = append(asked, seen(r.Messages))
+			}
+			if fmt.Sprint(stops) != fmt.Sprint(tt.stops) || fmt.Sprintf("%q", asked) != fmt.Sprintf("%q", tt.asked) {
+				t.Errorf("got %v, asked with %q\nwant %v, %q", stops, asked, tt.stops, tt.asked)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// attentive is a platform that wants to know when messages have been answered. It notes the newest state of its messages,
+// as Markdown, and below it what it was told.
+type attentive struct {
+	*platform
+	order []chat.MessageID
+	state map[chat.MessageID]chat.Outgoing
+	told  []string
+	after []string // the Markdown of all messages, joined, after each call
+}
+
+func (p *attentive) Capabilities() chat.Capabilities {
+	c := p.platform.Capabilities()
+	c.Told = true
+	return c
+}
+
+func (p *attentive) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	r, err := p.platform.Send(ctx, to, m)
+	p.note(r.Ref.ID, m, err)
+	return r, err
+}
+
+func (p *attentive) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	r, err := p.platform.Edit(ctx, ref, m)
+	p.note(ref.ID, m, err)
+	return r, err
+}
+
+func (p *attentive) note(id chat.MessageID, m chat.Outgoing, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		return
+	}
+	if _, known := p.state[id]; !known {
+		p.order = append(p.order, id)
+	}
+	p.state[id] = m
+	source, _ := p.origin()
+	p.after = append(p.after, source)
+}
+
+func (p *attentive) Concluded(to chat.Target, messages []chat.MessageID, failed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = append(p.told, fmt.Sprint(to.Chat, messages, failed))
+}
+
+// origin is the Markdown of all messages, joined, and their notes. The caller holds mu, or is alone.
+func (p *attentive) origin() (source, note string) {
+	for _, id := range p.order {
+		source, note = source+p.state[id].Source, note+p.state[id].Note
+	}
+	return source, note
+}
+
+func openAttentive(t *testing.T) (house, *attentive) {
+	t.Helper()
+	p := &attentive{state: make(map[chat.MessageID]chat.Outgoing)}
+	h := house{platform: newPlatform(), script: &script{answers: map[string]string{}, stop: map[string]agent.StopReason{}}}
+	p.platform = h.platform
+	return openWith(t, h, func(o *gateway.Options) { o.Endpoints[0].Platform = p }), p
+}
+
+func TestMessagesAreConcludedOnce(t *testing.T) {
+	long := strings.Repeat("word ", 60) + "end"
+	for _, tt := range []struct {
+		name string
+		do   func(t *testing.T, h house)
+		want []string
+	}{
+		{"answered", func(t *testing.T, h house) { h.say(t, ask("hi")) }, []string{"7[1] false"}},
+		{"a command", func(t *testing.T, h house) { h.say(t, command("help")) }, []string{"7[1] false"}},
+		{"failed", func(t *testing.T, h house) {
+			h.script.stop["hi"] = agent.StopSilence
+			h.say(t, ask("hi"))
+		}, []string{"7[1] true"}},
+		{"a panic", func(t *testing.T, h house) {
+			h.script.panics = true
+			h.say(t, ask("hi"))
+		}, []string{"7[1] true"}},
+		{"nothing to answer", func(t *testing.T, h house) { h.say(t, ask("")) }, []string{"7[1] true"}},
+		{"stopped", func(t *testing.T, h house) {
+			h.answers["hi"] = long
+			h.say(t, ask("hi"))
+			later(3 * time.Second)
+			h.say(t, command("stop"))
+		}, []string{"7[1] false", "7[2] false"}},
+		{"interrupted before anything was shown", func(t *testing.T, h house) {
+			h.say(t, ask("one"))
+			h.say(t, ask("two"))
+		}, []string{"7[1 2] false"}},
+		{"interrupted", func(t *testing.T, h house) {
+			h.answers["one"] = long
+			h.say(t, ask("one"))
+			later(3 * time.Second)
+			h.say(t, ask("two"))
+		}, []string{"7[1] false", "7[2] false"}},
+		{"not delivered", func(t *testing.T, h house) {
+			h.fail = &chat.SendError{Kind: chat.Forbidden}
+			h.say(t, ask("hi"))
+		}, []string{"7[1] true"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, p := openAttentive(t)
+				tt.do(t, h)
+				later(time.Minute)
+				equal(t, "told", p.told, tt.want)
+			})
+		})
+	}
+}
+
+// What the daemon's end cuts short is not concluded: the next process answers it.
+func TestTheEndConcludesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, p := openAttentive(t)
+		h.answers["hi"] = strings.Repeat("word ", 600)
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		if err := h.stop(); err != nil {
+			t.Error(err)
+		}
+		equal(t, "told", p.told, nil)
+	})
+}
+
+// The messages of an answer, joined, are its text as the model wrote it, from the first preview on.
+func TestMarkdownOfMessages(t *testing.T) {
+	for name, answer := range map[string]string{
+		"short":         "**a** [b](https://e.org) `c` d",
+		"several parts": strings.Repeat("Some *words* of a long answer. ", 300) + "end",
+		"blocks":        "# T\n\n- one\n- two\n\n```go\nx := 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> q",
+		"nothing shown": "[a]: https://e.org",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, p := openAttentive(t)
+				h.answers["hi"] = answer
+				h.say(t, ask("hi"))
+				later(10 * time.Minute)
+				if source, note := p.origin(); source != answer || note != "" {
+					t.Errorf("it is %.200q and the note %q, want %.200q", source, note, answer)
+				}
+				for i, source := range p.after {
+					if !strings.HasPrefix(answer, source) {
+						t.Errorf("after call %d it is %.200q", i, source)
+					}
+				}
+			})
+		})
+	}
+	t.Run("broken off", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h, p := openAttentive(t)
+			h.answers["hi"], h.script.stop["hi"] = "some **words", agent.StopSilence
+			h.say(t, ask("hi"))
+			later(time.Minute)
+			source, note := p.origin()
+			if strings.TrimRight(source, " ") != "some **words" || !strings.Contains(note, "stopped answering") {
+				t.Errorf("it is %q and the note %q", source, note)
+			}
+		})
+	})
+}

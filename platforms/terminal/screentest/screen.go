@@ -1,0 +1,142 @@
+package screentest
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/vt"
+)
+
+// patience bounds every wait. It is far longer than anything takes, and only a failure uses it up.
+const patience = 60 * time.Second
+
+// Screen is a terminal. Each Write is what arrives at once.
+type Screen struct {
+	mu      sync.Mutex
+	vt      *vt.Emulator
+	hidden  bool          // the cursor is
+	changed chan struct{} // closed and replaced by every write
+	watch   func(lines []string)
+}
+
+// New returns a screen. What the terminal answers to questions of the program goes to answers, until the test ends.
+// watch, which may be nil, sees what stands on the screen and above it after each write.
+func New(t *testing.T, width, height int, answers io.Writer, watch func(lines []string)) *Screen {
+	s := &Screen{vt: vt.NewEmulator(width, height), changed: make(chan struct{}), watch: watch}
+	s.vt.SetCallbacks(vt.Callbacks{CursorVisibility: func(on bool) { s.hidden = !on }})
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		_, _ = io.Copy(answers, s.vt) // ends when the screen is closed
+	}()
+	t.Cleanup(func() {
+		if c, ok := s.vt.InputPipe().(io.Closer); ok { // closing the emulator itself is a race with its readers
+			_ = c.Close()
+		}
+		<-answered
+	})
+	return s
+}
+
+// Write implements io.Writer.
+func (s *Screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, err := s.vt.Write(p)
+	if s.watch != nil {
+		s.watch(s.lines())
+	}
+	close(s.changed)
+	s.changed = make(chan struct{})
+	return n, err
+}
+
+// Resize changes the size.
+func (s *Screen) Resize(width, height int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vt.Resize(width, height)
+}
+
+// CursorShown reports whether the terminal's cursor is visible.
+func (s *Screen) CursorShown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.hidden
+}
+
+// Lines returns everything that was shown and stands: what has scrolled away, and the screen. Blanks at the end of lines
+// and blank lines at the end are left out.
+func (s *Screen) Lines() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lines()
+}
+
+func (s *Screen) lines() []string {
+	var lines []string
+	for _, l := range s.vt.Scrollback().Lines() {
+		lines = append(lines, text(l))
+	}
+	for row := range strings.SplitSeq(s.vt.String(), "\n") {
+		lines = append(lines, strings.TrimRight(row, " \r"))
+	}
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+func text(l uv.Line) string {
+	var b strings.Builder
+	for _, c := range l {
+		switch {
+		case c.Width == 0: // the rest of a wide character
+		case c.Content == "":
+			b.WriteByte(' ')
+		default:
+			b.WriteString(c.Content)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// Await waits until what stands satisfies ok, and returns it.
+func (s *Screen) Await(t *testing.T, what string, ok func(lines []string) bool) []string {
+	t.Helper()
+	deadline := time.NewTimer(patience) //nolint:forbidigo // a failed test must end
+	defer deadline.Stop()
+	for {
+		s.mu.Lock()
+		lines, changed := s.lines(), s.changed
+		s.mu.Unlock()
+		if ok(lines) {
+			return lines
+		}
+		select {
+		case <-changed:
+		case <-deadline.C:
+			t.Fatalf("%s did not come; on the screen:\n%s", what, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// Has reports whether a line of lines contains part.
+func Has(part string) func(lines []string) bool {
+	return func(lines []string) bool { return Count(lines, part) > 0 }
+}
+
+// Count returns how many of lines contain part.
+func Count(lines []string, part string) int {
+	n := 0
+	for _, l := range lines {
+		if strings.Contains(l, part) {
+			n++
+		}
+	}
+	return n
+}

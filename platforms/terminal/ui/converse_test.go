@@ -1,0 +1,188 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"telex/internal/chat"
+	"telex/platforms/terminal"
+	"telex/platforms/terminal/screentest"
+)
+
+// answer returns n lines that are all different.
+func answer(n int) string {
+	var lines []string
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("line %03d 世界 👩‍👧", i))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// numbered returns the lines of an answer that stand, by their numbers.
+func numbered(lines []string) []string {
+	var list []string
+	for _, l := range lines {
+		if strings.HasPrefix(l, "line ") {
+			list = append(list, l[:len("line 000")])
+		}
+	}
+	return list
+}
+
+// What was shown once stays, while the answer grows far beyond the screen and goes to the scrollback, and at the end every
+// line stands once, in order.
+func TestAnswerNeverFlickers(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{80, 24}, {40, 10}, {30, 6}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			const lines = 60
+			w, c, welcome := newWorld(t)
+			last, frames := -1, 0
+			watch := func(stand []string) {
+				frames++
+				list := numbered(stand)
+				newest := -1
+				if len(list) > 0 {
+					_, _ = fmt.Sscanf(slices.Max(list), "line %d", &newest)
+				}
+				if newest < last {
+					t.Errorf("frame %d shows the answer up to line %d, the one before up to %d", frames, newest, last)
+				}
+				last = newest
+			}
+			p := sit(t, c, welcome, size[0], size[1], watch)
+			p.types("count\r")
+			in := w.hears()
+			whole := answer(lines)
+			all := strings.SplitAfter(whole, "\n")
+			first := final("")
+			first.ReplyTo = in.ID
+			ref := w.send(first)
+			for i := range all {
+				w.edit(ref, preview(strings.Join(all[:i+1], "")))
+				p.screen.Await(t, fmt.Sprintf("line %d", i), screentest.Has(fmt.Sprintf("line %03d", i)))
+			}
+			w.edit(ref, final(whole))
+			w.hub.Concluded(session, []chat.MessageID{in.ID}, false)
+			p.screen.Await(t, "the idle status", screentest.Has("session main"))
+			p.types("\x04")
+			stand, err := p.leaves()
+			if err != nil {
+				t.Errorf("Converse = %v", err)
+			}
+			var want []string
+			for i := range lines {
+				want = append(want, fmt.Sprintf("line %03d", i))
+			}
+			if got := numbered(stand); !slices.Equal(got, want) {
+				t.Errorf("at the end there stand\n%q\nwant\n%q", got, want)
+			}
+			if screentest.Count(stand, "> count") != 1 || screentest.Count(stand, "▌") != 0 || screentest.Count(stand, "Ctrl-") != 0 {
+				t.Errorf("at the end there stands\n%s", strings.Join(stand, "\n"))
+			}
+		})
+	}
+}
+
+func TestCtrlC(t *testing.T) {
+	t.Parallel()
+	w, c, welcome := newWorld(t)
+	p := sit(t, c, welcome, 60, 20, nil)
+	p.types("\x03") // the idle status says it too: the notice takes its place alone
+	p.screen.Await(t, "how to leave", func(l []string) bool { return l[len(l)-1] == "Ctrl-D leaves" })
+	p.types("why?\r")
+	in := w.hears()
+	ref := w.send(preview("because"))
+	p.screen.Await(t, "the answer with its cursor", screentest.Has("because"+cursor))
+	p.types("\x03")
+	if stop := w.hears(); stop.Kind != chat.Command || stop.Command != "stop" {
+		t.Errorf("Ctrl-C said %+v", stop)
+	}
+	w.edit(ref, final("because"))
+	w.hub.Concluded(session, []chat.MessageID{in.ID}, false)
+	stand := p.screen.Await(t, "the idle status", screentest.Has("/help"))
+	if screentest.Count(stand, "because") != 1 || screentest.Count(stand, "▌") != 0 {
+		t.Errorf("there stands\n%s", strings.Join(stand, "\n"))
+	}
+	p.types("\x04")
+	if _, err := p.leaves(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Leaving while an answer is written stops it, keeps what was shown and leaves no cursor.
+func TestLeaveDuringAnAnswer(t *testing.T) {
+	t.Parallel()
+	w, c, welcome := newWorld(t)
+	p := sit(t, c, welcome, 60, 20, nil)
+	p.types("why?\r")
+	in := w.hears()
+	w.send(preview("because"))
+	p.screen.Await(t, "the answer", screentest.Has("because"))
+	p.types("\x04")
+	if stop := w.hears(); stop.Command != "stop" {
+		t.Errorf("Ctrl-D said %+v", stop)
+	}
+	w.hub.Concluded(session, []chat.MessageID{in.ID}, false)
+	stand, err := p.leaves()
+	if err != nil || screentest.Count(stand, "because") != 1 || screentest.Count(stand, "▌") != 0 {
+		t.Errorf("%v; there stands\n%s", err, strings.Join(stand, "\n"))
+	}
+}
+
+func TestConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	w, c, welcome := newWorld(t)
+	p := sit(t, c, welcome, 60, 20, nil)
+	p.types("why?\r")
+	w.hears()
+	w.send(preview("because"))
+	p.screen.Await(t, "the answer", screentest.Has("because"))
+	_ = w.conn.Close()
+	stand, err := p.leaves()
+	if !errors.Is(err, terminal.ErrClosed) || screentest.Count(stand, "because") != 1 || screentest.Count(stand, "▌") != 0 {
+		t.Errorf("%v; there stands\n%s", err, strings.Join(stand, "\n"))
+	}
+}
+
+// A question asked while an answer is written stands below it, and what was typed before comes back.
+func TestQuestionsInOrder(t *testing.T) {
+	t.Parallel()
+	w, c, welcome := newWorld(t, terminal.Line{Mine: true, Text: "old \x1b[2Jquestion"}, terminal.Line{Text: "old answer"})
+	p := sit(t, c, welcome, 60, 24, nil)
+	p.types("one\r")
+	first := w.hears()
+	ref := w.send(preview("first ans"))
+	p.screen.Await(t, "the first answer", screentest.Has("first ans"))
+	p.types("tw")
+	p.types("\x1b[200~o\nlines\x1b[201~\r") // a paste does not submit
+	second := w.hears()
+	if second.Text != "two\nlines" {
+		t.Errorf("heard %q", second.Text)
+	}
+	w.edit(ref, final("first answer"))
+	w.send(final("second answer"))
+	w.hub.Concluded(session, []chat.MessageID{first.ID, second.ID}, false)
+	p.screen.Await(t, "the idle status", screentest.Has("/help"))
+	p.types("\x1b[A\x1b[A\x1b[A") // up: the second question, its first line, the one before
+	p.screen.Await(t, "the first question again", func(l []string) bool { return screentest.Count(l, "> one") == 2 })
+	p.types("\x15\x04") // clear, leave
+	stand, err := p.leaves()
+	if err != nil {
+		t.Error(err)
+	}
+	var said []string
+	for _, l := range stand {
+		if l != "" {
+			said = append(said, l)
+		}
+	}
+	want := []string{"> old [2Jquestion", "old answer", "> one", "first answer", "> two", "  lines", "second answer"}
+	if !slices.Equal(said, want) {
+		t.Errorf("there stands\n%q\nwant\n%q", said, want)
+	}
+}
