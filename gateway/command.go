@@ -98,20 +98,11 @@ func (a *actor) stop(m message) {
 // like a running turn's; only what a command was answered with is told to its end.
 func (a *actor) clear(before time.Time) {
 	for _, rec := range a.left {
-		n := len(rec.Messages)
-		command := n == 0 || rec.Messages[n-1].Kind == chat.Command && !asksAgain(rec.Messages[n-1])
-		if e, known := a.known(rec); known && (command || rec.Began.After(before)) {
+		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
 			a.deliver(rec, e)
 			continue
 		}
-		e := preview.Ending{Keep: true}
-		switch {
-		case rec.State == chat.TurnDecided:
-			a.cut(rec.ID)
-		case !rec.Void:
-			a.decide(rec.ID, e, a.shown(rec))
-		}
-		a.deliver(rec, e)
+		a.leave(rec, a.shown(rec))
 	}
 	a.left = nil
 	if a.turn != nil {
@@ -121,6 +112,24 @@ func (a *actor) clear(before time.Time) {
 		a.drop(m.Inbound)
 	}
 	a.queue = nil
+}
+
+// answersCommand says that a turn is what a command was answered with, or nobody.
+func answersCommand(rec chat.Turn) bool {
+	n := len(rec.Messages)
+	return n == 0 || rec.Messages[n-1].Kind == chat.Command && !asksAgain(rec.Messages[n-1])
+}
+
+// leave ends a turn of an earlier process as it is; the history grows by what is given, unless it has grown already.
+func (a *actor) leave(rec chat.Turn, g chat.Growth) {
+	e := preview.Ending{Keep: true}
+	switch {
+	case rec.State == chat.TurnDecided:
+		a.cut(rec.ID)
+	case !rec.Void:
+		a.decide(rec.ID, e, g)
+	}
+	a.deliver(rec, e)
 }
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
@@ -143,42 +152,64 @@ func (a *actor) void() {
 	}
 }
 
-// retry asks the last question once more. Its answer, and one that is being given, is replaced in
-// the history, not on the screen.
+// retry asks the sender's last question once more. Its answer, and one that is being given, is
+// replaced in the history, not on the screen.
 func (a *actor) retry(m message) {
-	again := func() {
-		if !a.enqueue(m) {
-			a.tooMany(m.Inbound)
-		}
-	}
-	if a.turn == nil || a.turn.recovered || m.Sender.ID != a.turn.in.Sender.ID {
-		again()
+	if !a.enqueue(m) {
+		a.tooMany(m.Inbound)
 		return
 	}
-	t := a.turn
-	t.then = append(t.then, func() {
-		if t.requeued { // it is asked again by itself
+	if t := a.turn; t != nil && !t.recovered && m.Sender.ID == t.in.Sender.ID {
+		t.retries = append(t.retries, m.ID)
+		a.interrupt(errNewMessage)
+	}
+}
+
+// withdraw drops what waits to ask the question of a turn once more.
+func (a *actor) withdraw(t *turn) {
+	a.queue = slices.DeleteFunc(a.queue, func(m message) bool {
+		gone := slices.Contains(t.retries, m.ID)
+		if gone {
 			a.drop(m.Inbound)
-			return
 		}
-		again()
+		return gone
 	})
-	a.interrupt(errNewMessage)
 }
 
 // undo takes the last question and its answer out of the history; one that is being given ends.
 func (a *actor) undo(in chat.Inbound) {
-	if t := a.turn; t != nil {
-		decided := t.recovered
+	t := a.turn
+	switch {
+	case t != nil:
 		a.void()
+		a.withdraw(t)
 		t.then = append(t.then, func() {
-			if e := t.slot.Ending(); decided || !e.Keep {
+			if t.recovered || t.replaces != "" || !t.slot.Ending().Keep {
 				a.undoLast(in)
 				return
 			}
 			a.say(in, a.g.Texts[TextUndone])
 		})
-		return
+	case len(a.left) == 0:
+		a.undoLast(in)
+	default:
+		a.undoLeft(in)
+	}
+}
+
+// undoLeft does so while turns of an earlier process wait to be taken up.
+func (a *actor) undoLeft(in chat.Inbound) {
+	for i, rec := range slices.Backward(a.left) {
+		if answersCommand(rec) {
+			continue
+		}
+		a.left = slices.Delete(a.left, i, i+1)
+		a.leave(rec, chat.Growth{})
+		if rec.State != chat.TurnDecided && rec.Replaces == "" {
+			a.say(in, a.g.Texts[TextUndone])
+			return
+		}
+		break
 	}
 	a.undoLast(in)
 }
@@ -211,8 +242,16 @@ func (a *actor) forget(m message) {
 
 // erase deletes what a person asked here, ends the turn that answers them and drops what they sent.
 func (a *actor) erase(u chat.UserID) error {
+	a.left = slices.DeleteFunc(a.left, func(rec chat.Turn) bool {
+		theirs := rec.User == u && !answersCommand(rec)
+		if theirs {
+			a.leave(rec, chat.Growth{})
+		}
+		return theirs
+	})
 	if a.turn != nil && a.turn.in.Sender.ID == u {
 		a.void()
+		a.returns(a.turn.leftover()) // for what follows
 	}
 	a.queue = slices.DeleteFunc(a.queue, func(m message) bool {
 		if m.Sender.ID == u {
