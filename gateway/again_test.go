@@ -295,3 +295,22 @@ func TestPiecesAreAskedAgainTogether(t *testing.T) {
 		equal(t, "questions", h.questions(), []string{"a\n\nb", "a\n\nb"})
 	})
 }
+
+// A /retry that found nothing is answered, and does not find what was asked after it when a restart comes first.
+func TestARetryOfNothingStaysOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.platform.failing(&chat.SendError{Kind: chat.Temporary})
+		l.say(t, command("stop")) // whose answer is under way
+		l.say(t, command("retry"))
+		later(50 * time.Millisecond)
+		l.say(t, ask("b"))
+		later(50 * time.Millisecond)
+		l.kill()
+		l.platform.failing(nil)
+		l.begin(t, nil)
+		later(10 * time.Second)
+		equal(t, "questions", l.questions(), []string{"b"})
+	})
+}

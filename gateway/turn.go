@@ -80,7 +80,7 @@ func (a *actor) start(rec chat.Turn) {
 		}
 		var found bool
 		if t.history, t.question, found = t.history.without(rec.Replaces); !found {
-			a.owe(TextNothingToRetry, "", rec.Messages...)
+			a.say(t.in, a.g.Texts[TextNothingToRetry]) // stored at once: after a restart there may be something
 			return
 		}
 		t.replaces = rec.Replaces
