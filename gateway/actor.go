@@ -24,6 +24,7 @@ type actor struct {
 
 	left    []chat.Turn    // by an earlier process, to be taken up first
 	queue   []message      // waits for its turn
+	got     int            // messages so far
 	owed    []note         // lines that wait until those before were delivered
 	turn    *turn          // the running one
 	answers sync.WaitGroup // command answers under way
@@ -121,6 +122,8 @@ func (a *actor) guard(messages []chat.Inbound, f func()) {
 // sort decides what a new message does now: commands act at once, text waits for its turn
 // and may end the one before.
 func (a *actor) sort(m message) {
+	a.got++
+	m.nth = a.got
 	switch {
 	case a.late(m):
 	case m.Kind == chat.Knock:
@@ -142,7 +145,7 @@ func (a *actor) ask(m message) {
 	asker := a.turn != nil && (m.To.Kind == chat.Private || m.Sender.ID == a.turn.in.Sender.ID)
 	switch {
 	case a.g.Busy == Steer && asker && a.turn.steerable() && m.Text != "" && len(m.Attachments) == 0 &&
-		len(a.queue)+a.turn.offered() < a.g.MaxQueued:
+		!a.waits(m.Sender.ID) && len(a.queue)+a.turn.offered() < a.g.MaxQueued:
 		a.turn.offer(m)
 	case !a.enqueue(m):
 		a.tooMany(m.Inbound)

@@ -98,20 +98,11 @@ func (a *actor) stop(m message) {
 // like a running turn's; only what a command was answered with is told to its end.
 func (a *actor) clear(before time.Time) {
 	for _, rec := range a.left {
-		n := len(rec.Messages)
-		command := n == 0 || rec.Messages[n-1].Kind == chat.Command && !asksAgain(rec.Messages[n-1])
-		if e, known := a.known(rec); known && (command || rec.Began.After(before)) {
+		if e, known := a.known(rec); known && (answersCommand(rec) || rec.Began.After(before)) {
 			a.deliver(rec, e)
 			continue
 		}
-		e := preview.Ending{Keep: true}
-		switch {
-		case rec.State == chat.TurnDecided:
-			a.cut(rec.ID)
-		case !rec.Void:
-			a.decide(rec.ID, e, a.shown(rec))
-		}
-		a.deliver(rec, e)
+		a.leave(rec, a.shown(rec))
 	}
 	a.left = nil
 	if a.turn != nil {
@@ -121,6 +112,24 @@ func (a *actor) clear(before time.Time) {
 		a.drop(m.Inbound)
 	}
 	a.queue = nil
+}
+
+// answersCommand says that a turn is what a command was answered with, or nobody.
+func answersCommand(rec chat.Turn) bool {
+	n := len(rec.Messages)
+	return n == 0 || rec.Messages[n-1].Kind == chat.Command && !asksAgain(rec.Messages[n-1])
+}
+
+// leave ends a turn of an earlier process as it is; the history grows by what is given, unless it has grown already.
+func (a *actor) leave(rec chat.Turn, g chat.Growth) {
+	e := preview.Ending{Keep: true}
+	switch {
+	case rec.State == chat.TurnDecided:
+		a.cut(rec.ID)
+	case !rec.Void:
+		a.decide(rec.ID, e, g)
+	}
+	a.deliver(rec, e)
 }
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
@@ -143,39 +152,66 @@ func (a *actor) void() {
 	}
 }
 
-// retry asks the last question once more, before anything that waits. Its answer, and one that is
-// being given, is replaced in the history, not on the screen.
+// retry asks the sender's last question once more. Its answer, and one that is being given, is
+// replaced in the history, not on the screen.
 func (a *actor) retry(m message) {
-	t := a.turn
-	if t == nil || t.recovered || m.Sender.ID != t.in.Sender.ID {
-		a.queue = slices.Insert(a.queue, 0, m)
+	if !a.enqueue(m) {
+		a.tooMany(m.Inbound)
 		return
 	}
-	t.then = append(t.then, func() {
-		if t.requeued { // it is asked again by itself
+	if t := a.turn; t != nil && !t.recovered && m.Sender.ID == t.in.Sender.ID {
+		t.retries = append(t.retries, m.ID)
+		a.interrupt(errNewMessage)
+	}
+}
+
+// withdraw drops what waits to ask the question of a turn once more.
+func (a *actor) withdraw(t *turn) {
+	a.queue = slices.DeleteFunc(a.queue, func(m message) bool {
+		gone := slices.Contains(t.retries, m.ID)
+		if gone {
 			a.drop(m.Inbound)
-			return
 		}
-		a.queue = slices.Insert(a.queue, 0, m)
+		return gone
 	})
-	a.interrupt(errNewMessage)
 }
 
 // undo takes the last question and its answer out of the history; one that is being given ends.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
-	if t == nil || !mine(in, t.in.Sender.ID) {
+	switch {
+	case t != nil && mine(in, t.in.Sender.ID):
+		a.void()
+		a.withdraw(t)
+		t.then = append(t.then, func() {
+			if t.recovered || t.replaces != "" || !t.slot.Ending().Keep { // something of it is in the history
+				a.undoLast(in)
+				return
+			}
+			a.say(in, a.g.Texts[TextUndone])
+		})
+	case len(a.left) > 0:
+		a.undoLeft(in)
+	default:
 		a.undoLast(in)
-		return
 	}
-	a.void()
-	t.then = append(t.then, func() {
-		if t.recovered || !t.slot.Ending().Keep { // its history was stored before it ended
-			a.undoLast(in)
+}
+
+// undoLeft does so while turns of an earlier process wait to be taken up.
+func (a *actor) undoLeft(in chat.Inbound) {
+	for i, rec := range slices.Backward(a.left) {
+		if answersCommand(rec) || !mine(in, rec.User) {
+			continue
+		}
+		a.left = slices.Delete(a.left, i, i+1)
+		a.leave(rec, chat.Growth{})
+		if rec.State != chat.TurnDecided && rec.Replaces == "" {
+			a.say(in, a.g.Texts[TextUndone])
 			return
 		}
-		a.say(in, a.g.Texts[TextUndone])
-	})
+		break
+	}
+	a.undoLast(in)
 }
 
 // undoLast deletes the newest turn of the history.
@@ -196,7 +232,7 @@ func (a *actor) undoLast(in chat.Inbound) {
 	a.say(in, a.g.Texts[TextUndone])
 }
 
-// mine says whether a turn that somebody asked is for the sender of in to change: in a group only
+// mine says whether a turn that somebody asked is for the sender of in to take back: in a group only
 // their own is. Who asked is not known of what older versions stored.
 func mine(in chat.Inbound, asker chat.UserID) bool {
 	return in.To.Kind == chat.Private || asker == in.Sender.ID || asker == ""
@@ -218,8 +254,16 @@ func (a *actor) forget(m message) {
 
 // erase deletes what a person asked here, ends the turn that answers them and drops what they sent.
 func (a *actor) erase(u chat.UserID) (int, error) {
+	a.left = slices.DeleteFunc(a.left, func(rec chat.Turn) bool {
+		theirs := rec.User == u && !answersCommand(rec)
+		if theirs {
+			a.leave(rec, chat.Growth{})
+		}
+		return theirs
+	})
 	if a.turn != nil && a.turn.in.Sender.ID == u {
 		a.void()
+		a.returns(a.turn.leftover()) // for what follows
 	}
 	a.queue = slices.DeleteFunc(a.queue, func(m message) bool {
 		if m.Sender.ID == u {

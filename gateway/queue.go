@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -24,13 +25,19 @@ func (a *actor) enqueue(m message) bool {
 	if waiting >= a.g.MaxQueued {
 		return false
 	}
-	if n := len(a.queue); n > 0 {
-		before := a.queue[n-1]
-		w := before.window()
-		m.joins = w > 0 && before.Sender.ID == m.Sender.ID && m.accepted.Sub(before.accepted).Abs() <= w
-	}
 	a.queue = append(a.queue, m)
 	return true
+}
+
+// returns puts what a turn did not take into the queue, where it would stand had it never been offered.
+func (a *actor) returns(leftover []message) {
+	a.queue = append(a.queue, leftover...)
+	slices.SortStableFunc(a.queue, func(m, n message) int { return cmp.Compare(m.nth, n.nth) })
+}
+
+// waits says that something of a person waits in the queue.
+func (a *actor) waits(u chat.UserID) bool {
+	return slices.ContainsFunc(a.queue, func(m message) bool { return m.Sender.ID == u })
 }
 
 // window is how long more of the same may follow a message: the rest of what was split, or the
@@ -41,6 +48,12 @@ func (m message) window() time.Duration {
 		return 0
 	}
 	return moreWindow
+}
+
+// follows says that a message is the rest of the one before it.
+func (m message) follows(before message) bool {
+	w := before.window()
+	return m.joins || w > 0 && before.Sender.ID == m.Sender.ID && m.accepted.Sub(before.accepted).Abs() <= w
 }
 
 // ripens says how long the question at the head of the queue must still wait for the rest of it.
@@ -55,7 +68,7 @@ func (a *actor) ripens() time.Duration {
 func (a *actor) question() int {
 	size := len(a.queue[0].Text)
 	for i, m := range a.queue[1:] {
-		together := m.joins || a.g.Busy == Interrupt && m.Sender.ID == a.queue[0].Sender.ID
+		together := m.follows(a.queue[i]) || a.g.Busy == Interrupt && m.Sender.ID == a.queue[0].Sender.ID
 		if size += len(m.Text); !together || size > mostQuestion || m.asksAgain() || a.queue[0].asksAgain() {
 			return i + 1
 		}
@@ -71,11 +84,11 @@ func (a *actor) pop() []chat.Inbound {
 	return messages
 }
 
-// putBack lets messages wait again, before all others.
+// putBack lets the messages of one question wait again, before all others.
 func (a *actor) putBack(messages []chat.Inbound) {
 	var again []message
-	for _, m := range messages {
-		again = append(again, message{Inbound: m, accepted: time.Now(), again: true})
+	for i, m := range messages {
+		again = append(again, message{Inbound: m, accepted: time.Now(), joins: i > 0, again: true})
 	}
 	a.queue = slices.Insert(a.queue, 0, again...)
 }
@@ -86,6 +99,14 @@ func inbounds(messages []message) []chat.Inbound {
 		out = append(out, m.Inbound)
 	}
 	return out
+}
+
+// adding is the text of a question and of what belongs to it.
+func adding(question string, rest []chat.Inbound) string {
+	if len(rest) == 0 {
+		return question
+	}
+	return question + "\n\n" + join(rest)
 }
 
 // join is the text of the question that several messages are.

@@ -23,6 +23,7 @@ type message struct {
 	chat.Inbound
 	accepted time.Time
 	begun    int  // by earlier processes
+	nth      int  // in the order in which the actor got them; 0: it comes before all others
 	joins    bool // it belongs to the message before it
 	again    bool // it waited before, and nothing of it was answered
 }
@@ -66,6 +67,9 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 		g.wake(rec.Conversation, func(a *actor) { a.left = append(a.left, rec) })
 	}
 	for _, p := range pending {
+		if p.Message.Kind == chat.Knock { // who is given a code in a moment does not knock again
+			g.door.Knocks(chat.Person{Endpoint: p.Conversation.Endpoint, User: p.Message.Sender.ID}, p.Message.Sender.Name)
+		}
 		g.wake(p.Conversation, func(a *actor) {
 			a.inbox = append(a.inbox, message{Inbound: p.Message, accepted: p.Accepted, begun: p.Begun})
 		})
@@ -103,12 +107,21 @@ func (a *actor) resume(rec chat.Turn) {
 // shown is what the history grows by when an earlier process's turn ends as it is: the question,
 // and what people saw of the answer.
 func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
-	question, answer := join(rec.Messages), strings.TrimSpace(lastSource(rec.Parts))
-	if question == "" || answer == "" {
+	question, answer := agent.Message{Role: agent.User, Text: join(rec.Messages)}, strings.TrimSpace(lastSource(rec.Parts))
+	if rec.Replaces != "" {
+		p, err := a.past()
+		if err != nil {
+			a.log.Error("history was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+			return g
+		}
+		_, question, _ = p.without(rec.Replaces)
+		question.Text = adding(question.Text, rec.Messages[1:])
+	}
+	if question.Text == "" || answer == "" {
 		return g
 	}
 	var err error
-	g.History, err = encode([]agent.Message{{Role: agent.User, Text: question}, {Role: agent.Assistant, Text: answer}})
+	g.History, err = encode([]agent.Message{question, {Role: agent.Assistant, Text: answer}})
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"telex/agent"
@@ -31,7 +32,7 @@ func (a *actor) past() (past, error) {
 	return s, nil
 }
 
-// without returns the session as it was before a turn, and what that turn was asked.
+// without returns the session as it was before a turn, and what that turn was asked, all of it in one message.
 func (s past) without(turn string) (past, agent.Message, bool) {
 	if turn == "" { // there is none, or an older version stored it
 		return s, agent.Message{}, false
@@ -43,17 +44,24 @@ func (s past) without(turn string) (past, agent.Message, bool) {
 		switch {
 		case e.Turn != turn:
 			rest.entries, rest.messages = append(rest.entries, e), append(rest.messages, s.messages[i])
-		case !found && s.messages[i].Role == agent.User:
+		case s.messages[i].Role != agent.User:
+		case !found:
 			question, found = s.messages[i], true
+		default: // it was put to the turn while that ran
+			question.Text += "\n\n" + s.messages[i].Text
+			question.Images = append(slices.Clip(question.Images), s.messages[i].Images...)
 		}
 	}
 	return rest, question, found
 }
 
-// last returns the newest turn, for somebody who may ask it again; empty when there is none.
-func (s past) last(in chat.Inbound) string {
-	if n := len(s.entries); n > 0 && mine(in, s.entries[n-1].User) {
-		return s.entries[n-1].Turn
+// last returns the newest turn that a person can ask again; empty when there is none. It is one of their own: what they
+// asked must not become somebody else's.
+func (s past) last(u chat.UserID) string {
+	for _, e := range slices.Backward(s.entries) {
+		if e.User == u || e.User == "" {
+			return e.Turn
+		}
 	}
 	return ""
 }
@@ -85,6 +93,9 @@ func (t *turn) growth(said []agent.Message) (g chat.Growth, err error) {
 	g.Usage = spent(t.result)
 	if g.History, err = encode(said); err != nil {
 		return g, err
+	}
+	if t.replaces != "" && len(said) == 0 {
+		return g, nil // what it would have replaced stays, and no summary stands for that
 	}
 	if c := t.result.Compaction; c != nil && c.Messages > 0 && c.Messages <= len(t.history.entries) {
 		g.Fold = &chat.Fold{Summary: c.Summary, Upto: t.history.entries[c.Messages-1].ID}

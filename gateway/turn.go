@@ -42,11 +42,13 @@ type turn struct {
 	why       error         // why it was interrupted; nil when it was not
 	unseen    bool          // it ended because nobody could see the reply
 	void      bool          // its conversation ended before it did
-	requeued  bool          // nothing of it was answered, and its messages wait again
 	fixed     bool          // it was answered with a line, without a model
 	stoppedBy *chat.Inbound // the /stop that ended it
 	then      []func()      // what waits for its end
-	recovered bool          // an earlier process left it: its ending was known from the start
+
+	replaces  string           // the turn whose question it asks again
+	retries   []chat.MessageID // of those that wait to ask its own again
+	recovered bool             // an earlier process left it: its ending was known from the start
 
 	result  agent.Result
 	err     error
@@ -72,15 +74,17 @@ func (a *actor) start(rec chat.Turn) {
 	if t.history, err = a.past(); err != nil {
 		panic(err) // guard tells both sides
 	}
-	if asksAgain(t.in) {
+	if asksAgain(rec.Messages[0]) {
 		if rec.Replaces == "" {
-			rec.Replaces = t.history.last(t.in)
+			rec.Replaces = t.history.last(t.in.Sender.ID)
 		}
 		var found bool
 		if t.history, t.question, found = t.history.without(rec.Replaces); !found {
-			a.owe(TextNothingToRetry, "", rec.Messages...)
+			a.say(t.in, a.g.Texts[TextNothingToRetry]) // stored at once: after a restart there may be something
 			return
 		}
+		t.replaces = rec.Replaces
+		t.question.Text = adding(t.question.Text, rec.Messages[1:]) // what was put to it before a restart
 	}
 	if err := a.g.Store.Begin(a.g.deliveries, rec); err != nil {
 		log.Error("turn was not stored: it would not survive a crash", slog.Any("error", err))
@@ -229,9 +233,7 @@ func (a *actor) conclude(t *turn) {
 			f()
 		}
 	}()
-	for _, m := range slices.Backward(t.leftover()) {
-		a.queue = slices.Insert(a.queue, 0, m)
-	}
+	a.returns(t.leftover())
 	if t.outcome.Nameless {
 		a.endpoint.nameless.Store(true)
 	}
@@ -301,8 +303,8 @@ func (a *actor) requeue(t *turn) {
 	if err := a.g.Store.Release(a.g.deliveries, t.id); err != nil {
 		a.log.Error("turn was not released", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	t.requeued = true
-	a.putBack(t.messages)
+	a.withdraw(t) // it is asked again by itself
+	a.putBack(t.answered())
 }
 
 // report writes the one line that says how a turn went, and why when it went wrong.

@@ -1,65 +1,12 @@
 package sim
 
 import (
-	"slices"
 	"strings"
 	"time"
-
-	"telex/agent"
 )
 
 // private says that a place has one person only.
 func (s schedule) private(place int) bool { return place != 1 && place != 2 }
-
-// judgeHistory judges what the model is told of what came before: everything that was answered
-// since the conversation began, once and in order, and nothing of an earlier one (F37, F40).
-func (w *world) judgeHistory(r *run) {
-	t := w.turns[r.turn]
-	if t == nil || r.life.isDead() || len(w.moved) > 0 {
-		return
-	}
-	var fresh time.Time // when the conversation began
-	for _, m := range w.messages {
-		if m.place == t.place && m.kind == "new" && m.accepted.After(fresh) {
-			fresh = m.accepted
-		}
-	}
-	if fresh.Equal(time.Now()) {
-		return // which came first can't be told
-	}
-	var known []int
-	for _, m := range r.seen[:len(r.seen)-1] {
-		if m.Role != agent.User {
-			continue
-		}
-		for _, n := range asked(m.Text) {
-			if slices.Contains(known, n) {
-				w.complain("F10: m%d stands twice in the history of turn %s", n, t.id)
-			}
-			if w.messages[n].place != t.place {
-				w.complain("F40: m%d of another conversation is in the history of turn %s", n, t.id)
-			}
-			if w.messages[n].accepted.Before(fresh) {
-				w.complain("F37: m%d of an earlier conversation is in the history of turn %s", n, t.id)
-			}
-			known = append(known, n)
-		}
-	}
-	for _, old := range w.order {
-		if old == t || old.place != t.place || old.ended.IsZero() || old.decided.IsZero() || len(old.runs) == 0 || w.commanded(old) {
-			continue
-		}
-		last := old.runs[len(old.runs)-1]
-		if !last.over || last.err != nil || last.life != old.begun[len(old.begun)-1].life || last.life.diedAt(last.ended) {
-			continue
-		}
-		for _, n := range old.messages {
-			if w.messages[n].accepted.After(fresh) && !slices.Contains(known, n) {
-				w.complain("m%d, which was answered, is not in the history of turn %s", n, t.id)
-			}
-		}
-	}
-}
 
 // judgeDeletion judges that the bot never takes away all that a person sees of a reply (F05).
 func (w *world) judgeDeletion(gone *message) {

@@ -48,6 +48,8 @@ func (w *world) judge() {
 		}
 	}
 	w.judgeRepeats()
+	w.judgeRemembered()
+	w.judgePieces()
 	w.summarize()
 }
 
@@ -62,10 +64,7 @@ func (w *world) judgeMessages() {
 			}
 		}
 		switch {
-		case m.user == stranger:
-			if !m.accepted.IsZero() || len(answers) > 0 {
-				w.complain("a stranger is answered: m%d", i)
-			}
+		case m.user == stranger && m.accepted.IsZero(): // who is given a code is judged where it is stored
 		case m.accepted.IsZero():
 			w.complain("F43: m%d was never accepted", i)
 		case len(answers) > 1:
@@ -82,7 +81,7 @@ func (w *world) judgeMessages() {
 // end to, or one too many.
 func (w *world) mayDrop(n int) bool {
 	m := w.messages[n]
-	if m.kind != "text" {
+	if m.kind != "text" || w.s.perMinute > 0 {
 		return true
 	}
 	waiting := 0
@@ -90,7 +89,7 @@ func (w *world) mayDrop(n int) bool {
 		if i == n || o.place != m.place || o.accepted.IsZero() {
 			continue
 		}
-		if (o.kind == "stop" || o.kind == "new") && !o.accepted.Before(m.accepted) {
+		if (w.ends(o, m.user) && o.kind != "undo") && !o.accepted.Before(m.accepted) {
 			return true
 		}
 		if !o.accepted.After(m.accepted) {
@@ -110,7 +109,7 @@ func (w *world) judgeOrder() {
 			if t.place != place || !t.released.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 				continue
 			}
-			for _, n := range t.messages {
+			for _, n := range t.messages[:t.first] {
 				if at := w.messages[n].accepted; at.Before(last) && !w.disturbed(t) {
 					w.complain("m%d is answered after a later one", n)
 				} else {
@@ -208,6 +207,7 @@ func (w *world) judgeTurn(t *turnLog) {
 	if t.ended.IsZero() {
 		return // that is said already
 	}
+	w.judgeAsked(t)
 	if w.commanded(t) && len(t.runs) > 0 {
 		w.complain("the model is asked to answer a command: turn %s", t.id)
 	}
@@ -248,16 +248,23 @@ func (w *world) rendered(src string, cut bool) string {
 // words finds the whole words of answers.
 var words = regexp.MustCompile(`a\d+w\d+x`)
 
-// texts are the lines that people see. Help is short, so that it costs a schedule no more than others.
+// texts are the lines that people see. They are short, so that they cost a schedule no more than others.
 func texts() gateway.Texts {
-	return gateway.DefaultTexts().With(map[string]string{string(gateway.TextHelp): "Write to me and I answer."})
+	own := map[string]string{}
+	for k, line := range map[gateway.TextKey]string{
+		gateway.TextHelp: "Write to me and I answer.", gateway.TextPair: "Your code: {code}", gateway.TextStatus: "Now: {state}",
+		gateway.TextUsage: "Used: {here}", gateway.TextModels: "By whichever there is.",
+	} {
+		own[string(k)] = line
+	}
+	return gateway.DefaultTexts().With(own)
 }
 
 // fixed are the lines that people see without the model.
 func fixed(keys ...gateway.TextKey) (lines []string) {
 	all := texts()
 	for _, k := range keys {
-		before, _, _ := strings.Cut(all[k], "{id}")
+		before, _, _ := strings.Cut(all[k], "{")
 		lines = append(lines, squeeze(before))
 	}
 	return lines

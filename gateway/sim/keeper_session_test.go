@@ -29,7 +29,7 @@ func (k *keeper) Undo(ctx context.Context, c chat.Conversation) (undone []chat.E
 	err = k.write(func() error {
 		undone, err = k.l.w.store.Undo(ctx, c)
 		return err
-	}, nil)
+	}, func() { k.l.w.undone(c, undone) })
 	return undone, err
 }
 
@@ -37,7 +37,7 @@ func (k *keeper) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) 
 	err = k.write(func() error {
 		n, err = k.l.w.store.Erase(ctx, c, u)
 		return err
-	}, nil)
+	}, func() { k.l.w.forgotten(c, u) })
 	return n, err
 }
 

@@ -23,6 +23,10 @@ type turnLog struct {
 	id       string
 	place    int
 	messages []int // that it answers
+	first    int   // of these it began with so many; what it took in meanwhile overtook what others asked
+	replaces string
+	void     bool // what it was asked was forgotten while it ran
+	undone   bool // it was taken out of the history
 	begun    []beginning
 	runs     []*run
 	decided  time.Time
@@ -76,9 +80,6 @@ func (k *keeper) write(do func() error, note func()) error {
 func (k *keeper) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (fresh bool, err error) {
 	w := k.l.w
 	err = k.write(func() error {
-		if m.Sender.ID == stranger {
-			w.complain("a stranger's text is stored")
-		}
 		if time.Since(w.began) < w.fullUntil {
 			w.counts.add("fault: store full", 1)
 			return errFull
@@ -106,12 +107,13 @@ func (k *keeper) Begin(ctx context.Context, t chat.Turn) error {
 	return k.write(func() error { return w.store.Begin(ctx, t) }, func() {
 		tl := w.turns[t.ID]
 		if tl == nil {
-			tl = &turnLog{id: t.ID, states: map[partOfLife]chat.PartState{}}
+			tl = &turnLog{id: t.ID, replaces: t.Replaces, place: w.placeOf(t.To.Chat, t.To.Thread), states: map[partOfLife]chat.PartState{}}
 			for _, m := range t.Messages {
 				n := numberOf(m.ID)
 				tl.place = w.messages[n].place
 				tl.messages = append(tl.messages, n)
 			}
+			tl.first = len(tl.messages)
 			w.turns[t.ID], w.order = tl, append(w.order, tl)
 		}
 		tl.begun = append(tl.begun, beginning{k.l, time.Now()})
@@ -157,7 +159,7 @@ func (k *keeper) Record(ctx context.Context, turn string, p chat.Part) error {
 }
 
 func (k *keeper) Forget(ctx context.Context, c chat.Conversation) error {
-	return k.write(func() error { return k.l.w.store.Forget(ctx, c) }, nil)
+	return k.write(func() error { return k.l.w.store.Forget(ctx, c) }, func() { k.l.w.forgotten(c, "") })
 }
 
 func (k *keeper) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {

@@ -32,7 +32,8 @@ func (w *world) begin() {
 	g, err := gateway.New(gateway.Options{
 		Endpoints: []gateway.Endpoint{{ID: endpoint, Platform: w.s.kind.build(&adapter{l}), Streaming: w.s.config}},
 		Runner:    script{l}, Store: &keeper{l: l},
-		Access: access.Rules{Allow: []access.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}},
+		Access: access.Rules{Allow: []access.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}, Pair: w.s.pair},
+		Limits: access.Limits{TurnsPerMinute: w.s.perMinute},
 		Texts:  texts(), Busy: w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, Grace: grace,
 		Log: slog.New(slog.DiscardHandler),
 	})

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,6 +27,8 @@ type schedule struct {
 	config    preview.Config
 	busy      gateway.Busy
 	queue     int
+	perMinute int  // turns of one person; 0: no limit
+	pair      bool // strangers are given a code
 	maxAge    time.Duration
 	latency   time.Duration
 	places    int // how many conversations there are
@@ -60,13 +63,14 @@ type answer struct {
 	shown  string // what a person reads of final, white space aside; empty in nasty style
 	fails  agent.StopReason
 	slow   time.Duration // how long it goes on after it was told to end
+	folds  bool          // a summary stands for all but the newest question, from then on
 }
 
 // delta is what the model says after a while.
 type delta struct {
 	text  string
 	after time.Duration
-	kind  string // "", "reset" before the text, "tool", "reasoning"
+	kind  string // "", "reset" before the text, "tool", "reasoning", "more": what people said meanwhile is asked for
 }
 
 // say is what somebody writes.
@@ -74,8 +78,9 @@ type say struct {
 	at    time.Duration
 	place int
 	user  chat.UserID
-	kind  string // text, help, stop, new
+	kind  string // text, big or the name of a command
 	again bool   // the platform repeats it a little later
+	more  bool   // the platform says that more of the same follows
 }
 
 // outage is a time without the platform.
@@ -96,8 +101,8 @@ const stranger chat.UserID = "stranger"
 
 // GoString leaves it to the story to tell what happened.
 func (s schedule) GoString() string {
-	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, latency %v, busy %v, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
-		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.latency, s.busy, s.faults, s.typing, s.kills, s.outages, s.accidents)
+	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, latency %v, busy %v, queue %d, %d turns a minute, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
+		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
 }
 
 // schedules generates schedules for one kind of platform.
@@ -111,12 +116,16 @@ func draw(t *rapid.T, k kind) schedule {
 		measure: rapid.SampledFrom(measures()).Draw(t, "measure"),
 		style:   rapid.SampledFrom([]style{plain, plain, formed, nasty}).Draw(t, "style"),
 		latency: span(t, "latency", 1, 400),
-		busy:    rapid.SampledFrom([]gateway.Busy{gateway.Interrupt, gateway.Queue}).Draw(t, "busy"),
+		busy:    rapid.SampledFrom([]gateway.Busy{gateway.Interrupt, gateway.Queue, gateway.Steer}).Draw(t, "busy"),
 		queue:   rapid.SampledFrom([]int{1, 3, 20}).Draw(t, "queue"),
 		maxAge:  rapid.SampledFrom([]time.Duration{time.Minute, 15 * time.Minute, 24 * time.Hour}).Draw(t, "max age"),
 		places:  rapid.IntRange(1, 4).Draw(t, "places"),
 		repeats: rapid.IntRange(0, 2).Draw(t, "repeats"),
 		fickle:  rapid.Bool().Draw(t, "fickle"),
+		pair:    rapid.Bool().Draw(t, "pair"),
+	}
+	if rapid.IntRange(0, 7).Draw(t, "bounded") == 0 {
+		s.perMinute = rapid.IntRange(1, 3).Draw(t, "turns per minute")
 	}
 	s.config = preview.Config{
 		Enabled:   rapid.IntRange(0, 9).Draw(t, "streaming") > 0,
@@ -142,6 +151,12 @@ func draw(t *rapid.T, k kind) schedule {
 	}
 	for range rapid.IntRange(1, 6).Draw(t, "says") {
 		s.says = append(s.says, drawSay(t, s.places))
+		if n := len(s.says) - 1; s.says[n].more {
+			rest := s.says[n]
+			rest.more, rest.again = false, false
+			rest.at += span(t, "follows", 0, 1500)
+			s.says = append(s.says, rest)
+		}
 	}
 	s.drawTrouble(t)
 	return s
@@ -187,7 +202,7 @@ func drawSay(t *rapid.T, places int) say {
 	s := say{
 		at:    span(t, "at", 0, 12_000),
 		place: rapid.IntRange(0, places-1).Draw(t, "place"),
-		kind:  rapid.SampledFrom([]string{"text", "text", "text", "text", "text", "stop", "new", "help"}).Draw(t, "kind"),
+		kind:  rapid.SampledFrom(sayKinds()).Draw(t, "kind"),
 		again: rapid.IntRange(0, 3).Draw(t, "again") == 0,
 		user:  "ann",
 	}
@@ -197,8 +212,19 @@ func drawSay(t *rapid.T, places int) say {
 	if rapid.IntRange(0, 15).Draw(t, "stranger") == 0 {
 		s.user = stranger
 	}
+	s.more = s.kind == "text" && rapid.IntRange(0, 7).Draw(t, "more") == 0
 	return s
 }
+
+// sayKinds are what people write, by how often they do.
+func sayKinds() []string {
+	kinds := slices.Repeat([]string{"text"}, 12)
+	kinds = append(kinds, "stop", "stop", "retry", "retry", "retry", "undo", "undo", "new", "forget", "help")
+	return append(kinds, "status", "usage", "model", "big")
+}
+
+// asks says that what somebody writes wants an answer of the model.
+func (s say) asks() bool { return s.kind == "text" || s.kind == "retry" }
 
 // token is a word that occurs once in an answer. Its end shows that it is whole.
 func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
@@ -274,7 +300,7 @@ func drawAnswer(t *rapid.T, n int, st style) answer {
 			src.Reset()
 			shown.Reset()
 		} else if i > 0 && rapid.IntRange(0, 19).Draw(t, "event") == 0 {
-			d.kind = rapid.SampledFrom([]string{"tool", "reasoning"}).Draw(t, "other")
+			d.kind = rapid.SampledFrom([]string{"tool", "reasoning", "more", "more"}).Draw(t, "other")
 		}
 		if rapid.IntRange(0, 99).Draw(t, "pause") == 0 {
 			d.after = longPause
@@ -294,6 +320,7 @@ func drawAnswer(t *rapid.T, n int, st style) answer {
 		a.final, a.shown = token(n, 0), token(n, 0)
 	}
 	a.slow = span(t, "slow", 0, 100)
+	a.folds = rapid.IntRange(0, 9).Draw(t, "folds") == 0
 	return a
 }
 

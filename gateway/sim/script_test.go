@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,6 +22,8 @@ type run struct {
 	over   bool
 	err    error // nil: the answer is the result
 	seen   []agent.Message
+	told   string   // the summary
+	heard  []string // what was said to it meanwhile
 }
 
 // script is a model that says what the schedule says.
@@ -43,7 +46,8 @@ func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	w := s.l.w
 	r := w.startRun(s.l, t)
 	res := agent.Result{Model: "script", Usage: agent.Usage{Completion: 1}}
-	err := s.speak(ctx, r, t.Stream, emit)
+	s.hear(ctx, r, t)
+	err := s.speak(ctx, r, t, emit)
 	if err == nil {
 		if r.answer.fails != "" {
 			err = &agent.Error{Reason: r.answer.fails, Err: context.DeadlineExceeded}
@@ -56,7 +60,13 @@ func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	switch {
 	case err == nil:
 		res.Text = r.answer.final
-		res.Append = []agent.Message{{Role: agent.Assistant, Text: res.Text}}
+		for _, text := range r.heard {
+			res.Append = append(res.Append, agent.Message{Role: agent.User, Text: text})
+		}
+		res.Append = append(res.Append, agent.Message{Role: agent.Assistant, Text: res.Text})
+		if n := len(t.Messages) - 1; r.answer.folds && n > 0 {
+			res.Compaction = &agent.Compaction{Summary: w.fold(t), Messages: n}
+		}
 	case r.answer.fails != "" && ctx.Err() == nil:
 		res.Stop, res.Partial = r.answer.fails, true
 	default:
@@ -67,7 +77,7 @@ func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 }
 
 // speak tells the answer until ctx or the process ends; what is told after that is late.
-func (s script) speak(ctx context.Context, r *run, stream bool, emit func(agent.Event)) error {
+func (s script) speak(ctx context.Context, r *run, t agent.Turn, emit func(agent.Event)) error {
 	for _, d := range r.answer.deltas {
 		err := s.wait(ctx, min(d.after, patience))
 		if err == nil && d.after > patience {
@@ -82,7 +92,7 @@ func (s script) speak(ctx context.Context, r *run, stream bool, emit func(agent.
 		switch d.kind {
 		case "reset":
 			s.l.w.tell(r, "", true)
-			if stream {
+			if t.Stream {
 				emit(agent.Reset{Reason: "again"})
 			}
 		case "tool": // F07
@@ -90,13 +100,40 @@ func (s script) speak(ctx context.Context, r *run, stream bool, emit func(agent.
 			emit(agent.Tool{ID: "1", State: agent.ToolCompleted})
 		case "reasoning":
 			emit(agent.Reasoning{Delta: "hm"})
+		case "more":
+			s.hear(ctx, r, t)
 		}
 		s.l.w.tell(r, d.text, false)
-		if stream {
+		if t.Stream {
 			emit(agent.Text{Delta: d.text})
 		}
 	}
 	return nil
+}
+
+// hear asks for what people said meanwhile, as a model call does.
+func (s script) hear(ctx context.Context, r *run, t agent.Turn) {
+	more := t.More(ctx)
+	w := s.l.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range more {
+		r.heard = append(r.heard, m.Text)
+		w.counts.add("messages that were put to a running turn", 1)
+	}
+}
+
+// fold summarizes all but the question: which messages there were.
+func (w *world) fold(t agent.Turn) string {
+	w.counts.add("summaries", 1)
+	var b strings.Builder
+	b.WriteString(t.Summary)
+	for _, m := range t.Messages[:len(t.Messages)-1] {
+		for _, n := range asked(m.Text) {
+			fmt.Fprintf(&b, " q%dq", n)
+		}
+	}
+	return b.String()
 }
 
 // wait lets time pass, unless ctx or the process ends.
@@ -117,7 +154,7 @@ func (s script) wait(ctx context.Context, d time.Duration) error {
 func (w *world) startRun(l *life, t agent.Turn) *run {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &run{turn: t.ID, life: l, said: []string{""}, began: time.Now(), seen: t.Messages}
+	r := &run{turn: t.ID, life: l, said: []string{""}, began: time.Now(), seen: t.Messages, told: t.Summary}
 	n := 0
 	if numbers := asked(t.Messages[len(t.Messages)-1].Text); len(numbers) > 0 {
 		n = numbers[len(numbers)-1]
@@ -127,6 +164,9 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 	case tl == nil:
 		w.complain("the model is asked for turn %s, which is not stored", t.ID)
 	default:
+		if tl.void {
+			w.complain("F37: the model is asked for turn %s, which was forgotten", t.ID)
+		}
 		if w.s.fickle {
 			n += len(tl.runs)
 		}

@@ -239,7 +239,7 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	kept := verdict{name: "kept", words: said}
 	if w.commanded(t) || len(t.runs) == 0 {
 		list := w.spoken(t)
-		if w.interrupted(t, &run{}) || w.messages[t.messages[0]].kind == "text" {
+		if w.interrupted(t, &run{}) || len(t.messages) > 0 && w.messages[t.messages[0]].asks() {
 			list = append(list, kept)
 		}
 		return list
@@ -310,6 +310,9 @@ func (w *world) resumed(t *turnLog) time.Duration {
 
 // interrupted says that somebody put an end to a turn while it ran or was being delivered.
 func (w *world) interrupted(t *turnLog, r *run) bool {
+	if len(t.messages) == 0 {
+		return w.stopped(t, t.begun[0].at)
+	}
 	for i, m := range w.messages {
 		if m.place != t.place || m.accepted.IsZero() || slices.Contains(t.messages, i) {
 			continue
@@ -325,7 +328,7 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 			continue
 		}
 		switch {
-		case m.kind == "text" && w.s.busy == gateway.Interrupt && (r.ended.IsZero() || !m.accepted.After(r.ended)):
+		case (m.kind == "text" && w.s.busy == gateway.Interrupt || m.kind == "retry") && (r.ended.IsZero() || !m.accepted.After(r.ended)):
 			return true
 		}
 	}
@@ -335,23 +338,48 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 // stopped says that somebody stopped a turn from a time on.
 func (w *world) stopped(t *turnLog, from time.Time) bool {
 	return slices.ContainsFunc(w.messages, func(m *written) bool {
-		return m.place == t.place && (m.kind == "stop" || m.kind == "new") && !m.accepted.Before(from) && !m.accepted.After(t.ended)
+		return m.place == t.place && w.ends(m, w.asker(t)) && !m.accepted.Before(from) && !m.accepted.After(t.ended)
 	})
+}
+
+// ends says that m is a command that puts an end to what somebody asked.
+func (w *world) ends(m *written, asker chat.UserID) bool {
+	switch m.kind {
+	case "stop", "new", "undo":
+		return m.user != stranger
+	case "forget":
+		return m.user == asker || w.s.private(m.place) && m.user != stranger
+	}
+	return false
+}
+
+// asker is who asked what a turn answers.
+func (w *world) asker(t *turnLog) chat.UserID {
+	if len(t.messages) == 0 {
+		return ""
+	}
+	return w.messages[t.messages[len(t.messages)-1]].user
 }
 
 // commanded says that a turn answers a command.
 func (w *world) commanded(t *turnLog) bool {
-	return w.messages[t.messages[len(t.messages)-1]].kind != "text"
+	return !slices.ContainsFunc(t.messages, func(n int) bool { return w.messages[n].asks() && w.messages[n].user != stranger })
 }
 
 // spoken is what a turn without the model may say.
 func (w *world) spoken(t *turnLog) []verdict {
-	m := w.messages[t.messages[len(t.messages)-1]]
 	say := func(keys ...gateway.TextKey) (list []verdict) {
 		for _, k := range keys {
 			list = append(list, verdict{name: string(k), note: fixed(k), words: [][]string{nil}})
 		}
 		return list
+	}
+	if len(t.messages) == 0 {
+		return say(gateway.TextCompacted)
+	}
+	m := w.messages[t.messages[len(t.messages)-1]]
+	if m.user == stranger {
+		return say(gateway.TextPair, gateway.TextFailed)
 	}
 	switch m.kind {
 	case "stop":
@@ -360,6 +388,24 @@ func (w *world) spoken(t *turnLog) []verdict {
 		return say(gateway.TextNew, gateway.TextLate, gateway.TextFailed)
 	case "help":
 		return say(gateway.TextHelp, gateway.TextLate, gateway.TextFailed)
+	case "undo":
+		return say(gateway.TextUndone, gateway.TextNothingToUndo, gateway.TextFailed)
+	case "forget":
+		return say(gateway.TextForgotten, gateway.TextFailed)
+	case "status":
+		return say(gateway.TextStatus, gateway.TextFailed)
+	case "usage":
+		return say(gateway.TextUsage, gateway.TextFailed)
+	case "model":
+		return say(gateway.TextModels, gateway.TextFailed)
+	case "retry":
+		return say(gateway.TextNothingToRetry, gateway.TextQueueFull, gateway.TextTooFast, gateway.TextInterrupted, gateway.TextFailed)
+	case "big":
+		return say(gateway.TextTooLong, gateway.TextLate, gateway.TextFailed)
 	}
-	return say(gateway.TextQueueFull, gateway.TextLate, gateway.TextInterrupted, gateway.TextFailed)
+	list := say(gateway.TextQueueFull, gateway.TextLate, gateway.TextInterrupted, gateway.TextFailed)
+	if w.s.perMinute > 0 {
+		list = append(list, say(gateway.TextTooFast)...)
+	}
+	return list
 }

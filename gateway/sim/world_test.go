@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -47,7 +48,8 @@ type world struct {
 	penalties  []penalty
 	blocks     []chat.Block
 	moved      map[chat.ChatID]chat.ChatID
-	texts      int // calls but for typing
+	knocked    time.Time // when a stranger was given a code last
+	texts      int       // calls but for typing
 	indicators int
 	writes     int
 	ids        int
@@ -182,6 +184,20 @@ func (w *world) target(place int) chat.Target {
 	return to
 }
 
+// tooBig is longer than any message may be, in bytes.
+const tooBig = 64<<10 + 1
+
+// placeOf is the place of a conversation, whatever the id of its chat was or is.
+func (w *world) placeOf(c chat.ChatID, thread chat.ThreadID) int {
+	for place := range w.s.places {
+		to := w.target(place)
+		if to.Thread == thread && (to.Chat == c || to.Chat == w.moved[c]) {
+			return place
+		}
+	}
+	return 0
+}
+
 // write lets somebody write message n, perhaps once more.
 func (w *world) write(n int) {
 	w.mu.Lock()
@@ -196,13 +212,17 @@ func (w *world) write(n int) {
 	m.update = len(w.updates) + 1
 	in := chat.Inbound{
 		To: w.target(m.place), Sender: chat.Sender{ID: m.user}, ID: chat.MessageID("m" + number(n)),
-		Text: "q" + number(n) + "q", Addressed: true, Resume: number(len(w.updates) + 1), At: time.Now(),
+		Text: "q" + number(n) + "q", Addressed: true, Resume: number(len(w.updates) + 1), At: time.Now(), More: m.more,
 	}
 	in.Reply = in.To.Kind == chat.Group
-	if m.kind != "text" {
+	w.note("%s writes m%d in %s: %s", m.user, n, in.To.Chat, m.kind)
+	switch m.kind {
+	case "text":
+	case "big":
+		in.Text = strings.Repeat(in.Text, tooBig/len(in.Text)+1)
+	default:
 		in.Kind, in.Command, in.Text = chat.Command, m.kind, "/"+m.kind
 	}
-	w.note("%s writes m%d in %s: %s", m.user, n, in.To.Chat, in.Text)
 	w.offer(in)
 }
 
@@ -246,6 +266,7 @@ func (w *world) acknowledge(i int) {
 // accepted notes that a message is stored.
 func (w *world) accepted(in chat.Inbound) {
 	m := w.messages[numberOf(in.ID)]
+	w.judgeStored(m, in)
 	if !m.accepted.IsZero() {
 		w.complain("F50: message %s is accepted twice", in.ID)
 	}

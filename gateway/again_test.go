@@ -1,0 +1,316 @@
+package gateway_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/internal/chat"
+)
+
+func TestARetryKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		later(800 * time.Millisecond)
+		h.say(t, command("retry"))
+		h.say(t, ask("b"))
+		later(10 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a", "a", "b"})
+	})
+}
+
+func TestStopDropsARetryThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		later(800 * time.Millisecond)
+		h.say(t, command("retry"))
+		h.say(t, command("stop"))
+		later(10 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a"})
+	})
+}
+
+// In a group everybody retries a question of their own: it must not become somebody else's, who can't have it forgotten.
+func TestARetryIsOfOnesOwnQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		for _, in := range []chat.Inbound{
+			inGroup(ask("a"), "1"), inGroup(ask("b"), "2"), inGroup(command("retry"), "1"),
+			inGroup(command("forget"), "1"), inGroup(ask("c"), "2"), inGroup(command("retry"), "3"),
+		} {
+			h.say(t, in)
+			later(3 * time.Second)
+		}
+		equal(t, "the retried turn", h.told(2), []string{"user: b", "assistant: re: b", "user: a"})
+		equal(t, "the last turn", h.told(3), []string{"user: b", "assistant: re: b", "user: c"})
+		equal(t, "the last message", h.sees()[5:], []string{"There is nothing to ask again."})
+	})
+}
+
+func TestUndoOfARetryTakesItsQuestionToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, ask("a"))
+		later(3 * time.Second)
+		h.answers["a"] = long
+		h.say(t, command("retry"))
+		later(800 * time.Millisecond)
+		h.say(t, command("undo"))
+		later(5 * time.Second)
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		equal(t, "the last turn", h.told(2), []string{"user: b"})
+	})
+}
+
+// What waits to ask a question again goes when the question does.
+func TestUndoDropsARetryThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, ask("a"))
+		later(3 * time.Second)
+		h.answers["b"] = long
+		h.say(t, ask("b"))
+		later(800 * time.Millisecond)
+		h.say(t, command("retry"))
+		h.say(t, command("undo"))
+		later(10 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a", "b"})
+	})
+}
+
+func TestUndoAfterARestartIsAboutWhatWasUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, ask("b"))
+		later(5 * time.Second)
+		l.say(t, ask("a"))
+		later(1200 * time.Millisecond)
+		l.kill()
+		l.pending(t, command("undo"))
+		l.begin(t, nil)
+		later(5 * time.Second)
+		l.say(t, ask("c"))
+		later(5 * time.Second)
+		equal(t, "the turns of the second process", l.told(0), []string{"user: b", "assistant: re: b", "user: c"})
+	})
+}
+
+func TestForgetAfterARestartEndsWhatWasUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, inGroup(ask("a"), "1"))
+		later(1200 * time.Millisecond)
+		l.kill()
+		l.pending(t, inGroup(command("forget"), "1"))
+		l.begin(t, nil)
+		later(5 * time.Second)
+		equal(t, "questions", l.questions(), nil)
+	})
+}
+
+// pending has a message wait in the store, as if the last process had not come to handle it.
+func (l *life) pending(t *testing.T, in chat.Inbound) {
+	t.Helper()
+	in.ID = "pending"
+	if _, err := l.store.Accept(t.Context(), chat.Conversation{Endpoint: "tg", Chat: in.To.Chat}, in); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eager begins by handing over an update.
+type eager struct {
+	*platform
+	first chat.Inbound
+}
+
+func (e eager) Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error {
+	if err := accept(ctx, e.first); err != nil {
+		return err
+	}
+	return e.platform.Run(ctx, resume, accept)
+}
+
+func TestWhoWaitsForACodeDoesNotKnockAgain(t *testing.T) {
+	for range 500 { // it depends on who comes first
+		synctest.Test(t, func(t *testing.T) {
+			l := newLife()
+			knock := ask("")
+			knock.Kind = chat.Knock
+			l.pending(t, knock)
+			again := ask("let me in")
+			again.ID = "again"
+			l.begin(t, func(o *gateway.Options) {
+				o.Access = access.Rules{Pair: true}
+				o.Endpoints[0].Platform = eager{l.platform, again}
+			})
+			later(5 * time.Second)
+			if got := l.sees(); len(got) != 1 {
+				t.Errorf("got %q, want one code", got)
+			}
+		})
+	}
+}
+
+// hearing is a model that takes what is said to it after a while, and then thinks until it is told to end.
+type hearing struct{ *script }
+
+func (h hearing) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	h.mu.Lock()
+	first := len(h.turns) == 0
+	h.mu.Unlock()
+	if !first {
+		return h.script.Run(ctx, t, emit)
+	}
+	h.mu.Lock()
+	h.turns = append(h.turns, t)
+	h.mu.Unlock()
+	time.Sleep(wordTime)
+	t.More(ctx)
+	<-ctx.Done()
+	return agent.Result{Partial: true, Stop: agent.StopCancelled}, context.Cause(ctx)
+}
+
+func TestWhatWasPutToATurnIsAskedAgainWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, func(o *gateway.Options) { o.Busy, o.Runner = gateway.Steer, hearing{l.script} })
+		l.say(t, ask("a"))
+		later(50 * time.Millisecond)
+		l.say(t, ask("b"))
+		later(time.Second)
+		l.say(t, command("retry")) // nothing was shown
+		later(5 * time.Second)
+		equal(t, "questions", l.questions(), []string{"a", "a\n\nb"})
+		l.say(t, command("retry"))
+		later(5 * time.Second)
+		equal(t, "the retried turn", l.told(2), []string{"user: a\n\nb"})
+	})
+}
+
+func TestWhatWasPutToARetryIsAskedAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, ask("b"))
+		later(3 * time.Second)
+		l.kill()
+		l.begin(t, func(o *gateway.Options) { o.Busy, o.Runner = gateway.Steer, hearing{l.script} })
+		l.say(t, command("retry"))
+		later(50 * time.Millisecond)
+		l.say(t, ask("c"))
+		later(time.Second)
+		l.kill()
+		l.begin(t, nil)
+		later(5 * time.Second)
+		equal(t, "the turn", l.told(0), []string{"user: b\n\nc"})
+	})
+}
+
+// A retry that is closed after a restart keeps the question that it asked.
+func TestARetryThatIsTooOldKeepsItsQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, ask("b"))
+		later(3 * time.Second)
+		l.script.answers["b"] = long
+		l.say(t, command("retry"))
+		later(1200 * time.Millisecond)
+		l.kill()
+		later(time.Hour)
+		l.begin(t, nil)
+		later(5 * time.Second)
+		l.say(t, ask("c"))
+		later(5 * time.Second)
+		if got := l.told(0); len(got) != 3 || got[0] != "user: b" || got[1] == "assistant: re: b" {
+			t.Errorf("got %q, want the question, what was shown and the new question", got)
+		}
+	})
+}
+
+func TestALeftoverOfSteeringKeepsItsPlace(t *testing.T) {
+	more := func(in chat.Inbound) chat.Inbound { in.More = true; return in }
+	for _, c := range []struct {
+		name string
+		sent []chat.Inbound
+		want []string
+	}{
+		{"behind what others asked", []chat.Inbound{inGroup(ask("b"), "2"), inGroup(ask("c"), "1")}, []string{"a", "b", "c"}},
+		{"in one piece", []chat.Inbound{more(inGroup(ask("b"), "1")), inGroup(ask("c"), "1")}, []string{"a", "b\n\nc"}},
+		{"unless it is forgotten", []chat.Inbound{inGroup(ask("b"), "1"), inGroup(command("forget"), "1")}, []string{"a"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
+				h.say(t, inGroup(ask("a"), "1"))
+				later(50 * time.Millisecond)
+				for _, in := range c.sent {
+					h.say(t, in)
+				}
+				later(10 * time.Second)
+				equal(t, "questions", h.questions(), c.want)
+			})
+		})
+	}
+}
+
+// A new message that has to wait is not put to the turn before what its sender wrote earlier.
+func TestSteeringOvertakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
+		h.calls = 1
+		h.files = map[string][]byte{"1": picture(t)}
+		h.say(t, ask("a"))
+		later(50 * time.Millisecond)
+		photo := ask("b")
+		photo.Attachments = []chat.Attachment{{ID: "1"}} // it can't be put to a turn
+		h.say(t, photo)
+		h.say(t, ask("c"))
+		later(10 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a", "b", "c"})
+	})
+}
+
+func TestPiecesAreAskedAgainTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Busy, o.Endpoints[0].Streaming.MinTokens = gateway.Queue, 1000 })
+		piece := ask("a")
+		piece.More = true
+		h.say(t, piece)
+		h.say(t, ask("b"))
+		later(50 * time.Millisecond)
+		h.say(t, command("retry"))
+		later(5 * time.Second)
+		equal(t, "questions", h.questions(), []string{"a\n\nb", "a\n\nb"})
+	})
+}
+
+// A /retry that found nothing is answered, and does not find what was asked after it when a restart comes first.
+func TestARetryOfNothingStaysOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.platform.failing(&chat.SendError{Kind: chat.Temporary})
+		l.say(t, command("stop")) // whose answer is under way
+		l.say(t, command("retry"))
+		later(50 * time.Millisecond)
+		l.say(t, ask("b"))
+		later(50 * time.Millisecond)
+		l.kill()
+		l.platform.failing(nil)
+		l.begin(t, nil)
+		later(10 * time.Second)
+		equal(t, "questions", l.questions(), []string{"b"})
+	})
+}
