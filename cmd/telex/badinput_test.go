@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -136,7 +137,7 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{[]string{"bogus"}, fmt.Sprintf(unknown, "bogus", "telex")},
 		{[]string{"run", "now"}, fmt.Sprintf(unknown, "now", "telex run")},
-		{[]string{"config", "chek"}, fmt.Sprintf(unknown, "chek", "telex config")},
+		{[]string{"config", "chek"}, strings.Replace(fmt.Sprintf(unknown, "chek", "telex config"), "\n", "\nDid you mean \"telex config check\"?\n", 1)},
 		{[]string{"standin", "discord"}, fmt.Sprintf(unknown, "discord", "telex standin")},
 		{[]string{"version", "2"}, fmt.Sprintf(unknown, "2", "telex version")},
 		{[]string{"run", "--no-such"}, "telex: unknown flag: --no-such\nRun 'telex run --help' for usage\n"},

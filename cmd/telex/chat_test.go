@@ -128,14 +128,20 @@ func TestChatKeepsItsSession(t *testing.T) {
 	}
 }
 
-// While a daemon holds the store, a conversation beside it is refused with what to do.
+// While a daemon holds the store and can't be reached, a conversation beside it is refused with what to do.
 func TestChatBesideADaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
-	env := []string{"STATE_DIRECTORY=" + t.TempDir()}
+	dir := t.TempDir()
+	env := []string{"STATE_DIRECTORY=" + dir}
 	w.daemon(sections{}, env...)
+	for _, path := range sockets(t, dir) {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
 	out, trouble, _, code := feed(t, env, "", "chat", "--config", w.config(sections{}), "hi")
-	if code != exitFailed || out != "" || !strings.Contains(trouble, "in use by another process") || !strings.Contains(trouble, "STATE_DIRECTORY") {
+	if code != exitFailed || out != "" || !strings.Contains(trouble, "in use by another process") || !strings.Contains(trouble, "XDG_RUNTIME_DIR") {
 		t.Errorf("exit %d, stdout %q, stderr %q", code, out, trouble)
 	}
 }
