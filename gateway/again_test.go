@@ -314,3 +314,17 @@ func TestARetryOfNothingStaysOne(t *testing.T) {
 		equal(t, "questions", l.questions(), []string{"b"})
 	})
 }
+
+func TestAQuestionThatIsAskedAgainCountsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) {
+			o.Access = access.Rules{Allow: []access.Rule{{Endpoint: "tg"}}}
+			o.Limits, o.Endpoints[0].Streaming.MinTokens = access.Limits{TurnsPerMinute: 1}, 1000
+		})
+		h.say(t, ask("a"))
+		later(50 * time.Millisecond)
+		h.say(t, command("retry")) // nothing was shown
+		later(5 * time.Second)
+		equal(t, "messages", h.sees(), []string{"re: a"})
+	})
+}

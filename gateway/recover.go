@@ -37,8 +37,23 @@ func (m message) since() time.Time {
 	return m.accepted
 }
 
-// takeUp hands everything that an earlier process left to its actor: turns first, then the
-// messages that wait.
+// leftover is what an earlier process left in a conversation.
+type leftover struct {
+	turns    []chat.Turn
+	messages []message
+}
+
+type leftovers map[chat.Conversation]*leftover
+
+func (l leftovers) of(c chat.Conversation) *leftover {
+	if l[c] == nil {
+		l[c] = &leftover{}
+	}
+	return l[c]
+}
+
+// takeUp hands everything that an earlier process left to its actor, at once: a command that waits
+// may be about a turn that was under way.
 func (g *Gateway) takeUp(ctx context.Context) error {
 	if err := g.door.Load(ctx); err != nil {
 		return err
@@ -60,19 +75,23 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}
+	left := make(leftovers)
 	for _, rec := range turns {
 		if e := g.endpoints[rec.Conversation.Endpoint]; e != nil {
 			e.purse.Assume(chat.Call{To: rec.To, Limits: e.Platform.Profile(rec.To).Limits})
 		}
-		g.wake(rec.Conversation, func(a *actor) { a.left = append(a.left, rec) })
+		l := left.of(rec.Conversation)
+		l.turns = append(l.turns, rec)
 	}
 	for _, p := range pending {
 		if p.Message.Kind == chat.Knock { // who is given a code in a moment does not knock again
 			g.door.Knocks(chat.Person{Endpoint: p.Conversation.Endpoint, User: p.Message.Sender.ID}, p.Message.Sender.Name)
 		}
-		g.wake(p.Conversation, func(a *actor) {
-			a.inbox = append(a.inbox, message{Inbound: p.Message, accepted: p.Accepted, begun: p.Begun})
-		})
+		l := left.of(p.Conversation)
+		l.messages = append(l.messages, message{Inbound: p.Message, accepted: p.Accepted, begun: p.Begun})
+	}
+	for c, l := range left {
+		g.wake(c, func(a *actor) { a.left, a.inbox = l.turns, l.messages })
 	}
 	if len(turns)+len(pending) > 0 {
 		g.Log.Info("going on where the last process ended",

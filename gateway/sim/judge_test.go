@@ -136,9 +136,15 @@ func (w *world) judgePlace(above, below *turnLog) {
 	}
 }
 
+// secondChance says that what one process refused, but did not come to say so, the next may answer.
+func (w *world) secondChance() bool { return w.s.perMinute > 0 && len(w.lives) > 1 }
+
 // disturbed says that a person or the platform took messages of a turn away, so that their
 // order says nothing.
 func (w *world) disturbed(t *turnLog) bool {
+	if w.secondChance() {
+		return true
+	}
 	if len(w.moved) > 0 && !w.s.private(t.place) { // old and new chat are two conversations for a while
 		return true
 	}

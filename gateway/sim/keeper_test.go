@@ -98,6 +98,7 @@ func (k *keeper) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Mess
 	return k.write(func() error { return k.l.w.store.Drop(ctx, c, ids...) }, func() {
 		for _, id := range ids {
 			k.l.w.messages[numberOf(id)].dropped = time.Now()
+			k.l.w.note("m%d is dropped", numberOf(id))
 		}
 	})
 }

@@ -48,7 +48,7 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 		if m.place != place {
 			w.complain("F40: m%d of another conversation is in the history %s", n, what)
 		}
-		if m.accepted.Before(w.forgottenBy(place, m.user)) {
+		if m.accepted.Before(w.forgottenBy(place, m.user)) && !w.secondChance() {
 			w.complain("F37: m%d, which was forgotten, is in the history %s", n, what)
 		}
 	}

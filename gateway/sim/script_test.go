@@ -164,7 +164,7 @@ func (w *world) startRun(l *life, t agent.Turn) *run {
 	case tl == nil:
 		w.complain("the model is asked for turn %s, which is not stored", t.ID)
 	default:
-		if tl.void {
+		if tl.void && tl.begun[len(tl.begun)-1].life != l { // else it began just before
 			w.complain("F37: the model is asked for turn %s, which was forgotten", t.ID)
 		}
 		if w.s.fickle {

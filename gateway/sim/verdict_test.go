@@ -83,6 +83,9 @@ func (w *world) waived(t *turnLog) bool {
 	unknown := map[partOfLife]int{}
 	for _, c := range t.calls {
 		switch {
+		case w.s.kind.keyed && w.resumedCall(t, c) && c.op == chat.OpEdit && c.failed(chat.TooLong) && w.stopped(t, t.begun[0].at):
+			w.counts.add("exception: stopped, and what a repeated create found can't be made what it should say", 1)
+			return true
 		case c.failed(chat.Forbidden):
 			w.counts.add("exception: shut out", 1)
 			return true
@@ -104,6 +107,9 @@ func (w *world) waived(t *turnLog) bool {
 	}
 	return false
 }
+
+// resumedCall says that another process began the turn of a call.
+func (w *world) resumedCall(t *turnLog, c *call) bool { return c.life != t.begun[0].life }
 
 // stuck says that a message of the reply can neither be edited nor deleted, while others stand, or while it can't be
 // learned whether the last edit before a kill took effect.
