@@ -166,6 +166,10 @@ func (a *actor) tooMany(in chat.Inbound) {
 // begin starts the turn that answers the messages. Those that wait again were counted before.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	last := messages[len(messages)-1]
+	if len(join(messages)) > mostText {
+		a.owe(TextTooLong, "", messages...)
+		return
+	}
 	if join(messages) == "" && !attached(messages) && !asksAgain(last) {
 		a.owe(TextUnsupported, "", messages...)
 		return

@@ -19,7 +19,8 @@ const (
 	mostFetched    = 20 << 20         // bytes of one; what Telegram hands out at most
 	mostFetchedAll = 32 << 20         // bytes of all
 	mostAttachText = 48 << 10         // bytes of one text file that the model is shown
-	fetchTime      = 60 * time.Second // for one
+	fetchTime      = 20 * time.Second // for one
+	fetchTimeAll   = 40 * time.Second // for all: whoever writes meanwhile waits for it
 	mostHeavy      = 4                // questions whose attachments are in memory at a time
 )
 
@@ -59,6 +60,8 @@ func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Messag
 			return agent.Message{}, ""
 		}
 	}
+	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
+	defer cancel()
 	n := 0
 	for _, m := range messages {
 		if m.Text != "" {
@@ -66,13 +69,15 @@ func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Messag
 		}
 		for _, at := range m.Attachments {
 			if n++; n > mostAttached {
-				q.skip(at, "it is one attachment too many")
 				continue
 			}
-			if err := a.readOne(ctx, &q, at); err != nil && ctx.Err() == nil {
+			if err := a.readOne(fetching, &q, at); err != nil && ctx.Err() == nil {
 				a.log.Info("attachment was not read", slog.String("type", at.MediaType), slog.Int64("size", at.Size), slog.Any("error", err))
 			}
 		}
+	}
+	if n > mostAttached {
+		q.notes = append(q.notes, fmt.Sprintf("[%d more were attached, which you are not shown: only the first %d are]", n-mostAttached, mostAttached))
 	}
 	return q.message(a.g.Texts)
 }

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bytes"
 	"log/slog"
 	"slices"
 	"strings"
@@ -248,7 +247,7 @@ func TestTheMenuIsTriedUntilItIsSet(t *testing.T) {
 
 func TestPairing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log journal
 		store := &spy{Memory: gateway.NewMemory()}
 		h := open(t, func(o *gateway.Options) {
 			o.Access = access.Rules{Pair: true, Admins: []access.Rule{{Endpoint: "tg", User: "1"}}}

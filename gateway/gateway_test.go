@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -65,7 +64,7 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var log bytes.Buffer
+				var log journal
 				store := &spy{Memory: gateway.NewMemory()}
 				h := open(t, func(o *gateway.Options) {
 					o.Access, o.Store = allow, store
@@ -189,7 +188,7 @@ func TestASummaryTakesThePlaceOfOldMessages(t *testing.T) {
 
 func TestFailureSaysSoWithAnIDThatFindsTheLogLine(t *testing.T) { // F08, D9
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log journal
 		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		h.answers["hi"] = "some words came"
 		h.script.stop["hi"] = agent.StopSilence
@@ -231,7 +230,7 @@ func TestEveryReasonHasItsLine(t *testing.T) {
 
 func TestAPanicEndsItsTurnOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log journal
 		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		h.script.panics = true
 		h.say(t, ask("hi"))
@@ -303,7 +302,7 @@ func TestAPlatformThatNamesNoMessagesGetsOneSend(t *testing.T) { // F57
 
 func TestUndeliverableReplyIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log journal
 		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		h.fail = &chat.SendError{Kind: chat.Forbidden, Err: errors.New("bot was blocked")}
 		h.say(t, ask("hi"))
@@ -347,7 +346,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // is not left running, and everything else goes on.
 func TestAPanicWhileShowingIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
+		var log journal
 		h := open(t, func(o *gateway.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		h.answers["a"] = long
 		h.editPanics = 1

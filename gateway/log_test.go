@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bytes"
 	"errors"
 	"log/slog"
 	"strings"
@@ -14,14 +13,14 @@ import (
 )
 
 // logged opens a gateway whose log is kept. It may be read while everything waits.
-func logged(o *gateway.Options) *bytes.Buffer {
-	var log bytes.Buffer
+func logged(o *gateway.Options) *journal {
+	var log journal
 	o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	return &log
 }
 
 // counts checks how often the log says something.
-func counts(t *testing.T, log *bytes.Buffer, want map[string]int) {
+func counts(t *testing.T, log *journal, want map[string]int) {
 	t.Helper()
 	for text, n := range want {
 		if got := strings.Count(log.String(), text); got != n {
@@ -36,7 +35,7 @@ func TestInterruptionIsToldTwice(t *testing.T) {
 		away := &chat.SendError{Kind: chat.Temporary, Err: errors.New("away")}
 		p := newPlatform()
 		p.runs = []error{away, away, away}
-		var log *bytes.Buffer
+		var log *journal
 		openWith(t, house{platform: p, script: &script{}}, func(o *gateway.Options) { log = logged(o) })
 		later(20 * time.Second)
 		counts(t, log, map[string]int{"receiving is interrupted": 1, "receiving works again": 0})
@@ -51,7 +50,7 @@ func TestInterruptionIsToldTwice(t *testing.T) {
 func TestAReplyThatIsKeptIsToldSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
-		var log *bytes.Buffer
+		var log *journal
 		l.begin(t, func(o *gateway.Options) { log = logged(o) })
 		l.platform.failing(&chat.SendError{Kind: chat.Temporary, Err: errors.New("away")})
 		l.say(t, ask("x"))
@@ -75,7 +74,7 @@ func TestAReplyThatIsKeptIsToldSo(t *testing.T) {
 func TestUnstoredStateIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()
-		var log *bytes.Buffer
+		var log *journal
 		l.begin(t, func(o *gateway.Options) { log = logged(o) })
 		l.say(t, ask("a"))
 		later(100 * time.Millisecond)

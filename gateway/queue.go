@@ -13,16 +13,24 @@ import (
 // an album, the pieces of a long paste. They follow each other within a few hundred milliseconds.
 const moreWindow = 1200 * time.Millisecond
 
-// mostQuestion bounds a question of several messages, in bytes.
-const mostQuestion = 2 * mostText
+// mostPieces is how many pieces of one question may wait beyond the messages that may. An album has
+// ten, and so many pieces of a paste are more than any question may hold.
+const mostPieces = 64
 
-// enqueue lets a message wait for its turn, and reports false when too many do.
+// enqueue lets a message wait for its turn, and reports false when too many do. The pieces of one
+// question count once.
 func (a *actor) enqueue(m message) bool {
-	waiting := len(a.queue)
+	waiting, n := 0, len(a.queue)
+	for i, before := range a.queue {
+		if i == 0 || !before.follows(a.queue[i-1]) {
+			waiting++
+		}
+	}
 	if a.turn != nil {
 		waiting += a.turn.offered()
 	}
-	if waiting >= a.g.MaxQueued {
+	piece := n > 0 && m.follows(a.queue[n-1]) && n < a.g.MaxQueued+mostPieces
+	if waiting >= a.g.MaxQueued && !piece {
 		return false
 	}
 	a.queue = append(a.queue, m)
@@ -64,16 +72,30 @@ func (a *actor) ripens() time.Duration {
 }
 
 // question is how many messages at the head of the queue are one question: those that came
-// together, and where a new message interrupts, all that one person sent in a row.
+// together, and where a new message interrupts, what one person sent in a row, as far as that is not
+// too much for one.
 func (a *actor) question() int {
 	size := len(a.queue[0].Text)
 	for i, m := range a.queue[1:] {
-		together := m.follows(a.queue[i]) || a.g.Busy == Interrupt && m.Sender.ID == a.queue[0].Sender.ID
-		if size += len(m.Text); !together || size > mostQuestion || m.asksAgain() || a.queue[0].asksAgain() {
+		size += len(m.Text)
+		joined := a.g.Busy == Interrupt && m.Sender.ID == a.queue[0].Sender.ID && size <= a.g.mostJoined()
+		if !m.follows(a.queue[i]) && !joined || m.asksAgain() || a.queue[0].asksAgain() {
 			return i + 1
 		}
 	}
 	return len(a.queue)
+}
+
+// mostJoined is how long messages may be, in bytes, that become one question although each is one:
+// what would not fit the smallest window would be answered by nobody.
+func (g *Gateway) mostJoined() int {
+	most := mostText
+	for _, m := range g.Models {
+		if m.Window > 0 {
+			most = min(most, m.Window) // a token has several bytes, and half of the window is for the rest
+		}
+	}
+	return most
 }
 
 // pop takes what the next turn answers from the queue.

@@ -54,7 +54,7 @@ func TestSteeringIsTheAskersInAGroup(t *testing.T) {
 func TestStopDropsWhatWasToSteer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := open(t, func(o *gateway.Options) { o.Busy = gateway.Steer })
-		h.answers["a"] = long
+		h.answers["a"] = strings.Repeat("word ", 100)
 		h.say(t, ask("a"))
 		later(3 * time.Second)
 		h.say(t, ask("b"))
@@ -313,5 +313,65 @@ func TestAPasteInAGroupIsOneQuestion(t *testing.T) {
 		}
 		later(5 * time.Second)
 		equal(t, "questions", h.questions(), []string{"one\n\ntwo\n\nthree"})
+	})
+}
+
+// The pieces of one question are one that waits, however many they are.
+func TestPiecesOfAQuestionCountOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.MaxQueued = 1 })
+		h.answers[strings.Repeat(strings.Repeat("a", 4000)+"\n\n", 4)+strings.Repeat("a", 4000)] = "yes"
+		for i := range 5 {
+			in := ask(strings.Repeat("a", 4000))
+			in.More = i < 4
+			h.say(t, in)
+			later(100 * time.Millisecond)
+		}
+		later(5 * time.Second)
+		if q := h.questions(); len(q) != 1 || len(q[0]) != 5*4000+4*2 {
+			t.Fatalf("got %d questions, want one of five pieces", len(q))
+		}
+		for range 30 { // 120 KB: more than a question may hold
+			in := ask(strings.Repeat("x", 4000))
+			in.More = true
+			h.say(t, in)
+		}
+		later(5 * time.Second)
+		if got := h.sees()[1:]; len(got) != 1 || !strings.HasPrefix(got[0], "This is too long for me.") {
+			t.Errorf("got %.300q, want one line", got)
+		}
+	})
+}
+
+// Many messages that one person sent become questions that the model can take.
+func TestAFloodBecomesQuestionsThatFit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Models, o.MaxQueued = models(), 20 })
+		for range 20 {
+			h.say(t, ask(strings.Repeat("x", 1500)))
+		}
+		later(time.Minute)
+		for _, q := range h.questions() {
+			if len(q) > 4000 {
+				t.Errorf("a question has %d bytes", len(q))
+			}
+		}
+	})
+}
+
+// A question that no model can take costs the conversation nothing.
+func TestAQuestionThatIsTooLongIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, ask("a"))
+		later(3 * time.Second)
+		h.result = func(r *agent.Result) { r.Text, r.Stop, r.Append = "Too long.", agent.StopTooLong, nil }
+		h.say(t, ask("b"))
+		later(3 * time.Second)
+		h.result = nil
+		h.say(t, ask("c"))
+		later(3 * time.Second)
+		equal(t, "the last turn", h.told(2), []string{"user: a", "assistant: re: a", "user: c"})
+		equal(t, "messages", h.sees(), []string{"re: a", "Too long.", "re: c"})
 	})
 }

@@ -195,8 +195,8 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 // ending says how the reply ends.
 func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	switch {
-	case t.err == nil && t.fixed:
-		return preview.Ending{Note: t.result.Text}
+	case t.err == nil && (t.fixed || t.result.Stop == agent.StopTooLong):
+		return preview.Ending{Note: t.result.Text} // nobody asked a model
 	case t.err == nil:
 		return preview.Ending{Text: t.result.Text}
 	case ctx.Err() != nil:
@@ -211,7 +211,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 
 // said is what the history grows by: what the person asked and saw.
 func (t *turn) said(e preview.Ending) []agent.Message {
-	if t.fixed {
+	if t.fixed || t.result.Stop == agent.StopTooLong { // or the model would meet it again in every turn
 		return nil
 	}
 	if t.err == nil && !e.Keep {

@@ -1,0 +1,24 @@
+package gateway_test
+
+import (
+	"strings"
+	"sync"
+)
+
+// journal keeps what is logged, which goes on while a test reads it.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
