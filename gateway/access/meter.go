@@ -3,10 +3,10 @@ package access
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"telex/internal/chat"
 )
@@ -73,9 +73,9 @@ func (m *Meter) Look(c chat.Conversation, p chat.Person) Verdict {
 	defer m.mu.Unlock()
 	now := time.Now()
 	switch {
-	case m.limits.TurnsPerMinute > 0 && m.people.of(p, m.limits.TurnsPerMinute).TokensAt(now) < 1:
+	case m.limits.TurnsPerMinute > 0 && m.people.of(p).since(now) >= m.limits.TurnsPerMinute:
 		return TooFast
-	case m.places.of(c, mostTurns).TokensAt(now) < 1:
+	case m.places.of(c).since(now) >= mostTurns:
 		return TooMany
 	}
 	return Fine
@@ -94,9 +94,9 @@ func (m *Meter) Begin(ctx context.Context, c chat.Conversation, p chat.Person) (
 	defer m.mu.Unlock()
 	now := time.Now()
 	if m.limits.TurnsPerMinute > 0 {
-		m.people.of(p, m.limits.TurnsPerMinute).AllowN(now, 1)
+		m.people.of(p).count(now)
 	}
-	m.places.of(c, mostTurns).AllowN(now, 1)
+	m.places.of(c).count(now)
 	return Fine, nil
 }
 
@@ -132,24 +132,31 @@ func Day(t time.Time) (from, to time.Time) {
 	return time.Date(y, month, d, 0, 0, 0, 0, t.Location()), time.Date(y, month, d+1, 0, 0, 0, 0, t.Location())
 }
 
-// meters are the limiters of many.
-type meters[K comparable] map[K]*rate.Limiter
+// minute is when the turns of the last minute began, oldest first. It is exact, where a bucket that
+// fills again would let twice as many through in its first minute.
+type minute struct{ began []time.Time }
 
-// of returns the limiter of one, who may have so many in a minute.
-func (m meters[K]) of(k K, perMinute int) *rate.Limiter {
-	l := m[k]
-	if l != nil {
-		return l
+// since forgets what is over, and returns how many turns are left.
+func (m *minute) since(now time.Time) int {
+	m.began = slices.DeleteFunc(m.began, func(t time.Time) bool { return now.Sub(t) >= time.Minute })
+	return len(m.began)
+}
+
+func (m *minute) count(now time.Time) { m.began = append(m.began, now) }
+
+// meters are the minutes of many.
+type meters[K comparable] map[K]*minute
+
+// of returns the minute of one.
+func (m meters[K]) of(k K) *minute {
+	if one := m[k]; one != nil {
+		return one
 	}
 	if len(m) >= mostMeters {
 		now := time.Now()
-		for k, l := range m {
-			if l.TokensAt(now) >= float64(l.Burst()) {
-				delete(m, k)
-			}
-		}
+		maps.DeleteFunc(m, func(_ K, one *minute) bool { return one.since(now) == 0 })
 	}
-	l = rate.NewLimiter(rate.Every(time.Minute/time.Duration(perMinute)), perMinute)
-	m[k] = l
-	return l
+	one := new(minute)
+	m[k] = one
+	return one
 }
