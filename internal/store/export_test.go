@@ -92,3 +92,6 @@ func Explain(ctx context.Context, path string, err error) error {
 	r := &Reader{path: path}
 	return r.explain(ctx, "open store", err)
 }
+
+// Path is the name of the store's file.
+func Path(s *Store) string { return s.path }

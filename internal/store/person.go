@@ -13,7 +13,7 @@ import (
 // and what it stood for of others counts again; others' running turns know it and can't make summaries any more. What
 // was used stays: nobody gets around a limit so. It returns how many entries went.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (n int, err error) {
-	err = s.update(ctx, "erase person", func(t *tx) error {
+	err = s.erase(ctx, "erase person", func(t *tx) error {
 		id, err := t.take(ctx, c)
 		if err != nil {
 			return err
@@ -43,7 +43,7 @@ func (t *tx) erase(ctx context.Context, conversation int64, u chat.UserID) (int,
 // forgets that they were let in or given a code. What they used stays, without their id. It returns how many entries and messages went. A decided reply to
 // them is still delivered.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err error) {
-	err = s.update(ctx, "delete person", func(t *tx) error {
+	err = s.erase(ctx, "delete person", func(t *tx) error {
 		n, err = t.dropWaiting(ctx, p)
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 // there is nothing to delete. What schema 4 and older stored tells no turn: there one begins with a user's message.
 // The turns that are running know what was undone: they can't make summaries any more.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation) (undone []chat.Entry, err error) {
-	err = s.update(ctx, "undo turn", func(t *tx) error {
+	err = s.erase(ctx, "undo turn", func(t *tx) error {
 		undone = nil
 		id, err := t.take(ctx, c)
 		if err != nil {
@@ -97,7 +97,7 @@ func asks(e chat.Entry) bool {
 // that of the command which asked for it included, can't add to it any more: their Decide fails with ErrFenced, and
 // their End drops all but what they used. The keys of messages stay, so that none is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
-	return s.update(ctx, "forget history", func(t *tx) error {
+	return s.erase(ctx, "forget history", func(t *tx) error {
 		id, err := t.take(ctx, c)
 		if err != nil {
 			return err

@@ -34,9 +34,10 @@ const (
 // syncs the log with each commit: what was acknowledged upstream survives a power loss. With NORMAL the file
 // stays sound, but the last commits may be gone (https://www.sqlite.org/pragma.html#pragma_synchronous), and
 // the platform would never send them again. The sync is nearly all that a write costs; see the benchmark.
+// secure_delete overwrites what is deleted, on pages that become free too: who forgets means it.
 func openWriter(path, journal string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", address(path, "rw",
-		busyTimeout, "foreign_keys(1)", "synchronous(FULL)", "secure_delete(FAST)", logLimit, "journal_mode("+journal+")"))
+		busyTimeout, "foreign_keys(1)", "synchronous(FULL)", "secure_delete(1)", logLimit, "journal_mode("+journal+")"))
 	if err != nil {
 		return nil, err
 	}

@@ -139,6 +139,11 @@ func (s *Store) update(ctx context.Context, what string, do func(*tx) error) err
 	return s.explain(ctx, what, s.by.run(ctx, &call{do: do}))
 }
 
+// erase is update for what must not be readable in the store's files afterwards.
+func (s *Store) erase(ctx context.Context, what string, do func(*tx) error) error {
+	return s.explain(ctx, what, s.by.run(ctx, &call{do: do, erases: true}))
+}
+
 // view runs do in a transaction that sees one state of the store, whatever is written meanwhile. do may be run
 // again after a failure, as if it had not been.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx) error) error {

@@ -23,7 +23,7 @@ type Swept struct {
 // unfinished stays, however old, and so does a chosen model.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
 	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
-	err = s.update(ctx, "sweep", func(t *tx) error {
+	err = s.erase(ctx, "sweep", func(t *tx) error {
 		done = Swept{}
 		steps := []sweep{
 			{&done.Messages, sweepInbox, before(keyLife)},

@@ -31,12 +31,14 @@ const (
 	mark        = "SAVEPOINT one"
 	releaseMark = "RELEASE one"
 	undoMark    = "ROLLBACK TO one"
+	truncateLog = "PRAGMA wal_checkpoint(TRUNCATE)" // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 )
 
 // call is a transaction that somebody waits for.
 type call struct {
 	do      func(*tx) error
 	accepts bool            // it takes on work, which is refused first when room gets short
+	erases  bool            // what it deletes must not be readable in the files any more
 	ctx     context.Context //nolint:containedctx // of the one who waits: the call is dropped when it has ended
 	done    chan error      // capacity 1: nobody waits for the one who waited
 }
@@ -135,8 +137,12 @@ func (w *writer) make(batch []*call) {
 		}
 		return err != nil
 	})
+	erases := slices.ContainsFunc(batch, func(c *call) bool { return c.erases })
 	if len(batch) > 1 {
 		if errs, ok := w.together(batch); ok {
+			if erases {
+				w.fold()
+			}
 			for i, c := range batch {
 				c.done <- errs[i]
 			}
@@ -144,7 +150,19 @@ func (w *writer) make(batch []*call) {
 		}
 	}
 	for _, c := range batch {
-		c.done <- w.alone(c)
+		err := w.alone(c)
+		if c.erases {
+			w.fold()
+		}
+		c.done <- err
+	}
+}
+
+// fold writes the log into the file and empties it: old versions of pages stand there. Whoever reads
+// meanwhile, such as a backup, can keep that from being done; the next time it is.
+func (w *writer) fold() {
+	if err := w.control(truncateLog); err != nil {
+		w.reader.log.Warn("what was deleted may still be readable in the store's log file", slog.Any("error", err))
 	}
 }
 

@@ -1,0 +1,67 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// What was forgotten can't be read in the store's files any more, while they are in use.
+func TestWhatIsForgottenIsGone(t *testing.T) {
+	t.Parallel()
+	const secret = "blue-stone-under-the-key"
+	for name, forget := range map[string]func(context.Context, *store.Store, chat.Conversation) error{
+		"Forget": func(ctx context.Context, s *store.Store, c chat.Conversation) error { return s.Forget(ctx, c) },
+		"Undo": func(ctx context.Context, s *store.Store, c chat.Conversation) error {
+			_, err := s.Undo(ctx, c)
+			return err
+		},
+		"Erase": func(ctx context.Context, s *store.Store, c chat.Conversation) error {
+			_, err := s.Erase(ctx, c, "u")
+			return err
+		},
+		"DeletePerson": func(ctx context.Context, s *store.Store, _ chat.Conversation) error {
+			_, err := s.DeletePerson(ctx, ada())
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, s, _ := newFixture(t)
+			c := private("1")
+			long := secret + string(bytes.Repeat([]byte(" and more"), 2000)) // over several pages
+			f.ask("1", c, "u", growth(long, secret))
+			if n := holding(t, s, secret); n == 0 {
+				t.Fatal("the secret is in no file before: this test looks in the wrong place")
+			}
+			f.must(forget(t.Context(), s, c))
+			if n := holding(t, s, secret); n > 0 {
+				t.Errorf("%d files still hold it", n)
+			}
+		})
+	}
+}
+
+// holding counts the files of a store that hold a text.
+func holding(t *testing.T, s *store.Store, text string) (n int) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(store.Path(s)), "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(text)) {
+			n++
+		}
+	}
+	return n
+}
