@@ -90,10 +90,10 @@ func (a *actor) status(in chat.Inbound) {
 	}
 	window := "∞"
 	if m.Window > 0 {
-		window = strconv.Itoa(m.Window)
+		window = group(m.Window)
 	}
 	a.say(in, a.g.Texts.fill(TextStatus,
-		"model", m.Name, "context", strconv.Itoa(s.tokens()), "window", window,
+		"model", m.Name, "context", group(s.tokens()), "window", window,
 		"messages", strconv.Itoa(len(s.messages)), "compactions", strconv.Itoa(s.Folds),
 		"state", state, "waiting", strconv.Itoa(waiting)))
 }

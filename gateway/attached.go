@@ -181,7 +181,7 @@ func (q *question) addText(at chat.Attachment, data []byte) error {
 // skip says that an attachment is not shown to the model, and why.
 func (q *question) skip(at chat.Attachment, why string) {
 	q.notes = append(q.notes, fmt.Sprintf("[attached: %s, which you are not shown: %s]", name(at), why))
-	q.failed = append(q.failed, name(at))
+	q.failed = append(q.failed, name(at)+" ("+why+")")
 }
 
 // name is what an attachment is called, in one line. The sender chose it.

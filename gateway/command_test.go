@@ -159,13 +159,13 @@ func TestStatusAndUsage(t *testing.T) {
 		h.say(t, command("status")) // answered at once, while a turn runs
 		later(time.Second)
 		got := h.sees()
-		if s := got[len(got)-1]; !strings.Contains(s, "Model: main") || !strings.Contains(s, "of 4000 tokens in 2 messages") ||
-			!strings.Contains(s, "answering for 4s, 0 waiting") {
+		if s := got[len(got)-1]; !strings.Contains(s, "Model: main") || !strings.Contains(s, "of 4,000 tokens\nMessages: 2") ||
+			!strings.Contains(s, "answering for 4s\nWaiting: 0") {
 			t.Errorf("status: got %q", s)
 		}
 		h.say(t, command("usage"))
 		later(time.Second)
-		if s := h.sees(); !strings.Contains(s[len(s)-1], "This conversation: 1,234 tokens in 1 answers") {
+		if s := h.sees(); !strings.Contains(s[len(s)-1], "Tokens of this conversation: 1,234 (answers: 1)") {
 			t.Errorf("usage: got %q", s[len(s)-1])
 		}
 		if n := len(h.ended); n != 1 {

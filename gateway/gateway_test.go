@@ -175,7 +175,7 @@ func TestASummaryTakesThePlaceOfOldMessages(t *testing.T) {
 		if len(got) != 7 || got[3] != "Our conversation got long: I keep a summary of its beginning." {
 			t.Errorf("got %q, want the answers, one line, and the status", got)
 		}
-		if !strings.Contains(got[6], "Summarized: 3 times") || !strings.Contains(got[6], "in 4 messages") {
+		if !strings.Contains(got[6], "Summaries: 3") || !strings.Contains(got[6], "Messages: 4") {
 			t.Errorf("status: got %q", got[6])
 		}
 		equal(t, "turn d", h.told(3), []string{"user: b", "assistant: re: b", "user: c", "assistant: re: c", "user: d"})

@@ -240,9 +240,9 @@ func TestAttachmentsAreRead(t *testing.T) {
 			files []chat.Attachment
 			want  string
 		}{
-			{[]chat.Attachment{at("zip", "c.zip")}, "I could not read c.zip."},
+			{[]chat.Attachment{at("zip", "c.zip")}, "I could not read c.zip (this kind of file can't be read here)."},
 			{[]chat.Attachment{at("ogg", "voice.ogg")}, "I can't listen to this here."},
-			{[]chat.Attachment{{Name: "location"}}, "I could not read location."},
+			{[]chat.Attachment{{Name: "location"}}, "I could not read location (this kind can't be read here)."},
 		} {
 			in := ask("")
 			in.Attachments = c.files

@@ -105,7 +105,7 @@ func DefaultTexts() Texts {
 		TextAllSpent:   "I have used what I may for today. I am back tomorrow.",
 		TextCompacted:  "Our conversation got long: I keep a summary of its beginning.",
 		TextNoVoice:    "I can't listen to this here. Please write it as text.",
-		TextUnreadable: "I could not read {files}. Please send it as text, or as a picture.",
+		TextUnreadable: "I could not read {files}. Text and pictures I can.",
 
 		TextUndone:         "I have forgotten the last question and its answer.",
 		TextNothingToUndo:  "There is nothing to undo.",
@@ -114,11 +114,11 @@ func DefaultTexts() Texts {
 		TextModels:         "Answers here are by `{model}`.\n\n{models}\n\nAnother one: /model NAME",
 		TextModelChosen:    "Answers here are by `{model}` from now on.",
 		TextNoModel:        "There is no such model. There are:\n\n{models}",
-		TextStatus: "Model: `{model}`\nContext: about {context} of {window} tokens in {messages} messages\n" +
-			"Summarized: {compactions} times\nNow: {state}, {waiting} waiting",
+		TextStatus: "Model: `{model}`\nContext: about {context} of {window} tokens\nMessages: {messages}\n" +
+			"Summaries: {compactions}\nNow: {state}\nWaiting: {waiting}",
 		TextIdle:  "idle",
 		TextBusy:  "answering for {time}",
-		TextUsage: "This conversation: {here} tokens in {here_answers} answers\nYou today: {today} tokens in {today_answers} answers",
+		TextUsage: "Tokens of this conversation: {here} (answers: {here_answers})\nYours today: {today} (answers: {today_answers})",
 
 		TextPair: "I don't know you yet. Your code is `{code}`, for an hour. Give it to whoever runs this bot; " +
 			"when they have let you in, write to me again.",

@@ -27,9 +27,10 @@ func chatCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "chat [question]",
 		Short: "Talk to the model in the terminal, or print one answer",
-		Long: "Talk to the configured model in the terminal, with the same commands and sessions as in chats; no\n" +
-			"platform is needed. With a question, as arguments or on a pipe, print its answer as plain text while\n" +
-			"it is written; exit 1 when there is none.",
+		Long: "Talk to the model in the terminal, with the same commands and sessions as in chats: through the\n" +
+			"daemon where one runs, else with the models of the configuration; no platform is needed. With a\n" +
+			"question, print its answer while it is written, in Markdown as the model writes it; exit 1 when there\n" +
+			"is none. The question is the arguments, or without any what is on standard input.",
 		RunE: func(c *cobra.Command, args []string) error {
 			// A reader that has left is an error to end in good order for, not a signal to die of.
 			broken := make(chan os.Signal, 1)
@@ -61,6 +62,10 @@ func chatCommand() *cobra.Command {
 }
 
 func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) error {
+	o.Log = slog.New(slog.DiscardHandler)
+	if found, err := app.ChatWithDaemon(ctx, o); found || err != nil {
+		return err
+	}
 	cfg, err := load(c)
 	if err != nil {
 		return err

@@ -14,9 +14,9 @@ func TestConfigCheck(t *testing.T) {
 		t.Errorf("exit %d, want %d", code, exitDone)
 	}
 	lines := strings.Split(p.stderr.String(), "\n")
-	if len(lines) != 3 || !strings.HasSuffix(lines[0], "c.yaml:2:47: platforms.telegram.api_base is not encrypted: the secret can be read on the way; use https") ||
-		!strings.HasSuffix(lines[1], "c.yaml: correct") {
-		t.Errorf("stderr = %q, want the warning and that the file is correct", p.stderr)
+	if len(lines) != 4 || !strings.HasSuffix(lines[0], "c.yaml:2:47: platforms.telegram.api_base is not encrypted: the secret can be read on the way; use https") ||
+		!strings.Contains(lines[1], "c.yaml: access names nobody who may talk to the bot") || !strings.HasSuffix(lines[2], "c.yaml: correct") {
+		t.Errorf("stderr = %q, want the warnings and that the file is correct", p.stderr)
 	}
 }
 

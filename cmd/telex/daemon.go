@@ -26,6 +26,9 @@ func runCommand() *cobra.Command {
 			}
 			log := app.NewLog(cfg.Log, os.Stderr)
 			warn(log, cfg)
+			if doubt := cfg.Access.Nobody(); doubt != "" {
+				log.Warn(doubt) //nolint:sloglint // the sentence is the message
+			}
 			a, err := app.New(c.Context(), cfg, app.Options{Log: log, Env: os.LookupEnv})
 			if err != nil {
 				return err
@@ -57,6 +60,9 @@ func configCommand() *cobra.Command {
 			}
 			if err := cfg.CheckRun(); err != nil {
 				return err
+			}
+			if doubt := cfg.Access.Nobody(); doubt != "" {
+				fmt.Fprintf(os.Stderr, "%s: %s\n", cfg.File(), doubt)
 			}
 			fmt.Fprintf(os.Stderr, "%s: correct\n", cfg.File())
 			return nil

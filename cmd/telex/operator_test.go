@@ -107,7 +107,7 @@ func TestPairing(t *testing.T) {
 				t.Errorf("revoke: got %q, want %q", stdout, want)
 			}
 			_, stderr = s.command(t, exitFailed, "pair", "revoke", "telegram:user:1001")
-			wantText(t, "stderr", stderr, "nobody with this id was let in by a code", "access.allow")
+			wantText(t, "stderr", stderr, "nobody with this id was let in by a code", "access names")
 			if !running {
 				daemon = w.daemon(sections{access: pairing}, s.env)
 			}

@@ -24,6 +24,7 @@ import (
 // App is a daemon that is ready to run.
 type App struct {
 	gateway *gateway.Gateway
+	store   gateway.Store
 	log     *slog.Logger
 	sweep   func(context.Context) // deletes what is over; nil: nothing is kept
 	control *control              // nil: nothing is kept that operators could look into
@@ -61,9 +62,10 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 		o.Store = kept
 		if o.Terminal == nil {
-			o.Terminal = newHub(c, o.Log)
+			o.Terminal = newHub(c, o.Log, func() gateway.Store { return kept })
 		}
 	}
+	a.store = o.Store
 	endpoints, err := a.endpoints(c, o)
 	if err != nil {
 		a.Close()

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,9 @@ import (
 	"os"
 	"sync"
 
+	"telex/agent"
 	"telex/gateway"
+	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/internal/store"
 	"telex/platforms/terminal"
@@ -39,6 +42,24 @@ func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 		return err
 	}
 	defer func() { err = local.stop(err) }()
+	return converse(ctx, conn, o)
+}
+
+// ChatWithDaemon is Chat with the daemon whose state the environment names, which has a configuration of its own. It
+// reports false when none is reached.
+func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) {
+	conn, err := attach(ctx, o.Env, nil)
+	if errors.Is(err, errNoSocket) {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, converse(ctx, conn, o)
+}
+
+// converse speaks with a hub.
+func converse(ctx context.Context, conn net.Conn, o ChatOptions) error {
 	dialect := terminal.For(o.Env.Value, ui.Capable(o.In, o.Out, o.Env.Value))
 	client, welcome, err := terminal.Attach(conn, o.Session, dialect)
 	if err != nil {
@@ -64,14 +85,15 @@ func connect(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *l
 	return conn, l, err
 }
 
-// attach connects with the daemon that holds the store; locked is how that was noticed.
+// attach connects with the daemon that holds the store; locked is how that was noticed, nil when it was not. Then it fails
+// with errNoSocket when none is reached.
 func attach(ctx context.Context, env config.Env, locked error) (net.Conn, error) {
-	dir, err := store.Dir(env.Value)
+	dir, err := stateDir(env)
 	if err != nil {
 		return nil, err
 	}
 	conn, err := dialDaemon(ctx, env, dir)
-	if errors.Is(err, errNoSocket) {
+	if errors.Is(err, errNoSocket) && locked != nil {
 		return nil, notReached(locked)
 	}
 	if err != nil {
@@ -91,7 +113,8 @@ type local struct {
 func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn, *local, error) {
 	alone := *c
 	alone.Endpoints = nil // they are the daemon's
-	hub := newHub(&alone, o.Log)
+	var a *App
+	hub := newHub(&alone, o.Log, func() gateway.Store { return a.store }) // asked once a client attaches
 	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Terminal: hub})
 	if err != nil {
 		return nil, nil, err
@@ -113,13 +136,34 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	return ours, l, nil
 }
 
-// newHub returns the terminal's hub for a configuration.
-func newHub(c *config.Config, log *slog.Logger) *terminal.Hub {
+// newHub returns the terminal's hub for a configuration; kept returns where conversations are.
+func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *terminal.Hub {
 	model := c.Models[0].Name
 	return terminal.NewHub(terminal.HubOptions{
 		Cursor: c.Streaming(config.TerminalEndpoint, 0).Cursor, Log: log,
-		Model: func(string) string { return model },
+		Model:   func(string) string { return model },
+		History: func(ctx context.Context, session string) ([]terminal.Line, error) { return lastLines(ctx, kept(), session) },
 	})
+}
+
+// mostLines is how many messages of a conversation are shown to who comes back to it: two exchanges.
+const mostLines = 4
+
+// lastLines returns what was said last in a session of the terminal.
+func lastLines(ctx context.Context, s gateway.Store, session string) ([]terminal.Line, error) {
+	_, entries, err := s.Session(ctx, chat.Conversation{Endpoint: terminal.Endpoint, Chat: chat.ChatID(session)})
+	if err != nil {
+		return nil, err
+	}
+	var out []terminal.Line
+	for _, e := range entries[max(0, len(entries)-mostLines):] {
+		var m agent.Message
+		if err := json.Unmarshal(e.Body, &m); err != nil {
+			return nil, fmt.Errorf("read entry %d of the history: %w", e.ID, err)
+		}
+		out = append(out, terminal.Line{Mine: m.Role == agent.User, Text: m.Text})
+	}
+	return out, nil
 }
 
 // stop ends the gateway, if there is one, and returns err, or why the gateway could not run.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"telex/gateway/access"
@@ -41,7 +42,8 @@ type Deletion struct {
 
 // Deleted says how much went.
 type Deleted struct {
-	Messages int `json:"messages"` // of histories, and such as waited for an answer
+	Messages int  `json:"messages"` // of histories, and such as waited for an answer
+	Code     bool `json:"code"`     // a code that they were given, or that had let them in
 }
 
 // ParsePerson reads a person as the command line takes them.
@@ -94,7 +96,7 @@ func admitted(a chat.Admission) Admitted {
 func (d *desk) revoke(ctx context.Context, p chat.Person) error {
 	err := d.door.Dismiss(ctx, p, operator)
 	if errors.Is(err, access.ErrNobody) {
-		return fmt.Errorf("%w: whom access.allow names is revoked there", err)
+		return fmt.Errorf("%w: whom access names in the configuration is dismissed there", err)
 	}
 	return err
 }
@@ -136,9 +138,11 @@ func (d *desk) deleteConversation(ctx context.Context, c chat.Conversation) (Del
 
 // deletePerson first shuts the door, so that nothing new comes while the rest goes.
 func (d *desk) deletePerson(ctx context.Context, p chat.Person) (Deleted, error) {
-	if err := d.door.Dismiss(ctx, p, operator); err != nil && !errors.Is(err, access.ErrNobody) {
+	err := d.door.Dismiss(ctx, p, operator)
+	if err != nil && !errors.Is(err, access.ErrNobody) {
 		return Deleted{}, err
 	}
+	code := err == nil || slices.ContainsFunc(d.door.Knocking(), func(k chat.Knocking) bool { return k.Person == p })
 	n := 0
 	if d.erase != nil {
 		var err error
@@ -151,7 +155,7 @@ func (d *desk) deletePerson(ctx context.Context, p chat.Person) (Deleted, error)
 		return Deleted{}, err
 	}
 	d.door.Leaves(p)
-	return Deleted{Messages: n + rest}, nil
+	return Deleted{Messages: n + rest, Code: code}, nil
 }
 
 func errNoSession(c chat.Conversation) error {

@@ -106,7 +106,7 @@ func longConversation(t *testing.T, factor string) {
 			t.Errorf("answer %d: got %q, want %q", i, shown[i], want)
 		}
 	}
-	if status := shown[turns]; strings.Contains(status, "Summarized: 0 times") || !strings.Contains(status, "of 4000 tokens") {
+	if status := shown[turns]; strings.Contains(status, "Summaries: 0") || !strings.Contains(status, "of 4,000 tokens") {
 		t.Errorf("status: %q", status)
 	}
 	requests := model.Requests()

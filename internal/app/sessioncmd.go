@@ -183,8 +183,12 @@ func deleteWith(ctx context.Context, env config.Env, o Output, what Deletion, na
 		if o.JSON {
 			return o.json(d)
 		}
+		if what.Person != "" && d == (Deleted{}) {
+			_, err = fmt.Fprintf(o.Results, "%s: nothing that they said was kept.\n", oneLine(name))
+			return err
+		}
 		also := ""
-		if what.Person != "" {
+		if d.Code {
 			also = "; a code that let them in or that they were given does not hold any more"
 		}
 		noun := "messages"

@@ -23,6 +23,15 @@ type Access struct {
 	Limits  AccessLimits `yaml:"limits"`
 }
 
+// Nobody says that nobody is let in, and why that is; empty when somebody is. It is no error: people may be let in by
+// codes that were given before.
+func (a Access) Nobody() string {
+	if a.Default != AccessDeny || len(a.Allow)+len(a.Admins) > 0 {
+		return ""
+	}
+	return `access names nobody who may talk to the bot: add people to access.allow, or write "default: pair" and let them in by a code`
+}
+
 // AccessLimits bounds what people may use; 0 is no limit.
 type AccessLimits struct {
 	TurnsPerMinute    int `yaml:"turns_per_minute" min:"0" max:"1000"`             // per person
