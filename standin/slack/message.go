@@ -154,4 +154,3 @@ func tombstone(m *Message) object {
 		"user": "USLACKBOT", "text": "This message was deleted.",
 	}
 }
-

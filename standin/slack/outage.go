@@ -83,7 +83,6 @@ func (s *Server) outage(kind string, f Fault, spare net.Conn) {
 	s.closeAll(conns)
 }
 
-
 func (s *Server) refusing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
