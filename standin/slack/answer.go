@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -45,9 +46,7 @@ const jsonType = "application/json; charset=utf-8"
 
 func (e *apiError) answer() answer {
 	w := object{"ok": false, "error": e.code}
-	for name, v := range e.extra {
-		w[name] = v
-	}
+	maps.Copy(w, e.extra)
 	if len(e.detail) > 0 {
 		w["response_metadata"] = object{"messages": e.detail}
 	}

@@ -92,7 +92,7 @@ func (s *Server) perform(r *http.Request, p params, call *Call, rule *faultRule,
 	}
 	a, done := s.before(r.Context(), call, rule, cut)
 	if !done {
-		a = s.invoke(r, p, call)
+		a = s.invoke(r, p, call) //nolint:contextcheck // what it causes to be delivered outlives it
 		a = s.after(call, rule, a, cut)
 	}
 	if a.status == statusGone || !s.pause(half, cut) {

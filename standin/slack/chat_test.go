@@ -185,8 +185,11 @@ func TestPostAndUpdate(t *testing.T) {
 			after time.Duration
 			want  string
 		}{
-			{0, "one & <b> @person-1001 here"}, {time.Second, "two"}, {2 * time.Second, "**three** & @here"},
-			{2999 * time.Millisecond, "**three** & @here"}, {3 * time.Second, "(nothing)"},
+			{0, "one & <b> @person-1001 here"},
+			{time.Second, "two"},
+			{2 * time.Second, "**three** & @here"},
+			{2999 * time.Millisecond, "**three** & @here"},
+			{3 * time.Second, "(nothing)"},
 		} {
 			got := "(nothing)"
 			for _, m := range c.server.View(direct, sent.Add(look.after)) {

@@ -41,7 +41,7 @@ func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet:
 		result, err = s.controlGet(r, name)
 	case http.MethodPost:
-		result, err = s.controlPost(w, r, name)
+		result, err = s.controlPost(w, r, name) //nolint:contextcheck // deliveries outlive what caused them
 	case http.MethodDelete:
 		if name != "fault" {
 			err = errNoControl

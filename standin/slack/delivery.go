@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
@@ -147,8 +148,8 @@ func (s *Server) send(p *parcel) {
 	if push == "" && rule == nil {
 		o = s.offer(p, 0, "")
 	}
-	era := s.era
-	s.inflight.Go(func() { s.deliver(p, o, rule, era) })
+	ctx := s.era
+	s.inflight.Go(func() { s.deliver(ctx, p, o, rule) })
 }
 
 // call is what faults choose a delivery by.
@@ -158,18 +159,18 @@ func (p *parcel) call() *Call {
 
 // deliver makes attempts until one is acknowledged or there are no more. o is the first
 // one when that was made already.
-func (s *Server) deliver(p *parcel, o *offer, rule *faultRule, era <-chan struct{}) {
+func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *faultRule) {
 	var out outcome
 	waits := retryAfter()
 	if p.Kind != kindEvent {
 		waits = nil
 	}
 	for retry := 0; ; retry++ {
-		out = s.attempt(p, retry, out.failed, o, rule, era)
-		if out.acked && rule != nil && rule.Action == ActDuplicate && s.pause(0, era) {
-			s.attempt(p, retry+1, "timeout", nil, nil, era)
+		out = s.attempt(ctx, p, retry, out.failed, o, rule)
+		if out.acked && rule != nil && rule.Action == ActDuplicate && ctx.Err() == nil {
+			s.attempt(ctx, p, retry+1, "timeout", nil, nil)
 		}
-		if out.acked || out.stop || retry >= len(waits) || !s.pause(waits[retry], era) {
+		if out.acked || out.stop || retry >= len(waits) || !wait(ctx, waits[retry]) {
 			break
 		}
 		o = nil
@@ -191,31 +192,31 @@ func (s *Server) deliver(p *parcel, o *offer, rule *faultRule, era <-chan struct
 }
 
 // attempt delivers once, bent by a fault.
-func (s *Server) attempt(p *parcel, retry int, reason string, o *offer, rule *faultRule, era <-chan struct{}) outcome {
+func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason string, o *offer, rule *faultRule) outcome {
 	if rule != nil {
 		switch rule.Action {
 		case ActLatency:
-			if !s.pause(rule.Delay, era) {
+			if !wait(ctx, rule.Delay) {
 				return outcome{failed: "closed", stop: true}
 			}
 		case ActDrop:
 			s.mark(func() { s.note(p, Attempt{Retry: retry, Reason: reason, Failed: "dropped"}) })
-			return outcome{failed: "timeout", stop: !s.pause(ackTime, era)}
+			return outcome{failed: "timeout", stop: !wait(ctx, ackTime)}
 		}
 	}
 	s.mu.Lock()
 	target := s.requestURL
 	s.mu.Unlock()
 	if o == nil && target != "" {
-		return s.push(p, target, retry, reason, rule, era)
+		return s.push(ctx, p, target, retry, reason, rule)
 	}
 	if o == nil {
 		s.mark(func() { o = s.offer(p, retry, reason) })
 	}
 	if o == nil {
-		return outcome{failed: "connection_failed", stop: !s.pause(0, era)}
+		return outcome{failed: "connection_failed", stop: ctx.Err() != nil}
 	}
-	return s.await(p, o, era)
+	return s.await(ctx, p, o)
 }
 
 // note records an attempt; s.mu is held.

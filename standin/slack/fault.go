@@ -277,7 +277,7 @@ func (s *Server) before(ctx context.Context, call *Call, r *faultRule, cut <-cha
 			return s.errorAnswer(call, r), true
 		}
 	case ActDeleteFirst:
-		s.mark(func() {
+		s.mark(func() { //nolint:contextcheck // deliveries outlive what caused them
 			if c := s.channels[call.Channel]; c != nil {
 				if m := c.alive(call.TS); m != nil {
 					s.remove(c, m, "person")

@@ -189,8 +189,12 @@ func TestBadFaults(t *testing.T) {
 	t.Parallel()
 	s := slack.New(slack.Options{})
 	for _, f := range []slack.Fault{
-		{Action: "fly"}, {Action: slack.ActDrop}, {Action: slack.ActCutAfter, Method: "event"}, {Action: slack.ActError},
-		{Action: slack.ActStatus, Status: 200}, {Action: slack.ActHang, Nth: -1},
+		{Action: "fly"},
+		{Action: slack.ActDrop},
+		{Action: slack.ActCutAfter, Method: "event"},
+		{Action: slack.ActError},
+		{Action: slack.ActStatus, Status: 200},
+		{Action: slack.ActHang, Nth: -1},
 	} {
 		func() {
 			defer func() {

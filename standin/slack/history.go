@@ -2,6 +2,7 @@ package slack
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 )
@@ -153,10 +154,7 @@ func (s *Server) Chronicle(id string) ChannelHistory {
 	if !ok {
 		return ChannelHistory{Channel: Channel{ID: id, Kind: kindOf(id)}}
 	}
-	h := ChannelHistory{Channel: c.info, Statuses: slices.Clone(c.statuses), Titles: make(map[string]string, len(c.titles))}
-	for thread, title := range c.titles {
-		h.Titles[thread] = title
-	}
+	h := ChannelHistory{Channel: c.info, Statuses: slices.Clone(c.statuses), Titles: maps.Clone(c.titles)}
 	for _, m := range c.messages {
 		m.expire(time.Now())
 		h.Messages = append(h.Messages, m.clone())

@@ -20,7 +20,7 @@ const (
 )
 
 // tier is a class of rate limits.
-// Source: https://docs.slack.dev/apis/web-api/rate-limits and the methods' pages
+// Source: https://docs.slack.dev/apis/web-api/rate-limits and the methods' pages.
 type tier int
 
 const (

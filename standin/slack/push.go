@@ -15,7 +15,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -55,28 +54,35 @@ func (s *Server) challenge(ctx context.Context, target string) error {
 	secret := s.uuid()
 	s.mu.Unlock()
 	body := encode(object{"token": verificationToken, "challenge": secret, "type": "url_verification"})
-	res, answer, err := s.post(ctx, target, "application/json", body, http.Header{}, nil)
+	got, err := s.post(ctx, target, "application/json", body, http.Header{}, nil)
 	switch {
 	case err != nil:
 		return err
-	case res.StatusCode != http.StatusOK:
-		return fmt.Errorf("answer with status %d", res.StatusCode)
+	case got.status != http.StatusOK:
+		return fmt.Errorf("answer with status %d", got.status)
 	}
 	var told struct {
 		Challenge string `json:"challenge"`
 	}
-	form, _ := url.ParseQuery(string(answer)) // what is no form has no challenge
-	if strings.TrimSpace(string(answer)) != secret && (json.Unmarshal(answer, &told) != nil || told.Challenge != secret) && form.Get("challenge") != secret {
+	form, _ := url.ParseQuery(string(got.body)) // what is no form has no challenge
+	if strings.TrimSpace(string(got.body)) != secret && (json.Unmarshal(got.body, &told) != nil || told.Challenge != secret) && form.Get("challenge") != secret {
 		return errors.New("the challenge was not answered")
 	}
 	return nil
 }
 
+// appAnswer is what the app answered to a request.
+type appAnswer struct {
+	status  int
+	noRetry bool
+	body    []byte
+}
+
 // post makes a signed request to the app and reads the answer.
-func (s *Server) post(ctx context.Context, target, contentType string, body []byte, h http.Header, rule *faultRule) (*http.Response, []byte, error) {
+func (s *Server) post(ctx context.Context, target, contentType string, body []byte, h http.Header, rule *faultRule) (appAnswer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
-		return nil, nil, fmt.Errorf("make request: %w", err)
+		return appAnswer{}, fmt.Errorf("make request: %w", err)
 	}
 	at, secret := time.Now(), s.opts.SigningSecret
 	if rule != nil {
@@ -95,17 +101,17 @@ func (s *Server) post(ctx context.Context, target, contentType string, body []by
 	h.Set("X-Slack-Signature", Sign(secret, stamp, body))
 	res, err := s.app.Do(req)
 	if err != nil {
-		return nil, nil, fmt.Errorf("post to the app: %w", err)
+		return appAnswer{}, fmt.Errorf("post to the app: %w", err)
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxAppAnswer))
 	if err = errors.Join(err, res.Body.Close()); err != nil {
-		return nil, nil, fmt.Errorf("read the app's answer: %w", err)
+		return appAnswer{}, fmt.Errorf("read the app's answer: %w", err)
 	}
-	return res, data, nil
+	return appAnswer{status: res.StatusCode, noRetry: res.Header.Get("X-Slack-No-Retry") == "1", body: data}, nil
 }
 
 // push delivers once by HTTP.
-func (s *Server) push(p *parcel, target string, retry int, reason string, rule *faultRule, era <-chan struct{}) outcome {
+func (s *Server) push(ctx context.Context, p *parcel, target string, retry int, reason string, rule *faultRule) outcome {
 	contentType, body := "application/json", encode(p.payload)
 	switch p.Kind {
 	case kindCommand:
@@ -120,48 +126,25 @@ func (s *Server) push(p *parcel, target string, retry int, reason string, rule *
 		h.Set("X-Slack-Retry-Reason", reason)
 	}
 	s.mark(func() { s.note(p, Attempt{Via: "http", Retry: retry, Reason: reason}) })
-	ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+	limited, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		defer cancel()
-		select {
-		case <-era:
-		case <-s.closed:
-		case <-ctx.Done():
-		}
-	})
-	res, answer, err := s.post(ctx, target, contentType, body, h, rule)
-	late := errors.Is(ctx.Err(), context.DeadlineExceeded)
-	cancel()
-	watch.Wait()
+	got, err := s.post(limited, target, contentType, body, h, rule)
 	switch {
-	case err != nil && ended(era, s.closed):
+	case err != nil && ctx.Err() != nil:
 		return outcome{failed: "closed", stop: true}
-	case err != nil && late:
+	case err != nil && limited.Err() != nil:
 		return s.failed(p, "http_timeout")
 	case err != nil:
 		if opError, ok := errors.AsType[*net.OpError](err); ok && opError.Op == "dial" {
 			return s.failed(p, "connection_failed")
 		}
 		return s.failed(p, "unknown_error")
-	case res.StatusCode >= 200 && res.StatusCode < 300:
-		return outcome{acked: true, answer: answer}
+	case got.status >= 200 && got.status < 300:
+		return outcome{acked: true, answer: got.body}
 	}
 	out := s.failed(p, "http_error")
-	out.stop = res.Header.Get("X-Slack-No-Retry") == "1"
+	out.stop = got.noRetry
 	return out
-}
-
-func ended(era, closed <-chan struct{}) bool {
-	select {
-	case <-era:
-		return true
-	case <-closed:
-		return true
-	default:
-		return false
-	}
 }
 
 // commandForm is a slash command as it is posted.

@@ -92,7 +92,10 @@ type Server struct {
 	started  time.Time
 	isClosed bool
 	cut      chan struct{} // closed and replaced by Restart and Outage.
-	era      chan struct{} // closed and replaced by Reset: ends what is under way.
+	// era is what deliveries live in, which outlive what caused them: ended by Close, ended
+	// and replaced by Reset.
+	era    context.Context //nolint:containedctx // see above
+	endEra context.CancelFunc
 	// downUntil is when a restart ends, refuseUntil an outage that lets nobody in.
 	downUntil   time.Time
 	refuseUntil time.Time
@@ -136,10 +139,11 @@ func New(opts Options) *Server {
 			Transport:     &http.Transport{DialContext: opts.Dial},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		closed: make(chan struct{}), cut: make(chan struct{}), era: make(chan struct{}),
+		closed: make(chan struct{}), cut: make(chan struct{}),
 		conns: make(map[net.Conn]struct{}),
 		base:  strings.TrimSuffix(opts.BaseURL, "/"), requestURL: opts.RequestURL,
 	}
+	s.era, s.endEra = context.WithCancel(context.Background())
 	s.resetLocked()
 	return s
 }
@@ -162,8 +166,8 @@ func (s *Server) reset(spare net.Conn) {
 	s.restart(0, spare)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.era)
-	s.era = make(chan struct{})
+	s.endEra()
+	s.era, s.endEra = context.WithCancel(context.Background())
 	s.resetLocked()
 	s.publish(Event{Kind: "reset"})
 }
@@ -241,6 +245,7 @@ func (s *Server) Close() error {
 	}
 	s.isClosed = true
 	close(s.closed)
+	s.endEra()
 	servers := s.https
 	s.events.closeAll()
 	s.mu.Unlock()

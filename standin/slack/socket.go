@@ -323,7 +323,7 @@ func (s *Server) offer(p *parcel, retry int, reason string) *offer {
 }
 
 // await waits for an envelope's acknowledgement.
-func (s *Server) await(p *parcel, o *offer, era <-chan struct{}) outcome {
+func (s *Server) await(ctx context.Context, p *parcel, o *offer) outcome {
 	timer := time.NewTimer(ackTime)
 	defer timer.Stop()
 	select {
@@ -337,8 +337,7 @@ func (s *Server) await(p *parcel, o *offer, era <-chan struct{}) outcome {
 		default:
 			return s.failed(p, "timeout")
 		}
-	case <-era:
-	case <-s.closed:
+	case <-ctx.Done():
 	}
 	return outcome{failed: "closed", stop: true}
 }

@@ -23,8 +23,10 @@ func TestStream(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 		stop := `[{"type":"actions","elements":[{"type":"button","action_id":"again","text":{"type":"plain_text","text":"Again"}}]}]`
-		c.ok("chat.stopStream", args{"channel": direct, "ts": ts, "markdown_text": ".", "blocks": stop, "metadata": `{"event_type":"a","event_payload":{}}`,
-			"chunks": `[{"type":"task_update","id":"1","title":"Search","status":"complete"}]`})
+		c.ok("chat.stopStream", args{
+			"channel": direct, "ts": ts, "markdown_text": ".", "blocks": stop, "metadata": `{"event_type":"a","event_payload":{}}`,
+			"chunks": `[{"type":"task_update","id":"1","title":"Search","status":"complete"}]`,
+		})
 		history := c.server.History(direct)
 		m := history[len(history)-1]
 		v := m.Last()
