@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"encoding/json"
 	"time"
 )
 
@@ -176,6 +177,10 @@ func (s *Server) setStatus(r *request) (any, *apiError) {
 	if aerr != nil {
 		return nil, aerr
 	}
+	var loading []string
+	if text := r.text("loading_messages"); text != "" && (json.Unmarshal([]byte(text), &loading) != nil || len(loading) > maxLoading) {
+		return nil, fail("invalid_arguments")
+	}
 	s.endStatus(c, thread)
 	if text := r.text("status"); text != "" {
 		st := Status{From: r.now, To: r.now.Add(statusLife), Text: text, Thread: thread}
@@ -185,8 +190,12 @@ func (s *Server) setStatus(r *request) (any, *apiError) {
 	return object{}, nil
 }
 
-// statusLife is how long a status stands that nothing ends.
-const statusLife = 2 * time.Minute
+const (
+	// statusLife is how long a status stands that nothing ends.
+	statusLife = 2 * time.Minute
+	// maxLoading is how many messages may take turns with it.
+	maxLoading = 10
+)
 
 // endStatus takes a thread's status away.
 func (s *Server) endStatus(c *channel, thread string) {

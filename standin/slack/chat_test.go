@@ -83,6 +83,7 @@ func TestRefusals(t *testing.T) {
 		{"conversations.history", args{"channel": channel, "cursor": "x"}, "invalid_cursor"},
 		{"conversations.replies", args{"channel": channel, "ts": "1.000001"}, "thread_not_found"},
 		{"assistant.threads.setStatus", args{"channel_id": channel, "thread_ts": "x"}, "invalid_thread_ts"},
+		{"assistant.threads.setStatus", args{"channel_id": channel, "thread_ts": p.asked, "status": "x", "loading_messages": `["1","2","3","4","5","6","7","8","9","10","11"]`}, "invalid_arguments"},
 		{"assistant.threads.setTitle", args{"channel_id": channel, "thread_ts": p.asked}, "channel_type_not_supported"},
 		{"users.info", args{"user": "U404"}, "user_not_found"},
 		{"files.info", args{"file": "F404"}, "file_not_found"},

@@ -144,8 +144,7 @@ func (s *Server) send(p *parcel) {
 	s.stats.Pending++
 	rule := s.faults.match(p.call(), true)
 	var o *offer
-	push := s.requestURL
-	if push == "" && rule == nil {
+	if s.requestURL == "" && rule == nil {
 		o = s.offer(p, 0, "")
 	}
 	ctx := s.era
@@ -177,6 +176,9 @@ func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *faultRu
 		s.mark(func() { rule = s.faults.match(p.call(), true) })
 	}
 	s.mark(func() {
+		if ctx.Err() != nil {
+			return
+		}
 		s.stats.Pending--
 		if out.acked {
 			p.Acked = time.Now()
@@ -206,17 +208,20 @@ func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason strin
 	}
 	s.mu.Lock()
 	target := s.requestURL
+	over := ctx.Err() != nil // under the lock, so that nothing outlives Reset
+	if o == nil && target == "" && !over {
+		o = s.offer(p, retry, reason)
+	}
 	s.mu.Unlock()
-	if o == nil && target != "" {
+	switch {
+	case over:
+		return outcome{failed: "closed", stop: true}
+	case o != nil:
+		return s.await(ctx, p, o)
+	case target != "":
 		return s.push(ctx, p, target, retry, reason, rule)
 	}
-	if o == nil {
-		s.mark(func() { o = s.offer(p, retry, reason) })
-	}
-	if o == nil {
-		return outcome{failed: "connection_failed", stop: ctx.Err() != nil}
-	}
-	return s.await(ctx, p, o)
+	return outcome{failed: "connection_failed"}
 }
 
 // note records an attempt; s.mu is held.

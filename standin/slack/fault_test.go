@@ -178,7 +178,12 @@ func TestLatencyAndRestart(t *testing.T) {
 		if n := len(c.server.History(direct)); n != 3 {
 			t.Errorf("messages: got %d, want the one in flight too", n)
 		}
+		c.server.Say(slack.Incoming{Text: "never delivered"})
 		c.server.Reset()
+		pause(10 * time.Minute)
+		if st := c.server.Stats(); st.Pending != 0 || st.Deliveries != 0 {
+			t.Errorf("after Reset: got %+v", st)
+		}
 		if n := len(c.server.Channels()) + len(c.server.Calls()) + len(c.server.Deliveries()); n != 0 {
 			t.Errorf("after Reset: got %d things, want none", n)
 		}
