@@ -41,14 +41,15 @@
 //
 // What is not acknowledged within three seconds is delivered again at once, after a minute
 // and after five; commands and buttons are not. A mention in a channel is two events with
-// one ts, and the app hears of its own messages too. Only people who see a message are told
-// whom it calls: Version.Mentions.
+// one ts, and the app hears of its own messages too. Version.Mentions says whom a message
+// calls; all control sequences do, those in code and in Markdown too.
 //
 // # What is not
 //
-// Whatever is no error for a bot that talks: workspaces besides the one, views, reactions,
-// links found in texts, app_rate_limited. client_msg_id is no idempotency key; nothing
-// documents one. All control sequences call people, those in code and in Markdown too.
+// Workspaces besides the one, chat.postEphemeral, views, reactions, the stop button of
+// streams, links found in texts, and app_rate_limited. Events are told whatever the scopes.
+// client_msg_id is no idempotency key; nothing documents one. While an outage or a restart
+// lasts, events are still posted to a request URL.
 //
 // # Control over HTTP
 //
