@@ -67,6 +67,22 @@ func TestHistoryPages(t *testing.T) {
 	}
 }
 
+// TestHistoryScopes: each kind of channel is read with a scope of its own.
+func TestHistoryScopes(t *testing.T) {
+	t.Parallel()
+	places := map[string]string{"C1": "channels:history", "D1": "im:history", "G1": "mpim:history", "G9": "groups:history"}
+	for id, scope := range places {
+		c := start(t, slack.Options{Scopes: []string{scope}})
+		c.server.SetChannel(slack.Channel{ID: "G9", Kind: slack.KindPrivate})
+		for other, needed := range places {
+			c.server.Say(slack.Incoming{Channel: other, Text: "x"})
+			if r := c.call("conversations.history", args{"channel": other}); r.OK != (other == id) || (!r.OK && r.Needed != needed) {
+				t.Errorf("%s with %s: got %s", other, scope, r.Raw)
+			}
+		}
+	}
+}
+
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	c := free(t)

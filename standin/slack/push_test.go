@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ import (
 type pushed struct {
 	at     time.Duration // since the app began.
 	header http.Header
+	raw    []byte
 	form   url.Values // of a command or an action.
 	payload
 }
@@ -38,7 +40,7 @@ func (a *app) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		a.t.Errorf("read: %v", err)
 	}
-	p := pushed{header: r.Header}
+	p := pushed{header: r.Header, raw: body}
 	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
 		if p.form, err = url.ParseQuery(string(body)); err != nil {
 			a.t.Errorf("form: %v", err)
@@ -167,15 +169,19 @@ func TestForgedRequests(t *testing.T) {
 			synctest.Wait()
 		}
 		var ages []int64
-		for _, p := range a.requests()[1:] {
-			at, err := strconv.ParseInt(p.header.Get("X-Slack-Request-Timestamp"), 10, 64)
+		for i, p := range a.requests() {
+			stamp := p.header.Get("X-Slack-Request-Timestamp")
+			if signed := p.header.Get("X-Slack-Signature") == slack.Sign("secret", stamp, p.raw); signed != (i != 1) {
+				t.Errorf("request %d: signed with the secret: %v", i, signed)
+			}
+			at, err := strconv.ParseInt(stamp, 10, 64)
 			if err != nil {
 				t.Fatal(err)
 			}
 			ages = append(ages, time.Now().Unix()-at)
 		}
-		if len(ages) != 3 || ages[0] != 0 || ages[1] != 600 || ages[2] != 0 {
-			t.Errorf("ages of the signatures: got %v, want 0, 600, 0", ages)
+		if !slices.Equal(ages, []int64{0, 0, 600, 0}) {
+			t.Errorf("ages of the signatures: got %v, want 0, 0, 600, 0", ages)
 		}
 	})
 }

@@ -78,6 +78,37 @@ func TestStreamExpiry(t *testing.T) {
 	})
 }
 
+func TestChunks(t *testing.T) {
+	t.Parallel()
+	c := free(t)
+	asked := c.server.Say(slack.Incoming{Text: "question"})
+	ts := c.ok("chat.startStream", args{"channel": direct, "thread_ts": asked}).TS
+	for _, tc := range []struct{ chunks, want string }{
+		{`{`, "invalid_chunks"},
+		{`[]`, "no_text"},
+		{`[{"type":"task_update","id":"1","title":"t","status":"lost"}]`, "invalid_chunks"},
+		{`[{"type":"task_update","title":"t","status":"pending"}]`, "invalid_chunks"},
+		{`[{"type":"plan_update"}]`, "invalid_chunks"},
+		{`[{"type":"markdown_text","text":"` + strings.Repeat("x", 12_001) + `"}]`, "msg_too_long"},
+		{`[{"type":"blocks","blocks":[{"type":"carousel"}]}]`, "invalid_blocks"},
+		{`[{"type":"plan_update","title":"p"},{"type":"markdown_text","text":"a"}]`, ""},
+		{`[{"type":"blocks","blocks":[{"type":"section","text":{"type":"mrkdwn","text":"below"}}]}]`, ""},
+	} {
+		if r := c.call("chat.appendStream", args{"channel": direct, "ts": ts, "chunks": tc.chunks}); r.Error != tc.want {
+			t.Errorf("%.80s: got %.200s, want %q", tc.chunks, r.Raw, tc.want)
+		}
+	}
+	if got := c.shown(direct, ts); got != "a\nbelow" {
+		t.Errorf("shown: got %q", got)
+	}
+	if r := c.call("chat.stopStream", args{"channel": direct, "ts": ts, "metadata": "x"}); r.Error != "invalid_metadata_format" {
+		t.Errorf("metadata: got %s", r.Raw)
+	}
+	if r := c.call("chat.stopStream", args{"channel": direct, "ts": asked}); r.OK {
+		t.Errorf("a person's message: got %s", r.Raw)
+	}
+}
+
 // TestStreamLength: a stream can't outgrow what blocks may show together.
 func TestStreamLength(t *testing.T) {
 	t.Parallel()
