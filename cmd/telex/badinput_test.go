@@ -162,6 +162,7 @@ func TestAddressInUse(t *testing.T) {
 	for _, args := range [][]string{
 		{"standin", "telegram", "--listen", l.Addr().String()},
 		{"standin", "openai", "--listen", l.Addr().String()},
+		{"standin", "slack", "--listen", l.Addr().String()},
 		{"demo", "--listen", l.Addr().String()},
 	} {
 		t.Run(args[1], func(t *testing.T) {

@@ -78,10 +78,11 @@ func TestHelp(t *testing.T) {
 		{"", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
 		{"--help", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
 		{"config", []string{"check ", "show "}},
-		{"standin", []string{"telegram ", "openai "}},
+		{"standin", []string{"telegram ", "openai ", "slack "}},
 		{"demo --help", []string{"--say", "--rate", "--latency", "--listen", "TELEX_STREAMING_ENABLED=false"}},
 		{"standin telegram --help", []string{"--listen", "--token", "--latency", "--no-limits"}},
 		{"standin openai --help", []string{"--listen", "--key", "--rate", "--context"}},
+		{"standin slack --help", []string{"--listen", "--bot-token", "--app-token", "--signing-secret", "--request-url", "--latency", "--no-limits"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			t.Parallel()

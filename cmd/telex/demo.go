@@ -70,7 +70,7 @@ func standinCommand() *cobra.Command {
 		Use: "standin", Short: "Run a local imitation of a platform or of a model provider, for any bot", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(standinTelegram(), standinOpenAI())
+	c.AddCommand(standinTelegram(), standinOpenAI(), standinSlack())
 	return c
 }
 
@@ -123,6 +123,35 @@ func standinOpenAI() *cobra.Command {
 	f.Float64Var(&o.Rate, "rate", 50, "tokens per second")
 	f.IntVar(&o.Context, "context", 0, "context window of the models in tokens (default: without end)")
 	f.Bool("verbose", false, "log every request")
+	return c
+}
+
+func standinSlack() *cobra.Command {
+	var o app.SlackStandin
+	var listen string
+	c := &cobra.Command{
+		Use: "slack", Short: "Imitate Slack's Web API, Socket Mode and Events API, with a control API", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkPace(1, o.Latency); err != nil {
+				return err
+			}
+			o.Log = standinLog(c)
+			s := o.New()
+			return app.ServeStandin(c.Context(), s, listen, func(url string) {
+				fmt.Fprintf(c.OutOrStdout(), "slack stand-in on %s/api/, bot token %s, app token %s, signing secret %s\n",
+					url, s.BotToken(), s.AppToken(), s.SigningSecret())
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:8084", "address to serve on")
+	f.StringVar(&o.BotToken, "bot-token", "", "the bot token that it accepts (default: one it prints)")
+	f.StringVar(&o.AppToken, "app-token", "", "the app token that opens sockets (default: one it prints)")
+	f.StringVar(&o.SigningSecret, "signing-secret", "", "what requests to the app are signed with (default: one it prints)")
+	f.StringVar(&o.RequestURL, "request-url", "", "where events are posted to (default: nowhere, it is Socket Mode)")
+	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
+	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
+	f.Bool("verbose", false, "log every call")
 	return c
 }
 

@@ -143,3 +143,20 @@ func pngOf(t *testing.T, width, height int) []byte {
 	}
 	return b.Bytes()
 }
+
+// A daemon that runs is all that a conversation in the terminal needs: no configuration of its own.
+func TestChatThroughTheDaemon(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	env := []string{"STATE_DIRECTORY=" + t.TempDir(), "XDG_RUNTIME_DIR=" + t.TempDir()}
+	w.daemon(sections{}, env...)
+	for _, question := range []string{"say: hello", "recall: 1"} {
+		p := launch{env: env}.start(t, "chat", question)
+		if code := p.exit(patience); code != exitDone {
+			t.Errorf("%s: exit %d, want %d", question, code, exitDone)
+		}
+		if question == "recall: 1" && p.stdout.String() != "say: hello\n" {
+			t.Errorf("got %q, want what was asked first", p.stdout)
+		}
+	}
+}

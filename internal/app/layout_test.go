@@ -72,6 +72,7 @@ func importTable() []row {
 
 		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},
 		{Path: "standin/openai", Tests: []string{"standin/memnet"}},
+		{Path: "standin/slack", Tests: []string{"standin/memnet"}},
 		{Path: "standin/memnet"},
 
 		{Path: "internal/chat"},

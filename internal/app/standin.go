@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"telex/standin/openai"
+	"telex/standin/slack"
 	"telex/standin/telegram"
 )
 
@@ -50,6 +51,28 @@ func (o OpenAIStandin) New() *openai.Server {
 	return openai.New(openai.Options{
 		Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"},
 	})
+}
+
+// SlackStandin says how the Slack stand-in behaves.
+type SlackStandin struct {
+	BotToken, AppToken, SigningSecret string
+	// RequestURL gets events by HTTP; empty is Socket Mode.
+	RequestURL string
+	Latency    time.Duration
+	NoLimits   bool
+	Log        *slog.Logger
+}
+
+// New returns the stand-in.
+func (o SlackStandin) New() *slack.Server {
+	s := slack.Options{
+		BotToken: o.BotToken, AppToken: o.AppToken, SigningSecret: o.SigningSecret, RequestURL: o.RequestURL,
+		Latency: o.Latency, Log: o.Log,
+	}
+	if o.NoLimits {
+		s.Limits = slack.NoLimits()
+	}
+	return slack.New(s)
 }
 
 // ServeStandin serves s on the address until ctx ends, and tells the address once it listens.

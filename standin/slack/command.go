@@ -1,0 +1,233 @@
+package slack
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Facts of response URLs,
+// https://docs.slack.dev/interactivity/handling-user-interaction#message_responses
+const (
+	responseUses = 5
+	responseLife = 30 * time.Minute
+)
+
+// CommandRun is a slash command or a pressed button, and what became of it.
+type CommandRun struct {
+	ID      int       `json:"id"`
+	At      time.Time `json:"at"`
+	Channel string    `json:"channel"`
+	User    string    `json:"user"`
+	// Command and Text are a slash command's, Action and TS a button's.
+	Command string `json:"command,omitempty"`
+	Text    string `json:"text,omitempty"`
+	Action  string `json:"action_id,omitempty"`
+	TS      string `json:"ts,omitempty"`
+	// ResponseURL is what the app was given.
+	ResponseURL string    `json:"response_url"`
+	Acked       time.Time `json:"acked,omitzero"`
+	// Failed is what the person was told when the app did not acknowledge in time.
+	Failed string `json:"failed,omitempty"`
+}
+
+// responder is what a response URL stands for.
+type responder struct {
+	channel, user, ts string // ts of the message whose button was pressed.
+	until             time.Time
+	uses              int
+}
+
+// Commands returns the slash commands and pressed buttons so far. It is a copy.
+func (s *Server) Commands() []CommandRun {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]CommandRun, len(s.commands))
+	for i, c := range s.commands {
+		list[i] = *c
+	}
+	return list
+}
+
+// Command lets a person use a slash command, "/ask", with a text. Slack offers none in
+// threads. It returns a number that Commands knows, 0 when the channel is archived.
+// Source: https://docs.slack.dev/interactivity/implementing-slash-commands
+func (s *Server) Command(channel, user, command, text string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	channel = orElse(channel, imOf(orElse(user, DefaultUser)))
+	c := s.ensure(channel)
+	if c.info.Archived || s.revoked {
+		return 0
+	}
+	user = orElse(user, orElse(c.info.User, DefaultUser))
+	c.join(user)
+	run := s.begin(&CommandRun{Channel: channel, User: s.ensureUser(user).ID, Command: command, Text: text}, "")
+	name := c.info.Name
+	if c.info.Kind == KindIM {
+		name = "directmessage"
+	}
+	s.send(&parcel{
+		Delivery: &Delivery{Kind: kindCommand, Type: command, Channel: channel},
+		envelope: "slash_commands", answerable: true,
+		payload: object{
+			"token": verificationToken, "team_id": TeamID, "team_domain": teamDomain, "channel_id": channel, "channel_name": name,
+			"user_id": user, "user_name": s.users[user].Name, "command": command, "text": text, "api_app_id": AppID,
+			"is_enterprise_install": "false", "response_url": run.ResponseURL, "trigger_id": s.nextID("trigger."),
+		},
+		done: func(answer json.RawMessage, failed string) { s.finishRun(c, run, answer, failed) },
+	})
+	return run.ID
+}
+
+// Press lets a person press a button of a message, by its action_id, value or text. It
+// returns a number that Commands knows, 0 when there is no such button.
+// Source: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+func (s *Server) Press(channel, user, ts, button string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channel]
+	if c == nil || c.alive(ts) == nil || s.revoked {
+		return 0
+	}
+	m := c.byTS[ts]
+	v := m.Last()
+	i := slices.IndexFunc(v.Buttons, func(b Button) bool { return button == b.ActionID || button == b.Value || button == b.Text })
+	if i < 0 {
+		return 0
+	}
+	b := v.Buttons[i]
+	user = orElse(user, orElse(c.info.User, DefaultUser))
+	u := s.ensureUser(user)
+	run := s.begin(&CommandRun{Channel: channel, User: user, Action: b.ActionID, TS: ts}, ts)
+	action := object{
+		"type": "button", "action_id": b.ActionID, "block_id": b.BlockID, "value": b.Value, "action_ts": s.nextTS(),
+		"text": object{"type": "plain_text", "text": b.Text, "emoji": true},
+	}
+	if b.Style != "" {
+		action["style"] = b.Style
+	}
+	container := object{"type": "message", "message_ts": ts, "channel_id": channel, "is_ephemeral": m.EphemeralTo != ""}
+	if m.ThreadTS != "" {
+		container["thread_ts"] = m.ThreadTS
+	}
+	s.send(&parcel{
+		Delivery: &Delivery{Kind: kindAction, Type: b.ActionID, Channel: channel, TS: ts},
+		envelope: "interactive",
+		payload: object{
+			"type": "block_actions", "token": verificationToken, "api_app_id": AppID, "trigger_id": s.nextID("trigger."),
+			"team": object{"id": TeamID, "domain": teamDomain}, "enterprise": nil, "is_enterprise_install": false,
+			"user":    object{"id": u.ID, "username": u.Name, "name": u.Name, "team_id": TeamID},
+			"channel": object{"id": channel, "name": orElse(c.info.Name, "directmessage")}, "container": container,
+			"message": s.wire(c, m), "state": object{"values": object{}}, "response_url": run.ResponseURL,
+			"actions": []object{action},
+		},
+		done: func(_ json.RawMessage, failed string) { s.finishRun(c, run, nil, failed) },
+	})
+	return run.ID
+}
+
+// begin records a command and gives it a response URL.
+func (s *Server) begin(run *CommandRun, ts string) *CommandRun {
+	run.ID, run.At = len(s.commands)+1, time.Now()
+	key := s.uuid()
+	run.ResponseURL = s.base + respondPath + key
+	s.responses[key] = &responder{channel: run.Channel, user: run.User, ts: ts, until: run.At.Add(responseLife)}
+	s.commands = append(s.commands, run)
+	s.publish(Event{Kind: "command", Channel: run.Channel, Command: run})
+	return run
+}
+
+// finishRun shows the person what the app answered, or that it did not.
+func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, failed string) {
+	switch {
+	case failed == "timeout", failed == "http_timeout":
+		run.Failed = "operation_timeout"
+	case failed != "":
+		run.Failed = "dispatch_failed"
+	default:
+		run.Acked = time.Now()
+	}
+	if reply, ok := readReply(answer); ok {
+		s.reply(c, run.User, reply)
+	}
+	if run.Failed != "" && run.Command != "" {
+		s.reply(c, run.User, commandReply{Text: run.Command + " failed with the error \"" + run.Failed + "\""})
+	}
+	s.publish(Event{Kind: "command", Channel: run.Channel, Command: run})
+}
+
+// commandReply is a message that answers a command.
+type commandReply struct {
+	Text    string          `json:"text"`
+	Type    string          `json:"response_type"` // in_channel, or ephemeral when empty.
+	Replace bool            `json:"replace_original"`
+	Delete  bool            `json:"delete_original"`
+	Thread  string          `json:"thread_ts"`
+	Blocks  json.RawMessage `json:"blocks"`
+	parsed  parsedBlocks
+}
+
+// readReply reads what an acknowledgement carries: JSON, or over HTTP also plain text.
+func readReply(data json.RawMessage) (commandReply, bool) {
+	var r commandReply
+	if err := json.Unmarshal(data, &r); err != nil {
+		r = commandReply{Text: strings.TrimSpace(string(data))}
+	}
+	return r, r.Text != "" || len(r.Blocks) > 0
+}
+
+// reply posts an answer to a command.
+func (s *Server) reply(c *channel, user string, r commandReply) {
+	m := &Message{User: BotUser, BotID: BotID, FromBot: true, ThreadTS: r.Thread}
+	if r.Type != "in_channel" {
+		m.EphemeralTo = user
+	}
+	s.add(c, m, s.apply(time.Now(), Version{}, r.content(), respondMethod))
+	s.stats.Messages++
+}
+
+func (r *commandReply) content() content {
+	return content{text: r.Text, hasText: r.Text != "", hasBlocks: len(r.Blocks) > 0, blocks: r.parsed.list, parsed: r.parsed}
+}
+
+// useResponse takes a message for a response URL, at most five in half an hour.
+func (s *Server) useResponse(r *request) (any, *apiError) {
+	to := s.responses[strings.TrimPrefix(r.http.URL.Path, respondPath)]
+	switch {
+	case to == nil || r.now.After(to.until):
+		return nil, &apiError{status: http.StatusNotFound, code: "expired_url"}
+	case to.uses == responseUses:
+		return nil, &apiError{status: http.StatusNotFound, code: "used_url"}
+	}
+	reply := commandReply{
+		Text: r.text("text"), Type: r.text("response_type"), Thread: r.text("thread_ts"),
+		Replace: r.flag("replace_original"), Delete: r.flag("delete_original"), Blocks: json.RawMessage(r.text("blocks")),
+	}
+	if len(reply.Blocks) > 0 {
+		parsed, aerr := readBlocks(string(reply.Blocks), func() string { return s.nextID("b") })
+		if aerr != nil {
+			return nil, aerr
+		}
+		reply.parsed = parsed
+	}
+	c := s.channels[to.channel]
+	original := c.alive(to.ts)
+	switch {
+	case (reply.Delete || reply.Replace) && original == nil:
+		return nil, &apiError{status: http.StatusNotFound, code: "message_not_found"}
+	case reply.Delete:
+		s.remove(c, original, "bot")
+	case reply.Text == "" && len(reply.Blocks) == 0:
+		return nil, fail("no_text")
+	case reply.Replace:
+		s.change(c, original, s.apply(r.now, original.Last(), reply.content(), respondMethod))
+	default:
+		s.reply(c, to.user, reply)
+	}
+	to.uses++
+	r.call.Channel = to.channel
+	return answer{status: http.StatusOK, contentType: "text/plain; charset=utf-8", body: []byte("ok")}, nil
+}

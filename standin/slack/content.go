@@ -1,0 +1,149 @@
+package slack
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// maxMetadata is the largest metadata of a message, in bytes of JSON.
+const maxMetadata = 16 << 10
+
+// content is what a call wants a message to show.
+type content struct {
+	text, markdown             string
+	hasText, hasMarkdown       bool
+	blocks                     []object // nil: none were named.
+	hasBlocks                  bool
+	parsed                     parsedBlocks
+	metadata                   json.RawMessage
+	hasMetadata, emptyMetadata bool
+	truncated                  bool
+}
+
+// readContent reads the arguments that post, update and stop have in common.
+func (s *Server) readContent(r *request, most int, cut bool) (content, *apiError) {
+	c := content{
+		text: r.text("text"), hasText: r.has("text"),
+		markdown: r.text("markdown_text"), hasMarkdown: r.text("markdown_text") != "",
+	}
+	if c.hasMarkdown && (c.text != "" || r.text("blocks") != "") {
+		return c, fail("markdown_text_conflict")
+	}
+	switch {
+	case units(c.markdown) > maxMarkdown:
+		return c, fail("msg_too_long")
+	case units(c.text) > most && !cut:
+		return c, fail("msg_too_long")
+	case units(c.text) > most:
+		c.text, c.truncated = cutUnits(c.text, most), true
+	}
+	if text := r.text("blocks"); text != "" {
+		parsed, aerr := readBlocks(text, func() string { return s.nextID("b") })
+		if aerr != nil {
+			return c, aerr
+		}
+		c.parsed, c.blocks, c.hasBlocks = parsed, parsed.list, true
+	}
+	return c, c.readMetadata(r)
+}
+
+// readMetadata reads {"event_type":"…","event_payload":{…}}.
+// Source: https://docs.slack.dev/messaging/message-metadata
+func (c *content) readMetadata(r *request) *apiError {
+	text := r.text("metadata")
+	if text == "" {
+		return nil
+	}
+	c.hasMetadata = true
+	var fields map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &fields) != nil || fields == nil {
+		return fail("invalid_metadata_format")
+	}
+	if len(fields) == 0 {
+		c.emptyMetadata = true
+		return nil
+	}
+	var kind string
+	var payload map[string]any
+	if json.Unmarshal(fields["event_type"], &kind) != nil || kind == "" {
+		return fail("invalid_metadata_format")
+	}
+	if json.Unmarshal(fields["event_payload"], &payload) != nil || payload == nil {
+		return fail("invalid_metadata_schema")
+	}
+	c.metadata = encode(object{"event_type": kind, "event_payload": payload})
+	if len(c.metadata) > maxMetadata {
+		return fail("metadata_too_large")
+	}
+	return nil
+}
+
+// empty tells that there is nothing to show.
+func (c *content) empty() bool { return c.text == "" && c.markdown == "" && len(c.blocks) == 0 }
+
+// apply is the version that shows c after before; for a new message before is zero.
+// Blocks that an update does not name stay; Markdown, which takes their place, does not.
+func (s *Server) apply(now time.Time, before Version, c content, method string) Version {
+	v := before
+	v.At, v.Method, v.Broken = now, method, false
+	switch {
+	case c.hasMarkdown:
+		v.Text, v.Markdown, v.Blocks, v.Buttons = c.markdown, c.markdown, nil, nil
+		v.blocks = parsedBlocks{}
+	default:
+		if c.hasText {
+			v.Text, v.Markdown = normalize(c.text), ""
+		}
+		if c.hasBlocks {
+			v.Markdown = ""
+			v.blocks = c.parsed
+			v.Blocks, v.Buttons = nil, c.parsed.buttons
+			if len(c.blocks) > 0 {
+				v.Blocks = encode(c.blocks)
+			}
+		}
+	}
+	switch {
+	case c.emptyMetadata:
+		v.Metadata = nil
+	case c.hasMetadata:
+		v.Metadata = c.metadata
+	}
+	return s.settle(v)
+}
+
+// settle works out what a version shows and whom it calls.
+func (s *Server) settle(v Version) Version {
+	source := v.Text
+	if v.Markdown != "" {
+		source = v.Markdown
+	}
+	switch {
+	case len(v.Blocks) > 0 && v.Markdown != "": // a stream with blocks below it.
+		source += "\n" + v.blocks.shown
+	case len(v.Blocks) > 0:
+		source = v.blocks.shown
+	}
+	v.Shown = s.shown(source)
+	v.Mentions = mentions(source)
+	if len(v.Blocks) > 0 { // the text is in the notification, where it calls as well.
+		for _, who := range mentions(v.Text) {
+			if !slices.Contains(v.Mentions, who) {
+				v.Mentions = append(v.Mentions, who)
+			}
+		}
+	}
+	return v
+}
+
+// warn tells of a text that was cut, in the answer and as a violation.
+func (s *Server) warn(r *request, c content, result object) object {
+	if c.truncated {
+		s.violate(Truncated, r.call.Method, r.call.Channel, fmt.Sprintf("text cut to %d characters", maxText))
+		result["warning"] = "message_truncated"
+		result["response_metadata"] = object{"warnings": []string{"message_truncated"}}
+	}
+	return result
+}

@@ -1,0 +1,227 @@
+package slack
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+)
+
+// Sizes of pages, https://docs.slack.dev/reference/methods/conversations.history
+const (
+	defaultPage = 100
+	maxPage     = 999
+)
+
+// readable is the channel whose messages a call wants to read.
+func (s *Server) readable(r *request) (*channel, *apiError) {
+	c, aerr := s.resolve(r, "channel")
+	switch {
+	case aerr != nil:
+		return nil, aerr
+	case !s.granted(c.info.historyScope()):
+		return nil, s.missing(c.info.historyScope())
+	case c.info.BotOut:
+		return nil, fail("not_in_channel")
+	}
+	return c, nil
+}
+
+// period is which messages a reader asks for.
+type period struct {
+	oldest, latest string
+	inclusive      bool
+	limit          int
+	all            bool // with metadata.
+	after          string
+}
+
+func readPeriod(r *request) (period, *apiError) {
+	p := period{
+		oldest: r.text("oldest"), latest: r.text("latest"), inclusive: r.flag("inclusive"),
+		limit: r.integer("limit", defaultPage), all: r.flag("include_all_metadata"),
+	}
+	if p.limit < 1 || p.limit > maxPage {
+		return p, fail("invalid_limit")
+	}
+	if p.oldest == "0" {
+		p.oldest = ""
+	}
+	if p.oldest != "" && !validTS(p.oldest) {
+		return p, fail("invalid_ts_oldest")
+	}
+	if p.latest != "" && !validTS(p.latest) {
+		return p, fail("invalid_ts_latest")
+	}
+	if cursor := r.text("cursor"); cursor != "" {
+		text, err := base64.StdEncoding.DecodeString(cursor)
+		ts, ok := strings.CutPrefix(string(text), cursorPrefix)
+		if err != nil || !ok || !validTS(ts) {
+			return p, fail("invalid_cursor")
+		}
+		p.after = ts
+	}
+	return p, nil
+}
+
+const cursorPrefix = "next_ts:"
+
+// holds tells whether a ts lies within the period.
+func (p period) holds(ts string) bool {
+	low, high := compareTS(ts, p.oldest), compareTS(ts, p.latest)
+	if p.oldest != "" && (low < 0 || low == 0 && !p.inclusive) {
+		return false
+	}
+	return p.latest == "" || high < 0 || high == 0 && p.inclusive
+}
+
+// page answers with at most a page of list, and where the next one begins.
+func (s *Server) page(c *channel, p period, list []*Message) object {
+	more := len(list) > p.limit
+	list = list[:min(len(list), p.limit)]
+	messages := make([]object, len(list))
+	for i, m := range list {
+		if !m.Alive() {
+			messages[i] = tombstone(m)
+			continue
+		}
+		messages[i] = s.wire(c, m)
+		if meta := m.Last().Metadata; meta != nil && p.all {
+			messages[i]["metadata"] = meta
+		}
+	}
+	result := object{"messages": messages, "has_more": more}
+	if more {
+		cursor := base64.StdEncoding.EncodeToString([]byte(cursorPrefix + list[len(list)-1].TS))
+		result["response_metadata"] = object{"next_cursor": cursor}
+	}
+	return result
+}
+
+// channelHistory: https://docs.slack.dev/reference/methods/conversations.history
+func (s *Server) channelHistory(r *request) (any, *apiError) {
+	c, aerr := s.readable(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	p, aerr := readPeriod(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	var list []*Message
+	for _, m := range slices.Backward(c.messages) {
+		m.expire(r.now)
+		stands := m.Alive() || len(c.replies(m.TS)) > 0
+		if m.EphemeralTo != "" || !stands || (m.ThreadTS != "" && !m.Broadcast) || !p.holds(m.TS) {
+			continue
+		}
+		if p.after == "" || compareTS(m.TS, p.after) < 0 {
+			list = append(list, m)
+		}
+	}
+	result := s.page(c, p, list)
+	result["pin_count"] = 0
+	return result, nil
+}
+
+// threadReplies: https://docs.slack.dev/reference/methods/conversations.replies
+func (s *Server) threadReplies(r *request) (any, *apiError) {
+	c, aerr := s.readable(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	p, aerr := readPeriod(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	ts := r.text("ts")
+	root := c.byTS[ts]
+	if root == nil || root.EphemeralTo != "" || (!root.Alive() && len(c.replies(ts)) == 0) {
+		return nil, fail("thread_not_found")
+	}
+	var list []*Message
+	if p.after == "" { // the parent comes first, whatever the period.
+		list = append(list, root)
+	}
+	for _, m := range c.replies(ts) {
+		m.expire(r.now)
+		if p.holds(m.TS) && (p.after == "" || compareTS(m.TS, p.after) > 0) {
+			list = append(list, m)
+		}
+	}
+	root.expire(r.now)
+	return s.page(c, p, list), nil
+}
+
+// channelInfo: https://docs.slack.dev/reference/methods/conversations.info
+func (s *Server) channelInfo(r *request) (any, *apiError) {
+	c, aerr := s.resolve(r, "channel")
+	if aerr != nil {
+		return nil, aerr
+	}
+	return object{"channel": s.wireChannel(c)}, nil
+}
+
+func (s *Server) wireChannel(c *channel) object {
+	kind := c.info.Kind
+	w := object{
+		"id": c.info.ID, "is_archived": c.info.Archived, "is_im": kind == KindIM, "is_mpim": kind == KindMPIM,
+		"is_channel": kind == KindPublic, "is_group": kind == KindPrivate,
+		"is_private": kind != KindPublic, "is_member": !c.info.BotOut, "context_team_id": TeamID, "created": s.started.Unix(),
+	}
+	if kind == KindIM {
+		w["user"] = c.info.User
+		return w
+	}
+	w["name"], w["name_normalized"] = c.info.Name, c.info.Name
+	w["num_members"] = len(c.info.Members) + 1
+	return w
+}
+
+// openChannel: https://docs.slack.dev/reference/methods/conversations.open
+func (s *Server) openChannel(r *request) (any, *apiError) {
+	if r.text("channel") != "" {
+		c, aerr := s.resolve(r, "channel")
+		if aerr != nil {
+			return nil, aerr
+		}
+		return object{"channel": s.wireChannel(c)}, nil
+	}
+	users := strings.FieldsFunc(r.text("users"), func(c rune) bool { return c == ',' || c == ' ' })
+	if len(users) == 0 {
+		return nil, fail("users_list_not_supplied")
+	}
+	for _, id := range users {
+		if !s.isPerson(id) {
+			return nil, fail("user_not_found")
+		}
+	}
+	id := imOf(users[0])
+	if len(users) > 1 {
+		slices.Sort(users)
+		id = "G" + strings.TrimPrefix(strings.Join(users, ""), "U")
+	}
+	known := s.channels[id] != nil
+	c := s.ensure(id)
+	for _, user := range users {
+		c.join(user)
+	}
+	r.call.Channel = id
+	return object{"channel": s.wireChannel(c), "already_open": known, "no_op": known}, nil
+}
+
+// userInfo: https://docs.slack.dev/reference/methods/users.info
+func (s *Server) userInfo(r *request) (any, *apiError) {
+	u, ok := s.users[r.text("user")]
+	if !ok {
+		return nil, fail("user_not_found")
+	}
+	w := object{
+		"id": u.ID, "team_id": TeamID, "name": u.Name, "real_name": u.RealName, "deleted": false, "is_bot": u.IsBot,
+		"tz": u.TZ, "tz_offset": 0,
+		"profile": object{"real_name": u.RealName, "display_name": u.Name, "bot_id": u.BotID, "team": TeamID},
+	}
+	if r.flag("include_locale") {
+		w["locale"] = u.Locale
+	}
+	return object{"user": w}, nil
+}

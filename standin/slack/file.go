@@ -1,0 +1,160 @@
+package slack
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+// File is a file of a message.
+type File struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Mime string `json:"mimetype"`
+	Size int    `json:"size"`
+	// Content is shared, not to be changed; the control API serves it apart.
+	Content []byte `json:"-"`
+
+	user    string
+	created time.Time
+}
+
+// storedFile is a file, or the place for one that is being uploaded.
+type storedFile struct {
+	File
+	length   int    // as announced.
+	secret   string // of the upload URL.
+	received bool
+	complete bool
+}
+
+// wireFile is a file as events and methods tell it.
+// Source: https://docs.slack.dev/reference/objects/file-object
+func (s *Server) wireFile(f File) object {
+	kind := strings.TrimPrefix(path.Ext(f.Name), ".")
+	link := s.base + downloadPath + TeamID + "-" + f.ID + "/" + path.Base(f.Name)
+	return object{
+		"id": f.ID, "created": f.created.Unix(), "timestamp": f.created.Unix(), "name": f.Name, "title": f.Name,
+		"mimetype": f.Mime, "filetype": orElse(kind, "binary"), "user": f.user, "size": f.Size, "mode": "hosted",
+		"is_external": false, "is_public": false, "file_access": "visible", "url_private": link,
+		"url_private_download": link, "permalink": "https://" + teamDomain + ".slack.com/files/" + f.user + "/" + f.ID,
+	}
+}
+
+// keep stores a file and gives it an id.
+func (s *Server) keep(f File) File {
+	f.ID = orElse(f.ID, s.nextID("F"))
+	f.Mime = orElse(f.Mime, orElse(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"))
+	f.Mime, _, _ = strings.Cut(f.Mime, ";")
+	f.Size = orElse(f.Size, len(f.Content))
+	f.created = time.Now()
+	s.files[f.ID] = &storedFile{File: f, received: true, complete: true}
+	return f
+}
+
+// uploadURL: https://docs.slack.dev/reference/methods/files.getUploadURLExternal
+func (s *Server) uploadURL(r *request) (any, *apiError) {
+	length := r.integer("length", 0)
+	if r.text("filename") == "" || length < 1 {
+		return nil, fail("invalid_arguments")
+	}
+	f := &storedFile{File: File{ID: s.nextID("F"), Name: r.text("filename"), user: BotUser}, length: length, secret: s.uuid()}
+	s.files[f.ID] = f
+	return object{"upload_url": s.base + uploadPath + f.ID + "/" + f.secret, "file_id": f.ID}, nil
+}
+
+// receiveUpload takes the bytes of a file, as a body or as a form. The answer is text.
+func (s *Server) receiveUpload(r *request) (any, *apiError) {
+	id, secret, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, uploadPath), "/")
+	f := s.files[id]
+	switch {
+	case f == nil || f.secret == "" || f.secret != secret || f.received:
+		return nil, &apiError{status: http.StatusNotFound, code: "file_not_found"}
+	case len(r.file) != f.length:
+		return nil, &apiError{status: http.StatusBadRequest, code: "length_mismatch"}
+	}
+	f.Content, f.Size, f.received = r.file, len(r.file), true
+	return answer{status: http.StatusOK, contentType: "text/plain; charset=utf-8", body: fmt.Appendf(nil, "OK - %d", f.Size)}, nil
+}
+
+// completeUpload: https://docs.slack.dev/reference/methods/files.completeUploadExternal
+func (s *Server) completeUpload(r *request) (any, *apiError) {
+	var list []struct {
+		ID    string `json:"id"`
+		Title string `json:"title"`
+	}
+	if err := json.Unmarshal([]byte(r.text("files")), &list); err != nil || len(list) == 0 {
+		return nil, fail("invalid_arguments")
+	}
+	var files []File
+	for _, one := range list {
+		f := s.files[one.ID]
+		if f == nil || !f.received || f.complete {
+			return nil, fail("file_not_found")
+		}
+		f.Mime, f.created = orElse(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"), r.now
+		f.Mime, _, _ = strings.Cut(f.Mime, ";")
+		files = append(files, f.File)
+	}
+	if r.text("channel_id") != "" {
+		if aerr := s.share(r, files); aerr != nil {
+			return nil, aerr
+		}
+	}
+	told := make([]object, len(files))
+	for i, f := range files {
+		s.files[f.ID].complete = true
+		told[i] = s.wireFile(f)
+		told[i]["title"] = orElse(list[i].Title, f.Name)
+	}
+	return object{"files": told}, nil
+}
+
+// share posts files as a message of the bot.
+func (s *Server) share(r *request, files []File) *apiError {
+	c, aerr := s.writable(r, "channel_id")
+	if aerr != nil {
+		return aerr
+	}
+	thread, aerr := s.thread(c, r)
+	if aerr != nil {
+		return aerr
+	}
+	comment := r.text("initial_comment")
+	if units(comment) > maxText {
+		return fail("msg_too_long")
+	}
+	m := &Message{ThreadTS: thread, User: BotUser, BotID: BotID, FromBot: true, Subtype: "file_share", Files: files}
+	s.add(c, m, s.settle(Version{Method: r.call.Method, Text: normalize(comment)}))
+	r.call.TS = m.TS
+	s.stats.Messages++
+	return nil
+}
+
+// fileInfo: https://docs.slack.dev/reference/methods/files.info
+func (s *Server) fileInfo(r *request) (any, *apiError) {
+	f := s.files[r.text("file")]
+	if f == nil || !f.complete {
+		return nil, fail("file_not_found")
+	}
+	return object{"file": s.wireFile(f.File)}, nil
+}
+
+// download serves url_private. Without a token that may read files the platform answers
+// with a page to sign in, and status 200.
+func (s *Server) download(r *request) (any, *apiError) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, downloadPath), "/")
+	if aerr := s.authorize(r, method{scopes: []string{"files:read"}}); aerr != nil {
+		r.call.Error = aerr.code
+		return answer{status: http.StatusOK, contentType: "text/html; charset=utf-8", body: []byte("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head></html>")}, nil
+	}
+	f := s.files[strings.TrimPrefix(name, TeamID+"-")]
+	if f == nil || !f.complete {
+		return nil, &apiError{status: http.StatusNotFound, code: "file_not_found"}
+	}
+	return answer{status: http.StatusOK, contentType: f.Mime, body: f.Content}, nil
+}

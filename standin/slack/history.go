@@ -1,0 +1,191 @@
+package slack
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Message is one message of a channel with everything a person ever saw of it.
+type Message struct {
+	TS        string `json:"ts"`
+	Channel   string `json:"channel"`
+	ThreadTS  string `json:"thread_ts,omitempty"` // of its parent; "" outside of threads and for parents.
+	User      string `json:"user,omitempty"`
+	BotID     string `json:"bot_id,omitempty"`
+	FromBot   bool   `json:"from_bot"`            // from the app under test.
+	Subtype   string `json:"subtype,omitempty"`   // as its event was sent.
+	Broadcast bool   `json:"broadcast,omitempty"` // a reply that is shown in the channel too.
+	// EphemeralTo is the only one who sees it, "" for all.
+	EphemeralTo string `json:"ephemeral_to,omitempty"`
+	Files       []File `json:"files,omitempty"`
+	// Versions holds at least the message as posted; each change adds one.
+	Versions []Version `json:"versions"`
+	// Deleted is when the message vanished, zero while it stands.
+	Deleted time.Time `json:"deleted,omitzero"`
+	// DeletedBy is "bot" or "person".
+	DeletedBy string `json:"deleted_by,omitempty"`
+	// StreamEnds is when a native stream ends by itself; zero for what is not streaming.
+	StreamEnds time.Time `json:"stream_ends,omitzero"`
+
+	clientID string // client_msg_id of what a person wrote.
+}
+
+// Version is what a message showed from At until the next version.
+type Version struct {
+	At time.Time `json:"at"`
+	// Method is the method that made it, or "person", or "respond".
+	Method string `json:"method"`
+	// Text is the message's text as the platform stores it: in mrkdwn, escaped. Of
+	// Markdown it is the source.
+	Text string `json:"text"`
+	// Markdown is the source of what was sent as markdown_text or streamed.
+	Markdown string          `json:"markdown,omitempty"`
+	Blocks   json.RawMessage `json:"blocks,omitempty"`
+	// Shown is what a person reads: of blocks the texts, a line for each. Names stand for
+	// mentions, labels for links, characters for entities; marks like * and ` stay.
+	Shown string `json:"shown"`
+	// Mentions are who the message calls: user ids, !channel, !here, !everyone,
+	// !subteam^S…. Only those of the first version are notified.
+	Mentions []string        `json:"mentions,omitempty"`
+	Buttons  []Button        `json:"buttons,omitempty"`
+	Tasks    []Task          `json:"tasks,omitempty"` // of a stream.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Streaming is shown while a native stream runs. Broken is how one looks that ended by
+	// itself, until an update mends it.
+	Streaming bool `json:"streaming,omitempty"`
+	Broken    bool `json:"broken,omitempty"`
+
+	blocks parsedBlocks
+}
+
+// Last is the newest version.
+func (m Message) Last() Version { return m.Versions[len(m.Versions)-1] }
+
+// Shown is what a person reads of the newest version.
+func (m Message) Shown() string { return m.Last().Shown }
+
+// Alive tells whether the message is not deleted.
+func (m Message) Alive() bool { return m.Deleted.IsZero() }
+
+// Thread is the ts of the thread that the message is in or would begin.
+func (m Message) Thread() string { return orElse(m.ThreadTS, m.TS) }
+
+// clone detaches the message from the server's own. Elements of the slices are
+// never changed once stored, so they are shared.
+func (m *Message) clone() Message {
+	c := *m
+	c.Versions = slices.Clone(m.Versions)
+	return c
+}
+
+// expire adds the version in which a stream is broken, when it is time.
+func (m *Message) expire(now time.Time) {
+	if m.StreamEnds.IsZero() || now.Before(m.StreamEnds) {
+		return
+	}
+	v := m.Last()
+	v.At, v.Method, v.Streaming, v.Broken = m.StreamEnds, "expired", false, true
+	m.StreamEnds = time.Time{}
+	if m.Alive() {
+		m.Versions = append(m.Versions, v)
+	}
+}
+
+// at is the message as it was at t, and whether it was visible then.
+func (m *Message) at(t time.Time) (Message, bool) {
+	if m.Versions[0].At.After(t) || (!m.Deleted.IsZero() && !m.Deleted.After(t)) {
+		return Message{}, false
+	}
+	c := *m
+	n := len(m.Versions)
+	for n > 1 && m.Versions[n-1].At.After(t) {
+		n--
+	}
+	c.Versions = slices.Clone(m.Versions[:n])
+	c.Deleted, c.DeletedBy = time.Time{}, ""
+	return c, true
+}
+
+// Status is what assistant.threads.setStatus showed below a thread.
+type Status struct {
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"` // lies in the future while it is shown.
+	Text   string    `json:"text"`
+	Thread string    `json:"thread_ts"`
+}
+
+// Screen is everything a person saw in a channel and its threads at one moment.
+type Screen struct {
+	Channel  Channel   `json:"channel"`
+	At       time.Time `json:"at"`
+	Messages []Message `json:"messages"`
+	Statuses []Status  `json:"statuses,omitempty"`
+}
+
+// In are the messages of a thread, its parent first; of "" those of the channel itself.
+func (s Screen) In(thread string) []Message {
+	var list []Message
+	for _, m := range s.Messages {
+		if thread == "" && (m.ThreadTS == "" || m.Broadcast) || thread != "" && m.Thread() == thread {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// ChannelHistory is everything that ever happened in a channel.
+type ChannelHistory struct {
+	Channel  Channel           `json:"channel"`
+	Messages []Message         `json:"messages"`
+	Statuses []Status          `json:"statuses,omitempty"`
+	Titles   map[string]string `json:"titles,omitempty"` // of assistant threads, by thread_ts.
+}
+
+// History returns all messages of a channel, deleted ones too, by ts. It is a copy.
+func (s *Server) History(id string) []Message { return s.Chronicle(id).Messages }
+
+// Chronicle returns everything that happened in a channel. It is a copy.
+func (s *Server) Chronicle(id string) ChannelHistory {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.channels[id]
+	if !ok {
+		return ChannelHistory{Channel: Channel{ID: id, Kind: kindOf(id)}}
+	}
+	h := ChannelHistory{Channel: c.info, Statuses: slices.Clone(c.statuses), Titles: maps.Clone(c.titles)}
+	for _, m := range c.messages {
+		m.expire(time.Now())
+		h.Messages = append(h.Messages, m.clone())
+	}
+	return h
+}
+
+// View returns the messages that a person saw in a channel at a moment, each with
+// its versions up to then; the last one is what was on the screen.
+func (s *Server) View(id string, at time.Time) []Message { return s.Screen(id, at).Messages }
+
+// Screen returns everything that a person saw in a channel at a moment.
+func (s *Server) Screen(id string, at time.Time) Screen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	screen := Screen{Channel: Channel{ID: id, Kind: kindOf(id)}, At: at, Messages: []Message{}}
+	c, ok := s.channels[id]
+	if !ok {
+		return screen
+	}
+	screen.Channel = c.info
+	for _, m := range c.messages {
+		m.expire(time.Now())
+		if seen, ok := m.at(at); ok {
+			screen.Messages = append(screen.Messages, seen)
+		}
+	}
+	for _, st := range c.statuses {
+		if !st.From.After(at) && st.To.After(at) {
+			screen.Statuses = append(screen.Statuses, st)
+		}
+	}
+	return screen
+}

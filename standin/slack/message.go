@@ -1,0 +1,156 @@
+package slack
+
+import (
+	"slices"
+	"time"
+)
+
+// add posts m with v as its first version, and tells everyone.
+func (s *Server) add(c *channel, m *Message, v Version) {
+	m.TS, m.Channel = s.nextTS(), c.info.ID
+	v.At = time.Now()
+	m.Versions = []Version{v}
+	c.messages = append(c.messages, m)
+	c.byTS[m.TS] = m
+	if m.FromBot && m.EphemeralTo == "" {
+		s.endStatus(c, m.Thread())
+	}
+	s.publish(Event{Kind: "message", Channel: c.info.ID, Message: m})
+	if m.EphemeralTo == "" {
+		s.tellPosted(c, m)
+	}
+}
+
+// change adds a version to m and tells everyone.
+func (s *Server) change(c *channel, m *Message, v Version) {
+	before := s.wire(c, m)
+	m.Versions = append(m.Versions, v)
+	s.publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
+	if m.EphemeralTo != "" {
+		return
+	}
+	ts := s.nextTS()
+	s.tell(c, "message", object{
+		"type": "message", "subtype": "message_changed", "hidden": true, "channel": c.info.ID,
+		"channel_type": c.info.channelType(), "ts": ts, "event_ts": ts,
+		"message": s.wire(c, m), "previous_message": before,
+	})
+}
+
+// remove deletes m; by is "bot" or "person".
+func (s *Server) remove(c *channel, m *Message, by string) {
+	before := s.wire(c, m)
+	m.Deleted, m.DeletedBy = time.Now(), by
+	m.StreamEnds = time.Time{}
+	s.publish(Event{Kind: "delete", Channel: c.info.ID, Message: m})
+	if m.EphemeralTo != "" {
+		return
+	}
+	ts := s.nextTS()
+	s.tell(c, "message", object{
+		"type": "message", "subtype": "message_deleted", "hidden": true, "channel": c.info.ID,
+		"channel_type": c.info.channelType(), "ts": ts, "event_ts": ts, "deleted_ts": m.TS, "previous_message": before,
+	})
+}
+
+// tellPosted sends the events of a new message: message, and app_mention when it names
+// the bot outside of a direct message. Both have the same ts.
+// Source: https://docs.slack.dev/reference/events/app_mention
+func (s *Server) tellPosted(c *channel, m *Message) {
+	event := s.wire(c, m)
+	event["channel"], event["channel_type"], event["event_ts"] = c.info.ID, c.info.channelType(), m.TS
+	s.tell(c, "message", event)
+	s.tellMention(c, m)
+}
+
+func (s *Server) tellMention(c *channel, m *Message) {
+	if c.info.Kind == KindIM || m.FromBot || !slices.Contains(m.Last().Mentions, BotUser) {
+		return
+	}
+	event := s.wire(c, m)
+	event["type"], event["channel"], event["event_ts"] = "app_mention", c.info.ID, m.TS
+	delete(event, "subtype")
+	s.tell(c, "app_mention", event)
+}
+
+// wire is m as methods and events tell it.
+func (s *Server) wire(c *channel, m *Message) object {
+	v := m.Last()
+	w := object{"type": "message", "ts": m.TS, "text": v.Text, "team": TeamID}
+	set := func(name, value string) {
+		if value != "" {
+			w[name] = value
+		}
+	}
+	set("subtype", m.Subtype)
+	set("user", m.User)
+	set("bot_id", m.BotID)
+	set("client_msg_id", m.clientID)
+	set("thread_ts", m.ThreadTS)
+	if m.FromBot {
+		w["app_id"] = AppID
+		w["bot_profile"] = object{"id": BotID, "app_id": AppID, "name": s.opts.BotName, "team_id": TeamID, "deleted": false}
+	}
+	if m.ThreadTS != "" {
+		if parent := c.byTS[m.ThreadTS]; parent != nil {
+			set("parent_user_id", parent.User)
+		}
+	}
+	switch {
+	case len(v.Blocks) > 0:
+		w["blocks"] = v.Blocks
+	case v.Markdown != "":
+		w["blocks"] = []object{{"type": "markdown", "block_id": "md", "text": v.Markdown}}
+	}
+	if len(m.Versions) > 1 && v.Method != "chat.appendStream" && v.Method != "chat.stopStream" && v.Method != "expired" {
+		w["edited"] = object{"user": m.User, "ts": writeTS(v.At.UnixMicro())}
+	}
+	if len(m.Files) > 0 {
+		files := make([]object, len(m.Files))
+		for i, f := range m.Files {
+			files[i] = s.wireFile(f)
+		}
+		w["files"] = files
+		w["upload"] = false
+	}
+	s.addThread(c, m, w)
+	return w
+}
+
+// addThread adds what a parent tells of its replies.
+func (s *Server) addThread(c *channel, m *Message, w object) {
+	if m.ThreadTS != "" {
+		return
+	}
+	replies := c.replies(m.TS)
+	if len(replies) == 0 {
+		return
+	}
+	var users []string
+	for _, r := range replies {
+		if !slices.Contains(users, r.User) {
+			users = append(users, r.User)
+		}
+	}
+	w["thread_ts"], w["reply_count"], w["latest_reply"] = m.TS, len(replies), replies[len(replies)-1].TS
+	w["reply_users"], w["reply_users_count"] = users, len(users)
+}
+
+// replies are the living replies of a thread that everyone sees.
+func (c *channel) replies(thread string) []*Message {
+	var list []*Message
+	for _, m := range c.messages {
+		if m.ThreadTS == thread && m.Alive() && m.EphemeralTo == "" {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// tombstone is what stays of a deleted parent while its thread lives.
+func tombstone(m *Message) object {
+	return object{
+		"type": "message", "subtype": "tombstone", "ts": m.TS, "thread_ts": m.TS, "hidden": true,
+		"user": "USLACKBOT", "text": "This message was deleted.",
+	}
+}

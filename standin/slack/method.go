@@ -1,0 +1,170 @@
+package slack
+
+import (
+	"slices"
+	"strings"
+)
+
+// Names of what is called without being a method.
+const (
+	uploadMethod   = "upload"
+	downloadMethod = "file"
+	respondMethod  = "respond"
+	socketMethod   = "socket"
+
+	uploadPath   = "/upload/"
+	downloadPath = "/files-pri/"
+	respondPath  = "/respond/"
+
+	methodPost = "chat.postMessage"
+)
+
+// tier is a class of rate limits.
+// Source: https://docs.slack.dev/apis/web-api/rate-limits and the methods' pages.
+type tier int
+
+const (
+	untiered tier = iota
+	tier1
+	tier2
+	tier3
+	tier4
+	tierPost
+	tierStatus
+)
+
+// method is what the platform says about a method on its page.
+type method struct {
+	tier tier
+	// scopes: the token needs one of them; none is needed when empty.
+	scopes []string
+	// app tells that the method takes the app's token, not the bot's.
+	app bool
+	run func(s *Server, r *request) (any, *apiError)
+}
+
+// methods are all that exist here. Each page is
+// https://docs.slack.dev/reference/methods/<name>.
+func methods() map[string]method {
+	write := []string{"chat:write"}
+	status := []string{"assistant:write", "chat:write"}
+	history := []string{"channels:history", "groups:history", "im:history", "mpim:history"}
+	read := []string{"channels:read", "groups:read", "im:read", "mpim:read"}
+	manage := []string{"channels:manage", "groups:write", "im:write", "mpim:write"}
+	return map[string]method{
+		"auth.test": {run: (*Server).authTest},
+		"api.test":  {tier: tier4, run: (*Server).apiTest},
+		// Older pages say tier 1; Limits.Methods sets it.
+		"apps.connections.open": {tier: tier3, app: true, scopes: []string{"connections:write"}, run: (*Server).openConnection},
+
+		methodPost:          {tier: tierPost, scopes: write, run: (*Server).postMessage},
+		"chat.update":       {tier: tier3, scopes: write, run: (*Server).updateMessage},
+		"chat.delete":       {tier: tier3, scopes: write, run: (*Server).deleteMessage},
+		"chat.getPermalink": {run: (*Server).permalink},
+		"chat.startStream":  {tier: tier2, scopes: write, run: (*Server).startStream},
+		"chat.appendStream": {tier: tier4, scopes: write, run: (*Server).appendStream},
+		"chat.stopStream":   {tier: tier2, scopes: write, run: (*Server).stopStream},
+
+		"assistant.threads.setStatus": {tier: tierStatus, scopes: status, run: (*Server).setStatus},
+		"assistant.threads.setTitle":  {tier: tier2, scopes: status, run: (*Server).setTitle},
+
+		"conversations.history": {tier: tier3, scopes: history, run: (*Server).channelHistory},
+		"conversations.replies": {tier: tier3, scopes: history, run: (*Server).threadReplies},
+		"conversations.info":    {tier: tier3, scopes: read, run: (*Server).channelInfo},
+		"conversations.open":    {tier: tier3, scopes: manage, run: (*Server).openChannel},
+
+		"files.getUploadURLExternal":   {tier: tier4, scopes: []string{"files:write"}, run: (*Server).uploadURL},
+		"files.completeUploadExternal": {tier: tier4, scopes: []string{"files:write"}, run: (*Server).completeUpload},
+		"files.info":                   {tier: tier4, scopes: []string{"files:read"}, run: (*Server).fileInfo},
+
+		"users.info": {tier: tier4, scopes: []string{"users:read"}, run: (*Server).userInfo},
+	}
+}
+
+// AllScopes are all that a bot can be granted here, and the app's own.
+func AllScopes() []string {
+	return []string{
+		"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands",
+		"connections:write", "files:read", "files:write", "groups:history", "groups:read", "im:history", "im:read",
+		"im:write", "mpim:history", "mpim:read", "mpim:write", "users:read",
+	}
+}
+
+// dispatch runs a call; s.mu is held.
+func (s *Server) dispatch(r *request) (any, *apiError) {
+	switch r.call.Method {
+	case uploadMethod:
+		return s.receiveUpload(r)
+	case downloadMethod:
+		return s.download(r)
+	case respondMethod:
+		return s.useResponse(r)
+	}
+	m, ok := methods()[r.call.Method]
+	if !ok {
+		return nil, &apiError{code: "unknown_method", extra: object{"req_method": r.call.Method}}
+	}
+	if aerr := s.authorize(r, m); aerr != nil {
+		return nil, aerr
+	}
+	if aerr := s.charge(r.now, s.limiter.method(r.call.Method), r.call); aerr != nil {
+		return nil, aerr
+	}
+	return m.run(s, r)
+}
+
+// token is what the call shows: the header wins over an argument.
+func (r *request) token() string {
+	if kind, token, ok := strings.Cut(r.http.Header.Get("Authorization"), " "); ok && strings.EqualFold(kind, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return r.text("token")
+}
+
+// authorize checks token, kind of token and scopes, in the platform's order.
+func (s *Server) authorize(r *request, m method) *apiError {
+	if r.call.Method == "api.test" {
+		return nil
+	}
+	token := r.token()
+	if m.app { // only in the header
+		token = strings.TrimSpace(strings.TrimPrefix(r.http.Header.Get("Authorization"), "Bearer "))
+	}
+	switch {
+	case token == "":
+		return fail("not_authed")
+	case token != s.opts.BotToken && token != s.opts.AppToken:
+		return fail("invalid_auth")
+	case s.revoked && token == s.opts.BotToken:
+		return fail("account_inactive")
+	case m.app != (token == s.opts.AppToken):
+		return fail("not_allowed_token_type")
+	}
+	if len(m.scopes) == 0 || slices.ContainsFunc(m.scopes, s.granted) {
+		return nil
+	}
+	return s.missing(m.scopes[0])
+}
+
+func (s *Server) granted(scope string) bool { return slices.Contains(s.opts.Scopes, scope) }
+
+// missing says which scope is missing.
+func (s *Server) missing(needed string) *apiError {
+	return &apiError{code: "missing_scope", extra: object{"needed": needed, "provided": strings.Join(s.opts.Scopes, ",")}}
+}
+
+// authTest tells the caller who it is.
+func (s *Server) authTest(*request) (any, *apiError) {
+	return object{
+		"url": "https://" + teamDomain + ".slack.com/", "team": teamName, "user": s.opts.BotName,
+		"team_id": TeamID, "user_id": BotUser, "bot_id": BotID, "is_enterprise_install": false,
+	}, nil
+}
+
+// apiTest answers with what it was asked with; error makes it fail.
+func (s *Server) apiTest(r *request) (any, *apiError) {
+	if code := r.text("error"); code != "" {
+		return nil, fail(code)
+	}
+	return object{"args": r.values}, nil
+}
