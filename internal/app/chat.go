@@ -141,8 +141,10 @@ func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *term
 	model := c.Models[0].Name
 	return terminal.NewHub(terminal.HubOptions{
 		Cursor: c.Streaming(config.TerminalEndpoint, 0).Cursor, Log: log,
-		Model:   func(string) string { return model },
-		History: func(ctx context.Context, session string) ([]terminal.Line, error) { return lastLines(ctx, kept(), session) },
+		Model: func(string) string { return model },
+		History: func(ctx context.Context, session string) ([]terminal.Line, error) {
+			return lastLines(ctx, kept(), session)
+		},
 	})
 }
 
