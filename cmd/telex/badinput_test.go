@@ -137,7 +137,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"bogus"}, fmt.Sprintf(unknown, "bogus", "telex")},
 		{[]string{"run", "now"}, fmt.Sprintf(unknown, "now", "telex run")},
 		{[]string{"config", "chek"}, fmt.Sprintf(unknown, "chek", "telex config")},
-		{[]string{"standin", "discord"}, fmt.Sprintf(unknown, "discord", "telex standin")},
+		{[]string{"standin", "irc"}, fmt.Sprintf(unknown, "irc", "telex standin")},
 		{[]string{"version", "2"}, fmt.Sprintf(unknown, "2", "telex version")},
 		{[]string{"run", "--no-such"}, "telex: unknown flag: --no-such\nRun 'telex run --help' for usage\n"},
 		{[]string{"--no-such"}, "telex: unknown flag: --no-such\nRun 'telex --help' for usage\n"},
@@ -160,6 +160,7 @@ func TestAddressInUse(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close() })
 	for _, args := range [][]string{
 		{"standin", "telegram", "--listen", l.Addr().String()},
+		{"standin", "discord", "--listen", l.Addr().String()},
 		{"standin", "openai", "--listen", l.Addr().String()},
 		{"demo", "--listen", l.Addr().String()},
 	} {
