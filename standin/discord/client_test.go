@@ -54,10 +54,10 @@ func start(t *testing.T, opts discord.Options) *client {
 	return &client{t: t, server: s, http: &http.Client{Transport: transport}}
 }
 
-// free is a stand-in without limits.
+// free is a stand-in without limits, and with heartbeats so rare that short tests need none.
 func free(t *testing.T) *client {
 	t.Helper()
-	return start(t, discord.Options{Limits: discord.NoLimits()})
+	return start(t, discord.Options{Limits: discord.NoLimits(), Heartbeat: time.Hour})
 }
 
 // reply is an answer of the API, or what went wrong below it.

@@ -279,6 +279,9 @@ func TestGatewayDisturbances(t *testing.T) {
 		if st := c.server.Stats(); st.Heartbeats != 2 || st.Violations.Total() != 0 {
 			t.Errorf("stats: got %+v", st)
 		}
+		pause(10 * time.Second)
+		h.write(1, h.seq)
+		h.expectOp(11)
 		mute.expectClose(4009) // never a Hello, and so never a heartbeat
 		c.server.Restart(time.Second)
 		if _, err := h.next(); err == nil || websocket.CloseStatus(err) != -1 {
