@@ -271,6 +271,7 @@ func TestGatewayDisturbances(t *testing.T) {
 		pause(12 * time.Second)
 		c.server.Gateway(discord.Disturbance{Kind: discord.GatewayMute})
 		mute := c.connect("")
+		synctest.Wait() // so that it is the one that gets no Hello
 		h := c.resume(session, g.seq)
 		if m := h.expect("MESSAGE_CREATE").message(t); m.Content != "lost" {
 			t.Errorf("replay: got %q", m.Content)
