@@ -59,10 +59,13 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, cut <-chan str
 
 // locate finds where an interaction's token leads, so that faults can choose such calls by channel too.
 func (s *Server) locate(r *request) {
+	if r.param("token") == "" {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, i := range s.interactionList {
-		if token := r.param("token"); token == "" || token != i.Token {
+		if i.Token != r.param("token") {
 			continue
 		}
 		r.call.Channel = i.Channel

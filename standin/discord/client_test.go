@@ -208,7 +208,7 @@ type gateway struct {
 // connect opens a connection; resume is resume_gateway_url, or "".
 func (c *client) connect(resume string) *gateway {
 	c.t.Helper()
-	conn, _, err := websocket.Dial(c.t.Context(), "ws://standin"+resume+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: c.http})
+	conn, _, err := websocket.Dial(c.t.Context(), "ws://standin"+resume+"/?v=10&encoding=json", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the connection is the body.
 	if err != nil {
 		c.t.Fatal(err)
 	}

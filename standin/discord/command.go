@@ -3,6 +3,7 @@ package discord
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -173,12 +174,8 @@ func (s *Server) editCommand(r *request) (any, *apiError) {
 	}
 	f := r.form()
 	merged := make(map[string]json.RawMessage)
-	for name, v := range s.commands[guildID][i].fields {
-		merged[name] = v
-	}
-	for name, v := range f.fields {
-		merged[name] = v
-	}
+	maps.Copy(merged, s.commands[guildID][i].fields)
+	maps.Copy(merged, f.fields)
 	f.fields = merged
 	c := readCommand(f)
 	if aerr := f.errs.err(); aerr != nil {

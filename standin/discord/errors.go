@@ -3,6 +3,7 @@ package discord
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -196,9 +197,7 @@ func encode(v any) []byte {
 
 // write sends the whole answer, so that the client has it when write returns.
 func (a answer) write(w http.ResponseWriter) error {
-	for name, values := range a.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	if a.contentType != "" {
 		w.Header().Set("Content-Type", a.contentType)
 	}

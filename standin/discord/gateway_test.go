@@ -294,7 +294,7 @@ func TestGatewayDisturbances(t *testing.T) {
 func TestGatewayCompression(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
-		conn, _, err := websocket.Dial(t.Context(), "ws://standin/?v=10&compress=zlib-stream", &websocket.DialOptions{HTTPClient: c.http})
+		conn, _, err := websocket.Dial(t.Context(), "ws://standin/?v=10&compress=zlib-stream", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the connection is the body.
 		if err != nil {
 			t.Fatal(err)
 		}

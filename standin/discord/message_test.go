@@ -70,7 +70,9 @@ func TestRefusedMessages(t *testing.T) {
 	}{
 		{"empty", object{"content": " \n"}, 50006, "Cannot send an empty message"},
 		{
-			"long", object{"content": strings.Repeat("x", 2001)}, 50035,
+			"long",
+			object{"content": strings.Repeat("x", 2001)},
+			50035,
 			`{"code":50035,"errors":{"content":{"_errors":[{"code":"BASE_TYPE_MAX_LENGTH","message":"Must be 2000 or fewer in length."}]}},"message":"Invalid Form Body"}`,
 		},
 		{"embeds are text, too", object{"embeds": []object{{"description": strings.Repeat("x", 4097)}}}, 50035, `"embeds":{"0":{"description":{"_errors":`},

@@ -3,7 +3,6 @@ package discord
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -291,11 +290,4 @@ func (s *Server) AddRole(id string) {
 	if !slices.Contains(s.roles, id) {
 		s.roles = append(s.roles, id)
 	}
-}
-
-func displayName(u User) string {
-	if u.GlobalName != nil && strings.TrimSpace(*u.GlobalName) != "" {
-		return *u.GlobalName
-	}
-	return u.Username
 }
