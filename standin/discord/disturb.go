@@ -71,6 +71,7 @@ func (s *Server) Gateway(d Disturbance) int {
 		case GatewayInvalidate:
 			s.invalidate(k, d.Resumable)
 		case GatewayDrop:
+			s.detach(k, s.opts.ResumeWindow)
 			cut = append(cut, k.raw)
 		case GatewayClose:
 			s.endWith(k, d.Code)

@@ -27,7 +27,7 @@ const (
 	ActHang = "hang"
 	// ActDeleteFirst lets the person delete the addressed message just before.
 	ActDeleteFirst = "delete_first"
-	// ActNotFound answers as if the addressed message, or the chat, did not exist.
+	// ActNotFound answers as if the addressed message, or the channel, did not exist.
 	ActNotFound = "not_found"
 	// ActMalformed answers half of the JSON after the call took effect.
 	ActMalformed = "malformed"

@@ -192,19 +192,25 @@ func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
 	return websocket.MessageBinary, b.Bytes()
 }
 
-// leave takes a connection away from its session, which waits for a resume unless the client said goodbye.
+// leave forgets a connection. Its session waits for a resume, unless the client said goodbye.
 // Source: https://docs.discord.com/developers/events/gateway#disconnecting
 func (s *Server) leave(k *socket, code int) {
 	delete(s.sockets, k)
-	k.over = true
-	if k.session != nil && k.session.socket == k {
-		k.session.socket = nil
-		k.session.until = time.Now().Add(s.opts.ResumeWindow)
-		if code == int(websocket.StatusNormalClosure) || code == int(websocket.StatusGoingAway) {
-			k.session.until = time.Time{}
-		}
+	wait := s.opts.ResumeWindow
+	if code == int(websocket.StatusNormalClosure) || code == int(websocket.StatusGoingAway) {
+		wait = 0
 	}
+	s.detach(k, wait)
 	s.publish(Event{Kind: "gateway", Gateway: "closed"})
+}
+
+// detach takes a connection away from its session, if it has not lost it yet; s.mu is held. From then on the
+// session collects what happens, and waits so long for a resume.
+func (s *Server) detach(k *socket, wait time.Duration) {
+	k.over = true
+	if n := k.session; n != nil && n.socket == k {
+		n.socket, n.until = nil, time.Now().Add(wait)
+	}
 }
 
 // accuse ends a connection for something that the client did; a session that timed out is over.

@@ -163,6 +163,9 @@ func (s *Server) respond(r *request, i *Interaction, kind int, data form) *apiEr
 		i.Original = m.ID
 	case responseDeferred:
 		flags := flagLoading | data.integer("flags")&flagEphemeral
+		if aerr := data.errs.err(); aerr != nil {
+			return aerr
+		}
 		m := s.replyWith(r, i, Version{At: r.now, Method: r.call.Method, Flags: flags})
 		s.add(c, m)
 		i.Original = m.ID

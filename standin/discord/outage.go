@@ -95,6 +95,7 @@ func (s *Server) cutLocked(spare net.Conn) []net.Conn {
 		}
 	}
 	for k := range s.sockets {
+		s.detach(k, s.opts.ResumeWindow)
 		conns = append(conns, k.raw)
 	}
 	return conns

@@ -66,8 +66,12 @@ func playResumes(c *client, steps []string) error {
 					return err
 				}
 			}
-			if e, err := g.next(); err != nil || e.Type != "RESUMED" {
-				return fmt.Errorf("got %s (%v), want RESUMED", e.Type, err)
+			e, err := g.next()
+			if err != nil {
+				return fmt.Errorf("end of the replay: %w", err)
+			}
+			if e.Type != "RESUMED" {
+				return fmt.Errorf("got %s, want RESUMED", e.Type)
 			}
 		}
 	}
