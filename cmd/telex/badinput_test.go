@@ -138,7 +138,7 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"bogus"}, fmt.Sprintf(unknown, "bogus", "telex")},
 		{[]string{"run", "now"}, fmt.Sprintf(unknown, "now", "telex run")},
 		{[]string{"config", "chek"}, strings.Replace(fmt.Sprintf(unknown, "chek", "telex config"), "\n", "\nDid you mean \"telex config check\"?\n", 1)},
-		{[]string{"standin", "discord"}, fmt.Sprintf(unknown, "discord", "telex standin")},
+		{[]string{"standin", "irc"}, fmt.Sprintf(unknown, "irc", "telex standin")},
 		{[]string{"version", "2"}, fmt.Sprintf(unknown, "2", "telex version")},
 		{[]string{"run", "--no-such"}, "telex: unknown flag: --no-such\nRun 'telex run --help' for usage\n"},
 		{[]string{"--no-such"}, "telex: unknown flag: --no-such\nRun 'telex --help' for usage\n"},
@@ -161,6 +161,7 @@ func TestAddressInUse(t *testing.T) {
 	t.Cleanup(func() { _ = l.Close() })
 	for _, args := range [][]string{
 		{"standin", "telegram", "--listen", l.Addr().String()},
+		{"standin", "discord", "--listen", l.Addr().String()},
 		{"standin", "openai", "--listen", l.Addr().String()},
 		{"standin", "slack", "--listen", l.Addr().String()},
 		{"demo", "--listen", l.Addr().String()},

@@ -78,9 +78,10 @@ func TestHelp(t *testing.T) {
 		{"", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
 		{"--help", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
 		{"config", []string{"check ", "show "}},
-		{"standin", []string{"telegram ", "openai ", "slack "}},
+		{"standin", []string{"telegram ", "discord ", "slack ", "openai "}},
 		{"demo --help", []string{"--say", "--rate", "--latency", "--listen", "TELEX_STREAMING_ENABLED=false"}},
 		{"standin telegram --help", []string{"--listen", "--token", "--latency", "--no-limits"}},
+		{"standin discord --help", []string{"--listen", "--token", "--latency", "--no-limits", "--message-content"}},
 		{"standin openai --help", []string{"--listen", "--key", "--rate", "--context"}},
 		{"standin slack --help", []string{"--listen", "--bot-token", "--app-token", "--signing-secret", "--request-url", "--latency", "--no-limits"}},
 	} {

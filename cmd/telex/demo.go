@@ -70,7 +70,7 @@ func standinCommand() *cobra.Command {
 		Use: "standin", Short: "Run a local imitation of a platform or of a model provider, for any bot", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(standinTelegram(), standinOpenAI(), standinSlack())
+	c.AddCommand(standinTelegram(), standinDiscord(), standinSlack(), standinOpenAI())
 	return c
 }
 
@@ -95,6 +95,32 @@ func standinTelegram() *cobra.Command {
 	f.StringVar(&o.Token, "token", "", "the bot token that it accepts (default: one it prints)")
 	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
 	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
+	f.Bool("verbose", false, "log every call")
+	return c
+}
+
+func standinDiscord() *cobra.Command {
+	var o app.DiscordStandin
+	var listen string
+	c := &cobra.Command{
+		Use: "discord", Short: "Imitate Discord's API and gateway, with a control API", Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := checkPace(1, o.Latency); err != nil {
+				return err
+			}
+			o.Log = standinLog(c)
+			s := o.New()
+			return app.ServeStandin(c.Context(), s, listen, func(url string) {
+				fmt.Fprintf(c.OutOrStdout(), "discord stand-in on %s, token %s\n", url, s.Token())
+			})
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:8083", "address to serve on")
+	f.StringVar(&o.Token, "token", "", "the bot token that it accepts (default: one it prints)")
+	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
+	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
+	f.BoolVar(&o.MessageContent, "message-content", false, "grant the privileged intent for the text of messages")
 	f.Bool("verbose", false, "log every call")
 	return c
 }

@@ -71,6 +71,7 @@ func importTable() []row {
 		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
 
 		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},
+		{Path: "standin/discord", Tests: []string{"standin/memnet"}},
 		{Path: "standin/openai", Tests: []string{"standin/memnet"}},
 		{Path: "standin/slack", Tests: []string{"standin/memnet"}},
 		{Path: "standin/memnet"},

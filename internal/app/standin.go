@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"telex/standin/discord"
 	"telex/standin/openai"
 	"telex/standin/slack"
 	"telex/standin/telegram"
@@ -35,6 +36,25 @@ func (o TelegramStandin) New() *telegram.Server {
 		t.Limits = telegram.NoLimits()
 	}
 	return telegram.New(t)
+}
+
+// DiscordStandin says how the Discord stand-in behaves.
+type DiscordStandin struct {
+	Token    string
+	Latency  time.Duration
+	NoLimits bool
+	// MessageContent grants the privileged intent.
+	MessageContent bool
+	Log            *slog.Logger
+}
+
+// New returns the stand-in.
+func (o DiscordStandin) New() *discord.Server {
+	d := discord.Options{Token: o.Token, Latency: o.Latency, MessageContent: o.MessageContent, Log: o.Log}
+	if o.NoLimits {
+		d.Limits = discord.NoLimits()
+	}
+	return discord.New(d)
 }
 
 // OpenAIStandin says how the model provider stand-in behaves.

@@ -1,0 +1,113 @@
+package discord
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif"  // Registers the format.
+	_ "image/jpeg" // Registers the format.
+	_ "image/png"  // Registers the format.
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// linkLife is how long the link to a file is good for.
+// Source: https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
+const linkLife = 24 * time.Hour
+
+// Attachment is a file of a message.
+type Attachment struct {
+	ID   string `json:"id"`
+	Name string `json:"file_name"`
+	// ContentType is what the sender said of the file, or "".
+	ContentType string `json:"content_type,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Size is in bytes, as the platform names it.
+	Size int `json:"size"`
+	// Width and Height are in pixels, 0 when it is no image.
+	Width  int `json:"width,omitempty"`
+	Height int `json:"height,omitempty"`
+	// Content is shared, not to be changed.
+	Content []byte `json:"-"`
+}
+
+type wireAttachment struct {
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`
+	Description string `json:"description,omitempty"`
+	ContentType string `json:"content_type,omitempty"`
+	Size        int    `json:"size"`
+	URL         string `json:"url"`
+	ProxyURL    string `json:"proxy_url"`
+	Width       int    `json:"width,omitempty"`
+	Height      int    `json:"height,omitempty"`
+}
+
+// stored is a file that can be fetched.
+type stored struct {
+	Attachment
+	path string
+}
+
+// store keeps files that a message brings.
+func (s *Server) store(now time.Time, c *channel, files []newFile) []Attachment {
+	var list []Attachment
+	for _, f := range files {
+		a := Attachment{
+			ID: s.ids.next(now), Name: fileName(f.name), ContentType: f.kind, Description: f.description,
+			Size: len(f.data), Content: f.data,
+		}
+		if f.kind == "application/octet-stream" || f.kind == "" {
+			a.ContentType = http.DetectContentType(f.data)
+		}
+		if config, _, err := image.DecodeConfig(bytes.NewReader(f.data)); err == nil {
+			a.Width, a.Height = config.Width, config.Height
+		}
+		s.files[a.ID] = stored{a, "/attachments/" + c.info.ID + "/" + a.ID + "/" + url.PathEscape(a.Name)}
+		list = append(list, a)
+	}
+	return list
+}
+
+// fileName is a name as the platform keeps it.
+func fileName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '_'
+		case r < ' ', strings.ContainsRune(`/\:*?"<>|`, r):
+			return -1
+		}
+		return r
+	}, name)
+	return orElse(name, "unknown")
+}
+
+func (s *Server) wireAttachment(_ *Message, a Attachment) wireAttachment {
+	now := time.Now()
+	link := fmt.Sprintf("%s%s?ex=%x&is=%x&hm=%s&", s.base, s.files[a.ID].path, now.Add(linkLife).Unix(), now.Unix(), bucketHash(a.ID))
+	return wireAttachment{
+		ID: a.ID, Filename: a.Name, Description: a.Description, ContentType: a.ContentType, Size: a.Size,
+		URL: link, ProxyURL: link, Width: a.Width, Height: a.Height,
+	}
+}
+
+// download answers GET /attachments/…, which asks for no token but for a link that is still good.
+func (s *Server) download(r *request) (any, *apiError) {
+	f, ok := s.files[r.param("attachment")]
+	ends, err := strconv.ParseInt(r.query.Get("ex"), 16, 64)
+	if !ok || err != nil || r.query.Get("hm") != bucketHash(f.ID) || r.now.After(time.Unix(ends, 0)) {
+		return answer{
+			status: http.StatusNotFound, contentType: "text/plain;charset=UTF-8", header: make(http.Header),
+			body: []byte("This content is no longer available."),
+		}, nil
+	}
+	return answer{status: http.StatusOK, contentType: orElse(f.ContentType, "application/octet-stream"), header: make(http.Header), body: f.Content}, nil
+}
+
+// errBroken makes the connection break off.
+var errBroken = errors.New("connection broken off")

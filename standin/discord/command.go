@@ -1,0 +1,326 @@
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxCommands      = 100 // slash commands, global or of one guild.
+	maxMenuCommands  = 15  // commands of a user's menu, and as many of a message's.
+	maxDailyCommands = 200 // commands that are new, in a day and guild.
+	maxOptions       = 25
+	maxCommandText   = 8000 // characters of a command with its options.
+)
+
+// commandName is what a slash command and its options may be called.
+// Source: https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-naming
+var commandName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
+
+// Command is an application command.
+type Command struct {
+	ID    string `json:"id"`
+	Guild string `json:"guild,omitempty"` // "" for a global one.
+	Type  int    `json:"type"`            // 1 slash, 2 user, 3 message.
+	Name  string `json:"name"`
+	// Description is empty for a command of a menu.
+	Description string          `json:"description"`
+	Options     []CommandOption `json:"options,omitempty"`
+
+	fields  map[string]json.RawMessage // all as they came.
+	version string
+}
+
+// CommandOption is what one may, or must, fill in.
+type CommandOption struct {
+	Type        int    `json:"type"` // 3 text, 4 integer, 5 boolean, 6 user, …
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Required    bool   `json:"required,omitempty"`
+	MinLength   int    `json:"min_length,omitempty"`
+	MaxLength   int    `json:"max_length,omitempty"`
+	Choices     []struct {
+		Name  string          `json:"name"`
+		Value json.RawMessage `json:"value"`
+	} `json:"choices,omitempty"`
+	Options []CommandOption `json:"options,omitempty"`
+}
+
+// Commands returns the commands of a guild, or the global ones when guildID is "". It is a copy.
+func (s *Server) Commands(guildID string) []Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.commands[guildID])
+}
+
+// owner checks that the call is about the bot's own application, and a guild it is in.
+func (s *Server) owner(r *request) (guildID string, aerr *apiError) {
+	if r.param("app") != s.me.ID {
+		return "", missingAccess()
+	}
+	if r.param("guild") == "" {
+		return "", nil
+	}
+	g, aerr := s.guildOf(r)
+	if aerr != nil {
+		return "", missingAccess()
+	}
+	return g.id, nil
+}
+
+func (s *Server) getCommands(r *request) (any, *apiError) {
+	guildID, aerr := s.owner(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	return s.wireCommands(guildID), nil
+}
+
+func (s *Server) wireCommands(guildID string) []map[string]any {
+	list := []map[string]any{}
+	for i := range s.commands[guildID] {
+		list = append(list, s.wireCommand(&s.commands[guildID][i]))
+	}
+	return list
+}
+
+func (s *Server) wireCommand(c *Command) map[string]any {
+	w := map[string]any{
+		"dm_permission": true, "default_member_permissions": nil, "nsfw": false, "contexts": nil,
+		"integration_types": []int{0}, "name_localizations": nil, "description_localizations": nil,
+	}
+	for name, v := range c.fields {
+		w[name] = v
+	}
+	w["id"], w["application_id"], w["version"], w["type"] = c.ID, s.me.ID, c.version, c.Type
+	w["name"], w["description"] = c.Name, c.Description
+	if c.Guild != "" {
+		w["guild_id"] = c.Guild
+	}
+	return w
+}
+
+func (s *Server) findCommand(r *request) (string, int, *apiError) {
+	guildID, aerr := s.owner(r)
+	if aerr != nil {
+		return "", 0, aerr
+	}
+	i := slices.IndexFunc(s.commands[guildID], func(c Command) bool { return c.ID == r.param("command") })
+	if i < 0 {
+		return "", 0, notFound(codeUnknownCommand, "application command")
+	}
+	return guildID, i, nil
+}
+
+func (s *Server) getCommand(r *request) (any, *apiError) {
+	guildID, i, aerr := s.findCommand(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	return s.wireCommand(&s.commands[guildID][i]), nil
+}
+
+func (s *Server) deleteCommand(r *request) (any, *apiError) {
+	guildID, i, aerr := s.findCommand(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	s.commands[guildID] = slices.Delete(s.commands[guildID], i, i+1)
+	return nil, nil
+}
+
+// createCommand answers POST …/commands: one of the same name is replaced.
+func (s *Server) createCommand(r *request) (any, *apiError) {
+	guildID, aerr := s.owner(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	f := r.form()
+	c := readCommand(f)
+	if aerr := f.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	list := slices.Clone(s.commands[guildID])
+	i := slices.IndexFunc(list, c.same)
+	if i >= 0 {
+		list[i] = c
+	} else {
+		list = append(list, c)
+	}
+	fresh, aerr := s.putCommands(r, guildID, list)
+	if aerr != nil {
+		return nil, aerr
+	}
+	w := s.wireCommand(&s.commands[guildID][slices.IndexFunc(s.commands[guildID], c.same)])
+	if fresh > 0 {
+		return created{w}, nil
+	}
+	return w, nil
+}
+
+// editCommand answers PATCH …/commands/{command}.
+func (s *Server) editCommand(r *request) (any, *apiError) {
+	guildID, i, aerr := s.findCommand(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	f := r.form()
+	merged := make(map[string]json.RawMessage)
+	maps.Copy(merged, s.commands[guildID][i].fields)
+	maps.Copy(merged, f.fields)
+	f.fields = merged
+	c := readCommand(f)
+	if aerr := f.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	c.ID, c.Guild, c.version = s.commands[guildID][i].ID, guildID, s.ids.next(r.now)
+	s.commands[guildID][i] = c
+	return s.wireCommand(&c), nil
+}
+
+// overwriteCommands answers PUT …/commands: what is not in the list is gone.
+func (s *Server) overwriteCommands(r *request) (any, *apiError) {
+	guildID, aerr := s.owner(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(r.payload, &items) != nil {
+		return nil, badField("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")
+	}
+	var errs formErrors
+	list := []Command{}
+	for i, item := range items {
+		f := readForm(item, &errs, strconv.Itoa(i))
+		c := readCommand(f)
+		if slices.ContainsFunc(list, c.same) {
+			f.bad("APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique", "name")
+		}
+		list = append(list, c)
+	}
+	if aerr := errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	if _, aerr := s.putCommands(r, guildID, list); aerr != nil {
+		return nil, aerr
+	}
+	return s.wireCommands(guildID), nil
+}
+
+func (c Command) same(other Command) bool { return c.Type == other.Type && c.Name == other.Name }
+
+// putCommands replaces the commands of a guild; those that were there keep their ids. It returns how many are new.
+func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh int, aerr *apiError) {
+	count := make(map[int]int)
+	for i := range list {
+		c := &list[i]
+		c.Guild = guildID
+		count[c.Type]++
+		if j := slices.IndexFunc(s.commands[guildID], c.same); j >= 0 {
+			c.ID, c.version = s.commands[guildID][j].ID, s.commands[guildID][j].version
+			if !sameFields(c.fields, s.commands[guildID][j].fields) {
+				c.version = s.ids.next(r.now)
+			}
+			continue
+		}
+		c.ID, c.version = s.ids.next(r.now), s.ids.next(r.now)
+		fresh++
+	}
+	for kind, n := range count {
+		most := maxMenuCommands
+		if kind == 1 {
+			most = maxCommands
+		}
+		if n > most {
+			return 0, fail(http.StatusBadRequest, 30032, fmt.Sprintf("Maximum number of application commands reached (%d).", most))
+		}
+	}
+	w := s.newCommands[guildID]
+	if !w.ends.After(r.now) {
+		w = window{ends: r.now.Add(24 * time.Hour)}
+	}
+	if w.used += fresh; w.used > maxDailyCommands {
+		e := tooMany(w.ends.Sub(r.now), scopeUser)
+		e.code, e.message = codeDailyCommands, fmt.Sprintf("Max number of daily application command creates has been reached (%d)", maxDailyCommands)
+		return 0, e
+	}
+	s.newCommands[guildID] = w
+	s.commands[guildID] = list
+	return fresh, nil
+}
+
+func sameFields(a, b map[string]json.RawMessage) bool { return string(encode(a)) == string(encode(b)) }
+
+// readCommand checks a command.
+// Source: https://docs.discord.com/developers/interactions/application-commands#application-command-object
+func readCommand(f form) Command {
+	c := Command{Type: orElse(f.integer("type"), 1), Name: f.text("name", 1, 32), fields: f.fields}
+	if c.Type == 1 {
+		checkCommandName(f, c.Name)
+		c.Description = f.text("description", 1, 100)
+		c.Options = readOptions(f, 0)
+		if n := commandText(c.Name, c.Description, c.Options); n > maxCommandText {
+			f.bad("APPLICATION_COMMAND_TOO_LARGE", fmt.Sprintf("Command exceeds maximum size (%d)", maxCommandText))
+		}
+	} else if f.has("description") && f.text("description", 0, 100) != "" {
+		f.bad("APPLICATION_COMMAND_CONTEXT_MENU_DESCRIPTION", "Context menu commands cannot have description", "description")
+	}
+	return c
+}
+
+func checkCommandName(f form, name string) {
+	if name != "" && (!commandName.MatchString(name) || strings.ToLower(name) != name) {
+		f.bad("APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid", "name")
+	}
+}
+
+func commandText(name, description string, options []CommandOption) int {
+	n := utf8.RuneCountInString(name) + utf8.RuneCountInString(description)
+	for _, o := range options {
+		n += commandText(o.Name, o.Description, o.Options)
+	}
+	return n
+}
+
+func readOptions(f form, depth int) []CommandOption {
+	var list []CommandOption
+	optional := false
+	for i, item := range f.list("options", maxOptions) {
+		g := f.item(item, "options", i)
+		o := CommandOption{
+			Type: g.integer("type"), Name: g.text("name", 1, 32), Description: g.text("description", 1, 100),
+			Required: g.flag("required", false), MinLength: g.integer("min_length"), MaxLength: g.integer("max_length"),
+		}
+		checkCommandName(g, o.Name)
+		if o.Type < 1 || o.Type > 11 || (o.Type <= 2 && depth > 1) {
+			g.bad("BASE_TYPE_CHOICES", "Value must be one of {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}.", "type")
+		}
+		if o.Required && optional {
+			g.bad("APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", "Required options must be placed before non-required options", "required")
+		}
+		optional = optional || !o.Required
+		if slices.ContainsFunc(list, func(other CommandOption) bool { return other.Name == o.Name }) {
+			g.bad("APPLICATION_COMMAND_OPTIONS_NAME_ALREADY_EXISTS", "Option name already exists", "name")
+		}
+		for j, choice := range g.list("choices", 25) {
+			g.item(choice, "choices", j).text("name", 1, 100)
+		}
+		if g.has("choices") && json.Unmarshal(g.fields["choices"], &o.Choices) != nil {
+			g.bad("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType", "choices")
+		}
+		if o.Type <= 2 {
+			o.Options = readOptions(g, depth+1)
+			optional = false
+		}
+		list = append(list, o)
+	}
+	return list
+}

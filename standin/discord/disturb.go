@@ -1,0 +1,120 @@
+package discord
+
+import (
+	"fmt"
+	"net"
+	"time"
+)
+
+// What can happen to the connections to the gateway.
+const (
+	// GatewayReconnect asks all clients to reconnect and resume: opcode 7.
+	GatewayReconnect = "reconnect"
+	// GatewayInvalidate tells all clients that their session is invalid: opcode 9. Unless it is Resumable the
+	// session is gone.
+	GatewayInvalidate = "invalidate"
+	// GatewayDrop cuts all connections without a word; sessions stay.
+	GatewayDrop = "drop"
+	// GatewayClose closes all connections with Code.
+	GatewayClose = "close"
+	// GatewayZombie leaves all connections open, but nothing comes from them any more, no ACK either.
+	GatewayZombie = "zombie"
+	// GatewayForget ends all sessions that have no connection, so that their resume is refused.
+	GatewayForget = "forget"
+	// GatewayRefuse refuses the next Times resumes, 1 when 0.
+	GatewayRefuse = "refuse_resume"
+	// GatewayMute says no Hello to the next Times connections, 1 when 0.
+	GatewayMute = "mute"
+	// GatewayBeat asks all clients for a heartbeat at once: opcode 1.
+	GatewayBeat = "heartbeat"
+)
+
+// Disturbance is something that happens to the gateway.
+type Disturbance struct {
+	Kind      string `json:"kind"`
+	Resumable bool   `json:"resumable"`
+	Code      int    `json:"code"` // 4000 to 4014, or 1000 to 1015.
+	Times     int    `json:"times"`
+}
+
+func (d Disturbance) check() error {
+	switch d.Kind {
+	case GatewayReconnect, GatewayInvalidate, GatewayDrop, GatewayZombie, GatewayForget, GatewayRefuse, GatewayMute, GatewayBeat:
+	case GatewayClose:
+		if d.Code < 1000 || d.Code > 4999 || d.Code == 1005 || d.Code == 1006 || d.Code == 1015 {
+			return fmt.Errorf("gateway close: %d is no close code", d.Code)
+		}
+	default:
+		return fmt.Errorf("unknown gateway disturbance %q", d.Kind)
+	}
+	if d.Times < 0 {
+		return fmt.Errorf("gateway %s: negative number", d.Kind)
+	}
+	return nil
+}
+
+// Gateway lets something happen to all connections to the gateway, and returns how many there were. It panics
+// on what makes no sense.
+func (s *Server) Gateway(d Disturbance) int {
+	if err := d.check(); err != nil {
+		panic("discord stand-in: " + err.Error())
+	}
+	s.mu.Lock()
+	var cut []net.Conn
+	n := len(s.sockets)
+	for k := range s.sockets {
+		switch d.Kind {
+		case GatewayReconnect:
+			k.push(payloadOf(opReconnect, nil))
+		case GatewayBeat:
+			k.push(payloadOf(opHeartbeat, nil))
+		case GatewayInvalidate:
+			s.invalidate(k, d.Resumable)
+		case GatewayDrop:
+			s.detach(k, s.opts.ResumeWindow)
+			cut = append(cut, k.raw)
+		case GatewayClose:
+			s.endWith(k, d.Code)
+		case GatewayZombie:
+			k.silent, k.out = true, nil
+		}
+	}
+	switch d.Kind {
+	case GatewayForget:
+		for _, session := range s.sessions {
+			if session.socket == nil {
+				session.until = time.Time{}
+			}
+		}
+	case GatewayRefuse:
+		s.refusals += max(1, d.Times)
+	case GatewayMute:
+		s.mute += max(1, d.Times)
+	}
+	s.publish(Event{Kind: "gateway", Gateway: d.Kind})
+	s.mu.Unlock()
+	s.closeAll(cut)
+	return n
+}
+
+// invalidate tells a client that its session is invalid. The connection stays: the client may identify, or
+// resume, over it.
+func (s *Server) invalidate(k *socket, resumable bool) {
+	k.push(payloadOf(opInvalidSession, resumable))
+	n := k.session
+	if n == nil {
+		return
+	}
+	k.session, n.socket, n.until = nil, nil, time.Time{}
+	if resumable {
+		n.until = time.Now().Add(s.opts.ResumeWindow)
+	}
+}
+
+// endWith closes a connection with a code; some codes end the session too.
+func (s *Server) endWith(k *socket, code int) {
+	if n := k.session; n != nil && (code == closeSeq || code == closeTimedOut || code == closeNotAuthenticated || code == closeAuthentication || code >= closeShard) {
+		n.socket, n.until = nil, time.Time{}
+	}
+	k.end(code, "Closed by the stand-in.")
+}

@@ -1,0 +1,246 @@
+package discord
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxRequest is the largest request, and maxFile the largest file in it, in bytes.
+	// Source: https://docs.discord.com/developers/reference#uploading-files
+	maxRequest = 25 << 20
+	maxFile    = 10 << 20
+	// maxFiles is how many files a message holds.
+	maxFiles = 10
+)
+
+// upload is a file of a request.
+type upload struct {
+	name, kind string
+	data       []byte
+}
+
+// readBody reads the JSON of a request and the files that come with it.
+func readBody(r *http.Request) (json.RawMessage, map[int]upload, *apiError) {
+	body := http.MaxBytesReader(nil, r.Body, maxRequest)
+	kind, args, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	var (
+		payload []byte
+		files   map[int]upload
+		err     error
+	)
+	if kind == "multipart/form-data" {
+		payload, files, err = readMultipart(body, args["boundary"])
+	} else {
+		payload, err = io.ReadAll(body)
+	}
+	payload = bytes.TrimSpace(payload)
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
+		_, _ = io.Copy(io.Discard, r.Body) // else the client may lose the answer; its end is no news
+		return nil, nil, requestTooLarge()
+	case err != nil:
+		return nil, nil, fail(http.StatusBadRequest, codeInvalidForm, "Invalid Form Body")
+	case len(payload) == 0:
+		return nil, files, nil
+	case !json.Valid(payload):
+		return nil, nil, fail(http.StatusBadRequest, codeInvalidJSON, "The request body contains invalid JSON.")
+	}
+	for _, f := range files {
+		if len(f.data) > maxFile {
+			return nil, nil, requestTooLarge()
+		}
+	}
+	return payload, files, nil
+}
+
+func requestTooLarge() *apiError {
+	return fail(http.StatusRequestEntityTooLarge, codeTooLarge, "Request entity too large")
+}
+
+// readMultipart reads payload_json and the files named files[n].
+func readMultipart(body io.Reader, boundary string) ([]byte, map[int]upload, error) {
+	if boundary == "" {
+		return nil, nil, errors.New("parse multipart: no boundary")
+	}
+	reader := multipart.NewReader(body, boundary)
+	var payload []byte
+	files := make(map[int]upload)
+	for {
+		part, err := reader.NextPart()
+		if err == io.EOF { //nolint:errorlint // a form that was cut wraps io.EOF; only the bare one is its end.
+			return payload, files, nil
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("parse multipart: %w", err)
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return nil, nil, fmt.Errorf("read part: %w", err)
+		}
+		name := part.FormName()
+		if name == "payload_json" {
+			payload = data
+			continue
+		}
+		digits, found := strings.CutPrefix(strings.TrimSuffix(name, "]"), "files[")
+		n, err := strconv.Atoi(digits)
+		if !found || err != nil || n < 0 || part.FileName() == "" {
+			continue // the platform ignores what it does not know
+		}
+		files[n] = upload{name: part.FileName(), kind: part.Header.Get("Content-Type"), data: data}
+	}
+}
+
+// form reads the fields of a JSON object and collects what is wrong with them.
+type form struct {
+	fields map[string]json.RawMessage
+	path   []string
+	errs   *formErrors
+}
+
+// readForm is the form of an object; anything else is an error of the whole.
+func readForm(data json.RawMessage, errs *formErrors, path ...string) form {
+	f := form{path: path, errs: errs}
+	if len(data) == 0 {
+		return f
+	}
+	if err := json.Unmarshal(data, &f.fields); err != nil {
+		*errs = append(*errs, formError{path, "MODEL_TYPE_CONVERT", "Only dictionaries may be used in a ModelType"})
+	}
+	return f
+}
+
+func (f form) bad(code, message string, path ...string) {
+	*f.errs = append(*f.errs, formError{slices.Concat(f.path, path), code, message})
+}
+
+// has tells whether a field is there and not null.
+func (f form) has(name string) bool {
+	v, ok := f.fields[name]
+	return ok && string(v) != "null"
+}
+
+// given tells whether a field is there, null included.
+func (f form) given(name string) bool { _, ok := f.fields[name]; return ok }
+
+// text reads a string of least to most characters; one that may be missing has least 0.
+// Characters are code points: https://github.com/discord/discord-api-docs/issues/1315.
+func (f form) text(name string, least, most int) string {
+	if !f.has(name) {
+		if least > 0 {
+			f.bad("BASE_TYPE_REQUIRED", "This field is required", name)
+		}
+		return ""
+	}
+	var s string
+	if err := json.Unmarshal(f.fields[name], &s); err != nil {
+		var n json.Number // the platform turns numbers into strings
+		if json.Unmarshal(f.fields[name], &n) != nil {
+			f.bad("STRING_TYPE_CONVERT", fmt.Sprintf("Could not interpret \"%s\" as string.", f.fields[name]), name)
+			return ""
+		}
+		s = n.String()
+	}
+	switch n := utf8.RuneCountInString(s); {
+	case n > most && least > 0, n < least:
+		f.bad("BASE_TYPE_BAD_LENGTH", fmt.Sprintf("Must be between %d and %d in length.", least, most), name)
+	case n > most:
+		f.bad("BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", most), name)
+	}
+	return s
+}
+
+// integer reads a whole number; 0 when it is missing.
+func (f form) integer(name string) int {
+	if !f.has(name) {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.Trim(string(f.fields[name]), `"`))
+	if err != nil {
+		f.bad("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not int.", f.fields[name]), name)
+	}
+	return n
+}
+
+// flag reads a truth value; otherwise when it is missing.
+func (f form) flag(name string, otherwise bool) bool {
+	if !f.has(name) {
+		return otherwise
+	}
+	b, err := strconv.ParseBool(string(f.fields[name]))
+	if err != nil {
+		f.bad("BOOLEAN_TYPE_CONVERT", "Must be either true or false.", name)
+	}
+	return b
+}
+
+// snowflake reads an id; "" when it is missing.
+func (f form) snowflake(name string) string {
+	if !f.has(name) {
+		return ""
+	}
+	id := strings.Trim(string(f.fields[name]), `"`)
+	if !isSnowflake(id) {
+		f.bad("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), name)
+		return ""
+	}
+	return id
+}
+
+// list reads an array of at most most elements.
+func (f form) list(name string, most int) []json.RawMessage {
+	if !f.has(name) {
+		return nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(f.fields[name], &list); err != nil {
+		f.bad("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType", name)
+		return nil
+	}
+	if len(list) > most {
+		f.bad("BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", most), name)
+		return nil
+	}
+	return list
+}
+
+// texts reads an array of strings.
+func (f form) texts(name string, most int) []string {
+	list := f.list(name, most)
+	if list == nil {
+		return nil
+	}
+	texts := make([]string, 0, len(list))
+	for i, item := range list {
+		var s string
+		if err := json.Unmarshal(item, &s); err != nil {
+			f.bad("STRING_TYPE_CONVERT", fmt.Sprintf("Could not interpret \"%s\" as string.", item), name, strconv.Itoa(i))
+		}
+		texts = append(texts, s)
+	}
+	return texts
+}
+
+// sub is the form of a field that is an object.
+func (f form) sub(name string) form {
+	if !f.has(name) {
+		return form{path: append(slices.Clone(f.path), name), errs: f.errs}
+	}
+	return readForm(f.fields[name], f.errs, append(slices.Clone(f.path), name)...)
+}
+
+// item is the form of an element of an array.
+func (f form) item(data json.RawMessage, name string, i int) form {
+	return readForm(data, f.errs, append(slices.Clone(f.path), name, strconv.Itoa(i))...)
+}

@@ -1,0 +1,387 @@
+package discord
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// socket is a connection to the gateway. Its fields are guarded by Server.mu, but for those that only its own
+// goroutine uses.
+type socket struct {
+	raw       net.Conn
+	ws        *websocket.Conn
+	resumable bool // came to the address for resumes.
+
+	session *session // nil before Identify or Resume.
+	out     [][]byte
+	wake    chan struct{} // capacity 1: out, ending or beat changed.
+	silent  bool          // a zombie: nothing reaches the client any more.
+	ending  *closing
+	beat    time.Time // the last heartbeat, or the beginning.
+	sent    window    // payloads of the client.
+	over    bool      // nothing more is answered.
+
+	compress bool // payloads, from compressFrom on.
+	stream   *zlib.Writer
+	streamed bytes.Buffer
+}
+
+// closing is how the server ends a connection.
+type closing struct {
+	code   int
+	reason string
+}
+
+// push queues a payload; s.mu is held.
+func (k *socket) push(data []byte) {
+	if k.silent || k.over {
+		return
+	}
+	k.out = append(k.out, data)
+	k.signal()
+}
+
+// end lets the server close the connection once what is queued is written; s.mu is held.
+func (k *socket) end(code int, reason string) {
+	if k.ending == nil {
+		k.ending, k.over = &closing{code, reason}, true
+		k.signal()
+	}
+}
+
+func (k *socket) signal() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// serveGateway serves one connection until it ends.
+func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	call := &Call{At: time.Now(), Method: "gateway", Request: r.Method + " " + r.URL.Path}
+	rule := s.record(call)
+	if a, done := s.before(r.Context(), &request{call: call}, rule, cut); done {
+		s.finish(w, call, rule, a, cut)
+		return
+	}
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		s.log.Debug("accept gateway", slog.Any("error", err))
+		return
+	}
+	ws.SetReadLimit(1 << 20) // beyond maxGatewayPayload, which has a close code of its own
+	k := &socket{
+		raw: connOf(r), ws: ws, resumable: strings.HasPrefix(r.URL.Path, resumePath), wake: make(chan struct{}, 1),
+		beat: time.Now(), sent: window{limit: gatewaySends, period: gatewayPeriod},
+	}
+	if r.URL.Query().Get("compress") == "zlib-stream" {
+		k.stream = zlib.NewWriter(&k.streamed)
+	}
+	s.mu.Lock()
+	call.Done, call.Status, call.Effect = time.Now(), http.StatusSwitchingProtocols, true
+	select {
+	case <-cut: // between the acceptance and here
+		s.mu.Unlock()
+		_ = ws.CloseNow()
+		return
+	default:
+	}
+	s.sockets[k] = struct{}{}
+	switch {
+	case r.URL.Query().Get("v") != "" && r.URL.Query().Get("v") != "10" && r.URL.Query().Get("v") != "9":
+		k.end(closeVersion, "Invalid API version.")
+	case r.URL.Query().Get("encoding") != "" && r.URL.Query().Get("encoding") != "json":
+		k.end(closeDecode, "Only JSON is spoken here.")
+	case s.mute > 0:
+		s.mute--
+	default:
+		k.push(payloadOf(opHello, map[string]any{"heartbeat_interval": s.opts.Heartbeat.Milliseconds(), "_trace": []string{"standin"}}))
+	}
+	s.mu.Unlock()
+	s.converse(r.Context(), k)
+}
+
+// converse reads and writes until the connection ends.
+func (s *Server) converse(ctx context.Context, k *socket) {
+	var readers sync.WaitGroup
+	ended := make(chan int, 1) // the close code of the client, -1 for none.
+	readers.Go(func() {
+		for {
+			_, data, err := k.ws.Read(ctx)
+			if err != nil {
+				ended <- int(websocket.CloseStatus(err))
+				return
+			}
+			s.mark(func() { s.receive(k, data) })
+		}
+	})
+	code := s.write(ctx, k, ended)
+	if err := k.ws.CloseNow(); err != nil {
+		s.log.Debug("close gateway", slog.Any("error", err))
+	}
+	readers.Wait()
+	s.mark(func() { s.leave(k, code) })
+}
+
+// write sends what is queued and watches over the heartbeats. It returns the close code of the client.
+func (s *Server) write(ctx context.Context, k *socket, ended <-chan int) int {
+	grace := time.Duration(float64(s.opts.Heartbeat) * heartbeatGrace)
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		queue, ending := k.out, k.ending
+		k.out = nil
+		timer.Reset(time.Until(k.beat.Add(grace)))
+		s.mu.Unlock()
+		for _, data := range queue {
+			kind, data := k.pack(data)
+			if err := k.ws.Write(ctx, kind, data); err != nil {
+				s.log.Debug("write gateway", slog.Any("error", err))
+				return <-ended
+			}
+		}
+		if ending != nil {
+			if err := k.ws.Close(websocket.StatusCode(ending.code), ending.reason); err != nil {
+				s.log.Debug("close gateway", slog.Any("error", err))
+			}
+			return -1
+		}
+		select {
+		case <-k.wake:
+		case code := <-ended:
+			return code
+		case <-timer.C:
+			s.mark(func() {
+				if time.Since(k.beat) >= grace && !k.silent {
+					s.accuse(k, closeTimedOut, "Session timed out.", "no heartbeat")
+				}
+				k.beat = time.Now()
+			})
+		}
+	}
+}
+
+// pack compresses a payload for who asked for it.
+func (k *socket) pack(data []byte) (websocket.MessageType, []byte) {
+	if k.stream == nil && (!k.compress || len(data) < compressFrom) {
+		return websocket.MessageText, data
+	}
+	if k.stream != nil { // one stream for the whole connection, a sync flush after each payload
+		k.streamed.Reset()
+		_, _ = k.stream.Write(data) // a buffer takes everything
+		_ = k.stream.Flush()
+		return websocket.MessageBinary, bytes.Clone(k.streamed.Bytes())
+	}
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	_, _ = z.Write(data)
+	_ = z.Close()
+	return websocket.MessageBinary, b.Bytes()
+}
+
+// leave forgets a connection. Its session waits for a resume, unless the client said goodbye.
+// Source: https://docs.discord.com/developers/events/gateway#disconnecting
+func (s *Server) leave(k *socket, code int) {
+	delete(s.sockets, k)
+	wait := s.opts.ResumeWindow
+	if code == int(websocket.StatusNormalClosure) || code == int(websocket.StatusGoingAway) {
+		wait = 0
+	}
+	s.detach(k, wait)
+	s.publish(Event{Kind: "gateway", Gateway: "closed"})
+}
+
+// detach takes a connection away from its session, if it has not lost it yet; s.mu is held. From then on the
+// session collects what happens, and waits so long for a resume.
+func (s *Server) detach(k *socket, wait time.Duration) {
+	k.over = true
+	if n := k.session; n != nil && n.socket == k {
+		n.socket, n.until = nil, time.Now().Add(wait)
+	}
+}
+
+// accuse ends a connection for something that the client did; a session that timed out is over.
+func (s *Server) accuse(k *socket, code int, reason, detail string) {
+	s.violate(time.Now(), BadGateway, nil, fmt.Sprintf("%d: %s", code, orElse(detail, reason)))
+	if n := k.session; n != nil && n.socket == k && code == closeTimedOut {
+		n.socket, n.until = nil, time.Time{}
+	}
+	k.end(code, reason)
+}
+
+// receive does what a client asks for; s.mu is held.
+func (s *Server) receive(k *socket, data []byte) {
+	if k.over {
+		return
+	}
+	now := time.Now()
+	if k.sent.wait(now) > 0 {
+		s.accuse(k, closeRateLimited, "Rate limited.", "")
+		return
+	}
+	k.sent.take(now)
+	var p struct {
+		Op *int            `json:"op"`
+		D  json.RawMessage `json:"d"`
+	}
+	if len(data) > maxGatewayPayload || json.Unmarshal(data, &p) != nil || p.Op == nil {
+		s.accuse(k, closeDecode, "Error while decoding payload.", "")
+		return
+	}
+	switch *p.Op {
+	case opHeartbeat:
+		s.stats.Heartbeats++
+		k.beat = now
+		k.push(payloadOf(opHeartbeatACK, nil))
+		k.signal()
+	case opIdentify:
+		s.identify(k, p.D, now)
+	case opResume:
+		s.resume(k, p.D, now)
+	case opPresence, opVoice, opRequestMembers, opRequestSoundboard, opRequestChannelInfo:
+		if k.session == nil {
+			s.accuse(k, closeNotAuthenticated, "Not authenticated.", "")
+		}
+	default:
+		s.accuse(k, closeUnknownOpcode, "Unknown opcode.", "")
+	}
+}
+
+// identify begins a session.
+func (s *Server) identify(k *socket, data json.RawMessage, now time.Time) {
+	var d struct {
+		Token      string          `json:"token"`
+		Intents    *int            `json:"intents"`
+		Compress   bool            `json:"compress"`
+		Shard      []int           `json:"shard"`
+		Properties json.RawMessage `json:"properties"`
+	}
+	starts := s.limiter.scope(bucketSessions, "")
+	switch err := json.Unmarshal(data, &d); {
+	case k.session != nil:
+		s.accuse(k, closeAlready, "Already authenticated.", "")
+	case err != nil, d.Intents == nil, len(d.Properties) == 0:
+		s.accuse(k, closeDecode, "Error while decoding payload.", "identify needs token, intents and properties")
+	case strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token:
+		s.accuse(k, closeAuthentication, "Authentication failed.", "")
+	case d.Shard != nil && (len(d.Shard) != 2 || d.Shard[0] < 0 || d.Shard[0] >= d.Shard[1]):
+		s.accuse(k, closeShard, "Invalid shard.", "")
+	case *d.Intents < 0 || *d.Intents&^allIntents != 0:
+		s.accuse(k, closeIntents, "Invalid intent(s).", "")
+	case *d.Intents&(intentMembers|intentPresences) != 0, *d.Intents&intentMessageContent != 0 && !s.opts.MessageContent:
+		s.accuse(k, closeDisallowed, "Disallowed intent(s).", "")
+	case starts.published.wait(now) > 0:
+		s.accuse(k, closeAuthentication, "Authentication failed.", "too many identifies: the platform resets the token")
+	case now.Sub(s.lastIdentify) < identifyInterval:
+		k.push(payloadOf(opInvalidSession, false))
+	default:
+		starts.published.take(now)
+		s.lastIdentify = now
+		s.stats.Identifies++
+		k.compress = d.Compress
+		s.begun(k, &session{id: bucketHash(s.ids.next(now)), intents: *d.Intents, socket: k})
+	}
+}
+
+// begun greets a new session.
+func (s *Server) begun(k *socket, n *session) {
+	k.session = n
+	s.sessions = append(s.sessions, n)
+	guilds := []map[string]any{}
+	for _, g := range s.guildList {
+		if g.member {
+			guilds = append(guilds, map[string]any{"id": g.id, "unavailable": true})
+		}
+	}
+	n.send("READY", encode(map[string]any{
+		"v": 10, "user": s.me, "guilds": guilds, "session_id": n.id, "session_type": "normal",
+		"resume_gateway_url": s.resumeURL(), "application": map[string]any{"id": s.me.ID, "flags": 0},
+		"private_channels": []any{}, "relationships": []any{}, "user_settings": map[string]any{}, "_trace": []string{"standin"},
+	}))
+	for _, g := range s.guildList {
+		if g.member && n.wants(intentGuilds) {
+			n.send("GUILD_CREATE", encode(s.wireGuild(g)))
+		}
+	}
+	s.publish(Event{Kind: "gateway", Gateway: "identified"})
+}
+
+// resume continues a session: what was missed comes again, in order.
+func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
+	var d struct {
+		Token   string `json:"token"`
+		Session string `json:"session_id"`
+		Seq     int64  `json:"seq"`
+	}
+	err := json.Unmarshal(data, &d)
+	i := slices.IndexFunc(s.live(), func(n *session) bool { return n.id == d.Session })
+	switch {
+	case k.session != nil:
+		s.accuse(k, closeAlready, "Already authenticated.", "")
+		return
+	case err != nil:
+		s.accuse(k, closeDecode, "Error while decoding payload.", "")
+		return
+	case strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token:
+		s.accuse(k, closeAuthentication, "Authentication failed.", "")
+		return
+	case i >= 0 && s.refusals > 0:
+		s.refusals--
+		s.sessions[i].drop(closeUnknown)
+		i = -1
+	}
+	if i < 0 {
+		s.stats.RefusedResumes++
+		k.push(payloadOf(opInvalidSession, false))
+		return
+	}
+	n := s.sessions[i]
+	switch oldest := n.seq - int64(len(n.events)); {
+	case d.Seq > n.seq || d.Seq < 0:
+		s.accuse(k, closeSeq, "Invalid seq.", "")
+		return
+	case d.Seq < oldest:
+		s.stats.RefusedResumes++
+		n.drop(closeUnknown)
+		k.push(payloadOf(opInvalidSession, false))
+		return
+	}
+	if n.socket != nil { // half open: the client left, and nobody noticed
+		n.socket.end(closeUnknown, "Session resumed elsewhere.")
+	}
+	n.socket, k.session = k, n
+	s.stats.Resumes++
+	if !k.resumable {
+		s.stats.ResumesElsewhere++
+	}
+	for _, e := range n.events {
+		if e.seq > d.Seq {
+			s.stats.Replayed++
+			k.push(e.data)
+		}
+	}
+	n.send("RESUMED", encode(map[string]any{"_trace": []string{"standin"}}))
+	s.publish(Event{Kind: "gateway", Gateway: "resumed"})
+}
+
+// drop ends a session for good, and its connection with the code.
+func (n *session) drop(code int) {
+	if n.socket != nil {
+		n.socket.end(code, "Session ended.")
+		n.socket.session = nil
+	}
+	n.socket, n.until = nil, time.Time{}
+}

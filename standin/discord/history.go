@@ -1,0 +1,218 @@
+package discord
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Message is one message of a channel with everything a person ever saw of it.
+type Message struct {
+	ID      string `json:"id"`
+	Channel string `json:"channel"`
+	Guild   string `json:"guild,omitempty"`
+	// Type is 0 for a message, 19 for a reply, 20 for the answer to a slash command.
+	Type    int    `json:"type"`
+	From    User   `json:"from"`
+	FromBot bool   `json:"from_bot"`
+	ReplyTo string `json:"reply_to,omitempty"`
+	Nonce   string `json:"nonce,omitempty"`
+	// Silent tells that nobody's device made a sound.
+	Silent bool `json:"silent,omitempty"`
+	// Pings are who was notified: "user:<id>", "role:<id>", "everyone" or "here". Sorted.
+	Pings []string `json:"pings,omitempty"`
+	// Interaction is the one that it answers.
+	Interaction string `json:"interaction,omitempty"`
+	// OnlyFor is the person who alone sees it, "" when all do.
+	OnlyFor string `json:"only_for,omitempty"`
+	// Thread is the thread that began with it.
+	Thread string `json:"thread,omitempty"`
+	// Versions holds at least the message as sent; each edit adds one.
+	Versions []Version `json:"versions"`
+	// Deleted is when the message vanished, zero while it stands.
+	Deleted time.Time `json:"deleted,omitzero"`
+	// DeletedBy is "bot" or "person".
+	DeletedBy string `json:"deleted_by,omitempty"`
+
+	nonce           json.RawMessage // as it came: a number stays one.
+	mentions        []string        // users.
+	mentionRoles    []string
+	mentionEveryone bool
+}
+
+// Version is what a message showed from At until the next version.
+type Version struct {
+	At time.Time `json:"at"`
+	// Method is the call that made it, or "person".
+	Method string `json:"method"`
+	// Content is the text as it stands after trimming.
+	Content     string          `json:"content"`
+	Embeds      json.RawMessage `json:"embeds,omitempty"`
+	Components  json.RawMessage `json:"components,omitempty"`
+	Attachments []Attachment    `json:"attachments,omitempty"`
+	// Flags are those of the platform; 128 is an answer that is still thinking.
+	Flags int `json:"flags,omitempty"`
+	// Buttons are the components that can be pressed.
+	Buttons []Button `json:"buttons,omitempty"`
+
+	edited bool // shows as edited.
+}
+
+// Loading tells whether the message shows only that the bot is thinking.
+func (v Version) Loading() bool { return v.Flags&flagLoading != 0 }
+
+// Button is a button on display, or a link when it has a URL.
+type Button struct {
+	CustomID string `json:"custom_id,omitempty"`
+	Label    string `json:"label,omitempty"`
+	URL      string `json:"url,omitempty"`
+	Style    int    `json:"style"`
+	Disabled bool   `json:"disabled,omitempty"`
+}
+
+// Last is the newest version.
+func (m Message) Last() Version { return m.Versions[len(m.Versions)-1] }
+
+// Content is the newest version's text.
+func (m Message) Content() string { return m.Last().Content }
+
+// Alive tells whether the message is not deleted.
+func (m Message) Alive() bool { return m.Deleted.IsZero() }
+
+// clone detaches the message from the server's own. Elements of the slices are
+// never changed once stored, so they are shared.
+func (m *Message) clone() Message {
+	c := *m
+	c.Versions = slices.Clone(m.Versions)
+	return c
+}
+
+// at is the message as it was at t, and whether it was visible then.
+func (m *Message) at(t time.Time) (Message, bool) {
+	if m.Versions[0].At.After(t) || (!m.Deleted.IsZero() && !m.Deleted.After(t)) {
+		return Message{}, false
+	}
+	c := *m
+	n := len(m.Versions)
+	for n > 1 && m.Versions[n-1].At.After(t) {
+		n--
+	}
+	c.Versions = slices.Clone(m.Versions[:n])
+	c.Deleted, c.DeletedBy = time.Time{}, ""
+	return c, true
+}
+
+// Period is a span of time in which the bot was shown typing.
+type Period struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// Screen is everything that people saw in a channel at one moment. Messages that only one person sees
+// are among them, and say so.
+type Screen struct {
+	Channel  Channel   `json:"channel"`
+	At       time.Time `json:"at"`
+	Messages []Message `json:"messages"`
+	// Typing tells whether the bot is shown typing.
+	Typing bool `json:"typing,omitempty"`
+	// Failed are interactions that got no answer: the person reads that the application did not respond.
+	Failed []string `json:"failed,omitempty"`
+}
+
+// ChannelHistory is everything that ever happened in a channel.
+type ChannelHistory struct {
+	Channel  Channel   `json:"channel"`
+	Messages []Message `json:"messages"`
+	Typing   []Period  `json:"typing,omitempty"`
+}
+
+// History returns all messages of a channel, deleted ones too, in the order in which they were sent. It
+// is a copy.
+func (s *Server) History(channelID string) []Message { return s.Chronicle(channelID).Messages }
+
+// Chronicle returns the messages and typing indicators of a channel. It is a copy.
+func (s *Server) Chronicle(channelID string) ChannelHistory {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.channels[channelID]
+	if !ok {
+		return ChannelHistory{Channel: Channel{ID: channelID}}
+	}
+	h := ChannelHistory{Channel: c.info, Typing: slices.Clone(c.typing)}
+	for _, m := range c.messages {
+		h.Messages = append(h.Messages, m.clone())
+	}
+	return h
+}
+
+// View returns the messages on display in a channel at a moment, each with its versions up to then; the
+// last one is what was on the screen.
+func (s *Server) View(channelID string, at time.Time) []Message {
+	return s.Screen(channelID, at).Messages
+}
+
+// Screen returns everything on display in a channel at a moment.
+func (s *Server) Screen(channelID string, at time.Time) Screen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	screen := Screen{Channel: Channel{ID: channelID}, At: at, Messages: []Message{}}
+	c, ok := s.channels[channelID]
+	if !ok {
+		return screen
+	}
+	screen.Channel = c.info
+	for _, m := range c.messages {
+		if seen, ok := m.at(at); ok {
+			screen.Messages = append(screen.Messages, seen)
+		}
+	}
+	for _, p := range c.typing {
+		if !p.From.After(at) && p.To.After(at) {
+			screen.Typing = true
+		}
+	}
+	for _, i := range s.interactionList {
+		if i.Channel == channelID && i.failed(at) {
+			screen.Failed = append(screen.Failed, i.ID)
+		}
+	}
+	return screen
+}
+
+// Calls returns every API call so far, in the order of arrival. It is a copy.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Call, len(s.calls))
+	for i, c := range s.calls {
+		list[i] = *c
+	}
+	return list
+}
+
+// Call is one API call.
+type Call struct {
+	At time.Time `json:"at"` // arrival of the request.
+	// Done is when the answer was written, or the connection cut; zero before.
+	Done time.Time `json:"done,omitzero"`
+	// Method is the name of the call, such as createMessage; see the package comment.
+	Method string `json:"method"`
+	// Request is the method and path of HTTP.
+	Request string `json:"request"`
+	Channel string `json:"channel,omitempty"`
+	// Message is the one that was made or addressed.
+	Message string `json:"message,omitempty"`
+	// Status is the HTTP status of the answer, 0 when the connection was cut.
+	Status int `json:"status"`
+	// Code and Description are those of an error answer.
+	Code        int     `json:"code,omitempty"`
+	Description string  `json:"description,omitempty"`
+	RetryAfter  float64 `json:"retry_after,omitempty"` // seconds, in a 429.
+	// Effect tells whether the call took effect, whatever the client was told.
+	Effect bool `json:"effect"`
+	// Fault is the action of the fault that hit the call.
+	Fault string `json:"fault,omitempty"`
+	// Body is the JSON of the request; files are left out.
+	Body json.RawMessage `json:"body,omitempty"`
+}

@@ -1,0 +1,328 @@
+package discord
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Source of the times: https://docs.discord.com/developers/interactions/receiving-and-responding#followup-messages
+const (
+	// responseTime is how long an interaction waits for its first answer.
+	responseTime = 3 * time.Second
+	// tokenLife is how long the token of an interaction is good for.
+	tokenLife = 15 * time.Minute
+	// maxFollowUps is how many follow-ups there may be where the bot itself is no member.
+	maxFollowUps = 5
+)
+
+// Types of interactions, and of answers to them.
+// Source: https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object-interaction-type
+const (
+	interactionCommand   = 2
+	interactionComponent = 3
+
+	responseMessage        = 4
+	responseDeferred       = 5
+	responseDeferredUpdate = 6
+	responseUpdate         = 7
+	responseAutocomplete   = 8
+	responseModal          = 9
+)
+
+// Interaction is a slash command that a person invoked, or a button they pressed.
+type Interaction struct {
+	ID      string    `json:"id"`
+	Token   string    `json:"token"`
+	Type    int       `json:"type"` // 2 a command, 3 a button.
+	At      time.Time `json:"at"`
+	User    string    `json:"user"`
+	Channel string    `json:"channel"`
+	Guild   string    `json:"guild,omitempty"`
+	// Name is that of the command, or the custom_id of the button.
+	Name string `json:"name"`
+	// Message is the one the button belongs to.
+	Message string `json:"message,omitempty"`
+	// Answered is when the first answer came, zero before, and Response its type.
+	Answered time.Time `json:"answered,omitzero"`
+	Response int       `json:"response,omitempty"`
+	// Original is the message that the first answer made, or the button's.
+	Original string `json:"original,omitempty"`
+	// FollowUps are the messages after it.
+	FollowUps []string `json:"follow_ups,omitempty"`
+}
+
+// failed tells whether the person reads, at t, that the application did not respond.
+func (i *Interaction) failed(t time.Time) bool {
+	ends := i.At.Add(responseTime)
+	return ends.Before(t) && (i.Answered.IsZero() || i.Answered.After(ends))
+}
+
+func (i *Interaction) owners() map[string]string {
+	if i.Guild == "" {
+		return map[string]string{"0": "0"}
+	}
+	return map[string]string{"0": i.Guild}
+}
+
+// Interactions returns all interactions so far. It is a copy.
+func (s *Server) Interactions() []Interaction {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Interaction, len(s.interactionList))
+	for n, i := range s.interactionList {
+		list[n] = *i
+		list[n].FollowUps = slices.Clone(i.FollowUps)
+	}
+	return list
+}
+
+// interact makes an interaction and tells the gateway.
+func (s *Server) interact(c *channel, i *Interaction, data map[string]any) {
+	now := time.Now()
+	i.ID, i.At, i.Channel, i.Guild = s.ids.next(now), now, c.info.ID, c.info.Guild
+	i.Token = "aW50ZXJhY3Rpb246" + bucketHash(i.ID) + bucketHash(s.opts.Token+i.ID)
+	s.interactions[i.ID] = i
+	s.interactionList = append(s.interactionList, i)
+	user := s.person(i.User)
+	w := map[string]any{
+		"id": i.ID, "application_id": s.me.ID, "type": i.Type, "token": i.Token, "version": 1, "data": data,
+		"channel_id": c.info.ID, "channel": s.wireChannel(c), "app_permissions": allPermissions, "locale": "en-US",
+		"entitlements": []any{}, "authorizing_integration_owners": i.owners(), "attachment_size_limit": maxFile,
+	}
+	if c.info.Guild != "" {
+		member := s.wireMember(&user)
+		member.Permissions = allPermissions
+		w["guild_id"], w["guild"], w["guild_locale"], w["member"] = c.info.Guild, map[string]any{"id": c.info.Guild, "locale": "en-US", "features": []any{}}, "en-US", member
+		w["context"] = 0
+	} else {
+		w["user"], w["context"] = user, 1
+	}
+	if m := c.byID[i.Message]; m != nil {
+		w["message"] = s.wire(c, m)
+	}
+	s.publish(Event{Kind: "interaction", Channel: c.info.ID, Interaction: i})
+	s.dispatch(intentNone, "INTERACTION_CREATE", w)
+}
+
+// callback answers POST /interactions/{interaction}/{token}/callback.
+func (s *Server) callback(r *request) (any, *apiError) {
+	i := s.interactions[r.param("interaction")]
+	if i == nil || i.Token != r.param("token") {
+		return nil, notFound(codeUnknownInteraction, "interaction")
+	}
+	r.call.Channel = i.Channel
+	switch {
+	case !i.Answered.IsZero():
+		return nil, fail(http.StatusBadRequest, codeAlreadyAcknowledged, "Interaction has already been acknowledged.")
+	case r.now.Sub(i.At) > responseTime:
+		return nil, notFound(codeUnknownInteraction, "interaction")
+	}
+	f := r.form()
+	if !f.has("type") {
+		f.bad("BASE_TYPE_REQUIRED", "This field is required", "type")
+	}
+	kind := f.integer("type")
+	if aerr := f.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	aerr := s.respond(r, i, kind, f.sub("data"))
+	if aerr == nil {
+		aerr = f.errs.err()
+	}
+	if aerr != nil {
+		return nil, aerr
+	}
+	i.Answered, i.Response = r.now, kind
+	s.publish(Event{Kind: "interaction", Channel: i.Channel, Interaction: i})
+	r.call.Message = i.Original
+	if r.query.Get("with_response") != "true" {
+		return nil, nil
+	}
+	result := map[string]any{"interaction": map[string]any{
+		"id": i.ID, "type": i.Type, "response_message_id": i.Original, "response_message_loading": kind == responseDeferred,
+	}}
+	if c := s.channels[i.Channel]; c.byID[i.Original] != nil {
+		result["resource"] = map[string]any{"type": kind, "message": s.wire(c, c.byID[i.Original])}
+	}
+	return result, nil
+}
+
+// respond does what the first answer says.
+func (s *Server) respond(r *request, i *Interaction, kind int, data form) *apiError {
+	c := s.channels[i.Channel]
+	switch kind {
+	case responseMessage:
+		m, aerr := s.reply(r, c, i, data, nil)
+		if aerr != nil {
+			return aerr
+		}
+		i.Original = m.ID
+	case responseDeferred:
+		flags := flagLoading | data.integer("flags")&flagEphemeral
+		if aerr := data.errs.err(); aerr != nil {
+			return aerr
+		}
+		m := s.replyWith(r, i, Version{At: r.now, Method: r.call.Method, Flags: flags})
+		s.add(c, m)
+		i.Original = m.ID
+	case responseDeferredUpdate, responseUpdate:
+		if i.Type != interactionComponent {
+			return badField("INTERACTION_RESPONSE_TYPE_INVALID", "Value must be one of {4, 5, 9, 10, 12}.", "type")
+		}
+		i.Original = i.Message
+		m := c.alive(i.Message)
+		if kind == responseDeferredUpdate {
+			return nil
+		}
+		if m == nil {
+			return unknownMessage()
+		}
+		r.payload = encode(data.fields)
+		v, _, aerr := s.revise(r, c, m, true)
+		if aerr != nil {
+			return aerr
+		}
+		s.change(c, m, v)
+	case responseAutocomplete, responseModal:
+		if kind == responseAutocomplete || !data.has("custom_id") {
+			return badField("INTERACTION_RESPONSE_TYPE_INVALID", "Interaction type does not take this response.", "type")
+		}
+	default:
+		return badField("BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.", "type")
+	}
+	return nil
+}
+
+// reply makes a message that answers an interaction.
+func (s *Server) reply(r *request, c *channel, i *Interaction, data form, files map[int]upload) (*Message, *apiError) {
+	if files == nil {
+		files = r.files
+	}
+	p := readPayload(data, files, true, false, flagSuppressEmbeds|flagEphemeral|flagSilent|flagComponentsV2)
+	if aerr := p.form.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	v := Version{
+		At: r.now, Method: r.call.Method, Content: p.content, Embeds: p.embeds, Components: p.components,
+		Buttons: p.buttons, Flags: p.flags, Attachments: s.store(r.now, c, p.files),
+	}
+	if v.empty() {
+		return nil, emptyMessage()
+	}
+	m := s.replyWith(r, i, v)
+	s.mention(c, m, textOf(p.content, p.components), p.allowed)
+	s.add(c, m)
+	s.stats.Messages++
+	return m, nil
+}
+
+func (s *Server) replyWith(r *request, i *Interaction, v Version) *Message {
+	m := &Message{
+		ID: s.ids.next(r.now), Type: typeDefault, From: s.me, FromBot: true, Interaction: i.ID,
+		Silent: v.Flags&flagSilent != 0, Versions: []Version{v},
+	}
+	if i.Type == interactionCommand {
+		m.Type = typeCommand
+	}
+	if v.Flags&flagEphemeral != 0 {
+		m.OnlyFor = i.User
+	}
+	return m
+}
+
+// byToken finds the interaction of a call to /webhooks/{app}/{token}, whose token must be good.
+func (s *Server) byToken(r *request) (*Interaction, *channel, *apiError) {
+	n := slices.IndexFunc(s.interactionList, func(i *Interaction) bool { return i.Token == r.param("token") })
+	if n < 0 || r.param("app") != s.me.ID || s.interactionList[n].Answered.IsZero() {
+		return nil, nil, notFound(codeUnknownWebhook, "Webhook")
+	}
+	i := s.interactionList[n]
+	r.call.Channel = i.Channel
+	if r.now.Sub(i.At) > tokenLife {
+		return nil, nil, fail(http.StatusUnauthorized, codeWebhookToken, "Invalid Webhook Token")
+	}
+	return i, s.channels[i.Channel], nil
+}
+
+// ownMessage is the message of a call to /webhooks/{app}/{token}/messages/{message}.
+func (s *Server) ownMessage(r *request) (*channel, *Message, *apiError) {
+	i, c, aerr := s.byToken(r)
+	if aerr != nil {
+		return nil, nil, aerr
+	}
+	id := r.param("message")
+	if id == "@original" {
+		id = i.Original
+	} else if id != i.Original && !slices.Contains(i.FollowUps, id) {
+		return nil, nil, unknownMessage()
+	}
+	m := c.alive(id)
+	if m == nil {
+		return nil, nil, unknownMessage()
+	}
+	r.call.Message = m.ID
+	return c, m, nil
+}
+
+func (s *Server) getOwn(r *request) (any, *apiError) {
+	c, m, aerr := s.ownMessage(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	return s.wire(c, m), nil
+}
+
+// editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}; an answer that was deferred becomes a message.
+func (s *Server) editOwn(r *request) (any, *apiError) {
+	c, m, aerr := s.ownMessage(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	return s.editOf(r, c, m)
+}
+
+func (s *Server) editOf(r *request, c *channel, m *Message) (any, *apiError) {
+	loading := m.Last().Loading()
+	v, p, aerr := s.revise(r, c, m, true)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if loading {
+		s.mention(c, m, textOf(v.Content, v.Components), p.allowed)
+	}
+	s.change(c, m, v)
+	return s.wire(c, m), nil
+}
+
+func (s *Server) deleteOwn(r *request) (any, *apiError) {
+	c, m, aerr := s.ownMessage(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	s.remove(c, m, r.now, "bot")
+	s.stats.Deletes++
+	return nil, nil
+}
+
+// followUp answers POST /webhooks/{app}/{token}. The first one after a deferred answer becomes that answer.
+func (s *Server) followUp(r *request) (any, *apiError) {
+	i, c, aerr := s.byToken(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if m := c.alive(i.Original); m != nil && i.Response == responseDeferred && m.Last().Loading() {
+		r.call.Message = m.ID
+		return s.editOf(r, c, m)
+	}
+	if s.access(c).Hidden && len(i.FollowUps) >= maxFollowUps {
+		return nil, fail(http.StatusBadRequest, codeFollowUps, "Maximum number of follow up messages has been reached")
+	}
+	m, aerr := s.reply(r, c, i, r.form(), r.files)
+	if aerr != nil {
+		return nil, aerr
+	}
+	i.FollowUps = append(i.FollowUps, m.ID)
+	r.call.Message = m.ID
+	return s.wire(c, m), nil
+}

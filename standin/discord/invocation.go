@@ -1,0 +1,122 @@
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Invocation is a slash command that a person types.
+type Invocation struct {
+	// Channel is where; "" is the DM with User.
+	Channel string `json:"channel"`
+	User    string `json:"user"` // DefaultPerson when "".
+	Name    string `json:"name"`
+	// Options are what was filled in: text, whole numbers, truth values.
+	Options map[string]any `json:"options"`
+}
+
+// Slash lets a person invoke a slash command and returns the interaction's id. It is an error when the
+// person's client would not let them: no such command there, or options that don't fit.
+func (s *Server) Slash(in Invocation) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in.User = s.person(orElse(in.User, DefaultPerson)).ID
+	c := s.channels[in.Channel]
+	if in.Channel == "" {
+		c = s.dmWith(in.User)
+	}
+	if c == nil {
+		return "", fmt.Errorf("slash: no channel %q", in.Channel)
+	}
+	cmd := s.offered(c, in.Name)
+	if cmd == nil {
+		return "", fmt.Errorf("slash: no command %q in this channel", in.Name)
+	}
+	options, err := fill(cmd.Options, in.Options)
+	if err != nil {
+		return "", fmt.Errorf("slash %s: %w", in.Name, err)
+	}
+	data := map[string]any{"id": cmd.ID, "name": cmd.Name, "type": cmd.Type}
+	if len(options) > 0 {
+		data["options"] = options
+	}
+	if cmd.Guild != "" {
+		data["guild_id"] = cmd.Guild
+	}
+	i := &Interaction{Type: interactionCommand, User: in.User, Name: cmd.Name}
+	s.interact(c, i, data)
+	return i.ID, nil
+}
+
+// offered is the slash command that people in a channel are offered: the guild's own first.
+func (s *Server) offered(c *channel, name string) *Command {
+	for _, guildID := range []string{c.info.Guild, ""} {
+		for n := range s.commands[guildID] {
+			cmd := &s.commands[guildID][n]
+			if cmd.Type == 1 && cmd.Name == name && cmd.fits(c) {
+				return cmd
+			}
+		}
+	}
+	return nil
+}
+
+// fits tells whether a command's contexts contain the channel.
+func (c *Command) fits(where *channel) bool {
+	var contexts []int
+	if json.Unmarshal(c.fields["contexts"], &contexts) != nil || contexts == nil {
+		return string(c.fields["dm_permission"]) != "false" || where.info.Guild != ""
+	}
+	if where.info.Guild != "" {
+		return slices.Contains(contexts, 0)
+	}
+	return slices.Contains(contexts, 1)
+}
+
+// fill turns what a person filled in into the options of an interaction.
+func fill(options []CommandOption, values map[string]any) ([]map[string]any, error) {
+	var list []map[string]any
+	for name := range values {
+		if !slices.ContainsFunc(options, func(o CommandOption) bool { return o.Name == name }) {
+			return nil, fmt.Errorf("no option %q", name)
+		}
+	}
+	for _, o := range options {
+		v, ok := values[o.Name]
+		switch {
+		case !ok && o.Required:
+			return nil, fmt.Errorf("option %q is required", o.Name)
+		case !ok:
+			continue
+		}
+		text, isText := v.(string)
+		switch n := len([]rune(text)); {
+		case isText && strings.TrimSpace(text) == "", isText && n < o.MinLength, isText && o.MaxLength > 0 && n > o.MaxLength, n > 6000:
+			return nil, fmt.Errorf("option %q has a length of %d", o.Name, n)
+		}
+		list = append(list, map[string]any{"name": o.Name, "type": o.Type, "value": v})
+	}
+	return list, nil
+}
+
+// Press lets a person press a button and returns the interaction's id; an error when there is no such
+// button on display.
+func (s *Server) Press(channelID, message, customID, user string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channelID]
+	if c == nil {
+		return "", fmt.Errorf("press: no channel %q", channelID)
+	}
+	m := c.alive(message)
+	if m == nil || !slices.ContainsFunc(m.Last().Buttons, func(b Button) bool {
+		return b.CustomID == customID && !b.Disabled && customID != ""
+	}) {
+		return "", fmt.Errorf("press: no button %q under message %q", customID, message)
+	}
+	i := &Interaction{Type: interactionComponent, User: s.person(orElse(user, DefaultPerson)).ID, Name: customID, Message: message}
+	s.interact(c, i, map[string]any{"custom_id": customID, "component_type": componentButton})
+	return i.ID, nil
+}

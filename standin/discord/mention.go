@@ -1,0 +1,145 @@
+package discord
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var (
+	// codeBlocks are the parts of a text in which nothing is a mention.
+	codeBlocks   = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`]+`")
+	userMention  = regexp.MustCompile(`<@!?(\d{1,20})>`)
+	roleMention  = regexp.MustCompile(`<@&(\d{1,20})>`)
+	everyoneHere = regexp.MustCompile(`@(everyone|here)`)
+)
+
+// mentions are those that a text would like to be.
+type mentions struct {
+	users, roles   []string
+	everyone, here bool
+}
+
+func findMentions(text string) mentions {
+	text = codeBlocks.ReplaceAllString(text, " ")
+	var m mentions
+	for _, found := range userMention.FindAllStringSubmatch(text, -1) {
+		m.users = appendNew(m.users, found[1])
+	}
+	for _, found := range roleMention.FindAllStringSubmatch(text, -1) {
+		m.roles = appendNew(m.roles, found[1])
+	}
+	for _, found := range everyoneHere.FindAllStringSubmatch(text, -1) {
+		m.everyone, m.here = m.everyone || found[1] == "everyone", m.here || found[1] == "here"
+	}
+	return m
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// allowed is which mentions of a text notify somebody.
+// Source: https://docs.discord.com/developers/resources/message#allowed-mentions-object
+type allowed struct {
+	users, roles, everyone bool     // all of them.
+	userIDs, roleIDs       []string // only these.
+	replied                bool     // the author of the message that is answered.
+}
+
+// defaultAllowed is what counts without allowed_mentions: in the answers to interactions only people.
+func defaultAllowed(interaction bool) allowed {
+	return allowed{users: true, roles: !interaction, everyone: !interaction, replied: true}
+}
+
+// readAllowed reads allowed_mentions.
+func readAllowed(f form, interaction bool) allowed {
+	if !f.has("allowed_mentions") {
+		return defaultAllowed(interaction)
+	}
+	g := f.sub("allowed_mentions")
+	a := allowed{replied: g.flag("replied_user", false)}
+	for i, kind := range g.texts("parse", 3) {
+		switch kind {
+		case "users":
+			a.users = true
+		case "roles":
+			a.roles = true
+		case "everyone":
+			a.everyone = true
+		default:
+			g.bad("BASE_TYPE_CHOICES", "Value must be one of ('roles', 'users', 'everyone').", "parse", strconv.Itoa(i))
+		}
+	}
+	a.userIDs, a.roleIDs = g.texts("users", 100), g.texts("roles", 100)
+	if !g.given("parse") && !g.given("users") && !g.given("roles") {
+		// Nothing says what happens when only replied_user is set; a client must not rely on silence.
+		d := defaultAllowed(interaction)
+		a.users, a.roles, a.everyone = d.users, d.roles, d.everyone
+	}
+	for name, all := range map[string]bool{"users": a.users && len(a.userIDs) > 0, "roles": a.roles && len(a.roleIDs) > 0} {
+		if all {
+			g.bad("MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", `parse:["`+name+`"] and `+name+`: [ids...] are mutually exclusive.`)
+		}
+	}
+	return a
+}
+
+// mention decides whom a message of the bot mentions, and so notifies.
+func (s *Server) mention(c *channel, m *Message, texts string, a allowed) {
+	found := findMentions(texts)
+	for _, id := range found.users {
+		if _, known := s.users[id]; known && (a.users || slices.Contains(a.userIDs, id)) {
+			m.mentions = appendNew(m.mentions, id)
+		}
+	}
+	for _, id := range found.roles {
+		if s.roleIn(c, id) && (a.roles || slices.Contains(a.roleIDs, id)) {
+			m.mentionRoles = appendNew(m.mentionRoles, id)
+		}
+	}
+	guild := c.info.Guild != ""
+	m.mentionEveryone = guild && a.everyone && (found.everyone || found.here)
+	if target := c.alive(m.ReplyTo); target != nil && a.replied {
+		m.mentions = appendNew(m.mentions, target.From.ID)
+	}
+	for _, id := range m.mentions {
+		if id != m.From.ID {
+			m.Pings = append(m.Pings, "user:"+id)
+		}
+	}
+	for _, id := range m.mentionRoles {
+		m.Pings = append(m.Pings, "role:"+id)
+	}
+	if m.mentionEveryone && found.everyone {
+		m.Pings = append(m.Pings, "everyone")
+	}
+	if m.mentionEveryone && found.here {
+		m.Pings = append(m.Pings, "here")
+	}
+	slices.Sort(m.Pings)
+}
+
+// textOf is all text of a message in which a mention notifies: the content and the text displays.
+func textOf(content string, components json.RawMessage) string {
+	type node struct {
+		Type       int             `json:"type"`
+		Content    string          `json:"content"`
+		Components json.RawMessage `json:"components"`
+	}
+	var list []node
+	if len(components) == 0 || json.Unmarshal(components, &list) != nil {
+		return content
+	}
+	var b strings.Builder
+	b.WriteString(content)
+	for _, n := range list {
+		b.WriteString("\n" + textOf(n.Content, n.Components))
+	}
+	return b.String()
+}

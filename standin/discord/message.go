@@ -1,0 +1,396 @@
+package discord
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Types of messages.
+// Source: https://docs.discord.com/developers/resources/message#message-object-message-types
+const (
+	typeDefault       = 0
+	typeThreadCreated = 18
+	typeReply         = 19
+	typeCommand       = 20
+	typeThreadStarter = 21
+)
+
+const (
+	// oldAge is how old a message is when edits of it are counted on their own.
+	oldAge = time.Hour
+	// bulkAge is how old a message may be that is deleted with others.
+	bulkAge = 14 * 24 * time.Hour
+	// typingTime is how long a typing indicator is shown, unless a message comes.
+	// Source: https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
+	typingTime = 10 * time.Second
+)
+
+// writable tells whether the bot may write in a channel; a thread that is archived awakes, unless it is locked.
+func (s *Server) writable(c *channel) *apiError {
+	switch a := s.access(c); {
+	case c.info.Blocked:
+		return fail(http.StatusForbidden, codeCannotSendToUser, "Cannot send messages to this user")
+	case a.ReadOnly:
+		return missingPermissions()
+	case c.info.Locked && c.info.Archived:
+		return archivedThread()
+	}
+	return nil
+}
+
+func archivedThread() *apiError {
+	return fail(http.StatusBadRequest, codeArchivedThread, "Thread is archived")
+}
+
+// createMessage answers POST /channels/{channel}/messages.
+func (s *Server) createMessage(r *request) (any, *apiError) {
+	c, aerr := s.addressed(r)
+	if aerr == nil {
+		aerr = s.writable(c)
+	}
+	if aerr != nil {
+		return nil, aerr
+	}
+	p := readPayload(r.form(), r.files, false, false, flagSuppressEmbeds|flagSilent|flagComponentsV2)
+	if aerr := p.form.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	if len(p.files) > 0 && s.access(c).NoFiles {
+		return nil, missingPermissions()
+	}
+	if m := s.sentBefore(p.nonce, r.now); m != nil && p.enforce {
+		s.stats.Deduplicated++
+		r.call.Message = m.ID
+		return s.wire(s.channels[m.Channel], m), nil
+	}
+	m, aerr := s.compose(r, c, p)
+	if aerr != nil {
+		return nil, aerr
+	}
+	s.awake(c)
+	s.add(c, m)
+	s.stats.Messages++
+	r.call.Message = m.ID
+	w := s.wire(c, m)
+	w.Nonce = m.nonce
+	return w, nil
+}
+
+// compose builds a message of the bot.
+func (s *Server) compose(r *request, c *channel, p payload) (*Message, *apiError) {
+	m := &Message{
+		ID: s.ids.next(r.now), From: s.me, FromBot: true, Nonce: p.nonce, nonce: p.rawNonce, Silent: p.flags&flagSilent != 0,
+	}
+	if p.replyTo != "" {
+		switch target := c.alive(p.replyTo); {
+		case target != nil && target.Type == typeThreadCreated:
+			return nil, badField("REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message", "message_reference")
+		case target != nil:
+			m.Type, m.ReplyTo = typeReply, p.replyTo
+		case p.failIfNotExists:
+			return nil, badField("REPLIES_UNKNOWN_MESSAGE", "Unknown message", "message_reference")
+		}
+	}
+	v := Version{
+		At: r.now, Method: r.call.Method, Content: p.content, Embeds: p.embeds, Components: p.components, Flags: p.flags, Buttons: p.buttons,
+	}
+	v.Attachments = s.store(r.now, c, p.files)
+	if v.empty() {
+		return nil, emptyMessage()
+	}
+	m.Versions = []Version{v}
+	s.mention(c, m, textOf(p.content, p.components), p.allowed)
+	return m, nil
+}
+
+func emptyMessage() *apiError {
+	return fail(http.StatusBadRequest, codeEmptyMessage, "Cannot send an empty message")
+}
+
+// sentBefore is the message that the bot sent with a nonce not long ago.
+func (s *Server) sentBefore(nonce string, now time.Time) *Message {
+	if nonce == "" {
+		return nil
+	}
+	if m := s.nonces[nonce]; m != nil && now.Sub(m.Versions[0].At) <= s.opts.NonceWindow {
+		return m
+	}
+	return nil
+}
+
+// add puts a message into a channel and tells the gateway.
+func (s *Server) add(c *channel, m *Message) {
+	m.Channel, m.Guild = c.info.ID, c.info.Guild
+	c.messages = append(c.messages, m)
+	c.byID[m.ID] = m
+	if m.FromBot {
+		if m.Nonce != "" {
+			s.nonces[m.Nonce] = m
+		}
+		s.stopTyping(c, m.Versions[0].At)
+	}
+	s.publish(Event{Kind: "message", Channel: c.info.ID, Message: m})
+	s.dispatchMessage(c, "MESSAGE_CREATE", m)
+}
+
+func (s *Server) stopTyping(c *channel, now time.Time) {
+	if n := len(c.typing); n > 0 && c.typing[n-1].To.After(now) {
+		c.typing[n-1].To = now
+	}
+}
+
+// target is the message of the call.
+func (s *Server) target(r *request) (*channel, *Message, *apiError) {
+	c, aerr := s.addressed(r)
+	if aerr != nil {
+		return nil, nil, aerr
+	}
+	m := c.alive(r.param("message"))
+	if m == nil || m.OnlyFor != "" {
+		return nil, nil, unknownMessage()
+	}
+	return c, m, nil
+}
+
+// editMessage answers PATCH /channels/{channel}/messages/{message}.
+func (s *Server) editMessage(r *request) (any, *apiError) {
+	c, m, aerr := s.target(r)
+	switch {
+	case aerr != nil:
+		return nil, aerr
+	case !m.FromBot:
+		return nil, fail(http.StatusForbidden, codeForeignMessage, "Cannot edit a message authored by another user")
+	case c.info.Archived:
+		return nil, archivedThread()
+	}
+	v, _, aerr := s.revise(r, c, m, false)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if r.now.Sub(m.Versions[0].At) > oldAge {
+		if aerr := s.chargeOldEdit(r, c); aerr != nil {
+			return nil, aerr
+		}
+	}
+	s.change(c, m, v)
+	return s.wire(c, m), nil
+}
+
+// chargeOldEdit counts an edit of an old message, which no header tells of.
+func (s *Server) chargeOldEdit(r *request, c *channel) *apiError {
+	sc := s.limiter.scope(bucketOldEdits, c.info.ID)
+	for _, w := range []*window{&sc.published, &sc.hidden} {
+		if wait := w.wait(r.now); wait > 0 {
+			e := tooMany(wait, scopeUser)
+			e.code, e.message = codeOldEdits, "Maximum number of edits to messages older than 1 hour reached. Try again later."
+			return e
+		}
+	}
+	sc.published.take(r.now)
+	sc.hidden.take(r.now)
+	return nil
+}
+
+// revise builds the next version of a message from an edit.
+func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (Version, payload, *apiError) {
+	last := m.Last()
+	p := readPayload(r.form(), r.files, interaction, last.Flags&flagComponentsV2 != 0, flagSuppressEmbeds|flagComponentsV2)
+	if p.flags&flagComponentsV2 != 0 && last.Flags&flagComponentsV2 == 0 && last.Content != "" && !(p.hasContent && p.content == "") {
+		p.form.bad("MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
+			"The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", "content")
+	}
+	if aerr := p.form.errs.err(); aerr != nil {
+		return Version{}, p, aerr
+	}
+	v := last
+	v.At, v.Method, v.edited = r.now, r.call.Method, !last.Loading()
+	v.Flags &^= flagLoading
+	if p.hasFlags {
+		v.Flags = v.Flags&^flagSuppressEmbeds | p.flags
+	}
+	if p.hasContent {
+		v.Content = p.content
+	}
+	if p.hasEmbeds {
+		v.Embeds = p.embeds
+	}
+	if p.hasComponents {
+		v.Components, v.Buttons = p.components, p.buttons
+	}
+	v.Attachments = slices.Clone(v.Attachments)
+	if p.keep != nil {
+		v.Attachments = slices.DeleteFunc(v.Attachments, func(a Attachment) bool { return !slices.Contains(p.keep, a.ID) })
+	}
+	v.Attachments = append(v.Attachments, s.store(r.now, c, p.files)...)
+	if v.empty() {
+		return Version{}, p, emptyMessage()
+	}
+	return v, p, nil
+}
+
+// change puts a new version of a message on display.
+func (s *Server) change(c *channel, m *Message, v Version) {
+	m.Versions = append(m.Versions, v)
+	if m.FromBot {
+		s.stats.Edits++
+	}
+	s.publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
+	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
+}
+
+// deleteMessage answers DELETE /channels/{channel}/messages/{message}.
+func (s *Server) deleteMessage(r *request) (any, *apiError) {
+	c, m, aerr := s.target(r)
+	switch {
+	case aerr != nil:
+		return nil, aerr
+	case c.info.Archived:
+		return nil, archivedThread()
+	case !m.FromBot && (c.info.Type == DM || s.access(c).ReadOnly):
+		return nil, missingPermissions()
+	}
+	s.remove(c, m, r.now, "bot")
+	s.stats.Deletes++
+	return nil, nil
+}
+
+// deleteMessages answers POST /channels/{channel}/messages/bulk-delete.
+func (s *Server) deleteMessages(r *request) (any, *apiError) {
+	c, aerr := s.addressed(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	f := r.form()
+	ids := f.texts("messages", 100)
+	if aerr := f.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	if len(ids) < 2 {
+		return nil, fail(http.StatusBadRequest, codeDeleteCount, "Provided too few or too many messages to delete. Must provide at least 2 and fewer than 100 messages to delete")
+	}
+	if c.info.Type == DM {
+		return nil, fail(http.StatusForbidden, codeWrongChannelType, "Cannot execute action on this channel type")
+	}
+	for _, id := range ids {
+		if m := c.alive(id); m != nil && r.now.Sub(m.Versions[0].At) > bulkAge {
+			return nil, fail(http.StatusBadRequest, codeOldBulkDelete, "You can only bulk delete messages that are under 14 days old.")
+		}
+	}
+	for _, id := range ids {
+		if m := c.alive(id); m != nil {
+			s.remove(c, m, r.now, "bot")
+			s.stats.Deletes++
+		}
+	}
+	return nil, nil
+}
+
+// remove takes a message off the screen.
+func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
+	m.Deleted, m.DeletedBy = now, by
+	s.publish(Event{Kind: "delete", Channel: c.info.ID, Message: m})
+	if m.OnlyFor != "" {
+		return
+	}
+	gone := map[string]string{"id": m.ID, "channel_id": m.Channel}
+	if m.Guild != "" {
+		gone["guild_id"] = m.Guild
+	}
+	s.dispatchTo(c, messageIntent(c), "MESSAGE_DELETE", gone)
+}
+
+// getMessage answers GET /channels/{channel}/messages/{message}.
+func (s *Server) getMessage(r *request) (any, *apiError) {
+	c, m, aerr := s.target(r)
+	switch {
+	case aerr != nil:
+		return nil, aerr
+	case s.access(c).NoHistory:
+		return nil, missingPermissions()
+	}
+	return s.told(c, m), nil
+}
+
+// told is a message as a read returns it: without the text that the application may not know.
+func (s *Server) told(c *channel, m *Message) *wireMessage {
+	w := s.event(c, m, s.opts.MessageContent || s.readable(m))
+	w.GuildID, w.ChannelType, w.Nonce, w.Member = "", nil, nil, nil
+	return w
+}
+
+// getMessages answers GET /channels/{channel}/messages: newest first.
+func (s *Server) getMessages(r *request) (any, *apiError) {
+	c, aerr := s.addressed(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	limit := 50
+	if text := r.query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > 100 {
+			return nil, badField("NUMBER_TYPE_MAX", "int value should be between 1 and 100.", "limit")
+		}
+		limit = n
+	}
+	for _, name := range []string{"before", "after", "around"} {
+		if id := r.query.Get(name); id != "" && id != "0" && !isSnowflake(id) {
+			return nil, badField("NUMBER_TYPE_COERCE", "Value "+strconv.Quote(id)+" is not snowflake.", name)
+		}
+	}
+	if s.access(c).NoHistory {
+		return []any{}, nil // as the platform answers who may not read it
+	}
+	list := []*wireMessage{}
+	for _, m := range pick(c.messages, r.query.Get("before"), r.query.Get("after"), r.query.Get("around"), limit) {
+		list = append(list, s.told(c, m))
+	}
+	return list, nil
+}
+
+// pick chooses messages that stand, at most limit, newest first.
+func pick(all []*Message, before, after, around string, limit int) []*Message {
+	var list []*Message
+	for _, m := range all {
+		if m.Deleted.IsZero() && m.OnlyFor == "" {
+			list = append(list, m)
+		}
+	}
+	switch {
+	case around != "":
+		i := slices.IndexFunc(list, func(m *Message) bool { return !older(m.ID, around) })
+		if i < 0 {
+			i = len(list)
+		}
+		from := max(0, i-limit/2)
+		list = list[from:min(len(list), from+limit)]
+	case before != "":
+		list = slices.DeleteFunc(list, func(m *Message) bool { return !older(m.ID, before) })
+		list = list[max(0, len(list)-limit):]
+	case after != "":
+		list = slices.DeleteFunc(list, func(m *Message) bool { return !older(after, m.ID) })
+		list = list[:min(limit, len(list))]
+	default:
+		list = list[max(0, len(list)-limit):]
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// typing answers POST /channels/{channel}/typing.
+func (s *Server) startTyping(r *request) (any, *apiError) {
+	c, aerr := s.addressed(r)
+	if aerr == nil {
+		aerr = s.writable(c)
+	}
+	if aerr != nil {
+		return nil, aerr
+	}
+	s.stopTyping(c, r.now)
+	p := Period{From: r.now, To: r.now.Add(typingTime)}
+	c.typing = append(c.typing, p)
+	s.stats.Typings++
+	s.publish(Event{Kind: "typing", Channel: c.info.ID, Typing: &p})
+	return nil, nil
+}

@@ -1,0 +1,132 @@
+package discord_test
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"telex/standin/discord"
+)
+
+// TestOverTCP: on a real address nobody listens during an outage of kind refuse, and the address works after it.
+func TestOverTCP(t *testing.T) {
+	s := discord.New(discord.Options{})
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	transport := &http.Transport{}
+	c := &client{t: t, server: s, http: &http.Client{Transport: transport}}
+	defer func() {
+		transport.CloseIdleConnections()
+		if err := s.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	}()
+	get := func(host string) (string, error) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String()+"/api/v10/gateway", nil)
+		if err != nil {
+			return "", err
+		}
+		req.Host = host
+		res, err := c.http.Do(req)
+		if err != nil {
+			return "", err
+		}
+		line, _ := bufio.NewReader(res.Body).ReadString('\n') // there is only one, without an end
+		return line, res.Body.Close()
+	}
+	for _, host := range []string{"", "discord.com"} { // a client that was led here may still name the platform
+		if got, err := get(host); err != nil || got != `{"url":"ws://`+l.Addr().String()+`/"}` {
+			t.Errorf("gateway: got %s (%v)", got, err)
+		}
+	}
+	s.Outage(discord.Outage{Kind: discord.OutageRefuse, For: time.Hour})
+	if _, err := get(""); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("during the outage: got %v, want a refused connection", err)
+	}
+	s.ClearFaults()
+	deadline := time.Now().Add(patience)
+	for {
+		_, err := get("")
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("after the outage: %v", err)
+		}
+	}
+}
+
+func TestEventStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := free(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://standin/control/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := c.http.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		defer cancel()
+		lines := bufio.NewScanner(res.Body)
+		next := func(prefix string) string {
+			for lines.Scan() {
+				if strings.HasPrefix(lines.Text(), prefix) {
+					return lines.Text()
+				}
+			}
+			return ""
+		}
+		next(": connected")
+		c.send(general, "hello").id(t)
+		if got := next("data: "); !strings.Contains(got, `"kind":"message"`) || !strings.Contains(got, `"hello"`) {
+			t.Errorf("got %q", got)
+		}
+		if got := next(": alive"); got == "" {
+			t.Error("no sign of life")
+		}
+	})
+}
+
+// TestGatewayAddresses: what a client asks for in the address is checked.
+func TestGatewayAddresses(t *testing.T) {
+	for query, code := range map[string]int{"v=8": 4012, "v=10&encoding=etf": 4002} {
+		synctest.Test(t, func(t *testing.T) {
+			c := free(t)
+			conn, _, err := websocket.Dial(t.Context(), "ws://standin/?"+query, &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // the connection is the body.
+			if err != nil {
+				t.Fatal(err)
+			}
+			(&gateway{t: t, conn: conn}).expectClose(code)
+		})
+	}
+}
+
+// TestGatewayFaults: connections to the gateway meet faults as calls do.
+func TestGatewayFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := free(t)
+		c.server.Fault(discord.Fault{Method: "gateway", Times: 1, Action: discord.ActStatus, Status: 503})
+		_, res, err := websocket.Dial(t.Context(), "ws://standin/", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // Dial has read it.
+		if err == nil || res == nil || res.StatusCode != 503 {
+			t.Errorf("got %v, want 503", err)
+		}
+		c.identify(usual)
+	})
+}

@@ -1,0 +1,143 @@
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maxContent is how many code points the content of a message has at most. That they are what is counted
+	// says the platform's staff: https://github.com/discord/discord-api-docs/issues/1315.
+	maxContent = 2000
+	// maxNonce is how many characters a nonce has at most.
+	maxNonce = 25
+)
+
+// Flags of messages.
+// Source: https://docs.discord.com/developers/resources/message#message-object-message-flags
+const (
+	flagSuppressEmbeds = 1 << 2
+	flagHasThread      = 1 << 5
+	flagEphemeral      = 1 << 6
+	flagLoading        = 1 << 7
+	flagSilent         = 1 << 12
+	flagComponentsV2   = 1 << 15
+)
+
+// payload is what a call says that a message shall be. Fields that were not given keep, in an edit, what is there.
+type payload struct {
+	form            form
+	content         string
+	hasContent      bool
+	components      json.RawMessage
+	hasComponents   bool
+	buttons         []Button
+	embeds          json.RawMessage
+	hasEmbeds       bool
+	keep            []string // ids of attachments that stay; nil for all.
+	files           []newFile
+	flags           int
+	hasFlags        bool
+	nonce           string
+	rawNonce        json.RawMessage
+	enforce         bool
+	replyTo         string
+	failIfNotExists bool
+	allowed         allowed
+}
+
+// newFile is a file on its way into a message.
+type newFile struct {
+	upload
+	description string
+}
+
+// readPayload checks the fields of a message. Flags that are not among allowedFlags are ignored, as on the
+// platform. v2 tells whether the message that is edited has components of the second version.
+func readPayload(f form, files map[int]upload, interaction, v2 bool, allowedFlags int) payload {
+	p := payload{form: f, hasContent: f.given("content"), hasComponents: f.given("components"), hasEmbeds: f.given("embeds"), hasFlags: f.given("flags")}
+	p.flags = f.integer("flags") & allowedFlags
+	v2 = v2 || p.flags&flagComponentsV2 != 0
+	p.content = clean(f.text("content", 0, maxContent))
+	p.buttons = readComponents(f, v2)
+	p.components, p.embeds = f.rawList("components"), f.rawList("embeds")
+	readEmbeds(f)
+	if v2 {
+		p.legacy()
+	}
+	if f.has("nonce") {
+		p.nonce, p.rawNonce = f.text("nonce", 0, maxNonce), f.fields["nonce"]
+	}
+	p.enforce = f.flag("enforce_nonce", false)
+	if ref := f.sub("message_reference"); f.has("message_reference") {
+		p.replyTo, p.failIfNotExists = ref.snowflake("message_id"), ref.flag("fail_if_not_exists", true)
+		if p.replyTo == "" && !ref.has("message_id") {
+			ref.bad("BASE_TYPE_REQUIRED", "This field is required", "message_id")
+		}
+	}
+	p.allowed = readAllowed(f, interaction)
+	p.readFiles(files)
+	return p
+}
+
+// legacy refuses what a message with components of the second version can't have.
+func (p *payload) legacy() {
+	for _, name := range []string{"content", "embeds"} {
+		if (name == "content" && p.content != "") || (name == "embeds" && len(p.embeds) > 0) {
+			p.form.bad("MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
+				"The '"+name+"' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", name)
+		}
+	}
+}
+
+// readFiles joins the files with what the field attachments says of them.
+func (p *payload) readFiles(files map[int]upload) {
+	describe := make(map[string]form)
+	if p.form.given("attachments") {
+		p.keep = []string{}
+	}
+	for i, item := range p.form.list("attachments", maxFiles) {
+		a := p.form.item(item, "attachments", i)
+		id := strings.Trim(string(a.fields["id"]), `"`)
+		if n, err := strconv.Atoi(id); err == nil {
+			if _, ok := files[n]; ok {
+				describe[id] = a
+				continue
+			}
+		}
+		p.keep = append(p.keep, id)
+	}
+	if len(files) > maxFiles {
+		p.form.bad("BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", maxFiles), "files")
+	}
+	for _, n := range slices.Sorted(maps.Keys(files)) {
+		file := newFile{upload: files[n]}
+		if a, ok := describe[strconv.Itoa(n)]; ok {
+			file.name = orElse(a.text("filename", 0, 260), file.name)
+			file.description = a.text("description", 0, 1024)
+		}
+		p.files = append(p.files, file)
+	}
+}
+
+// clean is the text as the platform keeps it: without space around it, and without characters that show
+// nothing and break others.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || r == '\r' || (r < ' ' && r != '\n' && r != '\t') {
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
+	return strings.TrimSpace(text)
+}
+
+// empty tells whether nothing would be on display.
+func (v Version) empty() bool {
+	return v.Content == "" && len(v.Embeds) == 0 && len(v.Attachments) == 0 && len(v.Components) == 0
+}

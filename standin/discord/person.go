@@ -1,0 +1,209 @@
+package discord
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Incoming is something a person writes.
+type Incoming struct {
+	// Channel is where: a channel or a thread; "" is the DM with User. An unknown id becomes a channel of Guild.
+	Channel string `json:"channel"`
+	Guild   string `json:"guild"` // DefaultGuild when "".
+	// User is the writer's id; DefaultPerson when "".
+	User string `json:"user"`
+	// Username and Name are the writer's from now on, unless "".
+	Username string `json:"username"`
+	Name     string `json:"name"`
+	// IsBot makes the writer another bot.
+	IsBot bool `json:"is_bot"`
+
+	// Text mentions with <@id>; Mention is the bot's.
+	Text string `json:"text"`
+	// ReplyTo is the message that this one answers; QuietReply does not mention its author.
+	ReplyTo    string `json:"reply_to"`
+	QuietReply bool   `json:"quiet_reply"`
+	// EditOf makes this a new text of the person's message with that id.
+	EditOf string `json:"edit_of"`
+	// Files come with the message.
+	Files []File `json:"files"`
+}
+
+// File is one that a person sends.
+type File struct {
+	Name        string `json:"name"`
+	ContentType string `json:"content_type"` // what the content looks like when "".
+	Content     []byte `json:"content"`      // in JSON as base64.
+}
+
+// Say lets a person write and returns the message's id. People, channels and guilds come into being with
+// what is said in them. It is an error when the person's client would not let them.
+func (s *Server) Say(in Incoming) (string, error) {
+	if err := in.check(); err != nil {
+		return "", fmt.Errorf("say: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	user := s.writer(in)
+	c := s.channels[in.Channel]
+	switch {
+	case in.Channel == "":
+		c = s.dmWith(user.ID)
+	case c == nil:
+		c = s.textChannel(in.Channel, in.Guild)
+	}
+	switch {
+	case c.gone:
+		return "", fmt.Errorf("say: channel %s is deleted", c.info.ID)
+	case c.info.Type == DM && c.info.Person != user.ID:
+		return "", fmt.Errorf("say: channel %s is the DM of %s", c.info.ID, c.info.Person)
+	case c.info.Archived && c.info.Locked:
+		return "", fmt.Errorf("say: thread %s is locked", c.info.ID)
+	}
+	if c.info.Type == DM {
+		c.info.Blocked = false // who writes to a bot takes its answers
+	}
+	if in.EditOf != "" {
+		return in.EditOf, s.rewrite(c, user, in)
+	}
+	now := time.Now()
+	m := &Message{ID: s.ids.next(now), From: user, ReplyTo: in.ReplyTo}
+	if in.ReplyTo != "" {
+		if c.alive(in.ReplyTo) == nil {
+			return "", fmt.Errorf("say: no message %q to reply to", in.ReplyTo)
+		}
+		m.Type = typeReply
+	}
+	v := Version{At: now, Method: "person", Content: clean(in.Text)}
+	var files []newFile
+	for _, f := range in.Files {
+		files = append(files, newFile{upload: upload{name: f.Name, kind: f.ContentType, data: f.Content}})
+	}
+	v.Attachments = s.store(now, c, files)
+	if v.empty() {
+		return "", errors.New("say: text is empty")
+	}
+	m.Versions = []Version{v}
+	s.mention(c, m, v.Content, allowed{users: true, roles: true, everyone: true, replied: !in.QuietReply})
+	s.awake(c)
+	s.add(c, m)
+	return m.ID, nil
+}
+
+func (in Incoming) check() error {
+	for _, id := range []string{in.Channel, in.Guild, in.User} {
+		if id != "" && !isSnowflake(id) {
+			return fmt.Errorf("%q is no id", id)
+		}
+	}
+	if utf8.RuneCountInString(in.Text) > maxContent {
+		return fmt.Errorf("text is longer than %d characters", maxContent)
+	}
+	if len(in.Files) > maxFiles {
+		return fmt.Errorf("more than %d files", maxFiles)
+	}
+	return nil
+}
+
+// writer makes who writes known.
+func (s *Server) writer(in Incoming) User {
+	u := s.person(orElse(in.User, DefaultPerson))
+	u.Username = orElse(in.Username, u.Username)
+	if in.Name != "" {
+		u.GlobalName = &in.Name
+	}
+	u.Bot = u.Bot || in.IsBot
+	s.users[u.ID] = u
+	return u
+}
+
+// rewrite gives a person's message a new text. Mentions in it notify nobody, but they count.
+func (s *Server) rewrite(c *channel, user User, in Incoming) error {
+	m := c.alive(in.EditOf)
+	if m == nil || m.From.ID != user.ID {
+		return fmt.Errorf("say: no message %q of this person", in.EditOf)
+	}
+	v := m.Last()
+	v.At, v.Method, v.Content, v.edited = time.Now(), "person", clean(in.Text), true
+	if v.empty() {
+		return errors.New("say: text is empty")
+	}
+	pings := m.Pings
+	m.mentions, m.mentionRoles = nil, nil
+	s.mention(c, m, v.Content, allowed{users: true, roles: true, everyone: true, replied: !in.QuietReply})
+	m.Pings = pings
+	s.change(c, m, v)
+	return nil
+}
+
+// Delete lets a person delete a message, the bot's too, as a moderator may; the gateway tells of it.
+func (s *Server) Delete(channelID, message string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.channels[channelID]; c != nil {
+		if m := c.alive(message); m != nil {
+			s.remove(c, m, time.Now(), "person")
+			return nil
+		}
+	}
+	return fmt.Errorf("delete: no message %q in channel %q", message, channelID)
+}
+
+// Block lets a person take no messages of the bot any more, or take them again. Writing does so, too.
+func (s *Server) Block(person string, blocked bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dmWith(s.person(orElse(person, DefaultPerson)).ID).info.Blocked = blocked
+}
+
+// Kick lets a moderator throw the bot out of a guild.
+func (s *Server) Kick(guildID string) { s.membership(orElse(guildID, DefaultGuild), false) }
+
+// Invite lets a moderator put the bot into a guild.
+func (s *Server) Invite(guildID string) { s.membership(orElse(guildID, DefaultGuild), true) }
+
+func (s *Server) membership(id string, member bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.guildFor(id)
+	if g.member == member {
+		return
+	}
+	g.member = member
+	if member {
+		s.dispatch(intentGuilds, "GUILD_CREATE", s.wireGuild(g))
+		return
+	}
+	s.dispatch(intentGuilds, "GUILD_DELETE", map[string]any{"id": g.id})
+}
+
+// Permit sets what the bot may not do in a channel. It is an error when there is no such channel.
+func (s *Server) Permit(channelID string, a Access) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channelID]
+	if c == nil {
+		return fmt.Errorf("permit: no channel %q", channelID)
+	}
+	c.info.Access = a
+	return nil
+}
+
+// DeleteChannel lets a moderator delete a channel or a thread.
+func (s *Server) DeleteChannel(channelID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channelID]
+	if c == nil || c.gone || c.info.Type == DM {
+		return fmt.Errorf("delete channel: no channel %q in a guild", channelID)
+	}
+	name := "CHANNEL_DELETE"
+	if c.info.thread() {
+		name = "THREAD_DELETE"
+	}
+	s.dispatchTo(c, intentGuilds, name, s.wireChannel(c))
+	c.gone = true
+	return nil
+}

@@ -1,0 +1,293 @@
+package discord
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Types of channels.
+// Source: https://docs.discord.com/developers/resources/channel#channel-object-channel-types
+const (
+	GuildText     = 0
+	DM            = 1
+	PublicThread  = 11
+	PrivateThread = 12
+)
+
+// What exists from the start, besides the bot.
+const (
+	// DefaultPerson is who acts when nobody is named.
+	DefaultPerson = "200000000000001001"
+	// DefaultGuild is the guild that the bot is a member of from the start.
+	DefaultGuild = "300000000000000001"
+	// DefaultChannel is its first text channel.
+	DefaultChannel = "400000000000000001"
+	// DefaultRole is a role in it that anybody may mention.
+	DefaultRole = "500000000000000001"
+)
+
+// User is a person or a bot.
+type User struct {
+	ID            string  `json:"id"`
+	Username      string  `json:"username"`
+	Discriminator string  `json:"discriminator"`
+	GlobalName    *string `json:"global_name"`
+	Avatar        *string `json:"avatar"`
+	Bot           bool    `json:"bot,omitempty"`
+}
+
+// Access is what the bot may not do in a channel; the zero value forbids nothing.
+type Access struct {
+	Hidden    bool `json:"hidden"`     // the bot does not see it: 50001.
+	ReadOnly  bool `json:"read_only"`  // it may not write: 50013.
+	NoFiles   bool `json:"no_files"`   // it may not attach files: 50013.
+	NoThreads bool `json:"no_threads"` // it may not start threads: 50013.
+	NoHistory bool `json:"no_history"` // it may not read what was written before: 50013.
+}
+
+// Channel is a place where messages are.
+type Channel struct {
+	ID   string `json:"id"`
+	Type int    `json:"type"`
+	// Guild is "" for a DM, and Person is who it is with.
+	Guild  string `json:"guild,omitempty"`
+	Person string `json:"person,omitempty"`
+	Name   string `json:"name,omitempty"`
+	// Parent is the channel of a thread.
+	Parent   string `json:"parent,omitempty"`
+	Owner    string `json:"owner,omitempty"` // who started a thread.
+	Archived bool   `json:"archived,omitempty"`
+	Locked   bool   `json:"locked,omitempty"`
+	// Blocked tells that the person of a DM takes no messages of the bot.
+	Blocked bool   `json:"blocked,omitempty"`
+	Access  Access `json:"access,omitzero"`
+}
+
+func (c Channel) thread() bool { return c.Type == PublicThread || c.Type == PrivateThread }
+
+// guild is a place with channels; guarded by Server.mu like all below.
+type guild struct {
+	id, name string
+	member   bool // the bot is in it.
+}
+
+type channel struct {
+	info        Channel
+	autoArchive int // minutes, of a thread.
+	archivedAt  time.Time
+	gone        bool // deleted by a moderator.
+	messages    []*Message
+	byID        map[string]*Message
+	typing      []Period
+}
+
+func (c *channel) alive(id string) *Message {
+	if m := c.byID[id]; m != nil && m.Deleted.IsZero() {
+		return m
+	}
+	return nil
+}
+
+// guildFor finds a guild or makes it, with the bot in it.
+func (s *Server) guildFor(id string) *guild {
+	if g := s.guilds[id]; g != nil {
+		return g
+	}
+	g := &guild{id: id, name: "Guild " + id, member: true}
+	s.guilds[id] = g
+	s.guildList = append(s.guildList, g)
+	s.dispatch(intentGuilds, "GUILD_CREATE", s.wireGuild(g))
+	return g
+}
+
+// dmWith finds the DM with a person or makes it.
+func (s *Server) dmWith(person string) *channel {
+	for _, c := range s.channelList {
+		if c.info.Type == DM && c.info.Person == person {
+			return c
+		}
+	}
+	return s.addChannel(Channel{ID: s.ids.next(time.Now()), Type: DM, Person: person})
+}
+
+func (s *Server) addChannel(info Channel) *channel {
+	c := &channel{info: info, byID: make(map[string]*Message)}
+	s.channels[info.ID] = c
+	s.channelList = append(s.channelList, c)
+	s.publish(Event{Kind: "channel", Channel: info.ID, Info: &info})
+	if info.Type == GuildText {
+		s.dispatch(intentGuilds, "CHANNEL_CREATE", s.wireChannel(c))
+	}
+	return c
+}
+
+// textChannel finds a channel, or makes it in a guild.
+func (s *Server) textChannel(id, guildID string) *channel {
+	if c := s.channels[id]; c != nil {
+		return c
+	}
+	g := s.guildFor(orElse(guildID, DefaultGuild))
+	return s.addChannel(Channel{ID: id, Type: GuildText, Guild: g.id, Name: "channel-" + id})
+}
+
+// person finds a person or makes them.
+func (s *Server) person(id string) User {
+	if u, ok := s.users[id]; ok {
+		return u
+	}
+	name := "Person " + id[max(0, len(id)-4):]
+	u := User{ID: id, Username: "person_" + id[max(0, len(id)-4):], Discriminator: "0", GlobalName: &name}
+	s.users[id] = u
+	return u
+}
+
+// access is what the bot may not do in a channel; a thread has that of its parent too.
+func (s *Server) access(c *channel) Access {
+	a := c.info.Access
+	if g := s.guilds[c.info.Guild]; g != nil && !g.member {
+		a.Hidden = true
+	}
+	if parent := s.channels[c.info.Parent]; parent != nil {
+		p := s.access(parent)
+		a = Access{
+			Hidden: a.Hidden || p.Hidden, ReadOnly: a.ReadOnly || p.ReadOnly, NoFiles: a.NoFiles || p.NoFiles,
+			NoThreads: a.NoThreads || p.NoThreads, NoHistory: a.NoHistory || p.NoHistory,
+		}
+	}
+	return a
+}
+
+// visible finds a channel that the bot may look at.
+func (s *Server) visible(id string) (*channel, *apiError) {
+	if !isSnowflake(id) {
+		return nil, badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "channel_id")
+	}
+	c := s.channels[id]
+	if c == nil || c.gone {
+		return nil, notFound(codeUnknownChannel, "Channel")
+	}
+	if s.access(c).Hidden {
+		return nil, missingAccess()
+	}
+	return c, nil
+}
+
+// addressed is the channel of the call.
+func (s *Server) addressed(r *request) (*channel, *apiError) { return s.visible(r.param("channel")) }
+
+// getChannel answers GET /channels/{channel}.
+func (s *Server) getChannel(r *request) (any, *apiError) {
+	c, aerr := s.addressed(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	return s.wireChannel(c), nil
+}
+
+// createDM answers POST /users/@me/channels.
+func (s *Server) createDM(r *request) (any, *apiError) {
+	f := r.form()
+	id := f.text("recipient_id", 1, 20)
+	if aerr := f.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	if !isSnowflake(id) {
+		return nil, badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "recipient_id")
+	}
+	if u, ok := s.users[id]; !ok || u.Bot {
+		return nil, fail(400, 50033, "Invalid Recipient(s)")
+	}
+	c := s.dmWith(id)
+	r.call.Channel = c.info.ID
+	return s.wireChannel(c), nil
+}
+
+// guildOf is the guild of the call, which the bot must be in.
+func (s *Server) guildOf(r *request) (*guild, *apiError) {
+	g := s.guilds[r.param("guild")]
+	switch {
+	case g == nil:
+		return nil, notFound(codeUnknownGuild, "Guild")
+	case !g.member:
+		return nil, missingAccess()
+	}
+	return g, nil
+}
+
+func (s *Server) getGuild(r *request) (any, *apiError) {
+	g, aerr := s.guildOf(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	return s.wireGuild(g), nil
+}
+
+func (s *Server) getGuilds(*request) (any, *apiError) {
+	list := []map[string]any{}
+	for _, g := range s.guildList {
+		if g.member {
+			list = append(list, map[string]any{"id": g.id, "name": g.name, "owner": false, "permissions": allPermissions, "features": []string{}})
+		}
+	}
+	return list, nil
+}
+
+func (s *Server) getGuildChannels(r *request) (any, *apiError) {
+	g, aerr := s.guildOf(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	return s.wireChannels(g, false), nil
+}
+
+// getActiveThreads answers GET /guilds/{guild}/threads/active.
+func (s *Server) getActiveThreads(r *request) (any, *apiError) {
+	g, aerr := s.guildOf(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	return map[string]any{"threads": s.wireChannels(g, true), "members": []any{}}, nil
+}
+
+func (s *Server) wireChannels(g *guild, threads bool) []*wireChannel {
+	list := []*wireChannel{}
+	for _, c := range s.channelList {
+		if c.info.Guild == g.id && c.info.thread() == threads && !c.gone && !c.info.Archived && !s.access(c).Hidden {
+			list = append(list, s.wireChannel(c))
+		}
+	}
+	return list
+}
+
+// Channels returns the channels that exist, in the order in which they came into being.
+func (s *Server) Channels() []Channel {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Channel, 0, len(s.channelList))
+	for _, c := range s.channelList {
+		list = append(list, c.info)
+	}
+	return list
+}
+
+// DM returns the id of the DM with a person, which comes into being with the call.
+func (s *Server) DM(person string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dmWith(s.person(orElse(person, DefaultPerson)).ID).info.ID
+}
+
+// roleIn tells whether a guild has a role.
+func (s *Server) roleIn(c *channel, id string) bool {
+	return c.info.Guild != "" && slices.Contains(s.roles, id)
+}
+
+// AddRole adds a role to all guilds, one that anybody may mention.
+func (s *Server) AddRole(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.roles, id) {
+		s.roles = append(s.roles, id)
+	}
+}

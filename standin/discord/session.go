@@ -1,0 +1,178 @@
+package discord
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Gateway intents.
+// Source: https://docs.discord.com/developers/events/gateway#list-of-intents
+const (
+	intentNone            = 0 // events that everybody gets.
+	intentGuilds          = 1 << 0
+	intentMembers         = 1 << 1
+	intentPresences       = 1 << 8
+	intentGuildMessages   = 1 << 9
+	intentDirectMessages  = 1 << 12
+	intentMessageContent  = 1 << 15
+	allIntents            = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
+	identifyInterval      = 5 * time.Second // https://docs.discord.com/developers/events/gateway#rate-limiting
+	maxReplay             = 1000            // events kept for a resume; the platform publishes no number.
+	gatewaySends          = 120             // payloads of a client in gatewayPeriod.
+	gatewayPeriod         = time.Minute
+	maxGatewayPayload     = 4096 // bytes of a payload of a client.
+	heartbeatGrace        = 1.5  // intervals without a heartbeat until the connection ends.
+	compressFrom          = 1024 // bytes of a payload that is compressed for who asked for it.
+	opDispatch            = 0
+	opHeartbeat           = 1
+	opIdentify            = 2
+	opPresence            = 3
+	opVoice               = 4
+	opResume              = 6
+	opReconnect           = 7
+	opRequestMembers      = 8
+	opInvalidSession      = 9
+	opHello               = 10
+	opHeartbeatACK        = 11
+	opRequestSoundboard   = 31
+	opRequestChannelInfo  = 43
+	closeUnknown          = 4000
+	closeUnknownOpcode    = 4001
+	closeDecode           = 4002
+	closeNotAuthenticated = 4003
+	closeAuthentication   = 4004
+	closeAlready          = 4005
+	closeSeq              = 4007
+	closeRateLimited      = 4008
+	closeTimedOut         = 4009
+	closeShard            = 4010
+	closeVersion          = 4012
+	closeIntents          = 4013
+	closeDisallowed       = 4014
+)
+
+// session is what a client identified for; it outlives its connections. Guarded by Server.mu.
+type session struct {
+	id      string
+	intents int
+	seq     int64
+	events  []pastEvent // the newest maxReplay ones.
+	socket  *socket     // nil while disconnected.
+	until   time.Time   // when it ends, while disconnected.
+}
+
+type pastEvent struct {
+	seq  int64
+	data []byte
+}
+
+type wireEvent struct {
+	Op   int             `json:"op"`
+	Type *string         `json:"t"`
+	Seq  *int64          `json:"s"`
+	Data json.RawMessage `json:"d"`
+}
+
+// payloadOf is a payload of the gateway that is no event.
+func payloadOf(op int, d any) []byte { return encode(wireEvent{Op: op, Data: encode(d)}) }
+
+// send gives the session an event, now or when it is resumed.
+func (n *session) send(name string, data json.RawMessage) {
+	n.seq++
+	seq := n.seq
+	e := pastEvent{seq: seq, data: encode(wireEvent{Op: opDispatch, Type: &name, Seq: &seq, Data: data})}
+	n.events = append(n.events, e)
+	if len(n.events) > maxReplay {
+		n.events = slices.Clone(n.events[len(n.events)-maxReplay:])
+	}
+	if n.socket != nil {
+		n.socket.push(e.data)
+	}
+}
+
+// alive tells whether the session has a connection or may still be resumed.
+func (n *session) alive(now time.Time) bool { return n.socket != nil || now.Before(n.until) }
+
+// wants tells whether the session gets events of an intent.
+func (n *session) wants(intent int) bool { return intent == intentNone || n.intents&intent != 0 }
+
+// live are the sessions that are not over.
+func (s *Server) live() []*session {
+	now := time.Now()
+	s.sessions = slices.DeleteFunc(s.sessions, func(n *session) bool { return !n.alive(now) })
+	return s.sessions
+}
+
+// dispatch tells all sessions of an event. What nobody is there for is lost, as on the platform.
+func (s *Server) dispatch(intent int, name string, data any) {
+	var encoded json.RawMessage
+	for _, n := range s.live() {
+		if !n.wants(intent) {
+			continue
+		}
+		if encoded == nil {
+			encoded = encode(data)
+		}
+		n.send(name, encoded)
+	}
+}
+
+// dispatchTo is dispatch for what happens in a channel, of which a bot that does not see it hears nothing.
+func (s *Server) dispatchTo(c *channel, intent int, name string, data any) {
+	if !s.access(c).Hidden {
+		s.dispatch(intent, name, data)
+	}
+}
+
+func messageIntent(c *channel) int {
+	if c.info.Type == DM {
+		return intentDirectMessages
+	}
+	return intentGuildMessages
+}
+
+// dispatchMessage tells of a message, without its text where the session may not know it.
+func (s *Server) dispatchMessage(c *channel, name string, m *Message) {
+	if m.OnlyFor != "" || s.access(c).Hidden {
+		return
+	}
+	for _, n := range s.live() {
+		if n.wants(messageIntent(c)) {
+			n.send(name, encode(s.event(c, m, n.intents&intentMessageContent != 0 || s.readable(m))))
+		}
+	}
+}
+
+// readable tells whether the bot may know a message's text without the privileged intent.
+// Source: https://docs.discord.com/developers/events/gateway#message-content-intent
+func (s *Server) readable(m *Message) bool {
+	return m.FromBot || m.Guild == "" || slices.Contains(m.mentions, s.me.ID)
+}
+
+// getGateway answers GET /gateway.
+func (s *Server) getGateway(*request) (any, *apiError) {
+	return map[string]string{"url": s.gatewayURL()}, nil
+}
+
+func (s *Server) gatewayURL() string { return "ws" + s.base[len("http"):] + "/" }
+
+// resumePath is where sessions are resumed.
+const resumePath = "/resume/"
+
+func (s *Server) resumeURL() string { return "ws" + s.base[len("http"):] + resumePath }
+
+// getGatewayBot answers GET /gateway/bot.
+func (s *Server) getGatewayBot(r *request) (any, *apiError) {
+	w := s.limiter.scope(bucketSessions, "").published
+	left, resets := max(0, w.limit), time.Duration(0)
+	if w.ends.After(r.now) {
+		left, resets = max(0, w.limit-w.used), w.ends.Sub(r.now)
+	}
+	return map[string]any{
+		"url": s.gatewayURL(), "shards": 1,
+		"session_start_limit": map[string]any{
+			"total": max(0, w.limit), "remaining": left, "reset_after": resets.Milliseconds(), "max_concurrency": 1,
+		},
+	}, nil
+}

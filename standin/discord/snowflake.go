@@ -1,0 +1,46 @@
+package discord
+
+import (
+	"strconv"
+	"time"
+)
+
+// snowflakeEpoch is the first second of 2015, in milliseconds.
+// Source: https://docs.discord.com/developers/reference#snowflakes
+const snowflakeEpoch = 1420070400000
+
+// virtualEpoch stands in for the moment at which a server begins whose clock is before the
+// platform's epoch, as that of a synctest bubble is: 2026-01-01, in milliseconds.
+const virtualEpoch = 1767225600000
+
+// snowflakes makes ids that grow with time; guarded by Server.mu.
+type snowflakes struct {
+	shift int64 // milliseconds added to the clock.
+	last  int64
+}
+
+func newSnowflakes(now time.Time) snowflakes {
+	if now.UnixMilli() > snowflakeEpoch {
+		return snowflakes{}
+	}
+	return snowflakes{shift: virtualEpoch - now.UnixMilli()}
+}
+
+func (s *snowflakes) next(now time.Time) string {
+	s.last = max(s.last+1, (now.UnixMilli()+s.shift-snowflakeEpoch)<<22)
+	return strconv.FormatInt(s.last, 10)
+}
+
+// isSnowflake tells whether id can be one: a positive number of 64 bits.
+func isSnowflake(id string) bool {
+	n, err := strconv.ParseInt(id, 10, 64)
+	return err == nil && n > 0 && strconv.FormatInt(n, 10) == id
+}
+
+// older orders ids by age.
+func older(a, b string) bool {
+	if len(a) != len(b) {
+		return len(a) < len(b)
+	}
+	return a < b
+}

@@ -1,0 +1,143 @@
+package discord
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Kinds of violations.
+const (
+	// OverLimit is a call beyond the published limits.
+	OverLimit = "over_limit"
+	// BlockedCall is a call in a bucket that a 429 had closed.
+	BlockedCall = "blocked_call"
+	// LateInteraction is an interaction that got no answer within 3 seconds.
+	LateInteraction = "late_interaction"
+	// BadGateway is something on the gateway for which the platform closes the connection.
+	BadGateway = "bad_gateway"
+)
+
+// Violation is something a client did that the platform punishes.
+type Violation struct {
+	At      time.Time `json:"at"`
+	Kind    string    `json:"kind"`
+	Method  string    `json:"method"`
+	Channel string    `json:"channel,omitempty"`
+	Detail  string    `json:"detail"`
+}
+
+// Violations counts what the platform punishes; a good client has none.
+type Violations struct {
+	OverLimit        int         `json:"over_limit"`
+	BlockedCalls     int         `json:"blocked_calls"`
+	LateInteractions int         `json:"late_interactions"`
+	BadGateway       int         `json:"bad_gateway"`
+	Details          []Violation `json:"details,omitempty"`
+}
+
+// Total is the number of violations of all kinds.
+func (v Violations) Total() int {
+	return v.OverLimit + v.BlockedCalls + v.LateInteractions + v.BadGateway
+}
+
+func (v *Violations) add(one Violation) {
+	switch one.Kind {
+	case OverLimit:
+		v.OverLimit++
+	case BlockedCall:
+		v.BlockedCalls++
+	case LateInteraction:
+		v.LateInteractions++
+	case BadGateway:
+		v.BadGateway++
+	}
+	v.Details = append(v.Details, one)
+}
+
+// ScopeStats are the counters of one bucket, such as "messages:<channel>" or "global".
+type ScopeStats struct {
+	// Counted are the calls that counted against the limit.
+	Counted int `json:"counted"`
+	// TooManyRequests are the 429s that closed the bucket.
+	TooManyRequests int `json:"too_many_requests"`
+}
+
+// Stats are counters since the start or the last Reset.
+type Stats struct {
+	Calls    int            `json:"calls"`
+	ByMethod map[string]int `json:"by_method"`
+	// ByStatus counts answers by HTTP status; 0 are cut connections.
+	ByStatus map[int]int `json:"by_status"`
+	// Messages, Edits, Deletes and Typings of the bot took effect.
+	Messages int `json:"messages"`
+	Edits    int `json:"edits"`
+	Deletes  int `json:"deletes"`
+	Typings  int `json:"typings"`
+	// Deduplicated are sends that a nonce led to an existing message.
+	Deduplicated int `json:"deduplicated"`
+	// TooManyRequests are all answers with status 429, Forced those of them that a fault made.
+	TooManyRequests int `json:"too_many_requests"`
+	Forced          int `json:"forced_too_many_requests"`
+	// InvalidRequests are answers 401, 403 and 429, but for shared ones.
+	InvalidRequests int `json:"invalid_requests"`
+	// Identifies and Resumes succeeded; RefusedResumes were answered with an invalid session.
+	Identifies     int `json:"identifies"`
+	Resumes        int `json:"resumes"`
+	RefusedResumes int `json:"refused_resumes"`
+	// ResumesElsewhere came to another address than resume_gateway_url.
+	ResumesElsewhere int `json:"resumes_elsewhere"`
+	// Replayed are events that a resume brought again.
+	Replayed int `json:"replayed"`
+	// Heartbeats were received.
+	Heartbeats int `json:"heartbeats"`
+	// Connections are those to the gateway that are open.
+	Connections int                    `json:"connections"`
+	Scopes      map[string]*ScopeStats `json:"scopes"`
+	Violations  Violations             `json:"violations"`
+}
+
+func newStats() Stats {
+	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int), Scopes: make(map[string]*ScopeStats)}
+}
+
+func (st *Stats) scope(name string) *ScopeStats {
+	if st.Scopes[name] == nil {
+		st.Scopes[name] = &ScopeStats{}
+	}
+	return st.Scopes[name]
+}
+
+// Stats returns the counters. It is a copy.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st, now := s.stats, time.Now()
+	st.ByMethod, st.ByStatus = maps.Clone(st.ByMethod), maps.Clone(st.ByStatus)
+	st.Scopes = make(map[string]*ScopeStats, len(s.stats.Scopes))
+	for name, sc := range s.stats.Scopes {
+		c := *sc
+		st.Scopes[name] = &c
+	}
+	st.Connections = len(s.sockets)
+	st.Violations.Details = slices.Clone(st.Violations.Details)
+	for _, i := range s.interactionList {
+		if i.failed(now) {
+			st.Violations.add(Violation{
+				At: i.At.Add(responseTime), Kind: LateInteraction, Method: "callback", Channel: i.Channel,
+				Detail: "interaction " + i.ID + " was not answered in time",
+			})
+		}
+	}
+	return st
+}
+
+// violate records a violation; call may be nil on the gateway.
+func (s *Server) violate(now time.Time, kind string, call *Call, detail string) {
+	v := Violation{At: now, Kind: kind, Method: "gateway", Detail: detail}
+	if call != nil {
+		v.Method, v.Channel = call.Method, call.Channel
+	}
+	s.stats.Violations.add(v)
+	s.publish(Event{Kind: "violation", Channel: v.Channel, Violation: &v})
+}

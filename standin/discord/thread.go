@@ -1,0 +1,183 @@
+package discord
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// maxName is how many characters the name of a thread has at most.
+const maxName = 100
+
+// startThread answers POST /channels/{channel}/threads: a thread that no message begins.
+func (s *Server) startThread(r *request) (any, *apiError) {
+	c, aerr := s.threadable(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	f := r.form()
+	kind := PrivateThread // as it was before there was a choice
+	if f.has("type") {
+		kind = f.integer("type")
+		if kind != PublicThread && kind != PrivateThread {
+			f.bad("BASE_TYPE_CHOICES", "Value must be one of {10, 11, 12}.", "type")
+		}
+	}
+	name, minutes := readThread(f)
+	if aerr := f.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	t := s.openThread(c, Channel{ID: s.ids.next(r.now), Type: kind, Name: name, Owner: s.me.ID}, minutes)
+	r.call.Channel = t.info.ID
+	if kind == PublicThread {
+		s.add(c, &Message{
+			ID: s.ids.next(r.now), Type: typeThreadCreated, From: s.me, FromBot: true,
+			Versions: []Version{{At: r.now, Method: r.call.Method, Content: name}},
+		})
+	}
+	return created{s.wireChannel(t)}, nil
+}
+
+// startThreadFrom answers POST /channels/{channel}/messages/{message}/threads. The thread has the message's id.
+func (s *Server) startThreadFrom(r *request) (any, *apiError) {
+	c, aerr := s.threadable(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	m := c.alive(r.param("message"))
+	if m == nil {
+		return nil, unknownMessage()
+	}
+	f := r.form()
+	name, minutes := readThread(f)
+	if aerr := f.errs.err(); aerr != nil {
+		return nil, aerr
+	}
+	if s.channels[m.ID] != nil {
+		return nil, fail(http.StatusBadRequest, codeThreadExists, "A thread has already been created for this message")
+	}
+	t := s.openThread(c, Channel{ID: m.ID, Type: PublicThread, Name: name, Owner: s.me.ID}, minutes)
+	s.begin(c, m, t)
+	return created{s.wireChannel(t)}, nil
+}
+
+// threadable is the channel of the call, in which the bot may start threads.
+func (s *Server) threadable(r *request) (*channel, *apiError) {
+	c, aerr := s.addressed(r)
+	switch {
+	case aerr != nil:
+		return nil, aerr
+	case c.info.Type != GuildText:
+		return nil, fail(http.StatusBadRequest, codeWrongChannelType, "Cannot execute action on this channel type")
+	case s.access(c).NoThreads:
+		return nil, missingPermissions()
+	}
+	return c, nil
+}
+
+func readThread(f form) (name string, minutes int) {
+	name = f.text("name", 1, maxName)
+	minutes = orElse(f.integer("auto_archive_duration"), 4320)
+	if !slices.Contains([]int{60, 1440, 4320, 10080}, minutes) {
+		f.bad("BASE_TYPE_CHOICES", "Value must be one of (60, 1440, 4320, 10080).", "auto_archive_duration")
+	}
+	return name, minutes
+}
+
+func (s *Server) openThread(parent *channel, info Channel, minutes int) *channel {
+	info.Guild, info.Parent = parent.info.Guild, parent.info.ID
+	t := s.addChannel(info)
+	t.autoArchive, t.archivedAt = minutes, time.Now()
+	s.dispatchTo(t, intentGuilds, "THREAD_CREATE", newThread{s.wireChannel(t), true})
+	return t
+}
+
+// newThread is a thread as the gateway tells of a new one.
+type newThread struct {
+	*wireChannel
+	New bool `json:"newly_created"`
+}
+
+// begin ties a thread to its first message.
+func (s *Server) begin(c *channel, m *Message, t *channel) {
+	m.Thread = t.info.ID
+	m.Versions[len(m.Versions)-1].Flags |= flagHasThread
+	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
+}
+
+// awake takes a thread out of the archive, as a new message does.
+func (s *Server) awake(c *channel) {
+	if c.info.Archived {
+		c.info.Archived = false
+		c.archivedAt = time.Now()
+		s.dispatchTo(c, intentGuilds, "THREAD_UPDATE", s.wireChannel(c))
+	}
+}
+
+// editChannel answers PATCH /channels/{channel}; only threads can be changed.
+func (s *Server) editChannel(r *request) (any, *apiError) {
+	c, aerr := s.addressed(r)
+	if aerr != nil {
+		return nil, aerr
+	}
+	if !c.info.thread() {
+		return nil, missingPermissions()
+	}
+	f := r.form()
+	archived := f.flag("archived", c.info.Archived)
+	locked := f.flag("locked", c.info.Locked)
+	name := c.info.Name
+	if f.has("name") {
+		name = f.text("name", 1, maxName)
+	}
+	switch aerr := f.errs.err(); {
+	case aerr != nil:
+		return nil, aerr
+	case c.info.Archived && archived:
+		return nil, archivedThread()
+	}
+	s.setThread(c, name, archived, locked)
+	return s.wireChannel(c), nil
+}
+
+func (s *Server) setThread(c *channel, name string, archived, locked bool) {
+	c.info.Name, c.info.Archived, c.info.Locked = name, archived, locked
+	c.archivedAt = time.Now()
+	s.dispatchTo(c, intentGuilds, "THREAD_UPDATE", s.wireChannel(c))
+}
+
+// StartThread lets a person start a thread in a channel, from a message unless that is "", and returns its id.
+func (s *Server) StartThread(channelID, message, name string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[channelID]
+	if c == nil || c.info.Type != GuildText {
+		return "", fmt.Errorf("start thread: no such text channel %q", channelID)
+	}
+	info := Channel{Type: PublicThread, Name: name, Owner: DefaultPerson}
+	if message == "" {
+		info.ID = s.ids.next(time.Now())
+		return s.openThread(c, info, 4320).info.ID, nil
+	}
+	m := c.alive(message)
+	if m == nil || s.channels[message] != nil {
+		return "", fmt.Errorf("start thread: no message %q without a thread", message)
+	}
+	info.ID = message
+	t := s.openThread(c, info, 4320)
+	s.begin(c, m, t)
+	return t.info.ID, nil
+}
+
+// Archive lets a moderator put a thread into the archive, or take it out; a locked one stays there.
+func (s *Server) Archive(thread string, archived, locked bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.channels[thread]
+	if c == nil || !c.info.thread() {
+		return fmt.Errorf("archive: no such thread %q", thread)
+	}
+	s.setThread(c, c.info.Name, archived, locked)
+	return nil
+}
