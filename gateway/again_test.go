@@ -328,3 +328,17 @@ func TestAQuestionThatIsAskedAgainCountsOnce(t *testing.T) {
 		equal(t, "messages", h.sees(), []string{"re: a"})
 	})
 }
+
+// The history of an answer that is on its way is stored already.
+func TestUndoOfAnAnswerOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Endpoints[0].Streaming.MinTokens = 1000 })
+		h.say(t, ask("a"))
+		later(2*wordTime + latency/2)
+		h.say(t, command("undo"))
+		later(5 * time.Second)
+		h.say(t, ask("b"))
+		later(5 * time.Second)
+		equal(t, "the next turn", h.told(1), []string{"user: b"})
+	})
+}
