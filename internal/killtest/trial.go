@@ -11,7 +11,7 @@ import (
 )
 
 // finalPatience is how long the last daemon may take until every answer stands.
-const finalPatience = 2 * time.Minute
+const finalPatience = 45 * time.Second
 
 // plan says what happens in a trial.
 type plan struct {
