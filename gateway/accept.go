@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,17 +28,21 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 			g.expected.mark(piece)
 		}
 	}
+	in = g.named(e, in)
 	switch {
-	case !in.Addressed, in.Kind == chat.Button: // we show no buttons: it is somebody else's
+	case !in.Addressed, in.Kind == chat.Button && !strings.HasPrefix(in.Action, stopAction): // it is somebody else's
 		return nil
 	case in.Sender.Bot && !g.door.Rules().Names(who): // two bots would answer each other for ever
 		return nil
 	case g.door.Allows(c, in.Sender.ID):
 		return g.admit(ctx, c, in)
-	case in.Sender.Bot || in.To.Kind != chat.Private || !g.door.Knocks(who, in.Sender.Name):
+	case in.Sender.Bot || in.Kind == chat.Button || in.To.Kind != chat.Private || !g.door.Knocks(who, in.Sender.Name):
 		if g.refused.may(c.String() + " " + who.String()) {
 			g.Log.Info("message refused: its sender is not let in",
 				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
+		}
+		if e.told != nil {
+			e.told.Concluded(in.To, []chat.MessageID{in.ID}, true)
 		}
 		return nil
 	}

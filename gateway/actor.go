@@ -130,6 +130,8 @@ func (a *actor) sort(m message) {
 		a.knock(m.Inbound)
 	case m.Kind == chat.Oversized:
 		a.owe(TextTooLong, "", m.Inbound)
+	case m.Kind == chat.Button:
+		a.press(m)
 	case a.command(m):
 	default:
 		a.ask(m)

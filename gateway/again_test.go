@@ -134,11 +134,11 @@ type eager struct {
 	first chat.Inbound
 }
 
-func (e eager) Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error {
+func (e eager) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	if err := accept(ctx, e.first); err != nil {
 		return err
 	}
-	return e.platform.Run(ctx, resume, accept)
+	return e.platform.Run(ctx, from, accept)
 }
 
 func TestWhoWaitsForACodeDoesNotKnockAgain(t *testing.T) {

@@ -27,7 +27,7 @@ func (a *actor) help(in chat.Inbound) {
 	}
 	var list []string
 	for _, c := range a.g.Texts.commands() {
-		if !c.Admin || admin {
+		if !c.Asks && (!c.Admin || admin) {
 			list = append(list, "/"+c.Name+" – "+c.Description)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 // The commands that people have, as every platform offers them.
 const (
+	cmdAsk    = "ask" // what is written without a command, where the bot sees only commands
 	cmdHelp   = "help"
 	cmdNew    = "new"
 	cmdStop   = "stop"
@@ -27,10 +28,13 @@ const (
 // commands returns what platforms offer, in the order in which people should read it.
 func (t Texts) commands() []chat.CommandSpec {
 	var out []chat.CommandSpec
+	arguments := map[string]string{cmdAsk: "question", cmdModel: "name", cmdPair: "code"}
 	for _, name := range []string{
-		cmdNew, cmdStop, cmdRetry, cmdUndo, cmdModel, cmdStatus, cmdUsage, cmdForget, cmdHelp, cmdPair,
+		cmdAsk, cmdNew, cmdStop, cmdRetry, cmdUndo, cmdModel, cmdStatus, cmdUsage, cmdForget, cmdHelp, cmdPair,
 	} {
-		out = append(out, chat.CommandSpec{Name: name, Description: t[commandKey+TextKey(name)], Admin: name == cmdPair})
+		out = append(out, chat.CommandSpec{
+			Name: name, Description: t[commandKey+TextKey(name)], Argument: arguments[name], Asks: name == cmdAsk, Admin: name == cmdPair,
+		})
 	}
 	return out
 }

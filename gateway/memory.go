@@ -39,6 +39,7 @@ type Memory struct {
 	ended    []string // turns, the newest last
 	moved    map[place]chat.ChatID
 	resume   map[chat.EndpointID]string
+	places   map[chat.EndpointID][]chat.Target // where turns began, the newest first
 	blocks   map[chat.EndpointID][]chat.Block
 	said     int64 // entries of all histories, ever
 	usage    []used
@@ -61,7 +62,7 @@ type place struct {
 func NewMemory() *Memory {
 	return &Memory{
 		known: make(map[chat.Conversation][]chat.MessageID), sessions: make(map[chat.Conversation]*session),
-		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string),
+		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string), places: make(map[chat.EndpointID][]chat.Target),
 		blocks: make(map[chat.EndpointID][]chat.Block),
 	}
 }
@@ -93,10 +94,10 @@ func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 }
 
 // Resume implements Inbox.
-func (s *Memory) Resume(_ context.Context, e chat.EndpointID) (string, error) {
+func (s *Memory) Resume(_ context.Context, e chat.EndpointID) (chat.Resume, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.resume[e], nil
+	return chat.Resume{Cursor: s.resume[e], Places: slices.Clone(s.places[e])}, nil
 }
 
 // Drop implements Inbox.

@@ -54,6 +54,9 @@ func (s *Memory) Begin(_ context.Context, t chat.Turn) error {
 		}
 		t.Conversation = now
 	}
+	e := t.Conversation.Endpoint
+	places := slices.DeleteFunc(s.places[e], func(to chat.Target) bool { return to == t.To })
+	s.places[e] = slices.Insert(places, 0, t.To)[:min(len(places)+1, knownIDs)]
 	s.turns = append(s.turns, &memoryTurn{Turn: t})
 	return nil
 }

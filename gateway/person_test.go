@@ -100,10 +100,10 @@ func (p *platform) Profile(chat.Target) chat.Profile {
 
 func (p *platform) Dialect(chat.Target) markup.Dialect { return markup.Plain{} }
 
-func (p *platform) Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error {
+func (p *platform) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	p.mu.Lock()
 	p.started++
-	p.resumes = append(p.resumes, resume)
+	p.resumes = append(p.resumes, from.Cursor)
 	if len(p.runs) > 0 {
 		err := p.runs[0]
 		p.runs = p.runs[1:]

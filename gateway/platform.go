@@ -19,11 +19,11 @@ type Platform interface {
 	preview.Sender
 	// Capabilities is static.
 	Capabilities() chat.Capabilities
-	// Run receives until ctx ends, beginning at the resume cursor that was last accepted.
+	// Run receives until ctx ends, beginning after the message that was last accepted.
 	// accept returns nil once the message is taken (or refused for good); only then may Run
 	// acknowledge it upstream. One bad update never blocks the next. Run returns ctx's error
 	// when ctx ended and a *chat.SendError when the network did; the caller runs it again.
-	Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error
+	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
 }
 
 // Fetcher is an adapter that fetches what is attached to messages.
@@ -50,9 +50,10 @@ type Concluder interface {
 
 // Endpoint is one configured bot account.
 type Endpoint struct {
-	ID        chat.EndpointID
-	Platform  Platform
-	Streaming preview.Config
+	ID         chat.EndpointID
+	Platform   Platform
+	Streaming  preview.Config
+	StopButton Button
 }
 
 // endpoint is an Endpoint with its optional abilities resolved.
@@ -62,6 +63,7 @@ type endpoint struct {
 	fetcher  Fetcher   // nil: attachments can't be read there
 	menu     Menu      // nil: it has none
 	told     Concluder // nil: it does not want to know
+	buttons  bool      // it can show them
 	purse    *budget.Budget
 	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
 	works    chan struct{} // closed by markWorks
@@ -96,7 +98,7 @@ func (p purse) Block(c chat.Call, s chat.Scope, d time.Duration) {
 // resolve checks once that p keeps what its capabilities promise.
 func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	p := e.Platform
-	r := &endpoint{Endpoint: e, purse: budget.New(), works: make(chan struct{})}
+	r := &endpoint{Endpoint: e, buttons: p.Capabilities().Buttons, purse: budget.New(), works: make(chan struct{})}
 	out := preview.Endpoint{Sender: p, Budget: purse{r.purse, func(b chat.Block) {
 		if err := g.Store.SaveBlock(g.deliveries, e.ID, b); err != nil {
 			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))

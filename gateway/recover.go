@@ -184,7 +184,7 @@ func (a *actor) late(m message) bool {
 	switch {
 	case m.begun >= mostRuns:
 		a.owe(TextFailed, newID(), m.Inbound)
-	case m.Kind != chat.Command && m.Kind != chat.Knock && time.Since(m.since()) > a.g.MaxAge:
+	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.Knock && time.Since(m.since()) > a.g.MaxAge:
 		a.owe(TextLate, "", m.Inbound)
 	default:
 		return false

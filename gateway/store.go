@@ -12,8 +12,8 @@ type Inbox interface {
 	// Accept stores a message and its resume cursor; false says that it is known already. It
 	// returns once that is durable.
 	Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error)
-	// Resume returns the cursor of the newest message that the endpoint accepted.
-	Resume(ctx context.Context, e chat.EndpointID) (string, error)
+	// Resume returns where the endpoint goes on receiving.
+	Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error)
 	// Drop says that messages get no answer.
 	Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error
 	// Pending returns what was accepted and belongs to no unfinished turn, oldest first.

@@ -70,13 +70,13 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
 			err = fmt.Errorf("panic while receiving: %v\n%s", p, debug.Stack())
 		}
 	}()
-	resume, err := g.Store.Resume(ctx, e.ID)
+	from, err := g.Store.Resume(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read resume cursor: %w", err)
 	}
 	works := time.AfterFunc(connected, e.markWorks)
 	defer works.Stop()
-	err = e.Platform.Run(ctx, resume, func(ctx context.Context, in chat.Inbound) error { return g.accept(ctx, e, in) })
+	err = e.Platform.Run(ctx, from, func(ctx context.Context, in chat.Inbound) error { return g.accept(ctx, e, in) })
 	if err == nil {
 		err = errors.New("the adapter stopped receiving")
 	}

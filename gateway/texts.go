@@ -68,6 +68,8 @@ const (
 	TextNotAdmin    TextKey = "not_admin"
 	TextPrivateOnly TextKey = "private_only"
 
+	TextStopButton TextKey = "stop_button" // what stands on the button that ends an answer
+
 	// commandKey begins the keys of what the commands do, in one line: command_new and so on.
 	commandKey TextKey = "command_"
 )
@@ -107,6 +109,8 @@ func DefaultTexts() Texts {
 		TextNoVoice:    "I can't listen to this here. Please write it as text.",
 		TextUnreadable: "I could not read {files}. Text and pictures I can.",
 
+		TextStopButton: "Stop",
+
 		TextUndone:         "I have forgotten the last question and its answer.",
 		TextNothingToUndo:  "There is nothing to undo.",
 		TextNothingToRetry: "There is nothing to ask again.",
@@ -130,6 +134,7 @@ func DefaultTexts() Texts {
 		TextNotAdmin:    "This is for the admins of this bot.",
 		TextPrivateOnly: "Please send me this in a private chat.",
 
+		commandKey + cmdAsk:    "ask me something",
 		commandKey + cmdHelp:   "list what you can do",
 		commandKey + cmdNew:    "begin a new conversation",
 		commandKey + cmdStop:   "stop the answer",

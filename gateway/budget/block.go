@@ -51,7 +51,7 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
 	sc := b.scope(k)
 	news := !sc.blocked.After(now)
 	for _, l := range c.Limits {
-		unnamed := s == 0 && k.scope == chat.ScopeChat && l.Scope == chat.ScopeMessage
+		unnamed := s == 0 && k.scope == chat.ScopeChat && (l.Scope == chat.ScopeMessage || l.Scope == chat.ScopeThread)
 		if (l.Scope == k.scope || unnamed) && l.Ops&c.Op != 0 {
 			m := b.scope(key(l.Scope, c)).meter(l)
 			m.settle(now)
@@ -62,7 +62,7 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
 		sc.blocked = until
 	}
 	b.dispatch(now)
-	return chat.Block{Scope: k.scope, Chat: k.chat, Message: k.message, Until: sc.blocked}
+	return chat.Block{Scope: k.scope, Chat: k.chat, Thread: k.thread, Message: k.message, Until: sc.blocked}
 }
 
 // guilty says that the endpoint's limit must have been hit when c was refused: not for the
@@ -121,7 +121,7 @@ func (b *Budget) Restore(k chat.Block) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, message: k.Message})
+	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, thread: k.Thread, message: k.Message})
 	if until := now.Add(min(k.Until.Sub(now), mostRestored) + restoreMargin); until.After(sc.blocked) {
 		sc.blocked = until
 	}

@@ -11,10 +11,11 @@ import (
 type scopeKey struct {
 	scope   chat.Scope
 	chat    chat.ChatID
+	thread  chat.ThreadID
 	message chat.MessageID
 }
 
-// scope is one message, one chat or the endpoint.
+// scope is one message, one thread, one chat or the endpoint.
 type scope struct {
 	blocked    time.Time // nothing is granted before
 	meters     []*meter
@@ -24,9 +25,12 @@ type scope struct {
 }
 
 // key returns the scope of kind s that c belongs to. The message of a create, which has none
-// yet, stands for its chat, and so does a scope that is not known.
+// yet, stands for its chat, and so do a thread where no limit counts over one, and a scope that is
+// not known.
 func key(s chat.Scope, c chat.Call) scopeKey {
 	switch {
+	case s == chat.ScopeThread && threaded(c):
+		return scopeKey{scope: s, chat: c.To.Chat, thread: c.To.Thread}
 	case s == chat.ScopeMessage && c.Message != "":
 		return scopeKey{scope: s, chat: c.To.Chat, message: c.Message}
 	case s == chat.ScopeEndpoint:
@@ -38,11 +42,19 @@ func key(s chat.Scope, c chat.Call) scopeKey {
 
 // keys returns the scopes of c, widest first.
 func keys(c chat.Call) []scopeKey {
-	ks := append(make([]scopeKey, 0, 3), key(chat.ScopeEndpoint, c), key(chat.ScopeChat, c))
+	ks := append(make([]scopeKey, 0, 4), key(chat.ScopeEndpoint, c), key(chat.ScopeChat, c))
+	if threaded(c) {
+		ks = append(ks, key(chat.ScopeThread, c))
+	}
 	if c.Message != "" {
 		ks = append(ks, key(chat.ScopeMessage, c))
 	}
 	return ks
+}
+
+// threaded says that a limit of c counts over one thread.
+func threaded(c chat.Call) bool {
+	return slices.ContainsFunc(c.Limits, func(l chat.Limit) bool { return l.Scope == chat.ScopeThread })
 }
 
 // scope returns the scope that k names, made on first use.

@@ -21,7 +21,7 @@ type Ticket struct {
 	state  ticketState
 	began  time.Time // when it was granted
 
-	scopeArray [3]*scope // what the slices above use, so that a ticket is one piece of memory
+	scopeArray [4]*scope // what the slices above use, so that a ticket is one piece of memory
 	meterArray [4]*meter
 }
 

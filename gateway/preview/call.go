@@ -209,6 +209,9 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 	if a.cursor {
 		m.Text += r.cfg.Cursor
 		m.Plain += r.cfg.Cursor
+		if r.cfg.Button != nil && a.kind != doDraft {
+			m.Actions = []chat.Action{*r.cfg.Button}
+		}
 	}
 	return m
 }

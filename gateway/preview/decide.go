@@ -53,7 +53,7 @@ func (s *state) preview(now time.Time) action {
 	if !s.displayed {
 		a.class = chat.ClassFirst
 	}
-	a.cursor = !a.seal && !streams && s.cfg.Cursor != ""
+	a.cursor = !a.seal && !streams && (s.cfg.Cursor != "" || s.cfg.Button != nil)
 	if !s.put(&a, streams, now) {
 		s.looked, s.drawn = now, len(text)
 		return s.pause(now, time.Time{}, false)

@@ -15,6 +15,7 @@ type Config struct {
 	Interval  time.Duration // least time between the starts of two preview calls; 0: the platform's default
 	MinTokens int           // the first display waits for so many tokens, by estimate
 	Cursor    string        // stands at the end of every preview
+	Button    *chat.Action  // stands below every preview; nil: none. It comes and goes with the cursor
 	Transport Transport     // how previews reach the platform, where it can do more than edit
 	MaxParts  int           // a final of more parts goes on as a file, where the platform takes files; 0: never
 	FileLine  string        // caption of that file

@@ -22,7 +22,7 @@ func (a *adapter) Dialect(chat.Target) markup.Dialect { return a.l.w.s.measure.d
 
 // Run hands over what people write, each update until it is taken. It begins a little early,
 // as platforms do.
-func (a *adapter) Run(ctx context.Context, _ string, accept func(context.Context, chat.Inbound) error) error {
+func (a *adapter) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	w := a.l.w
 	for i := max(0, w.taken()-w.s.repeats); ; {
 		in, wait := w.update(i)

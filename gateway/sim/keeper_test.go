@@ -172,7 +172,7 @@ func (k *keeper) Move(ctx context.Context, e chat.EndpointID, from, to chat.Chat
 	return k.write(func() error { return k.l.w.store.Move(ctx, e, from, to) }, nil)
 }
 
-func (k *keeper) Resume(ctx context.Context, e chat.EndpointID) (string, error) {
+func (k *keeper) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
 	return k.l.w.store.Resume(ctx, e)
 }
 

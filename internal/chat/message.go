@@ -9,7 +9,7 @@ type InboundKind uint8
 const (
 	Text      InboundKind = iota
 	Command               // a message that starts with a platform command addressed to this bot
-	Button                // a press of a button this bot showed
+	Button                // a press of a button that this bot showed: Action says which
 	Knock                 // anything from a person who is not let in: without its text, to be answered with a pairing code
 	Oversized             // a message longer than any may be: without its text
 )
@@ -25,12 +25,13 @@ type Sender struct {
 type Inbound struct {
 	To          Target // where an answer goes
 	Sender      Sender
-	ID          MessageID // dedupe key within the conversation, and what a reply refers to
+	ID          MessageID // dedupe key within the conversation, and what a reply refers to: whatever an adapter needs to answer can be in it
 	Resume      string    // where Run may continue once this message is accepted
 	Kind        InboundKind
 	Text        string // the whole text as the person meant it, the bot's own mention removed
-	Command     string // Kind Command: the name in lower case, without slash and bot name
+	Command     string // Kind Command: the name in lower case, without slash and bot name; empty where one command serves for all: then Args begins with the name, or is a question
 	Args        string // Kind Command: the rest of the text
+	Action      string // Kind Button: the Action's ID
 	Addressed   bool   // the bot was meant: private chat, mention, reply to the bot, or command
 	Reply       bool   // the answer should visibly refer to this message (groups)
 	Attachments []Attachment
@@ -49,7 +50,21 @@ type Attachment struct {
 type CommandSpec struct {
 	Name        string // in lower case, without slash
 	Description string // one line
-	Admin       bool   // for admins only
+	Argument    string // what may follow the name, in one word; empty: nothing
+	Asks        bool   // what follows is a question, which there must be: only where writing to the bot is not enough
+	Admin       bool   // for admins only, and in private
+}
+
+// Action is a button below a message.
+type Action struct {
+	ID    string // what comes back in Inbound.Action: at most 64 bytes of a-z, 0-9, "-" and ":"
+	Label string // what people read on it
+}
+
+// Resume says where receiving goes on.
+type Resume struct {
+	Cursor string   // of the newest message that was accepted; empty: none was
+	Places []Target // where turns began lately, newest first: for platforms that must be asked place by place
 }
 
 // Outgoing is one message to be sent, or the new state of one that exists. The gateway has
@@ -63,6 +78,7 @@ type Outgoing struct {
 	ReplyTo MessageID // the message this one answers; a missing one must not fail the call
 	Key     string    // idempotency key: equal for every try of the same create
 	Preview bool      // not the final text: no link previews, no notification beyond the first
+	Actions []Action  // buttons, where there are any; none: those that the message had go away
 }
 
 // File is what a message of its own is sent as. Its caption is the text of the Outgoing it

@@ -15,6 +15,8 @@ type Capabilities struct {
 	Fetch  bool // it can fetch what is attached to a message
 	Menu   bool // it offers commands to people by itself
 	Told   bool // it wants to know when messages have been answered
+	// Buttons: it shows Outgoing.Actions, and takes them away from a message that is edited without.
+	Buttons bool
 }
 
 // Profile states what holds in one place: how long a message may be and how often one may
@@ -27,16 +29,18 @@ type Profile struct {
 	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
 	KeyFor       time.Duration // how long a create repeated with its key makes no second message; 0: it always does
 	Limits       []Limit       // every published limit that a call to this place counts against
+	NoCommands   bool          // the platform's own commands can't be typed here: their bare names serve
 }
 
 // Scope is what a limit counts over.
 type Scope uint8
 
-// The scopes, from narrow to wide. A 429 that does not name its scope blocks ScopeChat.
+// The scopes. A 429 that does not name its scope blocks ScopeChat. The numbers are stored.
 const (
-	ScopeMessage  Scope = iota + 1 // one message: its edits
-	ScopeChat                      // one chat, threads included
-	ScopeEndpoint                  // everything the bot account does
+	ScopeMessage  Scope = 1 // one message: its edits
+	ScopeThread   Scope = 4 // one thread of a chat, or the chat outside of its threads
+	ScopeChat     Scope = 2 // one chat, threads included
+	ScopeEndpoint Scope = 3 // everything the bot account does
 )
 
 // String returns the scope as it stands in logs.
@@ -44,6 +48,8 @@ func (s Scope) String() string {
 	switch s {
 	case ScopeMessage:
 		return "message"
+	case ScopeThread:
+		return "thread"
 	case ScopeChat:
 		return "chat"
 	case ScopeEndpoint:

@@ -150,6 +150,7 @@ type Part struct {
 type Block struct {
 	Scope   Scope
 	Chat    ChatID
+	Thread  ThreadID // ScopeThread
 	Message MessageID
 	Until   time.Time
 }

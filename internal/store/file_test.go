@@ -367,8 +367,8 @@ func checkOldContent(f *fixture) {
 	}
 	known := chat.Conversation{Endpoint: "telegram", Chat: "1234"}
 	f.remembers(known, `{"role":"user","text":"hello"}`, `{"role":"assistant","text":"hi"}`)
-	if cursor, err := f.Resume(f.Context(), "telegram"); cursor != "900001" || err != nil {
-		f.Errorf("got cursor %q, %v, want 900001", cursor, err)
+	if from, err := f.Resume(f.Context(), "telegram"); from.Cursor != "900001" || err != nil {
+		f.Errorf("got cursor %q, %v, want 900001", from.Cursor, err)
 	}
 	if fresh, err := f.Accept(f.Context(), known, message(known, "10")); fresh || err != nil {
 		f.Errorf("got fresh %v, %v, want a known message", fresh, err)

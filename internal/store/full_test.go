@@ -175,9 +175,9 @@ func fillUp(t *testing.T, path string, s *store.Store, makeRoom func()) {
 		if len(pending) != want {
 			t.Fatalf("got %d messages, want the %d that were accepted", len(pending), want)
 		}
-		cursor, err := s.Resume(t.Context(), c.Endpoint)
-		if err != nil || cursor != strconv.Itoa(want-1) {
-			t.Fatalf("got cursor %q, %v, want that of the last accepted message, %d", cursor, err, want-1)
+		from, err := s.Resume(t.Context(), c.Endpoint)
+		if err != nil || from.Cursor != strconv.Itoa(want-1) {
+			t.Fatalf("got cursor %q, %v, want that of the last accepted message, %d", from.Cursor, err, want-1)
 		}
 	}
 	there(accepted)

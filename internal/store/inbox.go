@@ -42,13 +42,25 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh && err == nil, err
 }
 
-// Resume returns the cursor of the last message that the endpoint accepted; empty when there is none.
-func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (cursor string, err error) {
+// mostPlaces is how many places an endpoint is told of that goes on receiving: as many as it can ask in
+// a minute or two.
+const mostPlaces = 200
+
+// Resume returns the cursor of the last message that the endpoint accepted, and where its last turns began.
+func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (from chat.Resume, err error) {
 	err = r.view(ctx, "read cursor", func(t *tx) error {
-		_, err := t.first(ctx, []any{&cursor}, findResume, e)
-		return err
+		from = chat.Resume{}
+		if _, err := t.first(ctx, []any{&from.Cursor}, findResume, e); err != nil {
+			return err
+		}
+		return t.each(ctx, func(rows *sql.Rows) error {
+			var to chat.Target
+			err := rows.Scan(&to.Chat, &to.Thread, &to.Kind)
+			from.Places = append(from.Places, to)
+			return err
+		}, listPlaces, e, mostPlaces)
 	})
-	return cursor, err
+	return from, err
 }
 
 // Drop finishes messages that get no turn: commands, and what /stop throws away. It leaves alone what a turn

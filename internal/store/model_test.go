@@ -574,8 +574,8 @@ func (p *player) compareAll() {
 
 func (p *player) compareHistory(ctx context.Context) {
 	for _, e := range []chat.EndpointID{"tg", "slack"} {
-		if got, err := p.s.Resume(ctx, e); err != nil || got != p.m.resume[e] {
-			p.Fatalf("cursor of %s: got %q, %v, want %q", e, got, err, p.m.resume[e])
+		if got, err := p.s.Resume(ctx, e); err != nil || got.Cursor != p.m.resume[e] {
+			p.Fatalf("cursor of %s: got %q, %v, want %q", e, got.Cursor, err, p.m.resume[e])
 		}
 		for _, ch := range []chat.ChatID{"1", "2", "3"} {
 			for _, th := range []chat.ThreadID{"", "t"} {

@@ -76,6 +76,11 @@ ON CONFLICT (name) DO UPDATE SET resume = excluded.resume`
 
 	findResume = `SELECT resume FROM endpoint WHERE name = ?`
 
+	listPlaces = `
+SELECT t.to_chat, t.to_thread, t.to_kind FROM turn t JOIN conversation c ON c.id = t.conversation
+WHERE c.endpoint = ? GROUP BY t.to_chat, t.to_thread, t.to_kind
+ORDER BY MAX(t.begun_at) DESC LIMIT ?`
+
 	// findUnfinished prefers what waits to what another turn was begun with.
 	findUnfinished = `
 SELECT id, state, accepted_at FROM inbox
@@ -271,13 +276,13 @@ FROM part WHERE turn = ? ORDER BY idx`
 // Blocks.
 const (
 	saveBlock = `
-INSERT INTO block (endpoint, scope, chat, message, until) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (endpoint, scope, chat, message) DO UPDATE SET until = excluded.until
+INSERT INTO block (endpoint, scope, chat, thread, message, until) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (endpoint, scope, chat, thread, message) DO UPDATE SET until = excluded.until
 WHERE excluded.until > block.until`
 
 	listBlocks = `
-SELECT scope, chat, message, until FROM block WHERE endpoint = ? AND until > ?
-ORDER BY scope, chat, message`
+SELECT scope, chat, thread, message, until FROM block WHERE endpoint = ? AND until > ?
+ORDER BY scope, chat, thread, message`
 
 	sweepBlocks = `DELETE FROM block WHERE until <= ?`
 )

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,6 +228,7 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"AcceptKeepsTheWholeMessage_F43", testWholeMessage},
 		{"AcceptDropsDuplicates_F43", testDuplicates},
 		{"ResumeCursor_F44", testResume},
+		{"ResumePlaces_F44", testPlaces},
 		{"Drop", testDrop},
 		{"TurnIsFinished", testTurn},
 		{"DecidedFromTheStart", testDecidedFromTheStart},
@@ -282,7 +284,7 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 func testWholeMessage(f *fixture) {
 	in := chat.Inbound{
 		To:     chat.Target{Chat: "-100", Thread: "7", Kind: chat.Group},
-		Sender: chat.Sender{ID: "u1", Name: "Zoë 🦊", Bot: true}, ID: "m1", Resume: "42", Kind: chat.Button,
+		Sender: chat.Sender{ID: "u1", Name: "Zoë 🦊", Bot: true}, ID: "m1", Resume: "42", Kind: chat.Button, Action: "stop:1",
 		Text: "line\nwith \"quotes\", a zero \x00 and ünïcode", Command: "new", Args: "a b", Addressed: true, Reply: true, More: true,
 		Attachments: []chat.Attachment{{Name: "a.ogg", MediaType: "audio/ogg", Size: 1 << 40, ID: "f"}},
 		At:          time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.UTC),
@@ -360,12 +362,31 @@ func testResume(f *fixture) {
 		f.reopen()
 		got, err := f.Resume(f.Context(), "tg")
 		f.must(err)
-		if got != step.want {
-			f.Errorf("after message %s with cursor %q: got %q, want %q", step.id, step.resume, got, step.want)
+		if got.Cursor != step.want {
+			f.Errorf("after message %s with cursor %q: got %q, want %q", step.id, step.resume, got.Cursor, step.want)
 		}
 	}
-	if got, err := f.Resume(f.Context(), "other"); got != "" || err != nil {
-		f.Errorf("other endpoint: got %q, %v, want none", got, err)
+	if got, err := f.Resume(f.Context(), "other"); got.Cursor != "" || len(got.Places) > 0 || err != nil {
+		f.Errorf("other endpoint: got %+v, %v, want none", got, err)
+	}
+}
+
+// testPlaces is about where turns began: each place once, the newest first, also after they ended.
+func testPlaces(f *fixture) {
+	one, two := private("1"), chat.Conversation{Endpoint: "tg", Chat: "2", Thread: "t"}
+	for i, c := range []chat.Conversation{one, two, one, {Endpoint: "other", Chat: "3"}} {
+		id := strconv.Itoa(i)
+		f.accept(c, chat.MessageID(id))
+		f.begin(id, c, chat.MessageID(id))
+		f.must(f.End(f.Context(), id, chat.Growth{}))
+		time.Sleep(2 * time.Millisecond) //nolint:forbidigo // the store's clock counts whole milliseconds
+	}
+	f.reopen()
+	from, err := f.Resume(f.Context(), "tg")
+	f.must(err)
+	want := []chat.Target{{Chat: "1"}, {Chat: "2", Thread: "t"}}
+	if !slices.Equal(from.Places, want) {
+		f.Errorf("got %+v, want %+v", from.Places, want)
 	}
 }
 

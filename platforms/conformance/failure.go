@@ -91,14 +91,14 @@ func failureCases() []testCase {
 			for _, c := range s.calls() {
 				s.wantKind(c.run(s.Context(), nobody), chat.Temporary)
 			}
-			s.wantKind(nobody.Run(s.Context(), "", s.refuse), chat.Temporary)
+			s.wantKind(nobody.Run(s.Context(), chat.Resume{}, s.refuse), chat.Temporary)
 		}},
 		{"refused credentials are told apart", func(s *scene) {
 			stranger := s.connect(WrongSecret)
 			for _, c := range s.calls() {
 				s.wantKind(c.run(s.Context(), stranger), chat.Auth)
 			}
-			s.wantKind(stranger.Run(s.Context(), "", s.refuse), chat.Auth)
+			s.wantKind(stranger.Run(s.Context(), chat.Resume{}, s.refuse), chat.Auth)
 		}},
 		{"calls end with their context", func(s *scene) {
 			for _, c := range s.calls() {

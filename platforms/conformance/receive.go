@@ -41,7 +41,7 @@ func receiveCases() []testCase {
 			ctx, cancel := context.WithTimeout(s.Context(), time.Minute)
 			defer cancel()
 			full, resume := errors.New("disk full"), ""
-			err := s.adapter.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+			err := s.adapter.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 				if in.Text == "two" {
 					return full
 				}
@@ -80,7 +80,7 @@ func receiveCases() []testCase {
 			done := make(chan error, 1)
 			var got []string
 			go func() {
-				done <- s.adapter.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+				done <- s.adapter.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 					cancel()
 					pass(50 * time.Millisecond) // a store that is slow to answer
 					got = append(got, in.Text)
@@ -167,7 +167,7 @@ func (s *scene) start(resume string) *running {
 	ctx, cancel := context.WithCancel(s.Context())
 	r := &running{cancel: cancel, done: make(chan error, 1), resume: resume}
 	go func() {
-		r.done <- s.adapter.Run(ctx, resume, func(_ context.Context, in chat.Inbound) error {
+		r.done <- s.adapter.Run(ctx, chat.Resume{Cursor: resume}, func(_ context.Context, in chat.Inbound) error {
 			r.accepted, r.resume = append(r.accepted, in), in.Resume
 			return nil
 		})

@@ -15,7 +15,7 @@ type Adapter interface {
 	Capabilities() chat.Capabilities
 	Profile(to chat.Target) chat.Profile
 	Dialect(to chat.Target) markup.Dialect
-	Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error
+	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
 	Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error)
 }
 

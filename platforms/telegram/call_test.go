@@ -211,7 +211,7 @@ func TestTokenIsRedacted(t *testing.T) {
 		if name == "wrapped" && !errors.Is(err, io.EOF) {
 			t.Errorf("wrapped: the cause is lost: %v", err)
 		}
-		err = b.Run(t.Context(), "", refuse(t))
+		err = b.Run(t.Context(), chat.Resume{}, refuse(t))
 		wantKind(t, err, map[bool]chat.ErrorKind{true: chat.Rejected, false: chat.Temporary}[name == "description"])
 	}
 }

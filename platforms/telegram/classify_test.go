@@ -146,7 +146,7 @@ func TestRetryAfter(t *testing.T) {
 		if failure.RetryAfter != c.want || failure.Scope != 0 {
 			t.Errorf("%q %s: retry after %v in scope %v, want %v in none", c.header, c.body, failure.RetryAfter, failure.Scope, c.want)
 		}
-		err = b.Run(t.Context(), "", refuse(t))
+		err = b.Run(t.Context(), chat.Resume{}, refuse(t))
 		if failure := wantKind(t, err, chat.RateLimited); failure.RetryAfter != c.want {
 			t.Errorf("Run: retry after %v, want %v", failure.RetryAfter, c.want)
 		}

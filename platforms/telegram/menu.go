@@ -42,6 +42,9 @@ type menuEntry struct {
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	all, common := []menuEntry{}, []menuEntry{}
 	for _, c := range commands {
+		if c.Asks {
+			continue // whoever sees the menu can write to the bot
+		}
 		entry := menuEntry{Command: c.Name, Description: strings.TrimSpace(c.Description)} // as Telegram keeps it
 		all = append(all, entry)
 		if !c.Admin {

@@ -25,14 +25,14 @@ const allowedUpdates = `["message","callback_query","my_chat_member"]`
 
 // Run receives messages until ctx ends and hands each to accept, one after the other, in the
 // order of their arrival. An update counts as received once accept has returned nil; only
-// then does a later poll confirm it to Telegram. Where resume is not a cursor of an earlier
+// then does a later poll confirm it to Telegram. Where from has no cursor of an earlier
 // [chat.Inbound], Run starts with the oldest update that Telegram still has.
 //
 // Run returns ctx's error when ctx ended, accept's when accept failed, and a
 // *chat.SendError when Telegram can't be asked: Auth when it does not know the bot, Conflict,
 // RateLimited, or Temporary for all that a later Run may find mended. It waits for nothing
 // between: an update that was not accepted comes again, and first, in the next Run.
-func (b *Bot) Run(ctx context.Context, resume string, accept func(context.Context, chat.Inbound) error) error {
+func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
 		return receiveError(ctx, err)
@@ -44,9 +44,9 @@ func (b *Bot) Run(ctx context.Context, resume string, accept func(context.Contex
 	b.log.Log(ctx, level, "receiving", slog.String("username", self.UserName),
 		slog.Bool("reads_all_group_messages", self.CanReadAllGroupMessages))
 	offset := 0
-	if resume != "" {
-		if offset, err = strconv.Atoi(resume); err != nil {
-			b.log.WarnContext(ctx, "resume cursor is not a number; starting with the oldest update", slog.String("resume", resume))
+	if from.Cursor != "" {
+		if offset, err = strconv.Atoi(from.Cursor); err != nil {
+			b.log.WarnContext(ctx, "resume cursor is not a number; starting with the oldest update", slog.String("resume", from.Cursor))
 			offset = 0
 		}
 	}

@@ -74,7 +74,7 @@ func TestRunAcceptsInOrder(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var got []string
-	err := b.Run(ctx, "8", func(_ context.Context, in chat.Inbound) error {
+	err := b.Run(ctx, chat.Resume{Cursor: "8"}, func(_ context.Context, in chat.Inbound) error {
 		got = append(got, in.Resume+" "+in.Text)
 		if in.Text == "after a quiet week" {
 			cancel()
@@ -102,7 +102,7 @@ func TestRunStopsWhereAcceptFails(t *testing.T) {
 	defer cancel()
 	full := errors.New("disk full")
 	var last string
-	err := b.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+	err := b.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 		if in.Text == "two" {
 			return full
 		}
@@ -124,7 +124,7 @@ func TestRunReportsContextFirst(t *testing.T) {
 	t.Parallel()
 	b, _ := feed(t, list(said(10, "one")))
 	ctx, cancel := context.WithCancel(t.Context())
-	err := b.Run(ctx, "not a number", func(ctx context.Context, _ chat.Inbound) error {
+	err := b.Run(ctx, chat.Resume{Cursor: "not a number"}, func(ctx context.Context, _ chat.Inbound) error {
 		cancel()
 		return fmt.Errorf("store: %w", ctx.Err())
 	})
@@ -138,7 +138,7 @@ func TestRunEndsPromptly(t *testing.T) {
 	b, offsets := feed(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- b.Run(ctx, "", refuse(t)) }()
+	go func() { done <- b.Run(ctx, chat.Resume{}, refuse(t)) }()
 	<-offsets
 	start := time.Now()
 	cancel()
@@ -166,7 +166,7 @@ func TestAlbumIsForTheBotAsAWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var got []string
-	err := b.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+	err := b.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 		if in.Addressed {
 			got = append(got, in.Resume)
 		}
@@ -218,7 +218,7 @@ func TestRunFailures(t *testing.T) {
 				_, _ = io.WriteString(w, c.poll)
 			}
 		})
-		err := b.Run(t.Context(), "", refuse(t))
+		err := b.Run(t.Context(), chat.Resume{}, refuse(t))
 		if failure := wantKind(t, err, c.want); !strings.Contains(failure.Error(), c.wantInText) {
 			t.Errorf("Run = %q, want %q in it", failure, c.wantInText)
 		}
@@ -235,7 +235,7 @@ func TestRunCutIsTemporary(t *testing.T) {
 		}
 		panic(http.ErrAbortHandler)
 	})
-	wantKind(t, b.Run(t.Context(), strconv.Itoa(5), refuse(t)), chat.Temporary)
+	wantKind(t, b.Run(t.Context(), chat.Resume{Cursor: strconv.Itoa(5)}, refuse(t)), chat.Temporary)
 }
 
 // A try that follows a failure is no news, whether or not it fails in the end.
@@ -251,7 +251,7 @@ func TestRunSaysOnceThatItReceives(t *testing.T) {
 	var log bytes.Buffer
 	b.log = slog.New(slog.NewTextHandler(&log, nil))
 	for range 3 {
-		wantKind(t, b.Run(t.Context(), "", refuse(t)), chat.Temporary)
+		wantKind(t, b.Run(t.Context(), chat.Resume{}, refuse(t)), chat.Temporary)
 	}
 	if n := strings.Count(log.String(), "msg=receiving"); n != 1 {
 		t.Errorf("the log says %d times that it receives, want once:\n%s", n, log.String())

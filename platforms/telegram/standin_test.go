@@ -34,7 +34,7 @@ func receive(t *testing.T, bot conformance.Adapter) []chat.Inbound {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var list []chat.Inbound
-	err := bot.Run(ctx, "", func(_ context.Context, in chat.Inbound) error {
+	err := bot.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 		list = append(list, in)
 		return nil
 	})
@@ -149,13 +149,13 @@ func TestTwoPollers(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		first := make(chan error, 1)
 		ignore := func(context.Context, chat.Inbound) error { return nil }
-		go func() { first <- bot.Run(t.Context(), "", ignore) }()
+		go func() { first <- bot.Run(t.Context(), chat.Resume{}, ignore) }()
 		synctest.Wait()
 		time.Sleep(time.Second) // the first poll waits at the server
 		second, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		other := w.Connect(slog.New(slog.DiscardHandler), conformance.Proper)
-		if err := other.Run(second, "", ignore); !errors.Is(err, context.DeadlineExceeded) {
+		if err := other.Run(second, chat.Resume{}, ignore); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the newer Run = %v, want %v", err, context.DeadlineExceeded)
 		}
 		err := <-first
@@ -189,7 +189,7 @@ func TestPlatformRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		done := make(chan error, 1)
 		go func() {
-			done <- bot.Run(t.Context(), "", func(context.Context, chat.Inbound) error { return nil })
+			done <- bot.Run(t.Context(), chat.Resume{}, func(context.Context, chat.Inbound) error { return nil })
 		}()
 		synctest.Wait()
 		time.Sleep(time.Second)

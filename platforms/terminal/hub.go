@@ -79,7 +79,7 @@ func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 
 // Run implements gateway.Platform: what is typed goes to accept until ctx ends. There is nothing to resume, as a client
 // that gets no word of its input is told so.
-func (h *Hub) Run(ctx context.Context, _ string, accept func(context.Context, chat.Inbound) error) error {
+func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	h.mu.Lock()
 	h.accept = accept
 	select {

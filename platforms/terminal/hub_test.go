@@ -46,7 +46,7 @@ func newScene(t *testing.T) *scene {
 	})
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.serving.Go(func() {
-		_ = s.hub.Run(s.ctx, "", func(_ context.Context, in chat.Inbound) error {
+		_ = s.hub.Run(s.ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
 			if s.broken {
 				return errDisk
 			}

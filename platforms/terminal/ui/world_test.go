@@ -44,7 +44,7 @@ func newWorld(t *testing.T, history ...terminal.Line) (*world, *terminal.Client,
 	ctx, end := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		_ = w.hub.Run(ctx, "", func(_ context.Context, in chat.Inbound) error { w.heard <- in; return nil })
+		_ = w.hub.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error { w.heard <- in; return nil })
 	})
 	ours, theirs := net.Pipe()
 	w.conn = theirs

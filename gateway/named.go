@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+
+	"telex/internal/chat"
+)
+
+// named returns in as the command that it names, where a platform has no commands of ours: it has one
+// that serves for all of them, or none can be typed in this place. /ask is a question like any other.
+func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
+	switch {
+	case in.Kind == chat.Command && in.Command == "":
+		name, rest, _ := strings.Cut(strings.TrimSpace(in.Args), " ")
+		if in.Command = strings.ToLower(strings.TrimPrefix(name, "/")); !slices.ContainsFunc(g.Texts.commands(), isCalled(in.Command)) {
+			return asking(in)
+		}
+		in.Args = strings.TrimSpace(rest)
+	case in.Kind == chat.Text && len(in.Attachments) == 0 && e.out.Sender.Profile(in.To).NoCommands:
+		// Only what is nothing but a command is one: people write "help me" to the model.
+		said := strings.Fields(in.Text)
+		if len(said) == 0 || len(said) > 2 {
+			return in
+		}
+		name, commands := strings.ToLower(strings.TrimPrefix(said[0], "/")), g.Texts.commands()
+		i := slices.IndexFunc(commands, isCalled(name))
+		if i < 0 || commands[i].Asks || len(said) == 2 && commands[i].Argument == "" {
+			return in
+		}
+		in.Kind, in.Command, in.Args = chat.Command, name, strings.Join(said[1:], "")
+	}
+	if in.Kind == chat.Command && in.Command == cmdAsk {
+		return asking(in)
+	}
+	return in
+}
+
+// isCalled says whether a command has a name.
+func isCalled(name string) func(chat.CommandSpec) bool {
+	return func(c chat.CommandSpec) bool { return c.Name == name }
+}
+
+// asking returns what a command was given as a question.
+func asking(in chat.Inbound) chat.Inbound {
+	in.Kind, in.Text, in.Command, in.Args = chat.Text, in.Args, "", ""
+	return in
+}
+
+// stopAction begins the ID of the button that stops a turn, whose id follows.
+const stopAction = "stop:"
+
+// press does what a button says, should it still be about something.
+func (a *actor) press(m message) {
+	id, _ := strings.CutPrefix(m.Action, stopAction)
+	left := slices.ContainsFunc(a.left, func(rec chat.Turn) bool { return rec.ID == id })
+	if left || a.turn != nil && a.turn.id == id {
+		a.stop(m)
+		return
+	}
+	a.drop(m.Inbound)
+}
+
+// Button says where replies have a button that stops them.
+type Button uint8
+
+// The choices.
+const (
+	ButtonAuto Button = iota // where commands can't be typed
+	ButtonOn
+	ButtonOff
+)
+
+// stopButton returns the button of a turn's reply; nil where it has none.
+func (a *actor) stopButton(rec chat.Turn) *chat.Action {
+	e := a.endpoint
+	wanted := e.StopButton == ButtonOn || e.StopButton == ButtonAuto && e.out.Sender.Profile(rec.To).NoCommands
+	if !wanted || !e.buttons {
+		return nil
+	}
+	return &chat.Action{ID: stopAction + rec.ID, Label: a.g.Texts[TextStopButton]}
+}
