@@ -73,9 +73,7 @@ const (
 
 // stopButton returns the button of a turn's reply; nil where it has none.
 func (a *actor) stopButton(rec chat.Turn) *chat.Action {
-	e := a.endpoint
-	wanted := e.StopButton == ButtonOn || e.StopButton == ButtonAuto && e.out.Sender.Profile(rec.To).NoCommands
-	if !wanted || !e.buttons {
+	if a.endpoint.StopButton == ButtonOff || !a.endpoint.buttons {
 		return nil
 	}
 	return &chat.Action{ID: stopAction + rec.ID, Label: a.g.Texts[TextStopButton]}

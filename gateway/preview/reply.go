@@ -51,6 +51,9 @@ func New(o Options) *Reply {
 	if o.Config.Interval == 0 {
 		o.Config.Interval = profile.EditInterval
 	}
+	if !profile.NoCommands && !o.Config.ButtonAlways {
+		o.Config.Button = nil
+	}
 	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder}
 	r.state = state{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key,

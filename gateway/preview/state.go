@@ -11,14 +11,15 @@ import (
 
 // Config says how replies of one endpoint stream.
 type Config struct {
-	Enabled   bool          // false: one send, never a cursor
-	Interval  time.Duration // least time between the starts of two preview calls; 0: the platform's default
-	MinTokens int           // the first display waits for so many tokens, by estimate
-	Cursor    string        // stands at the end of every preview
-	Button    *chat.Action  // stands below every preview; nil: none. It comes and goes with the cursor
-	Transport Transport     // how previews reach the platform, where it can do more than edit
-	MaxParts  int           // a final of more parts goes on as a file, where the platform takes files; 0: never
-	FileLine  string        // caption of that file
+	Enabled      bool          // false: one send, never a cursor
+	Interval     time.Duration // least time between the starts of two preview calls; 0: the platform's default
+	MinTokens    int           // the first display waits for so many tokens, by estimate
+	Cursor       string        // stands at the end of every preview
+	Button       *chat.Action  // stands below every preview where commands can't be typed; nil: none. It comes and goes with the cursor
+	ButtonAlways bool          // it stands below every preview
+	Transport    Transport     // how previews reach the platform, where it can do more than edit
+	MaxParts     int           // a final of more parts goes on as a file, where the platform takes files; 0: never
+	FileLine     string        // caption of that file
 }
 
 // Transport is how previews reach a platform.
