@@ -17,7 +17,7 @@ func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 			return asking(in)
 		}
 		in.Args = strings.TrimSpace(rest)
-	case in.Kind == chat.Text && len(in.Attachments) == 0 && e.out.Sender.Profile(in.To).NoCommands:
+	case in.Kind == chat.Text && len(in.Attachments) == 0 && e.noCommands(in.To):
 		// Only what is nothing but a command is one: people write "help me" to the model.
 		said := strings.Fields(in.Text)
 		if len(said) == 0 || len(said) > 2 {
@@ -34,6 +34,13 @@ func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 		return asking(in)
 	}
 	return in
+}
+
+// noCommands says that the platform's commands can't be typed somewhere. An adapter that panics must not
+// keep a message from being accepted.
+func (e *endpoint) noCommands(to chat.Target) (none bool) {
+	_ = caught(func() { none = e.out.Sender.Profile(to).NoCommands })
+	return none
 }
 
 // isCalled says whether a command has a name.
