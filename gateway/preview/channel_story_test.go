@@ -140,6 +140,25 @@ func TestStreamOnlyGrows(t *testing.T) { // D13
 	})
 }
 
+// A table's columns grow with its rows: nothing of it is shown that would have to be taken back.
+func TestStreamShowsATableAtItsEnd(t *testing.T) { // D13
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Native)
+		s.says("one two three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", 1200*ms)
+		s.says("| wider | than before |\n", 1200*ms)
+		s.says("\nfour five six ", 1200*ms)
+		s.slot.Finish(Ending{Text: s.slot.Text()})
+		<-s.ended
+		if got := s.logOf(everyCall); len(got) != 3 || !strings.HasPrefix(got[1], "2.4s append 1: ") || !strings.HasPrefix(got[2], "3.6s stop 1") {
+			t.Errorf("calls: %q", got)
+		}
+		if !s.out.Delivered {
+			t.Error("the final is not visible")
+		}
+	})
+}
+
 func TestStreamBecomesAMessageInTime(t *testing.T) { // D13, F48
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
