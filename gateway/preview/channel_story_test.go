@@ -320,6 +320,36 @@ func TestUncertainCreateIsRepeatedUnderItsKey(t *testing.T) {
 	})
 }
 
+// What a key does not answer any more is looked for: an outage may outlast it (D5).
+func TestUncertainCreateIsLookedForOnceItsKeyIsForgotten(t *testing.T) {
+	bothWays(t, func(t *testing.T, applied bool) {
+		p := newPerson()
+		p.profile.KeyFor = time.Minute
+		e := p.endpoint()
+		e.Finder = channel{p}
+		began := time.Now()
+		p.fate = func(c *call) fate {
+			switch {
+			case c.op == chat.OpSend && c.attempt == 1:
+				return uncertain(applied)
+			case time.Since(began) < 3*time.Minute:
+				return fail(chat.Temporary)
+			}
+			return fate{}
+		}
+		s := beginAt(t, p, e, streaming(), "key")
+		s.says("one two three", 4*time.Minute)
+		s.says(" four", time.Second)
+		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+		if s.out.Doubt {
+			t.Error("doubt about what was looked for")
+		}
+		if s.count(chat.OpFind) == 0 {
+			t.Error("it was not looked for")
+		}
+	})
+}
+
 // A message that stands and can't be edited any more is replaced, and then deleted (F05, F18).
 func TestFrozenMessageIsReplaced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
