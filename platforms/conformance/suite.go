@@ -22,7 +22,7 @@ func Run(t *testing.T, create Factory) {
 	var table strings.Builder
 	for _, group := range [][]testCase{
 		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), fileCases(), keyCases(), findCases(),
-		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(),
+		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(), finalCases(), limitCases(), troubleCases(), specialCases(),
 	} {
 		for _, c := range group {
 			var s *scene

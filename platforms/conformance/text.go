@@ -50,7 +50,7 @@ func textCases() []testCase {
 					}
 					other := s.send(to, "one")
 					for _, changed := range []chat.MessageRef{other, ref} {
-						if _, err := e.Edit(s.Context(), changed, s.rendered(to, source + " again")[0]); err != nil {
+						if _, err := e.Edit(s.Context(), changed, s.rendered(to, source+" again")[0]); err != nil {
 							s.Errorf("Edit: %v", err)
 						}
 					}

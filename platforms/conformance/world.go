@@ -181,7 +181,7 @@ type Checker interface {
 // Version is what a message showed from At on.
 type Version struct {
 	At      time.Time
-	Message string // the same for all versions of one message
+	Message string // the same for all versions of one message; as the ID of a MessageRef it serves Remove
 	Text    string
 }
 
@@ -191,7 +191,7 @@ type Rates uint8
 // The rates.
 const (
 	Published Rates = iota // those that it publishes
-	Halved                 // half of them, without saying so
+	Halved                 // half as many calls in any time, without saying so; bursts stay
 )
 
 // File is what people see of a file.

@@ -167,7 +167,7 @@ func (w *world) Enforce(r conformance.Rates) {
 	hidden := standin.NoLimits()
 	if r == conformance.Halved {
 		p := standin.PublishedLimits()
-		hidden.PrivatePerSecond, hidden.PrivateBurst = p.PrivatePerSecond/2, (p.PrivateBurst+1)/2
+		hidden.PrivatePerSecond, hidden.PrivateBurst = p.PrivatePerSecond/2, p.PrivateBurst
 		hidden.GroupPerMinute, hidden.GlobalPerSecond = p.GroupPerMinute/2, p.GlobalPerSecond/2
 	}
 	w.server.SetLimits(standin.PublishedLimits(), hidden)
