@@ -43,7 +43,7 @@ func specialCases() []testCase {
 				h := s.house(map[string]answer{
 					"tail":  {text: text, tail: life + time.Minute},
 					"slow":  {text: text, each: 2 * life / 200},
-					"never": {text: text[:3], tail: life + time.Minute},
+					"never": {text: prose(30), tail: life + time.Minute},
 				}, native)
 				for _, word := range []string{"tail", "slow", "never"} {
 					before := len(h.Shown(to))
