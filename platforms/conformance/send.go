@@ -42,18 +42,24 @@ func sendCases() []testCase {
 			}
 			s.wantShown(s.Group(), "answer")
 		}},
-		{"a text at the limit is shown, one above is too long (F06, F30)", func(s *scene) {
-			to := s.Private()
-			limit := s.adapter.Profile(to).TextLimit
-			longest := strings.Repeat("x", limit)
-			ref := s.send(to, longest)
-			_, err := s.adapter.Send(s.Context(), to, outgoing(longest+"x"))
-			s.wantKind(err, chat.TooLong)
-			if e, ok := s.adapter.(editor); ok {
-				_, err := e.Edit(s.Context(), ref, outgoing(longest+"x"))
+		{"a text at the limit is shown, one above is too long (F06, F30, F49)", func(s *scene) {
+			for _, to := range []chat.Target{s.Private(), s.Group()} {
+				limit := s.adapter.Profile(to).TextLimit
+				longest := strings.Repeat("x", limit)
+				ref := s.send(to, longest)
+				_, err := s.adapter.Send(s.Context(), to, outgoing(longest+"x"))
 				s.wantKind(err, chat.TooLong)
+				if e, ok := s.adapter.(editor); ok {
+					_, err := e.Edit(s.Context(), ref, outgoing(longest+"x"))
+					s.wantKind(err, chat.TooLong)
+					s.wantShown(to, longest)
+					longest = strings.Repeat("y", limit)
+					if _, err := e.Edit(s.Context(), ref, outgoing(longest)); err != nil { // what can be sent can be edited
+						s.Errorf("Edit: %v", err)
+					}
+				}
+				s.wantShown(to, longest)
 			}
-			s.wantShown(to, longest)
 		}},
 		{"typing is shown", func(s *scene) {
 			y, ok := s.typer()
@@ -85,6 +91,7 @@ func sendCases() []testCase {
 				{"Find", c.Find, is[preview.Finder](s.adapter)},
 				{"Fetch", c.Fetch, is[gateway.Fetcher](s.adapter)},
 				{"Menu", c.Menu, is[gateway.Menu](s.adapter)},
+				{"Told", c.Told, is[gateway.Concluder](s.adapter)},
 			} {
 				if a.promised != a.kept {
 					s.Errorf("capability %s is %t, but its interface is implemented: %t", a.name, a.promised, a.kept)
@@ -96,6 +103,9 @@ func sendCases() []testCase {
 				p := s.adapter.Profile(to)
 				if p.TextLimit <= 0 || s.adapter.Dialect(to) == nil {
 					s.Errorf("text limit %d, dialect %v", p.TextLimit, s.adapter.Dialect(to))
+				}
+				if p.KeyFor < 0 || p.StreamFor < 0 || p.DraftFor < 0 || p.TypingEvery < 0 {
+					s.Errorf("a time is negative: %+v", p)
 				}
 				if !s.adapter.Capabilities().Draft && p.DraftFor != 0 || !s.adapter.Capabilities().Stream && p.StreamFor != 0 ||
 					!s.adapter.Capabilities().Typing && p.TypingEvery != 0 {

@@ -21,8 +21,8 @@ import (
 func Run(t *testing.T, create Factory) {
 	var table strings.Builder
 	for _, group := range [][]testCase{
-		sendCases(), editCases(), draftCases(), fileCases(), failureCases(), receiveCases(), decodeCases(),
-		fetchCases(), menuCases(),
+		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), fileCases(), keyCases(), findCases(),
+		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(), finalCases(), limitCases(), troubleCases(), specialCases(),
 	} {
 		for _, c := range group {
 			var s *scene
@@ -190,6 +190,16 @@ func (s *scene) filer() (filer, bool) {
 func (s *scene) drafter() (drafter, bool) {
 	d, ok := s.adapter.(drafter)
 	return d, s.kept("Draft", s.adapter.Capabilities().Draft, ok)
+}
+
+func (s *scene) streamer() (streamer, bool) {
+	st, ok := s.adapter.(streamer)
+	return st, s.kept("Stream", s.adapter.Capabilities().Stream, ok)
+}
+
+func (s *scene) finder() (finder, bool) {
+	f, ok := s.adapter.(finder)
+	return f, s.kept("Find", s.adapter.Capabilities().Find, ok)
 }
 
 func (s *scene) fetcher() (fetcher, bool) {

@@ -42,21 +42,35 @@ type (
 	menu interface {
 		SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
 	}
+	streamer interface {
+		Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error)
+		Append(ctx context.Context, ref chat.MessageRef, text string) error
+		Stop(ctx context.Context, ref chat.MessageRef, text string) error
+	}
+	finder interface {
+		Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error)
+	}
 )
 
 // Factory makes the world of one case. What it starts it ends in a cleanup of t.
 type Factory func(t *testing.T) World
 
 // World is a platform with one bot account, a private chat and a group in which people are
-// present. Its stand-in enforces the platform's rules, but no rate that a case could exceed.
+// present. Its stand-in enforces the platform's rules, but until Enforce no rate that a case could
+// exceed. What only some platforms have a world shows by the interfaces after this one; where the
+// adapter promises the ability it must.
 type World interface {
 	// Connect returns an adapter of the bot's account that logs to log.
 	Connect(log *slog.Logger, how Connection) Adapter
 	// Secrets returns what must appear in no error and no log.
 	Secrets() []string
-	// Private and Group return the two places.
+	// Private and Group return the two places. Where groups are answered in threads only, Group is a
+	// thread that a person began, and not to the bot.
 	Private() chat.Target
 	Group() chat.Target
+	// Crowd returns n more private chats, each with a person of its own, who may write there by Say.
+	// It is called once.
+	Crowd(n int) []chat.Target
 
 	// Shown returns the texts of the bot's messages that stand in a place, oldest first; of a
 	// file its caption.
@@ -68,8 +82,27 @@ type World interface {
 	Drafts(to chat.Target) []string
 	// Calls returns how many calls of a kind the platform received. A file counts as OpSend.
 	Calls(op chat.Op) int
-	// Break lets the next call of a kind fail.
+	// Break lets the next call of a kind fail: of any kind that the adapter makes.
 	Break(op chat.Op, f Fault)
+	// Enforce makes the platform enforce its rates from here on.
+	Enforce(r Rates)
+	// Violations returns what the bot did that the platform forbids, a line for each: calls beyond a
+	// published rate or in a scope that a 429 had closed, acknowledgements that came too late, and
+	// whatever else the stand-in counts as one. Calls that only a hidden rate refused are none.
+	Violations() []string
+	// Refusals returns how many calls were answered 429, but for those of Break.
+	Refusals() int
+	// Versions returns everything that people saw of the bot's messages in a place, as Shown would,
+	// in the order of time: each message as it was sent and after each change, whatever became of it
+	// since. Two messages may share an instant. Drafts, files' contents and signs of being at work
+	// that hold no text are left out.
+	Versions(to chat.Target) []Version
+	// Pings returns whom the bot's messages in a place notified by a mention, in any version that
+	// notifies. The author of the message that is answered does not count.
+	Pings(to chat.Target) []string
+	// Sample returns what Shown says of a message that shows the Markdown of Sample in the private
+	// chat: written by hand, never by the adapter's dialect.
+	Sample() string
 	// Say lets a person write.
 	Say(to chat.Target, s Saying)
 	// Attach lets a person send a file that is said to have size bytes; 0: nothing is said.
@@ -83,13 +116,83 @@ type World interface {
 	Menu(to chat.Target) []string
 	// MenuChanges returns how often the bot changed what is offered, wherever that is.
 	MenuChanges() int
-	// Remove lets a person delete a message of the bot.
+	// Remove lets a person delete a message: of the bot, or their own, of which ref has the
+	// Inbound's ID.
 	Remove(ref chat.MessageRef)
 	// Ban takes the right to write in a place from the bot.
 	Ban(to chat.Target)
 	// Garble lets an update arrive that nobody can decode.
 	Garble()
 }
+
+// Threader is a World whose platform answers a message by threads only: a reply to a message of the
+// bot is one in its thread.
+type Threader interface {
+	// Channel returns where Group is a thread of: there, bot's messages begin threads of their own.
+	// A Saying to it with ReplyTo goes to the thread of that message.
+	Channel() chat.Target
+}
+
+// Presser is a World with buttons, for Capabilities.Buttons.
+type Presser interface {
+	// Buttons returns the buttons that stand below a message now, in their order.
+	Buttons(ref chat.MessageRef) []chat.Action
+	// Press lets a person of the place press one of them.
+	Press(ref chat.MessageRef, action string)
+	// Unanswered returns how many presses the platform got no acknowledgement for: so far, or in the
+	// time that it allows.
+	Unanswered() int
+}
+
+// StreamWorld is a World with append-only streams, for Capabilities.Stream.
+type StreamWorld interface {
+	// Streaming returns the texts of the bot's messages in a place that are streams now, oldest first.
+	Streaming(to chat.Target) []string
+	// Broken returns the texts of those that look broken: the platform ended them, and nothing mended
+	// them since.
+	Broken(to chat.Target) []string
+	// StreamLife is how long the platform lets a stream live.
+	StreamLife() time.Duration
+}
+
+// Asker is a World whose platform hands a question that is asked by a command to the bot in a way of
+// its own, which must be answered at once and can be for a limited time (Discord's interactions, F53).
+type Asker interface {
+	// Ask lets a person ask by the command /ask.
+	Ask(to chat.Target, question string)
+	// Dangling returns how many such questions and commands look unanswered: refused by the platform
+	// because nothing came in time, or still only a sign that the bot is thinking.
+	Dangling() int
+}
+
+// Repeater is a World whose platform may deliver a message twice, or in two ways (F50).
+type Repeater interface {
+	// Repeat lets it do so with everything that is delivered from here on.
+	Repeat()
+}
+
+// Checker is a World whose stand-in shows markup as it was sent, without judging it.
+type Checker interface {
+	// Check returns what is wrong with a text that was on display: marks that stand without their
+	// partner, as a person would see them. It is nil for a text that looks as it should.
+	Check(shown string) error
+}
+
+// Version is what a message showed from At on.
+type Version struct {
+	At      time.Time
+	Message string // the same for all versions of one message; as the ID of a MessageRef it serves Remove
+	Text    string
+}
+
+// Rates says which rates a platform enforces.
+type Rates uint8
+
+// The rates.
+const (
+	Published Rates = iota // those that it publishes
+	Halved                 // half as many calls in any time, without saying so; bursts stay
+)
 
 // File is what people see of a file.
 type File struct {

@@ -87,10 +87,12 @@ func New(o Options) (*Bot, error) {
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities states that messages can be edited and deleted, that they can be files, that
-// typing and drafts can be shown, that what people attach can be fetched, and that commands
-// are offered to them.
+// typing and drafts can be shown, that what people attach can be fetched, that commands are
+// offered to them, and that messages can have buttons.
 func (b *Bot) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true}
+	return chat.Capabilities{
+		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true, Buttons: true,
+	}
 }
 
 // Dialect returns how text is written, the same everywhere: by entities.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -34,6 +35,8 @@ var (
 	_ preview.Drafter  = (*telegram.Bot)(nil)
 	_ gateway.Fetcher  = (*telegram.Bot)(nil)
 	_ gateway.Menu     = (*telegram.Bot)(nil)
+
+	_ conformance.Presser = (*world)(nil)
 )
 
 func TestConformance(t *testing.T) {
@@ -54,6 +57,8 @@ type world struct {
 	t      *testing.T
 	server *standin.Server
 	net    *memnet.Listener
+
+	presses int
 }
 
 func newWorld(t *testing.T) conformance.World {
@@ -109,6 +114,16 @@ func (w *world) Private() chat.Target { return chat.Target{Chat: "1001"} }
 
 func (w *world) Group() chat.Target { return chat.Target{Chat: "-1001234567890", Kind: chat.Group} }
 
+func (w *world) Crowd(n int) []chat.Target {
+	list := make([]chat.Target, n)
+	for i := range list {
+		id := int64(2001 + i)
+		w.server.SetAdmin(id, false)
+		list[i] = chat.Target{Chat: chat.ChatID(strconv.FormatInt(id, 10))}
+	}
+	return list
+}
+
 func (w *world) Shown(to chat.Target) []string {
 	var texts []string
 	for _, m := range w.server.View(w.id(to), time.Now()) {
@@ -147,6 +162,108 @@ func (w *world) calls(methods ...string) []standin.Call {
 func (w *world) Break(op chat.Op, f conformance.Fault) {
 	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
 }
+
+func (w *world) Enforce(r conformance.Rates) {
+	hidden := standin.NoLimits()
+	if r == conformance.Halved {
+		p := standin.PublishedLimits()
+		hidden.PrivatePerSecond, hidden.PrivateBurst = p.PrivatePerSecond/2, p.PrivateBurst
+		hidden.GroupPerMinute, hidden.GlobalPerSecond = p.GroupPerMinute/2, p.GlobalPerSecond/2
+	}
+	w.server.SetLimits(standin.PublishedLimits(), hidden)
+}
+
+func (w *world) Violations() []string {
+	var list []string
+	for _, v := range w.server.Stats().Violations.Details {
+		list = append(list, fmt.Sprintf("%s in %d: %s: %s", v.Method, v.Chat, v.Kind, v.Detail))
+	}
+	return list
+}
+
+func (w *world) Refusals() int {
+	st := w.server.Stats()
+	return st.TooManyRequests - st.Forced
+}
+
+func (w *world) Versions(to chat.Target) []conformance.Version {
+	var list []conformance.Version
+	for _, m := range w.server.History(w.id(to)) {
+		for _, v := range m.Versions {
+			if m.FromBot {
+				list = append(list, conformance.Version{At: v.At, Message: strconv.Itoa(m.ID), Text: v.Text})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b conformance.Version) int { return a.At.Compare(b.At) })
+	return list
+}
+
+// Pings are what Telegram takes for mentions.
+func (w *world) Pings(to chat.Target) []string {
+	var list []string
+	for _, m := range w.server.History(w.id(to)) {
+		for _, v := range m.Versions {
+			for _, e := range slices.Concat(v.Entities, v.Detected) {
+				if m.FromBot && (e.Type == "mention" || e.Type == "text_mention") {
+					list = append(list, fmt.Sprintf("%+v in %q", e, v.Text))
+				}
+			}
+		}
+	}
+	return list
+}
+
+func (w *world) Sample() string {
+	return strings.Join([]string{
+		"The plan",
+		"",
+		"Some bold, italic and old words, with code_1 and a link.",
+		"",
+		"• first",
+		"• second",
+		"  ◦ deeper",
+		"",
+		"1. one",
+		"2. two",
+		"",
+		"quoted",
+		"",
+		`fmt.Println("a < b")`,
+		"",
+		"Name    Size",
+		"------  ----",
+		"ant        1",
+		"beetle    20",
+		"",
+		"That is all.",
+	}, "\n")
+}
+
+func (w *world) Buttons(ref chat.MessageRef) []chat.Action {
+	var list []chat.Action
+	for _, m := range w.server.View(w.id(ref.Target), time.Now()) {
+		if m.ID != w.number(string(ref.ID)) {
+			continue
+		}
+		for _, row := range m.Last().Keyboard {
+			for _, b := range row {
+				list = append(list, chat.Action{ID: b.CallbackData, Label: b.Text})
+			}
+		}
+	}
+	return list
+}
+
+func (w *world) Press(ref chat.MessageRef, action string) {
+	w.t.Helper()
+	if id := w.server.Press(w.id(ref.Target), w.writer(ref.Target), w.number(string(ref.ID)), action); id == "" {
+		w.t.Fatalf("there is no button %q below %+v", action, ref)
+	}
+	w.presses++
+}
+
+func (w *world) Unanswered() int { return w.presses - len(w.server.CallbackAnswers()) }
 
 func (w *world) BreakFetch(f conformance.Fault) {
 	fault := faultOf("file", f)
@@ -197,7 +314,7 @@ func (w *world) MenuChanges() int {
 }
 
 func (w *world) Say(to chat.Target, s conformance.Saying) {
-	in := standin.Incoming{Chat: w.id(to), User: 1001, Text: s.Text}
+	in := standin.Incoming{Chat: w.id(to), User: w.writer(to), Text: s.Text}
 	if s.Mention {
 		in.Text = "@" + username + " " + in.Text
 	}
@@ -209,6 +326,14 @@ func (w *world) Say(to chat.Target, s conformance.Saying) {
 		in.Text, in.EditOf = s.Edited, id
 		w.server.Say(in)
 	}
+}
+
+// writer is who writes in a place.
+func (w *world) writer(to chat.Target) int64 {
+	if to.Kind == chat.Group {
+		return privateID
+	}
+	return w.id(to)
 }
 
 func (w *world) Remove(ref chat.MessageRef) {

@@ -116,7 +116,7 @@ func entities(text string, formats []markup.Format) []styled {
 			e.kind, e.lang = kindPre, f.Language
 		case markup.Link:
 			if !linkable(f.URL, text[e.start:e.end]) {
-				if linksItself(f.URL, text[e.start:e.end]) {
+				if linksItself(f.URL, text[e.start:e.end]) && !calls(f.URL, text[e.start:e.end]) {
 					linked = append(linked, e)
 				}
 				continue
@@ -217,6 +217,10 @@ func linkable(url, text string) bool {
 func linksItself(url, text string) bool {
 	return url == text || url == "http://"+text || url == "mailto:"+text
 }
+
+// calls reports whether Telegram may see a mention where Markdown sees an address of mail: <!team|@here> is
+// one to Markdown alone.
+func calls(url, text string) bool { return url == "mailto:"+text && len(mentions(text)) > 0 }
 
 // spans converts entities, ordered by start, from bytes to UTF-16 code units.
 func spans(text string, entities []styled) []markup.Span {

@@ -69,6 +69,7 @@ func TestDialectConstructs(t *testing.T) {
 		{"rule", "a\n\n---\n\nb", "a\n\n──────────\n\nb", nil},
 		{"HTML", "<b>x</b><br>y", "<b>x</b>\ny", nil},
 		{"mention (F35)", "👋 @bob_1, (@ann)", "👋 @bob_1, (@ann)", spans{{Kind: "code", Offset: 3, Length: 6}, {Kind: "code", Offset: 12, Length: 4}}},
+		{"mention that looks like mail (F35)", "<!x^y|@team> <a+b@x.org>", "!x^y|@team a+b@x.org", spans{{Kind: "code", Offset: 5, Length: 5}}},
 		{"mention in bold (F35)", "**hi @bob you**", "hi @bob you", spans{
 			{Kind: "bold", Offset: 0, Length: 2}, {Kind: "code", Offset: 3, Length: 4}, {Kind: "bold", Offset: 8, Length: 3},
 		}},

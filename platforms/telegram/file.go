@@ -33,6 +33,9 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	if err := encodeText(params, "caption", "caption_entities", m); err != nil {
 		return chat.Receipt{}, err
 	}
+	if err := encodeActions(params, m.Actions); err != nil {
+		return chat.Receipt{}, err
+	}
 	if err := answerTo(params, m.ReplyTo); err != nil {
 		return chat.Receipt{}, err
 	}

@@ -66,9 +66,9 @@ func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error)
 	return chat.Inbound{
 		To:        to,
 		Sender:    chat.Sender{ID: userID(c.From.ID), Name: c.From.name(), Bot: c.From.IsBot},
-		ID:        chat.MessageID("callback:" + c.ID),
+		ID:        chat.MessageID(pressPrefix + c.ID),
 		Kind:      chat.Button,
-		Text:      c.Data,
+		Action:    c.Data,
 		Addressed: true,
 		At:        time.Now(),
 	}, true, nil

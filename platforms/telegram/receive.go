@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -50,7 +51,13 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 			offset = 0
 		}
 	}
-	r := &reception{self: self}
+	r := &reception{self: self, presses: make(presses, mostPresses)}
+	answers, cancel := context.WithCancel(ctx)
+	var answering sync.WaitGroup
+	answering.Go(func() { b.answerPresses(answers, r.presses) })
+	defer answering.Wait()
+	defer cancel()
+	defer close(r.presses)
 	for {
 		updates, err := b.poll(ctx, offset)
 		if err != nil {
@@ -129,6 +136,9 @@ func (b *Bot) take(
 			}
 			return 0, fmt.Errorf("accept update %d: %w", a.id, err)
 		}
+		if err := r.presses.add(a.in); err != nil {
+			b.log.DebugContext(ctx, "press was not answered", slog.Any("error", err))
+		}
 	}
 	if len(updates) > 0 && !confirmed {
 		return 0, &chat.SendError{Kind: chat.Temporary, Err: errors.New("getUpdates: no update has an id")}
@@ -138,8 +148,9 @@ func (b *Bot) take(
 
 // reception is what one Run knows of what it received.
 type reception struct {
-	self  tgbotapi.User
-	album string // the last one with a message for the bot
+	self    tgbotapi.User
+	album   string  // the last one with a message for the bot
+	presses presses // that were accepted
 }
 
 // arrival is one update, decoded or with the reason why not.

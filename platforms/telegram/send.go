@@ -45,7 +45,7 @@ func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
 	return r
 }
 
-// Edit replaces a message's text. A message that already reads so is a success.
+// Edit replaces a message's text and its buttons. A message that already is so is a success.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	params, err := message("editMessageText", ref)
 	if err != nil {
@@ -138,7 +138,10 @@ func answerTo(params tgbotapi.Params, to chat.MessageID) error {
 
 // encode adds the content of a message.
 func encode(params tgbotapi.Params, m chat.Outgoing) error {
-	if err := encodeText(params, "text", "entities", m); err != nil || !m.Preview {
+	if err := encodeText(params, "text", "entities", m); err != nil {
+		return err
+	}
+	if err := encodeActions(params, m.Actions); err != nil || !m.Preview {
 		return err
 	}
 	return encodeAs(params, "link_preview_options", linkPreviewOptions{Disabled: true})

@@ -92,10 +92,37 @@ func TestEncoding(t *testing.T) {
 	})
 
 	// A reply to what has no message id is a plain message.
-	if _, err := b.Send(ctx, private, chat.Outgoing{Text: "x", ReplyTo: "callback:3"}); err != nil {
+	if _, err := b.Send(ctx, private, chat.Outgoing{Text: "x", ReplyTo: "q3"}); err != nil {
 		t.Error(err)
 	}
 	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x"})
+}
+
+// Buttons stand in one row. Without any an edit names no keyboard, which takes away the one that
+// was there; a draft can't have one.
+func TestButtons(t *testing.T) {
+	t.Parallel()
+	b, last := record(t, `{"ok":true,"result":{"message_id":99}}`)
+	ctx, ref := t.Context(), chat.MessageRef{Target: private, ID: "99"}
+	m := chat.Outgoing{Text: "x", Actions: []chat.Action{{ID: "stop:1a", Label: "Stop <it>"}, {ID: "go", Label: "Go"}}}
+	const markup = `{"inline_keyboard":[[{"text":"Stop \u003cit\u003e","callback_data":"stop:1a"},{"text":"Go","callback_data":"go"}]]}`
+	_, err := b.Send(ctx, private, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x", "reply_markup": markup})
+	if _, err := b.Edit(ctx, ref, m); err != nil {
+		t.Fatal(err)
+	}
+	wantForm(t, last(), map[string]string{"": "editMessageText", "chat_id": "7", "message_id": "99", "text": "x", "reply_markup": markup})
+	if _, err := b.Edit(ctx, ref, chat.Outgoing{Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	wantForm(t, last(), map[string]string{"": "editMessageText", "chat_id": "7", "message_id": "99", "text": "x"})
+	if err := b.Draft(ctx, private, 5, m); err != nil {
+		t.Fatal(err)
+	}
+	wantForm(t, last(), map[string]string{"": "sendMessageDraft", "chat_id": "7", "draft_id": "5", "text": "x"})
 }
 
 func TestAtMostHundredEntities(t *testing.T) {
@@ -138,13 +165,13 @@ func TestForeignIDs(t *testing.T) {
 	wantKind(t, b.Typing(ctx, elsewhere), chat.Forbidden)
 	_, err = b.Edit(ctx, chat.MessageRef{Target: private}, chat.Outgoing{Text: "x"})
 	wantKind(t, err, chat.Gone)
-	wantKind(t, b.Delete(ctx, chat.MessageRef{Target: private, ID: "callback:3"}), chat.Gone)
+	wantKind(t, b.Delete(ctx, chat.MessageRef{Target: private, ID: "q3"}), chat.Gone)
 }
 
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	b := newBot(t, Options{})
-	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true}); got != want {
+	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true, Buttons: true}); got != want {
 		t.Errorf("Capabilities = %+v, want %+v", got, want)
 	}
 	all := chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: 30, Window: time.Second, Burst: 30}

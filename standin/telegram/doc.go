@@ -68,6 +68,13 @@
 //	GET    /control/answers     what button presses were answered with
 //	GET    /control/events      server-sent events, each an Event
 //
+// # Buttons
+//
+// Messages have inline keyboards (reply_markup), which an edit replaces like the text: one
+// without takes the buttons away. A press brings the bot a callback_query, which it must
+// answer with answerCallbackQuery once, within 15 minutes: until then the client shows that
+// it waits. What is pressed is what the newest version shows.
+//
 // # Files
 //
 // A person sends a file with its content, alone or several as an album:

@@ -262,6 +262,47 @@ func TestButtons(t *testing.T) {
 	}
 }
 
+func TestKeyboardRules(t *testing.T) {
+	t.Parallel()
+	c := free(t)
+	row := func(label, data string) string {
+		return `{"inline_keyboard":[[{"text":"` + label + `","callback_data":"` + data + `"}]]}`
+	}
+	for _, tt := range []struct{ markup, want string }{
+		{row("Go", strings.Repeat("x", 64)), ""},
+		{row("Go", strings.Repeat("x", 65)), "Bad Request: BUTTON_DATA_INVALID"},
+		{row("Go", strings.Repeat("ü", 33)), "Bad Request: BUTTON_DATA_INVALID"}, // bytes
+		{row("", "x"), `Bad Request: can't parse inline keyboard button: Field "text" must be non-empty`},
+		{row("Go", ""), "Bad Request: can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard"},
+		{`{"inline_keyboard":7}`, "Bad Request: can't parse reply keyboard markup JSON object"},
+	} {
+		if r := c.call("sendMessage", args{"chat_id": "1001", "text": "x", "reply_markup": tt.markup}); r.Description != tt.want {
+			t.Errorf("%s: got %s, want %q", tt.markup, r.Raw, tt.want)
+		}
+	}
+	last := func() telegram.Message {
+		list := c.server.History(person)
+		return list[len(list)-1]
+	}
+	id := c.call("sendMessage", args{"chat_id": "1001", "text": "x", "reply_markup": row("Go", "go")}).message(t)
+	edit := args{"chat_id": "1001", "message_id": strconv.Itoa(id), "text": "x"}
+	if got := last().Last().Keyboard; len(got) != 1 || len(got[0]) != 1 || got[0][0] != (telegram.Button{Text: "Go", CallbackData: "go"}) {
+		t.Errorf("keyboard: got %+v, want one button", got)
+	}
+	if r := c.call("editMessageText", edit); !r.OK { // not "not modified": the keyboard goes
+		t.Errorf("edit without a keyboard: got %s, want ok", r.Raw)
+	}
+	if got := last().Last().Keyboard; len(got) != 0 {
+		t.Errorf("keyboard after an edit without: got %+v, want none", got)
+	}
+	if got := c.server.Press(person, person, id, "go"); got != "" {
+		t.Errorf("press of a button that is gone: got query %q, want none", got)
+	}
+	if r := c.call("editMessageText", edit); !strings.Contains(r.Description, "message is not modified") {
+		t.Errorf("the same edit again: got %s", r.Raw)
+	}
+}
+
 func TestDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)

@@ -1,0 +1,173 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// pressed is how soon a press must have been acknowledged: platforms give three seconds and more.
+const pressed = 2 * time.Second
+
+// buttonCases are about buttons below messages.
+func buttonCases() []testCase {
+	both := []chat.Action{{ID: "stop:1a2b3c4d", Label: "Stop"}, {ID: strings.Repeat("x-9:", 16), Label: "Go <on> & *on* 🦊"}}
+	return []testCase{
+		{"buttons are shown below a message, and change with an edit", func(s *scene) {
+			s.buttons(func(w Presser, e editor, to chat.Target) {
+				ref := s.offer(to, "one", both...)
+				s.wantButtons(w, ref, both...)
+				for _, list := range [][]chat.Action{both[:1], both, both[1:]} {
+					m := outgoing("one two")
+					m.Actions = list
+					if _, err := e.Edit(s.Context(), ref, m); err != nil {
+						s.Errorf("Edit: %v", err)
+					}
+					s.wantButtons(w, ref, list...)
+					s.wantShown(to, "one two")
+				}
+			})
+		}},
+		{"an edit without buttons takes them away and leaves the text alone", func(s *scene) {
+			s.buttons(func(w Presser, e editor, to chat.Target) {
+				for _, text := range []string{"one", "changed", "a *b* _c_ `d` <g> & h."} {
+					ref := s.offer(to, "one", both...)
+					for range 2 {
+						if _, err := e.Edit(s.Context(), ref, outgoing(text)); err != nil {
+							s.Errorf("Edit: %v", err)
+						}
+						s.wantButtons(w, ref)
+					}
+					if list := s.Shown(to); list[len(list)-1] != text {
+						s.Errorf("shown is %q, want %q", list[len(list)-1], text)
+					}
+				}
+			})
+		}},
+		{"a message without buttons can get some", func(s *scene) {
+			s.buttons(func(w Presser, e editor, to chat.Target) {
+				ref := s.send(to, "one")
+				s.wantButtons(w, ref)
+				m := outgoing("one")
+				m.Actions = both
+				if _, err := e.Edit(s.Context(), ref, m); err != nil {
+					s.Errorf("Edit: %v", err)
+				}
+				s.wantButtons(w, ref, both...)
+				s.wantShown(to, "one")
+			})
+		}},
+		{"a text at the limit can have buttons", func(s *scene) {
+			s.buttons(func(w Presser, e editor, to chat.Target) {
+				longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
+				ref := s.offer(to, longest, both...)
+				s.wantShown(to, longest)
+				s.wantButtons(w, ref, both...)
+				longest = strings.Repeat("y", len(longest))
+				m := outgoing(longest)
+				m.Actions = both
+				if _, err := e.Edit(s.Context(), ref, m); err != nil {
+					s.Errorf("Edit: %v", err)
+				}
+				s.wantShown(to, longest)
+			})
+		}},
+		{"a press arrives once, says what was pressed, and is acknowledged", func(s *scene) {
+			s.buttons(func(w Presser, _ editor, to chat.Target) {
+				ref := s.offer(to, "one", both...)
+				r := s.start("")
+				r.take()
+				ids := map[chat.MessageID]bool{}
+				for _, a := range both {
+					w.Press(ref, a.ID)
+					synctest.Wait()
+					pass(pressed)
+					if got := w.Unanswered(); got != 0 {
+						s.Errorf("%d presses are not acknowledged after %v", got, pressed)
+					}
+					in := s.one(r)
+					if in.Kind != chat.Button || in.Action != a.ID || in.To != to || !in.Addressed || in.Reply ||
+						in.Sender.ID == "" || in.Sender.Bot || in.ID == "" || in.Text != "" {
+						s.Errorf("got %+v, want a press on %s", in, a.ID)
+					}
+					if off := time.Since(in.At).Abs(); off > 2*time.Minute {
+						s.Errorf("the press is of %v, %v ago", in.At, off)
+					}
+					ids[in.ID] = true
+				}
+				w.Press(ref, both[0].ID) // again
+				ids[s.one(r).ID] = true
+				if len(ids) != 3 {
+					s.Errorf("three presses have %d ids", len(ids))
+				}
+				r.stop(s)
+				again := s.start(r.resume)
+				if list := again.take(); len(list) != 0 {
+					s.Errorf("a press arrived again: %+v", list)
+				}
+				again.stop(s)
+				s.wantButtons(w, ref, both...)
+			})
+		}},
+		{"a press by whoever wrote before comes from the same person", func(s *scene) {
+			s.buttons(func(w Presser, _ editor, to chat.Target) {
+				if to.Kind == chat.Group {
+					return // there are several
+				}
+				ref := s.offer(to, "one", both...)
+				r := s.start("")
+				r.take()
+				s.Say(to, Saying{Text: "it's me"})
+				said := s.one(r)
+				w.Press(ref, both[0].ID)
+				if in := s.one(r); in.Sender.ID != said.Sender.ID || in.ID == said.ID {
+					s.Errorf("the press is by %+v, the message by %+v", in, said)
+				}
+				r.stop(s)
+			})
+		}},
+	}
+}
+
+// buttons runs a part of a case wherever there are buttons.
+func (s *scene) buttons(run func(w Presser, e editor, to chat.Target)) {
+	s.Helper()
+	if !s.adapter.Capabilities().Buttons {
+		s.lacks = "Buttons"
+		return
+	}
+	w, ok := s.World.(Presser)
+	if !ok {
+		s.Fatal("the adapter has buttons, and the world can't press them")
+	}
+	e, ok := s.adapter.(editor)
+	if !ok {
+		s.Fatal("there are buttons without edits: nothing could take them away")
+	}
+	for _, to := range []chat.Target{s.Private(), s.Group()} {
+		run(w, e, to)
+	}
+}
+
+// offer shows a text with buttons, which must succeed.
+func (s *scene) offer(to chat.Target, text string, actions ...chat.Action) chat.MessageRef {
+	s.Helper()
+	m := outgoing(text)
+	m.Actions = actions
+	m.Key = "offered " + text + " after " + time.Now().String()
+	receipt, err := s.adapter.Send(s.Context(), to, m)
+	if err != nil || receipt.Ref.Target != to || receipt.Ref.ID == "" {
+		s.Fatalf("Send = %+v, %v, want a message in %+v", receipt, err, to)
+	}
+	return receipt.Ref
+}
+
+func (s *scene) wantButtons(w Presser, ref chat.MessageRef, want ...chat.Action) {
+	s.Helper()
+	if got := w.Buttons(ref); !slices.Equal(got, want) {
+		s.Errorf("the buttons are %+v, want %+v", got, want)
+	}
+}

@@ -1,0 +1,370 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+	"unicode"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// The cases of the engine run the whole gateway over the adapter and its stand-in: what a person sees must be
+// what docs/architecture.md promises (D1 to D13), with each platform's own limits and failures.
+
+// cursor stands at the end of every preview of these cases.
+const cursor = " ▌"
+
+// lasting is how long everything that is under way takes at most, but where a case says otherwise.
+const lasting = 3 * time.Minute
+
+// answer is what a model writes and how fast.
+type answer struct {
+	text string
+	each time.Duration // between two pieces; 0: 30 ms
+	tail time.Duration // silence between the last piece and the end
+	fail error         // instead of an end
+}
+
+// model is a Runner that answers by what it is asked.
+type model struct {
+	mu      sync.Mutex
+	answers map[string]answer // by a word of the question
+	ended   map[string]time.Time
+	runs    map[string]int
+}
+
+// Run implements gateway.Runner. It writes pieces of three characters, which cut words, marks and graphemes.
+func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	word, a := m.begin(t.Messages[len(t.Messages)-1].Text)
+	defer m.end(word)
+	r := agent.Result{Model: "scripted", Stop: agent.StopDone}
+	cut := func() (agent.Result, error) {
+		r.Partial, r.Stop = true, agent.StopCancelled
+		return r, &agent.Error{Reason: r.Stop, Err: context.Cause(ctx)}
+	}
+	wait := func(d time.Duration) bool {
+		select {
+		case <-time.After(d):
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for piece := range slices.Chunk([]rune(a.text), 3) {
+		if !wait(a.each) {
+			return cut()
+		}
+		r.Text += string(piece)
+		emit(agent.Text{Delta: string(piece)})
+	}
+	if !wait(a.tail) {
+		return cut()
+	}
+	if a.fail != nil {
+		r.Partial, r.Stop = true, agent.StopError
+		return r, &agent.Error{Reason: r.Stop, Err: a.fail}
+	}
+	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
+	return r, nil
+}
+
+// begin finds the answer to a question.
+func (m *model) begin(question string) (string, answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for word, a := range m.answers {
+		if slices.Contains(strings.Fields(question), word) {
+			m.runs[word]++
+			if a.each == 0 {
+				a.each = 30 * time.Millisecond
+			}
+			return word, a
+		}
+	}
+	return "", answer{text: "I was asked: " + question, each: time.Millisecond}
+}
+
+func (m *model) end(word string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ended[word] = time.Now()
+}
+
+// of returns when the answer to a question ended last, and how often it was begun.
+func (m *model) of(word string) (time.Time, int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ended[word], m.runs[word]
+}
+
+// ledger is the store of one process. What a dead one writes is lost.
+type ledger struct {
+	gateway.Store
+	mu       sync.Mutex
+	dead     bool
+	accepted []chat.Inbound // that were new
+}
+
+var errDead = errors.New("the process was killed")
+
+func (l *ledger) alive(f func() error) error {
+	l.mu.Lock()
+	dead := l.dead
+	l.mu.Unlock()
+	if dead {
+		return errDead
+	}
+	return f()
+}
+
+// Accept implements gateway.Store.
+func (l *ledger) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
+	err = l.alive(func() error {
+		fresh, err = l.Store.Accept(ctx, c, in)
+		return err
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if fresh {
+		l.accepted = append(l.accepted, in)
+	}
+	return fresh, err
+}
+
+// Drop implements gateway.Store.
+func (l *ledger) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+	return l.alive(func() error { return l.Store.Drop(ctx, c, ids...) })
+}
+
+// Begin implements gateway.Store.
+func (l *ledger) Begin(ctx context.Context, t chat.Turn) error {
+	return l.alive(func() error { return l.Store.Begin(ctx, t) })
+}
+
+// Decide implements gateway.Store.
+func (l *ledger) Decide(ctx context.Context, turn string, d chat.Decision) error {
+	return l.alive(func() error { return l.Store.Decide(ctx, turn, d) })
+}
+
+// Cut implements gateway.Store.
+func (l *ledger) Cut(ctx context.Context, turn string, ending []byte) error {
+	return l.alive(func() error { return l.Store.Cut(ctx, turn, ending) })
+}
+
+// End implements gateway.Store.
+func (l *ledger) End(ctx context.Context, turn string, g chat.Growth) error {
+	return l.alive(func() error { return l.Store.End(ctx, turn, g) })
+}
+
+// Release implements gateway.Store.
+func (l *ledger) Release(ctx context.Context, turn string) error {
+	return l.alive(func() error { return l.Store.Release(ctx, turn) })
+}
+
+// Record implements gateway.Store.
+func (l *ledger) Record(ctx context.Context, turn string, p chat.Part) error {
+	return l.alive(func() error { return l.Store.Record(ctx, turn, p) })
+}
+
+// SaveBlock implements gateway.Store.
+func (l *ledger) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
+	return l.alive(func() error { return l.Store.SaveBlock(ctx, e, b) })
+}
+
+// took returns what was accepted.
+func (l *ledger) took() []chat.Inbound {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.accepted)
+}
+
+// house is the gateway in its process, and what outlives it.
+type house struct {
+	*scene
+	model  *model
+	memory *gateway.Memory
+	config preview.Config
+	button gateway.Button
+	closed bool // nobody is let in
+
+	ledger *ledger
+	cancel context.CancelFunc
+	done   chan error
+
+	excused int // answers beside which one more message stands
+}
+
+// house returns one that runs until the case ends. change may be nil.
+func (s *scene) house(answers map[string]answer, change func(*house)) *house {
+	s.Helper()
+	h := &house{
+		scene: s, memory: gateway.NewMemory(), button: gateway.ButtonOff,
+		model:  &model{answers: answers, ended: map[string]time.Time{}, runs: map[string]int{}},
+		config: preview.Config{Enabled: true, MinTokens: 3, Cursor: cursor, MaxParts: 4},
+	}
+	if change != nil {
+		change(h)
+	}
+	h.begin(s.adapter)
+	s.Cleanup(func() { h.end() })
+	return h
+}
+
+// begin starts a process with an adapter.
+func (h *house) begin(a Adapter) {
+	h.Helper()
+	platform, ok := a.(gateway.Platform)
+	if !ok {
+		h.Fatal("the adapter is no gateway.Platform")
+	}
+	h.ledger = &ledger{Store: h.memory}
+	g, err := gateway.New(gateway.Options{
+		Endpoints: []gateway.Endpoint{{ID: "bot", Platform: platform, Streaming: h.config, StopButton: h.button}},
+		Runner:    h.model, Store: h.ledger, Access: access.Rules{Open: !h.closed}, Busy: gateway.Queue, MaxQueued: 20,
+		MaxAge: 24 * time.Hour, Log: slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
+	h.cancel, h.done = cancel, make(chan error, 1)
+	go func() { h.done <- g.Run(ctx, func() {}) }()
+	pass(2 * time.Second) // a connection may take some calls
+	synctest.Wait()
+}
+
+// end stops the process, without grace. It may be called again.
+func (h *house) end() {
+	if h.cancel == nil {
+		return
+	}
+	h.cancel()
+	<-h.done
+	h.cancel = nil
+}
+
+// kill ends the process as a signal does: nothing of it is stored from now on, and its calls are cut off. The
+// next one begins at once.
+func (h *house) kill() {
+	h.Helper()
+	h.ledger.mu.Lock()
+	h.ledger.dead = true
+	h.ledger.mu.Unlock()
+	h.end()
+	h.adapter = h.connect(Proper)
+	h.begin(h.adapter)
+}
+
+// ask lets a person ask, who means the bot.
+func (h *house) ask(to chat.Target, question string) {
+	h.Say(to, Saying{Text: question, Mention: to.Kind == chat.Group})
+}
+
+// until lets time pass until something holds, for a minute at most.
+func (h *house) until(what string, holds func() bool) {
+	h.Helper()
+	for range 60 * 50 {
+		if synctest.Wait(); holds() {
+			return
+		}
+		pass(20 * time.Millisecond)
+	}
+	h.Fatalf("%s did not happen within a minute", what)
+}
+
+// seen waits until the newest version in a place has something in it.
+func (h *house) seen(to chat.Target, text string) {
+	h.Helper()
+	h.until(fmt.Sprintf("that %q is shown", text), func() bool {
+		list := h.Versions(to)
+		return len(list) > 0 && strings.Contains(list[len(list)-1].Text, text)
+	})
+}
+
+// wantReply checks that exactly these messages stand in a place, and that whatever was on display on the way
+// to them was a beginning of them, whole, and with the cursor at its end or nowhere.
+func (h *house) wantReply(to chat.Target, want ...string) {
+	h.Helper()
+	h.wantShown(to, want...)
+	h.wantGrowth(to, strings.Join(want, "\n"))
+	h.wantValid(to)
+}
+
+// wantGrowth checks that every message ever shown in a place is made of text that final has in one piece.
+func (h *house) wantGrowth(to chat.Target, final string) {
+	h.Helper()
+	for _, v := range h.Versions(to) {
+		text := strings.TrimSuffix(v.Text, strings.TrimSpace(cursor))
+		if strings.Contains(text, strings.TrimSpace(cursor)) {
+			h.Errorf("a cursor stands in the middle of %q", v.Text)
+		}
+		if !strings.Contains(letters(final), letters(text)) {
+			h.Errorf("shown was %q, which is no piece of %q", v.Text, final)
+		}
+	}
+}
+
+// letters are what is left of a text without marks and white space.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// wantGood checks that the platform had nothing to complain of.
+func (h *house) wantGood() {
+	h.Helper()
+	for i, v := range h.Violations() {
+		if i < 5 {
+			h.Errorf("violation: %s", v)
+		}
+	}
+	if got := h.Refusals(); got != 0 {
+		h.Errorf("%d calls were answered 429, want none", got)
+	}
+}
+
+// prose returns at least n characters of numbered words, without any formatting.
+func prose(n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		fmt.Fprintf(&b, "word%d", i)
+	}
+	return b.String()
+}
+
+// both are the two places.
+func (s *scene) both() []chat.Target { return []chat.Target{s.Private(), s.Group()} }
+
+// transports returns how previews can reach a place.
+func (s *scene) transports(to chat.Target) map[string]preview.Transport {
+	list := map[string]preview.Transport{"edits": preview.Edit}
+	p := s.adapter.Profile(to)
+	if p.DraftFor > 0 {
+		list["drafts"] = preview.Draft
+	}
+	if p.StreamFor > 0 {
+		list["streams"] = preview.Native
+	}
+	return list
+}
+
+// joined returns the texts of the messages in a place as one, as they were cut at spaces.
+func (s *scene) joined(to chat.Target) string { return strings.Join(s.Shown(to), " ") }

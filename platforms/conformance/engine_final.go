@@ -1,0 +1,176 @@
+package conformance
+
+import (
+	"strings"
+	"time"
+
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// finalCases are about what people see while an answer comes, and in the end.
+func finalCases() []testCase {
+	return []testCase{
+		{"D1: a short answer stands as it is, once, without a cursor", func(s *scene) {
+			h := s.house(map[string]answer{"at-once": {text: "Hello."}, "slowly": {text: "Hello there, friend.", each: time.Second}}, nil)
+			for _, to := range h.both() {
+				h.ask(to, "at-once")
+				pass(lasting)
+				h.wantReply(to, "Hello.")
+				h.ask(to, "slowly")
+				pass(lasting)
+				h.wantShown(to, "Hello.", "Hello there, friend.")
+			}
+			n := len(h.Versions(h.Private()))
+			pass(time.Hour) // F38: nothing comes after the end
+			if got := len(h.Versions(h.Private())); got != n {
+				h.Errorf("%d versions more came after the end", got-n)
+			}
+		}},
+		{"D1: every kind of formatting is in the final as it should be", func(s *scene) {
+			h := s.house(map[string]answer{"sample": {text: Sample}}, nil)
+			for _, to := range h.both() {
+				h.ask(to, "sample")
+				pass(lasting)
+				h.wantReply(to, h.Sample())
+			}
+		}},
+		{"D1: a long answer stands in parts, whole and in order, by every transport", func(s *scene) {
+			for _, to := range s.both() {
+				text := prose(s.adapter.Profile(to).TextLimit * 5 / 2)
+				for name, transport := range s.transports(to) {
+					h := s.house(map[string]answer{"long": {text: text, each: 10 * time.Millisecond}}, func(h *house) { h.config.Transport = transport })
+					before := len(h.Shown(to))
+					h.ask(to, "long")
+					pass(lasting)
+					if got := strings.Join(h.Shown(to)[before:], " "); got != text {
+						h.Errorf("by %s: shown is %q, want %q", name, got, text)
+					}
+					if got := len(h.Shown(to)) - before; got != 3 {
+						h.Errorf("by %s: the answer has %d parts, want 3", name, got)
+					}
+					h.wantGrowth(to, text)
+					h.end()
+				}
+			}
+		}},
+		{"D1, D7: code, tables and lists over several parts are whole in each", func(s *scene) {
+			limit := s.adapter.Profile(s.Private()).TextLimit
+			code := "Before:\n\n```\n" + strings.Repeat("if a == b { c = d }\n", limit/10) + "```\n\nAfter."
+			table := "| Name | Size |\n|---|---|\n" + strings.Repeat("| entry | 12345 |\n", limit/8) + "\nAfter."
+			list := strings.Repeat("- an *item* with `code` and **bold words in it**\n  - below\n", limit/20)
+			answers := map[string]answer{}
+			for word, text := range map[string]string{"code": code, "table": table, "list": list} {
+				answers[word] = answer{text: text, each: 2 * time.Millisecond}
+			}
+			h := s.house(answers, func(h *house) { h.config.MaxParts = 8 })
+			for i, to := range h.Crowd(3) {
+				word, text := []string{"code", "table", "list"}[i], []string{code, table, list}[i]
+				h.ask(to, word)
+				pass(lasting)
+				if got, want := letters(h.joined(to)), letters(text); got != want {
+					h.Errorf("%s: shown are %d letters, want %d: %.300q", word, len(got), len(want), h.Shown(to))
+				}
+				if len(h.Shown(to)) < 2 {
+					h.Errorf("%s: the answer has %d parts, want several", word, len(h.Shown(to)))
+				}
+				h.wantGrowth(to, text)
+				h.wantValid(to)
+			}
+		}},
+		{"D7: graphemes, links and marks are never cut on the way (F26, F29, F31)", func(s *scene) {
+			text := "👩‍👩‍👧‍👦🏳️‍🌈🇩🇪🇫🇷 é ñ ẅ नमस्ते **bold *and italic* words** ~~gone~~ `co*de` " +
+				"a **bold [link with words](https://example.org/a_b?c=d&e=f) inside** and ***all*** of\n\n" +
+				"> a **quote**\n\n1. one\n   ```\n   x **y\n   ```\n2. `two`\n\n" + strings.Repeat("👨‍👩‍👧 __x__ ", 40)
+			h := s.house(map[string]answer{"marks": {text: text, each: 400 * time.Millisecond}}, func(h *house) { h.config.Interval = 300 * time.Millisecond })
+			to := h.Private()
+			h.ask(to, "marks")
+			pass(lasting)
+			h.wantValid(to)
+			h.wantGrowth(to, h.joined(to))
+			if got := len(h.Versions(to)); got < 20 {
+				h.Errorf("there were %d versions, want many", got)
+			}
+			if shown := h.joined(to); strings.Contains(shown, "▌") || !strings.Contains(shown, "🇩🇪🇫🇷 é ñ ẅ नमस्ते") {
+				h.Errorf("shown is %q", shown)
+			}
+		}},
+		{"D2: what an edit made final already is not sent again", func(s *scene) {
+			if _, ok := s.editor(); !ok {
+				return
+			}
+			h := s.house(map[string]answer{"quiet": {text: prose(200), tail: 20 * time.Second}}, func(h *house) { h.config.Cursor = "" })
+			for _, to := range h.both() {
+				h.ask(to, "quiet")
+				pass(15 * time.Second) // the text is there, the end is not
+				h.wantShown(to, prose(200))
+				sends, edits := h.Calls(chat.OpSend), h.Calls(chat.OpEdit)
+				pass(lasting)
+				h.wantReply(to, prose(200))
+				h.wantCalls(chat.OpSend, sends)
+				h.wantCalls(chat.OpEdit, edits)
+			}
+		}},
+		{"D2: the final of a draft is a message", func(s *scene) {
+			s.drafts(func(_ drafter, to chat.Target) {
+				h := s.house(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *house) { h.config.Transport = preview.Draft })
+				h.ask(to, "quiet")
+				pass(50 * time.Second) // for longer than a draft lasts by itself
+				h.wantDrafts(to, prose(200)+cursor)
+				h.wantShown(to)
+				pass(lasting)
+				h.wantDrafts(to)
+				h.wantReply(to, prose(200))
+			})
+		}},
+		{"D8: what overflows rolls over, and what is full is left alone (F16)", func(s *scene) {
+			if _, ok := s.editor(); !ok {
+				return
+			}
+			for _, to := range s.both() {
+				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
+				h := s.house(map[string]answer{"long": {text: text, each: 20 * time.Millisecond, tail: 30 * time.Second}}, nil)
+				h.ask(to, "long")
+				h.until("that a second part is shown", func() bool { return len(h.Shown(to)) == 2 })
+				if first := h.Shown(to)[0]; strings.Contains(first, "▌") || !strings.HasPrefix(text, first) {
+					h.Errorf("the first part is %q when the second begins", first)
+				}
+				first := h.Versions(to)[0].Message
+				sealed := time.Now()
+				pass(lasting)
+				for _, v := range h.Versions(to) {
+					if v.Message == first && v.At.After(sealed) {
+						h.Errorf("the first part was changed after the second began: %q", v.Text)
+					}
+				}
+				if got := h.joined(to); got != text {
+					h.Errorf("shown is %q, want %q", got, text)
+				}
+				h.end()
+			}
+		}},
+		{"D8, F52: beyond the most parts the rest comes as a file, else as more parts", func(s *scene) {
+			text := prose(30_000)
+			h := s.house(map[string]answer{"long": {text: text, each: 2 * time.Millisecond}}, func(h *house) { h.config.MaxParts = 3 })
+			for _, to := range h.both() {
+				h.ask(to, "long")
+				pass(lasting)
+				shown, files := h.Shown(to), h.Files(to)
+				if !h.adapter.Capabilities().File {
+					if got := strings.Join(shown, " "); got != text {
+						h.Errorf("shown is %q, want the text", got)
+					}
+					continue
+				}
+				if len(shown) != 4 || len(files) != 1 || shown[3] == "" || shown[3] != files[0].Caption || strings.HasPrefix(shown[3], "word") {
+					h.Fatalf("%d messages and %d files stand: %.200q", len(shown), len(files), shown)
+				}
+				whole := strings.Join(shown[:3], " ") + " " + string(files[0].Content)
+				if strings.Join(strings.Fields(whole), " ") != text {
+					h.Errorf("the parts and the file are not the text: %.300q", whole)
+				}
+				h.wantGrowth(to, text+" "+shown[3])
+			}
+		}},
+	}
+}

@@ -1,0 +1,208 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// limitCases are about the rates that platforms enforce.
+func limitCases() []testCase {
+	return []testCase{
+		{"D3: several answers at once keep within the published rates, by every transport", func(s *scene) {
+			s.Enforce(Published)
+			places := append(s.Crowd(6), s.both()...)
+			for _, transport := range []preview.Transport{preview.Edit, preview.Draft, preview.Native} {
+				if !slices.ContainsFunc(places, func(to chat.Target) bool {
+					for _, t := range s.transports(to) {
+						if t == transport {
+							return true
+						}
+					}
+					return false
+				}) {
+					continue
+				}
+				h := s.house(map[string]answer{"go": {text: prose(2500), each: 40 * time.Millisecond}}, func(h *house) { h.config.Transport = transport })
+				before := map[chat.Target]int{}
+				for _, to := range places {
+					before[to] = len(h.Shown(to))
+					h.ask(to, "go")
+				}
+				pass(5 * time.Minute)
+				for _, to := range places {
+					if got := strings.Join(h.Shown(to)[before[to]:], " "); got != prose(2500) {
+						h.Errorf("transport %d: in %+v is shown %.200q…, want the whole text", transport, to, got)
+					}
+				}
+				h.wantGood()
+				h.end()
+				pass(5 * time.Minute)
+			}
+		}},
+		{"D3: long answers in parts keep within the published rates", func(s *scene) {
+			s.Enforce(Published)
+			places := append(s.Crowd(2), s.both()...)
+			h := s.house(map[string]answer{"go": {text: prose(14_000), each: 5 * time.Millisecond}}, func(h *house) { h.config.MaxParts = 8 })
+			for _, to := range places {
+				h.ask(to, "go")
+			}
+			pass(5 * time.Minute)
+			for _, to := range places {
+				if got := h.joined(to); got != prose(14_000) {
+					h.Errorf("in %+v is shown %.200q…, want the whole text", to, got)
+				}
+			}
+			h.wantGood()
+		}},
+		{"D3: a hidden rate of half the published one is learned, and nothing is lost", func(s *scene) {
+			s.Enforce(Halved)
+			places := append(s.Crowd(2), s.both()...)
+			h := s.house(map[string]answer{"go": {text: prose(3000), each: 60 * time.Millisecond}}, nil)
+			for round, most := range []int{3, 1} { // refusals in each place: until it is learned, and then
+				before := h.Refusals()
+				for _, to := range places {
+					h.ask(to, "go")
+				}
+				pass(5 * time.Minute)
+				for _, to := range places {
+					want := strings.Join(slices.Repeat([]string{prose(3000)}, round+1), " ")
+					if got := h.joined(to); got != want {
+						h.Errorf("in %+v is shown %.200q…, want the whole text", to, got)
+					}
+				}
+				if got := h.Refusals() - before; got > most*len(places) {
+					h.Errorf("%d calls were refused in round %d, want at most %d in each place", got, round+1, most)
+				}
+			}
+		}},
+		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", func(s *scene) {
+			s.Enforce(Published)
+			h := s.house(map[string]answer{"go": {text: prose(800), each: 50 * time.Millisecond}, "short": {text: "Yes."}}, nil)
+			ops := []chat.Op{chat.OpSend}
+			if _, ok := h.editor(); ok {
+				ops = append(ops, chat.OpEdit)
+			}
+			for i, to := range h.Crowd(2 * len(ops)) {
+				word := []string{"go", "short"}[i/len(ops)]
+				op := ops[i%len(ops)]
+				if op == chat.OpEdit && word == "short" {
+					continue // it is never edited
+				}
+				h.Break(op, RateLimit)
+				before := h.Calls(op)
+				h.ask(to, word)
+				h.until("the refused call", func() bool { return h.Calls(op) > before })
+				since, n := time.Now(), len(h.Versions(to))
+				pass(RetryAfter - 100*time.Millisecond)
+				if got := len(h.Versions(to)); got != n {
+					h.Errorf("%d versions more were shown %v after the 429 that asked for %v", got-n, time.Since(since), RetryAfter)
+				}
+				if word == "go" {
+					pass(400 * time.Millisecond)
+					if got := h.Versions(to); len(got) <= n || !strings.Contains(got[len(got)-1].Text, "word20") {
+						h.Errorf("after the wait %.200v is shown, want the newest text", got[n:])
+					}
+				}
+				pass(lasting)
+				want := map[string]string{"go": prose(800), "short": "Yes."}[word]
+				h.wantReply(to, want)
+			}
+			h.wantGood()
+		}},
+		{"D4: a final waits as long as it was told (F03)", func(s *scene) {
+			if _, ok := s.editor(); !ok {
+				return
+			}
+			s.Enforce(Published)
+			h := s.house(map[string]answer{"go": {text: prose(300), tail: 5 * time.Second}}, nil)
+			to := h.Private()
+			h.ask(to, "go")
+			h.seen(to, "word40") // the last preview, or nearly
+			pass(3 * time.Second)
+			before := h.Calls(chat.OpEdit)
+			h.Break(chat.OpEdit, RateLimit)
+			h.until("the final", func() bool { return h.Calls(chat.OpEdit) > before })
+			pass(RetryAfter - 100*time.Millisecond)
+			h.wantCalls(chat.OpEdit, before+1)
+			pass(time.Second)
+			h.wantReply(to, prose(300))
+			h.wantGood()
+		}},
+		{"D4: what a 429 asked for holds after a restart", func(s *scene) {
+			if _, ok := s.editor(); !ok {
+				return
+			}
+			s.Enforce(Published)
+			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
+			to := h.Private()
+			h.ask(to, "go")
+			h.seen(to, "word")
+			before := h.Calls(chat.OpEdit)
+			h.Break(chat.OpEdit, RateLimit)
+			h.until("the refused call", func() bool { return h.Calls(chat.OpEdit) > before })
+			pass(500 * time.Millisecond)
+			n := len(h.Versions(to))
+			h.kill()
+			pass(RetryAfter - 3*time.Second)
+			if got := len(h.Versions(to)); got != n {
+				h.Errorf("%d versions more were shown before the wait was over", got-n)
+			}
+			pass(lasting)
+			h.wantReply(to, prose(300))
+			h.wantGood()
+		}},
+		{"D11: a final does not wait for previews", func(s *scene) {
+			s.Enforce(Published)
+			answers := map[string]answer{}
+			for i := range 5 {
+				answers[fmt.Sprintf("go%d", i)] = answer{text: prose(400 + 20*i), each: 180 * time.Millisecond, tail: time.Duration(i) * 370 * time.Millisecond}
+			}
+			h := s.house(answers, nil)
+			for _, to := range h.both() {
+				for i := range 5 {
+					word := fmt.Sprintf("go%d", i)
+					h.ask(to, word)
+					pass(time.Minute)
+					ended, _ := h.model.of(word)
+					list := h.Versions(to)
+					last := list[len(list)-1]
+					if took := last.At.Sub(ended); last.Text != answers[word].text || took > soon {
+						h.Errorf("in %+v %.100q… was there %v after the end of %s, want the final after at most %v", to, last.Text, took, word, soon)
+					}
+				}
+			}
+			h.wantGood()
+		}},
+		{"D12: many answers at once are served in turn, and none starves", func(s *scene) {
+			s.Enforce(Published)
+			places := s.Crowd(24)
+			h := s.house(map[string]answer{"go": {text: prose(2000), each: 90 * time.Millisecond}}, nil)
+			for _, to := range places {
+				h.ask(to, "go")
+			}
+			pass(70 * time.Second) // the answers take 60
+			least, most := 1<<30, 0
+			for _, to := range places {
+				n := len(h.Versions(to))
+				least, most = min(least, n), max(most, n)
+			}
+			if least < 2 || most > 2*least+2 {
+				h.Errorf("the answers had between %d and %d versions after a minute, want about as many each", least, most)
+			}
+			pass(5 * time.Minute)
+			for _, to := range places {
+				h.wantShown(to, prose(2000))
+			}
+			h.wantGood()
+		}},
+	}
+}
+
+// soon is how long after its last word an answer must stand. A call takes a few ten milliseconds here, a
+// preview's pause more than a second.
+const soon = 300 * time.Millisecond

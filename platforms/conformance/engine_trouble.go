@@ -1,0 +1,327 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// troubleCases are about calls that fail, people who interfere and processes that die.
+func troubleCases() []testCase {
+	return []testCase{
+		{"D5: a first display whose fate is unknown is not doubled where the platform can tell (F13)", func(s *scene) {
+			s.unclear(answer{text: prose(300)}, "")
+		}},
+		{"D5: an answer that is one call, of unknown fate, is not doubled where the platform can tell (F13)", func(s *scene) {
+			s.unclear(answer{text: "Yes."}, "")
+		}},
+		{"D5, F51: a continuation whose fate is unknown is not doubled where the platform can tell", func(s *scene) {
+			s.unclear(answer{text: prose(s.adapter.Profile(s.Private()).TextLimit * 3 / 2), each: 20 * time.Millisecond}, "a full part")
+		}},
+		{"D5: edits of unknown fate are repeated", func(s *scene) {
+			if _, ok := s.editor(); !ok {
+				return
+			}
+			h := s.house(map[string]answer{"go": {text: prose(600), tail: 4 * time.Second}}, nil)
+			for _, to := range h.both() {
+				h.ask(to, "go")
+				h.seen(to, "word")
+				for _, f := range []Fault{CutBefore, CutAfter, ServerError} {
+					h.Break(chat.OpEdit, f)
+					pass(2 * time.Second)
+				}
+				pass(time.Second)
+				h.Break(chat.OpEdit, CutAfter) // the final
+				pass(lasting)
+				h.wantReply(to, prose(600))
+			}
+		}},
+		{"F51: each part has its own outcome: a continuation that fails is tried again alone", func(s *scene) {
+			for i, to := range s.Crowd(4) {
+				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
+				h := s.house(map[string]answer{"go": {text: text, each: 20 * time.Millisecond}, "whole": {text: text, each: time.Microsecond}}, nil)
+				word := []string{"go", "whole"}[i/2]
+				h.ask(to, word)
+				h.until("that the first part is nearly full", func() bool {
+					list := h.Versions(to)
+					return len(list) > 0 && len(list[len(list)-1].Text) > s.adapter.Profile(to).TextLimit/2
+				})
+				h.Break(chat.OpSend, []Fault{RateLimit, CutBefore}[i%2])
+				pass(lasting)
+				if got := h.joined(to); got != text || len(h.Shown(to)) != 2 {
+					h.Errorf("shown are %d messages, %.300q…, want the text in two", len(h.Shown(to)), got)
+				}
+				h.wantGrowth(to, text)
+				h.end()
+			}
+		}},
+		{"D6: a preview that a person deleted does not come back as one, and the final is sent once", func(s *scene) {
+			if _, ok := s.editor(); !ok {
+				return
+			}
+			h := s.house(map[string]answer{"go": {text: prose(600)}}, nil)
+			for _, to := range h.both() {
+				h.ask(to, "go")
+				h.seen(to, "word20")
+				list := h.Versions(to)
+				h.Remove(chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)})
+				pass(lasting)
+				h.wantReply(to, prose(600))
+				for _, v := range h.Versions(to)[len(list):] {
+					if v.Message != list[0].Message && v.Text != prose(600) {
+						h.Errorf("after it was deleted a preview came back: %q", v.Text)
+					}
+				}
+			}
+		}},
+		{"F47: an answer to a message that was deleted meanwhile stands all the same", func(s *scene) {
+			h := s.house(map[string]answer{"go": {text: prose(300)}, "late": {text: "Yes.", tail: 3 * time.Second}}, nil)
+			for _, to := range h.both() {
+				for _, word := range []string{"late", "go"} {
+					before := len(h.Shown(to))
+					h.ask(to, word)
+					if word == "go" {
+						h.seen(to, "word")
+					} else {
+						pass(time.Second)
+					}
+					asked := h.ledger.took()
+					h.Remove(chat.MessageRef{Target: to, ID: asked[len(asked)-1].ID})
+					pass(lasting)
+					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != map[string]string{"go": prose(300), "late": "Yes."}[word] {
+						h.Errorf("shown are %q", got)
+					}
+				}
+			}
+		}},
+		{"D9: what was shown when it was stopped stays, without a cursor", func(s *scene) {
+			s.stopped(func(h *house, to chat.Target) {
+				if h.adapter.Profile(to).NoCommands {
+					h.ask(to, "stop")
+					return
+				}
+				h.Say(to, Saying{Text: "/stop", Command: true})
+			})
+		}},
+		{"D9: a press on the button stops the answer, and the button goes with the cursor", func(s *scene) {
+			s.buttons(func(Presser, editor, chat.Target) {})
+			w, ok := s.World.(Presser)
+			if !ok {
+				return
+			}
+			s.stopped(func(h *house, to chat.Target) {
+				list := h.Versions(to)
+				ref := chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)}
+				buttons := w.Buttons(ref)
+				if len(buttons) != 1 || buttons[0].Label != gateway.DefaultTexts()[gateway.TextStopButton] {
+					h.Fatalf("below the preview stand %+v, want a button that stops it", buttons)
+				}
+				w.Press(ref, buttons[0].ID)
+				pass(5 * time.Second)
+				if got := w.Buttons(ref); len(got) != 0 {
+					h.Errorf("below the answer that was stopped stand %+v, want nothing", got)
+				}
+				if got := w.Unanswered(); got != 0 {
+					h.Errorf("%d presses are not acknowledged", got)
+				}
+			})
+		}},
+		{"D9: a failed answer keeps what was shown, with one line that says so", func(s *scene) {
+			h := s.house(map[string]answer{
+				"go":    {text: prose(300), fail: errors.New("the model went away")},
+				"early": {fail: errors.New("the model was never there")},
+			}, nil)
+			for _, to := range h.both() {
+				for word, text := range map[string]string{"go": prose(300), "early": ""} {
+					before := len(h.Shown(to))
+					h.ask(to, word)
+					pass(lasting)
+					list := h.Shown(to)[before:]
+					line, _, _ := strings.Cut(gateway.DefaultTexts()[gateway.TextModel], "{id}")
+					if len(list) != 1 || !strings.HasPrefix(list[0], text) || strings.Contains(list[0], "▌") ||
+						letters(strings.TrimPrefix(list[0], text))[:20] != letters(line)[:20] {
+						h.Errorf("shown are %q, want %.20q… and below it %q", list, text, line)
+					}
+				}
+			}
+		}},
+		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
+			text := prose(240) // for two and a half seconds
+			h := s.house(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
+			for i, to := range h.Crowd(32) {
+				h.ask(to, "go")
+				pass(time.Duration(i)*110*time.Millisecond + time.Duration(i%7)*3*time.Millisecond)
+				h.kill()
+				pass(lasting)
+				h.wantSurvived(fmt.Sprintf("killed %d", i), to, text)
+			}
+			if n := strings.Count(h.log.String(), "going on where the last process ended"); n < 10 {
+				h.Errorf("%d kills met an answer under way, want many", n)
+			}
+		}},
+		{"D10: killed while a call is on its way, and again, the answer is finished once", func(s *scene) {
+			text := prose(300)
+			h := s.house(map[string]answer{"go": {text: text, tail: time.Second}, "short": {text: "Yes."}}, nil)
+			places := h.Crowd(8)
+			for i, to := range places[:4] { // the create
+				word, want := "go", text
+				if i%2 == 1 {
+					word, want = "short", "Yes."
+				}
+				before := h.Calls(chat.OpSend)
+				h.Break(chat.OpSend, []Fault{Hang, CutAfter}[i/2])
+				h.ask(to, word)
+				h.until("the create", func() bool { return h.Calls(chat.OpSend) > before })
+				h.kill()
+				pass(100 * time.Millisecond)
+				h.kill()
+				pass(lasting)
+				h.wantSurvived(fmt.Sprintf("killed in create %d", i), to, want)
+			}
+			if _, ok := h.editor(); !ok {
+				return
+			}
+			for i, to := range places[4:] { // an edit, and the last one
+				h.ask(to, "go")
+				h.seen(to, []string{"word5", "word42"}[i/2])
+				before := h.Calls(chat.OpEdit)
+				h.Break(chat.OpEdit, []Fault{Hang, CutAfter}[i%2])
+				h.until("the edit", func() bool { return h.Calls(chat.OpEdit) > before })
+				h.kill()
+				pass(lasting)
+				h.wantSurvived(fmt.Sprintf("killed in edit %d", i), to, text)
+			}
+		}},
+		{"D10: what was asked while the bot was away or dying is answered, once", func(s *scene) {
+			h := s.house(map[string]answer{"go": {text: prose(100)}}, nil)
+			h.ask(h.Private(), "one")
+			pass(lasting) // so that there is a place to go on from
+			h.end()
+			pass(time.Minute)
+			h.ask(h.Private(), "two")
+			pass(time.Minute)
+			h.adapter = h.connect(Proper)
+			h.begin(h.adapter)
+			pass(lasting)
+			h.ask(h.Private(), "three")
+			h.kill()
+			pass(lasting)
+			want := []string{"I was asked: one", "I was asked: two", "I was asked: three"}
+			h.wantShown(h.Private(), want...)
+		}},
+	}
+}
+
+// reconciles says that the platform tells whether a create took effect, or does it only once.
+func (s *scene) reconciles(to chat.Target) bool {
+	return s.adapter.Capabilities().Find || s.adapter.Profile(to).KeyFor > 0
+}
+
+// unclear gives an answer of which one create takes effect, and the connection breaks before the platform's
+// answer; the first one, or the one after a full part.
+func (s *scene) unclear(a answer, after string) {
+	s.Helper()
+	h := s.house(map[string]answer{"go": a}, nil)
+	for _, f := range []Fault{CutBefore, CutAfter} {
+		for _, to := range h.both() {
+			before, logged := len(h.Shown(to)), strings.Count(h.log.String(), "a message of unknown outcome may stand")
+			if after == "" {
+				h.Break(chat.OpSend, f)
+			}
+			h.ask(to, "go")
+			if after != "" {
+				h.until("that the first part is nearly full", func() bool {
+					list := h.Shown(to)[before:]
+					return len(list) > 0 && len(list[len(list)-1]) > h.adapter.Profile(to).TextLimit*9/10
+				})
+				h.Break(chat.OpSend, f)
+			}
+			pass(2 * lasting)
+			list := h.Shown(to)[before:]
+			doubled := !slices.Equal(list, cutTo(a.text, list))
+			if f == CutAfter && !h.reconciles(to) {
+				// It may stand twice, once as it was when the connection broke; and the log says so.
+				told := strings.Count(h.log.String(), "a message of unknown outcome may stand") - logged
+				if !finishes(list, a.text) || doubled && told == 0 {
+					h.Errorf("shown are %q, which the log tells %d times", list, told)
+				}
+				continue
+			}
+			if doubled {
+				h.Errorf("after fault %d in %+v are shown %q, want %q", f, to, list, a.text)
+			}
+		}
+	}
+}
+
+// cutTo returns a text cut at spaces into as many messages of the same lengths as those that stand.
+func cutTo(text string, list []string) []string {
+	var parts []string
+	for _, m := range list {
+		n := min(len(m), len(text))
+		parts, text = append(parts, text[:n]), strings.TrimPrefix(text[n:], " ")
+	}
+	if text != "" {
+		parts = append(parts, text)
+	}
+	return parts
+}
+
+// finishes says that a text stands whole in a list of messages, with at most one more than it needs.
+func finishes(list []string, text string) bool {
+	if slices.Equal(list, cutTo(text, list)) {
+		return true
+	}
+	for i := range list {
+		rest := slices.Delete(slices.Clone(list), i, i+1)
+		if slices.Equal(rest, cutTo(text, rest)) {
+			return true
+		}
+	}
+	return false
+}
+
+// stopped stops an answer in the middle, by each of the ways to do so.
+func (s *scene) stopped(stop func(h *house, to chat.Target)) {
+	s.Helper()
+	if _, ok := s.editor(); !ok {
+		return
+	}
+	text := prose(900)
+	h := s.house(map[string]answer{"go": {text: text, each: 60 * time.Millisecond}}, func(h *house) { h.button = gateway.ButtonOn })
+	if !h.adapter.Capabilities().Buttons {
+		h.button = gateway.ButtonOff
+	}
+	for _, to := range h.both() {
+		h.ask(to, "go")
+		h.seen(to, "word20")
+		stop(h, to)
+		pass(lasting)
+		list := h.Shown(to)
+		if len(list) != 1 || !strings.HasPrefix(text, list[0]) || !strings.Contains(list[0], "word20") || list[0] == text {
+			h.Errorf("shown are %q, want what there was when it was stopped", list)
+		}
+	}
+}
+
+// wantSurvived checks an answer that a kill met: whole, without a cursor, once. One message more is excused
+// where its create was on its way and the platform can't tell, and the log must say so.
+func (h *house) wantSurvived(what string, to chat.Target, text string) {
+	h.Helper()
+	list := h.Shown(to)
+	if slices.Equal(list, []string{text}) {
+		return
+	}
+	if len(list) == 2 && !h.reconciles(to) && (list[0] == text || list[1] == text) {
+		h.excused++
+		if told := strings.Count(h.log.String(), "unknown outcome"); told >= h.excused {
+			return
+		}
+	}
+	h.Errorf("%s: shown are %q, want %q", what, list, text)
+}

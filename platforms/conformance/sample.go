@@ -1,0 +1,26 @@
+package conformance
+
+// Sample is Markdown with what models write most: every kind of formatting once. A World says by
+// hand what people see of it.
+const Sample = `# The plan
+
+Some **bold**, *italic* and ~~old~~ words, with ` + "`code_1`" + ` and [a link](https://example.org/a_b).
+
+- first
+- second
+  - deeper
+
+1. one
+2. two
+
+> quoted
+
+` + "```go\nfmt.Println(\"a < b\")\n```" + `
+
+| Name | Size |
+|------|-----:|
+| ant | 1 |
+| beetle | 20 |
+
+That is all.
+`

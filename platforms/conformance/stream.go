@@ -1,0 +1,324 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// streamCases are about messages that only grow.
+func streamCases() []testCase {
+	return []testCase{
+		{"a stream grows by what is added, and is a message when it is stopped", func(s *scene) {
+			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+				ref := s.stream(st, to, m, "one")
+				s.wantStreams(w, to, "one")
+				s.grow(st, ref, " two 🦊")
+				s.grow(st, ref, "\n\nthree")
+				s.wantStreams(w, to, "one two 🦊\n\nthree")
+				s.stop(st, ref, " four")
+				s.wantStreams(w, to)
+				s.wantShown(to, "one two 🦊\n\nthree four")
+			})
+		}},
+		{"a stream can be stopped without more text, and twice", func(s *scene) {
+			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+				ref := s.stream(st, to, m, "one")
+				for range 2 {
+					s.stop(st, ref, "")
+					s.wantStreams(w, to)
+					s.wantShown(to, "one")
+				}
+			})
+		}},
+		{"what was a stream is edited and deleted like any other message", func(s *scene) {
+			s.streams(func(st streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+				e, ok := s.editor()
+				if !ok {
+					s.Error("there are streams without edits: what was streamed wrongly would stand")
+					return
+				}
+				ref := s.stream(st, to, m, "one")
+				s.stop(st, ref, " two")
+				for _, text := range []string{"other", "other", "1"} {
+					if _, err := e.Edit(s.Context(), ref, outgoing(text)); err != nil {
+						s.Errorf("Edit: %v", err)
+					}
+					s.wantShown(to, text)
+				}
+				if d, ok := s.adapter.(deleter); ok {
+					if err := d.Delete(s.Context(), ref); err != nil {
+						s.Errorf("Delete: %v", err)
+					}
+					s.wantShown(to)
+				}
+			})
+		}},
+		{"of a cut addition it is not known whether it stands, and nothing is repeated", func(s *scene) {
+			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+				ref := s.stream(st, to, m, "one")
+				for _, c := range []struct {
+					fault Fault
+					want  string
+				}{{CutBefore, "one"}, {CutAfter, "one two"}} {
+					before := s.Calls(chat.OpAppend)
+					s.Break(chat.OpAppend, c.fault)
+					s.wantKind(st.Append(s.Context(), ref, " two"), chat.Uncertain)
+					s.wantCalls(chat.OpAppend, before+1)
+					s.wantStreams(w, to, c.want)
+				}
+				s.stop(st, ref, "")
+				s.wantShown(to, "one two")
+			})
+		}},
+		{"a cut stop can be repeated", func(s *scene) {
+			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+				for _, f := range []Fault{CutBefore, CutAfter} {
+					ref := s.stream(st, to, m, "one")
+					s.Break(chat.OpStop, f)
+					s.wantKind(st.Stop(s.Context(), ref, ""), chat.Uncertain)
+					s.stop(st, ref, "")
+					s.wantStreams(w, to)
+				}
+				s.wantShown(to, "one", "one")
+			})
+		}},
+		{"nothing is added to what was stopped, and that is no success", func(s *scene) {
+			s.streams(func(st streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+				ref := s.stream(st, to, m, "one")
+				s.stop(st, ref, "")
+				if err := st.Append(s.Context(), ref, " two"); err == nil {
+					s.Error("Append to a stream that was stopped succeeded")
+				} else {
+					s.wantNoSecret("an error", err.Error())
+				}
+				s.wantShown(to, "one")
+			})
+		}},
+		{"a stream that the platform ended can be stopped and mended (F48)", func(s *scene) {
+			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+				e, ok := s.editor()
+				if !ok {
+					return
+				}
+				life := s.adapter.Profile(to).StreamFor
+				if life >= w.StreamLife() {
+					s.Fatalf("a stream is to be stopped after %v, and the platform ends it after %v", life, w.StreamLife())
+				}
+				ref := s.stream(st, to, m, "one")
+				pass(w.StreamLife() + time.Second)
+				if got, want := w.Broken(to), []string{"one"}; !slices.Equal(got, want) {
+					s.Errorf("broken are %q, want %q", got, want)
+				}
+				if err := st.Append(s.Context(), ref, " two"); err == nil {
+					s.Error("Append to a stream that has ended succeeded")
+				}
+				s.stop(st, ref, "") // what is stopped already is a success
+				if _, err := e.Edit(s.Context(), ref, outgoing("one two")); err != nil {
+					s.Errorf("Edit: %v", err)
+				}
+				s.wantShown(to, "one two")
+				if got := w.Broken(to); len(got) != 0 {
+					s.Errorf("broken are %q, want none", got)
+				}
+			})
+		}},
+		{"a stream that is stopped in time never breaks (F48)", func(s *scene) {
+			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+				ref := s.stream(st, to, m, "one")
+				pass(s.adapter.Profile(to).StreamFor)
+				s.stop(st, ref, " two")
+				pass(2 * w.StreamLife())
+				s.wantShown(to, "one two")
+				if got := w.Broken(to); len(got) != 0 {
+					s.Errorf("broken are %q, want none", got)
+				}
+			})
+		}},
+		{"a stream is refused where there are none", func(s *scene) {
+			st, ok := s.streamer()
+			if !ok {
+				return
+			}
+			places := []chat.Target{s.Private(), s.Group()}
+			for _, to := range places {
+				if s.adapter.Profile(to).StreamFor > 0 {
+					continue
+				}
+				_, err := st.Start(s.Context(), to, outgoing("x"))
+				s.wantKind(err, chat.Rejected)
+				s.wantShown(to)
+			}
+			if !slices.ContainsFunc(places, func(to chat.Target) bool { return s.adapter.Profile(to).StreamFor > 0 }) {
+				s.Error("there are streams neither in the private chat nor in the group")
+			}
+		}},
+		{"a stream may be as long as a message, and says when it is too long", func(s *scene) {
+			s.streams(func(st streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+				limit := s.adapter.Profile(to).TextLimit
+				ref := s.stream(st, to, m, "x")
+				s.grow(st, ref, strings.Repeat("x", limit-2))
+				s.stop(st, ref, "x")
+				s.wantShown(to, strings.Repeat("x", limit))
+				m.Text, m.Key = strings.Repeat("x", 100_000), "too long"
+				_, err := st.Start(s.Context(), to, m)
+				s.wantKind(err, chat.TooLong)
+				s.wantShown(to, strings.Repeat("x", limit))
+			})
+		}},
+		{"a stream of a removed message is gone, and one in a closed chat is forbidden", func(s *scene) {
+			s.streams(func(st streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+				ref := s.stream(st, to, m, "one")
+				s.Remove(ref)
+				s.wantKind(st.Append(s.Context(), ref, " two"), chat.Gone)
+				if err := st.Stop(s.Context(), ref, ""); err != nil { // to end what is no more is a success, or says so
+					s.wantKind(err, chat.Gone)
+				}
+				s.wantShown(to)
+				other := s.stream(st, to, m, "other")
+				s.Ban(to)
+				s.wantKind(st.Append(s.Context(), other, " two"), chat.Forbidden)
+				_, err := st.Start(s.Context(), to, m)
+				s.wantKind(err, chat.Forbidden)
+			})
+		}},
+		{"a call on a stream is classified like any other", func(s *scene) {
+			s.streams(func(st streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+				ref := s.stream(st, to, m, "one")
+				m.Key = "another"
+				for op, run := range map[chat.Op]func(context.Context, streamer) error{
+					chat.OpStart: func(ctx context.Context, st streamer) error {
+						_, err := st.Start(ctx, to, m)
+						return err
+					},
+					chat.OpAppend: func(ctx context.Context, st streamer) error { return st.Append(ctx, ref, " two") },
+					chat.OpStop:   func(ctx context.Context, st streamer) error { return st.Stop(ctx, ref, " end") },
+				} {
+					s.judgeCall(op, func(ctx context.Context, a Adapter) error {
+						return run(ctx, a.(streamer)) //nolint:errcheck // the capability was checked.
+					})
+				}
+			})
+		}},
+		{"calls on streams count against the limits that are stated", func(s *scene) {
+			s.streams(func(_ streamer, _ StreamWorld, _ chat.Outgoing, to chat.Target) {
+				limits := s.adapter.Profile(to).Limits
+				for _, op := range []chat.Op{chat.OpStart, chat.OpAppend, chat.OpStop} {
+					if len(limits) > 0 && !slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Ops&op != 0 }) {
+						s.Errorf("no limit of %+v counts calls %b", limits, op)
+					}
+				}
+			})
+		}},
+	}
+}
+
+// judgeCall checks how the failures of one call are told, which takes effect in none of them. The call may
+// be made again and again.
+func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) error) {
+	s.Helper()
+	before := s.Calls(op)
+	s.Break(op, RateLimit)
+	if failure := s.failure(run(s.Context(), s.adapter), chat.RateLimited); failure.RetryAfter != RetryAfter {
+		s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
+	}
+	pass(RetryAfter)
+	s.Break(op, ServerError)
+	s.wantKind(run(s.Context(), s.adapter), chat.Uncertain)
+	s.wantCalls(op, before+2)
+
+	s.Break(op, Hang)
+	ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+	defer cancel()
+	start := time.Now()
+	err := run(ctx, s.adapter)
+	s.wantKind(err, chat.Uncertain)
+	if took := time.Since(start); took > time.Second+promptly || !errors.Is(err, context.DeadlineExceeded) {
+		s.Errorf("the call took %v, its context one second: %v", took, err)
+	}
+	s.wantKind(run(ctx, s.adapter), chat.Temporary)
+	s.wantCalls(op, before+3)
+	s.wantKind(run(s.Context(), s.connect(Unreachable)), chat.Temporary)
+	s.wantKind(run(s.Context(), s.connect(WrongSecret)), chat.Auth)
+}
+
+// streams runs a part of a case wherever there are streams, with a message that answers one of a
+// person, as streams may have to.
+func (s *scene) streams(run func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target)) {
+	s.Helper()
+	st, ok := s.streamer()
+	if !ok {
+		return
+	}
+	w, ok := s.World.(StreamWorld)
+	if !ok {
+		s.Fatal("the adapter has streams, and the world can't show them")
+	}
+	for _, to := range []chat.Target{s.Private(), s.Group()} {
+		if s.adapter.Profile(to).StreamFor > 0 {
+			run(st, w, s.answering(to), to)
+		}
+	}
+}
+
+// answering returns a message that answers what a person wrote in a place.
+func (s *scene) answering(to chat.Target) chat.Outgoing {
+	s.Helper()
+	r := s.start("")
+	r.take()
+	s.Say(to, Saying{Text: "tell me", Mention: to.Kind == chat.Group})
+	in := s.one(r)
+	r.stop(s)
+	if in.To != to {
+		s.Fatalf("the answer would go to %+v, want %+v", in.To, to)
+	}
+	m := outgoing("")
+	m.ReplyTo = in.ID
+	return m
+}
+
+// stream starts one, which must succeed.
+func (s *scene) stream(st streamer, to chat.Target, m chat.Outgoing, text string) chat.MessageRef {
+	s.Helper()
+	m.Text, m.Plain, m.Source, m.Key = text, text, text, "key of "+text
+	receipt, err := st.Start(s.Context(), to, m)
+	if err != nil {
+		s.Fatalf("Start: %v", err)
+	}
+	s.wantTold(receipt.Told)
+	if receipt.Ref.Target != to || receipt.Ref.ID == "" {
+		s.Fatalf("Start = %+v, want a message in %+v", receipt, to)
+	}
+	return receipt.Ref
+}
+
+func (s *scene) grow(st streamer, ref chat.MessageRef, text string) {
+	s.Helper()
+	if err := st.Append(s.Context(), ref, text); err != nil {
+		s.Errorf("Append: %v", err)
+	}
+}
+
+func (s *scene) stop(st streamer, ref chat.MessageRef, text string) {
+	s.Helper()
+	if err := st.Stop(s.Context(), ref, text); err != nil {
+		s.Errorf("Stop: %v", err)
+	}
+}
+
+// wantStreams checks which messages grow, all of which are shown.
+func (s *scene) wantStreams(w StreamWorld, to chat.Target, want ...string) {
+	s.Helper()
+	if got := w.Streaming(to); !slices.Equal(got, want) {
+		s.Errorf("the streams are %q, want %q", got, want)
+	}
+	for _, text := range want {
+		if !slices.Contains(s.Shown(to), text) {
+			s.Errorf("%q is a stream and not shown", text)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	standin "telex/standin/telegram"
+)
+
+// stopButton is a message with one button.
+func stopButton(t *testing.T, bot conformance.Adapter, to chat.Target) chat.MessageRef {
+	t.Helper()
+	receipt, err := bot.Send(t.Context(), to, chat.Outgoing{Text: "working", Actions: []chat.Action{{ID: "stop:1", Label: "Stop"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return receipt.Ref
+}
+
+// A press in a topic belongs to the conversation of that topic.
+func TestPressInATopic(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.Say(standin.Incoming{Chat: groupID, ThreadID: 42, Text: "hello"})
+		topic := chat.Target{Chat: w.Group().Chat, Thread: "42", Kind: chat.Group}
+		ref := stopButton(t, bot, topic)
+		w.Press(ref, "stop:1")
+		var pressed []chat.Inbound
+		for _, in := range receive(t, bot) {
+			if in.Kind == chat.Button {
+				pressed = append(pressed, in)
+			}
+		}
+		if len(pressed) != 1 || pressed[0].To != topic || pressed[0].Action != "stop:1" {
+			t.Errorf("accepted %+v, want one press in %+v", pressed, topic)
+		}
+	})
+}
+
+// Answers to presses that hang or fail hold up neither receiving nor its end, and none is given
+// before the press is stored.
+func TestPressIsAnsweredBesideReceiving(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: standin.ActHang, Times: 1})
+		ref := stopButton(t, bot, w.Private())
+		for range 200 { // more than wait for an answer
+			w.Press(ref, "stop:1")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done, stored := make(chan error, 1), 0
+		go func() {
+			done <- bot.Run(ctx, chat.Resume{}, func(context.Context, chat.Inbound) error {
+				if got := len(w.calls("answerCallbackQuery")); stored == 0 && got != 0 {
+					t.Errorf("%d presses were answered before one was stored", got)
+				}
+				stored++
+				return nil
+			})
+		}()
+		time.Sleep(time.Second)
+		if stored != 200 {
+			t.Errorf("%d presses were accepted while an answer hung, want 200", stored)
+		}
+		time.Sleep(time.Minute) // the one that hung was given up, and the others went on
+		w.Press(ref, "stop:1")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := len(w.server.CallbackAnswers()); got < 30 || stored != 201 {
+			t.Errorf("%d presses were answered of %d", got, stored)
+		}
+		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: standin.ActHang})
+		w.Press(ref, "stop:1")
+		time.Sleep(time.Second)
+		began := time.Now()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) || time.Since(began) > 100*time.Millisecond {
+			t.Errorf("Run = %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// A press that was not stored is not answered: it comes again.
+func TestPressThatIsNotStored(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
+		w.Press(stopButton(t, bot, w.Private()), "stop:1")
+		full := errors.New("disk full")
+		err := bot.Run(t.Context(), chat.Resume{}, func(context.Context, chat.Inbound) error { return full })
+		if !errors.Is(err, full) || len(w.calls("answerCallbackQuery")) != 0 {
+			t.Errorf("Run = %v, %d answers, want %v and none", err, len(w.calls("answerCallbackQuery")), full)
+		}
+		if list := receive(t, bot); len(list) != 1 || list[0].Action != "stop:1" || w.Unanswered() != 0 {
+			t.Errorf("accepted %v, %d are unanswered", fmt.Sprint(list), w.Unanswered())
+		}
+	})
+}
