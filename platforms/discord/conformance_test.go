@@ -35,8 +35,9 @@ var (
 	_ gateway.Menu      = (*discord.Bot)(nil)
 	_ gateway.Concluder = (*discord.Bot)(nil)
 
-	_ conformance.Presser = (*world)(nil)
-	_ conformance.Asker   = (*world)(nil)
+	_ conformance.Presser   = (*world)(nil)
+	_ conformance.Asker     = (*world)(nil)
+	_ conformance.OpenFiles = (*world)(nil)
 )
 
 func TestConformance(t *testing.T) {
@@ -399,6 +400,9 @@ func (w *world) Attach(to chat.Target, f conformance.File, _ int64) {
 		w.t.Fatal(err)
 	}
 }
+
+// OpenFiles says that the address of a file lets in whoever knows it.
+func (w *world) OpenFiles() {}
 
 func (w *world) BreakFetch(f conformance.Fault) {
 	fault := faultOf("attachment", f)
