@@ -62,7 +62,9 @@ type world struct {
 	met     bool // the account was connected before
 }
 
-func newWorld(t *testing.T) conformance.World { return newWorldWith(t, standin.Options{Limits: standin.NoLimits()}) }
+func newWorld(t *testing.T) conformance.World {
+	return newWorldWith(t, standin.Options{Limits: standin.NoLimits()})
+}
 
 func newWorldWith(t *testing.T, o standin.Options) *world {
 	if o.Latency == 0 {
@@ -287,25 +289,29 @@ func (w *world) Pings(to chat.Target) []string {
 
 func (w *world) Sample() string {
 	return strings.Join([]string{
-		"The plan",
+		"# The plan",
 		"",
-		"Some bold, italic and old words, with code_1 and a link.",
+		"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).",
 		"",
 		"• first",
 		"• second",
 		"  ◦ deeper",
 		"",
-		"1. one",
-		"2. two",
+		`1\. one`,
+		`2\. two`,
 		"",
-		"quoted",
+		"> quoted",
 		"",
+		"```go",
 		`fmt.Println("a < b")`,
+		"```",
 		"",
+		"```",
 		"Name    Size",
 		"------  ----",
 		"ant        1",
 		"beetle    20",
+		"```",
 		"",
 		"That is all.",
 	}, "\n")

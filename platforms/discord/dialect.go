@@ -1,4 +1,3 @@
-// Package discord connects telex to Discord.
 package discord
 
 import (

@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	// marks are what stands in a text for what people see as a name.
+	// signs are what stands in a text for what people see as a name.
 	// https://docs.discord.com/developers/reference#message-formatting
-	marks = regexp.MustCompile(`<(@!?|@&|a?:)([^<>\s]{1,64})>`)
+	signs = regexp.MustCompile(`<(@!?|@&|a?:)([^<>\s]{1,64})>`)
 	// slashed is a command that is typed as text, such as after a mention, where the apps offer none.
 	slashed = regexp.MustCompile(`(?s)^/([A-Za-z0-9_-]{1,32})(?:\s+(.*))?$`)
 	// opening is what people put behind a name that they begin with.
@@ -25,7 +25,7 @@ func (b *Bot) read(m *incoming, role string) (string, bool) {
 	text, mentioned := m.Content, false
 	var kept strings.Builder
 	for {
-		at := marks.FindStringSubmatchIndex(text)
+		at := signs.FindStringSubmatchIndex(text)
 		if at == nil {
 			break
 		}
