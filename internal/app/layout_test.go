@@ -62,6 +62,7 @@ func importTable() []row {
 		},
 
 		{Path: "platforms/telegram", Imports: adapter, Tests: adapterTests},
+		{Path: "platforms/discord", Imports: append([]string{"internal/markup/marks"}, adapter...), Tests: adapterTests},
 		{Path: "platforms/terminal", Imports: adapter, Tests: adapterTests},
 		{
 			Path: "platforms/terminal/ui", Imports: []string{"platforms/terminal"},

@@ -1,0 +1,220 @@
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"telex/internal/chat"
+)
+
+// defaultRetryAfter is waited when a 429 does not say how long. The platform always says; what stands
+// in front of it may not, and closes for longer.
+const defaultRetryAfter = time.Minute
+
+// Codes that the library does not know.
+// https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
+const (
+	codeUnknownChannel     = discordgo.ErrCodeUnknownChannel
+	codeUnknownMessage     = discordgo.ErrCodeUnknownMessage
+	codeThreadExists       = discordgo.ErrCodeThreadAlreadyCreatedForThisMessage
+	codeArchived           = discordgo.ErrCodePerformedOperationOnArchivedThread
+	codeOldEdits           = discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached
+	codeNoHistory          = discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory
+	codeBlockedByAutoMod   = 200000
+	codeTitleByAutoMod     = 200001
+	codeHarmfulLink        = 240000
+	codeServiceRateLimited = 40062
+)
+
+// problem is what the platform says of a call that failed.
+// https://docs.discord.com/developers/reference#error-messages
+type problem struct {
+	Code       *int            `json:"code"`
+	Message    string          `json:"message"`
+	Errors     json.RawMessage `json:"errors"`
+	RetryAfter float64         `json:"retry_after"` // seconds
+	Global     bool            `json:"global"`
+}
+
+// readProblem reads it, and reports false for a page of what stands in front of the platform.
+func readProblem(body []byte) (problem, bool) {
+	var p problem
+	if err := json.Unmarshal(body, &p); err != nil || p.Message == "" {
+		return problem{}, false
+	}
+	return p, true
+}
+
+func (p problem) code() int {
+	if p.Code == nil {
+		return 0
+	}
+	return *p.Code
+}
+
+// refused returns the failure of a call that was answered with no success.
+func (b *Bot) refused(r request, x *exchange, body []byte) error {
+	p, ours := readProblem(body)
+	failure := &chat.SendError{Kind: kindOf(x.status, p, ours, r.token != "")}
+	if failure.Kind == chat.RateLimited {
+		failure.RetryAfter = retryAfter(p, x.header)
+		failure.Scope = blocked(r, x.header, p, ours)
+	}
+	if ours && x.status == http.StatusTooManyRequests {
+		failure.Told = b.buckets.told(r, x.header)
+	}
+	text := fmt.Sprintf("the answer is not Discord's (HTTP %d)", x.status)
+	if ours {
+		text = describe(p, x.status)
+	}
+	failure.Err = &callError{text: r.name + ": " + b.redact(text, r.token), status: x.status, code: p.code()}
+	return failure
+}
+
+// maxDescription bounds what is quoted of an answer.
+const maxDescription = 300 // bytes
+
+// describe says what the platform said. Of the fields that it found wrong it quotes none: they can
+// repeat what was sent.
+func describe(p problem, status int) string {
+	text := p.Message
+	if len(text) > maxDescription {
+		text = strings.ToValidUTF8(text[:maxDescription], "") + "…"
+	}
+	if p.code() != 0 {
+		return fmt.Sprintf("%s (HTTP %d, code %d)", text, status, p.code())
+	}
+	return fmt.Sprintf("%s (HTTP %d)", text, status)
+}
+
+// retryAfter returns how long a 429 asks to wait: by the body, which knows fractions, else by the header.
+func retryAfter(p problem, h http.Header) time.Duration {
+	seconds := p.RetryAfter
+	if !(seconds > 0) {
+		seconds, _ = strconv.ParseFloat(h.Get("Retry-After"), 64) // a date or nothing gives 0
+	}
+	if !(seconds > 0) || seconds > math.MaxInt64/float64(time.Second)/2 {
+		return defaultRetryAfter
+	}
+	return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
+}
+
+// blocked says what a 429 closes. What comes from in front of the platform closes everything, for it
+// counts by address.
+// https://docs.discord.com/developers/topics/rate-limits#header-format
+func blocked(r request, h http.Header, p problem, ours bool) chat.Scope {
+	switch {
+	case !ours, p.Global, h.Get("X-RateLimit-Global") != "", h.Get("X-RateLimit-Scope") == "global":
+		return chat.ScopeEndpoint
+	case r.token != "" && r.op == chat.OpEdit:
+		return chat.ScopeMessage // its bucket is the interaction's
+	}
+	return chat.ScopeThread
+}
+
+// kindOf classifies an answer that is no success; byToken says that the call proved who it is by an
+// interaction's token, whose refusal says nothing of the bot's.
+func kindOf(status int, p problem, ours, byToken bool) chat.ErrorKind {
+	switch {
+	case p.code() == codeOldEdits:
+		// The limit is a secret and hours long: another message takes this one's place.
+		// https://github.com/discord/discord-api-docs/issues/4413
+		return chat.Frozen
+	case status == http.StatusTooManyRequests:
+		return chat.RateLimited
+	case status == http.StatusRequestEntityTooLarge: // a proxy says so too, in its own words
+		return chat.TooLong
+	case !ours && status >= http.StatusInternalServerError:
+		return chat.Uncertain
+	case !ours:
+		return chat.Temporary // a proxy's: it let nothing through, and that does not last
+	}
+	if kind, ok := kindOfCode(p); ok {
+		return kind
+	}
+	switch {
+	case status >= http.StatusInternalServerError:
+		return chat.Uncertain
+	case byToken && (status == http.StatusUnauthorized || status == http.StatusNotFound):
+		return chat.Gone
+	case status == http.StatusUnauthorized:
+		return chat.Auth
+	case status == http.StatusForbidden:
+		return chat.Forbidden
+	case status == http.StatusNotFound, status < http.StatusBadRequest:
+		// Nothing was done: the address leads past the API, which a server that is put in its place mends.
+		return chat.Temporary
+	}
+	return chat.Rejected
+}
+
+// kindOfCode classifies by the platform's own code, where that says more than the status.
+// https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
+func kindOfCode(p problem) (chat.ErrorKind, bool) {
+	switch p.code() {
+	case codeUnknownMessage, discordgo.ErrCodeCannotEditFromAnotherUser,
+		discordgo.ErrCodeUnknownWebhook, discordgo.ErrCodeUnknownInteraction, discordgo.ErrCodeInvalidWebhookTokenProvided:
+		return chat.Gone, true
+	case discordgo.ErrCodeRequestEntityTooLarge, discordgo.ErrCodeFileUploadedExceedsTheMaximumSize:
+		return chat.TooLong, true
+	case discordgo.ErrCodeInvalidFormBody:
+		if tooLong(p.Errors) {
+			return chat.TooLong, true
+		}
+		return chat.Rejected, true
+	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeSendMessagesHasBeenTemporarilyDisabled,
+		discordgo.ErrCodeFeatureTemporarilyDisabledServerSide:
+		return chat.Temporary, true
+	case codeServiceRateLimited:
+		return chat.RateLimited, true
+	case codeUnknownChannel, discordgo.ErrCodeUnknownGuild, codeArchived, discordgo.ErrCodeThreadIsLocked,
+		discordgo.ErrCodeCannotExecuteActionOnThisChannelType, discordgo.ErrCodeCannotSendMessagesInVoiceChannel,
+		discordgo.ErrCodeCannotExecuteActionOnDMChannel, codeNoHistory,
+		discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeCannotSendMessagesToThisUser:
+		return chat.Forbidden, true
+	case discordgo.ErrCodeExplicitContentCannotBeSentToTheDesiredRecipients,
+		codeBlockedByAutoMod, codeTitleByAutoMod, codeHarmfulLink:
+		return chat.Rejected, true
+	}
+	return 0, false
+}
+
+// tooLong reports whether the content was refused for its length.
+func tooLong(errs json.RawMessage) bool {
+	var fields struct {
+		Content struct {
+			Errors []struct {
+				Code string `json:"code"`
+			} `json:"_errors"`
+		} `json:"content"`
+	}
+	if err := json.Unmarshal(errs, &fields); err != nil {
+		return false
+	}
+	for _, e := range fields.Content.Errors {
+		if e.Code == "BASE_TYPE_MAX_LENGTH" || e.Code == "BASE_TYPE_BAD_LENGTH" {
+			return true
+		}
+	}
+	return false
+}
+
+// deadToken reports whether a call by an interaction's token failed because the token is dead, or the
+// interaction was never answered: the bot's own way is left then. A message that is gone is no such
+// failure.
+func deadToken(err error) bool {
+	switch codeOf(err) {
+	case codeUnknownMessage:
+		return false
+	case discordgo.ErrCodeUnknownWebhook, discordgo.ErrCodeUnknownInteraction, discordgo.ErrCodeInvalidWebhookTokenProvided:
+		return true
+	}
+	return chat.AsSendError(err).Kind == chat.Gone
+}

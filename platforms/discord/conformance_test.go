@@ -1,0 +1,488 @@
+package discord_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/platforms/discord"
+	standin "telex/standin/discord"
+	"telex/standin/memnet"
+)
+
+var (
+	_ gateway.Platform  = (*discord.Bot)(nil)
+	_ preview.Editor    = (*discord.Bot)(nil)
+	_ preview.Deleter   = (*discord.Bot)(nil)
+	_ preview.Typer     = (*discord.Bot)(nil)
+	_ preview.Filer     = (*discord.Bot)(nil)
+	_ gateway.Fetcher   = (*discord.Bot)(nil)
+	_ gateway.Menu      = (*discord.Bot)(nil)
+	_ gateway.Concluder = (*discord.Bot)(nil)
+
+	_ conformance.Presser   = (*world)(nil)
+	_ conformance.Asker     = (*world)(nil)
+	_ conformance.OpenFiles = (*world)(nil)
+)
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, newWorld)
+}
+
+const (
+	wrongToken = "MTIz.GabCde.wrong"
+	// garbled marks a message that is made unreadable on its way to the adapter.
+	garbled = "to be garbled"
+	app     = standin.DefaultBot
+)
+
+// world is Discord's stand-in on an in-memory network.
+type world struct {
+	t       *testing.T
+	server  *standin.Server
+	net     *memnet.Listener
+	direct  string // the DM with the default person
+	threads bool
+	met     bool // the account was connected before
+}
+
+func newWorld(t *testing.T) conformance.World {
+	return newWorldWith(t, standin.Options{Limits: standin.NoLimits()})
+}
+
+func newWorldWith(t *testing.T, o standin.Options) *world {
+	if o.Latency == 0 {
+		o.Latency = 20 * time.Millisecond
+	}
+	w := &world{t: t, server: standin.New(o), net: memnet.Listen()}
+	w.direct = w.server.DM(standin.DefaultPerson)
+	served := make(chan error, 1)
+	go func() { served <- w.server.Serve(w.net) }()
+	t.Cleanup(func() {
+		if err := w.server.Close(); err != nil {
+			t.Errorf("close the stand-in: %v", err)
+		}
+		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	return w
+}
+
+func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformance.Adapter {
+	w.t.Helper()
+	bot := w.bot(log, how)
+	if how == conformance.Proper && !w.met {
+		// Discord tells nobody what was said before an account first connected, and names no DM from
+		// before: the cases are about one that was connected already.
+		w.met = true
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+		defer cancel()
+		if err := bot.Run(ctx, chat.Resume{}, func(context.Context, chat.Inbound) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+			w.t.Fatalf("Run: %v", err)
+		}
+	}
+	return bot
+}
+
+// bot returns a bot that never ran.
+func (w *world) bot(log *slog.Logger, how conformance.Connection) *discord.Bot {
+	w.t.Helper()
+	o := discord.Options{Token: w.server.Token(), APIBase: "http://discord.test", Log: log, Dial: w.dial, Threads: w.threads}
+	switch how {
+	case conformance.WrongSecret:
+		o.Token = wrongToken
+	case conformance.Unreachable:
+		o.Dial = func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
+		}
+	case conformance.Proper:
+	}
+	bot, err := discord.New(o)
+	if err != nil {
+		w.t.Fatalf("New: %v", err)
+	}
+	w.t.Cleanup(bot.Close)
+	return bot
+}
+
+func (w *world) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := w.net.Dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return garbling{c}, nil
+}
+
+func (w *world) Secrets() []string {
+	list := []string{w.server.Token(), wrongToken}
+	for _, i := range w.server.Interactions() {
+		list = append(list, i.Token)
+	}
+	return list
+}
+
+func (w *world) Private() chat.Target { return chat.Target{Chat: chat.ChatID(w.direct)} }
+
+func (w *world) Group() chat.Target {
+	return chat.Target{Chat: standin.DefaultChannel, Kind: chat.Group}
+}
+
+func (w *world) Crowd(n int) []chat.Target {
+	list := make([]chat.Target, n)
+	for i := range list {
+		list[i] = chat.Target{Chat: chat.ChatID(w.server.DM(strconv.Itoa(200000000000002001 + i)))}
+	}
+	return list
+}
+
+// channel is the one that a place is.
+func channel(to chat.Target) string {
+	if to.Thread != "" {
+		return string(to.Thread)
+	}
+	return string(to.Chat)
+}
+
+// message is the one that an id names.
+func message(id chat.MessageID) string {
+	return strings.FieldsFunc(string(id), func(r rune) bool { return r == '.' || r == '/' })[0]
+}
+
+// writer is who writes in a place.
+func (w *world) writer(to chat.Target) string {
+	for _, c := range w.server.Channels() {
+		if c.ID == string(to.Chat) && c.Person != "" {
+			return c.Person
+		}
+	}
+	return standin.DefaultPerson
+}
+
+// standing returns the bot's messages that stand in a place.
+func (w *world) standing(to chat.Target) []standin.Message {
+	return slices.DeleteFunc(w.server.View(channel(to), time.Now()), func(m standin.Message) bool {
+		return !m.FromBot || m.Last().Loading()
+	})
+}
+
+func (w *world) Shown(to chat.Target) []string {
+	var texts []string
+	for _, m := range w.standing(to) {
+		texts = append(texts, m.Content())
+	}
+	return texts
+}
+
+func (w *world) Files(to chat.Target) []conformance.File {
+	var files []conformance.File
+	for _, m := range w.standing(to) {
+		for _, a := range m.Last().Attachments {
+			files = append(files, conformance.File{Name: a.Name, Content: a.Content, Caption: m.Content()})
+		}
+	}
+	return files
+}
+
+func (w *world) Drafts(chat.Target) []string { return nil }
+
+func (w *world) Calls(op chat.Op) int { return len(w.calls(methods(op)...)) }
+
+// calls returns the calls of some methods.
+func (w *world) calls(methods ...string) []standin.Call {
+	return slices.DeleteFunc(w.server.Calls(), func(c standin.Call) bool { return !slices.Contains(methods, c.Method) })
+}
+
+func methods(op chat.Op) []string {
+	return map[chat.Op][]string{
+		chat.OpSend: {"createMessage"}, chat.OpEdit: {"editMessage", "editOwn"},
+		chat.OpDelete: {"deleteMessage", "deleteOwn"}, chat.OpTyping: {"typing"},
+	}[op]
+}
+
+func (w *world) Break(op chat.Op, f conformance.Fault) {
+	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
+}
+
+// faultOf is a fault that hits one call.
+func faultOf(method string, f conformance.Fault) standin.Fault {
+	fault := standin.Fault{Method: method, Times: 1}
+	switch f {
+	case conformance.RateLimit:
+		fault.Action, fault.RetryAfter = standin.ActRateLimit, conformance.RetryAfter.Seconds()
+	case conformance.ServerError:
+		fault.Action, fault.Status = standin.ActStatus, http.StatusBadGateway
+	case conformance.CutBefore:
+		fault.Action = standin.ActCutBefore
+	case conformance.CutAfter:
+		fault.Action = standin.ActCutAfter
+	case conformance.Hang:
+		fault.Action = standin.ActHang
+	}
+	return fault
+}
+
+func (w *world) Enforce(r conformance.Rates) {
+	hidden := standin.NoLimits()
+	if r == conformance.Halved {
+		p := standin.PublishedLimits()
+		hidden.Messages, hidden.Global = p.Messages/2, p.Global/2
+	}
+	w.server.SetLimits(standin.PublishedLimits(), hidden)
+}
+
+func (w *world) Violations() []string {
+	var list []string
+	for _, v := range w.server.Stats().Violations.Details {
+		list = append(list, fmt.Sprintf("%s in %s: %s: %s", v.Method, v.Channel, v.Kind, v.Detail))
+	}
+	return list
+}
+
+func (w *world) Refusals() int {
+	st := w.server.Stats()
+	return st.TooManyRequests - st.Forced
+}
+
+func (w *world) Versions(to chat.Target) []conformance.Version {
+	var list []conformance.Version
+	for _, m := range w.server.History(channel(to)) {
+		for _, v := range m.Versions {
+			if m.FromBot && !v.Loading() {
+				list = append(list, conformance.Version{At: v.At, Message: m.ID, Text: v.Content})
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b conformance.Version) int { return a.At.Compare(b.At) })
+	return list
+}
+
+func (w *world) Pings(to chat.Target) []string {
+	var list []string
+	history := w.server.History(channel(to))
+	for _, m := range history {
+		for _, who := range m.Pings {
+			answered := slices.ContainsFunc(history, func(o standin.Message) bool { return o.ID == m.ReplyTo && "user:"+o.From.ID == who })
+			if m.FromBot && !answered {
+				list = append(list, fmt.Sprintf("%s by %q", who, m.Content()))
+			}
+		}
+	}
+	return list
+}
+
+func (w *world) Sample() string {
+	return strings.Join([]string{
+		"# The plan",
+		"",
+		"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).",
+		"",
+		"• first",
+		"• second",
+		"  ◦ deeper",
+		"",
+		`1\. one`,
+		`2\. two`,
+		"",
+		"> quoted",
+		"",
+		"```go",
+		`fmt.Println("a < b")`,
+		"```",
+		"",
+		"```",
+		"Name    Size",
+		"------  ----",
+		"ant        1",
+		"beetle    20",
+		"```",
+		"",
+		"That is all.",
+	}, "\n")
+}
+
+func (w *world) Buttons(ref chat.MessageRef) []chat.Action {
+	var list []chat.Action
+	for _, m := range w.standing(ref.Target) {
+		if m.ID != message(ref.ID) {
+			continue
+		}
+		for _, b := range m.Last().Buttons {
+			list = append(list, chat.Action{ID: b.CustomID, Label: b.Label})
+		}
+	}
+	return list
+}
+
+func (w *world) Press(ref chat.MessageRef, action string) {
+	w.t.Helper()
+	if _, err := w.server.Press(channel(ref.Target), message(ref.ID), action, w.writer(ref.Target)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) Unanswered() int {
+	n := 0
+	for _, i := range w.server.Interactions() {
+		if i.Type == 3 && i.Answered.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) Ask(to chat.Target, question string) {
+	w.t.Helper()
+	in := standin.Invocation{Channel: channel(to), User: w.writer(to), Name: "ask", Options: map[string]any{"question": question}}
+	var err error
+	for range 100 { // until the command is offered
+		if _, err = w.server.Slash(in); err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	w.t.Fatal(err)
+}
+
+func (w *world) Dangling() int {
+	n := 0
+	for _, c := range w.server.Channels() {
+		screen := w.server.Screen(c.ID, time.Now())
+		n += len(screen.Failed)
+		for _, m := range screen.Messages {
+			if m.Last().Loading() {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (w *world) Say(to chat.Target, s conformance.Saying) {
+	w.t.Helper()
+	in := standin.Incoming{Channel: channel(to), User: w.writer(to), Text: s.Text}
+	if s.Mention || s.Command && to.Kind == chat.Group { // apps take what begins with a slash for a command of their own
+		in.Text = w.server.Mention() + " " + in.Text
+	}
+	if s.ReplyTo.ID != "" {
+		in.ReplyTo = message(s.ReplyTo.ID)
+	}
+	id, err := w.server.Say(in)
+	if err == nil && s.Edited != "" {
+		in.Text, in.EditOf = s.Edited, id
+		_, err = w.server.Say(in)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) Attach(to chat.Target, f conformance.File, _ int64) {
+	w.t.Helper()
+	if f.Content == nil {
+		f.Content = []byte("gone")
+		w.server.Fault(standin.Fault{Method: "attachment", Times: 1, Action: standin.ActStatus, Status: http.StatusNotFound})
+	}
+	in := standin.Incoming{
+		Channel: channel(to), User: w.writer(to), Text: f.Caption, Files: []standin.File{{Name: f.Name, ContentType: "text/plain", Content: f.Content}},
+	}
+	if _, err := w.server.Say(in); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// OpenFiles says that the address of a file lets in whoever knows it.
+func (w *world) OpenFiles() {}
+
+func (w *world) BreakFetch(f conformance.Fault) {
+	fault := faultOf("attachment", f)
+	if f == conformance.CutAfter {
+		fault.Action = standin.ActCutMiddle
+	}
+	w.server.Fault(fault)
+}
+
+func (w *world) Menu(to chat.Target) []string {
+	w.t.Helper()
+	transport := &http.Transport{DialContext: w.net.Dial}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, "http://discord.test/api/v10/applications/"+app+"/commands", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bot "+w.server.Token())
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var list []struct {
+		Name     string `json:"name"`
+		Contexts []int  `json:"contexts"`
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &list)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	context := 0
+	if to.Kind == chat.Private {
+		context = 1
+	}
+	var names []string
+	for _, c := range list {
+		if slices.Contains(c.Contexts, context) {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(names) // as apps do
+	return names
+}
+
+func (w *world) MenuChanges() int {
+	return len(w.calls("createCommand", "overwriteCommands", "editCommand", "deleteCommand"))
+}
+
+func (w *world) Remove(ref chat.MessageRef) {
+	w.t.Helper()
+	if err := w.server.Delete(channel(ref.Target), message(ref.ID)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) Ban(to chat.Target) {
+	w.t.Helper()
+	if err := w.server.Permit(channel(to), standin.Access{Hidden: true}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) Garble() { w.Say(w.Private(), conformance.Saying{Text: garbled}) }
+
+// garbling makes marked messages unreadable on their way, without changing how long they are.
+type garbling struct{ net.Conn }
+
+func (g garbling) Read(p []byte) (int, error) {
+	n, err := g.Conn.Read(p)
+	marked := []byte(`"content":"` + garbled + `"`)
+	copy(p[:n], bytes.ReplaceAll(p[:n], marked, []byte(`"content":{"x":[1,2,3,4]}`)))
+	return n, err
+}

@@ -1,0 +1,112 @@
+package discord
+
+import (
+	"net/url"
+	"strconv"
+	"sync"
+)
+
+// cursor is where receiving goes on, as the gateway of telex keeps it with each message. It names the
+// session too: a process that follows soon takes it up, and Discord then tells all that it missed, even what
+// can't be asked for later, such as commands.
+type cursor struct {
+	newest  string // id of the newest message or interaction that was accepted
+	owed    bool   // what came before newest was not all accepted: it must be asked for
+	session string // empty: none
+	address string // where the session is resumed
+	seq     int64  // of the last event that was handled
+}
+
+// String writes c as the query of an address.
+func (c cursor) String() string {
+	v := url.Values{"m": {c.newest}}
+	if c.owed {
+		v.Set("owed", "1")
+	}
+	if c.session != "" {
+		v.Set("session", c.session)
+		v.Set("at", c.address)
+		v.Set("seq", strconv.FormatInt(c.seq, 10))
+	}
+	return v.Encode()
+}
+
+// parseCursor reads what String wrote. Of what it can't read it takes nothing.
+func parseCursor(s string) (cursor, bool) {
+	v, err := url.ParseQuery(s)
+	if err != nil || s != "" && !v.Has("m") {
+		return cursor{}, false
+	}
+	c := cursor{newest: v.Get("m"), owed: v.Get("owed") == "1", session: v.Get("session"), address: v.Get("at")}
+	if c.newest != "" && !isSnowflake(c.newest) {
+		return cursor{}, false
+	}
+	seq, err := strconv.ParseInt(v.Get("seq"), 10, 64)
+	if c.session == "" || err != nil || seq < 0 {
+		c.session, c.address = "", ""
+		return c, true
+	}
+	c.seq = seq
+	return c, true
+}
+
+// session is how far receiving has come, which outlasts connections, and runs of Run.
+type session struct {
+	mu    sync.Mutex
+	now   cursor
+	used  bool // now is newer than any cursor that the store has
+	past  map[string]bool
+	order []string // of past, oldest first
+}
+
+// start returns where to go on, given what the store has.
+func (s *session) start(from cursor) cursor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.used {
+		s.now, s.used = from, true
+	}
+	return s.now
+}
+
+// get returns how far receiving has come.
+func (s *session) get() cursor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+// set changes it.
+func (s *session) set(change func(c *cursor)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.now)
+}
+
+// mostPast bounds how many messages are remembered to have been accepted.
+const mostPast = 4000
+
+// remember notes that a message was accepted: what is asked for after a lost session overlaps with
+// what was told before.
+func (s *session) remember(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.past == nil {
+		s.past = make(map[string]bool)
+	}
+	if s.past[id] {
+		return
+	}
+	s.past[id] = true
+	if s.order = append(s.order, id); len(s.order) > mostPast {
+		delete(s.past, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
+// knows says that a message was accepted already.
+func (s *session) knows(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.past[id]
+}

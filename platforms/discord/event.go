@@ -1,0 +1,148 @@
+package discord
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+// The structs hold what is used of events. They are ours because the library's fail as a whole with the
+// first component or field that they don't know.
+
+// incoming holds what is used of a message.
+// https://docs.discord.com/developers/resources/message#message-object
+type incoming struct {
+	ID          string                `json:"id"`
+	Channel     string                `json:"channel_id"`
+	Guild       string                `json:"guild_id"` // in events only
+	ChannelType *int                  `json:"channel_type"`
+	Type        discordgo.MessageType `json:"type"`
+	Author      *person               `json:"author"`
+	Member      *member               `json:"member"`
+	Webhook     string                `json:"webhook_id"`
+	Content     string                `json:"content"`
+	Timestamp   time.Time             `json:"timestamp"`
+	Mentions    []person              `json:"mentions"`
+	Roles       []string              `json:"mention_roles"`
+	Attachments []attachment          `json:"attachments"`
+	Stickers    []struct {
+		Name string `json:"name"`
+	} `json:"sticker_items"`
+	Poll    json.RawMessage `json:"poll"`
+	ReplyTo *struct {
+		Author *person `json:"author"`
+	} `json:"referenced_message"`
+}
+
+// person holds what is used of a user.
+type person struct {
+	ID     string  `json:"id"`
+	Name   string  `json:"username"`
+	Global string  `json:"global_name"`
+	Bot    bool    `json:"bot"`
+	Member *member `json:"member"` // of those that are mentioned
+}
+
+// member holds what is used of who a user is in a guild.
+type member struct {
+	Nick string  `json:"nick"`
+	User *person `json:"user"` // in interactions
+}
+
+// attachment holds what is used of a file.
+type attachment struct {
+	Name      string `json:"filename"`
+	MediaType string `json:"content_type"`
+	Size      int64  `json:"size"`
+	URL       string `json:"url"`
+}
+
+// interacted holds what is used of an interaction.
+// https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object
+type interacted struct {
+	ID      string                    `json:"id"`
+	App     string                    `json:"application_id"`
+	Type    discordgo.InteractionType `json:"type"`
+	Token   string                    `json:"token"`
+	Guild   string                    `json:"guild_id"`
+	Channel string                    `json:"channel_id"`
+	Where   *room                     `json:"channel"`
+	Member  *member                   `json:"member"`
+	User    *person                   `json:"user"`
+	Data    struct {
+		Name    string `json:"name"`
+		Action  string `json:"custom_id"`
+		Options []struct {
+			Value json.RawMessage `json:"value"`
+		} `json:"options"`
+	} `json:"data"`
+}
+
+// room holds what is used of a channel or a thread.
+type room struct {
+	ID     string                `json:"id"`
+	Type   discordgo.ChannelType `json:"type"`
+	Guild  string                `json:"guild_id"`
+	Parent string                `json:"parent_id"`
+	Last   string                `json:"last_message_id"`
+}
+
+func (r *room) isThread() bool {
+	return r.Type == discordgo.ChannelTypeGuildNewsThread || r.Type == discordgo.ChannelTypeGuildPublicThread ||
+		r.Type == discordgo.ChannelTypeGuildPrivateThread
+}
+
+// guild holds what is used of a guild.
+type guild struct {
+	ID       string `json:"id"`
+	Channels []room `json:"channels"`
+	Threads  []room `json:"threads"`
+	Roles    []struct {
+		ID   string `json:"id"`
+		Tags struct {
+			Bot string `json:"bot_id"`
+		} `json:"tags"`
+	} `json:"roles"`
+}
+
+// ready holds what is used of the greeting of a session.
+type ready struct {
+	User    person `json:"user"`
+	Session string `json:"session_id"`
+	Address string `json:"resume_gateway_url"`
+	Guilds  []struct {
+		ID string `json:"id"`
+	} `json:"guilds"`
+	App struct {
+		ID string `json:"id"`
+	} `json:"application"`
+}
+
+// frame is what comes over the gateway.
+// https://docs.discord.com/developers/events/gateway-events#payload-structure
+type frame struct {
+	Op   int             `json:"op"`
+	Seq  int64           `json:"s"`
+	Type string          `json:"t"`
+	Data json.RawMessage `json:"d"`
+}
+
+var errNoID = errors.New("it has no id or no channel")
+
+// unpack decodes the data of an event. Its errors contain nothing of the content.
+func unpack[T any](data json.RawMessage) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(data, v); err != nil {
+		if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, fmt.Errorf("%s is not a %s", mismatch.Field, mismatch.Type)
+		}
+		if _, ok := errors.AsType[*time.ParseError](err); ok {
+			return nil, errors.New("a time is none")
+		}
+		return nil, errors.New("malformed JSON")
+	}
+	return v, nil
+}

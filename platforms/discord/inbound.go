@@ -1,0 +1,204 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"telex/internal/chat"
+)
+
+// decodeMessage decides whether a message is for the bot and what it says. It may ask the platform where a
+// thread is; a *chat.SendError says that it could not. A panic is an error that tells nothing of the text.
+func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, found bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			in, found, err = chat.Inbound{}, false, fmt.Errorf("decode message: panic: %T", p)
+		}
+	}()
+	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
+		return chat.Inbound{}, false, errNoID
+	}
+	self, _ := b.identity()
+	plain := m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
+	if !plain || m.Author == nil || m.Author.ID == "" || m.Author.ID == self {
+		return chat.Inbound{}, false, nil
+	}
+	role := b.places.role(m.Guild)
+	text, mentioned := b.read(m, role)
+	files := m.files()
+	addressed := m.Guild == "" || mentioned || role != "" && slices.Contains(m.Roles, role) ||
+		slices.ContainsFunc(m.Mentions, func(p person) bool { return p.ID == self }) || m.repliesTo(self)
+	if !addressed || text == "" && len(files) == 0 {
+		return chat.Inbound{}, false, nil // for others, or nothing said: a bare mention, or a text that only they may know
+	}
+	to, ok, err := b.where(ctx, m)
+	if err != nil || !ok {
+		return chat.Inbound{}, false, err
+	}
+	if to.Kind == chat.Group && to.Thread == chat.ThreadID(m.ID) {
+		b.questions.add(m.ID, text)
+	}
+	return commanded(chat.Inbound{
+		To:          to,
+		Sender:      chat.Sender{ID: chat.UserID(m.Author.ID), Name: m.Author.name(m.Member), Bot: m.Author.Bot || m.Webhook != ""},
+		ID:          chat.MessageID(m.ID),
+		Text:        text,
+		Addressed:   true,
+		Reply:       to.Kind == chat.Group,
+		Attachments: files,
+		At:          m.Timestamp,
+	}), true, nil
+}
+
+// repliesTo reports whether m replies to a message of the bot.
+func (m *incoming) repliesTo(self string) bool {
+	return self != "" && m.ReplyTo != nil && m.ReplyTo.Author != nil && m.ReplyTo.Author.ID == self
+}
+
+// files lists what m carries beside its text. What has no content to fetch is listed without an id when
+// it is all there is, so that it can be said that it was not understood.
+func (m *incoming) files() []chat.Attachment {
+	var list []chat.Attachment
+	for _, a := range m.Attachments {
+		if a.URL != "" {
+			list = append(list, chat.Attachment{Name: a.Name, MediaType: a.MediaType, Size: max(0, a.Size), ID: a.URL})
+		}
+	}
+	if len(list) > 0 || m.Content != "" {
+		return list
+	}
+	switch {
+	case len(m.Stickers) > 0:
+		list = append(list, chat.Attachment{Name: "sticker"})
+	case len(m.Poll) > 0 && !bytes.Equal(m.Poll, []byte("null")):
+		list = append(list, chat.Attachment{Name: "poll"})
+	}
+	return list
+}
+
+// where returns the place of a message, or of the thread that its answer makes; false when there is none.
+func (b *Bot) where(ctx context.Context, m *incoming) (chat.Target, bool, error) {
+	if m.Guild == "" {
+		b.places.direct(m.Channel)
+		return chat.Target{Chat: chat.ChatID(m.Channel)}, true, nil
+	}
+	r, ok := b.places.room(m.Channel)
+	if !ok && m.ChannelType != nil {
+		r = room{ID: m.Channel, Type: discordgo.ChannelType(*m.ChannelType)}
+		ok = !r.isThread() // of which the parent must be known
+	}
+	if !ok {
+		var err error
+		if r, err = b.findRoom(ctx, m.Channel); err != nil {
+			switch chat.AsSendError(err).Kind {
+			case chat.Forbidden, chat.Gone, chat.Rejected: // nobody can answer there
+				return chat.Target{}, false, nil
+			}
+			return chat.Target{}, false, err
+		}
+	}
+	return b.target(r, m.ID), true, nil
+}
+
+// target returns the place that a guild's channel is, or the thread that begins with a message in it.
+func (b *Bot) target(r room, message string) chat.Target {
+	to := chat.Target{Chat: chat.ChatID(r.ID), Kind: chat.Group}
+	text := r.Type == discordgo.ChannelTypeGuildText || r.Type == discordgo.ChannelTypeGuildNews
+	switch {
+	case r.isThread() && r.Parent != "":
+		to.Chat, to.Thread = chat.ChatID(r.Parent), chat.ThreadID(r.ID)
+	case b.threads && message != "" && text && !b.places.forgone(r.ID):
+		to.Thread = chat.ThreadID(message)
+	}
+	return to
+}
+
+// findRoom asks what a channel is.
+func (b *Bot) findRoom(ctx context.Context, channel string) (room, error) {
+	a, err := b.call(ctx, request{name: "getChannel", verb: http.MethodGet, path: "/channels/" + channel})
+	if err != nil {
+		return room{}, err
+	}
+	r, err := unpack[room](a.body)
+	if err != nil || r.ID != channel {
+		return room{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getChannel: the answer is no channel")}
+	}
+	b.places.add(*r)
+	return *r, nil
+}
+
+// decodeInteraction decides what somebody did who used a command or pressed a button.
+func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, found bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			in, found, err = chat.Inbound{}, false, fmt.Errorf("decode interaction: panic: %T", p)
+		}
+	}()
+	c = command{i.App, i.ID, i.Token}
+	if !isSnowflake(i.ID) || !isSnowflake(i.App) || !isSnowflake(i.Channel) || i.Token == "" {
+		return chat.Inbound{}, c, false, errNoID
+	}
+	who := i.User
+	if i.Member != nil && i.Member.User != nil {
+		who = i.Member.User
+	}
+	if who == nil || who.ID == "" {
+		return chat.Inbound{}, c, false, nil
+	}
+	in = chat.Inbound{
+		To:        b.placeOf(i),
+		Sender:    chat.Sender{ID: chat.UserID(who.ID), Name: who.name(i.Member), Bot: who.Bot},
+		Addressed: true,
+		At:        began(i.ID, time.Now()),
+	}
+	switch i.Type {
+	case discordgo.InteractionApplicationCommand:
+		in.Kind, in.ID, in.Reply = chat.Command, c.id(), true
+		in.Command, in.Args = strings.ToLower(i.Data.Name), i.argument()
+		in.Text = strings.TrimSpace("/" + in.Command + " " + in.Args)
+		return in, c, in.Command != "", nil
+	case discordgo.InteractionMessageComponent:
+		in.Kind, in.ID, in.Action = chat.Button, pressID(i.ID), i.Data.Action
+		return in, c, true, nil
+	}
+	return chat.Inbound{}, c, false, nil
+}
+
+// argument returns what was filled in after a command's name.
+func (i *interacted) argument() string {
+	for _, o := range i.Data.Options {
+		var text string
+		if err := json.Unmarshal(o.Value, &text); err != nil {
+			text = string(o.Value) // a number or a truth value
+		}
+		if text = strings.TrimSpace(text); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// placeOf returns where an interaction happened, which says itself what its channel is.
+func (b *Bot) placeOf(i *interacted) chat.Target {
+	if i.Guild == "" {
+		b.places.direct(i.Channel)
+		return chat.Target{Chat: chat.ChatID(i.Channel)}
+	}
+	r := room{ID: i.Channel}
+	if i.Where != nil && i.Where.ID == i.Channel {
+		r = *i.Where
+		r.Guild = i.Guild
+		b.places.add(r)
+	} else if known, ok := b.places.room(i.Channel); ok {
+		r = known
+	}
+	return b.target(r, "")
+}

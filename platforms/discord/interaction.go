@@ -1,0 +1,243 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"telex/internal/chat"
+)
+
+const (
+	// mostConclusions bounds the answered commands that wait to be looked after.
+	mostConclusions = 256
+	// mostInteractions bounds what is remembered of interactions: more than are under way at once.
+	mostInteractions = 1000
+	// concludeTime is how long looking after one may take.
+	concludeTime = 30 * time.Second
+)
+
+// errOwnWay says that a command can't be answered through its interaction.
+var errOwnWay = errors.New("the interaction can't be used")
+
+// respond shows an answer in place of "thinking…". It fails with errOwnWay, having changed nothing, when
+// the message must be sent through the channel instead: the token is dead, the command was never
+// acknowledged, or its answer was deleted, or is another message already.
+func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	const name = "editOwn"
+	if err := b.interactions.acknowledged(ctx, c); err != nil {
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("%s: %w", name, err)}
+	}
+	if !b.interactions.claim(c, m.Key) {
+		return chat.Receipt{}, errOwnWay
+	}
+	r := request{name: name, verb: http.MethodPatch, path: ownPath(c, "@original"), body: encode(m), op: chat.OpSend, token: c.token}
+	a, err := b.call(ctx, r)
+	switch {
+	case deadToken(err):
+		b.interactions.bury(c)
+		return chat.Receipt{}, errOwnWay
+	case codeOf(err) == codeUnknownMessage:
+		return chat.Receipt{}, errOwnWay
+	case err != nil:
+		return chat.Receipt{}, err
+	}
+	b.interactions.shown(c)
+	s := sent{message: a.id(), by: c}
+	if s.message == "" { // repeating it is harmless
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: fmt.Errorf("%s: the answer names no message", name)}
+	}
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
+}
+
+// acknowledge tells the platform within its deadline that an interaction was received: a command with
+// "thinking…", a press with nothing.
+// https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
+func (b *Bot) acknowledge(ctx context.Context, c command, press bool) {
+	ctx, cancel := context.WithTimeout(ctx, callbackTime)
+	defer cancel()
+	kind := discordgo.InteractionResponseDeferredChannelMessageWithSource
+	if press {
+		kind = discordgo.InteractionResponseDeferredMessageUpdate
+	}
+	_, err := b.call(ctx, request{
+		name: "callback", verb: http.MethodPost, path: "/interactions/" + c.interaction + "/" + url.PathEscape(c.token) + "/callback",
+		body: map[string]any{"type": int(kind)}, token: c.token,
+	})
+	switch {
+	case err == nil, codeOf(err) == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged: // by us, before it came again
+	case ctx.Err() != nil || chat.AsSendError(err).Kind != chat.Gone:
+		b.log.WarnContext(ctx, "interaction was not acknowledged", slog.String("interaction", c.interaction), slog.Any("error", err))
+	default: // it came too late, after an outage
+		b.log.DebugContext(ctx, "interaction is over", slog.String("interaction", c.interaction), slog.Any("error", err))
+	}
+}
+
+// Concluded sees to it that no command shows that the bot is thinking when nothing more follows. It
+// doesn't block; Run does the work.
+func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
+	for _, id := range messages {
+		if _, ok := parseCommand(id); !ok {
+			continue
+		}
+		select {
+		case b.conclusions <- id:
+		default:
+			b.log.Debug("a command may show for a while that the bot is thinking: too many were answered at once")
+		}
+	}
+}
+
+// conclude takes "thinking…" away where it still stands.
+func (b *Bot) conclude(ctx context.Context, c command) {
+	ctx, cancel := context.WithTimeout(ctx, concludeTime)
+	defer cancel()
+	if err := b.interactions.acknowledged(ctx, c); err != nil || !b.interactions.waits(c) {
+		return
+	}
+	r := request{name: "getOwn", verb: http.MethodGet, path: ownPath(c, "@original"), token: c.token}
+	a, err := b.call(ctx, r)
+	var m struct {
+		Flags int `json:"flags"`
+	}
+	if err == nil {
+		err = json.Unmarshal(a.body, &m)
+	}
+	if err == nil && m.Flags&int(discordgo.MessageFlagsLoading) != 0 {
+		r.name, r.verb = "deleteOwn", http.MethodDelete
+		_, err = b.call(ctx, r)
+	}
+	if err != nil {
+		b.log.DebugContext(ctx, "a command may show for a while that the bot is thinking",
+			slog.String("interaction", c.interaction), slog.Any("error", err))
+	}
+}
+
+// interactions is what is remembered of them while they last. All of it can be forgotten: what matters
+// stands in ids, and the platform says what is over.
+type interactions struct {
+	mu    sync.Mutex
+	known map[string]*interaction
+	order []string
+}
+
+type interaction struct {
+	at    time.Time     // when it began
+	acked chan struct{} // closed when the platform has answered our acknowledgement, or never will
+	key   string        // of the message that takes the place of "thinking…"; empty: none tried
+	shown bool          // it did
+	dead  bool
+}
+
+func newInteractions() *interactions { return &interactions{known: make(map[string]*interaction)} }
+
+// of returns what is known of an interaction. One of an earlier process was acknowledged, or never will be.
+func (s *interactions) of(id string) *interaction {
+	if i, ok := s.known[id]; ok {
+		return i
+	}
+	acked := make(chan struct{})
+	close(acked)
+	i := &interaction{at: began(id, time.Now()), acked: acked}
+	s.known[id] = i
+	if s.order = append(s.order, id); len(s.order) > mostInteractions {
+		delete(s.known, s.order[0])
+		s.order = s.order[1:]
+	}
+	return i
+}
+
+// began returns when an interaction began: its id says so by the platform's clock. Where ours is
+// far off, it counts as just now; the platform then says when it is over.
+func began(id string, now time.Time) time.Time {
+	if at := moment(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
+		return at
+	}
+	return now
+}
+
+// begin notes that an interaction will be acknowledged, by whoever calls the function that is returned.
+// One that came before gets another chance, which is harmless.
+func (s *interactions) begin(id string) (done func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.of(id)
+	acked := make(chan struct{})
+	i.acked = acked
+	return sync.OnceFunc(func() { close(acked) })
+}
+
+// acknowledged waits until the platform answered our acknowledgement, should that be under way.
+func (s *interactions) acknowledged(ctx context.Context, c command) error {
+	s.mu.Lock()
+	acked := s.of(c.interaction).acked
+	s.mu.Unlock()
+	select {
+	case <-acked:
+		return nil
+	default:
+	}
+	select {
+	case <-acked:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// usable says that a token lives, as far as is known.
+func (s *interactions) usable(c command) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.of(c.interaction)
+	return !i.dead && time.Since(i.at) < tokenUse
+}
+
+// bury notes that a token is dead.
+func (s *interactions) bury(c command) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of(c.interaction).dead = true
+}
+
+// claim says that the message with a key may take the place of "thinking…": another would overwrite it.
+// One that tried before goes on trying for as long as the token can live, since it may stand already.
+func (s *interactions) claim(c command, key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.of(c.interaction)
+	use := tokenUse
+	if i.key != "" {
+		use = tokenLife
+	}
+	if i.dead || time.Since(i.at) >= use {
+		return false
+	}
+	if i.key == "" {
+		i.key = key
+	}
+	return i.key == key
+}
+
+// shown notes that an answer took the place of "thinking…".
+func (s *interactions) shown(c command) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of(c.interaction).shown = true
+}
+
+// waits says that "thinking…" may still stand, and can be taken away.
+func (s *interactions) waits(c command) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.of(c.interaction)
+	return !i.dead && !i.shown && time.Since(i.at) < tokenLife
+}

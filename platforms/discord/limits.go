@@ -1,0 +1,91 @@
+package discord
+
+import (
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Limits of message content.
+const (
+	// textLimit is the longest content of a message, in characters.
+	// https://docs.discord.com/developers/resources/message#create-message
+	textLimit = 2000
+
+	// maxUpload is the largest file that every guild takes.
+	// https://docs.discord.com/developers/reference#uploading-files
+	maxUpload = 10 << 20 // bytes
+
+	// maxLabel and maxButtons bound a row of buttons.
+	// https://docs.discord.com/developers/components/reference#button
+	maxLabel   = 80 // characters
+	maxButtons = 5
+
+	// maxThreadName is the longest name of a thread.
+	// https://docs.discord.com/developers/resources/channel#start-thread-from-message
+	maxThreadName = 100 // characters
+
+	// typingEvery renews "typing", which is shown for 10 seconds.
+	// https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
+	typingEvery = 9 * time.Second
+
+	// keyFor is how long a create repeated with its nonce makes no second message: "the past few
+	// minutes", of which two is the fewest that are a few. Longer ones would be a guess that doubles
+	// messages when it is wrong.
+	// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
+	keyFor = 2 * time.Minute
+)
+
+// Rates. Buckets are told in the headers of answers and never fixed
+// (https://docs.discord.com/developers/topics/rate-limits); these are what bots observe before the
+// first answer told. That sends and edits share their bucket is a remark of the platform's staff:
+// https://github.com/discord/discord-api-docs/issues/20.
+const (
+	messageCount  = 5
+	messageWindow = 5 * time.Second
+
+	deleteCount  = 5
+	deleteWindow = time.Second
+
+	typingCount  = 5
+	typingWindow = 5 * time.Second
+
+	// endpointCount leaves a fifth of the 50 calls that one bot may make in a second to those that it
+	// makes by itself: threads, commands, and asking what came while it was away.
+	// https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
+	endpointCount  = 40
+	endpointWindow = time.Second
+)
+
+// editInterval is the pause between two previews that stays inside the rate of one channel.
+const editInterval = 1200 * time.Millisecond
+
+// Limits of interactions.
+// https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback
+const (
+	// callbackTime is how long the first answer to an interaction may take.
+	callbackTime = 3 * time.Second
+	// tokenLife is how long an interaction's token is good for.
+	tokenLife = 15 * time.Minute
+	// tokenUse is how long it is used: an edit that begins a moment before its end could meet that (F53).
+	tokenUse = 14 * time.Minute
+)
+
+// Profile states what holds in a place, which is the same everywhere.
+func (b *Bot) Profile(chat.Target) chat.Profile {
+	return chat.Profile{
+		TextLimit:    textLimit,
+		EditInterval: editInterval,
+		TypingEvery:  typingEvery,
+		KeyFor:       keyFor,
+		Limits: []chat.Limit{
+			{
+				Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpEdit,
+				Count: messageCount, Window: messageWindow, Burst: messageCount,
+			},
+			{Scope: chat.ScopeThread, Ops: chat.OpDelete, Count: deleteCount, Window: deleteWindow, Burst: deleteCount},
+			{Scope: chat.ScopeThread, Ops: chat.OpTyping, Count: typingCount, Window: typingWindow, Burst: typingCount},
+			{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: endpointCount, Window: endpointWindow, Burst: endpointCount},
+		},
+	}
+}

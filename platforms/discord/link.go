@@ -1,0 +1,290 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/coder/websocket"
+
+	"telex/internal/chat"
+)
+
+// Opcodes of the gateway.
+// https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-opcodes
+const (
+	opDispatch       = 0
+	opHeartbeat      = 1
+	opIdentify       = 2
+	opResume         = 6
+	opReconnect      = 7
+	opInvalidSession = 9
+	opHello          = 10
+	opHeartbeatACK   = 11
+)
+
+const (
+	// intents are what the bot wants to hear of: none of them is privileged, and of the text of
+	// messages it is told what it needs: of those that mention it, and in DMs.
+	// https://docs.discord.com/developers/events/gateway#gateway-intents
+	intents = int(discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages)
+
+	// helloTime is how long a connection may take to open, and to say Hello.
+	helloTime = 15 * time.Second
+	// writeTime is how long one payload may take to leave.
+	writeTime = 10 * time.Second
+	// maxPayload bounds one payload. What a large guild says of itself has a few megabytes.
+	maxPayload = 64 << 20
+	// mostWaiting is how many events may wait to be handled before no more are read.
+	mostWaiting = 1024
+)
+
+// Why a connection ends that could go on in another one.
+var (
+	errReconnect = errors.New("the platform asks to reconnect")
+	errDeaf      = errors.New("heartbeats are not answered any more")
+)
+
+// lost is the end of a connection to the gateway, after which another may be tried.
+type lost struct {
+	reason  error
+	up      bool // it was a good one: events came
+	refused bool // the session that was to be taken up is refused
+	forget  bool // the session is over
+}
+
+func (l *lost) Error() string { return "gateway: " + l.reason.Error() }
+
+func (l *lost) Unwrap() error { return l.reason }
+
+// link is one connection to the gateway. It reads and keeps alive by itself, until one of both fails or
+// close is called.
+type link struct {
+	ws       *websocket.Conn
+	log      *slog.Logger
+	interval time.Duration
+	events   chan frame // closed when no more come; err says why
+	err      error
+	seq      atomic.Int64 // of the last event that came
+	acked    atomic.Bool  // the last heartbeat was answered
+	cancel   context.CancelCauseFunc
+	workers  sync.WaitGroup
+}
+
+// open connects to the gateway and waits for its Hello.
+func (b *Bot) open(ctx context.Context, address string) (*link, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
+		return nil, errors.New("the gateway's address is none") // least of all one without encryption
+	}
+	u.RawQuery = "v=10&encoding=json"
+	opening, cancel := context.WithTimeout(ctx, helloTime)
+	defer cancel()
+	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{
+		HTTPClient: b.socket, CompressionMode: websocket.CompressionDisabled,
+	})
+	if err != nil {
+		if resp != nil {
+			return nil, fmt.Errorf("the handshake is answered HTTP %d", resp.StatusCode)
+		}
+		if ue, ok := errors.AsType[*url.Error](err); ok {
+			err = ue.Err
+		}
+		return nil, fmt.Errorf("connect: %w", err)
+	}
+	ws.SetReadLimit(maxPayload)
+	interval, err := hello(opening, ws)
+	if err != nil {
+		_ = ws.CloseNow()
+		return nil, fmt.Errorf("no hello: %w", err)
+	}
+	l := &link{ws: ws, log: b.log, interval: interval, events: make(chan frame, mostWaiting)}
+	l.acked.Store(true)
+	running, stop := context.WithCancelCause(ctx)
+	l.cancel = stop
+	l.workers.Go(func() { l.read(running) })
+	l.workers.Go(func() { l.beat(running) })
+	return l, nil
+}
+
+// hello reads the first payload, which says how often heartbeats are wanted.
+func hello(ctx context.Context, ws *websocket.Conn) (time.Duration, error) {
+	_, data, err := ws.Read(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var f struct {
+		Op   int `json:"op"`
+		Data struct {
+			Interval int64 `json:"heartbeat_interval"` // milliseconds
+		} `json:"d"`
+	}
+	if err := json.Unmarshal(data, &f); err != nil || f.Op != opHello || f.Data.Interval <= 0 {
+		return 0, errors.New("the first payload is another")
+	}
+	return min(time.Duration(f.Data.Interval)*time.Millisecond, time.Hour), nil
+}
+
+// close ends the connection without a word: a session whose connection is closed properly is over.
+// https://docs.discord.com/developers/events/gateway#disconnecting
+func (l *link) close() {
+	l.cancel(context.Canceled)
+	_ = l.ws.CloseNow()
+	l.workers.Wait()
+}
+
+// send writes one payload.
+func (l *link) send(ctx context.Context, op int, data any) error {
+	payload, err := json.Marshal(map[string]any{"op": op, "d": data})
+	if err != nil {
+		return errors.New("the payload is no JSON")
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return l.ws.Write(ctx, websocket.MessageText, payload)
+}
+
+// read hands on events until the connection ends.
+func (l *link) read(ctx context.Context) {
+	defer close(l.events)
+	for {
+		_, data, err := l.ws.Read(ctx)
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				err = cause
+			}
+			l.end(err)
+			return
+		}
+		var f frame
+		if err := json.Unmarshal(data, &f); err != nil {
+			l.log.WarnContext(ctx, "event skipped", slog.Any("error", errors.New("malformed JSON")))
+			continue
+		}
+		if f.Seq > l.seq.Load() {
+			l.seq.Store(f.Seq)
+		}
+		switch f.Op {
+		case opDispatch:
+			select {
+			case l.events <- f:
+			case <-ctx.Done():
+				l.end(context.Cause(ctx))
+				return
+			}
+		case opHeartbeat:
+			err = l.pulse(ctx)
+		case opHeartbeatACK:
+			l.acked.Store(true)
+		case opReconnect:
+			err = errReconnect
+		case opInvalidSession:
+			resumable := string(f.Data) == "true"
+			err = &lost{reason: errors.New("the session is invalid"), refused: true, forget: !resumable}
+		}
+		if err != nil {
+			l.end(err)
+			return
+		}
+	}
+}
+
+// end notes why no more comes.
+func (l *link) end(err error) {
+	l.err = err
+	l.cancel(err)
+}
+
+// beat sends heartbeats. A connection on which the last one was not answered is dead, whatever else
+// it looks like.
+// https://docs.discord.com/developers/events/gateway#sending-heartbeats
+func (l *link) beat(ctx context.Context) {
+	pause := time.Duration(rand.Float64() * float64(l.interval))
+	for wait(ctx, pause) == nil {
+		if !l.acked.Swap(false) {
+			l.cancel(errDeaf)
+			return
+		}
+		if err := l.pulse(ctx); err != nil {
+			l.cancel(err)
+			return
+		}
+		pause = l.interval
+	}
+}
+
+// pulse sends one heartbeat.
+func (l *link) pulse(ctx context.Context) error {
+	var seq any
+	if n := l.seq.Load(); n > 0 {
+		seq = n
+	}
+	return l.send(ctx, opHeartbeat, seq)
+}
+
+// identify begins a session.
+func (l *link) identify(ctx context.Context, token string) error {
+	return l.send(ctx, opIdentify, map[string]any{
+		"token": token, "intents": intents,
+		"properties": map[string]string{"os": runtime.GOOS, "browser": "telex", "device": "telex"},
+	})
+}
+
+// resume takes up a session.
+func (l *link) resume(ctx context.Context, token string, c cursor) error {
+	l.seq.Store(c.seq)
+	return l.send(ctx, opResume, map[string]any{"token": token, "session_id": c.session, "seq": c.seq})
+}
+
+// wait waits for d, or until ctx ends, whose error it returns then. Calls never wait; receiving must, for
+// heartbeats and for the pauses that the gateway asks for.
+func wait(ctx context.Context, d time.Duration) error {
+	done, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-done.Done()
+	return ctx.Err()
+}
+
+// refusedFor is how long receiving rests that the operator must mend. Each try begins a session,
+// and who begins more than 1,000 in a day loses the token.
+// https://docs.discord.com/developers/events/gateway#session-start-limit
+const refusedFor = 10 * time.Minute
+
+// ended returns what the end of a connection means, from the code that it was closed with.
+// https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
+func ended(err error, up bool) error {
+	if l, ok := errors.AsType[*lost](err); ok {
+		l.up = up
+		return l
+	}
+	mend := func(what string) error {
+		return &chat.SendError{Kind: chat.Rejected, RetryAfter: refusedFor, Err: fmt.Errorf("the gateway refuses this bot: %s", what)}
+	}
+	l := &lost{reason: err, up: up}
+	switch code := websocket.CloseStatus(err); code {
+	case 4004:
+		return &chat.SendError{Kind: chat.Auth, Err: errors.New("the gateway refuses the token: reset it in the Developer Portal, page Bot")}
+	case 4010, 4011:
+		return mend("it is in so many guilds that Discord demands shards, which are not supported: let it leave some")
+	case 4012:
+		return mend("its version of the protocol is no longer served: update telex")
+	case 4013:
+		return mend("its intents are invalid: update telex")
+	case 4014:
+		return mend("it asks for an intent that is not enabled for it: in the Developer Portal, page Bot, " +
+			"see what is said of the application under Privileged Gateway Intents")
+	case 4003, 4007, 4009:
+		l.forget = true
+	}
+	return l
+}

@@ -1,0 +1,111 @@
+package discord
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"unicode/utf8"
+
+	"github.com/bwmarrin/discordgo"
+
+	"telex/internal/chat"
+)
+
+// message is what a message shall be. What must be said every time has no omitempty: without
+// allowed_mentions a text notifies whom it names, and an edit leaves what it doesn't mention.
+// https://docs.discord.com/developers/resources/message#create-message
+type message struct {
+	Content      string     `json:"content"`
+	Nonce        string     `json:"nonce,omitempty"`
+	EnforceNonce bool       `json:"enforce_nonce,omitempty"`
+	Allowed      mentions   `json:"allowed_mentions"`
+	Reference    *reference `json:"message_reference,omitempty"`
+	Components   []row      `json:"components"`
+	Flags        int        `json:"flags"`
+	Attachments  []upload   `json:"attachments,omitempty"`
+}
+
+// mentions says whom a text may notify: nobody, not even the author of what it replies to (F35).
+// https://docs.discord.com/developers/resources/message#allowed-mentions-object
+type mentions struct {
+	Parse       []string `json:"parse"`
+	RepliedUser bool     `json:"replied_user"`
+}
+
+// reference says which message this one replies to. Without FailIfNotExists false a reply to a message
+// that is gone would be refused (F47).
+type reference struct {
+	MessageID       string `json:"message_id"`
+	FailIfNotExists bool   `json:"fail_if_not_exists"`
+}
+
+// row and button are the oldest components there are: every reader of a message knows them.
+// https://docs.discord.com/developers/components/reference#button
+type row struct {
+	Type       int      `json:"type"`
+	Components []button `json:"components"`
+}
+
+type button struct {
+	Type     int    `json:"type"`
+	Style    int    `json:"style"`
+	Label    string `json:"label"`
+	CustomID string `json:"custom_id"`
+}
+
+// upload describes a file of the form.
+type upload struct {
+	ID       int    `json:"id"`
+	Filename string `json:"filename"`
+}
+
+// encode returns m as the platform takes it. Links show a preview with the final alone: it would come and
+// go while the text grows.
+func encode(m chat.Outgoing) message {
+	out := message{Content: m.Text, Allowed: mentions{Parse: []string{}}, Components: buttons(m.Actions)}
+	if m.Preview {
+		out.Flags = int(discordgo.MessageFlagsSuppressEmbeds)
+	}
+	return out
+}
+
+// buttons returns the actions as one row; an empty list takes away what was there.
+func buttons(actions []chat.Action) []row {
+	if len(actions) == 0 {
+		return []row{}
+	}
+	r := row{Type: int(discordgo.ActionsRowComponent)}
+	for _, a := range actions[:min(len(actions), maxButtons)] {
+		r.Components = append(r.Components, button{
+			Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: cut(a.Label, maxLabel), CustomID: a.ID,
+		})
+	}
+	return []row{r}
+}
+
+// keyed adds what makes a create harmless when it is repeated. A nonce counts for all that the bot
+// sends, wherever that is, so the channel is a part of it.
+// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
+func (m message) keyed(channel, key string) message {
+	if key != "" {
+		sum := sha256.Sum256([]byte(channel + "\n" + key))
+		m.Nonce, m.EnforceNonce = base64.RawURLEncoding.EncodeToString(sum[:16]), true // 22 of at most 25 characters
+	}
+	return m
+}
+
+// replying adds which message this one replies to. What is no message, such as a command, can't be
+// replied to, nor can the one that a thread began with from inside the thread.
+func (m message) replying(channel string, to chat.MessageID) message {
+	if id := string(to); isSnowflake(id) && id != channel {
+		m.Reference = &reference{MessageID: id}
+	}
+	return m
+}
+
+// cut returns at most n characters of a text.
+func cut(text string, n int) string {
+	if utf8.RuneCountInString(text) <= n {
+		return text
+	}
+	return string([]rune(text)[:n-1]) + "…"
+}

@@ -1,0 +1,434 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"telex/internal/chat"
+)
+
+const (
+	// answerTime is how long the calls may take that receiving makes.
+	answerTime = 15 * time.Second
+	// identifyEvery is the least time between two sessions.
+	// https://docs.discord.com/developers/events/gateway#rate-limiting
+	identifyEvery = 5 * time.Second
+	// mostRefused is how many sessions in a row may be refused before the caller decides when to go on.
+	mostRefused = 3
+	// shortLived is how long a connection lasts at least after which the next may follow at once.
+	shortLived = 5 * time.Second
+	// mostAtOnce is how many interactions are looked after at once.
+	mostAtOnce = 64
+)
+
+// Run receives until ctx ends and hands each message to accept, one after the other; those of one channel in
+// their order. It goes on in a new connection when one ends, and in the same session as long as Discord
+// keeps that, which then tells what was missed; so does a process that follows soon, by the cursor. Where the
+// session is lost, what people wrote meanwhile is asked for, channel by channel, before newer messages are
+// handed on: in guilds, and in the DMs that are known. Commands that were used meanwhile are lost: the
+// person has read that the application did not respond.
+//
+// An event counts as handled once accept has returned nil; what was not comes again, and first, in the next
+// Run. Without a cursor only what is said from then on is received.
+//
+// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when Discord
+// can't be reached, or refuses: Auth when it does not take the token, Rejected when the operator must mend
+// something else, RateLimited when no session may begin, or Temporary.
+func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
+	start, ok := parseCursor(from.Cursor)
+	if !ok {
+		b.log.WarnContext(ctx, "resume cursor can't be read; messages from before are not asked for")
+	}
+	running, cancel := context.WithCancel(ctx)
+	r := &reception{Bot: b, accept: accept, asked: from.Places, slots: make(chan struct{}, mostAtOnce), filled: make(chan filling, 1)}
+	defer r.workers.Wait()
+	defer cancel()
+	b.session.start(start)
+	r.workers.Go(func() { r.conclusions(running) })
+	err := r.run(running)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// reception is one Run.
+type reception struct {
+	*Bot
+	accept  func(context.Context, chat.Inbound) error
+	asked   []chat.Target // where turns began
+	workers sync.WaitGroup
+	slots   chan struct{} // one for each interaction that is looked after
+
+	filled chan filling  // what was asked for, once it is there
+	guilds *guildsToCome // of the session that is being filled in; nil: nothing is asked for
+	stop   func()        // ends the asking
+	held   []frame       // events with messages that wait for what was asked for
+}
+
+// run goes from connection to connection.
+func (r *reception) run(ctx context.Context) error {
+	for refused := 0; ; {
+		began := time.Now()
+		err := r.connect(ctx)
+		end, ok := errors.AsType[*lost](err)
+		if !ok {
+			return err
+		}
+		if end.forget || end.refused && refused > 0 {
+			r.session.set(func(c *cursor) { c.session, c.owed = "", c.owed || c.newest != "" })
+		}
+		switch {
+		case end.up:
+			refused = 0
+		case end.refused && refused < mostRefused:
+			refused++
+		default:
+			return &chat.SendError{Kind: chat.Temporary, Err: end}
+		}
+		r.log.DebugContext(ctx, "connection to the gateway ended", slog.Any("reason", end.reason), slog.Bool("session_lost", end.forget))
+		if end.refused || time.Since(began) < shortLived {
+			// https://docs.discord.com/developers/events/gateway#resuming asks for 1 to 5 seconds.
+			if err := wait(ctx, time.Second+time.Duration(rand.Float64()*float64(2*time.Second))); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// connect handles what one connection brings, until it ends.
+func (r *reception) connect(ctx context.Context) error {
+	if err := r.meet(ctx); err != nil {
+		return err
+	}
+	c := r.session.get()
+	if c.owed && r.guilds == nil {
+		c.session = "" // only a new session tells in which channels something was written
+	}
+	address := c.address
+	if c.session == "" || address == "" {
+		var err error
+		if address, err = r.gateway(ctx, c.session == ""); err != nil {
+			return err
+		}
+	}
+	l, err := r.open(ctx, address)
+	if err != nil {
+		r.session.set(func(c *cursor) { c.address = "" }) // elsewhere next time
+		return &lost{reason: err}
+	}
+	defer l.close()
+	r.held = nil // they come again
+	if c.session == "" {
+		err = l.identify(ctx, r.token)
+	} else {
+		err = l.resume(ctx, r.token, c)
+	}
+	if err != nil {
+		return &lost{reason: err}
+	}
+	return r.follow(ctx, l)
+}
+
+// follow handles events until there are no more.
+func (r *reception) follow(ctx context.Context, l *link) error {
+	up := false
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case f := <-r.filled:
+			if err := r.catchUp(ctx, f); err != nil {
+				return err
+			}
+		case f, ok := <-l.events:
+			if !ok {
+				return ended(l.err, up)
+			}
+			if f.Type == "READY" || f.Type == "RESUMED" {
+				up = true
+			}
+			if err := r.handle(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// identity returns the ids of the bot's user and of its application, as far as they are known.
+func (b *Bot) identity() (self, app string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.self, b.app
+}
+
+// meet learns who the bot is, unless that is known.
+func (b *Bot) meet(ctx context.Context) error {
+	if self, _ := b.identity(); self != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	a, err := b.call(ctx, request{name: "getMe", verb: http.MethodGet, path: "/users/@me"})
+	if err != nil {
+		return receiveError(err)
+	}
+	if !isSnowflake(a.id()) {
+		return &chat.SendError{Kind: chat.Temporary, Err: errors.New("getMe: the answer names no bot")}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.self = a.id()
+	return nil
+}
+
+// gateway asks where the gateway is, and where a session is to begin whether one may.
+// https://docs.discord.com/developers/events/gateway#get-gateway-bot
+func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
+	calling, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	a, err := b.call(calling, request{name: "getGateway", verb: http.MethodGet, path: "/gateway/bot"})
+	if err != nil {
+		return "", receiveError(err)
+	}
+	var v struct {
+		URL   string `json:"url"`
+		Start struct {
+			Total      int   `json:"total"`
+			Remaining  int   `json:"remaining"`
+			ResetAfter int64 `json:"reset_after"` // milliseconds
+		} `json:"session_start_limit"`
+	}
+	if err := json.Unmarshal(a.body, &v); err != nil || v.URL == "" {
+		return "", &chat.SendError{Kind: chat.Temporary, Err: errors.New("getGateway: the answer names no address")}
+	}
+	if !begins {
+		return v.URL, nil
+	}
+	if v.Start.Total > 0 && v.Start.Remaining <= 0 {
+		return "", &chat.SendError{
+			Kind: chat.RateLimited, RetryAfter: time.Duration(v.Start.ResetAfter) * time.Millisecond,
+			Err: fmt.Errorf("getGateway: all %d sessions of a day were begun; another process may use the same token", v.Start.Total),
+		}
+	}
+	b.mu.Lock()
+	pause := time.Until(b.identified.Add(identifyEvery))
+	b.mu.Unlock()
+	if pause > 0 {
+		if err := wait(ctx, pause); err != nil {
+			return "", err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.identified = time.Now()
+	return v.URL, nil
+}
+
+// receiveError turns the failure of a call into what Run returns. Asking again can't do harm, so that Uncertain
+// becomes Temporary, and what only the operator can end says how.
+func receiveError(err error) error {
+	failure := *chat.AsSendError(err)
+	if failure.Kind == chat.Uncertain {
+		failure.Kind = chat.Temporary
+	}
+	switch {
+	case failure.Kind == chat.Auth:
+		failure.Err = fmt.Errorf("the token is refused: reset it in the Developer Portal, page Bot (%w)", failure.Err)
+	case statusOf(err) == http.StatusNotFound:
+		failure.Err = fmt.Errorf("api_base does not lead to Discord's API: it is scheme and host (%w)", failure.Err)
+	}
+	return &failure
+}
+
+// handle does what an event asks for, and notes that it was handled.
+func (r *reception) handle(ctx context.Context, f frame) error {
+	err := r.dispatch(ctx, f)
+	if err != nil {
+		return err
+	}
+	if r.guilds == nil {
+		r.session.set(func(c *cursor) { c.seq = max(c.seq, f.Seq) })
+	}
+	return nil
+}
+
+// dispatch does what an event asks for. What can't be decoded is logged and counts as handled.
+func (r *reception) dispatch(ctx context.Context, f frame) error {
+	skip := func(err error) error {
+		r.log.WarnContext(ctx, "event skipped", slog.String("type", f.Type), slog.Any("error", err))
+		return nil
+	}
+	switch f.Type {
+	case "READY":
+		hi, err := unpack[ready](f.Data)
+		if err != nil {
+			return &lost{reason: fmt.Errorf("the greeting can't be read: %w", err), forget: true}
+		}
+		r.begin(ctx, hi, f.Seq)
+	case "RESUMED":
+		r.log.DebugContext(ctx, "session resumed")
+	case "GUILD_CREATE":
+		g, err := unpack[guild](f.Data)
+		if err != nil {
+			return skip(err)
+		}
+		r.join(g)
+	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
+		c, err := unpack[room](f.Data)
+		if err != nil {
+			return skip(err)
+		}
+		r.places.add(*c)
+	case "MESSAGE_CREATE":
+		if r.guilds != nil { // older ones come first
+			return r.hold(f)
+		}
+		m, err := unpack[incoming](f.Data)
+		if err != nil {
+			return skip(err)
+		}
+		return r.take(ctx, m, r.cursorAt(m.ID, f.Seq))
+	case "INTERACTION_CREATE":
+		i, err := unpack[interacted](f.Data)
+		if err != nil {
+			return skip(err)
+		}
+		return r.interact(ctx, i, f.Seq)
+	}
+	return nil
+}
+
+// begin notes that a session has begun, and begins to ask for what came before it.
+func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
+	r.mu.Lock()
+	r.self = hi.User.ID
+	if isSnowflake(hi.App.ID) {
+		r.app = hi.App.ID
+	}
+	level := slog.LevelInfo
+	if r.welcome { // the next session of many
+		level = slog.LevelDebug
+	}
+	r.welcome = true
+	r.mu.Unlock()
+	r.log.Log(ctx, level, "receiving", slog.String("username", hi.User.Name), slog.Int("guilds", len(hi.Guilds)))
+	r.session.set(func(c *cursor) {
+		c.session, c.address, c.seq = hi.Session, hi.Address, seq
+		c.owed = c.newest != ""
+		if now := snowflake(time.Now()); !c.owed && now > 0 {
+			c.newest = strconv.FormatInt(now, 10)
+		}
+	})
+	if r.session.get().owed {
+		r.fill(ctx, hi)
+	}
+}
+
+// join takes over what a guild says of itself.
+func (r *reception) join(g *guild) {
+	self, _ := r.identity()
+	r.places.join(g, self)
+	if r.guilds != nil {
+		r.guilds.came(g)
+	}
+}
+
+// cursorAt is where to go on once the message or interaction with an id, of an event, is accepted.
+func (r *reception) cursorAt(id string, seq int64) cursor {
+	c := r.session.get()
+	if r.guilds == nil {
+		c.newest, c.seq = newer(c.newest, id), max(c.seq, seq)
+	}
+	return c
+}
+
+// take hands a message on, if it is for the bot.
+func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
+	if r.session.knows(m.ID) {
+		return nil
+	}
+	deciding, cancel := context.WithTimeout(ctx, answerTime)
+	in, found, err := r.decodeMessage(deciding, m)
+	cancel()
+	switch {
+	case err != nil:
+		if _, ok := errors.AsType[*chat.SendError](err); ok {
+			return receiveError(err) // where it was written can't be learned now
+		}
+		r.log.WarnContext(ctx, "message skipped", slog.Any("error", err))
+	case found:
+		in.Resume = at.String()
+		if err := r.accept(ctx, in); err != nil {
+			return fmt.Errorf("accept message %s: %w", m.ID, err)
+		}
+		r.session.remember(m.ID)
+	}
+	r.session.set(func(c *cursor) { c.newest = at.newest })
+	return nil
+}
+
+// interact hands on what somebody did, and then tells the platform that it was received, which must be soon.
+func (r *reception) interact(ctx context.Context, i *interacted, seq int64) error {
+	in, c, found, err := r.decodeInteraction(i)
+	switch {
+	case err != nil:
+		r.log.WarnContext(ctx, "interaction skipped", slog.Any("error", err))
+		return nil
+	case !found, r.session.knows(i.ID):
+		return nil
+	}
+	at := r.cursorAt(i.ID, seq)
+	in.Resume = at.String()
+	done := r.interactions.begin(i.ID) // before anybody can want to answer
+	if err := r.accept(ctx, in); err != nil {
+		done()
+		return fmt.Errorf("accept interaction %s: %w", i.ID, err)
+	}
+	r.session.remember(i.ID)
+	r.session.set(func(c *cursor) { c.newest = at.newest })
+	r.atOnce(ctx, func() {
+		defer done()
+		r.acknowledge(ctx, c, i.Type == discordgo.InteractionMessageComponent)
+	}, done)
+	return nil
+}
+
+// conclusions looks after the commands that were answered.
+func (r *reception) conclusions(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case id := <-r.Bot.conclusions:
+			if c, ok := parseCommand(id); ok {
+				r.atOnce(ctx, func() { r.conclude(ctx, c) }, func() {})
+			}
+		}
+	}
+}
+
+// atOnce does something beside all else, or nothing but otherwise when too much is done already.
+func (r *reception) atOnce(ctx context.Context, do, otherwise func()) {
+	select {
+	case r.slots <- struct{}{}:
+	default:
+		r.log.WarnContext(ctx, "interaction is not looked after: too many came at once")
+		otherwise()
+		return
+	}
+	r.workers.Go(func() {
+		defer func() { <-r.slots }()
+		do()
+	})
+}

@@ -1,0 +1,130 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"telex/internal/chat"
+)
+
+// errNoPlace is a target that can't be one of Discord's.
+var errNoPlace = errors.New("the chat is none of Discord's")
+
+// Send shows a new message. Repeating it with its key within [keyFor] makes no second one. The answer
+// to a slash command takes the place of "thinking…", which can be repeated as well; where that can't be
+// done any more it is a message like any other.
+func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	if c, ok := parseCommand(m.ReplyTo); ok {
+		r, err := b.respond(ctx, c, to, m)
+		if !errors.Is(err, errOwnWay) {
+			return r, err
+		}
+	}
+	return b.create(ctx, "createMessage", to, m, nil)
+}
+
+// create shows a new message through the channel.
+func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
+	content := encode(m)
+	if f != nil {
+		content.Attachments = []upload{{Filename: fileName(f.Name)}}
+	}
+	post := func(channel string, reply bool) (*answer, error) {
+		body := content.keyed(channel, m.Key)
+		if reply {
+			body = body.replying(channel, m.ReplyTo)
+		}
+		return b.call(ctx, request{
+			name: name, verb: http.MethodPost, path: "/channels/" + channel + "/messages", body: body, file: f, op: chat.OpSend,
+		})
+	}
+	a, channel, err := b.inPlace(ctx, name, to, func(channel string) (*answer, error) {
+		a, err := post(channel, true)
+		if codeOf(err) == codeNoHistory { // who may not read the past can't refer to it
+			return post(channel, false)
+		}
+		return a, err
+	})
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	s := sent{message: a.id()}
+	if s.message == "" { // it stands, and its key will tell which it is
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: fmt.Errorf("%s: the answer names no message", name)}
+	}
+	if channel != channelOf(to) {
+		s.channel = channel
+	}
+	return chat.Receipt{
+		Ref:  chat.MessageRef{Target: to, ID: s.id()},
+		Told: b.buckets.told(request{op: chat.OpSend}, a.header),
+	}, nil
+}
+
+// Edit replaces what a message shows, its buttons included. One that is older than an hour may be edited only so
+// often, which nobody tells: it is Frozen then.
+func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	a, r, err := b.change(ctx, ref, request{name: "editMessage", verb: http.MethodPatch, body: encode(m), op: chat.OpEdit})
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	return chat.Receipt{Ref: ref, Told: b.buckets.told(r, a.header)}, nil
+}
+
+// Delete removes a message. A message that is gone already is a success.
+func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
+	_, _, err := b.change(ctx, ref, request{name: "deleteMessage", verb: http.MethodDelete, op: chat.OpDelete})
+	if codeOf(err) == codeUnknownMessage {
+		return nil
+	}
+	return err
+}
+
+// change makes a call about a message: by the interaction that it answers while that lasts, else
+// through the channel. It returns the call that was made last.
+func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answer, request, error) {
+	s, ok := parseSent(ref.ID)
+	channel := s.channel
+	if channel == "" {
+		channel = channelOf(ref.Target)
+	}
+	if !ok || !isSnowflake(channel) {
+		return nil, r, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is no message", r.name, s.message)}
+	}
+	if s.by != (command{}) && b.interactions.usable(s.by) {
+		own := r
+		own.path, own.token = ownPath(s.by, s.message), s.by.token
+		a, err := b.call(ctx, own)
+		if !deadToken(err) {
+			return a, own, err
+		}
+		b.interactions.bury(s.by)
+	}
+	r.path = "/channels/" + channel + "/messages/" + s.message
+	a, err := b.call(ctx, r)
+	if codeOf(err) != codeArchived {
+		return a, r, err
+	}
+	if err := b.wake(ctx, channel); err != nil {
+		return nil, r, err
+	}
+	a, err = b.call(ctx, r)
+	return a, r, err
+}
+
+// ownPath is the path of a message that answers an interaction.
+// https://docs.discord.com/developers/interactions/receiving-and-responding#edit-original-interaction-response
+func ownPath(c command, message string) string {
+	return "/webhooks/" + c.app + "/" + url.PathEscape(c.token) + "/messages/" + message
+}
+
+// Typing shows that the bot is typing, for ten seconds or until it sends a message.
+func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
+	_, _, err := b.inPlace(ctx, "typing", to, func(channel string) (*answer, error) {
+		return b.call(ctx, request{name: "typing", verb: http.MethodPost, path: "/channels/" + channel + "/typing", op: chat.OpTyping})
+	})
+	return err
+}

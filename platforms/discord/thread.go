@@ -1,0 +1,147 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"unicode"
+
+	"telex/internal/chat"
+)
+
+// archiveAfter is after how many minutes without a message a thread leaves the list of active ones.
+const archiveAfter = 1440
+
+// inPlace makes a call in the channel that a place is, and returns which one it was. A thread that the
+// bot answers in does not exist before the first call there: nobody who isn't let in makes one. Where it
+// can't be made, the call goes to the channel that it would be in.
+func (b *Bot) inPlace(
+	ctx context.Context, name string, to chat.Target, call func(channel string) (*answer, error),
+) (*answer, string, error) {
+	channel := channelOf(to)
+	if !isSnowflake(channel) || !isSnowflake(string(to.Chat)) {
+		return nil, "", &chat.SendError{Kind: chat.Forbidden, Err: fmt.Errorf("%s: %w", name, errNoPlace)}
+	}
+	a, err := call(channel)
+	if !b.threads || to.Thread == "" || codeOf(err) != codeUnknownChannel {
+		return a, channel, err
+	}
+	made, err := b.startThread(ctx, to)
+	if err != nil {
+		return nil, channel, err
+	}
+	if made {
+		if a, err = call(channel); codeOf(err) != codeUnknownChannel { // else it was one that somebody deleted
+			return a, channel, err
+		}
+	}
+	a, err = call(string(to.Chat))
+	return a, string(to.Chat), err
+}
+
+// startThread makes the thread that begins with a message, whose id it has. It reports false where no
+// thread can be made.
+// https://docs.discord.com/developers/resources/channel#start-thread-from-message
+func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
+	parent, question := string(to.Chat), string(to.Thread)
+	_, err := b.call(ctx, request{
+		name: "startThread", verb: http.MethodPost, path: "/channels/" + parent + "/messages/" + question + "/threads",
+		body: map[string]any{"name": b.threadName(ctx, parent, question), "auto_archive_duration": archiveAfter},
+	})
+	if err == nil || codeOf(err) == codeThreadExists {
+		return true, nil
+	}
+	switch chat.AsSendError(err).Kind {
+	case chat.Forbidden, chat.Rejected, chat.Gone:
+		if b.places.forgo(parent) {
+			b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
+				"messages in them; until then it answers in the channel", slog.String("channel", parent), slog.Any("error", err))
+		}
+		return false, nil
+	}
+	return false, err
+}
+
+// threadName returns a name for a thread: the question, or as much of it as is one.
+func (b *Bot) threadName(ctx context.Context, parent, question string) string {
+	if name, ok := b.questions.name(question); ok {
+		return name
+	}
+	a, err := b.call(ctx, request{name: "getMessage", verb: http.MethodGet, path: "/channels/" + parent + "/messages/" + question})
+	if err != nil {
+		return nameOf("")
+	}
+	var m incoming
+	if err := json.Unmarshal(a.body, &m); err != nil {
+		return nameOf("")
+	}
+	text, _ := b.read(&m, "")
+	return nameOf(text)
+}
+
+// wake takes a thread out of the archive, where nothing can be changed. A locked one stays there.
+func (b *Bot) wake(ctx context.Context, channel string) error {
+	_, err := b.call(ctx, request{
+		name: "editChannel", verb: http.MethodPatch, path: "/channels/" + channel, body: map[string]any{"archived": false},
+	})
+	if kind := chat.AsSendError(err).Kind; err != nil && (kind == chat.Rejected || kind == chat.Gone) {
+		return &chat.SendError{Kind: chat.Forbidden, Err: err}
+	}
+	return err
+}
+
+// nameOf makes a text a thread's name: one line, cut at a word.
+func nameOf(text string) string {
+	const enough = 60 // characters; what lists of threads show
+	name := ""
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		switch {
+		case name == "":
+			name = cut(word, enough)
+		case len([]rune(name))+1+len([]rune(word)) > enough:
+			return name + "…"
+		default:
+			name += " " + word
+		}
+	}
+	if name == "" {
+		name = "Conversation"
+	}
+	return cut(name, maxThreadName)
+}
+
+// mostQuestions bounds for how many messages it is remembered how their threads shall be called.
+const mostQuestions = 200
+
+// questions remembers the names of threads that were not made yet.
+type questions struct {
+	mu    sync.Mutex
+	names map[string]string
+	order []string
+}
+
+func newQuestions() *questions { return &questions{names: make(map[string]string)} }
+
+func (q *questions) add(id, text string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.names[id]; ok {
+		return
+	}
+	q.names[id] = nameOf(text)
+	if q.order = append(q.order, id); len(q.order) > mostQuestions {
+		delete(q.names, q.order[0])
+		q.order = q.order[1:]
+	}
+}
+
+func (q *questions) name(id string) (string, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	name, ok := q.names[id]
+	return name, ok
+}
