@@ -67,6 +67,7 @@ func (m *metadatum) UnmarshalJSON(data []byte) error {
 
 // file is one that somebody shared. https://docs.slack.dev/reference/objects/file-object
 type file struct {
+	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Title    string `json:"title"`
 	Mimetype string `json:"mimetype"`

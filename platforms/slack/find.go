@@ -61,10 +61,14 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.Messag
 	return found(to, newest, key), true, nil
 }
 
-// found names a message as a stream: should it be one it will be stopped, and get its key.
+// found names a message as the call that made it would: by its file, or as a stream: should it be one
+// it will be stopped, and get its key.
 func found(to chat.Target, m *message, key string) chat.MessageRef {
 	ref := chat.MessageRef{Target: to, ID: chat.MessageID(m.TS)}
-	if m.key() == "" && len(m.Files) == 0 {
+	switch {
+	case len(m.Files) > 0:
+		ref.ID = chat.MessageID(m.Files[0].ID)
+	case m.key() == "":
 		ref.ID = streamID(m.TS, key)
 	}
 	return ref
