@@ -46,7 +46,7 @@ func (c *growing) parts(from Mark) []Part {
 			c.leaveOpen(&p, pos, more)
 		}
 		r := c.dialect.Render(p)
-		if visible(r.Text) {
+		if Visible(r.Text) {
 			parts = append(parts, Part{
 				Rendered: r, Plain: strings.TrimSpace(p.Text),
 				Start: c.mark(pos), Next: c.mark(next), End: shows,

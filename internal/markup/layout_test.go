@@ -342,7 +342,7 @@ func FuzzLayout(f *testing.F) {
 		o.Limit = 1 << 30
 		seen := func(parts []Part) string {
 			return strings.Map(func(r rune) rune {
-				if !visible(string(r)) { // a part of nothing else is not sent
+				if !Visible(string(r)) { // a part of nothing else is not sent
 					return -1
 				}
 				return r

@@ -42,7 +42,7 @@ func (c *cutter) parts(from Mark) []Part {
 	for pos < len(c.text) {
 		cut, rendered, plain := c.part(pos)
 		next := c.skipBlank(cut)
-		if visible(rendered.Text) {
+		if Visible(rendered.Text) {
 			parts = append(parts, Part{
 				Rendered: rendered, Plain: plain,
 				Start: c.mark(pos), Next: c.mark(next), End: c.sourceEnd(next),
@@ -131,8 +131,8 @@ func (c *cutter) around(s Style, pos int) (Format, bool) {
 	return Format{}, false
 }
 
-// visible reports whether a text shows anything at all.
-func visible(s string) bool {
+// Visible reports whether a text shows anything at all: platforms refuse what does not.
+func Visible(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool {
 		switch {
 		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs over numbers

@@ -1,20 +1,154 @@
+// Package slack connects telex to Slack.
 package slack
 
 import (
+	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"telex/internal/markup"
+	"telex/internal/markup/marks"
 )
 
-// Dialect is a placeholder.
+// Dialect writes standard Markdown for markdown_text
+// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block). Slack reads its own
+// control sequences in angle brackets out of it as well, so that there are none in what this
+// writes.
+//
+//	Markdown                      becomes
+//	**bold**                      **bold**
+//	*italic*, _italic_            *italic*
+//	~~strike~~                    ~~strike~~
+//	# heading                     # heading
+//	`code`, fenced code, table    the same, three backticks in code with a joiner in between
+//	[text](url), ![alt](url)      [text](url) for http, https and mailto; else plain text
+//	https://example.org           the same, or [https://...](https://...) where marks are near
+//	> quote                       > quote; a quote in a quote is part of the outer one
+//	- item, 1. item               "• item", "1\. item"; nested ones behind no-break spaces
+//	a line break                  two spaces and a line break
+//	< > &                         &lt; &gt; &amp;, in code as they are
+//	<!here>, @here, :tada:        the same text with an entity or a joiner in it
 type Dialect struct{}
 
+var _ markup.Dialect = Dialect{}
+
+// Shape returns the usual symbols.
 func (Dialect) Shape() markup.Shape { return markup.Plain{}.Shape() }
 
+// Render writes the piece as one string.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
-	r := markup.Plain{}.Render(p)
-	r.Text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(r.Text)
-	return r
+	return markup.Rendered{Text: marks.Write(grammar{}, p)}
 }
 
-func (Dialect) Len(r markup.Rendered) int { return units(r.Text) }
+// Len counts UTF-16 code units. The limits are in "characters"
+// (https://docs.slack.dev/reference/methods/chat.postMessage), and nobody says which; there
+// are never more code points.
+func (Dialect) Len(r markup.Rendered) int { return marks.Units(r.Text) }
+
+// grammar is the Markdown of markdown_text.
+type grammar struct{}
+
+// Rules returns those of CommonMark, with six levels of headings that all look the same.
+func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 6, CommonMark: true} }
+
+var (
+	mention  = regexp.MustCompile(`^@(?:channel|here|everyone)`)
+	emoji    = regexp.MustCompile(`^:[a-z0-9_+'-]+:`)
+	ordinal  = regexp.MustCompile(`^[0-9]{1,9}[.)](?:\s|$)`)
+	control  = regexp.MustCompile(`^<(?:[!@#][A-Za-z]|[a-z]+:)`)
+	language = regexp.MustCompile(`^[A-Za-z0-9_+.#-]{1,20}$`)
+	simple   = regexp.MustCompile(`^https?://[0-9A-Za-z./-]*[0-9A-Za-z/]$`)
+)
+
+// Escape appends a character of text. Slack names the characters that a backslash escapes
+// (https://docs.slack.dev/reference/block-kit/blocks/markdown-block), and shows the three
+// entities as characters without reading them as control sequences
+// (https://docs.slack.dev/messaging/formatting-message-text#escaping).
+func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
+	c := at.Text[at.At]
+	escaped := false
+	switch c {
+	case '<':
+		return append(out, "&lt;"...), 1
+	case '>':
+		return append(out, "&gt;"...), 1
+	case '&':
+		return append(out, "&amp;"...), 1
+	case '\\', '*', '`', '[', ']', '~':
+		escaped = true
+	case '_': // means nothing within a word
+		escaped = !word(at.Prev()) || !word(at.Next())
+	case '#':
+		escaped = at.Start || at.Heading
+	case '-', '+', '=', '|':
+		escaped = at.Start
+	case '@': // not documented to notify anybody, but older parameters make it do so
+		if mention.MatchString(at.Rest()) {
+			return append(out, "@"+marks.Joiner...), 1
+		}
+	case ':':
+		if emoji.MatchString(at.Rest()) {
+			return append(out, ":"+marks.Joiner...), 1
+		}
+		escaped = at.Start && at.Next() == '-' // aligns a column
+	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		if at.Start && ordinal.MatchString(at.Rest()) {
+			n := strings.IndexAny(at.Rest(), ".)")
+			return append(append(out, at.Rest()[:n]...), '\\', at.Rest()[n]), n + 1
+		}
+	}
+	if escaped {
+		return append(out, '\\', c), 1
+	}
+	_, n := utf8.DecodeRuneInString(at.Rest())
+	return append(out, at.Rest()[:n]...), n
+}
+
+// Code appends a character of code. A backslash or an entity would be shown as it stands
+// there (https://spec.commonmark.org/0.31.2/#code-spans), so that what could be a control
+// sequence gets a character in it that shows nothing.
+func (grammar) Code(out []byte, text string, i int, r rune) []byte {
+	if r == '<' && control.MatchString(text[i:]) {
+		return append(out, "<"+marks.Joiner...)
+	}
+	return utf8.AppendRune(out, r)
+}
+
+// Address finds none: what looks like one is text, and Link says how a link is written.
+func (grammar) Address(out []byte, _ string, _, _ int) ([]byte, int) { return out, 0 }
+
+// Link returns where a link goes. An address alone between white space is one by itself.
+func (grammar) Link(text string, f markup.Format, alone bool) (string, bool) {
+	to := marks.Destination(f.URL, "http", "https", "mailto")
+	if to == "" {
+		return "", false
+	}
+	label := text[f.Start:f.End]
+	if alone && (label == f.URL || f.Open && strings.HasPrefix(f.URL, label)) && simple.MatchString(f.URL) {
+		before, _ := utf8.DecodeLastRuneInString(text[:f.Start])
+		behind, _ := utf8.DecodeRuneInString(text[f.End:])
+		if (f.Start == 0 || unicode.IsSpace(before)) && (f.End == len(text) || unicode.IsSpace(behind)) {
+			return "", false
+		}
+	}
+	return to, true
+}
+
+// Label reports that a label can hold anything.
+func (grammar) Label(string, int, bool) bool { return true }
+
+// Fragile reports that code and addresses end no style.
+func (grammar) Fragile(string) bool { return false }
+
+// Language returns the name if it is one.
+func (grammar) Language(name string) string {
+	if !language.MatchString(name) {
+		return ""
+	}
+	return name
+}
+
+func word(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

@@ -1,0 +1,75 @@
+package marks
+
+import "telex/internal/markup"
+
+// Joiner is U+2060 WORD JOINER. It shows nothing, is neither white space nor punctuation, and
+// keeps the characters on its two sides from meaning something together.
+const Joiner = "\u2060"
+
+// Grammar is a platform's Markdown. Its methods append to out and return it; they are pure.
+//
+// What a method decides must hold when text is appended to the piece later: it may look at
+// the text in front of the place as it likes, but behind it only as far as the word goes.
+type Grammar interface {
+	// Rules returns what holds everywhere.
+	Rules() Rules
+	// Escape appends the character at the place so that it shows as it is. It may take more
+	// than that one, and returns how many bytes of the text it took.
+	Escape(out []byte, at Place) (_ []byte, n int)
+	// Code appends the character r of code, which stands at text[i:].
+	Code(out []byte, text string, i int, r rune) []byte
+	// Address appends the address at text[i:] if the platform makes a link of it by itself,
+	// and returns its length in the text, or 0. It must end at end, where another format
+	// begins or the one around it stops, or before.
+	Address(out []byte, text string, i, end int) (_ []byte, n int)
+	// Link returns what is written in the brackets behind the label of a link, and whether it
+	// is written at all. The link is the format f of the text; alone says that it is in no
+	// other style.
+	Link(text string, f markup.Format, alone bool) (destination string, ok bool)
+	// Label reports whether the character at text[i:] can stand in the label of a link, and
+	// be the first in it.
+	Label(text string, i int, first bool) bool
+	// Fragile reports whether code or an address ends the bold, italic or strikethrough style
+	// around it too early.
+	Fragile(s string) bool
+	// Language returns what is written behind the fence of a code block.
+	Language(name string) string
+}
+
+// Rules is what differs in the structure of a Markdown.
+type Rules struct {
+	// Headings is the deepest level of headings; deeper ones are bold.
+	Headings int
+	// CommonMark says that the platform follows https://spec.commonmark.org: a mark next to
+	// punctuation may not count, a line break is a space, a line below a quote belongs to it,
+	// and spaces at the start of a line are not shown. Else a mark counts wherever it stands,
+	// and lines stay as they are.
+	CommonMark bool
+}
+
+// Place is where a character stands.
+type Place struct {
+	Text    string
+	At      int  // offset of the character
+	Start   bool // nothing but white space and marks stands before it in its line
+	Heading bool // in a heading that is written as one
+}
+
+// Rest returns the text from the character on.
+func (p Place) Rest() string { return p.Text[p.At:] }
+
+// Next returns the byte behind a character of one byte, or 0 at the end of the text.
+func (p Place) Next() byte {
+	if p.At+1 < len(p.Text) {
+		return p.Text[p.At+1]
+	}
+	return 0
+}
+
+// Prev returns the byte before the character, or 0 at the start of the text.
+func (p Place) Prev() byte {
+	if p.At > 0 {
+		return p.Text[p.At-1]
+	}
+	return 0
+}

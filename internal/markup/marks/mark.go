@@ -1,0 +1,111 @@
+package marks
+
+import (
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"telex/internal/markup"
+)
+
+// mark returns the characters that begin and end a style. Italic is never an underscore,
+// which no platform takes within a word.
+func mark(s markup.Style) string {
+	switch s {
+	case markup.Bold:
+		return "**"
+	case markup.Italic:
+		return "*"
+	default:
+		return "~~"
+	}
+}
+
+// open writes the mark that begins a format.
+func (w *writer) open(f int) {
+	w.marks = append(w.marks, f)
+	n := len(w.out)
+	if w.inline[f].Style == markup.Link {
+		if n > 0 && w.out[n-1] == '!' {
+			w.out = append(w.out, Joiner...) // else it is an image
+		}
+		w.token(func() {
+			w.lastLink = len(w.out)
+			w.out = append(w.out, '[')
+		})
+		return
+	}
+	m := mark(w.inline[f].Style)
+	if n > 0 && w.out[n-1] == m[0] {
+		if w.opened == n { // one run of marks, which begins as it did
+			w.out = append(w.out, m...)
+			w.opened = len(w.out)
+			return
+		}
+		w.out = append(w.out, Joiner...)
+	}
+	w.token(func() { w.out = append(w.out, m...) })
+	w.clings = w.rules.CommonMark && clings(last(w.out[:len(w.out)-len(m)]))
+	w.opened = len(w.out)
+}
+
+// close writes the mark that ends the innermost open format. tight says that no white space
+// follows in the text.
+//
+// A mark behind punctuation ends nothing unless white space or punctuation follows it
+// (https://spec.commonmark.org/0.31.2/#right-flanking-delimiter-run). Behind a character of
+// a script without spaces nobody knows yet what follows.
+func (w *writer) close(tight bool) {
+	f := w.inline[w.marks[len(w.marks)-1]]
+	w.marks = w.marks[:len(w.marks)-1]
+	if f.Style == markup.Link {
+		w.out = append(w.out, "]("...)
+		w.out = append(w.out, f.destination...)
+		w.out = append(w.out, ')')
+		return
+	}
+	m := mark(f.Style)
+	n := len(w.out)
+	same := w.out[n-1] == m[0]
+	if !same || w.shut != n { // else it is one run with the one before
+		before := last(w.out)
+		shown, _ := utf8.DecodeLastRuneInString(w.text[:w.done])
+		if same || w.rules.CommonMark && punctuation(before) && (tight || shown >= utf8.RuneSelf) {
+			w.out = append(w.out, Joiner...)
+		}
+	}
+	w.out = append(w.out, m...)
+	w.shut = len(w.out)
+}
+
+// token writes what is not white space. Where marks have just been opened next to a word, and
+// punctuation would follow them, they would begin nothing
+// (https://spec.commonmark.org/0.31.2/#left-flanking-delimiter-run).
+func (w *writer) token(write func()) {
+	at := len(w.out)
+	write()
+	if w.opened != at || !w.clings {
+		return
+	}
+	if r, _ := utf8.DecodeRune(w.out[at:]); punctuation(r) {
+		w.out = slices.Insert(w.out, at, []byte(Joiner)...)
+		if w.lastLink >= at {
+			w.lastLink += len(Joiner)
+		}
+	}
+}
+
+// last returns the last character of b, or 0.
+func last(b []byte) rune {
+	if len(b) == 0 {
+		return 0
+	}
+	r, _ := utf8.DecodeLastRune(b)
+	return r
+}
+
+// clings reports whether a character before a mark makes it a matter of what follows.
+func clings(r rune) bool { return r != 0 && !unicode.IsSpace(r) && !punctuation(r) }
+
+// punctuation reports whether CommonMark calls a character so.
+func punctuation(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }

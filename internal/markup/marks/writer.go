@@ -1,0 +1,234 @@
+package marks
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"telex/internal/markup"
+)
+
+// Write returns the piece as Markdown of the grammar. Where the text of a piece is appended
+// to, and formats that go on in it are Open, what it returns begins with what it returned
+// before.
+func Write(g Grammar, p markup.Piece) string {
+	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
+	if !markup.Visible(text) {
+		return strings.TrimSpace(text)
+	}
+	w := writer{grammar: g, rules: g.Rules(), text: text, start: true, head: -1, quote: -1, opened: -1, shut: -1, lastLink: -1}
+	w.out = make([]byte, 0, len(text)+len(text)/4+16)
+	w.sort(p.Formats)
+	w.write()
+	return string(w.out)
+}
+
+// writer writes one piece.
+type writer struct {
+	grammar Grammar
+	rules   Rules
+	text    string
+	out     []byte
+	done    int // text up to here is written; white space behind it waits for what follows
+
+	quotes, heads, blocks, inline []format // by start
+	nextQuote, nextHead           int      // the first that does not end before the place
+	covering                      []int    // formats of inline that cover the place, outer first
+	next                          int      // the first of inline that begins later
+	marks                         []int    // formats of inline whose marks are open
+
+	start  bool // of a line
+	head   int  // the heading of the line, an index of heads, or -1
+	quote  int  // the quote of the line, an index of quotes, or -1
+	fenced bool // the line ends a code block
+
+	opened, shut int   // length of out behind the last marks that open and that close something
+	clings       bool  // before those that open something is neither white space nor punctuation
+	lastLink     int   // where in out the last link begins, or -1
+	want         []int // for wanted to use again
+}
+
+// format is a format with what was found out about it.
+type format struct {
+	markup.Format
+	destination string // of a link
+	spent       bool   // a link that was closed and must not be opened again
+}
+
+// sort distributes the formats that can be written.
+func (w *writer) sort(formats []markup.Format) {
+	for _, f := range formats {
+		f.Start, f.End = max(f.Start, 0), min(f.End, len(w.text))
+		if f.Start >= f.End {
+			continue
+		}
+		line := f.Start == 0 || w.text[f.Start-1] == '\n'
+		switch {
+		case f.Style == markup.Quote:
+			// One in another is a part of it, and one behind a bullet has no line of its own.
+			if n := len(w.quotes); line && (n == 0 || w.quotes[n-1].End <= f.Start) {
+				w.quotes = append(w.quotes, format{Format: f})
+			}
+			continue
+		case f.Style == markup.Pre:
+			w.blocks = append(w.blocks, format{Format: f})
+			continue
+		case f.Style == markup.Heading && line && f.Level <= w.rules.Headings:
+			w.heads = append(w.heads, format{Format: f})
+			continue
+		case f.Style == markup.Heading:
+			f.Style = markup.Bold
+		}
+		w.inline = append(w.inline, format{Format: f})
+	}
+}
+
+// write writes all of the text.
+func (w *writer) write() {
+	for i := 0; i < len(w.text); {
+		if len(w.blocks) > 0 && w.blocks[0].Start <= i {
+			i = w.block(w.blocks[0])
+			w.blocks = w.blocks[1:]
+			continue
+		}
+		code := w.cover(i)
+		if code >= 0 && strings.TrimSpace(w.text[i:w.inline[code].End]) != "" {
+			i = w.code(i, w.inline[code])
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(w.text[i:])
+		if unicode.IsSpace(r) {
+			i += size
+			continue
+		}
+		i = w.char(i, size)
+	}
+	w.finish()
+}
+
+// cover finds the inline formats that cover the place i. It returns code that does, or -1.
+func (w *writer) cover(i int) (code int) {
+	for n := len(w.covering); n > 0 && w.inline[w.covering[n-1]].End <= i; n-- {
+		w.covering = w.covering[:n-1]
+	}
+	for w.next < len(w.inline) && w.inline[w.next].Start <= i {
+		if f := w.inline[w.next]; f.End > i && !w.covered(f.Style) {
+			w.covering = append(w.covering, w.next)
+			if f.Style == markup.Link {
+				w.inline[w.next].destination, _ = w.grammar.Link(w.text, f.Format, len(w.covering) == 1)
+			}
+		}
+		w.next++
+	}
+	if n := len(w.covering); n > 0 {
+		if c := w.covering[n-1]; w.inline[c].Style == markup.Code {
+			return c
+		}
+	}
+	return -1
+}
+
+// covered reports whether a style covers the place already: twice bold is bold.
+func (w *writer) covered(s markup.Style) bool {
+	for _, i := range w.covering {
+		if w.inline[i].Style == s {
+			return true
+		}
+	}
+	return false
+}
+
+// boundary returns where behind the place the next inline format begins or ends.
+func (w *writer) boundary() int {
+	end := len(w.text)
+	if n := len(w.covering); n > 0 {
+		end = w.inline[w.covering[n-1]].End
+	}
+	if w.next < len(w.inline) {
+		end = min(end, w.inline[w.next].Start)
+	}
+	if len(w.blocks) > 0 {
+		end = min(end, w.blocks[0].Start)
+	}
+	return end
+}
+
+// char writes the character at i, size bytes long, or the address that begins with it, and
+// returns where the text goes on.
+func (w *writer) char(i, size int) int {
+	if address, n := w.grammar.Address(nil, w.text, i, w.boundary()); n > 0 {
+		w.arrive(i, w.wanted(false, w.grammar.Fragile(w.text[i:i+n])))
+		w.token(func() { w.out = append(w.out, address...) })
+		w.start = false
+		w.done = i + n
+		return w.done
+	}
+	link := w.link()
+	w.arrive(i, w.wanted(link >= 0 && w.grammar.Label(w.text, i, !w.isOpen(link)), false))
+	n := 0
+	w.token(func() {
+		w.out, n = w.grammar.Escape(w.out, Place{Text: w.text, At: i, Start: w.start, Heading: w.head >= 0})
+	})
+	w.start = false
+	w.done = i + max(n, size)
+	return w.done
+}
+
+// link returns the link that covers the place, or -1.
+func (w *writer) link() int {
+	for _, i := range w.covering {
+		if w.inline[i].Style == markup.Link && w.inline[i].destination != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// wanted returns the formats to be open for the next token. label says whether it can be in
+// the label of a link, fragile whether it ends styles too early.
+func (w *writer) wanted(label, fragile bool) []int {
+	w.want = w.want[:0]
+	for _, i := range w.covering {
+		switch f := &w.inline[i]; f.Style {
+		case markup.Code:
+		case markup.Link:
+			if label && f.destination != "" && !f.spent {
+				w.want = append(w.want, i)
+			} else if w.isOpen(i) {
+				f.spent = true // else the address would be written for each stretch of the label
+			}
+		default:
+			if !fragile {
+				w.want = append(w.want, i)
+			}
+		}
+	}
+	return w.want
+}
+
+func (w *writer) isOpen(f int) bool { return slices.Contains(w.marks, f) }
+
+// arrive writes the white space in front of i and changes the open marks to those of want:
+// marks close in front of white space and open behind it, and none is open across lines.
+func (w *writer) arrive(i int, want []int) {
+	gap := w.text[w.done:i]
+	keep := 0
+	if !strings.Contains(gap, "\n") {
+		for keep < len(want) && keep < len(w.marks) && want[keep] == w.marks[keep] {
+			keep++
+		}
+	}
+	for len(w.marks) > keep {
+		w.close(gap == "")
+	}
+	switch {
+	case len(w.out) == 0:
+		w.beginLine(i)
+	case gap != "" || w.fenced:
+		w.space(gap, i)
+	}
+	for _, f := range want[keep:] {
+		w.open(f)
+	}
+}

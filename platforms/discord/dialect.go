@@ -1,0 +1,196 @@
+// Package discord connects telex to Discord.
+package discord
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"telex/internal/markup"
+	"telex/internal/markup/marks"
+)
+
+// Dialect writes Discord's Markdown, which the clients read from the text of a message
+// (https://support.discord.com/hc/en-us/articles/210298617). They look for the marks with
+// regular expressions, the longest match first, and know no words or punctuation as
+// CommonMark does. How exactly is not published; this follows what was found by trying
+// (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/parse.py).
+//
+//	Markdown                      becomes
+//	**bold**, ###### heading      **bold**; # ## ### stay headings
+//	*italic*, _italic_            *italic*
+//	~~strike~~                    ~~strike~~
+//	`code`, fenced code, table    the same, three backticks in code with a joiner in between
+//	[text](url), ![alt](url)      [text](url) for http and https; else plain text. What a label
+//	                              can't hold, such as emoji and brackets, stays outside of it
+//	https://example.org           the same, in <...> if something follows that would belong to it
+//	> quote                       > quote; a quote in a quote is part of the outer one
+//	- item, 1. item               "• item", "1\. item": Discord would number anew
+//	@everyone, <@1>, <#1>, <t:1>  the same text with a joiner or a backslash in it
+type Dialect struct{}
+
+var _ markup.Dialect = Dialect{}
+
+// Shape returns the usual symbols.
+func (Dialect) Shape() markup.Shape { return markup.Plain{}.Shape() }
+
+// Render writes the piece as one string. Mentions in it are broken, so that they notify
+// nobody even where a message is sent without allowed_mentions.
+func (Dialect) Render(p markup.Piece) markup.Rendered {
+	return markup.Rendered{Text: marks.Write(grammar{}, p)}
+}
+
+// Len counts UTF-16 code units. The limit is in "characters"
+// (https://docs.discord.com/developers/resources/message#create-message): the server is
+// known to count code points, of which there are never more.
+func (Dialect) Len(r markup.Rendered) int { return marks.Units(r.Text) }
+
+// grammar is Discord's Markdown.
+type grammar struct{}
+
+// Rules returns that there are three levels of headings.
+func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3} }
+
+var (
+	mention  = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
+	emoji    = regexp.MustCompile(`^:\w+:`)
+	ordinal  = regexp.MustCompile(`^[0-9]+\.(?:\s|$)`)
+	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
+)
+
+// Escape appends a character of text.
+func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
+	c := at.Text[at.At]
+	escaped := false
+	switch c {
+	case '\\', '*', '_', '`', '<', '[':
+		escaped = true
+	case '~', '|': // two of them begin something
+		escaped = at.Next() == c || at.Prev() == c
+	case '#', '>':
+		escaped = at.Start
+	case '-', '+':
+		escaped = at.Start && (at.Next() == 0 || strings.IndexByte(" \t\n#", at.Next()) >= 0)
+	case ']':
+		if at.Next() == '(' { // would end the label of a link before it, even behind a backslash
+			return append(out, "]"+marks.Joiner...), 1
+		}
+	case '@':
+		if mention.MatchString(at.Rest()) {
+			return append(out, "@"+marks.Joiner...), 1
+		}
+	case ':':
+		if strings.HasPrefix(at.Rest(), "://") { // an address only where Address says so
+			return append(out, ":"+marks.Joiner...), 1
+		}
+		escaped = emoji.MatchString(at.Rest())
+	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		if n := len(ordinal.FindString(at.Rest())); at.Start && n > 0 {
+			n = strings.IndexByte(at.Rest(), '.')
+			return append(append(out, at.Rest()[:n]...), `\.`...), n + 1
+		}
+	}
+	if escaped {
+		return append(out, '\\', c), 1
+	}
+	_, n := utf8.DecodeRuneInString(at.Rest())
+	return append(out, at.Rest()[:n]...), n
+}
+
+// Code appends a character of code, where nothing but the fence means anything.
+func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
+
+// What Discord does not count to an address at its end.
+const trailing = `.,:;"'])`
+
+// Address finds what Discord takes for an address: all up to white space or "<", whatever
+// marks are in it.
+func (grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
+	if text[i] != 'h' {
+		return out, 0
+	}
+	rest := text[i:end]
+	scheme := "http://"
+	if !strings.HasPrefix(rest, scheme) {
+		if scheme = "https://"; !strings.HasPrefix(rest, scheme) {
+			return out, 0
+		}
+	}
+	if n := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || r == '<' || r == '>' }); n >= 0 {
+		rest = rest[:n]
+	}
+	rest = strings.TrimRight(rest, trailing)
+	first, _ := utf8.DecodeRuneInString(strings.TrimPrefix(rest, scheme))
+	if len(rest) < len(scheme)+2 || !unicode.IsLetter(first) && !unicode.IsDigit(first) {
+		return out, 0
+	}
+	for j := range len(rest) {
+		if rest[j] == '@' && mention.MatchString(rest[j:]) {
+			return out, 0
+		}
+	}
+	behind := strings.TrimLeft(text[i+len(rest):], trailing)
+	if next, _ := utf8.DecodeRuneInString(behind); behind == "" || unicode.IsSpace(next) {
+		return append(out, rest...), len(rest)
+	}
+	return append(append(append(out, '<'), rest...), '>'), len(rest)
+}
+
+// Link returns where a masked link goes. One that shows its own address needs no mask, and
+// Discord takes none then.
+func (grammar) Link(text string, f markup.Format, _ bool) (string, bool) {
+	to := marks.Destination(f.URL, "http", "https")
+	if to == "" || text[f.Start:f.End] == f.URL {
+		return "", false
+	}
+	return strings.ReplaceAll(to, "@", "%40"), true
+}
+
+// Label reports whether a character can be in the label of a masked link. There is no
+// escaping in it, and one with an emoji, a mention or an address is no link at all
+// (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/string.py).
+func (grammar) Label(text string, i int, first bool) bool {
+	at := marks.Place{Text: text, At: i}
+	r, n := utf8.DecodeRuneInString(at.Rest())
+	if first && unicode.IsPunct(r) {
+		return false
+	}
+	switch r {
+	case '\\', '*', '`', '<', '>', '[', ']', '@':
+		return false
+	case '_': // within a word only
+		return word(at.Prev()) && word(at.Next())
+	case '~', '|':
+		return at.Prev() != byte(r) && at.Next() != byte(r)
+	case ':':
+		return !strings.HasPrefix(at.Rest(), "://") && !emoji.MatchString(at.Rest())
+	case '\u203c', '\u2049', '\u2194', '\u3030', '\u303d', '\ufe0f', '\u20e3': // emoji that are no symbols otherwise, or a part of one
+		return false
+	case '\u200c', '\u200d': // a part of words in some scripts
+		return true
+	}
+	if next, _ := utf8.DecodeRuneInString(at.Rest()[n:]); next == '\ufe0f' || next == '\u20e3' {
+		return false
+	}
+	if r < utf8.RuneSelf {
+		return true
+	}
+	return !unicode.In(r, unicode.So, unicode.Sk, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp) && (r < 0x25fb || r > 0x25fe)
+}
+
+func word(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// Fragile reports whether a style around s could end in it: Discord looks for the end of the
+// one before it looks for code.
+func (grammar) Fragile(s string) bool { return strings.ContainsAny(s, `*~\`) }
+
+// Language returns the name unless Discord would show it as a line of the code.
+func (grammar) Language(name string) string {
+	if !language.MatchString(name) {
+		return ""
+	}
+	return name
+}
