@@ -2,6 +2,7 @@ package slack
 
 import (
 	"encoding/base64"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -159,6 +160,38 @@ func (s *Server) channelInfo(r *request) (any, *apiError) {
 		return nil, aerr
 	}
 	return object{"channel": s.wireChannel(c)}, nil
+}
+
+// userChannels lists the channels that the bot is a member of, by id.
+// Source: https://docs.slack.dev/reference/methods/users.conversations
+func (s *Server) userChannels(r *request) (any, *apiError) {
+	types := map[string]bool{}
+	for name := range strings.SplitSeq(orElse(r.text("types"), "public_channel"), ",") {
+		types[strings.TrimSpace(name)] = true
+	}
+	kinds := map[string]string{KindPublic: "public_channel", KindPrivate: "private_channel", KindIM: "im", KindMPIM: "mpim"}
+	limit := r.integer("limit", defaultPage)
+	if limit < 1 || limit > maxPage {
+		return nil, fail("invalid_limit")
+	}
+	after, err := base64.StdEncoding.DecodeString(r.text("cursor"))
+	if err != nil {
+		return nil, fail("invalid_cursor")
+	}
+	list := []object{}
+	next := ""
+	for _, id := range slices.Sorted(maps.Keys(s.channels)) {
+		c := s.channels[id]
+		if c.info.BotOut || !types[kinds[c.info.Kind]] || c.info.Archived && r.flag("exclude_archived") || id <= string(after) {
+			continue
+		}
+		if len(list) == limit {
+			next = base64.StdEncoding.EncodeToString([]byte(list[limit-1]["id"].(string))) //nolint:errcheck // ids are strings
+			break
+		}
+		list = append(list, s.wireChannel(c))
+	}
+	return object{"channels": list, "response_metadata": object{"next_cursor": next}}, nil
 }
 
 func (s *Server) wireChannel(c *channel) object {

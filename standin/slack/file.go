@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,7 +51,7 @@ func (s *Server) keep(f File) File {
 	f.ID = orElse(f.ID, s.nextID("F"))
 	f.Mime = orElse(f.Mime, orElse(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"))
 	f.Mime, _, _ = strings.Cut(f.Mime, ";")
-	f.Size = orElse(f.Size, len(f.Content))
+	f.Size = max(0, orElse(f.Size, len(f.Content)))
 	f.created = time.Now()
 	s.files[f.ID] = &storedFile{File: f, received: true, complete: true}
 	return f
@@ -142,6 +143,43 @@ func (s *Server) fileInfo(r *request) (any, *apiError) {
 		return nil, fail("file_not_found")
 	}
 	return object{"file": s.wireFile(f.File)}, nil
+}
+
+// deleteFile: https://docs.slack.dev/reference/methods/files.delete
+func (s *Server) deleteFile(r *request) (any, *apiError) {
+	f := s.files[r.text("file")]
+	switch {
+	case f == nil || !f.complete:
+		return nil, fail("file_not_found")
+	case f.user != BotUser:
+		return nil, fail("cant_delete_file")
+	}
+	s.dropFile(f.ID, "bot")
+	s.stats.Deletes++
+	return object{}, nil
+}
+
+// DeleteFile lets a person delete a file. The message that shows it stays, as what is left of a
+// file, unless it shows nothing else.
+func (s *Server) DeleteFile(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.files[id] == nil {
+		return false
+	}
+	s.dropFile(id, "person")
+	return true
+}
+
+func (s *Server) dropFile(id, by string) {
+	delete(s.files, id)
+	for _, c := range s.channels {
+		for _, m := range c.messages {
+			if m.FromBot && m.Alive() && slices.ContainsFunc(m.Files, func(f File) bool { return f.ID == id }) {
+				s.remove(c, m, by)
+			}
+		}
+	}
 }
 
 // download serves url_private. Without a token that may read files the platform answers

@@ -76,8 +76,10 @@ func methods() map[string]method {
 		"files.getUploadURLExternal":   {tier: tier4, scopes: []string{"files:write"}, run: (*Server).uploadURL},
 		"files.completeUploadExternal": {tier: tier4, scopes: []string{"files:write"}, run: (*Server).completeUpload},
 		"files.info":                   {tier: tier4, scopes: []string{"files:read"}, run: (*Server).fileInfo},
+		"files.delete":                 {tier: tier3, scopes: []string{"files:write"}, run: (*Server).deleteFile},
 
-		"users.info": {tier: tier4, scopes: []string{"users:read"}, run: (*Server).userInfo},
+		"users.info":          {tier: tier4, scopes: []string{"users:read"}, run: (*Server).userInfo},
+		"users.conversations": {tier: tier3, scopes: read, run: (*Server).userChannels},
 	}
 }
 

@@ -29,7 +29,7 @@ type Attachment struct {
 	Name    string `json:"name"`
 	Mime    string `json:"mimetype"` // by the name when empty.
 	Content []byte `json:"content"`
-	// Size is what the platform names instead of the true size; bytes.
+	// Size is what the platform names instead of the true size, in bytes; below 0: it names 0.
 	Size int `json:"size"`
 }
 

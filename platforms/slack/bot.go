@@ -1,0 +1,160 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// defaultAPIBase is where the methods of the Web API are.
+const defaultAPIBase = "https://slack.com/api/"
+
+// Options says which app to be and how to reach Slack. Exactly one way of receiving is configured:
+// AppToken for Socket Mode, or SigningSecret with Listen for the Events API over HTTP.
+type Options struct {
+	BotToken      string            // xoxb-…, of the app's bot in the workspace; required
+	AppToken      string            // xapp-…, with the scope connections:write
+	SigningSecret string            // what Slack signs its requests with
+	Listen        string            // host:port where Slack's requests arrive, most often from a proxy that speaks TLS
+	APIBase       string            // where the methods are, up to their names; empty: Slack's own
+	HTTP          http.RoundTripper // for the Web API and files; nil: a transport of the bot's own
+	Log           *slog.Logger      // nil: nothing is logged
+
+	// Dial makes the connections of the bot's own transports, sockets included; nil: the network's.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Listener makes what Run listens on instead of Listen, anew for each Run, which closes it.
+	Listener func(ctx context.Context) (net.Listener, error)
+}
+
+// Bot is one bot account in one workspace. Its methods may be called at the same time from many
+// goroutines, but only one Run may be active.
+type Bot struct {
+	opts    Options
+	base    string // with a slash at its end
+	secrets *strings.Replacer
+	client  *http.Client // the Web API and files
+	sockets *http.Client // the handshakes of sockets
+	log     *slog.Logger
+	self    atomic.Pointer[identity]
+	known   atomic.Bool // who the bot is was logged
+
+	people people
+	reads  pace // conversations.history and conversations.replies of all Runs
+
+	mu     sync.Mutex // held while one message is accepted
+	recent recent     // guarded by mu
+}
+
+// New returns a bot. It makes no network call: a wrong token shows in the first one.
+func New(o Options) (*Bot, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.APIBase == "" {
+		o.APIBase = defaultAPIBase
+	}
+	u, err := url.Parse(o.APIBase)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return nil, errors.New("slack: api_base must be an http or https address, such as " + defaultAPIBase)
+	}
+	if o.HTTP == nil {
+		o.HTTP = newTransport(o.Dial)
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Bot{
+		opts:    o,
+		base:    strings.TrimRight(o.APIBase, "/") + "/",
+		secrets: redactor(o),
+		client:  &http.Client{Transport: o.HTTP, CheckRedirect: refuseRedirect},
+		sockets: &http.Client{Transport: newTransport(o.Dial), CheckRedirect: refuseRedirect},
+		log:     o.Log,
+	}, nil
+}
+
+// check refuses what can't work, with the names of the keys.
+func (o *Options) check() error {
+	byHTTP := o.SigningSecret != "" || o.Listen != "" || o.Listener != nil
+	switch {
+	case o.BotToken == "":
+		return errors.New("slack: bot_token is empty: set it to the bot user's OAuth token, which begins with xoxb-")
+	case !strings.HasPrefix(o.BotToken, "xoxb-") && !strings.HasPrefix(o.BotToken, "xoxe.xoxb-"):
+		return errors.New("slack: bot_token is no bot user's OAuth token: those begin with xoxb-")
+	case o.AppToken == "" && !byHTTP:
+		return errors.New("slack: set app_token to receive by Socket Mode, or signing_secret and listen to receive by HTTP")
+	case o.AppToken != "" && byHTTP:
+		return errors.New("slack: set either app_token (Socket Mode) or signing_secret and listen (HTTP), not both")
+	case o.AppToken != "" && !strings.HasPrefix(o.AppToken, "xapp-"):
+		return errors.New("slack: app_token is no app-level token: those begin with xapp-")
+	case o.AppToken == "" && o.SigningSecret == "":
+		return errors.New("slack: signing_secret is empty: without it anybody could pretend to be Slack at listen")
+	case o.AppToken == "" && o.Listen == "" && o.Listener == nil:
+		return errors.New("slack: listen is empty: set it to the host:port where Slack's requests arrive")
+	}
+	return nil
+}
+
+// Close lets go of the connections that no call uses. Calls may follow; they open new ones.
+func (b *Bot) Close() {
+	b.client.CloseIdleConnections()
+	b.sockets.CloseIdleConnections()
+}
+
+// Capabilities states that messages can be edited and deleted, can be files, and can have buttons;
+// that being at work can be shown, what people attach fetched, and what was sent found again; and
+// that there are native streams.
+func (b *Bot) Capabilities() chat.Capabilities {
+	return chat.Capabilities{
+		Edit: true, Delete: true, Typing: true, File: true, Stream: true, Find: true, Fetch: true, Buttons: true,
+	}
+}
+
+// Dialect returns how text is written, the same everywhere.
+func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }
+
+// redactor takes the secrets of o out of texts.
+func redactor(o Options) *strings.Replacer {
+	var pairs []string
+	for _, secret := range []string{o.BotToken, o.AppToken, o.SigningSecret} {
+		if secret != "" {
+			pairs = append(pairs, secret, "<secret>")
+			if escaped := url.QueryEscape(secret); escaped != secret {
+				pairs = append(pairs, escaped, "<secret>")
+			}
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// refuseRedirect keeps a redirect from carrying a token, or the message once more, to another
+// place. The API itself never redirects.
+func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// newTransport returns a transport of the bot's own. It speaks HTTP/1.1 only: sockets need it, and
+// a connection that breaks then makes one call uncertain, not all that were in flight.
+func newTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dial,
+		TLSHandshakeTimeout: 10 * time.Second,
+		MaxIdleConnsPerHost: idleConnections,
+		IdleConnTimeout:     90 * time.Second,
+		Protocols:           protocols,
+	}
+}

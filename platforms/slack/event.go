@@ -1,0 +1,139 @@
+package slack
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// What Slack delivers, as far as it is used. The same payloads come by sockets and by HTTP.
+
+// callback is the payload of the Events API.
+// https://docs.slack.dev/apis/events-api/#callback-field
+type callback struct {
+	Type      string          `json:"type"` // event_callback, url_verification or app_rate_limited
+	Challenge string          `json:"challenge"`
+	Event     json.RawMessage `json:"event"`
+}
+
+// Subtypes of messages that somebody wrote; most others tell of things that happened.
+// https://docs.slack.dev/reference/events/message#subtypes
+const (
+	subtypeFile      = "file_share"
+	subtypeBroadcast = "thread_broadcast"
+	subtypeBot       = "bot_message"
+	subtypeMe        = "me_message"
+)
+
+// message is one, as events and the methods that read them have it.
+// https://docs.slack.dev/reference/events/message
+type message struct {
+	Type        string `json:"type"` // message or app_mention
+	Subtype     string `json:"subtype"`
+	Channel     string `json:"channel"`
+	ChannelType string `json:"channel_type"` // not in app_mention
+	User        string `json:"user"`
+	Username    string `json:"username"` // of a bot that chose one
+	BotID       string `json:"bot_id"`
+	BotProfile  struct {
+		Name string `json:"name"`
+	} `json:"bot_profile"`
+	Text         string    `json:"text"`
+	TS           string    `json:"ts"`
+	ThreadTS     string    `json:"thread_ts"` // of the thread's parent, which has it too once there are replies
+	ParentUserID string    `json:"parent_user_id"`
+	Hidden       bool      `json:"hidden"`
+	LatestReply  string    `json:"latest_reply"` // of a parent, where it was read
+	Files        []file    `json:"files"`
+	Metadata     metadatum `json:"metadata"`
+}
+
+// metadatum is what an app noted of a message. Others' may have any form.
+type metadatum struct {
+	Type    string `json:"event_type"`
+	Payload struct {
+		Key any `json:"key"`
+	} `json:"event_payload"`
+}
+
+// UnmarshalJSON takes what has another form for nothing.
+func (m *metadatum) UnmarshalJSON(data []byte) error {
+	type plain metadatum
+	var p plain
+	if json.Unmarshal(data, &p) == nil {
+		*m = metadatum(p)
+	}
+	return nil
+}
+
+// file is one that somebody shared. https://docs.slack.dev/reference/objects/file-object
+type file struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Title    string `json:"title"`
+	Mimetype string `json:"mimetype"`
+	Size     int64  `json:"size"`
+	Private  string `json:"url_private"`
+	Download string `json:"url_private_download"`
+	Mode     string `json:"mode"` // tombstone: it was deleted
+}
+
+// isFrom says that m is the bot's own.
+func (m *message) isFrom(self identity) bool {
+	return m.User != "" && m.User == self.User || m.BotID != "" && m.BotID == self.Bot
+}
+
+// key returns what the key of m's create became; empty where m has none.
+func (m *message) key() string {
+	if m.Metadata.Type != metadataType {
+		return ""
+	}
+	key, _ := m.Metadata.Payload.Key.(string)
+	return key
+}
+
+// command is a slash command.
+// https://docs.slack.dev/interactivity/implementing-slash-commands#app_command_handling
+type command struct {
+	Command  string `json:"command"`
+	Text     string `json:"text"`
+	Channel  string `json:"channel_id"`
+	User     string `json:"user_id"`
+	UserName string `json:"user_name"`
+	Trigger  string `json:"trigger_id"`
+}
+
+// interaction is something that a person did to a message of ours.
+// https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+type interaction struct {
+	Type string `json:"type"` // block_actions, and others that are not used
+	User struct {
+		ID       string `json:"id"`
+		Name     string `json:"name"`
+		Username string `json:"username"`
+	} `json:"user"`
+	Channel struct {
+		ID string `json:"id"`
+	} `json:"channel"`
+	Container struct {
+		Channel  string `json:"channel_id"`
+		TS       string `json:"message_ts"`
+		ThreadTS string `json:"thread_ts"`
+	} `json:"container"`
+	Message struct {
+		TS       string `json:"ts"`
+		ThreadTS string `json:"thread_ts"`
+	} `json:"message"`
+	Actions []struct {
+		Type string `json:"type"`
+		ID   string `json:"action_id"`
+		TS   string `json:"action_ts"`
+	} `json:"actions"`
+}
+
+// unmarshal decodes data into v. What is no object is an error too.
+func unmarshal(data []byte, v any) error {
+	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '{' {
+		return errNoObject
+	}
+	return json.Unmarshal(data, v)
+}

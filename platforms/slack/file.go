@@ -1,0 +1,152 @@
+package slack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode"
+
+	library "github.com/slack-go/slack"
+
+	"telex/internal/chat"
+)
+
+const (
+	methodUploadURL = "files.getUploadURLExternal"
+	methodUpload    = "upload file" // no method: a POST to an address of its own
+	methodComplete  = "files.completeUploadExternal"
+	methodDrop      = "files.delete"
+)
+
+// SendFile shows a new message that is a file, with m's text above it, as plain text: comments of
+// files know no Markdown. It takes three calls, of which only the last shows anything; what fails
+// before is never Uncertain. The id in the receipt is the file's, by which it can be deleted: Slack
+// does not tell which message shows it. https://docs.slack.dev/messaging/working-with-files#upload
+func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
+	switch {
+	case len(f.Content) == 0:
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: errors.New(methodUpload + ": the file is empty")}
+	case len(f.Content) > maxUpload, units(m.Plain) > textLimit:
+		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: errors.New(methodUpload + ": the file or its caption is too long")}
+	}
+	name := fileName(f.Name)
+	a, err := b.call(ctx, methodUploadURL, func(api *library.Client) error {
+		_, err := api.GetUploadURLExternalContext(ctx, library.GetUploadURLExternalParameters{FileName: name, FileSize: len(f.Content)})
+		return err
+	})
+	if err != nil {
+		return chat.Receipt{}, unstarted(err)
+	}
+	var place struct {
+		URL  string `json:"upload_url"`
+		File string `json:"file_id"`
+	}
+	if err := a.decode(methodUploadURL, &place); err != nil {
+		return chat.Receipt{}, err
+	}
+	if err := b.upload(ctx, place.URL, f.Content); err != nil {
+		return chat.Receipt{}, unstarted(err)
+	}
+	comment := m.Plain
+	if comment == "" {
+		comment = m.Text
+	}
+	_, err = b.call(ctx, methodComplete, func(api *library.Client) error {
+		_, err := api.CompleteUploadExternalContext(ctx, library.CompleteUploadExternalParameters{
+			Files: []library.FileSummary{{ID: place.File, Title: name}}, Channel: string(to.Chat),
+			ThreadTimestamp: string(to.Thread), InitialComment: fallback(comment),
+		})
+		return err
+	})
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(place.File)}}, nil
+}
+
+// upload puts a file's content to the address that Slack made for it. The address is enough: no token
+// goes there.
+func (b *Bot) upload(ctx context.Context, address string, data []byte) error {
+	x := &exchange{}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if err != nil {
+		return &chat.SendError{Kind: chat.Temporary, Err: errors.New(methodUpload + ": Slack named no address that can be used")}
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	resp, err := x.do(b.client, req)
+	if x.failed = err; err == nil {
+		_ = resp.Body.Close() // it is in memory
+	}
+	if x.failed == nil && x.status == http.StatusOK {
+		return nil
+	}
+	failure := classify(methodUpload, x, &answer{}, false)
+	failure.Err = b.problem(methodUpload, x.failed, x)
+	return failure
+}
+
+// deleteFile removes a file, and with it the message that shows it.
+func (b *Bot) deleteFile(ctx context.Context, ref chat.MessageRef) error {
+	_, err := b.call(ctx, methodDrop, func(api *library.Client) error { return api.DeleteFileContext(ctx, string(ref.ID)) })
+	if code := codeOf(err); code == "file_not_found" || code == "file_deleted" {
+		return nil
+	}
+	return err
+}
+
+// maxFileName bounds a file's name and keeps its extension: most systems take 255 bytes.
+const (
+	maxFileName  = 60 // characters
+	maxExtension = 16
+)
+
+// fileName returns a name that is one on every system: no path, nothing invisible, nothing that means
+// something to a shell or a file system.
+func fileName(name string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("<>:\"|?*&`'", r), !unicode.IsPrint(r), r == unicode.ReplacementChar:
+			return '_'
+		}
+		return r
+	}, name)
+	name = strings.Trim(name, " .")
+	stem, extension := name, ""
+	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= maxExtension {
+		stem, extension = name[:i], name[i:]
+	}
+	if runes := []rune(stem); len(runes)+len(extension) > maxFileName {
+		stem = string(runes[:maxFileName-len(extension)])
+	}
+	if stem == "" {
+		stem = "file"
+	}
+	return stem + extension
+}
+
+// fileHosts are where files are that the bot's token reads, with everything below.
+// https://docs.slack.dev/reference/objects/file-object (url_private)
+func fileHosts() []string { return []string{"slack.com", "slack-files.com", "slack-gov.com"} }
+
+// fetchable says that the token may be shown to an address: those of files elsewhere are whatever
+// somebody made them.
+func (b *Bot) fetchable(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil {
+		return false
+	}
+	if base, err := url.Parse(b.base); err == nil && u.Scheme == base.Scheme && strings.EqualFold(u.Host, base.Host) {
+		return true
+	}
+	host := strings.ToLower(u.Hostname())
+	for _, h := range fileHosts() {
+		if u.Scheme == "https" && (host == h || strings.HasSuffix(host, "."+h)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// The bounds of a search. Slack hands out the messages of a thread from its oldest on, so that there
+// must be a beginning; nobody tries to finish a reply that is older.
+// https://docs.slack.dev/reference/methods/conversations.replies
+const (
+	findSpan  = 24 * time.Hour
+	findPage  = 500
+	findPages = 2
+	// findFresh is how old a message without a key may be to be what was just created.
+	findFresh = 10 * time.Minute
+)
+
+// Find returns the message of ours that was created with key, among those of the last day. Streams
+// that were not stopped and files have no metadata: where none has the key, the newest message of
+// ours is meant if it has no key at all and was made in the last ten minutes, for all others of that
+// time have theirs. Where messages can't be read, or are too many, the failure is Rejected.
+func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error) {
+	self, err := b.identity(ctx)
+	if err != nil {
+		return chat.MessageRef{}, false, unstarted(err)
+	}
+	var newest *message
+	wanted, from := hash(key), page{oldest: tsOf(time.Now().Add(-findSpan)), size: findPage}
+	for n := 0; ; n++ {
+		if n == findPages {
+			return chat.MessageRef{}, false, &chat.SendError{
+				Kind: chat.Rejected, Err: fmt.Errorf("%s: more than %d messages in %v: what was sent can't be told", methodOfReading(to), findPages*findPage, findSpan),
+			}
+		}
+		list, next, err := b.read(ctx, to, from)
+		if err != nil {
+			return chat.MessageRef{}, false, unread(err)
+		}
+		for i := range list {
+			m := &list[i]
+			switch {
+			case !m.isFrom(self) || m.Subtype != "" && m.Subtype != subtypeFile:
+			case m.key() == wanted:
+				return found(to, m, key), true, nil
+			case newest == nil || later(m.TS, newest.TS):
+				newest = m
+			}
+		}
+		if next == "" {
+			break
+		}
+		from.cursor = next
+	}
+	if newest == nil || newest.key() != "" || time.Since(timeOf(newest.TS)) > findFresh {
+		return chat.MessageRef{}, false, nil
+	}
+	return found(to, newest, key), true, nil
+}
+
+// found names a message as the call that made it would: by its file, or as a stream: should it be one
+// it will be stopped, and get its key.
+func found(to chat.Target, m *message, key string) chat.MessageRef {
+	ref := chat.MessageRef{Target: to, ID: chat.MessageID(m.TS)}
+	switch {
+	case len(m.Files) > 0:
+		ref.ID = chat.MessageID(m.Files[0].ID)
+	case m.key() == "":
+		ref.ID = streamID(m.TS, key)
+	}
+	return ref
+}
+
+// unread turns the failure to read messages into what Find returns: where the bot may not read it may
+// well be able to write, and what it can't read it never learns.
+func unread(err error) error {
+	failure := *chat.AsSendError(err)
+	if failure.Kind == chat.Forbidden || failure.Kind == chat.Gone {
+		failure.Kind = chat.Rejected
+	}
+	return &failure
+}

@@ -1,0 +1,235 @@
+package slack
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+)
+
+var (
+	errNoObject = errors.New("a payload is no JSON object")
+	errNoPlace  = errors.New("a message has no channel or no ts")
+)
+
+// arrival is something that may be for the bot: decoded, but for the names of people.
+type arrival struct {
+	in   chat.Inbound
+	raw  string   // the text as it came
+	ts   string   // when it happened, for the resume cursor; empty: it can't be read again
+	self identity // whose mention is left out
+}
+
+// decodeEvent returns what an event of the Events API says; false when it is not for the bot.
+func decodeEvent(data []byte, self identity) (arrival, bool, error) {
+	var c callback
+	if err := unmarshal(data, &c); err != nil {
+		return arrival{}, false, fmt.Errorf("decode event: %w", err)
+	}
+	if c.Type != "event_callback" {
+		return arrival{}, false, nil
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := unmarshal(c.Event, &head); err != nil {
+		return arrival{}, false, fmt.Errorf("decode event: %w", err)
+	}
+	if head.Type != "message" && head.Type != "app_mention" {
+		return arrival{}, false, nil
+	}
+	var m message
+	if err := json.Unmarshal(c.Event, &m); err != nil {
+		return arrival{}, false, fmt.Errorf("decode %s: %w", head.Type, err)
+	}
+	return m.arrival(self)
+}
+
+// arrival decides whether m is for the bot. The two events that a mention makes come to the same.
+func (m *message) arrival(self identity) (arrival, bool, error) {
+	written := []string{"", subtypeFile, subtypeBroadcast, subtypeBot, subtypeMe}
+	if m.Hidden || m.isFrom(self) || !slices.Contains(written, m.Subtype) {
+		return arrival{}, false, nil
+	}
+	if m.Channel == "" || !isTS(m.TS) {
+		return arrival{}, false, errNoPlace
+	}
+	sender := chat.Sender{ID: chat.UserID(m.User), Bot: m.BotID != "" || m.Subtype == subtypeBot}
+	if sender.Bot {
+		sender.Name = m.Username
+		if sender.Name == "" {
+			sender.Name = m.BotProfile.Name
+		}
+	}
+	if sender.ID == "" {
+		sender.ID = chat.UserID(m.BotID)
+	}
+	if sender.ID == "" {
+		return arrival{}, false, nil
+	}
+	to := m.target()
+	return arrival{
+		in: chat.Inbound{
+			To:     to,
+			Sender: sender,
+			ID:     questionID(m.TS, string(sender.ID)),
+			Addressed: to.Kind == chat.Private || m.Type == "app_mention" || mentions(m.Text, self.User) ||
+				self.User != "" && m.ParentUserID == self.User,
+			Reply:       to.Kind == chat.Group,
+			Attachments: attachments(m.Files),
+			At:          timeOf(m.TS),
+		},
+		raw: m.Text, ts: m.TS, self: self,
+	}, true, nil
+}
+
+// target returns where an answer to m goes: to its thread. What stands at the top of a channel is
+// answered in the thread that it begins, in a direct message beside it.
+func (m *message) target() chat.Target {
+	to := place(m.Channel, m.ChannelType)
+	switch {
+	case m.ThreadTS != "" && m.ThreadTS != m.TS:
+		to.Thread = chat.ThreadID(m.ThreadTS)
+	case to.Kind == chat.Group:
+		to.Thread = chat.ThreadID(m.TS)
+	}
+	return to
+}
+
+// place returns a channel, outside of its threads. Direct messages with one person begin with D, and
+// not all that comes from there says so otherwise.
+func place(channel, kind string) chat.Target {
+	to := chat.Target{Chat: chat.ChatID(channel), Kind: chat.Group}
+	if kind == "im" || kind == "" && strings.HasPrefix(channel, "D") {
+		to.Kind = chat.Private
+	}
+	return to
+}
+
+// attachments lists the files of a message. One that is gone has no address, and so no id.
+func attachments(files []file) []chat.Attachment {
+	var list []chat.Attachment
+	for _, f := range files {
+		a := chat.Attachment{Name: f.Name, MediaType: f.Mimetype, Size: max(0, f.Size), ID: f.Download}
+		if a.ID == "" {
+			a.ID = f.Private
+		}
+		if a.Name == "" {
+			a.Name = f.Title
+		}
+		if a.Name == "" {
+			a.Name = "file"
+		}
+		if f.Mode == "tombstone" {
+			a.ID = ""
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// decodeCommand returns what a slash command says. Our app has one that stands for all commands, and
+// whoever installed it chose its name: the gateway takes the text apart. It can't be used in threads,
+// so that its answer stands at the top.
+func decodeCommand(data []byte) (arrival, bool, error) {
+	var c command
+	if err := unmarshal(data, &c); err != nil {
+		return arrival{}, false, fmt.Errorf("decode command: %w", err)
+	}
+	return c.arrival()
+}
+
+func (c *command) arrival() (arrival, bool, error) {
+	if c.Channel == "" || c.User == "" || c.Trigger == "" {
+		return arrival{}, false, errors.New("a command has no channel, user or trigger")
+	}
+	return arrival{
+		in: chat.Inbound{
+			To:        place(c.Channel, ""),
+			Sender:    chat.Sender{ID: chat.UserID(c.User), Name: c.UserName},
+			ID:        questionID("command:"+c.Trigger, c.User),
+			Kind:      chat.Command,
+			Addressed: true,
+			At:        time.Now(), // the platform does not say
+		},
+		raw: c.Text,
+	}, true, nil
+}
+
+// decodeInteraction returns which button was pressed. The press has an id of its own, so that two
+// presses of one button differ.
+func decodeInteraction(data []byte) (arrival, bool, error) {
+	var i interaction
+	if err := unmarshal(data, &i); err != nil {
+		return arrival{}, false, fmt.Errorf("decode interaction: %w", err)
+	}
+	if i.Type != "block_actions" || len(i.Actions) == 0 || i.Actions[0].Type != "button" {
+		return arrival{}, false, nil
+	}
+	channel, ts, thread := i.Container.Channel, i.Container.TS, i.Container.ThreadTS
+	if channel == "" {
+		channel = i.Channel.ID
+	}
+	if ts == "" {
+		ts = i.Message.TS
+	}
+	if thread == "" {
+		thread = i.Message.ThreadTS
+	}
+	pressed := i.Actions[0]
+	if channel == "" || i.User.ID == "" || pressed.ID == "" || pressed.TS == "" {
+		return arrival{}, false, errors.New("a press of a button has no channel, user, action or moment")
+	}
+	to := place(channel, "")
+	if thread != ts { // else the message is a parent and stands outside of its thread
+		to.Thread = chat.ThreadID(thread)
+	}
+	name := i.User.Name
+	if name == "" {
+		name = i.User.Username
+	}
+	return arrival{in: chat.Inbound{
+		To:        to,
+		Sender:    chat.Sender{ID: chat.UserID(i.User.ID), Name: name},
+		ID:        questionID("press:"+pressed.TS, i.User.ID),
+		Kind:      chat.Button,
+		Action:    pressed.ID,
+		Addressed: true,
+		At:        time.Now(),
+	}}, true, nil
+}
+
+// said completes an arrival with its text, in which people have names. It returns false when nothing
+// was said: a bare mention.
+func (a *arrival) said(name func(user string) string) bool {
+	text := readable(a.raw, a.self.User, name)
+	switch a.in.Kind {
+	case chat.Button:
+		return true
+	case chat.Command:
+		a.in.Args = text
+		return true
+	default:
+	}
+	a.in.Text = text
+	if word, args, ok := asCommand(text); ok {
+		a.in.Kind, a.in.Command, a.in.Args = chat.Command, word, args
+	}
+	return text != "" || len(a.in.Attachments) > 0
+}
+
+// asCommand takes a text apart that begins with a slash and a word. Slack's apps keep what they know
+// as a command to themselves, but not what follows a mention.
+func asCommand(text string) (name, args string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "/")
+	name, args, _ = strings.Cut(rest, " ")
+	name = strings.ToLower(name)
+	if !ok || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		return "", "", false
+	}
+	return name, strings.TrimSpace(args), true
+}

@@ -1,0 +1,99 @@
+package slack
+
+import (
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Limits of message content, in UTF-16 units. The documentation says characters, which this is
+// never less than.
+const (
+	// textLimit is the longest message. A markdown block takes 12,000, but the text for
+	// notifications that stands beside it 4,000 in an update, and a message that could be posted
+	// but not edited would freeze in the middle of an answer (F49).
+	// https://docs.slack.dev/reference/methods/chat.update#errors (msg_too_long)
+	textLimit = 4000
+
+	// maxActions is how many buttons one row of them takes, maxLabel how long what stands on one is.
+	// https://docs.slack.dev/reference/block-kit/blocks/actions-block
+	// https://docs.slack.dev/reference/block-kit/block-elements/button-element
+	maxActions = 25
+	maxLabel   = 75
+
+	// maxUpload is the largest file. https://slack.com/help/articles/201330736
+	maxUpload = 1_000_000_000 // bytes
+)
+
+// typingEvery renews the status below a thread, which stands for two minutes or until the bot's next
+// message. https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+const typingEvery = 100 * time.Second
+
+// A stream lives for about five minutes, which is not documented; then it can't be added to or
+// stopped any more, and looks broken until an update mends it (F48).
+// https://github.com/slackapi/python-slack-sdk/issues/1859
+const (
+	// streamFor leaves a minute for a stop that must wait its turn.
+	streamFor = 4 * time.Minute
+	// streamMayEnd is from when on a stream that does not stream may have ended by itself.
+	streamMayEnd = streamFor + 30*time.Second
+)
+
+// editInterval is the pause between two previews of a reply: 40 a minute, of the 50 that all replies
+// of the workspace share.
+const editInterval = 1500 * time.Millisecond
+
+// Rates, per app and workspace, all from https://docs.slack.dev/apis/web-api/rate-limits: the tiers
+// are calls a minute of each method, "20+", "50+" and "100+"; posting is one message a second in
+// each channel, short bursts allowed, and "several hundred messages per minute" in the workspace.
+const (
+	tierWindow = time.Minute
+	tier2      = 20
+	tier3      = 50
+	tier4      = 100
+
+	postCount  = 20
+	postWindow = 20 * time.Second
+	postBurst  = 3
+	postsInAll = 300 // a minute
+
+	// statusCount is for assistant.threads.setStatus. https://docs.slack.dev/reference/methods/assistant.threads.setStatus
+	statusCount = 600
+
+	// The two methods that read messages are tier 3. Looking for one takes a page or two, and what a
+	// new Run catches up on gets what is left.
+	findCount = 12
+	readCount = tier3 - 2*findCount
+)
+
+// idleConnections is how many connections to Slack are kept for the next calls.
+const idleConnections = 8
+
+// Profile states what holds in a place. Threads have more than what is outside of them: native
+// streams and the sign that the bot is at work, but no commands, which Slack takes only at the top.
+func (b *Bot) Profile(to chat.Target) chat.Profile {
+	p := chat.Profile{
+		TextLimit:    textLimit,
+		EditInterval: editInterval,
+		Limits: []chat.Limit{
+			{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: postCount, Window: postWindow, Burst: postBurst},
+			inAll(chat.OpSend, postsInAll),
+			inAll(chat.OpEdit, tier3),
+			inAll(chat.OpDelete, tier3),
+			inAll(chat.OpStart, tier2),
+			inAll(chat.OpAppend, tier4),
+			inAll(chat.OpStop, tier2),
+			inAll(chat.OpFind, findCount),
+			inAll(chat.OpTyping, statusCount),
+		},
+	}
+	if to.Thread != "" {
+		p.TypingEvery, p.StreamFor, p.NoCommands = typingEvery, streamFor, true
+	}
+	return p
+}
+
+// inAll is a limit of calls a minute over everything. Half of them may come at once.
+func inAll(ops chat.Op, count int) chat.Limit {
+	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: count, Window: tierWindow, Burst: count / 2}
+}

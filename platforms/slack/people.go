@@ -1,0 +1,115 @@
+package slack
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	library "github.com/slack-go/slack"
+)
+
+// Events name people by their ids only. Names are for people to read and nothing hangs on them, so
+// that asking for them must not hold up what somebody wrote.
+const (
+	methodUser = "users.info"
+	// namesFor is how long all names of one message may take: Slack waits three seconds in all.
+	namesFor = time.Second
+	// knownFor is how long a name is believed, unknownFor how long one is not asked for again.
+	knownFor   = 24 * time.Hour
+	unknownFor = 10 * time.Minute
+	// mostPeople is how many names are kept.
+	mostPeople = 2000
+	// mostLookups is how many names are asked for in a minute; the method is tier 4.
+	// https://docs.slack.dev/reference/methods/users.info
+	mostLookups = tier4 / 2
+)
+
+// people are the names that are known.
+type people struct {
+	mu      sync.Mutex
+	names   map[string]called
+	lookups pace
+}
+
+// called is somebody's name, which is empty when it could not be learned.
+type called struct {
+	name  string
+	until time.Time
+}
+
+// get returns what is known of a person's name, and whether it need not be asked for.
+func (p *people) get(user string) (string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, ok := p.names[user]
+	return c.name, ok && time.Now().Before(c.until)
+}
+
+// put keeps a name. When there are too many the old ones go, and if none is, all.
+func (p *people) put(user, name string, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if len(p.names) >= mostPeople {
+		for u, c := range p.names {
+			if now.After(c.until) {
+				delete(p.names, u)
+			}
+		}
+		if len(p.names) >= mostPeople {
+			p.names = nil
+		}
+	}
+	if p.names == nil {
+		p.names = make(map[string]called)
+	}
+	p.names[user] = called{name, now.Add(d)}
+}
+
+// nameOf returns a function that says what people are called, for one message: it asks Slack as long
+// as namesFor is not over, and returns "" then and for whom Slack does not name.
+func (b *Bot) nameOf(ctx context.Context) (name func(user string) string, done context.CancelFunc) {
+	ctx, done = context.WithTimeout(ctx, namesFor)
+	return func(user string) string {
+		name, known := b.people.get(user)
+		if known || ctx.Err() != nil || b.people.lookups.take(mostLookups) > 0 {
+			return name
+		}
+		fresh, err := b.lookUp(ctx, user)
+		if err != nil {
+			b.people.put(user, name, unknownFor)
+			return name
+		}
+		b.people.put(user, fresh, knownFor)
+		return fresh
+	}, done
+}
+
+// lookUp asks Slack for a name: the one that the person chose, else the full name.
+func (b *Bot) lookUp(ctx context.Context, user string) (string, error) {
+	a, err := b.call(ctx, methodUser, func(api *library.Client) error {
+		_, err := api.GetUserInfoContext(ctx, user)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	var result struct {
+		User struct {
+			Name     string `json:"name"`
+			RealName string `json:"real_name"`
+			Profile  struct {
+				DisplayName string `json:"display_name"`
+			} `json:"profile"`
+		} `json:"user"`
+	}
+	if err := a.decode(methodUser, &result); err != nil {
+		return "", err
+	}
+	for _, name := range []string{result.User.Profile.DisplayName, result.User.RealName, result.User.Name} {
+		if name != "" {
+			return name, nil
+		}
+	}
+	return "", nil
+}

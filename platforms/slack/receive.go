@@ -1,0 +1,220 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+)
+
+const (
+	// answerTimeout is how long Slack may take to answer what Run asks.
+	answerTimeout = 15 * time.Second
+	// ackTime is how long Slack waits for an acknowledgement before it delivers again.
+	// https://docs.slack.dev/apis/events-api/#responding
+	ackTime = 3 * time.Second
+	// holdFor is how long what arrives waits for what was missed before, so that it comes in order,
+	// with time left to store and acknowledge it.
+	holdFor = 1500 * time.Millisecond
+)
+
+// Run receives messages until ctx ends and hands each to accept, one after the other. Only when accept
+// has returned nil is it acknowledged to Slack, which delivers again what was not. While from has a
+// cursor, what came meanwhile is read from the places that from names and from all that the bot is a
+// member of, as far as the last day and Slack's limits allow; without one nothing is.
+//
+// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when
+// nothing can be received: Auth when a token is refused or lacks a scope, RateLimited, or Temporary
+// for all that a later Run may find mended. As long as one socket works it tries to replace another
+// by itself.
+func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
+	self, err := b.whoami(ctx)
+	if err != nil {
+		return receiveError(ctx, err)
+	}
+	level := slog.LevelInfo
+	if b.known.Swap(true) { // the next try after a failure, which may fail like it
+		level = slog.LevelDebug
+	}
+	b.log.Log(ctx, level, "receiving", slog.String("user", self.Name), slog.String("team", self.Team),
+		slog.Bool("socket_mode", b.opts.AppToken != ""))
+	r := &reception{
+		bot: b, self: self, from: from, accept: accept,
+		newest: from.Cursor, behind: from.Cursor != "",
+		open: make(chan struct{}), caught: make(chan struct{}),
+	}
+	run, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var work sync.WaitGroup
+	work.Go(func() {
+		if err := r.catchUp(run); err != nil {
+			end(err)
+		}
+	})
+	if b.opts.AppToken != "" {
+		err = r.listen(run)
+	} else {
+		err = r.serve(run)
+	}
+	end(err)
+	work.Wait()
+	return receiveError(ctx, context.Cause(run))
+}
+
+// reception is one Run.
+type reception struct {
+	bot    *Bot
+	self   identity
+	from   chat.Resume
+	accept func(context.Context, chat.Inbound) error
+
+	opening sync.Once
+	opened  time.Time     // when Slack could first deliver; set before open is closed
+	open    chan struct{} // closed when Slack can deliver
+	caught  chan struct{} // closed when nothing is left of what was missed
+
+	// Guarded by bot.mu.
+	newest string // ts of the newest message that arrived
+	behind bool   // what was missed is not all accepted
+}
+
+// isOpen notes that Slack can deliver from here on.
+func (r *reception) isOpen() {
+	r.opening.Do(func() {
+		r.opened = time.Now()
+		close(r.open)
+	})
+}
+
+// hold lets what was missed go first, but not for so long that an acknowledgement would be late.
+func (r *reception) hold(ctx context.Context) {
+	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdFor))
+	defer cancel()
+	select {
+	case <-r.caught:
+	case <-waiting.Done():
+	}
+}
+
+// refusal is accept's error.
+type refusal struct{ error }
+
+// Unwrap returns accept's error.
+func (e refusal) Unwrap() error { return e.error }
+
+// take hands an arrival on. It returns nil when it may be acknowledged: it was accepted, now or before,
+// or is for nobody. It fails when ctx ended before, or by a refusal.
+func (r *reception) take(ctx context.Context, a arrival) error {
+	if !r.complete(ctx, &a) {
+		return nil
+	}
+	r.bot.mu.Lock() // the order of arrival is that of acceptance
+	defer r.bot.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	id := fmt.Sprintf("%s %s %t", a.in.To.Chat, a.in.ID, a.in.Addressed)
+	if r.bot.recent.has(id) {
+		return nil
+	}
+	a.in.Resume = r.cursor(a.ts)
+	if err := r.accept(ctx, a.in); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return refusal{fmt.Errorf("accept message %s: %w", a.in.ID, err)}
+	}
+	r.bot.recent.add(id)
+	return nil
+}
+
+// complete puts names into an arrival; false when it says nothing. Nobody is asked for the names of
+// people who did not mean the bot.
+func (r *reception) complete(ctx context.Context, a *arrival) bool {
+	if !a.in.Addressed {
+		return a.said(func(string) string { return "" })
+	}
+	name, done := r.bot.nameOf(ctx)
+	defer done()
+	if !a.said(name) {
+		return false
+	}
+	if a.in.Sender.Name == "" && !a.in.Sender.Bot {
+		a.in.Sender.Name = name(string(a.in.Sender.ID))
+	}
+	return true
+}
+
+// cursor returns where a later Run may go on when what happened at ts is accepted: not beyond what was
+// missed before, as long as that is not accepted.
+func (r *reception) cursor(ts string) string {
+	if ts != "" && later(ts, r.newest) {
+		r.newest = ts
+	}
+	switch {
+	case r.behind:
+		return r.from.Cursor
+	case r.newest == "":
+		return tsOf(time.Now()) // of a command, before any message
+	}
+	return r.newest
+}
+
+// mostRecent is how many messages are remembered as accepted: Slack delivers some twice, by two events
+// or because an acknowledgement was lost, and what was missed is read with a margin. The gateway's
+// store knows all of them; this spares it most.
+const mostRecent = 4096
+
+// recent is the set of the messages that were accepted last.
+type recent struct {
+	ids  map[string]struct{}
+	ring []string
+	next int
+}
+
+func (s *recent) has(id string) bool {
+	_, ok := s.ids[id]
+	return ok
+}
+
+func (s *recent) add(id string) {
+	if s.ids == nil {
+		s.ids = make(map[string]struct{})
+	}
+	if len(s.ring) < mostRecent {
+		s.ring = append(s.ring, id)
+	} else {
+		delete(s.ids, s.ring[s.next])
+		s.ring[s.next] = id
+		s.next = (s.next + 1) % mostRecent
+	}
+	s.ids[id] = struct{}{}
+}
+
+// receiveError turns why a Run ended into what it returns. Asking again can't do harm, so that
+// Uncertain becomes Temporary, and what only the operator can end says how.
+func receiveError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if refused, ok := errors.AsType[refusal](err); ok {
+		return refused.error
+	}
+	failure := *chat.AsSendError(err)
+	if failure.Kind != chat.Auth && failure.Kind != chat.RateLimited {
+		failure.Kind = chat.Temporary
+	}
+	switch {
+	case codeOf(err) == "socket_mode_disabled":
+		failure.Err = fmt.Errorf("the app does not use Socket Mode: turn it on at api.slack.com/apps under Socket Mode (%w)", failure.Err)
+	case codeOf(err) == "not_allowed_token_type":
+		failure.Err = fmt.Errorf("bot_token must be the bot user's token (xoxb-…) and app_token an app-level one (xapp-…) with the scope connections:write (%w)", failure.Err)
+	case failure.Kind == chat.Auth:
+		failure.Err = fmt.Errorf("Slack refuses a token of the app: copy it anew from api.slack.com/apps (%w)", failure.Err)
+	}
+	return &failure
+}

@@ -1,0 +1,206 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+
+	library "github.com/slack-go/slack"
+
+	"telex/internal/chat"
+)
+
+// metadataType names the metadata that every message of ours carries, and keyField what in it tells
+// one create from another. https://docs.slack.dev/messaging/message-metadata
+const (
+	metadataType = "telex_part"
+	keyField     = "key"
+)
+
+// Send shows a new message, in the thread that to names. Its key stands in the message's metadata,
+// by which [Bot.Find] resolves an Uncertain failure. What the message answers is shown by the thread
+// alone.
+func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	options, err := content(methodPost, m)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	// Models name many links; a card for each would bury the answer.
+	options = append(options, library.MsgOptionDisableLinkUnfurl(), library.MsgOptionDisableMediaUnfurl())
+	if to.Thread != "" {
+		options = append(options, library.MsgOptionTS(string(to.Thread)))
+	}
+	a, err := b.call(ctx, methodPost, func(api *library.Client) error {
+		_, _, err := api.PostMessageContext(ctx, string(to.Chat), options...)
+		return err
+	})
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(a.TS)}}, nil
+}
+
+const methodUpdate = "chat.update"
+
+// Edit replaces a message's text and its buttons. The text is not formatted anew where it is the
+// same. A message that still streams, which an earlier process may have left, is stopped, and the
+// failure is Temporary: the next try finds a message like any other.
+func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	ts, err := own(methodUpdate, ref)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	options, err := content(methodUpdate, m)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	_, err = b.call(ctx, methodUpdate, func(api *library.Client) error {
+		_, _, _, err := api.UpdateMessageContext(ctx, string(ref.Target.Chat), ts, options...)
+		return err
+	})
+	if codeOf(err) == "streaming_state_conflict" {
+		_ = b.Stop(ctx, ref, "") // whatever comes of it: the next edit tells
+	}
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	return chat.Receipt{Ref: ref}, nil
+}
+
+const methodDelete = "chat.delete"
+
+// Delete removes a message. A message that is gone already is a success.
+func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
+	if isFile(ref.ID) {
+		return b.deleteFile(ctx, ref)
+	}
+	ts, err := own(methodDelete, ref)
+	if err != nil {
+		return err
+	}
+	_, err = b.call(ctx, methodDelete, func(api *library.Client) error {
+		_, _, err := api.DeleteMessageContext(ctx, string(ref.Target.Chat), ts)
+		return err
+	})
+	if err != nil && chat.AsSendError(err).Kind == chat.Gone {
+		return nil
+	}
+	return err
+}
+
+const (
+	methodStatus = "assistant.threads.setStatus"
+	// working is what the status says, after the bot's name.
+	working = "is thinking…"
+)
+
+// Typing shows below a thread that the bot is at work, for two minutes or until its next message.
+// Outside of threads there is no such sign, and Typing does nothing.
+func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
+	if to.Thread == "" {
+		return nil
+	}
+	_, err := b.call(ctx, methodStatus, func(api *library.Client) error {
+		return api.SetAssistantThreadsStatusContext(ctx, library.AssistantThreadsSetStatusParameters{
+			ChannelID: string(to.Chat), ThreadTS: string(to.Thread), Status: working,
+		})
+	})
+	return err
+}
+
+// own returns the ts of a message of ours.
+func own(method string, ref chat.MessageRef) (string, error) {
+	if isFile(ref.ID) {
+		return "", &chat.SendError{Kind: chat.Frozen, Err: fmt.Errorf("%s: the message of a file can't be edited", method)}
+	}
+	ts, _, ok := split(ref.ID)
+	if !ok {
+		return "", &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not the id of a message", method, ref.ID)}
+	}
+	return ts, nil
+}
+
+// content encodes what a message shows: always as blocks, never as markdown_text. Only blocks can
+// hold buttons; an update replaces them by those that it names and nothing else, while what becomes
+// of them when it names markdown_text is not documented; and an update by blocks leaves no "(edited)"
+// behind. https://docs.slack.dev/reference/methods/chat.update#arg_blocks
+func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
+	if n := units(m.Text); n > textLimit {
+		return nil, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and %d is the most", method, n, textLimit)}
+	}
+	if strings.TrimSpace(m.Text) == "" {
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: there is no text", method)}
+	}
+	blocks := []library.Block{library.NewMarkdownBlock("", harmless(m.Text))}
+	if row := buttons(m.Actions); row != nil {
+		blocks = append(blocks, row)
+	}
+	plain := m.Plain
+	if plain == "" {
+		plain = m.Text
+	}
+	return []library.MsgOption{
+		library.MsgOptionText(fallback(plain), false),
+		library.MsgOptionBlocks(blocks...),
+		metadata(hash(m.Key)),
+	}, nil
+}
+
+// buttons returns a row of buttons; nil without any.
+func buttons(actions []chat.Action) library.Block {
+	if len(actions) == 0 {
+		return nil
+	}
+	var row []library.BlockElement
+	for _, a := range actions[:min(len(actions), maxActions)] {
+		label := library.NewTextBlockObject(library.PlainTextType, cutUnits(a.Label, maxLabel), false, false)
+		row = append(row, library.NewButtonBlockElement(a.ID, "", label))
+	}
+	return library.NewActionBlock("", row...)
+}
+
+// metadata adds what a create's key became.
+func metadata(hashed string) library.MsgOption {
+	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
+}
+
+// harmless breaks the control sequences that call people. The dialect leaves none; this is for texts
+// that go out as they are because their markup was refused (F35).
+// https://docs.slack.dev/messaging/formatting-message-text#special-mentions
+func harmless(text string) string {
+	return strings.NewReplacer("<@", "&lt;@", "<!", "&lt;!", "<#", "&lt;#").Replace(text)
+}
+
+// fallback is a text as notifications show it, and screen readers read it: in mrkdwn, where &, <
+// and > must be escaped, cut to what an update takes.
+func fallback(plain string) string {
+	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+	text := escape.Replace(plain)
+	for limit := textLimit; units(text) > textLimit; limit -= units(text) - textLimit { // entities are longer than what they stand for
+		text = escape.Replace(cutUnits(plain, max(0, limit)))
+		if limit <= 0 {
+			break
+		}
+	}
+	return text
+}
+
+// units is the length of a text in UTF-16 units.
+func units(text string) int {
+	n := 0
+	for _, r := range text {
+		n += max(1, utf16.RuneLen(r))
+	}
+	return n
+}
+
+// cutUnits is the longest beginning of text that has no more than n units.
+func cutUnits(text string, n int) string {
+	for i, r := range text {
+		if n -= max(1, utf16.RuneLen(r)); n < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}

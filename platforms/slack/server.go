@@ -1,0 +1,169 @@
+package slack
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"telex/internal/chat"
+)
+
+const (
+	// maxBody bounds a request, in bytes. Slack documents no limit; events are far smaller.
+	maxBody = 4 << 20
+	// clockWindow is how old a request may be, so that one that was overheard can't be repeated later.
+	// https://docs.slack.dev/authentication/verifying-requests-from-slack
+	clockWindow = 5 * time.Minute
+	// goodbye is how long requests under way may take once Run ends.
+	goodbye = 2 * time.Second
+)
+
+// serve answers Slack's requests until ctx ends or accept fails.
+// https://docs.slack.dev/apis/events-api/using-http-request-urls
+func (r *reception) serve(ctx context.Context) error {
+	l, err := r.bot.listener(ctx)
+	if err != nil {
+		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
+	}
+	ended := make(chan error, 1) // the first one counts
+	failed := func(err error) {
+		select {
+		case ended <- err:
+		default:
+		}
+	}
+	srv := &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if err := r.answer(ctx, w, req); err != nil {
+				failed(err)
+			}
+		}),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(r.bot.log.Handler(), slog.LevelDebug),
+	}
+	r.isOpen() // what comes before Accept waits in the system
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			failed(&chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)})
+		}
+	}()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	if srv.Shutdown(leaving) != nil {
+		_ = srv.Close() // whoever still writes a request comes again
+	}
+	<-done
+	return err
+}
+
+// listener returns what serve listens on, and closes.
+func (b *Bot) listener(ctx context.Context) (net.Listener, error) {
+	if b.opts.Listener != nil {
+		return b.opts.Listener(ctx)
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", b.opts.Listen)
+}
+
+// answer handles one request: it is answered once what it holds was accepted. The error is accept's;
+// the request comes again then.
+func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
+	if req.Method != http.MethodPost {
+		http.Error(w, "only Slack's requests are answered here", http.StatusMethodNotAllowed)
+		return nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
+	if err != nil {
+		http.Error(w, "the body is too large, or was cut", http.StatusRequestEntityTooLarge)
+		return nil
+	}
+	if err := verify(r.bot.opts.SigningSecret, req.Header, body, time.Now()); err != nil {
+		r.bot.log.WarnContext(ctx, "request refused", slog.Any("error", err))
+		http.Error(w, err.Error(), http.StatusUnauthorized)
+		return nil
+	}
+	if challenge := challengeIn(body); challenge != "" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, challenge) // Slack asks again
+		return nil
+	}
+	r.hold(ctx)
+	a, found, err := decodeRequest(req.Header.Get("Content-Type"), body, r.self)
+	if err := r.settle(ctx, a, found, err); err != nil {
+		http.Error(w, "try again later", http.StatusServiceUnavailable)
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// verify checks that a request is Slack's: signed with the secret, and not long ago.
+// https://docs.slack.dev/authentication/verifying-requests-from-slack
+func verify(secret string, h http.Header, body []byte, now time.Time) error {
+	stamp := h.Get("X-Slack-Request-Timestamp")
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil {
+		return errors.New("the request has no timestamp")
+	}
+	if now.Sub(time.Unix(seconds, 0)).Abs() > clockWindow {
+		return errors.New("the request is too old: if this goes on, the clock of this machine is wrong")
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte("v0:" + stamp + ":"))
+	mac.Write(body)
+	want := "v0=" + hex.EncodeToString(mac.Sum(nil))
+	if !hmac.Equal([]byte(want), []byte(h.Get("X-Slack-Signature"))) {
+		return errors.New("the signature is wrong: is signing_secret that of this app?")
+	}
+	return nil
+}
+
+// challengeIn returns what Slack wants to read back when the request URL is set; empty for anything
+// else. https://docs.slack.dev/reference/events/url_verification
+func challengeIn(body []byte) string {
+	var c callback
+	if unmarshal(body, &c) != nil || c.Type != "url_verification" {
+		return ""
+	}
+	return c.Challenge
+}
+
+// decodeRequest returns what a request says: events are JSON, commands and buttons forms.
+func decodeRequest(contentType string, body []byte, self identity) (arrival, bool, error) {
+	if kind, _, _ := mime.ParseMediaType(contentType); kind != "application/x-www-form-urlencoded" {
+		return decodeEvent(body, self)
+	}
+	form, err := url.ParseQuery(string(body))
+	switch {
+	case err != nil:
+		return arrival{}, false, errors.New("decode form: it is malformed")
+	case form.Has("payload"):
+		return decodeInteraction(json.RawMessage(form.Get("payload")))
+	case form.Has("command"):
+		c := command{
+			Command: form.Get("command"), Text: form.Get("text"), Channel: form.Get("channel_id"),
+			User: form.Get("user_id"), UserName: form.Get("user_name"), Trigger: form.Get("trigger_id"),
+		}
+		return c.arrival()
+	}
+	return arrival{}, false, nil // ssl_check, and what else Slack may try
+}

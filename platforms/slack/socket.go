@@ -1,0 +1,336 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	library "github.com/slack-go/slack"
+
+	"telex/internal/chat"
+)
+
+// Socket Mode has a client of its own here, and not the library's: that one drops a socket before it
+// opens the next, waits up to five minutes by itself where nobody can see it, notices a dead connection
+// only by the pings it lacks, has one queue of acknowledgements for all sockets, and leaves a goroutine
+// behind that reads.
+// https://docs.slack.dev/apis/events-api/using-socket-mode
+
+const methodOpen = "apps.connections.open"
+
+const (
+	// pingEvery and pongTime are how a connection that died without a word is noticed, like Slack's own
+	// clients do. https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
+	pingEvery = 10 * time.Second
+	pongTime  = 5 * time.Second
+	// leaveFor is how long a socket that Slack wants to replace is read beside the new one.
+	leaveFor = time.Minute
+	// steady is how long a socket must have lasted to be replaced at once: else whoever runs Run waits.
+	steady = 10 * time.Second
+	// The waits between tries to replace a socket that still works.
+	firstRetry = time.Second
+	mostRetry  = 30 * time.Second
+	// maxEnvelope bounds one message from Slack, in bytes. None is documented; ten thousands of blocks fit.
+	maxEnvelope = 8 << 20
+	// maxWaiting is how many envelopes of a socket wait for their turn; beyond, reading stops.
+	maxWaiting = 64
+)
+
+// envelope is what comes over a socket: hello, disconnect, or something to be acknowledged.
+type envelope struct {
+	Type        string          `json:"type"`
+	Reason      string          `json:"reason"` // of a disconnect
+	ID          string          `json:"envelope_id"`
+	Payload     json.RawMessage `json:"payload"`
+	Retry       int             `json:"retry_attempt"`
+	Connections int             `json:"num_connections"` // of a hello
+
+	arrived time.Time
+}
+
+// link is one socket.
+type link struct {
+	conn  *websocket.Conn
+	queue chan envelope // from the one that reads to the one that accepts: pings must not wait for a store
+	born  time.Time
+}
+
+// news is what a link tells the one who keeps them.
+type news struct {
+	link    *link
+	leaving bool  // Slack wants it to be replaced; else it has ended
+	err     error // why it ended
+}
+
+// listen keeps a socket open that Slack delivers to, until ctx ends or there is none and none can be
+// had. One that Slack wants to refresh is read until the next one works.
+func (r *reception) listen(ctx context.Context) error {
+	var work sync.WaitGroup
+	defer work.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	k := keeper{links: make(map[*link]bool), news: make(chan news), delay: firstRetry}
+	for {
+		if k.wanted() {
+			l, err := r.connect(ctx)
+			switch {
+			case err == nil:
+				k.links[l], k.delay = false, firstRetry
+				r.isOpen()
+				work.Go(func() { r.keep(ctx, l, k.news) })
+			case ctx.Err() != nil, len(k.links) == 0, chat.AsSendError(err).Kind == chat.Auth:
+				return err
+			default:
+				r.bot.log.WarnContext(ctx, "a new socket can't be opened yet", slog.Any("error", err))
+				defer k.postpone(ctx, chat.AsSendError(err).RetryAfter)()
+			}
+		}
+		select {
+		case n := <-k.news:
+			if err := k.hear(n); err != nil {
+				return err
+			}
+			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.links)))
+		case <-k.later:
+			k.later = nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// keeper is what listen knows of its sockets.
+type keeper struct {
+	links map[*link]bool // true: it is leaving
+	news  chan news
+	later <-chan struct{} // when to try again; nil: there is nothing to wait for
+	delay time.Duration
+}
+
+// wanted says that there is no socket that stays, and that it is time to open one.
+func (k *keeper) wanted() bool {
+	for _, leaving := range k.links {
+		if !leaving {
+			return false
+		}
+	}
+	return k.later == nil
+}
+
+// postpone makes the next try wait. The caller calls cancel in the end.
+func (k *keeper) postpone(ctx context.Context, least time.Duration) (cancel context.CancelFunc) {
+	waiting, cancel := context.WithTimeout(ctx, max(k.delay, least))
+	k.later, k.delay = waiting.Done(), min(mostRetry, 2*k.delay)
+	return cancel
+}
+
+// hear notes news. It fails when receiving must end: accept failed, or the last socket went so soon
+// that another would be no better.
+func (k *keeper) hear(n news) error {
+	if n.leaving {
+		k.links[n.link] = true
+		return nil
+	}
+	delete(k.links, n.link)
+	if _, refused := errors.AsType[refusal](n.err); refused {
+		return n.err
+	}
+	if len(k.links) > 0 {
+		return nil
+	}
+	if k.later = nil; time.Since(n.link.born) < steady {
+		return &chat.SendError{Kind: chat.Temporary, Err: n.err}
+	}
+	return nil
+}
+
+// connect opens a socket and waits until Slack greets on it.
+func (r *reception) connect(ctx context.Context) (*link, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	a, err := r.bot.call(ctx, methodOpen, func(api *library.Client) error {
+		_, _, err := api.StartSocketModeContext(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var place struct {
+		URL string `json:"url"`
+	}
+	if err := a.decode(methodOpen, &place); err != nil {
+		return nil, err
+	}
+	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.sockets})
+	if err != nil {
+		x := &exchange{}
+		if resp != nil {
+			x.status, err = resp.StatusCode, nil // its text would hold the address, which is a secret
+		}
+		return nil, &chat.SendError{Kind: chat.Temporary, Err: r.bot.problem("open socket", err, x)}
+	}
+	conn.SetReadLimit(maxEnvelope)
+	first, err := greeting(ctx, conn)
+	if err != nil {
+		_ = conn.CloseNow() // an error means that it was closed before
+		return nil, err
+	}
+	if first.Connections > 1 {
+		r.bot.log.DebugContext(ctx, "the app has several sockets, each of which gets a part of what comes", slog.Int("sockets", first.Connections))
+	}
+	return &link{conn: conn, queue: make(chan envelope, maxWaiting), born: time.Now()}, nil
+}
+
+// greeting reads the first message of a socket, which must be a hello.
+func greeting(ctx context.Context, conn *websocket.Conn) (envelope, error) {
+	var first envelope
+	_, data, err := conn.Read(ctx)
+	if err == nil {
+		err = unmarshal(data, &first)
+	}
+	switch {
+	case err != nil:
+		return first, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("open socket: no greeting came: %w", err)}
+	case first.Type == "disconnect" && first.Reason == "too_many_websockets":
+		return first, &chat.SendError{Kind: chat.RateLimited, RetryAfter: mostRetry, Err: errors.New(
+			"open socket: the app has ten sockets already: stop the other programs that use its app_token")}
+	case first.Type != "hello":
+		return first, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("open socket: greeted by %q, reason %q", first.Type, first.Reason)}
+	}
+	return first, nil
+}
+
+// keep serves a socket until it ends, or ctx does: then it finishes what it has in hand.
+func (r *reception) keep(ctx context.Context, l *link, tell chan<- news) {
+	alive, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	var work sync.WaitGroup
+	work.Go(func() { end(r.read(alive, ctx, l, tell)) })
+	work.Go(func() { end(l.ping(alive)) })
+	err := r.work(alive, ctx, l)
+	end(err)
+	_ = l.conn.CloseNow() // an error means that it was closed before
+	work.Wait()
+	select {
+	case tell <- news{link: l, err: context.Cause(alive)}:
+	case <-ctx.Done():
+	}
+}
+
+// read puts what arrives into the queue, until the socket ends. It says when Slack wants to replace it.
+func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) error {
+	reading := alive
+	for {
+		_, data, err := l.conn.Read(reading)
+		if err != nil {
+			return fmt.Errorf("read socket: %w", err)
+		}
+		var e envelope
+		if err := unmarshal(data, &e); err != nil {
+			r.bot.log.WarnContext(ctx, "envelope skipped", slog.Any("error", err))
+			continue
+		}
+		if e.Type == "disconnect" { // warning, refresh_requested or link_disabled
+			select {
+			case tell <- news{link: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
+			case <-alive.Done():
+			}
+			if reading == alive {
+				var stop context.CancelFunc
+				reading, stop = context.WithTimeout(alive, leaveFor)
+				defer stop()
+			}
+			continue
+		}
+		e.arrived = time.Now()
+		select {
+		case l.queue <- e:
+		case <-reading.Done():
+			return reading.Err()
+		}
+	}
+}
+
+// ping fails when nobody answers any more.
+func (l *link) ping(alive context.Context) error {
+	for {
+		if err := sleep(alive, pingEvery); err != nil {
+			return err
+		}
+		if len(l.queue) == cap(l.queue) {
+			continue // nobody reads the answer
+		}
+		ctx, cancel := context.WithTimeout(alive, pongTime)
+		err := l.conn.Ping(ctx)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("ping socket: %w", err)
+		}
+	}
+}
+
+// work accepts what is in the queue and acknowledges it, in order, until ctx ends, the socket does, or
+// accept fails.
+func (r *reception) work(alive, ctx context.Context, l *link) error {
+	for {
+		select {
+		case <-alive.Done():
+			return alive.Err()
+		case <-ctx.Done():
+			return ctx.Err()
+		case e := <-l.queue:
+			r.hold(ctx)
+			if err := r.dispatch(ctx, e); err != nil {
+				return err
+			}
+			l.acknowledge(alive, e)
+		}
+	}
+}
+
+// dispatch hands on what an envelope holds.
+func (r *reception) dispatch(ctx context.Context, e envelope) error {
+	var a arrival
+	var found bool
+	var err error
+	switch e.Type {
+	case "events_api":
+		a, found, err = decodeEvent(e.Payload, r.self)
+	case "slash_commands":
+		a, found, err = decodeCommand(e.Payload)
+	case "interactive":
+		a, found, err = decodeInteraction(e.Payload)
+	}
+	return r.settle(ctx, a, found, err)
+}
+
+// settle takes what was decoded. What can't be decoded is logged, and then done with.
+func (r *reception) settle(ctx context.Context, a arrival, found bool, err error) error {
+	switch {
+	case err != nil:
+		r.bot.log.WarnContext(ctx, "event skipped", slog.Any("error", err))
+		return nil
+	case !found:
+		return nil
+	}
+	return r.take(ctx, a)
+}
+
+// acknowledge says that an envelope is done with. Should that fail, it comes again. One that took too
+// long was given up already and comes again as well.
+func (l *link) acknowledge(alive context.Context, e envelope) {
+	if e.ID == "" || time.Since(e.arrived) >= ackTime {
+		return
+	}
+	data, err := json.Marshal(map[string]string{"envelope_id": e.ID})
+	if err != nil {
+		return // never: it is a string
+	}
+	ctx, cancel := context.WithTimeout(alive, ackTime)
+	defer cancel()
+	_ = l.conn.Write(ctx, websocket.MessageText, data) // the socket ends then, which is seen by reading
+}

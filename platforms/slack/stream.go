@@ -1,0 +1,112 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	library "github.com/slack-go/slack"
+
+	"telex/internal/chat"
+)
+
+const (
+	methodStart  = "chat.startStream"
+	methodAppend = "chat.appendStream"
+	methodStop   = "chat.stopStream"
+)
+
+// Start begins a stream in a thread, with a text. In a channel Slack wants to know for whom, which is
+// read from m.ReplyTo: without it the failure is Rejected, and edits serve.
+// https://docs.slack.dev/reference/methods/chat.startStream
+func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	options, err := b.addressee(ctx, to, m.ReplyTo)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	if m.Text != "" {
+		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
+	}
+	a, err := b.call(ctx, methodStart, func(api *library.Client) error {
+		_, _, err := api.StartStreamContext(ctx, string(to.Chat), options...)
+		return err
+	})
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: streamID(a.TS, m.Key)}}, nil
+}
+
+// addressee says where a stream is and for whom.
+func (b *Bot) addressee(ctx context.Context, to chat.Target, question chat.MessageID) ([]library.MsgOption, error) {
+	options := []library.MsgOption{library.MsgOptionTS(string(to.Thread))}
+	person := asker(question)
+	switch {
+	case to.Thread == "":
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(methodStart + ": streams are in threads only")}
+	case to.Kind == chat.Private:
+		return options, nil
+	case person == "":
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New(methodStart + ": it is not known whom the stream answers")}
+	}
+	self, err := b.identity(ctx)
+	if err != nil {
+		return nil, unstarted(err)
+	}
+	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(self.Team)), nil
+}
+
+// unstarted makes of a failure before the call that matters one of a call that was not made.
+func unstarted(err error) error {
+	failure := *chat.AsSendError(err)
+	if failure.Kind == chat.Uncertain {
+		failure.Kind = chat.Temporary
+	}
+	return &failure
+}
+
+// Append adds text at the end of a stream. One that streams no more is Rejected: it ended by itself,
+// or a person stopped it.
+func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) error {
+	ts, err := own(methodAppend, ref)
+	if err != nil {
+		return err
+	}
+	_, err = b.call(ctx, methodAppend, func(api *library.Client) error {
+		_, _, err := api.AppendStreamContext(ctx, string(ref.Target.Chat), ts, library.MsgOptionMarkdownText(harmless(text)))
+		return err
+	})
+	return err
+}
+
+// Stop ends a stream, with a last text that may be empty, and puts its key into its metadata, which
+// a stream can't have before. What was stopped a moment ago is a success without a text. One that may
+// have ended by itself, as streams do after some minutes, is Rejected: it looks broken, and only an
+// edit mends it.
+func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
+	ts, err := own(methodStop, ref)
+	if err != nil {
+		return err
+	}
+	var options []library.MsgOption
+	if _, hashed, _ := split(ref.ID); hashed != "" {
+		options = append(options, metadata(hashed))
+	}
+	if text != "" {
+		options = append(options, library.MsgOptionMarkdownText(harmless(text)))
+	}
+	_, err = b.call(ctx, methodStop, func(api *library.Client) error {
+		_, _, err := api.StopStreamContext(ctx, string(ref.Target.Chat), ts, options...)
+		return err
+	})
+	if text == "" && isStopped(err) && time.Since(timeOf(ts)) < streamMayEnd {
+		return nil
+	}
+	return err
+}
+
+// isStopped says that a call failed because the message does not stream.
+func isStopped(err error) bool {
+	return slices.Contains([]string{"message_not_in_streaming_state", "stopped_by_user"}, codeOf(err))
+}

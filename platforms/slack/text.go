@@ -1,0 +1,100 @@
+package slack
+
+import (
+	"strings"
+)
+
+// Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. What stands for
+// formatting is left to the model, which knows it.
+// https://docs.slack.dev/messaging/formatting-message-text#parsing
+
+// control is what a control sequence refers to, and the label it came with.
+type control struct{ target, label string }
+
+// walk hands the pieces of a text to plain and to sequence, in order.
+func walk(text string, plain func(string), sequence func(control)) {
+	for {
+		begin := strings.IndexByte(text, '<')
+		if begin < 0 {
+			plain(text)
+			return
+		}
+		length := strings.IndexByte(text[begin:], '>')
+		if length < 0 {
+			plain(text)
+			return
+		}
+		plain(text[:begin])
+		var c control
+		c.target, c.label, _ = strings.Cut(text[begin+1:begin+length], "|")
+		sequence(c)
+		text = text[begin+length+1:]
+	}
+}
+
+// mentions says that a text mentions a user.
+func mentions(text, user string) bool {
+	found := false
+	walk(text, func(string) {}, func(c control) { found = found || user != "" && c.target == "@"+user })
+	return found
+}
+
+// readable returns a text as a person reads it, without the mentions of self. name returns what somebody
+// is called; empty: that is not known.
+func readable(text, self string, name func(user string) string) string {
+	var b strings.Builder
+	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
+	walk(text,
+		func(s string) { b.WriteString(unescape.Replace(s)) },
+		func(c control) {
+			if self != "" && c.target == "@"+self {
+				return
+			}
+			b.WriteString(unescape.Replace(c.read(name)))
+		})
+	return strings.TrimSpace(b.String())
+}
+
+// read returns what is shown of a control sequence.
+func (c control) read(name func(user string) string) string {
+	switch {
+	case strings.HasPrefix(c.target, "@"):
+		if c.label == "" {
+			c.label = name(c.target[1:])
+		}
+		if c.label == "" {
+			return c.target
+		}
+		return "@" + strings.TrimPrefix(c.label, "@")
+	case strings.HasPrefix(c.target, "#"):
+		if c.label == "" {
+			return c.target
+		}
+		return "#" + strings.TrimPrefix(c.label, "#")
+	case strings.HasPrefix(c.target, "!"):
+		if c.label != "" {
+			return c.label // a date, or a group with its @
+		}
+		word, _, _ := strings.Cut(c.target[1:], "^")
+		return "@" + word
+	case c.label == "", c.label == c.target:
+		return strings.TrimPrefix(c.target, "mailto:")
+	}
+	if bare := withoutScheme(c.target); bare == withoutScheme(c.label) { // it was typed without
+		if strings.Contains(c.target, "://") {
+			return c.target
+		}
+		return bare
+	}
+	return c.label + " (" + c.target + ")"
+}
+
+// withoutScheme returns an address as people type it.
+func withoutScheme(address string) string {
+	for _, scheme := range []string{"https://", "http://", "mailto:", "tel:"} {
+		if rest, ok := strings.CutPrefix(address, scheme); ok {
+			return strings.TrimSuffix(rest, "/")
+		}
+	}
+	return strings.TrimSuffix(address, "/")
+}

@@ -1,0 +1,464 @@
+package slack_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/platforms/slack"
+	"telex/standin/memnet"
+	standin "telex/standin/slack"
+)
+
+var (
+	_ gateway.Platform = (*slack.Bot)(nil)
+	_ preview.Editor   = (*slack.Bot)(nil)
+	_ preview.Deleter  = (*slack.Bot)(nil)
+	_ preview.Typer    = (*slack.Bot)(nil)
+	_ preview.Filer    = (*slack.Bot)(nil)
+	_ preview.Streamer = (*slack.Bot)(nil)
+	_ preview.Finder   = (*slack.Bot)(nil)
+	_ gateway.Fetcher  = (*slack.Bot)(nil)
+
+	_ conformance.Threader    = (*world)(nil)
+	_ conformance.Presser     = (*world)(nil)
+	_ conformance.StreamWorld = (*world)(nil)
+	_ conformance.Repeater    = (*world)(nil)
+)
+
+const (
+	dm      = "D1001"
+	channel = "C1"
+	person  = "U1001"
+	other   = "U2002"
+	mention = "<@" + standin.BotUser + ">"
+
+	wrongBotToken = "xoxb-wrong-token"
+	wrongAppToken = "xapp-wrong-token"
+	wrongSecret   = "wrong-signing-secret"
+)
+
+// world is Slack's stand-in on an in-memory network.
+type world struct {
+	t       *testing.T
+	server  *standin.Server
+	net     *memnet.Listener
+	events  *door // where Slack's requests arrive; nil: Socket Mode
+	private chat.Target
+	group   chat.Target
+}
+
+// door is an address that a new listener may take over.
+type door struct {
+	mu sync.Mutex
+	l  *memnet.Listener
+}
+
+func (d *door) listen(context.Context) (net.Listener, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.l = memnet.Listen()
+	return d.l, nil
+}
+
+func (d *door) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d.mu.Lock()
+	l := d.l
+	d.mu.Unlock()
+	if l == nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
+	}
+	c, err := l.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return garbling{c}, nil
+}
+
+// socketWorld receives by Socket Mode; its private chat is a direct message outside of threads.
+func socketWorld(t *testing.T) conformance.World { return newWorld(t, standin.Options{}, false) }
+
+// eventsWorld receives by HTTP; its private chat is an assistant's thread.
+func eventsWorld(t *testing.T) conformance.World {
+	w := newWorld(t, standin.Options{}, true)
+	w.private.Thread = chat.ThreadID(w.server.OpenAssistant(person))
+	return w
+}
+
+func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
+	w := &world{t: t, net: memnet.Listen(), private: chat.Target{Chat: dm}}
+	if o.Limits.Tier1 == 0 {
+		o.Limits = standin.NoLimits()
+	}
+	o.Latency = 20 * time.Millisecond
+	if byHTTP {
+		w.events = &door{}
+		o.RequestURL, o.Dial = "http://telex.test/slack", w.events.dial
+	}
+	w.server = standin.New(o)
+	served := make(chan error, 1)
+	go func() { served <- w.server.Serve(w.net) }()
+	t.Cleanup(func() {
+		if err := w.server.Close(); err != nil {
+			t.Errorf("close the stand-in: %v", err)
+		}
+		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("serve: %v", err)
+		}
+	})
+	w.server.SetChannel(standin.Channel{ID: dm, User: person})
+	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
+	w.group = chat.Target{Chat: channel, Thread: chat.ThreadID(root), Kind: chat.Group}
+	return w
+}
+
+func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformance.Adapter {
+	w.t.Helper()
+	return w.bot(log, how)
+}
+
+// bot is Connect with its own type.
+func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
+	w.t.Helper()
+	o := slack.Options{BotToken: w.server.BotToken(), APIBase: "http://slack.test/api/", Log: log}
+	if w.events == nil {
+		o.AppToken = w.server.AppToken()
+	} else {
+		o.SigningSecret, o.Listener = w.server.SigningSecret(), w.events.listen
+	}
+	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := w.net.Dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return garbling{c}, nil
+	}
+	switch how {
+	case conformance.WrongSecret:
+		o.BotToken = wrongBotToken
+		if o.AppToken != "" {
+			o.AppToken = wrongAppToken
+		} else {
+			o.SigningSecret = wrongSecret
+		}
+	case conformance.Unreachable:
+		o.Dial = func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
+		}
+	case conformance.Proper:
+	}
+	bot, err := slack.New(o)
+	if err != nil {
+		w.t.Fatalf("New: %v", err)
+	}
+	w.t.Cleanup(bot.Close)
+	return bot
+}
+
+func (w *world) Secrets() []string {
+	return []string{
+		w.server.BotToken(), w.server.AppToken(), w.server.SigningSecret(), wrongBotToken, wrongAppToken, wrongSecret,
+		"ticket=", "/upload/", "/respond/",
+	}
+}
+
+func (w *world) Private() chat.Target { return w.private }
+
+func (w *world) Group() chat.Target { return w.group }
+
+func (w *world) Channel() chat.Target { return chat.Target{Chat: channel, Kind: chat.Group} }
+
+func (w *world) Crowd(n int) []chat.Target {
+	list := make([]chat.Target, n)
+	for i := range list {
+		list[i] = chat.Target{Chat: chat.ChatID(fmt.Sprintf("D%d", 3001+i))}
+		w.server.SetChannel(standin.Channel{ID: string(list[i].Chat), User: writer(list[i])})
+	}
+	return list
+}
+
+// messages are the bot's in a place that everyone saw, deleted ones too.
+func (w *world) messages(to chat.Target) []standin.Message {
+	return slices.DeleteFunc(w.server.History(string(to.Chat)), func(m standin.Message) bool {
+		return !m.FromBot || m.EphemeralTo != "" || m.Subtype == "assistant_app_thread" || m.ThreadTS != string(to.Thread)
+	})
+}
+
+// standing are those of them that stand.
+func (w *world) standing(to chat.Target) []standin.Message {
+	return slices.DeleteFunc(w.messages(to), func(m standin.Message) bool { return !m.Alive() })
+}
+
+func (w *world) Shown(to chat.Target) []string {
+	var texts []string
+	for _, m := range w.standing(to) {
+		texts = append(texts, m.Shown())
+	}
+	return texts
+}
+
+func (w *world) Files(to chat.Target) []conformance.File {
+	var files []conformance.File
+	for _, m := range w.standing(to) {
+		for _, f := range m.Files {
+			files = append(files, conformance.File{Name: f.Name, Content: f.Content, Caption: m.Shown()})
+		}
+	}
+	return files
+}
+
+func (w *world) Drafts(chat.Target) []string { return nil }
+
+func (w *world) Calls(op chat.Op) int {
+	n := 0
+	for _, c := range w.server.Calls() {
+		if slices.Contains(methods(op), c.Method) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) Break(op chat.Op, f conformance.Fault) {
+	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
+}
+
+func (w *world) BreakFetch(f conformance.Fault) {
+	fault := faultOf("file", f)
+	if f == conformance.CutAfter {
+		fault.Action = standin.ActMalformed
+	}
+	w.server.Fault(fault)
+}
+
+// faultOf is a fault that hits one call.
+func faultOf(method string, f conformance.Fault) standin.Fault {
+	fault := standin.Fault{Method: method, Times: 1}
+	switch f {
+	case conformance.RateLimit:
+		fault.Action, fault.RetryAfter = standin.ActRateLimit, int(conformance.RetryAfter/time.Second)
+	case conformance.ServerError:
+		fault.Action, fault.Status = standin.ActStatus, http.StatusBadGateway
+	case conformance.CutBefore:
+		fault.Action = standin.ActCutBefore
+	case conformance.CutAfter:
+		fault.Action = standin.ActCutAfter
+	case conformance.Hang:
+		fault.Action = standin.ActHang
+	}
+	return fault
+}
+
+func (w *world) Enforce(r conformance.Rates) {
+	hidden := standin.NoLimits()
+	if p := standin.PublishedLimits(); r == conformance.Halved {
+		hidden = standin.Limits{
+			Tier1: p.Tier1, Tier2: p.Tier2 / 2, Tier3: p.Tier3 / 2, Tier4: p.Tier4 / 2, PostPerSecond: p.PostPerSecond / 2,
+			PostBurst: p.PostBurst, PostPerMinute: p.PostPerMinute / 2, StatusPerMinute: p.StatusPerMinute / 2,
+		}
+	}
+	w.server.SetLimits(standin.PublishedLimits(), hidden)
+}
+
+func (w *world) Violations() []string {
+	var list []string
+	for _, v := range w.server.Stats().Violations.Details {
+		list = append(list, fmt.Sprintf("%s in %s: %s: %s", v.Method, v.Channel, v.Kind, v.Detail))
+	}
+	return list
+}
+
+func (w *world) Refusals() int {
+	st := w.server.Stats()
+	return st.TooManyRequests - st.Forced
+}
+
+func (w *world) Versions(to chat.Target) []conformance.Version {
+	var list []conformance.Version
+	for _, m := range w.messages(to) {
+		for _, v := range m.Versions {
+			list = append(list, conformance.Version{At: v.At, Message: m.TS, Text: v.Shown})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b conformance.Version) int { return a.At.Compare(b.At) })
+	return list
+}
+
+func (w *world) Pings(to chat.Target) []string {
+	var list []string
+	for _, m := range w.messages(to) {
+		for _, v := range m.Versions {
+			list = append(list, v.Mentions...)
+		}
+	}
+	return list
+}
+
+func (w *world) Sample() string { return sample }
+
+func (w *world) Buttons(ref chat.MessageRef) []chat.Action {
+	var list []chat.Action
+	for _, b := range w.message(ref).Last().Buttons {
+		list = append(list, chat.Action{ID: b.ActionID, Label: b.Text})
+	}
+	return list
+}
+
+func (w *world) Press(ref chat.MessageRef, action string) {
+	w.t.Helper()
+	if w.server.Press(string(ref.Target.Chat), writer(ref.Target), ts(ref.ID), action) == 0 {
+		w.t.Fatalf("there is no button %q below %+v", action, ref)
+	}
+}
+
+func (w *world) Unanswered() int {
+	n := 0
+	for _, c := range w.server.Commands() {
+		if c.Action != "" && c.Acked.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) Streaming(to chat.Target) []string {
+	return w.which(to, func(v standin.Version) bool { return v.Streaming })
+}
+
+func (w *world) Broken(to chat.Target) []string {
+	return w.which(to, func(v standin.Version) bool { return v.Broken })
+}
+
+func (w *world) which(to chat.Target, is func(standin.Version) bool) []string {
+	var texts []string
+	for _, m := range w.standing(to) {
+		if is(m.Last()) {
+			texts = append(texts, m.Shown())
+		}
+	}
+	return texts
+}
+
+func (w *world) StreamLife() time.Duration { return 5 * time.Minute }
+
+// Repeat lets acknowledgements be lost. That a mention is two events is so in any case.
+func (w *world) Repeat() { w.server.Fault(standin.Fault{Method: "event", Action: standin.ActDuplicate}) }
+
+func (w *world) Say(to chat.Target, s conformance.Saying) {
+	w.t.Helper()
+	in := standin.Incoming{Channel: string(to.Chat), User: writer(to), Text: s.Text, Thread: string(to.Thread)}
+	if s.Command && to.Thread == "" {
+		w.server.Command(in.Channel, in.User, "/telex", strings.TrimPrefix(s.Text, "/"))
+		return
+	}
+	if s.Mention {
+		in.Text = mention + " " + in.Text
+	}
+	if s.ReplyTo.ID != "" {
+		in.Thread = ts(s.ReplyTo.ID)
+	}
+	said := w.server.Say(in)
+	if said == "" {
+		w.t.Fatalf("%+v can't be said", in)
+	}
+	if s.Edited != "" {
+		w.server.Edit(in.Channel, said, s.Edited)
+	}
+}
+
+func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
+	if size == 0 {
+		size = -1 // the stand-in names none then
+	}
+	w.server.Say(standin.Incoming{
+		Channel: string(to.Chat), User: writer(to), Thread: string(to.Thread), Text: f.Caption,
+		Files: []standin.Attachment{{Name: f.Name, Mime: "text/plain", Content: f.Content, Size: int(size)}},
+	})
+	if len(f.Content) > 0 {
+		return
+	}
+	history := w.server.History(string(to.Chat))
+	w.server.DeleteFile(history[len(history)-1].Files[0].ID)
+}
+
+func (w *world) Menu(chat.Target) []string { return nil }
+
+func (w *world) MenuChanges() int { return 0 }
+
+func (w *world) Remove(ref chat.MessageRef) {
+	w.t.Helper()
+	if !w.server.Delete(string(ref.Target.Chat), ts(ref.ID)) {
+		w.t.Fatalf("there is no message %+v", ref)
+	}
+}
+
+func (w *world) Ban(to chat.Target) { w.server.Archive(string(to.Chat), true) }
+
+func (w *world) Garble() { w.Say(w.private, conformance.Saying{Text: garbled}) }
+
+func (w *world) message(ref chat.MessageRef) standin.Message {
+	w.t.Helper()
+	for _, m := range w.server.History(string(ref.Target.Chat)) {
+		if m.TS == ts(ref.ID) {
+			return m
+		}
+	}
+	w.t.Fatalf("there is no message %+v", ref)
+	return standin.Message{}
+}
+
+// ts is the beginning of an id of the adapter's, which names a message.
+func ts(id chat.MessageID) string {
+	name, _, _ := strings.Cut(string(id), "/")
+	return name
+}
+
+// writer is who writes in a place.
+func writer(to chat.Target) string {
+	if to.Kind == chat.Private {
+		return "U" + strings.TrimPrefix(string(to.Chat), "D")
+	}
+	return person
+}
+
+func methods(op chat.Op) []string {
+	return map[chat.Op][]string{
+		chat.OpSend: {"chat.postMessage", "files.completeUploadExternal"}, chat.OpEdit: {"chat.update"},
+		chat.OpDelete: {"chat.delete", "files.delete"}, chat.OpTyping: {"assistant.threads.setStatus"},
+		chat.OpStart: {"chat.startStream"}, chat.OpAppend: {"chat.appendStream"}, chat.OpStop: {"chat.stopStream"},
+		chat.OpFind: {"conversations.history", "conversations.replies"},
+	}[op]
+}
+
+// garbled marks a message that is made unreadable on its way to the adapter: its text becomes what no
+// text is.
+const (
+	garbled = "to be garbled"
+	garbage = `{"a":"b"}      `
+)
+
+// garbling makes marked messages unreadable, in whatever they come.
+type garbling struct{ net.Conn }
+
+func (g garbling) Read(p []byte) (int, error) {
+	n, err := g.Conn.Read(p)
+	copy(p[:n], bytes.ReplaceAll(p[:n], []byte(`"`+garbled+`"`), []byte(garbage)))
+	return n, err
+}
+
+func (g garbling) Write(p []byte) (int, error) {
+	return g.Conn.Write(bytes.ReplaceAll(p, []byte(`"`+garbled+`"`), []byte(garbage)))
+}
