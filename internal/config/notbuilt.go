@@ -30,7 +30,7 @@ func notBuiltYet() []notBuilt {
 		{path: "streaming.*.tool_progress", allowed: []string{"inline"}, sentence: "tool progress is not built yet"},
 		{path: "streaming.*.stop_button", allowed: []string{"auto", "off"}, sentence: "the stop button is not built yet"},
 		{path: "conversations.overrides.*.tools", sentence: "tools are not built yet"},
-		{path: "platforms.*.kind", sentence: "this kind of platform is not built yet"},
+		{path: "platforms.*.kind", allowed: []string{KindDiscord, KindSlack}, sentence: "this kind of platform is not built yet"},
 		{path: "platforms.*.mode", allowed: []string{"polling"}, sentence: "webhooks are not built yet"},
 		{path: "platforms.*.webhook", sentence: "webhooks are not built yet"},
 		{path: "store.dsn", sentence: "a choice of databases is not built yet"},

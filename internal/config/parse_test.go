@@ -375,8 +375,8 @@ func TestParseNotBuilt(t *testing.T) {
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
 		{"admin: {token: hidden}", "9: admin.token: the admin server is not built yet; leave it out"},
 		{"admin: {show_text: true}", "9: admin.show_text: the admin server is not built yet; this version takes false"},
-		{"  b: {kind: discord, token: hidden}", "13: platforms.b.kind: this kind of platform is not built yet; this version takes telegram"},
-		{"  slack: {bot_token: hidden}", "3: platforms.slack.kind: this kind of platform is not built yet; this version takes telegram"},
+		{"  b: {kind: homeassistant, token: hidden}", "13: platforms.b.kind: this kind of platform is not built yet; this version takes telegram or discord or slack"},
+		{"  whatsapp: {access_token: hidden}", "3: platforms.whatsapp.kind: this kind of platform is not built yet; this version takes telegram or discord or slack"},
 		{"  b: {kind: telegram, token: 2:x, mode: webhook}", "35: platforms.b.mode: webhooks are not built yet; this version takes polling"},
 		{"  b: {kind: telegram, token: 2:x, webhook: {secret: hidden}}", "35: platforms.b.webhook: webhooks are not built yet; leave it out"},
 	}
@@ -410,11 +410,11 @@ admin: {listen: "", token: "", show_text: false}
 // The keys of platforms that are not built are known all the same.
 func TestParseOtherPlatforms(t *testing.T) {
 	t.Parallel()
-	_, err := Parse("config.yaml", []byte(base+"  discord: {tokn: x}\n  whatsapp: {token: x}\n"), nil)
+	_, err := Parse("config.yaml", []byte(base+"  homeassistant: {tokn: x}\n  whatsapp: {token: x}\n"), nil)
 	checkErrors(t, err, []string{
-		"4:3: platforms.discord.kind: this kind of platform is not built yet; this version takes telegram",
-		`4:13: unknown key "tokn" in platforms.discord; did you mean "token"?`,
-		"5:3: platforms.whatsapp.kind: this kind of platform is not built yet; this version takes telegram",
+		"4:3: platforms.homeassistant.kind: this kind of platform is not built yet; this version takes telegram or discord or slack",
+		`4:19: unknown key "tokn" in platforms.homeassistant; did you mean "token"?`,
+		"5:3: platforms.whatsapp.kind: this kind of platform is not built yet; this version takes telegram or discord or slack",
 		`5:14: unknown key "token" in platforms.whatsapp; known are access_token, access_token_file, api_base, app_secret, app_secret_file, kind, listen, phone_number_id, verify_token, verify_token_file`,
 	})
 }
