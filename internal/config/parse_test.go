@@ -366,10 +366,7 @@ func TestParseNotBuilt(t *testing.T) {
 		{"tools: {approval_timeout: 1m}", "9: tools.approval_timeout: tools are not built yet; this version takes 5m"},
 		{"tools: {fetch: {allow_domains: [a.example]}}", "17: tools.fetch.allow_domains: tools are not built yet; leave it out"},
 		{"mcp_servers: [{name: a, command: b}]", "1: mcp_servers: MCP servers are not built yet; leave it out"},
-		{"streaming: {transport: native}", "13: streaming.transport: this transport is not built yet; this version takes edit or draft or off"},
-		{"streaming: {telegram: {transport: native}}", "24: streaming.telegram.transport: this transport is not built yet; this version takes edit or draft or off"},
 		{"streaming: {tool_progress: off}", "13: streaming.tool_progress: tool progress is not built yet; this version takes inline"},
-		{"streaming: {stop_button: on}", "13: streaming.stop_button: the stop button is not built yet; this version takes auto or off"},
 		{"conversations: {overrides: [{match: telegram:*, tools: [time]}]}", "49: conversations.overrides[0].tools: tools are not built yet; leave it out"},
 		{"store: {dsn: \"postgres://u:hidden@h\"}", "9: store.dsn: a choice of databases is not built yet; this version takes sqlite"},
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
@@ -398,7 +395,7 @@ func TestParseNotBuilt(t *testing.T) {
 agent: {show_reasoning: off, pipeline: []}
 tools: {enabled: [time], approval_timeout: 300s, max_parallel: 4, fetch: {allow_domains: []}}
 mcp_servers: []
-streaming: {transport: draft, tool_progress: inline, max_parts: 3, stop_button: off, telegram: {transport: edit, max_parts: 4, tool_progress: inline, stop_button: auto}}
+streaming: {transport: native, tool_progress: inline, max_parts: 3, stop_button: on, telegram: {transport: draft, max_parts: 4, tool_progress: inline, stop_button: off}}
 conversations: {max_age: 1m, retention: 90d, overrides: []}
 access: {limits: {turns_per_minute: 10, tokens_per_day: 0, tokens_per_day_total: 0}}
 store: {dsn: sqlite}
