@@ -105,7 +105,14 @@ func (p *Pattern) decode(d *decoder, path string, n *yaml.Node) {
 	d.checkPattern(path, n, *p)
 }
 
-var telegramID = regexp.MustCompile(`^-?[0-9]+$`)
+// The ids of people and places, by platform.
+var (
+	telegramID = regexp.MustCompile(`^-?[0-9]+$`)
+	discordID  = regexp.MustCompile(`^[0-9]+$`) // https://docs.discord.com/developers/reference#snowflakes
+	// Slack's say what they name: https://docs.slack.dev/reference/objects/conversation-object
+	slackUser = regexp.MustCompile(`^[UW][A-Z0-9]+$`)
+	slackChat = regexp.MustCompile(`^[CDG][A-Z0-9]+$`)
+)
 
 // checkPattern compares a pattern with the endpoints that are configured.
 func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
@@ -118,7 +125,17 @@ func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
 		d.fail(n, hint, "%s names no endpoint in %s", shown(n), human(path))
 		return
 	}
-	if kind == KindTelegram && p.Kind != PatternEveryone && !telegramID.MatchString(p.ID) {
+	if p.Kind == PatternEveryone {
+		return
+	}
+	switch {
+	case kind == KindTelegram && !telegramID.MatchString(p.ID):
 		d.fail(n, "Telegram's ids are numbers; a @name can pass to somebody else", "%s has no Telegram id in %s", shown(n), human(path))
+	case kind == KindDiscord && !discordID.MatchString(p.ID):
+		d.fail(n, "Discord's ids are numbers; with Developer Mode on, a right click copies them", "%s has no Discord id in %s", shown(n), human(path))
+	case kind == KindSlack && p.Kind == PatternUser && !slackUser.MatchString(p.ID):
+		d.fail(n, "a person's id begins with U or W; the profile's menu copies it", "%s has no Slack id in %s", shown(n), human(path))
+	case kind == KindSlack && p.Kind == PatternChat && !slackChat.MatchString(p.ID):
+		d.fail(n, "a channel's id begins with C, D or G; it is at the end of the channel's details", "%s has no Slack id in %s", shown(n), human(path))
 	}
 }

@@ -61,18 +61,18 @@ type TelegramWebhook struct {
 
 // Discord is a bot on Discord.
 type Discord struct {
-	Token   Secret `yaml:"token"`
-	APIBase string `yaml:"api_base"`
+	Token   Secret `yaml:"token" required:"true"`
+	APIBase string `yaml:"api_base"` // the host alone, without a slash at the end
 	Threads bool   `yaml:"threads"`
 }
 
 // Slack is an app on Slack, by Socket Mode (AppToken) or by HTTP (SigningSecret and Listen).
 type Slack struct {
-	BotToken      Secret `yaml:"bot_token"`
+	BotToken      Secret `yaml:"bot_token" required:"true"`
 	AppToken      Secret `yaml:"app_token"`
 	SigningSecret Secret `yaml:"signing_secret"`
-	Listen        string `yaml:"listen"`
-	APIBase       string `yaml:"api_base"`
+	Listen        string `yaml:"listen"`   // host:port
+	APIBase       string `yaml:"api_base"` // with a slash at the end
 }
 
 // WhatsApp is a number on WhatsApp's cloud API.

@@ -16,9 +16,7 @@ const maxCursor = 16
 
 var (
 	headerToken = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$") // https://www.rfc-editor.org/rfc/rfc9110#name-tokens
-	// telegramToken is a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
-	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
-	tagName       = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
+	tagName     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 )
 
 // validate checks the rules that one value alone can't tell. It speaks of keys that were decoded only, so
@@ -85,31 +83,6 @@ func (d *decoder) validateModels(models []Model) {
 				d.failAt(d.at(header), "", "bad header name %s in %s", shownKey(name), human(join(at, "headers")))
 			}
 		}
-	}
-}
-
-func (d *decoder) validateEndpoints(endpoints Endpoints) {
-	type account struct{ base, token string }
-	first := make(map[account]string)
-	for i := range endpoints {
-		e := &endpoints[i]
-		if e.Telegram == nil {
-			continue
-		}
-		at := join("platforms", e.Name)
-		d.validateURL(join(at, "api_base"), &e.Telegram.APIBase)
-		if e.Telegram.Token.Empty() {
-			continue
-		}
-		a := account{e.Telegram.APIBase, e.Telegram.Token.Reveal()}
-		if !telegramToken.MatchString(a.token) {
-			d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "no Telegram token in %s", human(at))
-		}
-		if other, twice := first[a]; twice {
-			// Two pollers with one token get 409 for ever.
-			d.failAt(d.at(join(at, "token")), "every bot needs its own", "the token of %s is that of platforms.%s", human(at), other)
-		}
-		first[a] = e.Name
 	}
 }
 

@@ -1,0 +1,160 @@
+package config
+
+import (
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// The shapes of credentials, as far as the platforms tell them. They catch what was pasted into the wrong key; whether a
+// token is valid, only its platform knows.
+var (
+	// telegramToken is a bot's id and its secret: https://core.telegram.org/bots/api#authorizing-your-bot
+	telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+	// discordToken has three parts in base64url, the first of them the bot's id:
+	// https://docs.discord.com/developers/reference#authentication
+	discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
+	// Slack's tokens say their kind in front: https://docs.slack.dev/authentication/tokens
+	slackBotToken = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
+	slackAppToken = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
+)
+
+// taken remembers which endpoint has what only one may have.
+type taken map[[3]string]string
+
+// validateEndpoints checks the accounts one by one, and that no two are the same: two receivers with one token disturb
+// each other for ever.
+func (d *decoder) validateEndpoints(endpoints Endpoints) {
+	first := make(taken)
+	for i := range endpoints {
+		e := &endpoints[i]
+		at := join("platforms", e.Name)
+		switch {
+		case e.Telegram != nil:
+			d.validateTelegram(at, e.Telegram)
+			d.validateOwnToken(first, e, "token", e.Telegram.APIBase, e.Telegram.Token)
+		case e.Discord != nil:
+			d.validateDiscord(at, e.Discord)
+			d.validateOwnToken(first, e, "token", e.Discord.APIBase, e.Discord.Token)
+		case e.Slack != nil:
+			d.validateSlack(at, e.Slack)
+			d.validateOwnToken(first, e, "bot_token", e.Slack.APIBase, e.Slack.BotToken)
+			d.validateOwnAddress(first, e, e.Slack.Listen)
+		}
+	}
+}
+
+func (d *decoder) validateOwnToken(first taken, e *Endpoint, key, base string, token Secret) {
+	if token.Empty() {
+		return
+	}
+	at, id := join("platforms", e.Name), [3]string{e.Kind, base, token.Reveal()}
+	if other, twice := first[id]; twice {
+		d.failAt(d.at(join(at, key)), "every bot needs its own", "the token of %s is that of platforms.%s", human(at), other)
+	}
+	first[id] = e.Name
+}
+
+func (d *decoder) validateOwnAddress(first taken, e *Endpoint, listen string) {
+	if listen == "" {
+		return
+	}
+	at, id := join("platforms", e.Name), [3]string{"listen", listen}
+	if other, twice := first[id]; twice {
+		d.failAt(d.at(join(at, "listen")), "every endpoint needs its own", "the address of %s is that of platforms.%s", human(at), other)
+	}
+	first[id] = e.Name
+}
+
+func (d *decoder) validateTelegram(at string, t *Telegram) {
+	d.validateURL(join(at, "api_base"), &t.APIBase)
+	if !t.Token.Empty() && !telegramToken.MatchString(t.Token.Reveal()) {
+		d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "no Telegram token in %s", human(at))
+	}
+}
+
+func (d *decoder) validateDiscord(at string, c *Discord) {
+	base := join(at, "api_base")
+	if u := d.validateURL(base, &c.APIBase); u != nil && u.Path != "" && u.Path != "/" {
+		d.failAt(d.at(base), "write the host alone, such as https://discord.com", "%s has a path", human(base))
+	}
+	token := c.Token.Reveal()
+	if token == "" || discordToken.MatchString(token) {
+		return
+	}
+	hint := "a token is three parts with a dot between them; it is on the application's page Bot, not the client secret or the public key"
+	if strings.HasPrefix(strings.ToLower(token), "bot ") {
+		hint = `write the token alone, without "Bot " in front`
+	}
+	d.failAt(d.at(join(at, "token")), hint, "no Discord token in %s", human(at))
+}
+
+func (d *decoder) validateSlack(at string, s *Slack) {
+	if u := d.validateURL(join(at, "api_base"), &s.APIBase); u != nil {
+		s.APIBase += "/" // methods are appended to it
+	}
+	if token := s.BotToken.Reveal(); token != "" && !slackBotToken.MatchString(token) {
+		d.failAt(d.at(join(at, "bot_token")), slackHint(token, "bot_token"), "no bot token of Slack in %s", human(at))
+	}
+	if token := s.AppToken.Reveal(); token != "" && !slackAppToken.MatchString(token) {
+		d.failAt(d.at(join(at, "app_token")), slackHint(token, "app_token"), "no app-level token of Slack in %s", human(at))
+	}
+	if secret := s.SigningSecret.Reveal(); strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, "xapp-") {
+		d.failAt(d.at(join(at, "signing_secret")), "the Signing Secret is on the app's page Basic Information",
+			"a token in place of the secret in %s", human(join(at, "signing_secret")))
+	}
+	d.validateSlackMode(at, s)
+}
+
+// validateSlackMode sees to it that events come in one way, by Socket Mode or by HTTP.
+func (d *decoder) validateSlackMode(at string, s *Slack) {
+	const modes = "app_token for Socket Mode, or signing_secret and listen for events by HTTP"
+	listen := join(at, "listen")
+	socket, signed, listens := d.given(join(at, "app_token")), d.given(join(at, "signing_secret")), d.given(listen)
+	switch {
+	case socket && signed:
+		d.failAt(d.at(join(at, "signing_secret")), "keep "+modes, "both app_token and signing_secret in %s", human(at))
+	case socket && listens:
+		d.failAt(d.at(listen), "remove the line; Socket Mode needs no address", "both app_token and listen in %s", human(at))
+	case !socket && !signed && !listens:
+		d.failAt(d.at(at), "add "+modes, "missing key %q in %s", "app_token", human(at))
+	case !socket && !signed:
+		d.failAt(d.at(at), `add "signing_secret: ${NAME}" or "signing_secret_file: PATH"`, "missing key %q in %s", "signing_secret", human(at))
+	case !socket && !listens:
+		d.failAt(d.at(at), `add "listen: 127.0.0.1:8645"`, "missing key %q in %s", "listen", human(at))
+	}
+	if listens && d.sound(listen) && !isAddress(s.Listen) {
+		d.failAt(d.at(listen), "write it as 127.0.0.1:8645", "%s is no address to listen on, in %s", d.shownAt(listen), human(listen))
+	}
+}
+
+// slackHint says what a token is that was written for another one.
+func slackHint(token, key string) string {
+	const bot, app = "the Bot User OAuth Token (xoxb-) of the page OAuth & Permissions", "the app-level token (xapp-) of the page Basic Information"
+	is := ""
+	switch {
+	case strings.HasPrefix(token, "xoxe"):
+		is = "this one expires: turn token rotation off and install the app again; "
+	case key == "bot_token" && strings.HasPrefix(token, "xapp-"):
+		is = "this one belongs into app_token; "
+	case key == "app_token" && strings.HasPrefix(token, "xoxb-"):
+		is = "this one belongs into bot_token; "
+	case strings.HasPrefix(token, "xoxp-"):
+		is = "this one is a person's; "
+	}
+	if key == "app_token" {
+		return is + "app_token is " + app
+	}
+	return is + "bot_token is " + bot
+}
+
+// isAddress reports whether a server can listen on a text: a host, which may be missing, and the number of a port.
+func isAddress(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || strings.ContainsAny(host, " /@") {
+		return false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}
