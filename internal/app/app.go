@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -13,11 +12,9 @@ import (
 	"telex/agent"
 	"telex/agent/chatcompletions"
 	"telex/gateway"
-	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/internal/store"
-	"telex/platforms/telegram"
 	"telex/platforms/terminal"
 )
 
@@ -218,62 +215,6 @@ func float32Of(f *float64) *float32 {
 	}
 	g := float32(*f)
 	return &g
-}
-
-func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error) {
-	var out []gateway.Endpoint
-	for _, e := range c.Endpoints {
-		p, err := a.platform(e, o)
-		if err != nil {
-			return nil, fmt.Errorf("platforms.%s: %w", e.Name, err)
-		}
-		out = append(out, gateway.Endpoint{ID: chat.EndpointID(e.Name), Platform: p, Streaming: streaming(c, e.Name)})
-	}
-	if o.Terminal != nil {
-		out = append(out, gateway.Endpoint{
-			ID: terminal.Endpoint, Platform: o.Terminal, Streaming: streaming(c, config.TerminalEndpoint),
-		})
-	}
-	return out, nil
-}
-
-// streaming is how the replies of an endpoint stream.
-func streaming(c *config.Config, endpoint string) preview.Config {
-	s := c.Streaming(endpoint, 0)
-	return preview.Config{
-		Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor,
-		Transport: transport(s.Transport), MaxParts: s.MaxParts,
-	}
-}
-
-// transport is how previews travel; off is no streaming at all.
-func transport(name string) preview.Transport {
-	switch name {
-	case config.TransportDraft:
-		return preview.Draft
-	case config.TransportNative:
-		return preview.Native
-	default:
-		return preview.Edit
-	}
-}
-
-// platform is the list of all adapters. One that is not built yet was refused by config.
-func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
-	log := o.Log.With(slog.String("endpoint", e.Name))
-	switch {
-	case e.Telegram != nil:
-		bot, err := telegram.New(telegram.Options{
-			Token: e.Telegram.Token.Reveal(), APIBase: e.Telegram.APIBase, HTTP: o.Transport, Log: log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		a.closers = append(a.closers, bot.Close)
-		return bot, nil
-	default:
-		return nil, errors.New("this kind of platform is not built yet")
-	}
 }
 
 func busy(mode string) gateway.Busy {

@@ -14,6 +14,13 @@ const (
 	TransportOff    = "off"    // not at all
 )
 
+// Where a growing reply has a button that stops it.
+const (
+	StopButtonAuto = "auto" // where commands can't be typed
+	StopButtonOn   = "on"
+	StopButtonOff  = "off"
+)
+
 // TerminalEndpoint is the name under which the section streaming knows the conversation in the terminal.
 const TerminalEndpoint = "cli"
 

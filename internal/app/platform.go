@@ -1,0 +1,106 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/internal/config"
+	"telex/platforms/discord"
+	"telex/platforms/slack"
+	"telex/platforms/telegram"
+	"telex/platforms/terminal"
+)
+
+func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error) {
+	var out []gateway.Endpoint
+	for _, e := range c.Endpoints {
+		p, err := a.platform(e, o)
+		if err != nil {
+			return nil, fmt.Errorf("platforms.%s: %w", e.Name, err)
+		}
+		out = append(out, endpoint(c, e.Name, p))
+	}
+	if o.Terminal != nil {
+		e := endpoint(c, config.TerminalEndpoint, o.Terminal)
+		e.ID = terminal.Endpoint
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// endpoint is an account, and how its replies stream.
+func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoint {
+	s := c.Streaming(name, 0)
+	return gateway.Endpoint{
+		ID: chat.EndpointID(name), Platform: p, StopButton: button(s.StopButton),
+		Streaming: preview.Config{
+			Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor,
+			Transport: transport(s.Transport), MaxParts: s.MaxParts,
+		},
+	}
+}
+
+// button is where replies have a button that stops them.
+func button(mode string) gateway.Button {
+	switch mode {
+	case config.StopButtonOn:
+		return gateway.ButtonOn
+	case config.StopButtonOff:
+		return gateway.ButtonOff
+	default:
+		return gateway.ButtonAuto
+	}
+}
+
+// transport is how previews travel; off is no streaming at all.
+func transport(name string) preview.Transport {
+	switch name {
+	case config.TransportDraft:
+		return preview.Draft
+	case config.TransportNative:
+		return preview.Native
+	default:
+		return preview.Edit
+	}
+}
+
+// adapter is a platform that lets go of its connections.
+type adapter interface {
+	gateway.Platform
+	Close()
+}
+
+// platform is an endpoint's adapter, which Close closes.
+func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
+	p, err := newAdapter(e, o, o.Log.With(slog.String("endpoint", e.Name)))
+	if err != nil {
+		return nil, err
+	}
+	a.closers = append(a.closers, p.Close)
+	return p, nil
+}
+
+// newAdapter is the list of all adapters. A kind that is not built yet was refused by config.
+func newAdapter(e config.Endpoint, o Options, log *slog.Logger) (adapter, error) {
+	switch {
+	case e.Telegram != nil:
+		return telegram.New(telegram.Options{
+			Token: e.Telegram.Token.Reveal(), APIBase: e.Telegram.APIBase, HTTP: o.Transport, Log: log,
+		})
+	case e.Discord != nil:
+		return discord.New(discord.Options{
+			Token: e.Discord.Token.Reveal(), APIBase: e.Discord.APIBase, Threads: e.Discord.Threads, HTTP: o.Transport, Log: log,
+		})
+	case e.Slack != nil:
+		return slack.New(slack.Options{
+			BotToken: e.Slack.BotToken.Reveal(), AppToken: e.Slack.AppToken.Reveal(), SigningSecret: e.Slack.SigningSecret.Reveal(),
+			Listen: e.Slack.Listen, APIBase: e.Slack.APIBase, HTTP: o.Transport, Log: log,
+		})
+	default:
+		return nil, errors.New("this kind of platform is not built yet")
+	}
+}
