@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"telex/standin/discord"
+	"telex/standin/slack"
 )
 
 // patience bounds every wait of these tests. It is far longer than anything takes, and only a
@@ -76,6 +79,9 @@ type process struct {
 	cmd            *exec.Cmd
 	stdout, stderr *output
 	ended          chan struct{}
+
+	how  launch
+	args []string
 }
 
 // launch says how a process is started.
@@ -100,7 +106,7 @@ func (l launch) start(t *testing.T, args ...string) *process {
 	command := append(append([]string{}, l.wrap...), append([]string{self}, args...)...)
 	p := &process{
 		t: t, name: strings.Join(args, " "), cmd: exec.Command(command[0], command[1:]...),
-		stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{}),
+		stdout: newOutput(), stderr: newOutput(), ended: make(chan struct{}), how: l, args: args,
 	}
 	if p.cmd.Dir = l.dir; l.dir == "" {
 		p.cmd.Dir = t.TempDir()
@@ -129,11 +135,22 @@ func (l launch) start(t *testing.T, args ...string) *process {
 	return p
 }
 
+// again starts the program once more, as it was and where it was.
+func (p *process) again() *process {
+	p.t.Helper()
+	how := p.how
+	how.dir = p.cmd.Dir
+	return how.start(p.t, p.args...)
+}
+
 // checkOutput looks for secrets and data races in what the process wrote.
 func (p *process) checkOutput(bare bool) {
 	p.t.Helper()
 	for name, text := range map[string]string{"stdout": p.stdout.String(), "stderr": p.stderr.String()} {
-		for _, secret := range []string{testToken, strings.ReplaceAll(testToken, ":", "%3A"), testKey} {
+		for _, secret := range []string{
+			testToken, strings.ReplaceAll(testToken, ":", "%3A"), testKey,
+			discord.DefaultToken, slack.DefaultBotToken, slack.DefaultAppToken, slack.DefaultSigningSecret,
+		} {
 			if !bare && strings.Contains(text, secret) {
 				p.t.Errorf("telex %s: %s holds the secret %s:\n%s", p.name, name, secret, text)
 			}

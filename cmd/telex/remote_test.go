@@ -75,6 +75,18 @@ func (r remote) post(path string, object any) {
 	r.exchange(http.MethodPost, path, bytes.NewReader(body))
 }
 
+// ask sends an object and reads what it is answered with.
+func (r remote) ask(path string, object, answer any) {
+	r.t.Helper()
+	body, err := json.Marshal(object)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(r.exchange(http.MethodPost, path, bytes.NewReader(body))), answer); err != nil {
+		r.t.Fatalf("%s: %v", path, err)
+	}
+}
+
 // say lets ada write to the bot.
 func (r remote) say(text string) {
 	r.t.Helper()
@@ -104,7 +116,21 @@ func (r remote) replies(chat int64) []telegram.Message {
 
 // awaitReplies waits until what the bot's messages in a chat show satisfies ok, looking again
 // with every event.
-func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bool) []telegram.Message {
+func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bool) (list []telegram.Message) {
+	r.t.Helper()
+	r.awaitEvent(what, func() bool {
+		list = r.replies(chat)
+		var texts []string
+		for _, m := range list {
+			texts = append(texts, m.Text())
+		}
+		return ok(texts)
+	})
+	return list
+}
+
+// awaitEvent waits until ok holds, which is looked at with every event of the stand-in.
+func (r remote) awaitEvent(what string, ok func() bool) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
@@ -120,18 +146,9 @@ func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bo
 	defer func() { _ = resp.Body.Close() }()
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 1<<20)
-	var texts []string
-	for {
-		list := r.replies(chat)
-		texts = texts[:0]
-		for _, m := range list {
-			texts = append(texts, m.Text())
-		}
-		if ok(texts) {
-			return list
-		}
+	for !ok() {
 		if !nextEvent(lines) {
-			r.t.Fatalf("waited in vain for %s: %v; the chat shows %q", what, lines.Err(), texts)
+			r.t.Fatalf("waited in vain for %s: %v", what, lines.Err())
 		}
 	}
 }

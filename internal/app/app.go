@@ -12,7 +12,6 @@ import (
 	"telex/agent"
 	"telex/agent/chatcompletions"
 	"telex/gateway"
-	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/internal/store"
 	"telex/platforms/terminal"

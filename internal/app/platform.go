@@ -68,8 +68,8 @@ func transport(name string) preview.Transport {
 	}
 }
 
-// adapter is a platform that lets go of its connections.
-type adapter interface {
+// account is a platform that lets go of its connections.
+type account interface {
 	gateway.Platform
 	Close()
 }
@@ -85,7 +85,7 @@ func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
 }
 
 // newAdapter is the list of all adapters. A kind that is not built yet was refused by config.
-func newAdapter(e config.Endpoint, o Options, log *slog.Logger) (adapter, error) {
+func newAdapter(e config.Endpoint, o Options, log *slog.Logger) (account, error) {
 	switch {
 	case e.Telegram != nil:
 		return telegram.New(telegram.Options{
