@@ -80,6 +80,12 @@ func limitCases() []testCase {
 				}
 			}
 		}},
+	}
+}
+
+// refusalCases are about calls that were refused for their rate.
+func refusalCases() []testCase {
+	return []testCase{
 		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", func(s *scene) {
 			s.Enforce(Published)
 			h := s.house(map[string]answer{"go": {text: prose(800), each: 50 * time.Millisecond}, "short": {text: "Yes."}}, nil)
@@ -156,6 +162,12 @@ func limitCases() []testCase {
 			h.wantReply(to, prose(300))
 			h.wantGood()
 		}},
+	}
+}
+
+// turnCases are about who goes first.
+func turnCases() []testCase {
+	return []testCase{
 		{"D11: a final does not wait for previews", func(s *scene) {
 			s.Enforce(Published)
 			answers := map[string]answer{}

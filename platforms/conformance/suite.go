@@ -50,9 +50,10 @@ const (
 // cases returns all of them, in the order of the table.
 func cases() []testCase {
 	return slices.Concat(
-		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), fileCases(), keyCases(), findCases(),
+		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
 		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(),
-		finalCases(), limitCases(), troubleCases(), specialCases(),
+		finalCases(), overflowCases(), limitCases(), refusalCases(), turnCases(), troubleCases(), endingCases(), killCases(),
+		specialCases(), commandCases(),
 	)
 }
 
@@ -284,8 +285,9 @@ func (s *scene) calls() []call {
 		}})
 	}
 	if _, ok := s.typer(); ok {
+		place := s.typed()[0]
 		list = append(list, call{chat.OpTyping, func(ctx context.Context, a Adapter) error {
-			return a.(typer).Typing(ctx, to) //nolint:errcheck // the capability was checked.
+			return a.(typer).Typing(ctx, place) //nolint:errcheck // the capability was checked.
 		}})
 	}
 	return list
