@@ -59,9 +59,13 @@ var (
 	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
-// Escape appends a character of text.
+// Escape appends a character of text. Nothing that needs it is in a label.
 func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
 	c := at.Text[at.At]
+	if at.Label {
+		_, n := utf8.DecodeRuneInString(at.Rest())
+		return append(out, at.Rest()[:n]...), n
+	}
 	escaped := false
 	switch c {
 	case '\\', '*', '_', '`', '<', '[':

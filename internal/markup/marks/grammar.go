@@ -53,6 +53,7 @@ type Place struct {
 	At      int  // offset of the character
 	Start   bool // nothing but white space and marks stands before it in its line
 	Heading bool // in a heading that is written as one
+	Label   bool // in the label of a link, see Grammar.Label
 }
 
 // Rest returns the text from the character on.

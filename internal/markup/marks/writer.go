@@ -166,10 +166,9 @@ func (w *writer) char(i, size int) int {
 	}
 	link := w.link()
 	w.arrive(i, w.wanted(link >= 0 && w.grammar.Label(w.text, i, !w.isOpen(link)), false))
+	at := Place{Text: w.text, At: i, Start: w.start, Heading: w.head >= 0, Label: link >= 0 && w.isOpen(link)}
 	n := 0
-	w.token(func() {
-		w.out, n = w.grammar.Escape(w.out, Place{Text: w.text, At: i, Start: w.start, Heading: w.head >= 0})
-	})
+	w.token(func() { w.out, n = w.grammar.Escape(w.out, at) })
 	w.start = false
 	w.done = i + max(n, size)
 	return w.done
