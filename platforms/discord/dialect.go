@@ -1,4 +1,3 @@
-// Package discord connects telex to Discord.
 package discord
 
 import (
@@ -53,10 +52,11 @@ type grammar struct{}
 func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3} }
 
 var (
-	mention  = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
-	emoji    = regexp.MustCompile(`^:\w+:`)
-	ordinal  = regexp.MustCompile(`^[0-9]+\.(?:\s|$)`)
-	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
+	mention     = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
+	codeMention = regexp.MustCompile(`^@(?:everyone|here)`)
+	emoji       = regexp.MustCompile(`^:\w+:`)
+	ordinal     = regexp.MustCompile(`^[0-9]+\.(?:\s|$)`)
+	language    = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
 // Escape appends a character of text. Nothing that needs it is in a label.
@@ -102,8 +102,15 @@ func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
 	return append(out, at.Rest()[:n]...), n
 }
 
-// Code appends a character of code, where nothing but the fence means anything.
-func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
+// Code appends a character of code, where nothing but the fence means anything to a client.
+// The server looks for mentions by itself, and may see code elsewhere.
+func (grammar) Code(out []byte, text string, i int, r rune) []byte {
+	out = utf8.AppendRune(out, r)
+	if r == '@' && (codeMention.MatchString(text[i:]) || i > 0 && text[i-1] == '<' && mention.MatchString(text[i:])) {
+		out = append(out, marks.Joiner...)
+	}
+	return out
+}
 
 // What Discord does not count to an address at its end.
 const trailing = `.,:;"'])`

@@ -1,4 +1,3 @@
-// Package slack connects telex to Slack.
 package slack
 
 import (

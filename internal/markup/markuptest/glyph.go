@@ -73,8 +73,13 @@ func Glyphs(p markup.Piece, headings int) []Glyph {
 
 // Tidy leaves out of glyphs what nobody sees, and the styles of what has no looks.
 func Tidy(glyphs []Glyph) []Glyph {
-	var out []Glyph
+	var out, wide []Glyph
 	for _, g := range glyphs {
+		if wide = append(wide, g); g.Char == '\t' { // as wide as four spaces
+			wide = append(wide, g, g, g)
+		}
+	}
+	for _, g := range wide {
 		switch {
 		case g.Char == '\u2060':
 			continue
