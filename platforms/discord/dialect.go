@@ -150,12 +150,12 @@ func (grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
 
 // Link returns where a masked link goes. One that shows its own address needs no mask, and
 // Discord takes none then.
-func (grammar) Link(text string, f markup.Format, _ bool) (string, bool) {
+func (grammar) Link(text string, f markup.Format, _ bool) string {
 	to := marks.Destination(f.URL, "http", "https")
 	if to == "" || text[f.Start:f.End] == f.URL {
-		return "", false
+		return ""
 	}
-	return strings.ReplaceAll(to, "@", "%40"), true
+	return strings.ReplaceAll(to, "@", "%40")
 }
 
 // Label reports whether a character can be in the label of a masked link. There is no

@@ -118,20 +118,20 @@ func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 func (grammar) Address(out []byte, _ string, _, _ int) ([]byte, int) { return out, 0 }
 
 // Link returns where a link goes. An address alone between white space is one by itself.
-func (grammar) Link(text string, f markup.Format, alone bool) (string, bool) {
+func (grammar) Link(text string, f markup.Format, alone bool) string {
 	to := marks.Destination(f.URL, "http", "https", "mailto")
 	if to == "" {
-		return "", false
+		return ""
 	}
 	label := text[f.Start:f.End]
 	if alone && (label == f.URL || f.Open && strings.HasPrefix(f.URL, label)) && simple.MatchString(f.URL) {
 		before, _ := utf8.DecodeLastRuneInString(text[:f.Start])
 		behind, _ := utf8.DecodeRuneInString(text[f.End:])
 		if (f.Start == 0 || unicode.IsSpace(before)) && (f.End == len(text) || unicode.IsSpace(behind)) {
-			return "", false
+			return ""
 		}
 	}
-	return to, true
+	return to
 }
 
 // Label reports that a label can hold anything.

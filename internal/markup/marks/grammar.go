@@ -22,10 +22,10 @@ type Grammar interface {
 	// and returns its length in the text, or 0. It must end at end, where another format
 	// begins or the one around it stops, or before.
 	Address(out []byte, text string, i, end int) (_ []byte, n int)
-	// Link returns what is written in the brackets behind the label of a link, and whether it
-	// is written at all. The link is the format f of the text; alone says that it is in no
+	// Link returns what is written in the brackets behind the label of a link, or "" if only
+	// the label is written. The link is the format f of the text; alone says that it is in no
 	// other style.
-	Link(text string, f markup.Format, alone bool) (destination string, ok bool)
+	Link(text string, f markup.Format, alone bool) string
 	// Label reports whether the character at text[i:] can stand in the label of a link, and
 	// be the first in it.
 	Label(text string, i int, first bool) bool

@@ -113,10 +113,13 @@ func (w *writer) cover(i int) (code int) {
 		w.covering = w.covering[:n-1]
 	}
 	for w.next < len(w.inline) && w.inline[w.next].Start <= i {
-		if f := w.inline[w.next]; f.End > i && !w.covered(f.Style) {
-			w.covering = append(w.covering, w.next)
+		f := &w.inline[w.next]
+		if f.End > i && !w.covered(f.Style) {
 			if f.Style == markup.Link {
-				w.inline[w.next].destination, _ = w.grammar.Link(w.text, f.Format, len(w.covering) == 1)
+				f.destination = w.grammar.Link(w.text, f.Format, len(w.covering) == 0)
+			}
+			if f.Style != markup.Link || f.destination != "" {
+				w.covering = append(w.covering, w.next)
 			}
 		}
 		w.next++
@@ -177,7 +180,7 @@ func (w *writer) char(i, size int) int {
 // link returns the link that covers the place, or -1.
 func (w *writer) link() int {
 	for _, i := range w.covering {
-		if w.inline[i].Style == markup.Link && w.inline[i].destination != "" {
+		if w.inline[i].Style == markup.Link {
 			return i
 		}
 	}
@@ -192,7 +195,7 @@ func (w *writer) wanted(label, fragile bool) []int {
 		switch f := &w.inline[i]; f.Style {
 		case markup.Code:
 		case markup.Link:
-			if label && f.destination != "" && !f.spent {
+			if label && !f.spent {
 				w.want = append(w.want, i)
 			} else if w.isOpen(i) {
 				f.spent = true // else the address would be written for each stretch of the label

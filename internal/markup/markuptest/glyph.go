@@ -35,12 +35,12 @@ func With(styles string, s markup.Style) string {
 
 // Glyphs returns what is to be seen of a piece where headings have no more levels than given:
 // deeper ones, and those that do not begin their line, are bold, and quotes that do not begin
-// their line are none.
-func Glyphs(p markup.Piece, headings int) []Glyph {
+// their line are none. Links go to what destination makes of their addresses; one that goes
+// nowhere is none.
+func Glyphs(p markup.Piece, headings int, destination func(url string) string) []Glyph {
 	var out []Glyph
 	for i, r := range p.Text {
 		g := Glyph{Char: r}
-		linked := false
 		for _, f := range p.Formats {
 			if f.Style == markup.Pre { // blank lines at its edges are not seen
 				f.End = f.Start + len(strings.TrimRight(p.Text[f.Start:f.End], "\n"))
@@ -56,11 +56,9 @@ func Glyphs(p markup.Piece, headings int) []Glyph {
 			case f.Style == markup.Heading:
 				g.Styles, g.Level = With(g.Styles, f.Style), f.Level
 			case f.Style == markup.Quote && !line && !strings.Contains(g.Styles, "q"), f.Style == markup.Code && blank:
-			case f.Style == markup.Link && linked:
 			case f.Style == markup.Link:
-				linked = true
-				if f.URL != "" {
-					g.Styles, g.URL = With(g.Styles, f.Style), f.URL
+				if to := destination(f.URL); g.URL == "" && to != "" {
+					g.Styles, g.URL = With(g.Styles, f.Style), to
 				}
 			default:
 				g.Styles = With(g.Styles, f.Style)
