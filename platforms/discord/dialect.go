@@ -55,16 +55,14 @@ var (
 	mention     = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
 	codeMention = regexp.MustCompile(`^@(?:everyone|here)`)
 	emoji       = regexp.MustCompile(`^:\w+:`)
-	ordinal     = regexp.MustCompile(`^[0-9]+\.(?:\s|$)`)
 	language    = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
 // Escape appends a character of text. Nothing that needs it is in a label.
-func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
+func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	if at.Label {
-		_, n := utf8.DecodeRuneInString(at.Rest())
-		return append(out, at.Rest()[:n]...), n
+		return append(out, at.Rest()[:at.Size]...)
 	}
 	escaped := false
 	switch c {
@@ -73,33 +71,29 @@ func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
 	case '~', '|': // two of them begin something
 		escaped = at.Next() == c || at.Prev() == c
 	case '#', '>':
-		escaped = at.Start
+		escaped = at.Start()
 	case '-', '+':
-		escaped = at.Start && (at.Next() == 0 || strings.IndexByte(" \t\n#", at.Next()) >= 0)
+		escaped = at.Start() && (at.Next() == 0 || strings.IndexByte(" \t\n#", at.Next()) >= 0)
 	case ']':
 		if at.Next() == '(' { // would end the label of a link before it, even behind a backslash
-			return append(out, "]"+marks.Joiner...), 1
+			return append(out, "]"+marks.Joiner...)
 		}
 	case '@':
 		if mention.MatchString(at.Rest()) {
-			return append(out, "@"+marks.Joiner...), 1
+			return append(out, "@"+marks.Joiner...)
 		}
 	case ':':
 		if strings.HasPrefix(at.Rest(), "://") { // an address only where Address says so
-			return append(out, ":"+marks.Joiner...), 1
+			return append(out, ":"+marks.Joiner...)
 		}
 		escaped = emoji.MatchString(at.Rest())
-	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if n := len(ordinal.FindString(at.Rest())); at.Start && n > 0 {
-			n = strings.IndexByte(at.Rest(), '.')
-			return append(append(out, at.Rest()[:n]...), `\.`...), n + 1
-		}
+	case '.':
+		escaped = at.Ordinal()
 	}
 	if escaped {
-		return append(out, '\\', c), 1
+		return append(out, '\\', c)
 	}
-	_, n := utf8.DecodeRuneInString(at.Rest())
-	return append(out, at.Rest()[:n]...), n
+	return append(out, at.Rest()[:at.Size]...)
 }
 
 // Code appends a character of code, where nothing but the fence means anything to a client.
@@ -141,7 +135,10 @@ func (grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
 			return out, 0
 		}
 	}
-	behind := strings.TrimLeft(text[i+len(rest):], trailing)
+	behind := strings.TrimLeft(text[i+len(rest):end], trailing)
+	if behind == "" {
+		behind = text[end:]
+	}
 	if next, _ := utf8.DecodeRuneInString(behind); behind == "" || unicode.IsSpace(next) {
 		return append(out, rest...), len(rest)
 	}
@@ -162,8 +159,8 @@ func (grammar) Link(text string, f markup.Format, _ bool) string {
 // escaping in it, and one with an emoji, a mention or an address is no link at all
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/string.py).
 func (grammar) Label(text string, i int, first bool) bool {
-	at := marks.Place{Text: text, At: i}
-	r, n := utf8.DecodeRuneInString(at.Rest())
+	r, n := utf8.DecodeRuneInString(text[i:])
+	at := marks.Place{Text: text, At: i, Size: n}
 	if first && unicode.IsPunct(r) {
 		return false
 	}

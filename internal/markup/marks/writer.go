@@ -39,6 +39,7 @@ type writer struct {
 	marks                         []int    // formats of inline whose marks are open
 
 	start  bool // of a line
+	line   int  // where its text begins
 	head   int  // the heading of the line, an index of heads, or -1
 	quote  int  // the quote of the line, an index of quotes, or -1
 	fenced bool // the line ends a code block
@@ -169,11 +170,10 @@ func (w *writer) char(i, size int) int {
 	}
 	link := w.link()
 	w.arrive(i, w.wanted(link >= 0 && w.grammar.Label(w.text, i, !w.isOpen(link)), false))
-	at := Place{Text: w.text, At: i, Start: w.start, Heading: w.head >= 0, Label: link >= 0 && w.isOpen(link)}
-	n := 0
-	w.token(func() { w.out, n = w.grammar.Escape(w.out, at) })
+	at := Place{Text: w.text, At: i, Size: size, Line: w.line, Heading: w.head >= 0, Label: link >= 0 && w.isOpen(link)}
+	w.token(func() { w.out = w.grammar.Escape(w.out, at) })
 	w.start = false
-	w.done = i + max(n, size)
+	w.done = i + size
 	return w.done
 }
 
