@@ -56,7 +56,7 @@ func (w *writer) part(i int) {
 
 // beginLine writes the marks in front of the line that shows its first character at i.
 func (w *writer) beginLine(i int) {
-	w.start, w.fenced = true, false
+	w.start, w.line, w.fenced = true, i, false
 	if w.quote = w.quoteAt(i); w.quote >= 0 {
 		w.out = append(w.out, quoteMark...)
 	}

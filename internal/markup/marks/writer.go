@@ -39,6 +39,7 @@ type writer struct {
 	marks                         []int    // formats of inline whose marks are open
 
 	start  bool // of a line
+	line   int  // where its text begins
 	head   int  // the heading of the line, an index of heads, or -1
 	quote  int  // the quote of the line, an index of quotes, or -1
 	fenced bool // the line ends a code block
@@ -113,10 +114,13 @@ func (w *writer) cover(i int) (code int) {
 		w.covering = w.covering[:n-1]
 	}
 	for w.next < len(w.inline) && w.inline[w.next].Start <= i {
-		if f := w.inline[w.next]; f.End > i && !w.covered(f.Style) {
-			w.covering = append(w.covering, w.next)
+		f := &w.inline[w.next]
+		if f.End > i && !w.covered(f.Style) {
 			if f.Style == markup.Link {
-				w.inline[w.next].destination, _ = w.grammar.Link(w.text, f.Format, len(w.covering) == 1)
+				f.destination = w.grammar.Link(w.text, f.Format, len(w.covering) == 0)
+			}
+			if f.Style != markup.Link || f.destination != "" {
+				w.covering = append(w.covering, w.next)
 			}
 		}
 		w.next++
@@ -166,19 +170,17 @@ func (w *writer) char(i, size int) int {
 	}
 	link := w.link()
 	w.arrive(i, w.wanted(link >= 0 && w.grammar.Label(w.text, i, !w.isOpen(link)), false))
-	n := 0
-	w.token(func() {
-		w.out, n = w.grammar.Escape(w.out, Place{Text: w.text, At: i, Start: w.start, Heading: w.head >= 0})
-	})
+	at := Place{Text: w.text, At: i, Size: size, Line: w.line, Heading: w.head >= 0, Label: link >= 0 && w.isOpen(link)}
+	w.token(func() { w.out = w.grammar.Escape(w.out, at) })
 	w.start = false
-	w.done = i + max(n, size)
+	w.done = i + size
 	return w.done
 }
 
 // link returns the link that covers the place, or -1.
 func (w *writer) link() int {
 	for _, i := range w.covering {
-		if w.inline[i].Style == markup.Link && w.inline[i].destination != "" {
+		if w.inline[i].Style == markup.Link {
 			return i
 		}
 	}
@@ -193,7 +195,7 @@ func (w *writer) wanted(label, fragile bool) []int {
 		switch f := &w.inline[i]; f.Style {
 		case markup.Code:
 		case markup.Link:
-			if label && f.destination != "" && !f.spent {
+			if label && !f.spent {
 				w.want = append(w.want, i)
 			} else if w.isOpen(i) {
 				f.spent = true // else the address would be written for each stretch of the label
