@@ -3,6 +3,7 @@ package discord_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -50,15 +51,23 @@ type runs struct {
 	accepted []chat.Inbound
 	resume   chat.Resume
 	full     int // how many messages are refused before the next is taken
+	known    map[string]bool
 }
 
 // start runs a bot until stop, or until the test ends.
 func start(t *testing.T, bot *discord.Bot, from chat.Resume) *runs {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	r := &runs{t: t, bot: bot, cancel: cancel, done: make(chan error, 1), resume: from}
+	return (&runs{t: t, bot: bot, resume: from, known: make(map[string]bool)}).again(bot)
+}
+
+// again lets another Run go on, over the same store.
+func (before *runs) again(bot *discord.Bot) *runs {
+	before.t.Helper()
+	from := before.from()
+	ctx, cancel := context.WithCancel(before.t.Context())
+	r := &runs{t: before.t, bot: bot, cancel: cancel, done: make(chan error, 1), resume: from, known: before.known}
 	go func() { r.done <- bot.Run(ctx, from, r.accept) }()
-	t.Cleanup(cancel)
+	r.t.Cleanup(cancel)
 	time.Sleep(time.Second)
 	synctest.Wait()
 	return r
@@ -73,7 +82,10 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 		r.full--
 		return errFull
 	}
-	r.accepted = append(r.accepted, in)
+	if id := fmt.Sprint(in.To, in.ID); !r.known[id] { // as a store does
+		r.known[id] = true
+		r.accepted = append(r.accepted, in)
+	}
 	r.resume.Cursor = in.Resume
 	r.resume.Places = slices.DeleteFunc(r.resume.Places, func(p chat.Target) bool { return p == in.To })
 	r.resume.Places = slices.Insert(r.resume.Places, 0, in.To)
