@@ -217,3 +217,26 @@ func house(t *testing.T, bot conformance.Adapter, s gateway.Store, r gateway.Run
 	synctest.Wait()
 	return end
 }
+
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeout(t.Context(), d)
+}
+
+// logged is a log for many writers.
+type logged struct {
+	mu  sync.Mutex
+	buf strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
