@@ -298,9 +298,13 @@ func TestSessionsAreSpent(t *testing.T) {
 func TestGatewayDoesNotAnswer(t *testing.T) {
 	for name, break_ := range map[string]func(w *world){
 		"no hello": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayMute}) },
-		"refused":  func(w *world) { w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActStatus, Status: 503}) },
-		"cut":      func(w *world) { w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActCutBefore}) },
-		"hanging":  func(w *world) { w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActHang}) },
+		"refused": func(w *world) {
+			w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActStatus, Status: 503})
+		},
+		"cut": func(w *world) {
+			w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActCutBefore})
+		},
+		"hanging": func(w *world) { w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActHang}) },
 		"no address": func(w *world) {
 			w.server.Fault(standin.Fault{Method: "getGatewayBot", Times: 1, Action: standin.ActStatus, Status: 502})
 		},
