@@ -238,8 +238,12 @@ func (r *reception) page(ctx context.Context, channel, after string) ([]incoming
 			name: "getMessages", verb: http.MethodGet, path: fmt.Sprintf("/channels/%s/messages?after=%s&limit=%d", channel, after, pageSize),
 		})
 		cancel()
+		var list []incoming
 		if err == nil {
-			return r.messages(ctx, a)
+			list, err = r.messages(ctx, a)
+		}
+		if err == nil {
+			return list, nil
 		}
 		pause := time.Second << (try - 1)
 		switch e := chat.AsSendError(err); e.Kind {
@@ -262,7 +266,7 @@ func (r *reception) page(ctx context.Context, channel, after string) ([]incoming
 func (r *reception) messages(ctx context.Context, a *answer) ([]incoming, error) {
 	raw, err := unpack[[]json.RawMessage](a.body)
 	if err != nil {
-		return nil, fmt.Errorf("getMessages: %w", err)
+		return nil, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getMessages: %w", err)}
 	}
 	list := make([]incoming, 0, len(*raw))
 	for _, one := range *raw {

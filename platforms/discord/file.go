@@ -86,7 +86,7 @@ const (
 // fileName returns a name that is one on every system: no path, nothing invisible, nothing that means
 // something to a shell or a file system.
 func fileName(name string) string {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.Trim(name[strings.LastIndexAny(name, `/\`)+1:], " .")
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ', strings.ContainsRune("<>:\"|?*&`'", r), !unicode.IsPrint(r), r == unicode.ReplacementChar:
@@ -94,7 +94,6 @@ func fileName(name string) string {
 		}
 		return r
 	}, name)
-	name = strings.Trim(name, " .")
 	stem, extension := name, ""
 	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= maxExtension {
 		stem, extension = name[:i], name[i:]

@@ -11,7 +11,7 @@ import (
 var (
 	// signs are what stands in a text for what people see as a name.
 	// https://docs.discord.com/developers/reference#message-formatting
-	signs = regexp.MustCompile(`<(@!?|@&|a?:)([^<>\s]{1,64})>`)
+	signs = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 	// slashed is a command that is typed as text, such as after a mention, where the apps offer none.
 	slashed = regexp.MustCompile(`(?s)^/([A-Za-z0-9_-]{1,32})(?:\s+(.*))?$`)
 	// opening is what people put behind a name that they begin with.

@@ -1,0 +1,430 @@
+package discord_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/platforms/discord"
+	standin "telex/standin/discord"
+)
+
+func commands() []chat.CommandSpec {
+	return []chat.CommandSpec{
+		{Name: "ask", Description: "Ask something", Argument: "question", Asks: true},
+		{Name: "model", Description: "Choose a model", Argument: "name"},
+		{Name: "new", Description: "Start anew"},
+	}
+}
+
+// asked runs a bot that offers commands, lets a person use /ask, and returns what was accepted.
+func asked(t *testing.T, w *world, to chat.Target, question string) (*discord.Bot, *runs, chat.Inbound) {
+	t.Helper()
+	bot := w.bot(discarded(), conformance.Proper)
+	r := start(t, bot, chat.Resume{})
+	if err := bot.SetCommands(t.Context(), commands(), nil); err != nil {
+		t.Fatal(err)
+	}
+	w.Ask(to, question)
+	return bot, r, r.one()
+}
+
+func outgoing(text string, replyTo chat.MessageID) chat.Outgoing {
+	return chat.Outgoing{Text: text, Plain: text, Key: "key of " + text, ReplyTo: replyTo}
+}
+
+func send(t *testing.T, bot *discord.Bot, to chat.Target, m chat.Outgoing) chat.MessageRef {
+	t.Helper()
+	r, err := bot.Send(t.Context(), to, m)
+	if err != nil || r.Ref.Target != to || r.Ref.ID == "" {
+		t.Fatalf("Send = %+v, %v, want a message in %+v", r, err, to)
+	}
+	return r.Ref
+}
+
+func edit(t *testing.T, bot *discord.Bot, ref chat.MessageRef, text string) {
+	t.Helper()
+	if r, err := bot.Edit(t.Context(), ref, outgoing(text, "")); err != nil || r.Ref != ref {
+		t.Fatalf("Edit = %+v, %v", r, err)
+	}
+}
+
+func (w *world) wantShown(to chat.Target, want ...string) {
+	w.t.Helper()
+	if got := w.Shown(to); !slices.Equal(got, want) {
+		w.t.Errorf("shown are %q, want %q", got, want)
+	}
+}
+
+// methodsSince returns the names of the calls since a moment.
+func (w *world) methodsSince(at time.Time) []string {
+	var list []string
+	for _, c := range w.server.Calls() {
+		if !c.At.Before(at) && c.Method != "getGatewayBot" && c.Method != "gateway" {
+			list = append(list, c.Method)
+		}
+	}
+	return list
+}
+
+func (w *world) wantCalls(since time.Time, want ...string) {
+	w.t.Helper()
+	if got := w.methodsSince(since); !slices.Equal(got, want) {
+		w.t.Errorf("the calls are %q, want %q", got, want)
+	}
+}
+
+func TestCommandIsDecoded(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		for _, to := range []chat.Target{w.Private(), w.Group()} {
+			_, r, in := asked(t, w, to, " why? ")
+			if in.To != to || in.Kind != chat.Command || in.Command != "ask" || in.Args != "why?" || in.Text != "/ask why?" || !in.Addressed || !in.Reply ||
+				in.Sender.ID != standin.DefaultPerson || in.Sender.Name != "Person 1001" || in.ID == "" || in.Resume == "" {
+				t.Errorf("got %+v", in)
+			}
+			if _, err := w.server.Slash(standin.Invocation{Channel: channel(to), Name: "new"}); err != nil {
+				t.Fatal(err)
+			}
+			if in := r.one(); in.Command != "new" || in.Args != "" || in.Text != "/new" {
+				t.Errorf("got %+v", in)
+			}
+			_ = r.stop()
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
+// The answer takes the place of "thinking…" and is edited there until the token nears its end, then
+// through the channel (F53).
+func TestCommandIsAnswered(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		to := w.Group()
+		bot, _, in := asked(t, w, to, "why?")
+		if n := w.Dangling(); n != 1 {
+			t.Errorf("%d messages say that the bot is thinking, want one", n)
+		}
+		began := time.Now()
+		ref := send(t, bot, to, outgoing("one", in.ID))
+		w.wantShown(to, "one")
+		edit(t, bot, ref, "two")
+		w.wantCalls(began, "editOwn", "editOwn")
+		time.Sleep(13 * time.Minute)
+		edit(t, bot, ref, "three")
+		time.Sleep(time.Minute)
+		began = time.Now()
+		edit(t, bot, ref, "four")
+		w.wantCalls(began, "editMessage")
+		w.wantShown(to, "four")
+		if err := bot.Delete(t.Context(), ref); err != nil {
+			t.Errorf("Delete: %v", err)
+		}
+		w.wantShown(to)
+	})
+}
+
+// A token that is dead, or that nobody knows, leads to the channel at once, and is not tried again.
+func TestTokenIsDead(t *testing.T) {
+	for name, f := range map[string]standin.Fault{
+		"invalid token":       {Status: http.StatusUnauthorized, Code: 50027, Description: "Invalid Webhook Token"},
+		"unknown webhook":     {Status: http.StatusNotFound, Code: 10015, Description: "Unknown Webhook"},
+		"unknown interaction": {Status: http.StatusNotFound, Code: 10062, Description: "Unknown interaction"},
+		"unauthorized":        {Status: http.StatusUnauthorized, Description: "401: Unauthorized"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				to := w.Private()
+				bot, _, in := asked(t, w, to, "why?")
+				ref := send(t, bot, to, outgoing("one", in.ID))
+				f.Method, f.Action = "editOwn|deleteOwn", standin.ActStatus
+				w.server.Fault(f)
+				began := time.Now()
+				edit(t, bot, ref, "two")
+				edit(t, bot, ref, "three")
+				w.wantCalls(began, "editOwn", "editMessage", "editMessage")
+				w.wantShown(to, "three")
+				began = time.Now()
+				if err := bot.Delete(t.Context(), ref); err != nil {
+					t.Errorf("Delete: %v", err)
+				}
+				w.wantCalls(began, "deleteMessage")
+				w.wantShown(to)
+			})
+		})
+		t.Run(name+" from the start", func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				to := w.Group()
+				bot, _, in := asked(t, w, to, "why?")
+				f.Method, f.Action = "editOwn", standin.ActStatus
+				w.server.Fault(f)
+				began := time.Now()
+				ref := send(t, bot, to, outgoing("one", in.ID))
+				w.wantCalls(began, "editOwn", "createMessage")
+				edit(t, bot, ref, "two")
+				w.wantShown(to, "two")
+				w.server.ClearFaults()
+				bot.Concluded(to, []chat.MessageID{in.ID}, false)
+			})
+		})
+	}
+}
+
+// What is uncertain about the answer to a command can be repeated: it takes the same place.
+func TestCommandsAnswerIsUncertain(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		for _, f := range []conformance.Fault{conformance.CutBefore, conformance.CutAfter, conformance.ServerError} {
+			to := w.Group()
+			bot, r, in := asked(t, w, to, "why?")
+			before := len(w.Shown(to))
+			w.server.Fault(faultOf("editOwn", f))
+			if _, err := bot.Send(t.Context(), to, outgoing("one", in.ID)); chat.AsSendError(err).Kind != chat.Uncertain {
+				t.Errorf("Send = %v, want an uncertain failure", err)
+			}
+			send(t, bot, to, outgoing("one", in.ID))
+			if got := w.Shown(to)[before:]; !slices.Equal(got, []string{"one"}) {
+				t.Errorf("shown are %q, want one answer", got)
+			}
+			_ = r.stop()
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
+// A second message that answers a command does not overwrite the first.
+func TestTwoAnswersToACommand(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		to := w.Group()
+		bot, _, in := asked(t, w, to, "why?")
+		send(t, bot, to, outgoing("one", in.ID))
+		send(t, bot, to, outgoing("two", in.ID))
+		w.wantShown(to, "one", "two")
+	})
+}
+
+// An answer that was deleted does not keep the next from being shown.
+func TestCommandsAnswerIsDeleted(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		to := w.Group()
+		bot, _, in := asked(t, w, to, "why?")
+		ref := send(t, bot, to, outgoing("one", in.ID))
+		w.Remove(ref)
+		if _, err := bot.Edit(t.Context(), ref, outgoing("two", "")); chat.AsSendError(err).Kind != chat.Gone {
+			t.Errorf("Edit = %v, want that it is gone", err)
+		}
+		if err := bot.Delete(t.Context(), ref); err != nil {
+			t.Errorf("Delete: %v", err)
+		}
+		send(t, bot, to, outgoing("one", in.ID)) // with the same key
+		w.wantShown(to, "one")
+	})
+}
+
+// An acknowledgement that is slow is waited for; one that never came leads to the channel.
+func TestAcknowledgementIsSlow(t *testing.T) {
+	for name, f := range map[string]standin.Fault{
+		"slow":     {Action: standin.ActLatency, Delay: 2 * time.Second},
+		"refused":  {Action: standin.ActStatus, Status: http.StatusBadGateway},
+		"cut":      {Action: standin.ActCutAfter},
+		"over":     {Action: standin.ActLatency, Delay: 10 * time.Second},
+		"repeated": {Action: standin.ActStatus, Status: http.StatusBadRequest, Code: 40060, AfterEffect: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { // an interaction that is not answered is a violation
+				w := newWorldWith(t, standin.Options{})
+				to := w.Group()
+				bot := w.bot(discarded(), conformance.Proper)
+				r := start(t, bot, chat.Resume{})
+				if err := bot.SetCommands(t.Context(), commands(), nil); err != nil {
+					t.Fatal(err)
+				}
+				f.Method, f.Times = "callback", 1
+				w.server.Fault(f)
+				w.Ask(to, "why?")
+				synctest.Wait()
+				time.Sleep(100 * time.Millisecond)
+				r.mu.Lock()
+				in := r.accepted[0]
+				r.mu.Unlock()
+				began := time.Now()
+				send(t, bot, to, outgoing("one", in.ID))
+				if took := time.Since(began); took > 3500*time.Millisecond {
+					t.Errorf("the answer took %v", took)
+				}
+				w.wantShown(to, "one")
+				bot.Concluded(to, []chat.MessageID{in.ID}, false)
+				time.Sleep(quiet)
+				w.wantShown(to, "one")
+			})
+		})
+	}
+}
+
+// A process that knows nothing of a command answers it all the same: as the one before began to, or
+// through the channel where that never told Discord that the command was received.
+func TestAnotherProcessAnswersACommand(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		to := w.Group()
+		bot, r, in := asked(t, w, to, "why?")
+		ref := send(t, bot, to, outgoing("one", in.ID))
+		_ = r.stop()
+		other := w.bot(discarded(), conformance.Proper)
+		if again := send(t, other, to, outgoing("one", in.ID)); again != ref {
+			t.Errorf("the message is %+v and then %+v", ref, again)
+		}
+		edit(t, other, ref, "two")
+		w.wantShown(to, "two")
+		never := chat.MessageID("cmd." + app + ".1234.aW50ZXJhY3Rpb246unknown")
+		send(t, other, to, outgoing("three", never))
+		w.wantShown(to, "two", "three")
+		other.Concluded(to, []chat.MessageID{never, in.ID}, false)
+		r = start(t, other, r.from())
+		time.Sleep(quiet)
+		w.wantShown(to, "two", "three")
+		if err := r.stop(); err == nil {
+			t.Error("no error")
+		}
+	})
+}
+
+// When nothing follows in answer to a command, it does not say for ever that the bot is thinking.
+func TestCommandIsConcluded(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		to := w.Private()
+		bot, _, in := asked(t, w, to, "why?")
+		bot.Concluded(to, []chat.MessageID{"1234", in.ID}, true)
+		time.Sleep(quiet)
+		if n := w.Dangling(); n != 0 {
+			t.Errorf("%d commands say that the bot is thinking, want none", n)
+		}
+		w.wantShown(to)
+	})
+}
+
+// Many commands at once are all acknowledged in time, while the store is slow and messages wait for older ones.
+func TestManyCommands(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot := w.bot(discarded(), conformance.Proper)
+		house(t, bot, gateway.NewMemory(), talker{}, true)
+		w.say(w.direct, "hello")
+		time.Sleep(quiet)
+		w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 9 * time.Second})
+		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
+		time.Sleep(7 * time.Second) // a session has begun, and is being filled in
+		places := w.Crowd(30)
+		for i, to := range places {
+			w.Ask(to, fmt.Sprintf("question %d", i))
+		}
+		time.Sleep(2 * time.Minute)
+		for i, to := range places {
+			w.wantShown(to, fmt.Sprintf("re: question %d", i))
+		}
+		if n := w.Dangling(); n != 0 {
+			t.Errorf("%d commands look unanswered, want none", n)
+		}
+	})
+}
+
+// A command that comes again, because it was not handled when the connection ended, is answered once.
+func TestCommandComesAgain(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot := w.bot(discarded(), conformance.Proper)
+		r := start(t, bot, chat.Resume{})
+		if err := bot.SetCommands(t.Context(), commands(), nil); err != nil {
+			t.Fatal(err)
+		}
+		w.Ask(w.Private(), "one")
+		in := r.one()
+		_ = r.stop()
+		from := chat.Resume{Cursor: strings.Replace(in.Resume, "seq=", "seq=1&was=", 1)} // as if it was not handled
+		other := &runs{t: t, bot: bot, resume: from, known: map[string]bool{}}
+		list := other.again(w.bot(discarded(), conformance.Proper)).take()
+		if len(list) != 1 || list[0].ID != in.ID {
+			t.Errorf("accepted %+v, want the same id %s again", list, in.ID)
+		}
+	})
+}
+
+// No error and no log holds a token, that of an interaction neither.
+func TestTokensAreSecret(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		log := &logged{}
+		to := w.Group()
+		bot := w.bot(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), conformance.Proper)
+		r := start(t, bot, chat.Resume{})
+		if err := bot.SetCommands(t.Context(), commands(), nil); err != nil {
+			t.Fatal(err)
+		}
+		w.Ask(to, "why?")
+		in := r.one()
+		ref := send(t, bot, to, outgoing("one", in.ID))
+		token := w.server.Interactions()[0].Token
+		if !strings.HasSuffix(string(in.ID), token) {
+			t.Errorf("the id %q does not hold the token", in.ID)
+		}
+		for _, f := range []standin.Fault{
+			{Action: standin.ActCutBefore},
+			{Action: standin.ActHang},
+			{Action: standin.ActStatus, Status: http.StatusBadGateway},
+			{Action: standin.ActStatus, Status: http.StatusBadRequest, Description: "no such path /webhooks/1/" + token + " for Bot " + w.server.Token()},
+			{Action: standin.ActRateLimit, RetryAfter: 1},
+		} {
+			f.Method, f.Times = "editOwn", 1
+			w.server.Fault(f)
+			ctx, cancel := contextFor(t, time.Second)
+			_, err := bot.Edit(ctx, ref, outgoing("two", ""))
+			cancel()
+			if err == nil {
+				t.Fatalf("after %+v: no error", f)
+			}
+			for e := err; e != nil; e = errors.Unwrap(e) {
+				if text := fmt.Sprintf("%v %+v", e, e); strings.Contains(text, token) || strings.Contains(text, w.server.Token()) {
+					t.Errorf("an error holds a token: %s", text)
+				}
+			}
+			time.Sleep(2 * time.Second)
+		}
+		bad := chat.MessageRef{Target: to, ID: chat.MessageID("x." + app + ".1." + token)}
+		if _, err := bot.Edit(t.Context(), bad, outgoing("two", "")); err == nil || strings.Contains(err.Error(), token) {
+			t.Errorf("Edit = %v", err)
+		}
+		w.server.Fault(standin.Fault{Method: "callback|getOwn", Action: standin.ActStatus, Status: http.StatusInternalServerError})
+		w.Ask(to, "and now?")
+		next := r.one()
+		bot.Concluded(to, []chat.MessageID{next.ID}, false)
+		time.Sleep(quiet)
+		for _, i := range w.server.Interactions() {
+			if text := log.String(); strings.Contains(text, i.Token) || strings.Contains(text, w.server.Token()) {
+				t.Errorf("the log holds a token:\n%s", text)
+			}
+		}
+		w.server.Reset() // with the interaction that was made to fail
+	})
+}
+
+// Where the bot does not see the channel, the answer stands in the place of the command alone.
+func TestCommandInHiddenChannel(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		to := w.Group()
+		bot, _, in := asked(t, w, to, "why?")
+		w.Ban(to)
+		ref := send(t, bot, to, outgoing("one", in.ID))
+		edit(t, bot, ref, "two")
+		w.wantShown(to, "two")
+		if _, err := bot.Send(t.Context(), to, outgoing("more", "")); chat.AsSendError(err).Kind != chat.Forbidden {
+			t.Errorf("Send = %v, want that it is forbidden", err)
+		}
+		time.Sleep(15 * time.Minute)
+		if _, err := bot.Edit(t.Context(), ref, outgoing("three", "")); chat.AsSendError(err).Kind != chat.Forbidden {
+			t.Errorf("Edit = %v, want that it is forbidden", err)
+		}
+	})
+}

@@ -1,0 +1,240 @@
+package discord
+
+import (
+	"encoding/json"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/chat"
+)
+
+// recorded returns a bot, and what it sent last: header, path and body, of a form the message in it.
+func recorded(t *testing.T) (*Bot, func() (*http.Request, map[string]any)) {
+	t.Helper()
+	type call struct {
+		r    *http.Request
+		body map[string]any
+	}
+	calls := make(chan call, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if kind, args, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
+			form, err := multipart.NewReader(strings.NewReader(string(data)), args["boundary"]).ReadForm(1 << 20)
+			if err != nil {
+				t.Error(err)
+			}
+			data = []byte(form.Value["payload_json"][0])
+		}
+		var body map[string]any
+		if len(data) > 0 {
+			if err := json.Unmarshal(data, &body); err != nil {
+				t.Error(err)
+			}
+		}
+		calls <- call{r, body}
+		_, _ = w.Write([]byte(`{"id":"77"}`))
+	}))
+	t.Cleanup(server.Close)
+	b, err := New(Options{Token: testToken, APIBase: server.URL + "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b, func() (*http.Request, map[string]any) {
+		c := <-calls
+		return c.r, c.body
+	}
+}
+
+// Whatever is sent says that nobody is notified, can be repeated, and shows previews of links with the final alone.
+func TestWhatIsSent(t *testing.T) {
+	t.Parallel()
+	b, last := recorded(t)
+	quiet := map[string]any{"parse": []any{}, "replied_user": false}
+	to := chat.Target{Chat: "1", Kind: chat.Group}
+	m := chat.Outgoing{Text: "hi @everyone", Key: "k", ReplyTo: "5", Preview: true, Actions: []chat.Action{{ID: "stop:1", Label: strings.Repeat("ü", 90)}}}
+	check := func(body map[string]any, want map[string]any) {
+		t.Helper()
+		for name, v := range want {
+			if !reflect.DeepEqual(body[name], v) {
+				t.Errorf("%s is %v, want %v", name, body[name], v)
+			}
+		}
+	}
+	if _, err := b.Send(t.Context(), to, m); err != nil {
+		t.Fatal(err)
+	}
+	r, body := last()
+	if r.URL.Path != "/api/v10/channels/1/messages" || r.Header.Get("Authorization") != "Bot "+testToken || !strings.HasPrefix(r.Header.Get("User-Agent"), "DiscordBot (") {
+		t.Errorf("the request is %s %v", r.URL, r.Header)
+	}
+	check(body, map[string]any{
+		"content": "hi @everyone", "enforce_nonce": true, "allowed_mentions": quiet, "flags": 4.0,
+		"message_reference": map[string]any{"message_id": "5", "fail_if_not_exists": false},
+		"components": []any{map[string]any{"type": 1.0, "components": []any{map[string]any{
+			"type": 2.0, "style": 2.0, "label": strings.Repeat("ü", 79) + "…", "custom_id": "stop:1",
+		}}}},
+	})
+	nonce, _ := body["nonce"].(string)
+	if nonce == "" || utf8.RuneCountInString(nonce) > 25 {
+		t.Errorf("the nonce is %q", nonce)
+	}
+	m.Preview, m.Actions = false, nil
+	if _, err := b.Edit(t.Context(), chat.MessageRef{Target: to, ID: "77"}, m); err != nil {
+		t.Fatal(err)
+	}
+	_, body = last()
+	check(body, map[string]any{"allowed_mentions": quiet, "flags": 0.0, "components": []any{}, "nonce": nil, "message_reference": nil})
+	if _, err := b.SendFile(t.Context(), to, m, chat.File{Name: "a b.md", Content: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	_, body = last()
+	check(body, map[string]any{
+		"allowed_mentions": quiet, "enforce_nonce": true, "nonce": nonce, "attachments": []any{map[string]any{"id": 0.0, "filename": "a_b.md"}},
+	})
+	m.Key = ""
+	if _, err := b.Send(t.Context(), to, m); err != nil {
+		t.Fatal(err)
+	}
+	_, body = last()
+	check(body, map[string]any{"enforce_nonce": nil, "nonce": nil})
+	c := command{"11", "22", "to/k en"}
+	if _, err := b.Send(t.Context(), to, chat.Outgoing{Text: "x", ReplyTo: c.id()}); err != nil {
+		t.Fatal(err)
+	}
+	r, body = last()
+	if r.URL.EscapedPath() != "/api/v10/webhooks/11/to%2Fk%20en/messages/@original" || r.Header.Get("Authorization") != "" {
+		t.Errorf("the request is %s with %q", r.URL.EscapedPath(), r.Header.Get("Authorization"))
+	}
+	check(body, map[string]any{"allowed_mentions": quiet, "nonce": nil})
+}
+
+// Nonces differ by key and by channel, and are the same for the same.
+func TestNonce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		key, channel := rapid.StringN(1, 50, -1).Draw(t, "key"), snowflakes().Draw(t, "channel")
+		a := message{}.keyed(channel, key).Nonce
+		if len(a) > 25 || a != (message{}).keyed(channel, key).Nonce {
+			t.Fatalf("the nonce is %q", a)
+		}
+		if a == (message{}).keyed(channel, key+"x").Nonce || a == (message{}).keyed(channel+"1", key).Nonce {
+			t.Fatal("two messages have one nonce")
+		}
+	})
+}
+
+func TestNameOfThread(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                          "Conversation",
+		" \n ":                      "Conversation",
+		"why?":                      "why?",
+		"two\nlines\tand  spaces":   "two lines and spaces",
+		strings.Repeat("x", 200):    strings.Repeat("x", 59) + "…",
+		strings.Repeat("word ", 40): strings.TrimSpace(strings.Repeat("word ", 12)) + "…",
+	} {
+		if got := nameOf(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		if n := utf8.RuneCountInString(nameOf(rapid.String().Draw(t, "text"))); n < 1 || n > maxThreadName {
+			t.Fatalf("a name has %d characters", n)
+		}
+	})
+}
+
+func TestFileNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"answer.md": "answer.md", "../../etc/passwd": "passwd", `C:\a\"b".md`: "_b_.md", "": "file", " .": "file",
+		"a\r\nb.md": "a__b.md", "my file.md": "my_file.md", strings.Repeat("x", 300) + ".md": strings.Repeat("x", 57) + ".md",
+	} {
+		if got := fileName(name); got != want {
+			t.Errorf("%q: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestTooLargeAFile(t *testing.T) {
+	t.Parallel()
+	b := serveAnswer(t, http.StatusOK, nil, "")
+	_, err := b.SendFile(t.Context(), chat.Target{Chat: "1"}, chat.Outgoing{}, chat.File{Name: "x", Content: make([]byte, maxUpload+1)})
+	if chat.AsSendError(err).Kind != chat.TooLong {
+		t.Errorf("SendFile = %v, want that it is too long", err)
+	}
+}
+
+// Only the platform's own hosts are asked for files.
+func TestForeignFiles(t *testing.T) {
+	t.Parallel()
+	b := serveAnswer(t, http.StatusOK, nil, "content")
+	for _, address := range []string{
+		"https://example.org/a", "http://cdn.discordapp.com/a", "https://cdn.discordapp.com.example.org/a", "https://u@cdn.discordapp.com/a",
+		"file:///etc/passwd", "https://cdn.discordapp.com:1/a", "//cdn.discordapp.com/a", "%", strings.TrimSuffix(b.api, "/api/v10") + "/api/v10/users/@me",
+	} {
+		if _, err := b.Fetch(t.Context(), chat.Attachment{ID: address}, 100); chat.AsSendError(err).Kind != chat.Rejected {
+			t.Errorf("%s: Fetch = %v, want that it is rejected", address, err)
+		}
+	}
+	own := strings.TrimSuffix(b.api, "/api/v10") + "/attachments/1/2/a.txt"
+	if got, err := b.Fetch(t.Context(), chat.Attachment{ID: own}, 100); err != nil || string(got) != "content" {
+		t.Errorf("Fetch = %q, %v", got, err)
+	}
+}
+
+func TestPlacesThatAreNone(t *testing.T) {
+	t.Parallel()
+	b := serveAnswer(t, http.StatusOK, nil, `{"id":"1"}`)
+	for _, to := range []chat.Target{{}, {Chat: "x"}, {Chat: "1", Thread: "../2"}, {Chat: "1/2"}} {
+		if _, err := b.Send(t.Context(), to, chat.Outgoing{Text: "x"}); chat.AsSendError(err).Kind != chat.Forbidden {
+			t.Errorf("%+v: Send = %v, want that it is forbidden", to, err)
+		}
+		if _, err := b.Edit(t.Context(), chat.MessageRef{Target: to, ID: "1"}, chat.Outgoing{Text: "x"}); chat.AsSendError(err).Kind != chat.Gone {
+			t.Errorf("%+v: Edit = %v, want that it is gone", to, err)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for _, o := range []Options{
+		{}, {Token: "x"}, {Token: "a.b"}, {Token: "a.b.c d"}, {Token: "a.b.c\n"},
+		{Token: testToken, APIBase: "discord.com"}, {Token: testToken, APIBase: "ftp://x"}, {Token: testToken, APIBase: "http://"},
+	} {
+		if b, err := New(o); err == nil || strings.Contains(err.Error(), testToken) {
+			t.Errorf("%+v: New = %v, %v", o, b, err)
+		}
+	}
+	b, err := New(Options{Token: "Bot " + testToken})
+	if err != nil || b.token != testToken || b.api != "https://discord.com/api/v10" {
+		t.Errorf("New = %+v, %v", b, err)
+	}
+}
+
+// The gateway is spoken to without encryption only where the API is.
+func TestGatewayAddress(t *testing.T) {
+	t.Parallel()
+	b, err := New(Options{Token: testToken})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{"ws://gateway.discord.gg", "http://x", "", "%", "wss://"} {
+		if l, err := b.open(t.Context(), address); err == nil || !strings.Contains(err.Error(), "address") {
+			t.Errorf("%q: open = %v, %v", address, l, err)
+		}
+	}
+}

@@ -1,0 +1,329 @@
+package discord_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	standin "telex/standin/discord"
+)
+
+// Whatever happens to the connection, the session goes on and nothing is lost or comes twice.
+func TestSessionGoesOn(t *testing.T) {
+	for name, d := range map[string]standin.Disturbance{
+		"dropped":            {Kind: standin.GatewayDrop},
+		"asked to reconnect": {Kind: standin.GatewayReconnect},
+		"half open":          {Kind: standin.GatewayZombie},
+		"invalid, resumable": {Kind: standin.GatewayInvalidate, Resumable: true},
+		"heartbeat wanted":   {Kind: standin.GatewayBeat},
+		"closed 1000":        {Kind: standin.GatewayClose, Code: 1000},
+		"closed 1001":        {Kind: standin.GatewayClose, Code: 1001},
+		"closed 1011":        {Kind: standin.GatewayClose, Code: 1011},
+		"closed 4000":        {Kind: standin.GatewayClose, Code: 4000},
+		"closed 4001":        {Kind: standin.GatewayClose, Code: 4001},
+		"closed 4002":        {Kind: standin.GatewayClose, Code: 4002},
+		"closed 4005":        {Kind: standin.GatewayClose, Code: 4005},
+		"closed 4008":        {Kind: standin.GatewayClose, Code: 4008},
+		"no hello, dropped":  {Kind: standin.GatewayDrop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+				w.say(w.direct, "one")
+				r.wantTexts("one")
+				for i := range 3 {
+					w.server.Gateway(d)
+					w.say(w.direct, fmt.Sprintf("two %d", i))
+					w.say(standin.DefaultChannel, fmt.Sprintf("three %d", i))
+					time.Sleep(90 * time.Second) // a dead connection shows by its heartbeats
+					r.wantTexts(fmt.Sprintf("two %d", i), fmt.Sprintf("three %d", i))
+				}
+				if st := w.server.Stats(); st.Identifies != 1 || st.RefusedResumes != 0 || st.ResumesElsewhere != 0 || st.Connections != 1 {
+					t.Errorf("%d sessions, %d refused resumes, %d resumes elsewhere, %d connections, want one session",
+						st.Identifies, st.RefusedResumes, st.ResumesElsewhere, st.Connections)
+				}
+				if err := r.stop(); !errors.Is(err, context.Canceled) {
+					t.Errorf("Run = %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Where the session is lost, another begins, and what was missed is asked for before anything newer.
+func TestSessionIsLost(t *testing.T) {
+	for name, lose := range map[string]func(w *world){
+		"refused": func(w *world) {
+			w.server.Gateway(standin.Disturbance{Kind: standin.GatewayRefuse})
+			w.server.Gateway(standin.Disturbance{Kind: standin.GatewayDrop})
+		},
+		"forgotten": func(w *world) {
+			w.server.Gateway(standin.Disturbance{Kind: standin.GatewayDrop})
+			w.server.Gateway(standin.Disturbance{Kind: standin.GatewayForget})
+		},
+		"invalid":     func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate}) },
+		"closed 4007": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayClose, Code: 4007}) },
+		"closed 4009": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayClose, Code: 4009}) },
+		"closed 4003": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayClose, Code: 4003}) },
+		"a long outage": func(w *world) {
+			w.server.Outage(standin.Outage{Kind: standin.OutageCut, For: 10 * time.Minute})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				bot := w.bot(discarded(), conformance.Proper)
+				r := start(t, bot, chat.Resume{})
+				w.say(w.direct, "one")
+				question := w.say(standin.DefaultChannel, "two")
+				r.wantTexts("one", "two")
+				thread, err := w.server.StartThread(standin.DefaultChannel, question, "a thread")
+				if err != nil {
+					t.Fatal(err)
+				}
+				lose(w)
+				w.say(w.direct, "three")
+				w.say(standin.DefaultChannel, "four")
+				w.say(thread, "five")
+				w.say(w.direct, "six")
+				for name == "a long outage" { // whose end the gateway's supervision would wait for
+					err := r.ended()
+					if chat.AsSendError(err).Kind != chat.Temporary {
+						t.Fatalf("Run = %v, want a temporary failure", err)
+					}
+					time.Sleep(10 * time.Second)
+					r = r.again(bot)
+					if time.Sleep(10 * time.Second); w.server.Stats().Connections == 1 {
+						break
+					}
+				}
+				time.Sleep(6 * time.Second)
+				w.say(w.direct, "seven")
+				got := map[chat.Target][]string{}
+				for _, in := range r.take() {
+					got[in.To] = append(got[in.To], in.Text)
+				}
+				in := chat.Target{Chat: standin.DefaultChannel, Kind: chat.Group}
+				below := in
+				below.Thread = chat.ThreadID(thread)
+				for to, want := range map[chat.Target]string{w.Private(): "three six seven", in: "four", below: "five"} {
+					if s := strings.Join(got[to], " "); s != want {
+						t.Errorf("in %+v was accepted %q, want %q", to, s, want)
+					}
+				}
+				if n := w.server.Stats().Identifies; n != 2 {
+					t.Errorf("%d sessions, want two", n)
+				}
+				w.say(w.direct, "eight")
+				r.wantTexts("eight")
+			})
+		})
+	}
+}
+
+// A process that follows takes up the session of the one before, however that ended; later it asks for
+// what was missed.
+func TestProcessGoesOn(t *testing.T) {
+	for name, away := range map[string]time.Duration{"soon": time.Minute, "later": time.Hour, "much later": 20 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+				w.say(w.direct, "one")
+				w.say(standin.DefaultChannel, "two")
+				r.wantTexts("one", "two")
+				if err := r.stop(); !errors.Is(err, context.Canceled) {
+					t.Errorf("Run = %v", err)
+				}
+				var want []string
+				for i := range 230 { // three pages
+					w.say(w.direct, fmt.Sprintf("while away %d", i))
+					want = append(want, fmt.Sprintf("while away %d", i))
+				}
+				time.Sleep(away)
+				r = r.again(w.bot(discarded(), conformance.Proper))
+				time.Sleep(quiet)
+				w.say(w.direct, "back")
+				r.wantTexts(append(want, "back")...)
+				sessions := 2
+				if name == "soon" {
+					sessions = 1
+				}
+				if n := w.server.Stats().Identifies; n != sessions {
+					t.Errorf("%d sessions, want %d", n, sessions)
+				}
+			})
+		})
+	}
+}
+
+// What is older than a day is not answered any more.
+func TestProcessIsAwayForDays(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+		w.say(w.direct, "one")
+		r.wantTexts("one")
+		_ = r.stop()
+		w.say(w.direct, "old")
+		time.Sleep(23 * time.Hour)
+		w.say(w.direct, "new")
+		time.Sleep(2 * time.Hour)
+		r = r.again(w.bot(discarded(), conformance.Proper))
+		r.wantTexts("new")
+	})
+}
+
+// While what was missed is asked for, trouble with that loses nothing, and neither does a store that is full.
+func TestTroubleWhileAsking(t *testing.T) {
+	for name, trouble := range map[string]func(w *world, r *runs){
+		"a rate limit": func(w *world, _ *runs) {
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActRateLimit, RetryAfter: 3.5})
+		},
+		"server errors": func(w *world, _ *runs) {
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 3, Action: standin.ActStatus, Status: http.StatusBadGateway})
+		},
+		"cut": func(w *world, _ *runs) {
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 3, Action: standin.ActCutMiddle})
+		},
+		"malformed": func(w *world, _ *runs) {
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: standin.ActMalformed})
+		},
+		"slow, and dropped": func(w *world, _ *runs) {
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 10 * time.Second})
+			time.AfterFunc(7*time.Second, func() { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayDrop}) })
+		},
+		"slow, and lost again": func(w *world, _ *runs) {
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 10 * time.Second})
+			time.AfterFunc(7*time.Second, func() { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate}) })
+		},
+		"a full store": func(_ *world, r *runs) { r.full = 1 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				bot := w.bot(discarded(), conformance.Proper)
+				r := start(t, bot, chat.Resume{})
+				w.say(w.direct, "one")
+				r.wantTexts("one")
+				w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
+				w.say(w.direct, "two")
+				w.say(standin.DefaultChannel, "three")
+				trouble(w, r)
+				time.Sleep(6 * time.Second)
+				w.say(w.direct, "four")
+				if name == "a full store" {
+					if err := r.ended(); !errors.Is(err, errFull) {
+						t.Fatalf("Run = %v, want %v", err, errFull)
+					}
+					time.Sleep(time.Second)
+					r = r.again(bot)
+				}
+				time.Sleep(2 * time.Minute)
+				got := map[chat.Kind]string{}
+				for _, in := range r.take() {
+					got[in.To.Kind] += in.Text + " "
+				}
+				if got[chat.Private] != "two four " || got[chat.Group] != "three " {
+					t.Errorf("accepted %q, want two and four, and three", got)
+				}
+			})
+		})
+	}
+}
+
+// A full store gets the same message again, first, and in order.
+func TestFullStore(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot := w.bot(discarded(), conformance.Proper)
+		r := start(t, bot, chat.Resume{})
+		r.full = 1
+		w.say(w.direct, "one")
+		w.say(w.direct, "two")
+		if err := r.ended(); !errors.Is(err, errFull) {
+			t.Errorf("Run = %v, want %v", err, errFull)
+		}
+		w.say(w.direct, "three")
+		r = r.again(bot)
+		r.wantTexts("one", "two", "three")
+	})
+}
+
+// What only the operator can mend is said so, and not tried often: each try begins a session.
+func TestRefusedByGateway(t *testing.T) {
+	for code, c := range map[int]struct {
+		kind chat.ErrorKind
+		says string
+	}{
+		4004: {chat.Auth, "token"},
+		4010: {chat.Rejected, "shards"},
+		4011: {chat.Rejected, "shards"},
+		4012: {chat.Rejected, "update"},
+		4013: {chat.Rejected, "intents"},
+		4014: {chat.Rejected, "Privileged Gateway Intents"},
+	} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+				w.server.Gateway(standin.Disturbance{Kind: standin.GatewayClose, Code: code})
+				err := r.ended()
+				failure := chat.AsSendError(err)
+				if failure.Kind != c.kind || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("Run = %v, want %v and something of %s", err, c.kind, c.says)
+				}
+				if c.kind == chat.Rejected && failure.RetryAfter < 90*time.Second {
+					t.Errorf("it is tried again after %v, which are more than 1,000 sessions a day", failure.RetryAfter)
+				}
+			})
+		})
+	}
+}
+
+// No more sessions are begun than a token may in a day.
+func TestSessionsAreSpent(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.Limits{Sessions: 1}}, func(t *testing.T, w *world) {
+		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
+		err := r.ended()
+		if e := chat.AsSendError(err); e.Kind != chat.RateLimited || e.RetryAfter < 23*time.Hour {
+			t.Errorf("Run = %v after %v, want a wait of almost a day", err, e.RetryAfter)
+		}
+	})
+}
+
+// A connection that says no Hello, or that fails, is the caller's to try again.
+func TestGatewayDoesNotAnswer(t *testing.T) {
+	for name, break_ := range map[string]func(w *world){
+		"no hello": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayMute}) },
+		"refused": func(w *world) {
+			w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActStatus, Status: 503})
+		},
+		"cut": func(w *world) {
+			w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActCutBefore})
+		},
+		"hanging": func(w *world) { w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActHang}) },
+		"no address": func(w *world) {
+			w.server.Fault(standin.Fault{Method: "getGatewayBot", Times: 1, Action: standin.ActStatus, Status: 502})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				bot := w.bot(discarded(), conformance.Proper)
+				break_(w)
+				began := time.Now()
+				err := bot.Run(t.Context(), chat.Resume{}, func(context.Context, chat.Inbound) error { return nil })
+				if chat.AsSendError(err).Kind != chat.Temporary || time.Since(began) > 20*time.Second {
+					t.Errorf("Run = %v after %v, want a temporary failure soon", err, time.Since(began))
+				}
+				r := start(t, bot, chat.Resume{})
+				time.Sleep(6 * time.Second)
+				w.say(w.direct, "one")
+				r.wantTexts("one")
+				synctest.Wait()
+			})
+		})
+	}
+}

@@ -1,0 +1,242 @@
+package discord_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/platforms/discord"
+	standin "telex/standin/discord"
+)
+
+// What only Discord has, against its stand-in.
+
+// quiet is how long everything takes at most that a person waits for in these tests.
+const quiet = 30 * time.Second
+
+// inBubble runs a test in virtual time with a world that keeps Discord's own limits.
+func inBubble(t *testing.T, o standin.Options, run func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorldWith(t, o)
+		run(t, w)
+		for _, v := range w.Violations() {
+			t.Errorf("violation: %s", v)
+		}
+	})
+}
+
+// runs is a Run in a goroutine, and what it accepted.
+type runs struct {
+	t      *testing.T
+	bot    *discord.Bot
+	cancel context.CancelFunc
+	done   chan error
+
+	mu       sync.Mutex
+	accepted []chat.Inbound
+	resume   chat.Resume
+	full     int // how many messages are refused before the next is taken
+	known    map[string]bool
+}
+
+// start runs a bot until stop, or until the test ends.
+func start(t *testing.T, bot *discord.Bot, from chat.Resume) *runs {
+	t.Helper()
+	return (&runs{t: t, bot: bot, resume: from, known: make(map[string]bool)}).again(bot)
+}
+
+// again lets another Run go on, over the same store.
+func (before *runs) again(bot *discord.Bot) *runs {
+	before.t.Helper()
+	from := before.from()
+	ctx, cancel := context.WithCancel(before.t.Context())
+	r := &runs{t: before.t, bot: bot, cancel: cancel, done: make(chan error, 1), resume: from, known: before.known}
+	go func() { r.done <- bot.Run(ctx, from, r.accept) }()
+	r.t.Cleanup(cancel)
+	time.Sleep(time.Second)
+	synctest.Wait()
+	return r
+}
+
+var errFull = errors.New("disk full")
+
+func (r *runs) accept(_ context.Context, in chat.Inbound) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.full > 0 {
+		r.full--
+		return errFull
+	}
+	if id := fmt.Sprint(in.To, in.ID); !r.known[id] { // as a store does
+		r.known[id] = true
+		r.accepted = append(r.accepted, in)
+	}
+	r.resume.Cursor = in.Resume
+	r.resume.Places = slices.DeleteFunc(r.resume.Places, func(p chat.Target) bool { return p == in.To })
+	r.resume.Places = slices.Insert(r.resume.Places, 0, in.To)
+	return nil
+}
+
+// stop ends the Run and returns its error.
+func (r *runs) stop() error {
+	r.t.Helper()
+	r.cancel()
+	return r.ended()
+}
+
+// ended returns the error of a Run that ends by itself.
+func (r *runs) ended() error {
+	r.t.Helper()
+	select {
+	case err := <-r.done:
+		return err
+	case <-time.After(time.Hour):
+		r.t.Fatal("the run does not end")
+		return nil
+	}
+}
+
+// from is where another Run would go on.
+func (r *runs) from() chat.Resume {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return chat.Resume{Cursor: r.resume.Cursor, Places: slices.Clone(r.resume.Places)}
+}
+
+// take returns what was accepted since the last take.
+func (r *runs) take() []chat.Inbound {
+	time.Sleep(quiet)
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.accepted
+	r.accepted = nil
+	return list
+}
+
+// wantTexts checks what was accepted since the last take.
+func (r *runs) wantTexts(want ...string) {
+	r.t.Helper()
+	var got []string
+	for _, in := range r.take() {
+		got = append(got, in.Text)
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("accepted %q, want %q", got, want)
+	}
+}
+
+// one returns the one message that was accepted since the last take.
+func (r *runs) one() chat.Inbound {
+	r.t.Helper()
+	list := r.take()
+	if len(list) != 1 {
+		r.t.Fatalf("accepted %+v, want one message", list)
+	}
+	return list[0]
+}
+
+// say lets a person write; with a mention outside of DMs.
+func (w *world) say(channel, text string) string {
+	w.t.Helper()
+	if channel != w.direct && channel != "" {
+		text = w.server.Mention() + " " + text
+	}
+	id, err := w.server.Say(standin.Incoming{Channel: channel, Text: text})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
+}
+
+func discarded() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// talker answers with the words of a text, one each 100 ms.
+type talker struct{ text string }
+
+func (a talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	r := agent.Result{Model: "talker", Stop: agent.StopDone}
+	text := a.text
+	if text == "" {
+		text = "re: " + t.Messages[len(t.Messages)-1].Text
+	}
+	for word := range strings.SplitAfterSeq(text, " ") {
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			r.Partial, r.Stop = true, agent.StopCancelled
+			return r, context.Cause(ctx)
+		}
+		r.Text += word
+		emit(agent.Text{Delta: word})
+	}
+	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
+	return r, nil
+}
+
+// house runs a gateway on a bot until the test ends, or the function that it returns is called.
+func house(t *testing.T, bot conformance.Adapter, s gateway.Store, r gateway.Runner, open bool) (end func()) {
+	t.Helper()
+	g, err := gateway.New(gateway.Options{
+		Endpoints: []gateway.Endpoint{{
+			ID: "discord", Platform: bot.(gateway.Platform), // a guard of this package says that it is one
+			Streaming: preview.Config{Enabled: true, MinTokens: 3, Cursor: " ▌", MaxParts: 4},
+		}},
+		Runner: r, Store: s, Access: access.Rules{Open: open}, Busy: gateway.Queue, MaxQueued: 20,
+		MaxAge: 24 * time.Hour, Grace: 10 * time.Second, Log: discarded(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- g.Run(ctx, func() {}) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the gateway: %v", err)
+		}
+	})
+	t.Cleanup(end)
+	time.Sleep(5 * time.Second)
+	synctest.Wait()
+	return end
+}
+
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeout(t.Context(), d)
+}
+
+// logged is a log for many writers.
+type logged struct {
+	mu  sync.Mutex
+	buf strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}

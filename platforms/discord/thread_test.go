@@ -1,0 +1,226 @@
+package discord_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/platforms/discord"
+	standin "telex/standin/discord"
+)
+
+// threaded returns a bot that answers in threads, with what it accepted of a question.
+func threaded(t *testing.T, w *world, question string) (*discord.Bot, *runs, chat.Inbound) {
+	t.Helper()
+	w.threads = true
+	bot := w.bot(discarded(), conformance.Proper)
+	r := start(t, bot, chat.Resume{})
+	w.say(standin.DefaultChannel, question)
+	return bot, r, r.one()
+}
+
+// threadsOf returns the threads that there are.
+func (w *world) threadsOf(channel string) []standin.Channel {
+	return slices.DeleteFunc(w.server.Channels(), func(c standin.Channel) bool { return c.Parent != channel })
+}
+
+// The thread begins with the question, is made by the first call that needs it, and is then a conversation.
+func TestThreadIsMade(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot, r, in := threaded(t, w, "why is the sky blue,\nand not green? I mean by day, when there are no clouds at all to be seen")
+		want := chat.Target{Chat: standin.DefaultChannel, Thread: chat.ThreadID(in.ID), Kind: chat.Group}
+		if in.To != want {
+			t.Fatalf("the answer goes to %+v, want %+v", in.To, want)
+		}
+		if got := w.threadsOf(standin.DefaultChannel); len(got) != 0 {
+			t.Errorf("there are threads before anything was said: %+v", got)
+		}
+		if err := bot.Typing(t.Context(), in.To); err != nil {
+			t.Errorf("Typing: %v", err)
+		}
+		ref := send(t, bot, in.To, outgoing("one", in.ID))
+		edit(t, bot, ref, "two")
+		w.wantShown(in.To, "two")
+		w.wantShown(w.Group())
+		threads := w.threadsOf(standin.DefaultChannel)
+		if len(threads) != 1 || threads[0].Name != "why is the sky blue, and not green? I mean by day, when…" {
+			t.Errorf("the threads are %+v", threads)
+		}
+		w.say(string(in.To.Thread), "go on")
+		if next := r.one(); next.To != in.To || next.Text != "go on" {
+			t.Errorf("got %+v, want it in the same thread", next)
+		}
+		w.say(standin.DefaultChannel, "another question")
+		if next := r.one(); next.To.Thread != chat.ThreadID(next.ID) {
+			t.Errorf("got %+v, want a thread of its own", next)
+		}
+		w.say(w.direct, "in private")
+		if next := r.one(); next.To != w.Private() {
+			t.Errorf("got %+v, want no thread", next)
+		}
+	})
+}
+
+// Another process makes the thread when the one that received the question is gone, and finds one that is there.
+func TestThreadIsMadeByAnother(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		_, r, in := threaded(t, w, "why?")
+		_ = r.stop()
+		send(t, w.bot(discarded(), conformance.Proper), in.To, outgoing("one", in.ID))
+		send(t, w.bot(discarded(), conformance.Proper), in.To, outgoing("two", ""))
+		w.wantShown(in.To, "one", "two")
+		if threads := w.threadsOf(standin.DefaultChannel); len(threads) != 1 || threads[0].Name != "why?" {
+			t.Errorf("the threads are %+v", threads)
+		}
+	})
+}
+
+// Where no thread can be made, and where somebody deleted it, the channel serves.
+func TestThreadCanNotBeMade(t *testing.T) {
+	for name, prevent := range map[string]func(t *testing.T, w *world, question string){
+		"not allowed": func(t *testing.T, w *world, _ string) {
+			if err := w.server.Permit(standin.DefaultChannel, standin.Access{NoThreads: true}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"question deleted": func(t *testing.T, w *world, question string) {
+			if err := w.server.Delete(standin.DefaultChannel, question); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"thread deleted": func(t *testing.T, w *world, question string) {
+			thread, err := w.server.StartThread(standin.DefaultChannel, question, "x")
+			if err == nil {
+				err = w.server.DeleteChannel(thread)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				bot, _, in := threaded(t, w, "why?")
+				prevent(t, w, string(in.ID))
+				if err := bot.Typing(t.Context(), in.To); err != nil {
+					t.Errorf("Typing: %v", err)
+				}
+				ref := send(t, bot, in.To, outgoing("one", in.ID))
+				if again := send(t, bot, in.To, outgoing("one", in.ID)); again != ref {
+					t.Errorf("the message is %+v and then %+v", ref, again)
+				}
+				edit(t, bot, ref, "two")
+				w.wantShown(w.Group(), "two")
+				if err := bot.Delete(t.Context(), ref); err != nil {
+					t.Errorf("Delete: %v", err)
+				}
+				w.wantShown(w.Group())
+			})
+		})
+	}
+}
+
+// After one question where no thread could be made, the next ones are not answered in threads.
+func TestThreadsAreForgone(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot, r, in := threaded(t, w, "why?")
+		if err := w.server.Permit(standin.DefaultChannel, standin.Access{NoThreads: true}); err != nil {
+			t.Fatal(err)
+		}
+		send(t, bot, in.To, outgoing("one", in.ID))
+		w.say(standin.DefaultChannel, "and now?")
+		if next := r.one(); next.To != w.Group() {
+			t.Errorf("the next answer goes to %+v, want the channel", next.To)
+		}
+	})
+}
+
+// A failed try to make a thread says what may be done next.
+func TestThreadFails(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot, _, in := threaded(t, w, "why?")
+		for f, want := range map[conformance.Fault]chat.ErrorKind{
+			conformance.RateLimit: chat.RateLimited, conformance.ServerError: chat.Uncertain, conformance.CutBefore: chat.Uncertain,
+		} {
+			w.server.Fault(faultOf("startThreadFrom", f))
+			if _, err := bot.Send(t.Context(), in.To, outgoing("one", in.ID)); chat.AsSendError(err).Kind != want {
+				t.Errorf("Send = %v, want %v", err, want)
+			}
+			time.Sleep(conformance.RetryAfter)
+		}
+		send(t, bot, in.To, outgoing("one", in.ID))
+		w.wantShown(in.To, "one")
+	})
+}
+
+// With the whole gateway: who is let in is answered in a thread, who is not makes none.
+func TestThreadsEndToEnd(t *testing.T) {
+	for name, open := range map[string]bool{"let in": true, "refused": false} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				w.threads = true
+				house(t, w.bot(discarded(), conformance.Proper), gateway.NewMemory(), talker{}, open)
+				id := w.say(standin.DefaultChannel, "a question of several words")
+				time.Sleep(quiet)
+				below := chat.Target{Chat: standin.DefaultChannel, Thread: chat.ThreadID(id), Kind: chat.Group}
+				if !open {
+					if got := w.threadsOf(standin.DefaultChannel); len(got) != 0 {
+						t.Errorf("the threads are %+v, want none", got)
+					}
+					return
+				}
+				w.wantShown(below, "re: a question of several words")
+				w.say(id, "and on")
+				time.Sleep(quiet)
+				w.wantShown(below, "re: a question of several words", "re: and on")
+				w.wantShown(w.Group())
+			})
+		})
+	}
+}
+
+// A thread that was archived is taken out to edit what is in it; one that is locked is closed.
+func TestArchivedThread(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot := w.bot(discarded(), conformance.Proper)
+		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := start(t, bot, chat.Resume{})
+		w.say(thread, "hello")
+		to := chat.Target{Chat: standin.DefaultChannel, Thread: chat.ThreadID(thread), Kind: chat.Group}
+		if in := r.one(); in.To != to {
+			t.Fatalf("got %+v, want it in %+v", in, to)
+		}
+		first, second := send(t, bot, to, outgoing("one", "")), send(t, bot, to, outgoing("two", ""))
+		for _, locked := range []bool{false, true} {
+			time.Sleep(6 * time.Second) // of Discord's own limits
+			if err := w.server.Archive(thread, true, locked); err != nil {
+				t.Fatal(err)
+			}
+			if !locked {
+				edit(t, bot, first, "changed")
+				if err := w.server.Archive(thread, true, false); err != nil {
+					t.Fatal(err)
+				}
+				if err := bot.Delete(t.Context(), second); err != nil {
+					t.Errorf("Delete: %v", err)
+				}
+				w.wantShown(to, "changed")
+				continue
+			}
+			w.server.Fault(standin.Fault{Method: "editChannel", Action: standin.ActStatus, Status: 403, Code: 50013, Description: "Missing Permissions"})
+			_, err := bot.Edit(t.Context(), first, outgoing("again", ""))
+			if chat.AsSendError(err).Kind != chat.Forbidden {
+				t.Errorf("Edit = %v, want that it is forbidden", err)
+			}
+			if _, err := bot.Send(t.Context(), to, outgoing("more", "")); chat.AsSendError(err).Kind != chat.Forbidden {
+				t.Errorf("Send = %v, want that it is forbidden", err)
+			}
+		}
+	})
+}
