@@ -117,7 +117,9 @@ func streamCases() []testCase {
 				if err := st.Append(s.Context(), ref, " two"); err == nil {
 					s.Error("Append to a stream that has ended succeeded")
 				}
-				s.stop(st, ref, "") // what is stopped already is a success
+				if err := st.Stop(s.Context(), ref, ""); err != nil { // it has stopped, or can't be: it is edited then
+					s.wantKind(err, chat.Rejected)
+				}
 				if _, err := e.Edit(s.Context(), ref, outgoing("one two")); err != nil {
 					s.Errorf("Edit: %v", err)
 				}

@@ -282,8 +282,9 @@ func (s *scene) calls() []call {
 		}})
 	}
 	if _, ok := s.typer(); ok {
+		place := s.typed()[0]
 		list = append(list, call{chat.OpTyping, func(ctx context.Context, a Adapter) error {
-			return a.(typer).Typing(ctx, to) //nolint:errcheck // the capability was checked.
+			return a.(typer).Typing(ctx, place) //nolint:errcheck // the capability was checked.
 		}})
 	}
 	return list

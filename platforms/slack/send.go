@@ -27,7 +27,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 		return chat.Receipt{}, err
 	}
 	// Models name many links; a card for each would bury the answer.
-	options = append(options, library.MsgOptionDisableLinkUnfurl(), library.MsgOptionDisableMediaUnfurl())
+	options = append(options, metadata(hash(m.Key)), library.MsgOptionDisableLinkUnfurl(), library.MsgOptionDisableMediaUnfurl())
 	if to.Thread != "" {
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
@@ -43,8 +43,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 
 const methodUpdate = "chat.update"
 
-// Edit replaces a message's text and its buttons. The text is not formatted anew where it is the
-// same. A message that still streams, which an earlier process may have left, is stopped, and the
+// Edit replaces a message's text and its buttons. A message that still streams, which an earlier process may have left, is stopped, and the
 // failure is Temporary: the next try finds a message like any other.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	ts, err := own(methodUpdate, ref)
@@ -54,6 +53,9 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	options, err := content(methodUpdate, m)
 	if err != nil {
 		return chat.Receipt{}, err
+	}
+	if _, hashed, _ := split(ref.ID); hashed != "" { // else what it has stays
+		options = append(options, metadata(hashed))
 	}
 	_, err = b.call(ctx, methodUpdate, func(api *library.Client) error {
 		_, _, _, err := api.UpdateMessageContext(ctx, string(ref.Target.Chat), ts, options...)
@@ -143,7 +145,6 @@ func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	return []library.MsgOption{
 		library.MsgOptionText(fallback(plain), false),
 		library.MsgOptionBlocks(blocks...),
-		metadata(hash(m.Key)),
 	}, nil
 }
 

@@ -8,11 +8,11 @@ import (
 // formatting is left to the model, which knows it.
 // https://docs.slack.dev/messaging/formatting-message-text#parsing
 
-// control is what a control sequence refers to, and the label it came with.
-type control struct{ target, label string }
+// token is what a control sequence refers to, and the label it came with.
+type token struct{ target, label string }
 
 // walk hands the pieces of a text to plain and to sequence, in order.
-func walk(text string, plain func(string), sequence func(control)) {
+func walk(text string, plain func(string), sequence func(token)) {
 	for {
 		begin := strings.IndexByte(text, '<')
 		if begin < 0 {
@@ -25,7 +25,7 @@ func walk(text string, plain func(string), sequence func(control)) {
 			return
 		}
 		plain(text[:begin])
-		var c control
+		var c token
 		c.target, c.label, _ = strings.Cut(text[begin+1:begin+length], "|")
 		sequence(c)
 		text = text[begin+length+1:]
@@ -35,7 +35,7 @@ func walk(text string, plain func(string), sequence func(control)) {
 // mentions says that a text mentions a user.
 func mentions(text, user string) bool {
 	found := false
-	walk(text, func(string) {}, func(c control) { found = found || user != "" && c.target == "@"+user })
+	walk(text, func(string) {}, func(c token) { found = found || user != "" && c.target == "@"+user })
 	return found
 }
 
@@ -46,7 +46,7 @@ func readable(text, self string, name func(user string) string) string {
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 	walk(text,
 		func(s string) { b.WriteString(unescape.Replace(s)) },
-		func(c control) {
+		func(c token) {
 			if self != "" && c.target == "@"+self {
 				return
 			}
@@ -56,7 +56,7 @@ func readable(text, self string, name func(user string) string) string {
 }
 
 // read returns what is shown of a control sequence.
-func (c control) read(name func(user string) string) string {
+func (c token) read(name func(user string) string) string {
 	switch {
 	case strings.HasPrefix(c.target, "@"):
 		if c.label == "" {
