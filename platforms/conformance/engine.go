@@ -193,7 +193,6 @@ func (l *ledger) took() []chat.Inbound {
 type house struct {
 	*scene
 	model  *model
-	memory *gateway.Memory
 	config preview.Config
 	button gateway.Button
 	closed bool // nobody is let in
@@ -205,11 +204,14 @@ type house struct {
 	excused int // answers beside which one more message stands
 }
 
-// house returns one that runs until the case ends. change may be nil.
+// house returns one that runs until the case ends, on what the ones before it stored. change may be nil.
 func (s *scene) house(answers map[string]answer, change func(*house)) *house {
 	s.Helper()
+	if s.memory == nil {
+		s.memory = gateway.NewMemory()
+	}
 	h := &house{
-		scene: s, memory: gateway.NewMemory(), button: gateway.ButtonOff,
+		scene: s, button: gateway.ButtonOff,
 		model:  &model{answers: answers, ended: map[string]time.Time{}, runs: map[string]int{}},
 		config: preview.Config{Enabled: true, MinTokens: 3, Cursor: cursor, MaxParts: 4},
 	}

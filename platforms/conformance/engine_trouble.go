@@ -153,6 +153,8 @@ func troubleCases() []testCase {
 		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
 			text := prose(240) // for two and a half seconds
 			h := s.house(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
+			h.ask(h.Private(), "one") // a process that dies before its first message has no place to go on from
+			pass(lasting)
 			for i, to := range h.Crowd(32) {
 				h.ask(to, "go")
 				pass(time.Duration(i)*110*time.Millisecond + time.Duration(i%7)*3*time.Millisecond)

@@ -77,14 +77,14 @@ func streamCases() []testCase {
 		}},
 		{"a cut stop can be repeated", func(s *scene) {
 			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
-				for _, f := range []Fault{CutBefore, CutAfter} {
-					ref := s.stream(st, to, m, "one")
+				for i, f := range []Fault{CutBefore, CutAfter} {
+					ref := s.stream(st, to, m, []string{"one", "two"}[i])
 					s.Break(chat.OpStop, f)
 					s.wantKind(st.Stop(s.Context(), ref, ""), chat.Uncertain)
 					s.stop(st, ref, "")
 					s.wantStreams(w, to)
 				}
-				s.wantShown(to, "one", "one")
+				s.wantShown(to, "one", "two")
 			})
 		}},
 		{"nothing is added to what was stopped, and that is no success", func(s *scene) {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/chat"
 )
 
@@ -66,7 +67,8 @@ type scene struct {
 	World
 	adapter Adapter
 	log     *logBuffer
-	lacks   string // an ability that the case asked for in vain
+	lacks   string          // an ability that the case asked for in vain
+	memory  *gateway.Memory // what outlives the processes of a case; nil: none ran
 }
 
 // came says in a word what came of the case.

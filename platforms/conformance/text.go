@@ -64,7 +64,7 @@ func textCases() []testCase {
 			for _, to := range []chat.Target{s.Private(), s.Group()} {
 				for _, source := range []string{
 					strings.Repeat("a_b*c [d] <e> & f \\ `g` ~h~ | i > j # k\n\n", 300),
-					strings.Repeat("**bold** _it_ ~~s~~ `code` [link](https://example.org/a_b?c=d&e=f) ", 200),
+					strings.Repeat(strings.Repeat("**bold** _it_ ~~s~~ `code` [link](https://example.org/a_b?c=d&e=f) ", 8)+"\n\n", 25),
 					strings.Repeat("🦊👩‍👧 ünïcödé ", 1200),
 					"```go\n" + strings.Repeat("if a < b && c > d { x[`y`] = \"*z*\" }\n", 300) + "```",
 					strings.Repeat("- item\n  - nested **bold**\n", 400),

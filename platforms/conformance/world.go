@@ -171,6 +171,11 @@ type Repeater interface {
 	Repeat()
 }
 
+// OpenFiles is a World whose platform hands out what is attached to whoever knows its address, credentials or not.
+type OpenFiles interface {
+	OpenFiles()
+}
+
 // Checker is a World whose stand-in shows markup as it was sent, without judging it.
 type Checker interface {
 	// Check returns what is wrong with a text that was on display: marks that stand without their
