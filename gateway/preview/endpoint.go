@@ -53,7 +53,7 @@ type Streamer interface {
 	// Append adds text at the end. After an Uncertain failure it is not known how much stands.
 	Append(ctx context.Context, ref chat.MessageRef, text string) error
 	// Stop ends the stream with a last text, which may be empty. Stopping what is stopped is
-	// a success.
+	// a success; what may look broken because the platform ended it is Rejected, and edited then.
 	Stop(ctx context.Context, ref chat.MessageRef, text string) error
 }
 

@@ -1,7 +1,6 @@
 package slack_test
 
 import (
-	"strings"
 	"testing"
 
 	"telex/platforms/conformance"
@@ -17,7 +16,29 @@ func TestConformanceEvents(t *testing.T) {
 	conformance.Run(t, eventsWorld)
 }
 
-// sample is what the stand-in shows of the suite's Markdown: the marks that the dialect writes stay.
-var sample = strings.Join([]string{
-	"",
-}, "\n")
+// sample is what the stand-in shows of the suite's Markdown: the marks stay, only entities are read.
+const sample = "# The plan\n" +
+	"\n" +
+	"Some **bold**, *italic* and ~~old~~ words, with `code_1` and [a link](https://example.org/a_b).\n" +
+	"\n" +
+	"• first  \n" +
+	"• second  \n" +
+	"\u00a0\u00a0◦ deeper\n" +
+	"\n" +
+	"1\\. one  \n" +
+	"2\\. two\n" +
+	"\n" +
+	"> quoted\n" +
+	"\n" +
+	"```go\n" +
+	"fmt.Println(\"a < b\")\n" +
+	"```\n" +
+	"\n" +
+	"```\n" +
+	"Name    Size\n" +
+	"------  ----\n" +
+	"ant        1\n" +
+	"beetle    20\n" +
+	"```\n" +
+	"\n" +
+	"That is all."

@@ -76,6 +76,7 @@ type reception struct {
 	opened  time.Time     // when Slack could first deliver; set before open is closed
 	open    chan struct{} // closed when Slack can deliver
 	caught  chan struct{} // closed when nothing is left of what was missed
+	line    line          // of requests
 
 	// Guarded by bot.mu.
 	newest string // ts of the newest message that arrived

@@ -26,13 +26,13 @@ const (
 	// clockWindow is how old a request may be, so that one that was overheard can't be repeated later.
 	// https://docs.slack.dev/authentication/verifying-requests-from-slack
 	clockWindow = 5 * time.Minute
-	// goodbye is how long requests under way may take once Run ends.
-	goodbye = 2 * time.Second
 )
 
 // serve answers Slack's requests until ctx ends or accept fails.
 // https://docs.slack.dev/apis/events-api/using-http-request-urls
 func (r *reception) serve(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	l, err := r.bot.listener(ctx)
 	if err != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
@@ -44,8 +44,14 @@ func (r *reception) serve(ctx context.Context) error {
 		default:
 		}
 	}
+	var requests gate
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if !requests.enter() {
+				http.Error(w, "try again later", http.StatusServiceUnavailable)
+				return
+			}
+			defer requests.leave()
 			if err := r.answer(ctx, w, req); err != nil {
 				failed(err)
 			}
@@ -67,11 +73,9 @@ func (r *reception) serve(ctx context.Context) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
-	defer cancel()
-	if srv.Shutdown(leaving) != nil {
-		_ = srv.Close() // whoever still writes a request comes again
-	}
+	end()            // which ends requests that are still read or wait
+	requests.close() // the others finish what they have in hand, and are answered
+	_ = srv.Close()  // Shutdown would wait for connections that nobody used yet
 	<-done
 	return err
 }
@@ -91,7 +95,10 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 		http.Error(w, "only Slack's requests are answered here", http.StatusMethodNotAllowed)
 		return nil
 	}
+	// Whoever does not finish a request must not keep Run from ending.
+	stop := context.AfterFunc(ctx, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Now()) })
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
+	stop()
 	if err != nil {
 		http.Error(w, "the body is too large, or was cut", http.StatusRequestEntityTooLarge)
 		return nil
@@ -108,11 +115,16 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 	}
 	r.hold(ctx)
 	a, found, err := decodeRequest(req.Header.Get("Content-Type"), body, r.self)
+	if found && a.ts != "" {
+		defer r.line.enter(ctx, a.in.To.Chat, a.ts)()
+	}
 	if err := r.settle(ctx, a, found, err); err != nil {
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 		return err
 	}
+	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(http.StatusOK)
+	_ = http.NewResponseController(w).Flush() // before the server may close; without it, it comes again
 	return nil
 }
 

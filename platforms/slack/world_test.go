@@ -120,7 +120,9 @@ func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
 		}
 	})
 	w.server.SetChannel(standin.Channel{ID: dm, User: person})
+	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // of what is said now it never hears
 	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
+	w.server.SetChannel(standin.Channel{ID: channel, Name: "general"})
 	w.group = chat.Target{Chat: channel, Thread: chat.ThreadID(root), Kind: chat.Group}
 	return w
 }
@@ -239,7 +241,7 @@ func (w *world) Break(op chat.Op, f conformance.Fault) {
 func (w *world) BreakFetch(f conformance.Fault) {
 	fault := faultOf("file", f)
 	if f == conformance.CutAfter {
-		fault.Action = standin.ActMalformed
+		fault.Action = standin.ActCutMiddle
 	}
 	w.server.Fault(fault)
 }
@@ -355,7 +357,9 @@ func (w *world) which(to chat.Target, is func(standin.Version) bool) []string {
 func (w *world) StreamLife() time.Duration { return 5 * time.Minute }
 
 // Repeat lets acknowledgements be lost. That a mention is two events is so in any case.
-func (w *world) Repeat() { w.server.Fault(standin.Fault{Method: "event", Action: standin.ActDuplicate}) }
+func (w *world) Repeat() {
+	w.server.Fault(standin.Fault{Method: "event", Action: standin.ActDuplicate})
+}
 
 func (w *world) Say(to chat.Target, s conformance.Saying) {
 	w.t.Helper()

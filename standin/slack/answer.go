@@ -37,6 +37,9 @@ type answer struct {
 	contentType string
 	retryAfter  int
 	body        []byte
+	// broken: the connection is dropped once sent bytes of the body were written.
+	broken bool
+	sent   int
 }
 
 // statusGone marks a call whose connection is dropped instead of answered.
@@ -91,6 +94,9 @@ func (a answer) write(w http.ResponseWriter) error {
 		h.Set("Retry-After", strconv.Itoa(a.retryAfter))
 	}
 	w.WriteHeader(a.status)
+	if a.broken {
+		a.body = a.body[:a.sent]
+	}
 	if _, err := w.Write(a.body); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}

@@ -166,6 +166,9 @@ func (s *Server) respond(w http.ResponseWriter, a answer) {
 	if err := a.write(w); err != nil {
 		s.log.Debug("answer", slog.Any("error", err))
 	}
+	if a.broken {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // connOf is the connection of a request that came through Serve.

@@ -31,6 +31,8 @@ const (
 	ActDeleteFirst = "delete_first"
 	// ActMalformed answers half of the JSON after the call took effect.
 	ActMalformed = "malformed"
+	// ActCutMiddle breaks a download off after half of the content.
+	ActCutMiddle = "cut_middle"
 	// ActPauseBefore, ActPauseAfter and ActPauseAnswered hold the call before it
 	// takes effect, after that, or once the client has the whole answer: the
 	// moments at which a test kills the client. They end with Resume or Drop, or when
@@ -106,7 +108,7 @@ type faults struct {
 func callAction(action string) bool {
 	switch action {
 	case ActLatency, ActRateLimit, ActStatus, ActError, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst,
-		ActMalformed, ActPauseBefore, ActPauseAfter, ActPauseAnswered:
+		ActMalformed, ActCutMiddle, ActPauseBefore, ActPauseAfter, ActPauseAnswered:
 		return true
 	}
 	return false
@@ -133,6 +135,8 @@ func (f Fault) check() error {
 		return fmt.Errorf("fault %s: negative number", f.Action)
 	case f.Action == ActStatus && (f.Status < 400 || f.Status > 599):
 		return fmt.Errorf("fault status: %d is no error status", f.Status)
+	case f.Action == ActCutMiddle && !strings.EqualFold(f.Method, downloadMethod):
+		return errors.New("fault cut_middle: only downloads have a middle")
 	case f.Action == ActError && f.Error == "":
 		return errors.New("fault error: which one?")
 	}
@@ -294,6 +298,9 @@ func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) 
 		return answer{status: statusGone}
 	case ActMalformed:
 		a.body = a.body[:len(a.body)/2]
+	case ActCutMiddle:
+		a.sent = len(a.body) / 2
+		a.broken = true
 	case ActPauseAfter:
 		if !s.hold(call, r, "after", cut) {
 			return answer{status: statusGone}
