@@ -41,6 +41,7 @@ type row struct {
 func importTable() []row {
 	adapter := []string{"internal/chat", "internal/markup"}
 	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*"}
+	machinery := []string{"standin/host", "standin/fault", "standin/watch", "standin/control"}
 	return []row{
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
 
@@ -70,10 +71,14 @@ func importTable() []row {
 		{Path: "platforms/terminal/screentest", TestOnly: true},
 		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
 
-		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},
-		{Path: "standin/discord", Tests: []string{"standin/memnet"}},
+		{Path: "standin/telegram", Imports: machinery, Tests: []string{"standin/memnet"}},
+		{Path: "standin/discord", Imports: machinery, Tests: []string{"standin/memnet"}},
+		{Path: "standin/slack", Imports: machinery, Tests: []string{"standin/memnet"}},
 		{Path: "standin/openai", Tests: []string{"standin/memnet"}},
-		{Path: "standin/slack", Tests: []string{"standin/memnet"}},
+		{Path: "standin/host", Tests: []string{"standin/memnet"}},
+		{Path: "standin/fault", Imports: []string{"standin/host"}},
+		{Path: "standin/watch"},
+		{Path: "standin/control"},
 		{Path: "standin/memnet"},
 
 		{Path: "internal/chat"},
