@@ -41,7 +41,7 @@ type row struct {
 func importTable() []row {
 	adapter := []string{"internal/chat", "internal/markup"}
 	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*"}
-	machinery := []string{"standin/host", "standin/fault", "standin/watch", "standin/control"}
+	machinery := []string{"standin/host", "standin/fault", "standin/watch", "standin/control", "standin/quota"}
 	return []row{
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
 
@@ -79,6 +79,7 @@ func importTable() []row {
 		{Path: "standin/fault", Imports: []string{"standin/host"}},
 		{Path: "standin/watch"},
 		{Path: "standin/control"},
+		{Path: "standin/quota"},
 		{Path: "standin/memnet"},
 
 		{Path: "internal/chat"},
