@@ -7,17 +7,12 @@ import (
 	"telex/standin/fault"
 )
 
-// Kinds of outages.
+// Kinds of outages; the package fault says what they are.
 const (
-	// OutageRefuse: nobody listens at the address, so that a client knows that
-	// its call was never sent. A listener that is not TCP closes what it accepts.
 	OutageRefuse = fault.OutageRefuse
-	// OutageCut: each call loses its connection before it takes effect.
-	OutageCut = fault.OutageCut
-	// OutageError: each call is answered with Status, by what stands in front.
-	OutageError = fault.OutageError
-	// OutageHang: no call is ever answered, not even once the outage is over.
-	OutageHang = fault.OutageHang
+	OutageCut    = fault.OutageCut
+	OutageError  = fault.OutageError
+	OutageHang   = fault.OutageHang
 )
 
 // Outage is a time in which the API does nothing.
