@@ -14,7 +14,7 @@ import (
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	control.API{
 		Get:         func(r *http.Request, name string) (any, error) { return s.controlGet(r, name, cut) },
-		Post:        s.controlPost, //nolint:contextcheck // deliveries outlive what caused them
+		Post:        s.controlPost,
 		File:        s.content,
 		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
 		ClearFaults: s.ClearFaults,

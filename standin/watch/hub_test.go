@@ -2,6 +2,7 @@ package watch_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -68,7 +69,7 @@ func TestServe(t *testing.T) {
 		publish(&h, 8)
 		synctest.Wait()
 		close(cut)
-		if why := <-aborted; why != http.ErrAbortHandler {
+		if why, ok := (<-aborted).(error); !ok || !errors.Is(why, http.ErrAbortHandler) {
 			t.Errorf("cut: got %v, want %v", why, http.ErrAbortHandler)
 		}
 		if got, want := broken.Body.String(), ": connected\n\nid: 1\ndata: 7\n\nid: 2\ndata: 8\n\n"; got != want {

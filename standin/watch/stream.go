@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -51,11 +52,11 @@ func (h *Hub[E]) Serve(w http.ResponseWriter, r *http.Request, cut <-chan struct
 
 // lines are events as they go over the wire. What can't be JSON is left out.
 func lines[E any](events []event[E]) string {
-	text := ""
+	var text strings.Builder
 	for _, e := range events {
 		if data, err := json.Marshal(e.what); err == nil {
-			text += fmt.Sprintf("id: %d\ndata: %s\n\n", e.seq, data)
+			fmt.Fprintf(&text, "id: %d\ndata: %s\n\n", e.seq, data)
 		}
 	}
-	return text
+	return text.String()
 }
