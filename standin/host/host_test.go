@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -149,20 +148,17 @@ func TestRefuse(t *testing.T) {
 		}
 		s, served := newSite(), make(chan error, 1)
 		go func() { served <- s.host.Serve(l) }()
-		s.host.Refuse(time.Now().Add(time.Hour))
-		dial := func() error {
-			c, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", l.Addr().String())
-			if err == nil {
-				err = c.Close()
-			}
-			return err
+		client, url := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "http://"+l.Addr().String()
+		if !get(t, client, url) {
+			t.Error("no answer at first")
 		}
-		if err := dial(); err != nil && !errors.Is(err, syscall.ECONNREFUSED) { // Serve may not have begun
-			t.Errorf("while it refuses: %v", err)
+		s.host.Refuse(time.Now().Add(time.Hour))
+		if _, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String()); !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("while it refuses: got %v, want %v", err, syscall.ECONNREFUSED)
 		}
 		s.host.Refuse(time.Time{})
-		for dial() != nil {
-			if t.Context().Err() != nil {
+		for end := time.Now().Add(time.Minute); !get(t, client, url); {
+			if time.Now().After(end) {
 				t.Fatal("the door never opened again")
 			}
 		}
