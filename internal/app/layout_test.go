@@ -42,6 +42,7 @@ func importTable() []row {
 	adapter := []string{"internal/chat", "internal/markup"}
 	writers := append(slices.Clone(adapter), "internal/markup/marks") // of platforms that take Markdown as one string
 	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*"}
+	machinery := []string{"standin/host", "standin/fault", "standin/watch", "standin/control", "standin/quota"}
 	return []row{
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
 
@@ -75,10 +76,15 @@ func importTable() []row {
 		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
 		{Path: "platforms/conformance/table"},
 
-		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},
-		{Path: "standin/discord", Tests: []string{"standin/memnet"}},
+		{Path: "standin/telegram", Imports: machinery, Tests: []string{"standin/memnet"}},
+		{Path: "standin/discord", Imports: machinery, Tests: []string{"standin/memnet"}},
+		{Path: "standin/slack", Imports: machinery, Tests: []string{"standin/memnet"}},
 		{Path: "standin/openai", Tests: []string{"standin/memnet"}},
-		{Path: "standin/slack", Tests: []string{"standin/memnet"}},
+		{Path: "standin/host", Tests: []string{"standin/memnet"}},
+		{Path: "standin/fault", Imports: []string{"standin/host"}},
+		{Path: "standin/watch"},
+		{Path: "standin/control"},
+		{Path: "standin/quota"},
 		{Path: "standin/memnet"},
 
 		{Path: "internal/chat"},

@@ -9,6 +9,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"telex/standin/fault"
+	"telex/standin/host"
 )
 
 // request is one API call on its way through a method; s.mu is held meanwhile.
@@ -94,26 +97,26 @@ func withoutTokens(path string) string {
 }
 
 // record counts a call and finds the fault that hits it.
-func (s *Server) record(call *Call) *faultRule {
+func (s *Server) record(call *Call) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, call)
 	s.stats.Calls++
 	s.stats.ByMethod[call.Method]++
-	return s.faults.match(call)
+	return s.match(call)
 }
 
 // perform waits, lets the call take effect, and shapes the answer, bent by the fault that hit it.
-func (s *Server) perform(ctx context.Context, r *request, rule *faultRule, cut <-chan struct{}) answer {
+func (s *Server) perform(ctx context.Context, r *request, rule *Fault, cut <-chan struct{}) answer {
 	half := s.opts.Latency / 2
-	if !s.pause(half, cut) {
+	if !host.Pause(half, cut) {
 		return answer{status: statusGone}
 	}
 	a, done := s.before(ctx, r, rule, cut)
 	if !done {
 		a = s.after(r.call, rule, s.invoke(r), cut)
 	}
-	if a.status == statusGone || !s.pause(half, cut) {
+	if a.status == statusGone || !host.Pause(half, cut) {
 		return answer{status: statusGone}
 	}
 	return a
@@ -161,22 +164,8 @@ func (s *Server) findBucket(r *request) {
 	r.bucket = s.limiter.scope(r.route.bucket, resource)
 }
 
-// pause waits as long as told; false when the connection is to be dropped. It does not end with the
-// request: what a client sent takes effect, even when the client has gone meanwhile.
-func (s *Server) pause(d time.Duration, cut <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-cut:
-	case <-s.closed:
-	}
-	return false
-}
-
 // finish writes the answer and the record of the call.
-func (s *Server) finish(w http.ResponseWriter, call *Call, rule *faultRule, a answer, cut <-chan struct{}) {
+func (s *Server) finish(w http.ResponseWriter, call *Call, rule *Fault, a answer, cut <-chan struct{}) {
 	s.mu.Lock()
 	call.Done, call.Status, call.Code, call.RetryAfter = time.Now(), a.status, a.code, a.retryAfter
 	s.stats.ByStatus[a.status]++
@@ -190,7 +179,7 @@ func (s *Server) finish(w http.ResponseWriter, call *Call, rule *faultRule, a an
 		slog.Int("status", a.status), slog.String("description", call.Description))
 	s.deliver(w, a)
 	if rule != nil && rule.Action == ActPauseAnswered {
-		s.hold(call, rule, "answered", cut)
+		s.hold(call, rule, fault.Answered, cut)
 	}
 }
 

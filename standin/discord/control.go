@@ -1,87 +1,45 @@
 package discord
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
-)
 
-const (
-	// maxControlBody is the largest request to the control API, in bytes.
-	maxControlBody = 1 << 20
-	// maxSay is the largest of those that carry files, in bytes of base64.
-	maxSay = 128 << 20
+	"telex/standin/control"
+	"telex/standin/host"
 )
-
-var errNoControl = errors.New("no such control")
 
 // serveControl answers the control API; see the package comment.
-func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		s.refuse(w, http.StatusForbidden, err)
-		return
-	}
-	name := strings.TrimPrefix(r.URL.Path, "/control/")
-	var (
-		result any
-		err    error
-	)
-	switch {
-	case name == "events" && r.Method == http.MethodGet:
-		s.serveEvents(w, r)
-		return
-	case name == "file" && r.Method == http.MethodGet:
-		s.serveFile(w, r)
-		return
-	case r.Method == http.MethodGet:
-		result, err = s.controlGet(r, name)
-	case r.Method == http.MethodPost:
-		result, err = s.controlPost(w, r, name)
-	case r.Method == http.MethodDelete && name == "fault":
-		s.ClearFaults()
-		result = struct{}{}
-	default:
-		err = errNoControl
-	}
-	switch {
-	case errors.Is(err, errNoControl):
-		s.refuse(w, http.StatusNotFound, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err))
-	case err != nil:
-		s.refuse(w, http.StatusBadRequest, err)
-	default:
-		s.deliver(w, resultAnswer(result))
-	}
-	if down, ok := result.(restarted); ok && err == nil {
-		s.restart(time.Duration(down.DownMS)*time.Millisecond, connOf(r))
-	}
+func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	control.API{
+		Get:         func(r *http.Request, name string) (any, error) { return s.controlGet(r, name, cut) },
+		Post:        s.controlPost,
+		File:        s.content,
+		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
+		ClearFaults: s.ClearFaults,
+		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
+		Log:         s.log,
+	}.ServeHTTP(w, r)
 }
 
-func (s *Server) refuse(w http.ResponseWriter, status int, err error) {
-	s.deliver(w, answer{status: status, contentType: jsonType, body: encode(map[string]string{"error": err.Error()})})
-}
-
-// serveFile answers GET /control/file?id=…: the content of an attachment.
-func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+// content is that of an attachment.
+func (s *Server) content(r *http.Request) (contentType string, data []byte, err error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	f, ok := s.files[r.URL.Query().Get("id")]
-	s.mu.Unlock()
 	if !ok {
-		s.refuse(w, http.StatusNotFound, errors.New("no such file"))
-		return
+		return "", nil, errors.New("no such file")
 	}
-	s.deliver(w, answer{status: http.StatusOK, contentType: orElse(f.ContentType, "application/octet-stream"), body: f.Content})
+	return orElse(f.ContentType, "application/octet-stream"), f.Content, nil
 }
 
-func (s *Server) controlGet(r *http.Request, name string) (any, error) {
+func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (any, error) {
 	query := r.URL.Query()
 	switch name {
 	case "info":
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		return map[string]any{
 			"bot": s.me, "started": s.started, "now": time.Now(), "person": DefaultPerson, "guild": DefaultGuild, "channel": DefaultChannel,
 		}, nil
@@ -100,38 +58,23 @@ func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 	case "commands":
 		return append([]Command{}, s.Commands(query.Get("guild"))...), nil // a list, also of none
 	case "calls":
-		list := s.Calls()
-		if n, err := strconv.Atoi(query.Get("last")); err == nil && n >= 0 {
-			list = list[max(0, len(list)-n):]
-		}
-		return list, nil
+		return control.Last(s.Calls(), query.Get("last")), nil
 	case "paused":
-		return s.waitPaused(r.Context(), query.Get("wait"))
+		most, err := control.Wait(query.Get("wait"))
+		if err != nil {
+			return nil, err
+		}
+		return s.holds.Wait(r.Context(), most, cut), nil
 	case "history":
 		return s.Chronicle(query.Get("channel")), nil
 	case "view":
-		at, err := parseTime(query.Get("at"))
+		at, err := control.Time(query.Get("at"))
 		if err != nil {
 			return nil, err
 		}
 		return s.Screen(query.Get("channel"), at), nil
 	}
-	return nil, errNoControl
-}
-
-// parseTime reads RFC 3339, milliseconds since 1970, or "" for now.
-func parseTime(text string) (time.Time, error) {
-	if text == "" {
-		return time.Now(), nil
-	}
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.UnixMilli(ms), nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("at: RFC 3339 or milliseconds expected: %w", err)
-	}
-	return at, nil
+	return nil, control.ErrUnknown
 }
 
 // controlRequest is the union of the bodies of the small controls.
@@ -155,52 +98,42 @@ type controlRequest struct {
 	Drop      bool   `json:"drop"`
 }
 
-type restarted struct {
-	DownMS int `json:"down_ms"`
-}
-
-func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string) (any, error) {
-	body := http.MaxBytesReader(w, r.Body, maxControlBody)
+func (s *Server) controlPost(r *http.Request, name string) (any, error) {
 	switch name {
 	case "say":
 		var in Incoming
-		if err := decode(http.MaxBytesReader(w, r.Body, maxSay), &in); err != nil {
+		if err := control.Decode(r.Body, &in); err != nil {
 			return nil, err
 		}
 		return s.controlSay(in)
 	case "slash":
 		var in Invocation
-		if err := decode(body, &in); err != nil {
+		if err := control.Decode(r.Body, &in); err != nil {
 			return nil, err
 		}
 		id, err := s.Slash(in)
 		return map[string]string{"interaction": id}, err
 	case "fault":
 		var f Fault
-		if err := errors.Join(decode(body, &f), f.check()); err != nil {
+		if err := errors.Join(control.Decode(r.Body, &f), f.check()); err != nil {
 			return nil, err
 		}
 		return map[string]int{"id": s.Fault(f)}, nil
 	case "gateway":
 		var d Disturbance
-		if err := errors.Join(decode(body, &d), d.check()); err != nil {
+		if err := errors.Join(control.Decode(r.Body, &d), d.check()); err != nil {
 			return nil, err
 		}
 		return map[string]int{"connections": s.Gateway(d)}, nil
 	case "outage":
 		var o Outage
-		if err := decode(body, &o); err != nil {
+		if err := control.Decode(r.Body, &o); err != nil {
 			return nil, err
 		}
-		f, err := o.fault()
-		if err != nil {
-			return nil, err
-		}
-		s.outage(o.Kind, f, connOf(r))
-		return struct{}{}, nil
+		return struct{}{}, s.outage(o, host.Conn(r))
 	}
 	var c controlRequest
-	if err := decode(body, &c); err != nil {
+	if err := control.Decode(r.Body, &c); err != nil {
 		return nil, err
 	}
 	switch name {
@@ -210,11 +143,11 @@ func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string
 		}
 		s.SetLimits(c.Published, c.Hidden)
 	case "resume":
-		return map[string]int{"resumed": s.release(c.ID, !c.Drop)}, nil
+		return map[string]int{"resumed": s.holds.Release(c.ID, !c.Drop)}, nil
 	case "restart":
-		return restarted{DownMS: c.DownMS}, nil
+		return control.Restart{DownMS: c.DownMS}, nil
 	case "reset":
-		s.reset(connOf(r))
+		s.reset(host.Conn(r))
 	default:
 		return s.controlPeople(name, c)
 	}
@@ -253,7 +186,7 @@ func (s *Server) controlPeople(name string, c controlRequest) (any, error) {
 	case "role":
 		s.AddRole(c.Role)
 	default:
-		err = errNoControl
+		err = control.ErrUnknown
 	}
 	return struct{}{}, err
 }
@@ -267,38 +200,4 @@ func (s *Server) controlSay(in Incoming) (any, error) {
 		in.Channel = s.DM(in.User)
 	}
 	return map[string]string{"channel": in.Channel, "message": id}, nil
-}
-
-// decode reads one JSON object strictly; no body is an empty object.
-func decode(body io.Reader, into any) error {
-	d := json.NewDecoder(body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("decode request: %w", err)
-	}
-	return nil
-}
-
-// waitPaused waits up to so many seconds until a fault holds a call.
-func (s *Server) waitPaused(ctx context.Context, seconds string) ([]Paused, error) {
-	wait := 0
-	if seconds != "" {
-		n, err := strconv.Atoi(seconds)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("wait: seconds expected, got %q", seconds)
-		}
-		wait = n
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(wait)*time.Second)
-	defer cancel()
-	events := s.Watch(ctx)
-	if list := s.Paused(); len(list) > 0 {
-		return list, nil
-	}
-	for e := range events {
-		if e.Kind == "paused" {
-			break
-		}
-	}
-	return s.Paused(), nil
 }

@@ -93,7 +93,7 @@ func (s *Server) Gateway(d Disturbance) int {
 	}
 	s.publish(Event{Kind: "gateway", Gateway: d.Kind})
 	s.mu.Unlock()
-	s.closeAll(cut)
+	s.host.Drop(cut)
 	return n
 }
 

@@ -6,25 +6,27 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"telex/standin/fault"
 )
 
 // Actions of faults.
 const (
 	// ActLatency makes the call slower by Delay before it takes effect.
-	ActLatency = "latency"
+	ActLatency = fault.Latency
 	// ActRateLimit answers 429 with RetryAfter and closes the call's bucket (or
 	// everything, when Scope is "global") until that is over.
 	ActRateLimit = "rate_limit"
 	// ActStatus answers with Status: as HTML from 500 on, else as an API error
 	// with Description. With AfterEffect the call takes effect first.
-	ActStatus = "status"
+	ActStatus = fault.Status
 	// ActCutBefore drops the connection, and the call has no effect.
-	ActCutBefore = "cut_before"
+	ActCutBefore = fault.CutBefore
 	// ActCutAfter drops the connection after the call took effect.
 	ActCutAfter = "cut_after"
 	// ActHang never answers: the call has no effect and the connection stays
 	// open until the client, Restart or Close ends it.
-	ActHang = "hang"
+	ActHang = fault.Hang
 	// ActDeleteFirst lets the person delete the addressed message just before.
 	ActDeleteFirst = "delete_first"
 	// ActNotFound answers as if the addressed message, or the channel, did not exist.
@@ -37,7 +39,7 @@ const (
 	// takes effect, after that, or once the client has the whole answer: the
 	// moments at which a test kills the client. They end with Resume or Drop, or when
 	// Do returns.
-	ActPauseBefore   = "pause_before"
+	ActPauseBefore   = fault.PauseBefore
 	ActPauseAfter    = "pause_after"
 	ActPauseAnswered = "pause_answered"
 )
@@ -79,33 +81,7 @@ type Fault struct {
 }
 
 // Paused is a call that a fault holds.
-type Paused struct {
-	ID    int    `json:"id"`
-	Stage string `json:"stage"` // before, after or answered.
-	Call  Call   `json:"call"`
-}
-
-type faultRule struct {
-	Fault
-	id    int
-	until time.Time // zero: without end.
-	alone bool      // the rules after it don't count what it hits.
-	seen  int       // matching calls.
-	hits  int
-}
-
-// faults is guarded by Server.mu.
-type faults struct {
-	next   int
-	rules  []*faultRule
-	nextID int
-	paused []*hold
-}
-
-type hold struct {
-	Paused
-	resume chan bool // capacity 1: whether the call goes on.
-}
+type Paused = fault.Paused[Call]
 
 func validAction(action string) bool {
 	switch action {
@@ -136,102 +112,46 @@ func (s *Server) Fault(f Fault) int {
 	if err := f.check(); err != nil {
 		panic("discord stand-in: " + err.Error())
 	}
-	if f.Delay == 0 {
-		f.Delay = time.Duration(f.DelayMS) * time.Millisecond
-	}
-	r := &faultRule{Fault: f}
-	if r.For = orElse(f.For, time.Duration(f.ForMS)*time.Millisecond); r.For > 0 {
-		r.until = time.Now().Add(r.For)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults.next++
-	r.id = s.faults.next
-	s.faults.rules = append(s.faults.rules, r)
-	return r.id
+	f.Delay = fault.Lasts(f.Delay, f.DelayMS)
+	return s.faults.Add(f, fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)})
 }
 
 // ClearFaults removes all rules, ends an outage, and resumes what is held.
 func (s *Server) ClearFaults() {
-	s.mu.Lock()
-	s.faults.rules, s.refuseUntil = nil, time.Time{}
-	s.mu.Unlock()
+	s.faults.Clear()
+	s.host.Refuse(time.Time{})
 	s.Resume(0)
 }
 
 // match counts the call in every rule that chooses it and returns the first
 // rule that hits.
-func (f *faults) match(call *Call) *faultRule {
-	var hit *faultRule
-	for _, r := range f.rules {
-		if !r.chooses(call) {
-			continue
-		}
-		r.seen++
-		switch {
-		case hit != nil,
-			r.Nth > 0 && r.seen != r.Nth,
-			r.Every > 0 && r.seen%r.Every != 0,
-			r.Times > 0 && r.hits >= r.Times:
-		default:
-			r.hits++
-			hit = r
-			call.Fault = r.Action
-			if r.alone {
-				return hit
-			}
-		}
+func (s *Server) match(call *Call) *Fault {
+	hit := s.faults.Match(call.At, func(f Fault) bool { return f.chooses(call) })
+	if hit != nil {
+		call.Fault = hit.Action
 	}
 	return hit
 }
 
-func (r *faultRule) chooses(call *Call) bool {
-	if !r.until.IsZero() && !call.At.Before(r.until) {
-		return false
-	}
-	if r.Channel != "" && r.Channel != call.Channel {
-		return false
-	}
-	if r.Contains != "" && !strings.Contains(string(call.Body), r.Contains) {
-		return false
-	}
-	if r.Method == "" {
-		return true
-	}
-	for name := range strings.SplitSeq(r.Method, "|") {
-		if strings.EqualFold(strings.TrimSpace(name), call.Method) {
-			return true
-		}
-	}
-	return false
+func (f *Fault) chooses(call *Call) bool {
+	return (f.Channel == "" || f.Channel == call.Channel) &&
+		(f.Contains == "" || strings.Contains(string(call.Body), f.Contains)) &&
+		fault.Named(f.Method, call.Method)
 }
 
 // before does what a fault does ahead of the effect; done means that a is the
 // answer and there will be no effect.
-func (s *Server) before(ctx context.Context, req *request, r *faultRule, cut <-chan struct{}) (a answer, done bool) {
+func (s *Server) before(ctx context.Context, req *request, r *Fault, cut <-chan struct{}) (a answer, done bool) {
 	if r == nil {
 		return answer{}, false
 	}
 	switch r.Action {
-	case ActLatency:
-		if !s.pause(r.Delay, cut) {
-			return answer{status: statusGone}, true
-		}
 	case ActRateLimit:
 		return s.forceTooMany(req, r), true
 	case ActStatus:
 		if !r.AfterEffect {
 			return r.statusAnswer(), true
 		}
-	case ActCutBefore:
-		return answer{status: statusGone}, true
-	case ActHang:
-		select {
-		case <-ctx.Done():
-		case <-cut:
-		case <-s.closed:
-		}
-		return answer{status: statusGone}, true
 	case ActDeleteFirst:
 		s.mark(func() {
 			if c := s.channels[req.call.Channel]; c != nil {
@@ -242,10 +162,9 @@ func (s *Server) before(ctx context.Context, req *request, r *faultRule, cut <-c
 		})
 	case ActNotFound:
 		return missing(req.call).answer(), true
-	case ActPauseBefore:
-		if !s.hold(req.call, r, "before", cut) {
-			return answer{status: statusGone}, true
-		}
+	default:
+		hold := func() bool { return s.hold(req.call, r, fault.Before, cut) }
+		return answer{status: statusGone}, !fault.Step{Action: r.Action, Delay: r.Delay, Cut: cut, Hold: hold}.GoesOn(ctx)
 	}
 	return answer{}, false
 }
@@ -259,7 +178,7 @@ func missing(call *Call) *apiError {
 }
 
 // after does what a fault does between effect and answer.
-func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) answer {
+func (s *Server) after(call *Call, r *Fault, a answer, cut <-chan struct{}) answer {
 	if r == nil {
 		return a
 	}
@@ -273,26 +192,26 @@ func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) 
 	case ActCutMiddle:
 		a.cutMiddle = true
 	case ActPauseAfter:
-		if !s.hold(call, r, "after", cut) {
+		if !s.hold(call, r, fault.After, cut) {
 			return answer{status: statusGone}
 		}
 	}
 	return a
 }
 
-func (r *faultRule) statusAnswer() answer {
-	if r.Status >= http.StatusInternalServerError && r.Description == "" {
-		return htmlAnswer(r.Status)
+func (f *Fault) statusAnswer() answer {
+	if f.Status >= http.StatusInternalServerError && f.Description == "" {
+		return htmlAnswer(f.Status)
 	}
-	message := r.Description
+	message := f.Description
 	if message == "" {
-		message = http.StatusText(r.Status)
+		message = http.StatusText(f.Status)
 	}
-	return fail(r.Status, r.Code, message).answer()
+	return fail(f.Status, f.Code, message).answer()
 }
 
 // forceTooMany answers 429 and closes the call's bucket, or everything. A bucket that is closed already says so.
-func (s *Server) forceTooMany(req *request, r *faultRule) answer {
+func (s *Server) forceTooMany(req *request, r *Fault) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	req.now = time.Now()
@@ -321,70 +240,24 @@ func (s *Server) forceTooMany(req *request, r *faultRule) answer {
 }
 
 // hold keeps a call until Resume, Drop, Restart or Close; false when it does not go on.
-func (s *Server) hold(call *Call, r *faultRule, stage string, cut <-chan struct{}) bool {
-	s.mu.Lock()
-	s.faults.nextID++
-	h := &hold{Paused: Paused{ID: s.faults.nextID, Stage: stage, Call: *call}, resume: make(chan bool, 1)}
-	if r.Do == nil {
-		s.faults.paused = append(s.faults.paused, h)
-		s.publish(Event{Kind: "paused", Channel: call.Channel, Paused: &h.Paused})
-	}
-	s.mu.Unlock()
+func (s *Server) hold(call *Call, r *Fault, stage string, cut <-chan struct{}) bool {
+	var held Call
+	s.mark(func() { held = *call })
 	if r.Do != nil {
-		r.Do(h.Call)
+		r.Do(held)
 		return true
 	}
-	select {
-	case on := <-h.resume:
-		return on
-	case <-cut:
-	case <-s.closed:
-	}
-	s.unhold(h)
-	return false
-}
-
-func (s *Server) unhold(h *hold) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, other := range s.faults.paused {
-		if other == h {
-			s.faults.paused = append(s.faults.paused[:i], s.faults.paused[i+1:]...)
-			return
-		}
-	}
+	return s.holds.Hold(held, stage, cut, func(p *Paused) {
+		s.mark(func() { s.publish(Event{Kind: "paused", Channel: held.Channel, Paused: p}) })
+	})
 }
 
 // Paused returns the calls that faults hold.
-func (s *Server) Paused() []Paused {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]Paused, 0, len(s.faults.paused))
-	for _, h := range s.faults.paused {
-		list = append(list, h.Paused)
-	}
-	return list
-}
+func (s *Server) Paused() []Paused { return s.holds.List() }
 
 // Resume lets a held call go on; 0 means all of them. It returns how many.
-func (s *Server) Resume(id int) int { return s.release(id, true) }
+func (s *Server) Resume(id int) int { return s.holds.Release(id, true) }
 
 // Drop ends a held call where it is, as if its connection had died there: one that is
 // held before its effect has none. 0 means all of them. It returns how many.
-func (s *Server) Drop(id int) int { return s.release(id, false) }
-
-func (s *Server) release(id int, on bool) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept, n := s.faults.paused[:0], 0
-	for _, h := range s.faults.paused {
-		if id == 0 || h.ID == id {
-			h.resume <- on
-			n++
-			continue
-		}
-		kept = append(kept, h)
-	}
-	s.faults.paused = kept
-	return n
-}
+func (s *Server) Drop(id int) int { return s.holds.Release(id, false) }

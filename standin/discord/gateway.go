@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"telex/standin/host"
 )
 
 // socket is a connection to the gateway. Its fields are guarded by Server.mu, but for those that only its own
@@ -83,7 +85,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 	}
 	ws.SetReadLimit(1 << 20) // beyond maxGatewayPayload, which has a close code of its own
 	k := &socket{
-		raw: connOf(r), ws: ws, resumable: strings.HasPrefix(r.URL.Path, resumePath), wake: make(chan struct{}, 1),
+		raw: host.Conn(r), ws: ws, resumable: strings.HasPrefix(r.URL.Path, resumePath), wake: make(chan struct{}, 1),
 		beat: time.Now(), sent: window{limit: gatewaySends, period: gatewayPeriod},
 	}
 	if r.URL.Query().Get("compress") == "zlib-stream" {
@@ -211,6 +213,16 @@ func (s *Server) detach(k *socket, wait time.Duration) {
 	if n := k.session; n != nil && n.socket == k {
 		n.socket, n.until = nil, time.Now().Add(wait)
 	}
+}
+
+// detachAll takes all connections away from their sessions and returns them; s.mu is held.
+func (s *Server) detachAll() []net.Conn {
+	var conns []net.Conn
+	for k := range s.sockets {
+		s.detach(k, s.opts.ResumeWindow)
+		conns = append(conns, k.raw)
+	}
+	return conns
 }
 
 // accuse ends a connection for something that the client did; a session that timed out is over.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"telex/standin/quota"
 )
 
 // Limits are the rates that the platform enforces. A field that is zero takes the published value (in
@@ -247,7 +249,7 @@ func (s *Server) charge(r *request) *apiError {
 	for _, sc := range scopes {
 		sc.published.take(r.now)
 		sc.hidden.take(r.now)
-		s.stats.scope(sc.name).Counted++
+		quota.Of(s.stats.Scopes, sc.name).Counted++
 	}
 	return nil
 }
@@ -264,7 +266,7 @@ func (s *Server) block(now time.Time, sc *scope, wait time.Duration, kind string
 	if until := now.Add(wait); until.After(sc.blocked) {
 		sc.blocked, sc.blockedScope = until, kind
 	}
-	s.stats.scope(sc.name).TooManyRequests++
+	quota.Of(s.stats.Scopes, sc.name).TooManyRequests++
 	return tooMany(wait, kind)
 }
 

@@ -1,14 +1,16 @@
 package discord
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"telex/standin/fault"
+	"telex/standin/host"
+	"telex/standin/watch"
 )
 
 const (
@@ -54,21 +56,14 @@ type Server struct {
 	me     User
 	log    *slog.Logger
 	routes []route
+	host   *host.Host
+	faults fault.Table[Fault]
+	holds  fault.Holds[Call]
+	events watch.Hub[Event]
 
-	closed chan struct{} // closed by Close.
-
-	mu        sync.Mutex // guards everything below; never held while waiting.
-	started   time.Time
-	isClosed  bool
-	cut       chan struct{} // closed and replaced by Restart.
-	downUntil time.Time
-	// refuseUntil is when an outage ends that lets nobody in.
-	refuseUntil time.Time
-	inflight    sync.WaitGroup // requests being answered; Add only under mu.
-	https       []*http.Server
-	doors       []*door
-	conns       map[net.Conn]struct{}
-	base        string // where clients reach the server, "http://host".
+	mu      sync.Mutex // guards everything below; never held while waiting.
+	started time.Time
+	base    string // where clients reach the server, "http://host".
 
 	ids         snowflakes
 	users       map[string]User
@@ -92,10 +87,8 @@ type Server struct {
 	mute         int // connections that will get no Hello.
 
 	limiter limiter
-	faults  faults
 	calls   []*Call
 	stats   Stats
-	events  hub
 }
 
 // New returns a server with one guild. The caller closes it.
@@ -114,12 +107,10 @@ func New(opts Options) *Server {
 		opts:    opts,
 		me:      User{ID: opts.BotID, Username: opts.Username, Discriminator: "0000", Bot: true},
 		log:     log,
-		closed:  make(chan struct{}),
-		cut:     make(chan struct{}),
-		conns:   make(map[net.Conn]struct{}),
 		sockets: make(map[*socket]struct{}),
 		routes:  routes(),
 	}
+	s.host = host.New(s, log)
 	s.resetLocked()
 	return s
 }
@@ -157,7 +148,9 @@ func (s *Server) resetLocked() {
 	s.interactions, s.interactionList = make(map[string]*Interaction), nil
 	s.sessions, s.lastIdentify, s.refusals, s.mute = nil, time.Time{}, 0, 0
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
-	s.faults, s.refuseUntil = faults{}, time.Time{}
+	s.faults.Reset()
+	s.holds.Reset()
+	s.host.Refuse(time.Time{})
 	s.calls = nil
 	s.stats = newStats()
 	s.person(DefaultPerson)
@@ -165,73 +158,17 @@ func (s *Server) resetLocked() {
 }
 
 // Serve answers requests on l until Close, and then returns nil. It closes l.
-func (s *Server) Serve(l net.Listener) error {
-	srv := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: time.Minute,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, connKey{}, c)
-		},
-		ConnState: s.trackConn,
-		ErrorLog:  slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		return errors.Join(http.ErrServerClosed, l.Close())
-	}
-	d := newDoor(s, l)
-	s.https, s.doors = append(s.https, srv), append(s.doors, d)
-	s.mu.Unlock()
-	err := srv.Serve(d)
-	select {
-	case <-s.closed: // a door that was shut just then ends Serve in its own way
-		return nil
-	default:
-		return err
-	}
-}
-
-type connKey struct{}
-
-// connOf is the connection of a request that came through Serve.
-func connOf(r *http.Request) net.Conn {
-	c, _ := r.Context().Value(connKey{}).(net.Conn)
-	return c
-}
-
-func (s *Server) trackConn(c net.Conn, state http.ConnState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		s.conns[c] = struct{}{}
-	case http.StateClosed, http.StateHijacked:
-		delete(s.conns, c)
-	case http.StateActive, http.StateIdle:
-	}
-}
+func (s *Server) Serve(l net.Listener) error { return s.host.Serve(l) }
 
 // Close ends Serve, cuts all connections and waits for what is in flight.
 func (s *Server) Close() error {
+	s.events.Close()
 	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		s.inflight.Wait()
-		return nil
-	}
-	s.isClosed = true
-	close(s.closed)
-	servers, conns := s.https, s.cutLocked(nil)
-	s.events.closeAll()
+	s.host.End()
+	conns := s.detachAll()
 	s.mu.Unlock()
-	var errs []error
-	for _, srv := range servers {
-		errs = append(errs, srv.Close())
-	}
-	s.closeAll(conns)
-	s.inflight.Wait()
-	return errors.Join(errs...)
+	s.host.Drop(conns)
+	return s.host.Close()
 }
 
 // Restart cuts every connection, those to the gateway too, and every call in flight, as a restart of the
@@ -241,42 +178,23 @@ func (s *Server) Restart(down time.Duration) { s.restart(down, nil) }
 // restart spares the connection that asked for it.
 func (s *Server) restart(down time.Duration, spare net.Conn) {
 	s.mu.Lock()
-	s.downUntil = time.Now().Add(down)
 	s.publish(Event{Kind: "restart"})
-	conns := s.cutLocked(spare)
+	conns := append(s.host.Restart(down, spare), s.detachAll()...)
 	s.mu.Unlock()
-	s.closeAll(conns)
-}
-
-func (s *Server) closeAll(conns []net.Conn) {
-	for _, c := range conns {
-		if c == nil { // of a server that is not ours, whose handler we are
-			continue
-		}
-		if err := c.Close(); err != nil {
-			s.log.Debug("close connection", slog.Any("error", err))
-		}
-	}
+	s.host.Drop(conns)
 }
 
 // ServeHTTP answers /api/v10/…, /attachments/…, /control/…, and the gateway at any path that asks for a WebSocket.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		panic(http.ErrAbortHandler)
-	}
-	s.inflight.Add(1)
-	cut, down := s.cut, time.Now().Before(s.downUntil)
+	cut, down := s.host.Enter()
+	defer s.host.Leave()
 	if !strings.HasPrefix(r.URL.Path, "/control/") {
-		s.base = "http://" + host(r)
+		s.mark(func() { s.base = "http://" + hostOf(r) })
 	}
-	s.mu.Unlock()
-	defer s.inflight.Done()
 
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/control/"):
-		s.serveControl(w, r)
+		s.serveControl(w, r, cut)
 	case down:
 		panic(http.ErrAbortHandler)
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
@@ -286,9 +204,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// host is where the client reached the server. A client that was led here by its transport may still name
+// hostOf is where the client reached the server. A client that was led here by its transport may still name
 // the platform.
-func host(r *http.Request) string {
+func hostOf(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		name = r.Host

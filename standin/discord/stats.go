@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"telex/standin/quota"
 )
 
 // Kinds of violations.
@@ -56,12 +58,7 @@ func (v *Violations) add(one Violation) {
 }
 
 // ScopeStats are the counters of one bucket, such as "messages:<channel>" or "global".
-type ScopeStats struct {
-	// Counted are the calls that counted against the limit.
-	Counted int `json:"counted"`
-	// TooManyRequests are the 429s that closed the bucket.
-	TooManyRequests int `json:"too_many_requests"`
-}
+type ScopeStats = quota.Stats
 
 // Stats are counters since the start or the last Reset.
 type Stats struct {
@@ -101,24 +98,13 @@ func newStats() Stats {
 	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int), Scopes: make(map[string]*ScopeStats)}
 }
 
-func (st *Stats) scope(name string) *ScopeStats {
-	if st.Scopes[name] == nil {
-		st.Scopes[name] = &ScopeStats{}
-	}
-	return st.Scopes[name]
-}
-
 // Stats returns the counters. It is a copy.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, now := s.stats, time.Now()
 	st.ByMethod, st.ByStatus = maps.Clone(st.ByMethod), maps.Clone(st.ByStatus)
-	st.Scopes = make(map[string]*ScopeStats, len(s.stats.Scopes))
-	for name, sc := range s.stats.Scopes {
-		c := *sc
-		st.Scopes[name] = &c
-	}
+	st.Scopes = quota.Copy(st.Scopes)
 	st.Connections = len(s.sockets)
 	st.Violations.Details = slices.Clone(st.Violations.Details)
 	for _, i := range s.interactionList {

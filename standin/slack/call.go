@@ -4,10 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"telex/standin/host"
 )
 
 // Call is one call to the Web API, an upload, a download or a use of a response URL.
@@ -63,7 +64,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request, method string
 }
 
 // record counts a call and finds the fault that hits it.
-func (s *Server) record(call *Call, r *http.Request) *faultRule {
+func (s *Server) record(call *Call, r *http.Request) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.opts.BaseURL == "" && strings.HasPrefix(r.URL.Path, "/api/") && r.Host != "" {
@@ -72,7 +73,7 @@ func (s *Server) record(call *Call, r *http.Request) *faultRule {
 	s.calls = append(s.calls, call)
 	s.stats.Calls++
 	s.stats.ByMethod[call.Method]++
-	return s.faults.match(call, false)
+	return s.match(call, false)
 }
 
 // scheme is the beginning of a URL that reaches the server as r did.
@@ -85,9 +86,9 @@ func scheme(r *http.Request, plain string) string {
 
 // perform waits, lets the call take effect, and shapes the answer, bent by the
 // fault that hit it.
-func (s *Server) perform(r *http.Request, p params, call *Call, rule *faultRule, cut <-chan struct{}) answer {
+func (s *Server) perform(r *http.Request, p params, call *Call, rule *Fault, cut <-chan struct{}) answer {
 	half := s.opts.Latency / 2
-	if !s.pause(half, cut) {
+	if !host.Pause(half, cut) {
 		return answer{status: statusGone}
 	}
 	a, done := s.before(r.Context(), call, rule, cut)
@@ -95,7 +96,7 @@ func (s *Server) perform(r *http.Request, p params, call *Call, rule *faultRule,
 		a = s.invoke(r, p, call) //nolint:contextcheck // what it causes to be delivered outlives it
 		a = s.after(call, rule, a, cut)
 	}
-	if a.status == statusGone || !s.pause(half, cut) {
+	if a.status == statusGone || !host.Pause(half, cut) {
 		return answer{status: statusGone}
 	}
 	return a
@@ -123,23 +124,8 @@ func (s *Server) mark(f func()) {
 	f()
 }
 
-// pause waits as long as told; false when the connection is to be dropped. It
-// does not end with the request: what a client sent takes effect, even when the
-// client has gone meanwhile.
-func (s *Server) pause(d time.Duration, cut <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-cut:
-	case <-s.closed:
-	}
-	return false
-}
-
 // finish writes the answer and the record of the call.
-func (s *Server) finish(w http.ResponseWriter, call *Call, rule *faultRule, a answer, cut <-chan struct{}) {
+func (s *Server) finish(w http.ResponseWriter, call *Call, rule *Fault, a answer, cut <-chan struct{}) {
 	s.mu.Lock()
 	call.Done, call.Status, call.RetryAfter = time.Now(), a.status, a.retryAfter
 	s.stats.ByStatus[a.status]++
@@ -169,12 +155,6 @@ func (s *Server) respond(w http.ResponseWriter, a answer) {
 	if a.broken {
 		panic(http.ErrAbortHandler)
 	}
-}
-
-// connOf is the connection of a request that came through Serve.
-func connOf(r *http.Request) net.Conn {
-	c, _ := r.Context().Value(connKey{}).(net.Conn)
-	return c
 }
 
 // Calls returns every call so far, in the order of arrival. It is a copy.

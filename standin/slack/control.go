@@ -1,78 +1,29 @@
 package slack
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
-)
 
-const (
-	// maxControlBody is the largest request to the control API, in bytes.
-	maxControlBody = 1 << 20
-	// maxSay is the largest of those that carry files, in bytes of base64.
-	maxSay = 128 << 20
+	"telex/standin/control"
+	"telex/standin/host"
 )
 
 // serveControl answers the control API; see the package comment.
-func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		s.refuse(w, http.StatusForbidden, err)
-		return
-	}
-	name := strings.TrimPrefix(r.URL.Path, "/control/")
-	switch {
-	case name == "events" && r.Method == http.MethodGet:
-		s.serveEvents(w, r)
-		return
-	case name == "file" && r.Method == http.MethodGet:
-		s.serveFile(w, r)
-		return
-	}
-	var (
-		result any
-		err    error
-	)
-	switch r.Method {
-	case http.MethodGet:
-		result, err = s.controlGet(r, name)
-	case http.MethodPost:
-		result, err = s.controlPost(w, r, name) //nolint:contextcheck // deliveries outlive what caused them
-	case http.MethodDelete:
-		if name != "fault" {
-			err = errNoControl
-			break
-		}
-		s.ClearFaults()
-		result = struct{}{}
-	default:
-		err = errNoControl
-	}
-	switch {
-	case errors.Is(err, errNoControl):
-		s.refuse(w, http.StatusNotFound, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err))
-	case err != nil:
-		s.refuse(w, http.StatusBadRequest, err)
-	default:
-		s.respond(w, answer{status: http.StatusOK, contentType: jsonType, body: encode(result)})
-	}
-	if name == "restart" && err == nil {
-		down, _ := result.(restarted)
-		s.restart(time.Duration(down.DownMS)*time.Millisecond, connOf(r))
-	}
+func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	control.API{
+		Get:         func(r *http.Request, name string) (any, error) { return s.controlGet(r, name, cut) },
+		Post:        s.controlPost,
+		File:        s.content,
+		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
+		ClearFaults: s.ClearFaults,
+		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
+		Log:         s.log,
+	}.ServeHTTP(w, r)
 }
 
-var errNoControl = errors.New("no such control")
-
-func (s *Server) refuse(w http.ResponseWriter, status int, err error) {
-	s.respond(w, answer{status: status, contentType: jsonType, body: encode(map[string]string{"error": err.Error()})})
-}
-
-func (s *Server) controlGet(r *http.Request, name string) (any, error) {
+func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (any, error) {
 	query := r.URL.Query()
 	switch name {
 	case "info":
@@ -82,30 +33,27 @@ func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 	case "stats":
 		return s.Stats(), nil
 	case "calls":
-		return last(s.Calls(), query.Get("last")), nil
+		return control.Last(s.Calls(), query.Get("last")), nil
 	case "deliveries":
-		return last(s.Deliveries(), query.Get("last")), nil
+		return control.Last(s.Deliveries(), query.Get("last")), nil
 	case "commands":
 		return s.Commands(), nil
 	case "paused":
-		return s.waitPaused(r.Context(), query.Get("wait"))
+		most, err := control.Wait(query.Get("wait"))
+		if err != nil {
+			return nil, err
+		}
+		return s.holds.Wait(r.Context(), most, cut), nil
 	case "history":
 		return s.Chronicle(query.Get("channel")), nil
 	case "view":
-		at, err := parseTime(query.Get("at"))
+		at, err := control.Time(query.Get("at"))
 		if err != nil {
 			return nil, err
 		}
 		return s.Screen(query.Get("channel"), at), nil
 	}
-	return nil, errNoControl
-}
-
-func last[T any](list []T, most string) []T {
-	if n, err := strconv.Atoi(most); err == nil && n >= 0 {
-		return list[max(0, len(list)-n):]
-	}
-	return list
+	return nil, control.ErrUnknown
 }
 
 // info is what a program has to know to begin.
@@ -116,21 +64,6 @@ func (s *Server) info() object {
 		"team_id": TeamID, "app_id": AppID, "bot_user": BotUser, "bot_id": BotID, "user": DefaultUser, "channel": imOf(DefaultUser),
 		"request_url": s.requestURL, "started": s.started, "now": time.Now(),
 	}
-}
-
-// parseTime reads RFC 3339, milliseconds since 1970, or "" for now.
-func parseTime(text string) (time.Time, error) {
-	if text == "" {
-		return time.Now(), nil
-	}
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.UnixMilli(ms), nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("at: RFC 3339 or milliseconds expected: %w", err)
-	}
-	return at, nil
 }
 
 // controlRequest is the union of the bodies of the small controls.
@@ -152,32 +85,27 @@ type controlRequest struct {
 	Hidden    Limits `json:"hidden"`
 }
 
-type restarted struct {
-	DownMS int `json:"down_ms"`
-}
-
-func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string) (any, error) {
-	body := http.MaxBytesReader(w, r.Body, maxControlBody)
+func (s *Server) controlPost(r *http.Request, name string) (any, error) {
 	switch name {
 	case "say":
-		return s.controlSay(http.MaxBytesReader(w, r.Body, maxSay))
+		return s.controlSay(r.Body)
 	case "user":
 		var u User
-		if err := decodeStrict(body, &u); err != nil || u.ID == "" {
+		if err := control.Decode(r.Body, &u); err != nil || u.ID == "" {
 			return nil, errors.Join(err, errNeedsID(u.ID))
 		}
 		s.SetUser(u)
 		return struct{}{}, nil
 	case "channel":
 		var c Channel
-		if err := decodeStrict(body, &c); err != nil || c.ID == "" {
+		if err := control.Decode(r.Body, &c); err != nil || c.ID == "" {
 			return nil, errors.Join(err, errNeedsID(c.ID))
 		}
 		s.SetChannel(c)
 		return struct{}{}, nil
 	case "fault":
 		var f Fault
-		if err := decodeStrict(body, &f); err != nil {
+		if err := control.Decode(r.Body, &f); err != nil {
 			return nil, err
 		}
 		if err := f.check(); err != nil {
@@ -186,18 +114,13 @@ func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string
 		return map[string]int{"id": s.Fault(f)}, nil
 	case "outage":
 		var o Outage
-		if err := decodeStrict(body, &o); err != nil {
+		if err := control.Decode(r.Body, &o); err != nil {
 			return nil, err
 		}
-		f, err := o.fault()
-		if err != nil {
-			return nil, err
-		}
-		s.outage(o.Kind, f, connOf(r))
-		return struct{}{}, nil
+		return struct{}{}, s.outage(o, host.Conn(r))
 	}
 	var c controlRequest
-	if err := decodeStrict(body, &c); err != nil {
+	if err := control.Decode(r.Body, &c); err != nil {
 		return nil, err
 	}
 	return s.controlPerson(r, name, c)
@@ -266,20 +189,20 @@ func (s *Server) controlPlatform(r *http.Request, name string, c controlRequest)
 		}
 		s.SetLimits(c.Published, c.Hidden)
 	case "resume":
-		return map[string]int{"resumed": s.release(c.ID, !c.Drop)}, nil
+		return map[string]int{"resumed": s.holds.Release(c.ID, !c.Drop)}, nil
 	case "restart":
-		return restarted{DownMS: c.DownMS}, nil
+		return control.Restart{DownMS: c.DownMS}, nil
 	case "reset":
-		s.reset(connOf(r))
+		s.reset(host.Conn(r))
 	default:
-		return nil, errNoControl
+		return nil, control.ErrUnknown
 	}
 	return struct{}{}, nil
 }
 
 func (s *Server) controlSay(body io.Reader) (any, error) {
 	var in Incoming
-	if err := decodeStrict(body, &in); err != nil {
+	if err := control.Decode(body, &in); err != nil {
 		return nil, err
 	}
 	ts, err := s.say(in)
@@ -289,44 +212,13 @@ func (s *Server) controlSay(body io.Reader) (any, error) {
 	return map[string]string{"channel": orElse(in.Channel, imOf(orElse(in.User, DefaultUser))), "ts": ts}, nil
 }
 
-// serveFile answers with the content of a file.
-func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+// content is that of a file.
+func (s *Server) content(r *http.Request) (contentType string, data []byte, err error) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	f := s.files[r.URL.Query().Get("id")]
-	var data []byte
-	if f != nil {
-		data = f.Content
-	}
-	s.mu.Unlock()
 	if f == nil {
-		s.refuse(w, http.StatusBadRequest, errors.New("no such file"))
-		return
+		return "", nil, errors.New("no such file")
 	}
-	w.Header().Set("Content-Disposition", "attachment")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	s.respond(w, answer{status: http.StatusOK, contentType: "application/octet-stream", body: data})
-}
-
-// waitPaused waits up to so many seconds until a fault holds a call.
-func (s *Server) waitPaused(ctx context.Context, seconds string) ([]Paused, error) {
-	limit := 0
-	if seconds != "" {
-		n, err := strconv.Atoi(seconds)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("wait: seconds expected, got %q", seconds)
-		}
-		limit = n
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(limit)*time.Second)
-	defer cancel()
-	events := s.Watch(ctx)
-	if list := s.Paused(); len(list) > 0 {
-		return list, nil
-	}
-	for e := range events {
-		if e.Kind == "paused" {
-			break
-		}
-	}
-	return s.Paused(), nil
+	return "application/octet-stream", f.Content, nil
 }

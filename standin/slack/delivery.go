@@ -136,19 +136,19 @@ const verificationToken = "standin-verification-token"
 // send begins a delivery; s.mu is held. In Socket Mode the first envelope is in its
 // socket's queue when send returns, so that envelopes keep the order of what happened.
 func (s *Server) send(p *parcel) {
-	if s.isClosed {
+	if s.host.Ended() {
 		return
 	}
 	p.At = time.Now()
 	s.deliveries = append(s.deliveries, p.Delivery)
 	s.stats.Pending++
-	rule := s.faults.match(p.call(), true)
+	rule := s.match(p.call(), true)
 	var o *offer
 	if s.requestURL == "" && rule == nil {
 		o = s.offer(p, 0, "")
 	}
 	ctx := s.era
-	s.inflight.Go(func() { s.deliver(ctx, p, o, rule) })
+	s.host.Go(func() { s.deliver(ctx, p, o, rule) })
 }
 
 // call is what faults choose a delivery by.
@@ -158,7 +158,7 @@ func (p *parcel) call() *Call {
 
 // deliver makes attempts until one is acknowledged or there are no more. o is the first
 // one when that was made already.
-func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *faultRule) {
+func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *Fault) {
 	var out outcome
 	waits := retryAfter()
 	if p.Kind != kindEvent {
@@ -173,7 +173,7 @@ func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *faultRu
 			break
 		}
 		o = nil
-		s.mark(func() { rule = s.faults.match(p.call(), true) })
+		s.mark(func() { rule = s.match(p.call(), true) })
 	}
 	s.mark(func() {
 		if ctx.Err() != nil {
@@ -194,7 +194,7 @@ func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *faultRu
 }
 
 // attempt delivers once, bent by a fault.
-func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason string, o *offer, rule *faultRule) outcome {
+func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason string, o *offer, rule *Fault) outcome {
 	if rule != nil {
 		switch rule.Action {
 		case ActLatency:

@@ -6,27 +6,29 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"telex/standin/fault"
 )
 
 // Actions of faults.
 const (
 	// ActLatency makes the call slower by Delay before it takes effect.
-	ActLatency = "latency"
+	ActLatency = fault.Latency
 	// ActRateLimit answers 429 with RetryAfter and closes the method's scope until
 	// that is over.
 	ActRateLimit = "rate_limit"
 	// ActStatus answers with Status as HTML, as what stands in front of the platform
 	// does. With AfterEffect the call takes effect first.
-	ActStatus = "status"
+	ActStatus = fault.Status
 	// ActError answers ok=false with Error. With AfterEffect the call takes effect first.
 	ActError = "error"
 	// ActCutBefore drops the connection, and the call has no effect.
-	ActCutBefore = "cut_before"
+	ActCutBefore = fault.CutBefore
 	// ActCutAfter drops the connection after the call took effect.
 	ActCutAfter = "cut_after"
 	// ActHang never answers: the call has no effect and the connection stays
 	// open until the client, Restart or Close ends it.
-	ActHang = "hang"
+	ActHang = fault.Hang
 	// ActDeleteFirst lets the person delete the addressed message just before.
 	ActDeleteFirst = "delete_first"
 	// ActMalformed answers half of the JSON after the call took effect.
@@ -37,7 +39,7 @@ const (
 	// takes effect, after that, or once the client has the whole answer: the
 	// moments at which a test kills the client. They end with Resume or Drop, or when
 	// Do returns.
-	ActPauseBefore   = "pause_before"
+	ActPauseBefore   = fault.PauseBefore
 	ActPauseAfter    = "pause_after"
 	ActPauseAnswered = "pause_answered"
 )
@@ -88,22 +90,8 @@ type Fault struct {
 	Do func(Call) `json:"-"`
 }
 
-type faultRule struct {
-	Fault
-	id    int
-	until time.Time // zero: without end.
-	alone bool      // the rules after it don't count what it hits.
-	seen  int       // matching calls.
-	hits  int
-}
-
-// faults is guarded by Server.mu.
-type faults struct {
-	next   int
-	rules  []*faultRule
-	nextID int
-	paused []*hold
-}
+// Paused is a call that a fault holds.
+type Paused = fault.Paused[Call]
 
 func callAction(action string) bool {
 	switch action {
@@ -159,74 +147,31 @@ func (s *Server) Fault(f Fault) int {
 	if err := f.check(); err != nil {
 		panic("slack stand-in: " + err.Error())
 	}
-	if f.Delay == 0 {
-		f.Delay = time.Duration(f.DelayMS) * time.Millisecond
-	}
-	r := &faultRule{Fault: f}
-	if r.For = orElse(f.For, time.Duration(f.ForMS)*time.Millisecond); r.For > 0 {
-		r.until = time.Now().Add(r.For)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults.next++
-	r.id = s.faults.next
-	s.faults.rules = append(s.faults.rules, r)
-	return r.id
+	f.Delay = fault.Lasts(f.Delay, f.DelayMS)
+	return s.faults.Add(f, fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)})
 }
 
 // ClearFaults removes all rules, ends an outage, and resumes what is held.
 func (s *Server) ClearFaults() {
-	s.mu.Lock()
-	s.faults.rules, s.refuseUntil = nil, time.Time{}
-	s.mu.Unlock()
+	s.faults.Clear()
+	s.host.Refuse(time.Time{})
 	s.Resume(0)
 }
 
 // match counts the call in every rule that chooses it and returns the first
 // rule that hits.
-func (f *faults) match(call *Call, delivery bool) *faultRule {
-	var hit *faultRule
-	for _, r := range f.rules {
-		if r.ofDeliveries() != delivery || !r.chooses(call) {
-			continue
-		}
-		r.seen++
-		switch {
-		case hit != nil,
-			r.Nth > 0 && r.seen != r.Nth,
-			r.Every > 0 && r.seen%r.Every != 0,
-			r.Times > 0 && r.hits >= r.Times:
-		default:
-			r.hits++
-			hit = r
-			call.Fault = r.Action
-			if r.alone {
-				return hit
-			}
-		}
+func (s *Server) match(call *Call, delivery bool) *Fault {
+	hit := s.faults.Match(call.At, func(f Fault) bool { return f.ofDeliveries() == delivery && f.chooses(call) })
+	if hit != nil {
+		call.Fault = hit.Action
 	}
 	return hit
 }
 
-func (r *faultRule) chooses(call *Call) bool {
-	if !r.until.IsZero() && !call.At.Before(r.until) {
-		return false
-	}
-	if r.Channel != "" && r.Channel != call.Channel {
-		return false
-	}
-	if r.Contains != "" && !call.contains(r.Contains) {
-		return false
-	}
-	if r.Method == "" {
-		return true
-	}
-	for name := range strings.SplitSeq(r.Method, "|") {
-		if strings.EqualFold(strings.TrimSpace(name), call.Method) {
-			return true
-		}
-	}
-	return false
+func (f *Fault) chooses(call *Call) bool {
+	return (f.Channel == "" || f.Channel == call.Channel) &&
+		(f.Contains == "" || call.contains(f.Contains)) &&
+		fault.Named(f.Method, call.Method)
 }
 
 func (c *Call) contains(text string) bool {
@@ -240,30 +185,17 @@ func (c *Call) contains(text string) bool {
 
 // before does what a fault does ahead of the effect; done means that a is the
 // answer and there will be no effect.
-func (s *Server) before(ctx context.Context, call *Call, r *faultRule, cut <-chan struct{}) (a answer, done bool) {
+func (s *Server) before(ctx context.Context, call *Call, r *Fault, cut <-chan struct{}) (a answer, done bool) {
 	if r == nil {
 		return answer{}, false
 	}
 	switch r.Action {
-	case ActLatency:
-		if !s.pause(r.Delay, cut) {
-			return answer{status: statusGone}, true
-		}
 	case ActRateLimit:
 		return s.forceTooMany(call, r).answer(), true
 	case ActStatus:
 		if !r.AfterEffect {
 			return htmlAnswer(r.Status), true
 		}
-	case ActCutBefore:
-		return answer{status: statusGone}, true
-	case ActHang:
-		select {
-		case <-ctx.Done():
-		case <-cut:
-		case <-s.closed:
-		}
-		return answer{status: statusGone}, true
 	case ActError:
 		if !r.AfterEffect {
 			return s.errorAnswer(call, r), true
@@ -276,16 +208,15 @@ func (s *Server) before(ctx context.Context, call *Call, r *faultRule, cut <-cha
 				}
 			}
 		})
-	case ActPauseBefore:
-		if !s.hold(call, r, "before", cut) {
-			return answer{status: statusGone}, true
-		}
+	default:
+		hold := func() bool { return s.hold(call, r, fault.Before, cut) }
+		return answer{status: statusGone}, !fault.Step{Action: r.Action, Delay: r.Delay, Cut: cut, Hold: hold}.GoesOn(ctx)
 	}
 	return answer{}, false
 }
 
 // after does what a fault does between effect and answer.
-func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) answer {
+func (s *Server) after(call *Call, r *Fault, a answer, cut <-chan struct{}) answer {
 	if r == nil {
 		return a
 	}
@@ -302,7 +233,7 @@ func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) 
 		a.sent = len(a.body) / 2
 		a.broken = true
 	case ActPauseAfter:
-		if !s.hold(call, r, "after", cut) {
+		if !s.hold(call, r, fault.After, cut) {
 			return answer{status: statusGone}
 		}
 	}
@@ -310,18 +241,18 @@ func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) 
 }
 
 // answered runs once the client has the answer.
-func (s *Server) answered(call *Call, r *faultRule, cut <-chan struct{}) {
+func (s *Server) answered(call *Call, r *Fault, cut <-chan struct{}) {
 	if r != nil && r.Action == ActPauseAnswered {
-		s.hold(call, r, "answered", cut)
+		s.hold(call, r, fault.Answered, cut)
 	}
 }
 
-func (s *Server) errorAnswer(call *Call, r *faultRule) answer {
+func (s *Server) errorAnswer(call *Call, r *Fault) answer {
 	s.mark(func() { call.Error = r.Error })
 	return fail(r.Error).answer()
 }
 
-func (s *Server) forceTooMany(call *Call, r *faultRule) *apiError {
+func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
@@ -340,3 +271,26 @@ func (s *Server) forceTooMany(call *Call, r *faultRule) *apiError {
 	call.Error = "ratelimited"
 	return s.block(now, sc, max(1, r.RetryAfter))
 }
+
+// hold keeps a call until Resume, Drop, Restart or Close; false when it does not go on.
+func (s *Server) hold(call *Call, r *Fault, stage string, cut <-chan struct{}) bool {
+	var held Call
+	s.mark(func() { held = *call })
+	if r.Do != nil {
+		r.Do(held)
+		return true
+	}
+	return s.holds.Hold(held, stage, cut, func(p *Paused) {
+		s.mark(func() { s.publish(Event{Kind: "paused", Channel: held.Channel, Paused: p}) })
+	})
+}
+
+// Paused returns the calls that faults hold.
+func (s *Server) Paused() []Paused { return s.holds.List() }
+
+// Resume lets a held call go on; 0 means all of them. It returns how many.
+func (s *Server) Resume(id int) int { return s.holds.Release(id, true) }
+
+// Drop ends a held call where it is, as if its connection had died there: one that is
+// held before its effect has none. 0 means all of them. It returns how many.
+func (s *Server) Drop(id int) int { return s.holds.Release(id, false) }

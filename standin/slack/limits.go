@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math"
 	"time"
+
+	"telex/standin/quota"
 )
 
 // Limits are the rates that the platform enforces per app and workspace. A field
@@ -86,116 +88,33 @@ func (l Limits) perMinute(method string) int {
 	return 0
 }
 
-// meter says how long until one more call fits.
-type meter interface {
-	wait(now time.Time) time.Duration
-	take(now time.Time)
-}
-
-// bucket is a token bucket, kept as the time at which it is full again.
-type bucket struct {
-	interval time.Duration
-	burst    int
-	jitter   time.Duration
-	full     time.Time
-}
-
-func (b *bucket) wait(now time.Time) time.Duration {
-	earliest := b.full.Add(-time.Duration(b.burst-1) * b.interval)
-	if d := earliest.Sub(now); d > b.jitter {
-		return d
-	}
-	return 0
-}
-
-func (b *bucket) take(now time.Time) {
-	if b.full.Before(now) {
-		b.full = now
-	}
-	b.full = b.full.Add(b.interval)
-}
-
-// window allows size calls in any minute.
-type window struct {
-	size   int
-	jitter time.Duration
-	times  []time.Time // at most size, oldest first.
-}
-
-func (w *window) wait(now time.Time) time.Duration {
-	if len(w.times) < w.size {
-		return 0
-	}
-	if d := w.times[0].Add(time.Minute).Sub(now); d > w.jitter {
-		return d
-	}
-	return 0
-}
-
-func (w *window) take(now time.Time) {
-	if len(w.times) >= w.size {
-		w.times = append(w.times[:0], w.times[len(w.times)-w.size+1:]...)
-	}
-	w.times = append(w.times, now)
-}
-
-// scope is one thing that is limited: a method, or posting to a channel.
-type scope struct {
-	name              string
-	published, hidden meter // nil: no limit.
-	blocked           time.Time
-}
-
 // limiter is guarded by Server.mu.
-type limiter struct {
-	published, hidden Limits
-	scopes            map[string]*scope
-}
+type limiter struct{ quota.Scopes[Limits] }
 
 func newLimiter(published, hidden Limits) limiter {
 	published = published.orElse(PublishedLimits())
 	hidden = hidden.orElse(NoLimits())
 	hidden.Jitter = published.Jitter
-	return limiter{published: published, hidden: hidden, scopes: make(map[string]*scope)}
+	return limiter{quota.NewScopes(published, hidden)}
 }
 
 // method is the scope of a method in the whole workspace.
-func (l *limiter) method(name string) *scope {
-	return l.scope(name, func(lim Limits) meter {
-		size := lim.perMinute(name)
-		if size <= 0 {
-			return nil
-		}
-		return &window{size: size, jitter: max(0, lim.Jitter)}
+func (l *limiter) method(name string) *quota.Scope {
+	return l.Scope(name, func(lim Limits) quota.Meter {
+		return quota.NewWindow(lim.perMinute(name), time.Minute, lim.Jitter)
 	})
 }
 
 // post is the scope of chat.postMessage in a channel.
-func (l *limiter) post(channel string) *scope {
-	return l.scope(methodPost+":"+channel, func(lim Limits) meter {
-		if lim.PostPerSecond <= 0 {
-			return nil
-		}
-		return &bucket{
-			interval: time.Duration(float64(time.Second) / lim.PostPerSecond),
-			burst:    max(1, lim.PostBurst),
-			jitter:   max(0, lim.Jitter),
-		}
+func (l *limiter) post(channel string) *quota.Scope {
+	return l.Scope(methodPost+":"+channel, func(lim Limits) quota.Meter {
+		return quota.NewBucket(lim.PostPerSecond, lim.PostBurst, lim.Jitter)
 	})
-}
-
-func (l *limiter) scope(name string, build func(Limits) meter) *scope {
-	if sc, ok := l.scopes[name]; ok {
-		return sc
-	}
-	sc := &scope{name: name, published: build(l.published), hidden: build(l.hidden)}
-	l.scopes[name] = sc
-	return sc
 }
 
 // seconds rounds a wait up to what Retry-After can say.
 func (l *limiter) seconds(d time.Duration) int {
-	return max(int(math.Ceil(d.Seconds())), l.published.MinRetryAfter, 1)
+	return max(int(math.Ceil(d.Seconds())), l.Published().MinRetryAfter, 1)
 }
 
 // SetLimits replaces both sets of limits; what was counted so far is forgotten,
@@ -208,48 +127,36 @@ func (s *Server) SetLimits(published, hidden Limits) {
 
 // checkBlocked answers 429 while a scope is blocked: the client was told to wait
 // and does not.
-func (s *Server) checkBlocked(now time.Time, sc *scope, call *Call) *apiError {
-	if !sc.blocked.After(now) {
+func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiError {
+	left := sc.Closed(now)
+	if left <= 0 {
 		return nil
 	}
-	left := sc.blocked.Sub(now)
-	s.violate(BlockedCall, call.Method, call.Channel, fmt.Sprintf("%s is blocked for another %v", sc.name, left))
+	s.violate(BlockedCall, call.Method, call.Channel, fmt.Sprintf("%s is blocked for another %v", sc.Name, left))
 	return tooMany(s.limiter.seconds(left))
 }
 
 // charge counts a call in its scope, or answers 429 and blocks the scope when it
 // is full.
-func (s *Server) charge(now time.Time, sc *scope, call *Call) *apiError {
+func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) *apiError {
 	if aerr := s.checkBlocked(now, sc, call); aerr != nil {
 		return aerr
 	}
-	wait := time.Duration(0)
-	if sc.published != nil {
-		if wait = sc.published.wait(now); wait > 0 {
-			s.violate(OverLimit, call.Method, call.Channel, fmt.Sprintf("%s is full for another %v", sc.name, wait))
-		}
+	published, hidden := sc.Wait(now)
+	if published > 0 {
+		s.violate(OverLimit, call.Method, call.Channel, fmt.Sprintf("%s is full for another %v", sc.Name, published))
 	}
-	if sc.hidden != nil {
-		wait = max(wait, sc.hidden.wait(now))
-	}
-	if wait > 0 {
+	if wait := max(published, hidden); wait > 0 {
 		return s.block(now, sc, s.limiter.seconds(wait))
 	}
-	if sc.published != nil {
-		sc.published.take(now)
-	}
-	if sc.hidden != nil {
-		sc.hidden.take(now)
-	}
-	s.stats.scope(sc.name).Counted++
+	sc.Take(now)
+	quota.Of(s.stats.Scopes, sc.Name).Counted++
 	return nil
 }
 
 // block closes a scope until retryAfter seconds are over.
-func (s *Server) block(now time.Time, sc *scope, retryAfter int) *apiError {
-	if until := now.Add(time.Duration(retryAfter) * time.Second); until.After(sc.blocked) {
-		sc.blocked = until
-	}
-	s.stats.scope(sc.name).TooManyRequests++
+func (s *Server) block(now time.Time, sc *quota.Scope, retryAfter int) *apiError {
+	sc.Close(now.Add(time.Duration(retryAfter) * time.Second))
+	quota.Of(s.stats.Scopes, sc.Name).TooManyRequests++
 	return tooMany(retryAfter)
 }

@@ -3,8 +3,6 @@ package slack
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -149,14 +147,4 @@ func (p *params) flag(name string) bool {
 		return true
 	}
 	return false
-}
-
-// decodeStrict reads one JSON object of the control API; no body is an empty object.
-func decodeStrict(body io.Reader, into any) error {
-	d := json.NewDecoder(body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("decode request: %w", err)
-	}
-	return nil
 }

@@ -79,7 +79,7 @@ type appAnswer struct {
 }
 
 // post makes a signed request to the app and reads the answer.
-func (s *Server) post(ctx context.Context, target, contentType string, body []byte, h http.Header, rule *faultRule) (appAnswer, error) {
+func (s *Server) post(ctx context.Context, target, contentType string, body []byte, h http.Header, rule *Fault) (appAnswer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 	if err != nil {
 		return appAnswer{}, fmt.Errorf("make request: %w", err)
@@ -111,7 +111,7 @@ func (s *Server) post(ctx context.Context, target, contentType string, body []by
 }
 
 // push delivers once by HTTP.
-func (s *Server) push(ctx context.Context, p *parcel, target string, retry int, reason string, rule *faultRule) outcome {
+func (s *Server) push(ctx context.Context, p *parcel, target string, retry int, reason string, rule *Fault) outcome {
 	contentType, body := "application/json", encode(p.payload)
 	switch p.Kind {
 	case kindCommand:

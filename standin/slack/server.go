@@ -2,13 +2,16 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"telex/standin/fault"
+	"telex/standin/host"
+	"telex/standin/watch"
 )
 
 // Tokens and the signing secret of an app whose options name none.
@@ -82,27 +85,20 @@ func (o Options) orDefaults() Options {
 // Serve adds a real or in-memory listener. All methods may be called from any
 // goroutine.
 type Server struct {
-	opts Options
-	log  *slog.Logger
-	app  *http.Client // posts to the request URL.
+	opts   Options
+	log    *slog.Logger
+	app    *http.Client // posts to the request URL.
+	host   *host.Host
+	faults fault.Table[Fault]
+	holds  fault.Holds[Call]
+	events watch.Hub[Event]
 
-	closed chan struct{} // closed by Close.
-
-	mu       sync.Mutex // guards everything below; never held while waiting.
-	started  time.Time
-	isClosed bool
-	cut      chan struct{} // closed and replaced by Restart and Outage.
+	mu      sync.Mutex // guards everything below; never held while waiting.
+	started time.Time
 	// era is what deliveries live in, which outlive what caused them: ended by Close, ended
 	// and replaced by Reset.
 	era    context.Context //nolint:containedctx // see above
 	endEra context.CancelFunc
-	// downUntil is when a restart ends, refuseUntil an outage that lets nobody in.
-	downUntil   time.Time
-	refuseUntil time.Time
-	inflight    sync.WaitGroup // requests and deliveries under way; Add only under mu.
-	https       []*http.Server
-	doors       []*door
-	conns       map[net.Conn]struct{}
 
 	base       string // as told or learned; see Options.BaseURL.
 	requestURL string
@@ -124,10 +120,8 @@ type Server struct {
 	commands   []*CommandRun
 
 	limiter limiter
-	faults  faults
 	calls   []*Call
 	stats   Stats
-	events  hub
 }
 
 // New returns a workspace without messages. The caller closes it.
@@ -139,10 +133,9 @@ func New(opts Options) *Server {
 			Transport:     &http.Transport{DialContext: opts.Dial},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		closed: make(chan struct{}), cut: make(chan struct{}),
-		conns: make(map[net.Conn]struct{}),
-		base:  strings.TrimSuffix(opts.BaseURL, "/"), requestURL: opts.RequestURL,
+		base: strings.TrimSuffix(opts.BaseURL, "/"), requestURL: opts.RequestURL,
 	}
+	s.host = host.New(s, opts.Log)
 	s.era, s.endEra = context.WithCancel(context.Background())
 	s.resetLocked()
 	return s
@@ -185,77 +178,31 @@ func (s *Server) resetLocked() {
 	s.offers = make(map[string]*offer)
 	s.deliveries, s.commands = nil, nil
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
-	s.faults, s.refuseUntil = faults{}, time.Time{}
+	s.faults.Reset()
+	s.holds.Reset()
+	s.host.Refuse(time.Time{})
 	s.calls = nil
 	s.stats = newStats()
 }
 
 // Serve answers requests on l until Close, and then returns nil. It closes l.
 func (s *Server) Serve(l net.Listener) error {
-	srv := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: time.Minute,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, connKey{}, c)
-		},
-		ConnState: s.trackConn,
-		ErrorLog:  slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	if _, ok := l.Addr().(*net.TCPAddr); ok {
+		s.mark(func() { s.base = orElse(s.base, "http://"+l.Addr().String()) })
 	}
-	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		return errors.Join(http.ErrServerClosed, l.Close())
-	}
-	d := newDoor(s, l)
-	s.https, s.doors = append(s.https, srv), append(s.doors, d)
-	if _, ok := l.Addr().(*net.TCPAddr); ok && s.base == "" {
-		s.base = "http://" + l.Addr().String()
-	}
-	s.mu.Unlock()
-	err := srv.Serve(d)
-	select {
-	case <-s.closed: // a door that was shut just then ends Serve in its own way
-		return nil
-	default:
-		return err
-	}
-}
-
-type connKey struct{}
-
-func (s *Server) trackConn(c net.Conn, state http.ConnState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		s.conns[c] = struct{}{}
-	case http.StateClosed, http.StateHijacked:
-		delete(s.conns, c)
-	case http.StateActive, http.StateIdle:
-	}
+	return s.host.Serve(l)
 }
 
 // Close ends Serve, cuts all connections and waits for what is under way.
 func (s *Server) Close() error {
+	s.events.Close()
 	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		s.inflight.Wait()
-		return nil
-	}
-	s.isClosed = true
-	close(s.closed)
+	s.host.End()
 	s.endEra()
-	servers := s.https
-	s.events.closeAll()
 	s.mu.Unlock()
-	var errs []error
-	for _, srv := range servers {
-		errs = append(errs, srv.Close())
-	}
-	s.inflight.Wait()
+	err := s.host.Close()
 	s.app.CloseIdleConnections()
-	return errors.Join(errs...)
+	return err
 }
 
 // Restart cuts every connection, socket and call in flight, as a restart of the
@@ -266,52 +213,22 @@ func (s *Server) Restart(down time.Duration) { s.restart(down, nil) }
 // restart spares the connection that asked for it.
 func (s *Server) restart(down time.Duration, spare net.Conn) {
 	s.mu.Lock()
-	s.downUntil = time.Now().Add(down)
 	s.publish(Event{Kind: "restart"})
-	conns := s.cutLocked(spare)
-	s.mu.Unlock()
-	s.closeAll(conns)
-}
-
-// cutLocked cuts the calls in flight and the sockets, and returns the
-// connections to be closed; s.mu is held.
-func (s *Server) cutLocked(spare net.Conn) []net.Conn {
-	close(s.cut)
-	s.cut = make(chan struct{})
+	conns := s.host.Restart(down, spare)
 	s.sockets = nil
-	var conns []net.Conn
-	for c := range s.conns {
-		if c != spare {
-			conns = append(conns, c)
-		}
-	}
-	return conns
-}
-
-func (s *Server) closeAll(conns []net.Conn) {
-	for _, c := range conns {
-		if err := c.Close(); err != nil {
-			s.log.Debug("close connection", slog.Any("error", err))
-		}
-	}
+	s.mu.Unlock()
+	s.host.Drop(conns)
 }
 
 // ServeHTTP answers /api/<method>, /link/ (sockets), /upload/…, /files-pri/…,
 // /respond/… and /control/….
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		panic(http.ErrAbortHandler)
-	}
-	s.inflight.Add(1)
-	cut, down := s.cut, time.Now().Before(s.downUntil)
-	s.mu.Unlock()
-	defer s.inflight.Done()
+	cut, down := s.host.Enter()
+	defer s.host.Leave()
 
 	path := r.URL.Path
 	if strings.HasPrefix(path, "/control/") {
-		s.serveControl(w, r)
+		s.serveControl(w, r, cut)
 		return
 	}
 	if down {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"telex/standin/host"
 )
 
 // Facts of Socket Mode, https://docs.slack.dev/apis/events-api/using-socket-mode
@@ -84,15 +86,15 @@ func (s *Server) openConnection(r *request) (any, *apiError) {
 	}
 	id := s.uuid()
 	s.tickets[id] = ticket{until: r.now.Add(ticketLife)}
-	host := scheme(r.http, "ws") + r.http.Host
-	return object{"url": host + "/link/?ticket=" + id + "&app_id=" + AppID}, nil
+	base := scheme(r.http, "ws") + r.http.Host
+	return object{"url": base + "/link/?ticket=" + id + "&app_id=" + AppID}, nil
 }
 
 // serveSocket opens a socket for a ticket and serves it until it ends.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	call := &Call{At: time.Now(), Method: socketMethod}
 	rule := s.record(call, r)
-	if !s.pause(s.opts.Latency/2, cut) {
+	if !host.Pause(s.opts.Latency/2, cut) {
 		panic(http.ErrAbortHandler)
 	}
 	a, done := s.before(r.Context(), call, rule, cut)
@@ -258,8 +260,6 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 		case <-refresh.C:
 			s.mark(func() { k.put(frame{reason: ReasonRefresh}) })
 		case <-cut:
-			return
-		case <-s.closed:
 			return
 		case <-ctx.Done():
 			return

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"telex/standin/quota"
 )
 
 // Kinds of violations.
@@ -43,12 +45,7 @@ type Violations struct {
 func (v Violations) Total() int { return len(v.Details) }
 
 // ScopeStats are the counters of one scope: a method, or a method and a channel.
-type ScopeStats struct {
-	// Counted are the calls that counted against the limit.
-	Counted int `json:"counted"`
-	// TooManyRequests are the 429s that closed the scope.
-	TooManyRequests int `json:"too_many_requests"`
-}
+type ScopeStats = quota.Stats
 
 // Stats are counters since the start or the last Reset.
 type Stats struct {
@@ -93,13 +90,6 @@ func newStats() Stats {
 	}
 }
 
-func (st *Stats) scope(name string) *ScopeStats {
-	if st.Scopes[name] == nil {
-		st.Scopes[name] = &ScopeStats{}
-	}
-	return st.Scopes[name]
-}
-
 // Stats returns the counters. It is a copy.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
@@ -108,11 +98,7 @@ func (s *Server) Stats() Stats {
 	st.ByMethod = maps.Clone(st.ByMethod)
 	st.ByStatus = maps.Clone(st.ByStatus)
 	st.ByError = maps.Clone(st.ByError)
-	st.Scopes = make(map[string]*ScopeStats, len(s.stats.Scopes))
-	for name, sc := range s.stats.Scopes {
-		c := *sc
-		st.Scopes[name] = &c
-	}
+	st.Scopes = quota.Copy(st.Scopes)
 	st.Violations.ByKind = maps.Clone(st.Violations.ByKind)
 	st.Violations.Details = slices.Clone(st.Violations.Details)
 	st.Sockets = len(s.sockets)

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"telex/standin/host"
 )
 
 // statusGone marks a call whose connection is dropped instead of answered.
@@ -54,13 +55,13 @@ func (s *Server) serveBot(w http.ResponseWriter, r *http.Request, cut <-chan str
 }
 
 // record counts a call and finds the fault that hits it.
-func (s *Server) record(call *Call) *faultRule {
+func (s *Server) record(call *Call) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls = append(s.calls, call)
 	s.stats.Calls++
 	s.stats.ByMethod[call.Method]++
-	return s.faults.match(call)
+	return s.match(call)
 }
 
 // checkToken distinguishes, as the platform does, what can't be a token from
@@ -77,9 +78,9 @@ func (s *Server) checkToken(token string) *apiError {
 
 // perform waits, lets the call take effect, and shapes the answer, bent by the
 // fault that hit it.
-func (s *Server) perform(ctx context.Context, p params, call *Call, rule *faultRule, cut <-chan struct{}) answer {
+func (s *Server) perform(ctx context.Context, p params, call *Call, rule *Fault, cut <-chan struct{}) answer {
 	half := s.opts.Latency / 2
-	if !s.pause(half, cut) {
+	if !host.Pause(half, cut) {
 		return answer{status: statusGone}
 	}
 	a, done := s.before(ctx, call, rule, cut)
@@ -97,7 +98,7 @@ func (s *Server) perform(ctx context.Context, p params, call *Call, rule *faultR
 		}
 		a = s.after(call, rule, a, cut)
 	}
-	if a.status == statusGone || !s.pause(half, cut) {
+	if a.status == statusGone || !host.Pause(half, cut) {
 		return answer{status: statusGone}
 	}
 	return a
@@ -123,23 +124,8 @@ func (s *Server) invoke(ctx context.Context, p params, call *Call, cut <-chan st
 	return s.dispatch(r)
 }
 
-// pause waits as long as told; false when the connection is to be dropped. It
-// does not end with the request: what a client sent takes effect, even when the
-// client has gone meanwhile.
-func (s *Server) pause(d time.Duration, cut <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-cut:
-	case <-s.closed:
-	}
-	return false
-}
-
 // finish writes the answer and the record of the call.
-func (s *Server) finish(w http.ResponseWriter, call *Call, rule *faultRule, a answer, cut <-chan struct{}) {
+func (s *Server) finish(w http.ResponseWriter, call *Call, rule *Fault, a answer, cut <-chan struct{}) {
 	s.mu.Lock()
 	call.Done, call.Status, call.RetryAfter = time.Now(), a.status, a.retryAfter
 	s.stats.ByStatus[a.status]++
@@ -168,10 +154,4 @@ func (s *Server) respond(w http.ResponseWriter, a answer) {
 	case err != nil:
 		s.log.Debug("answer", slog.Any("error", err))
 	}
-}
-
-// connOf is the connection of a request that came through Serve.
-func connOf(r *http.Request) net.Conn {
-	c, _ := r.Context().Value(connKey{}).(net.Conn)
-	return c
 }

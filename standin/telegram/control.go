@@ -1,82 +1,36 @@
 package telegram
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
-)
 
-const (
-	// maxControlBody is the largest request to the control API, in bytes.
-	maxControlBody = 1 << 20
-	// maxSay is the largest of those that carry files, in bytes of base64.
-	maxSay = 128 << 20
+	"telex/standin/control"
+	"telex/standin/host"
 )
 
 // serveControl answers the control API; see the package comment.
-func (s *Server) serveControl(w http.ResponseWriter, r *http.Request) {
-	if err := http.NewCrossOriginProtection().Check(r); err != nil {
-		s.refuse(w, http.StatusForbidden, err)
-		return
-	}
-	name := strings.TrimPrefix(r.URL.Path, "/control/")
-	switch {
-	case name == "events" && r.Method == http.MethodGet:
-		s.serveEvents(w, r)
-		return
-	case name == "file" && r.Method == http.MethodGet:
-		s.serveFile(w, r)
-		return
-	}
-	var (
-		result any
-		err    error
-	)
-	switch r.Method {
-	case http.MethodGet:
-		result, err = s.controlGet(r, name)
-	case http.MethodPost:
-		result, err = s.controlPost(w, r, name)
-	case http.MethodDelete:
-		if name != "fault" {
-			err = errNoControl
-			break
-		}
-		s.ClearFaults()
-		result = struct{}{}
-	default:
-		err = errNoControl
-	}
-	switch {
-	case errors.Is(err, errNoControl):
-		s.refuse(w, http.StatusNotFound, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err))
-	case err != nil:
-		s.refuse(w, http.StatusBadRequest, err)
-	default:
-		s.respond(w, answer{status: http.StatusOK, contentType: jsonType, body: encode(result)})
-	}
-	if name == "restart" && err == nil {
-		down, _ := result.(restarted)
-		s.restart(time.Duration(down.DownMS)*time.Millisecond, connOf(r))
-	}
+func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	control.API{
+		Get:         func(r *http.Request, name string) (any, error) { return s.controlGet(r, name, cut) },
+		Post:        s.controlPost,
+		File:        s.sentFile,
+		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
+		ClearFaults: s.ClearFaults,
+		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
+		Log:         s.log,
+	}.ServeHTTP(w, r)
 }
 
-var errNoControl = errors.New("no such control")
-
-func (s *Server) refuse(w http.ResponseWriter, status int, err error) {
-	s.respond(w, answer{status: status, contentType: jsonType, body: encode(map[string]string{"error": err.Error()})})
-}
-
-func (s *Server) controlGet(r *http.Request, name string) (any, error) {
+func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (any, error) {
 	query := r.URL.Query()
 	switch name {
 	case "info":
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		return struct {
 			Bot     User      `json:"bot"`
 			Started time.Time `json:"started"`
@@ -87,11 +41,7 @@ func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 	case "stats":
 		return s.Stats(), nil
 	case "calls":
-		list := s.Calls()
-		if n, err := strconv.Atoi(query.Get("last")); err == nil && n >= 0 {
-			list = list[max(0, len(list)-n):]
-		}
-		return list, nil
+		return control.Last(s.Calls(), query.Get("last")), nil
 	case "commands":
 		return append([]Command{}, s.Commands()...), nil // a list, also of none
 	case "menu":
@@ -107,7 +57,11 @@ func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 	case "answers":
 		return s.CallbackAnswers(), nil
 	case "paused":
-		return s.waitPaused(r.Context(), query.Get("wait"))
+		most, err := control.Wait(query.Get("wait"))
+		if err != nil {
+			return nil, err
+		}
+		return s.holds.Wait(r.Context(), most, cut), nil
 	case "history", "view":
 		id, err := strconv.ParseInt(query.Get("chat"), 10, 64)
 		if err != nil {
@@ -116,28 +70,13 @@ func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 		if name == "history" {
 			return s.Chronicle(id), nil
 		}
-		at, err := parseTime(query.Get("at"))
+		at, err := control.Time(query.Get("at"))
 		if err != nil {
 			return nil, err
 		}
 		return s.Screen(id, at), nil
 	}
-	return nil, errNoControl
-}
-
-// parseTime reads RFC 3339, milliseconds since 1970, or "" for now.
-func parseTime(text string) (time.Time, error) {
-	if text == "" {
-		return time.Now(), nil
-	}
-	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return time.UnixMilli(ms), nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("at: RFC 3339 or milliseconds expected: %w", err)
-	}
-	return at, nil
+	return nil, control.ErrUnknown
 }
 
 // controlRequest is the union of the bodies of the small controls.
@@ -157,18 +96,13 @@ type controlRequest struct {
 	Drop      bool   `json:"drop"`
 }
 
-type restarted struct {
-	DownMS int `json:"down_ms"`
-}
-
-func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string) (any, error) {
-	body := http.MaxBytesReader(w, r.Body, maxControlBody)
+func (s *Server) controlPost(r *http.Request, name string) (any, error) {
 	switch name {
 	case "say":
-		return s.controlSay(http.MaxBytesReader(w, r.Body, maxSay))
+		return s.controlSay(r.Body)
 	case "fault":
 		var f Fault
-		if err := decode(body, &f); err != nil {
+		if err := control.Decode(r.Body, &f); err != nil {
 			return nil, err
 		}
 		if err := f.check(); err != nil {
@@ -177,18 +111,13 @@ func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string
 		return map[string]int{"id": s.Fault(f)}, nil
 	case "outage":
 		var o Outage
-		if err := decode(body, &o); err != nil {
+		if err := control.Decode(r.Body, &o); err != nil {
 			return nil, err
 		}
-		f, err := o.fault()
-		if err != nil {
-			return nil, err
-		}
-		s.outage(o.Kind, f, connOf(r))
-		return struct{}{}, nil
+		return struct{}{}, s.outage(o, host.Conn(r))
 	}
 	var c controlRequest
-	if err := decode(body, &c); err != nil {
+	if err := control.Decode(r.Body, &c); err != nil {
 		return nil, err
 	}
 	switch name {
@@ -214,11 +143,11 @@ func (s *Server) controlPost(w http.ResponseWriter, r *http.Request, name string
 	case "migrate":
 		return map[string]int64{"chat": s.Migrate(c.Chat)}, nil
 	case "resume":
-		return map[string]int{"resumed": s.release(c.ID, !c.Drop)}, nil
+		return map[string]int{"resumed": s.holds.Release(c.ID, !c.Drop)}, nil
 	case "restart":
-		return restarted{DownMS: c.DownMS}, nil
+		return control.Restart{DownMS: c.DownMS}, nil
 	case "reset":
-		s.reset(connOf(r))
+		s.reset(host.Conn(r))
 	default:
 		return s.controlState(name, c)
 	}
@@ -239,14 +168,14 @@ func (s *Server) controlState(name string, c controlRequest) (any, error) {
 		}
 		s.SetAdmin(c.Chat, admin)
 	default:
-		return nil, errNoControl
+		return nil, control.ErrUnknown
 	}
 	return struct{}{}, nil
 }
 
 func (s *Server) controlSay(body io.Reader) (any, error) {
 	var in Incoming
-	if err := decode(body, &in); err != nil {
+	if err := control.Decode(body, &in); err != nil {
 		return nil, err
 	}
 	said, err := in.read()
@@ -271,38 +200,4 @@ func (s *Server) controlSay(body io.Reader) (any, error) {
 		told.MessageIDs = ids
 	}
 	return told, nil
-}
-
-// decode reads one JSON object strictly; no body is an empty object.
-func decode(body io.Reader, into any) error {
-	d := json.NewDecoder(body)
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("decode request: %w", err)
-	}
-	return nil
-}
-
-// waitPaused waits up to so many seconds until a fault holds a call.
-func (s *Server) waitPaused(ctx context.Context, seconds string) ([]Paused, error) {
-	wait := 0
-	if seconds != "" {
-		n, err := strconv.Atoi(seconds)
-		if err != nil || n < 0 {
-			return nil, fmt.Errorf("wait: seconds expected, got %q", seconds)
-		}
-		wait = n
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(wait)*time.Second)
-	defer cancel()
-	events := s.Watch(ctx)
-	if list := s.Paused(); len(list) > 0 {
-		return list, nil
-	}
-	for e := range events {
-		if e.Kind == "paused" {
-			break
-		}
-	}
-	return s.Paused(), nil
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"telex/standin/host"
 )
 
 const (
@@ -98,7 +100,7 @@ var errBroken = errors.New("connection broken off")
 
 // bend makes a download slow, or breaks it off in the middle, as a fault says; nil for a fault
 // of another kind.
-func (s *Server) bend(ctx context.Context, a answer, rule *faultRule, cut <-chan struct{}) func(http.ResponseWriter) error {
+func (s *Server) bend(ctx context.Context, a answer, rule *Fault, cut <-chan struct{}) func(http.ResponseWriter) error {
 	switch rule.Action {
 	case ActCutMiddle:
 		return func(w http.ResponseWriter) error {
@@ -116,7 +118,7 @@ func (s *Server) bend(ctx context.Context, a answer, rule *faultRule, cut <-chan
 				// Whole bytes, and no drift: what is due by now less what was due before.
 				due := rule.Rate*sent/int(time.Second/dripInterval) - rule.Rate*(sent-1)/int(time.Second/dripInterval)
 				n := min(due, len(rest))
-				if !s.pause(dripInterval, cut) || ctx.Err() != nil {
+				if !host.Pause(dripInterval, cut) || ctx.Err() != nil {
 					return errBroken
 				}
 				if err := a.piece(w, rest[:n]); err != nil {

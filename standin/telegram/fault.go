@@ -6,25 +6,27 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"telex/standin/fault"
 )
 
 // Actions of faults.
 const (
 	// ActLatency makes the call slower by Delay before it takes effect.
-	ActLatency = "latency"
+	ActLatency = fault.Latency
 	// ActRateLimit answers 429 with RetryAfter and closes the call's chat (or
 	// all chats, when Scope is "global") until that is over.
 	ActRateLimit = "rate_limit"
 	// ActStatus answers with Status: as HTML from 500 on, else as an API error
 	// with Description. With AfterEffect the call takes effect first.
-	ActStatus = "status"
+	ActStatus = fault.Status
 	// ActCutBefore drops the connection, and the call has no effect.
-	ActCutBefore = "cut_before"
+	ActCutBefore = fault.CutBefore
 	// ActCutAfter drops the connection after the call took effect.
 	ActCutAfter = "cut_after"
 	// ActHang never answers: the call has no effect and the connection stays
 	// open until the client, Restart or Close ends it.
-	ActHang = "hang"
+	ActHang = fault.Hang
 	// ActDeleteFirst lets the person delete the addressed message just before.
 	ActDeleteFirst = "delete_first"
 	// ActNotFound answers as if the addressed message, or the chat, did not exist.
@@ -41,7 +43,7 @@ const (
 	// takes effect, after that, or once the client has the whole answer: the
 	// moments at which a test kills the client. They end with Resume or Drop, or when
 	// Do returns.
-	ActPauseBefore   = "pause_before"
+	ActPauseBefore   = fault.PauseBefore
 	ActPauseAfter    = "pause_after"
 	ActPauseAnswered = "pause_answered"
 )
@@ -81,33 +83,7 @@ type Fault struct {
 }
 
 // Paused is a call that a fault holds.
-type Paused struct {
-	ID    int    `json:"id"`
-	Stage string `json:"stage"` // before, after or answered.
-	Call  Call   `json:"call"`
-}
-
-type faultRule struct {
-	Fault
-	id    int
-	until time.Time // zero: without end.
-	alone bool      // the rules after it don't count what it hits.
-	seen  int       // matching calls.
-	hits  int
-}
-
-// faults is guarded by Server.mu.
-type faults struct {
-	next   int
-	rules  []*faultRule
-	nextID int
-	paused []*hold
-}
-
-type hold struct {
-	Paused
-	resume chan bool // capacity 1: whether the call goes on.
-}
+type Paused = fault.Paused[Call]
 
 func validAction(action string) bool {
 	switch action {
@@ -140,102 +116,46 @@ func (s *Server) Fault(f Fault) int {
 	if err := f.check(); err != nil {
 		panic("telegram stand-in: " + err.Error())
 	}
-	if f.Delay == 0 {
-		f.Delay = time.Duration(f.DelayMS) * time.Millisecond
-	}
-	r := &faultRule{Fault: f}
-	if r.For = orElse(f.For, time.Duration(f.ForMS)*time.Millisecond); r.For > 0 {
-		r.until = time.Now().Add(r.For)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.faults.next++
-	r.id = s.faults.next
-	s.faults.rules = append(s.faults.rules, r)
-	return r.id
+	f.Delay = fault.Lasts(f.Delay, f.DelayMS)
+	return s.faults.Add(f, fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)})
 }
 
 // ClearFaults removes all rules, ends an outage, and resumes what is held.
 func (s *Server) ClearFaults() {
-	s.mu.Lock()
-	s.faults.rules, s.refuseUntil = nil, time.Time{}
-	s.mu.Unlock()
+	s.faults.Clear()
+	s.host.Refuse(time.Time{})
 	s.Resume(0)
 }
 
 // match counts the call in every rule that chooses it and returns the first
 // rule that hits.
-func (f *faults) match(call *Call) *faultRule {
-	var hit *faultRule
-	for _, r := range f.rules {
-		if !r.chooses(call) {
-			continue
-		}
-		r.seen++
-		switch {
-		case hit != nil,
-			r.Nth > 0 && r.seen != r.Nth,
-			r.Every > 0 && r.seen%r.Every != 0,
-			r.Times > 0 && r.hits >= r.Times:
-		default:
-			r.hits++
-			hit = r
-			call.Fault = r.Action
-			if r.alone {
-				return hit
-			}
-		}
+func (s *Server) match(call *Call) *Fault {
+	hit := s.faults.Match(call.At, func(f Fault) bool { return f.chooses(call) })
+	if hit != nil {
+		call.Fault = hit.Action
 	}
 	return hit
 }
 
-func (r *faultRule) chooses(call *Call) bool {
-	if !r.until.IsZero() && !call.At.Before(r.until) {
-		return false
-	}
-	if r.Chat != 0 && r.Chat != call.Chat {
-		return false
-	}
-	if r.Contains != "" && !strings.Contains(call.Params["text"], r.Contains) && !strings.Contains(call.Params["caption"], r.Contains) {
-		return false
-	}
-	if r.Method == "" {
-		return true
-	}
-	for name := range strings.SplitSeq(r.Method, "|") {
-		if strings.EqualFold(strings.TrimSpace(name), call.Method) {
-			return true
-		}
-	}
-	return false
+func (f *Fault) chooses(call *Call) bool {
+	return (f.Chat == 0 || f.Chat == call.Chat) &&
+		(f.Contains == "" || strings.Contains(call.Params["text"], f.Contains) || strings.Contains(call.Params["caption"], f.Contains)) &&
+		fault.Named(f.Method, call.Method)
 }
 
 // before does what a fault does ahead of the effect; done means that a is the
 // answer and there will be no effect.
-func (s *Server) before(ctx context.Context, call *Call, r *faultRule, cut <-chan struct{}) (a answer, done bool) {
+func (s *Server) before(ctx context.Context, call *Call, r *Fault, cut <-chan struct{}) (a answer, done bool) {
 	if r == nil {
 		return answer{}, false
 	}
 	switch r.Action {
-	case ActLatency:
-		if !s.pause(r.Delay, cut) {
-			return answer{status: statusGone}, true
-		}
 	case ActRateLimit:
 		return s.forceTooMany(call, r).answer(), true
 	case ActStatus:
 		if !r.AfterEffect {
 			return r.statusAnswer(), true
 		}
-	case ActCutBefore:
-		return answer{status: statusGone}, true
-	case ActHang:
-		select {
-		case <-ctx.Done():
-		case <-cut:
-		case <-s.closed:
-		}
-		return answer{status: statusGone}, true
 	case ActDeleteFirst:
 		s.mark(func() {
 			if c := s.chats[call.Chat]; c != nil {
@@ -246,10 +166,9 @@ func (s *Server) before(ctx context.Context, call *Call, r *faultRule, cut <-cha
 		})
 	case ActNotFound:
 		return notFound(call).answer(), true
-	case ActPauseBefore:
-		if !s.hold(call, r, "before", cut) {
-			return answer{status: statusGone}, true
-		}
+	default:
+		hold := func() bool { return s.hold(call, r, fault.Before, cut) }
+		return answer{status: statusGone}, !fault.Step{Action: r.Action, Delay: r.Delay, Cut: cut, Hold: hold}.GoesOn(ctx)
 	}
 	return answer{}, false
 }
@@ -267,7 +186,7 @@ func notFound(call *Call) *apiError {
 }
 
 // after does what a fault does between effect and answer.
-func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) answer {
+func (s *Server) after(call *Call, r *Fault, a answer, cut <-chan struct{}) answer {
 	if r == nil {
 		return a
 	}
@@ -281,7 +200,7 @@ func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) 
 	case ActNoMessageID:
 		a.body = withoutMessageID(a.body)
 	case ActPauseAfter:
-		if !s.hold(call, r, "after", cut) {
+		if !s.hold(call, r, fault.After, cut) {
 			return answer{status: statusGone}
 		}
 	}
@@ -289,24 +208,24 @@ func (s *Server) after(call *Call, r *faultRule, a answer, cut <-chan struct{}) 
 }
 
 // answered runs once the client has the answer.
-func (s *Server) answered(call *Call, r *faultRule, cut <-chan struct{}) {
+func (s *Server) answered(call *Call, r *Fault, cut <-chan struct{}) {
 	if r != nil && r.Action == ActPauseAnswered {
-		s.hold(call, r, "answered", cut)
+		s.hold(call, r, fault.Answered, cut)
 	}
 }
 
-func (r *faultRule) statusAnswer() answer {
-	if r.Status >= http.StatusInternalServerError && r.Description == "" {
-		return htmlAnswer(r.Status)
+func (f *Fault) statusAnswer() answer {
+	if f.Status >= http.StatusInternalServerError && f.Description == "" {
+		return htmlAnswer(f.Status)
 	}
-	e := &apiError{code: r.Status, description: r.Description, retryAfter: r.RetryAfter}
+	e := &apiError{code: f.Status, description: f.Description, retryAfter: f.RetryAfter}
 	if e.description == "" {
-		e.description = http.StatusText(r.Status)
+		e.description = http.StatusText(f.Status)
 	}
 	return e.answer()
 }
 
-func (s *Server) forceTooMany(call *Call, r *faultRule) *apiError {
+func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stats.Forced++
@@ -329,70 +248,24 @@ func (s *Server) forceTooMany(call *Call, r *faultRule) *apiError {
 }
 
 // hold keeps a call until Resume, Drop, Restart or Close; false when it does not go on.
-func (s *Server) hold(call *Call, r *faultRule, stage string, cut <-chan struct{}) bool {
-	s.mu.Lock()
-	s.faults.nextID++
-	h := &hold{Paused: Paused{ID: s.faults.nextID, Stage: stage, Call: *call}, resume: make(chan bool, 1)}
-	if r.Do == nil {
-		s.faults.paused = append(s.faults.paused, h)
-		s.publish(Event{Kind: "paused", Chat: call.Chat, Paused: &h.Paused})
-	}
-	s.mu.Unlock()
+func (s *Server) hold(call *Call, r *Fault, stage string, cut <-chan struct{}) bool {
+	var held Call
+	s.mark(func() { held = *call })
 	if r.Do != nil {
-		r.Do(h.Call)
+		r.Do(held)
 		return true
 	}
-	select {
-	case on := <-h.resume:
-		return on
-	case <-cut:
-	case <-s.closed:
-	}
-	s.unhold(h)
-	return false
-}
-
-func (s *Server) unhold(h *hold) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, other := range s.faults.paused {
-		if other == h {
-			s.faults.paused = append(s.faults.paused[:i], s.faults.paused[i+1:]...)
-			return
-		}
-	}
+	return s.holds.Hold(held, stage, cut, func(p *Paused) {
+		s.mark(func() { s.publish(Event{Kind: "paused", Chat: held.Chat, Paused: p}) })
+	})
 }
 
 // Paused returns the calls that faults hold.
-func (s *Server) Paused() []Paused {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]Paused, 0, len(s.faults.paused))
-	for _, h := range s.faults.paused {
-		list = append(list, h.Paused)
-	}
-	return list
-}
+func (s *Server) Paused() []Paused { return s.holds.List() }
 
 // Resume lets a held call go on; 0 means all of them. It returns how many.
-func (s *Server) Resume(id int) int { return s.release(id, true) }
+func (s *Server) Resume(id int) int { return s.holds.Release(id, true) }
 
 // Drop ends a held call where it is, as if its connection had died there: one that is
 // held before its effect has none. 0 means all of them. It returns how many.
-func (s *Server) Drop(id int) int { return s.release(id, false) }
-
-func (s *Server) release(id int, on bool) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	kept, n := s.faults.paused[:0], 0
-	for _, h := range s.faults.paused {
-		if id == 0 || h.ID == id {
-			h.resume <- on
-			n++
-			continue
-		}
-		kept = append(kept, h)
-	}
-	s.faults.paused = kept
-	return n
-}
+func (s *Server) Drop(id int) int { return s.holds.Release(id, false) }

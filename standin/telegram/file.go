@@ -60,31 +60,21 @@ func shownPart(part string, most int) string {
 	return strings.TrimRight(string(kept), " .")
 }
 
-// serveFile answers with the content of a file that the bot sent.
-func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+// sentFile is the content of a file that the bot sent.
+func (s *Server) sentFile(r *http.Request) (contentType string, data []byte, err error) {
 	query := r.URL.Query()
 	chatID, err := strconv.ParseInt(query.Get("chat"), 10, 64)
 	id, idErr := strconv.Atoi(query.Get("message_id"))
 	if err = errors.Join(err, idErr); err != nil {
-		s.refuse(w, http.StatusBadRequest, fmt.Errorf("chat and message_id: numbers expected: %w", err))
-		return
+		return "", nil, fmt.Errorf("chat and message_id: numbers expected: %w", err)
 	}
 	s.mu.Lock()
-	var m *Message
-	if c := s.chats[chatID]; c != nil {
-		m = c.byID[id]
+	defer s.mu.Unlock()
+	if c := s.chats[chatID]; c != nil && c.byID[id] != nil {
+		data = c.byID[id].File
 	}
-	var data []byte
-	if m != nil {
-		data = m.File
-	}
-	s.mu.Unlock()
 	if len(data) == 0 {
-		s.refuse(w, http.StatusBadRequest, errors.New("no such file"))
-		return
+		return "", nil, errors.New("no such file")
 	}
-	h := w.Header()
-	h.Set("Content-Disposition", "attachment")
-	h.Set("X-Content-Type-Options", "nosniff")
-	s.respond(w, answer{status: http.StatusOK, contentType: "application/octet-stream", body: data})
+	return "application/octet-stream", data, nil
 }

@@ -1,8 +1,6 @@
 package telegram
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -10,6 +8,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"telex/standin/fault"
+	"telex/standin/host"
+	"telex/standin/watch"
 )
 
 // DefaultToken is the token of a bot whose options name none.
@@ -44,23 +46,16 @@ type Options struct {
 // Server imitates the Bot API for one bot. It is an http.Handler; Serve adds a
 // real or in-memory listener. All methods may be called from any goroutine.
 type Server struct {
-	opts Options
-	me   User
-	log  *slog.Logger
+	opts   Options
+	me     User
+	log    *slog.Logger
+	host   *host.Host
+	faults fault.Table[Fault]
+	holds  fault.Holds[Call]
+	events watch.Hub[Event]
 
-	closed chan struct{} // closed by Close.
-
-	mu        sync.Mutex // guards everything below; never held while waiting.
-	started   time.Time
-	isClosed  bool
-	cut       chan struct{} // closed and replaced by Restart.
-	downUntil time.Time
-	// refuseUntil is when an outage ends that lets nobody in.
-	refuseUntil time.Time
-	inflight    sync.WaitGroup // requests being answered; Add only under mu.
-	https       []*http.Server
-	doors       []*door
-	conns       map[net.Conn]struct{}
+	mu      sync.Mutex // guards everything below; never held while waiting.
+	started time.Time
 
 	chats      map[int64]*chat
 	users      map[int64]User
@@ -77,10 +72,8 @@ type Server struct {
 
 	updates queue
 	limiter limiter
-	faults  faults
 	calls   []*Call
 	stats   Stats
-	events  hub
 }
 
 // New returns a server with no chats. The caller closes it.
@@ -103,12 +96,11 @@ func New(opts Options) *Server {
 		log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		opts:   opts,
-		me:     User{ID: opts.BotID, IsBot: true, FirstName: opts.Name, Username: opts.Username},
-		log:    log,
-		closed: make(chan struct{}),
-		conns:  make(map[net.Conn]struct{}),
+		opts: opts,
+		me:   User{ID: opts.BotID, IsBot: true, FirstName: opts.Name, Username: opts.Username},
+		log:  log,
 	}
+	s.host = host.New(s, log)
 	s.resetLocked()
 	return s
 }
@@ -133,9 +125,6 @@ func (s *Server) reset(spare net.Conn) {
 
 func (s *Server) resetLocked() {
 	s.started = time.Now()
-	if s.cut == nil {
-		s.cut = make(chan struct{})
-	}
 	s.chats = make(map[int64]*chat)
 	s.users = map[int64]User{s.me.ID: s.me}
 	s.nextShared, s.nextQuery = 0, 0
@@ -146,72 +135,20 @@ func (s *Server) resetLocked() {
 	s.nextLink, s.albums = 0, 0
 	s.updates = newQueue()
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
-	s.faults, s.refuseUntil = faults{}, time.Time{}
+	s.faults.Reset()
+	s.holds.Reset()
+	s.host.Refuse(time.Time{})
 	s.calls = nil
 	s.stats = newStats()
 }
 
 // Serve answers requests on l until Close, and then returns nil. It closes l.
-func (s *Server) Serve(l net.Listener) error {
-	srv := &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: time.Minute,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
-			return context.WithValue(ctx, connKey{}, c)
-		},
-		ConnState: s.trackConn,
-		ErrorLog:  slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		return errors.Join(http.ErrServerClosed, l.Close())
-	}
-	d := newDoor(s, l)
-	s.https, s.doors = append(s.https, srv), append(s.doors, d)
-	s.mu.Unlock()
-	err := srv.Serve(d)
-	select {
-	case <-s.closed: // a door that was shut just then ends Serve in its own way
-		return nil
-	default:
-		return err
-	}
-}
-
-type connKey struct{}
-
-func (s *Server) trackConn(c net.Conn, state http.ConnState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch state {
-	case http.StateNew:
-		s.conns[c] = struct{}{}
-	case http.StateClosed, http.StateHijacked:
-		delete(s.conns, c)
-	case http.StateActive, http.StateIdle:
-	}
-}
+func (s *Server) Serve(l net.Listener) error { return s.host.Serve(l) }
 
 // Close ends Serve, cuts all connections and waits for the requests in flight.
 func (s *Server) Close() error {
-	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		s.inflight.Wait()
-		return nil
-	}
-	s.isClosed = true
-	close(s.closed)
-	servers := s.https
-	s.events.closeAll()
-	s.mu.Unlock()
-	var errs []error
-	for _, srv := range servers {
-		errs = append(errs, srv.Close())
-	}
-	s.inflight.Wait()
-	return errors.Join(errs...)
+	s.events.Close()
+	return s.host.Close()
 }
 
 // Restart cuts every connection and every call in flight, as a restart of the
@@ -221,36 +158,20 @@ func (s *Server) Restart(down time.Duration) { s.restart(down, nil) }
 // restart spares the connection that asked for it.
 func (s *Server) restart(down time.Duration, spare net.Conn) {
 	s.mu.Lock()
-	s.downUntil = time.Now().Add(down)
 	s.publish(Event{Kind: "restart"})
-	conns := s.cutLocked(spare)
+	conns := s.host.Restart(down, spare)
 	s.mu.Unlock()
-	s.closeAll(conns)
-}
-
-func (s *Server) closeAll(conns []net.Conn) {
-	for _, c := range conns {
-		if err := c.Close(); err != nil {
-			s.log.Debug("close connection", slog.Any("error", err))
-		}
-	}
+	s.host.Drop(conns)
 }
 
 // ServeHTTP answers /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	if s.isClosed {
-		s.mu.Unlock()
-		panic(http.ErrAbortHandler)
-	}
-	s.inflight.Add(1)
-	cut, down := s.cut, time.Now().Before(s.downUntil)
-	s.mu.Unlock()
-	defer s.inflight.Done()
+	cut, down := s.host.Enter()
+	defer s.host.Leave()
 
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, "/control/"):
-		s.serveControl(w, r)
+		s.serveControl(w, r, cut)
 	case strings.HasPrefix(path, "/bot"), strings.HasPrefix(path, "/file/bot"):
 		if down {
 			panic(http.ErrAbortHandler)

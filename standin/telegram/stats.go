@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"telex/standin/quota"
 )
 
 // Kinds of violations.
@@ -37,12 +39,7 @@ type Violations struct {
 func (v Violations) Total() int { return v.OverLimit + v.BlockedCalls + v.SurplusEntities }
 
 // ScopeStats are the counters of one scope: "global" or "chat:<id>".
-type ScopeStats struct {
-	// Counted are the calls that counted against the limit.
-	Counted int `json:"counted"`
-	// TooManyRequests are the 429s that closed the scope.
-	TooManyRequests int `json:"too_many_requests"`
-}
+type ScopeStats = quota.Stats
 
 // Stats are counters since the start or the last Reset.
 type Stats struct {
@@ -78,13 +75,6 @@ func newStats() Stats {
 	}
 }
 
-func (st *Stats) scope(name string) *ScopeStats {
-	if st.Scopes[name] == nil {
-		st.Scopes[name] = &ScopeStats{}
-	}
-	return st.Scopes[name]
-}
-
 // Stats returns the counters. It is a copy.
 func (s *Server) Stats() Stats {
 	s.mu.Lock()
@@ -92,11 +82,7 @@ func (s *Server) Stats() Stats {
 	st := s.stats
 	st.ByMethod = maps.Clone(st.ByMethod)
 	st.ByStatus = maps.Clone(st.ByStatus)
-	st.Scopes = make(map[string]*ScopeStats, len(s.stats.Scopes))
-	for name, sc := range s.stats.Scopes {
-		c := *sc
-		st.Scopes[name] = &c
-	}
+	st.Scopes = quota.Copy(st.Scopes)
 	st.Violations.Details = slices.Clone(st.Violations.Details)
 	st.Pending = len(s.updates.pending)
 	return st

@@ -152,8 +152,6 @@ func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) 
 			return nil, s.abandonPoll(self)
 		case <-cut:
 			return nil, s.abandonPoll(self)
-		case <-s.closed:
-			return nil, s.abandonPoll(self)
 		}
 	}
 }

@@ -1,10 +1,12 @@
-package slack
+package quota_test
 
 import (
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"telex/standin/quota"
 )
 
 // TestWindow: whatever the times of the calls, no minute holds more than the limit, and
@@ -12,23 +14,24 @@ import (
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := &window{size: rapid.IntRange(1, 20).Draw(t, "size")}
+		size := rapid.IntRange(1, 20).Draw(t, "size")
+		w := quota.NewWindow(size, time.Minute, 0)
 		now := time.Unix(1_700_000_000, 0)
 		var taken []time.Time
 		for _, gap := range rapid.SliceOfN(rapid.IntRange(0, 20_000), 1, 100).Draw(t, "gaps") {
 			now = now.Add(time.Duration(gap) * time.Millisecond)
-			if left := w.wait(now); left > 0 {
-				if w.wait(now.Add(left-1)) == 0 || w.wait(now.Add(left)) != 0 {
+			if left := w.Wait(now); left > 0 {
+				if w.Wait(now.Add(left-1)) == 0 || w.Wait(now.Add(left)) != 0 {
 					t.Fatalf("at %v: told to wait %v, which is not exact", now, left)
 				}
 				continue
 			}
-			w.take(now)
+			w.Take(now)
 			taken = append(taken, now)
 		}
 		for i := range taken {
-			if j := i + w.size; j < len(taken) && taken[j].Sub(taken[i]) < time.Minute {
-				t.Fatalf("%d calls within %v", w.size+1, taken[j].Sub(taken[i]))
+			if j := i + size; j < len(taken) && taken[j].Sub(taken[i]) < time.Minute {
+				t.Fatalf("%d calls within %v", size+1, taken[j].Sub(taken[i]))
 			}
 		}
 	})
@@ -38,22 +41,33 @@ func TestWindow(t *testing.T) {
 func TestBucket(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b := &bucket{interval: time.Second, burst: rapid.IntRange(1, 5).Draw(t, "burst")}
+		burst := rapid.IntRange(1, 5).Draw(t, "burst")
+		b := quota.NewBucket(1, burst, 0)
 		now := time.Unix(1_700_000_000, 0)
 		var taken []time.Time
 		for _, gap := range rapid.SliceOfN(rapid.IntRange(0, 3_000), 1, 100).Draw(t, "gaps") {
 			now = now.Add(time.Duration(gap) * time.Millisecond)
-			if b.wait(now) == 0 {
-				b.take(now)
+			if b.Wait(now) == 0 {
+				b.Take(now)
 				taken = append(taken, now)
 			}
 		}
 		for i := range taken {
 			for j := i; j < len(taken); j++ {
-				if most := b.burst + int(taken[j].Sub(taken[i])/b.interval); j-i+1 > most {
+				if most := burst + int(taken[j].Sub(taken[i])/time.Second); j-i+1 > most {
 					t.Fatalf("%d calls within %v, want at most %d", j-i+1, taken[j].Sub(taken[i]), most)
 				}
 			}
 		}
 	})
+}
+
+func TestNoMeter(t *testing.T) {
+	t.Parallel()
+	if w := quota.NewWindow(-1, time.Minute, 0); w != nil {
+		t.Errorf("a window for no calls: got %v, want none", w)
+	}
+	if b := quota.NewBucket(0, 3, 0); b != nil {
+		t.Errorf("a bucket that never fills: got %v, want none", b)
+	}
 }

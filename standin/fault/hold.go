@@ -1,0 +1,125 @@
+package fault
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Stages at which a call is held.
+const (
+	Before   = "before"   // its effect.
+	After    = "after"    // its effect, and before the answer.
+	Answered = "answered" // once the client has the whole answer.
+)
+
+// Paused is a call that a fault holds.
+type Paused[C any] struct {
+	ID    int    `json:"id"`
+	Stage string `json:"stage"` // before, after or answered.
+	Call  C      `json:"call"`
+}
+
+// Holds are the calls that faults hold. The zero value has none. It may be called from any goroutine.
+type Holds[C any] struct {
+	mu   sync.Mutex
+	next int
+	held []*hold[C]
+	more chan struct{} // closed when a call is held; nil while nobody waits for one.
+}
+
+type hold[C any] struct {
+	Paused[C]
+	resume chan bool // capacity 1: whether the call goes on.
+}
+
+// Hold keeps a call until Release, or until cut is closed; false when it does not go on. tell is called once the
+// call is among those of List.
+func (s *Holds[C]) Hold(call C, stage string, cut <-chan struct{}, tell func(*Paused[C])) bool {
+	h := s.add(call, stage)
+	tell(&h.Paused)
+	select {
+	case on := <-h.resume:
+		return on
+	case <-cut:
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = slices.DeleteFunc(s.held, func(other *hold[C]) bool { return other == h })
+	return false
+}
+
+func (s *Holds[C]) add(call C, stage string) *hold[C] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	h := &hold[C]{Paused: Paused[C]{ID: s.next, Stage: stage, Call: call}, resume: make(chan bool, 1)}
+	s.held = append(s.held, h)
+	if s.more != nil {
+		close(s.more)
+		s.more = nil
+	}
+	return h
+}
+
+// List returns the calls that are held.
+func (s *Holds[C]) List() []Paused[C] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]Paused[C], 0, len(s.held))
+	for _, h := range s.held {
+		list = append(list, h.Paused)
+	}
+	return list
+}
+
+// Wait is List, once a call is held or so much time is over. It ends with ctx and cut too.
+func (s *Holds[C]) Wait(ctx context.Context, most time.Duration, cut <-chan struct{}) []Paused[C] {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-s.some():
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-cut:
+	}
+	return s.List()
+}
+
+// some is closed as soon as a call is held.
+func (s *Holds[C]) some() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.held) > 0 {
+		now := make(chan struct{})
+		close(now)
+		return now
+	}
+	if s.more == nil {
+		s.more = make(chan struct{})
+	}
+	return s.more
+}
+
+// Release lets a held call go on, or ends it where it is; id 0 means all of them. It returns how many.
+func (s *Holds[C]) Release(id int, on bool) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.held)
+	s.held = slices.DeleteFunc(s.held, func(h *hold[C]) bool {
+		if id != 0 && h.ID != id {
+			return false
+		}
+		h.resume <- on
+		return true
+	})
+	return n - len(s.held)
+}
+
+// Reset forgets the calls that are held, which the caller cuts, and ids begin anew.
+func (s *Holds[C]) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held, s.next = nil, 0
+}

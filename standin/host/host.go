@@ -1,0 +1,193 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Host serves one stand-in. Use New.
+type Host struct {
+	handler http.Handler
+	log     *slog.Logger
+	closed  chan struct{} // closed by End.
+
+	mu        sync.Mutex // guards everything below; never held while waiting.
+	ended     bool
+	cut       chan struct{} // closed and replaced by Cut, Restart and End.
+	downUntil time.Time
+	// refuseUntil is when an outage ends that lets nobody in.
+	refuseUntil time.Time
+	inflight    sync.WaitGroup // Add only under mu, and not once ended.
+	servers     []*http.Server
+	doors       []*door
+	conns       map[net.Conn]struct{}
+}
+
+// New returns a host for a handler, which lets its requests in with Enter. It starts no goroutine.
+func New(handler http.Handler, log *slog.Logger) *Host {
+	return &Host{
+		handler: handler, log: log, closed: make(chan struct{}), cut: make(chan struct{}), conns: make(map[net.Conn]struct{}),
+	}
+}
+
+// Serve answers requests on l until Close, and then returns nil. It closes l.
+func (h *Host) Serve(l net.Listener) error {
+	srv := &http.Server{
+		Handler:           h.handler,
+		ReadHeaderTimeout: time.Minute,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, c)
+		},
+		ConnState: h.track,
+		ErrorLog:  slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+	}
+	h.mu.Lock()
+	if h.ended {
+		h.mu.Unlock()
+		return errors.Join(http.ErrServerClosed, l.Close())
+	}
+	d := newDoor(h, l)
+	h.servers, h.doors = append(h.servers, srv), append(h.doors, d)
+	h.mu.Unlock()
+	err := srv.Serve(d)
+	if h.Ended() { // a door that was shut just then ends Serve in its own way
+		return nil
+	}
+	return err
+}
+
+type connKey struct{}
+
+// Conn is the connection of a request that came through Serve, nil of another.
+func Conn(r *http.Request) net.Conn {
+	c, _ := r.Context().Value(connKey{}).(net.Conn)
+	return c
+}
+
+func (h *Host) track(c net.Conn, state http.ConnState) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		h.conns[c] = struct{}{}
+	case http.StateClosed, http.StateHijacked:
+		delete(h.conns, c)
+	case http.StateActive, http.StateIdle:
+	}
+}
+
+// Enter lets a request in until Leave. cut is closed when its connection is to be dropped, down says that the
+// host is restarting. It panics with http.ErrAbortHandler once the host has ended.
+func (h *Host) Enter() (cut <-chan struct{}, down bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		panic(http.ErrAbortHandler)
+	}
+	h.inflight.Add(1)
+	return h.cut, time.Now().Before(h.downUntil)
+}
+
+// Leave ends what Enter began.
+func (h *Host) Leave() { h.inflight.Done() }
+
+// Go runs work that belongs to no request, and that Close waits for. Once the host has ended nothing is run.
+func (h *Host) Go(work func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ended {
+		h.inflight.Go(work)
+	}
+}
+
+// Cut cuts all that is in flight, and returns the connections, which the caller gives to Drop when it holds no
+// lock any more. The connection spare, of whoever asked for the cut, stays.
+func (h *Host) Cut(spare net.Conn) []net.Conn {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.cutLocked()
+	var conns []net.Conn
+	for c := range h.conns {
+		if c != spare {
+			conns = append(conns, c)
+		}
+	}
+	return conns
+}
+
+func (h *Host) cutLocked() {
+	close(h.cut)
+	h.cut = make(chan struct{})
+}
+
+// Restart is Cut, and the host is down for a time.
+func (h *Host) Restart(down time.Duration, spare net.Conn) []net.Conn {
+	h.mu.Lock()
+	h.downUntil = time.Now().Add(down)
+	h.mu.Unlock()
+	return h.Cut(spare)
+}
+
+// Drop closes connections; nil ones are left out.
+func (h *Host) Drop(conns []net.Conn) {
+	for _, c := range conns {
+		if c == nil { // of a server that is not ours, whose handler we are
+			continue
+		}
+		if err := c.Close(); err != nil {
+			h.log.Debug("close connection", slog.Any("error", err))
+		}
+	}
+}
+
+// End is the first half of Close, for whoever has to end something of its own at the same moment: from now on
+// nothing enters, and all that is in flight is cut. It does not wait.
+func (h *Host) End() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ended {
+		h.ended = true
+		close(h.closed)
+		h.cutLocked()
+	}
+}
+
+// Ended tells whether End or Close was called.
+func (h *Host) Ended() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ended
+}
+
+// Close ends Serve, closes all its connections and waits for what is in flight.
+func (h *Host) Close() error {
+	h.End()
+	h.mu.Lock()
+	servers := h.servers
+	h.servers = nil
+	h.mu.Unlock()
+	var errs []error
+	for _, srv := range servers {
+		errs = append(errs, srv.Close())
+	}
+	h.inflight.Wait()
+	return errors.Join(errs...)
+}
+
+// Pause waits as long as told; false when the connection is to be dropped. It does not end with the request:
+// what a client sent takes effect, even when the client has gone meanwhile.
+func Pause(d time.Duration, cut <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-cut:
+		return false
+	}
+}
