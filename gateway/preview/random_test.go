@@ -70,7 +70,11 @@ func schedules(t *rapid.T) schedule {
 	s.config.Transport = rapid.SampledFrom([]Transport{Edit, Edit, Draft, Native}).Draw(t, "transport")
 	s.profile.DraftFor = 25 * time.Second
 	s.profile.StreamFor = span("stream for", 1000, 240_000)
-	if s.finds = rapid.IntRange(0, 4).Draw(t, "finds") == 0; !s.finds && rapid.IntRange(0, 4).Draw(t, "keys") == 0 {
+	s.finds = rapid.IntRange(0, 4).Draw(t, "finds") == 0
+	switch keys := rapid.IntRange(0, 4).Draw(t, "keys") == 0; {
+	case keys && s.finds: // what the key does not answer any more is looked for
+		s.profile.KeyFor = span("key for", 100, 120_000)
+	case keys:
 		s.profile.KeyFor = 24 * time.Hour
 	}
 	if s.files = rapid.IntRange(0, 3).Draw(t, "files") == 0; s.files {
@@ -129,6 +133,7 @@ func endings(t *rapid.T, deltas []delta) Ending {
 // fate plays the trouble of each call, where it makes sense.
 func (s schedule) fate() func(*call) fate {
 	n, long := -1, 0
+	made := map[string]string{} // texts of creates that took effect without saying so, by key
 	return func(c *call) fate {
 		if c.op == chat.OpTyping {
 			return fate{}
@@ -142,11 +147,18 @@ func (s schedule) fate() func(*call) fate {
 		case f.kind == "temporary":
 			return fail(chat.Temporary)
 		case f.kind == "before", f.kind == "after":
+			if c.creates() && f.kind == "after" {
+				made[c.m.Key] = c.m.Text
+			}
 			return uncertain(f.kind == "after")
 		case f.kind == "hang before", f.kind == "hang after":
+			if c.creates() && f.kind == "hang after" {
+				made[c.m.Key] = c.m.Text
+			}
 			return fate{hang: true, applied: f.kind == "hang after"}
 		case f.kind == "markup" && len(c.m.Spans) > 0:
 			return fail(chat.Rejected)
+		case f.kind == "long" && c.creates() && made[c.m.Key] == c.m.Text: // no platform refuses what it took before
 		case f.kind == "long" && !s.ending.Keep && !s.files && long < 1 && utf8.RuneCountInString(c.m.Text) > 40:
 			long++
 			return fail(chat.TooLong)

@@ -69,6 +69,11 @@ func (s *state) patience(e *chat.SendError, now time.Time) {
 // messageError reacts to a failed call on a message like any other.
 func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 	p := &s.parts[a.part]
+	refused := e.Kind == chat.Rejected || e.Kind == chat.TooLong || e.Kind == chat.Gone || e.Kind == chat.Frozen
+	if refused && a.creates() && p.doubted && s.canFind {
+		p.doubted, p.lost = false, true // the key leads nowhere: what an earlier try may have made is looked for
+		return
+	}
 	switch e.Kind {
 	case chat.Uncertain:
 		s.unknown(a, p, now)
