@@ -111,7 +111,7 @@ const trailing = `.,:;"'])`
 
 // Address finds what Discord takes for an address: all up to white space or "<", whatever
 // marks are in it.
-func (g grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
+func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
 	}
@@ -139,7 +139,10 @@ func (g grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
 	if !g.Fragile(rest) { // else a mark may open before the first character of it
 		behind = strings.TrimLeft(behind, trailing)
 	}
-	if next, _ := utf8.DecodeRuneInString(behind); unicode.IsSpace(next) || behind == "" && end == len(text) {
+	if behind == "" && !opens {
+		behind = text[end:]
+	}
+	if next, _ := utf8.DecodeRuneInString(behind); unicode.IsSpace(next) || behind == "" && end == len(text) && !opens {
 		return append(out, rest...), len(rest)
 	}
 	return append(append(append(out, '<'), rest...), '>'), len(rest)
