@@ -25,13 +25,13 @@ func (w *writer) code(i int, f format) int {
 		w.out = append(w.out, Joiner...)
 	}
 	for j, r := range content {
-		switch {
-		case r == '`':
+		switch r {
+		case '`':
 			if w.out[len(w.out)-1] == '`' {
 				w.out = append(w.out, Joiner...)
 			}
 			w.out = append(w.out, '`')
-		case r == '\n':
+		case '\n':
 			w.out = append(w.out, ' ')
 		default:
 			w.codeChar(i+j, r)
