@@ -111,7 +111,7 @@ const trailing = `.,:;"'])`
 
 // Address finds what Discord takes for an address: all up to white space or "<", whatever
 // marks are in it.
-func (grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
+func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
 	}
@@ -135,11 +135,14 @@ func (grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
 			return out, 0
 		}
 	}
-	behind := strings.TrimLeft(text[i+len(rest):end], trailing)
-	if behind == "" {
+	behind := text[i+len(rest) : end]
+	if !g.Fragile(rest) { // else a mark may open before the first character of it
+		behind = strings.TrimLeft(behind, trailing)
+	}
+	if behind == "" && !opens {
 		behind = text[end:]
 	}
-	if next, _ := utf8.DecodeRuneInString(behind); behind == "" || unicode.IsSpace(next) {
+	if next, _ := utf8.DecodeRuneInString(behind); unicode.IsSpace(next) || behind == "" && end == len(text) && !opens {
 		return append(out, rest...), len(rest)
 	}
 	return append(append(append(out, '<'), rest...), '>'), len(rest)

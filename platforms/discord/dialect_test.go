@@ -52,6 +52,7 @@ func TestDialectConstructs(t *testing.T) {
 		{"other references", "<#1> <:a:1> <t:1:R> <id:guide> </a:1>", "\\<#1> \\<\\:a:1> \\<t\\:1:R> id:guide \\</a:1>"},
 		{"emoji", ":tada: 10:30 a:100: 👋", "\\:tada: 10:30 a\\:100: 👋"},
 		{"code with backticks", "x ``a`b`` ```` ``a`` ````", "x ``a`b`` ``" + j + "`" + j + "`a`" + j + "`" + j + "``"},
+		{"code with spaces", "x `` `a`  ``", "x ``" + j + "`a`" + j + "``"},
 		{"code first", "`a` b", "``a`` b"},
 		{"fence", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb"},
 		{"fence in a fence", "````md\n```\nx\n```\n````", "```md\n``" + j + "`\nx\n``" + j + "`\n```"},
@@ -108,6 +109,8 @@ func TestDialectKeepsFragileOut(t *testing.T) {
 		{"a https://e.org/--b xyz", bold, "**a https://e.org/--b xy**z"},
 		{"https://e.orgb", []markup.Format{{Style: markup.Bold, Start: 13, End: 14}}, "<https://e.org>**b**"},
 		{"https://e.org.b", []markup.Format{{Style: markup.Code, Start: 14, End: 15}}, "<https://e.org>.`b`"},
+		{"https://e.org 0", []markup.Format{{Style: markup.Code, Start: 13, End: 15}}, "<https://e.org>` 0`"},
+		{"https://e.org**]", []markup.Format{{Style: markup.Italic, Start: 0, End: 16}}, "<https://e.org**>*]*"},
 		{"a~b", []markup.Format{{Style: markup.Strike, Start: 0, End: 2}}, "~~a~" + j + "~~b"},
 	} {
 		if got := (Dialect{}).Render(markup.Piece{Text: tt.text, Formats: tt.formats}).Text; got != tt.want {

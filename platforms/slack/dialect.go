@@ -110,7 +110,7 @@ func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 }
 
 // Address finds none: what looks like one is text, and Link says how a link is written.
-func (grammar) Address(out []byte, _ string, _, _ int) ([]byte, int) { return out, 0 }
+func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
 // Link returns where a link goes. An address alone between white space is one by itself.
 func (grammar) Link(text string, f markup.Format, alone bool) string {

@@ -22,9 +22,9 @@ type Grammar interface {
 	// Code appends the character r of code, which stands at text[i:].
 	Code(out []byte, text string, i int, r rune) []byte
 	// Address appends the address at text[i:] if the platform makes a link of it by itself,
-	// and returns its length in the text, or 0. It must end at end, where another format
-	// begins or the one around it stops, or before.
-	Address(out []byte, text string, i, end int) (_ []byte, n int)
+	// and returns its length in the text, or 0. It must end at end or before: there the format
+	// around it stops, or another one opens.
+	Address(out []byte, text string, i, end int, opens bool) (_ []byte, n int)
 	// Link returns what is written in the brackets behind the label of a link, or "" if only
 	// the label is written. The link is the format f of the text; alone says that it is in no
 	// other style.

@@ -116,12 +116,12 @@ func (w *writer) block(f format) int {
 	w.out = append(w.out, "```"+w.grammar.Language(f.Language)+"\n"+prefix...)
 	ticks := 0
 	for i, r := range content {
-		switch {
-		case r == '\n':
+		switch r {
+		case '\n':
 			w.out = append(w.out, '\n')
 			w.out = append(w.out, prefix...)
 			ticks = 0
-		case r == '`':
+		case '`':
 			if ticks == 2 { // a third would be a fence
 				w.out = append(w.out, Joiner...)
 				ticks = 0

@@ -143,25 +143,26 @@ func (w *writer) covered(s markup.Style) bool {
 	return false
 }
 
-// boundary returns where behind the place the next inline format begins or ends.
-func (w *writer) boundary() int {
-	end := len(w.text)
+// boundary returns where behind the place the next inline format ends or opens.
+func (w *writer) boundary() (end int, opens bool) {
+	end = len(w.text)
 	if n := len(w.covering); n > 0 {
 		end = w.inline[w.covering[n-1]].End
 	}
-	if w.next < len(w.inline) {
-		end = min(end, w.inline[w.next].Start)
+	if w.next < len(w.inline) && w.inline[w.next].Start <= end {
+		end, opens = w.inline[w.next].Start, true
 	}
-	if len(w.blocks) > 0 {
-		end = min(end, w.blocks[0].Start)
+	if len(w.blocks) > 0 && w.blocks[0].Start <= end {
+		end, opens = w.blocks[0].Start, true
 	}
-	return end
+	return end, opens
 }
 
 // char writes the character at i, size bytes long, or the address that begins with it, and
 // returns where the text goes on.
 func (w *writer) char(i, size int) int {
-	if address, n := w.grammar.Address(nil, w.text, i, w.boundary()); n > 0 {
+	end, opens := w.boundary()
+	if address, n := w.grammar.Address(nil, w.text, i, end, opens); n > 0 {
 		w.arrive(i, w.wanted(false, w.grammar.Fragile(w.text[i:i+n])))
 		w.token(func() { w.out = append(w.out, address...) })
 		w.start = false
