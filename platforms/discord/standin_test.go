@@ -92,6 +92,13 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 	return nil
 }
 
+// refuse makes the store full for so many messages.
+func (r *runs) refuse(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.full = n
+}
+
 // stop ends the Run and returns its error.
 func (r *runs) stop() error {
 	r.t.Helper()
