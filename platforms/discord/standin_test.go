@@ -61,16 +61,16 @@ func start(t *testing.T, bot *discord.Bot, from chat.Resume) *runs {
 }
 
 // again lets another Run go on, over the same store.
-func (before *runs) again(bot *discord.Bot) *runs {
-	before.t.Helper()
-	from := before.from()
-	ctx, cancel := context.WithCancel(before.t.Context())
-	r := &runs{t: before.t, bot: bot, cancel: cancel, done: make(chan error, 1), resume: from, known: before.known}
-	go func() { r.done <- bot.Run(ctx, from, r.accept) }()
+func (r *runs) again(bot *discord.Bot) *runs {
+	r.t.Helper()
+	from := r.from()
+	ctx, cancel := context.WithCancel(r.t.Context())
+	next := &runs{t: r.t, bot: bot, cancel: cancel, done: make(chan error, 1), resume: from, known: r.known}
+	go func() { next.done <- bot.Run(ctx, from, next.accept) }()
 	r.t.Cleanup(cancel)
 	time.Sleep(time.Second)
 	synctest.Wait()
-	return r
+	return next
 }
 
 var errFull = errors.New("disk full")
