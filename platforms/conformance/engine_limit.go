@@ -62,12 +62,12 @@ func limitCases() []testCase {
 		{"D3: who wants previews faster than the platform allows gets what it allows", func(s *scene) {
 			s.Enforce(Published)
 			places := append(s.Crowd(2), s.both()...)
-			h := s.house(map[string]answer{"go": {text: prose(1500), each: 60 * time.Millisecond}}, func(h *house) { h.config.Interval = 100 * time.Millisecond })
+			h := s.house(map[string]answer{"go": {text: prose(1500), each: 200 * time.Millisecond}}, func(h *house) { h.config.Interval = 100 * time.Millisecond })
 			for round := range 2 {
 				for _, to := range places {
 					h.ask(to, "go")
 				}
-				pass(2 * time.Minute)
+				pass(3 * time.Minute)
 				for _, to := range places {
 					want := strings.Join(slices.Repeat([]string{prose(1500)}, round+1), " ")
 					if got := h.joined(to); got != want {
