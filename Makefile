@@ -71,6 +71,10 @@ watch: ## Run a package's tests again whenever one of its files is saved.
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each.
 	FUZZTIME=$(FUZZTIME) tools/fuzz.sh
 
+.PHONY: conformance
+conformance: ## Run the suite that every adapter passes, and print the table of cases and platforms; CASES=D10 for some of them.
+	go run ./platforms/conformance/table -run='$(CASES)'
+
 .PHONY: killtest
 killtest: build ## Kill the built binary at random and at chosen instants, and judge what people are left with; ARGS='-kind twice'.
 	go run ./internal/killtest -binary bin/telex -json bin/killtest.json $(ARGS)

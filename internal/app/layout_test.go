@@ -70,6 +70,7 @@ func importTable() []row {
 		},
 		{Path: "platforms/terminal/screentest", TestOnly: true},
 		{Path: "platforms/conformance", Imports: []string{"..."}, TestOnly: true},
+		{Path: "platforms/conformance/table"},
 
 		{Path: "standin/telegram", Tests: []string{"standin/memnet"}},
 		{Path: "standin/discord", Tests: []string{"standin/memnet"}},

@@ -55,7 +55,7 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	}
 	wait := func(d time.Duration) bool {
 		select {
-		case <-time.After(d):
+		case <-time.After(d): //nolint:forbidigo // a model writes in its own time
 			return true
 		case <-ctx.Done():
 			return false
@@ -193,23 +193,26 @@ func (l *ledger) took() []chat.Inbound {
 type house struct {
 	*scene
 	model  *model
-	memory *gateway.Memory
 	config preview.Config
 	button gateway.Button
 	closed bool // nobody is let in
 
-	ledger *ledger
-	cancel context.CancelFunc
-	done   chan error
+	gateway *gateway.Gateway
+	ledger  *ledger
+	cancel  context.CancelFunc
+	done    chan error
 
 	excused int // answers beside which one more message stands
 }
 
-// house returns one that runs until the case ends. change may be nil.
+// house returns one that runs until the case ends, on what the ones before it stored. change may be nil.
 func (s *scene) house(answers map[string]answer, change func(*house)) *house {
 	s.Helper()
+	if s.memory == nil {
+		s.memory = gateway.NewMemory()
+	}
 	h := &house{
-		scene: s, memory: gateway.NewMemory(), button: gateway.ButtonOff,
+		scene: s, button: gateway.ButtonOff,
 		model:  &model{answers: answers, ended: map[string]time.Time{}, runs: map[string]int{}},
 		config: preview.Config{Enabled: true, MinTokens: 3, Cursor: cursor, MaxParts: 4},
 	}
@@ -238,7 +241,7 @@ func (h *house) begin(a Adapter) {
 		h.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
-	h.cancel, h.done = cancel, make(chan error, 1)
+	h.gateway, h.cancel, h.done = g, cancel, make(chan error, 1)
 	go func() { h.done <- g.Run(ctx, func() {}) }()
 	pass(2 * time.Second) // a connection may take some calls
 	synctest.Wait()
@@ -250,7 +253,18 @@ func (h *house) end() {
 		return
 	}
 	h.cancel()
-	<-h.done
+	<-h.done //nolint:errcheck // a process that was killed always fails
+	h.cancel = nil
+}
+
+// stopInOrder ends the process as an operator does, who gives it time.
+func (h *house) stopInOrder() {
+	h.Helper()
+	h.gateway.Grace = 30 * time.Second // which it reads when it stops
+	h.cancel()
+	if err := <-h.done; err != nil {
+		h.Errorf("the gateway: %v", err)
+	}
 	h.cancel = nil
 }
 

@@ -77,14 +77,14 @@ func streamCases() []testCase {
 		}},
 		{"a cut stop can be repeated", func(s *scene) {
 			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
-				for _, f := range []Fault{CutBefore, CutAfter} {
-					ref := s.stream(st, to, m, "one")
+				for i, f := range []Fault{CutBefore, CutAfter} {
+					ref := s.stream(st, to, m, []string{"one", "two"}[i])
 					s.Break(chat.OpStop, f)
 					s.wantKind(st.Stop(s.Context(), ref, ""), chat.Uncertain)
 					s.stop(st, ref, "")
 					s.wantStreams(w, to)
 				}
-				s.wantShown(to, "one", "one")
+				s.wantShown(to, "one", "two")
 			})
 		}},
 		{"nothing is added to what was stopped, and that is no success", func(s *scene) {
@@ -99,6 +99,12 @@ func streamCases() []testCase {
 				s.wantShown(to, "one")
 			})
 		}},
+	}
+}
+
+// streamEndCases are about streams that end otherwise than they should.
+func streamEndCases() []testCase {
+	return []testCase{
 		{"a stream that the platform ended can be stopped and mended (F48)", func(s *scene) {
 			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 				e, ok := s.editor()
@@ -117,7 +123,9 @@ func streamCases() []testCase {
 				if err := st.Append(s.Context(), ref, " two"); err == nil {
 					s.Error("Append to a stream that has ended succeeded")
 				}
-				s.stop(st, ref, "") // what is stopped already is a success
+				if err := st.Stop(s.Context(), ref, ""); err != nil { // it has stopped, or can't be: it is edited then
+					s.wantKind(err, chat.Rejected)
+				}
 				if _, err := e.Edit(s.Context(), ref, outgoing("one two")); err != nil {
 					s.Errorf("Edit: %v", err)
 				}
@@ -170,6 +178,12 @@ func streamCases() []testCase {
 				s.wantShown(to, strings.Repeat("x", limit))
 			})
 		}},
+	}
+}
+
+// streamFailureCases are about calls on streams that fail.
+func streamFailureCases() []testCase {
+	return []testCase{
 		{"a stream of a removed message is gone, and one in a closed chat is forbidden", func(s *scene) {
 			s.streams(func(st streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 				ref := s.stream(st, to, m, "one")

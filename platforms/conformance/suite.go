@@ -13,31 +13,48 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/chat"
 )
 
-// Run runs the suite as subtests of t, and logs what came of each case: a column of the table
-// of cases and platforms.
+// Run runs the suite as subtests of t. It logs what came of each case, and says it in attributes of the tests
+// as well: what `go test -json` prints is a column of the table of cases and platforms, which
+// platforms/conformance/table draws.
 func Run(t *testing.T, create Factory) {
-	var table strings.Builder
-	for _, group := range [][]testCase{
-		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), fileCases(), keyCases(), findCases(),
-		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(), finalCases(), limitCases(), troubleCases(), specialCases(),
-	} {
-		for _, c := range group {
-			var s *scene
-			passed := t.Run(c.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s = &scene{T: t, World: create(t), log: &logBuffer{}}
-					s.adapter = s.connect(Proper)
-					c.run(s)
-					s.wantNoSecret("the log", s.log.String())
-				})
+	var column strings.Builder
+	for _, c := range cases() {
+		var s *scene
+		passed := t.Run(c.name, func(t *testing.T) {
+			t.Attr(AttrCase, c.name)
+			synctest.Test(t, func(t *testing.T) {
+				s = &scene{T: t, World: create(t), log: &logBuffer{}}
+				s.adapter = s.connect(Proper)
+				c.run(s)
+				s.wantNoSecret("the log", s.log.String())
 			})
-			fmt.Fprintf(&table, "%-10s %s\n", s.came(passed), c.name)
-		}
+			if s.lacks != "" {
+				t.Attr(AttrLacks, s.lacks)
+			}
+		})
+		fmt.Fprintf(&column, "%-10s %s\n", s.came(passed), c.name)
 	}
-	t.Logf("conformance:\n%s", table.String())
+	t.Logf("conformance:\n%s", column.String())
+}
+
+// The attributes of a case's test: its name, and the ability that it asked for in vain.
+const (
+	AttrCase  = "case"
+	AttrLacks = "lacks"
+)
+
+// cases returns all of them, in the order of the table.
+func cases() []testCase {
+	return slices.Concat(
+		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
+		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(),
+		finalCases(), overflowCases(), limitCases(), refusalCases(), turnCases(), troubleCases(), endingCases(), killCases(),
+		specialCases(), commandCases(),
+	)
 }
 
 type testCase struct {
@@ -51,7 +68,8 @@ type scene struct {
 	World
 	adapter Adapter
 	log     *logBuffer
-	lacks   string // an ability that the case asked for in vain
+	lacks   string          // an ability that the case asked for in vain
+	memory  *gateway.Memory // what outlives the processes of a case; nil: none ran
 }
 
 // came says in a word what came of the case.
@@ -267,8 +285,9 @@ func (s *scene) calls() []call {
 		}})
 	}
 	if _, ok := s.typer(); ok {
+		place := s.typed()[0]
 		list = append(list, call{chat.OpTyping, func(ctx context.Context, a Adapter) error {
-			return a.(typer).Typing(ctx, to) //nolint:errcheck // the capability was checked.
+			return a.(typer).Typing(ctx, place) //nolint:errcheck // the capability was checked.
 		}})
 	}
 	return list

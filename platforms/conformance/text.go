@@ -64,7 +64,7 @@ func textCases() []testCase {
 			for _, to := range []chat.Target{s.Private(), s.Group()} {
 				for _, source := range []string{
 					strings.Repeat("a_b*c [d] <e> & f \\ `g` ~h~ | i > j # k\n\n", 300),
-					strings.Repeat("**bold** _it_ ~~s~~ `code` [link](https://example.org/a_b?c=d&e=f) ", 200),
+					strings.Repeat(strings.Repeat("**bold** _it_ ~~s~~ `code` [link](https://example.org/a_b?c=d&e=f) ", 8)+"\n\n", 25),
 					strings.Repeat("🦊👩‍👧 ünïcödé ", 1200),
 					"```go\n" + strings.Repeat("if a < b && c > d { x[`y`] = \"*z*\" }\n", 300) + "```",
 					strings.Repeat("- item\n  - nested **bold**\n", 400),
@@ -145,15 +145,17 @@ func (s *scene) show(to chat.Target, source string) chat.MessageRef {
 // stood without its partner (D7, F26, F29, F31, F32).
 func (s *scene) wantValid(to chat.Target) {
 	s.Helper()
-	c, checks := s.World.(Checker)
+	check := func(string) error { return nil } // a platform that shows no marks refuses those that are wrong
+	if c, ok := s.World.(Checker); ok {
+		check = c.Check
+	} else if strings.Contains(s.Sample(), "**") {
+		check = checkMarks
+	}
 	for _, v := range s.Versions(to) {
 		if strings.ContainsRune(v.Text, '\uFFFD') || strings.HasSuffix(v.Text, "\u200d") {
 			s.Errorf("a character was cut in %q", v.Text)
 		}
-		if !checks {
-			continue
-		}
-		if err := c.Check(v.Text); err != nil {
+		if err := check(v.Text); err != nil {
 			s.Errorf("shown was %q: %v", v.Text, err)
 		}
 	}

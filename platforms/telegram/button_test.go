@@ -63,6 +63,7 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 			})
 		}()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if stored != 200 {
 			t.Errorf("%d presses were accepted while an answer hung, want 200", stored)
 		}
