@@ -1,0 +1,2 @@
+// Package slack connects telex to Slack.
+package slack
