@@ -72,21 +72,46 @@ func (g *guildsToCome) found() []room {
 	return slices.Clone(g.rooms)
 }
 
-// filling is what was asked for.
+// filling is a piece of what was asked for: first the channels that will be asked, then what each holds, then the end.
 type filling struct {
 	of       *guildsToCome
-	messages []incoming // those of a channel in their order
+	channels map[string]bool
+	channel  string
+	messages []incoming // in their order
+	done     bool
 }
 
-// fill begins to ask for what people wrote since the newest message that is known. Until that is
-// there newer messages are held.
+// gap is what one Run knows of the time that it did not hear of, while that is being filled in. The zero value is
+// that there is none.
+type gap struct {
+	of      *guildsToCome
+	pending map[string]bool // channels that are still to be asked; nil: all may be
+	stop    func()          // ends the asking
+	held    []held          // what waits for older messages of its channel
+	newest  string          // id of the newest message that was handed on
+}
+
+// held is a message with the number of its event.
+type held struct {
+	*incoming
+	seq int64
+}
+
+// open says that there is one.
+func (g *gap) open() bool { return g.of != nil }
+
+// keeps says that a message must wait for older ones.
+func (g *gap) keeps(m *incoming) bool { return g.open() && (g.pending == nil || g.pending[m.Channel]) }
+
+// fill begins to ask for what people wrote since the newest message that is known. Until a channel has been asked,
+// its newer messages are held.
 func (r *reception) fill(ctx context.Context, hi *ready) {
-	if r.stop != nil {
-		r.stop()
+	if r.gap.stop != nil {
+		r.gap.stop()
 	}
-	since := r.session.get().newest
-	since = strconv.FormatInt(max(number(since)-fillMargin.Milliseconds()<<22, snowflake(time.Now().Add(-fillAge)), 1), 10)
-	g := &guildsToCome{since: since, missing: make(map[string]bool), all: make(chan struct{})}
+	since := number(r.session.get().newest) - fillMargin.Milliseconds()<<22
+	g := &guildsToCome{missing: make(map[string]bool), all: make(chan struct{})}
+	g.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-fillAge)), 1), 10)
 	for _, one := range hi.Guilds {
 		g.missing[one.ID] = true
 	}
@@ -94,7 +119,7 @@ func (r *reception) fill(ctx context.Context, hi *ready) {
 		close(g.all)
 	}
 	asking, cancel := context.WithCancel(ctx)
-	r.guilds, r.stop, r.held = g, cancel, nil
+	r.gap = gap{of: g, stop: cancel}
 	r.workers.Go(func() {
 		defer cancel()
 		waiting, stop := context.WithTimeout(asking, guildsTime)
@@ -103,63 +128,102 @@ func (r *reception) fill(ctx context.Context, hi *ready) {
 		case <-g.all:
 		case <-waiting.Done():
 		}
-		messages := r.ask(asking, since, g.found())
-		select {
-		case r.filled <- filling{g, messages}:
-		case <-asking.Done():
-		}
+		r.ask(asking, g)
 	})
 }
 
-// hold keeps an event for later.
-func (r *reception) hold(f frame) error {
-	if r.held = append(r.held, f); len(r.held) > mostHeld {
+// hold keeps a message for later.
+func (r *reception) hold(m *incoming, seq int64) error {
+	if r.gap.held = append(r.gap.held, held{m, seq}); len(r.gap.held) > mostHeld {
 		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("more than %d messages came while older ones were asked for", mostHeld)}
 	}
 	return nil
 }
 
-// catchUp hands on what was asked for, and then what came meanwhile.
+// catchUp hands on what was asked for in a channel, and then what came there meanwhile.
 func (r *reception) catchUp(ctx context.Context, f filling) error {
-	if f.of != r.guilds { // an earlier session's
+	switch {
+	case f.of != r.gap.of: // an earlier session's
+		return nil
+	case f.channels != nil:
+		r.gap.pending = f.channels
+	case f.done:
+		newest := r.gap.newest
+		r.gap = gap{}
+		r.session.set(func(c *cursor) { c.owed, c.newest, c.seq = false, newer(c.newest, newest), r.seq })
 		return nil
 	}
-	at := r.session.get() // still owing, with the old place
-	last := at
 	for i := range f.messages {
-		last.newest = newer(last.newest, f.messages[i].ID)
-	}
-	last.owed = false
-	for i := range f.messages {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		m := &f.messages[i]
 		if time.Since(m.Timestamp) > fillAge {
 			continue
 		}
-		where := at
-		if i == len(f.messages)-1 {
-			where = last
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		if err := r.take(ctx, m, where); err != nil {
+		if err := r.take(ctx, m, r.cursorAt(m.ID, 0)); err != nil {
 			return err
 		}
 	}
-	r.session.set(func(c *cursor) { c.owed, c.newest = false, last.newest })
-	held := r.held
-	r.guilds, r.stop, r.held = nil, nil, nil
-	for _, f := range held {
-		if err := r.handle(ctx, f); err != nil {
+	delete(r.gap.pending, f.channel)
+	kept := r.gap.held
+	r.gap.held = nil
+	for _, h := range kept {
+		if r.gap.keeps(h.incoming) {
+			r.gap.held = append(r.gap.held, h)
+			continue
+		}
+		if err := r.take(ctx, h.incoming, r.cursorAt(h.ID, h.seq)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ask returns what was written since a message in the channels of guilds where something was, and in
-// the places that are known, which can't say so before they are asked.
-func (r *reception) ask(ctx context.Context, since string, rooms []room) []incoming {
+// ask asks what was written in the channels of guilds where something was, and in the places that are known, which
+// can't say so before they are asked. It hands on what it learns channel by channel.
+func (r *reception) ask(ctx context.Context, g *guildsToCome) {
+	tell := func(f filling) bool {
+		f.of = g
+		select {
+		case r.filled <- f:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	rooms := r.toAsk(g)
+	pending := make(map[string]bool, len(rooms))
+	for _, one := range rooms {
+		pending[one.ID] = true
+	}
+	if !tell(filling{channels: pending}) {
+		return
+	}
+	messages := 0
+	for _, one := range rooms {
+		list, err := r.since(ctx, one, g.since)
+		switch kind := chat.AsSendError(err).Kind; {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+		case kind == chat.Forbidden, kind == chat.Gone:
+			r.log.DebugContext(ctx, "channel is closed to the bot", slog.String("channel", one.ID), slog.Any("error", err))
+		default:
+			r.log.ErrorContext(ctx, "messages from before may be lost: the channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
+		}
+		messages += len(list)
+		if !tell(filling{channel: one.ID, messages: list}) {
+			return
+		}
+	}
+	r.log.InfoContext(ctx, "asked for what came meanwhile", slog.Int("channels", len(rooms)), slog.Int("messages", messages))
+	tell(filling{done: true})
+}
+
+// toAsk returns the channels that are to be asked, each once.
+func (r *reception) toAsk(g *guildsToCome) []room {
+	rooms := g.found()
 	for _, id := range r.places.directs() {
 		rooms = append(rooms, room{ID: id})
 	}
@@ -171,28 +235,11 @@ func (r *reception) ask(ctx context.Context, since string, rooms []room) []incom
 		rooms = append(rooms, one)
 	}
 	known := make(map[string]bool)
-	var messages []incoming
-	channels := 0
-	for _, one := range rooms {
-		if !isSnowflake(one.ID) || known[one.ID] {
-			continue
-		}
+	return slices.DeleteFunc(rooms, func(one room) bool {
+		again := known[one.ID] || !isSnowflake(one.ID)
 		known[one.ID] = true
-		channels++
-		list, err := r.since(ctx, one, since)
-		messages = append(messages, list...)
-		switch {
-		case ctx.Err() != nil:
-			return messages
-		case err == nil:
-		case chat.AsSendError(err).Kind == chat.Forbidden, chat.AsSendError(err).Kind == chat.Gone:
-			r.log.DebugContext(ctx, "channel is closed to the bot", slog.String("channel", one.ID), slog.Any("error", err))
-		default:
-			r.log.ErrorContext(ctx, "messages from before may be lost: the channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
-		}
-	}
-	r.log.InfoContext(ctx, "asked for what came meanwhile", slog.Int("channels", channels), slog.Int("messages", len(messages)))
-	return messages
+		return again
+	})
 }
 
 // guildOf returns the guild of a channel, or of the channel that its thread is in. Where it is not known the

@@ -150,7 +150,8 @@ func TestTold(t *testing.T) {
 		t.Errorf("told %+v, want the message alone", got)
 	}
 	for _, h := range []http.Header{
-		{}, headers("5", "4", "", "m"), headers("0", "0", "1", "m"), headers("5", "6", "1", "m"), headers("5", "-1", "1", "m"),
+		{},
+		headers("5", "4", "", "m"), headers("0", "0", "1", "m"), headers("5", "6", "1", "m"), headers("5", "-1", "1", "m"),
 		headers("5", "4", "NaN", "m"), headers("5", "4", "-1", "m"), headers("5", "4", "1e9", "m"), headers("5", "4", "1", ""), headers("x", "4", "1", "m"),
 	} {
 		if got := b.told(request{op: chat.OpSend}, h); got != nil {

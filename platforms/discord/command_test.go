@@ -144,6 +144,7 @@ func TestTokenIsDead(t *testing.T) {
 				to := w.Private()
 				bot, _, in := asked(t, w, to, "why?")
 				ref := send(t, bot, to, outgoing("one", in.ID))
+				f := f
 				f.Method, f.Action = "editOwn|deleteOwn", standin.ActStatus
 				w.server.Fault(f)
 				began := time.Now()
@@ -163,6 +164,7 @@ func TestTokenIsDead(t *testing.T) {
 			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 				to := w.Group()
 				bot, _, in := asked(t, w, to, "why?")
+				f := f
 				f.Method, f.Action = "editOwn", standin.ActStatus
 				w.server.Fault(f)
 				began := time.Now()

@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -47,9 +48,7 @@ func event(fields string) string {
 	if err := json.Unmarshal([]byte(fields), &changed); err != nil {
 		panic(err)
 	}
-	for name, v := range changed {
-		base[name] = v
-	}
+	maps.Copy(base, changed)
 	data, err := json.Marshal(base)
 	if err != nil {
 		panic(err)

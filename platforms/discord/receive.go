@@ -50,7 +50,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 		b.log.WarnContext(ctx, "resume cursor can't be read; messages from before are not asked for")
 	}
 	running, cancel := context.WithCancel(ctx)
-	r := &reception{Bot: b, accept: accept, asked: from.Places, slots: make(chan struct{}, mostAtOnce), filled: make(chan filling, 1)}
+	r := &reception{Bot: b, accept: accept, asked: from.Places, slots: make(chan struct{}, mostAtOnce), filled: make(chan filling)}
 	defer r.workers.Wait()
 	defer cancel()
 	b.session.start(start)
@@ -70,10 +70,9 @@ type reception struct {
 	workers sync.WaitGroup
 	slots   chan struct{} // one for each interaction that is looked after
 
-	filled chan filling  // what was asked for, once it is there
-	guilds *guildsToCome // of the session that is being filled in; nil: nothing is asked for
-	stop   func()        // ends the asking
-	held   []frame       // events with messages that wait for what was asked for
+	filled chan filling // what was asked for, as it comes
+	gap    gap          // that is being filled in
+	seq    int64        // of the last event that this connection brought
 }
 
 // run goes from connection to connection.
@@ -112,7 +111,7 @@ func (r *reception) connect(ctx context.Context) error {
 		return err
 	}
 	c := r.session.get()
-	if c.owed && r.guilds == nil {
+	if c.owed && !r.gap.open() {
 		c.session = "" // only a new session tells in which channels something was written
 	}
 	address := c.address
@@ -128,7 +127,7 @@ func (r *reception) connect(ctx context.Context) error {
 		return &lost{reason: err}
 	}
 	defer l.close()
-	r.held = nil // they come again
+	r.gap.held, r.seq = nil, c.seq // they come again
 	if c.session == "" {
 		err = l.identify(ctx, r.token)
 	} else {
@@ -257,7 +256,8 @@ func (r *reception) handle(ctx context.Context, f frame) error {
 	if err != nil {
 		return err
 	}
-	if r.guilds == nil {
+	r.seq = max(r.seq, f.Seq)
+	if !r.gap.open() {
 		r.session.set(func(c *cursor) { c.seq = max(c.seq, f.Seq) })
 	}
 	return nil
@@ -291,12 +291,12 @@ func (r *reception) dispatch(ctx context.Context, f frame) error {
 		}
 		r.places.add(*c)
 	case "MESSAGE_CREATE":
-		if r.guilds != nil { // older ones come first
-			return r.hold(f)
-		}
 		m, err := unpack[incoming](f.Data)
 		if err != nil {
 			return skip(err)
+		}
+		if r.gap.keeps(m) {
+			return r.hold(m, f.Seq)
 		}
 		return r.take(ctx, m, r.cursorAt(m.ID, f.Seq))
 	case "INTERACTION_CREATE":
@@ -323,6 +323,7 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	r.welcome = true
 	r.mu.Unlock()
 	r.log.Log(ctx, level, "receiving", slog.String("username", hi.User.Name), slog.Int("guilds", len(hi.Guilds)))
+	r.seq = seq
 	r.session.set(func(c *cursor) {
 		c.session, c.address, c.seq = hi.Session, hi.Address, seq
 		c.owed = c.newest != ""
@@ -339,18 +340,24 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 func (r *reception) join(g *guild) {
 	self, _ := r.identity()
 	r.places.join(g, self)
-	if r.guilds != nil {
-		r.guilds.came(g)
+	if r.gap.open() {
+		r.gap.of.came(g)
 	}
 }
 
 // cursorAt is where to go on once the message or interaction with an id, of an event, is accepted.
 func (r *reception) cursorAt(id string, seq int64) cursor {
 	c := r.session.get()
-	if r.guilds == nil {
+	if !r.gap.open() {
 		c.newest, c.seq = newer(c.newest, id), max(c.seq, seq)
 	}
 	return c
+}
+
+// noted notes that what an id names was handled.
+func (r *reception) noted(id string, at cursor) {
+	r.gap.newest = newer(r.gap.newest, id)
+	r.session.set(func(c *cursor) { c.newest = at.newest })
 }
 
 // take hands a message on, if it is for the bot.
@@ -374,7 +381,7 @@ func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
 		}
 		r.session.remember(m.ID)
 	}
-	r.session.set(func(c *cursor) { c.newest = at.newest })
+	r.noted(m.ID, at)
 	return nil
 }
 
@@ -396,7 +403,7 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 		return fmt.Errorf("accept interaction %s: %w", i.ID, err)
 	}
 	r.session.remember(i.ID)
-	r.session.set(func(c *cursor) { c.newest = at.newest })
+	r.noted(i.ID, at)
 	r.atOnce(ctx, func() {
 		defer done()
 		r.acknowledge(ctx, c, i.Type == discordgo.InteractionMessageComponent)

@@ -201,7 +201,7 @@ func TestTroubleWhileAsking(t *testing.T) {
 			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 10 * time.Second})
 			time.AfterFunc(7*time.Second, func() { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate}) })
 		},
-		"a full store": func(_ *world, r *runs) { r.full = 1 },
+		"a full store": func(_ *world, r *runs) { r.refuse(1) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
@@ -235,12 +235,52 @@ func TestTroubleWhileAsking(t *testing.T) {
 	}
 }
 
+// Who writes where nothing is missing does not wait until all other channels have been asked.
+func TestOthersDoNotWait(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+		for _, to := range w.Crowd(60) {
+			if _, err := w.server.Say(standin.Incoming{Channel: channel(to), User: w.writer(to), Text: "hello"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.say(w.direct, "newest")
+		if got := len(r.take()); got != 61 {
+			t.Fatalf("%d messages, want 61", got)
+		}
+		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
+		w.say(w.direct, "missed")
+		time.Sleep(9 * time.Second) // of the 15 that asking takes
+		began := time.Now()
+		w.say(w.direct, "at once")
+		w.say("400000000000000009", "elsewhere")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		r.mu.Lock()
+		got := len(r.accepted)
+		r.mu.Unlock()
+		if got != 3 {
+			t.Errorf("%d messages were accepted %v after they were written, want three", got, time.Since(began))
+		}
+		if n := len(w.calls("getMessages")); n >= 60 {
+			t.Errorf("%d channels were asked by then, want fewer", n)
+		}
+		r.wantTexts("missed", "at once", "elsewhere")
+		if n := len(w.calls("getMessages")); n != 61 {
+			t.Errorf("%d channels were asked, want the 61 that are known", n)
+		}
+		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayDrop})
+		w.say(w.direct, "after")
+		r.wantTexts("after")
+	})
+}
+
 // A full store gets the same message again, first, and in order.
 func TestFullStore(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
 		r := start(t, bot, chat.Resume{})
-		r.full = 1
+		r.refuse(1)
 		w.say(w.direct, "one")
 		w.say(w.direct, "two")
 		if err := r.ended(); !errors.Is(err, errFull) {

@@ -61,16 +61,16 @@ func start(t *testing.T, bot *discord.Bot, from chat.Resume) *runs {
 }
 
 // again lets another Run go on, over the same store.
-func (before *runs) again(bot *discord.Bot) *runs {
-	before.t.Helper()
-	from := before.from()
-	ctx, cancel := context.WithCancel(before.t.Context())
-	r := &runs{t: before.t, bot: bot, cancel: cancel, done: make(chan error, 1), resume: from, known: before.known}
-	go func() { r.done <- bot.Run(ctx, from, r.accept) }()
+func (r *runs) again(bot *discord.Bot) *runs {
+	r.t.Helper()
+	from := r.from()
+	ctx, cancel := context.WithCancel(r.t.Context())
+	next := &runs{t: r.t, bot: bot, cancel: cancel, done: make(chan error, 1), resume: from, known: r.known}
+	go func() { next.done <- bot.Run(ctx, from, next.accept) }()
 	r.t.Cleanup(cancel)
 	time.Sleep(time.Second)
 	synctest.Wait()
-	return r
+	return next
 }
 
 var errFull = errors.New("disk full")
@@ -90,6 +90,13 @@ func (r *runs) accept(_ context.Context, in chat.Inbound) error {
 	r.resume.Places = slices.DeleteFunc(r.resume.Places, func(p chat.Target) bool { return p == in.To })
 	r.resume.Places = slices.Insert(r.resume.Places, 0, in.To)
 	return nil
+}
+
+// refuse makes the store full for so many messages.
+func (r *runs) refuse(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.full = n
 }
 
 // stop ends the Run and returns its error.
