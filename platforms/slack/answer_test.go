@@ -1,0 +1,38 @@
+package slack
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	library "github.com/slack-go/slack"
+)
+
+// api is the client that a call builds its request with.
+type api = library.Client
+
+// trip answers every request in the same way, without a network.
+type trip func(*http.Request) (*http.Response, error)
+
+func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// answering returns a bot whose API gives one answer to every call.
+func answering(t *testing.T, status int, body string) (*Bot, func()) {
+	t.Helper()
+	b, err := New(Options{
+		BotToken: "xoxb-secret", AppToken: "xapp-secret",
+		HTTP: trip(func(r *http.Request) (*http.Response, error) {
+			if r.Body != nil {
+				_, _ = io.Copy(io.Discard, r.Body)
+			}
+			return &http.Response{
+				StatusCode: status, Status: http.StatusText(status), Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r,
+			}, nil
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, b.Close
+}

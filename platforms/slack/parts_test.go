@@ -1,0 +1,370 @@
+package slack
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/chat"
+)
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		o    Options
+		want string // in the error; empty: none
+	}{
+		{Options{BotToken: "xoxb-1", AppToken: "xapp-1"}, ""},
+		{Options{BotToken: "xoxe.xoxb-1", AppToken: "xapp-1"}, ""},
+		{Options{BotToken: "xoxb-1", SigningSecret: "s", Listen: "127.0.0.1:0"}, ""},
+		{Options{}, "bot_token"},
+		{Options{BotToken: "xoxp-1", AppToken: "xapp-1"}, "bot_token"},
+		{Options{BotToken: "xoxb-1"}, "app_token to receive by Socket Mode, or signing_secret and listen"},
+		{Options{BotToken: "xoxb-1", AppToken: "xoxb-1"}, "app_token"},
+		{Options{BotToken: "xoxb-1", AppToken: "xapp-1", SigningSecret: "s"}, "not both"},
+		{Options{BotToken: "xoxb-1", AppToken: "xapp-1", Listen: ":1"}, "not both"},
+		{Options{BotToken: "xoxb-1", SigningSecret: "s"}, "listen"},
+		{Options{BotToken: "xoxb-1", Listen: ":1"}, "signing_secret"},
+		{Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "slack.com/api"}, "api_base"},
+		{Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:1"}, ""},
+	} {
+		b, err := New(c.o)
+		switch {
+		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("New(%+v) = %v, want %q", c.o, err, c.want)
+		case err == nil:
+			b.Close()
+		case strings.Contains(err.Error(), "xoxp-1"):
+			t.Errorf("the error quotes the token: %v", err)
+		}
+	}
+}
+
+// refusals of the API, as docs.slack.dev lists them (F20, F30, F49).
+func TestClassification(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		method string
+		status int
+		body   string
+		want   chat.ErrorKind
+	}{
+		{methodUpdate, 200, `{"ok":false,"error":"message_not_found"}`, chat.Gone},
+		{methodUpdate, 200, `{"ok":false,"error":"cant_update_message"}`, chat.Frozen},
+		{methodUpdate, 200, `{"ok":false,"error":"edit_window_closed"}`, chat.Frozen},
+		{methodDelete, 200, `{"ok":false,"error":"cant_delete_message"}`, chat.Frozen},
+		{methodUpdate, 200, `{"ok":false,"error":"msg_too_long"}`, chat.TooLong},
+		{methodPost, 200, `{"ok":false,"error":"msg_blocks_too_long"}`, chat.TooLong},
+		{methodPost, 200, `{"ok":false,"error":"invalid_blocks","response_metadata":{"messages":["[ERROR] must be less than 12001 characters [json-pointer:/blocks/0]"]}}`, chat.TooLong},
+		{methodPost, 200, `{"ok":false,"error":"invalid_blocks"}`, chat.Rejected},
+		{methodPost, 200, `{"ok":false,"error":"no_text"}`, chat.Rejected},
+		{methodPost, 200, `{"ok":false,"error":"something_new"}`, chat.Rejected},
+		{methodUpdate, 200, `{"ok":false,"error":"streaming_state_conflict"}`, chat.Temporary},
+		{methodAppend, 200, `{"ok":false,"error":"message_not_in_streaming_state"}`, chat.Rejected},
+		{methodPost, 200, `{"ok":false,"error":"not_in_channel"}`, chat.Forbidden},
+		{methodPost, 200, `{"ok":false,"error":"channel_not_found"}`, chat.Forbidden},
+		{methodPost, 200, `{"ok":false,"error":"is_archived"}`, chat.Forbidden},
+		{methodUpdate, 200, `{"ok":false,"error":"is_inactive"}`, chat.Forbidden},
+		{methodPost, 200, `{"ok":false,"error":"restricted_action_thread_locked"}`, chat.Forbidden},
+		{methodPost, 200, `{"ok":false,"error":"thread_not_found"}`, chat.Forbidden},
+		{methodPost, 200, `{"ok":false,"error":"invalid_auth"}`, chat.Auth},
+		{methodPost, 200, `{"ok":false,"error":"token_revoked"}`, chat.Auth},
+		{methodPost, 200, `{"ok":false,"error":"account_inactive"}`, chat.Auth},
+		{methodPost, 200, `{"ok":false,"error":"missing_scope","needed":"chat:write"}`, chat.Auth},
+		{methodOpen, 200, `{"ok":false,"error":"missing_scope","needed":"connections:write"}`, chat.Auth},
+		{methodReplies, 200, `{"ok":false,"error":"missing_scope","needed":"channels:history"}`, chat.Rejected},
+		{methodUploadURL, 200, `{"ok":false,"error":"missing_scope","needed":"files:write"}`, chat.Rejected},
+		{methodPost, 200, `{"ok":false,"error":"ratelimited"}`, chat.RateLimited},
+		{methodPost, 200, `{"ok":false,"error":"rate_limited"}`, chat.RateLimited},
+		{methodPost, 429, `{"ok":false,"error":"ratelimited"}`, chat.RateLimited},
+		{methodPost, 429, ``, chat.RateLimited},
+		{methodPost, 200, `{"ok":false,"error":"internal_error"}`, chat.Uncertain},
+		{methodPost, 200, `{"ok":false,"error":"fatal_error"}`, chat.Uncertain},
+		{methodPost, 500, `{"ok":false,"error":"internal_error"}`, chat.Uncertain},
+		{methodPost, 502, `<html>`, chat.Uncertain},
+		{methodPost, 200, `{"ok":tr`, chat.Uncertain},
+		{methodPost, 200, `<html>`, chat.Uncertain},
+		{methodPost, 200, ``, chat.Uncertain},
+		{methodPost, 200, `{"ok":false}`, chat.Uncertain},
+		{methodPost, 403, `<html>proxy</html>`, chat.Temporary},
+		{methodPost, 404, `not here`, chat.Temporary},
+		{methodPost, 302, ``, chat.Temporary},
+		{methodPost, 413, `<html>`, chat.TooLong},
+	} {
+		b, done := answering(t, c.status, c.body)
+		_, err := b.call(t.Context(), c.method, func(api *api) error {
+			_, _, err := api.PostMessageContext(t.Context(), "C1")
+			return err
+		})
+		failure := chat.AsSendError(err)
+		if err == nil || failure.Kind != c.want {
+			t.Errorf("%s, %d %s: %v, want %v", c.method, c.status, c.body, err, c.want)
+		}
+		if strings.Contains(c.body, "needed") && !strings.Contains(failure.Error(), "scope") {
+			t.Errorf("%s does not say which scope is missing: %v", c.body, err)
+		}
+		wantScope := chat.Scope(0)
+		if c.want == chat.RateLimited {
+			wantScope = chat.ScopeChat
+		}
+		if failure.Scope != wantScope || c.want == chat.RateLimited && failure.RetryAfter != defaultRetryAfter {
+			t.Errorf("%s: %+v", c.body, failure)
+		}
+		done()
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]time.Duration{
+		"1": time.Second, " 30 ": 30 * time.Second, "": defaultRetryAfter, "0": defaultRetryAfter, "-1": defaultRetryAfter,
+		"soon": defaultRetryAfter, "99999999999": defaultRetryAfter,
+	} {
+		if got := retryAfter(header); got != want {
+			t.Errorf("%q is %v, want %v", header, got, want)
+		}
+	}
+}
+
+// The example of https://docs.slack.dev/authentication/verifying-requests-from-slack.
+func TestSignature(t *testing.T) {
+	t.Parallel()
+	const (
+		secret = "8f742231b10e8888abcd99yyyzzz85a5"
+		body   = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
+		at     = 1531420618
+		sign   = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
+	)
+	header := func(stamp, signature string) http.Header {
+		return http.Header{"X-Slack-Request-Timestamp": {stamp}, "X-Slack-Signature": {signature}}
+	}
+	stamp, now := strconv.Itoa(at), time.Unix(at, 0)
+	for name, c := range map[string]struct {
+		h    http.Header
+		body string
+		now  time.Time
+		ok   bool
+	}{
+		"the example":        {header(stamp, sign), body, now, true},
+		"five minutes later": {header(stamp, sign), body, now.Add(5 * time.Minute), true},
+		"too late":           {header(stamp, sign), body, now.Add(5*time.Minute + time.Second), false},
+		"too early":          {header(stamp, sign), body, now.Add(-5*time.Minute - time.Second), false},
+		"another body":       {header(stamp, sign), body + "&", now, false},
+		"another time":       {header(strconv.Itoa(at+1), sign), body, now, false},
+		"another signature":  {header(stamp, sign[:len(sign)-1]+"4"), body, now, false},
+		"no signature":       {header(stamp, ""), body, now, false},
+		"no time":            {header("", sign), body, now, false},
+		"nothing":            {http.Header{}, body, now, false},
+	} {
+		if err := verify(secret, c.h, []byte(c.body), c.now); (err == nil) != c.ok {
+			t.Errorf("%s: %v, want ok %t", name, err, c.ok)
+		}
+	}
+	if err := verify("another", header(stamp, sign), []byte(body), now); err == nil {
+		t.Error("another secret is taken")
+	}
+}
+
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.UnixMicro(rapid.Int64Range(0, 1<<50).Draw(t, "us"))
+		ts := tsOf(at)
+		if !isTS(ts) || !timeOf(ts).Equal(at) {
+			t.Fatalf("%v is %q is %v", at, ts, timeOf(ts))
+		}
+		if next := tsOf(at.Add(time.Microsecond)); !later(next, ts) || later(ts, next) || later(ts, ts) || !later(ts, "x") {
+			t.Fatalf("%q and %q are not in order", ts, next)
+		}
+		key := rapid.String().Draw(t, "key")
+		if got, hashed, ok := split(streamID(ts, key)); got != ts || hashed != hash(key) || !ok {
+			t.Fatalf("%q, %q, %t", got, hashed, ok)
+		}
+		if user := asker(questionID(ts, "U1")); user != "U1" {
+			t.Fatalf("asked by %q", user)
+		}
+		_, _, _ = split(chat.MessageID(rapid.String().Draw(t, "id")))
+	})
+	for _, id := range []chat.MessageID{"", "x", "1.5", "1700000000.0000001", ".000001", "F123", "/x", "-1.000000"} {
+		if ts, _, ok := split(id); ok {
+			t.Errorf("%q names the message %q", id, ts)
+		}
+	}
+	for id, want := range map[chat.MessageID]bool{"F123": true, "F0A": true, "F": false, "F1.2": false, "1.000000": false, "": false} {
+		if isFile(id) != want {
+			t.Errorf("%q names a file: %t", id, !want)
+		}
+	}
+}
+
+// The text of notifications always fits and is never cut in the middle of anything.
+func TestFallback(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		runes := rapid.SampledFrom([]rune{'a', '<', '>', '&', '🦊', 'ü'})
+		plain := string(rapid.SliceOfN(runes, 0, 5000).Draw(t, "plain"))
+		got := fallback(plain)
+		if units(got) > textLimit || strings.ContainsAny(got, "<>") {
+			t.Fatalf("%d units: %.100q", units(got), got)
+		}
+		read := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(got)
+		if !strings.HasPrefix(plain, read) || units(plain) < textLimit/5 && read != plain {
+			t.Fatalf("%.100q became %.100q", plain, got)
+		}
+	})
+	if got := harmless("<!channel> <@U1> <#C1|x> a < b <https://x>"); strings.ContainsAny(got, "!") && strings.Contains(got, "<!") || strings.Contains(got, "<@") || strings.Contains(got, "<#") {
+		t.Errorf("still calls somebody: %q", got)
+	}
+}
+
+func TestRecentForgetsTheOldest(t *testing.T) {
+	t.Parallel()
+	var s recent
+	for i := range 3 * mostRecent {
+		id := strconv.Itoa(i)
+		if s.has(id) {
+			t.Fatalf("%s was never added", id)
+		}
+		s.add(id)
+		if !s.has(id) || i >= mostRecent && s.has(strconv.Itoa(i-mostRecent)) || len(s.ids) > mostRecent {
+			t.Fatalf("after %d of them %d are known", i, len(s.ids))
+		}
+	}
+}
+
+// No minute ever holds more calls than it may.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p pace
+		var times []time.Time
+		for range 100 {
+			if err := p.wait(t.Context(), 26); err != nil {
+				t.Fatal(err)
+			}
+			times = append(times, time.Now())
+			if n := len(times); n > 26 && times[n-1].Sub(times[n-27]) <= time.Minute {
+				t.Fatalf("27 calls within %v", times[n-1].Sub(times[n-27]))
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for p.wait(ctx, 1) == nil {
+		}
+	})
+}
+
+// Deliveries side by side pass in the order of their writing, each chat by itself, and nobody waits
+// for ever.
+func TestLine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l line
+		var mu sync.Mutex
+		var passed []string
+		var work sync.WaitGroup
+		deliver := func(ctx context.Context, in chat.ChatID, ts string, after, takes time.Duration) {
+			work.Go(func() {
+				time.Sleep(after)
+				leave := l.enter(ctx, in, ts)
+				defer leave()
+				mu.Lock()
+				passed = append(passed, string(in)+ts)
+				mu.Unlock()
+				time.Sleep(takes)
+			})
+		}
+		deliver(t.Context(), "C", "1.000003", 0, 0)
+		deliver(t.Context(), "C", "1.000001", 10*time.Millisecond, time.Second)
+		deliver(t.Context(), "C", "1.000002", 20*time.Millisecond, 0)
+		deliver(t.Context(), "D", "1.000009", 0, 0)
+		deliver(t.Context(), "D", "1.000000", time.Second, 0)
+		late, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		deliver(late, "C", "1.000004", 0, 0) // gives up while the first is still at it
+		work.Wait()
+		want := []string{"D1.000009", "C1.000001", "C1.000004", "C1.000002", "C1.000003", "D1.000000"}
+		// What waits for the same one may go at the same instant.
+		if slices.Sort(passed[3:]); len(l.waiting) != 0 || !slices.Equal(passed[:2], want[:2]) && !slices.Equal(passed[:2], []string{want[1], want[0]}) ||
+			passed[2] != want[2] {
+			t.Errorf("passed in the order %v, want %v; %d wait", passed, want, len(l.waiting))
+		}
+	})
+}
+
+func TestGate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var g gate
+		if !g.enter() {
+			t.Fatal("the gate is shut")
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			g.close()
+		}()
+		synctest.Wait()
+		if g.enter() {
+			t.Error("somebody got in")
+		}
+		select {
+		case <-done:
+			t.Error("closed while somebody is inside")
+		default:
+		}
+		g.leave()
+		<-done
+	})
+}
+
+// The addresses that may see the token.
+func TestFetchable(t *testing.T) {
+	t.Parallel()
+	b, err := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:8080/api/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for address, want := range map[string]bool{
+		"https://files.slack.com/files-pri/T1-F1/a.txt": true, "https://acme.slack.com/x": true, "http://localhost:8080/files-pri/x": true,
+		"http://files.slack.com/x": false, "https://files.slack.com.evil.example/x": false, "https://evilslack.com/x": false,
+		"https://x:y@files.slack.com/x": false, "http://localhost:8081/x": false, "https://drive.google.com/x": false, "": false, "%": false,
+	} {
+		if b.fetchable(address) != want {
+			t.Errorf("%q may see the token: %t", address, !want)
+		}
+	}
+}
+
+// Names are asked for once, and not for long.
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p people
+		for i := range 3 * mostPeople {
+			p.put(fmt.Sprint(i), "x", time.Hour)
+			if len(p.names) > mostPeople {
+				t.Fatalf("%d names are kept", len(p.names))
+			}
+		}
+		p.put("U1", "ann", time.Hour)
+		time.Sleep(time.Hour - time.Second)
+		if name, ok := p.get("U1"); name != "ann" || !ok {
+			t.Errorf("%q, %t", name, ok)
+		}
+		time.Sleep(2 * time.Second)
+		if name, ok := p.get("U1"); name != "ann" || ok { // better an old name than none
+			t.Errorf("%q, %t", name, ok)
+		}
+	})
+}
