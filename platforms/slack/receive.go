@@ -36,12 +36,6 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	if err != nil {
 		return receiveError(ctx, err)
 	}
-	level := slog.LevelInfo
-	if b.known.Swap(true) { // the next try after a failure, which may fail like it
-		level = slog.LevelDebug
-	}
-	b.log.Log(ctx, level, "receiving", slog.String("user", self.Name), slog.String("team", self.Team),
-		slog.Bool("socket_mode", b.opts.AppToken != ""))
 	r := &reception{
 		bot: b, self: self, from: from, accept: accept,
 		newest: from.Cursor, behind: from.Cursor != "",
@@ -84,10 +78,16 @@ type reception struct {
 }
 
 // isOpen notes that Slack can deliver from here on.
-func (r *reception) isOpen() {
+func (r *reception) isOpen(ctx context.Context) {
 	r.opening.Do(func() {
 		r.opened = time.Now()
 		close(r.open)
+		level := slog.LevelInfo
+		if r.bot.known.Swap(true) { // the next try after a failure, which may fail like it
+			level = slog.LevelDebug
+		}
+		r.bot.log.Log(ctx, level, "receiving", slog.String("user", r.self.Name), slog.String("team", r.self.Team),
+			slog.Bool("socket_mode", r.bot.opts.AppToken != ""))
 	})
 }
 

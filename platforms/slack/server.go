@@ -60,7 +60,7 @@ func (r *reception) serve(ctx context.Context) error {
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(r.bot.log.Handler(), slog.LevelDebug),
 	}
-	r.isOpen() // what comes before Accept waits in the system
+	r.isOpen(ctx) // what comes before Accept waits in the system
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -81,7 +81,7 @@ func (r *reception) listen(ctx context.Context) error {
 			switch {
 			case err == nil:
 				k.links[l], k.delay = false, firstRetry
-				r.isOpen()
+				r.isOpen(ctx)
 				work.Go(func() { r.keep(ctx, l, k.news) })
 			case ctx.Err() != nil, len(k.links) == 0, chat.AsSendError(err).Kind == chat.Auth:
 				return err
