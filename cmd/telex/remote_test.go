@@ -125,12 +125,12 @@ func (r remote) awaitReplies(chat int64, what string, ok func(texts []string) bo
 			texts = append(texts, m.Text())
 		}
 		return ok(texts)
-	})
+	}, func() string { return fmt.Sprintf("the chat shows %+v", list) })
 	return list
 }
 
-// awaitEvent waits until ok holds, which is looked at with every event of the stand-in.
-func (r remote) awaitEvent(what string, ok func() bool) {
+// awaitEvent waits until ok holds, which is looked at with every event of the stand-in. On failure it tells what was seen.
+func (r remote) awaitEvent(what string, ok func() bool, seen ...func() string) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
@@ -148,6 +148,9 @@ func (r remote) awaitEvent(what string, ok func() bool) {
 	lines.Buffer(nil, 1<<20)
 	for !ok() {
 		if !nextEvent(lines) {
+			for _, see := range seen {
+				what += "; " + see()
+			}
 			r.t.Fatalf("waited in vain for %s: %v", what, lines.Err())
 		}
 	}
