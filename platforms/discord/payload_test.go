@@ -213,8 +213,13 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{
 		{},
-		{Token: "x"}, {Token: "a.b"}, {Token: "a.b.c d"}, {Token: "a.b.c\n"},
-		{Token: testToken, APIBase: "discord.com"}, {Token: testToken, APIBase: "ftp://x"}, {Token: testToken, APIBase: "http://"},
+		{Token: "x"},
+		{Token: "a.b"},
+		{Token: "a.b.c d"},
+		{Token: "a.b.c\n"},
+		{Token: testToken, APIBase: "discord.com"},
+		{Token: testToken, APIBase: "ftp://x"},
+		{Token: testToken, APIBase: "http://"},
 	} {
 		if b, err := New(o); err == nil || strings.Contains(err.Error(), testToken) {
 			t.Errorf("%+v: New = %v, %v", o, b, err)
