@@ -139,7 +139,7 @@ func between(src []byte) rune {
 	rest := bytes.TrimLeft(src, " \t\r")
 	mark := bytes.IndexByte(src, '<')
 	switch {
-	case mark >= 0 && brTag(src[mark:]) > 0 && bytes.IndexAny(src[:mark], " \t") < 0:
+	case mark >= 0 && brTag(src[mark:]) > 0 && !bytes.ContainsAny(src[:mark], " \t"):
 		return '\n' // what stands behind closing marks
 	case bytes.HasPrefix(rest, []byte("\n")), bytes.HasSuffix(bytes.TrimRight(src, " \t>"), []byte("\n")):
 		return '\n'
