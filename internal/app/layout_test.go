@@ -64,7 +64,6 @@ func importTable() []row {
 		},
 
 		{Path: "platforms/telegram", Imports: adapter, Tests: adapterTests},
-		{Path: "platforms/discord", Imports: append([]string{"internal/markup/marks"}, adapter...), Tests: adapterTests},
 		{Path: "platforms/terminal", Imports: adapter, Tests: adapterTests},
 		{Path: "platforms/discord", Imports: writers, Tests: adapterTests},
 		{Path: "platforms/slack", Imports: writers, Tests: adapterTests},

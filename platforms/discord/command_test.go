@@ -430,3 +430,31 @@ func TestCommandInHiddenChannel(t *testing.T) {
 		}
 	})
 }
+
+// A command is acknowledged once it is stored, and not before.
+func TestCommandIsStoredFirst(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot := w.bot(discarded(), conformance.Proper)
+		r := start(t, bot, chat.Resume{})
+		if err := bot.SetCommands(t.Context(), commands(), nil); err != nil {
+			t.Fatal(err)
+		}
+		r.refuse(1)
+		w.Ask(w.Private(), "why?")
+		if err := r.ended(); !errors.Is(err, errFull) {
+			t.Errorf("Run = %v, want %v", err, errFull)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if i := w.server.Interactions()[0]; !i.Answered.IsZero() {
+			t.Errorf("it was acknowledged %v after it was used, and not stored", i.Answered.Sub(i.At))
+		}
+		r = r.again(bot)
+		if in := r.one(); in.Args != "why?" {
+			t.Errorf("got %+v", in)
+		}
+		if i := w.server.Interactions()[0]; i.Answered.IsZero() {
+			t.Error("it was stored, and not acknowledged")
+		}
+		bot.Concluded(w.Private(), []chat.MessageID{"cmd." + app + "." + chat.MessageID(w.server.Interactions()[0].ID) + ".x"}, false)
+	})
+}

@@ -431,7 +431,7 @@ func (w *world) Menu(to chat.Target) []string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer resp.Body.Close() //nolint:errcheck // read to its end.
 	var list []struct {
 		Name     string `json:"name"`
 		Contexts []int  `json:"contexts"`

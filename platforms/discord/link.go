@@ -90,7 +90,7 @@ func (b *Bot) open(ctx context.Context, address string) (*link, error) {
 	u.RawQuery = "v=10&encoding=json"
 	opening, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
-	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{
+	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{ //nolint:bodyclose // the library does that.
 		HTTPClient: b.socket, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {

@@ -213,8 +213,13 @@ func TestNew(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{
 		{},
-		{Token: "x"}, {Token: "a.b"}, {Token: "a.b.c d"}, {Token: "a.b.c\n"},
-		{Token: testToken, APIBase: "discord.com"}, {Token: testToken, APIBase: "ftp://x"}, {Token: testToken, APIBase: "http://"},
+		{Token: "x"},
+		{Token: "a.b"},
+		{Token: "a.b.c d"},
+		{Token: "a.b.c\n"},
+		{Token: testToken, APIBase: "discord.com"},
+		{Token: testToken, APIBase: "ftp://x"},
+		{Token: testToken, APIBase: "http://"},
 	} {
 		if b, err := New(o); err == nil || strings.Contains(err.Error(), testToken) {
 			t.Errorf("%+v: New = %v, %v", o, b, err)
@@ -237,5 +242,38 @@ func TestGatewayAddress(t *testing.T) {
 		if l, err := b.open(t.Context(), address); err == nil || !strings.Contains(err.Error(), "address") {
 			t.Errorf("%q: open = %v, %v", address, l, err)
 		}
+	}
+}
+
+// A command that opens an Activity is not ours: it stays, as it is.
+func TestEntryPointStays(t *testing.T) {
+	t.Parallel()
+	const foreign = `{"id":"9","type":4,"name":"launch","description":"","handler":2,"contexts":null,"integration_types":[0,1]}`
+	const stale = `{"id":"8","type":2,"name":"Old","description":"","contexts":[0]}`
+	var put []map[string]any
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/@me"):
+			_, _ = w.Write([]byte(`{"id":"5"}`))
+		case r.Method == http.MethodPut:
+			if err := json.NewDecoder(r.Body).Decode(&put); err != nil {
+				t.Error(err)
+			}
+			_, _ = w.Write([]byte(`[]`))
+		default:
+			_, _ = w.Write([]byte("[" + foreign + "," + stale + "]"))
+		}
+	}))
+	t.Cleanup(server.Close)
+	b, err := New(Options{Token: testToken, APIBase: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	if err := b.SetCommands(t.Context(), []chat.CommandSpec{{Name: "new", Description: "Start anew"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(put) != 2 || put[0]["name"] != "launch" || put[0]["handler"] != 2.0 || put[1]["name"] != "new" {
+		t.Errorf("set were %v, want the foreign one and /new", put)
 	}
 }

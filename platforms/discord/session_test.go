@@ -367,3 +367,24 @@ func TestGatewayDoesNotAnswer(t *testing.T) {
 		})
 	}
 }
+
+// Edits of old messages are limited by a number that nobody tells: the message is given up for another then.
+func TestOldMessageIsFrozen(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot := w.bot(discarded(), conformance.Proper)
+		ref := send(t, bot, w.Private(), outgoing("one", ""))
+		time.Sleep(61 * time.Minute)
+		for i := range 40 {
+			_, err := bot.Edit(t.Context(), ref, outgoing(fmt.Sprint(i), ""))
+			time.Sleep(1200 * time.Millisecond)
+			if err == nil {
+				continue
+			}
+			if chat.AsSendError(err).Kind != chat.Frozen || i < 10 {
+				t.Errorf("edit %d = %v, want that it is frozen, after some", i, err)
+			}
+			return
+		}
+		t.Error("all edits succeeded")
+	})
+}

@@ -224,3 +224,18 @@ func TestArchivedThread(t *testing.T) {
 		}
 	})
 }
+
+// A question that was handed on for a thread does not come once more, for the channel, when the session is lost after
+// it turned out that no thread can be made.
+func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot, r, in := threaded(t, w, "why?")
+		if err := w.server.Permit(standin.DefaultChannel, standin.Access{NoThreads: true}); err != nil {
+			t.Fatal(err)
+		}
+		send(t, bot, in.To, outgoing("one", in.ID))
+		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
+		w.say(standin.DefaultChannel, "and now?")
+		r.wantTexts("and now?")
+	})
+}
