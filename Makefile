@@ -55,7 +55,7 @@ test-nostream: | bin ## Run every test once more with streaming switched off by 
 # The same set each time, so that a failure is a change's doing; SET=2 is another one, and so on. A failure prints
 # its seed and its kind: make sim KIND=draft SEED=17 plays that schedule alone.
 .PHONY: sim
-sim: ## Play 21,000 random schedules of the whole gateway in virtual time; SCHEDULES of each KIND of a SET, or one SEED.
+sim: ## Play 22,500 random schedules of the whole gateway in virtual time; SCHEDULES of each KIND of a SET, or one SEED.
 	go test -count=1 -timeout=30m -v -run='^TestWhateverHappens$$/^$(or $(KIND),.*)$$' ./gateway/sim \
 		$(if $(SEED),-rapid.checks=1 -rapid.seed=$(SEED),-rapid.checks=$(or $(SCHEDULES),1500) -rapid.seed=$(or $(SET),1))
 

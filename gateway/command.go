@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
@@ -229,11 +230,15 @@ func (a *actor) undoLast(in chat.Inbound) {
 		a.say(in, a.g.Texts[TextNothingToUndo])
 		return
 	}
-	if _, err := a.g.Store.Undo(a.g.deliveries, a.conversation); err != nil {
+	says, e := a.record(in), preview.Ending{Text: a.g.Texts[TextUndone]}
+	if says.Ending, err = json.Marshal(e); err == nil {
+		_, err = a.g.Store.Undo(a.g.deliveries, a.conversation, says)
+	}
+	if err != nil {
 		a.fail(in, "the last turn could not be undone", err)
 		return
 	}
-	a.say(in, a.g.Texts[TextUndone])
+	a.deliver(says, e)
 }
 
 // mine says whether a turn that somebody asked is for the sender of in to take back: in a group only

@@ -48,9 +48,14 @@ func (s *Memory) Choose(_ context.Context, c chat.Conversation, model string) er
 }
 
 // Undo implements Sessions. The turns that are running know what was undone: they can't make summaries any more.
-func (s *Memory) Undo(_ context.Context, c chat.Conversation) ([]chat.Entry, error) {
+func (s *Memory) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if says.ID != "" {
+		if err := s.begin(says); err != nil {
+			return nil, err
+		}
+	}
 	c = s.now(c)
 	se := s.session(c)
 	live := se.history[se.live():]

@@ -19,6 +19,11 @@ type memoryTurn struct {
 func (s *Memory) Begin(_ context.Context, t chat.Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.begin(t)
+}
+
+// begin is Begin. The caller holds mu.
+func (s *Memory) begin(t chat.Turn) error {
 	if slices.Contains(s.ended, t.ID) {
 		return errForgotten
 	}

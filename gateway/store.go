@@ -57,8 +57,9 @@ type Sessions interface {
 	Choose(ctx context.Context, c chat.Conversation, model string) error
 	// Undo deletes the entries of the newest turn that no summary stands for, and returns them;
 	// none when there is nothing to delete. Entries that older versions stored count as one turn
-	// from a user's message on.
-	Undo(ctx context.Context, c chat.Conversation) ([]chat.Entry, error)
+	// from a user's message on. In the same step it begins the turn that says so, as Begin does:
+	// what asked for it does not do so again after a crash. One without an ID is not begun.
+	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
 	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Running
 	// turns can't add to it any more, but what they used.
 	Forget(ctx context.Context, c chat.Conversation) error

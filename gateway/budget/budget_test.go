@@ -101,6 +101,11 @@ func TestBlockHoldsItsScope(t *testing.T) {
 		c.Op, c.Message = chat.OpEdit, id
 		return c
 	}
+	inThread := func(to chat.ChatID, thread chat.ThreadID) chat.Call {
+		c := message(to, "1")
+		c.To.Thread, c.Limits = thread, []chat.Limit{{Scope: chat.ScopeThread, Ops: chat.OpAll, Count: 5, Window: time.Second, Burst: 5}}
+		return c
+	}
 	for _, c := range []struct {
 		name    string
 		refused chat.Call
@@ -127,6 +132,21 @@ func TestBlockHoldsItsScope(t *testing.T) {
 			"message of a create is the chat", message("a", ""), chat.ScopeMessage,
 			[]chat.Call{message("a", ""), message("a", "1")},
 			[]chat.Call{message("b", "")},
+		},
+		{
+			"thread", inThread("a", "t"), chat.ScopeThread,
+			[]chat.Call{inThread("a", "t")},
+			[]chat.Call{inThread("a", "u"), inThread("a", ""), inThread("b", "t")},
+		},
+		{
+			"thread where no limit counts over one is the chat", message("a", "1"), chat.ScopeThread,
+			[]chat.Call{message("a", "1"), inThread("a", "t")},
+			[]chat.Call{message("b", "1")},
+		},
+		{
+			"the chat is its threads too", inThread("a", "t"), chat.ScopeChat,
+			[]chat.Call{inThread("a", "t"), inThread("a", "u")},
+			[]chat.Call{inThread("b", "t")},
 		},
 		{
 			"endpoint", message("a", "1"), chat.ScopeEndpoint,

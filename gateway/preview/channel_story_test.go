@@ -140,6 +140,25 @@ func TestStreamOnlyGrows(t *testing.T) { // D13
 	})
 }
 
+// A table's columns grow with its rows: nothing of it is shown that would have to be taken back.
+func TestStreamShowsATableAtItsEnd(t *testing.T) { // D13
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Native)
+		s.says("one two three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n", 1200*ms)
+		s.says("| wider | than before |\n", 1200*ms)
+		s.says("\nfour five six ", 1200*ms)
+		s.slot.Finish(Ending{Text: s.slot.Text()})
+		<-s.ended
+		if got := s.logOf(everyCall); len(got) != 3 || !strings.HasPrefix(got[1], "2.4s append 1: ") || !strings.HasPrefix(got[2], "3.6s stop 1") {
+			t.Errorf("calls: %q", got)
+		}
+		if !s.out.Delivered {
+			t.Error("the final is not visible")
+		}
+	})
+}
+
 func TestStreamBecomesAMessageInTime(t *testing.T) { // D13, F48
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
@@ -298,6 +317,36 @@ func TestUncertainCreateIsRepeatedUnderItsKey(t *testing.T) {
 		s.says("one two three", 10*time.Second)
 		s.says(" four", time.Second)
 		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+	})
+}
+
+// What a key does not answer any more is looked for: an outage may outlast it (D5).
+func TestUncertainCreateIsLookedForOnceItsKeyIsForgotten(t *testing.T) {
+	bothWays(t, func(t *testing.T, applied bool) {
+		p := newPerson()
+		p.profile.KeyFor = time.Minute
+		e := p.endpoint()
+		e.Finder = channel{p}
+		began := time.Now()
+		p.fate = func(c *call) fate {
+			switch {
+			case c.op == chat.OpSend && c.attempt == 1:
+				return uncertain(applied)
+			case time.Since(began) < 3*time.Minute:
+				return fail(chat.Temporary)
+			}
+			return fate{}
+		}
+		s := beginAt(t, p, e, streaming(), "key")
+		s.says("one two three", 4*time.Minute)
+		s.says(" four", time.Second)
+		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+		if s.out.Doubt {
+			t.Error("doubt about what was looked for")
+		}
+		if s.count(chat.OpFind) == 0 {
+			t.Error("it was not looked for")
+		}
 	})
 }
 

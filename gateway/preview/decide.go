@@ -43,7 +43,10 @@ func (s *state) preview(now time.Time) action {
 		return s.pause(now, due, true)
 	}
 	streams := s.streamed(i)
-	laid := markup.Layout(text, markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true})
+	laid := markup.Layout(text, markup.Options{
+		Dialect: s.dialect, Limit: s.limit, From: from, Open: true,
+		Append: s.streamFor > 0, // in all parts, also once they are edited: the places where they begin are the same
+	})
 	if len(laid) == 0 {
 		s.looked, s.drawn = now, len(text)
 		return s.pause(now, time.Time{}, false)

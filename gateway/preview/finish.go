@@ -106,7 +106,7 @@ func (s *state) create(a action, now time.Time) action {
 		uncertain++
 	}
 	switch {
-	case p.lost:
+	case s.missing(p, now):
 		return action{kind: doFind, part: a.part, class: a.class}
 	case uncertain >= uncertainCreates, p.given, uncertain > 0 && s.ending == nil:
 		return action{kind: doEnd}
@@ -121,12 +121,18 @@ func (s *state) create(a action, now time.Time) action {
 func (s *state) seek(i int, now time.Time) (action, bool) {
 	p := s.parts[i]
 	switch {
-	case p.lost:
+	case s.missing(p, now):
 		return action{kind: doFind, part: i, class: chat.ClassFinal}, true
 	case p.doubted && !p.exists && !p.given && s.resendable(p, now):
 		return action{kind: doSend, part: i, body: p.shown, stands: true, class: chat.ClassFinal}, true
 	}
 	return action{}, false
+}
+
+// missing says that the platform must be asked whether a create of p took effect: it does not know the
+// key any more, if it ever did.
+func (s *state) missing(p part, now time.Time) bool {
+	return p.lost || p.doubted && !p.exists && !p.given && s.canFind && !s.resendable(p, now)
 }
 
 // resendable says that another create of p under its key makes no second message.

@@ -108,9 +108,9 @@ func (s *state) settleCreate(a action, p *part, ref chat.MessageRef) {
 // settleFind notes whether a create of unknown outcome made a message. What it says is one of
 // the payloads that were tried.
 func (s *state) settleFind(p *part, ref chat.MessageRef) {
-	p.lost = false
+	p.lost, p.doubted, p.mixed = false, false, false
 	if ref.ID == "" {
-		p.started = false
+		p.started, p.first = false, time.Time{} // the next create is the first under its key
 		return
 	}
 	s.displayed = true

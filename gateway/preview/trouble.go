@@ -39,7 +39,7 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain:
 		// It can't be learned: the create counts as one that nothing resolves.
 		p := &s.parts[a.part]
-		p.lost, s.canFind, s.muted = false, false, true
+		p.lost, p.doubted, s.canFind, s.muted = false, false, false, true
 		p.uncertain++
 	default:
 		s.messageError(a, e, now)

@@ -25,11 +25,11 @@ func (k *keeper) Choose(ctx context.Context, c chat.Conversation, model string) 
 	return k.write(func() error { return k.l.w.store.Choose(ctx, c, model) }, nil)
 }
 
-func (k *keeper) Undo(ctx context.Context, c chat.Conversation) (undone []chat.Entry, err error) {
+func (k *keeper) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (undone []chat.Entry, err error) {
 	err = k.write(func() error {
-		undone, err = k.l.w.store.Undo(ctx, c)
+		undone, err = k.l.w.store.Undo(ctx, c, says)
 		return err
-	}, func() { k.l.w.undone(c, undone) })
+	}, func() { k.begun(says); k.l.w.undone(undone, says) })
 	return undone, err
 }
 

@@ -27,6 +27,7 @@ type turnLog struct {
 	replaces string
 	void     bool // what it was asked was forgotten while it ran
 	undone   bool // it was taken out of the history
+	undoneBy int  // the message that did so
 	begun    []beginning
 	runs     []*run
 	decided  time.Time
@@ -104,22 +105,25 @@ func (k *keeper) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Mess
 }
 
 func (k *keeper) Begin(ctx context.Context, t chat.Turn) error {
+	return k.write(func() error { return k.l.w.store.Begin(ctx, t) }, func() { k.begun(t) })
+}
+
+// begun notes that a turn has begun.
+func (k *keeper) begun(t chat.Turn) {
 	w := k.l.w
-	return k.write(func() error { return w.store.Begin(ctx, t) }, func() {
-		tl := w.turns[t.ID]
-		if tl == nil {
-			tl = &turnLog{id: t.ID, replaces: t.Replaces, place: w.placeOf(t.To.Chat, t.To.Thread), states: map[partOfLife]chat.PartState{}}
-			for _, m := range t.Messages {
-				n := numberOf(m.ID)
-				tl.place = w.messages[n].place
-				tl.messages = append(tl.messages, n)
-			}
-			tl.first = len(tl.messages)
-			w.turns[t.ID], w.order = tl, append(w.order, tl)
+	tl := w.turns[t.ID]
+	if tl == nil {
+		tl = &turnLog{id: t.ID, replaces: t.Replaces, place: w.placeOf(t.To.Chat, t.To.Thread), states: map[partOfLife]chat.PartState{}}
+		for _, m := range t.Messages {
+			n := numberOf(m.ID)
+			tl.place = w.messages[n].place
+			tl.messages = append(tl.messages, n)
 		}
-		tl.begun = append(tl.begun, beginning{k.l, time.Now()})
-		w.note("turn %s begins, it answers %v", t.ID, tl.messages)
-	})
+		tl.first = len(tl.messages)
+		w.turns[t.ID], w.order = tl, append(w.order, tl)
+	}
+	tl.begun = append(tl.begun, beginning{k.l, time.Now()})
+	w.note("turn %s begins, it answers %v", t.ID, tl.messages)
 }
 
 func (k *keeper) Decide(ctx context.Context, turn string, d chat.Decision) error {

@@ -32,6 +32,7 @@ func kinds() []kind {
 		{name: "edit-without-delete", caps: with(func(c *chat.Capabilities) { c.Delete = false })},
 		{name: "edit-without-typing", caps: with(func(c *chat.Capabilities) { c.Typing = false })},
 		{name: "edit-with-keys", caps: edits, keyed: true},
+		{name: "edit-with-keys-and-find", caps: with(func(c *chat.Capabilities) { c.Find = true }), keyed: true},
 		{name: "edit-and-find", caps: with(func(c *chat.Capabilities) { c.Find = true })},
 		{name: "edit-and-files", caps: with(func(c *chat.Capabilities) { c.File = true })},
 		{name: "draft", caps: with(func(c *chat.Capabilities) { c.Draft = true }), transport: preview.Draft},

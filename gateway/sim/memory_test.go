@@ -98,10 +98,17 @@ func (w *world) lost(t *turnLog) bool {
 }
 
 // undone notes that a turn was taken out of the history. It must be the newest.
-func (w *world) undone(c chat.Conversation, entries []chat.Entry) {
+// A message takes out one at most, also when the process died right after.
+func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	if len(entries) == 0 {
 		return
 	}
+	for _, t := range w.order {
+		if t.undone && t.undoneBy == numberOf(says.Messages[0].ID) {
+			w.complain("m%d takes out turn %s and turn %s", t.undoneBy, t.id, entries[0].Turn)
+		}
+	}
+	w.turns[entries[0].Turn].undoneBy = numberOf(says.Messages[0].ID)
 	gone := w.turns[entries[0].Turn]
 	gone.undone = true
 	w.note("turn %s is undone", gone.id)

@@ -179,7 +179,10 @@ func drawProfile(t *rapid.T, k kind) chat.Profile {
 	if k.caps.Stream {
 		p.StreamFor = span(t, "stream for", 1000, 240_000)
 	}
-	if k.keyed {
+	switch {
+	case k.keyed && k.caps.Find: // what the key does not answer is looked for
+		p.KeyFor = span(t, "key for", 100, 120_000)
+	case k.keyed:
 		p.KeyFor = 24 * time.Hour
 	}
 	limit := func(scope chat.Scope, ops chat.Op, least, most int, window time.Duration) {

@@ -366,17 +366,14 @@ func TestParseNotBuilt(t *testing.T) {
 		{"tools: {approval_timeout: 1m}", "9: tools.approval_timeout: tools are not built yet; this version takes 5m"},
 		{"tools: {fetch: {allow_domains: [a.example]}}", "17: tools.fetch.allow_domains: tools are not built yet; leave it out"},
 		{"mcp_servers: [{name: a, command: b}]", "1: mcp_servers: MCP servers are not built yet; leave it out"},
-		{"streaming: {transport: native}", "13: streaming.transport: this transport is not built yet; this version takes edit or draft or off"},
-		{"streaming: {telegram: {transport: native}}", "24: streaming.telegram.transport: this transport is not built yet; this version takes edit or draft or off"},
 		{"streaming: {tool_progress: off}", "13: streaming.tool_progress: tool progress is not built yet; this version takes inline"},
-		{"streaming: {stop_button: on}", "13: streaming.stop_button: the stop button is not built yet; this version takes auto or off"},
 		{"conversations: {overrides: [{match: telegram:*, tools: [time]}]}", "49: conversations.overrides[0].tools: tools are not built yet; leave it out"},
 		{"store: {dsn: \"postgres://u:hidden@h\"}", "9: store.dsn: a choice of databases is not built yet; this version takes sqlite"},
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
 		{"admin: {token: hidden}", "9: admin.token: the admin server is not built yet; leave it out"},
 		{"admin: {show_text: true}", "9: admin.show_text: the admin server is not built yet; this version takes false"},
-		{"  b: {kind: discord, token: hidden}", "13: platforms.b.kind: this kind of platform is not built yet; this version takes telegram"},
-		{"  slack: {bot_token: hidden}", "3: platforms.slack.kind: this kind of platform is not built yet; this version takes telegram"},
+		{"  b: {kind: homeassistant, token: hidden}", "13: platforms.b.kind: this kind of platform is not built yet; this version takes telegram or discord or slack"},
+		{"  whatsapp: {access_token: hidden}", "3: platforms.whatsapp.kind: this kind of platform is not built yet; this version takes telegram or discord or slack"},
 		{"  b: {kind: telegram, token: 2:x, mode: webhook}", "35: platforms.b.mode: webhooks are not built yet; this version takes polling"},
 		{"  b: {kind: telegram, token: 2:x, webhook: {secret: hidden}}", "35: platforms.b.webhook: webhooks are not built yet; leave it out"},
 	}
@@ -398,7 +395,7 @@ func TestParseNotBuilt(t *testing.T) {
 agent: {show_reasoning: off, pipeline: []}
 tools: {enabled: [time], approval_timeout: 300s, max_parallel: 4, fetch: {allow_domains: []}}
 mcp_servers: []
-streaming: {transport: draft, tool_progress: inline, max_parts: 3, stop_button: off, telegram: {transport: edit, max_parts: 4, tool_progress: inline, stop_button: auto}}
+streaming: {transport: native, tool_progress: inline, max_parts: 3, stop_button: on, telegram: {transport: draft, max_parts: 4, tool_progress: inline, stop_button: off}}
 conversations: {max_age: 1m, retention: 90d, overrides: []}
 access: {limits: {turns_per_minute: 10, tokens_per_day: 0, tokens_per_day_total: 0}}
 store: {dsn: sqlite}
@@ -410,11 +407,11 @@ admin: {listen: "", token: "", show_text: false}
 // The keys of platforms that are not built are known all the same.
 func TestParseOtherPlatforms(t *testing.T) {
 	t.Parallel()
-	_, err := Parse("config.yaml", []byte(base+"  discord: {tokn: x}\n  whatsapp: {token: x}\n"), nil)
+	_, err := Parse("config.yaml", []byte(base+"  homeassistant: {tokn: x}\n  whatsapp: {token: x}\n"), nil)
 	checkErrors(t, err, []string{
-		"4:3: platforms.discord.kind: this kind of platform is not built yet; this version takes telegram",
-		`4:13: unknown key "tokn" in platforms.discord; did you mean "token"?`,
-		"5:3: platforms.whatsapp.kind: this kind of platform is not built yet; this version takes telegram",
+		"4:3: platforms.homeassistant.kind: this kind of platform is not built yet; this version takes telegram or discord or slack",
+		`4:19: unknown key "tokn" in platforms.homeassistant; did you mean "token"?`,
+		"5:3: platforms.whatsapp.kind: this kind of platform is not built yet; this version takes telegram or discord or slack",
 		`5:14: unknown key "token" in platforms.whatsapp; known are access_token, access_token_file, api_base, app_secret, app_secret_file, kind, listen, phone_number_id, verify_token, verify_token_file`,
 	})
 }

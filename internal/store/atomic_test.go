@@ -35,7 +35,7 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 		"Join":    func(ctx context.Context) error { return s.Join(ctx, "t", "3", "4") },
 		"Choose":  func(ctx context.Context) error { return s.Choose(ctx, c, "other") },
 		"Undo": func(ctx context.Context) error {
-			_, err := s.Undo(ctx, c)
+			_, err := s.Undo(ctx, c, chat.Turn{})
 			return err
 		},
 		"Erase": func(ctx context.Context) error {

@@ -18,7 +18,7 @@ func TestWhatIsForgottenIsGone(t *testing.T) {
 	for name, forget := range map[string]func(context.Context, *store.Store, chat.Conversation) error{
 		"Forget": func(ctx context.Context, s *store.Store, c chat.Conversation) error { return s.Forget(ctx, c) },
 		"Undo": func(ctx context.Context, s *store.Store, c chat.Conversation) error {
-			_, err := s.Undo(ctx, c)
+			_, err := s.Undo(ctx, c, chat.Turn{})
 			return err
 		},
 		"Erase": func(ctx context.Context, s *store.Store, c chat.Conversation) error {

@@ -116,7 +116,7 @@ func (t *tx) scanPending(rows *sql.Rows) (p chat.Pending, ok bool, err error) {
 	}
 	if err := json.Unmarshal(body, &p.Message); err != nil {
 		t.log.Error("accepted message can't be read", slog.Int64("row", row),
-			slog.String("conversation", p.Conversation.String()), slog.String("message", string(message)), slog.Any("error", err))
+			slog.String("conversation", p.Conversation.String()), slog.Any("error", err)) // not its id: what answers it may be in there
 		return p, false, nil
 	}
 	p.Accepted = instant(at)
@@ -158,7 +158,7 @@ func (t *tx) claim(ctx context.Context, turn string, conversation int64, message
 		}
 		i := slices.IndexFunc(found, func(c candidate) bool { return !slices.Contains(taken, c.id) })
 		if i < 0 {
-			return 0, fmt.Errorf("message %q: %w", m.ID, ErrUnknown)
+			return 0, fmt.Errorf("message: %w", ErrUnknown) // without its id, which may hold what answers it
 		}
 		if _, err := t.exec(ctx, takeMessage, turn, found[i].id); err != nil {
 			return 0, err

@@ -117,7 +117,7 @@ func TestUndoOfOldEntries(t *testing.T) {
 	f.must(store.Append(t.Context(), s, c, "no JSON", `{"role":"user"}`, `{"role":"assistant"}`, `{"role":"tool"}`))
 	f.ask("new", c, "u", growth("x"))
 	for _, want := range []int{1, 3, 1, 0} {
-		undone, err := f.Undo(t.Context(), c)
+		undone, err := f.Undo(t.Context(), c, chat.Turn{})
 		f.must(err)
 		if len(undone) != want {
 			t.Fatalf("got %+v, want %d", undone, want)

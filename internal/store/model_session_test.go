@@ -160,7 +160,7 @@ func (p *player) join(*rapid.T) {
 
 func (p *player) undo(*rapid.T) {
 	c := p.conversation()
-	entries, err := p.s.Undo(p.t.Context(), c)
+	entries, err := p.s.Undo(p.t.Context(), c, chat.Turn{})
 	p.must(err, true)
 	if got, want := bodies(entries), p.m.undo(c); !slices.Equal(got, want) {
 		p.Fatalf("undone: got %q, want %q", got, want)

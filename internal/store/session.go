@@ -40,10 +40,16 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 
 // Undo deletes the entries of the newest turn that no summary stands for, and returns them, oldest first; none when
 // there is nothing to delete. What schema 4 and older stored tells no turn: there one begins with a user's message.
-// The turns that are running know what was undone: they can't make summaries any more.
-func (s *Store) Undo(ctx context.Context, c chat.Conversation) (undone []chat.Entry, err error) {
+// The turns that are running know what was undone: they can't make summaries any more. In the same transaction it
+// begins the turn that says so, unless that has no ID.
+func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (undone []chat.Entry, err error) {
 	err = s.erase(ctx, "undo turn", func(t *tx) error {
 		undone = nil
+		if says.ID != "" {
+			if err := t.begin(ctx, says); err != nil {
+				return err
+			}
+		}
 		id, err := t.take(ctx, c)
 		if err != nil {
 			return err

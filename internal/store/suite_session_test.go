@@ -174,7 +174,7 @@ func testUndo(f *fixture) {
 	ctx, c := f.Context(), private("1")
 	undoes := func(want ...string) {
 		f.Helper()
-		undone, err := f.Undo(ctx, c)
+		undone, err := f.Undo(ctx, c, chat.Turn{})
 		f.must(err)
 		got := []string{}
 		for _, e := range undone {
@@ -204,6 +204,32 @@ func testUndo(f *fixture) {
 	undoes()
 	f.keeps(c, "a")
 	f.keeps(private("2"), "", "other u: x")
+}
+
+// testUndoSays: what asked for it is answered by the same step that does it, so that it is not done twice.
+func testUndoSays(f *fixture) {
+	ctx, c := f.Context(), private("1")
+	f.ask("1", c, "u", growth("a"))
+	f.ask("2", c, "u", growth("b"))
+	says := turnOf("says", c, "nowhere")
+	says.Ending = []byte("done")
+	if _, err := f.Undo(ctx, c, says); err == nil {
+		f.Error("a message that is not there was answered")
+	}
+	f.keeps(c, "", "1 u: a", "2 u: b")
+	f.accept(c, "undo")
+	says.Messages = []chat.Inbound{message(c, "undo")}
+	undone, err := f.Undo(ctx, c, says)
+	f.must(err)
+	if len(undone) != 1 || undone[0].Turn != "2" {
+		f.Errorf("undone: %+v", undone)
+	}
+	f.reopen()
+	f.keeps(c, "", "1 u: a")
+	if got := f.unfinished(); got.ID != "says" || got.State != chat.TurnDecided || string(got.Ending) != "done" {
+		f.Errorf("got %+v", got)
+	}
+	f.waits("tg:1/undo!")
 }
 
 func testReplaces(f *fixture) {

@@ -257,6 +257,7 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"ChosenModel", testChoose},
 		{"FoldHidesEntries", testFold},
 		{"UndoDeletesTheNewestTurn", testUndo},
+		{"UndoSaysSoInOneStep", testUndoSays},
 		{"ReplacedTurnGoes", testReplaces},
 		{"ErasePerson", testErase},
 		{"UsedIsCountedOnce", testUsed},

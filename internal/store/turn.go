@@ -18,39 +18,42 @@ const released chat.TurnState = "released"
 // A turn that is unfinished is begun again under its id: then only the number of runs and the messages'
 // attempts grow, and the rest of t is ignored. A decided, fenced or ended one can't: ErrFenced.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
-	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) error {
-		row, err := tx.turn(ctx, t.ID)
-		if err != nil {
-			return err
-		}
-		if row.exists {
-			if row.state != chat.TurnRunning || row.fenced {
-				return ErrFenced
-			}
-			return tx.all(ctx, []string{rerunTurn, retakeMessages}, t.ID)
-		}
-		conversation, err := tx.take(ctx, t.Conversation)
-		if err != nil {
-			return err
-		}
-		acceptedAt, err := tx.claim(ctx, t.ID, conversation, t.Messages)
-		if err != nil {
-			return err
-		}
-		state := chat.TurnRunning
-		if len(t.Ending) > 0 {
-			state = chat.TurnDecided
-		}
-		if err := tx.follow(ctx, &t); err != nil {
-			return err
-		}
-		if n := len(t.Messages); t.User == "" && n > 0 {
-			t.User = t.Messages[n-1].Sender.ID
-		}
-		_, err = tx.exec(ctx, beginTurn, t.ID, conversation, t.To.Chat, t.To.Thread, int64(t.To.Kind), t.ReplyTo,
-			string(state), string(t.Ending), t.User, t.Replaces, acceptedAt, tx.now)
+	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) error { return tx.begin(ctx, t) })
+}
+
+// begin is Begin within a transaction.
+func (t *tx) begin(ctx context.Context, turn chat.Turn) error {
+	row, err := t.turn(ctx, turn.ID)
+	if err != nil {
 		return err
-	})
+	}
+	if row.exists {
+		if row.state != chat.TurnRunning || row.fenced {
+			return ErrFenced
+		}
+		return t.all(ctx, []string{rerunTurn, retakeMessages}, turn.ID)
+	}
+	conversation, err := t.take(ctx, turn.Conversation)
+	if err != nil {
+		return err
+	}
+	acceptedAt, err := t.claim(ctx, turn.ID, conversation, turn.Messages)
+	if err != nil {
+		return err
+	}
+	state := chat.TurnRunning
+	if len(turn.Ending) > 0 {
+		state = chat.TurnDecided
+	}
+	if err := t.follow(ctx, &turn); err != nil {
+		return err
+	}
+	if n := len(turn.Messages); turn.User == "" && n > 0 {
+		turn.User = turn.Messages[n-1].Sender.ID
+	}
+	_, err = t.exec(ctx, beginTurn, turn.ID, conversation, turn.To.Chat, turn.To.Thread, int64(turn.To.Kind), turn.ReplyTo,
+		string(state), string(turn.Ending), turn.User, turn.Replaces, acceptedAt, t.now)
+	return err
 }
 
 // follow makes a turn answer where its chat is now. The asking message's id is another message's there.

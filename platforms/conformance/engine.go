@@ -55,7 +55,7 @@ func (m *model) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 	}
 	wait := func(d time.Duration) bool {
 		select {
-		case <-time.After(d):
+		case <-time.After(d): //nolint:forbidigo // a model writes in its own time
 			return true
 		case <-ctx.Done():
 			return false
@@ -197,9 +197,10 @@ type house struct {
 	button gateway.Button
 	closed bool // nobody is let in
 
-	ledger *ledger
-	cancel context.CancelFunc
-	done   chan error
+	gateway *gateway.Gateway
+	ledger  *ledger
+	cancel  context.CancelFunc
+	done    chan error
 
 	excused int // answers beside which one more message stands
 }
@@ -240,7 +241,7 @@ func (h *house) begin(a Adapter) {
 		h.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(h.Context()))
-	h.cancel, h.done = cancel, make(chan error, 1)
+	h.gateway, h.cancel, h.done = g, cancel, make(chan error, 1)
 	go func() { h.done <- g.Run(ctx, func() {}) }()
 	pass(2 * time.Second) // a connection may take some calls
 	synctest.Wait()
@@ -252,7 +253,18 @@ func (h *house) end() {
 		return
 	}
 	h.cancel()
-	<-h.done
+	<-h.done //nolint:errcheck // a process that was killed always fails
+	h.cancel = nil
+}
+
+// stopInOrder ends the process as an operator does, who gives it time.
+func (h *house) stopInOrder() {
+	h.Helper()
+	h.gateway.Grace = 30 * time.Second // which it reads when it stops
+	h.cancel()
+	if err := <-h.done; err != nil {
+		h.Errorf("the gateway: %v", err)
+	}
 	h.cancel = nil
 }
 

@@ -95,6 +95,12 @@ func finalCases() []testCase {
 				h.Errorf("shown is %q", shown)
 			}
 		}},
+	}
+}
+
+// overflowCases are about finals that stand already, and about texts that are too long for one message.
+func overflowCases() []testCase {
+	return []testCase{
 		{"D2: what an edit made final already is not sent again", func(s *scene) {
 			if _, ok := s.editor(); !ok {
 				return

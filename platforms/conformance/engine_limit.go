@@ -59,6 +59,35 @@ func limitCases() []testCase {
 			}
 			h.wantGood()
 		}},
+		{"D3: who wants previews faster than the platform allows gets what it allows", func(s *scene) {
+			s.Enforce(Published)
+			places := append(s.Crowd(2), s.both()...)
+			h := s.house(map[string]answer{"go": {text: prose(1500), each: 200 * time.Millisecond}}, func(h *house) { h.config.Interval = 100 * time.Millisecond })
+			for round := range 2 {
+				for _, to := range places {
+					h.ask(to, "go")
+				}
+				pass(3 * time.Minute)
+				for _, to := range places {
+					want := strings.Join(slices.Repeat([]string{prose(1500)}, round+1), " ")
+					if got := h.joined(to); got != want {
+						h.Errorf("in %+v is shown %.200q…, want the whole text", to, got)
+					}
+				}
+			}
+			for _, to := range places { // and many answers one after the other
+				for i := range 8 {
+					h.ask(to, fmt.Sprint(i))
+				}
+			}
+			pass(5 * time.Minute)
+			for _, to := range places {
+				if got, want := letters(h.joined(to)), "wasasked7"; !strings.HasSuffix(got, want) {
+					h.Errorf("in %+v is shown …%.200q, want the last answer at the end", to, got)
+				}
+			}
+			h.wantGood()
+		}},
 		{"D3: a hidden rate of half the published one is learned, and nothing is lost", func(s *scene) {
 			s.Enforce(Halved)
 			places := append(s.Crowd(2), s.both()...)
@@ -80,6 +109,12 @@ func limitCases() []testCase {
 				}
 			}
 		}},
+	}
+}
+
+// refusalCases are about calls that were refused for their rate.
+func refusalCases() []testCase {
+	return []testCase{
 		{"D4: after a 429 nothing is sent in its scope until it is over, then the newest text (F03, F19, F20)", func(s *scene) {
 			s.Enforce(Published)
 			h := s.house(map[string]answer{"go": {text: prose(800), each: 50 * time.Millisecond}, "short": {text: "Yes."}}, nil)
@@ -156,6 +191,12 @@ func limitCases() []testCase {
 			h.wantReply(to, prose(300))
 			h.wantGood()
 		}},
+	}
+}
+
+// turnCases are about who goes first.
+func turnCases() []testCase {
+	return []testCase{
 		{"D11: a final does not wait for previews", func(s *scene) {
 			s.Enforce(Published)
 			answers := map[string]answer{}

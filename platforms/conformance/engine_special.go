@@ -112,6 +112,12 @@ func specialCases() []testCase {
 				}
 			})
 		}},
+	}
+}
+
+// commandCases are about questions that arrive in more ways than one.
+func commandCases() []testCase {
+	return []testCase{
 		{"F50: what is delivered twice, or as two events, is answered once", func(s *scene) {
 			h := s.house(nil, nil)
 			if w, ok := s.World.(Repeater); ok {

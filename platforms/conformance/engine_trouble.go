@@ -11,7 +11,7 @@ import (
 	"telex/internal/chat"
 )
 
-// troubleCases are about calls that fail, people who interfere and processes that die.
+// troubleCases are about calls that fail, and people who interfere.
 func troubleCases() []testCase {
 	return []testCase{
 		{"D5: a first display whose fate is unknown is not doubled where the platform can tell (F13)", func(s *scene) {
@@ -99,6 +99,12 @@ func troubleCases() []testCase {
 				}
 			}
 		}},
+	}
+}
+
+// endingCases are about answers that end before they are done.
+func endingCases() []testCase {
+	return []testCase{
 		{"D9: what was shown when it was stopped stays, without a cursor", func(s *scene) {
 			s.stopped(func(h *house, to chat.Target) {
 				if h.adapter.Profile(to).NoCommands {
@@ -131,6 +137,22 @@ func troubleCases() []testCase {
 				}
 			})
 		}},
+		{"a button to stop stands below previews where commands can't be typed, and nowhere else", func(s *scene) {
+			s.buttons(func(w Presser, _ editor, to chat.Target) {
+				h := s.house(map[string]answer{"go": {text: prose(600)}}, func(h *house) { h.button = gateway.ButtonAuto })
+				h.ask(to, "go")
+				h.seen(to, "word20")
+				list := h.Versions(to)
+				ref := chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)}
+				if got, want := len(w.Buttons(ref)) > 0, s.adapter.Profile(to).NoCommands; got != want {
+					h.Errorf("in %+v a button stands: %t, want %t", to, got, want)
+				}
+				pass(lasting)
+				h.wantReply(to, prose(600))
+				h.wantButtons(w, ref)
+				h.end()
+			})
+		}},
 		{"D9: a failed answer keeps what was shown, with one line that says so", func(s *scene) {
 			h := s.house(map[string]answer{
 				"go":    {text: prose(300), fail: errors.New("the model went away")},
@@ -150,6 +172,12 @@ func troubleCases() []testCase {
 				}
 			}
 		}},
+	}
+}
+
+// killCases are about processes that die.
+func killCases() []testCase {
+	return []testCase{
 		{"D10: killed at any moment, the answer is finished in the same message, once", func(s *scene) {
 			text := prose(240) // for two and a half seconds
 			h := s.house(map[string]answer{"go": {text: text, tail: 400 * time.Millisecond}}, nil)
@@ -197,6 +225,28 @@ func troubleCases() []testCase {
 				h.kill()
 				pass(lasting)
 				h.wantSurvived(fmt.Sprintf("killed in edit %d", i), to, text)
+			}
+		}},
+		{"D9, D10: a process that is stopped in good order leaves nothing unfinished, and the next goes on", func(s *scene) {
+			h := s.house(map[string]answer{"go": {text: prose(900)}, "nearly": {text: prose(300)}}, nil)
+			for _, to := range h.both() {
+				for word, text := range map[string]string{"go": prose(900), "nearly": prose(300)} {
+					before := len(h.Shown(to))
+					h.ask(to, word)
+					h.seen(to, "word20")
+					h.stopInOrder()
+					for _, shown := range h.Shown(to)[before:] {
+						if strings.Contains(shown, "▌") || !strings.HasPrefix(text, shown) {
+							h.Errorf("when it had stopped %q was shown", shown)
+						}
+					}
+					h.adapter = h.connect(Proper)
+					h.begin(h.adapter)
+					pass(lasting)
+					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != text {
+						h.Errorf("%s: shown are %q, want the text once", word, got)
+					}
+				}
 			}
 		}},
 		{"D10: what was asked while the bot was away or dying is answered, once", func(s *scene) {

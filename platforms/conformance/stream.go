@@ -99,6 +99,12 @@ func streamCases() []testCase {
 				s.wantShown(to, "one")
 			})
 		}},
+	}
+}
+
+// streamEndCases are about streams that end otherwise than they should.
+func streamEndCases() []testCase {
+	return []testCase{
 		{"a stream that the platform ended can be stopped and mended (F48)", func(s *scene) {
 			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 				e, ok := s.editor()
@@ -172,6 +178,12 @@ func streamCases() []testCase {
 				s.wantShown(to, strings.Repeat("x", limit))
 			})
 		}},
+	}
+}
+
+// streamFailureCases are about calls on streams that fail.
+func streamFailureCases() []testCase {
+	return []testCase{
 		{"a stream of a removed message is gone, and one in a closed chat is forbidden", func(s *scene) {
 			s.streams(func(st streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
 				ref := s.stream(st, to, m, "one")

@@ -50,9 +50,10 @@ const (
 // cases returns all of them, in the order of the table.
 func cases() []testCase {
 	return slices.Concat(
-		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), fileCases(), keyCases(), findCases(),
+		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
 		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(),
-		finalCases(), limitCases(), troubleCases(), specialCases(),
+		finalCases(), overflowCases(), limitCases(), refusalCases(), turnCases(), troubleCases(), endingCases(), killCases(),
+		specialCases(), commandCases(),
 	)
 }
 

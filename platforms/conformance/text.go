@@ -145,15 +145,17 @@ func (s *scene) show(to chat.Target, source string) chat.MessageRef {
 // stood without its partner (D7, F26, F29, F31, F32).
 func (s *scene) wantValid(to chat.Target) {
 	s.Helper()
-	c, checks := s.World.(Checker)
+	check := func(string) error { return nil } // a platform that shows no marks refuses those that are wrong
+	if c, ok := s.World.(Checker); ok {
+		check = c.Check
+	} else if strings.Contains(s.Sample(), "**") {
+		check = checkMarks
+	}
 	for _, v := range s.Versions(to) {
 		if strings.ContainsRune(v.Text, '\uFFFD') || strings.HasSuffix(v.Text, "\u200d") {
 			s.Errorf("a character was cut in %q", v.Text)
 		}
-		if !checks {
-			continue
-		}
-		if err := c.Check(v.Text); err != nil {
+		if err := check(v.Text); err != nil {
 			s.Errorf("shown was %q: %v", v.Text, err)
 		}
 	}

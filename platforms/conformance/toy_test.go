@@ -42,7 +42,6 @@ type toy struct {
 	wrong    []string
 	refused  int
 	pings    map[chat.Target][]string
-	leaked   bool
 }
 
 // toyMessage is a message that stands, stood, or is a person's.

@@ -236,13 +236,6 @@ func (y *toy) Sample() string {
 		"quoted\n\nfmt.Println(\"a < b\")\n\nName    Size\n------  ----\nant        1\nbeetle    20\n\nThat is all."
 }
 
-func (y *toy) Check(shown string) error {
-	if strings.Contains(shown, "**bold") {
-		return errors.New("a mark stands")
-	}
-	return nil
-}
-
 // arrive brings something to the bot.
 func (y *toy) arrive(in chat.Inbound) {
 	y.mu.Lock()

@@ -176,7 +176,8 @@ type OpenFiles interface {
 	OpenFiles()
 }
 
-// Checker is a World whose stand-in shows markup as it was sent, without judging it.
+// Checker is a World whose stand-in shows markup as it was sent, without judging it, and that is not Markdown:
+// what looks like Markdown in its Sample the suite judges by itself.
 type Checker interface {
 	// Check returns what is wrong with a text that was on display: marks that stand without their
 	// partner, as a person would see them. It is nil for a text that looks as it should.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -91,7 +92,7 @@ func (t *table) read(r io.Reader) error {
 		default:
 			t.take(e)
 		}
-		if err == io.EOF { //nolint:errorlint // ReadBytes returns it as it is
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

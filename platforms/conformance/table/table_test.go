@@ -83,8 +83,10 @@ a     ok
 1 cases, 1 platforms: 1 ok, 0 not theirs, 0 bad
 `, false},
 		{"nothing at all", "", "case\n----\n\n0 cases, 0 platforms: 0 ok, 0 not theirs, 0 bad\n", false},
-		{"a package without the suite", `{"Action":"skip","Package":"telex/platforms/terminal"}` + "\n" + said("x", "TestConformance", "a=pass"),
-			"case  x\n----  --\na     ok\n\n1 cases, 1 platforms: 1 ok, 0 not theirs, 0 bad\n", true},
+		{
+			"a package without the suite", `{"Action":"skip","Package":"telex/platforms/terminal"}` + "\n" + said("x", "TestConformance", "a=pass"),
+			"case  x\n----  --\na     ok\n\n1 cases, 1 platforms: 1 ok, 0 not theirs, 0 bad\n", true,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

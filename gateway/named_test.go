@@ -1,0 +1,221 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/internal/chat"
+)
+
+// threaded is a platform with buttons, whose own commands can't be typed in threads.
+type threaded struct{ *attentive }
+
+func (p threaded) Capabilities() chat.Capabilities {
+	c := p.attentive.Capabilities()
+	c.Buttons = true
+	return c
+}
+
+func (p threaded) Profile(to chat.Target) chat.Profile {
+	profile := p.attentive.Profile(to)
+	profile.NoCommands = to.Thread != ""
+	return profile
+}
+
+// button returns the button below the newest message; empty without one.
+func (p threaded) button() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.order) == 0 {
+		return ""
+	}
+	m := p.state[p.order[len(p.order)-1]]
+	if len(m.Actions) != 1 {
+		return ""
+	}
+	return m.Actions[0].ID
+}
+
+func openThreaded(t *testing.T, change func(*gateway.Options)) (house, threaded) {
+	t.Helper()
+	p := threaded{&attentive{state: make(map[chat.MessageID]chat.Outgoing)}}
+	h := house{platform: newPlatform(), script: &script{answers: map[string]string{}, stop: map[string]agent.StopReason{}}}
+	p.platform = h.platform
+	return openWith(t, h, func(o *gateway.Options) {
+		o.Endpoints[0].Platform = p
+		if change != nil {
+			change(o)
+		}
+	}), p
+}
+
+func inThread(in chat.Inbound) chat.Inbound {
+	in.To.Thread = "t"
+	return in
+}
+
+func TestBareWordsAreCommandsWhereNoneCanBeTyped(t *testing.T) {
+	for _, tt := range []struct {
+		text     string
+		thread   bool
+		question bool // it goes to the model
+		sees     string
+	}{
+		{text: "stop", thread: true, sees: "Nothing is running."},
+		{text: " Stop\n", thread: true, sees: "Nothing is running."},
+		{text: "/stop", thread: true, sees: "Nothing is running."},
+		{text: "model nonsense", thread: true, sees: "There is no such model."},
+		{text: "model", thread: true, sees: "Answers here are by"},
+		{text: "stop it", thread: true, question: true},
+		{text: "help me with this", thread: true, question: true},
+		{text: "ask", thread: true, question: true},
+		{text: "model train set", thread: true, question: true},
+		{text: "halt", thread: true, question: true},
+		{text: "stop", question: true},
+	} {
+		t.Run(tt.text, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h, _ := openThreaded(t, func(o *gateway.Options) { o.Models = []gateway.Model{{Name: "main"}} })
+				in := ask(tt.text)
+				if tt.thread {
+					in = inThread(in)
+				}
+				h.say(t, in)
+				later(10 * time.Second)
+				if got := len(h.questions()); (got == 1) != tt.question {
+					t.Errorf("the model was asked %d times", got)
+				}
+				if got := strings.Join(h.sees(), "\n"); !strings.Contains(got, tt.sees) {
+					t.Errorf("a person sees %q, want %q", got, tt.sees)
+				}
+			})
+		})
+	}
+}
+
+func TestOneCommandForAll(t *testing.T) {
+	for args, want := range map[string]string{
+		"new":             "A new conversation begins. I have forgotten the one before.",
+		"/Stop":           "Nothing is running.",
+		"model nonsense":  "There is no such model.",
+		"why is it so":    "re: why is it so",
+		"ask why is it":   "re: why is it",
+		"":                "I can't read this kind of message. Please write it as text.",
+		"newer is better": "re: newer is better",
+	} {
+		t.Run(args, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, nil)
+				in := ask("/telex " + args)
+				in.Kind, in.Args = chat.Command, args
+				h.say(t, in)
+				later(10 * time.Second)
+				if got := strings.Join(h.sees(), "\n"); !strings.HasPrefix(got, want) {
+					t.Errorf("a person sees %q, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+// A question that comes by command is one like any other, on every platform.
+func TestAskIsAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, with(command("ask"), "why"))
+		later(10 * time.Second)
+		equal(t, "questions", h.questions(), []string{"why"})
+		equal(t, "seen", h.sees(), []string{"re: why"})
+	})
+}
+
+func press(action string, user chat.UserID) chat.Inbound {
+	return chat.Inbound{
+		To: chat.Target{Chat: "7", Thread: "t"}, Sender: chat.Sender{ID: user}, ID: chat.MessageID("press of " + user),
+		Kind: chat.Button, Action: action, Addressed: true, At: time.Now(),
+	}
+}
+
+func TestTheButtonStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, p := openThreaded(t, nil)
+		h.answers["long"] = strings.Repeat("word ", 100)
+		h.say(t, inThread(ask("long")))
+		later(3 * time.Second)
+		first := p.button()
+		if first == "" {
+			t.Fatal("there is no button")
+		}
+		h.say(t, press(first, "7"))
+		later(2 * time.Second)
+		if got := h.sees(); len(got) != 1 || strings.Contains(got[0], "▌") || p.button() != "" {
+			t.Errorf("a person sees %q with button %q", got, p.button())
+		}
+		// A press that comes late is about what is over, not about what came next.
+		h.answers["next"] = strings.Repeat("next ", 50)
+		h.say(t, inThread(ask("next")))
+		later(2 * time.Second)
+		again := press(first, "7")
+		again.ID = "again"
+		h.say(t, again)
+		later(20 * time.Second)
+		if got := h.sees(); len(got) != 2 || got[1] != strings.TrimSpace(h.answers["next"]) {
+			t.Errorf("a person sees %q", got)
+		}
+		equal(t, "told", p.told, []string{"7[1] false", "7[press of 7] false", "7[again] false", "7[3] false"})
+	})
+}
+
+func TestWhoMayPressTheButton(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, p := openThreaded(t, func(o *gateway.Options) {
+			o.Access = access.Rules{Pair: true, Allow: []access.Rule{{Endpoint: "tg", User: "7"}}}
+		})
+		h.answers["long"] = strings.Repeat("word ", 30)
+		h.say(t, inThread(ask("long")))
+		later(2 * time.Second)
+		h.say(t, press(p.button(), "8"))
+		other := press("somebody-elses", "7")
+		h.say(t, other)
+		later(10 * time.Second)
+		equal(t, "seen", h.sees(), []string{strings.TrimSpace(h.answers["long"])})
+		equal(t, "told", p.told, []string{"7[press of 8] true", "7[1] false"})
+	})
+}
+
+func TestWhereTheButtonIs(t *testing.T) {
+	for _, tt := range []struct {
+		mode   gateway.Button
+		thread chat.ThreadID
+		want   bool
+	}{
+		{gateway.ButtonAuto, "t", true},
+		{gateway.ButtonAuto, "", false},
+		{gateway.ButtonOn, "", true},
+		{gateway.ButtonOff, "t", false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h, p := openThreaded(t, func(o *gateway.Options) {
+				o.Endpoints[0].StopButton = tt.mode
+				o.Endpoints[0].Streaming.Cursor = "" // the button comes and goes without one, too
+			})
+			h.answers["long"] = strings.Repeat("word ", 30)
+			in := ask("long")
+			in.To.Thread = tt.thread
+			h.say(t, in)
+			later(2 * time.Second)
+			if got := p.button() != ""; got != tt.want {
+				t.Errorf("mode %d, thread %q: there is a button: %t", tt.mode, tt.thread, got)
+			}
+			later(10 * time.Second)
+			if p.button() != "" {
+				t.Errorf("mode %d, thread %q: the button stays", tt.mode, tt.thread)
+			}
+		})
+	}
+}
