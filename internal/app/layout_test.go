@@ -40,6 +40,7 @@ type row struct {
 // Tests of what speaks to the outside may use the stand-ins; nothing but app ships them.
 func importTable() []row {
 	adapter := []string{"internal/chat", "internal/markup"}
+	writers := append(slices.Clone(adapter), "internal/markup/marks") // of platforms that take Markdown as one string
 	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*"}
 	return []row{
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
@@ -63,6 +64,8 @@ func importTable() []row {
 
 		{Path: "platforms/telegram", Imports: adapter, Tests: adapterTests},
 		{Path: "platforms/terminal", Imports: adapter, Tests: adapterTests},
+		{Path: "platforms/discord", Imports: writers, Tests: adapterTests},
+		{Path: "platforms/slack", Imports: writers, Tests: adapterTests},
 		{
 			Path: "platforms/terminal/ui", Imports: []string{"platforms/terminal"},
 			Tests: []string{"internal/chat", "platforms/terminal/screentest"},
@@ -79,6 +82,7 @@ func importTable() []row {
 
 		{Path: "internal/chat"},
 		{Path: "internal/markup", Tests: []string{"internal/markup/*"}},
+		{Path: "internal/markup/marks", Imports: []string{"internal/markup"}, Tests: []string{"internal/markup/*"}},
 		{Path: "internal/markup/markuptest", Imports: []string{"internal/markup"}, TestOnly: true},
 		{Path: "internal/config"},
 		{Path: "internal/store", Imports: []string{"internal/chat"}, Tests: []string{"gateway"}},

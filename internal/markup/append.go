@@ -137,7 +137,10 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 // closing marks of the one may precede and line breaks written as tags follow.
 func between(src []byte) rune {
 	rest := bytes.TrimLeft(src, " \t\r")
+	mark := bytes.IndexByte(src, '<')
 	switch {
+	case mark >= 0 && brTag(src[mark:]) > 0 && !bytes.ContainsAny(src[:mark], " \t"):
+		return '\n' // what stands behind closing marks
 	case bytes.HasPrefix(rest, []byte("\n")), bytes.HasSuffix(bytes.TrimRight(src, " \t>"), []byte("\n")):
 		return '\n'
 	case len(rest) < len(src) && (len(rest) == 0 || brTag(rest) > 0), bytes.HasSuffix(src, []byte(" ")):

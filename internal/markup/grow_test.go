@@ -47,6 +47,15 @@ func TestAppendedTextStays(t *testing.T) {
 	})
 }
 
+// An address behind a line break that is written as a tag becomes a link with its last
+// letter, and waits again then; what stands in front of the tag must not.
+func TestAppendedTagBeforeAddress(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{"世界<br>https://e.org", "a 世**界**<br>https://e.org x", "*_*<br>https://e.org"} {
+		checkAppended(t, src, Options{Dialect: Plain{}, Limit: 300})
+	}
+}
+
 // checkAppended lays out every prefix of src, and fails the test when a later layout takes
 // back what an earlier one shows.
 func checkAppended(t rapid.TB, src string, o Options) {

@@ -1,4 +1,3 @@
-// Package discord connects telex to Discord.
 package discord
 
 import (
@@ -53,15 +52,18 @@ type grammar struct{}
 func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3} }
 
 var (
-	mention  = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
-	emoji    = regexp.MustCompile(`^:\w+:`)
-	ordinal  = regexp.MustCompile(`^[0-9]+\.(?:\s|$)`)
-	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
+	mention     = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
+	codeMention = regexp.MustCompile(`^@(?:everyone|here)`)
+	emoji       = regexp.MustCompile(`^:\w+:`)
+	language    = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
-// Escape appends a character of text.
-func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
+// Escape appends a character of text. Nothing that needs it is in a label.
+func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
+	if at.Label {
+		return append(out, at.Rest()[:at.Size]...)
+	}
 	escaped := false
 	switch c {
 	case '\\', '*', '_', '`', '<', '[':
@@ -69,44 +71,47 @@ func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
 	case '~', '|': // two of them begin something
 		escaped = at.Next() == c || at.Prev() == c
 	case '#', '>':
-		escaped = at.Start
+		escaped = at.Start()
 	case '-', '+':
-		escaped = at.Start && (at.Next() == 0 || strings.IndexByte(" \t\n#", at.Next()) >= 0)
+		escaped = at.Start() && (at.Next() == 0 || strings.IndexByte(" \t\n#", at.Next()) >= 0)
 	case ']':
 		if at.Next() == '(' { // would end the label of a link before it, even behind a backslash
-			return append(out, "]"+marks.Joiner...), 1
+			return append(out, "]"+marks.Joiner...)
 		}
 	case '@':
 		if mention.MatchString(at.Rest()) {
-			return append(out, "@"+marks.Joiner...), 1
+			return append(out, "@"+marks.Joiner...)
 		}
 	case ':':
 		if strings.HasPrefix(at.Rest(), "://") { // an address only where Address says so
-			return append(out, ":"+marks.Joiner...), 1
+			return append(out, ":"+marks.Joiner...)
 		}
 		escaped = emoji.MatchString(at.Rest())
-	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if n := len(ordinal.FindString(at.Rest())); at.Start && n > 0 {
-			n = strings.IndexByte(at.Rest(), '.')
-			return append(append(out, at.Rest()[:n]...), `\.`...), n + 1
-		}
+	case '.':
+		escaped = at.Ordinal()
 	}
 	if escaped {
-		return append(out, '\\', c), 1
+		return append(out, '\\', c)
 	}
-	_, n := utf8.DecodeRuneInString(at.Rest())
-	return append(out, at.Rest()[:n]...), n
+	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code, where nothing but the fence means anything.
-func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
+// Code appends a character of code, where nothing but the fence means anything to a client.
+// The server looks for mentions by itself, and may see code elsewhere.
+func (grammar) Code(out []byte, text string, i int, r rune) []byte {
+	out = utf8.AppendRune(out, r)
+	if r == '@' && (codeMention.MatchString(text[i:]) || i > 0 && text[i-1] == '<' && mention.MatchString(text[i:])) {
+		out = append(out, marks.Joiner...)
+	}
+	return out
+}
 
 // What Discord does not count to an address at its end.
 const trailing = `.,:;"'])`
 
 // Address finds what Discord takes for an address: all up to white space or "<", whatever
 // marks are in it.
-func (grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
+func (g grammar) Address(out []byte, text string, i, end int, opens bool) ([]byte, int) {
 	if text[i] != 'h' {
 		return out, 0
 	}
@@ -130,8 +135,14 @@ func (grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
 			return out, 0
 		}
 	}
-	behind := strings.TrimLeft(text[i+len(rest):], trailing)
-	if next, _ := utf8.DecodeRuneInString(behind); behind == "" || unicode.IsSpace(next) {
+	behind := text[i+len(rest) : end]
+	if !g.Fragile(rest) { // else a mark may open before the first character of it
+		behind = strings.TrimLeft(behind, trailing)
+	}
+	if behind == "" && !opens {
+		behind = text[end:]
+	}
+	if next, _ := utf8.DecodeRuneInString(behind); unicode.IsSpace(next) || behind == "" && end == len(text) && !opens {
 		return append(out, rest...), len(rest)
 	}
 	return append(append(append(out, '<'), rest...), '>'), len(rest)
@@ -139,20 +150,20 @@ func (grammar) Address(out []byte, text string, i, end int) ([]byte, int) {
 
 // Link returns where a masked link goes. One that shows its own address needs no mask, and
 // Discord takes none then.
-func (grammar) Link(text string, f markup.Format, _ bool) (string, bool) {
+func (grammar) Link(text string, f markup.Format, _ bool) string {
 	to := marks.Destination(f.URL, "http", "https")
 	if to == "" || text[f.Start:f.End] == f.URL {
-		return "", false
+		return ""
 	}
-	return strings.ReplaceAll(to, "@", "%40"), true
+	return strings.ReplaceAll(to, "@", "%40")
 }
 
 // Label reports whether a character can be in the label of a masked link. There is no
 // escaping in it, and one with an emoji, a mention or an address is no link at all
 // (https://github.com/LyricLy/parse-discord/blob/main/parse_discord/string.py).
 func (grammar) Label(text string, i int, first bool) bool {
-	at := marks.Place{Text: text, At: i}
-	r, n := utf8.DecodeRuneInString(at.Rest())
+	r, n := utf8.DecodeRuneInString(text[i:])
+	at := marks.Place{Text: text, At: i, Size: n}
 	if first && unicode.IsPunct(r) {
 		return false
 	}

@@ -1,4 +1,3 @@
-// Package slack connects telex to Slack.
 package slack
 
 import (
@@ -55,7 +54,6 @@ func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 6, CommonMark:
 var (
 	mention  = regexp.MustCompile(`^@(?:channel|here|everyone)`)
 	emoji    = regexp.MustCompile(`^:[a-z0-9_+'-]+:`)
-	ordinal  = regexp.MustCompile(`^[0-9]{1,9}[.)](?:\s|$)`)
 	control  = regexp.MustCompile(`^<(?:[!@#][A-Za-z]|[a-z]+:)`)
 	language = regexp.MustCompile(`^[A-Za-z0-9_+.#-]{1,20}$`)
 	simple   = regexp.MustCompile(`^https?://[0-9A-Za-z./-]*[0-9A-Za-z/]$`)
@@ -65,44 +63,40 @@ var (
 // (https://docs.slack.dev/reference/block-kit/blocks/markdown-block), and shows the three
 // entities as characters without reading them as control sequences
 // (https://docs.slack.dev/messaging/formatting-message-text#escaping).
-func (grammar) Escape(out []byte, at marks.Place) ([]byte, int) {
+func (grammar) Escape(out []byte, at marks.Place) []byte {
 	c := at.Text[at.At]
 	escaped := false
 	switch c {
 	case '<':
-		return append(out, "&lt;"...), 1
+		return append(out, "&lt;"...)
 	case '>':
-		return append(out, "&gt;"...), 1
+		return append(out, "&gt;"...)
 	case '&':
-		return append(out, "&amp;"...), 1
+		return append(out, "&amp;"...)
 	case '\\', '*', '`', '[', ']', '~':
 		escaped = true
 	case '_': // means nothing within a word
 		escaped = !word(at.Prev()) || !word(at.Next())
 	case '#':
-		escaped = at.Start || at.Heading
+		escaped = at.Start() || at.Heading
 	case '-', '+', '=', '|':
-		escaped = at.Start
+		escaped = at.Start()
 	case '@': // not documented to notify anybody, but older parameters make it do so
 		if mention.MatchString(at.Rest()) {
-			return append(out, "@"+marks.Joiner...), 1
+			return append(out, "@"+marks.Joiner...)
 		}
 	case ':':
 		if emoji.MatchString(at.Rest()) {
-			return append(out, ":"+marks.Joiner...), 1
+			return append(out, ":"+marks.Joiner...)
 		}
-		escaped = at.Start && at.Next() == '-' // aligns a column
-	case '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		if at.Start && ordinal.MatchString(at.Rest()) {
-			n := strings.IndexAny(at.Rest(), ".)")
-			return append(append(out, at.Rest()[:n]...), '\\', at.Rest()[n]), n + 1
-		}
+		escaped = at.Start() && at.Next() == '-' // aligns a column
+	case '.', ')':
+		escaped = at.Ordinal()
 	}
 	if escaped {
-		return append(out, '\\', c), 1
+		return append(out, '\\', c)
 	}
-	_, n := utf8.DecodeRuneInString(at.Rest())
-	return append(out, at.Rest()[:n]...), n
+	return append(out, at.Rest()[:at.Size]...)
 }
 
 // Code appends a character of code. A backslash or an entity would be shown as it stands
@@ -116,23 +110,23 @@ func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 }
 
 // Address finds none: what looks like one is text, and Link says how a link is written.
-func (grammar) Address(out []byte, _ string, _, _ int) ([]byte, int) { return out, 0 }
+func (grammar) Address(out []byte, _ string, _, _ int, _ bool) ([]byte, int) { return out, 0 }
 
 // Link returns where a link goes. An address alone between white space is one by itself.
-func (grammar) Link(text string, f markup.Format, alone bool) (string, bool) {
+func (grammar) Link(text string, f markup.Format, alone bool) string {
 	to := marks.Destination(f.URL, "http", "https", "mailto")
 	if to == "" {
-		return "", false
+		return ""
 	}
 	label := text[f.Start:f.End]
 	if alone && (label == f.URL || f.Open && strings.HasPrefix(f.URL, label)) && simple.MatchString(f.URL) {
 		before, _ := utf8.DecodeLastRuneInString(text[:f.Start])
 		behind, _ := utf8.DecodeRuneInString(text[f.End:])
 		if (f.Start == 0 || unicode.IsSpace(before)) && (f.End == len(text) || unicode.IsSpace(behind)) {
-			return "", false
+			return ""
 		}
 	}
-	return to, true
+	return to
 }
 
 // Label reports that a label can hold anything.

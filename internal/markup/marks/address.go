@@ -31,7 +31,7 @@ var entity = regexp.MustCompile(`&#?[0-9A-Za-z]{1,31}$`)
 func Destination(address string, schemes ...string) string {
 	u, err := url.Parse(address)
 	if err != nil || !slices.Contains(schemes, strings.ToLower(u.Scheme)) ||
-		u.User != nil || u.Host == "" && u.Opaque == "" || strings.ContainsAny(u.Host, "[]\\") {
+		u.User != nil || u.Host == "" && !strings.EqualFold(u.Scheme, "mailto") || u.Host+u.Opaque == "" || strings.ContainsAny(u.Host, "[]\\") {
 		return ""
 	}
 	var out strings.Builder

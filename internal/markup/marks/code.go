@@ -21,22 +21,24 @@ func (w *writer) code(i int, f format) int {
 		w.out = append(w.out, Joiner...)
 	}
 	w.token(func() { w.out = append(w.out, fence...) })
+	if spaced(content, strings.TrimLeft(content, " "), strings.HasPrefix) {
+		w.out = append(w.out, Joiner...)
+	}
 	for j, r := range content {
-		switch {
-		case r == '`':
+		switch r {
+		case '`':
 			if w.out[len(w.out)-1] == '`' {
 				w.out = append(w.out, Joiner...)
 			}
 			w.out = append(w.out, '`')
-		case r == '\n':
+		case '\n':
 			w.out = append(w.out, ' ')
 		default:
 			w.codeChar(i+j, r)
 		}
 	}
 	if !f.Open {
-		// One space at each end would be taken off.
-		if n := len(w.out); w.out[n-1] == '`' || content[0] == ' ' && w.out[n-1] == ' ' {
+		if n := len(w.out); w.out[n-1] == '`' || content[0] == ' ' && w.out[n-1] == ' ' || spaced(content, strings.TrimRight(content, " "), strings.HasSuffix) {
 			w.out = append(w.out, Joiner...)
 		}
 		w.out = append(w.out, fence...)
@@ -44,6 +46,13 @@ func (w *writer) code(i int, f format) int {
 	w.start = false
 	w.done = f.End
 	return f.End
+}
+
+// spaced reports whether only spaces, which a reader would take off, stand between an end of
+// code and a backtick. CommonMark takes one off at each end if it has one at both, whatever
+// stands behind them.
+func spaced(code, trimmed string, at func(s, prefix string) bool) bool {
+	return len(trimmed) < len(code) && at(trimmed, "`")
 }
 
 // codeLabel reports whether all of the code from i to end can be in the label of a link.

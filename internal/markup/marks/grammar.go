@@ -1,6 +1,10 @@
 package marks
 
-import "telex/internal/markup"
+import (
+	"strings"
+
+	"telex/internal/markup"
+)
 
 // Joiner is U+2060 WORD JOINER. It shows nothing, is neither white space nor punctuation, and
 // keeps the characters on its two sides from meaning something together.
@@ -13,19 +17,18 @@ const Joiner = "\u2060"
 type Grammar interface {
 	// Rules returns what holds everywhere.
 	Rules() Rules
-	// Escape appends the character at the place so that it shows as it is. It may take more
-	// than that one, and returns how many bytes of the text it took.
-	Escape(out []byte, at Place) (_ []byte, n int)
+	// Escape appends the character at the place so that it shows as it is.
+	Escape(out []byte, at Place) []byte
 	// Code appends the character r of code, which stands at text[i:].
 	Code(out []byte, text string, i int, r rune) []byte
 	// Address appends the address at text[i:] if the platform makes a link of it by itself,
-	// and returns its length in the text, or 0. It must end at end, where another format
-	// begins or the one around it stops, or before.
-	Address(out []byte, text string, i, end int) (_ []byte, n int)
-	// Link returns what is written in the brackets behind the label of a link, and whether it
-	// is written at all. The link is the format f of the text; alone says that it is in no
+	// and returns its length in the text, or 0. It must end at end or before: there the format
+	// around it stops, or another one opens.
+	Address(out []byte, text string, i, end int, opens bool) (_ []byte, n int)
+	// Link returns what is written in the brackets behind the label of a link, or "" if only
+	// the label is written. The link is the format f of the text; alone says that it is in no
 	// other style.
-	Link(text string, f markup.Format, alone bool) (destination string, ok bool)
+	Link(text string, f markup.Format, alone bool) string
 	// Label reports whether the character at text[i:] can stand in the label of a link, and
 	// be the first in it.
 	Label(text string, i int, first bool) bool
@@ -51,17 +54,32 @@ type Rules struct {
 type Place struct {
 	Text    string
 	At      int  // offset of the character
-	Start   bool // nothing but white space and marks stands before it in its line
+	Size    int  // bytes of it
+	Line    int  // offset of the first character of its line that is no white space
 	Heading bool // in a heading that is written as one
+	Label   bool // in the label of a link, see Grammar.Label
 }
 
 // Rest returns the text from the character on.
 func (p Place) Rest() string { return p.Text[p.At:] }
 
-// Next returns the byte behind a character of one byte, or 0 at the end of the text.
+// Start reports whether nothing but white space and marks stands before the character in its
+// line.
+func (p Place) Start() bool { return p.At <= p.Line }
+
+// Ordinal reports whether the character ends the number of a list item, as a full stop may.
+func (p Place) Ordinal() bool {
+	switch p.Next() {
+	case 0, ' ', '\t', '\n':
+		return p.At > p.Line && strings.Trim(p.Text[p.Line:p.At], "0123456789") == ""
+	}
+	return false
+}
+
+// Next returns the byte behind the character, or 0 at the end of the text.
 func (p Place) Next() byte {
-	if p.At+1 < len(p.Text) {
-		return p.Text[p.At+1]
+	if n := p.At + p.Size; n < len(p.Text) {
+		return p.Text[n]
 	}
 	return 0
 }

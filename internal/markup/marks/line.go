@@ -56,7 +56,7 @@ func (w *writer) part(i int) {
 
 // beginLine writes the marks in front of the line that shows its first character at i.
 func (w *writer) beginLine(i int) {
-	w.start, w.fenced = true, false
+	w.start, w.line, w.fenced = true, i, false
 	if w.quote = w.quoteAt(i); w.quote >= 0 {
 		w.out = append(w.out, quoteMark...)
 	}
@@ -116,12 +116,12 @@ func (w *writer) block(f format) int {
 	w.out = append(w.out, "```"+w.grammar.Language(f.Language)+"\n"+prefix...)
 	ticks := 0
 	for i, r := range content {
-		switch {
-		case r == '\n':
+		switch r {
+		case '\n':
 			w.out = append(w.out, '\n')
 			w.out = append(w.out, prefix...)
 			ticks = 0
-		case r == '`':
+		case '`':
 			if ticks == 2 { // a third would be a fence
 				w.out = append(w.out, Joiner...)
 				ticks = 0

@@ -39,6 +39,7 @@ type writer struct {
 	marks                         []int    // formats of inline whose marks are open
 
 	start  bool // of a line
+	line   int  // where its text begins
 	head   int  // the heading of the line, an index of heads, or -1
 	quote  int  // the quote of the line, an index of quotes, or -1
 	fenced bool // the line ends a code block
@@ -113,10 +114,13 @@ func (w *writer) cover(i int) (code int) {
 		w.covering = w.covering[:n-1]
 	}
 	for w.next < len(w.inline) && w.inline[w.next].Start <= i {
-		if f := w.inline[w.next]; f.End > i && !w.covered(f.Style) {
-			w.covering = append(w.covering, w.next)
+		f := &w.inline[w.next]
+		if f.End > i && !w.covered(f.Style) {
 			if f.Style == markup.Link {
-				w.inline[w.next].destination, _ = w.grammar.Link(w.text, f.Format, len(w.covering) == 1)
+				f.destination = w.grammar.Link(w.text, f.Format, len(w.covering) == 0)
+			}
+			if f.Style != markup.Link || f.destination != "" {
+				w.covering = append(w.covering, w.next)
 			}
 		}
 		w.next++
@@ -139,25 +143,26 @@ func (w *writer) covered(s markup.Style) bool {
 	return false
 }
 
-// boundary returns where behind the place the next inline format begins or ends.
-func (w *writer) boundary() int {
-	end := len(w.text)
+// boundary returns where behind the place the next inline format ends or opens.
+func (w *writer) boundary() (end int, opens bool) {
+	end = len(w.text)
 	if n := len(w.covering); n > 0 {
 		end = w.inline[w.covering[n-1]].End
 	}
-	if w.next < len(w.inline) {
-		end = min(end, w.inline[w.next].Start)
+	if w.next < len(w.inline) && w.inline[w.next].Start <= end {
+		end, opens = w.inline[w.next].Start, true
 	}
-	if len(w.blocks) > 0 {
-		end = min(end, w.blocks[0].Start)
+	if len(w.blocks) > 0 && w.blocks[0].Start <= end {
+		end, opens = w.blocks[0].Start, true
 	}
-	return end
+	return end, opens
 }
 
 // char writes the character at i, size bytes long, or the address that begins with it, and
 // returns where the text goes on.
 func (w *writer) char(i, size int) int {
-	if address, n := w.grammar.Address(nil, w.text, i, w.boundary()); n > 0 {
+	end, opens := w.boundary()
+	if address, n := w.grammar.Address(nil, w.text, i, end, opens); n > 0 {
 		w.arrive(i, w.wanted(false, w.grammar.Fragile(w.text[i:i+n])))
 		w.token(func() { w.out = append(w.out, address...) })
 		w.start = false
@@ -166,19 +171,17 @@ func (w *writer) char(i, size int) int {
 	}
 	link := w.link()
 	w.arrive(i, w.wanted(link >= 0 && w.grammar.Label(w.text, i, !w.isOpen(link)), false))
-	n := 0
-	w.token(func() {
-		w.out, n = w.grammar.Escape(w.out, Place{Text: w.text, At: i, Start: w.start, Heading: w.head >= 0})
-	})
+	at := Place{Text: w.text, At: i, Size: size, Line: w.line, Heading: w.head >= 0, Label: link >= 0 && w.isOpen(link)}
+	w.token(func() { w.out = w.grammar.Escape(w.out, at) })
 	w.start = false
-	w.done = i + max(n, size)
+	w.done = i + size
 	return w.done
 }
 
 // link returns the link that covers the place, or -1.
 func (w *writer) link() int {
 	for _, i := range w.covering {
-		if w.inline[i].Style == markup.Link && w.inline[i].destination != "" {
+		if w.inline[i].Style == markup.Link {
 			return i
 		}
 	}
@@ -193,7 +196,7 @@ func (w *writer) wanted(label, fragile bool) []int {
 		switch f := &w.inline[i]; f.Style {
 		case markup.Code:
 		case markup.Link:
-			if label && f.destination != "" && !f.spent {
+			if label && !f.spent {
 				w.want = append(w.want, i)
 			} else if w.isOpen(i) {
 				f.spent = true // else the address would be written for each stretch of the label

@@ -1,0 +1,148 @@
+package markuptest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"telex/internal/markup"
+)
+
+// Glyph is a character as a person sees it. White space has no style but in code blocks, and
+// a line break outside of them stands for any number of them.
+type Glyph struct {
+	Char   rune
+	Styles string // the initials of its styles in alphabetic order: b, c, h, i, l, p, q, s
+	URL    string // of a link
+	Level  int    // of a heading
+}
+
+// The initials of the styles.
+func initial(s markup.Style) string {
+	return [...]string{"", "b", "i", "s", "c", "p", "l", "q", "h"}[s]
+}
+
+// With adds a style to those of a glyph.
+func With(styles string, s markup.Style) string {
+	if strings.Contains(styles, initial(s)) {
+		return styles
+	}
+	all := []byte(styles + initial(s))
+	slices.Sort(all)
+	return string(all)
+}
+
+// Glyphs returns what is to be seen of a piece where headings have no more levels than given:
+// deeper ones, and those that do not begin their line, are bold, and quotes that do not begin
+// their line are none. Links go to what destination makes of their addresses; one that goes
+// nowhere is none.
+func Glyphs(p markup.Piece, headings int, destination func(url string) string) []Glyph {
+	var out []Glyph
+	for i, r := range p.Text {
+		g := Glyph{Char: r}
+		for _, f := range p.Formats {
+			if f.Style == markup.Pre { // blank lines at its edges are not seen
+				f.End = f.Start + len(strings.TrimRight(p.Text[f.Start:f.End], "\n"))
+			}
+			if i < f.Start || i >= f.End {
+				continue
+			}
+			line := f.Start == 0 || p.Text[f.Start-1] == '\n'
+			blank := strings.TrimSpace(p.Text[f.Start:f.End]) == ""
+			switch {
+			case f.Style == markup.Heading && (!line || f.Level > headings):
+				g.Styles = With(g.Styles, markup.Bold)
+			case f.Style == markup.Heading:
+				g.Styles, g.Level = With(g.Styles, f.Style), f.Level
+			case f.Style == markup.Quote && !line && !strings.Contains(g.Styles, "q"), f.Style == markup.Code && blank:
+			case f.Style == markup.Link:
+				if to := destination(f.URL); g.URL == "" && to != "" {
+					g.Styles, g.URL = With(g.Styles, f.Style), to
+				}
+			default:
+				g.Styles = With(g.Styles, f.Style)
+			}
+		}
+		out = append(out, g)
+	}
+	return Tidy(out)
+}
+
+// Tidy leaves out of glyphs what nobody sees, and the styles of what has no looks.
+func Tidy(glyphs []Glyph) []Glyph {
+	var out, wide []Glyph
+	for _, g := range glyphs {
+		if wide = append(wide, g); g.Char == '\t' { // as wide as four spaces
+			wide = append(wide, g, g, g)
+		}
+	}
+	for _, g := range wide {
+		switch {
+		case g.Char == '\u2060':
+			continue
+		case unicode.IsSpace(g.Char):
+			if g.Char != '\n' {
+				g.Char = ' '
+			}
+			g.URL, g.Level = "", 0
+			if g.Styles = strings.Trim(g.Styles, "bchilqs"); strings.Contains(g.Styles, "p") {
+				break
+			}
+			if n := len(out); g.Char == '\n' && n > 0 {
+				for n > 0 && out[n-1].Char == ' ' && out[n-1].Styles == "" {
+					n--
+				}
+				if out = out[:n]; n > 0 && out[n-1].Char == '\n' && out[n-1].Styles == "" {
+					continue
+				}
+			}
+			if len(out) == 0 {
+				continue
+			}
+		case unicode.In(g.Char, unicode.Cf, unicode.Mn, unicode.Me):
+			g.Styles, g.URL, g.Level = "", "", 0
+		}
+		out = append(out, g)
+	}
+	for n := len(out); n > 0 && unicode.IsSpace(out[n-1].Char); n-- {
+		out = out[:n-1]
+	}
+	return out
+}
+
+// Same fails the test if a text that was written for a piece shows something else.
+func Same(t TB, wire string, got, want []Glyph) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i < len(got) && i < len(want) && got[i] == want[i] {
+			continue
+		}
+		t.Fatalf("%q shows something else from character %d on\n got %s\nwant %s", wire, i, list(got, i), list(want, i))
+	}
+}
+
+func list(glyphs []Glyph, from int) string {
+	var s strings.Builder
+	for _, g := range glyphs[min(from, len(glyphs)):min(from+12, len(glyphs))] {
+		fmt.Fprintf(&s, "%q:%s", g.Char, g.Styles)
+		if g.URL != "" || g.Level != 0 {
+			fmt.Fprintf(&s, "(%s %d)", g.URL, g.Level)
+		}
+		s.WriteByte(' ')
+	}
+	return s.String()
+}
+
+// Spy is a dialect that remembers which piece it wrote as which text. It serves one goroutine.
+type Spy struct {
+	markup.Dialect
+	Pieces map[string]markup.Piece
+}
+
+// Render renders and remembers the piece.
+func (s Spy) Render(p markup.Piece) markup.Rendered {
+	r := s.Dialect.Render(p)
+	s.Pieces[r.Text] = p
+	return r
+}

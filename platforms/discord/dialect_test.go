@@ -1,0 +1,236 @@
+package discord
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/markup"
+	"telex/internal/markup/marks"
+	"telex/internal/markup/markuptest"
+)
+
+// j is the joiner, which shows nothing.
+const j = marks.Joiner
+
+func render(t *testing.T, src string) string {
+	t.Helper()
+	spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
+	parts := markup.Layout(src, markup.Options{Dialect: spy, Limit: 2000})
+	if len(parts) != 1 {
+		t.Fatalf("Layout(%q) has %d parts, want 1", src, len(parts))
+	}
+	checkMessage(t, spy, parts[0])
+	return parts[0].Rendered.Text
+}
+
+// F27, F28, F33: each construct as it goes over the wire.
+func TestDialectConstructs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, src, want string }{
+		{"plain", "a.b!c(d)-e", "a.b!c(d)-e"},
+		{"styles", "x **b** *i* ~~s~~ `c`", "x **b** *i* ~~s~~ `c`"},
+		{"underscores", "x __b__ _i_", "x **b** *i*"},
+		{"nested", "**a *b* c** *a **b** c*", "**a *b* c** *a **b** c*"},
+		{"same range", "***a***", "***a***"},
+		{"ends together", "**a *b*** *a **b***", "**a *b*** *a **b***"},
+		{"begins together", "***a** b* ***a* b**", "***a** b* ***a* b**"},
+		{"in a word", "a**b**c a*b*c", "a**b**c a*b*c"},
+		{"bold after bold", "**a**__b__", "**a**" + j + "**b**"},
+		{"italic after bold", "**a**_b_", "**a**" + j + "*b*"},
+		{"bold that ends with punctuation", "**Note:** a **b!**", "**Note:** a **b!**"},
+		{"code in bold", "**a `b` c**", "**a `b` c**"},
+		{"code with marks in bold", "**a `b**` c**", "**a** `b**` **c**"},
+		{"bold over lines", "**a\nb**", "**a**\n**b**"},
+		{"escapes", `\*a\* \_a\_ \[a\](b) \~ \~~ \\ a_b 2*3 | || ~5 \|\|`, `\*a\* \_a\_ \[a]` + j + `(b) ~ \~\~ \\ a\_b 2\*3 | \|\| ~5 \|\|`},
+		{"line starts", "\\# a\\\n\\- b\\\n\\+ c\\\n1\\. d\\\n2\\) e\\\n\\> f\\\n-# g\\\n12 h\\\n-5", "\\# a\n\\- b\n\\+ c\n1\\. d\n2) e\n\\> f\n\\-# g\n12 h\n-5"},
+		{"mentions (F35)", "@everyone @here @ann <@12> <@!12> <@&12> me@12.org", "@" + j + "everyone @" + j + "here @ann \\<@" + j + "12> \\<@" + j + "!12> \\<@" + j + "&12> me@" + j + "12.org"},
+		{"mentions in code (F35)", "x `@here <@1> a@12`\n```\n@everyone\n```", "x `@" + j + "here <@" + j + "1> a@12`\n```\n@" + j + "everyone\n```"},
+		{"other references", "<#1> <:a:1> <t:1:R> <id:guide> </a:1>", "\\<#1> \\<\\:a:1> \\<t\\:1:R> id:guide \\</a:1>"},
+		{"emoji", ":tada: 10:30 a:100: 👋", "\\:tada: 10:30 a\\:100: 👋"},
+		{"code with backticks", "x ``a`b`` ```` ``a`` ````", "x ``a`b`` ``" + j + "`" + j + "`a`" + j + "`" + j + "``"},
+		{"code with spaces", "x `` `a`  ``", "x ``" + j + "`a`" + j + "``"},
+		{"code first", "`a` b", "``a`` b"},
+		{"fence", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb"},
+		{"fence in a fence", "````md\n```\nx\n```\n````", "```md\n``" + j + "`\nx\n``" + j + "`\n```"},
+		{"indented code", "    a\n      b", "```\na\n  b\n```"},
+		{"odd language", "```c#\nx\n```\n\n```c++\nx", "```\nx\n```\n\n```c++\nx\n```"},
+		{"table", "|a|b|\n|-|-:|\n|x|10|", "```\na   b\n-  --\nx  10\n```"},
+		{"headings", "# a **b**\n### 1. c\n#### d\n# C\\#\n\ne", "# a **b**\n### 1\\. c\n**d**\n# C#" + j + "\n\ne"},
+		{"heading with number signs", "## \\# a", "## \\# a"},
+		{"heading in a list", "- # a", "• **a**"},
+		{"quote", "> a\n> b\n>\n> > c\n\nd", "> a\n> b\n> \n> c\n\nd"},
+		{"code in a quote", "> a\n> ```\n> x\n>   y\n> ```\n> b", "> a\n> ```\n> x\n>   y\n> ```\n> b"},
+		{"quote in a list", "- > a", "• a"},
+		{"list", "- [x] **a**\n- b\n  1. c\n- d", "☑ **a**\n• b\n  1\\. c\n• d"},
+		{"numbers", "3. a\n3. b", "3\\. a\n4\\. b"},
+		{"rule", "a\n\n---\n\nb", "a\n\n──────────\n\nb"},
+		{"link", "see [the *page*](https://e.org/?a=1&b=2)!", "see [the *page*](https://e.org/?a=1&b=2)!"},
+		{"bold link", "**a [b](https://e.org) c**", "**a [b](https://e.org) c**"},
+		{"bold in a link", "[**a**](https://e.org)", "[**a**](https://e.org)"},
+		{"code link", "x [`a_b`](https://e.org)", "x [`a_b`](https://e.org)"},
+		{"emoji before a link", "[👋 docs](https://e.org)", "👋 [docs](https://e.org)"},
+		{"brackets in a link", "[a \\[b\\] c](https://e.org)", "[a](https://e.org) \\[b] c"},
+		{"mention in a link", "[@everyone hi](https://e.org)", "@" + j + "[everyone hi](https://e.org)"},
+		{"names in a link", "[a_b c_](https://e.org)", "[a_b c](https://e.org)\\_"},
+		{"address in a link", "[https://a.org](https://e.org)", "https://a.org"},
+		{"brackets behind a link", "[a](https://e.org) b\\](c) x `](y)`", "[a](https://e.org) b]" + j + "(c) x `]" + j + "(y)`"},
+		{"link address", "[a](<https://e.org/x (y)*z_~|@me>)", "[a](https://e.org/x%20%28y%29%2Az_%7E%7C%40me)"},
+		{"dead links", "[a](/x) [b](javascript:x) [c](mailto:a@b.org) [d]() [e](https://u@e.org)", "a b c d e"},
+		{"image", "![alt](https://e.org/i.png)", "[alt](https://e.org/i.png)"},
+		{"bare links", "https://e.org/a_b_*c*?d=~~, (https://e.org/_x_).", "<https://e.org/a_b_>*c*?d=\\~\\~, (https://e.org/_x_)."},
+		{"bare link in bold", "**https://e.org/a_b**", "**https://e.org/a_b**"},
+		{"address that is none", "http://localhost:80/a_b x http://\\_a\\_", "http://localhost:80/a_b x http:" + j + "//\\_a\\_"},
+		{"mail", "me@e.org", "me@e.org"},
+		{"HTML", "<b>x</b><br>y", "\\<b>x\\</b>\ny"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := render(t, tt.src); got != tt.want {
+				t.Errorf("Layout(%q)\n got %q\nwant %q", tt.src, got, tt.want)
+			}
+		})
+	}
+}
+
+// Discord looks for the end of a style in whatever is within it.
+func TestDialectKeepsFragileOut(t *testing.T) {
+	t.Parallel()
+	bold := []markup.Format{{Style: markup.Bold, Start: 0, End: 22}}
+	for _, tt := range []struct {
+		text    string
+		formats []markup.Format
+		want    string
+	}{
+		{"a https://e.org/**b xyz", bold, "**a** https://e.org/**b **xy**z"},
+		{"a https://e.org/--b xyz", bold, "**a https://e.org/--b xy**z"},
+		{"https://e.orgb", []markup.Format{{Style: markup.Bold, Start: 13, End: 14}}, "<https://e.org>**b**"},
+		{"https://e.org.b", []markup.Format{{Style: markup.Code, Start: 14, End: 15}}, "<https://e.org>.`b`"},
+		{"https://e.org 0", []markup.Format{{Style: markup.Code, Start: 13, End: 15}}, "<https://e.org>` 0`"},
+		{"https://e.org**]", []markup.Format{{Style: markup.Italic, Start: 0, End: 16}}, "<https://e.org**>*]*"},
+		{"a~b", []markup.Format{{Style: markup.Strike, Start: 0, End: 2}}, "~~a~" + j + "~~b"},
+	} {
+		if got := (Dialect{}).Render(markup.Piece{Text: tt.text, Formats: tt.formats}).Text; got != tt.want {
+			t.Errorf("%q %+v\n got %q\nwant %q", tt.text, tt.formats, got, tt.want)
+		}
+	}
+}
+
+// F30: Discord counts code points at least, and an emoji may count twice.
+func TestDialectLen(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "**a**": 5} {
+		if got := (Dialect{}).Len(markup.Rendered{Text: text}); got != want {
+			t.Errorf("Len(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+var (
+	simpleLabel = regexp.MustCompile(`^[A-Za-z0-9]+(?: [A-Za-z0-9]+)*$`)
+	pings       = regexp.MustCompile(`@(everyone|here)|<@[!&]?[0-9]`)
+)
+
+// checkMessage fails the test unless Discord shows a part as it was laid out.
+func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
+	t.Helper()
+	wire := p.Rendered.Text
+	if p.Rendered.Spans != nil || !utf8.ValidString(wire) || strings.TrimSpace(wire) != wire || wire == "" {
+		t.Fatalf("bad text %q", wire)
+	}
+	piece := spy.Pieces[wire]
+	for _, f := range piece.Formats {
+		if f.Open { // what is still open is none yet
+			return
+		}
+		label := piece.Text[f.Start:f.End]
+		if to := goes(f.URL); f.Style == markup.Link && to != "" && simpleLabel.MatchString(label) && !strings.Contains(wire, "]("+to+")") {
+			t.Fatalf("%q does not link %q", wire, label)
+		}
+	}
+	if m := pings.FindString(wire); m != "" {
+		t.Fatalf("%q has %q", wire, m)
+	}
+	got, want := read(t, wire), markuptest.Glyphs(piece, 3, goes)
+	for i := range min(len(got), len(want)) {
+		g, w := &got[i], &want[i]
+		linked := strings.Contains(g.Styles, "l")
+		seen := linked && strings.Contains(piece.Text, g.URL) // an address that is shown
+		if linked && !seen && g.URL != w.URL {
+			t.Fatalf("%q links to %s, which is not to be seen", wire, g.URL)
+		}
+		// A link may be left out, see Label, and so may the style of what is Fragile.
+		drop := "l"
+		if seen || strings.Contains(w.Styles, "c") && without(g.Styles, drop) != without(w.Styles, drop) {
+			drop = "lbis"
+		}
+		if without(g.Styles, "l") == without(w.Styles, "l") || without(g.Styles, drop) == without(w.Styles, drop) && without(g.Styles, "l") == without(g.Styles, drop) {
+			w.Styles = g.Styles
+		}
+		g.URL, w.URL = "", ""
+	}
+	for i := range want {
+		want[i].URL = ""
+	}
+	markuptest.Same(t, wire, got, want)
+}
+
+// without returns styles without some.
+func without(styles, some string) string {
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune(some, c) {
+			return -1
+		}
+		return c
+	}, styles)
+}
+
+// goes is where a link goes, as it is written.
+func goes(url string) string {
+	return strings.ReplaceAll(marks.Destination(url, "http", "https"), "@", "%40")
+}
+
+// D7, D8, F26-F33, F35: each beginning of an answer.
+func TestAnswersDiscord(t *testing.T) {
+	t.Parallel()
+	for name, src := range markuptest.Answers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, limit := range []int{100, 2000} {
+				spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
+				markuptest.Prefixes(t, spy, src, limit, 7, func(p markup.Part) { checkMessage(t, spy, p) })
+			}
+		})
+	}
+}
+
+func TestNastyDiscord(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
+		src := markuptest.Nasty().Draw(t, "src")
+		markuptest.Prefixes(t, spy, src, rapid.IntRange(100, 300).Draw(t, "limit"), 1, func(p markup.Part) { checkMessage(t, spy, p) })
+	})
+}
+
+func FuzzDialect(f *testing.F) {
+	f.Add("**a `b`** [c](https://e.org) > d\n> e\n```\nf", 100, true)
+	f.Add("# a #\n===\n- b\n\n    c\n<@1> https://e.org/_*_ *_x_* :a:", 100, false)
+	f.Fuzz(func(t *testing.T, src string, limit int, open bool) {
+		spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
+		o := markup.Options{Dialect: spy, Limit: 100 + max(0, limit)%2000, Open: open}
+		for _, p := range markup.Layout(src, o) {
+			checkMessage(t, spy, p)
+		}
+	})
+}
+
+func BenchmarkDialect(b *testing.B) {
+	src := strings.Repeat("Some **bold** text with `code` and a [link](https://e.org).\n\n- item\n- item\n\n", 50)
+	for b.Loop() {
+		markup.Layout(src, markup.Options{Dialect: Dialect{}, Limit: 2000})
+	}
+}

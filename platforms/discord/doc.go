@@ -1,0 +1,2 @@
+// Package discord connects telex to Discord.
+package discord

@@ -1,0 +1,237 @@
+package slack
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/markup"
+	"telex/internal/markup/marks"
+	"telex/internal/markup/markuptest"
+)
+
+// j is the joiner, which shows nothing.
+const j = marks.Joiner
+
+func render(t *testing.T, src string) string {
+	t.Helper()
+	spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
+	parts := markup.Layout(src, markup.Options{Dialect: spy, Limit: 12000})
+	if len(parts) != 1 {
+		t.Fatalf("Layout(%q) has %d parts, want 1", src, len(parts))
+	}
+	checkMessage(t, spy, parts[0])
+	return parts[0].Rendered.Text
+}
+
+// F27, F28, F33: each construct as it goes over the wire.
+func TestDialectConstructs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, src, want string }{
+		{"plain", "a.b!c(d)-e", "a.b!c(d)-e"},
+		{"styles", "x **b** *i* ~~s~~ `c`", "x **b** *i* ~~s~~ `c`"},
+		{"underscores", "x __b__ _i_", "x **b** *i*"},
+		{"nested", "**a *b* c** *a **b** c*", "**a *b* c** *a **b** c*"},
+		{"same range", "***a***", "***a***"},
+		{"ends together", "**a *b*** *a **b***", "**a *b*** *a **b***"},
+		{"begins together", "***a** b* ***a* b**", "***a** b* ***a* b**"},
+		{"in a word", "a**b**c a*b*c", "a**b**c a*b*c"},
+		{"bold after bold", "**a**__b__", "**a**" + j + "**b**"},
+		{"italic after bold", "**a**_b_", "**a**" + j + "*b*"},
+		{"bold that ends with punctuation", "**Note:** a **b!**", "**Note:** a **b!**"},
+		{"bold punctuation in a word", "a<b>**x.**</b>b", "a&lt;b&gt;**x." + j + "**&lt;/b&gt;b"},
+		{"bold between ideographs", "漢**字**漢 **「字」** 漢", "漢**字**漢 **「字」" + j + "** 漢"},
+		{"strike in bold", "**~~b~~**", "**~~b~~**"},
+		{"code in bold", "**a `b` c**", "**a `b` c**"},
+		{"bold over lines", "**a\nb**", "**a**  \n**b**"},
+		{"escapes", `\*a\* \_a\_ \[a\](b) \~ \~~ \\ a_b_c 2*3 | ~5`, `\*a\* \_a\_ \[a\](b) \~ \~\~ \\ a_b_c 2\*3 | \~5`},
+		{"line starts", "\\# a\\\n\\- b\\\n\\+ c\\\n1\\. d\\\n2\\) e\\\n\\> f\\\n\\=== \\\n\\| g\\\n12 h", "\\# a  \n\\- b  \n\\+ c  \n1\\. d  \n2\\) e  \n&gt; f  \n\\===  \n\\| g  \n12 h"},
+		{"entities", "a &lt; b & c &amp;lt; <b>", "a &lt; b &amp; c &amp;lt; &lt;b&gt;"},
+		{"control sequences (F35)", "<!channel> <@U12> <#C12> @channel @here @everyone @ann", "&lt;!channel&gt; &lt;@U12&gt; &lt;#C12&gt; @" + j + "channel @" + j + "here @" + j + "everyone @ann"},
+		{"control sequences in code (F35)", "x `<!here>` `<@U1>` `<https://e.org|x>` `a<b && <div>`", "x `<" + j + "!here>` `<" + j + "@U1>` `<" + j + "https://e.org|x>` `a<b && <div>`"},
+		{"emoji", ":tada: 10:30 a:100: 👋", ":" + j + "tada: 10:30 a:" + j + "100: 👋"},
+		{"code with backticks", "x ``a`b`` ```` ``a`` ```` `` ` ``", "x ``a`b`` ``" + j + "`" + j + "`a`" + j + "`" + j + "`` ``" + j + "`" + j + "``"},
+		{"code with spaces", "x `` a ` ``", "x ``a `" + j + "``"},
+		{"code first", "`a` b", "``a`` b"},
+		{"fence", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb"},
+		{"fence in a fence", "````md\n```\nx\n```\n````", "```md\n``" + j + "`\nx\n``" + j + "`\n```"},
+		{"indented code", "    a\n      b", "```\na\n  b\n```"},
+		{"odd language", "```a b\nx\n```\n\n```a!b\nx", "```a\nx\n```\n\n```\nx\n```"},
+		{"table", "|a|b|\n|-|-:|\n|x|10|", "```\na   b\n-  --\nx  10\n```"},
+		{"headings", "# a **b**\n###### c #5 #\n\nd", "# a **b**\n###### c \\#5\n\nd"},
+		{"heading in a list", "- # a", "• **a**"},
+		{"quote", "> a\n> b\n>\n> > c\n\nd", "> a  \n> b\n> \n> c\n\nd"},
+		{"code in a quote", "> a\n> ```\n> x\n>   y\n> ```\n> b", "> a\n> ```\n> x\n>   y\n> ```\n> b"},
+		{"quote above a list", "> a\n- b", "> a\n\n• b"},
+		{"quote in a list", "- > a", "• a"},
+		{"list", "- [x] **a**\n- b\n  1. c\n- d", "☑ **a**  \n• b  \n\u00a0\u00a01\\. c  \n• d"},
+		{"numbers", "3. a\n4. b", "3\\. a  \n4\\. b"},
+		{"rule", "a\n\n---\n\nb", "a\n\n──────────\n\nb"},
+		{"link", "see [the *page*](https://e.org/?a=1&b=2)!", "see [the *page*](https://e.org/?a=1&b=2)!"},
+		{"bold link", "**a [b](https://e.org) c**", "**a [b](https://e.org) c**"},
+		{"bold in a link", "[**a**](https://e.org)", "[**a**](https://e.org)"},
+		{"code link", "[`a`](https://e.org)", "[``a``](https://e.org)"},
+		{"label", "[a\\]b](https://e.org)", "[a\\]b](https://e.org)"},
+		{"link address", "[a](<https://e.org/x (y)*z~|&lt;>)", "[a](https://e.org/x%20%28y%29%2Az%7E%7C%3C)"},
+		{"dead links", "[a](/x) [b](javascript:x) [c](slack://x) [d]()", "a b c d"},
+		{"image", "a!![alt](https://e.org/i.png)", "a!" + j + "[alt](https://e.org/i.png)"},
+		{"bare link", "https://e.org/a-b x", "https://e.org/a-b x"},
+		{"bare link with marks", "https://e.org/a_b?c=1&d=2 x", "[https://e.org/a_b?c=1&amp;d=2](https://e.org/a_b?c=1&d=2) x"},
+		{"bare link in bold", "**https://e.org**", "**[https://e.org](https://e.org)" + "**"},
+		{"bare link at a full stop", "https://e.org.", "[https://e.org](https://e.org)."},
+		{"mail", "me@e.org", "[me@e.org](mailto:me@e.org)"},
+		{"HTML", "<b>x</b><br>y", "&lt;b&gt;x&lt;/b&gt;  \ny"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := render(t, tt.src); got != tt.want {
+				t.Errorf("Layout(%q)\n got %q\nwant %q", tt.src, got, tt.want)
+			}
+		})
+	}
+}
+
+// What goes on in a later text is left open, F48 and D13.
+func TestDialectLeavesOpen(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		p    markup.Piece
+		want string
+	}{
+		{"bold", markup.Piece{Text: "a b", Formats: []markup.Format{{Style: markup.Bold, Start: 2, End: 3, Open: true}}}, "a **b"},
+		{"closed in open", markup.Piece{Text: "a b", Formats: []markup.Format{
+			{Style: markup.Bold, Start: 0, End: 3, Open: true}, {Style: markup.Italic, Start: 2, End: 3},
+		}}, "**a *b*"},
+		{"code block", markup.Piece{Text: "a\nb", Formats: []markup.Format{{Style: markup.Pre, Start: 0, End: 3, Open: true}}}, "```\na\nb"},
+		{"code block in a quote", markup.Piece{Text: "a\nb", Formats: []markup.Format{
+			{Style: markup.Quote, Start: 0, End: 3, Open: true}, {Style: markup.Pre, Start: 0, End: 3},
+		}}, "> ```\n> a\n> b\n> ```"},
+		{"code", markup.Piece{Text: "a", Formats: []markup.Format{{Style: markup.Code, Start: 0, End: 1, Open: true}}}, "``a"},
+		{"link", markup.Piece{Text: "a b", Formats: []markup.Format{{Style: markup.Link, Start: 0, End: 3, URL: "https://e.org", Open: true}}}, "[a b"},
+		{"heading", markup.Piece{Text: "a", Formats: []markup.Format{{Style: markup.Heading, Level: 2, Start: 0, End: 1, Open: true}}}, "## a"},
+	} {
+		if got := (Dialect{}).Render(tt.p).Text; got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Marks count where CommonMark would take them for text, without the joiners: a model's HTML,
+// a cut, or its own rules for what is a word bring formats to such places.
+func TestDialectMarksCountAnywhere(t *testing.T) {
+	t.Parallel()
+	type formats = []markup.Format
+	for _, tt := range []struct {
+		text    string
+		formats formats
+		want    string
+	}{
+		{"a“b”c", formats{{Style: markup.Bold, Start: 1, End: 8}}, "a**" + j + "“b”" + j + "**c"},
+		{"a(b)", formats{{Style: markup.Italic, Start: 1, End: 4}}, "a*" + j + "(b)*"},
+		{"a.b", formats{{Style: markup.Strike, Start: 0, End: 2}}, "~~a." + j + "~~b"},
+		{"ab", formats{{Style: markup.Bold, Start: 1, End: 2}, {Style: markup.Strike, Start: 1, End: 2}}, "a**" + j + "~~b~~**"},
+		{"abc", formats{{Style: markup.Bold, Start: 1, End: 2}, {Style: markup.Strike, Start: 1, End: 2}}, "a**" + j + "~~b~~" + j + "**c"},
+		{"a<b", formats{{Style: markup.Bold, Start: 1, End: 2}}, "a**" + j + "&lt;" + j + "**b"},
+		{"a*b", formats{{Style: markup.Bold, Start: 1, End: 2}}, `a**` + j + `\*` + j + "**b"},
+		{"abc", formats{{Style: markup.Bold, Start: 0, End: 1}, {Style: markup.Bold, Start: 1, End: 2}, {Style: markup.Italic, Start: 2, End: 3}}, "**a**" + j + "**b**" + j + "*c*"},
+		{"a`b`c", formats{{Style: markup.Code, Start: 1, End: 4}}, "a``" + j + "`b`" + j + "``c"},
+		{"a b", formats{{Style: markup.Bold, Start: 1, End: 3}}, "a **b**"},
+		{"a b c", formats{{Style: markup.Bold, Start: 0, End: 2}, {Style: markup.Italic, Start: 3, End: 4}}, "**a** b c"},
+		{"ab", formats{{Style: markup.Code, Start: 0, End: 1}, {Style: markup.Code, Start: 1, End: 2}}, "``a``" + j + "`b`"},
+		{"a!b", formats{{Style: markup.Link, Start: 2, End: 3, URL: "http://e.org"}}, "a!" + j + "[b](http://e.org)"},
+		{"ab", formats{{Style: markup.Pre, Start: 1, End: 2}}, "a\n```\nb\n```"},
+		{"ab", formats{{Style: markup.Pre, Start: 0, End: 1}}, "```\na\n```\nb"},
+	} {
+		piece := markup.Piece{Text: tt.text, Formats: tt.formats}
+		got := (Dialect{}).Render(piece).Text
+		if got != tt.want {
+			t.Errorf("%q %+v\n got %q\nwant %q", tt.text, tt.formats, got, tt.want)
+		}
+	}
+}
+
+// F30: an emoji counts twice.
+func TestDialectLen(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "abc": 3, "é世": 2, "😀": 2, "**a**": 5} {
+		if got := (Dialect{}).Len(markup.Rendered{Text: text}); got != want {
+			t.Errorf("Len(%q) = %d, want %d", text, got, want)
+		}
+	}
+}
+
+// checkMessage fails the test unless Slack shows a part as it was laid out, and reads no
+// control sequence in it.
+func checkMessage(t markuptest.TB, spy markuptest.Spy, p markup.Part) {
+	t.Helper()
+	wire := p.Rendered.Text
+	if p.Rendered.Spans != nil || !utf8.ValidString(wire) {
+		t.Fatalf("bad text %q", wire)
+	}
+	if m := controls.FindString(wire); m != "" {
+		t.Fatalf("%q has %q", wire, m)
+	}
+	piece := spy.Pieces[wire]
+	want := markuptest.Glyphs(piece, 6, func(url string) string { return marks.Destination(url, "http", "https", "mailto") })
+	for _, f := range piece.Formats {
+		if f.Open { // what is still open is none yet
+			return
+		}
+	}
+	markuptest.Same(t, wire, unlinked(read(t, wire)), unlinked(want))
+}
+
+// unlinked takes the link from simple addresses, which Slack makes links by itself.
+func unlinked(glyphs []markuptest.Glyph) []markuptest.Glyph {
+	for i, g := range glyphs {
+		if simple.MatchString(g.URL) {
+			glyphs[i].URL, glyphs[i].Styles = "", strings.ReplaceAll(g.Styles, "l", "")
+		}
+	}
+	return glyphs
+}
+
+// D7, D8, D13, F26-F33, F35: each beginning of an answer.
+func TestAnswersSlack(t *testing.T) {
+	t.Parallel()
+	for name, src := range markuptest.Answers(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, limit := range []int{100, 4000} {
+				spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
+				markuptest.Prefixes(t, spy, src, limit, 7, func(p markup.Part) { checkMessage(t, spy, p) })
+			}
+		})
+	}
+}
+
+func TestNastySlack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
+		src := markuptest.Nasty().Draw(t, "src")
+		markuptest.Prefixes(t, spy, src, rapid.IntRange(100, 300).Draw(t, "limit"), 1, func(p markup.Part) { checkMessage(t, spy, p) })
+	})
+}
+
+func FuzzDialect(f *testing.F) {
+	f.Add("**a `b`** [c](https://e.org) > d\n> e\n```\nf", 100, true)
+	f.Add("# a #\n===\n- b\n\n    c\n<!here> &lt; *_x_* :a:", 100, false)
+	f.Fuzz(func(t *testing.T, src string, limit int, open bool) {
+		spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
+		o := markup.Options{Dialect: spy, Limit: 100 + max(0, limit)%4096, Open: open}
+		for _, p := range markup.Layout(src, o) {
+			checkMessage(t, spy, p)
+		}
+	})
+}
+
+func BenchmarkDialect(b *testing.B) {
+	src := strings.Repeat("Some **bold** text with `code` and a [link](https://e.org).\n\n- item\n- item\n\n", 50)
+	for b.Loop() {
+		markup.Layout(src, markup.Options{Dialect: Dialect{}, Limit: 4000})
+	}
+}
