@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,8 +50,8 @@ type Bot struct {
 	people people
 	reads  pace // conversations.history and conversations.replies of all Runs
 
-	mu     sync.Mutex // held while one message is accepted
-	recent recent     // guarded by mu
+	turn   chan struct{} // holds a token while a message is accepted: one at a time
+	recent recent        // for who has the token
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
@@ -80,6 +79,7 @@ func New(o Options) (*Bot, error) {
 		client:  &http.Client{Transport: o.HTTP, CheckRedirect: refuseRedirect},
 		sockets: &http.Client{Transport: newTransport(o.Dial), CheckRedirect: refuseRedirect},
 		log:     o.Log,
+		turn:    make(chan struct{}, 1),
 	}, nil
 }
 

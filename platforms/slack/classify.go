@@ -54,7 +54,7 @@ func retryAfter(header string) time.Duration {
 // kindOf classifies an answer of the API by its word for the failure.
 func kindOf(method string, a *answer) chat.ErrorKind {
 	switch {
-	case a.Error == "missing_scope", a.Error == "not_allowed_token_type", a.Error == "no_permission":
+	case a.Error == "missing_scope", a.Error == "not_allowed_token_type":
 		// Without the scopes to write or to receive the bot can do nothing, and only the operator can
 		// mend that; without others it can.
 		if strings.HasPrefix(method, "chat.") || method == methodOpen || method == methodSelf {
@@ -100,7 +100,7 @@ func knownErrors() []errorCodes {
 		{chat.Forbidden, []string{
 			"channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "invalid_thread_ts",
 			"cannot_reply_to_message", "user_not_found", "user_disabled", "users_not_found", "access_denied", "accesslimited",
-			"team_access_not_granted", "team_not_found", "ekm_access_denied", "messages_tab_disabled", "cannot_dm_bot",
+			"team_access_not_granted", "team_not_found", "no_permission", "ekm_access_denied", "messages_tab_disabled", "cannot_dm_bot",
 			"posting_to_channel_denied", "channel_is_archived", "as_user_not_supported", "mpim_not_supported",
 		}},
 		{chat.Auth, []string{

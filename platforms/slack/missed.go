@@ -41,9 +41,12 @@ func (r *reception) catchUp(ctx context.Context) error {
 			return err
 		}
 	}
-	r.bot.mu.Lock()
+	done, err := r.bot.begin(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // the Run is over, which is no failure of this.
+	}
+	defer done()
 	r.behind = false
-	r.bot.mu.Unlock()
 	close(r.caught)
 	return nil
 }

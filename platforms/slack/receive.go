@@ -72,7 +72,7 @@ type reception struct {
 	caught  chan struct{} // closed when nothing is left of what was missed
 	line    line          // of requests
 
-	// Guarded by bot.mu.
+	// For who has bot.turn.
 	newest string // ts of the newest message that arrived
 	behind bool   // what was missed is not all accepted
 }
@@ -113,11 +113,11 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	if !r.complete(ctx, &a) {
 		return nil
 	}
-	r.bot.mu.Lock() // the order of arrival is that of acceptance
-	defer r.bot.mu.Unlock()
-	if err := ctx.Err(); err != nil {
+	done, err := r.bot.begin(ctx)
+	if err != nil {
 		return err
 	}
+	defer done()
 	id := fmt.Sprintf("%s %s %t", a.in.To.Chat, a.in.ID, a.in.Addressed)
 	if r.bot.recent.has(id) {
 		return nil
@@ -131,6 +131,20 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	}
 	r.bot.recent.add(id)
 	return nil
+}
+
+// begin returns when no other message is being accepted, unless ctx ends before. The caller calls done.
+func (b *Bot) begin(ctx context.Context) (done func(), err error) {
+	select {
+	case b.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil { // both were so
+		<-b.turn
+		return nil, err
+	}
+	return func() { <-b.turn }, nil
 }
 
 // complete puts names into an arrival; false when it says nothing. Nobody is asked for the names of

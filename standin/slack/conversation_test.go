@@ -1,6 +1,7 @@
 package slack_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,5 +106,52 @@ func TestPlaces(t *testing.T) {
 	ts := c.server.Say(slack.Incoming{Channel: "C5", User: "U1", Text: "x"})
 	if r := c.ok("chat.getPermalink", args{"channel": "C5", "message_ts": ts}); !strings.Contains(r.Raw, "/archives/C5/p"+strings.Replace(ts, ".", "", 1)) {
 		t.Errorf("permalink: got %s", r.Raw)
+	}
+}
+
+func TestUserChannels(t *testing.T) {
+	t.Parallel()
+	c := free(t)
+	for _, info := range []slack.Channel{
+		{ID: "C1"}, {ID: "C2", BotOut: true}, {ID: "C3", Archived: true}, {ID: "C4", Kind: slack.KindPrivate}, {ID: "D5"}, {ID: "G6"},
+	} {
+		c.server.SetChannel(info)
+	}
+	list := func(a args) (ids []string, next string) {
+		t.Helper()
+		r := c.ok("users.conversations", a)
+		var body struct {
+			Channels []struct {
+				ID string `json:"id"`
+				IM bool   `json:"is_im"`
+			} `json:"channels"`
+		}
+		if err := json.Unmarshal([]byte(r.Raw), &body); err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range body.Channels {
+			ids = append(ids, one.ID)
+			if one.IM != (one.ID[0] == 'D') {
+				t.Errorf("%s is a direct message: %t", one.ID, one.IM)
+			}
+		}
+		return ids, r.Meta.Cursor
+	}
+	if got, _ := list(args{}); !slices.Equal(got, []string{"C1", "C3"}) {
+		t.Errorf("by default: got %v", got)
+	}
+	all := args{"types": "public_channel, private_channel,im,mpim", "exclude_archived": "true", "limit": "3"}
+	got, next := list(all)
+	if !slices.Equal(got, []string{"C1", "C4", "D5"}) || next == "" {
+		t.Errorf("first page: got %v, %q", got, next)
+	}
+	all["cursor"] = next
+	if got, next := list(all); !slices.Equal(got, []string{"G6"}) || next != "" {
+		t.Errorf("second page: got %v, %q", got, next)
+	}
+	for _, a := range []args{{"limit": "0"}, {"cursor": "?"}} {
+		if r := c.call("users.conversations", a); r.OK {
+			t.Errorf("%v: got %s", a, r.Raw)
+		}
 	}
 }

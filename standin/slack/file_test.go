@@ -86,3 +86,58 @@ func TestDownload(t *testing.T) {
 		}
 	})
 }
+
+// A file of the bot takes its message with it; one of a person leaves the message as it was.
+func TestFilesAreDeleted(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	r := p.ok("files.getUploadURLExternal", args{"filename": "a.txt", "length": "5"})
+	u, err := url.Parse(r.UploadURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.post(t.Context(), "", u.Path, "application/octet-stream", "hello")
+	p.ok("files.completeUploadExternal", args{"files": `[{"id":"` + r.FileID + `"}]`, "channel_id": channel})
+	p.ok("files.delete", args{"file": r.FileID})
+	history := p.server.History(channel)
+	if m := history[len(history)-1]; m.Alive() || m.DeletedBy != "bot" {
+		t.Errorf("message: got %+v, want it deleted", m)
+	}
+	if e := p.call("files.delete", args{"file": r.FileID}); e.Error != "file_not_found" {
+		t.Errorf("delete twice: got %s", e.Raw)
+	}
+	p.server.Say(slack.Incoming{Channel: channel, Files: []slack.Attachment{{Name: "b.txt", Content: []byte("hi"), Size: -1}}})
+	history = p.server.History(channel)
+	m := history[len(history)-1]
+	if m.Files[0].Size != 0 {
+		t.Errorf("size: got %d, want none", m.Files[0].Size)
+	}
+	if e := p.call("files.delete", args{"file": m.Files[0].ID}); e.Error != "cant_delete_file" {
+		t.Errorf("delete another's: got %s", e.Raw)
+	}
+	if !p.server.DeleteFile(m.Files[0].ID) || p.server.DeleteFile(m.Files[0].ID) {
+		t.Error("a file is not deleted once")
+	}
+	if e := p.call("files.info", args{"file": m.Files[0].ID}); e.Error != "file_not_found" {
+		t.Errorf("a deleted file: got %s", e.Raw)
+	}
+}
+
+func TestDownloadIsCut(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.server.Fault(slack.Fault{Method: "file", Action: slack.ActCutMiddle})
+	p.server.Say(slack.Incoming{Channel: channel, Files: []slack.Attachment{{Name: "b.txt", Content: bytes.Repeat([]byte("x"), 1000)}}})
+	history := p.server.History(channel)
+	id := history[len(history)-1].Files[0].ID
+	r := p.post(t.Context(), p.server.BotToken(), "/files-pri/"+slack.TeamID+"-"+id+"/b.txt", "application/x-www-form-urlencoded", "")
+	if r.Err == nil || len(r.Raw) >= 1000 {
+		t.Errorf("got %d bytes, %v, want a part and an error", len(r.Raw), r.Err)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a method that is no download has no middle")
+		}
+	}()
+	p.server.Fault(slack.Fault{Method: "chat.update", Action: slack.ActCutMiddle})
+}

@@ -1,0 +1,345 @@
+package slack_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/gateway/access"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/platforms/slack"
+	standin "telex/standin/slack"
+)
+
+// The adapter with what it is made for, against the stand-in.
+
+// talker answers with the words of a text, one each pause, and is silent for tail before it ends.
+type talker struct {
+	text  string // empty: what was asked
+	pause time.Duration
+	tail  time.Duration
+}
+
+func (a talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	r := agent.Result{Model: "talker", Stop: agent.StopDone}
+	text := a.text
+	if text == "" {
+		text = "re: " + t.Messages[len(t.Messages)-1].Text
+	}
+	wait := func(d time.Duration) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			r.Partial, r.Stop = true, agent.StopCancelled
+			return context.Cause(ctx)
+		}
+	}
+	for word := range strings.SplitAfterSeq(text, " ") {
+		if err := wait(max(a.pause, 10*time.Millisecond)); err != nil {
+			return r, err
+		}
+		r.Text += word
+		emit(agent.Text{Delta: word})
+	}
+	if err := wait(a.tail); err != nil {
+		return r, err
+	}
+	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
+	return r, nil
+}
+
+// house runs a gateway with one or more adapters of one account, each an endpoint's process of its own on
+// one store, until the test ends.
+func house(t *testing.T, bot *slack.Bot, s gateway.Store, r gateway.Runner, transport preview.Transport) (stop func()) {
+	t.Helper()
+	g, err := gateway.New(gateway.Options{
+		Endpoints: []gateway.Endpoint{{
+			ID: "slack", Platform: bot,
+			Streaming: preview.Config{Enabled: true, MinTokens: 3, Cursor: " ▌", Transport: transport, MaxParts: 4},
+		}},
+		Runner: r, Store: s, Access: access.Rules{Open: true}, Busy: gateway.Queue, MaxQueued: 10,
+		MaxAge: time.Hour, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- g.Run(ctx, func() {}) }()
+	stopped := false
+	stop = func() {
+		if cancel(); stopped {
+			return
+		}
+		stopped = true
+		if err := <-done; err != nil {
+			t.Errorf("the gateway: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	time.Sleep(time.Second)
+	synctest.Wait()
+	return stop
+}
+
+// words returns a text of n different words.
+func words(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf("word%d", i)
+	}
+	return strings.Join(list, " ")
+}
+
+// thread is where a message at the top of the channel is answered.
+func thread(ts string) chat.Target {
+	return chat.Target{Chat: channel, Thread: chat.ThreadID(ts), Kind: chat.Group}
+}
+
+func (w *world) wantShown(to chat.Target, want ...string) {
+	w.t.Helper()
+	if got := w.Shown(to); !slices.Equal(got, want) {
+		w.t.Errorf("shown are %.300q, want %.300q", got, want)
+	}
+}
+
+// One answer each: for what comes twice by itself, by two events, by two sockets, and again after a
+// socket was cut before the acknowledgement could arrive (F50).
+func TestOneAnswerEach(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		house(t, bot, gateway.NewMemory(), talker{}, preview.Edit)
+		w.server.Fault(standin.Fault{Method: "event", Every: 2, Action: standin.ActDuplicate})
+		w.server.Disconnect(standin.ReasonWarning, time.Minute)
+		time.Sleep(time.Second)
+		if got := w.server.Sockets(); got != 2 {
+			t.Fatalf("%d sockets, want 2", got)
+		}
+		places := map[chat.Target]string{}
+		for i := range 10 {
+			text := fmt.Sprint("question ", i)
+			places[thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " " + text}))] = "re: " + text
+			time.Sleep(2 * time.Second)
+			if i == 5 {
+				w.server.CutSockets()
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		for to, want := range places {
+			w.wantShown(to, want)
+		}
+		w.wantGood()
+	})
+}
+
+// A stream of six minutes whose last two are silent: the whole text stands, and never looked broken (F48).
+func TestLongStreamWithSilentTail(t *testing.T) {
+	for name, c := range map[string]talker{
+		"silent at the end": {text: words(240), pause: time.Second, tail: 2 * time.Minute},
+		"silent for long":   {text: words(20), tail: 6 * time.Minute},
+		"never silent":      {text: words(360), pause: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				house(t, bot, gateway.NewMemory(), c, preview.Native)
+				to := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
+				for range 8 * 60 {
+					time.Sleep(time.Second)
+					if broken := w.Broken(to); len(broken) > 0 {
+						t.Fatalf("broken are %q", broken)
+					}
+				}
+				w.wantShown(to, c.text)
+				if got := w.server.Stats().Streams; got != 1 {
+					t.Errorf("%d streams, want 1", got)
+				}
+				w.wantGood()
+			})
+		})
+	}
+}
+
+// A stream that the platform ended while it could not be reached looks broken until it is edited (F48).
+func TestStreamBreaksInAnOutage(t *testing.T) {
+	for _, kind := range []string{standin.OutageCut, standin.OutageHang, standin.OutageError} {
+		t.Run(kind, func(t *testing.T) {
+			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				house(t, bot, gateway.NewMemory(), talker{text: words(20), tail: 8 * time.Minute}, preview.Native)
+				to := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
+				time.Sleep(3 * time.Minute)
+				if got := w.Streaming(to); len(got) != 1 || !strings.HasPrefix(words(20), got[0]) {
+					t.Fatalf("streaming are %q", got)
+				}
+				w.server.Outage(standin.Outage{Kind: kind, For: 3 * time.Minute})
+				time.Sleep(2*time.Minute + 30*time.Second)
+				if got := w.Broken(to); len(got) != 1 {
+					t.Fatalf("broken are %q, want the stream", got)
+				}
+				time.Sleep(20 * time.Minute)
+				w.wantShown(to, words(20))
+				if got := w.Broken(to); len(got) != 0 {
+					t.Errorf("broken are %q, want none", got)
+				}
+			})
+		})
+	}
+}
+
+// Thirty threads at once under the published tiers: exact finals, no refusal.
+func TestThirtyThreads(t *testing.T) {
+	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "streams": preview.Native} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				house(t, bot, gateway.NewMemory(), talker{pause: 500 * time.Millisecond, text: words(60)}, transport)
+				var places []chat.Target
+				for i := range 30 {
+					in := standin.Incoming{Channel: fmt.Sprintf("C%d", 1+i%10), User: fmt.Sprintf("U%d", 1+i), Text: mention + " go"}
+					to := thread(w.server.Say(in))
+					to.Chat = chat.ChatID(in.Channel)
+					places = append(places, to)
+				}
+				time.Sleep(10 * time.Minute)
+				for _, to := range places {
+					w.wantShown(to, words(60))
+				}
+				if st := w.server.Stats(); st.TooManyRequests != 0 || st.Edits < 10 {
+					t.Errorf("%d answers 429, %d edits, want none and some", st.TooManyRequests, st.Edits)
+				}
+				w.wantGood()
+			})
+		})
+	}
+}
+
+// A create that took effect although nobody said so is found by its key and gone on with: nothing is
+// doubled, by posts, streams or files (D5).
+func TestUncertainCreatesAreFound(t *testing.T) {
+	for method, c := range map[string]struct {
+		transport preview.Transport
+		text      string
+	}{
+		"chat.postMessage":             {preview.Edit, words(100)},
+		"chat.startStream":             {preview.Native, words(100)},
+		"files.completeUploadExternal": {preview.Edit, words(4000)},
+	} {
+		for _, f := range []conformance.Fault{conformance.CutAfter, conformance.CutBefore, conformance.Hang} {
+			t.Run(fmt.Sprint(method, " ", f), func(t *testing.T) {
+				inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+					w.server.Fault(faultOf(method, f))
+					house(t, bot, gateway.NewMemory(), talker{text: c.text}, c.transport)
+					first := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
+					time.Sleep(5 * time.Minute)
+					second := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " again"}))
+					time.Sleep(5 * time.Minute)
+					for _, to := range []chat.Target{first, second} {
+						whole := slices.Clone(w.Shown(to))
+						if files := w.Files(to); len(files) > 0 {
+							whole = append(whole[:len(whole)-len(files)], string(files[0].Content))
+							if len(files) != 1 {
+								t.Errorf("%d files, want one", len(files))
+							}
+						}
+						if got := strings.Join(strings.Fields(strings.Join(whole, " ")), " "); got != c.text {
+							t.Errorf("shown are %.300q…, want the text once", whole)
+						}
+						if got := len(w.Broken(to)) + len(w.Streaming(to)); got != 0 {
+							t.Errorf("%d streams were left", got)
+						}
+					}
+					w.wantGood()
+				})
+			})
+		}
+	}
+}
+
+// Sockets that are cut again and again during answers lose nothing and answer nothing twice.
+func TestTwentyCuts(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		house(t, bot, gateway.NewMemory(), talker{}, preview.Edit)
+		places := map[chat.Target]string{}
+		for i := range 20 {
+			text := fmt.Sprint("question ", i)
+			places[thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " " + text}))] = "re: " + text
+			if i%3 == 2 {
+				w.server.StallSockets()
+			} else {
+				w.server.CutSockets()
+			}
+			time.Sleep(5 * time.Second)
+		}
+		time.Sleep(15 * time.Minute)
+		for to, want := range places {
+			w.wantShown(to, want)
+		}
+	})
+}
+
+// A daemon that was away answers what was written meanwhile, once, and where it belongs (F44).
+func TestAwayForAnHour(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		store := gateway.NewMemory()
+		stop := house(t, bot, store, talker{}, preview.Edit)
+		before := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " before"})
+		time.Sleep(time.Minute)
+		stop()
+		time.Sleep(30 * time.Minute)
+		w.server.Say(standin.Incoming{Channel: channel, Thread: before, Text: mention + " in the thread"})
+		top := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " at the top"})
+		w.say("in private")
+		time.Sleep(30 * time.Minute)
+		house(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), store, talker{}, preview.Edit)
+		time.Sleep(5 * time.Minute)
+		w.wantShown(thread(before), "re: before", "re: in the thread")
+		w.wantShown(thread(top), "re: at the top")
+		w.wantShown(chat.Target{Chat: dm}, "re: in private")
+		w.wantGood()
+	})
+}
+
+// A command is answered where it was given, and in threads by its bare word; the button stops an answer.
+func TestCommandsAndButtons(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		house(t, bot, gateway.NewMemory(), talker{text: words(300), pause: 100 * time.Millisecond}, preview.Edit)
+		w.server.Command(channel, person, "/ai", "help")
+		w.server.Command(channel, person, "/ai", "what is this?")
+		time.Sleep(time.Minute)
+		shown := w.Shown(w.Channel())
+		if len(shown) != 2 || !strings.Contains(shown[0], "/new") || shown[1] != words(300) {
+			t.Errorf("shown are %.200q, want help and an answer", shown)
+		}
+		for _, how := range []string{"word", "button"} {
+			to := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
+			time.Sleep(10 * time.Second)
+			m := w.standing(to)[0]
+			if len(m.Last().Buttons) != 1 {
+				t.Fatalf("the preview has the buttons %+v, want one", m.Last().Buttons)
+			}
+			if how == "word" {
+				w.server.Say(standin.Incoming{Channel: channel, Thread: string(to.Thread), Text: mention + " stop"})
+			} else {
+				w.server.Press(channel, person, m.TS, m.Last().Buttons[0].ActionID)
+			}
+			time.Sleep(10 * time.Second)
+			last := w.standing(to)[0].Last()
+			if text := last.Shown; !strings.HasPrefix(text, "word0 ") || strings.Contains(text, "word200") || strings.Contains(text, "▌") || len(last.Buttons) != 0 {
+				t.Errorf("after the %s: %.100q with %+v", how, text, last.Buttons)
+			}
+		}
+		for _, c := range w.server.Commands() {
+			if c.Failed != "" {
+				t.Errorf("%+v failed", c)
+			}
+		}
+		w.wantGood()
+	})
+}

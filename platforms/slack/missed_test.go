@@ -1,0 +1,209 @@
+package slack_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/slack"
+	standin "telex/standin/slack"
+)
+
+// away lets the bot receive a message, go, and returns where it may go on.
+func (w *world) away(t *testing.T, bot *slack.Bot) chat.Resume {
+	t.Helper()
+	r := receive(t, bot, chat.Resume{})
+	w.say("first")
+	list := r.wantTexts(time.Second, "first")
+	r.stop()
+	time.Sleep(10 * time.Minute) // beyond what Slack repeats, and beyond the margin
+	return chat.Resume{Cursor: list[0].Resume}
+}
+
+// What was written while nothing was received is read afterwards, in each place from the oldest on:
+// all of direct messages, of channels what is for the bot, and of threads where it has been.
+func TestMissedIsRead(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				before := w.server.Say(standin.Incoming{Channel: channel, Text: "an old thread"})
+				w.server.Say(standin.Incoming{Channel: channel, Text: mention + " long ago"})
+				receive(t, bot, chat.Resume{}).stop()
+				time.Sleep(10 * time.Minute)
+				from := w.away(t, bot)
+				from.Places = []chat.Target{
+					{Chat: channel, Thread: chat.ThreadID(before), Kind: chat.Group},
+					{Chat: "C404", Thread: "1.000000", Kind: chat.Group}, // is no more
+				}
+				say := func(in standin.Incoming) string {
+					time.Sleep(time.Second)
+					return w.server.Say(in)
+				}
+				say(standin.Incoming{Channel: dm, Text: "dm 1"})
+				say(standin.Incoming{Channel: channel, Text: "not for the bot"})
+				top := say(standin.Incoming{Channel: channel, Text: mention + " top 1"})
+				say(standin.Incoming{Channel: channel, Thread: top, Text: mention + " in a new thread"})
+				say(standin.Incoming{Channel: channel, Thread: before, Text: mention + " in the old thread"})
+				say(standin.Incoming{Channel: channel, Thread: before, Text: "not for the bot either"})
+				say(standin.Incoming{Channel: channel, Text: mention + " top 2"})
+				say(standin.Incoming{Channel: dm, Text: "dm 2"})
+				say(standin.Incoming{Channel: "D2002", User: other, Text: "a stranger"})
+				say(standin.Incoming{Channel: "G55", Text: mention + " several"})
+				time.Sleep(10 * time.Minute)
+
+				r := receive(t, w.bot(nil, 0), from)
+				w.say("live")
+				got := map[chat.Target][]string{}
+				list := r.take(time.Minute)
+				for _, in := range list {
+					got[in.To] = append(got[in.To], in.Text)
+					if in.Text != "live" && in.Resume < from.Cursor {
+						t.Errorf("%s goes on from %s, before %s", in.Text, in.Resume, from.Cursor)
+					}
+				}
+				thread := func(ts string) chat.Target {
+					return chat.Target{Chat: channel, Thread: chat.ThreadID(ts), Kind: chat.Group}
+				}
+				if top := got[thread(top)]; !slices.Equal(top, []string{"top 1", "in a new thread"}) {
+					t.Errorf("in the new thread: %q", top)
+				}
+				if old := got[thread(before)]; !slices.Equal(old, []string{"in the old thread"}) {
+					t.Errorf("in the old thread: %q", old)
+				}
+				if dms := got[chat.Target{Chat: dm}]; !slices.Equal(dms, []string{"first", "dm 1", "dm 2", "live"}) {
+					t.Errorf("in the direct message: %q", dms)
+				}
+				if n := len(list); n != 10 { // the first was accepted by another process, within the margin
+					t.Errorf("%d messages, want 10: %q", n, got)
+				}
+				r.stop()
+				w.wantGood()
+			})
+		})
+	}
+}
+
+// Until everything that was missed is accepted, the cursor stays where it was: a Run that ends before
+// loses nothing.
+func TestCursorWaitsForWhatWasMissed(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		for i := range 3 {
+			w.server.Say(standin.Incoming{Channel: fmt.Sprintf("D%d", 4001+i), User: fmt.Sprintf("U%d", 4001+i), Text: "missed"})
+		}
+		w.server.Fault(standin.Fault{Method: "conversations.history", Action: standin.ActLatency, Delay: 5 * time.Second})
+		r := receive(t, bot, from)
+		w.say("live")
+		for _, in := range r.take(9 * time.Second) {
+			if in.Resume != from.Cursor {
+				t.Errorf("%s goes on from %s, want %s", in.Text, in.Resume, from.Cursor)
+			}
+		}
+		r.take(time.Minute)
+		w.say("later")
+		if list := r.take(time.Second); len(list) != 1 || list[0].Resume <= from.Cursor {
+			t.Errorf("got %+v, want it to go on from there", list)
+		}
+		r.stop()
+	})
+}
+
+// A bot that was never there reads nothing, and one that was away for long only the last day.
+func TestMissedHasBounds(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		w.say("before there was a bot")
+		time.Sleep(10 * time.Minute)
+		r := receive(t, bot, chat.Resume{})
+		r.wantTexts(time.Minute)
+		r.stop()
+		if got := w.Calls(chat.OpFind); got != 0 {
+			t.Errorf("%d reads without a cursor, want none", got)
+		}
+		from := w.away(t, bot)
+		w.say("days ago")
+		time.Sleep(48 * time.Hour)
+		w.say("an hour ago")
+		time.Sleep(time.Hour)
+		r = receive(t, bot, from)
+		r.wantTexts(time.Minute, "an hour ago")
+		r.stop()
+		r = receive(t, bot, chat.Resume{Cursor: "nonsense"})
+		r.wantTexts(time.Minute)
+		r.stop()
+	})
+}
+
+// Many places are read within Slack's limits, with refusals, cuts and lacking scopes on the way.
+func TestMissedInManyPlaces(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		for i := range 80 {
+			w.server.Say(standin.Incoming{Channel: fmt.Sprintf("D%d", 5001+i), User: fmt.Sprintf("U%d", 5001+i), Text: "missed"})
+		}
+		time.Sleep(10 * time.Minute)
+		w.server.Fault(standin.Fault{Method: "conversations.history", Nth: 7, Action: standin.ActRateLimit, RetryAfter: 9})
+		w.server.Fault(standin.Fault{Method: "conversations.history", Nth: 9, Action: standin.ActCutBefore})
+		w.server.Fault(standin.Fault{Method: "conversations.history", Channel: "D5050", Action: standin.ActError, Error: "missing_scope"})
+		r := receive(t, bot, from)
+		var people []string
+		for _, in := range r.take(10 * time.Minute) {
+			people = append(people, string(in.Sender.ID))
+		}
+		slices.Sort(people)
+		if len(people) != 79 || len(slices.Compact(people)) != 79 || slices.Contains(people, "U5050") {
+			t.Errorf("%d messages, want one of each person who could be read", len(people))
+		}
+		r.stop()
+		w.wantGood()
+	})
+}
+
+// Long histories are read as far as three pages go, and the newest of them are not lost.
+func TestMissedInALongHistory(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		for i := range 700 {
+			w.say(fmt.Sprint("missed ", i))
+		}
+		time.Sleep(10 * time.Minute)
+		r := receive(t, bot, from)
+		list := r.take(time.Minute)
+		if len(list) != 600 || list[0].Text != "missed 100" || list[599].Text != "missed 699" {
+			t.Errorf("%d messages, want the newest 600 in order", len(list))
+		}
+		r.stop()
+	})
+}
+
+// Names are asked for once a person, and a Slack that does not answer holds nobody up.
+func TestNames(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		w.server.SetUser(standin.User{ID: person, Name: "ann", RealName: "Ann Example"})
+		r := receive(t, bot, chat.Resume{})
+		defer r.stop()
+		for range 3 {
+			w.server.Say(standin.Incoming{Channel: channel, Text: mention + " ask <@" + other + ">, not <@" + standin.BotUser + ">"})
+		}
+		w.server.Say(standin.Incoming{Channel: channel, User: "U3003", Text: "for others"})
+		list := r.take(time.Second)
+		if len(list) != 4 || list[0].Sender.Name != "ann" || list[0].Text != "ask @person-2002, not" {
+			t.Errorf("got %+v", list)
+		}
+		if got := w.server.Stats().ByMethod["users.info"]; got != 2 {
+			t.Errorf("%d questions for names, want 2", got)
+		}
+		w.server.Fault(standin.Fault{Method: "users.info", Action: standin.ActHang})
+		w.server.Say(standin.Incoming{Channel: channel, User: "U4004", Text: mention + " ask <@U5005>"})
+		w.say("next")
+		list = r.take(2500 * time.Millisecond)
+		if len(list) != 2 || list[0].Text != "ask @U5005" || list[0].Sender.Name != "" || list[1].Text != "next" {
+			t.Errorf("got %+v", list)
+		}
+		if strings.Contains(fmt.Sprint(w.Violations()), standin.LateAck) {
+			t.Errorf("acknowledged too late: %v", w.Violations())
+		}
+	})
+}

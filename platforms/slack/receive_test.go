@@ -1,0 +1,410 @@
+package slack_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	"telex/platforms/slack"
+	standin "telex/standin/slack"
+)
+
+// What only Slack has, against its stand-in.
+
+// inBubble runs a test in virtual time with a world and a connected adapter, by socket and by HTTP.
+func inBubble(t *testing.T, o standin.Options, byHTTP bool, run func(t *testing.T, w *world, bot *slack.Bot)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, o, byHTTP)
+		run(t, w, w.bot(slog.New(slog.DiscardHandler), conformance.Proper))
+	})
+}
+
+// inbox is an adapter's Run in a goroutine, with what it accepted.
+type inbox struct {
+	t      *testing.T
+	cancel context.CancelFunc
+	done   chan error
+	slow   time.Duration // how long accepting takes
+
+	mu   sync.Mutex
+	list []chat.Inbound
+}
+
+// receive runs the adapter until stop.
+func receive(t *testing.T, bot *slack.Bot, from chat.Resume) *inbox {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	r := &inbox{t: t, cancel: cancel, done: make(chan error, 1)}
+	go func() {
+		r.done <- bot.Run(ctx, from, func(_ context.Context, in chat.Inbound) error {
+			time.Sleep(r.slow)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.list = append(r.list, in)
+			return nil
+		})
+	}()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	return r
+}
+
+func (r *inbox) stop() {
+	r.t.Helper()
+	r.cancel()
+	if err := <-r.done; !errors.Is(err, context.Canceled) {
+		r.t.Errorf("Run = %v, want %v", err, context.Canceled)
+	}
+}
+
+// take returns what was accepted since the last take, once d has passed.
+func (r *inbox) take(d time.Duration) []chat.Inbound {
+	time.Sleep(d)
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.list
+	r.list = nil
+	return list
+}
+
+func (r *inbox) wantTexts(d time.Duration, want ...string) []chat.Inbound {
+	r.t.Helper()
+	list := r.take(d)
+	var got []string
+	for _, in := range list {
+		got = append(got, in.Text)
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("accepted %q, want %q", got, want)
+	}
+	return list
+}
+
+func (w *world) wantGood() {
+	w.t.Helper()
+	for _, v := range w.Violations() {
+		w.t.Errorf("violation: %s", v)
+	}
+}
+
+// say lets the person of the direct message write.
+func (w *world) say(text string) { w.server.Say(standin.Incoming{Channel: dm, Text: text}) }
+
+// A socket that Slack refreshes is replaced before it goes, and nothing is lost or out of order.
+func TestSocketIsRefreshed(t *testing.T) {
+	for _, grace := range []time.Duration{0, 10 * time.Second} {
+		t.Run(fmt.Sprint(grace), func(t *testing.T) {
+			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				var want []string
+				for i := range 30 {
+					if i%10 == 5 {
+						w.server.Disconnect(standin.ReasonRefresh, grace)
+					}
+					text := fmt.Sprint("message ", i)
+					want = append(want, text)
+					w.say(text)
+					time.Sleep(700 * time.Millisecond)
+				}
+				if grace == 0 { // what is written while there is no socket comes a minute later
+					got := r.take(2 * time.Minute)
+					if len(got) != len(want) {
+						t.Errorf("%d messages, want %d", len(got), len(want))
+					}
+				} else {
+					r.wantTexts(2*time.Minute, want...)
+				}
+				if st := w.server.Stats(); st.Sockets != 1 || st.Opened != 4 || grace > 0 && st.Redelivered > 0 {
+					t.Errorf("%d sockets, %d opened, %d deliveries repeated, want 1, 4, and none with a warning", st.Sockets, st.Opened, st.Redelivered)
+				}
+				w.wantGood()
+			})
+		})
+	}
+}
+
+// A warning opens a second socket while the first still lives.
+func TestSocketsOverlap(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		r := receive(t, bot, chat.Resume{})
+		defer r.stop()
+		w.server.Disconnect(standin.ReasonWarning, 10*time.Second)
+		time.Sleep(time.Second)
+		if got := w.server.Sockets(); got != 2 {
+			t.Errorf("%d sockets after a warning, want 2", got)
+		}
+		for i := range 6 { // which both get
+			w.say(fmt.Sprint(i))
+			time.Sleep(100 * time.Millisecond)
+		}
+		r.wantTexts(20*time.Second, "0", "1", "2", "3", "4", "5")
+		if got := w.server.Sockets(); got != 1 {
+			t.Errorf("%d sockets after the refresh, want 1", got)
+		}
+		w.wantGood()
+	})
+}
+
+// A socket that Slack refreshes by itself, for days.
+func TestSocketsForDays(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		r := receive(t, bot, chat.Resume{})
+		defer r.stop()
+		var want []string
+		for i := range 48 {
+			time.Sleep(time.Hour)
+			want = append(want, fmt.Sprint(i))
+			w.say(want[i])
+		}
+		r.wantTexts(10*time.Minute, want...)
+		if st := w.server.Stats(); st.Lost != 0 || st.Sockets != 1 || st.Opened > 12 {
+			t.Errorf("%+v", st)
+		}
+		w.wantGood()
+	})
+}
+
+// A connection that died without a word is noticed, and what was written meanwhile arrives.
+func TestHalfOpenSocketIsNoticed(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		r := receive(t, bot, chat.Resume{})
+		defer r.stop()
+		time.Sleep(time.Minute)
+		w.server.StallSockets()
+		w.say("into the void")
+		time.Sleep(16 * time.Second)
+		if got := w.server.Stats().Opened; got != 2 {
+			t.Errorf("%d sockets were opened 16 s after the first died, want 2", got)
+		}
+		w.say("next")
+		if got := r.take(2 * time.Minute); len(got) != 2 {
+			t.Errorf("accepted %+v, want both", got)
+		}
+	})
+}
+
+// A socket that is cut is replaced at once, one that was cut at once by whoever runs Run.
+func TestCutSocketIsReplaced(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		r := receive(t, bot, chat.Resume{})
+		time.Sleep(time.Minute)
+		w.server.CutSockets()
+		time.Sleep(time.Second)
+		w.say("after a cut")
+		r.wantTexts(time.Second, "after a cut")
+		w.server.CutSockets()
+		err := <-r.done
+		if kind := chat.AsSendError(err).Kind; kind != chat.Temporary {
+			t.Errorf("Run = %v, want temporary", err)
+		}
+	})
+}
+
+func TestTooManySockets(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		var others []*inbox
+		for range 10 {
+			others = append(others, receive(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), chat.Resume{}))
+		}
+		err := bot.Run(t.Context(), chat.Resume{}, func(context.Context, chat.Inbound) error { return nil })
+		if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.RetryAfter < 10*time.Second || !strings.Contains(err.Error(), "ten sockets") {
+			t.Errorf("Run = %v, want to wait", err)
+		}
+		w.say("one of ten gets it")
+		n := 0
+		for _, r := range others {
+			n += len(r.take(time.Second))
+			r.stop()
+		}
+		if n != 1 {
+			t.Errorf("%d of ten sockets got the message", n)
+		}
+	})
+}
+
+// What the operator must mend says how.
+func TestRunSaysWhatIsWrong(t *testing.T) {
+	nobody := func(context.Context, chat.Inbound) error { return nil }
+	for name, c := range map[string]struct {
+		method, code string
+		kind         chat.ErrorKind
+		says         string
+	}{
+		"a revoked bot token":     {"auth.test", "token_revoked", chat.Auth, "refuses a token"},
+		"no such app token":       {"apps.connections.open", "invalid_auth", chat.Auth, "refuses a token"},
+		"the wrong kind of token": {"apps.connections.open", "not_allowed_token_type", chat.Auth, "connections:write"},
+		"no Socket Mode":          {"apps.connections.open", "socket_mode_disabled", chat.Temporary, "Socket Mode"},
+		"an ill platform":         {"apps.connections.open", "internal_error", chat.Temporary, "internal_error"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				w.server.Fault(standin.Fault{Method: c.method, Action: standin.ActError, Error: c.code})
+				err := bot.Run(t.Context(), chat.Resume{}, nobody)
+				if failure := chat.AsSendError(err); failure.Kind != c.kind || !strings.Contains(err.Error(), c.says) {
+					t.Errorf("Run = %v, want %v that says %q", err, c.kind, c.says)
+				}
+			})
+		})
+	}
+	t.Run("a rate limit", func(t *testing.T) {
+		inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+			w.server.Fault(standin.Fault{Method: "apps.connections.open", Action: standin.ActRateLimit, RetryAfter: 42})
+			err := bot.Run(t.Context(), chat.Resume{}, nobody)
+			if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.RetryAfter != 42*time.Second {
+				t.Errorf("Run = %v, want to wait 42 s", err)
+			}
+		})
+	})
+	t.Run("an address in use", func(t *testing.T) {
+		inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, _ *slack.Bot) {
+			bot, err := slack.New(slack.Options{
+				BotToken: w.server.BotToken(), SigningSecret: "s", APIBase: "http://slack.test/api/", Dial: w.net.Dial,
+				Listener: func(context.Context) (net.Listener, error) { return nil, errors.New("address already in use") },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer bot.Close()
+			err = bot.Run(t.Context(), chat.Resume{}, nobody)
+			if failure := chat.AsSendError(err); failure.Kind != chat.Temporary || !strings.Contains(err.Error(), "in use") {
+				t.Errorf("Run = %v, want that the address is in use", err)
+			}
+		})
+	})
+}
+
+// While a socket works, one that can't be replaced is no failure.
+func TestReplacementIsTriedAgain(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		r := receive(t, bot, chat.Resume{})
+		defer r.stop()
+		w.server.Fault(standin.Fault{Method: "apps.connections.open", Times: 3, Action: standin.ActStatus, Status: 502})
+		w.server.Disconnect(standin.ReasonWarning, 20*time.Second)
+		w.say("by the old one")
+		r.wantTexts(15*time.Second, "by the old one")
+		if got := w.server.Stats(); got.Sockets != 2 || got.ByMethod["apps.connections.open"] != 5 {
+			t.Errorf("%d sockets after %d tries, want 2 after 5", got.Sockets, got.ByMethod["apps.connections.open"])
+		}
+		w.say("by either")
+		r.wantTexts(15*time.Second, "by either")
+	})
+}
+
+// A store that takes its time does not make acknowledgements late, nor a socket look dead.
+func TestSlowStore(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				r.slow = 2 * time.Second
+				var want []string
+				for i := range 20 {
+					want = append(want, fmt.Sprint(i))
+					w.say(want[i])
+					time.Sleep(20 * time.Millisecond)
+				}
+				got := r.take(10 * time.Minute)
+				ids := map[chat.MessageID]bool{}
+				for _, in := range got {
+					ids[in.ID] = true
+				}
+				if len(ids) != len(want) || len(got) != len(want) {
+					t.Errorf("accepted %d times %d messages, want each of %d once", len(got), len(ids), len(want))
+				}
+				if st := w.server.Stats(); st.Opened > 1 {
+					t.Errorf("%d sockets were opened, want one", st.Opened)
+				}
+				w.wantGood()
+			})
+		})
+	}
+}
+
+// A message that is two events, or comes again and again, is accepted once (F50).
+func TestDoublesAreAcceptedOnce(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				w.server.Fault(standin.Fault{Method: "event", Action: standin.ActDuplicate})
+				w.server.Say(standin.Incoming{Channel: channel, Text: mention + " one"})
+				time.Sleep(time.Second)
+				w.say("two")
+				r.wantTexts(10*time.Minute, "one", "two")
+				if got := len(w.server.Deliveries()); got != 3 {
+					t.Errorf("%d deliveries, want a mention twice and a message", got)
+				}
+			})
+		})
+	}
+}
+
+// A request that is not Slack's is refused, and Slack's check of the address is answered.
+func TestRequestsAreVerified(t *testing.T) {
+	for _, action := range []string{standin.ActBadSignature, standin.ActStale} {
+		t.Run(action, func(t *testing.T) {
+			inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, bot *slack.Bot) {
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				if err := w.server.SetRequestURL(t.Context(), "http://telex.test/slack"); err != nil {
+					t.Errorf("the address is not verified: %v", err)
+				}
+				w.server.Fault(standin.Fault{Method: "event", Nth: 1, Action: action})
+				w.say("forged")
+				r.wantTexts(0)
+				r.wantTexts(10*time.Minute, "forged") // Slack repeats what was refused
+				client := &http.Client{Transport: &http.Transport{DialContext: w.events.dial}}
+				defer client.CloseIdleConnections()
+				for method, want := range map[string]int{http.MethodGet: 405, http.MethodPost: 401} {
+					req, err := http.NewRequestWithContext(t.Context(), method, "http://telex.test/", strings.NewReader(`{"type":"url_verification","challenge":"x"}`))
+					if err != nil {
+						t.Fatal(err)
+					}
+					resp, err := client.Do(req)
+					if err != nil || resp.StatusCode != want {
+						t.Fatalf("%s: %v, %v, want %d", method, resp, err, want)
+					}
+					_ = resp.Body.Close()
+				}
+			})
+		})
+	}
+}
+
+// Whoever begins a request and does not finish it does not keep Run from ending.
+func TestUnfinishedRequest(t *testing.T) {
+	inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, bot *slack.Bot) {
+		r := receive(t, bot, chat.Resume{})
+		conn, err := w.events.dial(t.Context(), "tcp", "telex.test:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // it is broken by then.
+		if _, err := fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nContent-Length: 100\r\n\r\nhalf"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		began := time.Now()
+		r.stop()
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("Run took %v to end", took)
+		}
+	})
+}
