@@ -366,7 +366,7 @@ func TestKilledOnThreePlatforms(t *testing.T) {
 	for round := 1; round <= kills; round++ {
 		ask(round)
 		if random.IntN(2) == 0 { // the answer may have begun when it dies
-			time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) //nolint:forbidigo // processes have no virtual time
+			time.Sleep(time.Duration(random.IntN(1500)) * time.Millisecond) // processes have no virtual time
 		}
 		daemon.signal(syscall.SIGKILL)
 		<-daemon.ended

@@ -380,7 +380,7 @@ func testPlaces(f *fixture) {
 		f.accept(c, chat.MessageID(id))
 		f.begin(id, c, chat.MessageID(id))
 		f.must(f.End(f.Context(), id, chat.Growth{}))
-		time.Sleep(2 * time.Millisecond) //nolint:forbidigo // the store's clock counts whole milliseconds
+		time.Sleep(2 * time.Millisecond) // the store's clock counts whole milliseconds
 	}
 	f.reopen()
 	from, err := f.Resume(f.Context(), "tg")
