@@ -58,8 +58,23 @@ type world struct {
 	server  *standin.Server
 	net     *memnet.Listener
 	direct  string // the DM with the default person
-	threads bool
-	met     bool // the account was connected before
+	threads bool   // it answers in threads
+	thread  string // that the group is; empty: it is a channel
+	met     bool   // the account was connected before
+}
+
+// TestConformanceInThreads is the same for a bot that answers in threads, with a thread as the group.
+func TestConformanceInThreads(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.World {
+		w := newWorldWith(t, standin.Options{Limits: standin.NoLimits()})
+		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.threads, w.thread = true, thread
+		return w
+	})
 }
 
 func newWorld(t *testing.T) conformance.World {
@@ -141,7 +156,7 @@ func (w *world) Secrets() []string {
 func (w *world) Private() chat.Target { return chat.Target{Chat: chat.ChatID(w.direct)} }
 
 func (w *world) Group() chat.Target {
-	return chat.Target{Chat: standin.DefaultChannel, Kind: chat.Group}
+	return chat.Target{Chat: standin.DefaultChannel, Thread: chat.ThreadID(w.thread), Kind: chat.Group}
 }
 
 func (w *world) Crowd(n int) []chat.Target {

@@ -2,17 +2,13 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/bwmarrin/discordgo"
 
 	"telex/internal/chat"
 )
@@ -20,15 +16,10 @@ import (
 const (
 	// answerTime is how long the calls may take that receiving makes.
 	answerTime = 15 * time.Second
-	// identifyEvery is the least time between two sessions.
-	// https://docs.discord.com/developers/events/gateway#rate-limiting
-	identifyEvery = 5 * time.Second
 	// mostRefused is how many sessions in a row may be refused before the caller decides when to go on.
 	mostRefused = 3
 	// shortLived is how long a connection lasts at least after which the next may follow at once.
 	shortLived = 5 * time.Second
-	// mostAtOnce is how many interactions are looked after at once.
-	mostAtOnce = 64
 )
 
 // Run receives until ctx ends and hands each message to accept, one after the other; those of one channel in
@@ -164,92 +155,6 @@ func (r *reception) follow(ctx context.Context, l *link) error {
 	}
 }
 
-// identity returns the ids of the bot's user and of its application, as far as they are known.
-func (b *Bot) identity() (self, app string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.self, b.app
-}
-
-// meet learns who the bot is, unless that is known.
-func (b *Bot) meet(ctx context.Context) error {
-	if self, _ := b.identity(); self != "" {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	a, err := b.call(ctx, request{name: "getMe", verb: http.MethodGet, path: "/users/@me"})
-	if err != nil {
-		return receiveError(err)
-	}
-	if !isSnowflake(a.id()) {
-		return &chat.SendError{Kind: chat.Temporary, Err: errors.New("getMe: the answer names no bot")}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.self = a.id()
-	return nil
-}
-
-// gateway asks where the gateway is, and where a session is to begin whether one may.
-// https://docs.discord.com/developers/events/gateway#get-gateway-bot
-func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
-	calling, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	a, err := b.call(calling, request{name: "getGateway", verb: http.MethodGet, path: "/gateway/bot"})
-	if err != nil {
-		return "", receiveError(err)
-	}
-	var v struct {
-		URL   string `json:"url"`
-		Start struct {
-			Total      int   `json:"total"`
-			Remaining  int   `json:"remaining"`
-			ResetAfter int64 `json:"reset_after"` // milliseconds
-		} `json:"session_start_limit"`
-	}
-	if err := json.Unmarshal(a.body, &v); err != nil || v.URL == "" {
-		return "", &chat.SendError{Kind: chat.Temporary, Err: errors.New("getGateway: the answer names no address")}
-	}
-	if !begins {
-		return v.URL, nil
-	}
-	if v.Start.Total > 0 && v.Start.Remaining <= 0 {
-		return "", &chat.SendError{
-			Kind: chat.RateLimited, RetryAfter: time.Duration(v.Start.ResetAfter) * time.Millisecond,
-			Err: fmt.Errorf("getGateway: all %d sessions of a day were begun; another process may use the same token", v.Start.Total),
-		}
-	}
-	b.mu.Lock()
-	pause := time.Until(b.identified.Add(identifyEvery))
-	b.mu.Unlock()
-	if pause > 0 {
-		if err := wait(ctx, pause); err != nil {
-			return "", err
-		}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.identified = time.Now()
-	return v.URL, nil
-}
-
-// receiveError turns the failure of a call into what Run returns. Asking again can't do harm, so that Uncertain
-// becomes Temporary, and what only the operator can end says how.
-func receiveError(err error) error {
-	failure := *chat.AsSendError(err)
-	if failure.Kind == chat.Uncertain {
-		failure.Kind = chat.Temporary
-	}
-	switch {
-	case failure.Kind == chat.Auth:
-		failure.Err = fmt.Errorf("the token is refused: reset it in the Developer Portal, page Bot (%w)", failure.Err)
-	case statusOf(err) == http.StatusNotFound:
-		failure.Err = fmt.Errorf("api_base does not lead to Discord's API: it is scheme and host (%w)", failure.Err)
-	}
-	return &failure
-}
-
 // handle does what an event asks for, and notes that it was handled.
 func (r *reception) handle(ctx context.Context, f frame) error {
 	err := r.dispatch(ctx, f)
@@ -383,59 +288,4 @@ func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
 	}
 	r.noted(m.ID, at)
 	return nil
-}
-
-// interact hands on what somebody did, and then tells the platform that it was received, which must be soon.
-func (r *reception) interact(ctx context.Context, i *interacted, seq int64) error {
-	in, c, found, err := r.decodeInteraction(i)
-	switch {
-	case err != nil:
-		r.log.WarnContext(ctx, "interaction skipped", slog.Any("error", err))
-		return nil
-	case !found, r.session.knows(i.ID):
-		return nil
-	}
-	at := r.cursorAt(i.ID, seq)
-	in.Resume = at.String()
-	done := r.interactions.begin(i.ID) // before anybody can want to answer
-	if err := r.accept(ctx, in); err != nil {
-		done()
-		return fmt.Errorf("accept interaction %s: %w", i.ID, err)
-	}
-	r.session.remember(i.ID)
-	r.noted(i.ID, at)
-	r.atOnce(ctx, func() {
-		defer done()
-		r.acknowledge(ctx, c, i.Type == discordgo.InteractionMessageComponent)
-	}, done)
-	return nil
-}
-
-// conclusions looks after the commands that were answered.
-func (r *reception) conclusions(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case id := <-r.Bot.conclusions:
-			if c, ok := parseCommand(id); ok {
-				r.atOnce(ctx, func() { r.conclude(ctx, c) }, func() {})
-			}
-		}
-	}
-}
-
-// atOnce does something beside all else, or nothing but otherwise when too much is done already.
-func (r *reception) atOnce(ctx context.Context, do, otherwise func()) {
-	select {
-	case r.slots <- struct{}{}:
-	default:
-		r.log.WarnContext(ctx, "interaction is not looked after: too many came at once")
-		otherwise()
-		return
-	}
-	r.workers.Go(func() {
-		defer func() { <-r.slots }()
-		do()
-	})
 }

@@ -1,0 +1,102 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// identifyEvery is the least time between two sessions.
+// https://docs.discord.com/developers/events/gateway#rate-limiting
+const identifyEvery = 5 * time.Second
+
+// identity returns the ids of the bot's user and of its application, as far as they are known.
+func (b *Bot) identity() (self, app string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.self, b.app
+}
+
+// meet learns who the bot is, unless that is known.
+func (b *Bot) meet(ctx context.Context) error {
+	if self, _ := b.identity(); self != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	a, err := b.call(ctx, request{name: "getMe", verb: http.MethodGet, path: "/users/@me"})
+	if err != nil {
+		return receiveError(err)
+	}
+	if !isSnowflake(a.id()) {
+		return &chat.SendError{Kind: chat.Temporary, Err: errors.New("getMe: the answer names no bot")}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.self = a.id()
+	return nil
+}
+
+// gateway asks where the gateway is, and where a session is to begin whether one may.
+// https://docs.discord.com/developers/events/gateway#get-gateway-bot
+func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
+	calling, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	a, err := b.call(calling, request{name: "getGateway", verb: http.MethodGet, path: "/gateway/bot"})
+	if err != nil {
+		return "", receiveError(err)
+	}
+	var v struct {
+		URL   string `json:"url"`
+		Start struct {
+			Total      int   `json:"total"`
+			Remaining  int   `json:"remaining"`
+			ResetAfter int64 `json:"reset_after"` // milliseconds
+		} `json:"session_start_limit"`
+	}
+	if err := json.Unmarshal(a.body, &v); err != nil || v.URL == "" {
+		return "", &chat.SendError{Kind: chat.Temporary, Err: errors.New("getGateway: the answer names no address")}
+	}
+	if !begins {
+		return v.URL, nil
+	}
+	if v.Start.Total > 0 && v.Start.Remaining <= 0 {
+		return "", &chat.SendError{
+			Kind: chat.RateLimited, RetryAfter: time.Duration(v.Start.ResetAfter) * time.Millisecond,
+			Err: fmt.Errorf("getGateway: all %d sessions of a day were begun; another process may use the same token", v.Start.Total),
+		}
+	}
+	b.mu.Lock()
+	pause := time.Until(b.identified.Add(identifyEvery))
+	b.mu.Unlock()
+	if pause > 0 {
+		if err := wait(ctx, pause); err != nil {
+			return "", err
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.identified = time.Now()
+	return v.URL, nil
+}
+
+// receiveError turns the failure of a call into what Run returns. Asking again can't do harm, so that Uncertain
+// becomes Temporary, and what only the operator can end says how.
+func receiveError(err error) error {
+	failure := *chat.AsSendError(err)
+	if failure.Kind == chat.Uncertain {
+		failure.Kind = chat.Temporary
+	}
+	switch {
+	case failure.Kind == chat.Auth:
+		failure.Err = fmt.Errorf("the token is refused: reset it in the Developer Portal, page Bot (%w)", failure.Err)
+	case statusOf(err) == http.StatusNotFound:
+		failure.Err = fmt.Errorf("api_base does not lead to Discord's API: it is scheme and host (%w)", failure.Err)
+	}
+	return &failure
+}
