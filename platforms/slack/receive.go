@@ -229,7 +229,7 @@ func receiveError(ctx context.Context, err error) error {
 	case codeOf(err) == "not_allowed_token_type":
 		failure.Err = fmt.Errorf("bot_token must be the bot user's token (xoxb-…) and app_token an app-level one (xapp-…) with the scope connections:write (%w)", failure.Err)
 	case failure.Kind == chat.Auth:
-		failure.Err = fmt.Errorf("Slack refuses a token of the app: copy it anew from api.slack.com/apps (%w)", failure.Err)
+		failure.Err = fmt.Errorf("a token of the app is refused: copy it anew from api.slack.com/apps (%w)", failure.Err)
 	}
 	return &failure
 }

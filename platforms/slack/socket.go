@@ -166,7 +166,7 @@ func (r *reception) connect(ctx context.Context) (*link, error) {
 	if err := a.decode(methodOpen, &place); err != nil {
 		return nil, err
 	}
-	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.sockets})
+	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.sockets}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
 		x := &exchange{}
 		if resp != nil {
