@@ -215,8 +215,11 @@ func (r *reception) keep(ctx context.Context, l *link, tell chan<- news) {
 	end(err)
 	_ = l.conn.CloseNow() // an error means that it was closed before
 	work.Wait()
+	if _, refused := errors.AsType[refusal](err); !refused {
+		err = context.Cause(alive) // why it ended first
+	}
 	select {
-	case tell <- news{link: l, err: context.Cause(alive)}:
+	case tell <- news{link: l, err: err}:
 	case <-ctx.Done():
 	}
 }
