@@ -184,6 +184,19 @@ func (t *table) good() bool {
 	})
 }
 
+// beside are the packages that failed for another reason than a case of theirs: they did not build, or died.
+func (t *table) beside() []string {
+	var packages []string
+	for _, key := range t.broken {
+		name, test, _ := strings.Cut(key, " ")
+		failed := slices.ContainsFunc(t.broken, func(other string) bool { return strings.HasPrefix(other, name+" "+suite) })
+		if test == "" && name != "" && !failed && !slices.Contains(packages, name) {
+			packages = append(packages, name)
+		}
+	}
+	return packages
+}
+
 // complaints are what the tests said that failed, and what was said around them.
 func (t *table) complaints() string {
 	var b strings.Builder
@@ -199,9 +212,9 @@ func (t *table) complaints() string {
 			}
 		}
 	}
-	for _, key := range t.broken {
-		if text := t.output[key]; text != nil && !strings.Contains(key, " "+suite) {
-			complain(strings.TrimSpace(key), text.String())
+	for _, key := range t.beside() {
+		if text := t.output[key+" "]; text != nil {
+			complain(key, text.String())
 		}
 	}
 	if text := t.output[""]; text != nil {
@@ -252,6 +265,9 @@ func (t *table) String() string {
 	}
 	bad := sums[failed] + sums[skipped] + sums[started] + sums[missing]
 	fmt.Fprintf(&b, "\n%d cases, %d platforms: %d ok, %d not theirs, %d bad\n", len(rows), len(columns), sums[ok], sums["no"], bad)
+	for _, key := range t.beside() {
+		fmt.Fprintf(&b, "failed beside its cases: %s\n", key)
+	}
 	return b.String()
 }
 

@@ -48,6 +48,9 @@ a long name  ok     ok            no Stream
 		},
 		{
 			"what went wrong is said first", said("telegram", "TestConformance", "a=fail", "b=pass", "c=skip", "d=") +
+				`{"Action":"output","Package":"telex/platforms/telegram","Test":"TestConformance","Output":"--- FAIL\n"}` + "\n" +
+				`{"Action":"fail","Package":"telex/platforms/telegram","Test":"TestConformance"}` + "\n" +
+				`{"Action":"fail","Package":"telex/platforms/telegram"}` + "\n" +
 				said("discord", "TestConformance", "a=pass", "b=no Find") +
 				`{"Action":"output","Package":"telex/platforms/discord","Output":"panic: x\n"}` + "\n" +
 				`{"Action":"fail","Package":"telex/platforms/discord"}` + "\n" +
@@ -70,6 +73,7 @@ c     -        SKIPPED
 d     -        DIED
 
 4 cases, 2 platforms: 2 ok, 1 not theirs, 5 bad
+failed beside its cases: telex/platforms/discord
 `, false,
 		},
 		{"a package that does not build", said("telegram", "TestConformance", "a=pass") +
@@ -81,6 +85,7 @@ case  telegram
 a     ok
 
 1 cases, 1 platforms: 1 ok, 0 not theirs, 0 bad
+failed beside its cases: telex/platforms/slack
 `, false},
 		{"nothing at all", "", "case\n----\n\n0 cases, 0 platforms: 0 ok, 0 not theirs, 0 bad\n", false},
 		{
