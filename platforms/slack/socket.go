@@ -238,15 +238,16 @@ func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) 
 			continue
 		}
 		if e.Type == "disconnect" { // warning, refresh_requested or link_disabled
+			if reading != alive {
+				continue // it is known, and pings must be answered meanwhile
+			}
 			select {
 			case tell <- news{link: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
 			case <-alive.Done():
 			}
-			if reading == alive {
-				var stop context.CancelFunc
-				reading, stop = context.WithTimeout(alive, leaveFor)
-				defer stop()
-			}
+			var stop context.CancelFunc
+			reading, stop = context.WithTimeout(alive, leaveFor)
+			defer stop()
 			continue
 		}
 		e.arrived = time.Now()
