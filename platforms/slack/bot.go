@@ -47,11 +47,12 @@ type Bot struct {
 	self    atomic.Pointer[identity]
 	known   atomic.Bool // who the bot is was logged
 
-	people people
-	reads  pace // conversations.history and conversations.replies of all Runs
+	people  people
+	reads   pace // conversations.history and conversations.replies of all Runs
+	creates creates
 
-	turn   chan struct{} // holds a token while a message is accepted: one at a time
-	recent recent        // for who has the token
+	turn   chan struct{}  // holds a token while a message is accepted: one at a time
+	recent ring[struct{}] // messages that were accepted; for who has the token
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.

@@ -38,28 +38,61 @@ func TestEventsDecoded(t *testing.T) {
 		want        chat.Inbound // of it Sender.ID, To, Text, Addressed, Kind, Command and Args
 		none        bool
 	}{
-		{"a direct message", `"type":"message","channel":"D7","channel_type":"im","user":"U7","text":"hi &lt;there&gt;",` + ts,
-			chat.Inbound{To: dm, Text: "hi <there>", Addressed: true}, false},
-		{"in its thread", `"type":"message","channel":"D7","channel_type":"im","user":"U7","text":"hi","thread_ts":"1600000000.000100",` + ts,
-			chat.Inbound{To: chat.Target{Chat: "D7", Thread: "1600000000.000100"}, Text: "hi", Addressed: true}, false},
-		{"a parent of replies", `"type":"message","channel":"D7","channel_type":"im","user":"U7","text":"hi","thread_ts":"1700000000.000100",` + ts,
-			chat.Inbound{To: dm, Text: "hi", Addressed: true}, false},
-		{"at the top of a channel", `"type":"message","channel":"C7","channel_type":"channel","user":"U7","text":"hi",` + ts,
-			chat.Inbound{To: thread("1700000000.000100"), Text: "hi"}, false},
-		{"a mention", `"type":"message","channel":"C7","channel_type":"channel","user":"U7","text":"<@U0BOT> hi <@U8> and <@U9>",` + ts,
-			chat.Inbound{To: thread("1700000000.000100"), Text: "hi @name of U8 and @U9", Addressed: true}, false},
-		{"the same as app_mention", `"type":"app_mention","channel":"C7","user":"U7","text":"<@U0BOT> hi <@U8> and <@U9>",` + ts,
-			chat.Inbound{To: thread("1700000000.000100"), Text: "hi @name of U8 and @U9", Addressed: true}, false},
-		{"in a thread", `"type":"app_mention","channel":"C7","user":"U7","text":"hi <@U0BOT|telex>","thread_ts":"1600000000.000100",` + ts,
-			chat.Inbound{To: thread("1600000000.000100"), Text: "hi", Addressed: true}, false},
-		{"in the bot's thread", `"type":"message","channel":"C7","channel_type":"group","user":"U7","text":"go on","thread_ts":"1600000000.000100","parent_user_id":"U0BOT",` + ts,
-			chat.Inbound{To: thread("1600000000.000100"), Text: "go on", Addressed: true}, false},
-		{"in somebody's thread", `"type":"message","channel":"C7","channel_type":"mpim","user":"U7","text":"go on","thread_ts":"1600000000.000100","parent_user_id":"U8",` + ts,
-			chat.Inbound{To: thread("1600000000.000100"), Text: "go on"}, false},
-		{"a command behind a mention", `"type":"app_mention","channel":"C7","user":"U7","text":"<@U0BOT> /Model big  one",` + ts,
-			chat.Inbound{To: thread("1700000000.000100"), Text: "/Model big  one", Addressed: true, Kind: chat.Command, Command: "model", Args: "big  one"}, false},
-		{"a path is no command", `"type":"message","channel":"D7","user":"U7","text":"/etc/passwd is what?",` + ts,
-			chat.Inbound{To: dm, Text: "/etc/passwd is what?", Addressed: true}, false},
+		{
+			"a direct message", `"type":"message","channel":"D7","channel_type":"im","user":"U7","text":"hi &lt;there&gt;",` + ts,
+			chat.Inbound{To: dm, Text: "hi <there>", Addressed: true},
+			false,
+		},
+		{
+			"in its thread", `"type":"message","channel":"D7","channel_type":"im","user":"U7","text":"hi","thread_ts":"1600000000.000100",` + ts,
+			chat.Inbound{To: chat.Target{Chat: "D7", Thread: "1600000000.000100"}, Text: "hi", Addressed: true},
+			false,
+		},
+		{
+			"a parent of replies", `"type":"message","channel":"D7","channel_type":"im","user":"U7","text":"hi","thread_ts":"1700000000.000100",` + ts,
+			chat.Inbound{To: dm, Text: "hi", Addressed: true},
+			false,
+		},
+		{
+			"at the top of a channel", `"type":"message","channel":"C7","channel_type":"channel","user":"U7","text":"hi",` + ts,
+			chat.Inbound{To: thread("1700000000.000100"), Text: "hi"},
+			false,
+		},
+		{
+			"a mention", `"type":"message","channel":"C7","channel_type":"channel","user":"U7","text":"<@U0BOT> hi <@U8> and <@U9>",` + ts,
+			chat.Inbound{To: thread("1700000000.000100"), Text: "hi @name of U8 and @U9", Addressed: true},
+			false,
+		},
+		{
+			"the same as app_mention", `"type":"app_mention","channel":"C7","user":"U7","text":"<@U0BOT> hi <@U8> and <@U9>",` + ts,
+			chat.Inbound{To: thread("1700000000.000100"), Text: "hi @name of U8 and @U9", Addressed: true},
+			false,
+		},
+		{
+			"in a thread", `"type":"app_mention","channel":"C7","user":"U7","text":"hi <@U0BOT|telex>","thread_ts":"1600000000.000100",` + ts,
+			chat.Inbound{To: thread("1600000000.000100"), Text: "hi", Addressed: true},
+			false,
+		},
+		{
+			"in the bot's thread", `"type":"message","channel":"C7","channel_type":"group","user":"U7","text":"go on","thread_ts":"1600000000.000100","parent_user_id":"U0BOT",` + ts,
+			chat.Inbound{To: thread("1600000000.000100"), Text: "go on", Addressed: true},
+			false,
+		},
+		{
+			"in somebody's thread", `"type":"message","channel":"C7","channel_type":"mpim","user":"U7","text":"go on","thread_ts":"1600000000.000100","parent_user_id":"U8",` + ts,
+			chat.Inbound{To: thread("1600000000.000100"), Text: "go on"},
+			false,
+		},
+		{
+			"a command behind a mention", `"type":"app_mention","channel":"C7","user":"U7","text":"<@U0BOT> /Model big  one",` + ts,
+			chat.Inbound{To: thread("1700000000.000100"), Text: "/Model big  one", Addressed: true, Kind: chat.Command, Command: "model", Args: "big  one"},
+			false,
+		},
+		{
+			"a path is no command", `"type":"message","channel":"D7","user":"U7","text":"/etc/passwd is what?",` + ts,
+			chat.Inbound{To: dm, Text: "/etc/passwd is what?", Addressed: true},
+			false,
+		},
 		{"a bare mention", `"type":"app_mention","channel":"C7","user":"U7","text":" <@U0BOT> ",` + ts, chat.Inbound{}, true},
 		{"the bot's own", `"type":"message","channel":"D7","user":"U0BOT","text":"hi",` + ts, chat.Inbound{}, true},
 		{"the bot's own, by its other id", `"type":"message","subtype":"bot_message","channel":"C7","bot_id":"B0BOT","text":"hi <@U0BOT>",` + ts, chat.Inbound{}, true},
@@ -190,8 +223,7 @@ func TestPressDecoded(t *testing.T) {
 		{press("C7", `"message":{"ts":"1.000001","thread_ts":"1.000000"},`), chat.Target{Chat: "C7", Thread: "1.000000", Kind: chat.Group}},
 		{press("C7", `"message":{"ts":"1.000001","thread_ts":"1.000001"},`), chat.Target{Chat: "C7", Kind: chat.Group}},
 	} {
-		for range 2 {
-			a, found, err := decodeInteraction(c.data)
+		check := func(a arrival, found bool, err error) {
 			if err != nil || !found || !a.said(names) {
 				t.Fatalf("%s: %t, %v", c.data, found, err)
 			}
@@ -199,12 +231,10 @@ func TestPressDecoded(t *testing.T) {
 				in.ID != "press:1700000000.000900/U7" || in.Sender != (chat.Sender{ID: "U7", Name: "ann"}) || a.ts != "" {
 				t.Errorf("got %+v", in)
 			}
-			c.data = []byte(url.Values{"payload": {string(c.data)}}.Encode())
-			if a, found, err = decodeRequest("application/x-www-form-urlencoded; charset=utf-8", c.data, self()); err != nil || !found {
-				t.Errorf("as a form: %+v, %t, %v", a, found, err)
-			}
-			break
 		}
+		check(decodeInteraction(c.data))
+		form := url.Values{"payload": {string(c.data)}}.Encode()
+		check(decodeRequest("application/x-www-form-urlencoded; charset=utf-8", []byte(form), self()))
 	}
 	if _, found, err := decodeInteraction([]byte(`{"type":"view_submission"}`)); found || err != nil {
 		t.Errorf("a view: %t, %v", found, err)

@@ -54,6 +54,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	if comment == "" {
 		comment = m.Text
 	}
+	b.creates.note(m.Key, create{file: place.File})
 	_, err = b.call(ctx, methodComplete, func(api *library.Client) error {
 		_, err := api.CompleteUploadExternalContext(ctx, library.CompleteUploadExternalParameters{
 			Files: []library.FileSummary{{ID: place.File, Title: name}}, Channel: string(to.Chat),

@@ -226,17 +226,20 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-func TestRecentForgetsTheOldest(t *testing.T) {
+func TestRingForgetsTheOldest(t *testing.T) {
 	t.Parallel()
-	var s recent
-	for i := range 3 * mostRecent {
+	var r ring[int]
+	const most = 100
+	for i := range 3 * most {
 		id := strconv.Itoa(i)
-		if s.has(id) {
-			t.Fatalf("%s was never added", id)
+		if _, known := r.get(id); known {
+			t.Fatalf("%s was never put", id)
 		}
-		s.add(id)
-		if !s.has(id) || i >= mostRecent && s.has(strconv.Itoa(i-mostRecent)) || len(s.ids) > mostRecent {
-			t.Fatalf("after %d of them %d are known", i, len(s.ids))
+		r.put(id, i, most)
+		r.put(id, i+1, most)
+		_, old := r.get(strconv.Itoa(i - most))
+		if v, known := r.get(id); !known || v != i+1 || old || len(r.values) > most || len(r.keys) != len(r.values) {
+			t.Fatalf("after %d of them %d are known", i, len(r.values))
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	}
 	defer done()
 	id := fmt.Sprintf("%s %s %t", a.in.To.Chat, a.in.ID, a.in.Addressed)
-	if r.bot.recent.has(id) {
+	if _, accepted := r.bot.recent.get(id); accepted {
 		return nil
 	}
 	a.in.Resume = r.cursor(a.ts)
@@ -129,7 +129,7 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 		}
 		return refusal{fmt.Errorf("accept message %s: %w", a.in.ID, err)}
 	}
-	r.bot.recent.add(id)
+	r.bot.recent.put(id, struct{}{}, mostRecent)
 	return nil
 }
 
@@ -184,32 +184,6 @@ func (r *reception) cursor(ts string) string {
 // store knows all of them; this spares it most.
 const mostRecent = 4096
 
-// recent is the set of the messages that were accepted last.
-type recent struct {
-	ids  map[string]struct{}
-	ring []string
-	next int
-}
-
-func (s *recent) has(id string) bool {
-	_, ok := s.ids[id]
-	return ok
-}
-
-func (s *recent) add(id string) {
-	if s.ids == nil {
-		s.ids = make(map[string]struct{})
-	}
-	if len(s.ring) < mostRecent {
-		s.ring = append(s.ring, id)
-	} else {
-		delete(s.ids, s.ring[s.next])
-		s.ring[s.next] = id
-		s.next = (s.next + 1) % mostRecent
-	}
-	s.ids[id] = struct{}{}
-}
-
 // receiveError turns why a Run ended into what it returns. Asking again can't do harm, so that
 // Uncertain becomes Temporary, and what only the operator can end says how.
 func receiveError(ctx context.Context, err error) error {
@@ -229,7 +203,7 @@ func receiveError(ctx context.Context, err error) error {
 	case codeOf(err) == "not_allowed_token_type":
 		failure.Err = fmt.Errorf("bot_token must be the bot user's token (xoxb-…) and app_token an app-level one (xapp-…) with the scope connections:write (%w)", failure.Err)
 	case failure.Kind == chat.Auth:
-		failure.Err = fmt.Errorf("Slack refuses a token of the app: copy it anew from api.slack.com/apps (%w)", failure.Err)
+		failure.Err = fmt.Errorf("a token of the app is refused: copy it anew from api.slack.com/apps (%w)", failure.Err)
 	}
 	return &failure
 }

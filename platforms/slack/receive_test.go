@@ -245,8 +245,8 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 		kind         chat.ErrorKind
 		says         string
 	}{
-		"a revoked bot token":     {"auth.test", "token_revoked", chat.Auth, "refuses a token"},
-		"no such app token":       {"apps.connections.open", "invalid_auth", chat.Auth, "refuses a token"},
+		"a revoked bot token":     {"auth.test", "token_revoked", chat.Auth, "a token of the app is refused"},
+		"no such app token":       {"apps.connections.open", "invalid_auth", chat.Auth, "a token of the app is refused"},
 		"the wrong kind of token": {"apps.connections.open", "not_allowed_token_type", chat.Auth, "connections:write"},
 		"no Socket Mode":          {"apps.connections.open", "socket_mode_disabled", chat.Temporary, "Socket Mode"},
 		"an ill platform":         {"apps.connections.open", "internal_error", chat.Temporary, "internal_error"},

@@ -31,6 +31,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	if to.Thread != "" {
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
+	b.creates.note(m.Key, create{})
 	a, err := b.call(ctx, methodPost, func(api *library.Client) error {
 		_, _, err := api.PostMessageContext(ctx, string(to.Chat), options...)
 		return err

@@ -22,7 +22,7 @@ import (
 
 const (
 	// maxBody bounds a request, in bytes. Slack documents no limit; events are far smaller.
-	maxBody = 4 << 20
+	maxBody = 2 << 20
 	// clockWindow is how old a request may be, so that one that was overheard can't be repeated later.
 	// https://docs.slack.dev/authentication/verifying-requests-from-slack
 	clockWindow = 5 * time.Minute

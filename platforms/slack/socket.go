@@ -166,7 +166,7 @@ func (r *reception) connect(ctx context.Context) (*link, error) {
 	if err := a.decode(methodOpen, &place); err != nil {
 		return nil, err
 	}
-	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.sockets})
+	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.sockets}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
 		x := &exchange{}
 		if resp != nil {
@@ -215,8 +215,11 @@ func (r *reception) keep(ctx context.Context, l *link, tell chan<- news) {
 	end(err)
 	_ = l.conn.CloseNow() // an error means that it was closed before
 	work.Wait()
+	if _, refused := errors.AsType[refusal](err); !refused {
+		err = context.Cause(alive) // why it ended first
+	}
 	select {
-	case tell <- news{link: l, err: context.Cause(alive)}:
+	case tell <- news{link: l, err: err}:
 	case <-ctx.Done():
 	}
 }
@@ -235,15 +238,16 @@ func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) 
 			continue
 		}
 		if e.Type == "disconnect" { // warning, refresh_requested or link_disabled
+			if reading != alive {
+				continue // it is known, and pings must be answered meanwhile
+			}
 			select {
 			case tell <- news{link: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
 			case <-alive.Done():
 			}
-			if reading == alive {
-				var stop context.CancelFunc
-				reading, stop = context.WithTimeout(alive, leaveFor)
-				defer stop()
-			}
+			var stop context.CancelFunc
+			reading, stop = context.WithTimeout(alive, leaveFor)
+			defer stop()
 			continue
 		}
 		e.arrived = time.Now()

@@ -3,7 +3,6 @@ package slack
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	library "github.com/slack-go/slack"
@@ -28,6 +27,7 @@ func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.
 	if m.Text != "" {
 		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
 	}
+	b.creates.note(m.Key, create{stream: true, at: time.Now()})
 	a, err := b.call(ctx, methodStart, func(api *library.Client) error {
 		_, _, err := api.StartStreamContext(ctx, string(to.Chat), options...)
 		return err
@@ -100,13 +100,11 @@ func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error 
 		_, _, err := api.StopStreamContext(ctx, string(ref.Target.Chat), ts, options...)
 		return err
 	})
-	if text == "" && isStopped(err) && time.Since(timeOf(ts)) < streamMayEnd {
+	if text == "" && codeOf(err) == notStreaming && time.Since(timeOf(ts)) < streamMayEnd {
 		return nil
 	}
 	return err
 }
 
-// isStopped says that a call failed because the message does not stream.
-func isStopped(err error) bool {
-	return slices.Contains([]string{"message_not_in_streaming_state", "stopped_by_user"}, codeOf(err))
-}
+// notStreaming is what adding to a stream or stopping it fails with when it is none any more.
+const notStreaming = "message_not_in_streaming_state"
