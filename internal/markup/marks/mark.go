@@ -42,7 +42,11 @@ func (w *writer) open(f int) {
 			w.opened = len(w.out)
 			return
 		}
-		w.out = append(w.out, Joiner...)
+		// A mark behind one that closes would be one run with it, and so it is on Discord behind any. Elsewhere a
+		// joiner behind a mark that is shown would let this one close what is open around it.
+		if w.shut == n || !w.rules.CommonMark || m[0] == '~' { // a tilde before tildes keeps them from being a mark
+			w.out = append(w.out, Joiner...)
+		}
 	}
 	w.token(func() { w.out = append(w.out, m...) })
 	w.clings = w.rules.CommonMark && clings(last(w.out[:len(w.out)-len(m)]))

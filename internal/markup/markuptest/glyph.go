@@ -103,6 +103,9 @@ func Tidy(glyphs []Glyph) []Glyph {
 		case unicode.In(g.Char, unicode.Cf, unicode.Mn, unicode.Me):
 			g.Styles, g.URL, g.Level = "", "", 0
 		}
+		if n := len(out); strings.Contains(g.Styles, "p") && n > 0 && out[n-1].Char == ' ' && out[n-1].Styles == "" {
+			out[n-1].Char = '\n' // a block of code begins a line, also behind a bullet
+		}
 		out = append(out, g)
 	}
 	for n := len(out); n > 0 && unicode.IsSpace(out[n-1].Char); n-- {
@@ -119,6 +122,39 @@ func Same(t TB, wire string, got, want []Glyph) {
 			continue
 		}
 		t.Fatalf("%q shows something else from character %d on\n got %s\nwant %s", wire, i, list(got, i), list(want, i))
+	}
+}
+
+// Tangled says that a piece has emphasis within emphasis. Not all of that can be written: both have the same
+// character for a mark, and which mark ends which is the platform's to guess.
+// https://spec.commonmark.org/0.31.2/#emphasis-and-strong-emphasis
+func Tangled(p markup.Piece) bool {
+	emphasis := func(f markup.Format) bool {
+		return f.Style == markup.Bold || f.Style == markup.Italic || f.Style == markup.Heading
+	}
+	for i, f := range p.Formats {
+		within := func(g markup.Format) bool { return emphasis(g) && g.Start >= f.Start && g.End <= f.End }
+		if emphasis(f) && slices.ContainsFunc(p.Formats[i+1:], within) {
+			return true
+		}
+	}
+	return false
+}
+
+// SameText is Same for what is Tangled: the characters must be there, marks of emphasis aside.
+func SameText(t TB, wire string, got, want []Glyph) {
+	t.Helper()
+	text := func(glyphs []Glyph) string {
+		var s strings.Builder
+		for _, g := range glyphs {
+			if !unicode.IsSpace(g.Char) && g.Char != '*' && g.Char != '_' {
+				s.WriteRune(g.Char)
+			}
+		}
+		return s.String()
+	}
+	if text(got) != text(want) {
+		t.Fatalf("%q shows\n got %q\nwant %q", wire, text(got), text(want))
 	}
 }
 
