@@ -36,6 +36,7 @@ type turn struct {
 	history  past // what the model was told before
 	steer    steering
 	slot     *preview.Slot
+	progress progress // of its tool calls; the goroutine's that runs the model
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
 
@@ -148,8 +149,12 @@ func (t *turn) fold(e agent.Event) {
 		t.slot.Append(e.Delta, agent.EstimateTokens(e.Delta))
 	case agent.Reset:
 		t.slot.Reset()
-	case agent.Reasoning, agent.Tool:
-		// Neither is part of the text.
+	case agent.Tool:
+		if status, changed := t.progress.tell(e, time.Now()); changed {
+			t.slot.Tell(status)
+		}
+	case agent.Reasoning:
+		// It is no part of the text.
 	}
 }
 

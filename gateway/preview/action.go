@@ -33,7 +33,8 @@ type action struct {
 	deaf   bool      // doWait: new text changes nothing before until
 	part   int
 	body   payload
-	cursor bool
+	cursor bool        // body is not all: there is a cursor, a button, or status
+	status string      // what stands below body
 	stands bool        // body is what the message showed before, whatever the text is now
 	size   int         // how much of the text was laid out for body
 	start  markup.Mark // doSend: where the part begins in the source

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"strings"
 	"time"
 
 	"telex/internal/chat"
@@ -207,9 +208,15 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 		m.ReplyTo = r.replyTo
 	}
 	if a.cursor {
-		m.Text += r.cfg.Cursor
-		m.Plain += r.cfg.Cursor
-		if r.cfg.Button != nil && a.kind != doDraft {
+		m.Text = r.decorated(m.Text, a.status) + r.cfg.Cursor
+		if m.Plain += r.cfg.Cursor; a.status != "" {
+			m.Plain = strings.TrimLeft(a.body.plain+"\n\n", "\n") + a.status + r.cfg.Cursor
+		}
+		switch {
+		case a.kind == doDraft:
+		case len(r.view.Status.Actions) > 0 && a.status != "":
+			m.Actions = r.view.Status.Actions
+		case r.cfg.Button != nil:
 			m.Actions = []chat.Action{*r.cfg.Button}
 		}
 	}

@@ -36,30 +36,56 @@ func (s *state) preview(now time.Time) action {
 		return s.pause(now, time.Time{}, false)
 	}
 	text, due := s.shownText(now)
-	if text == "" || len(text) == s.drawn {
+	status, later := s.statusText(now, text)
+	if due.IsZero() || !later.IsZero() && later.Before(due) {
+		due = later
+	}
+	if text == "" && status == "" && s.told == "" || len(text) == s.drawn && status == s.told {
 		return s.pause(now, due, false)
 	}
 	if due = s.due(); now.Before(due) {
 		return s.pause(now, due, true)
 	}
-	streams := s.streamed(i)
-	laid := markup.Layout(text, markup.Options{
-		Dialect: s.dialect, Limit: s.limit, From: from, Open: true,
-		Append: s.streamFor > 0, // in all parts, also once they are edited: the places where they begin are the same
-	})
-	if len(laid) == 0 {
-		s.looked, s.drawn = now, len(text)
-		return s.pause(now, time.Time{}, false)
+	if s.view.Status.Urgent && s.streamed(i) {
+		s.streamFor = 0 // what grows can't show what will not stay
+		if i < len(s.parts) && s.parts[i].exists {
+			return s.stop(i)
+		}
 	}
-	a := action{part: i, body: s.payload(i, laid[0]), start: from, size: len(text), class: chat.ClassPreview}
-	a.seal, a.next = len(laid) > 1, laid[0].Next
-	if !s.displayed {
+	a, streams := s.layout(i, from, text, status), s.streamed(i)
+	if !s.displayed || s.view.Status.Urgent && status != s.told {
 		a.class = chat.ClassFirst
 	}
-	a.cursor = !a.seal && !streams && (s.cfg.Cursor != "" || s.cfg.Button != nil)
-	if !s.put(&a, streams, now) {
-		s.looked, s.drawn = now, len(text)
+	decorates := s.cfg.Cursor != "" || s.cfg.Button != nil || a.status != ""
+	if a.cursor = !a.seal && !streams && decorates; streams {
+		a.status = ""
+	}
+	empty := a.body.rendered.Text == "" && a.status == ""
+	if empty && (s.told == "" || s.cfg.Cursor == "" || i >= len(s.parts)) || !s.put(&a, streams, now) {
+		s.looked, s.drawn, s.told = now, len(text), status
 		return s.pause(now, time.Time{}, false)
+	}
+	return a
+}
+
+// layout returns what part i shows of the text from a place on, with the status below it where there is
+// room. For what is urgent room is made: the text goes on, and the status stands, in the next part.
+func (s *state) layout(i int, from markup.Mark, text, status string) action {
+	a := action{part: i, start: from, next: from, size: len(text), class: chat.ClassPreview}
+	o := markup.Options{
+		Dialect: s.dialect, Limit: s.limit, From: from, Open: true,
+		Append: s.streamFor > 0, // in all parts, also once they are edited: the places where they begin are the same
+	}
+	laid := markup.Layout(text, o)
+	if len(laid) == 1 && s.view.Status.Urgent && !s.fits(laid[0].Rendered.Text, status) {
+		o.Limit = max(leastLimit, s.limit-s.dialect.Len(markup.Rendered{Text: s.decorated(" ", status)}))
+		laid = markup.Layout(text, o)
+	}
+	if len(laid) > 0 {
+		a.body, a.next, a.seal = s.payload(i, laid[0]), laid[0].Next, len(laid) > 1
+	}
+	if !a.seal && s.fits(a.body.rendered.Text, status) {
+		a.status = status
 	}
 	return a
 }
@@ -71,7 +97,7 @@ func (s *state) put(a *action, streams bool, now time.Time) bool {
 	switch {
 	case exists && s.parts[a.part].streams:
 		return s.grow(a)
-	case exists && (s.parts[a.part].cursor != a.cursor || s.parts[a.part].unsure || !s.parts[a.part].shown.equal(a.body)):
+	case exists && (s.parts[a.part].unsure || !s.parts[a.part].tried(*a)):
 		a.kind = doEdit
 	case exists && a.seal:
 		a.kind = doSeal
@@ -82,7 +108,8 @@ func (s *state) put(a *action, streams bool, now time.Time) bool {
 		*a = s.create(*a, now)
 	case s.draftFor > 0 && !a.seal:
 		a.kind = doDraft
-		return s.draft.at.IsZero() || s.draft.part != a.part || s.draft.cursor != a.cursor || !s.draft.body.equal(a.body)
+		d := s.draft
+		return d.at.IsZero() || d.part != a.part || d.cursor != a.cursor || d.status != a.status || !d.body.equal(a.body)
 	default:
 		a.kind = doSend
 		*a = s.create(*a, now)

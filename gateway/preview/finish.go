@@ -19,11 +19,13 @@ func (s *state) keep(now time.Time) action {
 		switch {
 		case p.exists && p.streams:
 			return s.stop(i)
+		case p.blank() && p.exists && p.ref.ID != "" && s.canDelete: // only what tools did
+			return action{kind: doDelete, part: i, class: chat.ClassFinal}
 		case s.canEdit && p.editable() && (p.cursor || p.unsure):
 			return s.bare(i)
 		}
 	}
-	if i := s.draft.part; s.drafted() && (i >= len(s.parts) || !s.parts[i].exists) {
+	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists) {
 		return s.create(action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}, now)
 	}
 	if a := s.unfreeze(now); a.kind != doEnd {
@@ -34,7 +36,7 @@ func (s *state) keep(now time.Time) action {
 
 // bare shows part i as it is, without its cursor.
 func (s *state) bare(i int) action {
-	a := action{kind: doEdit, part: i, body: s.parts[i].shown, stands: true, class: chat.ClassFinal}
+	a := action{kind: doEdit, part: i, body: s.parts[i].standing(), stands: true, class: chat.ClassFinal}
 	if s.parts[i].plain {
 		a.body = plainPayload(a.body)
 	}
@@ -124,7 +126,7 @@ func (s *state) seek(i int, now time.Time) (action, bool) {
 	case s.missing(p, now):
 		return action{kind: doFind, part: i, class: chat.ClassFinal}, true
 	case p.doubted && !p.exists && !p.given && s.resendable(p, now):
-		return action{kind: doSend, part: i, body: p.shown, stands: true, class: chat.ClassFinal}, true
+		return action{kind: doSend, part: i, body: p.standing(), stands: true, class: chat.ClassFinal}, true
 	}
 	return action{}, false
 }
@@ -281,7 +283,7 @@ func (s *state) delivered() bool {
 		return false
 	case s.ending.Keep:
 		i := s.draft.part
-		kept := !s.drafted() || i < len(s.parts) && s.parts[i].exists
+		kept := !s.drafted() || s.draft.body.rendered.Text == "" || i < len(s.parts) && s.parts[i].exists
 		return kept && !slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && (p.cursor || p.unsure || p.streams) })
 	}
 	want := s.layoutFinal()

@@ -65,7 +65,7 @@ func (s *state) unfreeze(now time.Time) action {
 	for i, p := range s.parts { // in order
 		cursor := slices.ContainsFunc(s.frozen, func(f frozen) bool { return f.part == i && f.cursor })
 		if cursor && s.canDelete && !p.exists {
-			return s.create(action{kind: doSend, part: i, body: p.shown, stands: true, class: chat.ClassFinal}, now)
+			return s.create(action{kind: doSend, part: i, body: p.standing(), stands: true, class: chat.ClassFinal}, now)
 		}
 	}
 	return action{kind: doEnd}

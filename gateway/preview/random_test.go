@@ -37,6 +37,7 @@ type delta struct {
 	text  string
 	after time.Duration
 	reset bool
+	works int
 }
 
 // trouble is the kind of fate of a call, and a number that some need.
@@ -63,6 +64,7 @@ func schedules(t *rapid.T) schedule {
 		Enabled:   rapid.IntRange(0, 9).Draw(t, "streaming") > 0,
 		Interval:  span("interval", 100, 3000),
 		MinTokens: rapid.IntRange(0, 30).Draw(t, "min tokens"),
+		Progress:  rapid.Bool().Draw(t, "progress"),
 		Cursor:    rapid.SampledFrom([]string{" ▌", "", "…"}).Draw(t, "cursor"),
 	}
 	s.profile.TextLimit = rapid.OneOf(rapid.IntRange(60, 300), rapid.IntRange(60, 4096)).Draw(t, "limit")
@@ -92,6 +94,7 @@ func schedules(t *rapid.T) schedule {
 			text:  rapid.SampledFrom(fragments()).Draw(t, "text"),
 			after: span("after", 0, 400),
 			reset: rapid.IntRange(0, 60).Draw(t, "reset") == 60,
+			works: rapid.IntRange(0, 9).Draw(t, "works"),
 		})
 	}
 	for range rapid.IntRange(0, 6).Draw(t, "faults") {
@@ -192,6 +195,14 @@ func (s schedule) play(t *testing.T) []string {
 	for i, d := range s.deltas {
 		if d.reset {
 			st.slot.Reset()
+		}
+		switch d.works { // mostly neither
+		case 7:
+			st.slot.Tell(Status{Lines: []string{"⚙ a tool", "⚙ another"}, Since: time.Now()})
+		case 8:
+			st.slot.Tell(Status{Lines: []string{"Really?"}, Since: time.Now(), Urgent: true, Actions: []chat.Action{{ID: "yes", Label: "Yes"}}})
+		case 9:
+			st.slot.Tell(Status{})
 		}
 		st.says(d.text, d.after)
 		if n := len(p.sees()); i+1 == s.removes && n > 0 {
@@ -319,6 +330,15 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	return nil
 }
 
+// bareOf is what a preview showed of the text: without its cursor and the lines below.
+func bareOf(text, cursor string) string {
+	text = strings.TrimSuffix(text, cursor)
+	for _, status := range []string{"⚙ a tool\n⚙ another", "Really?"} {
+		text = strings.TrimSuffix(strings.TrimSuffix(text, status), "\n\n")
+	}
+	return text
+}
+
 // judgeKept judges an interrupted reply: what was shown stands, without a cursor (D9).
 func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless bool) []string {
 	if !o.Delivered && !hopeless { // a draft can be kept only as a message
@@ -332,7 +352,7 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 	}
 	for _, g := range got {
 		shown := g.Preview || grown[g.Text] || slices.ContainsFunc(p.calls, func(c *call) bool {
-			return c.m.Preview && strings.TrimSuffix(c.m.Text, s.config.Cursor) == g.Text
+			return c.m.Preview && bareOf(c.m.Text, s.config.Cursor) == g.Text
 		})
 		if !shown {
 			return []string{fmt.Sprintf("D9: person sees %q, which was never a preview less its cursor", g.Text)}

@@ -170,7 +170,8 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 // intent is the record of action a before it is tried.
 func (r *Reply) intent(a action) chat.Part {
 	if a.kind == doDelete || a.kind == doFind { // neither changes what stands, if it does
-		a.body, a.cursor, a.stands = r.parts[a.part].shown, r.parts[a.part].cursor, true
+		now := r.parts[a.part]
+		a.body, a.cursor, a.status, a.stands = now.shown, now.cursor, now.status, true
 	}
 	p := chat.Part{
 		Index: a.part, Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,

@@ -50,14 +50,14 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	default:
 		p.unsure = false
 	}
-	p.shown, p.cursor = a.body, a.cursor
+	p.shown, p.cursor, p.status = a.body, a.cursor, a.status
 	if a.creates() {
 		s.lower(a.part)
 	}
 	if a.seal {
 		p.sealed, p.next = true, a.next
 	} else {
-		s.drawn = a.size
+		s.drawn, s.told = a.size, a.status
 	}
 }
 
@@ -122,7 +122,7 @@ func (s *state) settleFind(p *part, ref chat.MessageRef) {
 // the final may touch them, so previews end here. Without such parts the new text simply
 // replaces the old one.
 func (s *state) restart() {
-	s.drawn = 0
+	s.drawn, s.told = 0, ""
 	for i := range s.parts {
 		p := &s.parts[i]
 		s.muted = s.muted || p.sealed

@@ -12,6 +12,7 @@ type View struct {
 	Tokens int       // estimate of what Text took
 	Since  time.Time // when the oldest text came that is not visible yet; zero without any
 	Resets int       // how often the text started over
+	Status Status    // what the turn does beside
 }
 
 // Ending says how a reply ends.
@@ -30,6 +31,7 @@ type Slot struct {
 	tokens  int
 	resets  int
 	since   time.Time
+	status  Status
 	ending  *Ending
 	changed chan struct{} // capacity 1: that something changed, not how often
 	ended   chan struct{} // closed by Finish
@@ -133,7 +135,7 @@ func (s *Slot) Ending() Ending {
 func (s *Slot) load() (View, *Ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return View{Text: s.text.String(), Tokens: s.tokens, Since: s.since, Resets: s.resets}, s.ending
+	return View{Text: s.text.String(), Tokens: s.tokens, Since: s.since, Resets: s.resets, Status: s.status}, s.ending
 }
 
 // seen says that all text up to n bytes is visible now.

@@ -17,6 +17,7 @@ type Config struct {
 	Cursor       string        // stands at the end of every preview
 	Button       *chat.Action  // stands below every preview where commands can't be typed; nil: none. It comes and goes with the cursor
 	ButtonAlways bool          // it stands below every preview
+	Progress     bool          // what tools do is shown below the text of previews
 	Transport    Transport     // how previews reach the platform, where it can do more than edit
 	MaxParts     int           // a final of more parts goes on as a file, where the platform takes files; 0: never
 	FileLine     string        // caption of that file
@@ -82,7 +83,8 @@ type part struct {
 	given     bool      // given up: the platform refuses it whatever we do
 	plain     bool      // its markup was refused: text only
 	shown     payload   // what the platform last acknowledged, or was asked for when unsure
-	cursor    bool      // shown with the cursor
+	cursor    bool      // shown with the cursor, a button, or status
+	status    string    // that was shown below
 	unsure    bool      // the last edit may or may not have taken effect
 	taken     bool      // over from an earlier process, and not edited since
 	start     markup.Mark
@@ -104,14 +106,33 @@ func (p part) shows(b payload) bool {
 	return p.exists && !p.cursor && !p.unsure && !p.streams && p.shown.equal(b)
 }
 
+// nothing is what a message shows that has nothing of the text and can't be empty.
+const nothing = "–"
+
+// blank says that p shows nothing of the text.
+func (p part) blank() bool {
+	return p.shown.rendered.Text == "" || p.shown.rendered.Text == nothing && p.shown.end == 0
+}
+
+// standing is what p shows without what stood below it.
+func (p part) standing() payload {
+	if p.shown.rendered.Text != "" {
+		return p.shown
+	}
+	return payload{rendered: markup.Rendered{Text: nothing}, plain: nothing}
+}
+
 // tried says that a shows what the create before it tried to show.
-func (p part) tried(a action) bool { return p.shown.equal(a.body) && p.cursor == a.cursor }
+func (p part) tried(a action) bool {
+	return p.shown.equal(a.body) && p.cursor == a.cursor && p.status == a.status
+}
 
 // draft is the ephemeral preview that a person sees. The zero draft is none.
 type draft struct {
 	part   int
 	body   payload
 	cursor bool
+	status string
 	at     time.Time // when it was last sent
 }
 
@@ -162,6 +183,7 @@ type state struct {
 	jitter    func() float64 // from [0,1): spreads what failed together; nil: no spread
 
 	drawn  int       // length of the text that was last laid out and shown, as far as it can be
+	told   string    // status that was
 	looked time.Time // when a layout last had nothing new to show
 
 	final   []markup.Part // layout of the ending, made once per limit

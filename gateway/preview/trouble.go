@@ -88,7 +88,7 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 			return
 		}
 		if e.Kind == chat.Frozen && a.kind == doEdit {
-			if !s.canDelete && p.taken && p.shown.equal(a.body) && p.cursor == a.cursor {
+			if !s.canDelete && p.taken && p.tried(a) {
 				p.unsure = false // most likely it reads like this: where nothing can be deleted it must not stand twice
 				return
 			}
@@ -144,13 +144,13 @@ func (s *state) unknown(a action, p *part, now time.Time) {
 	case a.creates():
 		p.started, p.file = p.started || a.kind == doStart, a.kind == doFile
 		p.mixed = p.mixed || p.doubted && !p.tried(a)
-		p.shown, p.cursor = a.body, a.cursor
+		p.shown, p.cursor, p.status = a.body, a.cursor, a.status
 		if p.first.IsZero() {
 			p.first = s.lastCall
 		}
 		s.doubt(p, now)
 	case a.kind == doEdit:
-		p.shown, p.cursor, p.unsure, p.taken = a.body, a.cursor, true, false
+		p.shown, p.cursor, p.status, p.unsure, p.taken = a.body, a.cursor, a.status, true, false
 	}
 }
 

@@ -39,7 +39,7 @@ func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoin
 		ID: chat.EndpointID(name), Platform: p, StopButton: button(s.StopButton),
 		Streaming: preview.Config{
 			Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor,
-			Transport: transport(s.Transport), MaxParts: s.MaxParts,
+			Transport: transport(s.Transport), MaxParts: s.MaxParts, Progress: s.ToolProgress == config.ToolProgressInline,
 		},
 	}
 }

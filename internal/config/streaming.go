@@ -14,6 +14,12 @@ const (
 	TransportOff    = "off"    // not at all
 )
 
+// What is shown of the tools at work.
+const (
+	ToolProgressOff    = "off"
+	ToolProgressInline = "inline" // lines below the growing text
+)
+
 // Where a growing reply has a button that stops it.
 const (
 	StopButtonAuto = "auto" // where commands can't be typed
