@@ -61,7 +61,7 @@ func (s *state) preview(now time.Time) action {
 		a.status = ""
 	}
 	empty := a.body.rendered.Text == "" && a.status == ""
-	if empty && (s.told == "" || s.cfg.Cursor == "" || i >= len(s.parts)) || !s.put(&a, streams, now) {
+	if empty && !s.clears(i) || !s.put(&a, streams, now) {
 		s.looked, s.drawn, s.told = now, len(text), status
 		return s.pause(now, time.Time{}, false)
 	}

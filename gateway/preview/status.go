@@ -47,6 +47,12 @@ func (s *state) statusText(now time.Time, text string) (status string, due time.
 	return strings.Join(v.Lines, "\n"), time.Time{}
 }
 
+// clears says that part i shows lines that are over, and nothing else: its cursor alone takes their place.
+func (s *state) clears(i int) bool {
+	stale := i < len(s.parts) && s.parts[i].exists && s.parts[i].status != "" || s.drafted() && s.draft.part == i && s.draft.status != ""
+	return stale && s.cfg.Cursor != ""
+}
+
 // decorated returns what a message shows that has status below its text.
 func (s *state) decorated(text, status string) string {
 	if status == "" {
