@@ -28,7 +28,7 @@ func (a *actor) help(in chat.Inbound) {
 	var list []string
 	for _, c := range a.g.Texts.commands() {
 		if !c.Asks && (!c.Admin || admin) {
-			list = append(list, "/"+c.Name+" – "+c.Description)
+			list = append(list, a.slash(in.To)+c.Name+" – "+c.Description)
 		}
 	}
 	a.say(in, a.g.Texts.fill(TextHelp, "commands", strings.Join(list, "\n")))
@@ -44,7 +44,7 @@ func (a *actor) choose(in chat.Inbound) {
 	args := words(in)
 	if len(args) == 0 {
 		now := a.settings(stored, in.Sender.ID).model.Name
-		a.say(in, a.g.Texts.fill(TextModels, "model", now, "models", a.g.listModels(now)))
+		a.say(in, a.g.Texts.fill(TextModels, "model", now, "models", a.g.listModels(now), "slash", a.slash(in.To)))
 		return
 	}
 	m, ok := a.g.model(in.Args)
@@ -148,7 +148,8 @@ func (a *actor) pair(in chat.Inbound) {
 	case in.To.Kind != chat.Private:
 		a.say(in, a.g.Texts[TextPrivateOnly])
 	case len(args) == 0:
-		a.say(in, a.g.Texts.fill(TextPairs, "waiting", listKnocking(a.g.door.Knocking()), "admitted", listAdmitted(a.g.door.Admitted())))
+		a.say(in, a.g.Texts.fill(TextPairs, "waiting", listKnocking(a.g.door.Knocking()), "admitted", listAdmitted(a.g.door.Admitted()),
+			"slash", a.slash(in.To)))
 	case len(args) == 2 && strings.EqualFold(args[0], "revoke"):
 		a.dismiss(in, me, args[1])
 	default:
@@ -172,7 +173,7 @@ func (a *actor) dismiss(in chat.Inbound, by chat.Person, who string) {
 	}
 	switch {
 	case errors.Is(err, access.ErrNobody), errors.Is(err, errNoPerson):
-		a.say(in, a.g.Texts[TextNobody])
+		a.say(in, a.g.Texts.fill(TextNobody, "slash", a.slash(in.To)))
 	case err != nil:
 		a.fail(in, "somebody could not be dismissed", err)
 	default:

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,8 @@ import (
 // that serves for all of them, or none can be typed in this place. /ask is a question like any other.
 func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 	switch {
+	case in.Kind == chat.Command && in.Command == "" && strings.TrimSpace(in.Args) == "":
+		in.Command = cmdHelp
 	case in.Kind == chat.Command && in.Command == "":
 		name, rest, _ := strings.Cut(strings.TrimSpace(in.Args), " ")
 		if in.Command = strings.ToLower(strings.TrimPrefix(name, "/")); !slices.ContainsFunc(g.Texts.commands(), isCalled(in.Command)) {
@@ -41,6 +44,11 @@ func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 func (e *endpoint) noCommands(to chat.Target) (none bool) {
 	_ = caught(func() { none = e.out.Sender.Profile(to).NoCommands })
 	return none
+}
+
+// slash is what people type before a command's name somewhere.
+func (a *actor) slash(to chat.Target) string {
+	return cmp.Or(a.endpoint.out.Sender.Profile(to).Slash, "/")
 }
 
 // isCalled says whether a command has a name.

@@ -105,7 +105,7 @@ func TestOneCommandForAll(t *testing.T) {
 		"model nonsense":  "There is no such model.",
 		"why is it so":    "re: why is it so",
 		"ask why is it":   "re: why is it",
-		"":                "I can't read this kind of message. Please write it as text.",
+		" ":               "Write to me and I answer.",
 		"newer is better": "re: newer is better",
 	} {
 		t.Run(args, func(t *testing.T) {

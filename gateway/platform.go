@@ -66,6 +66,7 @@ type endpoint struct {
 	buttons  bool      // it can show them
 	purse    *budget.Budget
 	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
+	dead     atomic.Bool   // it receives nothing any more
 	works    chan struct{} // closed by markWorks
 	mark     sync.Once
 }

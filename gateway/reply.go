@@ -129,6 +129,8 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 		switch {
 		case !out.Delivered && a.g.deliveries.Err() != nil:
 			a.log.Warn("answer is kept for the next start: the platform did not take it in time", slog.String("turn", rec.ID), slog.Any("error", out.Err))
+		case refused(out.Err):
+			a.log.Error(errRefused, slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		case !out.Delivered:
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		}
@@ -170,9 +172,8 @@ func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 	if a.g.deliveries.Err() != nil {
 		return
 	}
-	if e, ok := errors.AsType[*chat.SendError](out.Err); ok && e.Kind == chat.Auth {
-		a.log.Error("reply waits until the platform takes the credentials again", slog.String("turn", turn))
-		return
+	if refused(out.Err) {
+		return // report said that it waits for the next start
 	}
 	if err := a.g.Store.End(a.g.deliveries, turn, g); err != nil {
 		a.log.Error("end of a turn was not stored", slog.String("turn", turn), slog.Any("error", err))

@@ -33,7 +33,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 		heal := tries // which the timer reads
 		healed := time.AfterFunc(settled, func() {
 			if heal > 0 {
-				log.Info("receiving works again", slog.Int("tries", heal))
+				log.Info("receiving works again", slog.Int("tries", heal), slog.Duration("for", settled))
 			}
 		})
 		err := g.receive(ctx, e)
@@ -51,6 +51,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 		}
 		if se.Kind == chat.Auth {
 			log.Error("endpoint stopped: the platform refuses its credentials; correct them and restart", slog.Any("error", err))
+			g.buried(e)
 			return
 		}
 		if !failing || se.Kind != last {
@@ -61,6 +62,18 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 		pause(ctx, max(se.RetryAfter, jitter(delay)))
 		delay = min(mostRetry, 2*delay)
 	}
+}
+
+// buried notes that an endpoint receives nothing any more, and says so when no other does. The daemon goes on: to end
+// would make a service manager start it over and over with the same credentials.
+func (g *Gateway) buried(e *endpoint) {
+	e.dead.Store(true)
+	for id, other := range g.endpoints {
+		if !other.dead.Load() && id != g.Access.Operators {
+			return
+		}
+	}
+	g.Log.Error("no endpoint is left: nothing is received until the credentials are corrected and the daemon is restarted")
 }
 
 // receive runs the adapter once. A panic in it is its failure, not ours.

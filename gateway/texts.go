@@ -51,7 +51,7 @@ const (
 	TextNothingToUndo  TextKey = "nothing_to_undo"
 	TextNothingToRetry TextKey = "nothing_to_retry"
 	TextForgotten      TextKey = "forgotten"
-	TextModels         TextKey = "models"       // {model} {models}
+	TextModels         TextKey = "models"       // {model} {models} {slash}, which is what people type before a command's name
 	TextModelChosen    TextKey = "model_chosen" // {model}
 	TextNoModel        TextKey = "no_model"     // {models}
 	TextStatus         TextKey = "status"       // {model} {context} {window} {messages} {compactions} {state} {waiting}
@@ -60,11 +60,11 @@ const (
 	TextUsage          TextKey = "usage"        // {here} {here_answers} {today} {today_answers}
 
 	TextPair        TextKey = "pair_code" // {code}; to a person who is not let in
-	TextPairs       TextKey = "pairs"     // {waiting} {admitted}
+	TextPairs       TextKey = "pairs"     // {waiting} {admitted} {slash}
 	TextAdmitted    TextKey = "admitted"  // {person}
 	TextDismissed   TextKey = "dismissed" // {person}
 	TextNoCode      TextKey = "no_code"
-	TextNobody      TextKey = "nobody"
+	TextNobody      TextKey = "nobody" // {slash}
 	TextNotAdmin    TextKey = "not_admin"
 	TextPrivateOnly TextKey = "private_only"
 
@@ -115,7 +115,7 @@ func DefaultTexts() Texts {
 		TextNothingToUndo:  "There is nothing to undo.",
 		TextNothingToRetry: "There is nothing to ask again.",
 		TextForgotten:      "I have forgotten everything that you asked me here.",
-		TextModels:         "Answers here are by `{model}`.\n\n{models}\n\nAnother one: /model NAME",
+		TextModels:         "Answers here are by `{model}`.\n\n{models}\n\nAnother one: {slash}model NAME",
 		TextModelChosen:    "Answers here are by `{model}` from now on.",
 		TextNoModel:        "There is no such model. There are:\n\n{models}",
 		TextStatus: "Model: `{model}`\nContext: about {context} of {window} tokens\nMessages: {messages}\n" +
@@ -126,11 +126,11 @@ func DefaultTexts() Texts {
 
 		TextPair: "I don't know you yet. Your code is `{code}`, for an hour. Give it to whoever runs this bot; " +
 			"when they have let you in, write to me again.",
-		TextPairs:       "Waiting:\n{waiting}\n\nLet in:\n{admitted}\n\n/pair CODE lets somebody in, /pair revoke PERSON takes it back.",
+		TextPairs:       "Waiting:\n{waiting}\n\nLet in:\n{admitted}\n\n{slash}pair CODE lets somebody in, {slash}pair revoke PERSON takes it back.",
 		TextAdmitted:    "{person} is let in.",
 		TextDismissed:   "{person} is not let in any more.",
 		TextNoCode:      "There is no such code, or it is not valid any more.",
-		TextNobody:      "Nobody with this id was let in by a code. Write endpoint:user:ID, as /pair lists them.",
+		TextNobody:      "Nobody with this id was let in by a code. Write endpoint:user:ID, as {slash}pair lists them.",
 		TextNotAdmin:    "This is for the admins of this bot.",
 		TextPrivateOnly: "Please send me this in a private chat.",
 

@@ -314,9 +314,13 @@ func (a *actor) requeue(t *turn) {
 
 // report writes the one line that says how a turn went, and why when it went wrong.
 func (a *actor) report(t *turn) {
+	var used chat.Usage // with an estimate of what the provider did not tell, as it is stored
+	for _, u := range spent(t.result) {
+		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
+	}
 	log := a.log.With(
 		slog.String("turn", t.id), slog.String("stop", string(t.result.Stop)), slog.String("model", t.result.Model),
-		slog.Int("prompt_tokens", t.result.Usage.Prompt), slog.Int("completion_tokens", t.result.Usage.Completion),
+		slog.Int("prompt_tokens", used.Prompt), slog.Int("completion_tokens", used.Completion),
 		slog.Duration("took", t.result.Elapsed.Round(time.Millisecond)), slog.Int("messages", len(t.outcome.Refs)),
 	)
 	if t.outcome.Doubt {
@@ -328,6 +332,8 @@ func (a *actor) report(t *turn) {
 	switch {
 	case !t.outcome.Delivered && a.g.deliveries.Err() != nil:
 		log.Warn("reply is kept for the next start: the platform did not take it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
+	case refused(t.outcome.Err):
+		log.Error(errRefused, slog.Any("error", t.outcome.Err))
 	case !t.outcome.Delivered && forbidden(t.outcome.Err):
 		log.Info("reply was not delivered: the bot may not write there", slog.Any("error", t.outcome.Err))
 	case !t.outcome.Delivered:
@@ -343,4 +349,13 @@ func (a *actor) report(t *turn) {
 func forbidden(err error) bool {
 	e, ok := errors.AsType[*chat.SendError](err)
 	return ok && e.Kind == chat.Forbidden
+}
+
+// errRefused is what the log says of a reply that the platform would not take from this account.
+const errRefused = "reply is kept for the next start: the platform refuses the credentials"
+
+// refused says that the platform refuses the account's credentials.
+func refused(err error) bool {
+	e, ok := errors.AsType[*chat.SendError](err)
+	return ok && e.Kind == chat.Auth
 }

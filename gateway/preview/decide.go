@@ -74,7 +74,7 @@ func (s *state) layout(i int, from markup.Mark, text, status string) action {
 	a := action{part: i, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true,
-		Append: s.streamFor > 0, // in all parts, also once they are edited: the places where they begin are the same
+		Append: s.grows, // in all parts, also once they are edited: the places where they begin are the same
 	}
 	laid := markup.Layout(text, o)
 	if len(laid) == 1 && s.view.Status.Urgent && !s.fits(laid[0].Rendered.Text, status) {

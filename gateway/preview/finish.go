@@ -196,6 +196,9 @@ func (s *state) layoutText() []markup.Part {
 	if s.literal {
 		text, o.Open = verbatim(text), false
 	}
+	if grown := s.layoutGrown(text, o); grown != nil {
+		return grown
+	}
 	if len(s.kept) == 0 {
 		s.kept = s.layoutStanding(text, o)
 	}
@@ -203,6 +206,32 @@ func (s *state) layoutText() []markup.Part {
 		o.From = s.kept[n-1].Next
 	}
 	return slices.Concat(s.kept, markup.Layout(text, o))
+}
+
+// layoutGrown returns the parts of the final cut where streams were cut, so that what is full stays as it is;
+// nil where there are none, or where that would show anything else.
+func (s *state) layoutGrown(text string, o markup.Options) []markup.Part {
+	if !s.grows || s.literal || len(s.kept)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p part) bool { return p.sealed }) {
+		return nil
+	}
+	whole := markup.Layout(text, o)
+	o.Append, o.Open = true, false
+	grown := markup.Layout(text, o)
+	if shownBy(whole) != shownBy(grown) {
+		return nil
+	}
+	return grown
+}
+
+// shownBy is what parts show, wherever they are cut.
+func shownBy(parts []markup.Part) string {
+	var b strings.Builder
+	for _, p := range parts {
+		for _, w := range strings.Fields(p.Plain) {
+			b.WriteString(w)
+		}
+	}
+	return b.String()
 }
 
 // layoutStanding returns the parts that an earlier process sent, cut as it had cut them.

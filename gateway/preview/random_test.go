@@ -299,8 +299,19 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	if o.Delivered == hopeless || (o.Err == nil) != o.Delivered {
 		return []string{fmt.Sprintf("delivered %t, %v; hopeless %t", o.Delivered, o.Err, hopeless)}
 	}
+	wrong := s.judgeFinal(p, got, hopeless, false)
+	if len(wrong) > 0 && s.config.Transport == Native { // cut as the streams were, which only grow
+		if again := s.judgeFinal(p, got, hopeless, true); len(again) == 0 {
+			return nil
+		}
+	}
+	return wrong
+}
+
+// judgeFinal judges what stands by one way to lay out the final.
+func (s schedule) judgeFinal(p *person, got []chat.Outgoing, hopeless, grown bool) []string {
 	var want []chat.Outgoing
-	for _, w := range s.final() {
+	for _, w := range s.final(grown) {
 		m := chat.Outgoing{Text: w.Rendered.Text}
 		for _, sp := range w.Rendered.Spans {
 			m.Spans = append(m.Spans, chat.Span(sp))
@@ -362,8 +373,11 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 }
 
 // final is what the reply must end as.
-func (s schedule) final() []markup.Part {
+func (s schedule) final(grown bool) []markup.Part {
 	st := state{cfg: s.config, dialect: s.dialect, limit: s.profile.TextLimit, ending: &s.ending, canFile: s.files}
+	if st.grows = grown; grown {
+		st.parts = []part{{sealed: true}}
+	}
 	if s.config.Enabled {
 		st.limit -= s.dialect.Len(markup.Rendered{Text: s.config.Cursor})
 	}

@@ -67,7 +67,7 @@ func New(o Options) *Reply {
 	case o.Config.Transport == Draft && o.Endpoint.Drafter != nil:
 		r.draftFor = profile.DraftFor
 	case o.Config.Transport == Native && o.Endpoint.Streamer != nil:
-		r.streamFor = profile.StreamFor
+		r.streamFor, r.grows = profile.StreamFor, profile.StreamFor > 0
 	}
 	if r.cfg.Enabled && (r.canEdit || r.draftFor > 0) {
 		// Previews and the final are cut at the same places, so that a sealed part stays.

@@ -154,6 +154,7 @@ type state struct {
 	canStream bool
 	draftFor  time.Duration // how long a draft stays; 0: previews are not drafts
 	streamFor time.Duration // how long a stream may last; 0: previews are not streams
+	grows     bool          // previews began as streams: what is laid out only grows
 	keyFor    time.Duration // how long a create may be repeated under its key
 
 	view   View

@@ -73,8 +73,23 @@ func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (
 			return nil, err
 		}
 		return s.Screen(query.Get("channel"), at), nil
+	case "text":
+		return s.reading(query.Get("channel")), nil
 	}
 	return nil, control.ErrUnknown
+}
+
+// reading is what a person reads in a channel now, message by message.
+func (s *Server) reading(channel string) []map[string]any {
+	out := []map[string]any{}
+	for _, m := range s.Screen(channel, time.Now()).Messages {
+		one := map[string]any{"id": m.ID, "from": m.From.Username, "text": m.Content()}
+		for _, b := range m.Last().Buttons {
+			one["button"] = b.Label
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // controlRequest is the union of the bodies of the small controls.

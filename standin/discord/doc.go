@@ -58,7 +58,7 @@
 //	POST   /control/say            {"channel":"…","user":"…","text":"hello"}   → {"channel":"…","message":"…"}
 //	                               fields: Incoming; without channel in the DM; content of files is base64
 //	POST   /control/slash          {"channel":"…","name":"ask","options":{"question":"why"}} → {"interaction":"…"}
-//	POST   /control/press          {"channel":"…","message":"…","custom_id":"stop"} → {"interaction":"…"}
+//	POST   /control/press          {"channel":"…","message":"…","custom_id":"Stop"} → {"interaction":"…"}; its label does too
 //	POST   /control/thread         {"channel":"…","message":"…","name":"a thread"} → {"channel":"…"}
 //	POST   /control/archive        {"channel":"…","archived":true,"locked":false}
 //	POST   /control/delete         {"channel":"…","message":"…"}               a person deletes a message
@@ -83,6 +83,7 @@
 //	GET    /control/channels
 //	GET    /control/dm             ?user=…                                     → {"channel":"…"}
 //	GET    /control/history        ?channel=…                                  ChannelHistory
+//	GET    /control/text           ?channel=…                      what a person reads now: [{"from":"…","text":"…"}]
 //	GET    /control/view           ?channel=…&at=2026-01-02T15:04:05.5Z        Screen; at may be milliseconds
 //	GET    /control/file           ?id=…                                       the content of an attachment
 //	GET    /control/interactions                                               list of Interaction

@@ -112,7 +112,7 @@ func (s *Server) Press(channelID, message, customID, user string) (string, error
 	}
 	m := c.alive(message)
 	if m == nil || !slices.ContainsFunc(m.Last().Buttons, func(b Button) bool {
-		return b.CustomID == customID && !b.Disabled && customID != ""
+		return (b.CustomID == customID || b.Label == customID) && !b.Disabled && customID != ""
 	}) {
 		return "", fmt.Errorf("press: no button %q under message %q", customID, message)
 	}

@@ -52,8 +52,23 @@ func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (
 			return nil, err
 		}
 		return s.Screen(query.Get("channel"), at), nil
+	case "text":
+		return s.reading(query.Get("channel")), nil
 	}
 	return nil, control.ErrUnknown
+}
+
+// reading is what a person reads in a channel now, message by message.
+func (s *Server) reading(channel string) []object {
+	out := []object{}
+	for _, m := range s.Screen(channel, time.Now()).Messages {
+		one := object{"ts": m.TS, "thread_ts": m.ThreadTS, "from": m.User, "text": m.Shown()}
+		for _, b := range m.Last().Buttons {
+			one["button"] = b.Text
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // info is what a program has to know to begin.

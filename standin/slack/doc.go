@@ -60,7 +60,7 @@
 //	                              fields: Incoming; files' content is base64
 //	POST   /control/edit          {"channel":"C1","ts":"…","text":"hi"}   a person edits
 //	POST   /control/delete        {"channel":"C1","ts":"…"}               a person deletes
-//	POST   /control/press         {"channel":"C1","ts":"…","button":"stop"} → {"id":1}; action_id, value or text
+//	POST   /control/press         {"channel":"C1","ts":"…","button":"Stop"} → {"id":1}; action_id, value or text
 //	POST   /control/command       {"channel":"C1","command":"/ask","text":"why"} → {"id":1}
 //	POST   /control/assistant     {"user":"U7"}                           → {"thread_ts":"…"}
 //	POST   /control/user          {"id":"U7","name":"ann"}                fields: User
@@ -86,6 +86,7 @@
 //	GET    /control/info          the ids, and the server's clock
 //	GET    /control/channels
 //	GET    /control/history       ?channel=C1                             ChannelHistory
+//	GET    /control/text          ?channel=C1                      what a person reads now: [{"from":"…","text":"…"}]
 //	GET    /control/view          ?channel=C1&at=2026-01-02T15:04:05.5Z   Screen; at may be milliseconds
 //	GET    /control/file          ?id=F1                                  the content of a file
 //	GET    /control/stats         Stats
