@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"telex/internal/markup"
+	"telex/platforms/discord"
+	"telex/platforms/slack"
 	"telex/platforms/telegram"
 	"telex/platforms/terminal"
 )
@@ -65,11 +67,11 @@ func constructs() []struct{ name, src string } {
 func TestMarkupTable(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder
-	table.WriteString("| construct | Markdown | Telegram | plain | terminal |\n|---|---|---|---|---|\n")
+	table.WriteString("| construct | Markdown | Telegram | Discord | Slack | plain | terminal |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range constructs() {
-		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s |\n", c.name, code(c.src),
-			code(lay(t, telegram.Dialect{}, c.src)), code(lay(t, markup.Plain{}, c.src)),
-			code(lay(t, terminal.Dialect{Colour: true, Links: true}, c.src)))
+		fmt.Fprintf(&table, "| %s | %s | %s | %s | %s | %s | %s |\n", c.name, code(c.src),
+			code(lay(t, telegram.Dialect{}, c.src)), code(lay(t, discord.Dialect{}, c.src)), code(lay(t, slack.Dialect{}, c.src)),
+			code(lay(t, markup.Plain{}, c.src)), code(lay(t, terminal.Dialect{Colour: true, Links: true}, c.src)))
 	}
 	const page, begin, end = "markup.md", "<!-- begin of the table; go generate ./docs writes it -->\n", "<!-- end of the table -->"
 	text, err := os.ReadFile(page)
@@ -139,6 +141,10 @@ func code(s string) string {
 			out.WriteString(" ⏎ ")
 		case r == '\x1b':
 			out.WriteRune('␛')
+		case r == '\u2060':
+			out.WriteRune('⸱')
+		case r == '\u00a0':
+			out.WriteRune('␣')
 		case r == '|':
 			out.WriteString("\\|")
 		case r < ' ', r >= 0x202a && r <= 0x202e:
