@@ -317,3 +317,37 @@ func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 		r.wantTexts("and now?")
 	})
 }
+
+// A thread of which nothing can be learned does not keep all other messages waiting for ever.
+func TestThreadCanNotBeLearned(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+		w.say(w.direct, "one")
+		r.wantTexts("one")
+		_ = r.stop()
+		bot := w.bot(discarded(), conformance.Proper)
+		r = r.again(bot) // in the session of the one before, which told what there is
+		w.server.Fault(standin.Fault{Method: "getChannel", Action: standin.ActStatus, Status: 500})
+		w.say(thread, "nobody knows where")
+		w.say(w.direct, "two")
+		for range 10 { // as the gateway's supervision does
+			select {
+			case err := <-r.done:
+				if chat.AsSendError(err).Kind != chat.Temporary {
+					t.Fatalf("Run = %v, want a temporary failure", err)
+				}
+				time.Sleep(time.Minute)
+				r = r.again(bot)
+			case <-time.After(time.Minute):
+			}
+		}
+		r.wantTexts("two")
+		w.server.ClearFaults()
+		w.say(thread, "here")
+		r.wantTexts("here")
+	})
+}
