@@ -60,7 +60,7 @@ type guildsToCome struct {
 func (g *guildsToCome) wait(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, guildsMost)
 	defer cancel()
-	next := time.NewTimer(guildsTime)
+	next := time.NewTimer(guildsTime) //nolint:forbidigo // receiving waits for what the platform tells; nothing is called.
 	defer next.Stop()
 	for {
 		select {

@@ -45,7 +45,7 @@ type scripted struct {
 // scriptedLink is one connection.
 type scriptedLink struct {
 	of    *scripted
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // of the connection.
 	ws    *websocket.Conn
 	n     int
 	first int // opcode of what the client said first

@@ -149,7 +149,7 @@ func (r *reception) connect(ctx context.Context) error {
 // follow handles events until there are no more.
 func (r *reception) follow(ctx context.Context, l *link) error {
 	up := false
-	silence := time.NewTimer(greetTime)
+	silence := time.NewTimer(greetTime) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer silence.Stop()
 	for {
 		select {
