@@ -3,6 +3,7 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -30,12 +31,19 @@ const (
 	fillPause = 200 * time.Millisecond
 	// fillTries is how often a page is asked for that does not come.
 	fillTries = 5
-	// guildsTime is how long to wait for guilds to say where something was written. One that comes later
-	// had an outage of its own.
+	// fillPatience is how long channels are asked again that can't be read, after all others. What is new
+	// in them waits so long; the platform most likely takes no answer there either.
+	fillPatience = 10 * time.Minute
+	// guildsTime is how long to wait for one more guild to say where something was written, and guildsMost
+	// for all. One that comes later had an outage of its own.
 	guildsTime = 5 * time.Second
+	guildsMost = time.Minute
 	// mostHeld bounds the events that wait meanwhile; with more the session is taken up again later.
 	mostHeld = 10_000
 )
+
+// errTooMany says that not all messages of a channel were asked for.
+var errTooMany = fmt.Errorf("more than %d messages came", fillPages*pageSize)
 
 // guildsToCome collects where something was written since a message, while a session begins.
 type guildsToCome struct {
@@ -45,6 +53,27 @@ type guildsToCome struct {
 	missing map[string]bool
 	rooms   []room
 	all     chan struct{} // closed when none is missing
+	more    chan struct{} // one came; holds one
+}
+
+// wait waits until none is missing, or those that are are not to be waited for.
+func (g *guildsToCome) wait(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, guildsMost)
+	defer cancel()
+	next := time.NewTimer(guildsTime) //nolint:forbidigo // receiving waits for what the platform tells; nothing is called.
+	defer next.Stop()
+	for {
+		select {
+		case <-g.more:
+			next.Reset(guildsTime)
+		case <-g.all:
+			return
+		case <-next.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // came takes over what a guild says of its channels.
@@ -62,6 +91,10 @@ func (g *guildsToCome) came(from *guild) {
 	}
 	if delete(g.missing, from.ID); len(g.missing) == 0 {
 		close(g.all)
+	}
+	select {
+	case g.more <- struct{}{}:
+	default:
 	}
 }
 
@@ -110,7 +143,7 @@ func (r *reception) fill(ctx context.Context, hi *ready) {
 		r.gap.stop()
 	}
 	since := number(r.session.get().newest) - fillMargin.Milliseconds()<<22
-	g := &guildsToCome{missing: make(map[string]bool), all: make(chan struct{})}
+	g := &guildsToCome{missing: make(map[string]bool), all: make(chan struct{}), more: make(chan struct{}, 1)}
 	g.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-fillAge)), 1), 10)
 	for _, one := range hi.Guilds {
 		g.missing[one.ID] = true
@@ -122,12 +155,7 @@ func (r *reception) fill(ctx context.Context, hi *ready) {
 	r.gap = gap{of: g, stop: cancel}
 	r.workers.Go(func() {
 		defer cancel()
-		waiting, stop := context.WithTimeout(asking, guildsTime)
-		defer stop()
-		select {
-		case <-g.all:
-		case <-waiting.Done():
-		}
+		g.wait(asking)
 		r.ask(asking, g)
 	})
 }
@@ -200,13 +228,19 @@ func (r *reception) ask(ctx context.Context, g *guildsToCome) {
 	if !tell(filling{channels: pending}) {
 		return
 	}
-	messages := 0
-	for _, one := range rooms {
+	messages, began := 0, time.Now()
+	for left := rooms; len(left) > 0; {
+		one := left[0]
+		left = left[1:]
 		list, err := r.since(ctx, one, g.since)
 		switch kind := chat.AsSendError(err).Kind; {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
+		case passes(err) && time.Since(began) < fillPatience:
+			r.log.DebugContext(ctx, "channel is asked again later", slog.String("channel", one.ID), slog.Any("error", err))
+			left = append(left, one)
+			continue
 		case kind == chat.Forbidden, kind == chat.Gone:
 			r.log.DebugContext(ctx, "channel is closed to the bot", slog.String("channel", one.ID), slog.Any("error", err))
 		default:
@@ -219,6 +253,15 @@ func (r *reception) ask(ctx context.Context, g *guildsToCome) {
 	}
 	r.log.InfoContext(ctx, "asked for what came meanwhile", slog.Int("channels", len(rooms)), slog.Int("messages", messages))
 	tell(filling{done: true})
+}
+
+// passes says that asking later may help.
+func passes(err error) bool {
+	if errors.Is(err, errTooMany) {
+		return false
+	}
+	kind := chat.AsSendError(err).Kind
+	return kind == chat.RateLimited || kind == chat.Temporary || kind == chat.Uncertain
 }
 
 // toAsk returns the channels that are to be asked, each once.
@@ -271,7 +314,7 @@ func (r *reception) since(ctx context.Context, in room, after string) ([]incomin
 			return all, nil
 		}
 	}
-	return all, fmt.Errorf("more than %d messages came", fillPages*pageSize)
+	return all, errTooMany
 }
 
 // page asks for the messages after one, again when that may help.

@@ -31,6 +31,9 @@ const (
 	codeTitleByAutoMod     = 200001
 	codeHarmfulLink        = 240000
 	codeServiceRateLimited = 40062
+	// What stands in front of the platform says so, with status 403, of calls that it stops.
+	// https://github.com/discord/discord-api-docs/issues/6473
+	codeStopped = 40333
 )
 
 // problem is what the platform says of a call that failed.
@@ -170,7 +173,7 @@ func kindOfCode(p problem) (chat.ErrorKind, bool) {
 		}
 		return chat.Rejected, true
 	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeSendMessagesHasBeenTemporarilyDisabled,
-		discordgo.ErrCodeFeatureTemporarilyDisabledServerSide:
+		discordgo.ErrCodeFeatureTemporarilyDisabledServerSide, codeStopped:
 		return chat.Temporary, true
 	case codeServiceRateLimited:
 		return chat.RateLimited, true

@@ -57,6 +57,7 @@ func TestClassify(t *testing.T) {
 		"missing permissions":  {403, `{"message":"Missing Permissions","code":50013}`, chat.Forbidden},
 		"closed DM":            {403, `{"message":"Cannot send messages to this user","code":50007}`, chat.Forbidden},
 		"some other 403":       {403, `{"message":"No","code":12345}`, chat.Forbidden},
+		"stopped on its way":   {403, `{"message":"internal network error","code":40333}`, chat.Temporary},
 		"unknown channel":      {404, `{"message":"Unknown Channel","code":10003}`, chat.Forbidden},
 		"unknown guild":        {404, `{"message":"Unknown Guild","code":10004}`, chat.Forbidden},
 		"unknown message":      {404, `{"message":"Unknown Message","code":10008}`, chat.Gone},

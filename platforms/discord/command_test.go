@@ -270,6 +270,33 @@ func TestAcknowledgementIsSlow(t *testing.T) {
 	}
 }
 
+// A try to acknowledge that fails is not the last one while there is time.
+func TestAcknowledgementIsRepeated(t *testing.T) {
+	for name, f := range map[string]standin.Fault{
+		"cut before":   {Method: "callback", Times: 2, Action: standin.ActCutBefore},
+		"cut after":    {Method: "callback", Times: 1, Action: standin.ActCutAfter},
+		"server error": {Method: "callback", Times: 2, Action: standin.ActStatus, Status: http.StatusBadGateway},
+		"rate limit":   {Method: "callback", Times: 1, Action: standin.ActRateLimit, RetryAfter: 0.5},
+		"hanging":      {Method: "callback", Times: 1, Action: standin.ActHang},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				w.server.Fault(f)
+				bot, _, in := asked(t, w, w.Group(), "why?")
+				began := time.Now()
+				send(t, bot, in.To, outgoing("one", in.ID))
+				w.wantCalls(began, "editOwn")
+				w.wantShown(w.Group(), "one")
+				for _, i := range w.server.Interactions() {
+					if i.Response != 5 {
+						t.Errorf("the person saw that the application did not respond: %+v", i)
+					}
+				}
+			})
+		})
+	}
+}
+
 // A process that knows nothing of a command answers it all the same: as the one before began to, or
 // through the channel where that never told Discord that the command was received.
 func TestAnotherProcessAnswersACommand(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // cursor is where receiving goes on, as the gateway of telex keeps it with each message. It names the
@@ -52,11 +53,15 @@ func parseCursor(s string) (cursor, bool) {
 
 // session is how far receiving has come, which outlasts connections, and runs of Run.
 type session struct {
-	mu    sync.Mutex
-	now   cursor
-	used  bool // now is newer than any cursor that the store has
-	past  map[string]bool
-	order []string // of past, oldest first
+	mu   sync.Mutex
+	now  cursor
+	used bool // now is newer than any cursor that the store has
+	vain int  // tries in a row to take up the session that ended without an answer
+	past map[string]bool
+	// stuckAt is the message that all others wait for, and stuckSince since when.
+	stuckAt    string
+	stuckSince time.Time
+	order      []string // of past, oldest first
 }
 
 // start returns where to go on, given what the store has.
@@ -81,6 +86,31 @@ func (s *session) set(change func(c *cursor)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.now)
+}
+
+// mostVain is how often in a row a connection may end before it is said whether the session goes on. Some
+// machine of the platform may fail over that session alone.
+const mostVain = 3
+
+// resumed notes how a try to take up the session ended, and reports that it was the last.
+func (s *session) resumed(answered bool) (last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.vain++; answered || s.vain >= mostVain {
+		s.vain = 0
+		return !answered
+	}
+	return false
+}
+
+// stuck notes that a message could not be handed on, and returns for how long that has been so.
+func (s *session) stuck(id string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stuckAt != id {
+		s.stuckAt, s.stuckSince = id, time.Now()
+	}
+	return time.Since(s.stuckSince)
 }
 
 // mostPast bounds how many messages are remembered to have been accepted.

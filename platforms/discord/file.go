@@ -13,12 +13,15 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bwmarrin/discordgo"
+
 	"telex/internal/chat"
 )
 
 // SendFile shows a new message that is a file, with m's text above it. It fails as Send does, and with
-// TooLong, before anything is uploaded, when the file is larger than a bot may send. It never takes the
-// place of a command's "thinking…".
+// TooLong, before anything is uploaded, when the file is larger than a bot may send. A missing permission is
+// Rejected, since the bot may be allowed to write there and only files may not. It never takes the place of a
+// command's "thinking…".
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
 	case len(f.Content) > maxUpload:
@@ -28,7 +31,11 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	case len(f.Content) == 0:
 		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: errors.New("sendFile: the file is empty")}
 	}
-	return b.create(ctx, "sendFile", to, m, &f)
+	r, err := b.create(ctx, "sendFile", to, m, &f)
+	if codeOf(err) == discordgo.ErrCodeMissingPermissions {
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: err}
+	}
+	return r, err
 }
 
 // form is the body of a request with a file. The file is not copied into it.

@@ -59,7 +59,8 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 }
 
 // acknowledge tells the platform within its deadline that an interaction was received: a command with
-// "thinking…", a press with nothing.
+// "thinking…", a press with nothing. A try that fails is repeated as long as there is time: the platform
+// takes only one.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
 func (b *Bot) acknowledge(ctx context.Context, c command, press bool) {
 	ctx, cancel := context.WithTimeout(ctx, callbackTime)
@@ -68,10 +69,30 @@ func (b *Bot) acknowledge(ctx context.Context, c command, press bool) {
 	if press {
 		kind = discordgo.InteractionResponseDeferredMessageUpdate
 	}
-	_, err := b.call(ctx, request{
+	r := request{
 		name: "callback", verb: http.MethodPost, path: "/interactions/" + c.interaction + "/" + url.PathEscape(c.token) + "/callback",
 		body: map[string]any{"type": int(kind)}, token: c.token,
-	})
+	}
+	var err error
+	for again := true; again; {
+		trying, stop := context.WithTimeout(ctx, callbackTry)
+		_, err = b.call(trying, r)
+		stop()
+		pause := callbackPause
+		switch e := chat.AsSendError(err); {
+		case err == nil:
+			again = false
+		case e.Kind == chat.RateLimited:
+			pause = max(pause, e.RetryAfter)
+		default:
+			again = e.Kind == chat.Temporary || e.Kind == chat.Uncertain
+		}
+		if deadline, _ := ctx.Deadline(); again && time.Until(deadline) > pause {
+			again = wait(ctx, pause) == nil
+		} else {
+			again = false
+		}
+	}
 	switch {
 	case err == nil, codeOf(err) == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged: // by us, before it came again
 	case ctx.Err() != nil || chat.AsSendError(err).Kind != chat.Gone:
@@ -165,11 +186,17 @@ func began(id string, now time.Time) time.Time {
 }
 
 // begin notes that an interaction will be acknowledged, by whoever calls the function that is returned.
-// One that came before gets another chance, which is harmless.
+// One that came before gets another chance, which is harmless. Whoever hears of it hears at once, so it begins
+// now, however wrong our clock is; the token of one that comes late, after a lost connection, ends a little earlier
+// than is thought, and the platform says so then.
 func (s *interactions) begin(id string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	_, again := s.known[id]
 	i := s.of(id)
+	if !again {
+		i.at = time.Now()
+	}
 	acked := make(chan struct{})
 	i.acked = acked
 	return sync.OnceFunc(func() { close(acked) })

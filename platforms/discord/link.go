@@ -41,6 +41,9 @@ const (
 
 	// helloTime is how long a connection may take to open, and to say Hello.
 	helloTime = 15 * time.Second
+	// greetTime is how long the gateway may be silent between taking up a session, or beginning one, and
+	// saying so. It acknowledges heartbeats even where it never will.
+	greetTime = 30 * time.Second
 	// writeTime is how long one payload may take to leave.
 	writeTime = 10 * time.Second
 	// maxPayload bounds one payload. What a large guild says of itself has a few megabytes.
@@ -53,6 +56,7 @@ const (
 var (
 	errReconnect = errors.New("the platform asks to reconnect")
 	errDeaf      = errors.New("heartbeats are not answered any more")
+	errSilent    = errors.New("it neither begins a session nor refuses one")
 )
 
 // lost is the end of a connection to the gateway, after which another may be tried.

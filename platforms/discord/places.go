@@ -18,7 +18,7 @@ type places struct {
 	rooms   map[string]room
 	roles   map[string]string // by guild, the role that is the bot's own
 	dms     []string          // newest first
-	forgoes map[string]bool   // channels in which no thread can be made
+	forgoes map[string]bool   // channels in which no thread can be made, and questions for which none can
 }
 
 func newPlaces() *places {
@@ -89,19 +89,20 @@ func (p *places) directs() []string {
 	return slices.Clone(p.dms)
 }
 
-// forgo notes that no thread can be made in a channel, and reports whether that is news.
-func (p *places) forgo(channel string) bool {
+// forgo notes that no thread can be made in a channel, or for a question, and reports whether that is news.
+func (p *places) forgo(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	news := !p.forgoes[channel]
-	if len(p.forgoes) < mostRooms {
-		p.forgoes[channel] = true
+	news := !p.forgoes[id]
+	if len(p.forgoes) >= mostRooms {
+		clear(p.forgoes) // each is found out again
 	}
+	p.forgoes[id] = true
 	return news
 }
 
-func (p *places) forgone(channel string) bool {
+func (p *places) forgone(id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.forgoes[channel]
+	return p.forgoes[id]
 }

@@ -20,6 +20,11 @@ const (
 	mostRefused = 3
 	// shortLived is how long a connection lasts at least after which the next may follow at once.
 	shortLived = 5 * time.Second
+	// mostStuck is how long all others wait for a message of which it can't be learned where it was written. A
+	// platform that is away for longer most likely ends the connection too.
+	mostStuck = 5 * time.Minute
+	// mostAtOnce is how many interactions are looked after at once.
+	mostAtOnce = 64
 )
 
 // Run receives until ctx ends and hands each message to accept, one after the other; those of one channel in
@@ -127,16 +132,24 @@ func (r *reception) connect(ctx context.Context) error {
 	if err != nil {
 		return &lost{reason: err}
 	}
-	return r.follow(ctx, l)
+	err = r.follow(ctx, l)
+	if end, ok := errors.AsType[*lost](err); ok && c.session != "" {
+		end.forget = r.session.resumed(end.up || end.refused) || end.forget
+	}
+	return err
 }
 
 // follow handles events until there are no more.
 func (r *reception) follow(ctx context.Context, l *link) error {
 	up := false
+	silence := time.NewTimer(greetTime) //nolint:forbidigo // receiving must see that a connection is dead.
+	defer silence.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-silence.C:
+			return &lost{reason: errSilent}
 		case f := <-r.filled:
 			if err := r.catchUp(ctx, f); err != nil {
 				return err
@@ -147,9 +160,13 @@ func (r *reception) follow(ctx context.Context, l *link) error {
 			}
 			if f.Type == "READY" || f.Type == "RESUMED" {
 				up = true
+				silence.Stop()
 			}
 			if err := r.handle(ctx, f); err != nil {
 				return err
+			}
+			if !up {
+				silence.Reset(greetTime) // what was missed comes first
 			}
 		}
 	}
@@ -274,6 +291,9 @@ func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
 	in, found, err := r.decodeMessage(deciding, m)
 	cancel()
 	switch {
+	case err != nil && passes(err) && r.session.stuck(m.ID) > mostStuck:
+		r.log.ErrorContext(ctx, "message skipped: where it was written can't be learned",
+			slog.String("channel", m.Channel), slog.Any("error", err))
 	case err != nil:
 		if _, ok := errors.AsType[*chat.SendError](err); ok {
 			return receiveError(err) // where it was written can't be learned now

@@ -190,6 +190,9 @@ func TestTroubleWhileAsking(t *testing.T) {
 		"cut": func(w *world, _ *runs) {
 			w.server.Fault(standin.Fault{Method: "getMessages", Times: 3, Action: standin.ActCutMiddle})
 		},
+		"an outage": func(w *world, _ *runs) {
+			w.server.Fault(standin.Fault{Method: "getMessages", For: time.Minute, Action: standin.ActStatus, Status: http.StatusServiceUnavailable})
+		},
 		"malformed": func(w *world, _ *runs) {
 			w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: standin.ActMalformed})
 		},

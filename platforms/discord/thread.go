@@ -10,6 +10,8 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/bwmarrin/discordgo"
+
 	"telex/internal/chat"
 )
 
@@ -26,21 +28,42 @@ func (b *Bot) inPlace(
 	if !isSnowflake(channel) || !isSnowflake(string(to.Chat)) {
 		return nil, "", &chat.SendError{Kind: chat.Forbidden, Err: fmt.Errorf("%s: %w", name, errNoPlace)}
 	}
-	a, err := call(channel)
-	if !b.threads || to.Thread == "" || codeOf(err) != codeUnknownChannel {
+	if !b.threads || to.Thread == "" {
+		a, err := call(channel)
 		return a, channel, err
 	}
-	made, err := b.startThread(ctx, to)
-	if err != nil {
-		return nil, channel, err
+	if b.places.forgone(channel) {
+		a, err := call(string(to.Chat))
+		return a, string(to.Chat), err
 	}
-	if made {
-		if a, err = call(channel); codeOf(err) != codeUnknownChannel { // else it was one that somebody deleted
-			return a, channel, err
+	a, err := call(channel)
+	if codeOf(err) == codeUnknownChannel {
+		made, failed := b.startThread(ctx, to)
+		if failed != nil {
+			return nil, channel, failed
 		}
+		if made {
+			a, err = call(channel)
+		}
+	}
+	switch code := codeOf(err); {
+	case code == codeUnknownChannel: // it can't be made, or was one that somebody deleted
+	case code == discordgo.ErrCodeMissingPermissions && b.questions.has(channel): // the bot may begin threads and not write in them
+		b.forgo(ctx, string(to.Chat), err)
+		b.places.forgo(channel)
+	default:
+		return a, channel, err
 	}
 	a, err = call(string(to.Chat))
 	return a, string(to.Chat), err
+}
+
+// forgo notes that answers in a channel get no threads.
+func (b *Bot) forgo(ctx context.Context, parent string, err error) {
+	if b.places.forgo(parent) {
+		b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
+			"messages in them; until then it answers in the channel", slog.String("channel", parent), slog.Any("error", err))
+	}
 }
 
 // startThread makes the thread that begins with a message, whose id it has. It reports false where no
@@ -48,18 +71,27 @@ func (b *Bot) inPlace(
 // https://docs.discord.com/developers/resources/channel#start-thread-from-message
 func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	parent, question := string(to.Chat), string(to.Thread)
-	_, err := b.call(ctx, request{
-		name: "startThread", verb: http.MethodPost, path: "/channels/" + parent + "/messages/" + question + "/threads",
-		body: map[string]any{"name": b.threadName(ctx, parent, question), "auto_archive_duration": archiveAfter},
-	})
+	begin := func(name string) error {
+		_, err := b.call(ctx, request{
+			name: "startThread", verb: http.MethodPost, path: "/channels/" + parent + "/messages/" + question + "/threads",
+			body: map[string]any{"name": name, "auto_archive_duration": archiveAfter},
+		})
+		return err
+	}
+	err := begin(b.threadName(ctx, parent, question))
+	if code := codeOf(err); code == codeTitleByAutoMod || code == codeBlockedByAutoMod { // the question's words are not wanted there
+		err = begin(nameOf(""))
+	}
 	if err == nil || codeOf(err) == codeThreadExists {
 		return true, nil
 	}
 	switch chat.AsSendError(err).Kind {
-	case chat.Forbidden, chat.Rejected, chat.Gone:
-		if b.places.forgo(parent) {
-			b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
-				"messages in them; until then it answers in the channel", slog.String("channel", parent), slog.Any("error", err))
+	case chat.Forbidden:
+		b.forgo(ctx, parent, err)
+		return false, nil
+	case chat.Rejected, chat.Gone: // of this question only: it was deleted, or there are too many threads just now
+		if b.places.forgo(question) {
+			b.log.InfoContext(ctx, "no thread was made for a question", slog.String("channel", parent), slog.Any("error", err))
 		}
 		return false, nil
 	}
@@ -138,6 +170,12 @@ func (q *questions) add(id, text string) {
 		delete(q.names, q.order[0])
 		q.order = q.order[1:]
 	}
+}
+
+// has says that a message was asked to this process, for a thread.
+func (q *questions) has(id string) bool {
+	_, ok := q.name(id)
+	return ok
 }
 
 func (q *questions) name(id string) (string, bool) {

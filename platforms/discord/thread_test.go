@@ -138,6 +138,84 @@ func TestThreadsAreForgone(t *testing.T) {
 	})
 }
 
+// What is wrong with one question says nothing of the next.
+func TestOneThreadIsForgone(t *testing.T) {
+	refusal := func(code int) func(w *world, _ string) {
+		return func(w *world, _ string) {
+			w.server.Fault(standin.Fault{
+				Method: "startThreadFrom", Times: 2, Action: standin.ActStatus, Status: 400, Code: code, Description: "Not this time",
+			})
+		}
+	}
+	for name, prevent := range map[string]func(w *world, question string){
+		"question deleted": func(w *world, question string) {
+			if err := w.server.Delete(standin.DefaultChannel, question); err != nil {
+				w.t.Fatal(err)
+			}
+		},
+		"too many threads":     refusal(160006),
+		"words not wanted":     refusal(200000),
+		"title not wanted":     refusal(200001),
+		"something unheard of": refusal(1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+				bot, r, in := threaded(t, w, "why?")
+				prevent(w, string(in.ID))
+				ref := send(t, bot, in.To, outgoing("one", in.ID))
+				send(t, bot, in.To, outgoing("two", ""))
+				edit(t, bot, ref, "one, and more")
+				w.wantShown(w.Group(), "one, and more", "two")
+				w.server.ClearFaults()
+				w.say(standin.DefaultChannel, "and now?")
+				if next := r.one(); next.To.Thread == "" {
+					t.Errorf("the next answer goes to %+v, want a thread", next.To)
+				} else {
+					send(t, bot, next.To, outgoing("three", next.ID))
+					w.wantShown(next.To, "three")
+				}
+			})
+		})
+	}
+}
+
+// A question whose words a filter does not want as a title gets a thread with another.
+func TestThreadGetsAnotherName(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		bot, _, in := threaded(t, w, "why?")
+		w.server.Fault(standin.Fault{
+			Method: "startThreadFrom", Times: 1, Action: standin.ActStatus, Status: 400, Code: 200001, Description: "Title was blocked by automatic moderation",
+		})
+		send(t, bot, in.To, outgoing("one", in.ID))
+		w.wantShown(in.To, "one")
+		if threads := w.threadsOf(standin.DefaultChannel); len(threads) != 1 || threads[0].Name != "Conversation" {
+			t.Errorf("the threads are %+v", threads)
+		}
+	})
+}
+
+// A bot that may begin threads but not write in them answers in the channel.
+func TestThreadsAreReadOnly(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		w.threads = true
+		house(t, w.bot(discarded(), conformance.Proper), gateway.NewMemory(), talker{}, true)
+		forbid := func(thread string) {
+			w.server.Fault(standin.Fault{
+				Method: "createMessage|typing", Channel: thread, Action: standin.ActStatus, Status: 403, Code: 50013, Description: "Missing Permissions",
+			})
+		}
+		forbid(w.say(standin.DefaultChannel, "a question of several words")) // before the bot has heard of it
+		time.Sleep(quiet)
+		w.wantShown(w.Group(), "re: a question of several words")
+		forbid(w.say(standin.DefaultChannel, "another"))
+		time.Sleep(quiet)
+		w.wantShown(w.Group(), "re: a question of several words", "re: another")
+		if got := w.threadsOf(standin.DefaultChannel); len(got) > 1 {
+			t.Errorf("there are %d threads, want no second one", len(got))
+		}
+	})
+}
+
 // A failed try to make a thread says what may be done next.
 func TestThreadFails(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
@@ -237,5 +315,39 @@ func TestForgoneThreadIsNotAskedAgain(t *testing.T) {
 		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
 		w.say(standin.DefaultChannel, "and now?")
 		r.wantTexts("and now?")
+	})
+}
+
+// A thread of which nothing can be learned does not keep all other messages waiting for ever.
+func TestThreadCanNotBeLearned(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		thread, err := w.server.StartThread(standin.DefaultChannel, "", "a thread")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+		w.say(w.direct, "one")
+		r.wantTexts("one")
+		_ = r.stop()
+		bot := w.bot(discarded(), conformance.Proper)
+		r = r.again(bot) // in the session of the one before, which told what there is
+		w.server.Fault(standin.Fault{Method: "getChannel", Action: standin.ActStatus, Status: 500})
+		w.say(thread, "nobody knows where")
+		w.say(w.direct, "two")
+		for range 10 { // as the gateway's supervision does
+			select {
+			case err := <-r.done:
+				if chat.AsSendError(err).Kind != chat.Temporary {
+					t.Fatalf("Run = %v, want a temporary failure", err)
+				}
+				time.Sleep(time.Minute)
+				r = r.again(bot)
+			case <-time.After(time.Minute):
+			}
+		}
+		r.wantTexts("two")
+		w.server.ClearFaults()
+		w.say(thread, "here")
+		r.wantTexts("here")
 	})
 }

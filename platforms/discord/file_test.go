@@ -1,0 +1,33 @@
+package discord_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+	"telex/platforms/conformance"
+	standin "telex/standin/discord"
+)
+
+// Where the bot may write but not attach files, what is too long for a few messages goes on in more of them.
+func TestFilesAreNotAllowed(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		if err := w.server.Permit(standin.DefaultChannel, standin.Access{NoFiles: true}); err != nil {
+			t.Fatal(err)
+		}
+		bot := w.bot(discarded(), conformance.Proper)
+		_, err := bot.SendFile(t.Context(), w.Group(), outgoing("x", ""), chat.File{Name: "a.txt", Content: []byte("x")})
+		if chat.AsSendError(err).Kind != chat.Rejected {
+			t.Errorf("SendFile = %v, want that it is rejected", err)
+		}
+		text := strings.Repeat("word ", 2500)
+		house(t, bot, gateway.NewMemory(), talker{text}, true)
+		w.say(standin.DefaultChannel, "a long answer, please")
+		time.Sleep(10 * time.Minute)
+		if got := strings.Fields(strings.Join(w.Shown(w.Group()), " ")); len(got) != 2500 {
+			t.Errorf("%d of 2500 words are shown", len(got))
+		}
+	})
+}
