@@ -23,8 +23,6 @@ const (
 	// mostStuck is how long all others wait for a message of which it can't be learned where it was written. A
 	// platform that is away for longer most likely ends the connection too.
 	mostStuck = 5 * time.Minute
-	// mostAtOnce is how many interactions are looked after at once.
-	mostAtOnce = 64
 )
 
 // Run receives until ctx ends and hands each message to accept, one after the other; those of one channel in
