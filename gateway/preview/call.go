@@ -204,7 +204,7 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 	for _, s := range a.body.rendered.Spans {
 		m.Spans = append(m.Spans, chat.Span(s))
 	}
-	if a.part == 0 || a.kind == doStart { // a stream is for somebody, whichever part it is
+	if m.Answers = r.replyTo; a.part == 0 {
 		m.ReplyTo = r.replyTo
 	}
 	if a.cursor {

@@ -75,7 +75,8 @@ type Outgoing struct {
 	Plain   string    // the same text without any markup
 	Source  string    // the Markdown of what this message shows of the text: those of a reply, joined, are its text as the model wrote it
 	Note    string    // the line at the end of Text that is none of the model's: why the text broke off, or why there is none
-	ReplyTo MessageID // the message this one answers; a missing one must not fail the call
+	ReplyTo MessageID // the message this one visibly refers to; a missing one must not fail the call
+	Answers MessageID // the same in every part of a reply: what all of them answer
 	Key     string    // idempotency key: equal for every try of the same create
 	Preview bool      // not the final text: no link previews, no notification beyond the first
 	Actions []Action  // buttons, where there are any; none: those that the message had go away

@@ -291,7 +291,7 @@ func (s *scene) answering(to chat.Target) chat.Outgoing {
 		s.Fatalf("the answer would go to %+v, want %+v", in.To, to)
 	}
 	m := outgoing("")
-	m.ReplyTo = in.ID
+	m.ReplyTo, m.Answers = in.ID, in.ID
 	return m
 }
 

@@ -23,7 +23,11 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 	}
 	at := r.cursorAt(i.ID, seq)
 	in.Resume = at.String()
-	done := r.interactions.begin(i.ID) // before anybody can want to answer
+	press, place := i.Type == discordgo.InteractionMessageComponent, ""
+	if !press {
+		place = channelOf(in.To)
+	}
+	done := r.interactions.begin(i.ID, place) // before anybody can want to answer
 	if err := r.accept(ctx, in); err != nil {
 		done()
 		return fmt.Errorf("accept interaction %s: %w", i.ID, err)
@@ -32,7 +36,7 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 	r.noted(i.ID, at)
 	r.atOnce(ctx, func() {
 		defer done()
-		r.acknowledge(ctx, c, i.Type == discordgo.InteractionMessageComponent)
+		r.acknowledge(ctx, c, press)
 	}, done)
 	return nil
 }

@@ -58,6 +58,25 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
 }
 
+// followUp shows a part of the answer to a command where the bot may not write by itself. It has no key: one of
+// unknown outcome that is repeated may stand twice.
+// https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
+func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
+	r := request{
+		name: "followUp", verb: http.MethodPost, path: "/webhooks/" + c.app + "/" + url.PathEscape(c.token) + "?wait=true",
+		body: encode(m), op: chat.OpSend, token: c.token,
+	}
+	a, err := b.call(ctx, r)
+	if err != nil {
+		return chat.Receipt{}, err
+	}
+	s := sent{message: a.id(), by: c}
+	if s.message == "" {
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: errors.New("followUp: the answer names no message")}
+	}
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
+}
+
 // acknowledge tells the platform within its deadline that an interaction was received: a command with
 // "thinking…", a press with nothing. A try that fails is repeated as long as there is time: the platform
 // takes only one.
@@ -152,6 +171,7 @@ type interactions struct {
 
 type interaction struct {
 	at    time.Time     // when it began
+	place string        // the channel where "thinking…" stands; empty: not known, or none does
 	acked chan struct{} // closed when the platform has answered our acknowledgement, or never will
 	key   string        // of the message that takes the place of "thinking…"; empty: none tried
 	shown bool          // it did
@@ -189,7 +209,7 @@ func began(id string, now time.Time) time.Time {
 // One that came before gets another chance, which is harmless. Whoever hears of it hears at once, so it begins
 // now, however wrong our clock is; the token of one that comes late, after a lost connection, ends a little earlier
 // than is thought, and the platform says so then.
-func (s *interactions) begin(id string) (done func()) {
+func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, again := s.known[id]
@@ -198,7 +218,7 @@ func (s *interactions) begin(id string) (done func()) {
 		i.at = time.Now()
 	}
 	acked := make(chan struct{})
-	i.acked = acked
+	i.acked, i.place = acked, place
 	return sync.OnceFunc(func() { close(acked) })
 }
 
@@ -226,6 +246,26 @@ func (s *interactions) usable(c command) bool {
 	defer s.mu.Unlock()
 	i := s.of(c.interaction)
 	return !i.dead && time.Since(i.at) < tokenUse
+}
+
+// alive says that the platform still takes a token, as far as is known.
+func (s *interactions) alive(c command) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.of(c.interaction)
+	return !i.dead && time.Since(i.at) < tokenLife
+}
+
+// thinking says that a command shows in a channel that the bot is at work.
+func (s *interactions) thinking(place string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, i := range s.known {
+		if i.place == place && !i.dead && !i.shown && time.Since(i.at) < tokenLife {
+			return true
+		}
+	}
+	return false
 }
 
 // bury notes that a token is dead.

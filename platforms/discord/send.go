@@ -23,7 +23,11 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 			return r, err
 		}
 	}
-	return b.create(ctx, "createMessage", to, m, nil)
+	r, err := b.create(ctx, "createMessage", to, m, nil)
+	if c, ok := parseCommand(m.Answers); ok && forbidden(err) && b.interactions.alive(c) {
+		return b.followUp(ctx, c, to, m)
+	}
+	return r, err
 }
 
 // create shows a new message through the channel.
@@ -103,8 +107,14 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 		}
 		b.interactions.bury(s.by)
 	}
+	own := r
 	r.path = "/channels/" + channel + "/messages/" + s.message
 	a, err := b.call(ctx, r)
+	if forbidden(err) && s.by != (command{}) && b.interactions.alive(s.by) { // the bot does not see the channel
+		own.path, own.token = ownPath(s.by, s.message), s.by.token
+		a, err = b.call(ctx, own)
+		return a, own, err
+	}
 	if codeOf(err) != codeArchived {
 		return a, r, err
 	}
@@ -115,14 +125,21 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 	return a, r, err
 }
 
+// forbidden says that the bot may not do something in a channel.
+func forbidden(err error) bool { return err != nil && chat.AsSendError(err).Kind == chat.Forbidden }
+
 // ownPath is the path of a message that answers an interaction.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#edit-original-interaction-response
 func ownPath(c command, message string) string {
 	return "/webhooks/" + c.app + "/" + url.PathEscape(c.token) + "/messages/" + message
 }
 
-// Typing shows that the bot is typing, for ten seconds or until it sends a message.
+// Typing shows that the bot is typing, for ten seconds or until it sends a message. Where a command shows that the bot
+// is thinking it does nothing.
 func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
+	if b.interactions.thinking(channelOf(to)) {
+		return nil // which everybody sees, and typing would outlast the answer
+	}
 	_, _, err := b.inPlace(ctx, "typing", to, func(channel string) (*answer, error) {
 		return b.call(ctx, request{name: "typing", verb: http.MethodPost, path: "/channels/" + channel + "/typing", op: chat.OpTyping})
 	})

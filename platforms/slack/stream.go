@@ -17,10 +17,10 @@ const (
 )
 
 // Start begins a stream in a thread, with a text. In a channel Slack wants to know for whom, which is
-// read from m.ReplyTo: without it the failure is Rejected, and edits serve.
+// read from m.Answers: without it the failure is Rejected, and edits serve.
 // https://docs.slack.dev/reference/methods/chat.startStream
 func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
-	options, err := b.addressee(ctx, to, m.ReplyTo)
+	options, err := b.addressee(ctx, to, m.Answers)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
