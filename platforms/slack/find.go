@@ -19,10 +19,11 @@ const (
 	findFresh = 10 * time.Minute
 )
 
-// Find returns the message of ours that was created with key, among those of the last day. Streams
-// that were not stopped and files have no metadata: where none has the key, the newest message of
-// ours is meant if it has no key at all and was made in the last ten minutes, for all others of that
-// time have theirs. Where messages can't be read, or are too many, the failure is Rejected.
+// Find returns the message of ours that was created with key, among those of the last day. Files have
+// it in their names. Streams that were not stopped have it nowhere: where nothing has the key, the newest
+// message of ours in a thread is meant if it has no key at all and was made in the last ten minutes, for
+// all others of that time have theirs. Where messages can't be read, or are too many, the failure is
+// Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
@@ -44,7 +45,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.Messag
 			m := &list[i]
 			switch {
 			case !m.isFrom(self) || m.Subtype != "" && m.Subtype != subtypeFile:
-			case m.key() == wanted:
+			case m.key() == wanted, m.isFile(wanted):
 				return found(to, m, key), true, nil
 			case newest == nil || later(m.TS, newest.TS):
 				newest = m
@@ -55,7 +56,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.Messag
 		}
 		from.cursor = next
 	}
-	if newest == nil || newest.key() != "" || time.Since(timeOf(newest.TS)) > findFresh {
+	if to.Thread == "" || newest == nil || newest.key() != "" || len(newest.Files) > 0 || time.Since(timeOf(newest.TS)) > findFresh {
 		return chat.MessageRef{}, false, nil
 	}
 	return found(to, newest, key), true, nil

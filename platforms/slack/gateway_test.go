@@ -343,3 +343,34 @@ func TestCommandsAndButtons(t *testing.T) {
 		w.wantGood()
 	})
 }
+
+// A create that never took effect is not taken for the file, or the stream, that an earlier answer in the same
+// place left: the answer stands, and what stood before it stays (D5).
+func TestLostCreateIsNoEarlierFile(t *testing.T) {
+	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				house(t, bot, gateway.NewMemory(), talker{}, preview.Edit)
+				say := func(text string) string {
+					return w.server.Say(standin.Incoming{Channel: string(to.Chat), Thread: string(to.Thread), Text: mention + " " + text})
+				}
+				if ts := say(words(4000)); to.Kind == chat.Group {
+					to.Thread = chat.ThreadID(ts)
+				}
+				time.Sleep(2 * time.Minute)
+				before := w.Shown(to)
+				if files := w.Files(to); len(files) != 1 {
+					t.Fatalf("%d files, want the rest of the answer", len(files))
+				}
+				w.server.Fault(faultOf("chat.postMessage", conformance.CutBefore))
+				say("again")
+				time.Sleep(5 * time.Minute)
+				w.wantShown(to, append(before, "re: again")...)
+				if files := w.Files(to); len(files) != 1 {
+					t.Errorf("%d files, want the one of the first answer", len(files))
+				}
+				w.wantGood()
+			})
+		})
+	}
+}

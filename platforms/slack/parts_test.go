@@ -327,6 +327,18 @@ func TestGate(t *testing.T) {
 	})
 }
 
+// Nobody's name for a file is taken for a mark, and the mark keeps the extension.
+func TestFileMarks(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {
+		got := marked(name, hash("a key"))
+		ours := message{Files: []file{{Name: "other.md"}, {Name: got}}}
+		if got != want || !ours.isFile(hash("a key")) || ours.isFile(hash("another key")) {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+}
+
 // The addresses that may see the token.
 func TestFetchable(t *testing.T) {
 	t.Parallel()
