@@ -408,3 +408,29 @@ func TestUnfinishedRequest(t *testing.T) {
 		}
 	})
 }
+
+// What a refusal asks to wait holds also when the last socket goes before it is over.
+func TestReplacementWaitsAsAsked(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		done := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { done <- bot.Run(ctx, chat.Resume{}, func(context.Context, chat.Inbound) error { return nil }) }()
+		time.Sleep(time.Minute)
+		w.server.Fault(standin.Fault{Method: "apps.connections.open", Times: 1, Action: standin.ActRateLimit, RetryAfter: 60})
+		w.server.Disconnect(standin.ReasonWarning, 10*time.Second)
+		time.Sleep(30 * time.Second)
+		if got := w.server.Stats().ByMethod["apps.connections.open"]; got != 2 {
+			t.Errorf("%d sockets were asked for, want the first and the one that was refused", got)
+		}
+		select {
+		case err := <-done:
+			if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.RetryAfter < 45*time.Second || failure.RetryAfter > 55*time.Second {
+				t.Errorf("Run = %v, want to wait what is left of the minute", err)
+			}
+		default:
+			t.Error("Run goes on without a socket")
+		}
+		w.wantGood()
+	})
+}

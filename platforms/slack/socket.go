@@ -110,6 +110,7 @@ type keeper struct {
 	news  chan news
 	later <-chan struct{} // when to try again; nil: there is nothing to wait for
 	delay time.Duration
+	until time.Time // no socket may be asked for before: Slack said so
 }
 
 // wanted says that there is no socket that stays, and that it is time to open one.
@@ -125,12 +126,12 @@ func (k *keeper) wanted() bool {
 // postpone makes the next try wait. The caller calls cancel in the end.
 func (k *keeper) postpone(ctx context.Context, least time.Duration) (cancel context.CancelFunc) {
 	waiting, cancel := context.WithTimeout(ctx, max(k.delay, least))
-	k.later, k.delay = waiting.Done(), min(mostRetry, 2*k.delay)
+	k.later, k.delay, k.until = waiting.Done(), min(mostRetry, 2*k.delay), time.Now().Add(least)
 	return cancel
 }
 
-// hear notes news. It fails when receiving must end: accept failed, or the last socket went so soon
-// that another would be no better.
+// hear notes news. It fails when receiving must end: accept failed, or the last socket went when another may
+// not be asked for yet, or so soon that another would be no better.
 func (k *keeper) hear(n news) error {
 	if n.leaving {
 		k.links[n.link] = true
@@ -142,6 +143,9 @@ func (k *keeper) hear(n news) error {
 	}
 	if len(k.links) > 0 {
 		return nil
+	}
+	if wait := time.Until(k.until); wait > 0 {
+		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: wait, Err: n.err}
 	}
 	if k.later = nil; time.Since(n.link.born) < steady {
 		return &chat.SendError{Kind: chat.Temporary, Err: n.err}
