@@ -22,6 +22,8 @@ type arrival struct {
 	raw  string   // the text as it came
 	ts   string   // when it happened, for the resume cursor; empty: it can't be read again
 	self identity // whose mention is left out
+
+	arrived time.Time // when Slack delivered it; zero: it was read, and waits for no acknowledgement
 }
 
 // decodeEvent returns what an event of the Events API says; false when it is not for the bot.

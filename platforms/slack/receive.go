@@ -153,7 +153,7 @@ func (r *reception) complete(ctx context.Context, a *arrival) bool {
 	if !a.in.Addressed {
 		return a.said(func(string) string { return "" })
 	}
-	name, done := r.bot.nameOf(ctx)
+	name, done := r.bot.nameOf(ctx, r.namesUntil(a))
 	defer done()
 	if !a.said(name) {
 		return false
@@ -162,6 +162,19 @@ func (r *reception) complete(ctx context.Context, a *arrival) bool {
 		a.in.Sender.Name = name(string(a.in.Sender.ID))
 	}
 	return true
+}
+
+// namesUntil is how long names may be asked for. What arrived at the same time shares it, for each waits for those
+// before it and all must be acknowledged in time.
+func (r *reception) namesUntil(a *arrival) time.Time {
+	from := a.arrived
+	switch held := r.opened.Add(holdFor); {
+	case from.IsZero():
+		from = time.Now()
+	case from.Before(held):
+		from = held
+	}
+	return from.Add(namesFor)
 }
 
 // cursor returns where a later Run may go on when what happened at ts is accepted: not beyond what was

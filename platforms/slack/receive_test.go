@@ -434,3 +434,28 @@ func TestReplacementWaitsAsAsked(t *testing.T) {
 		w.wantGood()
 	})
 }
+
+// Names are worth no acknowledgement: when Slack is slow to tell them, what many people write at once is
+// accepted in time all the same.
+func TestSlowNames(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				w.server.Fault(standin.Fault{Method: "users.info", Action: standin.ActLatency, Delay: 900 * time.Millisecond})
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				time.Sleep(5 * time.Second)
+				for i := range 12 {
+					w.server.Say(standin.Incoming{Channel: channel, User: fmt.Sprintf("U%d", 5001+i), Text: mention + " hello"})
+				}
+				if got := r.take(3 * time.Second); len(got) != 12 {
+					t.Errorf("%d of 12 messages were accepted before Slack delivers again", len(got))
+				}
+				if st := w.server.Stats(); st.Redelivered != 0 {
+					t.Errorf("%d deliveries were repeated, want none", st.Redelivered)
+				}
+				w.wantGood()
+			})
+		})
+	}
+}

@@ -91,6 +91,7 @@ func (b *Bot) listener(ctx context.Context) (net.Listener, error) {
 // answer handles one request: it is answered once what it holds was accepted. The error is accept's;
 // the request comes again then.
 func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
+	arrived := time.Now()
 	if req.Method != http.MethodPost {
 		http.Error(w, "only Slack's requests are answered here", http.StatusMethodNotAllowed)
 		return nil
@@ -115,7 +116,7 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 	}
 	r.hold(ctx)
 	a, found, err := decodeRequest(req.Header.Get("Content-Type"), body, r.self)
-	if found && a.ts != "" {
+	if a.arrived = arrived; found && a.ts != "" {
 		defer r.line.enter(ctx, a.in.To.Chat, a.ts)()
 	}
 	if err := r.settle(ctx, a, found, err); err != nil {

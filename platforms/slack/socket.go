@@ -309,6 +309,7 @@ func (r *reception) dispatch(ctx context.Context, e envelope) error {
 	case "interactive":
 		a, found, err = decodeInteraction(e.Payload)
 	}
+	a.arrived = e.arrived
 	return r.settle(ctx, a, found, err)
 }
 
