@@ -207,3 +207,31 @@ func TestNames(t *testing.T) {
 		}
 	})
 }
+
+// Slack may be ill for minutes when the bot comes back, as after an outage of both: what was missed is read
+// when it is well again, and what is well is not held up by what is not.
+func TestMissedIsReadAfterAnIllness(t *testing.T) {
+	for name, f := range map[string]standin.Fault{
+		"places":  {Method: "conversations.history", Action: standin.ActStatus, Status: 503},
+		"a list":  {Method: "users.conversations", Action: standin.ActError, Error: "internal_error"},
+		"refused": {Method: "conversations.history", Action: standin.ActRateLimit, RetryAfter: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				from := w.away(t, bot)
+				w.say("missed")
+				time.Sleep(10 * time.Minute)
+				w.server.Fault(f)
+				r := receive(t, w.bot(nil, 0), from)
+				defer r.stop()
+				r.take(2 * time.Minute)
+				w.say("live")
+				if list := r.take(time.Minute); len(list) != 1 || list[0].Text != "live" || list[0].Resume != from.Cursor {
+					t.Errorf("got %+v, want what is written now, and to go on from where it was", list)
+				}
+				w.server.ClearFaults()
+				r.wantTexts(5*time.Minute, "first", "missed")
+			})
+		})
+	}
+}
