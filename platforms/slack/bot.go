@@ -49,6 +49,7 @@ type Bot struct {
 
 	people people
 	reads  pace // conversations.history and conversations.replies of all Runs
+	blocks blocks
 
 	turn   chan struct{} // holds a token while a message is accepted: one at a time
 	recent recent        // for who has the token

@@ -235,3 +235,29 @@ func TestMissedIsReadAfterAnIllness(t *testing.T) {
 		})
 	}
 }
+
+// What a refusal asks to wait holds for all that reads by its method: looking for what was sent, and catching up (D4).
+func TestReadingWaitsAsAsked(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		w.say("missed")
+		to := chat.Target{Chat: dm}
+		w.server.Fault(standin.Fault{Method: "conversations.history", Times: 1, Action: standin.ActRateLimit, RetryAfter: 30})
+		if _, _, err := bot.Find(t.Context(), to, "a key"); chat.AsSendError(err).Kind != chat.RateLimited {
+			t.Fatalf("Find = %v, want to wait", err)
+		}
+		r := receive(t, bot, from)
+		defer r.stop()
+		time.Sleep(5 * time.Second)
+		_, _, err := bot.Find(t.Context(), to, "a key")
+		if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.Scope != chat.ScopeEndpoint ||
+			failure.RetryAfter < 20*time.Second || failure.RetryAfter > 25*time.Second {
+			t.Errorf("Find = %v, want to wait what is left", err)
+		}
+		r.wantTexts(time.Minute, "missed")
+		if _, _, err := bot.Find(t.Context(), to, "a key"); err != nil {
+			t.Errorf("Find = %v", err)
+		}
+		w.wantGood()
+	})
+}
