@@ -459,3 +459,21 @@ func TestSlowNames(t *testing.T) {
 		})
 	}
 }
+
+// A Slack that wants every socket replaced as soon as it is open is not asked for one after the other.
+func TestSocketsThatAreNotWanted(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		r := receive(t, bot, chat.Resume{})
+		defer r.stop()
+		for range 300 {
+			w.server.Disconnect(standin.ReasonWarning, time.Minute)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if got := w.server.Stats().ByMethod["apps.connections.open"]; got > 10 {
+			t.Errorf("%d sockets were asked for in half a minute, want a few", got)
+		}
+		w.say("still there")
+		r.wantTexts(15*time.Second, "still there")
+		w.wantGood()
+	})
+}

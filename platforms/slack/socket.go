@@ -32,6 +32,8 @@ const (
 	leaveFor = time.Minute
 	// steady is how long a socket must have lasted to be replaced at once: else whoever runs Run waits.
 	steady = 10 * time.Second
+	// hasty is how soon a socket must not go if the next one is to be opened at once.
+	hasty = 2 * time.Second
 	// The waits between tries to replace a socket that still works.
 	firstRetry = time.Second
 	mostRetry  = 30 * time.Second
@@ -80,7 +82,7 @@ func (r *reception) listen(ctx context.Context) error {
 			l, err := r.connect(ctx)
 			switch {
 			case err == nil:
-				k.links[l], k.delay = false, firstRetry
+				k.links[l] = false
 				r.isOpen(ctx)
 				work.Go(func() { r.keep(ctx, l, k.news) })
 			case ctx.Err() != nil, len(k.links) == 0, chat.AsSendError(err).Kind == chat.Auth:
@@ -94,6 +96,9 @@ func (r *reception) listen(ctx context.Context) error {
 		case n := <-k.news:
 			if err := k.hear(n); err != nil {
 				return err
+			}
+			if k.early(n) {
+				defer k.postpone(ctx, 0)()
 			}
 			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.links)))
 		case <-k.later:
@@ -110,6 +115,7 @@ type keeper struct {
 	news  chan news
 	later <-chan struct{} // when to try again; nil: there is nothing to wait for
 	delay time.Duration
+	hasty int       // how many sockets in a row were to be replaced as soon as they were open
 	until time.Time // no socket may be asked for before: Slack said so
 }
 
@@ -128,6 +134,18 @@ func (k *keeper) postpone(ctx context.Context, least time.Duration) (cancel cont
 	waiting, cancel := context.WithTimeout(ctx, max(k.delay, least))
 	k.later, k.delay, k.until = waiting.Done(), min(mostRetry, 2*k.delay), time.Now().Add(least)
 	return cancel
+}
+
+// early says that a socket is to be replaced that was hardly open, and the one before as well: the next one may
+// fare no better.
+func (k *keeper) early(n news) bool {
+	switch {
+	case time.Since(n.link.born) >= hasty:
+		k.hasty, k.delay = 0, firstRetry
+	case n.leaving:
+		k.hasty++
+	}
+	return n.leaving && k.hasty > 1
 }
 
 // hear notes news. It fails when receiving must end: accept failed, or the last socket went when another may
