@@ -31,7 +31,7 @@ func (a *actor) help(in chat.Inbound) {
 			list = append(list, "/"+c.Name+" – "+c.Description)
 		}
 	}
-	a.say(in, a.g.Texts.fill(TextHelp, "commands", strings.Join(list, "\n")))
+	a.say(in, a.typed(in.To, a.g.Texts.fill(TextHelp, "commands", strings.Join(list, "\n"))))
 }
 
 // choose says which model answers here, or lets another one do so.
@@ -44,7 +44,8 @@ func (a *actor) choose(in chat.Inbound) {
 	args := words(in)
 	if len(args) == 0 {
 		now := a.settings(stored, in.Sender.ID).model.Name
-		a.say(in, a.g.Texts.fill(TextModels, "model", now, "models", a.g.listModels(now)))
+		texts := Texts{TextModels: a.typed(in.To, a.g.Texts[TextModels])} // the names of models may have slashes too
+		a.say(in, texts.fill(TextModels, "model", now, "models", a.g.listModels(now)))
 		return
 	}
 	m, ok := a.g.model(in.Args)
@@ -148,7 +149,8 @@ func (a *actor) pair(in chat.Inbound) {
 	case in.To.Kind != chat.Private:
 		a.say(in, a.g.Texts[TextPrivateOnly])
 	case len(args) == 0:
-		a.say(in, a.g.Texts.fill(TextPairs, "waiting", listKnocking(a.g.door.Knocking()), "admitted", listAdmitted(a.g.door.Admitted())))
+		texts := Texts{TextPairs: a.typed(in.To, a.g.Texts[TextPairs])}
+		a.say(in, texts.fill(TextPairs, "waiting", listKnocking(a.g.door.Knocking()), "admitted", listAdmitted(a.g.door.Admitted())))
 	case len(args) == 2 && strings.EqualFold(args[0], "revoke"):
 		a.dismiss(in, me, args[1])
 	default:
@@ -172,7 +174,7 @@ func (a *actor) dismiss(in chat.Inbound, by chat.Person, who string) {
 	}
 	switch {
 	case errors.Is(err, access.ErrNobody), errors.Is(err, errNoPerson):
-		a.say(in, a.g.Texts[TextNobody])
+		a.say(in, a.typed(in.To, a.g.Texts[TextNobody]))
 	case err != nil:
 		a.fail(in, "somebody could not be dismissed", err)
 	default:

@@ -43,6 +43,24 @@ func (e *endpoint) noCommands(to chat.Target) (none bool) {
 	return none
 }
 
+// typed returns a line in which commands are written as people can type them somewhere.
+func (a *actor) typed(to chat.Target, line string) string {
+	before := "/"
+	_ = caught(func() {
+		switch p := a.endpoint.out.Sender.Profile(to); {
+		case p.NoCommands:
+			before = ""
+		case p.Command != "":
+			before = p.Command
+		}
+	})
+	var pairs []string
+	for _, c := range a.g.Texts.commands() {
+		pairs = append(pairs, "/"+c.Name, before+c.Name)
+	}
+	return strings.NewReplacer(pairs...).Replace(line)
+}
+
 // isCalled says whether a command has a name.
 func isCalled(name string) func(chat.CommandSpec) bool {
 	return func(c chat.CommandSpec) bool { return c.Name == name }

@@ -30,6 +30,7 @@ type Profile struct {
 	KeyFor       time.Duration // how long a create repeated with its key makes no second message; 0: it always does
 	Limits       []Limit       // every published limit that a call to this place counts against
 	NoCommands   bool          // the platform's own commands can't be typed here: their bare names serve
+	Command      string        // what is typed before a command's name, where that is not a slash: "/bot "
 }
 
 // Scope is what a limit counts over.

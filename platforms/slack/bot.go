@@ -45,7 +45,8 @@ type Bot struct {
 	sockets *http.Client // the handshakes of sockets
 	log     *slog.Logger
 	self    atomic.Pointer[identity]
-	known   atomic.Bool // who the bot is was logged
+	command atomic.Pointer[string] // the slash command as it was last used, with its slash
+	known   atomic.Bool            // who the bot is was logged
 
 	people people
 	reads  pace // conversations.history and conversations.replies of all Runs

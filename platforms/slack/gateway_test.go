@@ -314,8 +314,13 @@ func TestCommandsAndButtons(t *testing.T) {
 		w.server.Command(channel, person, "/ai", "what is this?")
 		time.Sleep(time.Minute)
 		shown := w.Shown(w.Channel())
-		if len(shown) != 2 || !strings.Contains(shown[0], "/new") || shown[1] != words(300) {
-			t.Errorf("shown are %.200q, want help and an answer", shown)
+		if len(shown) != 2 || !strings.Contains(shown[0], "/ai new – ") || shown[1] != words(300) {
+			t.Errorf("shown are %.200q, want help with what can be typed, and an answer", shown)
+		}
+		helped := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " help"}))
+		time.Sleep(10 * time.Second)
+		if shown := w.Shown(helped); len(shown) != 1 || !strings.Contains(shown[0], "\nnew – ") || strings.Contains(shown[0], "/") {
+			t.Errorf("shown are %.200q, want help with bare words", shown)
 		}
 		for _, how := range []string{"word", "button"} {
 			to := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))

@@ -23,6 +23,7 @@ type arrival struct {
 	ts   string   // when it happened, for the resume cursor; empty: it can't be read again
 	self identity // whose mention is left out
 
+	command string    // the slash command that was used
 	arrived time.Time // when Slack delivered it; zero: it was read, and waits for no acknowledgement
 }
 
@@ -158,7 +159,7 @@ func (c *command) arrival() (arrival, bool, error) {
 			Addressed: true,
 			At:        time.Now(), // the platform does not say
 		},
-		raw: c.Text,
+		raw: c.Text, command: c.Command,
 	}, true, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -112,6 +113,9 @@ func (e refusal) Unwrap() error { return e.error }
 func (r *reception) take(ctx context.Context, a arrival) error {
 	if !r.complete(ctx, &a) {
 		return nil
+	}
+	if strings.HasPrefix(a.command, "/") {
+		r.bot.command.Store(&a.command)
 	}
 	done, err := r.bot.begin(ctx)
 	if err != nil {
