@@ -224,6 +224,8 @@ func (m *missed) try(ctx context.Context, run func() error) (done bool, err erro
 		switch {
 		case failure.Kind == chat.RateLimited:
 			wait = failure.RetryAfter
+		case failure.Kind == chat.Forbidden, failure.Kind == chat.Gone: // there is no answering either
+			return true, nil
 		case failure.Kind != chat.Temporary && failure.Kind != chat.Uncertain:
 			m.failed++
 			if m.err == nil {

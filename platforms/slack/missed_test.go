@@ -1,7 +1,9 @@
 package slack_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -259,5 +261,20 @@ func TestReadingWaitsAsAsked(t *testing.T) {
 			t.Errorf("Find = %v", err)
 		}
 		w.wantGood()
+	})
+}
+
+// Where the bot can't read any more it can't answer either: that is no news at each start.
+func TestPlacesThatAreNoMore(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		from.Places = []chat.Target{{Chat: "C404", Kind: chat.Group}, {Chat: channel, Thread: "1.000000", Kind: chat.Group}}
+		var logged bytes.Buffer
+		r := receive(t, w.bot(slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn})), 0), from)
+		r.take(time.Minute)
+		r.stop()
+		if logged.Len() > 0 {
+			t.Errorf("logged: %s", &logged)
+		}
 	})
 }
