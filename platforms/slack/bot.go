@@ -50,6 +50,7 @@ type Bot struct {
 
 	people people
 	reads  pace // conversations.history and conversations.replies of all Runs
+	infos  pace // conversations.info
 	blocks blocks
 
 	turn   chan struct{} // holds a token while a message is accepted: one at a time

@@ -477,3 +477,38 @@ func TestSocketsThatAreNotWanted(t *testing.T) {
 		w.wantGood()
 	})
 }
+
+// Whoever uses a command where the bot is no member learns why nothing comes, and nobody else sees it.
+func TestCommandWhereTheBotIsNot(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				w.server.SetChannel(standin.Channel{ID: "C50", Name: "random", BotOut: true})
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				w.server.Command("C50", person, "/telex", "help")
+				if list := r.take(10 * time.Second); len(list) != 0 {
+					t.Errorf("accepted %+v, which nobody can answer", list)
+				}
+				seen := w.server.History("C50")
+				if len(seen) != 1 || seen[0].EphemeralTo != person || !strings.Contains(seen[0].Shown(), "Invite me") {
+					t.Errorf("seen are %+v, want why", seen)
+				}
+				w.server.Fault(standin.Fault{Method: "conversations.info", Action: standin.ActHang})
+				w.server.Command(channel, person, "/telex", "help")
+				w.server.ClearFaults()
+				w.server.Command(dm, person, "/telex", "help")
+				w.server.Command(channel, person, "/telex", "help")
+				if list := r.take(10 * time.Second); len(list) != 3 {
+					t.Errorf("accepted %+v, want three commands", list)
+				}
+				for _, c := range w.server.Commands() {
+					if c.Failed != "" {
+						t.Errorf("%+v failed", c)
+					}
+				}
+				w.wantGood()
+			})
+		})
+	}
+}

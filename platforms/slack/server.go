@@ -119,12 +119,17 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 	if a.arrived = arrived; found && a.ts != "" {
 		defer r.line.enter(ctx, a.in.To.Chat, a.ts)()
 	}
-	if err := r.settle(ctx, a, found, err); err != nil {
+	says, err := r.settle(ctx, a, found, err)
+	if err != nil {
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 		return err
 	}
-	w.Header().Set("Content-Length", "0")
+	if says != nil {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(says)))
 	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(says)                      // a connection that broke is seen by nobody but Slack
 	_ = http.NewResponseController(w).Flush() // before the server may close; without it, it comes again
 	return nil
 }

@@ -306,16 +306,17 @@ func (r *reception) work(alive, ctx context.Context, l *link) error {
 			return ctx.Err()
 		case e := <-l.queue:
 			r.hold(ctx)
-			if err := r.dispatch(ctx, e); err != nil {
+			says, err := r.dispatch(ctx, e)
+			if err != nil {
 				return err
 			}
-			l.acknowledge(alive, e)
+			l.acknowledge(alive, e, says)
 		}
 	}
 }
 
-// dispatch hands on what an envelope holds.
-func (r *reception) dispatch(ctx context.Context, e envelope) error {
+// dispatch hands on what an envelope holds, and returns what its acknowledgement says, if anything.
+func (r *reception) dispatch(ctx context.Context, e envelope) (json.RawMessage, error) {
 	var a arrival
 	var found bool
 	var err error
@@ -331,27 +332,34 @@ func (r *reception) dispatch(ctx context.Context, e envelope) error {
 	return r.settle(ctx, a, found, err)
 }
 
-// settle takes what was decoded. What can't be decoded is logged, and then done with.
-func (r *reception) settle(ctx context.Context, a arrival, found bool, err error) error {
+// settle takes what was decoded, and returns what its acknowledgement says, if anything. What can't be decoded is
+// logged, and then done with.
+func (r *reception) settle(ctx context.Context, a arrival, found bool, err error) (json.RawMessage, error) {
 	switch {
 	case err != nil:
 		r.bot.log.WarnContext(ctx, "event skipped", slog.Any("error", err))
-		return nil
+		return nil, nil
 	case !found:
-		return nil
+		return nil, nil
 	}
-	return r.take(ctx, a)
+	if says := r.unheard(ctx, &a); says != nil {
+		return says, nil
+	}
+	return nil, r.take(ctx, a)
 }
 
 // acknowledge says that an envelope is done with. Should that fail, it comes again. One that took too
-// long was given up already and comes again as well.
-func (l *link) acknowledge(alive context.Context, e envelope) {
+// long was given up already and comes again as well. says is what the person sees who used a command; nil: nothing.
+func (l *link) acknowledge(alive context.Context, e envelope, says json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTime {
 		return
 	}
-	data, err := json.Marshal(map[string]string{"envelope_id": e.ID})
+	data, err := json.Marshal(struct {
+		ID   string          `json:"envelope_id"`
+		Says json.RawMessage `json:"payload,omitempty"`
+	}{e.ID, says})
 	if err != nil {
-		return // never: it is a string
+		return // never: it is text, and JSON already
 	}
 	ctx, cancel := context.WithTimeout(alive, ackTime)
 	defer cancel()
