@@ -94,10 +94,11 @@ func (r *reception) listen(ctx context.Context) error {
 		}
 		select {
 		case n := <-k.news:
+			early := k.early(n)
 			if err := k.hear(n); err != nil {
 				return err
 			}
-			if k.early(n) {
+			if early {
 				defer k.postpone(ctx, 0)()
 			}
 			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.links)))
@@ -140,6 +141,8 @@ func (k *keeper) postpone(ctx context.Context, least time.Duration) (cancel cont
 // fare no better.
 func (k *keeper) early(n news) bool {
 	switch {
+	case k.links[n.link]: // it is being replaced already
+		return false
 	case time.Since(n.link.born) >= hasty:
 		k.hasty, k.delay = 0, firstRetry
 	case n.leaving:
