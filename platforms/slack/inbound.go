@@ -13,7 +13,9 @@ import (
 
 var (
 	errNoObject = errors.New("a payload is no JSON object")
-	errNoPlace  = errors.New("a message has no channel or no ts")
+	// https://docs.slack.dev/apis/events-api/#rate-limiting
+	errTooMany = errors.New("events: Slack left events out for a minute, for the app gets more than 30,000 in an hour: let it be in fewer channels")
+	errNoPlace = errors.New("a message has no channel or no ts")
 )
 
 // arrival is something that may be for the bot: decoded, but for the names of people.
@@ -32,6 +34,9 @@ func decodeEvent(data []byte, self identity) (arrival, bool, error) {
 	var c callback
 	if err := unmarshal(data, &c); err != nil {
 		return arrival{}, false, fmt.Errorf("decode event: %w", err)
+	}
+	if c.Type == "app_rate_limited" {
+		return arrival{}, false, errTooMany
 	}
 	if c.Type != "event_callback" {
 		return arrival{}, false, nil
