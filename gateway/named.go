@@ -48,7 +48,11 @@ func (e *endpoint) noCommands(to chat.Target) (none bool) {
 
 // slash is what people type before a command's name somewhere.
 func (a *actor) slash(to chat.Target) string {
-	return cmp.Or(a.endpoint.out.Sender.Profile(to).Slash, "/")
+	p := a.endpoint.out.Sender.Profile(to)
+	if p.NoCommands {
+		return p.Slash // mostly nothing: the bare name is the command
+	}
+	return cmp.Or(p.Slash, "/")
 }
 
 // isCalled says whether a command has a name.

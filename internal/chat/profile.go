@@ -30,7 +30,7 @@ type Profile struct {
 	KeyFor       time.Duration // how long a create repeated with its key makes no second message; 0: it always does
 	Limits       []Limit       // every published limit that a call to this place counts against
 	NoCommands   bool          // the platform's own commands can't be typed here: their bare names serve
-	Slash        string        // what people type before a command's name here; empty: "/"
+	Slash        string        // what people type before a command's name here; empty: "/", with NoCommands nothing
 }
 
 // Scope is what a limit counts over.

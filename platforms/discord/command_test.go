@@ -439,10 +439,10 @@ func TestTokensAreSecret(t *testing.T) {
 	})
 }
 
-// Where the bot does not see the channel, the answer stands in the place of the command alone.
+// Where the bot does not see the channel, the answer stands in the place of the command, and goes on in follow-ups.
 func TestCommandInHiddenChannel(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
-		to := w.Group()
+		to, began := w.Group(), time.Now()
 		bot, _, in := asked(t, w, to, "why?")
 		w.Ban(to)
 		ref := send(t, bot, to, outgoing("one", in.ID))
@@ -451,7 +451,17 @@ func TestCommandInHiddenChannel(t *testing.T) {
 		if _, err := bot.Send(t.Context(), to, outgoing("more", "")); chat.AsSendError(err).Kind != chat.Forbidden {
 			t.Errorf("Send = %v, want that it is forbidden", err)
 		}
-		time.Sleep(15 * time.Minute)
+		more := outgoing("more", "")
+		more.Answers = in.ID
+		edit(t, bot, send(t, bot, to, more), "more of it")
+		w.wantShown(to, "two", "more of it")
+		time.Sleep(time.Until(began.Add(14*time.Minute + 30*time.Second)))
+		edit(t, bot, ref, "still") // nothing but its token leads there
+		w.wantShown(to, "still", "more of it")
+		time.Sleep(2 * time.Minute)
+		if _, err := bot.Send(t.Context(), to, more); chat.AsSendError(err).Kind != chat.Forbidden {
+			t.Errorf("Send = %v, want that it is forbidden", err)
+		}
 		if _, err := bot.Edit(t.Context(), ref, outgoing("three", "")); chat.AsSendError(err).Kind != chat.Forbidden {
 			t.Errorf("Edit = %v, want that it is forbidden", err)
 		}

@@ -45,10 +45,13 @@ type Bot struct {
 	sockets *http.Client // the handshakes of sockets
 	log     *slog.Logger
 	self    atomic.Pointer[identity]
-	known   atomic.Bool // who the bot is was logged
+	command atomic.Pointer[string] // the slash command as it was last used, with its slash
+	known   atomic.Bool            // who the bot is was logged
 
 	people  people
 	reads   pace // conversations.history and conversations.replies of all Runs
+	infos   pace // conversations.info
+	blocks  blocks
 	creates creates
 
 	turn   chan struct{}  // holds a token while a message is accepted: one at a time

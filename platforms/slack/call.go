@@ -27,16 +27,29 @@ var errAnswerTooLarge = errors.New("the answer is larger than 16 MiB")
 // answer is what every answer of the Web API has, and the few results that the package needs.
 // https://docs.slack.dev/apis/web-api/#responses
 type answer struct {
-	OK       bool   `json:"ok"`
-	Error    string `json:"error"`
-	Needed   string `json:"needed"` // missing_scope: the scope
-	TS       string `json:"ts"`     // of a message that was made or changed
-	Metadata struct {
-		Messages []string `json:"messages"` // what is wrong with the arguments
-		Cursor   string   `json:"next_cursor"`
-	} `json:"response_metadata"`
+	OK       bool    `json:"ok"`
+	Error    string  `json:"error"`
+	Needed   string  `json:"needed"` // missing_scope: the scope
+	TS       string  `json:"ts"`     // of a message that was made or changed
+	Metadata remarks `json:"response_metadata"`
 
 	body []byte // the whole answer
+}
+
+// remarks are what an answer says beside its result.
+type remarks struct {
+	Messages []string `json:"messages"` // what is wrong with the arguments
+	Cursor   string   `json:"next_cursor"`
+}
+
+// UnmarshalJSON takes what has another form for nothing: the call succeeded or failed all the same.
+func (r *remarks) UnmarshalJSON(data []byte) error {
+	type plain remarks
+	var p plain
+	if json.Unmarshal(data, &p) == nil {
+		*r = remarks(p)
+	}
+	return nil
 }
 
 // decode reads a result into v.

@@ -317,3 +317,12 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// What Slack leaves out is said to the operator: messages are missing then.
+func TestEventsLeftOut(t *testing.T) {
+	t.Parallel()
+	_, found, err := decodeEvent([]byte(`{"type":"app_rate_limited","minute_rate_limited":1518467820,"api_app_id":"A1"}`), self())
+	if found || err == nil || !strings.Contains(err.Error(), "left events out") {
+		t.Errorf("found %t, %v, want that events were left out", found, err)
+	}
+}

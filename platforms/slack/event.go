@@ -3,6 +3,8 @@ package slack
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 )
 
 // What Slack delivers, as far as it is used. The same payloads come by sockets and by HTTP.
@@ -89,6 +91,11 @@ func (m *message) key() string {
 	}
 	key, _ := m.Metadata.Payload.Key.(string)
 	return key
+}
+
+// isFile says that m is the file that was created with a key, given by what that becomes.
+func (m *message) isFile(hashed string) bool {
+	return slices.ContainsFunc(m.Files, func(f file) bool { return strings.Contains(f.Name, markOf(hashed)) })
 }
 
 // command is a slash command.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode"
 
 	library "github.com/slack-go/slack"
@@ -24,7 +25,9 @@ const (
 // SendFile shows a new message that is a file, with m's text above it, as plain text: comments of
 // files know no Markdown. It takes three calls, of which only the last shows anything; what fails
 // before is never Uncertain. The id in the receipt is the file's, by which it can be deleted: Slack
-// does not tell which message shows it. https://docs.slack.dev/messaging/working-with-files#upload
+// does not tell which message shows it. The name under which people download it has a mark of m's key
+// in it, by which [Bot.Find] knows it; its title, which they see, is f's name.
+// https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
 	case len(f.Content) == 0:
@@ -34,7 +37,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	}
 	name := fileName(f.Name)
 	a, err := b.call(ctx, methodUploadURL, func(api *library.Client) error {
-		_, err := api.GetUploadURLExternalContext(ctx, library.GetUploadURLExternalParameters{FileName: name, FileSize: len(f.Content)})
+		_, err := api.GetUploadURLExternalContext(ctx, library.GetUploadURLExternalParameters{FileName: marked(name, hash(m.Key)), FileSize: len(f.Content)})
 		return err
 	})
 	if err != nil {
@@ -54,7 +57,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	if comment == "" {
 		comment = m.Text
 	}
-	b.creates.note(m.Key, create{file: place.File})
+	b.creates.note(m.Key, time.Time{})
 	_, err = b.call(ctx, methodComplete, func(api *library.Client) error {
 		_, err := api.CompleteUploadExternalContext(ctx, library.CompleteUploadExternalParameters{
 			Files: []library.FileSummary{{ID: place.File, Title: name}}, Channel: string(to.Chat),
@@ -98,6 +101,15 @@ func (b *Bot) deleteFile(ctx context.Context, ref chat.MessageRef) error {
 	return err
 }
 
+// marked returns a file's name with a mark of a key in it, given by what it becomes in metadata.
+func marked(name, hashed string) string {
+	stem, extension := splitName(name)
+	return stem + markOf(hashed) + extension
+}
+
+// markOf is what a key becomes in the name of a file.
+func markOf(hashed string) string { return "-" + hashed[:12] }
+
 // maxFileName bounds a file's name and keeps its extension: most systems take 255 bytes.
 const (
 	maxFileName  = 60 // characters
@@ -116,10 +128,7 @@ func fileName(name string) string {
 		return r
 	}, name)
 	name = strings.Trim(name, " .")
-	stem, extension := name, ""
-	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= maxExtension {
-		stem, extension = name[:i], name[i:]
-	}
+	stem, extension := splitName(name)
 	if runes := []rune(stem); len(runes)+len(extension) > maxFileName {
 		stem = string(runes[:maxFileName-len(extension)])
 	}
@@ -127,6 +136,14 @@ func fileName(name string) string {
 		stem = "file"
 	}
 	return stem + extension
+}
+
+// splitName returns a file's name without its extension, and that.
+func splitName(name string) (stem, extension string) {
+	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= maxExtension {
+		return name[:i], name[i:]
+	}
+	return name, ""
 }
 
 // fileHosts are where files are that the bot's token reads, with everything below.

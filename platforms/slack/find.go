@@ -2,9 +2,7 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -24,40 +22,33 @@ const (
 	clocks = time.Minute
 )
 
-// create is how a message was last made: what has no key in its metadata can only be told by it.
-type create struct {
-	stream bool
-	at     time.Time // of a stream
-	file   string    // its id; empty: it is none
-}
-
-// mostCreates is how many creates are remembered. Those of unknown fate are asked for soon.
-const mostCreates = 1024
-
-// creates are the last ones of this process.
+// creates are when this process last began streams, by the hash of their keys, and zero for what it made that is none:
+// until it is stopped, nothing else tells whose message a stream is.
 type creates struct {
 	mu   sync.Mutex
-	ring ring[create]
+	ring ring[time.Time]
 }
 
-func (c *creates) note(key string, made create) {
+// mostCreates is how many are remembered. Those of unknown fate are asked for soon.
+const mostCreates = 1024
+
+func (c *creates) note(key string, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ring.put(hash(key), made, mostCreates)
+	c.ring.put(hash(key), at, mostCreates)
 }
 
-func (c *creates) get(hashed string) (create, bool) {
+func (c *creates) get(hashed string) (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.ring.get(hashed)
 }
 
-// Find returns the message of ours that was created with key, among those of the last day. All have
-// their key in their metadata, but streams that were not stopped and files, which have none: a file is
-// told by its id, and a stream is the newest message of ours if that has no key and came after the
-// create. What another process created may be such a message as well if it is not older than ten
-// minutes: a stream then, while of a file it can't be told, and the failure is Rejected. So it is where
-// messages can't be read, or are too many.
+// Find returns the message of ours that was created with key, among those of the last day. Files have
+// it in their names. Streams that were not stopped have it nowhere: where nothing has the key, the newest
+// message of ours in a thread is meant if it has no key at all, is no file, and came after this process
+// began the stream, or in the last ten minutes where it knows of none. Where messages can't be read, or
+// are too many, the failure is Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
@@ -68,28 +59,23 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.Messag
 		return chat.MessageRef{}, false, err
 	}
 	wanted := hash(key)
-	made, known := b.creates.get(wanted)
 	var newest *message
 	for i := range list {
 		m := &list[i]
 		switch {
-		case m.key() == wanted, made.file != "" && m.holds(made.file):
+		case m.key() == wanted, m.isFile(wanted):
 			return found(to, m, key), true, nil
 		case newest == nil || later(m.TS, newest.TS):
 			newest = m
 		}
 	}
 	since := time.Now().Add(-findFresh)
+	began, known := b.creates.get(wanted)
 	if known {
-		since = made.at.Add(-clocks)
+		since = began.Add(-clocks)
 	}
-	switch {
-	case newest == nil, newest.key() != "", timeOf(newest.TS).Before(since), known && !made.stream, known && len(newest.Files) > 0:
+	if to.Thread == "" || known && began.IsZero() || newest == nil || newest.key() != "" || len(newest.Files) > 0 || timeOf(newest.TS).Before(since) {
 		return chat.MessageRef{}, false, nil
-	case len(newest.Files) > 0:
-		return chat.MessageRef{}, false, &chat.SendError{
-			Kind: chat.Rejected, Err: errors.New(methodOfReading(to) + ": the newest message is a file, and files have no key"),
-		}
 	}
 	return found(to, newest, key), true, nil
 }
@@ -129,11 +115,6 @@ func found(to chat.Target, m *message, key string) chat.MessageRef {
 		ref.ID = streamID(m.TS, key)
 	}
 	return ref
-}
-
-// holds says that m shows a file.
-func (m *message) holds(id string) bool {
-	return slices.ContainsFunc(m.Files, func(f file) bool { return f.ID == id })
 }
 
 // unread turns the failure to read messages into what Find returns: where the bot may not read it may

@@ -314,8 +314,13 @@ func TestCommandsAndButtons(t *testing.T) {
 		w.server.Command(channel, person, "/ai", "what is this?")
 		time.Sleep(time.Minute)
 		shown := w.Shown(w.Channel())
-		if len(shown) != 2 || !strings.Contains(shown[0], "/new") || shown[1] != words(300) {
-			t.Errorf("shown are %.200q, want help and an answer", shown)
+		if len(shown) != 2 || !strings.Contains(shown[0], "/ai new – ") || shown[1] != words(300) {
+			t.Errorf("shown are %.200q, want help with what can be typed, and an answer", shown)
+		}
+		helped := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " help"}))
+		time.Sleep(10 * time.Second)
+		if shown := w.Shown(helped); len(shown) != 1 || !strings.Contains(shown[0], "\n@telex new – ") || strings.Contains(shown[0], "/") {
+			t.Errorf("shown are %.200q, want help with what can be typed", shown)
 		}
 		for _, how := range []string{"word", "button"} {
 			to := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
@@ -342,4 +347,35 @@ func TestCommandsAndButtons(t *testing.T) {
 		}
 		w.wantGood()
 	})
+}
+
+// A create that never took effect is not taken for the file, or the stream, that an earlier answer in the same
+// place left: the answer stands, and what stood before it stays (D5).
+func TestLostCreateIsNoEarlierFile(t *testing.T) {
+	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				house(t, bot, gateway.NewMemory(), talker{}, preview.Edit)
+				say := func(text string) string {
+					return w.server.Say(standin.Incoming{Channel: string(to.Chat), Thread: string(to.Thread), Text: mention + " " + text})
+				}
+				if ts := say(words(4000)); to.Kind == chat.Group {
+					to.Thread = chat.ThreadID(ts)
+				}
+				time.Sleep(2 * time.Minute)
+				before := w.Shown(to)
+				if files := w.Files(to); len(files) != 1 {
+					t.Fatalf("%d files, want the rest of the answer", len(files))
+				}
+				w.server.Fault(faultOf("chat.postMessage", conformance.CutBefore))
+				say("again")
+				time.Sleep(5 * time.Minute)
+				w.wantShown(to, append(before, "re: again")...)
+				if files := w.Files(to); len(files) != 1 {
+					t.Errorf("%d files, want the one of the first answer", len(files))
+				}
+				w.wantGood()
+			})
+		})
+	}
 }

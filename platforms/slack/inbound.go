@@ -13,7 +13,9 @@ import (
 
 var (
 	errNoObject = errors.New("a payload is no JSON object")
-	errNoPlace  = errors.New("a message has no channel or no ts")
+	// https://docs.slack.dev/apis/events-api/#rate-limiting
+	errTooMany = errors.New("events: Slack left events out for a minute, for the app gets more than 30,000 in an hour: let it be in fewer channels")
+	errNoPlace = errors.New("a message has no channel or no ts")
 )
 
 // arrival is something that may be for the bot: decoded, but for the names of people.
@@ -22,6 +24,9 @@ type arrival struct {
 	raw  string   // the text as it came
 	ts   string   // when it happened, for the resume cursor; empty: it can't be read again
 	self identity // whose mention is left out
+
+	command string    // the slash command that was used
+	arrived time.Time // when Slack delivered it; zero: it was read, and waits for no acknowledgement
 }
 
 // decodeEvent returns what an event of the Events API says; false when it is not for the bot.
@@ -29,6 +34,9 @@ func decodeEvent(data []byte, self identity) (arrival, bool, error) {
 	var c callback
 	if err := unmarshal(data, &c); err != nil {
 		return arrival{}, false, fmt.Errorf("decode event: %w", err)
+	}
+	if c.Type == "app_rate_limited" {
+		return arrival{}, false, errTooMany
 	}
 	if c.Type != "event_callback" {
 		return arrival{}, false, nil
@@ -156,7 +164,7 @@ func (c *command) arrival() (arrival, bool, error) {
 			Addressed: true,
 			At:        time.Now(), // the platform does not say
 		},
-		raw: c.Text,
+		raw: c.Text, command: c.Command,
 	}, true, nil
 }
 

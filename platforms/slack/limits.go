@@ -66,6 +66,9 @@ const (
 	readCount = tier3 - 2*findCount
 )
 
+// defaultCommand is what the manifest in the documentation calls the slash command, until one is used.
+const defaultCommand = "/telex"
+
 // idleConnections is how many connections to Slack are kept for the next calls.
 const idleConnections = 8
 
@@ -89,6 +92,14 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 	}
 	if to.Thread != "" {
 		p.TypingEvery, p.StreamFor, p.NoCommands = typingEvery, streamFor, true
+		if self := b.self.Load(); self != nil && to.Kind == chat.Group {
+			p.Slash = "@" + self.Name + " "
+		}
+		return p
+	}
+	p.Slash = defaultCommand + " "
+	if name := b.command.Load(); name != nil {
+		p.Slash = *name + " "
 	}
 	return p
 }

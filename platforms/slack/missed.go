@@ -18,13 +18,19 @@ const (
 	missedPages  = 3 // of one place
 	channelPage  = 200
 	mostChannels = 400
-	mostReads    = 200 // calls in one Run
+	mostReads    = 200 // pages in one Run
 	readTries    = 4
+
+	// What can't be read because Slack is ill is read later: illRetry, and then longer, after all else, for illFor.
+	illRetry    = 5 * time.Second
+	mostIllness = time.Minute
+	illFor      = time.Hour
 )
 
 // catchUp hands on what was written while nothing was received, once Slack delivers again what is
 // written now: in each place the oldest first, and of channels and their threads only what is for the
-// bot. It fails only when accept does or ctx ends; what can't be read is left out and logged.
+// bot. It fails only when accept does or ctx ends; what can't be read is left out and logged, but not before
+// Slack had an hour to become well.
 func (r *reception) catchUp(ctx context.Context) error {
 	select {
 	case <-r.open:
@@ -57,32 +63,42 @@ type missed struct {
 	oldest string // a ts
 	seen   map[chat.Target]bool
 	reads  int
-	failed int // places that could not be read
-	err    error
+	again  []chat.Target // what could not be read because Slack is ill
+	failed int           // places that could not be read and will not be
+	err    error         // the first reason for it
+
+	listed bool   // all places that the bot is a member of are known
+	cursor string // where the next page of them begins
+	places int    // how many are known
+	ill    error  // why something must be tried again; nil: nothing must
 }
 
-// all reads every place: first those where turns began lately.
+// all reads every place: first those where turns began lately. What can't be read because Slack is ill is read
+// when everything else was.
 func (m *missed) all(ctx context.Context) error {
-	for _, to := range m.from.Places {
-		if err := m.place(ctx, to); err != nil {
+	until, todo := time.Now().Add(illFor), m.from.Places
+	for wait := illRetry; ; wait = min(2*wait, mostIllness) {
+		m.again, m.ill = nil, nil
+		if err := m.round(ctx, todo); err != nil {
 			return err
 		}
-	}
-	places, cursor := 0, ""
-	for places < mostChannels {
-		list, next, err := m.list(ctx, cursor)
-		if err != nil {
-			return err
-		}
-		for _, to := range list {
-			if err := m.place(ctx, to); err != nil {
-				return err
-			}
-		}
-		if places += len(list); next == "" {
+		if m.ill == nil {
 			break
 		}
-		cursor = next
+		if time.Now().After(until) {
+			m.failed += max(1, len(m.again))
+			if m.err == nil {
+				m.err = m.ill
+			}
+			break
+		}
+		if wait == illRetry {
+			m.bot.log.WarnContext(ctx, "what was missed can't be read yet; trying again", slog.Any("error", m.ill))
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+		todo = m.again
 	}
 	if m.failed > 0 {
 		m.bot.log.WarnContext(ctx, "not everything that was missed could be read", slog.Int("places", m.failed), slog.Any("first_error", m.err))
@@ -90,13 +106,32 @@ func (m *missed) all(ctx context.Context) error {
 	return nil
 }
 
-// list returns a page of the places that the bot is a member of.
-func (m *missed) list(ctx context.Context, cursor string) (list []chat.Target, next string, err error) {
-	err = m.try(ctx, func() error {
-		list, next, err = m.bot.channels(ctx, cursor)
-		return err
-	})
-	return list, next, err
+// round reads the places in todo, then those that are not listed yet.
+func (m *missed) round(ctx context.Context, todo []chat.Target) error {
+	for _, to := range todo {
+		if err := m.place(ctx, to); err != nil {
+			return err
+		}
+	}
+	for !m.listed && m.places < mostChannels {
+		var list []chat.Target
+		var next string
+		done, err := m.try(ctx, func() (err error) {
+			list, next, err = m.bot.channels(ctx, m.cursor)
+			return err
+		})
+		if err != nil || !done {
+			return err
+		}
+		m.places += len(list)
+		m.cursor, m.listed = next, next == ""
+		for _, to := range list {
+			if err := m.place(ctx, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // place reads what is new in a place, and in the threads that have new replies there.
@@ -105,9 +140,13 @@ func (m *missed) place(ctx context.Context, to chat.Target) error {
 		return nil
 	}
 	m.seen[to] = true
-	found, err := m.read(ctx, to)
+	found, done, err := m.read(ctx, to)
 	if err != nil {
 		return err
+	}
+	if !done {
+		m.seen[to], m.again = false, append(m.again, to)
+		return nil
 	}
 	slices.SortStableFunc(found, func(a, b message) int { return timeOf(a.TS).Compare(timeOf(b.TS)) })
 	for i := range found {
@@ -133,64 +172,73 @@ func (m *missed) place(ctx context.Context, to chat.Target) error {
 	return nil
 }
 
-// read returns the new messages of a place, in any order.
-func (m *missed) read(ctx context.Context, to chat.Target) ([]message, error) {
-	var found []message
+// read returns the new messages of a place, in any order; false when it must be tried again.
+func (m *missed) read(ctx context.Context, to chat.Target) (found []message, done bool, err error) {
 	from := page{oldest: m.oldest, size: missedPage}
 	for range missedPages {
-		if m.reads++; m.reads > mostReads {
+		if m.reads >= mostReads {
 			m.failed++
-			return found, nil
+			return found, true, nil
 		}
 		var list []message
 		var next string
-		err := m.try(ctx, func() (err error) {
+		done, err := m.try(ctx, func() (err error) {
 			if err := m.bot.reads.wait(ctx, readCount); err != nil {
 				return err
 			}
 			list, next, err = m.bot.read(ctx, to, from)
 			return err
 		})
-		if err != nil {
-			return nil, err
+		if err != nil || !done {
+			return nil, false, err
 		}
+		m.reads++
 		for _, one := range list {
 			if later(one.TS, m.oldest) { // a thread's parent comes with its replies, however old it is
 				found = append(found, one)
 			}
 		}
 		if next == "" {
-			return found, nil
+			return found, true, nil
 		}
 		from.cursor = next
 	}
-	return found, nil
+	return found, true, nil
 }
 
-// try makes a call, again where that may help. Its error is ctx's; any other is noted.
-func (m *missed) try(ctx context.Context, run func() error) error {
-	for n := range readTries {
+// try makes a call, again where that may help at once: not when something else is to be tried again as well. It
+// returns false when it must be tried again later. Its error is ctx's; any other is noted, and final if it stays
+// the same whenever it is tried.
+func (m *missed) try(ctx context.Context, run func() error) (done bool, err error) {
+	tries := readTries
+	if m.ill != nil {
+		tries = 1
+	}
+	var last error
+	for n := range tries {
 		err := run()
-		if err == nil || ctx.Err() != nil {
-			return ctx.Err()
+		if last = err; err == nil || ctx.Err() != nil {
+			return err == nil, ctx.Err()
 		}
-		wait := time.Second << n
-		switch failure := chat.AsSendError(err); failure.Kind {
-		case chat.RateLimited:
+		failure, wait := chat.AsSendError(err), time.Duration(0)
+		switch {
+		case failure.Kind == chat.RateLimited:
 			wait = failure.RetryAfter
-		case chat.Temporary, chat.Uncertain:
-		default:
-			n = readTries
-		}
-		if n >= readTries-1 {
-			if m.failed++; m.err == nil {
+		case failure.Kind == chat.Forbidden, failure.Kind == chat.Gone: // there is no answering either
+			return true, nil
+		case failure.Kind != chat.Temporary && failure.Kind != chat.Uncertain:
+			m.failed++
+			if m.err == nil {
 				m.err = err
 			}
-			return nil
+			return true, nil
+		case n < tries-1:
+			wait = time.Second << n
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	m.ill = last
+	return false, nil
 }

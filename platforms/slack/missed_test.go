@@ -1,7 +1,9 @@
 package slack_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -204,6 +206,75 @@ func TestNames(t *testing.T) {
 		}
 		if strings.Contains(fmt.Sprint(w.Violations()), standin.LateAck) {
 			t.Errorf("acknowledged too late: %v", w.Violations())
+		}
+	})
+}
+
+// Slack may be ill for minutes when the bot comes back, as after an outage of both: what was missed is read
+// when it is well again, and what is well is not held up by what is not.
+func TestMissedIsReadAfterAnIllness(t *testing.T) {
+	for name, f := range map[string]standin.Fault{
+		"places":  {Method: "conversations.history", Action: standin.ActStatus, Status: 503},
+		"a list":  {Method: "users.conversations", Action: standin.ActError, Error: "internal_error"},
+		"refused": {Method: "conversations.history", Action: standin.ActRateLimit, RetryAfter: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+				from := w.away(t, bot)
+				w.say("missed")
+				time.Sleep(10 * time.Minute)
+				w.server.Fault(f)
+				r := receive(t, w.bot(nil, 0), from)
+				defer r.stop()
+				r.take(2 * time.Minute)
+				w.say("live")
+				if list := r.take(time.Minute); len(list) != 1 || list[0].Text != "live" || list[0].Resume != from.Cursor {
+					t.Errorf("got %+v, want what is written now, and to go on from where it was", list)
+				}
+				w.server.ClearFaults()
+				r.wantTexts(5*time.Minute, "first", "missed")
+			})
+		})
+	}
+}
+
+// What a refusal asks to wait holds for all that reads by its method: looking for what was sent, and catching up (D4).
+func TestReadingWaitsAsAsked(t *testing.T) {
+	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		w.say("missed")
+		to := chat.Target{Chat: dm}
+		w.server.Fault(standin.Fault{Method: "conversations.history", Times: 1, Action: standin.ActRateLimit, RetryAfter: 30})
+		if _, _, err := bot.Find(t.Context(), to, "a key"); chat.AsSendError(err).Kind != chat.RateLimited {
+			t.Fatalf("Find = %v, want to wait", err)
+		}
+		r := receive(t, bot, from)
+		defer r.stop()
+		time.Sleep(5 * time.Second)
+		_, _, err := bot.Find(t.Context(), to, "a key")
+		if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.Scope != chat.ScopeEndpoint ||
+			failure.RetryAfter < 20*time.Second || failure.RetryAfter > 25*time.Second {
+			t.Errorf("Find = %v, want to wait what is left", err)
+		}
+		r.wantTexts(time.Minute, "missed")
+		if _, _, err := bot.Find(t.Context(), to, "a key"); err != nil {
+			t.Errorf("Find = %v", err)
+		}
+		w.wantGood()
+	})
+}
+
+// Where the bot can't read any more it can't answer either: that is no news at each start.
+func TestPlacesThatAreNoMore(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		from := w.away(t, bot)
+		from.Places = []chat.Target{{Chat: "C404", Kind: chat.Group}, {Chat: channel, Thread: "1.000000", Kind: chat.Group}}
+		var logged bytes.Buffer
+		r := receive(t, w.bot(slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn})), 0), from)
+		r.take(time.Minute)
+		r.stop()
+		if logged.Len() > 0 {
+			t.Errorf("logged: %s", &logged)
 		}
 	})
 }

@@ -123,6 +123,19 @@ func TestClassification(t *testing.T) {
 	}
 }
 
+// What an answer says beside its result may have any form.
+func TestOddRemarks(t *testing.T) {
+	t.Parallel()
+	for _, odd := range []string{`null`, `[]`, `""`, `{"messages":[{"text":"x"}]}`, `{"warnings":["missing_charset"]}`, `{"next_cursor":7}`} {
+		b, done := answering(t, 200, `{"ok":true,"ts":"1700000000.000100","response_metadata":`+odd+`}`)
+		r, err := b.Send(t.Context(), chat.Target{Chat: "C1"}, chat.Outgoing{Text: "x", Key: "k"})
+		if err != nil || r.Ref.ID != "1700000000.000100" {
+			t.Errorf("%s: %q, %v, want the message", odd, r.Ref.ID, err)
+		}
+		done()
+	}
+}
+
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]time.Duration{
@@ -328,6 +341,18 @@ func TestGate(t *testing.T) {
 		g.leave()
 		<-done
 	})
+}
+
+// Nobody's name for a file is taken for a mark, and the mark keeps the extension.
+func TestFileMarks(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"answer.md": "answer-8fa3aab2faa9.md", "file": "file-8fa3aab2faa9", ".x": ".x-8fa3aab2faa9"} {
+		got := marked(name, hash("a key"))
+		ours := message{Files: []file{{Name: "other.md"}, {Name: got}}}
+		if got != want || !ours.isFile(hash("a key")) || ours.isFile(hash("another key")) {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
 }
 
 // The addresses that may see the token.

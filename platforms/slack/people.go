@@ -12,8 +12,10 @@ import (
 // that asking for them must not hold up what somebody wrote.
 const (
 	methodUser = "users.info"
-	// namesFor is how long all names of one message may take: Slack waits three seconds in all.
-	namesFor = time.Second
+	// namesFor is how long all names of one message may take, and of all that arrived with it: Slack waits
+	// three seconds in all. What is left of it must be worth a try.
+	namesFor   = time.Second
+	leastNames = namesFor / 4
 	// knownFor is how long a name is believed, unknownFor how long one is not asked for again.
 	knownFor   = 24 * time.Hour
 	unknownFor = 10 * time.Minute
@@ -66,13 +68,13 @@ func (p *people) put(user, name string, d time.Duration) {
 	p.names[user] = called{name, now.Add(d)}
 }
 
-// nameOf returns a function that says what people are called, for one message: it asks Slack as long
-// as namesFor is not over, and returns "" then and for whom Slack does not name.
-func (b *Bot) nameOf(ctx context.Context) (name func(user string) string, done context.CancelFunc) {
-	ctx, done = context.WithTimeout(ctx, namesFor)
+// nameOf returns a function that says what people are called, for one message: it asks Slack until the
+// time is over, and returns "" then and for whom Slack does not name.
+func (b *Bot) nameOf(ctx context.Context, until time.Time) (name func(user string) string, done context.CancelFunc) {
+	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {
 		name, known := b.people.get(user)
-		if known || ctx.Err() != nil || b.people.lookups.take(mostLookups) > 0 {
+		if known || ctx.Err() != nil || time.Until(until) < leastNames || b.people.lookups.take(mostLookups) > 0 {
 			return name
 		}
 		fresh, err := b.lookUp(ctx, user)

@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -70,9 +71,13 @@ func methodOfReading(to chat.Target) string {
 }
 
 // read returns a page of the messages of a place, with their metadata, and where the next page begins;
-// empty at the end. What can't be decoded is left out.
+// empty at the end. What can't be decoded is left out. After a refusal for its rate the method is not called
+// before that is over, and the failure is RateLimited at once: the gateway and Run both read.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := methodOfReading(to)
+	if wait := b.blocks.left(method); wait > 0 {
+		return nil, "", &chat.SendError{Kind: chat.RateLimited, RetryAfter: wait, Scope: chat.ScopeEndpoint, Err: fmt.Errorf("%s: ratelimited", method)}
+	}
 	a, err := b.call(ctx, method, func(api *library.Client) error {
 		if to.Thread == "" {
 			_, err := api.GetConversationHistoryContext(ctx, &library.GetConversationHistoryParameters{
@@ -87,6 +92,9 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 		return err
 	})
 	if err != nil {
+		if failure := chat.AsSendError(err); failure.Kind == chat.RateLimited {
+			b.blocks.add(method, failure.RetryAfter)
+		}
 		return nil, "", err
 	}
 	var result struct {
@@ -172,6 +180,28 @@ func (p *pace) take(most int) time.Duration {
 	}
 	p.calls = append(p.calls, now)
 	return 0
+}
+
+// blocks are how long methods must not be called.
+type blocks struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (s *blocks) add(method string, d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.until == nil {
+		s.until = make(map[string]time.Time)
+	}
+	s.until[method] = time.Now().Add(d)
+}
+
+// left is how long a method must still not be called.
+func (s *blocks) left(method string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Until(s.until[method])
 }
 
 // sleep waits for d or until ctx ends. Waiting is for Run alone: no call that the gateway makes waits.

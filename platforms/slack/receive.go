@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -113,6 +114,9 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	if !r.complete(ctx, &a) {
 		return nil
 	}
+	if strings.HasPrefix(a.command, "/") {
+		r.bot.command.Store(&a.command)
+	}
 	done, err := r.bot.begin(ctx)
 	if err != nil {
 		return err
@@ -153,7 +157,7 @@ func (r *reception) complete(ctx context.Context, a *arrival) bool {
 	if !a.in.Addressed {
 		return a.said(func(string) string { return "" })
 	}
-	name, done := r.bot.nameOf(ctx)
+	name, done := r.bot.nameOf(ctx, r.namesUntil(a))
 	defer done()
 	if !a.said(name) {
 		return false
@@ -162,6 +166,19 @@ func (r *reception) complete(ctx context.Context, a *arrival) bool {
 		a.in.Sender.Name = name(string(a.in.Sender.ID))
 	}
 	return true
+}
+
+// namesUntil is how long names may be asked for. What arrived at the same time shares it, for each waits for those
+// before it and all must be acknowledged in time.
+func (r *reception) namesUntil(a *arrival) time.Time {
+	from := a.arrived
+	switch held := r.opened.Add(holdFor); {
+	case from.IsZero():
+		from = time.Now()
+	case from.Before(held):
+		from = held
+	}
+	return from.Add(namesFor)
 }
 
 // cursor returns where a later Run may go on when what happened at ts is accepted: not beyond what was

@@ -408,3 +408,107 @@ func TestUnfinishedRequest(t *testing.T) {
 		}
 	})
 }
+
+// What a refusal asks to wait holds also when the last socket goes before it is over.
+func TestReplacementWaitsAsAsked(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		done := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { done <- bot.Run(ctx, chat.Resume{}, func(context.Context, chat.Inbound) error { return nil }) }()
+		time.Sleep(time.Minute)
+		w.server.Fault(standin.Fault{Method: "apps.connections.open", Times: 1, Action: standin.ActRateLimit, RetryAfter: 60})
+		w.server.Disconnect(standin.ReasonWarning, 10*time.Second)
+		time.Sleep(30 * time.Second)
+		if got := w.server.Stats().ByMethod["apps.connections.open"]; got != 2 {
+			t.Errorf("%d sockets were asked for, want the first and the one that was refused", got)
+		}
+		select {
+		case err := <-done:
+			if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.RetryAfter < 45*time.Second || failure.RetryAfter > 55*time.Second {
+				t.Errorf("Run = %v, want to wait what is left of the minute", err)
+			}
+		default:
+			t.Error("Run goes on without a socket")
+		}
+		w.wantGood()
+	})
+}
+
+// Names are worth no acknowledgement: when Slack is slow to tell them, what many people write at once is
+// accepted in time all the same.
+func TestSlowNames(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				w.server.Fault(standin.Fault{Method: "users.info", Action: standin.ActLatency, Delay: 900 * time.Millisecond})
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				time.Sleep(5 * time.Second)
+				for i := range 12 {
+					w.server.Say(standin.Incoming{Channel: channel, User: fmt.Sprintf("U%d", 5001+i), Text: mention + " hello"})
+				}
+				if got := r.take(3 * time.Second); len(got) != 12 {
+					t.Errorf("%d of 12 messages were accepted before Slack delivers again", len(got))
+				}
+				if st := w.server.Stats(); st.Redelivered != 0 {
+					t.Errorf("%d deliveries were repeated, want none", st.Redelivered)
+				}
+				w.wantGood()
+			})
+		})
+	}
+}
+
+// A Slack that wants every socket replaced as soon as it is open is not asked for one after the other.
+func TestSocketsThatAreNotWanted(t *testing.T) {
+	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
+		r := receive(t, bot, chat.Resume{})
+		defer r.stop()
+		for range 300 {
+			w.server.Disconnect(standin.ReasonWarning, time.Minute)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if got := w.server.Stats().ByMethod["apps.connections.open"]; got > 10 {
+			t.Errorf("%d sockets were asked for in half a minute, want a few", got)
+		}
+		w.say("still there")
+		r.wantTexts(15*time.Second, "still there")
+		w.wantGood()
+	})
+}
+
+// Whoever uses a command where the bot is no member learns why nothing comes, and nobody else sees it.
+func TestCommandWhereTheBotIsNot(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				w.server.SetChannel(standin.Channel{ID: "C50", Name: "random", BotOut: true})
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				w.server.Command("C50", person, "/telex", "help")
+				if list := r.take(10 * time.Second); len(list) != 0 {
+					t.Errorf("accepted %+v, which nobody can answer", list)
+				}
+				seen := w.server.History("C50")
+				if len(seen) != 1 || seen[0].EphemeralTo != person || !strings.Contains(seen[0].Shown(), "Invite me") {
+					t.Errorf("seen are %+v, want why", seen)
+				}
+				w.server.Fault(standin.Fault{Method: "conversations.info", Action: standin.ActHang})
+				w.server.Command(channel, person, "/telex", "help")
+				w.server.ClearFaults()
+				w.server.Command(dm, person, "/telex", "help")
+				w.server.Command(channel, person, "/telex", "help")
+				if list := r.take(10 * time.Second); len(list) != 3 {
+					t.Errorf("accepted %+v, want three commands", list)
+				}
+				for _, c := range w.server.Commands() {
+					if c.Failed != "" {
+						t.Errorf("%+v failed", c)
+					}
+				}
+				w.wantGood()
+			})
+		})
+	}
+}

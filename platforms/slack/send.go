@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf16"
 
 	library "github.com/slack-go/slack"
@@ -31,7 +32,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	if to.Thread != "" {
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
-	b.creates.note(m.Key, create{})
+	b.creates.note(m.Key, time.Time{})
 	a, err := b.call(ctx, methodPost, func(api *library.Client) error {
 		_, _, err := api.PostMessageContext(ctx, string(to.Chat), options...)
 		return err

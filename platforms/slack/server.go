@@ -91,6 +91,7 @@ func (b *Bot) listener(ctx context.Context) (net.Listener, error) {
 // answer handles one request: it is answered once what it holds was accepted. The error is accept's;
 // the request comes again then.
 func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
+	arrived := time.Now()
 	if req.Method != http.MethodPost {
 		http.Error(w, "only Slack's requests are answered here", http.StatusMethodNotAllowed)
 		return nil
@@ -115,15 +116,20 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 	}
 	r.hold(ctx)
 	a, found, err := decodeRequest(req.Header.Get("Content-Type"), body, r.self)
-	if found && a.ts != "" {
+	if a.arrived = arrived; found && a.ts != "" {
 		defer r.line.enter(ctx, a.in.To.Chat, a.ts)()
 	}
-	if err := r.settle(ctx, a, found, err); err != nil {
+	says, err := r.settle(ctx, a, found, err)
+	if err != nil {
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 		return err
 	}
-	w.Header().Set("Content-Length", "0")
+	if says != nil {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(says)))
 	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(says)                      // a connection that broke is seen by nobody but Slack
 	_ = http.NewResponseController(w).Flush() // before the server may close; without it, it comes again
 	return nil
 }

@@ -32,6 +32,8 @@ const (
 	leaveFor = time.Minute
 	// steady is how long a socket must have lasted to be replaced at once: else whoever runs Run waits.
 	steady = 10 * time.Second
+	// hasty is how soon a socket must not go if the next one is to be opened at once.
+	hasty = 2 * time.Second
 	// The waits between tries to replace a socket that still works.
 	firstRetry = time.Second
 	mostRetry  = 30 * time.Second
@@ -80,7 +82,7 @@ func (r *reception) listen(ctx context.Context) error {
 			l, err := r.connect(ctx)
 			switch {
 			case err == nil:
-				k.links[l], k.delay = false, firstRetry
+				k.links[l] = false
 				r.isOpen(ctx)
 				work.Go(func() { r.keep(ctx, l, k.news) })
 			case ctx.Err() != nil, len(k.links) == 0, chat.AsSendError(err).Kind == chat.Auth:
@@ -92,8 +94,12 @@ func (r *reception) listen(ctx context.Context) error {
 		}
 		select {
 		case n := <-k.news:
+			early := k.early(n)
 			if err := k.hear(n); err != nil {
 				return err
+			}
+			if early {
+				defer k.postpone(ctx, 0)()
 			}
 			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.links)))
 		case <-k.later:
@@ -110,6 +116,8 @@ type keeper struct {
 	news  chan news
 	later <-chan struct{} // when to try again; nil: there is nothing to wait for
 	delay time.Duration
+	hasty int       // how many sockets in a row were to be replaced as soon as they were open
+	until time.Time // no socket may be asked for before: Slack said so
 }
 
 // wanted says that there is no socket that stays, and that it is time to open one.
@@ -125,12 +133,26 @@ func (k *keeper) wanted() bool {
 // postpone makes the next try wait. The caller calls cancel in the end.
 func (k *keeper) postpone(ctx context.Context, least time.Duration) (cancel context.CancelFunc) {
 	waiting, cancel := context.WithTimeout(ctx, max(k.delay, least))
-	k.later, k.delay = waiting.Done(), min(mostRetry, 2*k.delay)
+	k.later, k.delay, k.until = waiting.Done(), min(mostRetry, 2*k.delay), time.Now().Add(least)
 	return cancel
 }
 
-// hear notes news. It fails when receiving must end: accept failed, or the last socket went so soon
-// that another would be no better.
+// early says that a socket is to be replaced that was hardly open, and the one before as well: the next one may
+// fare no better.
+func (k *keeper) early(n news) bool {
+	switch {
+	case k.links[n.link]: // it is being replaced already
+		return false
+	case time.Since(n.link.born) >= hasty:
+		k.hasty, k.delay = 0, firstRetry
+	case n.leaving:
+		k.hasty++
+	}
+	return n.leaving && k.hasty > 1
+}
+
+// hear notes news. It fails when receiving must end: accept failed, or the last socket went when another may
+// not be asked for yet, or so soon that another would be no better.
 func (k *keeper) hear(n news) error {
 	if n.leaving {
 		k.links[n.link] = true
@@ -142,6 +164,9 @@ func (k *keeper) hear(n news) error {
 	}
 	if len(k.links) > 0 {
 		return nil
+	}
+	if wait := time.Until(k.until); wait > 0 {
+		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: wait, Err: n.err}
 	}
 	if k.later = nil; time.Since(n.link.born) < steady {
 		return &chat.SendError{Kind: chat.Temporary, Err: n.err}
@@ -288,16 +313,17 @@ func (r *reception) work(alive, ctx context.Context, l *link) error {
 			return ctx.Err()
 		case e := <-l.queue:
 			r.hold(ctx)
-			if err := r.dispatch(ctx, e); err != nil {
+			says, err := r.dispatch(ctx, e)
+			if err != nil {
 				return err
 			}
-			l.acknowledge(alive, e)
+			l.acknowledge(alive, e, says)
 		}
 	}
 }
 
-// dispatch hands on what an envelope holds.
-func (r *reception) dispatch(ctx context.Context, e envelope) error {
+// dispatch hands on what an envelope holds, and returns what its acknowledgement says, if anything.
+func (r *reception) dispatch(ctx context.Context, e envelope) (json.RawMessage, error) {
 	var a arrival
 	var found bool
 	var err error
@@ -309,30 +335,38 @@ func (r *reception) dispatch(ctx context.Context, e envelope) error {
 	case "interactive":
 		a, found, err = decodeInteraction(e.Payload)
 	}
+	a.arrived = e.arrived
 	return r.settle(ctx, a, found, err)
 }
 
-// settle takes what was decoded. What can't be decoded is logged, and then done with.
-func (r *reception) settle(ctx context.Context, a arrival, found bool, err error) error {
+// settle takes what was decoded, and returns what its acknowledgement says, if anything. What can't be decoded is
+// logged, and then done with.
+func (r *reception) settle(ctx context.Context, a arrival, found bool, err error) (json.RawMessage, error) {
 	switch {
 	case err != nil:
 		r.bot.log.WarnContext(ctx, "event skipped", slog.Any("error", err))
-		return nil
+		return nil, nil
 	case !found:
-		return nil
+		return nil, nil
 	}
-	return r.take(ctx, a)
+	if says := r.unheard(ctx, &a); says != nil {
+		return says, nil
+	}
+	return nil, r.take(ctx, a)
 }
 
 // acknowledge says that an envelope is done with. Should that fail, it comes again. One that took too
-// long was given up already and comes again as well.
-func (l *link) acknowledge(alive context.Context, e envelope) {
+// long was given up already and comes again as well. says is what the person sees who used a command; nil: nothing.
+func (l *link) acknowledge(alive context.Context, e envelope, says json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTime {
 		return
 	}
-	data, err := json.Marshal(map[string]string{"envelope_id": e.ID})
+	data, err := json.Marshal(struct {
+		ID   string          `json:"envelope_id"`
+		Says json.RawMessage `json:"payload,omitempty"`
+	}{e.ID, says})
 	if err != nil {
-		return // never: it is a string
+		return // never: it is text, and JSON already
 	}
 	ctx, cancel := context.WithTimeout(alive, ackTime)
 	defer cancel()

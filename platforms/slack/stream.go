@@ -27,7 +27,7 @@ func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.
 	if m.Text != "" {
 		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
 	}
-	b.creates.note(m.Key, create{stream: true, at: time.Now()})
+	b.creates.note(m.Key, time.Now())
 	a, err := b.call(ctx, methodStart, func(api *library.Client) error {
 		_, _, err := api.StartStreamContext(ctx, string(to.Chat), options...)
 		return err

@@ -216,7 +216,7 @@ func (w *world) Files(to chat.Target) []conformance.File {
 	var files []conformance.File
 	for _, m := range w.standing(to) {
 		for _, f := range m.Files {
-			files = append(files, conformance.File{Name: f.Name, Content: f.Content, Caption: m.Shown()})
+			files = append(files, conformance.File{Name: f.Title, Content: f.Content, Caption: m.Shown()})
 		}
 	}
 	return files

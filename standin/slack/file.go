@@ -13,10 +13,11 @@ import (
 
 // File is a file of a message.
 type File struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Mime string `json:"mimetype"`
-	Size int    `json:"size"`
+	ID    string `json:"id"`
+	Name  string `json:"name"`            // under which it is downloaded
+	Title string `json:"title,omitempty"` // what people see; empty: the name
+	Mime  string `json:"mimetype"`
+	Size  int    `json:"size"`
 	// Content is shared, not to be changed; the control API serves it apart.
 	Content []byte `json:"-"`
 
@@ -39,7 +40,7 @@ func (s *Server) wireFile(f File) object {
 	kind := strings.TrimPrefix(path.Ext(f.Name), ".")
 	link := s.base + downloadPath + TeamID + "-" + f.ID + "/" + path.Base(f.Name)
 	return object{
-		"id": f.ID, "created": f.created.Unix(), "timestamp": f.created.Unix(), "name": f.Name, "title": f.Name,
+		"id": f.ID, "created": f.created.Unix(), "timestamp": f.created.Unix(), "name": f.Name, "title": orElse(f.Title, f.Name),
 		"mimetype": f.Mime, "filetype": orElse(kind, "binary"), "user": f.user, "size": f.Size, "mode": "hosted",
 		"is_external": false, "is_public": false, "file_access": "visible", "url_private": link,
 		"url_private_download": link, "permalink": "https://" + teamDomain + ".slack.com/files/" + f.user + "/" + f.ID,
@@ -99,6 +100,7 @@ func (s *Server) completeUpload(r *request) (any, *apiError) {
 		}
 		f.Mime, f.created = orElse(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"), r.now
 		f.Mime, _, _ = strings.Cut(f.Mime, ";")
+		f.Title = one.Title
 		files = append(files, f.File)
 	}
 	if r.text("channel_id") != "" {
@@ -110,7 +112,6 @@ func (s *Server) completeUpload(r *request) (any, *apiError) {
 	for i, f := range files {
 		s.files[f.ID].complete = true
 		told[i] = s.wireFile(f)
-		told[i]["title"] = orElse(list[i].Title, f.Name)
 	}
 	return object{"files": told}, nil
 }

@@ -50,7 +50,7 @@ func TestUpload(t *testing.T) {
 	}
 	history := p.server.History(channel)
 	m := history[len(history)-1]
-	if len(m.Files) != 1 || string(m.Files[0].Content) != "hello" || m.Files[0].Mime != "text/plain" || m.ThreadTS != p.asked || m.Shown() != "here" || !m.FromBot {
+	if len(m.Files) != 1 || string(m.Files[0].Content) != "hello" || m.Files[0].Mime != "text/plain" || m.Files[0].Title != "A" || m.ThreadTS != p.asked || m.Shown() != "here" || !m.FromBot {
 		t.Errorf("message: got %+v", m)
 	}
 	p.ok("files.info", args{"file": r.FileID})

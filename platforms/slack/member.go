@@ -1,0 +1,61 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	library "github.com/slack-go/slack"
+
+	"telex/internal/chat"
+)
+
+// A slash command can be used everywhere, also where the bot is no member and so can't answer. The person who used it
+// would see nothing at all, so that the acknowledgement says it.
+
+const (
+	methodInfo = "conversations.info"
+	// outside is what the person alone sees.
+	outside = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
+	// mostInfos is how often it is asked in a minute; the method is tier 3.
+	// https://docs.slack.dev/reference/methods/conversations.info
+	mostInfos = tier3 - 10
+)
+
+// unheard returns what acknowledges a command that nobody could answer where it was used: nil for everything else,
+// and where that is not known.
+func (r *reception) unheard(ctx context.Context, a *arrival) json.RawMessage {
+	if a.in.Kind != chat.Command || !r.bot.isOutside(ctx, a) {
+		return nil
+	}
+	data, err := json.Marshal(map[string]string{"response_type": "ephemeral", "text": outside})
+	if err != nil {
+		return nil // never: they are strings
+	}
+	return data
+}
+
+// isOutside says that the bot is surely no member of where a was used.
+func (b *Bot) isOutside(ctx context.Context, a *arrival) bool {
+	if b.infos.take(mostInfos) > 0 {
+		return false
+	}
+	ctx, cancel := context.WithDeadline(ctx, a.arrived.Add(namesFor))
+	defer cancel()
+	got, err := b.call(ctx, methodInfo, func(api *library.Client) error {
+		_, err := api.GetConversationInfoContext(ctx, &library.GetConversationInfoInput{ChannelID: string(a.in.To.Chat)})
+		return err
+	})
+	if err != nil {
+		return slices.Contains([]string{"channel_not_found", "not_in_channel"}, codeOf(err))
+	}
+	var result struct {
+		Channel struct {
+			Member *bool `json:"is_member"` // not of direct messages
+		} `json:"channel"`
+	}
+	if got.decode(methodInfo, &result) != nil {
+		return false
+	}
+	return result.Channel.Member != nil && !*result.Channel.Member && a.in.To.Kind == chat.Group
+}
