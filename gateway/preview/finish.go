@@ -227,7 +227,7 @@ func (s *state) layoutGrown(text string, o markup.Options) []markup.Part {
 func shownBy(parts []markup.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
-		for _, w := range strings.Fields(p.Plain) {
+		for w := range strings.FieldsSeq(p.Plain) {
 			b.WriteString(w)
 		}
 	}
