@@ -210,7 +210,7 @@ func TestAnswersDiscord(t *testing.T) {
 // The fuzz target looks for more.
 func TestNastyDiscord(t *testing.T) {
 	t.Parallel()
-	for seed := range 300 {
+	for seed := range 150 {
 		spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
 		src := markuptest.Nasty().Example(seed)
 		markuptest.Prefixes(t, spy, src, 100+seed, 1, func(p markup.Part) { checkMessage(t, spy, p) })
