@@ -17,7 +17,11 @@ type Options struct {
 	Models []ModelOptions
 	// System is the system prompt of turns that bring none.
 	System string
-	Limits Limits
+	// Tools are what models may call; nil: nothing.
+	Tools Toolbox
+	// MaxParallel is how many read-only tools run side by side; 0: 4.
+	MaxParallel int
+	Limits      Limits
 	// ThinkTags are the names of the tags around thinking in a model's text, without brackets.
 	ThinkTags []string
 	// Lines are the fixed lines; those left empty are DefaultLines.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -24,6 +25,8 @@ type Message struct {
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	Images     []Image    `json:"images,omitempty"` // a user's, behind the text
+	// Reasoning is a model's thinking before its tool calls, for providers that want it back with them.
+	Reasoning string `json:"reasoning,omitempty"`
 }
 
 // Image is a picture as a model takes it: its size and format are the caller's to see to.
@@ -37,6 +40,9 @@ type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"` // JSON as the model wrote it
+	// Extra is what else the provider sent with the call and wants back as it was, such as Gemini's
+	// signatures: a JSON object that only the model's package reads.
+	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
 // Turn is one user message, or several merged, that wants one reply.
@@ -53,6 +59,27 @@ type Turn struct {
 	// in Result.Append before what the model then says. It should not block; nil: nothing.
 	More   func(context.Context) []Message
 	Stream bool // false: the model is asked without streaming and Text comes at once
+
+	// Person and Conversation name who asks and where, for tools that keep something.
+	Person, Conversation string
+	// Tools are the names of the tools that may be called; nil: all. A name that ends in "*" stands for
+	// all that begin so.
+	Tools []string
+	// Steps is what an earlier process's run of this turn gave its Journal, in order, with the answers that
+	// came: the turn goes on behind it.
+	Steps []Message
+	// Begun are the ids of those calls in Steps that had begun to run and have no answer.
+	Begun    []string
+	Journal  Journal  // nil: nothing is kept, and nothing is known after a crash
+	Approver Approver // nil: whatever needs approval is denied
+}
+
+// Spent is what one model used in a turn.
+type Spent struct {
+	Model                     string
+	Usage                     Usage
+	Calls                     int
+	Estimate, EstimatedPrompt int // as in Result
 }
 
 // Compaction says that a conversation got shorter: Summary stands for Turn.Summary and the
@@ -109,6 +136,11 @@ type Result struct {
 	EstimatedPrompt int
 	ModelCalls      int
 	ToolCalls       int
+	// Spent is what each model used, in the order of their first calls: Usage, EstimatedPrompt and Estimate
+	// by model.
+	Spent []Spent
+	// Files are what the tools made for people, in the order of their calls; images are among them.
+	Files []File
 	// Append is what the history grows by, in order, without the user's messages in Turn.Messages
 	// but with those from Turn.More.
 	Append []Message
