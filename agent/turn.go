@@ -104,7 +104,8 @@ const (
 	StopCancelled StopReason = "cancelled"  // ctx ended
 	StopTimeLimit StopReason = "turn_limit" // Limits.Turn
 	StopSilence   StopReason = "silence"    // Limits.Silence
-	StopCalls     StopReason = "call_limit" // Limits.ModelCalls or ToolCalls
+	StopCalls     StopReason = "call_limit" // Limits.ModelCalls
+	StopToolCalls StopReason = "tool_limit" // Limits.ToolCalls
 	StopError     StopReason = "error"      // the model could not be used
 	StopNoTool    StopReason = "no_tool"    // the model called a tool, and there is none
 	StopTooLong   StopReason = "too_long"   // the question alone does not fit the model's window
