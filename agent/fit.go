@@ -44,7 +44,7 @@ func (r *run) draft() *draft {
 		messages = limitImages(messages, 0, imageNotShown)
 	}
 	r.tools, r.limited = r.offer()
-	if r.toolless || r.flat && len(r.tools) == 0 {
+	if r.toolless || r.flat {
 		messages = withoutCalls(messages)
 	}
 	return &draft{system: r.system, summary: r.summary, messages: messages, tools: specs(r.tools), question: r.question - r.done}
@@ -145,8 +145,11 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 	case isKind(err, NoTools) && len(refused.Tools) > 0:
 		r.toolless = true
 		return true, err
-	case isKind(err, BadRequest) && !r.flat && len(refused.Tools) == 0 && hasCalls(refused.Messages):
-		r.flat = true // some providers take no calls without tools
+	case isKind(err, BadRequest) && !r.flat && hasCalls(refused.Messages):
+		// Some providers take no calls without tools, or none that another model made: their ids are of
+		// another form, or a signature is missing.
+		r.flat = true
+		r.blind = r.model.learned.takesNoImages() // which was not it
 		return true, err
 	case !isKind(err, ContextLength):
 		return false, err

@@ -38,7 +38,7 @@ type run struct {
 	blind    bool     // no images are sent
 	badImage bool     // that is for the images themselves, not for the model
 	toolless bool     // no tools are sent, and calls are told as text
-	flat     bool     // calls are told as text where no tools are sent
+	flat     bool     // calls are told as text
 	squeezed squeeze  // what refusals for length came to
 	refused  int      // estimated tokens of the last request that was refused for its length
 
