@@ -125,6 +125,9 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 	if next >= len(r.order) {
 		return false
 	}
+	if _, cut := errors.AsType[*cutError](err); !cut && !errors.Is(err, errSilence) {
+		r.uncall() // refused before anything was done
+	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "the model failed, asking the next one",
 		slog.String("next", r.order[next].Model.Name()), slog.Any("error", err))
 	r.use(next)
