@@ -78,7 +78,7 @@ func newMessage(m agent.Message, s shape) (msg message, ok bool) {
 		}
 		msg.ToolCalls = append(msg.ToolCalls, call)
 	}
-	if len(m.ToolCalls) > 0 && s.replays && !s.noReplays {
+	if m.Role == agent.Assistant && s.replays && !s.noReplays {
 		msg.ReasoningContent = &m.Reasoning // an empty one too
 	}
 	switch {
