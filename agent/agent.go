@@ -124,7 +124,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // from its own goroutine and never after it returned; emit should not block.
 //
 // The Result is complete on every exit. The error, if any, is an *Error; a turn that ended with
-// one of the fixed lines (length, filtered, refused, empty, thinking, no tool, too long) has none.
+// one of the fixed lines (length, filtered, refused, empty, thinking, no tool, too long, a limit of calls
+// after which an answer came) has none.
 //
 // A conversation that does not fit the model's window is made to: the older messages are
 // summarized by the model, or left out. No turn fails because of them.

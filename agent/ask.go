@@ -121,6 +121,7 @@ func (r *run) whole(ctx context.Context) (Completion, error) {
 	if len(c.Text) > mostText {
 		c.Text, c.Finish = c.Text[:mostText], FinishLength // a character cut in two is mended below
 	}
+	c.ToolCalls = c.ToolCalls[:min(len(c.ToolCalls), mostCalls)]
 	r.begin(kept)
 	r.reply.add(Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
 	return c, nil

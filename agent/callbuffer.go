@@ -91,7 +91,8 @@ func (c *bufferedCall) endsBefore(f CallFragment) bool {
 	if f.ID != "" && c.id != "" {
 		return f.ID != c.id
 	}
-	return f.Name != "" && json.Valid([]byte(c.arguments.String()))
+	arguments := c.arguments.String()
+	return f.Name != "" && strings.HasSuffix(arguments, "}") && json.Valid([]byte(arguments))
 }
 
 // Calls returns the calls that have a name. Ids that are missing or came twice are made up, missing
