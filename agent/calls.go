@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -95,14 +96,19 @@ func (c *callIDs) of(id string) string {
 	if known, ok := c.now[id]; ok {
 		return known
 	}
-	unique := id
-	for n := 2; c.used[unique]; n++ {
-		unique = id + "_" + strconv.Itoa(n)
-	}
 	if c.now == nil {
 		c.now = make(map[string]string)
 	}
-	c.now[id] = unique
+	c.now[id] = c.fresh(id)
+	return c.now[id]
+}
+
+// fresh returns an id that is not in the turn yet, like this one.
+func (c *callIDs) fresh(id string) string {
+	unique := cmp.Or(id, "call")
+	for n := 2; c.used[unique]; n++ {
+		unique = cmp.Or(id, "call") + "_" + strconv.Itoa(n)
+	}
 	c.use(unique)
 	return unique
 }

@@ -102,8 +102,8 @@ func TestNextModelAnswers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				got, second := chain(t, Options{Limits: Limits{Silence: time.Second}}, streamed, tt.main, spare)
 				got.check(t, StopDone, "Hello.", tt.events)
-				if got.Result.Model != "spare" || len(got.model.requests) != tt.asked || len(second.requests) != 1 || got.err != nil {
-					t.Errorf("%s answered, asked %d and %d times, error %v", got.Result.Model, len(got.model.requests), len(second.requests), got.err)
+				if got.Model != "spare" || len(got.model.requests) != tt.asked || len(second.requests) != 1 || got.err != nil {
+					t.Errorf("%s answered, asked %d and %d times, error %v", got.Model, len(got.model.requests), len(second.requests), got.err)
 				}
 				calls := 0
 				for _, s := range got.Spent {
@@ -139,8 +139,8 @@ func TestNoModelAnswers(t *testing.T) {
 	auth := answer{err: &ModelError{Kind: Auth, Err: errors.New("no")}}
 	got, _ := chain(t, Options{}, streamed, []answer{{deltas: texts("He"), err: &ModelError{Kind: Quota, Err: errors.New("no")}}}, []answer{auth})
 	got.check(t, StopError, "He", `text:"He"`)
-	if got.Result.Model != "main" || !isKind(got.err, Auth) || len(got.Append) != 1 {
-		t.Errorf("%s, error %v, grew by %v", got.Result.Model, got.err, got.Append)
+	if got.Model != "main" || !isKind(got.err, Auth) || len(got.Append) != 1 {
+		t.Errorf("%s, error %v, grew by %v", got.Model, got.err, got.Append)
 	}
 }
 

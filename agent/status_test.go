@@ -25,17 +25,29 @@ func TestStatuses(t *testing.T) {
 		sets []set
 		want string
 	}{
-		{"a whole life", []set{{"a", "", ToolIdentified}, {"a", "Reading", ToolExecuting}, {"a", "", ToolCompleted}},
-			`a:identified:"time" a:executing:"Reading" a:completed:"Reading"`},
-		{"the display gets better", []set{{"a", "", ToolIdentified}, {"a", "R", ToolIdentified}, {"a", "R", ToolIdentified}, {"a", "Re", ToolIdentified}},
-			`a:identified:"time" a:identified:"R" a:identified:"Re"`},
+		{
+			"a whole life",
+			[]set{{"a", "", ToolIdentified}, {"a", "Reading", ToolExecuting}, {"a", "", ToolCompleted}},
+			`a:identified:"time" a:executing:"Reading" a:completed:"Reading"`,
+		},
+		{
+			"the display gets better",
+			[]set{{"a", "", ToolIdentified}, {"a", "R", ToolIdentified}, {"a", "R", ToolIdentified}, {"a", "Re", ToolIdentified}},
+			`a:identified:"time" a:identified:"R" a:identified:"Re"`,
+		},
 		{"no id", []set{{"", "x", ToolIdentified}, {"", "", ToolCompleted}}, ""},
 		{"no new display", []set{{"a", "x", ToolIdentified}, {"a", "", ToolIdentified}, {"a", "", ToolExecuting}}, `a:identified:"x" a:executing:"x"`},
-		{"nothing after the end", []set{{"a", "", ToolExecuting}, {"a", "", ToolFailed}, {"a", "late", ToolExecuting}, {"a", "late", ToolCompleted}},
-			`a:executing:"time" a:failed:"time"`},
+		{
+			"nothing after the end",
+			[]set{{"a", "", ToolExecuting}, {"a", "", ToolFailed}, {"a", "late", ToolExecuting}, {"a", "late", ToolCompleted}},
+			`a:executing:"time" a:failed:"time"`,
+		},
 		{"never back", []set{{"a", "", ToolExecuting}, {"a", "better", ToolIdentified}}, `a:executing:"time"`},
-		{"waiting is no end", []set{{"a", "", ToolIdentified}, {"a", "", ToolInterrupted}, {"a", "", ToolExecuting}, {"a", "", ToolCompleted}},
-			`a:identified:"time" a:interrupted:"time" a:executing:"time" a:completed:"time"`},
+		{
+			"waiting is no end",
+			[]set{{"a", "", ToolIdentified}, {"a", "", ToolInterrupted}, {"a", "", ToolExecuting}, {"a", "", ToolCompleted}},
+			`a:identified:"time" a:interrupted:"time" a:executing:"time" a:completed:"time"`,
+		},
 		{"two", []set{{"a", "", ToolExecuting}, {"b", "", ToolExecuting}, {"a", "", ToolCompleted}}, `a:executing:"time" b:executing:"time" a:completed:"time"`},
 		{"one line", []set{{"a", " two\nlines\t\x00x ", ToolIdentified}}, `a:identified:"two lines x"`},
 	} {

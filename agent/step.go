@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -26,7 +25,9 @@ func (r *run) step(ctx context.Context, c Completion) error {
 	message := Message{Role: Assistant, Text: r.reply.own(), Reasoning: r.reply.thought.String()}
 	for i, call := range c.ToolCalls {
 		calls[i] = parseCall(call, r.tools, c.Finish == FinishLength)
-		calls[i].ID = r.ids.of(call.ID)
+		if calls[i].ID = r.ids.of(call.ID); slices.ContainsFunc(calls[:i], func(p parsedCall) bool { return p.ID == calls[i].ID }) {
+			calls[i].ID = r.ids.fresh(call.ID) // or the answers could not be told apart
+		}
 		message.ToolCalls = append(message.ToolCalls, calls[i].ToolCall)
 	}
 	r.reply = r.reply.after()
@@ -201,10 +202,12 @@ func (r *run) resume(ctx context.Context) error {
 	}
 	r.grow(steps...)
 	r.kept, r.place = len(r.grown), len(r.grown)
-	var said []string
+	said := newReply(nil, new(TokenCounter), r.emit)
 	for _, m := range steps {
-		if m.Role == Assistant && m.Text != "" {
-			said = append(said, m.Text)
+		if m.Role == Assistant {
+			said.add(Delta{Text: m.Text})
+			said.close()
+			said = said.after()
 		}
 		for _, c := range m.ToolCalls {
 			r.ids.use(c.ID)
@@ -214,9 +217,7 @@ func (r *run) resume(ctx context.Context) error {
 			r.files[m.ToolCallID] = Output{Images: m.Images}.files(m.Name)
 		}
 	}
-	if r.reply.before = strings.Join(said, "\n\n"); r.reply.before != "" {
-		r.emit(Text{Delta: r.reply.before})
-	}
+	r.reply.before, r.reply.fence = said.before, said.fence
 	r.toolCalls -= len(open) // they are counted as they are run
 	tools := r.available()
 	calls := make([]parsedCall, len(open))

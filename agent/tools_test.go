@@ -84,10 +84,7 @@ func transcript(messages []Message) string {
 }
 
 // checkAnswered checks what providers check: each call has exactly one answer, right behind its message.
-func checkAnswered(t interface {
-	Helper()
-	Errorf(string, ...any)
-}, messages []Message) {
+func checkAnswered(t rapid.TB, messages []Message) {
 	t.Helper()
 	var open []string
 	for _, m := range messages {
@@ -268,16 +265,35 @@ func TestToolLimits(t *testing.T) {
 		failed   bool
 		contains string
 	}{
-		{"tool calls", Limits{ToolCalls: 2}, []answer{many, {deltas: texts("Enough.")}}, StopToolCalls,
-			"Enough.\n\n" + lines.ToolCalls, 2, "4 0", false, "tool c:Error: no more than 2 tools may be called"},
-		{"tool calls, and it calls all the same", Limits{ToolCalls: 2}, []answer{many, called("Hm.", "read {}")}, StopToolCalls,
-			"Hm.\n\n" + lines.ToolCalls, 2, "4 0", false, "assistant:Hm."},
-		{"model calls", Limits{ModelCalls: 2}, []answer{many, {deltas: texts("Enough.")}}, StopCalls,
-			"Enough.\n\n" + lines.ModelCalls, 3, "4 0", false, "assistant:Enough."},
+		{
+			"tool calls",
+			Limits{ToolCalls: 2},
+			[]answer{many, {deltas: texts("Enough.")}},
+			StopToolCalls,
+			"Enough.\n\n" + lines.ToolCalls, 2, "4 0", false, "tool c:Error: no more than 2 tools may be called",
+		},
+		{
+			"tool calls, and it calls all the same",
+			Limits{ToolCalls: 2},
+			[]answer{many, called("Hm.", "read {}")},
+			StopToolCalls,
+			"Hm.\n\n" + lines.ToolCalls, 2, "4 0", false, "assistant:Hm.",
+		},
+		{
+			"model calls",
+			Limits{ModelCalls: 2},
+			[]answer{many, {deltas: texts("Enough.")}},
+			StopCalls,
+			"Enough.\n\n" + lines.ModelCalls, 3, "4 0", false, "assistant:Enough.",
+		},
 		{"one model call", Limits{ModelCalls: 1}, []answer{{deltas: texts("Hello.")}}, StopDone, "Hello.", 0, "0", false, ""},
-		{"model calls, with a broken stream", Limits{ModelCalls: 2},
-			[]answer{many, {deltas: texts("He"), err: &ModelError{Kind: Broken, Err: errors.New("cut")}}}, StopCalls,
-			"He", 3, "4 0", true, "assistant:He"},
+		{
+			"model calls, with a broken stream",
+			Limits{ModelCalls: 2},
+			[]answer{many, {deltas: texts("He"), err: &ModelError{Kind: Broken, Err: errors.New("cut")}}},
+			StopCalls,
+			"He", 3, "4 0", true, "assistant:He",
+		},
 		{"room for one more", Limits{ToolCalls: 4, ModelCalls: 3}, []answer{many, {deltas: texts("Hello.")}}, StopDone, "Hello.", 3, "4 4", false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -311,8 +327,12 @@ func TestStoppedAmongCalls(t *testing.T) {
 		append string
 		events string
 	}{
-		{"while reading", time.Second, []string{`read {"seconds":9}`, `read {}`, `write {}`}, StopCancelled,
-			"tool a:" + resultStopped + "\ntool b:did {}\ntool c:" + resultNotRun, "a:failed"},
+		{
+			"while reading", time.Second,
+			[]string{`read {"seconds":9}`, `read {}`, `write {}`},
+			StopCancelled,
+			"tool a:" + resultStopped + "\ntool b:did {}\ntool c:" + resultNotRun, "a:failed",
+		},
 		{"turn limit", 0, []string{`read {"seconds":9}`}, StopTimeLimit, "tool a:" + resultStopped, "a:failed"},
 		{"while a person is asked", time.Second, []string{`read {}`, `write {}`}, StopCancelled, "tool a:did {}\ntool b:" + resultNotRun, "b:interrupted"},
 		{"while writing", 6 * time.Second, []string{`write {"seconds":9}`}, StopCancelled, "tool a:" + resultUnknown, "a:executing"},
@@ -380,14 +400,34 @@ func TestReasoningIsKeptWithCalls(t *testing.T) {
 	}
 }
 
+// A model may not even tell its calls apart.
+func TestCallsWithTheSameID(t *testing.T) {
+	t.Parallel()
+	a := called("", "read {}", "read {}", "read {}", "read {}")
+	for i, id := range []string{"", "x", "x", ""} {
+		a.deltas[i].Call.ID, a.c.ToolCalls[i].ID = id, id
+	}
+	got := runTurn(t, t.Context(), Options{Tools: workshop()}, streamed, a, answer{deltas: texts("Done.")})
+	checkAnswered(t, got.Append)
+	var ids []string
+	for _, c := range got.Append[0].ToolCalls {
+		ids = append(ids, c.ID)
+	}
+	if fmt.Sprint(ids) != "[call x x_2 call_2]" || strings.Count(got.events, ":completed:") != 4 {
+		t.Errorf("ids %v, events %s", ids, got.events)
+	}
+}
+
 func TestProviderWithoutTools(t *testing.T) {
 	t.Parallel()
 	refused := answer{err: &ModelError{Kind: NoTools, Status: 400, Err: errors.New("no tools")}}
 	model := &script{answers: []answer{refused, {deltas: texts("Hello.")}, called("Hm.", "read {}")}}
 	a := newAgentWith(t, Options{Tools: workshop()}, model)
 	turn := Turn{Stream: true, Messages: []Message{
-		{Role: User, Text: "hi"}, {Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}},
-		{Role: ToolRole, ToolCallID: "a", Name: "read", Text: "x"}, {Role: User, Text: "and?"},
+		{Role: User, Text: "hi"},
+		{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}},
+		{Role: ToolRole, ToolCallID: "a", Name: "read", Text: "x"},
+		{Role: User, Text: "and?"},
 	}}
 	r, err := a.Run(t.Context(), turn, func(Event) {})
 	if err != nil || r.Text != "Hello." || r.ModelCalls != 1 {
@@ -409,8 +449,10 @@ func TestProviderThatRefusesAHistoryWithCalls(t *testing.T) {
 	t.Parallel()
 	refused := answer{err: &ModelError{Kind: BadRequest, Status: 400, Err: errors.New("tool call id must have 9 characters")}}
 	turn := Turn{Stream: true, Messages: []Message{
-		{Role: User, Text: "hi", Images: []Image{{MediaType: "image/png"}}}, {Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}},
-		{Role: ToolRole, ToolCallID: "a", Name: "read", Text: "x"}, {Role: User, Text: "and?"},
+		{Role: User, Text: "hi", Images: []Image{{MediaType: "image/png"}}},
+		{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}},
+		{Role: ToolRole, ToolCallID: "a", Name: "read", Text: "x"},
+		{Role: User, Text: "and?"},
 	}}
 	got := runTurn(t, t.Context(), Options{Tools: workshop()}, turn, refused, refused, answer{deltas: texts("Hello.")})
 	got.check(t, StopDone, "Hello.", `text:"Hello."`)
@@ -506,7 +548,7 @@ func TestAnyTurn(t *testing.T) {
 					rt.Errorf("%q is not in %q", m.Text, r.Text)
 				}
 			}
-			if (r.Stop == StopDone) != (strings.HasSuffix(r.Text, "The end.")) {
+			if (r.Stop == StopDone) != strings.HasSuffix(r.Text, "The end.") {
 				rt.Errorf("%s: %q", r.Stop, r.Text)
 			}
 		})

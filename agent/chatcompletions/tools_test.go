@@ -30,10 +30,12 @@ func workshop() toolbox {
 		{Name: "clock", Description: "Tells the time.", ReadOnly: true, Call: func(context.Context, agent.Input) (agent.Output, error) {
 			return agent.Output{Text: "noon"}, nil
 		}},
-		{Name: "switch", Description: "Switches a lamp.", Parameters: []byte(`{"type":"object","properties":{"lamp":{"type":"string"}}}`),
+		{
+			Name: "switch", Description: "Switches a lamp.", Parameters: []byte(`{"type":"object","properties":{"lamp":{"type":"string"}}}`),
 			Call: func(_ context.Context, in agent.Input) (agent.Output, error) {
 				return agent.Output{Text: "switched " + in.Arguments}, nil
-			}},
+			},
+		},
 	}
 }
 
