@@ -196,3 +196,14 @@ func TestTooLongForOneModel(t *testing.T) {
 		t.Errorf("%s, %v", r.Stop, err)
 	}
 }
+
+// What one model found too long is no matter to the next one.
+func TestNextModelReadsEverything(t *testing.T) {
+	t.Parallel()
+	long := answer{err: &ModelError{Kind: ContextLength, Status: 400, Err: errors.New("too long")}}
+	turn := ask(chat(2, 20), "and now?")
+	got, second := chain(t, Options{}, turn, []answer{long, long, long, long}, []answer{{deltas: texts("Hello.")}})
+	if got.Text != "Hello." || len(got.model.requests) == 4 || len(second.requests) != 1 || len(second.requests[0].Messages) != len(turn.Messages) {
+		t.Errorf("got %q after %d and %d requests, the last with\n%s", got.Text, len(got.model.requests), len(second.requests), transcript(second.requests[0].Messages))
+	}
+}

@@ -205,6 +205,9 @@ func TestTurnGoesOnAfterACrashAtAnyTime(t *testing.T) {
 				}
 			}
 			checkAnswered(rt, first.Append)
+			if said := transcript(first.Append); strings.Contains(said, resultStopped) || strings.Contains(said, resultNotRun) || strings.Contains(said, resultLost) {
+				rt.Errorf("grew by\n%s", said)
+			}
 			if first.Text != "One.\n\nTwo.\n\nDone." || len(ran) != 3 {
 				rt.Errorf("said %q, wrote %v", first.Text, ran)
 			}

@@ -42,6 +42,7 @@ func TestStatuses(t *testing.T) {
 			[]set{{"a", "", ToolExecuting}, {"a", "", ToolFailed}, {"a", "late", ToolExecuting}, {"a", "late", ToolCompleted}},
 			`a:executing:"time" a:failed:"time"`,
 		},
+		{"one end", []set{{"a", "", ToolCompleted}, {"a", "", ToolFailed}, {"a", "", ToolInterrupted}}, `a:completed:"time"`},
 		{"never back", []set{{"a", "", ToolExecuting}, {"a", "better", ToolIdentified}}, `a:executing:"time"`},
 		{
 			"waiting is no end",

@@ -49,7 +49,6 @@ func (r *run) step(ctx context.Context, c Completion) error {
 // runCalls runs calls whose messages stand in the history: those that only read side by side, the others
 // one after the other, each once a person has approved it.
 func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
-	defer r.statuses.abandon()
 	var read, ask []parsedCall
 	said := r.said()
 	for _, p := range calls {

@@ -484,6 +484,28 @@ func TestManyResultsAreMadeToFit(t *testing.T) {
 	checkAnswered(t, n.last.Messages)
 }
 
+// A summary is asked for without tools, and so without calls.
+func TestSummaryOfCalls(t *testing.T) {
+	t.Parallel()
+	var history []Message
+	for range 12 {
+		history = append(history, Message{Role: User, Text: strings.Repeat("word ", 100)},
+			Message{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}},
+			Message{Role: ToolRole, ToolCallID: "a", Name: "read", Text: "the result"}, Message{Role: Assistant, Text: "Yes."})
+	}
+	o := windowed(2000, 200)
+	o.Tools = workshop()
+	got := runTurn(t, t.Context(), o, ask(history, "and now?"), answer{c: Completion{Text: "A summary."}}, answer{deltas: texts("Hello.")})
+	summary := got.model.requests[0]
+	if got.Text != "Hello." || hasCalls(summary.Messages) || len(summary.Tools) > 0 || !strings.Contains(summary.said(), "the result") {
+		t.Errorf("got %q; asked for a summary of\n%s", got.Text, transcript(summary.Messages[max(0, len(summary.Messages)-3):]))
+	}
+	checkAnswered(t, got.model.requests[1].Messages)
+	if with, without := got.model.requests[1].tokens(), (Request{Messages: got.model.requests[1].Messages}).tokens(); with <= without+len(o.Tools.Tools()) {
+		t.Errorf("%d tokens with tools, %d without", with, without)
+	}
+}
+
 // Whatever a model asks for, however the turn is stopped: each call has one answer, each status line has
 // one end, in order, and the text of the events is the Result's.
 func TestAnyTurn(t *testing.T) {

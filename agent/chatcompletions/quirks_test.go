@@ -135,3 +135,35 @@ func checkQuirks(t *testing.T, bodies []string) {
 		}
 	}
 }
+
+// What was told of a call stays as it was when more is told.
+func TestCallsAreToldWhileTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../testdata/streams/openai.sse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replies{bodies: []string{string(data)}}
+	model, err := chatcompletions.New(chatcompletions.Options{
+		BaseURL: "http://provider/v1", Model: "m", Stream: true, Transport: r, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []*agent.CallDelta
+	if _, err := model.Stream(t.Context(), agent.Request{}, func(d agent.Delta) {
+		if d.Call != nil {
+			told = append(told, d.Call)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range told {
+		got = append(got, fmt.Sprint(d.Position, d.ID, d.Name, d.Arguments))
+	}
+	want := `0call_Zx1clock 0call_Zx1clock{"zone": 0call_Zx1clock{"zone":"Europe/Berlin"} 1call_Zx2clock 1call_Zx2clock{"zone":"Asia/Tokyo"}`
+	if strings.Join(got, " ") != want {
+		t.Errorf("told %s", strings.Join(got, " "))
+	}
+}
