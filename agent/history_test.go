@@ -61,6 +61,7 @@ type journal struct {
 	steps            []Message
 	begun            []string
 	stepErr          error
+	onBegin          func()
 	beginErr, endErr error
 }
 
@@ -74,6 +75,9 @@ func (j *journal) Step(_ context.Context, messages []Message) error {
 func (j *journal) Begin(_ context.Context, c ToolCall) error {
 	if j.beginErr == nil {
 		j.begun = append(j.begun, c.ID)
+	}
+	if j.onBegin != nil {
+		j.onBegin()
 	}
 	return j.beginErr
 }
@@ -127,6 +131,21 @@ func TestJournalFails(t *testing.T) {
 		}
 		checkAnswered(t, got.Append)
 	}
+}
+
+// A turn that is stopped as a call begins knows that it was not run.
+func TestStoppedAsACallBegins(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	j := &journal{onBegin: cancel}
+	turn := streamed
+	turn.Journal, turn.Approver = j, &person{verdict: Approved}
+	got := runTurn(t, ctx, Options{Tools: workshop()}, turn, called("", "write {}"))
+	if got.Stop != StopCancelled || len(j.begun) > 0 || !strings.HasSuffix(transcript(j.steps), "tool a:"+resultNotRun) {
+		t.Errorf("%s, begun %v, kept\n%s", got.Stop, j.begun, transcript(j.steps))
+	}
+	checkAnswered(t, got.Append)
 }
 
 // A turn that goes on behind what an earlier process did says that again, runs what was left, and nothing
@@ -188,7 +207,8 @@ func TestTurnGoesOnAfterACrashAtAnyTime(t *testing.T) {
 			turn.Journal, turn.Approver = j, &person{verdict: Approved, takes: time.Second}
 			ctx, crash := context.WithCancel(t.Context())
 			defer crash()
-			time.AfterFunc(time.Duration(rapid.IntRange(0, 9000).Draw(rt, "crash"))*time.Millisecond, crash)
+			// Never at the very instant at which a call ends.
+			time.AfterFunc(time.Duration(rapid.IntRange(0, 9000).Draw(rt, "crash"))*time.Millisecond+time.Microsecond, crash)
 			model := &script{answers: slices.Clone(steps)}
 			first, err := newAgentWith(t, Options{Tools: tools}, model).Run(ctx, turn, func(Event) {})
 			if err != nil {

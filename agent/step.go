@@ -111,7 +111,9 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 			return fmt.Errorf("store that a call begins: %w", err)
 		}
 	}
-	r.dispatch(ctx, []parsedCall{p}, 1)
+	if o := r.dispatch(ctx, []parsedCall{p}, 1); !o[0].started {
+		r.record(ctx, answerTo(p.ToolCall, resultNotRun), false) // which is known, though the journal heard that it begins
+	}
 	return nil
 }
 
@@ -127,12 +129,12 @@ func (r *run) approval(ctx context.Context, p parsedCall) (Verdict, error) {
 }
 
 // dispatch runs calls and takes what comes of them.
-func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) {
+func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) []outcome {
 	jobs := make([]job, len(calls))
 	for i, p := range calls {
 		jobs[i] = job{def: p.def, input: Input{Arguments: p.Arguments, Person: r.turn.Person, Conversation: r.turn.Conversation}}
 	}
-	dispatch(ctx, jobs, parallel, func(i int) {
+	return dispatch(ctx, jobs, parallel, func(i int) {
 		r.statuses.set(calls[i].ID, calls[i].Name, calls[i].def.display(calls[i].Arguments), ToolExecuting)
 	}, func(n note) {
 		if n.ended == nil {
