@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -24,9 +25,16 @@ type Model interface {
 type Request struct {
 	System   string // system prompt; empty: none
 	Messages []Message
+	Tools    []ToolSpec // that it may call
 	// MaxOutput is how many tokens the answer may have, where that is fewer than the model may
 	// write anyway; 0: no matter.
 	MaxOutput int
+}
+
+// ToolSpec is a tool as a model sees it.
+type ToolSpec struct {
+	Name, Description string
+	Parameters        json.RawMessage // JSON Schema of an object
 }
 
 // Delta is a piece of an answer.
@@ -34,6 +42,17 @@ type Delta struct {
 	Text      string
 	Reasoning string
 	Refusal   string
+	// Call is the state of a tool call that is still being written: its name, and the arguments up to here.
+	// The calls of an answer are told apart by their position in it, from 0 on. Nil: none is told of.
+	Call *CallDelta
+}
+
+// CallDelta is a tool call that is being written.
+type CallDelta struct {
+	Position  int
+	ID        string // as it will stand in Completion.ToolCalls; empty as long as it is not known
+	Name      string
+	Arguments string // all that came so far
 }
 
 // Completion is a finished answer.
@@ -67,6 +86,7 @@ const (
 	RateLimited   ErrorKind = "rate_limited"   // works again after RetryAfter
 	Broken        ErrorKind = "broken"         // the answer began and did not end
 	NoStreaming   ErrorKind = "no_streaming"   // works without streaming
+	NoTools       ErrorKind = "no_tools"       // works without tools
 	ContextLength ErrorKind = "context_length" // the conversation is too long
 	Filtered      ErrorKind = "filtered"       // the provider's content filter
 	BadImage      ErrorKind = "bad_image"      // an image can't be read, or the request is too large with it

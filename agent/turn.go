@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -23,7 +24,9 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	Images     []Image    `json:"images,omitempty"` // a user's, behind the text
+	Images     []Image    `json:"images,omitempty"` // a user's or a tool's, behind the text
+	// Reasoning is a model's thinking before its tool calls, for providers that want it back with them.
+	Reasoning string `json:"reasoning,omitempty"`
 }
 
 // Image is a picture as a model takes it: its size and format are the caller's to see to.
@@ -37,6 +40,9 @@ type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"` // JSON as the model wrote it
+	// Extra is what else the provider sent with the call and wants back as it was, such as Gemini's
+	// signatures: a JSON object that only the model's package reads.
+	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
 // Turn is one user message, or several merged, that wants one reply.
@@ -53,6 +59,27 @@ type Turn struct {
 	// in Result.Append before what the model then says. It should not block; nil: nothing.
 	More   func(context.Context) []Message
 	Stream bool // false: the model is asked without streaming and Text comes at once
+
+	// Person and Conversation name who asks and where, for tools that keep something.
+	Person, Conversation string
+	// Tools are the names of the tools that may be called; nil: all. A name that ends in "*" stands for
+	// all that begin so.
+	Tools []string
+	// Steps is what an earlier process's run of this turn gave its Journal, in order, with the answers that
+	// came: the turn goes on behind it. What they say is told again, and they are in Result.Append.
+	Steps []Message
+	// Begun are the ids of those calls in Steps that had begun to run and have no answer.
+	Begun    []string
+	Journal  Journal  // nil: nothing is kept, and nothing is known after a crash
+	Approver Approver // nil: whatever needs approval is denied
+}
+
+// Spent is what one model used in a turn.
+type Spent struct {
+	Model                     string
+	Usage                     Usage
+	Calls                     int
+	Estimate, EstimatedPrompt int // as in Result
 }
 
 // Compaction says that a conversation got shorter: Summary stands for Turn.Summary and the
@@ -77,7 +104,8 @@ const (
 	StopCancelled StopReason = "cancelled"  // ctx ended
 	StopTimeLimit StopReason = "turn_limit" // Limits.Turn
 	StopSilence   StopReason = "silence"    // Limits.Silence
-	StopCalls     StopReason = "call_limit" // Limits.ModelCalls or ToolCalls
+	StopCalls     StopReason = "call_limit" // Limits.ModelCalls
+	StopToolCalls StopReason = "tool_limit" // Limits.ToolCalls
 	StopError     StopReason = "error"      // the model could not be used
 	StopNoTool    StopReason = "no_tool"    // the model called a tool, and there is none
 	StopTooLong   StopReason = "too_long"   // the question alone does not fit the model's window
@@ -108,7 +136,13 @@ type Result struct {
 	// their usage, which Usage lacks.
 	EstimatedPrompt int
 	ModelCalls      int
-	ToolCalls       int
+	ToolCalls       int // those in Turn.Steps too
+	// Spent is what each model used, in the order of their first calls: Usage, EstimatedPrompt and Estimate
+	// by model.
+	Spent []Spent
+	// Files are what the tools made for people, in the order of their calls; images are among them. Of calls
+	// in Turn.Steps only the images are known.
+	Files []File
 	// Append is what the history grows by, in order, without the user's messages in Turn.Messages
 	// but with those from Turn.More.
 	Append []Message

@@ -6,7 +6,7 @@
 //	sse.go       server-sent events, frame by frame
 //	plain.go     the text of the usual event, without decoding it (pure)
 //	consumer.go  chunks in, deltas and a completion out (pure)
-//	toolcalls.go tool-call fragments put together (pure)
+//	messages.go  a conversation as this API wants it (pure)
 //	errors.go    what went wrong and what can be done (pure)
 //
 // go-openai builds and sends the requests. What it does not cover is done around it in the HTTP

@@ -185,15 +185,30 @@ func (m *Model) learn(ctx context.Context, s shape, why error) {
 	s.noUsageOption = s.noUsageOption || m.shape.noUsageOption
 	s.oldMaxTokens = s.oldMaxTokens || m.shape.oldMaxTokens
 	s.noTemperature = s.noTemperature || m.shape.noTemperature
+	s.replays = s.replays || m.shape.replays
+	s.extra = s.extra || m.shape.extra
+	s.noReplays = s.noReplays || m.shape.noReplays
+	s.noExtra = s.noExtra || m.shape.noExtra
 	if s == m.shape {
 		return
 	}
-	if s.noTemperature && !m.shape.noTemperature {
+	switch {
+	case s.noTemperature && !m.shape.noTemperature:
 		m.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out from now on", slog.Any("error", why))
-	} else {
+	case s.replays && !m.shape.replays, s.extra && !m.shape.extra:
+		m.log.LogAttrs(ctx, slog.LevelInfo, "the provider wants back what it sent with its calls, sending it from now on", slog.Any("error", why))
+	default:
 		m.log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out from now on", slog.Any("error", why))
 	}
 	m.shape = s
+}
+
+// note remembers what the provider sends and wants back.
+func (m *Model) note(c *consumer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shape.replays = m.shape.replays || c.replays
+	m.shape.extra = m.shape.extra || c.extra
 }
 
 // open returns go-openai's client for one exchange.
@@ -227,6 +242,7 @@ func (m *Model) readWhole(data []byte) (agent.Completion, error) {
 	if !c.finished {
 		return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Err: errors.New("the answer has no choices")}
 	}
+	m.note(&c)
 	out := c.completion()
 	out.Text, out.Reasoning, out.Refusal = d.Text, d.Reasoning, d.Refusal
 	return out, nil
@@ -254,9 +270,14 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	for {
 		d, err := receive(x.events, &c)
 		if err != nil {
+			m.note(&c)
 			return m.ended(&c, err)
 		}
 		emit(d)
+		for i := range c.told {
+			emit(agent.Delta{Call: &c.told[i]})
+		}
+		c.told = nil // which is the agent's now
 		if c.finished && tail == nil {
 			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
 			defer tail.Stop()
@@ -271,6 +292,7 @@ func receive(in *events, c *consumer) (agent.Delta, error) {
 		return agent.Delta{}, err
 	}
 	if text, ok := plainText(data); ok {
+		c.told = nil
 		return agent.Delta{Text: text}, nil
 	}
 	var k chunk

@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// ToolDef is something that a model may call. (The event about one call is Tool.)
+type ToolDef struct {
+	Name        string // of a-z, A-Z, 0-9, "_" and "-", at most 64 characters: what every provider takes
+	Description string // for the model
+	// Parameters is the JSON Schema of the arguments, an object.
+	Parameters json.RawMessage
+	// ReadOnly says that a call changes nothing: calls of such tools run side by side. The others run one
+	// after the other, each once a person has approved it, and never twice.
+	ReadOnly bool
+	// Timeout is how long a call may take; 0: DefaultToolTimeout.
+	Timeout time.Duration
+	// Show says in a few words what a call is about, such as "Reading example.org". The arguments may be
+	// incomplete. Empty: there is nothing better to say than before. Nil: the tool's name.
+	Show func(arguments string) string
+	// Propose says exactly what a call will do, for the person who approves it; nil: its name and arguments.
+	Propose func(arguments string) string
+	// Asks says that this call needs approval although the tool is read-only, given what was said in the
+	// conversation, oldest first, this turn included. Nil: it needs none.
+	Asks func(call ToolCall, said []Message) bool
+	// Call runs one call. It returns soon after ctx ended. An error is told to the model, as its text; so
+	// that must hold no secret. It may be called at the same time from many goroutines.
+	Call func(ctx context.Context, in Input) (Output, error)
+}
+
+// DefaultToolTimeout is how long a call of a tool may take that says nothing else.
+const DefaultToolTimeout = 60 * time.Second
+
+// Input is what a tool is called with.
+type Input struct {
+	Arguments string // JSON, valid, an object
+	// Person and Conversation name who asked and where, for tools that keep something; "" when nobody says.
+	Person, Conversation string
+	// Progress tells people how far the call is, in a few words. It may be called until Call returns.
+	Progress func(text string)
+}
+
+// Output is what a call of a tool came to.
+type Output struct {
+	Text   string  // for the model
+	Images []Image // for the model, where it takes images, and for people
+	Files  []File  // for people, after the text
+}
+
+// File is what a tool made for people.
+type File struct {
+	Name      string // with an extension, no path
+	MediaType string
+	Content   []byte
+}
+
+// Toolbox is where an agent gets its tools from, before each request: the set may change.
+type Toolbox interface {
+	// Tools returns the tools there are now. It must not block.
+	Tools() []ToolDef
+}
+
+// Proposal is a call that waits for a person.
+type Proposal struct {
+	Call ToolCall
+	Tool string // its name
+	Text string // exactly what will happen
+}
+
+// Verdict is what a person decided about a Proposal.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Denied Verdict = iota
+	Approved
+	TimedOut // nobody decided in time, which denies it
+)
+
+// Journal keeps what a turn has done, so that it can go on after a crash. Its methods return once that is
+// durable; an error of Step or Begin keeps the calls from being run and ends the turn. They are called one
+// at a time, by the goroutine that called Run.
+type Journal interface {
+	// Step stores what the turn's history grows by before the calls of a step run: the model's message
+	// with its calls, and what people said before it.
+	Step(ctx context.Context, messages []Message) error
+	// Begin says that a call that is not read-only runs now.
+	Begin(ctx context.Context, call ToolCall) error
+	// End stores the answer to a call. Calls of which it never heard are run again after a crash, unless
+	// Begin heard of them: their outcome is unknown, which the model is told.
+	End(ctx context.Context, answer Message) error
+}
+
+// Approver lets a person decide about a proposal.
+type Approver interface {
+	// Approve blocks until somebody has decided, nobody did in time, or ctx ended. The turn's clock stops
+	// meanwhile.
+	Approve(ctx context.Context, p Proposal) (Verdict, error)
+}
