@@ -2,14 +2,11 @@ package chatcompletions
 
 import (
 	"encoding/base64"
-	"errors"
-	"net/http"
-	"regexp"
-	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"telex/agent"
+	"telex/agent/provider"
 )
 
 // shape is how a request must look for this provider. It begins with the API as OpenAI
@@ -24,17 +21,13 @@ type shape struct {
 // newRequest builds what is asked: go-openai's part of it, and the fields that it can't be
 // trusted with. It drops a temperature of 0, and it refuses temperature and max_tokens for
 // models whose names begin like OpenAI's, whoever's models they are.
-func (o *Options) newRequest(r agent.Request, s shape, stream bool) (req openai.ChatCompletionRequest, fields map[string]any) {
+func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.ChatCompletionRequest, fields map[string]any) {
 	req = openai.ChatCompletionRequest{Model: o.Model, Messages: newMessages(r), Stream: stream}
 	if stream && !s.noUsageOption {
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	fields = make(map[string]any)
-	most := o.MaxOutputTokens
-	if r.MaxOutput > 0 && (most == 0 || r.MaxOutput < most) {
-		most = r.MaxOutput
-	}
-	switch {
+	switch most := o.MostOutput(r); {
 	case most == 0:
 	case s.oldMaxTokens:
 		fields["max_tokens"] = most
@@ -95,37 +88,32 @@ func setContent(msg *openai.ChatCompletionMessage, m agent.Message) {
 	}
 }
 
-// refusal matches how servers say that they don't know or don't take a parameter. A value that
-// is merely out of range is not meant.
-var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|` +
-	`not (permitted|allowed|available)|forbidden|must be false|must be verified|only the default`)
-
-// streaming matches a message about streaming, and none about an upstream.
-var streaming = regexp.MustCompile(`(?i)\bstream(ing|ed|s)?\b`)
+// join returns the shape without what s or other lacks.
+func (s shape) join(other shape) shape {
+	return shape{
+		noStreaming:   s.noStreaming || other.noStreaming,
+		noUsageOption: s.noUsageOption || other.noUsageOption,
+		oldMaxTokens:  s.oldMaxTokens || other.oldMaxTokens,
+		noTemperature: s.noTemperature || other.noTemperature,
+	}
+}
 
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
 func concede(err error, s shape, stream bool) (next shape, ok bool) {
-	me, isModel := errors.AsType[*agent.ModelError](err)
-	if !isModel || me.Status != http.StatusBadRequest && me.Status != http.StatusUnprocessableEntity {
+	refused, ok := provider.RefusalIn(err)
+	if !ok {
 		return s, false
-	}
-	e, isAPI := errors.AsType[*apiError](err)
-	if !isAPI || !refusal.MatchString(e.Message) && !strings.HasPrefix(e.code(), "unsupported") {
-		return s, false
-	}
-	refused := func(param string) bool {
-		return e.Param == param || e.Param == "" && strings.Contains(e.Message, param)
 	}
 	// The longer names first: they hold the shorter ones.
 	switch {
-	case stream && !s.noUsageOption && (refused("stream_options") || refused("include_usage")):
+	case stream && !s.noUsageOption && (refused.Of("stream_options") || refused.Of("include_usage")):
 		s.noUsageOption = true
-	case !s.oldMaxTokens && refused("max_completion_tokens"):
+	case !s.oldMaxTokens && refused.Of("max_completion_tokens"):
 		s.oldMaxTokens = true
-	case !s.noTemperature && refused("temperature"):
+	case !s.noTemperature && refused.Of("temperature"):
 		s.noTemperature = true
-	case stream && (e.Param == "stream" || e.Param == "" && streaming.MatchString(e.Message)):
+	case stream && refused.OfStreaming():
 		s.noStreaming = true
 	default:
 		return s, false
