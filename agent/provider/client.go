@@ -23,6 +23,7 @@ type Options struct {
 	Temperature     *float32
 	ContextWindow   int // tokens; 0: not known
 	Stream          bool
+	Summaries       bool              // asks for summaries of what the model thinks, where the API has them
 	Headers         map[string]string // sent with every request
 	Transport       http.RoundTripper // nil: a connection pool of the model's own, proxies from the environment
 	Log             *slog.Logger

@@ -260,3 +260,9 @@ func (r redactor) streamError(e *APIError) error {
 	}
 	return me
 }
+
+// Named says whether an error is a provider's of one of these codes or types.
+func Named(err error, words ...string) bool {
+	e, ok := errors.AsType[*APIError](err)
+	return ok && e.named(words...)
+}
