@@ -151,7 +151,7 @@ func kindOf(status int, e *APIError) agent.ErrorKind {
 		return agent.Filtered
 	case e.named("insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"), status == http.StatusPaymentRequired:
 		return agent.Quota // OpenAI sends it as a 429, which waiting does not mend
-	case e.named("rate_limit_exceeded", "rate_limit_error"), status == http.StatusTooManyRequests:
+	case e.named("rate_limit_exceeded", "rate_limit_error", "too_many_requests"), status == http.StatusTooManyRequests:
 		return agent.RateLimited
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return agent.Auth
@@ -167,7 +167,7 @@ func kindOf(status int, e *APIError) agent.ErrorKind {
 		return agent.BadImage
 	case status == http.StatusInternalServerError && noImages.MatchString(e.Message):
 		return agent.BadRequest
-	case e.named("server_is_overloaded", "slow_down"),
+	case e.named("server_is_overloaded", "slow_down", "service_unavailable_error"),
 		status == http.StatusOK, // an error without a status of its own
 		status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
 		return agent.Retryable

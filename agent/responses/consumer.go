@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,6 +86,7 @@ type consumer struct {
 	finished bool  // the provider said that the answer is at its end
 	finish   agent.Finish
 	usage    *usage
+	phased   bool // the model says which messages are remarks on the way
 }
 
 // item is one item of the answer.
@@ -179,17 +181,22 @@ func (c *consumer) item(e streamEvent, kind string) *item {
 	return c.add(outputItem{ID: e.ItemID, Type: kind}, e.OutputIndex)
 }
 
-// find returns the item of that id, else the newest one of that kind in that place; nil: there is none.
-func (c *consumer) find(id, kind string, index int) (found *item) {
+// find returns the item of that id, else the newest one of that kind in that place, else the newest one
+// of that kind that has not ended; nil: there is none. Servers in between make up ids and places.
+func (c *consumer) find(id, kind string, index int) *item {
+	var there, open *item
 	for _, it := range c.items {
 		switch {
-		case id != "" && it.ID == id && it.Type == kind:
+		case it.Type != kind:
+		case id != "" && it.ID == id:
 			return it
-		case it.index == index && it.Type == kind:
-			found = it
+		case it.index == index:
+			there = it
+		case !it.done:
+			open = it
 		}
 	}
-	return found
+	return cmp.Or(there, open)
 }
 
 func (c *consumer) add(o outputItem, index int) *item {
@@ -253,6 +260,7 @@ func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell 
 		return
 	}
 	it.done, it.Status, it.Phase = true, o.Status, o.Phase
+	c.phased = c.phased || o.Phase != ""
 	switch o.Type {
 	case typeMessage:
 		if !it.told {
@@ -394,7 +402,7 @@ func (c *consumer) end(data []byte, status string, tell func(agent.Delta)) error
 }
 
 // nth returns the item of a type that was told as the n-th of them, from 0; nil: there were fewer.
-// Servers in between make up ids and places for the final list, but not an order.
+// What is in the final list has its order, whatever its ids.
 func (c *consumer) nth(kind string, n int) *item {
 	for _, it := range c.items {
 		if it.Type != kind {

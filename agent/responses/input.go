@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/base64"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -22,7 +23,14 @@ const noOutput = "(no output)"
 // newInput returns messages as input items. What the model echoed thought since the newest message of
 // a user goes with its calls; "": of no model. The API has no place for the name of a person, and none
 // for reasoning in plain words.
-func newInput(messages []agent.Message, echoed string) []any {
+//
+// A phased model wants its answers told from its remarks on the way to them: that gets lost in a
+// history, so it is said anew (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
+func newInput(messages []agent.Message, echoed string, phased bool) []any {
+	remark, answer := "", ""
+	if phased {
+		remark, answer = "commentary", "final_answer"
+	}
 	newest := 0
 	for i, m := range messages {
 		if m.Role == agent.User {
@@ -39,9 +47,13 @@ func newInput(messages []agent.Message, echoed string) []any {
 			if i < newest {
 				model = ""
 			}
-			items = appendCalls(items, m, model)
+			items = appendCalls(items, m, model, remark)
 		case m.Text != "" || len(m.Images) > 0:
-			items = append(items, newMessage(m, ""))
+			phase := ""
+			if m.Role == agent.Assistant {
+				phase = answer
+			}
+			items = append(items, newMessage(m, phase))
 		}
 	}
 	return items
@@ -86,7 +98,7 @@ func newParts(m agent.Message) []any {
 
 // appendCalls appends an assistant's calls, its text, and its reasoning in the places where they
 // stood. Items get no ids: those are for items that the provider keeps.
-func appendCalls(items []any, m agent.Message, echoed string) []any {
+func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
 	said := m.Text == ""
 	say := func(phase string) {
 		if !said {
@@ -97,11 +109,11 @@ func appendCalls(items []any, m agent.Message, echoed string) []any {
 	for i, call := range m.ToolCalls {
 		e := readEcho(call.Extra, echoed)
 		if i == 0 && !e.speaks() {
-			say("")
+			say(remark)
 		}
 		for _, before := range e.Before {
 			if before.Type == typeMessage {
-				say(before.Phase)
+				say(cmp.Or(before.Phase, remark))
 			} else {
 				items = append(items, before.raw)
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"telex/agent"
@@ -31,6 +32,7 @@ type Model struct {
 	*provider.Client
 	opts   Options
 	shapes *provider.Shapes[shape]
+	phased atomic.Bool // it says which of its messages are remarks on the way
 }
 
 // New returns a model. It calls nobody.
@@ -80,7 +82,7 @@ func (m *Model) ask(ctx context.Context, stream bool, send func(shape) (agent.Co
 
 func (m *Model) complete(ctx context.Context, r agent.Request, s shape) (agent.Completion, error) {
 	client, x := m.Open(false, nil)
-	_, err := client.CreateResponse(ctx, newRequest(&m.opts, r, s))
+	_, err := client.CreateResponse(ctx, newRequest(&m.opts, r, s, m.phased.Load()))
 	if x.Whole == nil {
 		return agent.Completion{}, err
 	}
@@ -97,7 +99,7 @@ func (m *Model) readWhole(data []byte) (agent.Completion, error) {
 	if err != nil {
 		return agent.Completion{}, m.failed(err)
 	}
-	out := c.completion()
+	out := m.completion(&c)
 	out.Text, out.Reasoning, out.Refusal = text, reasoning, refusal
 	return out, nil
 }
@@ -106,7 +108,7 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	client, x := m.Open(true, nil)
-	if _, err := client.CreateResponseStream(ctx, newRequest(&m.opts, r, s)); err != nil {
+	if _, err := client.CreateResponseStream(ctx, newRequest(&m.opts, r, s, m.phased.Load())); err != nil {
 		return agent.Completion{}, err
 	}
 	if x.Whole != nil {
@@ -127,7 +129,7 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 		}
 		switch {
 		case err != nil && c.finished: // nothing that happens after the end matters
-			return c.completion(), nil
+			return m.completion(&c), nil
 		case err != nil:
 			return agent.Completion{}, m.failed(err)
 		case c.finished && tail == nil:
@@ -135,6 +137,14 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 			defer tail.Stop()
 		}
 	}
+}
+
+// completion returns what a finished answer came to.
+func (m *Model) completion(c *consumer) agent.Completion {
+	if c.phased {
+		m.phased.Store(true)
+	}
+	return c.completion()
 }
 
 // failed judges what ended an answer before its end.

@@ -38,14 +38,15 @@ func (s shape) join(other shape) shape {
 	}
 }
 
-// newRequest builds what is asked. Streaming is go-openai's to say.
-func newRequest(o *Options, r agent.Request, s shape) openai.CreateResponseRequest {
+// newRequest builds what is asked; phased says that the model wants its messages told apart.
+// Streaming is go-openai's to say.
+func newRequest(o *Options, r agent.Request, s shape, phased bool) openai.CreateResponseRequest {
 	req := openai.CreateResponseRequest{Model: o.Model, Instructions: r.System}
 	echoed := o.Model
 	if s.noEcho {
 		echoed = ""
 	}
-	req.Input = newInput(r.Messages, echoed)
+	req.Input = newInput(r.Messages, echoed, phased)
 	if most := o.MostOutput(r); most > 0 {
 		req.MaxOutputTokens = max(most, minOutput)
 	}

@@ -154,8 +154,10 @@ func (e *Events) Next() ([]byte, error) {
 		if isDone(f.Data) {
 			return nil, io.EOF
 		}
-		if err := e.check(f); err != nil {
-			return nil, err
+		if e.check != nil {
+			if err := e.check(f); err != nil {
+				return nil, err
+			}
 		}
 		if len(bytes.TrimSpace(f.Data)) > 0 {
 			return f.Data, nil

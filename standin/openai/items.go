@@ -15,6 +15,7 @@ type inputItem struct {
 	ID        *string         `json:"id"`
 	Status    *string         `json:"status"`
 	Role      string          `json:"role"`
+	Phase     *string         `json:"phase"`
 	Content   json.RawMessage `json:"content"`
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
@@ -128,6 +129,12 @@ func (m *inputItem) checkMessage(where string) error {
 		return err
 	}
 	if err := m.checkID(where, "msg"); err != nil {
+		return err
+	}
+	if m.Phase != nil && m.Role != "assistant" {
+		return invalid(where+".phase", "unknown_parameter", "Unknown parameter: '%s.phase'.", where)
+	}
+	if err := oneValue(where+".phase", m.Phase, "commentary", "final_answer"); err != nil {
 		return err
 	}
 	if isNull(m.Content) {

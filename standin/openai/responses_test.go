@@ -347,6 +347,8 @@ func TestResponsesRefused(t *testing.T) {
 		{"role tool", input(`{"role":"tool","content":"x"}`), 400, "input[0].role", "invalid_value", "Invalid value: 'tool'. Supported values are: 'assistant', 'system', 'developer', 'user'."},
 		{"name of a person", input(`{"role":"user","content":"x","name":"Ann"}`), 400, "input[0].name", "unknown_parameter", ""},
 		{"calls in a message", input(`{"role":"assistant","content":"x","tool_calls":[]}`), 400, "input[0].tool_calls", "unknown_parameter", ""},
+		{"phase of a user", input(`{"role":"user","content":"x","phase":"commentary"}`), 400, "input[0].phase", "unknown_parameter", ""},
+		{"unknown phase", input(`{"role":"assistant","content":"x","phase":"end"}`), 400, "input[0].phase", "invalid_value", ""},
 		{"no content", input(`{"role":"user"}`), 400, "input[0].content", "missing_required_parameter", ""},
 		{"part of Chat Completions", input(`{"role":"user","content":[{"type":"text","text":"x"}]}`), 400, "input[0].content[0]", "invalid_value", "Invalid value: 'text'. Supported values are: 'input_text'"},
 		{"input part of the assistant", input(`{"role":"assistant","content":[{"type":"input_text","text":"x"}]}`), 400, "input[0].content[0]", "invalid_value", "'output_text' and 'refusal'"},
