@@ -252,8 +252,15 @@ func (o *output) ending() []event {
 
 // whole returns the answer in one piece.
 func (o *output) whole() map[string]any {
-	for _, u := range o.p.units {
+	for left := o.p.units; len(left) > 0; { // each run of one kind at once: nobody hears the events
+		n := 1
+		for n < len(left) && left[n].kind == left[0].kind && left[n].made.id == left[0].made.id {
+			n++
+		}
+		u := merge(left[:n])
+		u.made = left[0].made
 		o.add(u)
+		left = left[n:]
 	}
 	document, ok := o.last(o.ending()).fields["response"].(map[string]any)
 	if !ok {
