@@ -145,8 +145,11 @@ func TestBothModelPackagesSayTheSame(t *testing.T) {
 		{name: "two calls with text and reasoning", question: `{{standin think="Which zone?" call="now {\"zone\":\"UTC\"}" call="now {}" say="Let me see."}} hi`, calls: 2},
 		{name: "results of calls", messages: tools},
 		{name: "history", messages: []agent.Message{
-			{Role: agent.User, Text: "one"}, {Role: agent.Assistant, Text: "two"}, {Role: agent.System, Text: "three"},
-			{Role: agent.Assistant}, {Role: agent.User, Text: "history:"},
+			{Role: agent.User, Text: "one"},
+			{Role: agent.Assistant, Text: "two"},
+			{Role: agent.System, Text: "three"},
+			{Role: agent.Assistant},
+			{Role: agent.User, Text: "history:"},
 		}},
 		{name: "an image", messages: []agent.Message{{Role: agent.User, Text: "images:", Images: []agent.Image{{MediaType: "image/png", Data: photo.Bytes()}}}}},
 		{name: "no image", messages: []agent.Message{{Role: agent.User, Text: "images:", Images: []agent.Image{{MediaType: "image/png", Data: []byte("x")}}}}, fails: true},

@@ -5,6 +5,7 @@
 //	request.go  what is asked, shaped by what the provider has refused before
 //	input.go    messages as input items (pure)
 //	echo.go     reasoning that goes back to the provider (pure)
+//	plain.go    the usual event, without decoding it (pure)
 //	consumer.go events in, deltas and a completion out (pure)
 //
 // go-openai builds and sends the requests; agent/provider and agent/sse do around it what it does

@@ -106,7 +106,7 @@ func (h *told) take(name, data string) {
 		if id != h.id || id == "" {
 			h.t.Errorf("%s: response %q, want %q", name, id, h.id)
 		}
-		for _, field := range strings.Fields("object created_at model status output error incomplete_details instructions metadata " +
+		for field := range strings.FieldsSeq("object created_at model status output error incomplete_details instructions metadata " +
 			"parallel_tool_calls temperature top_p tool_choice tools usage") {
 			if _, ok := e.Response[field]; !ok {
 				h.t.Errorf("%s: the response lacks %s", name, field)
