@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,6 +18,9 @@ type Options struct {
 	System string
 	// Tools are what models may call; nil: nothing.
 	Tools Toolbox
+	// Pipeline are nodes that answer one after the other, the last of them as the turn; empty: the turn is
+	// one answer of the turn's model.
+	Pipeline []Node
 	// MaxParallel is how many read-only tools run side by side; 0: 4.
 	MaxParallel int
 	Limits      Limits
@@ -62,6 +64,12 @@ func (o Options) validate() error {
 	if o.Limits.Turn < 0 || o.Limits.Silence < 0 || o.Limits.ModelCalls < 0 || o.Limits.ToolCalls < 0 {
 		return fmt.Errorf("negative limit in %+v", o.Limits)
 	}
+	if o.MaxParallel < 0 {
+		return fmt.Errorf("negative number of parallel tools: %d", o.MaxParallel)
+	}
+	if err := validatePipeline(o.Pipeline, names); err != nil {
+		return err
+	}
 	for _, tag := range o.ThinkTags {
 		if tag == "" || strings.ContainsAny(tag, "<>/`~"+whiteSpace) {
 			return fmt.Errorf("think tag %q: want a name such as think, without brackets", tag)
@@ -73,13 +81,7 @@ func (o Options) validate() error {
 // Agent runs turns. It is safe for concurrent use.
 type Agent struct {
 	opts   Options
-	models []chained
-}
-
-// chained is a model of the chain with what was learned about it.
-type chained struct {
-	ModelOptions
-	learned *learned
+	models []*chained
 }
 
 // New returns an agent.
@@ -90,7 +92,7 @@ func New(o Options) (*Agent, error) {
 	o.Lines = o.Lines.orDefault()
 	a := &Agent{opts: o}
 	for _, m := range o.Models {
-		a.models = append(a.models, chained{ModelOptions: m, learned: newLearned()})
+		a.models = append(a.models, &chained{ModelOptions: m, learned: newLearned()})
 	}
 	return a, nil
 }
@@ -102,16 +104,6 @@ func (a *Agent) Models() []string {
 		names[i] = m.Model.Name()
 	}
 	return names
-}
-
-// model returns the model of that name, else the first.
-func (a *Agent) model(name string) chained {
-	for _, m := range a.models {
-		if m.Model.Name() == name {
-			return m
-		}
-	}
-	return a.models[0]
 }
 
 // Error is a turn that failed, for operators: what people are told about it is the caller's to
@@ -132,7 +124,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // from its own goroutine and never after it returned; emit should not block.
 //
 // The Result is complete on every exit. The error, if any, is an *Error; a turn that ended with
-// one of the fixed lines (length, filtered, refused, empty, thinking, no tool, too long) has none.
+// one of the fixed lines (length, filtered, refused, empty, thinking, no tool, too long, a limit of calls
+// after which an answer came) has none.
 //
 // A conversation that does not fit the model's window is made to: the older messages are
 // summarized by the model, or left out. No turn fails because of them.
@@ -142,30 +135,33 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 	defer stop()
 	r := newRun(a, t, clock, emit)
 
-	completion, err := r.ask(ctx)
+	completion, err := r.pipeline(ctx)
 	r.reply.close()
+	r.statuses.abandon()
 	result := Result{
-		Model:      r.model.Model.Name(),
+		Model:      r.answered.Model.Name(),
 		Window:     r.model.Window,
-		Usage:      r.usage,
-		Estimate:   r.tokens.Tokens(),
-		ModelCalls: r.calls,
+		ToolCalls:  r.toolCalls,
+		Files:      r.made(),
 		Context:    r.context,
 		Compaction: r.compaction(),
-
-		EstimatedPrompt: r.untold,
 	}
+	r.account(&result)
 	switch {
 	case err == nil:
 		r.finish(&result, completion)
 	case errors.Is(err, errTooLong):
-		result.Stop, result.Text, result.Append = StopTooLong, a.opts.Lines.TooLong, r.history("")
+		result.Stop, result.Append = StopTooLong, r.history(r.reply.own())
+		result.Text = r.withLine(r.reply.said(), a.opts.Lines.TooLong)
 		err = nil
 	case isKind(err, Filtered):
 		r.finish(&result, Completion{Finish: FinishFiltered})
 		err = nil
 	default:
 		err = r.fail(ctx, &result, err)
+	}
+	if err == nil && result.Stop != StopDone {
+		r.log.LogAttrs(ctx, slog.LevelInfo, "the turn ended early", slog.String("reason", string(result.Stop)))
 	}
 	result.Elapsed = time.Since(began)
 	return result, err
@@ -175,8 +171,8 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	result.Partial = true
 	result.Text = r.reply.said()
-	result.Append = r.history(result.Text)
-	if r.tokens.Tokens() > r.told && !r.warned {
+	result.Append = r.history(r.reply.own())
+	if r.cutUnpaid() && !r.warned {
 		level := slog.LevelWarn
 		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTurnLimit) { // somebody wanted it so
 			level = slog.LevelDebug
@@ -203,11 +199,14 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 // finish fills in the result of a turn that the model ended. A text that ends for a reason
 // people must know gets that reason's line; an empty one becomes a line.
 func (r *run) finish(result *Result, c Completion) {
-	text := r.reply.said()
+	text, own := r.reply.said(), r.reply.own()
 	if !visible(text) {
 		text = ""
 	}
-	result.Append = r.history(text)
+	if !visible(own) {
+		own = ""
+	}
+	result.Append = r.history(own)
 	lines := r.opts.Lines
 	line := ""
 	switch refusal := r.reply.refusal.String(); {
@@ -215,9 +214,13 @@ func (r *run) finish(result *Result, c Completion) {
 		result.Stop, line = StopFiltered, lines.Filtered
 	case refusal != "":
 		result.Stop, line = StopRefused, lines.Refused
-		if text == "" {
+		if own == "" {
 			result.Append = r.history(validUTF8(refusal))
 		}
+	case r.limited == StopToolCalls:
+		result.Stop, line = StopToolCalls, lines.ToolCalls
+	case r.limited == StopCalls:
+		result.Stop, line = StopCalls, lines.ModelCalls
 	case len(c.ToolCalls) > 0:
 		result.Stop, line = StopNoTool, lines.NoTool
 	case c.Finish == FinishLength:
@@ -229,13 +232,19 @@ func (r *run) finish(result *Result, c Completion) {
 	default:
 		result.Stop = StopDone
 	}
+	result.Text = r.withLine(text, line)
+}
+
+// withLine returns a text with a line behind it.
+func (r *run) withLine(text, line string) string {
 	switch {
 	case text == "":
-		text = line
-	case line != "":
-		text += r.reply.closeFence() + "\n\n" + line
+		return line
+	case line == "":
+		return text
+	default:
+		return text + r.reply.closeFence() + "\n\n" + line
 	}
-	result.Text = text
 }
 
 // visible says that a person would see something of the text: joiners and other characters
@@ -244,23 +253,6 @@ func visible(text string) bool {
 	return strings.ContainsFunc(text, func(c rune) bool {
 		return unicode.IsGraphic(c) && !unicode.IsSpace(c) && !unicode.Is(unicode.M, c)
 	})
-}
-
-// history is what a conversation grows by when the model said text: that and, in its place,
-// what people said meanwhile.
-func (r *run) history(text string) []Message {
-	if text == "" {
-		return r.grown
-	}
-	return slices.Insert(r.grown, r.place, Message{Role: Assistant, Text: text})
-}
-
-// compaction says what was summarized; nil: nothing.
-func (r *run) compaction() *Compaction {
-	if r.done == 0 {
-		return nil
-	}
-	return &Compaction{Summary: r.summary, Messages: r.done}
 }
 
 func isKind(err error, kind ErrorKind) bool {

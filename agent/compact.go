@@ -66,7 +66,7 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 		return r.try(ctx, request, request.tokens(), r.model.Model.Complete)
 	})
 	if isKind(err, ContextLength) {
-		r.calls-- // refused before anything was done
+		r.uncall() // refused before anything was done
 		r.model.learned.refused(request.tokens())
 	}
 	if err != nil {
@@ -85,11 +85,11 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 
 // summaryText takes the thinking out of a summary. Nothing of it is told.
 func (r *run) summaryText(c Completion) string {
-	text := newReply(r.opts.ThinkTags, &r.tokens, func(Event) {})
+	text := newReply(r.opts.ThinkTags, &r.meter.tokens, func(Event) {})
 	text.add(Delta{Text: c.Text, Reasoning: c.Reasoning})
 	text.close()
 	if c.Usage != nil {
-		r.told = r.tokens.Tokens()
+		r.meter.told = r.meter.tokens.Tokens()
 	}
 	if said := text.said(); visible(said) {
 		return said
@@ -129,7 +129,7 @@ func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	if r.model.learned.thinker() {
 		request.MaxOutput = 0
 	}
-	messages := limitImages(r.messages[r.done:upTo], 0, imageOlder)
+	messages := withoutCalls(limitImages(r.messages[r.done:upTo], 0, imageOlder)) // a summary is asked for without tools
 	n = len(messages)
 	if room := r.room(); room > 0 {
 		room -= request.tokens() + last.tokens()

@@ -7,6 +7,7 @@ type draft struct {
 	system   string
 	summary  string // of what came before the messages
 	messages []Message
+	tools    []ToolSpec
 	question int // the first message that must stay; all after it must, too
 }
 
@@ -26,17 +27,19 @@ func systemText(system, summary string) string {
 }
 
 func (d *draft) request() Request {
-	return Request{System: systemText(d.system, d.summary), Messages: d.messages}
+	return Request{System: systemText(d.system, d.summary), Messages: d.messages, Tools: d.tools}
 }
 
 func (d *draft) tokens() int { return d.request().tokens() }
 
 // frame returns the tokens of everything but the messages.
-func (d *draft) frame() int { return Request{System: systemText(d.system, d.summary)}.tokens() }
+func (d *draft) frame() int {
+	return Request{System: systemText(d.system, d.summary), Tools: d.tools}.tokens()
+}
 
 // alone returns the tokens of the question and the system prompt without anything else.
 func (d *draft) alone() int {
-	return Request{System: d.system, Messages: d.messages[d.question:]}.tokens()
+	return Request{System: d.system, Messages: d.messages[d.question:], Tools: d.tools}.tokens()
 }
 
 // older says that there is something but the question.
@@ -55,19 +58,25 @@ func (d *draft) cut(n int) {
 }
 
 // shortenResults makes results of tools that are longer than a part of the room shorter, where
-// the draft does not fit: the older ones first, those of the question only when that is not enough.
+// the draft does not fit: the older ones first, those of the question only when that is not enough, and
+// as many of those as a long turn has by and by to less.
 func (d *draft) shortenResults(room int) {
 	const share, least = 16, 64
 	most := max(least, room/share)
 	d.messages = slices.Clone(d.messages)
-	for _, part := range [][]Message{d.messages[:d.question], d.messages[d.question:]} {
-		for i := range part {
-			if part[i].Role == ToolRole {
-				part[i].Text = shorten(part[i].Text, most)
-			}
-		}
-		if d.tokens() <= room {
+	shortenIn(d.messages[:d.question], most)
+	for ; d.tokens() > room; most /= 2 {
+		shortenIn(d.messages[d.question:], max(least, most))
+		if most <= least {
 			return
+		}
+	}
+}
+
+func shortenIn(messages []Message, most int) {
+	for i := range messages {
+		if messages[i].Role == ToolRole {
+			messages[i].Text = shorten(messages[i].Text, most)
 		}
 	}
 }
@@ -94,7 +103,8 @@ func (d *draft) newest(most int) int {
 // then the oldest messages. It returns how many of those.
 func (d *draft) drop(room int) int {
 	const least = 64 // of a summary that is still worth something
-	if over := d.frame() - EstimateTokens(d.system) + d.alone() - room; d.summary != "" && over > 0 {
+	bare := EstimateTokens(d.system) + toolTokens(d.tools)
+	if over := d.frame() - bare + d.alone() - room; d.summary != "" && over > 0 {
 		if most := EstimateTokens(d.summary) - over; most >= least {
 			d.summary = shorten(d.summary, most)
 		} else {

@@ -73,19 +73,30 @@ func (m Message) tokens() int {
 	c.Add(m.Text)
 	c.Add(m.Name)
 	c.Add(m.ToolCallID)
+	c.Add(m.Reasoning)
 	for _, call := range m.ToolCalls {
 		c.Add(call.ID)
 		c.Add(call.Name)
 		c.Add(call.Arguments)
+		c.Add(string(call.Extra))
 	}
 	return c.Tokens() + tokensPerMessage*(1+len(m.ToolCalls)) + tokensPerImage*len(m.Images)
 }
 
 // tokens estimates what the request's prompt is.
 func (r Request) tokens() int {
-	sum := EstimateTokens(r.System) + tokensPerMessage
+	sum := EstimateTokens(r.System) + tokensPerMessage + toolTokens(r.Tools)
 	for _, m := range r.Messages {
 		sum += m.tokens()
+	}
+	return sum
+}
+
+// toolTokens estimates what the descriptions of tools are.
+func toolTokens(tools []ToolSpec) int {
+	sum := 0
+	for _, t := range tools {
+		sum += EstimateTokens(t.Name) + EstimateTokens(t.Description) + EstimateTokens(string(t.Parameters)) + tokensPerMessage
 	}
 	return sum
 }

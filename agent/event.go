@@ -14,7 +14,7 @@ type Reasoning struct{ Delta string }
 type Tool struct {
 	ID      string
 	Name    string
-	Display string // for people; empty: keep what was shown before
+	Display string // for people: one line, never empty
 	State   ToolState
 }
 

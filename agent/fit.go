@@ -43,7 +43,31 @@ func (r *run) draft() *draft {
 	if r.blind {
 		messages = limitImages(messages, 0, imageNotShown)
 	}
-	return &draft{system: r.system, summary: r.summary, messages: messages, question: r.question - r.done}
+	r.tools, r.limited = r.offer()
+	if r.toolless || r.flat {
+		messages = withoutCalls(messages)
+	}
+	return &draft{system: r.system, summary: r.summary, messages: messages, tools: specs(r.tools), question: r.question - r.done}
+}
+
+// offer returns the tools that the next answer may call. The last one that the turn may have, and the one
+// after the last tool that it may call, get none, so that they answer with what there is; then limited
+// is what the turn ends with.
+func (r *run) offer() (tools []ToolDef, limited StopReason) {
+	tools = r.available()
+	if r.toolless || len(tools) == 0 || r.node {
+		return nil, ""
+	}
+	l := r.opts.Limits
+	switch {
+	case l.ToolCalls > 0 && r.toolCalls >= l.ToolCalls:
+		return nil, StopToolCalls
+	case l.ModelCalls > 0 && r.calls >= l.ModelCalls && r.toolCalls > 0:
+		return nil, StopCalls
+	case l.ModelCalls > 0 && r.calls >= l.ModelCalls:
+		return nil, ""
+	}
+	return tools, ""
 }
 
 // prepare returns the next request: with what people said meanwhile, and made to fit. It makes
@@ -52,8 +76,7 @@ func (r *run) draft() *draft {
 func (r *run) prepare(ctx context.Context) (Request, error) {
 	if r.more != nil {
 		more := r.more(ctx)
-		r.messages = append(r.messages, more...)
-		r.grown = append(r.grown, more...)
+		r.grow(more...)
 	}
 	d, room := r.draft(), r.room()
 	if r.squeezed == questionOnly {
@@ -87,7 +110,7 @@ func (r *run) prepare(ctx context.Context) (Request, error) {
 // makeRoom has the older messages summarized, so that about half of the room is free. An error
 // other than the context's only means that less was done.
 func (r *run) makeRoom(ctx context.Context, d *draft, room int) error {
-	frame := Request{System: d.system}.tokens() + r.mostSummary()
+	frame := Request{System: d.system, Tools: d.tools}.tokens() + r.mostSummary()
 	upTo := r.done + d.newest(min(room/2, room-frame))
 	if upTo == r.done {
 		return nil
@@ -118,6 +141,15 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 	switch {
 	case (isKind(err, BadRequest) || isKind(err, BadImage)) && !r.blind && hasImages(refused.Messages):
 		r.blind, r.badImage = true, isKind(err, BadImage)
+		return true, err
+	case isKind(err, NoTools) && len(refused.Tools) > 0:
+		r.toolless = true
+		return true, err
+	case isKind(err, BadRequest) && !r.flat && hasCalls(refused.Messages):
+		// Some providers take no calls without tools, or none that another model made: their ids are of
+		// another form, or a signature is missing.
+		r.flat = true
+		r.blind = r.model.learned.takesNoImages() // which was not it
 		return true, err
 	case !isKind(err, ContextLength):
 		return false, err

@@ -16,10 +16,11 @@ type learned struct {
 	factor float64 // tokens as the provider counts for each estimated one
 	// most is how many estimated tokens a request may have since the provider refused more;
 	// 0: none was refused.
-	most   int
-	sees   bool // it took an image
-	blind  bool // it takes none
-	thinks bool // it needs more than a summary's tokens to write one
+	most     int
+	sees     bool // it took an image
+	blind    bool // it takes none
+	toolless bool // it takes no tools
+	thinks   bool // it needs more than a summary's tokens to write one
 }
 
 func newLearned() *learned { return &learned{factor: 1} }
@@ -97,6 +98,22 @@ func (l *learned) learnBlind() bool {
 	defer l.mu.Unlock()
 	news := !l.blind && !l.sees
 	l.blind = l.blind || news
+	return news
+}
+
+func (l *learned) takesNoTools() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.toolless
+}
+
+// learnToolless takes that a request was refused with its tools and taken without, and says whether
+// that is news.
+func (l *learned) learnToolless() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	news := !l.toolless
+	l.toolless = true
 	return news
 }
 

@@ -9,16 +9,17 @@ import (
 // Limits bound a turn. Zero means no limit.
 type Limits struct {
 	// Turn is the time a turn may take. Its clock stops while a wait that the provider asked
-	// for (Retry-After) goes on.
+	// for (Retry-After), or for a person, goes on.
 	Turn time.Duration
 	// Silence is how long a streaming provider may send nothing, from the request to the first
 	// data and from data to data; comments (keep-alives) are nothing. An unstreamed answer
 	// comes all at once after a long silence, so that only Turn bounds it.
 	Silence time.Duration
 	// ModelCalls is how many answers may be asked for. An attempt that the provider refused
-	// before it wrote anything is not counted; asking again after a broken stream is.
+	// before it wrote anything is not counted; asking again after a broken stream is. The last one gets
+	// no tools.
 	ModelCalls int
-	// ToolCalls is how many tools may be called.
+	// ToolCalls is how many tools may be called. Then the model is asked once more, without tools.
 	ToolCalls int
 }
 

@@ -10,6 +10,8 @@ type Lines struct {
 	Empty    string // nothing came
 	NoTool   string // the model called a tool, and there is none
 	TooLong  string // the question alone does not fit the model's window
+	// The turn reached its limit of calls: of tools, of answers by the model.
+	ToolCalls, ModelCalls string
 }
 
 // DefaultLines returns the lines in English.
@@ -22,6 +24,9 @@ func DefaultLines() Lines {
 		Empty:    "(The model gave no answer. Please ask again.)",
 		NoTool:   "(The model asked for a tool, but no tools are available here.)",
 		TooLong:  "This is too long for me. Please send it in smaller pieces.",
+
+		ToolCalls:  "(The limit of tool calls for one answer was reached, so this may be incomplete.)",
+		ModelCalls: "(The limit of steps for one answer was reached, so this may be incomplete.)",
 	}
 }
 
@@ -39,6 +44,8 @@ func (l Lines) orDefault() Lines {
 		{&l.Empty, d.Empty},
 		{&l.NoTool, d.NoTool},
 		{&l.TooLong, d.TooLong},
+		{&l.ToolCalls, d.ToolCalls},
+		{&l.ModelCalls, d.ModelCalls},
 	} {
 		if *p.line == "" {
 			*p.line = p.text

@@ -19,6 +19,20 @@ func newAgent(t *testing.T, models ...ModelOptions) *Agent {
 	return a
 }
 
+// newAgentWith returns an agent with models that have no limits.
+func newAgentWith(t *testing.T, o Options, models ...Model) *Agent {
+	t.Helper()
+	for _, m := range models {
+		o.Models = append(o.Models, ModelOptions{Model: m})
+	}
+	o.Log = slog.New(slog.DiscardHandler)
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 // meanwhile returns a Turn.More that tells one text each time it is asked; empty: nothing.
 func meanwhile(texts ...string) func(context.Context) []Message {
 	return func(context.Context) []Message {

@@ -14,13 +14,15 @@ const (
 	// ignore longer ones (https://github.com/openai/openai-python, _base_client.py). A person
 	// who waits for an answer is better served by an error, or by the next model.
 	maxRetryAfter = 60 * time.Second
+	// maxRetryAfterInChain is the same where there is a next model to ask.
+	maxRetryAfterInChain = 10 * time.Second
 )
 
 // retryWait decides whether a call that failed before its first token is tried again after
-// attempt tries, and how long to wait before. jitter is in [0, 1) and spreads callers that
+// attempt tries, and how long to wait before; longest is how long a provider may ask for. jitter is in [0, 1) and spreads callers that
 // failed together: a wait is shortened by up to a quarter, but never below what the provider
 // asked for; that one is lengthened by up to a tenth.
-func retryWait(err error, attempt int, jitter float64) (time.Duration, bool) {
+func retryWait(err error, attempt int, longest time.Duration, jitter float64) (time.Duration, bool) {
 	me, ok := errors.AsType[*ModelError](err)
 	if !ok || attempt >= maxAttempts {
 		return 0, false
@@ -30,7 +32,7 @@ func retryWait(err error, attempt int, jitter float64) (time.Duration, bool) {
 	default:
 		return 0, false
 	}
-	if me.NoRetry || me.RetryAfter > maxRetryAfter {
+	if me.NoRetry || me.RetryAfter > longest {
 		return 0, false
 	}
 	if me.RetryAfter > 0 {

@@ -35,7 +35,7 @@ func TestRetryWait(t *testing.T) {
 		{"no streaming", &ModelError{Kind: NoStreaming}, 1, 0, 0, false},
 		{"not a model's", plain, 1, 0, 0, false},
 	} {
-		got, again := retryWait(tt.err, tt.attempt, tt.jitter)
+		got, again := retryWait(tt.err, tt.attempt, maxRetryAfter, tt.jitter)
 		if got != tt.want || again != tt.again {
 			t.Errorf("%s: got %v, %v, want %v, %v", tt.name, got, again, tt.want, tt.again)
 		}

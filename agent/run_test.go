@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type answer struct {
 
 // script is a Model that gives its answers one after the other.
 type script struct {
+	name     string // empty: main
 	answers  []answer
 	requests []Request
 	kinds    []string // "stream" or "whole"
@@ -30,7 +32,7 @@ type script struct {
 	began    time.Time
 }
 
-func (s *script) Name() string { return "main" }
+func (s *script) Name() string { return cmp.Or(s.name, "main") }
 
 func (s *script) next(kind string, r Request) answer {
 	if s.began.IsZero() {
@@ -118,6 +120,8 @@ func show(e Event) string {
 		return fmt.Sprintf("thought:%q", e.Delta)
 	case Reset:
 		return "reset"
+	case Tool:
+		return tool(e)
 	default:
 		return fmt.Sprintf("%T", e)
 	}

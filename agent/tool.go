@@ -80,7 +80,8 @@ const (
 )
 
 // Journal keeps what a turn has done, so that it can go on after a crash. Its methods return once that is
-// durable; an error of Step or Begin keeps the calls from being run.
+// durable; an error of Step or Begin keeps the calls from being run and ends the turn. They are called one
+// at a time, by the goroutine that called Run.
 type Journal interface {
 	// Step stores what the turn's history grows by before the calls of a step run: the model's message
 	// with its calls, and what people said before it.

@@ -24,7 +24,7 @@ type Message struct {
 	Name       string     `json:"name,omitempty"`
 	ToolCalls  []ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
-	Images     []Image    `json:"images,omitempty"` // a user's, behind the text
+	Images     []Image    `json:"images,omitempty"` // a user's or a tool's, behind the text
 	// Reasoning is a model's thinking before its tool calls, for providers that want it back with them.
 	Reasoning string `json:"reasoning,omitempty"`
 }
@@ -66,7 +66,7 @@ type Turn struct {
 	// all that begin so.
 	Tools []string
 	// Steps is what an earlier process's run of this turn gave its Journal, in order, with the answers that
-	// came: the turn goes on behind it.
+	// came: the turn goes on behind it. What they say is told again, and they are in Result.Append.
 	Steps []Message
 	// Begun are the ids of those calls in Steps that had begun to run and have no answer.
 	Begun    []string
@@ -104,7 +104,8 @@ const (
 	StopCancelled StopReason = "cancelled"  // ctx ended
 	StopTimeLimit StopReason = "turn_limit" // Limits.Turn
 	StopSilence   StopReason = "silence"    // Limits.Silence
-	StopCalls     StopReason = "call_limit" // Limits.ModelCalls or ToolCalls
+	StopCalls     StopReason = "call_limit" // Limits.ModelCalls
+	StopToolCalls StopReason = "tool_limit" // Limits.ToolCalls
 	StopError     StopReason = "error"      // the model could not be used
 	StopNoTool    StopReason = "no_tool"    // the model called a tool, and there is none
 	StopTooLong   StopReason = "too_long"   // the question alone does not fit the model's window
@@ -135,11 +136,12 @@ type Result struct {
 	// their usage, which Usage lacks.
 	EstimatedPrompt int
 	ModelCalls      int
-	ToolCalls       int
+	ToolCalls       int // those in Turn.Steps too
 	// Spent is what each model used, in the order of their first calls: Usage, EstimatedPrompt and Estimate
 	// by model.
 	Spent []Spent
-	// Files are what the tools made for people, in the order of their calls; images are among them.
+	// Files are what the tools made for people, in the order of their calls; images are among them. Of calls
+	// in Turn.Steps only the images are known.
 	Files []File
 	// Append is what the history grows by, in order, without the user's messages in Turn.Messages
 	// but with those from Turn.More.

@@ -25,6 +25,7 @@ type narrow struct {
 	refusals       int
 	summaries      int
 	answer         func(Request) string
+	calls          func(Request) []ToolCall
 }
 
 func (n *narrow) Name() string { return "narrow" }
@@ -57,6 +58,9 @@ func (n *narrow) Complete(_ context.Context, r Request) (Completion, error) {
 		c.Text = remembered(r)
 	} else {
 		n.last = r
+		if n.calls != nil {
+			c.ToolCalls = n.calls(r)
+		}
 	}
 	if !n.quiet {
 		c.Usage = &Usage{Prompt: prompt, Completion: int(float64(EstimateTokens(c.Text)) * n.factor)}

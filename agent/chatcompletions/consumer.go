@@ -30,6 +30,41 @@ type answer struct {
 	ToolCalls        []callDelta `json:"tool_calls"`
 }
 
+// callDelta is a piece of a tool call as providers send it.
+type callDelta struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string    `json:"name"`
+		Arguments arguments `json:"arguments"`
+	} `json:"function"`
+	ExtraContent json.RawMessage `json:"extra_content"` // Gemini's signatures
+}
+
+// arguments are JSON in a string; some servers send the object itself.
+type arguments string
+
+// UnmarshalJSON takes a string, null, or any JSON as it is.
+func (a *arguments) UnmarshalJSON(data []byte) error {
+	*a = ""
+	switch {
+	case data[0] == '"':
+		return json.Unmarshal(data, (*string)(a))
+	case string(data) != "null":
+		*a = arguments(data)
+	}
+	return nil
+}
+
+// fragment returns the piece as the agent puts it together.
+func (d callDelta) fragment() agent.CallFragment {
+	f := agent.CallFragment{Index: d.Index, ID: d.ID, Name: d.Function.Name, Arguments: string(d.Function.Arguments)}
+	if len(d.ExtraContent) > 0 && string(d.ExtraContent) != "null" {
+		f.Extra = d.ExtraContent
+	}
+	return f
+}
+
 // content is a text that some servers send as a list of typed parts.
 type content struct{ text, thinking string }
 
@@ -84,19 +119,23 @@ func (u *usage) total() *agent.Usage {
 
 // consumer folds the chunks of one answer. It knows nothing of time or connections.
 type consumer struct {
-	calls    toolCalls
+	calls    agent.CallBuffer
+	told     []agent.CallDelta // of the newest chunk
+	replays  bool              // the provider tells reasoning under the name by which it wants it back
+	extra    bool              // and sends more with its calls
 	usage    *usage
 	finish   string
 	finished bool // the provider said that the answer is at its end
 }
 
 // take folds one chunk and returns what it adds to the answer; empty for chunks that only
-// carry usage, a role, a filter's verdict, or nothing.
+// carry usage, a role, a filter's verdict, or nothing. What it adds to calls is in told.
 func (c *consumer) take(k chunk) agent.Delta {
 	if k.Usage != nil {
 		c.usage = k.Usage // some providers count up in every chunk: the last one is the sum
 	}
 	var d agent.Delta
+	c.told = c.told[:0]
 	for _, ch := range k.Choices {
 		if ch.Index != 0 { // we ask for one answer
 			continue
@@ -126,15 +165,18 @@ func (c *consumer) fold(d *agent.Delta, a *answer) {
 		reasoning = a.Reasoning.text
 	}
 	d.Reasoning += reasoning + a.Content.thinking
+	c.replays = c.replays || a.ReasoningContent.text != ""
 	for _, call := range a.ToolCalls {
-		c.calls.add(call)
+		f := call.fragment()
+		c.extra = c.extra || f.Extra != nil
+		c.told = append(c.told, c.calls.Add(f))
 	}
 }
 
 // completion returns what a finished answer came to, without its text.
 func (c *consumer) completion() agent.Completion {
 	return agent.Completion{
-		ToolCalls: c.calls.complete(),
+		ToolCalls: c.calls.Calls(),
 		Finish:    finishOf(c.finish),
 		Usage:     c.usage.total(),
 	}

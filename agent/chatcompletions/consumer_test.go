@@ -134,6 +134,8 @@ func TestToolCalls(t *testing.T) {
 		{"no name", []string{call(`"index":0,"id":"a","function":{"arguments":"{}"}`)}, ""},
 		{"whole", []string{`{"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","function":{"name":"time","arguments":"{}"}}]},"finish_reason":"stop"}]}`}, "a:time:{}"},
 		{"none", []string{delta(`"tool_calls":null`)}, ""},
+		{"arguments as an object", []string{call(`"index":0,"id":"a","function":{"name":"time","arguments":{"z":1}}`)}, `a:time:{"z":1}`},
+		{"null arguments", []string{call(`"index":0,"id":"a","function":{"name":"time","arguments":null}`)}, `a:time:{}`},
 	} {
 		_, c, _ := consume(t, tt.chunks...)
 		var got []string

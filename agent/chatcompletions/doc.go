@@ -4,7 +4,7 @@
 //	request.go   what is asked, shaped by what the provider has refused before
 //	plain.go     the text of the usual event, without decoding it (pure)
 //	consumer.go  chunks in, deltas and a completion out (pure)
-//	toolcalls.go tool-call fragments put together (pure)
+//	messages.go  a conversation as this API wants it (pure)
 //
 // go-openai builds and sends the requests. What it does not cover is done around it in the HTTP
 // client, see agent/provider; answers are read by ourselves, since its types lack one name of

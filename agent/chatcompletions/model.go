@@ -71,13 +71,19 @@ func (m *Model) ask(
 	}, func(err error, s shape) (shape, bool) {
 		return concede(err, s, stream)
 	}, func(before, after shape, why error) {
-		if after.noTemperature && !before.noTemperature {
+		switch {
+		case after.noTemperature && !before.noTemperature:
 			m.Log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out from now on", slog.Any("error", why))
-		} else {
+		case after.replays && !before.replays, after.extra && !before.extra:
+			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider wants back what it sent with its calls, sending it from now on", slog.Any("error", why))
+		default:
 			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out from now on", slog.Any("error", why))
 		}
 	})
 }
+
+// note remembers what the provider sends and wants back.
+func (m *Model) note(c *consumer) { m.shapes.Note(shape{replays: c.replays, extra: c.extra}) }
 
 func (m *Model) complete(ctx context.Context, r agent.Request, s shape) (agent.Completion, error) {
 	req, fields := newRequest(&m.opts, r, s, false)
@@ -101,6 +107,7 @@ func (m *Model) readWhole(data []byte) (agent.Completion, error) {
 	if !c.finished {
 		return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Err: errors.New("the answer has no choices")}
 	}
+	m.note(&c)
 	out := c.completion()
 	out.Text, out.Reasoning, out.Refusal = d.Text, d.Reasoning, d.Refusal
 	return out, nil
@@ -128,9 +135,14 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	for {
 		d, err := receive(x.Events, &c)
 		if err != nil {
+			m.note(&c)
 			return m.ended(&c, err)
 		}
 		emit(d)
+		for i := range c.told {
+			emit(agent.Delta{Call: &c.told[i]})
+		}
+		c.told = nil // which is the agent's now
 		if c.finished && tail == nil {
 			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
 			defer tail.Stop()
@@ -145,6 +157,7 @@ func receive(in *sse.Events, c *consumer) (agent.Delta, error) {
 		return agent.Delta{}, err
 	}
 	if text, ok := plainText(data); ok {
+		c.told = nil
 		return agent.Delta{Text: text}, nil
 	}
 	var k chunk

@@ -66,7 +66,7 @@ func FuzzPlainText(f *testing.F) {
 			t.Fatalf("%q was taken for text: %v", in, err)
 		}
 		var c consumer
-		if d := c.take(k); d != (agent.Delta{Text: got}) || c.finished || c.usage != nil || len(c.calls.calls) > 0 {
+		if d := c.take(k); d != (agent.Delta{Text: got}) || c.finished || c.usage != nil || len(c.told) > 0 {
 			t.Errorf("%q: got %q, decoding says %+v, %+v", in, got, d, c)
 		}
 	})

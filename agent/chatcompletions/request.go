@@ -1,7 +1,8 @@
 package chatcompletions
 
 import (
-	"encoding/base64"
+	"encoding/json"
+	"regexp"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -16,17 +17,26 @@ type shape struct {
 	noUsageOption bool // stream_options is refused: old servers
 	oldMaxTokens  bool // max_tokens instead of max_completion_tokens
 	noTemperature bool // reasoning models take only their default
+	// replays is for the thinking before calls, extra for what else came with them: a provider that sends
+	// it wants it back with them (DeepSeek, Gemini), another one does not know the fields.
+	replays, extra     bool
+	noReplays, noExtra bool // they are refused after all
 }
 
 // newRequest builds what is asked: go-openai's part of it, and the fields that it can't be
 // trusted with. It drops a temperature of 0, and it refuses temperature and max_tokens for
 // models whose names begin like OpenAI's, whoever's models they are.
 func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.ChatCompletionRequest, fields map[string]any) {
-	req = openai.ChatCompletionRequest{Model: o.Model, Messages: newMessages(r), Stream: stream}
+	req = openai.ChatCompletionRequest{Model: o.Model, Stream: stream}
+	for _, t := range r.Tools {
+		req.Tools = append(req.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: t.Name, Description: t.Description, Parameters: parameters(t.Parameters),
+		}})
+	}
 	if stream && !s.noUsageOption {
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	fields = make(map[string]any)
+	fields = map[string]any{"messages": newMessages(r, s)}
 	switch most := o.MostOutput(r); {
 	case most == 0:
 	case s.oldMaxTokens:
@@ -40,68 +50,39 @@ func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.C
 	return req, fields
 }
 
-func newMessages(r agent.Request) []openai.ChatCompletionMessage {
-	out := make([]openai.ChatCompletionMessage, 0, len(r.Messages)+1)
-	if r.System != "" {
-		out = append(out, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: r.System})
+// parameters returns a tool's schema; a tool without one takes an empty object.
+func parameters(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
 	}
-	for _, m := range r.Messages {
-		msg := openai.ChatCompletionMessage{
-			Role:       string(m.Role),
-			Name:       m.Name,
-			ToolCallID: m.ToolCallID,
-		}
-		for _, c := range m.ToolCalls {
-			msg.ToolCalls = append(msg.ToolCalls, openai.ToolCall{
-				ID: c.ID, Type: openai.ToolTypeFunction,
-				Function: openai.FunctionCall{Name: c.Name, Arguments: c.Arguments},
-			})
-		}
-		setContent(&msg, m)
-		switch {
-		case m.Text != "" || len(m.Images) > 0 || len(msg.ToolCalls) > 0:
-		case m.Role == agent.ToolRole:
-			msg.Content = "(no output)" // go-openai drops an empty content, and then it is refused
-		default:
-			continue // an empty message says nothing, and providers refuse it
-		}
-		out = append(out, msg)
-	}
-	return out
+	return schema
 }
 
-// setContent sets the content: the plain text, which every server takes, or parts where there
-// are images. They travel inside the request: a provider can't fetch what chats hold.
-func setContent(msg *openai.ChatCompletionMessage, m agent.Message) {
-	if len(m.Images) == 0 {
-		msg.Content = m.Text
-		return
-	}
-	if m.Text != "" {
-		msg.MultiContent = append(msg.MultiContent, openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: m.Text})
-	}
-	for _, image := range m.Images {
-		msg.MultiContent = append(msg.MultiContent, openai.ChatMessagePart{
-			Type:     openai.ChatMessagePartTypeImageURL,
-			ImageURL: &openai.ChatMessageImageURL{URL: "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)},
-		})
-	}
-}
-
-// join returns the shape without what s or other lacks.
+// join returns the shape that has learned what either did.
 func (s shape) join(other shape) shape {
 	return shape{
 		noStreaming:   s.noStreaming || other.noStreaming,
 		noUsageOption: s.noUsageOption || other.noUsageOption,
 		oldMaxTokens:  s.oldMaxTokens || other.oldMaxTokens,
 		noTemperature: s.noTemperature || other.noTemperature,
+		replays:       s.replays || other.replays,
+		extra:         s.extra || other.extra,
+		noReplays:     s.noReplays || other.noReplays,
+		noExtra:       s.noExtra || other.noExtra,
 	}
 }
 
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
 func concede(err error, s shape, stream bool) (next shape, ok bool) {
-	refused, ok := provider.RefusalIn(err)
+	said, ok := provider.RejectionIn(err)
+	if !ok {
+		return s, false
+	}
+	if next, ok := missing(said, s); ok {
+		return next, true
+	}
+	refused, ok := said.Refusal()
 	if !ok {
 		return s, false
 	}
@@ -113,6 +94,10 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 		s.oldMaxTokens = true
 	case !s.noTemperature && refused.Of("temperature"):
 		s.noTemperature = true
+	case s.replays && !s.noReplays && said.Names("reasoning_content"):
+		s.noReplays = true
+	case s.extra && !s.noExtra && said.Names("extra_content"):
+		s.noExtra = true
 	case stream && refused.OfStreaming():
 		s.noStreaming = true
 	default:
@@ -120,3 +105,19 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 	}
 	return s, true
 }
+
+// missing returns the shape with what the provider has just missed. It is known once a provider has
+// sent it; but the history may be older than this process.
+func missing(said provider.Rejection, s shape) (next shape, ok bool) {
+	switch {
+	case !s.replays && said.Names("reasoning_content"):
+		s.replays = true
+	case !s.extra && said.Matches(thoughtSignature):
+		s.extra = true
+	default:
+		return s, false
+	}
+	return s, true
+}
+
+var thoughtSignature = regexp.MustCompile(`(?i)thought.?signature`)

@@ -137,6 +137,19 @@ func excerpt(body []byte) string {
 // status of 500 (https://github.com/ggml-org/llama.cpp, tools/server: "image input is not supported").
 var noImages = regexp.MustCompile(`(?i)\bimages?\b.{0,40}\bnot supported`)
 
+// noTools matches how servers say that a model takes no tools:
+//
+//	"registry.ollama.ai/library/gemma:2b does not support tools" (https://github.com/ollama/ollama, server/images.go)
+//	"No endpoints found that support tool use" (OpenRouter, a 404)
+//	`"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set` (https://github.com/vllm-project/vllm)
+//	"tools param requires --jinja flag" (https://github.com/ggml-org/llama.cpp, a 500)
+//	"`tool calling` is not supported with this model" (Groq)
+//	"Function calling is not enabled for models/gemma-3-27b-it" (Gemini, Mistral)
+//	"deepseek-reasoner does not support Function Calling" (DeepSeek)
+var noTools = regexp.MustCompile(`(?i)\b(tools?|tool.?(use|choice|call(s|ing)?)|functions?|function.?call(s|ing)?)\b.{0,30}` +
+	`\b(not (supported|enabled|available|allowed)|unsupported|requires? --)|` +
+	`(not support|unsupported|no endpoints found that support).{0,40}\b(tools?|tool.?(use|choice|call(s|ing)?)|functions?|function.?call(s|ing)?)\b`)
+
 // badImage matches how servers say that they can't use one image.
 var badImage = regexp.MustCompile(`(?i)(could not|cannot|can't|unable to|failed to) (process|decode|load|read|parse|identify) (the )?(input )?image|image.{0,40}(too large|exceeds)`)
 
@@ -165,6 +178,9 @@ func kindOf(status int, e *APIError) agent.ErrorKind {
 			"empty_image_file", "failed_to_download_image", "image_file_not_found"),
 		status < 500 && badImage.MatchString(e.Message):
 		return agent.BadImage
+	case status < 500 && (e.Param == "tools" || e.Param == "tool_choice") && refusal.MatchString(e.Message),
+		(status < 500 || status == http.StatusInternalServerError) && status != http.StatusOK && noTools.MatchString(e.Message):
+		return agent.NoTools
 	case status == http.StatusInternalServerError && noImages.MatchString(e.Message):
 		return agent.BadRequest
 	case e.named("server_is_overloaded", "slow_down", "service_unavailable_error"),

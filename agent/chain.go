@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// restAfter is how many turns in a row a model must fail before it rests.
+	restAfter = 2
+	firstRest = time.Minute
+	mostRest  = 15 * time.Minute
+)
+
+// rest says how long a model is not asked, where there is another one. The zero value has never failed.
+type rest struct {
+	failures int
+	until    time.Time
+}
+
+// failed returns the rest of a model that failed now: none for the first failure, then a minute, doubled
+// with each failure in a row. What can't get better by trying again rests at once, and a provider
+// that says when to come back is taken at its word.
+func (s rest) failed(now time.Time, err error) rest {
+	s.failures++
+	wait := time.Duration(0)
+	over := s.failures - restAfter
+	if isKind(err, Auth) || isKind(err, Quota) {
+		over = s.failures - 1
+	}
+	if over >= 0 {
+		wait = min(firstRest<<min(over, 10), mostRest)
+	}
+	if me, ok := errors.AsType[*ModelError](err); ok {
+		wait = max(wait, min(me.RetryAfter, mostRest))
+	}
+	if wait > 0 {
+		s.until = now.Add(wait)
+	}
+	return s
+}
+
+func (s rest) over(now time.Time) bool { return !now.Before(s.until) }
+
+// chained is a model of the chain with what was learned about it.
+type chained struct {
+	ModelOptions
+	learned *learned
+
+	mu   sync.Mutex
+	rest rest
+}
+
+func (c *chained) rests(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.rest.over(now)
+}
+
+// failed takes a failure and says until when the model rests now; zero: it does not.
+func (c *chained) failed(now time.Time, err error) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rest = c.rest.failed(now, err); c.rest.over(now) {
+		return time.Time{}
+	}
+	return c.rest.until
+}
+
+func (c *chained) worked() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rest = rest{}
+}
+
+// order returns the models in the order in which a turn asks them: the one of that name, else the first,
+// then the others as they stand in the chain; those that rest come last.
+func order(models []*chained, name string, now time.Time) []*chained {
+	at := max(0, slices.IndexFunc(models, func(m *chained) bool { return m.Model.Name() == name }))
+	var awake, resting []*chained
+	for _, m := range append([]*chained{models[at]}, slices.Delete(slices.Clone(models), at, at+1)...) {
+		if m.rests(now) {
+			resting = append(resting, m)
+		} else {
+			awake = append(awake, m)
+		}
+	}
+	return append(awake, resting...)
+}
+
+// ask gets one answer from the first model of the chain that gives one. The turn stays with that one.
+func (r *run) ask(ctx context.Context) (Completion, error) {
+	for {
+		c, err := r.askModel(ctx)
+		if err == nil {
+			r.model.worked()
+			return c, nil
+		}
+		if !r.nextModel(ctx, err) {
+			return c, err
+		}
+	}
+}
+
+// nextModel makes the next model of the chain the turn's, after one that failed. It says whether that is
+// of use.
+func (r *run) nextModel(ctx context.Context, err error) bool {
+	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) {
+		return false // of the turn's own making, or what another model is not asked to get round
+	}
+	next := r.at + 1
+	if errors.Is(err, errTooLong) {
+		for next < len(r.order) && !r.order[next].wider(r.model) {
+			next++
+		}
+	} else if !isKind(err, BadRequest) && !isKind(err, BadImage) { // those are the request's fault
+		if until := r.model.failed(time.Now(), err); !until.IsZero() && len(r.order) > 1 {
+			r.log.LogAttrs(ctx, slog.LevelWarn, "the model keeps failing, asking the others first for a while", slog.Time("until", until))
+		}
+	}
+	if next >= len(r.order) {
+		return false
+	}
+	if _, cut := errors.AsType[*cutError](err); !cut && !errors.Is(err, errSilence) {
+		r.uncall() // refused before anything was done
+	}
+	r.log.LogAttrs(ctx, slog.LevelWarn, "the model failed, asking the next one",
+		slog.String("next", r.order[next].Model.Name()), slog.Any("error", err))
+	r.use(next)
+	return true
+}
+
+// wider says that the model can read more than another one.
+func (c *chained) wider(than *chained) bool {
+	return c.Window == 0 || than.Window > 0 && c.Window-c.MaxOutput > than.Window-than.MaxOutput
+}
+
+// use makes a model of the chain the turn's. What others refused is no matter to it.
+func (r *run) use(at int) {
+	r.at, r.model = at, r.order[at]
+	name := r.model.Model.Name()
+	r.log = r.opts.Log.With(slog.String("turn", r.turn.ID), slog.String("model", name))
+	r.meter = r.meterOf(name)
+	r.blind, r.badImage = r.model.learned.takesNoImages(), false
+	r.toolless, r.flat = r.model.learned.takesNoTools(), false
+	r.squeezed, r.refused = asItFits, 0
+}

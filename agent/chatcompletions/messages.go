@@ -1,0 +1,112 @@
+package chatcompletions
+
+import (
+	"encoding/base64"
+	"encoding/json"
+
+	"telex/agent"
+)
+
+// message is one of a request's. It is our own type: go-openai's drops an empty content, which is then
+// refused, has no place for what providers send with calls, and can't say an empty reasoning_content.
+type message struct {
+	Role             agent.Role `json:"role"`
+	Content          any        `json:"content,omitempty"` // a string, or a list of parts
+	Name             string     `json:"name,omitempty"`
+	ToolCallID       string     `json:"tool_call_id,omitempty"`
+	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
+	ReasoningContent *string    `json:"reasoning_content,omitempty"`
+}
+
+type toolCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
+}
+
+type part struct {
+	Type     string    `json:"type"`
+	Text     string    `json:"text,omitempty"`
+	ImageURL *imageURL `json:"image_url,omitempty"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+// newMessages shapes a conversation. Images of tools stand in a user's message behind the results: no
+// other may hold them.
+func newMessages(r agent.Request, s shape) []message {
+	out := make([]message, 0, len(r.Messages)+1)
+	if r.System != "" {
+		out = append(out, message{Role: agent.System, Content: r.System})
+	}
+	var images []agent.Image
+	show := func() {
+		if len(images) > 0 {
+			out = append(out, message{Role: agent.User, Content: contentOf(agent.Message{Text: "(Images that the tools returned.)", Images: images})})
+			images = nil
+		}
+	}
+	for _, m := range r.Messages {
+		if m.Role == agent.ToolRole {
+			images = append(images, m.Images...)
+			m.Images = nil
+		} else {
+			show()
+		}
+		if msg, ok := newMessage(m, s); ok {
+			out = append(out, msg)
+		}
+	}
+	show()
+	return out
+}
+
+// newMessage shapes a message. An empty one says nothing, and providers refuse it.
+func newMessage(m agent.Message, s shape) (msg message, ok bool) {
+	msg = message{Role: m.Role, Name: m.Name, ToolCallID: m.ToolCallID, Content: contentOf(m)}
+	for _, c := range m.ToolCalls {
+		call := toolCall{ID: c.ID, Type: "function"}
+		call.Function.Name, call.Function.Arguments = c.Name, c.Arguments
+		if s.extra && !s.noExtra {
+			call.ExtraContent = c.Extra
+		}
+		msg.ToolCalls = append(msg.ToolCalls, call)
+	}
+	if m.Role == agent.Assistant && s.replays && !s.noReplays {
+		msg.ReasoningContent = &m.Reasoning // an empty one too
+	}
+	switch {
+	case msg.Content != nil, len(msg.ToolCalls) > 0:
+		return msg, true
+	case m.Role == agent.ToolRole:
+		msg.Content = "(no output)"
+		return msg, true
+	}
+	return msg, false
+}
+
+// contentOf returns the plain text, which every server takes, or parts where there are images. They
+// travel inside the request: a provider can't fetch what chats hold.
+func contentOf(m agent.Message) any {
+	if len(m.Images) == 0 {
+		if m.Text == "" {
+			return nil
+		}
+		return m.Text
+	}
+	var parts []part
+	if m.Text != "" {
+		parts = append(parts, part{Type: "text", Text: m.Text})
+	}
+	for _, image := range m.Images {
+		url := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
+		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{URL: url}})
+	}
+	return parts
+}

@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// hangGrace is how long a call may take to return after its context ended. Then it is given up: what it
+// still does is nobody's.
+const hangGrace = time.Second
+
+var (
+	errDeadline = errors.New("no result in time")
+	errPanicked = errors.New("the tool failed unexpectedly")
+	errHangs    = errors.New("the tool does not stop")
+)
+
+// job is one call to be run.
+type job struct {
+	def   ToolDef
+	input Input
+}
+
+// outcome is what a call came to.
+type outcome struct {
+	Output
+	err     error
+	started bool
+	trace   string // of a panic, for operators
+}
+
+// dispatch runs jobs, so many side by side and each with its deadline, and returns their outcomes in the
+// order of the jobs. began and told are called from the caller's goroutine: as a job starts, and
+// with what it tells in the order of its arrival. A job that panics or hangs fails alone. It returns
+// soon after ctx ended; jobs that were not started then have ctx's cause as their error.
+func dispatch(ctx context.Context, jobs []job, parallel int, began func(int), told func(note)) []outcome {
+	p := newProgress(len(jobs))
+	out := make([]outcome, len(jobs))
+	started, running := 0, 0
+	for {
+		for ; started < len(jobs) && running < parallel && ctx.Err() == nil; started++ {
+			began(started)
+			jobs[started].start(ctx, started, p)
+			running++
+		}
+		if running == 0 {
+			break
+		}
+		n := p.next()
+		if n.ended != nil {
+			out[n.call] = *n.ended
+			running--
+		}
+		told(n)
+	}
+	for i := started; i < len(jobs); i++ {
+		out[i].err = context.Cause(ctx)
+	}
+	return out
+}
+
+// start runs a job in a goroutine of its own, which ends with the job's end in p. Whoever reads p waits
+// for that, or for the time after which the job is given up.
+func (j job) start(ctx context.Context, call int, p *progress) {
+	timeout := j.def.Timeout
+	if timeout <= 0 {
+		timeout = DefaultToolTimeout
+	}
+	late := fmt.Errorf("%w (%v)", errDeadline, timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, late)
+	input := j.input
+	input.Progress = func(text string) { p.tell(call, text) }
+	ended := context.AfterFunc(ctx, func() {
+		time.AfterFunc(hangGrace, func() {
+			p.end(call, outcome{started: true, err: fmt.Errorf("%w: %w", context.Cause(ctx), errHangs)})
+		})
+	})
+	go func() {
+		o := outcome{started: true, err: errPanicked}
+		defer func() {
+			if v := recover(); v != nil {
+				o = outcome{started: true, err: errPanicked, trace: fmt.Sprintf("%v\n%s", v, debug.Stack())}
+			}
+			ended()
+			cancel()
+			p.end(call, o)
+		}()
+		output, err := j.def.Call(ctx, input)
+		if err != nil && ctx.Err() != nil { // whatever words the tool has for it
+			err = context.Cause(ctx)
+		}
+		o = outcome{Output: output, err: err, started: true}
+	}()
+}

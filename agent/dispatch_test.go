@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// does returns a tool that reads only and does f.
+func does(name string, f func(context.Context, Input) (Output, error)) ToolDef {
+	return ToolDef{Name: name, ReadOnly: true, Call: f}
+}
+
+// takes returns a job that takes a while, unless it is stopped.
+func takes(d time.Duration) job {
+	return job{def: does("wait", func(ctx context.Context, _ Input) (Output, error) {
+		if err := sleep(ctx, d); err != nil {
+			return Output{}, err
+		}
+		return Output{Text: fmt.Sprint(d)}, nil
+	})}
+}
+
+func noteless(note) {}
+
+func TestDispatchInOrderAndSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var starts, ends []string
+		out := dispatch(t.Context(), []job{takes(3 * time.Second), takes(time.Second), takes(2 * time.Second), takes(time.Second)}, 2,
+			func(i int) { starts = append(starts, fmt.Sprintf("%d@%v", i, time.Since(began))) },
+			func(n note) { ends = append(ends, fmt.Sprintf("%d@%v", n.call, time.Since(began))) })
+		if got := strings.Join(starts, " "); got != "0@0s 1@0s 2@1s 3@3s" {
+			t.Errorf("started %s", got)
+		}
+		if got := fmt.Sprint(out[0].Text, out[1].Text, out[2].Text, out[3].Text); got != "3s1s2s1s" {
+			t.Errorf("outcomes %s", got)
+		}
+		if len(ends) != 4 || time.Since(began) != 4*time.Second {
+			t.Errorf("ended %v after %v", ends, time.Since(began))
+		}
+	})
+}
+
+func TestDispatchTroubleIsOneCallsOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		jobs := []job{
+			{def: does("panics", func(context.Context, Input) (Output, error) { panic("secret") })},
+			{def: does("exits", func(context.Context, Input) (Output, error) { runtime.Goexit(); return Output{}, nil })},
+			{def: does("hangs", func(context.Context, Input) (Output, error) { <-free; return Output{Text: "late"}, nil })},
+			{def: ToolDef{Timeout: 2 * time.Second, Call: takes(time.Hour).def.Call}},
+			{def: does("fails", func(context.Context, Input) (Output, error) { return Output{}, errors.New("no such host") })},
+			takes(3 * time.Second),
+		}
+		began := time.Now()
+		out := dispatch(t.Context(), jobs, 10, func(int) {}, noteless)
+		if time.Since(began) != DefaultToolTimeout+hangGrace {
+			t.Errorf("took %v", time.Since(began))
+		}
+		for i, want := range []string{"the tool failed unexpectedly", "the tool failed unexpectedly", "no result in time (1m0s): the tool does not stop", "no result in time (2s)", "no such host", "<nil>"} {
+			if got := fmt.Sprint(out[i].err); got != want || !out[i].started {
+				t.Errorf("%d: got %q, want %q", i, got, want)
+			}
+		}
+		if !strings.Contains(out[0].trace, "secret") || out[5].Text != "3s" {
+			t.Errorf("trace %q, text %q", out[0].trace, out[5].Text)
+		}
+		close(free)
+	})
+}
+
+func TestDispatchEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := errors.New("stopped")
+		time.AfterFunc(time.Second, func() { cancel(why) })
+		began := time.Now()
+		out := dispatch(ctx, []job{takes(time.Hour), takes(time.Hour), takes(time.Millisecond)}, 1, func(int) {}, noteless)
+		if time.Since(began) != time.Second || !errors.Is(out[0].err, why) || !errors.Is(out[2].err, why) || !out[0].started || out[2].started {
+			t.Errorf("after %v: %+v", time.Since(began), out)
+		}
+	})
+}
+
+func TestDispatchTellsProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var late func(string)
+		tells := func(text string) job {
+			return job{def: does("tells", func(ctx context.Context, in Input) (Output, error) {
+				if text == "a" {
+					late = in.Progress
+				}
+				for i := range 3 {
+					in.Progress(fmt.Sprint(text, i))
+					if err := sleep(ctx, time.Second); err != nil {
+						return Output{}, err
+					}
+				}
+				return Output{}, nil
+			})}
+		}
+		var got []string
+		dispatch(t.Context(), []job{tells("a"), tells("b")}, 2, func(int) {}, func(n note) {
+			if n.ended == nil {
+				got = append(got, n.text)
+			}
+		})
+		late("x") // to nobody
+		each := map[byte]string{}
+		for _, text := range got {
+			each[text[0]] += text[1:]
+		}
+		if each['a'] != "012" || each['b'] != "012" {
+			t.Errorf("told %v", got)
+		}
+	})
+}
+
+func TestBoundedOutput(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("wörd ", 20_000)
+	for _, tt := range []struct{ name, in, want string }{
+		{"plain", "noon", "noon"},
+		{"nothing", "", "(no output)"},
+		{"binary", "a\x00b", "[binary data of 3 bytes, which can't be shown]"},
+		{"no text", strings.Repeat("\xff\xfe\x81", 10), "[binary data of 30 bytes, which can't be shown]"},
+		{"a cut character", "wör\xc3", "wör\uFFFD"},
+		{"a real replacement character", strings.Repeat("\uFFFD", 50), strings.Repeat("\uFFFD", 50)},
+	} {
+		if got := bounded(Output{Text: tt.in}).Text; got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	got := bounded(Output{Text: long}).Text
+	if len(got) > mostOutput+200 || !strings.Contains(got, "the output has 120000 bytes, these were the first 65536") {
+		t.Errorf("%d bytes: …%s", len(got), got[len(got)-100:])
+	}
+	image := Image{MediaType: "image/png", Data: []byte("x")}
+	o := bounded(Output{
+		Images: append([]Image{{MediaType: "text/html", Data: []byte("x")}, {MediaType: "image/png"}}, image, image, image, image, image, image, image, image, image),
+		Files:  []File{{Name: "big\n", Content: make([]byte, mostCallBytes)}, {Name: "small.txt", Content: []byte("x")}},
+	})
+	if len(o.Images) != mostCallImages || len(o.Files) != 1 || strings.Count(o.Text, "was left out") != 4 || !strings.Contains(o.Text, "the file big (") {
+		t.Errorf("%d images, %d files, text %q", len(o.Images), len(o.Files), o.Text)
+	}
+	var names []string
+	for _, f := range (Output{Images: []Image{{MediaType: "image/jpeg; q=1"}, {MediaType: "image/svg+xml"}}, Files: o.Files}).files("draw") {
+		names = append(names, f.Name)
+	}
+	names = append(names, Output{Images: []Image{image}}.files("draw")[0].Name)
+	if fmt.Sprint(names) != "[draw-1.jpg draw-2.svg small.txt draw.png]" {
+		t.Errorf("files %v", names)
+	}
+}

@@ -1,0 +1,87 @@
+package agent
+
+import "slices"
+
+// What stands for the result of a call that has none.
+const (
+	resultUnknown = "Error: it is not known whether this call was carried out or what came of it. Do not repeat it without asking."
+	resultNotRun  = "Not done: the turn ended before this call was run."
+	resultStopped = "Error: the turn ended before there was a result."
+	resultLost    = "Error: the result was lost."
+)
+
+// mend returns the messages of a turn's steps with exactly one answer to each call, in the order of the
+// calls. Calls of the last step without answer are left open, but for those that had begun: their
+// outcome is unknown.
+func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
+	answers := make(map[string]Message)
+	last := -1
+	for i, m := range steps {
+		if m.Role == ToolRole {
+			answers[m.ToolCallID] = m
+		}
+		if len(m.ToolCalls) > 0 {
+			last = i
+		}
+	}
+	for i, m := range steps {
+		if m.Role == ToolRole {
+			continue // each stands behind its call
+		}
+		mended = append(mended, m)
+		for _, c := range m.ToolCalls {
+			answer, ok := answers[c.ID]
+			switch {
+			case ok:
+			case slices.Contains(begun, c.ID):
+				answer = answerTo(c, resultUnknown)
+			case i < last:
+				answer = answerTo(c, resultLost)
+			default:
+				open = append(open, c)
+				answer = answerTo(c, resultNotRun)
+			}
+			mended = append(mended, answer)
+		}
+	}
+	return mended, open
+}
+
+func answerTo(c ToolCall, text string) Message {
+	return Message{Role: ToolRole, ToolCallID: c.ID, Name: c.Name, Text: text}
+}
+
+// grow adds to the turn's history.
+func (r *run) grow(messages ...Message) {
+	r.messages = append(r.messages, messages...)
+	r.grown = append(r.grown, messages...)
+}
+
+// amend puts the answer to a call in the place of the one that stood for it.
+func (r *run) amend(answer Message) {
+	for _, list := range [][]Message{r.messages, r.grown} {
+		for i, m := range slices.Backward(list) {
+			if m.Role == ToolRole && m.ToolCallID == answer.ToolCallID {
+				list[i] = answer
+				break
+			}
+		}
+	}
+}
+
+// history is what a conversation grows by when the model's last words were text: that, in its place, and
+// everything before and after it.
+func (r *run) history(text string) []Message {
+	if text == "" {
+		return r.grown
+	}
+	return slices.Insert(r.grown, r.place, Message{Role: Assistant, Text: text})
+}
+
+// compaction says what was summarized; nil: nothing.
+func (r *run) compaction() *Compaction {
+	if r.done == 0 {
+		return nil
+	}
+	return &Compaction{Summary: r.summary, Messages: r.done}
+}

@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestMend(t *testing.T) {
+	t.Parallel()
+	calls := func(ids ...string) Message {
+		m := Message{Role: Assistant}
+		for _, id := range ids {
+			m.ToolCalls = append(m.ToolCalls, ToolCall{ID: id, Name: "read", Arguments: "{}"})
+		}
+		return m
+	}
+	result := func(id string) Message { return Message{Role: ToolRole, ToolCallID: id, Text: "r" + id} }
+	for _, tt := range []struct {
+		name  string
+		steps []Message
+		begun []string
+		want  string // answers
+		open  string
+	}{
+		{"nothing", nil, nil, "", ""},
+		{"complete", []Message{calls("a"), result("a")}, nil, "a:ra", ""},
+		{"in the order of the calls", []Message{calls("a", "b"), result("b"), result("a")}, nil, "a:ra b:rb", ""},
+		{"two left", []Message{calls("a", "b", "c"), result("b")}, nil, "a:" + resultNotRun + " b:rb c:" + resultNotRun, "a c"},
+		{"one had begun", []Message{calls("a", "b")}, []string{"a"}, "a:" + resultUnknown + " b:" + resultNotRun, "b"},
+		{"of an earlier step", []Message{calls("a"), calls("b"), result("b")}, nil, "a:" + resultLost + " b:rb", ""},
+		{"of no call", []Message{calls("a"), result("a"), result("x")}, nil, "a:ra", ""},
+		{"people spoke", []Message{{Role: User, Text: "and?"}, calls("a"), result("a")}, nil, "a:ra", ""},
+	} {
+		mended, open := mend(tt.steps, tt.begun)
+		var answers, left []string
+		for _, m := range mended {
+			if m.Role == ToolRole {
+				answers = append(answers, m.ToolCallID+":"+m.Text)
+			}
+		}
+		for _, c := range open {
+			left = append(left, c.ID)
+		}
+		if strings.Join(answers, " ") != tt.want || strings.Join(left, " ") != tt.open {
+			t.Errorf("%s: answers %q, open %v", tt.name, answers, left)
+		}
+		checkAnswered(t, mended)
+	}
+}
+
+// journal is a Journal that keeps what a turn would need after a crash.
+type journal struct {
+	steps            []Message
+	begun            []string
+	stepErr          error
+	beginErr, endErr error
+}
+
+func (j *journal) Step(_ context.Context, messages []Message) error {
+	if j.stepErr == nil {
+		j.steps = append(j.steps, messages...)
+	}
+	return j.stepErr
+}
+
+func (j *journal) Begin(_ context.Context, c ToolCall) error {
+	if j.beginErr == nil {
+		j.begun = append(j.begun, c.ID)
+	}
+	return j.beginErr
+}
+
+func (j *journal) End(ctx context.Context, answer Message) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if j.endErr == nil {
+		j.steps = append(j.steps, answer)
+		j.begun = slices.DeleteFunc(j.begun, func(id string) bool { return id == answer.ToolCallID })
+	}
+	return j.endErr
+}
+
+func TestJournal(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	turn := streamed
+	turn.Journal, turn.Approver = j, &person{verdict: Approved}
+	turn.More = meanwhile("and?", "", "so?")
+	got := runTurn(t, t.Context(), Options{Tools: workshop()}, turn,
+		called("One.", "write {}", "read {}", "fly {}"), called("", "fail {}"), answer{deltas: texts("Done.")})
+	if got.Text != "One.\n\nDone." {
+		t.Errorf("got %q", got.Text)
+	}
+	mended, open := mend(j.steps, j.begun)
+	// What was said after the last step is not in the journal.
+	if want := transcript(got.Append[:len(got.Append)-2]); transcript(mended) != want || len(open) > 0 || len(j.begun) > 0 {
+		t.Errorf("kept\n%s\nopen %v, begun %v\nwant\n%s", transcript(mended), open, j.begun, want)
+	}
+}
+
+// What can't be kept is not done.
+func TestJournalFails(t *testing.T) {
+	t.Parallel()
+	for name, j := range map[string]*journal{"step": {stepErr: errors.New("disk")}, "begin": {beginErr: errors.New("disk")}, "end": {endErr: errors.New("disk")}} {
+		ran := 0
+		tools := toolbox{{Name: "write", Call: func(context.Context, Input) (Output, error) { ran++; return Output{}, nil }}}
+		turn := streamed
+		turn.Journal, turn.Approver = j, &person{verdict: Approved}
+		got := runTurn(t, t.Context(), Options{Tools: tools}, turn, called("One.", "write {}"), answer{deltas: texts("Done.")})
+		if name == "end" {
+			if got.Stop != StopDone || ran != 1 || !strings.Contains(got.log, "was not stored") {
+				t.Errorf("%s: %s, ran %d, log %s", name, got.Stop, ran, got.log)
+			}
+			continue
+		}
+		if got.Stop != StopError || ran != 0 || !strings.Contains(got.err.Error(), "disk") || got.Text != "One." {
+			t.Errorf("%s: %s, ran %d, %v", name, got.Stop, ran, got.err)
+		}
+		checkAnswered(t, got.Append)
+	}
+}
+
+// A turn that goes on behind what an earlier process did says that again, runs what was left, and nothing
+// twice.
+func TestTurnGoesOn(t *testing.T) {
+	t.Parallel()
+	var ran []string
+	count := func(_ context.Context, in Input) (Output, error) {
+		ran = append(ran, in.Arguments)
+		return Output{Text: "did " + in.Arguments}, nil
+	}
+	tools := toolbox{{Name: "read", ReadOnly: true, Call: count}, {Name: "write", Call: count}}
+	turn := streamed
+	turn.Steps = []Message{
+		{Role: Assistant, Text: "First.", ToolCalls: []ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}},
+		{Role: ToolRole, ToolCallID: "a", Name: "read", Text: "known", Images: []Image{{MediaType: "image/png", Data: []byte("p")}}},
+		{Role: User, Text: "hurry"},
+		{Role: Assistant, Text: "Second.", ToolCalls: []ToolCall{
+			{ID: "b", Name: "write", Arguments: `{"n":1}`}, {ID: "c", Name: "write", Arguments: `{"n":2}`}, {ID: "d", Name: "read", Arguments: `{"n":3}`},
+		}},
+	}
+	turn.Begun = []string{"b"}
+	j := &journal{}
+	turn.Journal, turn.Approver = j, &person{verdict: Approved}
+	got := runTurn(t, t.Context(), Options{Tools: tools, Limits: Limits{ToolCalls: 5}}, turn, called("", `read {"n":4}`), answer{deltas: texts("Done.")})
+	got.check(t, StopToolCalls, "First.\n\nSecond.\n\nDone.\n\n"+DefaultLines().ToolCalls, strings.Join([]string{
+		`text:"First."`, `text:"\n\nSecond."`, `c:identified:"write"`, `d:identified:"read"`, `d:executing:"read"`, `d:completed:"read"`,
+		`c:interrupted:"write"`, `c:executing:"write"`, `c:completed:"write"`,
+		`a_2:identified:"read"`, `a_2:executing:"read"`, `a_2:completed:"read"`, `text:"\n\nDone."`,
+	}, " "))
+	if fmt.Sprint(ran) != `[{"n":3} {"n":2} {"n":4}]` || got.ToolCalls != 5 || len(got.Files) != 1 {
+		t.Errorf("ran %v, %d calls, %d files", ran, got.ToolCalls, len(got.Files))
+	}
+	if !strings.HasPrefix(transcript(got.Append), "assistant:First.[a read {}]\ntool a:known\nuser:hurry\n") ||
+		!strings.Contains(transcript(got.Append), "tool b:"+resultUnknown+"\ntool c:did {\"n\":2}\ntool d:did {\"n\":3}\n") {
+		t.Errorf("grew by\n%s", transcript(got.Append))
+	}
+	if want := "tool d:did {\"n\":3}\ntool c:did {\"n\":2}\nassistant:[a_2 read {\"n\":4}]\ntool a_2:did {\"n\":4}"; transcript(j.steps) != want {
+		t.Errorf("kept\n%s", transcript(j.steps))
+	}
+}
+
+// A process may die at any time: the next one runs each call that changes things at most once, and ends
+// with the same history but for what it can't know.
+func TestTurnGoesOnAfterACrashAtAnyTime(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		synctest.Test(t, func(t *testing.T) {
+			steps := []answer{called("One.", `read {"seconds":1}`, `write {"seconds":2}`, `write {"seconds":1}`), called("Two.", `write {"seconds":1}`), {deltas: texts("Done.")}}
+			var ran []string
+			tools := workshop()
+			write := tools[1].Call
+			tools[1].Call = func(ctx context.Context, in Input) (Output, error) {
+				ran = append(ran, in.Arguments)
+				return write(ctx, in)
+			}
+			j := &journal{}
+			turn := streamed
+			turn.Journal, turn.Approver = j, &person{verdict: Approved, takes: time.Second}
+			ctx, crash := context.WithCancel(t.Context())
+			defer crash()
+			time.AfterFunc(time.Duration(rapid.IntRange(0, 9000).Draw(rt, "crash"))*time.Millisecond, crash)
+			model := &script{answers: slices.Clone(steps)}
+			first, err := newAgentWith(t, Options{Tools: tools}, model).Run(ctx, turn, func(Event) {})
+			if err != nil {
+				said := 0
+				for _, m := range j.steps {
+					if m.Role == Assistant {
+						said++
+					}
+				}
+				turn.Steps, turn.Begun = slices.Clone(j.steps), slices.Clone(j.begun)
+				model = &script{answers: slices.Clone(steps[said:])}
+				if first, err = newAgentWith(t, Options{Tools: tools}, model).Run(t.Context(), turn, func(Event) {}); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			checkAnswered(rt, first.Append)
+			if first.Text != "One.\n\nTwo.\n\nDone." || len(ran) != 3 {
+				rt.Errorf("said %q, wrote %v", first.Text, ran)
+			}
+		})
+	})
+}

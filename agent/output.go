@@ -1,0 +1,97 @@
+package agent
+
+import (
+	"fmt"
+	"mime"
+	"strings"
+	"unicode/utf8"
+)
+
+// What of a call's output is taken.
+const (
+	mostOutput     = 64 << 10 // bytes of text
+	mostError      = 4 << 10  // bytes of an error's text
+	mostCallImages = 8        // that the model is shown
+	mostCallBytes  = 32 << 20 // of images and files together
+)
+
+// bounded makes a call's output fit: long text is cut and binary data refused, and the model is told the
+// size of what it does not get.
+func bounded(o Output) Output {
+	out := Output{Text: boundedText(o.Text)}
+	size, shown := 0, 0
+	leave := func(what, mediaType string, n int) {
+		out.Text += fmt.Sprintf("\n[%s (%s, %d bytes) was left out: it is too large, one too many, or of the wrong kind]", what, mediaType, n)
+	}
+	for _, image := range o.Images {
+		if size+len(image.Data) > mostCallBytes || shown == mostCallImages || len(image.Data) == 0 || !strings.HasPrefix(image.MediaType, "image/") {
+			leave("an image", image.MediaType, len(image.Data))
+			continue
+		}
+		size, shown = size+len(image.Data), shown+1
+		out.Images = append(out.Images, image)
+	}
+	for _, f := range o.Files {
+		if size+len(f.Content) > mostCallBytes {
+			leave("the file "+head(oneLine(f.Name), 100), f.MediaType, len(f.Content))
+			continue
+		}
+		size += len(f.Content)
+		out.Files = append(out.Files, f)
+	}
+	if out.Text = strings.TrimPrefix(out.Text, "\n"); out.Text == "" {
+		out.Text = "(no output)"
+	}
+	return out
+}
+
+func boundedText(text string) string {
+	if isBinary(text) {
+		return fmt.Sprintf("[binary data of %d bytes, which can't be shown]", len(text))
+	}
+	if len(text) <= mostOutput {
+		return validUTF8(text)
+	}
+	whole, _ := cutIncomplete(text[:mostOutput])
+	return fmt.Sprintf("%s\n[… cut here: the output has %d bytes, these were the first %d …]", validUTF8(whole), len(text), len(whole))
+}
+
+// isBinary says that a text is none. A character that was cut in two, or one in an old encoding, does not
+// make it so.
+func isBinary(text string) bool {
+	const share = 32
+	wrong := 0
+	for i, c := range text {
+		if c == 0 {
+			return true
+		}
+		if c == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD") {
+			wrong++
+		}
+	}
+	return wrong > 3 && wrong > len(text)/share
+}
+
+// files returns what people get of an output: its images, then its files.
+func (o Output) files(call string) []File {
+	var out []File
+	for i, image := range o.Images {
+		out = append(out, File{Name: imageName(call, i, len(o.Images), image.MediaType), MediaType: image.MediaType, Content: image.Data})
+	}
+	return append(out, o.Files...)
+}
+
+func imageName(call string, i, n int, mediaType string) string {
+	kind, _, _ := mime.ParseMediaType(mediaType)
+	extension := strings.TrimPrefix(kind, "image/")
+	switch extension {
+	case "jpeg":
+		extension = "jpg"
+	case "svg+xml":
+		extension = "svg"
+	}
+	if n > 1 {
+		return fmt.Sprintf("%s-%d.%s", call, i+1, extension)
+	}
+	return call + "." + extension
+}

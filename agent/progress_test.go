@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// However many calls tell things at the same time: the notes of each come in the order in which it told
+// them, its newest one and its end always, nothing after that.
+func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		told := rapid.SliceOfN(rapid.IntRange(0, 30), 1, 8).Draw(t, "told")
+		p := newProgress(len(told))
+		var tellers sync.WaitGroup
+		for call, n := range told {
+			tellers.Go(func() {
+				for i := range n {
+					p.tell(call, fmt.Sprint(i))
+				}
+				p.end(call, outcome{})
+				p.tell(call, "late")
+				p.end(call, outcome{err: errHangs})
+			})
+		}
+		newest := make([]int, len(told))
+		for i := range newest {
+			newest[i] = -1
+		}
+		ends := 0
+		for ends < len(told) {
+			n := p.next()
+			if told[n.call] < 0 {
+				t.Fatalf("call %d told %+v after its end", n.call, n)
+			}
+			if n.ended != nil {
+				if newest[n.call] != told[n.call]-1 || n.ended.err != nil {
+					t.Fatalf("call %d ended after %d of %d, %v", n.call, newest[n.call]+1, told[n.call], n.ended.err)
+				}
+				told[n.call] = -1
+				ends++
+				continue
+			}
+			var i int
+			if _, err := fmt.Sscan(n.text, &i); err != nil || i <= newest[n.call] {
+				t.Fatalf("call %d told %q after %d", n.call, n.text, newest[n.call])
+			}
+			newest[n.call] = i
+		}
+		tellers.Wait()
+		if len(p.queue) != 0 {
+			t.Fatalf("left %+v", p.queue)
+		}
+	})
+}
+
+// What several calls tell comes in the order of its arrival; a text nobody read yet is replaced.
+func TestProgressInOrderOfArrival(t *testing.T) {
+	t.Parallel()
+	p := newProgress(3)
+	p.tell(2, "a")
+	p.tell(0, "b")
+	p.tell(2, "c")
+	p.end(2, outcome{})
+	p.tell(1, "d")
+	for _, want := range []string{"2 c", "0 b", "2 end", "1 d"} {
+		n := p.next()
+		got := fmt.Sprint(n.call, " ", n.text)
+		if n.ended != nil {
+			got = fmt.Sprint(n.call, " end")
+		}
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"strings"
+	"unicode"
+)
+
+// mostDisplay bounds, in bytes, what is said about a call on its line.
+const mostDisplay = 200
+
+// statuses tells how the calls of a turn stand: each call in order, only what is news, nothing of a call
+// without an id, nothing once it has ended.
+type statuses struct {
+	emit  func(Event)
+	calls map[string]*Tool
+	order []string
+}
+
+// set tells a call's state. An empty display keeps what was shown; at first it is the name.
+func (s *statuses) set(id, name, display string, state ToolState) {
+	if id == "" {
+		return
+	}
+	if s.calls == nil {
+		s.calls = make(map[string]*Tool)
+	}
+	display = oneLine(display)
+	known := s.calls[id]
+	switch {
+	case known == nil:
+		if display == "" {
+			display = name
+		}
+		known = &Tool{ID: id, Name: name}
+		s.calls[id] = known
+		s.order = append(s.order, id)
+	case ended(known.State), state < known.State && known.State != ToolInterrupted,
+		state == known.State && (display == "" || display == known.Display):
+		return
+	}
+	if display != "" {
+		known.Display = display
+	}
+	known.State = state
+	s.emit(*known)
+}
+
+// abandon ends the calls that nothing more will come of.
+func (s *statuses) abandon() {
+	for _, id := range s.order {
+		if c := s.calls[id]; !ended(c.State) {
+			s.set(id, c.Name, "", ToolFailed)
+		}
+	}
+}
+
+func ended(state ToolState) bool { return state == ToolCompleted || state == ToolFailed }
+
+// oneLine returns a text as it can stand on a status line.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(head(s, mostDisplay), func(c rune) bool {
+		return unicode.IsSpace(c) || unicode.IsControl(c)
+	}), " ")
+	return s
+}
+
+// display asks a tool what a call of it is about. A tool that fails at it has nothing to say.
+func (d ToolDef) display(arguments string) (text string) {
+	if d.Show == nil {
+		return ""
+	}
+	defer func() {
+		if recover() != nil {
+			text = ""
+		}
+	}()
+	return d.Show(arguments)
+}

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// tool shows a Tool event.
+func tool(e Tool) string {
+	state := map[ToolState]string{
+		ToolIdentified: "identified", ToolExecuting: "executing", ToolCompleted: "completed", ToolFailed: "failed", ToolInterrupted: "interrupted",
+	}[e.State]
+	return fmt.Sprintf("%s:%s:%q", e.ID, state, e.Display)
+}
+
+func TestStatuses(t *testing.T) {
+	t.Parallel()
+	type set struct {
+		id, display string
+		state       ToolState
+	}
+	for _, tt := range []struct {
+		name string
+		sets []set
+		want string
+	}{
+		{
+			"a whole life",
+			[]set{{"a", "", ToolIdentified}, {"a", "Reading", ToolExecuting}, {"a", "", ToolCompleted}},
+			`a:identified:"time" a:executing:"Reading" a:completed:"Reading"`,
+		},
+		{
+			"the display gets better",
+			[]set{{"a", "", ToolIdentified}, {"a", "R", ToolIdentified}, {"a", "R", ToolIdentified}, {"a", "Re", ToolIdentified}},
+			`a:identified:"time" a:identified:"R" a:identified:"Re"`,
+		},
+		{"no id", []set{{"", "x", ToolIdentified}, {"", "", ToolCompleted}}, ""},
+		{"no new display", []set{{"a", "x", ToolIdentified}, {"a", "", ToolIdentified}, {"a", "", ToolExecuting}}, `a:identified:"x" a:executing:"x"`},
+		{
+			"nothing after the end",
+			[]set{{"a", "", ToolExecuting}, {"a", "", ToolFailed}, {"a", "late", ToolExecuting}, {"a", "late", ToolCompleted}},
+			`a:executing:"time" a:failed:"time"`,
+		},
+		{"never back", []set{{"a", "", ToolExecuting}, {"a", "better", ToolIdentified}}, `a:executing:"time"`},
+		{
+			"waiting is no end",
+			[]set{{"a", "", ToolIdentified}, {"a", "", ToolInterrupted}, {"a", "", ToolExecuting}, {"a", "", ToolCompleted}},
+			`a:identified:"time" a:interrupted:"time" a:executing:"time" a:completed:"time"`,
+		},
+		{"two", []set{{"a", "", ToolExecuting}, {"b", "", ToolExecuting}, {"a", "", ToolCompleted}}, `a:executing:"time" b:executing:"time" a:completed:"time"`},
+		{"one line", []set{{"a", " two\nlines\t\x00x ", ToolIdentified}}, `a:identified:"two lines x"`},
+	} {
+		var got []string
+		s := statuses{emit: func(e Event) { got = append(got, tool(e.(Tool))) }}
+		for _, c := range tt.sets {
+			s.set(c.id, "time", c.display, c.state)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, strings.Join(got, " "), tt.want)
+		}
+		got = nil
+		s.abandon()
+		s.abandon()
+		open := strings.Count(strings.Join(got, " "), ":failed:")
+		for _, c := range s.calls {
+			if !ended(c.State) {
+				t.Errorf("%s: %+v was not ended", tt.name, c)
+			}
+		}
+		if open != len(got) {
+			t.Errorf("%s: abandoned as %v", tt.name, got)
+		}
+	}
+	if got := oneLine(strings.Repeat("é", 500)); len(got) > mostDisplay+len("…") {
+		t.Errorf("a display of %d bytes", len(got))
+	}
+}
+
+func TestShowThatPanics(t *testing.T) {
+	t.Parallel()
+	d := ToolDef{Show: func(string) string { panic("no") }}
+	if got := d.display("{}"); got != "" {
+		t.Errorf("got %q", got)
+	}
+}

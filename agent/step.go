@@ -1,0 +1,237 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+const (
+	// keepTime is how long the answer to a call may take to be stored, which is done although the turn was
+	// stopped: the call was carried out.
+	keepTime        = 5 * time.Second
+	defaultParallel = 4 // Options.MaxParallel
+)
+
+// step runs the calls of an answer, by which the history grows: the model's message, and an answer to each
+// of its calls whatever happens. An error ends the turn.
+func (r *run) step(ctx context.Context, c Completion) error {
+	r.reply.close()
+	calls := make([]parsedCall, len(c.ToolCalls))
+	message := Message{Role: Assistant, Text: r.reply.own(), Reasoning: r.reply.thought.String()}
+	for i, call := range c.ToolCalls {
+		calls[i] = parseCall(call, r.tools, c.Finish == FinishLength)
+		if calls[i].ID = r.ids.of(call.ID); slices.ContainsFunc(calls[:i], func(p parsedCall) bool { return p.ID == calls[i].ID }) {
+			calls[i].ID = r.ids.fresh(call.ID) // or the answers could not be told apart
+		}
+		message.ToolCalls = append(message.ToolCalls, calls[i].ToolCall)
+	}
+	r.reply = r.reply.after()
+	r.grow(message)
+	told := r.grown[r.kept:]
+	for _, p := range calls {
+		r.grow(answerTo(p.ToolCall, resultNotRun))
+		r.statuses.set(p.ID, p.Name, p.def.display(p.Arguments), ToolIdentified)
+	}
+	r.kept, r.place = len(r.grown), len(r.grown)
+	if r.turn.Journal != nil {
+		if err := r.turn.Journal.Step(ctx, slices.Clone(told)); err != nil {
+			return fmt.Errorf("store a step of the turn: %w", err)
+		}
+	}
+	return r.runCalls(ctx, calls)
+}
+
+// runCalls runs calls whose messages stand in the history: those that only read side by side, the others
+// one after the other, each once a person has approved it.
+func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
+	defer r.statuses.abandon()
+	var read, ask []parsedCall
+	said := r.said()
+	for _, p := range calls {
+		r.toolCalls++
+		switch limit := r.opts.Limits.ToolCalls; {
+		case limit > 0 && r.toolCalls > limit:
+			r.toolCalls--
+			r.settle(ctx, p, outcome{err: fmt.Errorf("no more than %d tools may be called for one answer. Answer with what you know", limit)})
+		case p.problem != "":
+			r.statuses.set(p.ID, p.Name, "", ToolFailed)
+			r.record(ctx, answerTo(p.ToolCall, p.problem), false)
+		case needsApproval(p, said):
+			ask = append(ask, p)
+		default:
+			read = append(read, p)
+		}
+	}
+	r.dispatch(ctx, read, cmp.Or(r.opts.MaxParallel, defaultParallel))
+	for _, p := range ask {
+		if ctx.Err() != nil {
+			break
+		}
+		if err := r.runApproved(ctx, p); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// said returns the conversation up to the message with the newest calls.
+func (r *run) said() []Message {
+	for i, m := range slices.Backward(r.messages) {
+		if len(m.ToolCalls) > 0 {
+			return slices.Clip(r.messages[:i])
+		}
+	}
+	return nil
+}
+
+// runApproved runs a call once a person has approved it. Its error ends the turn.
+func (r *run) runApproved(ctx context.Context, p parsedCall) error {
+	verdict, err := r.approval(ctx, p)
+	switch {
+	case ctx.Err() != nil:
+		return nil // the caller sees to it; nothing was decided
+	case err != nil:
+		r.log.LogAttrs(ctx, slog.LevelError, "a proposal could not be shown", slog.String("tool", p.Name), slog.Any("error", err))
+		r.settle(ctx, p, outcome{err: errors.New("this call needs a person's approval, and nobody could be asked")})
+		return nil
+	case verdict != Approved:
+		r.statuses.set(p.ID, p.Name, "", ToolFailed)
+		r.record(ctx, answerTo(p.ToolCall, denial(verdict)), false)
+		return nil
+	}
+	if r.turn.Journal != nil && !p.def.ReadOnly {
+		if err := r.turn.Journal.Begin(ctx, p.ToolCall); err != nil {
+			return fmt.Errorf("store that a call begins: %w", err)
+		}
+	}
+	r.dispatch(ctx, []parsedCall{p}, 1)
+	return nil
+}
+
+// approval lets a person decide. The turn's clock stands still meanwhile.
+func (r *run) approval(ctx context.Context, p parsedCall) (Verdict, error) {
+	if r.turn.Approver == nil {
+		return Denied, errors.New("nobody can be asked here")
+	}
+	r.statuses.set(p.ID, p.Name, "", ToolInterrupted)
+	r.clock.pause()
+	defer r.clock.resume()
+	return r.turn.Approver.Approve(ctx, propose(p))
+}
+
+// dispatch runs calls and takes what comes of them.
+func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) {
+	jobs := make([]job, len(calls))
+	for i, p := range calls {
+		jobs[i] = job{def: p.def, input: Input{Arguments: p.Arguments, Person: r.turn.Person, Conversation: r.turn.Conversation}}
+	}
+	dispatch(ctx, jobs, parallel, func(i int) {
+		r.statuses.set(calls[i].ID, calls[i].Name, calls[i].def.display(calls[i].Arguments), ToolExecuting)
+	}, func(n note) {
+		if n.ended == nil {
+			r.statuses.set(calls[n.call].ID, calls[n.call].Name, n.text, ToolExecuting)
+			return
+		}
+		r.settle(ctx, calls[n.call], *n.ended)
+	})
+}
+
+// settle takes how a call ended.
+func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
+	state, text := ToolCompleted, ""
+	cut := ctx.Err() != nil && o.err != nil // not the call's own end: it is run again, or said to be unknown
+	switch {
+	case o.err == nil:
+		o.Output = bounded(o.Output)
+		text = o.Text
+		r.files[p.ID] = o.files(p.Name)
+	case !p.def.ReadOnly && (cut || errors.Is(o.err, errDeadline)):
+		state, text = ToolFailed, resultUnknown
+	case cut:
+		state, text = ToolFailed, resultStopped
+	default:
+		state, text = ToolFailed, "Error: "+head(o.err.Error(), mostError)+"."
+	}
+	if o.err != nil {
+		r.log.LogAttrs(ctx, slog.LevelInfo, "a tool call failed",
+			slog.String("tool", p.Name), slog.Any("error", o.err), slog.String("trace", o.trace))
+	}
+	answer := answerTo(p.ToolCall, text)
+	answer.Images = o.Images
+	r.record(ctx, answer, cut)
+	r.statuses.set(p.ID, p.Name, "", state)
+}
+
+// record takes the answer to a call into the history, and into the journal unless the call was cut off.
+func (r *run) record(ctx context.Context, answer Message, cut bool) {
+	r.amend(answer)
+	if cut || r.turn.Journal == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
+	defer cancel()
+	if err := r.turn.Journal.End(ctx, answer); err != nil {
+		r.log.LogAttrs(ctx, slog.LevelError, "the answer to a tool call was not stored", slog.Any("error", err))
+	}
+}
+
+// made returns what the tools made for people, in the order of their calls.
+func (r *run) made() []File {
+	var out []File
+	for _, m := range r.grown {
+		for _, c := range m.ToolCalls {
+			out = append(out, r.files[c.ID]...)
+		}
+	}
+	return out
+}
+
+// resume takes up what an earlier process did of this turn, and runs the calls that it left.
+func (r *run) resume(ctx context.Context) error {
+	steps, open := mend(r.turn.Steps, r.turn.Begun)
+	if len(steps) == 0 {
+		return nil
+	}
+	r.grow(steps...)
+	r.kept, r.place = len(r.grown), len(r.grown)
+	said := newReply(nil, new(TokenCounter), r.emit)
+	for _, m := range steps {
+		if m.Role == Assistant {
+			said.add(Delta{Text: m.Text})
+			said.close()
+			said = said.after()
+		}
+		for _, c := range m.ToolCalls {
+			r.ids.use(c.ID)
+			r.toolCalls++
+		}
+		if m.Role == ToolRole && len(m.Images) > 0 {
+			r.files[m.ToolCallID] = Output{Images: m.Images}.files(m.Name)
+		}
+	}
+	r.reply.before, r.reply.fence = said.before, said.fence
+	r.toolCalls -= len(open) // they are counted as they are run
+	tools := r.available()
+	calls := make([]parsedCall, len(open))
+	for i, c := range open {
+		calls[i] = parseCall(c, tools, false)
+		r.statuses.set(c.ID, c.Name, calls[i].def.display(c.Arguments), ToolIdentified)
+	}
+	return r.runCalls(ctx, calls)
+}
+
+// available returns the tools that the turn may use now.
+func (r *run) available() []ToolDef {
+	if r.opts.Tools == nil {
+		return nil
+	}
+	return available(r.opts.Tools.Tools(), r.turn.Tools)
+}
