@@ -87,6 +87,9 @@ func answer(ctx context.Context, m agent.Model, r agent.Request, stream bool) an
 					got.events = append(got.events, e.kind+e.text)
 				}
 			}
+			if d.Call != nil {
+				got.events = append(got.events, fmt.Sprintf("call %+v", *d.Call))
+			}
 		})
 	} else {
 		got.Completion, err = m.Complete(ctx, r)
@@ -187,7 +190,7 @@ func TestBothModelPackagesSayTheSame(t *testing.T) {
 			}
 			t.Run(tt.name+"/"+mode, func(t *testing.T) {
 				warm := float32(0.5)
-				request := agent.Request{System: "Be brief.", Messages: tt.messages, MaxOutput: tt.most, Tools: nil}
+				request := agent.Request{System: "Be brief.", Messages: tt.messages, MaxOutput: tt.most, Tools: []agent.ToolSpec{{Name: "now", Description: "Tells the time."}}}
 				if request.Messages == nil {
 					request.Messages = []agent.Message{{Role: agent.User, Text: tt.question}}
 				}
@@ -213,6 +216,19 @@ func TestBothModelPackagesSayTheSame(t *testing.T) {
 	}
 }
 
+// clock is a toolbox with one tool, whose calls side by side end one after the other.
+type clock struct{}
+
+func (clock) Tools() []agent.ToolDef {
+	return []agent.ToolDef{{
+		Name: "now", Description: "Tells the time.", ReadOnly: true,
+		Call: func(_ context.Context, in agent.Input) (agent.Output, error) {
+			time.Sleep(time.Duration(len(in.Arguments)) * time.Millisecond)
+			return agent.Output{Text: "noon"}, nil
+		},
+	}}
+}
+
 // TestBothModelPackagesRunTurns puts whole turns through both APIs, troubles and all.
 func TestBothModelPackagesRunTurns(t *testing.T) {
 	for _, question := range []string{
@@ -229,12 +245,15 @@ func TestBothModelPackagesRunTurns(t *testing.T) {
 		"{{standin finish=length}} say: Hello",
 		"{{standin finish=content_filter}} say: Hello",
 		"{{standin hang=10 comment_interval=1s}} Explain the tides",
+		`{{standin think="Which zone?" call="now {\"zone\":\"UTC\"}" call="now {}" say="Looking."}} hi`,
+		`{{standin refuse=tools}} say: Hello.`,
+		`{{standin require=reasoning_content think="Which zone?"}} call: now {}`,
 	} {
 		var got []string
 		for _, a := range apis() {
 			imitated(t, a, nil, func(t *testing.T, m agent.Model, _ *openai.Server) {
 				runner, err := agent.New(agent.Options{
-					Models: []agent.ModelOptions{{Model: m}}, ThinkTags: []string{"think"}, Log: slog.New(slog.DiscardHandler),
+					Models: []agent.ModelOptions{{Model: m}}, ThinkTags: []string{"think"}, Log: slog.New(slog.DiscardHandler), Tools: clock{},
 					Limits: agent.Limits{Turn: 5 * time.Minute, Silence: 10 * time.Second, ModelCalls: 16},
 				})
 				if err != nil {
@@ -244,6 +263,14 @@ func TestBothModelPackagesRunTurns(t *testing.T) {
 				r, err := runner.Run(t.Context(), agent.Turn{Stream: true, Messages: []agent.Message{{Role: agent.User, Text: question}}},
 					func(e agent.Event) { events = append(events, fmt.Sprintf("%T%+v", e, e)) })
 				r.Elapsed = 0
+				for i := range r.Append {
+					for k := range r.Append[i].ToolCalls {
+						r.Append[i].ToolCalls[k].Extra = nil // each package's own
+					}
+				}
+				if strings.Contains(question, "call") && (r.ToolCalls == 0 || !strings.Contains(r.Text, "noon")) {
+					t.Errorf("%s: %s: %+v, %v", a.name, question, r, err)
+				}
 				got = append(got, fmt.Sprintf("%+v\n%v\n%q", r, err, events))
 			})
 		}
