@@ -2,14 +2,12 @@ package chatcompletions
 
 import (
 	"encoding/json"
-	"errors"
-	"net/http"
 	"regexp"
-	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"telex/agent"
+	"telex/agent/provider"
 )
 
 // shape is how a request must look for this provider. It begins with the API as OpenAI
@@ -28,7 +26,7 @@ type shape struct {
 // newRequest builds what is asked: go-openai's part of it, and the fields that it can't be
 // trusted with. It drops a temperature of 0, and it refuses temperature and max_tokens for
 // models whose names begin like OpenAI's, whoever's models they are.
-func (o *Options) newRequest(r agent.Request, s shape, stream bool) (req openai.ChatCompletionRequest, fields map[string]any) {
+func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.ChatCompletionRequest, fields map[string]any) {
 	req = openai.ChatCompletionRequest{Model: o.Model, Stream: stream}
 	for _, t := range r.Tools {
 		req.Tools = append(req.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
@@ -39,11 +37,7 @@ func (o *Options) newRequest(r agent.Request, s shape, stream bool) (req openai.
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	fields = map[string]any{"messages": newMessages(r, s)}
-	most := o.MaxOutputTokens
-	if r.MaxOutput > 0 && (most == 0 || r.MaxOutput < most) {
-		most = r.MaxOutput
-	}
-	switch {
+	switch most := o.MostOutput(r); {
 	case most == 0:
 	case s.oldMaxTokens:
 		fields["max_tokens"] = most
@@ -64,47 +58,47 @@ func parameters(schema json.RawMessage) json.RawMessage {
 	return schema
 }
 
-// refusal matches how servers say that they don't know or don't take a parameter. A value that
-// is merely out of range is not meant.
-var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknown|unexpected|\bextra\b|` +
-	`not (permitted|allowed|available)|forbidden|must be false|must be verified|only the default`)
-
-// streaming matches a message about streaming, and none about an upstream.
-var streaming = regexp.MustCompile(`(?i)\bstream(ing|ed|s)?\b`)
+// join returns the shape that has learned what either did.
+func (s shape) join(other shape) shape {
+	return shape{
+		noStreaming:   s.noStreaming || other.noStreaming,
+		noUsageOption: s.noUsageOption || other.noUsageOption,
+		oldMaxTokens:  s.oldMaxTokens || other.oldMaxTokens,
+		noTemperature: s.noTemperature || other.noTemperature,
+		replays:       s.replays || other.replays,
+		extra:         s.extra || other.extra,
+		noReplays:     s.noReplays || other.noReplays,
+		noExtra:       s.noExtra || other.noExtra,
+	}
+}
 
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
 func concede(err error, s shape, stream bool) (next shape, ok bool) {
-	me, isModel := errors.AsType[*agent.ModelError](err)
-	if !isModel || me.Status != http.StatusBadRequest && me.Status != http.StatusUnprocessableEntity {
+	said, ok := provider.RejectionIn(err)
+	if !ok {
 		return s, false
 	}
-	e, isAPI := errors.AsType[*apiError](err)
-	if !isAPI {
-		return s, false
-	}
-	if next, ok := missing(e, s); ok {
+	if next, ok := missing(said, s); ok {
 		return next, true
 	}
-	if !refusal.MatchString(e.Message) && !strings.HasPrefix(e.code(), "unsupported") {
+	refused, ok := said.Refusal()
+	if !ok {
 		return s, false
-	}
-	refused := func(param string) bool {
-		return e.Param == param || e.Param == "" && strings.Contains(e.Message, param)
 	}
 	// The longer names first: they hold the shorter ones.
 	switch {
-	case stream && !s.noUsageOption && (refused("stream_options") || refused("include_usage")):
+	case stream && !s.noUsageOption && (refused.Of("stream_options") || refused.Of("include_usage")):
 		s.noUsageOption = true
-	case !s.oldMaxTokens && refused("max_completion_tokens"):
+	case !s.oldMaxTokens && refused.Of("max_completion_tokens"):
 		s.oldMaxTokens = true
-	case !s.noTemperature && refused("temperature"):
+	case !s.noTemperature && refused.Of("temperature"):
 		s.noTemperature = true
-	case s.replays && !s.noReplays && strings.Contains(e.Param+e.Message, "reasoning_content"):
+	case s.replays && !s.noReplays && said.Names("reasoning_content"):
 		s.noReplays = true
-	case s.extra && !s.noExtra && strings.Contains(e.Param+e.Message, "extra_content"):
+	case s.extra && !s.noExtra && said.Names("extra_content"):
 		s.noExtra = true
-	case stream && (e.Param == "stream" || e.Param == "" && streaming.MatchString(e.Message)):
+	case stream && refused.OfStreaming():
 		s.noStreaming = true
 	default:
 		return s, false
@@ -114,11 +108,11 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 
 // missing returns the shape with what the provider has just missed. It is known once a provider has
 // sent it; but the history may be older than this process.
-func missing(e *apiError, s shape) (next shape, ok bool) {
+func missing(said provider.Rejection, s shape) (next shape, ok bool) {
 	switch {
-	case !s.replays && strings.Contains(e.Param+e.Message, "reasoning_content"):
+	case !s.replays && said.Names("reasoning_content"):
 		s.replays = true
-	case !s.extra && thoughtSignature.MatchString(e.Message):
+	case !s.extra && said.Matches(thoughtSignature):
 		s.extra = true
 	default:
 		return s, false

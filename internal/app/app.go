@@ -11,6 +11,8 @@ import (
 
 	"telex/agent"
 	"telex/agent/chatcompletions"
+	"telex/agent/provider"
+	"telex/agent/responses"
 	"telex/gateway"
 	"telex/internal/config"
 	"telex/internal/store"
@@ -177,15 +179,7 @@ func (a *App) keepSwept(ctx context.Context) {
 func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, error) {
 	var models []agent.ModelOptions
 	for _, m := range c.Models {
-		headers := make(map[string]string, len(m.Headers))
-		for name, value := range m.Headers {
-			headers[name] = value.Reveal()
-		}
-		model, err := chatcompletions.New(chatcompletions.Options{
-			Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model,
-			MaxOutputTokens: m.MaxOutputTokens, Temperature: float32Of(m.Temperature),
-			Stream: m.Stream, Headers: headers, Transport: o.Transport, Log: o.Log,
-		})
+		model, err := newModel(m, o)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
@@ -197,6 +191,27 @@ func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, e
 		Limits: agent.Limits{Turn: l.Turn, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
 		Lines:  lines(texts),
 	})
+}
+
+// newModel returns a model behind the API that its provider speaks.
+func newModel(m config.Model, o Options) (agent.Model, error) {
+	headers := make(map[string]string, len(m.Headers))
+	for name, value := range m.Headers {
+		headers[name] = value.Reveal()
+	}
+	po := provider.Options{
+		Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model,
+		MaxOutputTokens: m.MaxOutputTokens, Temperature: float32Of(m.Temperature),
+		Stream: m.Stream, Headers: headers, Transport: o.Transport, Log: o.Log,
+	}
+	switch m.API {
+	case "chat_completions":
+		return chatcompletions.New(po)
+	case "responses":
+		return responses.New(po)
+	default:
+		return nil, fmt.Errorf("no API is called %q", m.API)
+	}
 }
 
 // lines hands the agent those of the fixed lines that are its own to choose.

@@ -47,7 +47,11 @@ func importTable() []row {
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
 
 		{Path: "agent", Tests: []string{"agent/*", "standin/*"}},
-		{Path: "agent/chatcompletions", Imports: []string{"agent"}, Tests: []string{"standin/*"}},
+		{Path: "agent/chatcompletions", Imports: []string{"agent", "agent/provider", "agent/scan", "agent/sse"}, Tests: []string{"standin/*"}},
+		{Path: "agent/responses", Imports: []string{"agent", "agent/provider", "agent/scan", "agent/sse"}, Tests: []string{"standin/*", "agent/chatcompletions"}},
+		{Path: "agent/provider", Imports: []string{"agent", "agent/sse"}},
+		{Path: "agent/sse"},
+		{Path: "agent/scan"},
 		{Path: "agent/transcription", Tests: []string{"standin/*"}},
 
 		{

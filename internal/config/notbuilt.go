@@ -18,7 +18,6 @@ type notBuilt struct {
 // its section in config.yaml.example.
 func notBuiltYet() []notBuilt {
 	return []notBuilt{
-		{path: "models.*.api", allowed: []string{"chat_completions"}, sentence: "the Responses API is not built yet"},
 		{path: "agent.show_reasoning", sentence: "showing the model's reasoning is not built yet"},
 		{path: "agent.pipeline", sentence: "pipelines of models are not built yet"},
 		{path: "tools", sentence: "tools are not built yet"},

@@ -217,6 +217,9 @@ func TestParseErrors(t *testing.T) {
 		{"key needed off this machine", "models: [{name: a, model: b, base_url: \"https://192.168.1.2\"}]\n", []string{
 			`1:10: missing key "api_key" in models[0]; add "api_key: ${NAME}" or "api_key_file: PATH"`,
 		}},
+		{"URL of a call", "models: [{name: a, model: b, api_key: c, base_url: \"https://api.example.com/v1/responses\"}]\n", []string{
+			"1:42: models[0].base_url is the URL of a call, not of an API; leave /responses out",
+		}},
 		{"bad URL", "models: [{name: a, model: b, api_key: c, base_url: \"api.example.com/v1\"}]\n", []string{
 			"1:42: models[0].base_url is no URL of an API; write it as https://host/path",
 		}},
@@ -386,8 +389,10 @@ func TestParseNotBuilt(t *testing.T) {
 	}
 	t.Run("responses", func(t *testing.T) {
 		t.Parallel()
-		_, err := Parse("config.yaml", []byte("models: [{name: a, model: b, api_key: c, api: responses}]"), nil)
-		checkErrors(t, err, []string{"1:42: models[0].api: the Responses API is not built yet; this version takes chat_completions"})
+		c := mustParse(t, "models: [{name: a, model: b, api_key: c, api: responses}, {name: d, model: e, api_key: f}]\n", nil)
+		if c.Models[0].API != "responses" || c.Models[1].API != "chat_completions" {
+			t.Errorf("models %+v", c.Models)
+		}
 	})
 	t.Run("defaults", func(t *testing.T) {
 		t.Parallel()

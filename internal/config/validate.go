@@ -59,8 +59,10 @@ func (d *decoder) validateModels(models []Model) {
 	for i := range models {
 		m, at := &models[i], fmt.Sprintf("models.%d", i)
 		base := d.validateURL(join(at, "base_url"), &m.BaseURL)
-		if base != nil && strings.HasSuffix(m.BaseURL, "/chat/completions") {
-			d.failAt(d.at(join(at, "base_url")), "leave /chat/completions out", "%s is the URL of a call, not of an API", human(join(at, "base_url")))
+		for _, call := range []string{"/chat/completions", "/responses"} {
+			if base != nil && strings.HasSuffix(m.BaseURL, call) {
+				d.failAt(d.at(join(at, "base_url")), "leave "+call+" out", "%s is the URL of a call, not of an API", human(join(at, "base_url")))
+			}
 		}
 		if base != nil && m.APIKey.Empty() && !d.given(join(at, "api_key")) && !isLoopback(base.Hostname()) {
 			d.failAt(d.at(at), `add "api_key: ${NAME}" or "api_key_file: PATH"`, "missing key %q in %s", "api_key", human(at))

@@ -180,7 +180,7 @@ func (b *behaviour) setEnding(key, value string) (err error) {
 			err = errors.New("only cut and hang can happen at the start")
 		}
 	case "fail_as":
-		b.failAs, err = oneOf(value, "openai", "vllm", "openrouter", "event")
+		b.failAs, err = oneOf(value, "openai", "vllm", "openrouter", "event", "nested")
 	default:
 		err = errUnknownKey
 	}

@@ -23,22 +23,33 @@ var errCut = errors.New("connection cut")
 
 // exchange is one request that is being answered.
 type exchange struct {
-	s      *Server
-	ctx    context.Context //nolint:containedctx // It lives as long as the exchange: until the client goes or the server closes.
-	w      http.ResponseWriter
-	rec    *Request
-	epoch  int
-	req    *chatRequest
-	b      behaviour
-	p      plan
-	dice   *rand.Rand
-	wire   wire
-	serial uint64
-	begun  bool // The status line has been written.
+	s        *Server
+	ctx      context.Context //nolint:containedctx // It lives as long as the exchange: until the client goes or the server closes.
+	w        http.ResponseWriter
+	rec      *Request
+	epoch    int
+	req      *chatRequest      // of the Responses API: what it comes to
+	resp     *responsesRequest // nil: it is one of Chat Completions
+	out      output            // of the Responses API
+	sequence int               // of its next event
+	b        behaviour
+	p        plan
+	dice     *rand.Rand
+	wire     wire
+	serial   uint64
+	begun    bool // The status line has been written.
 }
 
-// serveChat answers a chat completion request and records everything about it.
+// serveChat answers a chat completion request.
 func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
+	s.serve(w, r, func(x *exchange, body []byte) (err error) {
+		x.req, err = parseRequest(body, s.opts.Models)
+		return err
+	})
+}
+
+// serve answers a request, which parse reads, and records everything about it.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, parse func(*exchange, []byte) error) {
 	began := time.Now()
 	body, bodyErr := readBody(w, r)
 	// The body has been read, so from here on the context ends as soon as the client goes.
@@ -56,7 +67,7 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	x.open(rec)
 	err := bodyErr
 	if err == nil {
-		err = x.prepare(r, body)
+		err = x.prepare(r, body, parse)
 	}
 	if err == nil {
 		err = x.answer()
@@ -75,7 +86,7 @@ func (x *exchange) finish(err error) {
 }
 
 // prepare reads the request and decides everything about the answer.
-func (x *exchange) prepare(r *http.Request, body []byte) error {
+func (x *exchange) prepare(r *http.Request, body []byte, parse func(*exchange, []byte) error) error {
 	if err := x.s.authorize(r); err != nil {
 		return err
 	}
@@ -84,10 +95,10 @@ func (x *exchange) prepare(r *http.Request, body []byte) error {
 			fmt.Sprintf("Unsupported content type: '%s'. This API method only accepts 'application/json' requests.",
 				r.Header.Get("Content-Type")))
 	}
-	req, err := parseRequest(body, x.s.opts.Models)
-	if err != nil {
+	if err := parse(x, body); err != nil {
 		return err
 	}
+	req := x.req
 	talk, settings, err := req.said()
 	if err != nil {
 		return err
@@ -104,7 +115,7 @@ func (x *exchange) prepare(r *http.Request, body []byte) error {
 	if err != nil {
 		return err
 	}
-	x.req, x.b = req, b
+	x.b = b
 	x.note(func(rec *Request) {
 		rec.Model, rec.Question, rec.Stream, rec.Rule = req.Model, question, req.Stream, rule
 		rec.Images = req.images()
@@ -112,14 +123,24 @@ func (x *exchange) prepare(r *http.Request, body []byte) error {
 	if err := x.checkDemands(body); err != nil {
 		return err
 	}
-	if err := req.checkWindow(b); err != nil {
+	if err := x.checkWindow(); err != nil {
 		return err
 	}
 	x.p = makePlan(req, talk, b, x.serial)
 	x.dice = rand.New(rand.NewPCG(x.s.opts.Seed, hashOf(question))) //nolint:gosec // Jitter has to be repeatable.
 	x.wire = wire{w: x.w, crlf: b.crlf, noSpace: b.noSpace, multiline: b.multiline}
 	x.note(func(rec *Request) { rec.Planned = x.p.text })
+	if x.resp != nil {
+		x.out = newOutput(x)
+	}
 	return nil
+}
+
+func (x *exchange) checkWindow() error {
+	if x.resp != nil {
+		return x.resp.checkWindow(x.b)
+	}
+	return x.req.checkWindow(x.b)
 }
 
 // checkDemands refuses what this provider, by its settings, can't do or insists on.
@@ -139,10 +160,16 @@ func (x *exchange) checkDemands(body []byte) error {
 		if !there || isNull(value) || string(value) == "false" {
 			continue
 		}
+		if x.resp != nil && name == "include" {
+			return invalid(name, "", "Encrypted content is not supported with this model.")
+		}
 		if name == "stream" {
 			return invalid(name, "unsupported_value", "Unsupported value: 'stream' is not supported with this model.")
 		}
 		return invalid(name, "unsupported_parameter", "Unsupported parameter: '%s' is not supported with this model.", name)
+	}
+	if x.resp != nil {
+		return x.resp.checkDemands(x.b)
 	}
 	for i, m := range x.req.Messages {
 		if len(m.ToolCalls) == 0 {

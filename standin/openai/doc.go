@@ -13,11 +13,16 @@
 //
 // # API
 //
-// POST /v1/chat/completions, streamed or not; POST /v1/audio/transcriptions; GET /v1/models and
-// /v1/models/{model}. All of them are there without /v1 too. A wrong key, address, method, parameter, role or order of
+// POST /v1/chat/completions and POST /v1/responses, streamed or not; POST /v1/audio/transcriptions;
+// GET /v1/models and /v1/models/{model}. All of them are there without /v1 too. A wrong key, address, method, parameter, role or order of
 // messages is refused with the status and the error body that OpenAI sends, unknown
 // parameters included. max_tokens, max_completion_tokens (one of the two) and stop are
 // honoured; n must be 1. Nobody who presents the right key is limited in rate.
+//
+// The Responses API takes messages, function calls with their results, and reasoning as input, and
+// functions as tools. It stores nothing, whatever store says: an answer can be referred to only by
+// what was included of it, reasoning by its encrypted_content, which must be of this server, of the
+// same model and followed by what it led to.
 //
 // # Answers
 //
@@ -108,7 +113,8 @@
 //	refuse=P,P          refuse these parameters: refuse=stream is a model that can't stream,
 //	                    refuse=image one that sees nothing
 //	require=P,P         refuse assistant messages with tool calls that come back without
-//	                    reasoning_content (DeepSeek) or thought_signature (Gemini)
+//	                    reasoning_content (DeepSeek; in the Responses API: without the reasoning
+//	                    before them) or thought_signature (Gemini)
 //
 // Endings. WHERE is a number of tokens, start (before the status line; cut and hang only),
 // text (after the last token), finish (after finish_reason) or usage (before [DONE]). When the
@@ -119,10 +125,17 @@
 //	hang=WHERE          silence until the client leaves
 //	fail=WHERE          an error event, then the end of the stream without [DONE]
 //	fail_as=FORM        openai (default), vllm ({"object":"error"}), openrouter (a chunk with
-//	                    error and finish_reason "error"), event ("event: error")
+//	                    error and finish_reason "error"), event ("event: error"), nested (the same,
+//	                    of the Responses API, with the error in a member of its own)
 //
 // Without streaming, cut and eof deliver a part of the document, fail is status 500, and finish
 // and usage are no places.
+//
+// In the Responses API, finish means after the last item and before the event that ends the answer,
+// usage after that event; fail is by default a response.failed. finish=length and content_filter are
+// incomplete answers, finish=error a failed one. Reasoning is told as a summary where the request
+// asks for one, as reasoning_text with think_as=reasoning or both, and else only counted. All forms
+// of calls are the same; noise is events of unknown types; as=sse and json hold.
 //
 // The wire:
 //

@@ -19,9 +19,10 @@ type plan struct {
 // unit is what the model produces in one step: usually one token.
 type unit struct {
 	kind   string // content, reasoning, refusal or call.
-	text   string
+	text   string // Of a call: its arguments.
 	tokens int
 	call   map[string]any // The element of tool_calls, for kind call.
+	made   madeCall       // Likewise.
 }
 
 // madeCall is a tool call with its id.
@@ -165,16 +166,16 @@ func callUnits(index int, c madeCall, as string) []unit {
 	switch as {
 	case "gemini": // No index, all at once, with a signature that has to come back.
 		whole["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": c.signature}}
-		return []unit{{kind: "call", tokens: tokens, call: whole}}
+		return []unit{{kind: "call", text: c.arguments, tokens: tokens, call: whole, made: c}}
 	case "ollama": // Every call has index 0: https://github.com/ollama/ollama/issues/15457
 		whole["index"] = 0
-		return []unit{{kind: "call", tokens: tokens, call: whole}}
+		return []unit{{kind: "call", text: c.arguments, tokens: tokens, call: whole, made: c}}
 	}
 	var shown any = index
 	if as == "null_index" {
 		shown = nil
 	}
-	units := []unit{{kind: "call", tokens: 1, call: map[string]any{
+	units := []unit{{kind: "call", tokens: 1, made: c, call: map[string]any{
 		"index": shown, "id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": ""},
 	}}}
 	for _, token := range Tokens(c.arguments) {
@@ -186,7 +187,7 @@ func callUnits(index int, c madeCall, as string) []unit {
 		case "empty_ids":
 			fragment["id"], function["name"] = "", ""
 		}
-		units = append(units, unit{kind: "call", tokens: 1, call: fragment})
+		units = append(units, unit{kind: "call", text: token, tokens: 1, call: fragment, made: c})
 	}
 	return units
 }

@@ -86,6 +86,7 @@ func New(o Options) *Server {
 	}
 	for _, prefix := range []string{"", "/v1"} {
 		s.mux.HandleFunc("POST "+prefix+"/chat/completions", s.serveChat)
+		s.mux.HandleFunc("POST "+prefix+"/responses", s.serveResponses)
 		s.mux.HandleFunc("POST "+prefix+"/audio/transcriptions", s.serveTranscription)
 		s.mux.HandleFunc("GET "+prefix+"/models", s.serveModels)
 		s.mux.HandleFunc("GET "+prefix+"/models/{model...}", s.serveModel)
@@ -232,7 +233,7 @@ func (s *Server) serveUnknown(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/v1")
 	allowed := ""
 	switch {
-	case path == "/chat/completions" || path == "/audio/transcriptions":
+	case path == "/chat/completions" || path == "/responses" || path == "/audio/transcriptions":
 		allowed = http.MethodPost
 	case path == "/models" || strings.HasPrefix(path, "/models/"):
 		allowed = http.MethodGet

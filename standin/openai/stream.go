@@ -23,6 +23,9 @@ func (x *exchange) stream() error {
 	if err := x.wire.raw(nil); err != nil {
 		return err
 	}
+	if x.resp != nil {
+		return x.streamResponse()
+	}
 	if err := x.pause(time.Now().Add(x.b.first)); err != nil {
 		return err
 	}
@@ -79,7 +82,7 @@ func (x *exchange) sendUnits() error {
 		if err := x.pause(x.due(start, sent)); err != nil {
 			return err
 		}
-		if err := x.send(x.delta(x.fields(u)), x.ends(sent+u.tokens, afterText)); err != nil {
+		if err := x.sendUnit(u, x.ends(sent+u.tokens, afterText)); err != nil {
 			return err
 		}
 		before := sent
@@ -91,13 +94,29 @@ func (x *exchange) sendUnits() error {
 			}
 		}
 		if every(x.b.noise, before, sent) {
-			if err := x.send(x.noise(noise), false); err != nil {
+			if err := x.sendNoise(noise); err != nil {
 				return err
 			}
 			noise++
 		}
 	}
 	return x.endAt(sent)
+}
+
+// sendUnit sends what the model produced in one step.
+func (x *exchange) sendUnit(u unit, unfinished bool) error {
+	if x.resp != nil {
+		return x.sendEvents(x.out.add(u), unfinished)
+	}
+	return x.send(x.delta(x.fields(u)), unfinished)
+}
+
+// sendNoise sends what means nothing.
+func (x *exchange) sendNoise(n int) error {
+	if x.resp != nil {
+		return x.sendEvents(x.out.noise(n), false)
+	}
+	return x.send(x.noise(n), false)
 }
 
 // every reports whether a multiple of n lies in (before, after].
@@ -234,6 +253,9 @@ func (x *exchange) fail() error {
 	code := x.b.code
 	if code == "" {
 		code = "server_error"
+	}
+	if x.resp != nil {
+		return x.failResponse(code, text)
 	}
 	event, data := "", newError(http.StatusInternalServerError, "server_error", "", code, text).body()
 	switch x.b.failAs {

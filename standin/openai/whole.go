@@ -61,6 +61,9 @@ func (x *exchange) whole() error {
 		return x.sendError()
 	}
 	body := mustJSON(x.completion())
+	if x.resp != nil {
+		body = mustJSON(x.out.whole())
+	}
 	if !x.begun {
 		x.begin(http.StatusOK, "application/json")
 	}

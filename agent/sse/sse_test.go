@@ -1,4 +1,4 @@
-package chatcompletions
+package sse
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"telex/agent"
 )
 
 // frames reads all frames of a stream as "event|data".
@@ -24,7 +22,7 @@ func frames(r io.Reader, most int) ([]string, error) {
 		if err != nil {
 			return out, err
 		}
-		out = append(out, f.event+"|"+string(f.data))
+		out = append(out, f.Event+"|"+string(f.Data))
 	}
 }
 
@@ -120,10 +118,15 @@ func FuzzFrames(f *testing.F) {
 
 // readEvents reads all events of a stream.
 func readEvents(r io.Reader) ([]string, error) {
-	in := newEvents(r, redactor{}.frameError)
+	in := New(r, func(f Frame) error {
+		if f.Event == "error" {
+			return errTold
+		}
+		return nil
+	})
 	var list []string
 	for {
-		data, err := in.next()
+		data, err := in.Next()
 		if err != nil {
 			return list, err
 		}
@@ -131,42 +134,27 @@ func readEvents(r io.Reader) ([]string, error) {
 	}
 }
 
+var errTold = errors.New("told")
+
 func TestEvents(t *testing.T) {
 	t.Parallel()
+	broke := errors.New("reset")
 	for _, tt := range []struct {
-		name, in string
-		want     []string
-		err      string
+		name string
+		in   io.Reader
+		want []string
+		err  error
 	}{
-		{"terminated", "data: {\"a\":\ndata: 1}\n\n: c\n\ndata: [DONE]\n\ndata: after\n\n", []string{"{\"a\":\n1}"}, "EOF"},
-		{"not terminated", "data: {}\n\n", []string{"{}"}, "unexpected EOF"},
-		{"nothing", "", nil, "unexpected EOF"},
-		{"empty data", "data:\n\ndata: {}\n\ndata: [DONE]", []string{"{}"}, "EOF"},
-		{"error object", `data: {"error":{"message":"boom","code":502}}` + "\n\n", nil, "retryable: HTTP 502: boom, code 502"},
-		{"error text", `data: {"error":"boom"}` + "\n\n", nil, "broken: boom"},
-		{"vLLM", `data: {"object":"error","message":"boom","type":"BadRequestError","code":400}` + "\n\n", nil, "bad_request: HTTP 400: boom, type BadRequestError, code 400"},
-		{"after a comment", ": c\n" + `data: {"error":{"message":"boom"}}` + "\n\n", nil, "broken: boom"},
-		{"error event", "event: error\n" + `data: {"message":"boom"}` + "\n\n", nil, "broken: boom"},
-		{"error event of no JSON", "event: error\ndata: boom  boom\n\n", nil, "broken: boom boom"},
-		{"empty error event", "event: error\ndata: {}\n\n", nil, "broken: error event: {}"},
-		{"finish reason", `data: {"choices":[{"finish_reason":"error"}]}` + "\n\n", nil, "broken: the provider ended the answer with finish_reason error"},
-		{"error in a choice", `data: {"choices":[{"error":{"message":"boom","code":429}}]}` + "\n\n", nil, "rate_limited: HTTP 429: boom, code 429"},
-		{"null error", `data: {"error":null}` + "\n\ndata: [DONE]\n\n", []string{"{\"error\":null}"}, "EOF"},
-		{"error in the text", `data: {"choices":[{"delta":{"content":"\"error\": {"}}]}` + "\n\ndata: [DONE]\n\n", []string{`{"choices":[{"delta":{"content":"\"error\": {"}}]}`}, "EOF"},
-		{"broken JSON with error", "data: {\"error\"\n\ndata: [DONE]\n\n", []string{"{\"error\""}, "EOF"},
+		{"terminated", strings.NewReader("data: {\"a\":\ndata: 1}\n\n: c\n\ndata: [DONE]\n\ndata: after\n\n"), []string{"{\"a\":\n1}"}, io.EOF},
+		{"not terminated", strings.NewReader("data: {}\n\n"), []string{"{}"}, io.ErrUnexpectedEOF},
+		{"nothing", strings.NewReader(""), nil, io.ErrUnexpectedEOF},
+		{"empty data", strings.NewReader("data:\n\ndata: {}\n\ndata: [DONE]"), []string{"{}"}, io.EOF},
+		{"an error", strings.NewReader("data: {}\n\nevent: error\ndata: {}\n\n"), []string{"{}"}, errTold},
+		{"broken", iotest.ErrReader(broke), nil, broke},
 	} {
-		got, err := readEvents(strings.NewReader(tt.in))
-		if !slices.Equal(got, tt.want) || errorText(err) != tt.err {
+		if got, err := readEvents(tt.in); !slices.Equal(got, tt.want) || !errors.Is(err, tt.err) {
 			t.Errorf("%s: got %q, %v\nwant %q, %v", tt.name, got, err, tt.want, tt.err)
 		}
-	}
-	broke := errors.New("reset")
-	_, err := readEvents(iotest.ErrReader(broke))
-	if !errors.Is(err, broke) {
-		t.Errorf("got %v, want %v", err, broke)
-	}
-	if _, ok := errors.AsType[*agent.ModelError](err); ok {
-		t.Errorf("%v is judged before it is known what came", err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package chatcompletions
+package provider
 
 import (
 	"bytes"
@@ -13,19 +13,20 @@ import (
 	"time"
 
 	"telex/agent"
+	"telex/agent/sse"
 )
 
-// apiError is what a provider says about an error, in any of its forms.
-type apiError struct {
+// APIError is what a provider says about an error, in any of its forms.
+type APIError struct {
 	Message string          `json:"message"`
 	Type    string          `json:"type"`
 	Param   string          `json:"param"`
 	Code    json.RawMessage `json:"code"` // a string, a number, or null
-	status  int
+	status  int             // 0: it has none of its own
 }
 
 // Error says what the provider said.
-func (e *apiError) Error() string {
+func (e *APIError) Error() string {
 	parts := []string{e.Message}
 	if e.Message == "" {
 		parts[0] = "the provider gave no message"
@@ -38,7 +39,7 @@ func (e *apiError) Error() string {
 	return strings.Join(parts, ", ")
 }
 
-func (e *apiError) code() string {
+func (e *APIError) code() string {
 	code := strings.Trim(string(e.Code), `"`)
 	if code == "null" {
 		return ""
@@ -47,7 +48,7 @@ func (e *apiError) code() string {
 }
 
 // named says whether the provider used one of these words as the error's code or type.
-func (e *apiError) named(words ...string) bool {
+func (e *APIError) named(words ...string) bool {
 	for _, w := range words {
 		if strings.EqualFold(e.code(), w) || strings.EqualFold(e.Type, w) {
 			return true
@@ -62,14 +63,16 @@ func (e *apiError) named(words ...string) bool {
 //	{"error":"…"}                                        Ollama
 //	{"object":"error","message":…,"type":…,"code":…}     vLLM
 //	{"choices":[{"finish_reason":"error"}]}              OpenRouter
+//	{"type":"error","message":…,"param":…,"code":…}      OpenAI's event of the Responses API
 //	{"detail":…}                                         FastAPI, with an HTTP status only
-func errorIn(data []byte) *apiError {
+func errorIn(data []byte) *APIError {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return nil // spares the decoding for nearly every event
 	}
 	var body struct {
 		Error   json.RawMessage `json:"error"`
 		Object  string          `json:"object"`
+		Type    string          `json:"type"`
 		Choices []struct {
 			FinishReason string          `json:"finish_reason"`
 			Error        json.RawMessage `json:"error"`
@@ -78,25 +81,25 @@ func errorIn(data []byte) *apiError {
 	if json.Unmarshal(data, &body) != nil {
 		return nil // told apart elsewhere, as an event that is no JSON
 	}
-	if e := errorOf(body.Error); e != nil {
+	if e := ErrorOf(body.Error); e != nil {
 		return e
 	}
-	if body.Object == "error" {
-		return errorOf(data)
+	if body.Object == "error" || body.Type == "error" {
+		return ErrorOf(data)
 	}
 	for _, c := range body.Choices {
-		if e := errorOf(c.Error); e != nil {
+		if e := ErrorOf(c.Error); e != nil {
 			return e
 		}
 		if c.FinishReason == "error" {
-			return &apiError{Message: "the provider ended the answer with finish_reason error"}
+			return &APIError{Message: "the provider ended the answer with finish_reason error"}
 		}
 	}
 	return nil
 }
 
-// errorOf reads the error member itself.
-func errorOf(data json.RawMessage) *apiError {
+// ErrorOf reads the error member itself; nil: it says that there is no error.
+func ErrorOf(data json.RawMessage) *APIError {
 	var text string
 	switch {
 	case len(data) == 0 || string(data) == "null" || string(data) == "false" || string(data) == "{}":
@@ -105,14 +108,17 @@ func errorOf(data json.RawMessage) *apiError {
 		if text == "" {
 			return nil
 		}
-		return &apiError{Message: text}
+		return &APIError{Message: text}
 	}
-	e := &apiError{}
+	e := &APIError{}
 	if json.Unmarshal(data, e) != nil {
-		return &apiError{Message: excerpt(data)}
+		return &APIError{Message: excerpt(data)}
 	}
 	if n, err := strconv.Atoi(e.code()); err == nil && n >= 400 && n < 600 {
 		e.status = n // vLLM and OpenRouter put the HTTP status there
+	}
+	if e.Type == "error" { // the name of the event
+		e.Type = ""
 	}
 	return e
 }
@@ -150,13 +156,15 @@ var badImage = regexp.MustCompile(`(?i)(could not|cannot|can't|unable to|failed 
 var tooLong = regexp.MustCompile(`(?i)context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long`)
 
 // kindOf decides what can be done about an error answer.
-func kindOf(status int, e *apiError) agent.ErrorKind {
+func kindOf(status int, e *APIError) agent.ErrorKind {
 	switch {
-	case e.named("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "moderation_blocked"):
+	case e.named("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "moderation_blocked",
+		"invalid_prompt", "image_content_policy_violation"): // of the Responses API
+
 		return agent.Filtered
 	case e.named("insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"), status == http.StatusPaymentRequired:
 		return agent.Quota // OpenAI sends it as a 429, which waiting does not mend
-	case e.named("rate_limit_exceeded", "rate_limit_error"), status == http.StatusTooManyRequests:
+	case e.named("rate_limit_exceeded", "rate_limit_error", "too_many_requests"), status == http.StatusTooManyRequests:
 		return agent.RateLimited
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return agent.Auth
@@ -164,7 +172,10 @@ func kindOf(status int, e *apiError) agent.ErrorKind {
 		status < 500 && tooLong.MatchString(e.Message):
 		return agent.ContextLength
 	case status == http.StatusRequestEntityTooLarge,
-		e.named("invalid_image_format", "invalid_image", "invalid_image_url", "invalid_base64", "image_parse_error", "image_too_large"),
+		e.named("invalid_image_format", "invalid_image", "invalid_image_url", "invalid_base64", "image_parse_error", "image_too_large",
+			// https://platform.openai.com/docs/api-reference/responses/object (error.code)
+			"invalid_base64_image", "invalid_image_mode", "image_too_small", "image_file_too_large", "unsupported_image_media_type",
+			"empty_image_file", "failed_to_download_image", "image_file_not_found"),
 		status < 500 && badImage.MatchString(e.Message):
 		return agent.BadImage
 	case status < 500 && (e.Param == "tools" || e.Param == "tool_choice") && refusal.MatchString(e.Message),
@@ -172,7 +183,8 @@ func kindOf(status int, e *apiError) agent.ErrorKind {
 		return agent.NoTools
 	case status == http.StatusInternalServerError && noImages.MatchString(e.Message):
 		return agent.BadRequest
-	case status == http.StatusOK, // an error without a status of its own
+	case e.named("server_is_overloaded", "slow_down", "service_unavailable_error"),
+		status == http.StatusOK, // an error without a status of its own
 		status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
 		return agent.Retryable
 	default:
@@ -235,7 +247,7 @@ func (r redactor) transportError(kind agent.ErrorKind, err error) error {
 }
 
 // statusError is an error answer.
-func (r redactor) statusError(status int, wait time.Duration, e *apiError) *agent.ModelError {
+func (r redactor) statusError(status int, wait time.Duration, e *APIError) *agent.ModelError {
 	clean := *e
 	clean.Message, clean.Type, clean.Param = r.text(e.Message), r.text(e.Type), r.text(e.Param)
 	clean.Code = json.RawMessage(r.text(string(e.Code)))
@@ -243,19 +255,30 @@ func (r redactor) statusError(status int, wait time.Duration, e *apiError) *agen
 }
 
 // frameError is an error that came inside a stream: the HTTP status was 200.
-func (r redactor) frameError(f frame) error {
-	e := errorIn(f.data)
+func (r redactor) frameError(f sse.Frame) error {
+	e := errorIn(f.Data)
 	if e == nil {
-		if f.event != "error" {
+		if f.Event != "error" {
 			return nil
 		}
-		if e = errorOf(f.data); e == nil {
-			e = &apiError{Message: fmt.Sprintf("error event: %s", excerpt(f.data))}
+		if e = ErrorOf(f.Data); e == nil {
+			e = &APIError{Message: fmt.Sprintf("error event: %s", excerpt(f.Data))}
 		}
 	}
+	return r.streamError(e)
+}
+
+// streamError is what a provider said went wrong after it had taken the request.
+func (r redactor) streamError(e *APIError) error {
 	me := r.statusError(e.status, 0, e)
 	if me.Kind == agent.BadRequest && e.status == 0 {
 		me.Kind = agent.Broken // the request was taken; the provider failed on the way
 	}
 	return me
+}
+
+// Named says whether an error is a provider's of one of these codes or types.
+func Named(err error, words ...string) bool {
+	e, ok := errors.AsType[*APIError](err)
+	return ok && e.named(words...)
 }

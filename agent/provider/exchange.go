@@ -1,4 +1,4 @@
-package chatcompletions
+package provider
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"telex/agent"
+	"telex/agent/sse"
 )
 
 const (
@@ -18,22 +19,23 @@ const (
 	maxErrorBody = 64 << 10
 )
 
-// exchange is go-openai's HTTP client for one call. It sends what go-openai can't say, and
+// Exchange is go-openai's HTTP client for one call. It sends what go-openai can't say, and
 // checks the answer: it turns error answers into errors (go-openai loses their headers), looks at
 // the type of the content, and keeps the answer, a stream of events or a whole one, for us to read.
-type exchange struct {
+type Exchange struct {
+	Events *sse.Events // a streamed answer
+	Body   io.Closer   // of that: whoever reads the events closes it
+	Whole  []byte      // a whole answer's JSON
+
 	client  *http.Client
 	headers map[string]string
 	fields  map[string]any // of the request, beside go-openai's
 	redact  redactor
 	stream  bool
-	events  *events // a streamed answer
-	body    io.Closer
-	whole   []byte // a whole answer's JSON
 }
 
 // Do sends a request of go-openai's.
-func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	if err := x.prepare(req); err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-func (x *exchange) prepare(req *http.Request) error {
+func (x *Exchange) prepare(req *http.Request) error {
 	for name, value := range x.headers {
 		req.Header.Set(name, value)
 	}
@@ -85,7 +87,7 @@ func addFields(object []byte, fields map[string]any) ([]byte, error) {
 }
 
 // convert makes the answer readable, or an error.
-func (x *exchange) convert(res *http.Response) error {
+func (x *Exchange) convert(res *http.Response) error {
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return x.refused(res)
 	}
@@ -117,23 +119,23 @@ func (x *exchange) convert(res *http.Response) error {
 
 // follow keeps a streamed answer. go-openai is left with nothing, so that its reader and the buffer
 // in it don't live as long as the answer.
-func (x *exchange) follow(res *http.Response, body io.Reader) {
-	x.events, x.body = newEvents(body, x.redact.frameError), res.Body
+func (x *Exchange) follow(res *http.Response, body io.Reader) {
+	x.Events, x.Body = sse.New(body, x.redact.frameError), res.Body
 	res.Body = http.NoBody
 }
 
 // refused reads an error answer.
-func (x *exchange) refused(res *http.Response) error {
+func (x *Exchange) refused(res *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	if err != nil && len(body) == 0 {
 		body = []byte(res.Status)
 	}
 	e := errorIn(body)
 	if e == nil {
-		e = &apiError{Message: excerpt(body)}
+		e = &APIError{Message: excerpt(body)}
 	}
 	if res.StatusCode < 400 {
-		e = &apiError{Message: "the address redirects elsewhere; check base_url"}
+		e = &APIError{Message: "the address redirects elsewhere; check base_url"}
 	}
 	me := x.redact.statusError(res.StatusCode, retryAfter(res.Header, time.Now()), e)
 	switch res.Header.Get("X-Should-Retry") { // OpenAI's word on it
@@ -148,7 +150,7 @@ func (x *exchange) refused(res *http.Response) error {
 }
 
 // unreadable is a good status with something that is no answer of this API.
-func (x *exchange) unreadable(res *http.Response, kind string) error {
+func (x *Exchange) unreadable(res *http.Response, kind string) error {
 	if kind == "" {
 		kind = "no content type"
 	}
@@ -160,7 +162,7 @@ func (x *exchange) unreadable(res *http.Response, kind string) error {
 
 // readWhole reads a whole answer. A server that was asked for a stream and sent this is taken
 // at its word: it becomes a stream of one event.
-func (x *exchange) readWhole(res *http.Response, body io.Reader) error {
+func (x *Exchange) readWhole(res *http.Response, body io.Reader) error {
 	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))
 	switch {
 	case err != nil:
@@ -175,7 +177,7 @@ func (x *exchange) readWhole(res *http.Response, body io.Reader) error {
 		}
 		return x.redact.statusError(status, retryAfter(res.Header, time.Now()), e)
 	}
-	x.whole = data
+	x.Whole = data
 	_ = res.Body.Close() // it was read to its end
 	res.Body = io.NopCloser(bytes.NewReader(data))
 	return nil

@@ -1,4 +1,4 @@
-package chatcompletions
+package sse
 
 import (
 	"bufio"
@@ -17,10 +17,10 @@ const frameBuffer = 1 << 10
 
 var errFrameTooLong = errors.New("an event of the stream is longer than 16 MB")
 
-// frame is one server-sent event that has data.
-type frame struct {
-	event string // empty: "message"
-	data  []byte // valid until the next frame
+// Frame is one server-sent event that has data.
+type Frame struct {
+	Event string // empty: "message"
+	Data  []byte // valid until the next frame
 }
 
 // frameReader reads server-sent events
@@ -43,8 +43,8 @@ func newFrameReader(r io.Reader) *frameReader {
 // read returns the next frame that has data. At the end it returns what the reader below
 // returned: io.EOF, or why it broke; then a frame that was begun is lost, unless the end was
 // an orderly one.
-func (r *frameReader) read() (frame, error) {
-	var f frame
+func (r *frameReader) read() (Frame, error) {
+	var f Frame
 	hasData := false
 	r.data = r.data[:0]
 	if r.next != nil {
@@ -53,20 +53,20 @@ func (r *frameReader) read() (frame, error) {
 	for {
 		line, err := r.readLine()
 		if err != nil && !errors.Is(err, io.EOF) {
-			return frame{}, err
+			return Frame{}, err
 		}
 		field, value := splitField(line)
 		switch {
 		case len(line) == 0 && hasData:
-			f.data = r.data
+			f.Data = r.data
 			return f, nil
 		case len(line) == 0:
-			f.event = ""
+			f.Event = ""
 		case string(field) == "event":
-			f.event = string(value)
+			f.Event = string(value)
 		case string(field) == "data" && hasData && complete(r.data):
 			r.next = bytes.Clone(value)
-			f.data = r.data
+			f.Data = r.data
 			return f, nil
 		case string(field) == "data":
 			if hasData {
@@ -74,15 +74,15 @@ func (r *frameReader) read() (frame, error) {
 			}
 			r.data, hasData = append(r.data, value...), true
 			if len(r.data) > r.max {
-				return frame{}, errFrameTooLong
+				return Frame{}, errFrameTooLong
 			}
 		}
 		if err != nil {
 			if hasData {
-				f.data = r.data
+				f.Data = r.data
 				return f, nil // the next call meets the end again
 			}
-			return frame{}, err
+			return Frame{}, err
 		}
 	}
 }
@@ -129,19 +129,20 @@ func isDone(data []byte) bool {
 	return string(bytes.TrimSpace(data)) == "[DONE]"
 }
 
-// events is a streamed answer, event by event.
-type events struct {
+// Events is a streamed answer, event by event. It belongs to one goroutine.
+type Events struct {
 	frames *frameReader
-	check  func(frame) error // says that a frame is an error
+	check  func(Frame) error
 }
 
-func newEvents(r io.Reader, check func(frame) error) *events {
-	return &events{frames: newFrameReader(r), check: check}
+// New returns the events of a stream. Check says that a frame is an error; nil: it is none.
+func New(r io.Reader, check func(Frame) error) *Events {
+	return &Events{frames: newFrameReader(r), check: check}
 }
 
-// next returns the data of the next event, valid until the next call. After the terminator it
+// Next returns the data of the next event, valid until the next call. After the terminator it
 // returns io.EOF, and io.ErrUnexpectedEOF where the stream ends without one; error events are errors.
-func (e *events) next() ([]byte, error) {
+func (e *Events) Next() ([]byte, error) {
 	for {
 		f, err := e.frames.read()
 		switch {
@@ -150,14 +151,16 @@ func (e *events) next() ([]byte, error) {
 		case err != nil:
 			return nil, err
 		}
-		if isDone(f.data) {
+		if isDone(f.Data) {
 			return nil, io.EOF
 		}
-		if err := e.check(f); err != nil {
-			return nil, err
+		if e.check != nil {
+			if err := e.check(f); err != nil {
+				return nil, err
+			}
 		}
-		if len(bytes.TrimSpace(f.data)) > 0 {
-			return f.data, nil
+		if len(bytes.TrimSpace(f.Data)) > 0 {
+			return f.Data, nil
 		}
 	}
 }

@@ -1,0 +1,154 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"telex/agent"
+)
+
+// Options configure a model, whichever API it speaks.
+type Options struct {
+	Name            string // what people call it; empty: Model
+	BaseURL         string // up to and without the API's own part, such as /chat/completions
+	APIKey          string // empty: none is sent
+	Model           string // as the provider calls it
+	MaxOutputTokens int    // 0: the provider's own limit
+	Temperature     *float32
+	ContextWindow   int // tokens; 0: not known
+	Stream          bool
+	Summaries       bool              // asks for summaries of what the model thinks, where the API has them
+	Headers         map[string]string // sent with every request
+	Transport       http.RoundTripper // nil: a connection pool of the model's own, proxies from the environment
+	Log             *slog.Logger
+}
+
+func (o *Options) validate() error {
+	u, err := url.Parse(o.BaseURL)
+	switch {
+	case err != nil:
+		return errors.New("base URL is no URL")
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return errors.New("base URL: want http:// or https:// and a host")
+	case o.Model == "":
+		return errors.New("no model")
+	case o.MaxOutputTokens < 0 || o.ContextWindow < 0:
+		return errors.New("negative number of tokens")
+	case o.Temperature != nil && !(*o.Temperature >= 0 && *o.Temperature <= 2):
+		return fmt.Errorf("temperature %v: want 0 to 2", *o.Temperature)
+	case o.Log == nil:
+		return errors.New("no logger")
+	}
+	return nil
+}
+
+// MostOutput returns how many tokens the answer to a request may have; 0: no matter.
+func (o *Options) MostOutput(r agent.Request) int {
+	most := o.MaxOutputTokens
+	if r.MaxOutput > 0 && (most == 0 || r.MaxOutput < most) {
+		most = r.MaxOutput
+	}
+	return most
+}
+
+// Client is how one model of one provider is reached. It is safe for concurrent use.
+type Client struct {
+	Log *slog.Logger // says which model it is
+
+	opts   Options
+	client *http.Client
+	redact redactor
+}
+
+// NewClient returns a client. It calls nobody.
+func NewClient(o Options) (*Client, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if o.Name == "" {
+		o.Name = o.Model
+	}
+	if o.Transport == nil {
+		o.Transport = newTransport()
+	}
+	return &Client{
+		opts: o,
+		client: &http.Client{
+			Transport: o.Transport,
+			// A redirected POST would arrive as a GET.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		redact: newRedactor(o),
+		Log:    o.Log.With(slog.String("model", o.Name)),
+	}, nil
+}
+
+// Name returns what people call the model.
+func (c *Client) Name() string { return c.opts.Name }
+
+// ContextWindow returns how many tokens the model can read and write; 0: not known.
+func (c *Client) ContextWindow() int { return c.opts.ContextWindow }
+
+// String returns the model's name. It keeps the key out of formatted output.
+func (c *Client) String() string { return c.opts.Name }
+
+// LogValue returns the model's name.
+func (c *Client) LogValue() slog.Value { return slog.StringValue(c.opts.Name) }
+
+// Open returns go-openai's client for one exchange, and that exchange. Fields are those of the
+// request that go-openai can't be trusted with.
+func (c *Client) Open(stream bool, fields map[string]any) (*openai.Client, *Exchange) {
+	x := &Exchange{client: c.client, headers: c.opts.Headers, fields: fields, redact: c.redact, stream: stream}
+	config := openai.DefaultConfig(c.opts.APIKey)
+	config.BaseURL = c.opts.BaseURL
+	config.HTTPClient = x
+	return openai.NewClientWithConfig(config), x
+}
+
+// Broken is an answer that could not be read to its end.
+func (c *Client) Broken(err error) error {
+	if _, ok := errors.AsType[*agent.ModelError](err); ok {
+		return err
+	}
+	return c.redact.transportError(agent.Broken, err)
+}
+
+// Failed is what a provider said went wrong after it had taken the request.
+func (c *Client) Failed(e *APIError) error { return c.redact.streamError(e) }
+
+// newTransport returns a connection pool like the standard library's, apart from everyone
+// else's connections. Every answer that is being written has a connection to itself where the
+// provider speaks HTTP/1, for pieces of some hundred bytes: the usual buffers are wasted on it.
+func newTransport() http.RoundTripper {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return http.DefaultTransport
+	}
+	t = t.Clone()
+	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 1<<10
+	return t
+}
+
+// newRedactor knows the key and the values of the headers. Short values are words that occur
+// by chance.
+func newRedactor(o Options) redactor {
+	var r redactor
+	for _, v := range o.Headers {
+		_, token, _ := strings.Cut(v, " ") // of "Bearer …"
+		for _, s := range []string{v, token} {
+			if len(s) >= 8 {
+				r.secrets = append(r.secrets, s)
+			}
+		}
+	}
+	if o.APIKey != "" {
+		r.secrets = append(r.secrets, o.APIKey)
+	}
+	return r
+}

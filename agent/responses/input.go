@@ -1,0 +1,128 @@
+package responses
+
+import (
+	"cmp"
+	"encoding/base64"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"telex/agent"
+)
+
+// Roles and types of items.
+const (
+	typeMessage   = "message"
+	typeCall      = "function_call"
+	typeResult    = "function_call_output"
+	typeReasoning = "reasoning"
+)
+
+// noOutput stands for the result of a tool that said nothing.
+const noOutput = "(no output)"
+
+// newInput returns messages as input items. What the model echoed thought since the newest message of
+// a user goes with its calls; "": of no model. The API has no place for the name of a person, and none
+// for reasoning in plain words.
+//
+// A phased model wants its answers told from its remarks on the way to them: that gets lost in a
+// history, so it is said anew (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
+func newInput(messages []agent.Message, echoed string, phased bool) []any {
+	remark, answer := "", ""
+	if phased {
+		remark, answer = "commentary", "final_answer"
+	}
+	newest := 0
+	for i, m := range messages {
+		if m.Role == agent.User {
+			newest = i
+		}
+	}
+	items := make([]any, 0, len(messages))
+	for i, m := range messages {
+		switch {
+		case m.Role == agent.ToolRole:
+			items = append(items, openai.ResponseFunctionCallOutput{Type: typeResult, CallID: m.ToolCallID, Output: newOutput(m)})
+		case len(m.ToolCalls) > 0:
+			model := echoed
+			if i < newest {
+				model = ""
+			}
+			items = appendCalls(items, m, model, remark)
+		case m.Text != "" || len(m.Images) > 0:
+			phase := ""
+			if m.Role == agent.Assistant {
+				phase = answer
+			}
+			items = append(items, newMessage(m, phase))
+		}
+	}
+	return items
+}
+
+// newMessage returns a message; where there are images, as parts.
+func newMessage(m agent.Message, phase string) openai.ResponseInputMessage {
+	msg := openai.ResponseInputMessage{Role: string(m.Role), Content: m.Text, Phase: phase}
+	if len(m.Images) > 0 {
+		msg.Content = newParts(m)
+	}
+	return msg
+}
+
+// newOutput returns what a tool answered.
+func newOutput(m agent.Message) any {
+	switch {
+	case len(m.Images) > 0:
+		return newParts(m)
+	case m.Text == "":
+		return noOutput
+	default:
+		return m.Text
+	}
+}
+
+// newParts returns text and images. They travel inside the request: a provider can't fetch what
+// chats hold.
+func newParts(m agent.Message) []any {
+	var parts []any
+	if m.Text != "" {
+		parts = append(parts, openai.ResponseInputText{Type: "input_text", Text: m.Text})
+	}
+	for _, image := range m.Images {
+		parts = append(parts, openai.ResponseInputImage{
+			Type: "input_image", Detail: "auto",
+			ImageURL: "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data),
+		})
+	}
+	return parts
+}
+
+// appendCalls appends an assistant's calls, its text, and its reasoning in the places where they
+// stood. Items get no ids: those are for items that the provider keeps.
+func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
+	said := m.Text == ""
+	say := func(phase string) {
+		if !said {
+			items = append(items, newMessage(agent.Message{Role: m.Role, Text: m.Text}, phase))
+			said = true
+		}
+	}
+	for i, call := range m.ToolCalls {
+		e := readEcho(call.Extra, echoed)
+		if i == 0 && !e.speaks() {
+			say(remark)
+		}
+		for _, before := range e.Before {
+			if before.Type == typeMessage {
+				say(cmp.Or(before.Phase, remark))
+			} else {
+				items = append(items, before.raw)
+			}
+		}
+		arguments := call.Arguments
+		if arguments == "" {
+			arguments = "{}" // go-openai drops an empty one, and then it is refused
+		}
+		items = append(items, openai.ResponseOutputItem{Type: typeCall, CallID: call.ID, Name: call.Name, Arguments: arguments})
+	}
+	return items
+}

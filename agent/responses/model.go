@@ -1,0 +1,161 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"telex/agent"
+	"telex/agent/provider"
+)
+
+// tailWait is how long a stream may go on after the event that ended the answer. Nothing is
+// missing then; a connection whose stream was read to its end can be used again.
+const tailWait = time.Second
+
+var (
+	errNotStreamed = errors.New("this model is asked without streaming")
+	errTail        = errors.New("the stream did not end after the answer")
+	errNoEnd       = errors.New("the stream ended before the answer did")
+)
+
+// Options configure a Model.
+type Options = provider.Options
+
+// Model is one model of one provider. It remembers what the provider has refused, so that each
+// refusal is met once.
+type Model struct {
+	*provider.Client
+	opts   Options
+	shapes *provider.Shapes[shape]
+	phased atomic.Bool // it says which of its messages are remarks on the way
+}
+
+// New returns a model. It calls nobody.
+func New(o Options) (*Model, error) {
+	c, err := provider.NewClient(o)
+	if err != nil {
+		return nil, fmt.Errorf("responses: %w", err)
+	}
+	return &Model{Client: c, opts: o, shapes: provider.NewShapes(shape{noStreaming: !o.Stream, noSummary: !o.Summaries}, shape.join)}, nil
+}
+
+// Stream is agent.Model's.
+func (m *Model) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	return m.ask(ctx, true, func(s shape) (agent.Completion, error) { return m.stream(ctx, r, s, emit) })
+}
+
+// Complete is agent.Model's.
+func (m *Model) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
+	return m.ask(ctx, false, func(s shape) (agent.Completion, error) { return m.complete(ctx, r, s) })
+}
+
+// ask sends the request in the shape that the provider takes, and finds that shape first where
+// it has to.
+func (m *Model) ask(ctx context.Context, stream bool, send func(shape) (agent.Completion, error)) (agent.Completion, error) {
+	return m.shapes.Ask(func(s shape) (agent.Completion, error) {
+		if stream && s.noStreaming {
+			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, Err: errNotStreamed}
+		}
+		c, err := send(s)
+		if provider.Named(err, "invalid_encrypted_content") && !s.noEcho {
+			// Of another key or organization, or too old. What is encrypted from now on may be good again.
+			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider can't read its reasoning, asking again without", slog.Any("error", err))
+			s.noEcho = true
+			return send(s)
+		}
+		return c, err
+	}, func(err error, s shape) (shape, bool) {
+		return concede(err, s, stream)
+	}, func(before, after shape, why error) {
+		if after.noTemperature && !before.noTemperature {
+			m.Log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out from now on", slog.Any("error", why))
+		} else {
+			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out from now on", slog.Any("error", why))
+		}
+	})
+}
+
+func (m *Model) complete(ctx context.Context, r agent.Request, s shape) (agent.Completion, error) {
+	client, x := m.Open(false, nil)
+	_, err := client.CreateResponse(ctx, newRequest(&m.opts, r, s, m.phased.Load()))
+	if x.Whole == nil {
+		return agent.Completion{}, err
+	}
+	return m.readWhole(x.Whole)
+}
+
+// readWhole reads an answer in one piece.
+func (m *Model) readWhole(data []byte) (agent.Completion, error) {
+	var text, reasoning, refusal string
+	c := consumer{model: m.opts.Model}
+	err := c.takeWhole(data, func(d agent.Delta) {
+		text, reasoning, refusal = text+d.Text, reasoning+d.Reasoning, refusal+d.Refusal
+	})
+	if err != nil {
+		return agent.Completion{}, m.failed(err)
+	}
+	out := m.completion(&c)
+	out.Text, out.Reasoning, out.Refusal = text, reasoning, refusal
+	return out, nil
+}
+
+func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(agent.Delta)) (agent.Completion, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	client, x := m.Open(true, nil)
+	if _, err := client.CreateResponseStream(ctx, newRequest(&m.opts, r, s, m.phased.Load())); err != nil {
+		return agent.Completion{}, err
+	}
+	if x.Whole != nil {
+		c, err := m.readWhole(x.Whole)
+		if err == nil {
+			emit(agent.Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
+			c.Text, c.Reasoning, c.Refusal = "", "", ""
+		}
+		return c, err
+	}
+	defer func() { _ = x.Body.Close() }() // the answer was read or is given up
+	c := consumer{model: m.opts.Model}
+	var tail *time.Timer
+	for {
+		data, err := x.Events.Next()
+		if err == nil && !c.finished {
+			err = c.take(data, emit)
+		}
+		switch {
+		case err != nil && c.finished: // nothing that happens after the end matters
+			return m.completion(&c), nil
+		case err != nil:
+			return agent.Completion{}, m.failed(err)
+		case c.finished && tail == nil:
+			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
+			defer tail.Stop()
+		}
+	}
+}
+
+// completion returns what a finished answer came to.
+func (m *Model) completion(c *consumer) agent.Completion {
+	if c.phased {
+		m.phased.Store(true)
+	}
+	return c.completion()
+}
+
+// failed judges what ended an answer before its end.
+func (m *Model) failed(err error) error {
+	if e, ok := errors.AsType[*provider.APIError](err); ok {
+		if _, judged := errors.AsType[*agent.ModelError](err); !judged {
+			return m.Failed(e)
+		}
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = fmt.Errorf("%w: %w", errNoEnd, err)
+	}
+	return m.Broken(err)
+}

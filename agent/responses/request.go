@@ -1,0 +1,119 @@
+package responses
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"telex/agent"
+	"telex/agent/provider"
+)
+
+// minOutput is the least that OpenAI takes as max_output_tokens
+// (https://platform.openai.com/docs/api-reference/responses/create).
+const minOutput = 16
+
+// shape is how a request must look for this provider. It begins with the API as OpenAI
+// documents it and loses what the provider refuses, one thing at a time and for good.
+type shape struct {
+	noStreaming   bool
+	noTemperature bool // reasoning models take only their default
+	noStore       bool // the server knows no storing
+	noEncrypted   bool // reasoning can't be had encrypted: models that don't reason
+	noSummary     bool // no summaries of the reasoning, or nobody asks for them
+	noEcho        bool // reasoning is not taken back
+}
+
+// join returns the shape without what s or other lacks.
+func (s shape) join(other shape) shape {
+	return shape{
+		noStreaming:   s.noStreaming || other.noStreaming,
+		noTemperature: s.noTemperature || other.noTemperature,
+		noStore:       s.noStore || other.noStore,
+		noEncrypted:   s.noEncrypted || other.noEncrypted,
+		noSummary:     s.noSummary || other.noSummary,
+		noEcho:        s.noEcho || other.noEcho,
+	}
+}
+
+// newRequest builds what is asked; phased says that the model wants its messages told apart.
+// Streaming is go-openai's to say.
+func newRequest(o *Options, r agent.Request, s shape, phased bool) openai.CreateResponseRequest {
+	req := openai.CreateResponseRequest{Model: o.Model, Instructions: r.System}
+	echoed := o.Model
+	if s.noEcho {
+		echoed = ""
+	}
+	req.Input = newInput(r.Messages, echoed, phased)
+	if most := o.MostOutput(r); most > 0 {
+		req.MaxOutputTokens = max(most, minOutput)
+	}
+	if !s.noTemperature {
+		req.Temperature = o.Temperature
+	}
+	if !s.noStore {
+		req.Store = new(false)
+	}
+	if !s.noEncrypted {
+		req.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
+	}
+	if !s.noSummary {
+		req.Reasoning = &openai.ResponseReasoning{Summary: "auto"}
+	}
+	for _, t := range r.Tools {
+		req.Tools = append(req.Tools, newTool(t))
+	}
+	return req
+}
+
+// newTool declares a function. The API takes functions for strict ones unless they say otherwise,
+// and then bends or refuses schemas that strict mode can't express
+// (https://platform.openai.com/docs/guides/function-calling#strict-mode).
+func newTool(t agent.ToolSpec) openai.ResponseTool {
+	parameters := t.Parameters
+	if len(parameters) == 0 {
+		parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	fields := map[string]any{"name": t.Name, "parameters": parameters, "strict": false}
+	if t.Description != "" {
+		fields["description"] = t.Description
+	}
+	return openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: fields}
+}
+
+// noReasoningBack matches how servers say that they can't do with reasoning that comes back: they look for
+// it in a store, or want it beside what they know by id.
+var noReasoningBack = regexp.MustCompile(`(?i)items are not persisted|without its required following item|(unknown|unsupported|invalid).{0,40}\breasoning\b`)
+
+// concede returns the shape without what the provider has just refused; ok says whether there
+// is something to concede. As shapes only lose things, asking again in the new shape ends.
+func concede(err error, s shape, stream bool) (next shape, ok bool) {
+	refused, isRefusal := provider.RefusalIn(err)
+	of := func(param string) bool { return isRefusal && refused.Of(param) }
+	switch {
+	// The longer names first: they hold the shorter ones.
+	case !s.noEncrypted && (of("encrypted_content") || of("reasoning.encrypted_content") || of("include") || of("include[0]")):
+		s.noEncrypted = true
+	case !s.noSummary && (of("reasoning.summary") || of("reasoning")):
+		s.noSummary = true
+	case !s.noTemperature && of("temperature"):
+		s.noTemperature = true
+	case stream && !s.noStreaming && isRefusal && refused.OfStreaming():
+		s.noStreaming = true
+	case !s.noStore && of("store"):
+		s.noStore = true
+	case !s.noEcho && refusesReasoning(err):
+		s.noEcho = true
+	default:
+		return s, false
+	}
+	return s, true
+}
+
+func refusesReasoning(err error) bool {
+	e, ok := errors.AsType[*provider.APIError](err)
+	me, judged := errors.AsType[*agent.ModelError](err)
+	return ok && judged && me.Status >= 400 && me.Status < 500 && noReasoningBack.MatchString(e.Message)
+}

@@ -1,0 +1,393 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// event is one event of a streamed answer of the Responses API, without its number.
+// https://platform.openai.com/docs/api-reference/responses-streaming
+type event struct {
+	name   string
+	fields map[string]any
+}
+
+// output is an answer of the Responses API as it grows: items, each of them begun and ended, of
+// which at most the last one is open.
+type output struct {
+	r       *responsesRequest
+	p       plan
+	serial  uint64
+	created time.Time
+	raw     bool // reasoning comes as it is
+	summary bool // reasoning comes as a summary
+	usage   bool
+	items   []*item
+}
+
+// item is one item of an output.
+type item struct {
+	kind   string // reasoning, message or function_call
+	id     string
+	status string
+	index  int
+	part   string // the kind of the open part: content or refusal
+	text   strings.Builder
+	parts  []any // of a message: the finished ones
+	call   madeCall
+}
+
+func newOutput(x *exchange) output {
+	as := x.b.thinkAs
+	return output{
+		r: x.resp, p: x.p, serial: x.serial, created: x.rec.Time,
+		raw: as == "reasoning" || as == "both", summary: x.resp.summarizes() && as != "reasoning", usage: x.b.usage != "off",
+	}
+}
+
+// add takes what the model produced in one step and returns the events that tell it.
+func (o *output) add(u unit) (events []event) {
+	kind := "message"
+	switch u.kind {
+	case "reasoning":
+		kind = "reasoning"
+	case "call":
+		kind = "function_call"
+	}
+	it := o.open()
+	if it == nil || it.kind != kind || kind == "function_call" && it.call.id != u.made.id {
+		events = o.close("completed")
+		it = &item{kind: kind, index: len(o.items), status: "in_progress", call: u.made}
+		prefix := map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc"}[kind]
+		it.id = fmt.Sprintf("%s_%016x%02d", prefix, o.serial, it.index)
+		o.items = append(o.items, it)
+		events = append(events, o.itemEvent("response.output_item.added", it))
+		events = append(events, o.beginReasoning(it)...)
+	}
+	if kind == "message" && it.part != u.kind {
+		events = append(events, it.endPart()...)
+		it.part = u.kind
+		events = append(events, it.event("response.content_part.added", map[string]any{"content_index": len(it.parts), "part": it.shownPart()}))
+	}
+	it.text.WriteString(u.text)
+	for _, name := range o.deltas(it, u.kind) {
+		if u.text != "" {
+			events = append(events, it.event(name+".delta", it.place(name, map[string]any{"delta": u.text})))
+		}
+	}
+	return events
+}
+
+// open returns the item that has not ended; nil: there is none.
+func (o *output) open() *item {
+	if n := len(o.items); n > 0 && o.items[n-1].status == "in_progress" {
+		return o.items[n-1]
+	}
+	return nil
+}
+
+// deltas names what a piece of text is told by.
+func (o *output) deltas(it *item, kind string) (names []string) {
+	switch {
+	case it.kind == "function_call":
+		return []string{"response.function_call_arguments"}
+	case kind == "refusal":
+		return []string{"response.refusal"}
+	case it.kind == "message":
+		return []string{"response.output_text"}
+	}
+	if o.summary {
+		names = append(names, "response.reasoning_summary_text")
+	}
+	if o.raw {
+		names = append(names, "response.reasoning_text")
+	}
+	return names
+}
+
+// place adds to an event which part it is about.
+func (it *item) place(name string, fields map[string]any) map[string]any {
+	switch name {
+	case "response.output_text":
+		fields["content_index"], fields["logprobs"] = len(it.parts), []any{}
+	case "response.refusal":
+		fields["content_index"] = len(it.parts)
+	case "response.reasoning_text":
+		fields["content_index"] = 0
+	case "response.reasoning_summary_text":
+		fields["summary_index"] = 0
+	}
+	return fields
+}
+
+func (it *item) event(name string, fields map[string]any) event {
+	fields["item_id"], fields["output_index"] = it.id, it.index
+	return event{name: name, fields: fields}
+}
+
+func (o *output) itemEvent(name string, it *item) event {
+	return event{name: name, fields: map[string]any{"output_index": it.index, "item": o.shown(it)}}
+}
+
+func (o *output) beginReasoning(it *item) (events []event) {
+	if it.kind == "reasoning" && o.summary {
+		events = append(events, it.event("response.reasoning_summary_part.added",
+			map[string]any{"summary_index": 0, "part": map[string]any{"type": "summary_text", "text": ""}}))
+	}
+	return events
+}
+
+// shownPart is the open part of a message.
+func (it *item) shownPart() map[string]any {
+	if it.part == "refusal" {
+		return map[string]any{"type": "refusal", "refusal": it.text.String()}
+	}
+	return map[string]any{"type": "output_text", "text": it.text.String(), "annotations": []any{}, "logprobs": []any{}}
+}
+
+// endPart ends the open part of a message.
+func (it *item) endPart() []event {
+	if it.part == "" {
+		return nil
+	}
+	name, field := "response.output_text", "text"
+	if it.part == "refusal" {
+		name, field = "response.refusal", "refusal"
+	}
+	events := []event{
+		it.event(name+".done", it.place(name, map[string]any{field: it.text.String()})),
+		it.event("response.content_part.done", map[string]any{"content_index": len(it.parts), "part": it.shownPart()}),
+	}
+	it.parts = append(it.parts, it.shownPart())
+	it.part = ""
+	it.text.Reset()
+	return events
+}
+
+// close ends the open item and returns the events that tell it.
+func (o *output) close(status string) (events []event) {
+	it := o.open()
+	if it == nil {
+		return nil
+	}
+	switch it.kind {
+	case "message":
+		events = it.endPart()
+	case "function_call":
+		events = append(events, it.event("response.function_call_arguments.done",
+			map[string]any{"name": it.call.name, "arguments": it.text.String()}))
+	default:
+		for _, name := range o.deltas(it, "reasoning") {
+			events = append(events, it.event(name+".done", it.place(name, map[string]any{"text": it.text.String()})))
+		}
+		if o.summary {
+			events = append(events, it.event("response.reasoning_summary_part.done", map[string]any{
+				"summary_index": 0, "part": map[string]any{"type": "summary_text", "text": it.text.String()},
+			}))
+		}
+	}
+	it.status = status
+	return append(events, o.itemEvent("response.output_item.done", it))
+}
+
+// shown is an item as the answer's document has it.
+func (o *output) shown(it *item) map[string]any {
+	begun := it.status != "in_progress"
+	switch it.kind {
+	case "message":
+		parts := it.parts
+		if parts == nil {
+			parts = []any{}
+		}
+		return map[string]any{"id": it.id, "type": it.kind, "status": it.status, "role": "assistant", "content": parts}
+	case "function_call":
+		arguments := ""
+		if begun {
+			arguments = it.text.String()
+		}
+		return map[string]any{
+			"id": it.id, "type": it.kind, "status": it.status, "call_id": it.call.id, "name": it.call.name, "arguments": arguments,
+		}
+	}
+	shown := map[string]any{"id": it.id, "type": it.kind, "summary": []any{}}
+	if begun && o.summary {
+		shown["summary"] = []any{map[string]any{"type": "summary_text", "text": it.text.String()}}
+	}
+	if begun && o.raw {
+		shown["content"] = []any{map[string]any{"type": "reasoning_text", "text": it.text.String()}}
+	}
+	if o.r.wants(encryptedContent) {
+		shown["encrypted_content"] = encrypt(it.id, o.r.Model, it.text.String())
+	}
+	return shown
+}
+
+// noise returns events that a client has no use for, of several kinds in turn.
+func (o *output) noise(n int) []event {
+	fields := map[string]any{"item_id": "x_1", "output_index": 99, "delta": "noise", "text": "noise"}
+	switch n % 3 {
+	case 1:
+		return []event{{name: "response.standin_call.searching", fields: fields}}
+	case 2:
+		return []event{{name: "keepalive", fields: map[string]any{}}}
+	default:
+		return []event{{name: "response.standin.delta", fields: fields}}
+	}
+}
+
+// ending closes what is open and returns the event that ends the answer.
+func (o *output) ending() []event {
+	status, unfinished := "completed", "completed"
+	switch o.p.finish {
+	case "length", "content_filter":
+		status, unfinished = "incomplete", "incomplete"
+	case "error":
+		status, unfinished = "failed", "incomplete"
+	}
+	events := o.close(unfinished)
+	return append(events, event{name: "response." + status, fields: map[string]any{"response": o.document(status)}})
+}
+
+// whole returns the answer in one piece.
+func (o *output) whole() map[string]any {
+	for left := o.p.units; len(left) > 0; { // each run of one kind at once: nobody hears the events
+		n := 1
+		for n < len(left) && left[n].kind == left[0].kind && left[n].made.id == left[0].made.id {
+			n++
+		}
+		u := merge(left[:n])
+		u.made = left[0].made
+		o.add(u)
+		left = left[n:]
+	}
+	document, ok := o.last(o.ending()).fields["response"].(map[string]any)
+	if !ok {
+		panic("openai: the last event has no response")
+	}
+	return document
+}
+
+func (o *output) last(events []event) event { return events[len(events)-1] }
+
+// document is the answer as it is now.
+// https://platform.openai.com/docs/api-reference/responses/object
+func (o *output) document(status string) map[string]any {
+	r := o.r
+	items := []any{}
+	for _, it := range o.items {
+		if it.status != "in_progress" {
+			items = append(items, o.shown(it))
+		}
+	}
+	tools := r.Tools
+	if tools == nil {
+		tools = []json.RawMessage{}
+	}
+	d := map[string]any{
+		"id": fmt.Sprintf("resp_%016x", o.serial), "object": "response", "created_at": o.created.Unix(), "status": status,
+		"background": false, "error": nil, "incomplete_details": nil, "instructions": r.Instructions,
+		"max_output_tokens": r.MaxOutputTokens, "max_tool_calls": nil, "metadata": map[string]string{}, "model": r.Model,
+		"output": items, "parallel_tool_calls": r.ParallelToolCalls == nil || *r.ParallelToolCalls, "previous_response_id": nil,
+		"prompt_cache_key": nil, "reasoning": map[string]any{"effort": nil, "summary": nil}, "safety_identifier": nil,
+		"service_tier": "default", "store": r.Store == nil || *r.Store, "temperature": 1.0,
+		"text":        map[string]any{"format": map[string]any{"type": "text"}, "verbosity": "medium"},
+		"tool_choice": "auto", "tools": tools, "top_logprobs": 0, "top_p": 1.0, "truncation": "disabled", "usage": nil, "user": nil,
+	}
+	if r.Metadata != nil {
+		d["metadata"] = r.Metadata
+	}
+	if r.Temperature != nil {
+		d["temperature"] = *r.Temperature
+	}
+	switch {
+	case status == "failed":
+		d["error"] = map[string]any{"code": "server_error", "message": "The model stopped with an error."}
+	case o.p.finish == "length" && status == "incomplete":
+		d["incomplete_details"] = map[string]any{"reason": "max_output_tokens"}
+	case status == "incomplete":
+		d["incomplete_details"] = map[string]any{"reason": o.p.finish}
+	}
+	if status != "in_progress" && o.usage {
+		u := o.p.usage
+		d["usage"] = map[string]any{
+			"input_tokens": u.PromptTokens, "input_tokens_details": map[string]any{"cached_tokens": u.PromptTokensDetails.CachedTokens},
+			"output_tokens": u.CompletionTokens, "total_tokens": u.TotalTokens,
+			"output_tokens_details": map[string]any{"reasoning_tokens": u.CompletionTokensDetails.ReasoningTokens},
+		}
+	}
+	return d
+}
+
+// streamResponse sends the answer as events.
+func (x *exchange) streamResponse() error {
+	for _, name := range []string{"response.created", "response.in_progress"} {
+		if err := x.sendEvents([]event{{name: name, fields: map[string]any{"response": x.out.document("in_progress")}}}, false); err != nil {
+			return err
+		}
+	}
+	if err := x.pause(time.Now().Add(x.b.first)); err != nil {
+		return err
+	}
+	if err := x.sendUnits(); err != nil {
+		return err
+	}
+	if err := x.endAt(afterText); err != nil {
+		return err
+	}
+	events := x.out.ending()
+	if err := x.sendEvents(events[:len(events)-1], x.ends(afterFinish, afterFinish)); err != nil {
+		return err
+	}
+	if err := x.endAt(afterFinish); err != nil {
+		return err
+	}
+	if err := x.sendEvents(events[len(events)-1:], x.b.noLastNewline); err != nil {
+		return err
+	}
+	return x.endAt(afterUsage)
+}
+
+// sendEvents writes events, numbered, and pieces of text padded to hide their length.
+func (x *exchange) sendEvents(events []event, unfinished bool) error {
+	for i, e := range events {
+		if err := x.ctx.Err(); err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+		e.fields["type"], e.fields["sequence_number"] = e.name, x.sequence
+		x.sequence++
+		if o := x.resp.StreamOptions; strings.HasSuffix(e.name, ".delta") && (o == nil || o.IncludeObfuscation == nil || *o.IncludeObfuscation) {
+			e.fields["obfuscation"] = padding(8 + x.dice.IntN(8) + x.b.pad)
+		}
+		if err := x.wire.event(e.name, mustJSON(e.fields), unfinished && i == len(events)-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// failResponse ends the stream by the event of an error.
+func (x *exchange) failResponse(code, text string) error {
+	var err error
+	switch x.b.failAs {
+	case "event":
+		err = x.sendEvents([]event{{name: "error", fields: map[string]any{"code": code, "message": text, "param": nil}}}, x.b.noLastNewline)
+	case "nested", "openrouter":
+		err = x.sendEvents([]event{{name: "error", fields: map[string]any{
+			"error": map[string]any{"type": "server_error", "code": code, "message": text, "param": nil},
+		}}}, x.b.noLastNewline)
+	case "vllm":
+		err = x.wire.event("", mustJSON(map[string]any{"error": map[string]any{
+			"message": text, "type": "InternalServerError", "param": nil, "code": 500,
+		}}), x.b.noLastNewline)
+	default:
+		d := x.out.document("failed")
+		d["error"], d["usage"] = map[string]any{"code": code, "message": text}, nil
+		err = x.sendEvents([]event{{name: "response.failed", fields: map[string]any{"response": d}}}, x.b.noLastNewline)
+	}
+	if err != nil {
+		return err
+	}
+	return errFailed
+}
