@@ -285,6 +285,7 @@ func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 			if s.interrupted != nil {
 				s.interrupted(&res)
 			}
+			byModel(&res)
 			return res, context.Cause(ctx)
 		}
 		res.Text += word
@@ -306,7 +307,13 @@ func (s *script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) 
 	if s.result != nil {
 		s.result(&res)
 	}
+	byModel(&res)
 	return res, nil
+}
+
+// byModel says that the one model used everything.
+func byModel(r *agent.Result) {
+	r.Spent = []agent.Spent{{Model: r.Model, Usage: r.Usage, Calls: r.ModelCalls, Estimate: r.Estimate, EstimatedPrompt: r.EstimatedPrompt}}
 }
 
 // questions returns the last user message of every turn.

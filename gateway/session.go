@@ -105,22 +105,25 @@ func (t *turn) growth(said []agent.Message) (g chat.Growth, err error) {
 
 // spent is what a turn used. What the provider did not tell is estimated, so that it counts.
 func spent(r agent.Result) []chat.Usage {
-	u := chat.Usage{
-		Model: r.Model, Calls: r.ModelCalls,
-		Prompt: r.Usage.Prompt, Cached: r.Usage.Cached, Completion: r.Usage.Completion, Reasoning: r.Usage.Reasoning,
+	var out []chat.Usage
+	for _, s := range r.Spent {
+		u := chat.Usage{
+			Model: s.Model, Calls: s.Calls,
+			Prompt: s.Usage.Prompt, Cached: s.Usage.Cached, Completion: s.Usage.Completion, Reasoning: s.Usage.Reasoning,
+		}
+		if s.EstimatedPrompt > 0 {
+			u.Prompt += s.EstimatedPrompt
+			u.Estimated = true
+		}
+		if u.Completion == 0 && s.Estimate > 0 {
+			u.Completion = s.Estimate
+			u.Estimated = true
+		}
+		if u.Prompt+u.Completion > 0 {
+			out = append(out, u)
+		}
 	}
-	if r.EstimatedPrompt > 0 {
-		u.Prompt += r.EstimatedPrompt
-		u.Estimated = true
-	}
-	if u.Completion == 0 && r.Estimate > 0 {
-		u.Completion = r.Estimate
-		u.Estimated = true
-	}
-	if u.Prompt+u.Completion == 0 {
-		return nil
-	}
-	return []chat.Usage{u}
+	return out
 }
 
 // settings is what holds for one turn.

@@ -23,6 +23,8 @@ const (
 	TextSilence     TextKey = "silence"       // {id}; the model went silent
 	TextCallLimit   TextKey = "call_limit"    // {id}; too many model or tool calls
 	TextLength      TextKey = "length"
+	TextToolLimit   TextKey = "tool_limit" // agent.limits.tool_calls is reached; below what could be said
+	TextStepLimit   TextKey = "step_limit" // agent.limits.model_calls is
 	TextFiltered    TextKey = "filtered"
 	TextRefused     TextKey = "refused"
 	TextEmpty       TextKey = "empty"
@@ -85,6 +87,8 @@ func DefaultTexts() Texts {
 		TextSilence:     "⚠️ The model stopped answering. (error {id})",
 		TextCallLimit:   "⚠️ This needed too many steps, so I stopped. (error {id})",
 		TextLength:      l.Length,
+		TextToolLimit:   l.ToolCalls,
+		TextStepLimit:   l.ModelCalls,
 		TextFiltered:    l.Filtered,
 		TextRefused:     l.Refused,
 		TextEmpty:       l.Empty,

@@ -45,7 +45,7 @@ func asked(text string) (numbers []int) {
 func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	w := s.l.w
 	r := w.startRun(s.l, t)
-	res := agent.Result{Model: "script", Usage: agent.Usage{Completion: 1}}
+	res := agent.Result{Model: "script", Usage: agent.Usage{Completion: 1}, Spent: []agent.Spent{{Model: "script", Usage: agent.Usage{Completion: 1}}}}
 	s.hear(ctx, r, t)
 	err := s.speak(ctx, r, t, emit)
 	if err == nil {

@@ -187,7 +187,7 @@ func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, e
 	}
 	l := c.Agent.Limits
 	return agent.New(agent.Options{
-		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Models: models, Log: o.Log,
+		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Models: models, Pipeline: pipeline(c.Agent.Pipeline), Log: o.Log,
 		Limits: agent.Limits{Turn: l.Turn, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
 		Lines:  lines(texts),
 	})
@@ -214,12 +214,21 @@ func newModel(m config.Model, o Options) (agent.Model, error) {
 	}
 }
 
+// pipeline is what answers one after the other; empty: the model alone.
+func pipeline(nodes []config.PipelineNode) []agent.Node {
+	var out []agent.Node
+	for _, n := range nodes {
+		out = append(out, agent.Node{Name: n.Name, Model: n.Model, System: n.SystemPrompt})
+	}
+	return out
+}
+
 // lines hands the agent those of the fixed lines that are its own to choose.
 func lines(t gateway.Texts) agent.Lines {
 	return agent.Lines{
 		Thinking: t[gateway.TextThinking], Refused: t[gateway.TextRefused], Filtered: t[gateway.TextFiltered],
 		Length: t[gateway.TextLength], Empty: t[gateway.TextEmpty], NoTool: t[gateway.TextNoTool],
-		TooLong: t[gateway.TextTooLong],
+		TooLong: t[gateway.TextTooLong], ToolCalls: t[gateway.TextToolLimit], ModelCalls: t[gateway.TextStepLimit],
 	}
 }
 

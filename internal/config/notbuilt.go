@@ -19,7 +19,6 @@ type notBuilt struct {
 func notBuiltYet() []notBuilt {
 	return []notBuilt{
 		{path: "agent.show_reasoning", sentence: "showing the model's reasoning is not built yet"},
-		{path: "agent.pipeline", sentence: "pipelines of models are not built yet"},
 		{path: "tools", sentence: "tools are not built yet"},
 		{path: "mcp_servers", sentence: "MCP servers are not built yet"},
 		{path: "streaming.tool_progress", sentence: "tool progress is not built yet"},

@@ -363,7 +363,6 @@ func TestParseNotBuilt(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
 		{"agent: {show_reasoning: summary}", "9: agent.show_reasoning: showing the model's reasoning is not built yet; this version takes off"},
-		{"agent: {pipeline: [{name: a}]}", "9: agent.pipeline: pipelines of models are not built yet; leave it out"},
 		{"tools: {enabled: [time, fetch]}", "9: tools.enabled: tools are not built yet; leave it out"},
 		{"tools: {enabled: []}", "9: tools.enabled: tools are not built yet; leave it out"},
 		{"tools: {approval_timeout: 1m}", "9: tools.approval_timeout: tools are not built yet; this version takes 5m"},
