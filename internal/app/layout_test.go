@@ -49,6 +49,8 @@ func importTable() []row {
 		{Path: "agent", Tests: []string{"agent/*", "standin/*"}},
 		{Path: "agent/chatcompletions", Imports: []string{"agent"}, Tests: []string{"standin/*"}},
 		{Path: "agent/transcription", Tests: []string{"standin/*"}},
+		{Path: "agent/tool", Imports: []string{"agent"}, Tests: []string{"standin/memnet"}},
+		{Path: "agent/mcp", Imports: []string{"agent"}, Tests: []string{"standin/memnet"}},
 
 		{
 			Path: "gateway", Imports: []string{"internal/chat", "agent", "gateway/*"},
