@@ -35,6 +35,9 @@ func play(kind string) {
 		fmt.Fprintln(os.Stderr, "the server begins, with the key "+os.Getenv("KEY"))
 		_ = newTestServer().Run(ctx, &sdk.StdioTransport{})
 	case "mute": // never answers
+		if err := os.WriteFile(os.Getenv("PIDS"), nil, 0o600); err != nil {
+			os.Exit(3)
+		}
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "stubborn": // has a child of its own, and ends by no other signal than SIGKILL
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGPIPE)
@@ -112,9 +115,17 @@ func newTestServer() *sdk.Server {
 		os.Exit(2)
 		return nil, errors.New("not reached")
 	})
-	add(sdk.Tool{Name: "hang"}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	add(sdk.Tool{Name: "hang"}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: req.Params.GetProgressToken(), Message: "I hang",
+		}); err != nil {
+			return nil, err
+		}
+		select { // the SDK's stateless servers do not learn that nobody waits any more
+		case <-ctx.Done():
+		case <-time.After(10 * time.Minute):
+		}
+		return nil, errors.New("it is over")
 	})
 	add(sdk.Tool{Name: "progress"}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for i := 1.0; i <= 3; i++ {
@@ -152,7 +163,9 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-func (s *said) logger() *slog.Logger { return slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug})) }
+func (s *said) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(s, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
 
 // myself returns this binary as a server of some kind.
 func myself(t *testing.T, kind string) Server {

@@ -223,24 +223,28 @@ func (s *server) status() Status {
 	return st
 }
 
-// connection waits for the connection for a while.
-func (s *server) connection(ctx context.Context) (*session, error) {
+// connection waits for a connection for a while; for another one than that.
+func (s *server) connection(ctx context.Context, but *session) (*session, error) {
 	timer := time.NewTimer(callWait)
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
-		live, ready, err := s.live, s.ready, s.err
+		live, ready := s.live, s.ready
 		s.mu.Unlock()
-		if live != nil {
+		if live != nil && live != but {
 			return live, nil
+		}
+		if live != nil {
+			ready = live.done // then it has been replaced soon
 		}
 		select {
 		case <-ready:
+			but = nil
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-timer.C:
-			if err != nil {
-				return nil, fmt.Errorf("the server %s is away: %w", s.Name, err)
+			if st := s.status(); st.Err != "" {
+				return nil, fmt.Errorf("the server %s is away: %s", s.Name, st.Err)
 			}
 			return nil, fmt.Errorf("the server %s is away", s.Name)
 		}
@@ -275,13 +279,21 @@ func (s *server) define(ctx context.Context, list []*sdk.Tool) []agent.ToolDef {
 	return defs
 }
 
-// call makes a call over the connection there is. It is made once at most.
+// call makes a call over the connection there is. It takes effect once at most.
 func (s *server) call(ctx context.Context, tool string, readOnly bool, in agent.Input) (agent.Output, error) {
-	c, err := s.connection(ctx)
+	c, err := s.connection(ctx, nil)
 	if err != nil {
 		return agent.Output{}, err
 	}
 	res, err := c.call(ctx, tool, in)
+	if errors.Is(err, sdk.ErrSessionMissing) {
+		// The server was restarted, and has refused the call because it does not know us. This is the one error after
+		// which nothing can have happened.
+		if c, err = s.connection(ctx, c); err != nil {
+			return agent.Output{}, err
+		}
+		res, err = c.call(ctx, tool, in)
+	}
 	if err == nil {
 		return output(res)
 	}
