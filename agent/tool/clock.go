@@ -45,7 +45,11 @@ func newClock(zone *time.Location) (agent.ToolDef, error) {
 			}
 			return "Looking at the clock"
 		},
-	}, func(s *jsonschema.Schema) { s.Properties["zones"].MaxItems = jsonschema.Ptr(maxZones) }, c.call)
+	}, func(s *jsonschema.Schema) {
+		zones := s.Properties["zones"]
+		zones.Type, zones.Types = "array", nil // not also null: some providers take no two types
+		zones.MaxItems = jsonschema.Ptr(maxZones)
+	}, c.call)
 }
 
 func zoneName(l *time.Location) string {

@@ -124,7 +124,7 @@ func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent
 		case err != nil:
 			return agent.Output{}, fmt.Errorf("read %s: %w", u.Hostname(), because(ctx, err))
 		case next == nil:
-			return got.tell(u, args.From)
+			return got.tell(ctx, u, args.From)
 		case redirects == maxRedirects:
 			return agent.Output{}, fmt.Errorf("read %s: it led on more than %d times", u.Hostname(), maxRedirects)
 		}
@@ -233,8 +233,8 @@ func (a *answer) kind(contentType string) error {
 }
 
 // tell returns the answer for the model, from a byte of its text on.
-func (a answer) tell(u *url.URL, from int) (agent.Output, error) {
-	text, err := a.text(u)
+func (a answer) tell(ctx context.Context, u *url.URL, from int) (agent.Output, error) {
+	text, err := a.text(ctx, u)
 	if err != nil {
 		return agent.Output{}, fmt.Errorf("read %s: %w", u.Hostname(), err)
 	}

@@ -2,12 +2,15 @@ package tool
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	readability "codeberg.org/readeck/go-readability/v2"
@@ -36,7 +39,7 @@ func isHTML(mediaType string) bool {
 }
 
 // text returns the answer's text: of HTML what matters, as Markdown.
-func (a answer) text(u *url.URL) (string, error) {
+func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 	body := a.body
 	contentType := a.mediaType
 	if a.charset != "" {
@@ -51,7 +54,7 @@ func (a answer) text(u *url.URL) (string, error) {
 	}
 	body = bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF"))
 	if isHTML(a.mediaType) {
-		return markdown(body, u)
+		return markdown(ctx, body, u)
 	}
 	if bytes.IndexByte(body, 0) >= 0 {
 		return "", errors.New("it says that it is text, and is not")
@@ -63,6 +66,8 @@ func (a answer) text(u *url.URL) (string, error) {
 const (
 	maxNodes = 60_000
 	maxDepth = 200
+	// parseLimit is how long the parser may take. It is quadratic on pages that are made for it.
+	parseLimit = 3 * time.Second
 )
 
 // shortest is how much readability has to find, in bytes; else it found the wrong part, and the whole page is told.
@@ -71,11 +76,33 @@ const shortest = 200
 // embedded is a picture that stands in the page itself.
 var embedded = regexp.MustCompile(`\(data:[^)\s]*\)`)
 
-// markdown returns what matters on a page.
-func markdown(body []byte, u *url.URL) (string, error) {
-	doc, err := html.Parse(bytes.NewReader(body))
+// timed is a reader that ends with its context.
+type timed func([]byte) (int, error)
+
+func (t timed) Read(p []byte) (int, error) { return t(p) }
+
+// parse returns the tree of a page.
+func parse(ctx context.Context, body []byte) (*html.Node, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, parseLimit, errors.New("it takes too long"))
+	defer cancel()
+	var all io.Reader = bytes.NewReader(body)
+	doc, err := html.Parse(timed(func(p []byte) (int, error) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return all.Read(p)
+	}))
 	if err != nil {
-		return "", fmt.Errorf("it is no HTML: %w", err)
+		return nil, fmt.Errorf("its HTML can't be read: %w", err)
+	}
+	return doc, nil
+}
+
+// markdown returns what matters on a page.
+func markdown(ctx context.Context, body []byte, u *url.URL) (string, error) {
+	doc, err := parse(ctx, body)
+	if err != nil {
+		return "", err
 	}
 	prune(doc)
 	parser := readability.NewParser()
@@ -123,6 +150,8 @@ func prune(doc *html.Node) {
 			case nodes > maxNodes, depth > maxDepth, child.Type == html.CommentNode, hidden(child):
 				n.RemoveChild(child)
 			default:
+				// Cells are written out as often as they say that they span.
+				child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
 				walk(child, depth+1)
 			}
 			child = next
