@@ -3,14 +3,13 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"log/slog"
 
 	"golang.org/x/net/http/httpguts"
 )

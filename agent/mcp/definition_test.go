@@ -56,7 +56,8 @@ func TestDefinitions(t *testing.T) {
 		{"none", nil, `{"properties":{},"type":"object"}`},
 		{"no type", map[string]any{}, `{"properties":{},"type":"object"}`},
 		{
-			"a whole one", map[string]any{
+			"a whole one",
+			map[string]any{
 				"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
 				"properties": map[string]any{"a": map[string]any{"type": "number"}}, "required": []any{"a"},
 			},

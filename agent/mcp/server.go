@@ -184,11 +184,8 @@ func (s *server) found(ctx context.Context, c *session, defs []agent.ToolDef) {
 		close(s.ready)
 	}
 	s.mu.Unlock()
-	what := "MCP server has other tools"
-	if before != c {
-		what = "MCP server is connected"
-	}
-	s.log.LogAttrs(ctx, slog.LevelInfo, what, append(c.about(), slog.Int("tools", len(defs)))...)
+	s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server tells its tools",
+		append(c.about(), slog.Bool("connected_anew", before != c), slog.Int("tools", len(defs)))...)
 }
 
 // leave notes that the server is not connected any more.

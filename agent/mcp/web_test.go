@@ -22,7 +22,6 @@ const address = "http://mcp.test/mcp?token=query-secret"
 // site is an HTTP server in memory, whose handler can be replaced.
 type site struct {
 	handler atomic.Pointer[http.Handler]
-	client  http.RoundTripper
 }
 
 func (s *site) set(h http.Handler) { s.handler.Store(&h) }

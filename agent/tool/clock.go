@@ -48,7 +48,7 @@ func newClock(zone *time.Location) (agent.ToolDef, error) {
 	}, func(s *jsonschema.Schema) {
 		zones := s.Properties["zones"]
 		zones.Type, zones.Types = "array", nil // not also null: some providers take no two types
-		zones.MaxItems = jsonschema.Ptr(maxZones)
+		zones.MaxItems = new(maxZones)
 	}, c.call)
 }
 

@@ -45,7 +45,7 @@ func partial(arguments, name string) (value string, complete bool) {
 func quoted(s string) (text string, length int, closed bool) {
 	end, whole := len(s), 1 // whole: up to here no escape is cut
 	for i := 1; i < len(s); {
-		size := 1
+		var size int
 		switch {
 		case s[i] == '"':
 			return unquote(s[:i+1]), i + 1, true
