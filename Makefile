@@ -105,6 +105,7 @@ fmt: ## Format all Go files.
 .PHONY: lint
 lint: ## Vet, lint and check the format; .golangci.yml says what and why.
 	go vet ./...
+	go vet -tags=mcpnpm ./agent/mcp
 	$(TOOL) golangci-lint run
 
 .PHONY: mods

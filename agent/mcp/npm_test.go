@@ -18,9 +18,9 @@ import (
 
 // These are servers of other makers, from npm. `make test-mcp` runs them; versions are pinned so that a failure is our doing.
 const (
-	everything = "@modelcontextprotocol/server-everything@2026.8.31"
-	filesystem = "@modelcontextprotocol/server-filesystem@2026.8.31"
-	memory     = "@modelcontextprotocol/server-memory@2026.8.31"
+	npmEverything = "@modelcontextprotocol/server-everything@2026.8.31"
+	npmFilesystem = "@modelcontextprotocol/server-filesystem@2026.8.31"
+	npmMemory     = "@modelcontextprotocol/server-memory@2026.8.31"
 )
 
 func npx(name, pkg string, args ...string) Server {
@@ -77,7 +77,7 @@ func checkEverything(t *testing.T, c *Client) {
 }
 
 func TestNPMEverythingOverStdio(t *testing.T) {
-	c, _ := running(t, npx("everything", everything, "stdio"))
+	c, _ := running(t, npx("everything", npmEverything, "stdio"))
 	checkEverything(t, c)
 }
 
@@ -91,7 +91,7 @@ func TestNPMEverythingOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := func() *exec.Cmd {
-		cmd := exec.Command("npx", "--yes", everything, "streamableHttp")
+		cmd := exec.Command("npx", "--yes", npmEverything, "streamableHttp")
 		cmd.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		if err := cmd.Start(); err != nil {
@@ -128,7 +128,7 @@ func TestNPMFilesystem(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("the tide is out"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := running(t, npx("files", filesystem, dir))
+	c, _ := running(t, npx("files", npmFilesystem, dir))
 	read := find(t, c, "files_read_text_file")
 	t.Log(strings.Join(names(c), ", "))
 	if !read.ReadOnly || find(t, c, "files_write_file").ReadOnly {
@@ -148,7 +148,7 @@ func TestNPMFilesystem(t *testing.T) {
 }
 
 func TestNPMMemory(t *testing.T) {
-	s := npx("memory", memory)
+	s := npx("memory", npmMemory)
 	s.Env = map[string]string{"MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.jsonl")}
 	c, _ := running(t, s)
 	create := find(t, c, "memory_create_entities")
