@@ -16,9 +16,10 @@
 //
 // # Coming and going
 //
-// Each server is connected to by itself and for as long as Run runs, after growing waits when it can't be. While it is away its tools stay
-// for a minute, so that a restart goes unnoticed: a call waits for the connection for some seconds. A call that
-// was under way when the connection broke has failed; it is never made again here, because it may have taken effect.
+// Each server is connected to by itself for as long as Run runs, after growing waits when it can't be. While it is away its
+// tools stay for a minute, so that a restart goes unnoticed: a call waits for the connection for some seconds. A call that
+// was under way when the connection broke has failed; it is not made again, because it may have taken effect. Only what an
+// HTTP server refused because it does not know the session any more is sent once again, over a new one.
 //
 // # Trust
 //
