@@ -79,6 +79,10 @@ conformance: ## Run the suite that every adapter passes, and print the table of 
 killtest: build ## Kill the built binary at random and at chosen instants, and judge what people are left with; ARGS='-kind twice'.
 	go run ./internal/killtest -binary bin/telex -json bin/killtest.json $(ARGS)
 
+.PHONY: test-mcp
+test-mcp: ## Run the MCP client against servers of other makers, from npm; Node.js and the registry are needed.
+	go test -count=1 -v -tags=mcpnpm -run='^TestNPM' ./agent/mcp
+
 .PHONY: bench
 bench: build ## Measure the built binary against its stand-ins, each figure beside its bar; ARGS='-scenario one'.
 	go run ./internal/bench -binary bin/telex -json bin/bench.json -assert $(ARGS)
@@ -101,6 +105,7 @@ fmt: ## Format all Go files.
 .PHONY: lint
 lint: ## Vet, lint and check the format; .golangci.yml says what and why.
 	go vet ./...
+	go vet -tags=mcpnpm ./agent/mcp
 	$(TOOL) golangci-lint run
 
 .PHONY: mods

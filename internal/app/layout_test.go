@@ -53,6 +53,8 @@ func importTable() []row {
 		{Path: "agent/sse"},
 		{Path: "agent/scan"},
 		{Path: "agent/transcription", Tests: []string{"standin/*"}},
+		{Path: "agent/tool", Imports: []string{"agent"}, Tests: []string{"standin/memnet"}},
+		{Path: "agent/mcp", Imports: []string{"agent"}, Tests: []string{"standin/memnet"}},
 
 		{
 			Path: "gateway", Imports: []string{"internal/chat", "agent", "gateway/*"},

@@ -1,0 +1,65 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"telex/agent"
+)
+
+// Client is all configured servers. It is safe for concurrent use.
+type Client struct{ servers []*server }
+
+// New returns a client. It starts nothing and calls nobody.
+func New(o Options) (*Client, error) {
+	if err := o.validate(); err != nil {
+		return nil, fmt.Errorf("mcp: %w", err)
+	}
+	c := &Client{}
+	for _, s := range o.Servers {
+		c.servers = append(c.servers, newServer(s, o, open(s, o.Transport)))
+	}
+	return c, nil
+}
+
+// Run connects to all servers and keeps connected to them. It blocks until ctx has ended and every connection is closed and every
+// child process gone, for which it takes some seconds at most. It is called once. Trouble with servers goes to
+// the log; it never ends Run.
+func (c *Client) Run(ctx context.Context) {
+	var all sync.WaitGroup
+	for _, s := range c.servers {
+		all.Go(func() { s.run(ctx) })
+	}
+	all.Wait()
+}
+
+// Tools returns the tools there are now, in the order of the config, those of one server by their names. It never blocks.
+func (c *Client) Tools() []agent.ToolDef {
+	var all []agent.ToolDef
+	for _, s := range c.servers {
+		all = append(all, s.tools()...)
+	}
+	return all
+}
+
+// Status is how a server is.
+type Status struct {
+	Name      string
+	Connected bool
+	Tools     int
+	Since     time.Time // when it became so; zero: it has never been connected
+	Err       string    // why it is not connected; without secrets
+}
+
+// Status tells of all servers, in the order of the config.
+func (c *Client) Status() []Status {
+	var all []Status
+	for _, s := range c.servers {
+		all = append(all, s.status())
+	}
+	return all
+}
+
+var _ agent.Toolbox = (*Client)(nil)

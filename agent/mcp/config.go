@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// Server is one configured server: either Command or URL.
+type Server struct {
+	// Name is what its tools' names begin with: letters, digits and "-", at most 24. No "_", which ends it there, so that
+	// the tools of two servers can't have one name.
+	Name string
+
+	Command string            // run as a child process; looked up in PATH
+	Args    []string          // of Command
+	Env     map[string]string // added to PATH, HOME and LANG; may hold secrets
+	Dir     string            // where Command runs; empty: where the daemon does
+
+	URL     string            // of streamable HTTP; may hold secrets
+	Headers map[string]string // sent with each request; may hold secrets
+
+	// ReadOnly are the tools that change nothing, by the server's own names; one that ends in "*" stands for all that begin so. Nil: those that
+	// the server says so of. Not nil, also when empty: these and no others.
+	ReadOnly []string
+	// Deny are the tools that are not offered, written in the same way.
+	Deny []string
+	// Timeout is how long a call may take; 0: agent.DefaultToolTimeout.
+	Timeout time.Duration
+}
+
+// Options configure New.
+type Options struct {
+	Servers   []Server
+	Version   string            // of telex, told to servers
+	Transport http.RoundTripper // for HTTP; nil: a transport of its own for each connection
+	Log       *slog.Logger
+}
+
+const maxName = 24
+
+var serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]*$`)
+
+func (o Options) validate() error {
+	if o.Log == nil {
+		return errors.New("no logger")
+	}
+	seen := map[string]bool{}
+	for i, s := range o.Servers {
+		if err := s.validate(); err != nil {
+			return fmt.Errorf("server %d (%q): %w", i+1, s.Name, err)
+		}
+		if seen[s.Name] {
+			return fmt.Errorf("server %d: %q is the name of another, too", i+1, s.Name)
+		}
+		seen[s.Name] = true
+	}
+	return nil
+}
+
+// validate says what is wrong. Its errors hold no secret.
+func (s Server) validate() error {
+	switch {
+	case !serverName.MatchString(s.Name), len(s.Name) > maxName:
+		return fmt.Errorf("name: want letters, digits and hyphens, at most %d", maxName)
+	case (s.Command == "") == (s.URL == ""):
+		return errors.New("want either command or url")
+	case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != ""):
+		return errors.New("args, env and dir are for a command")
+	case s.Command != "" && len(s.Headers) > 0:
+		return errors.New("headers are for a url")
+	case s.Timeout < 0:
+		return errors.New("timeout: want more than nothing")
+	}
+	for name := range s.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(s.Env[name], "\x00") {
+			return fmt.Errorf("env: %q can't be set", name)
+		}
+	}
+	for name, value := range s.Headers {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return fmt.Errorf("headers: %q can't be sent", name)
+		}
+	}
+	if s.URL == "" {
+		return nil
+	}
+	if u, err := url.Parse(s.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return errors.New("url: want http:// or https:// and a host")
+	}
+	return nil
+}
+
+// LogValue returns the name. It keeps secrets out of logs.
+func (s Server) LogValue() slog.Value { return slog.StringValue(s.Name) }
+
+// String returns the name. It keeps secrets out of formatted output.
+func (s Server) String() string { return s.Name }
+
+// listed says whether a tool is in a list of names.
+func listed(list []string, tool string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool {
+		if prefix, ok := strings.CutSuffix(entry, "*"); ok {
+			return strings.HasPrefix(tool, prefix)
+		}
+		return entry == tool
+	})
+}

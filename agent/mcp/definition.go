@@ -1,0 +1,114 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"telex/agent"
+)
+
+// What a server may say about a tool, in bytes. All of it goes to the model with every request.
+const (
+	maxDescription = 8 << 10
+	maxSchema      = 64 << 10
+	maxTitle       = 60
+)
+
+// define returns a server's tool as an agent's, without its Call.
+func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
+	if t.Name == "" {
+		return agent.ToolDef{}, errors.New("it has no name")
+	}
+	schema, err := parameters(t.InputSchema)
+	if err != nil {
+		return agent.ToolDef{}, err
+	}
+	title := s.Name + ": " + titleOf(t)
+	readOnly := t.Annotations != nil && t.Annotations.ReadOnlyHint
+	if s.ReadOnly != nil {
+		readOnly = listed(s.ReadOnly, t.Name)
+	}
+	return agent.ToolDef{
+		Name:        nameFor(s.Name, t.Name),
+		Description: cut(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription),
+		Parameters:  schema,
+		ReadOnly:    readOnly,
+		Timeout:     s.Timeout,
+		Show:        func(string) string { return title },
+	}, nil
+}
+
+// titleOf returns a tool's name for people, by the protocol's order of precedence.
+func titleOf(t *sdk.Tool) string {
+	for _, title := range []string{t.Title, annotated(t), t.Name} {
+		if title = oneLine(title); title != "" {
+			return cut(title, maxTitle)
+		}
+	}
+	return "a tool"
+}
+
+func annotated(t *sdk.Tool) string {
+	if t.Annotations == nil {
+		return ""
+	}
+	return t.Annotations.Title
+}
+
+// parameters returns a schema of the kind that providers take: an object with properties.
+func parameters(schema any) (json.RawMessage, error) {
+	if schema == nil {
+		schema = map[string]any{}
+	}
+	object, ok := schema.(map[string]any)
+	if !ok {
+		return nil, errors.New("its schema is no object")
+	}
+	switch object["type"] {
+	case nil:
+		object["type"] = "object"
+	case "object":
+	default:
+		return nil, errors.New("its arguments are no object")
+	}
+	if object["properties"] == nil {
+		object["properties"] = map[string]any{}
+	}
+	delete(object, "$schema") // some providers refuse it, and to none it matters
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("write its schema: %w", err)
+	}
+	if len(raw) > maxSchema {
+		return nil, fmt.Errorf("its schema has %d bytes, and %d is the most", len(raw), maxSchema)
+	}
+	return raw, nil
+}
+
+// cut shortens text to at most that many bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const mark = "…"
+	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
+}
+
+// oneLine returns text as one line without what can't be seen.
+func oneLine(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return strings.Join(strings.Fields(text), " ")
+}

@@ -1,0 +1,319 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"telex/agent"
+)
+
+const (
+	// connectTime is how long connecting may take. A command such as npx downloads the server first.
+	connectTime = 2 * time.Minute
+	// callWait is how long a call waits for a server that is away.
+	callWait = 10 * time.Second
+	// away is how long the tools of a server that is away are still offered.
+	away = time.Minute
+	// listEvery is the least time between two looks at a server's tools.
+	listEvery = time.Second
+
+	shortestPause, longestPause = time.Second, time.Minute
+	// settled is how long a connection has to last for the next pause to be short again.
+	settled = time.Minute
+)
+
+// pause returns how long to wait after that many failures in a row, without the part that is left to chance.
+func pause(failures int) time.Duration {
+	if failures > 6 {
+		return longestPause
+	}
+	return min(shortestPause<<max(0, failures-1), longestPause)
+}
+
+// server is one server through all its connections.
+type server struct {
+	Server
+	version string
+	log     *slog.Logger
+	secrets secrets
+	open    opener
+
+	mu    sync.Mutex
+	live  *session      // nil: not connected
+	ready chan struct{} // closed when it is connected
+	defs  []agent.ToolDef
+	since time.Time // when live became what it is
+	err   error     // why it is not connected; redacted
+}
+
+func newServer(s Server, o Options, open opener) *server {
+	return &server{
+		Server: s, version: o.Version, log: o.Log.With(slog.String("mcp_server", s.Name)), secrets: newSecrets(s),
+		open: open, ready: make(chan struct{}),
+	}
+}
+
+// run keeps connected until ctx ends.
+func (s *server) run(ctx context.Context) {
+	failures, legacy, said := 0, false, ""
+	for ctx.Err() == nil {
+		begun := time.Now()
+		connected, err := s.serve(ctx, legacy)
+		if ctx.Err() != nil {
+			return
+		}
+		if connected && time.Since(begun) > settled {
+			failures = 0
+		}
+		failures++
+		if !connected {
+			// Some servers answer nothing that they do not know, and the newer protocol begins with such a question.
+			legacy = !legacy
+		}
+		err = s.redacted(err)
+		s.lost(err)
+		level := slog.LevelWarn
+		if err.Error() == said { // nobody needs to read it again and again
+			level = slog.LevelDebug
+		}
+		said = err.Error()
+		wait := pause(failures)
+		wait += rand.N(wait / 4)
+		s.log.LogAttrs(ctx, level, "MCP server is away, connecting again", slog.Any("error", err), slog.Duration("wait", wait))
+		if !sleep(ctx, wait) {
+			return
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *server) redacted(err error) error {
+	if err == nil {
+		err = errors.New("the connection was closed")
+	}
+	return errors.New(cut(s.secrets.redact(oneLine(plain(err).Error())), 2*maxLine))
+}
+
+// plain takes off an error what says only where it came through.
+func plain(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		err = op.Err
+	}
+	return err
+}
+
+// serve makes one connection and keeps it. Connected says whether it came to that.
+func (s *server) serve(ctx context.Context, legacy bool) (connected bool, err error) {
+	link, err := s.open(s)
+	if err != nil {
+		return false, err
+	}
+	defer link.end()
+	c := newSession(s, link)
+	defer c.close()
+	if err := c.connect(ctx, legacy); ctx.Err() != nil {
+		return false, nil
+	} else if err != nil {
+		return false, c.because(err)
+	}
+	defs, err := c.list(ctx)
+	if err != nil {
+		return false, c.because(fmt.Errorf("list its tools: %w", err))
+	}
+	s.found(ctx, c, defs)
+	defer s.leave()
+	if err := s.keep(ctx, c); ctx.Err() == nil {
+		return true, c.because(err)
+	}
+	return true, nil
+}
+
+// keep looks at the tools again whenever there may be others, until the connection or ctx ends.
+func (s *server) keep(ctx context.Context, c *session) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-c.ended:
+			return err
+		case <-c.look:
+			if !sleep(ctx, listEvery) {
+				return nil
+			}
+			defs, err := c.list(ctx)
+			if err != nil {
+				return fmt.Errorf("list its tools: %w", err)
+			}
+			s.found(ctx, c, defs)
+		}
+	}
+}
+
+// found notes that the server is connected, and its tools.
+func (s *server) found(ctx context.Context, c *session, defs []agent.ToolDef) {
+	s.mu.Lock()
+	before := s.live
+	s.defs, s.err = defs, nil
+	if before != c {
+		s.live, s.since = c, time.Now()
+		close(s.ready)
+	}
+	s.mu.Unlock()
+	s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server tells its tools",
+		append(c.about(), slog.Bool("connected_anew", before != c), slog.Int("tools", len(defs)))...)
+}
+
+// leave notes that the server is not connected any more.
+func (s *server) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.live, s.since, s.ready = nil, time.Now(), make(chan struct{})
+}
+
+func (s *server) lost(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+func (s *server) tools() []agent.ToolDef {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.live == nil && time.Since(s.since) > away {
+		return nil
+	}
+	return slices.Clone(s.defs)
+}
+
+func (s *server) status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Status{Name: s.Name, Connected: s.live != nil, Tools: len(s.defs), Since: s.since}
+	if s.live == nil && s.err != nil {
+		st.Err = s.err.Error()
+	}
+	return st
+}
+
+// connection waits for a connection for a while; for another one than that.
+func (s *server) connection(ctx context.Context, but *session) (*session, error) {
+	timer := time.NewTimer(callWait)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		live, ready := s.live, s.ready
+		s.mu.Unlock()
+		if live != nil && live != but {
+			return live, nil
+		}
+		if live != nil {
+			ready = live.done // then it has been replaced soon
+		}
+		select {
+		case <-ready:
+			but = nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-timer.C:
+			if st := s.status(); st.Err != "" {
+				return nil, fmt.Errorf("the server %s is away: %s", s.Name, st.Err)
+			}
+			return nil, fmt.Errorf("the server %s is away", s.Name)
+		}
+	}
+}
+
+// define makes the tools of a server's list, by name. What can't be offered is left out, and the log says so.
+func (s *server) define(ctx context.Context, list []*sdk.Tool) []agent.ToolDef {
+	var defs []agent.ToolDef
+	seen := map[string]bool{}
+	for _, t := range list {
+		if listed(s.Deny, t.Name) {
+			continue
+		}
+		def, err := s.Server.define(t)
+		if err == nil && seen[def.Name] {
+			err = errors.New("another has its name")
+		}
+		if err != nil {
+			s.log.LogAttrs(ctx, slog.LevelWarn, "a tool of an MCP server is left out",
+				slog.String("tool", cut(oneLine(t.Name), maxToolName)), slog.Any("error", err))
+			continue
+		}
+		seen[def.Name] = true
+		name, readOnly := t.Name, def.ReadOnly
+		def.Call = func(ctx context.Context, in agent.Input) (agent.Output, error) {
+			return s.call(ctx, name, readOnly, in)
+		}
+		defs = append(defs, def)
+	}
+	slices.SortFunc(defs, func(a, b agent.ToolDef) int { return strings.Compare(a.Name, b.Name) })
+	return defs
+}
+
+// call makes a call over the connection there is. It takes effect once at most.
+func (s *server) call(ctx context.Context, tool string, readOnly bool, in agent.Input) (agent.Output, error) {
+	c, err := s.connection(ctx, nil)
+	if err != nil {
+		return agent.Output{}, err
+	}
+	res, err := c.call(ctx, tool, in)
+	if errors.Is(err, sdk.ErrSessionMissing) {
+		// The server was restarted, and has refused the call because it does not know us. This is the one error after
+		// which nothing can have happened.
+		if c, err = s.connection(ctx, c); err != nil {
+			return agent.Output{}, err
+		}
+		res, err = c.call(ctx, tool, in)
+	}
+	if err == nil {
+		return output(res)
+	}
+	if ctx.Err() != nil {
+		return agent.Output{}, context.Cause(ctx)
+	}
+	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok && answered(answer) {
+		return agent.Output{}, errors.New(cut(s.secrets.redact(answer.Message), maxError))
+	}
+	// Whatever it is: the connection may be of no use any more, which looking at the tools will show.
+	c.wonder()
+	unknown := ""
+	if !readOnly {
+		unknown = "; whether the call took effect is not known"
+	}
+	return agent.Output{}, fmt.Errorf("the server %s did not answer: %w%s", s.Name, s.redacted(err), unknown)
+}
+
+// answered says whether an error is an answer to the call, by its code, and not trouble on the way.
+func answered(e *jsonrpc.Error) bool {
+	switch e.Code {
+	case jsonrpc.CodeInvalidParams, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInternalError, jsonrpc.CodeInvalidRequest:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,258 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"telex/agent"
+)
+
+// memory is a server in this process, which can be switched off.
+type memory struct {
+	made func() *sdk.Server
+
+	mu    sync.Mutex
+	off   bool
+	tries []time.Time
+	live  []*sdk.ServerSession
+}
+
+func (m *memory) open(*server) (link, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tries = append(m.tries, time.Now())
+	if m.off {
+		return link{}, errors.New("it is off")
+	}
+	here, there := sdk.NewInMemoryTransports()
+	live, err := m.made().Connect(context.Background(), there, nil)
+	if err != nil {
+		return link{}, err
+	}
+	m.live = append(m.live, live)
+	return link{here, func() { _ = live.Close() }, func() error { return nil }}, nil
+}
+
+// turnOff closes what is open and lets nothing be opened.
+func (m *memory) turn(on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.off = !on
+	if on {
+		return
+	}
+	for _, live := range m.live {
+		_ = live.Close()
+	}
+	m.live = nil
+}
+
+// virtual runs f with a client of servers in this process, in virtual time.
+func virtual(t *testing.T, config Server, made func() *sdk.Server, f func(t *testing.T, c *Client, m *memory, log *said)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		log, m := &said{}, &memory{made: made}
+		s := newServer(config, Options{Log: log.logger()}, m.open)
+		c := &Client{servers: []*server{s}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		synctest.Wait()
+		f(t, c, m, log)
+		cancel()
+		<-done
+		m.turn(false)
+	})
+}
+
+func toolNames(c *Client) []string {
+	var names []string
+	for _, def := range c.Tools() {
+		names = append(names, def.Name)
+	}
+	return names
+}
+
+func TestServerThatIsAway(t *testing.T) {
+	virtual(t, Server{Name: "it"}, newTestServer, func(t *testing.T, c *Client, m *memory, log *said) {
+		echo := c.Tools()[1]
+		if echo.Name != "it_echo" {
+			t.Fatalf("the tools are %q", toolNames(c))
+		}
+		m.turn(false)
+		synctest.Wait()
+		if st := c.Status()[0]; st.Connected || st.Err == "" {
+			t.Errorf("it is %+v", st)
+		}
+		if len(c.Tools()) == 0 {
+			t.Error("the tools are gone at once")
+		}
+		begun := time.Now()
+		_, err := echo.Call(t.Context(), agent.Input{Arguments: "{}"})
+		if err == nil || !strings.HasPrefix(err.Error(), "the server it is away: it is off") || time.Since(begun) != callWait {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+		time.Sleep(away)
+		if len(c.Tools()) > 0 {
+			t.Errorf("after a minute there still is %q", toolNames(c))
+		}
+		time.Sleep(10 * time.Minute)
+		m.turn(true)
+		time.Sleep(2 * longestPause)
+		if !c.Status()[0].Connected || len(c.Tools()) == 0 {
+			t.Error("it did not come back")
+		}
+		if _, err := echo.Call(t.Context(), agent.Input{Arguments: "{}"}); err != nil {
+			t.Errorf("a tool from before: %v", err)
+		}
+		if n := strings.Count(log.String(), "level=WARN"); n != 2 { // that it is lost; that it is off
+			t.Errorf("%d warnings:\n%s", n, log)
+		}
+		for i := 2; i < len(m.tries); i++ {
+			between := m.tries[i].Sub(m.tries[i-1])
+			if low := pause(i); i < 8 && (between < low || between > low+low/4) {
+				t.Errorf("try %d came after %s, want %s and a quarter at most", i, between, low)
+			}
+		}
+	})
+}
+
+func TestCallWaitsForARestart(t *testing.T) {
+	virtual(t, Server{Name: "it"}, newTestServer, func(t *testing.T, c *Client, m *memory, _ *said) {
+		echo := c.Tools()[1]
+		m.turn(false)
+		synctest.Wait()
+		m.turn(true)
+		if out, err := echo.Call(t.Context(), agent.Input{Arguments: `{"a":1}`}); err != nil || out.Text != `{"a":1}` {
+			t.Errorf("%q, %v", out.Text, err)
+		}
+	})
+}
+
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	var got []time.Duration
+	for failures := range 10 {
+		got = append(got, pause(failures)/time.Second)
+	}
+	if want := []time.Duration{1, 1, 2, 4, 8, 16, 32, 60, 60, 60}; !slices.Equal(got, want) {
+		t.Errorf("the pauses are %d, want %d", got, want)
+	}
+}
+
+func TestListIsLookedAtOnceASecondAtMost(t *testing.T) {
+	lists := 0
+	made := func() *sdk.Server {
+		s := newTestServer()
+		s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+				if method == "tools/list" {
+					lists++
+				}
+				return next(ctx, method, req)
+			}
+		})
+		return s
+	}
+	virtual(t, Server{Name: "it"}, made, func(t *testing.T, c *Client, _ *memory, _ *said) {
+		for range 50 {
+			c.servers[0].live.wonder()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if lists < 5 || lists > 7 {
+			t.Errorf("the tools were listed %d times in 5 s", lists)
+		}
+	})
+}
+
+func TestServerThatNeverAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &said{}
+		var pipes []io.Closer
+		s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, func(*server) (link, error) {
+			r, w := io.Pipe()
+			pipes = append(pipes, r, w)
+			return link{&sdk.IOTransport{Reader: r, Writer: discard{}}, func() {}, func() error { return nil }}, nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); s.run(ctx) }()
+		time.Sleep(connectTime + shortestPause*2)
+		if st := s.status(); st.Err != "it did not answer within 2m0s" {
+			t.Errorf("it is %+v", st)
+		}
+		cancel()
+		<-done
+		for _, p := range pipes {
+			_ = p.Close()
+		}
+	})
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Close() error                { return nil }
+
+func TestReadOnlyAndDenied(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		config   Server
+		readOnly []string
+		gone     []string
+	}{
+		{"the hints", Server{}, []string{"it_echo"}, nil},
+		{"the config adds", Server{ReadOnly: []string{"env", "gr*"}}, []string{"it_env", "it_grow"}, nil},
+		{"the config trusts nothing", Server{ReadOnly: []string{}}, nil, nil},
+		{"denied", Server{Deny: []string{"crash", "e*"}}, nil, []string{"it_crash", "it_echo", "it_env"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.config.Name = "it"
+			virtual(t, tt.config, newTestServer, func(t *testing.T, c *Client, _ *memory, _ *said) {
+				var readOnly []string
+				for _, def := range c.Tools() {
+					if def.ReadOnly {
+						readOnly = append(readOnly, def.Name)
+					}
+					if slices.Contains(tt.gone, def.Name) {
+						t.Errorf("%s is offered", def.Name)
+					}
+				}
+				if !slices.Equal(readOnly, tt.readOnly) {
+					t.Errorf("read-only are %q, want %q", readOnly, tt.readOnly)
+				}
+				if want := 7 - len(tt.gone); len(c.Tools()) != want {
+					t.Errorf("the tools are %q, want %d", toolNames(c), want)
+				}
+			})
+		})
+	}
+}
+
+func TestListOfManyPages(t *testing.T) {
+	made := func() *sdk.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: "many"}, &sdk.ServerOptions{PageSize: 7})
+		for i := range 300 {
+			s.AddTool(&sdk.Tool{Name: strings.Repeat("x", i/26+1) + string(rune('a'+i%26)), InputSchema: schema()},
+				func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return text("it"), nil })
+		}
+		return s
+	}
+	virtual(t, Server{Name: "it"}, made, func(t *testing.T, c *Client, _ *memory, log *said) {
+		if len(c.Tools()) != maxTools || !strings.Contains(log.String(), "too many tools") {
+			t.Errorf("there are %d tools", len(c.Tools()))
+		}
+		if !slices.IsSorted(toolNames(c)) {
+			t.Error("they are in no order")
+		}
+	})
+}

@@ -1,0 +1,293 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"telex/agent"
+)
+
+const (
+	maxTools  = 200 // of a server; providers take 128 of all
+	maxPages  = 50  // of its list
+	listTime  = 30 * time.Second
+	oldestNew = "2025-11-25" // the newest protocol that begins with initialize
+)
+
+// link is the way to a server: a process, or HTTP.
+type link struct {
+	transport sdk.Transport
+	end       func()       // returns once nothing is left of it
+	why       func() error // says why it broke; nil: it does not know
+}
+
+// opener makes a way to a server.
+type opener func(s *server) (link, error)
+
+// open returns what opens the way that is configured.
+func open(config Server, base http.RoundTripper) opener {
+	if config.Command != "" {
+		return func(s *server) (link, error) {
+			child, err := start(s.Server, newLines(s.log, s.secrets))
+			if err != nil {
+				return link{}, err
+			}
+			return link{child.transport(), child.end, child.why}, nil
+		}
+	}
+	return func(s *server) (link, error) {
+		base := base
+		if base == nil {
+			if t, ok := http.DefaultTransport.(*http.Transport); ok {
+				base = t.Clone() // its connections end with the session
+			}
+		}
+		client := newWeb(s.Server, base)
+		return link{
+			&sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client},
+			client.CloseIdleConnections, func() error { return nil },
+		}, nil
+	}
+}
+
+// session is one connection to a server.
+type session struct {
+	server *server
+	link   link
+	client *sdk.Client
+	ended  chan error    // gets why it ended, once
+	look   chan struct{} // the tools may have changed; or the connection may be of no use, which looking shows
+
+	legal *sdk.ClientSession
+	done  chan struct{} // closed with the session, which ends all calls
+
+	waiter sync.WaitGroup // for goroutines; add only by spawn
+
+	mu       sync.Mutex
+	closed   bool
+	conn     sdk.Connection // nil: it did not come to that
+	last     int64          // progress token
+	progress map[string]func(string)
+}
+
+func newSession(s *server, l link) *session {
+	c := &session{
+		server: s, link: l, ended: make(chan error, 1), look: make(chan struct{}, 1), done: make(chan struct{}),
+		progress: map[string]func(string){},
+	}
+	c.client = sdk.NewClient(&sdk.Implementation{Name: "telex", Version: s.version}, &sdk.ClientOptions{
+		Logger:       slog.New(slog.DiscardHandler), // it knows nothing of secrets
+		Capabilities: &sdk.ClientCapabilities{},     // neither roots nor sampling nor elicitation
+		// It would make a call again by itself.
+		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.wonder() },
+		ProgressNotificationHandler: c.progressed,
+	})
+	return c
+}
+
+// wonder has the tools looked at again soon.
+func (c *session) wonder() {
+	select {
+	case c.look <- struct{}{}:
+	default: // it is going to be
+	}
+}
+
+// errOver says that the session has ended.
+var errOver = errors.New("the connection was closed")
+
+// Connect is called by the SDK's client. It keeps the connection, so that it can be closed whatever the client waits for.
+func (c *session) Connect(ctx context.Context) (sdk.Connection, error) {
+	conn, err := c.link.transport.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errors.Join(errOver, conn.Close())
+	}
+	c.conn = conn
+	return conn, nil
+}
+
+// spawn runs f in a goroutine that close waits for; not any more once the session has ended.
+func (c *session) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.waiter.Go(f)
+	}
+	return !c.closed
+}
+
+// connect begins the session.
+func (c *session) connect(ctx context.Context, legacy bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTime, fmt.Errorf("it did not answer within %s", connectTime))
+	defer cancel()
+	options := &sdk.ClientSessionOptions{}
+	if legacy {
+		options.ProtocolVersion = oldestNew
+	}
+	made := make(chan error, 1)
+	c.spawn(func() {
+		var err error
+		c.legal, err = c.client.Connect(ctx, c, options)
+		made <- err
+	})
+	select {
+	case err := <-made:
+		if err != nil {
+			return fmt.Errorf("connect: %w", err)
+		}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	c.spawn(func() { c.ended <- c.legal.Wait() })
+	return nil
+}
+
+// close ends the session. It returns once nothing runs for it any more, which an HTTP server can delay by 5 s.
+func (c *session) close() {
+	c.mu.Lock()
+	c.closed = true
+	conn := c.conn
+	c.mu.Unlock()
+	close(c.done)
+	if conn != nil {
+		_ = conn.Close() // the SDK's own Close would wait for the calls that are under way
+	}
+	c.waiter.Wait()
+	if c.legal != nil {
+		_ = c.legal.Close()
+	}
+}
+
+// because returns why the connection broke, in the words of those who know best.
+func (c *session) because(err error) error {
+	if why := c.link.why(); why != nil {
+		return why
+	}
+	return err
+}
+
+// about returns what the server says about itself, for the log.
+func (c *session) about() []slog.Attr {
+	attrs := []slog.Attr{}
+	res := c.legal.InitializeResult()
+	if res == nil {
+		return attrs
+	}
+	if info := res.ServerInfo; info != nil {
+		attrs = append(attrs, slog.String("program", cut(oneLine(info.Name+" "+info.Version), 100)))
+	}
+	return append(attrs, slog.String("protocol", cut(oneLine(res.ProtocolVersion), 20)))
+}
+
+// list returns the server's tools.
+func (c *session) list(ctx context.Context) ([]agent.ToolDef, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("it did not answer within %s", listTime))
+	defer cancel()
+	var all []*sdk.Tool
+	cursor := ""
+	for range maxPages {
+		page, err := c.legal.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, err
+		}
+		all = append(all, page.Tools...)
+		if page.NextCursor == "" || len(all) > maxTools {
+			break
+		}
+		cursor = page.NextCursor
+	}
+	if len(all) > maxTools {
+		c.server.log.LogAttrs(ctx, slog.LevelWarn, "MCP server has too many tools, the rest is left out", slog.Int("most", maxTools))
+		all = all[:maxTools]
+	}
+	return c.server.define(ctx, all), nil
+}
+
+// call makes a call.
+func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.CallToolResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	token, forget := c.expect(in.Progress)
+	defer forget()
+	params := &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(in.Arguments)}
+	params.SetProgressToken(token)
+	var res *sdk.CallToolResult
+	var err error
+	returned := make(chan struct{})
+	// The call itself may hang where its context does not reach: in a pipe that the server does not read.
+	if !c.spawn(func() {
+		defer close(returned)
+		res, err = c.legal.CallTool(ctx, params)
+	}) {
+		return nil, errOver
+	}
+	select {
+	case <-returned:
+		return res, err
+	case <-c.done:
+		cancel(errOver)
+		return nil, errOver
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// expect has the progress of a call told until forget is called.
+func (c *session) expect(tell func(string)) (token string, forget func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	token = strconv.FormatInt(c.last, 10)
+	if tell != nil {
+		c.progress[token] = tell
+	}
+	return token, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.progress, token)
+	}
+}
+
+// progressed is called by the SDK's client, one after the other.
+func (c *session) progressed(_ context.Context, req *sdk.ProgressNotificationClientRequest) {
+	token, _ := req.Params.ProgressToken.(string)
+	text := progressText(req.Params)
+	c.mu.Lock() // also while it is told, so that nothing is told once the call has returned
+	defer c.mu.Unlock()
+	if tell, ok := c.progress[token]; ok && text != "" {
+		tell(text)
+	}
+}
+
+// progressText says in a few words how far a call is.
+func progressText(p *sdk.ProgressNotificationParams) string {
+	text := cut(oneLine(p.Message), maxTitle)
+	share := p.Progress / p.Total
+	if p.Total <= 0 || math.IsNaN(share) || math.IsInf(share, 0) || share < 0 || share > 1 {
+		return text
+	}
+	percent := strconv.Itoa(int(math.Floor(100*share))) + " %"
+	if text == "" {
+		return percent
+	}
+	return text + " (" + percent + ")"
+}

@@ -1,0 +1,34 @@
+// Package tool has the tools that every agent can be given: the time, pages of the web, and what a person
+// asked to be remembered. It also joins tools from several places to one agent.Toolbox.
+//
+//	toolbox.go   which tools there are; several toolboxes as one
+//	define.go    a tool made from a Go function: its schema, its checked arguments
+//	partial.go   a value out of arguments that are still being written (pure)
+//	clock.go     time: now, elsewhere, converted
+//	fetch.go     fetch: a page of the web, read for the model
+//	guard.go     which addresses may be reached (pure)
+//	dial.go      the one way to reach them, also behind a proxy
+//	page.go      what came, made into text: readability, Markdown, character sets (pure)
+//	written.go   whether somebody wrote an address (pure)
+//	memory.go    remember, recall, forget
+//	facts.go     where facts are kept; a store in memory
+//
+// # What fetch reaches
+//
+// Only http and https, only ports 80 and 443, only addresses that the whole internet can reach. The name is
+// looked up and the address judged when it is dialed, at every redirect anew, so that neither a name that
+// resolves to a private address nor one that changes its mind gets by. Behind a proxy the dialed address is the
+// proxy's: then the name is looked up and judged here, and the proxy is asked for that very address.
+//
+// # What fetch asks
+//
+// A page can tell the model to fetch an address that carries away what the conversation holds. So an address
+// that nobody in the conversation wrote, exactly as it is to be fetched, needs a person's approval, unless its
+// domain is listed.
+//
+// # What memory asks
+//
+// Remembering changes only the bot's own notes of the person who asks, so it needs no approval: it would be a
+// question for each "call me Ada". But once tools have brought anything from outside into the conversation, that may be
+// what asks, and would be there in every conversation to come: from then on a person approves.
+package tool

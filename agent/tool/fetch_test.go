@@ -1,0 +1,562 @@
+package tool
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/standin/memnet"
+)
+
+// internet is what fetch reaches in these tests: hosts by name and address, all of one handler.
+type internet struct {
+	names    map[string]string // host to address
+	listener *memnet.Listener
+
+	mu    sync.Mutex
+	dials []string // addresses that were dialed for
+}
+
+func (n *internet) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	var all []netip.Addr
+	for ip := range strings.FieldsSeq(n.names[host]) {
+		all = append(all, netip.MustParseAddr(ip))
+	}
+	if len(all) == 0 {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	return all, nil
+}
+
+// dial does what a net.Dialer does: it looks the name up, and asks the judge about each address.
+func (n *internet) dial(ctx context.Context, network, address string, judge judge) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	ips := []netip.Addr{}
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ips = append(ips, ip)
+	} else if ips, err = n.LookupNetIP(ctx, network, host); err != nil {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: err}
+	}
+	var refused error
+	for _, ip := range ips {
+		to := net.JoinHostPort(ip.String(), port)
+		if judge != nil {
+			if refused = judge(network, to, nil); refused != nil {
+				continue
+			}
+		}
+		n.mu.Lock()
+		n.dials = append(n.dials, to)
+		n.mu.Unlock()
+		return n.listener.Dial(ctx, network, address)
+	}
+	return nil, &net.OpError{Op: "dial", Net: network, Err: refused}
+}
+
+func (n *internet) dialed() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Join(n.dials, " ")
+}
+
+// online runs f with fetch on an internet, in virtual time.
+func online(t *testing.T, names map[string]string, h http.HandlerFunc, f func(t *testing.T, def agent.ToolDef, n *internet)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := &internet{names: names, listener: memnet.Listen()}
+		server := &http.Server{Handler: h}
+		served := make(chan struct{})
+		go func() { defer close(served); _ = server.Serve(n.listener) }()
+		def := fetchOn(t, n, nil)
+		f(t, def, n)
+		_ = server.Close()
+		<-served
+	})
+}
+
+func fetchOn(t *testing.T, n *internet, proxy func(*http.Request) (*url.URL, error)) agent.ToolDef {
+	t.Helper()
+	if proxy == nil {
+		proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
+	}
+	fetch := &fetch{agent: "telex/test", line: line{guard: newGuard(nil), resolver: n, proxy: proxy, dial: n.dial}}
+	def, err := fetch.def()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return def
+}
+
+func get(t *testing.T, def agent.ToolDef, address string) (string, error) {
+	t.Helper()
+	out, err := def.Call(t.Context(), agent.Input{Arguments: fmt.Sprintf(`{"url":%q}`, address)})
+	return out.Text, err
+}
+
+// people is an address of the public internet.
+const people = "93.184.215.14"
+
+func TestFetchRefusesWhatIsNotPublic(t *testing.T) {
+	names := map[string]string{
+		"example.org": people, "inside.test": "10.0.0.5", "localhost": "127.0.0.1", "six.test": "::1",
+		"both.test": "127.0.0.1 " + people, "nat.test": "64:ff9b::7f00:1", "metadata.test": "169.254.169.254",
+	}
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
+		fmt.Fprint(w, "secrets of ", r.Host)
+	}
+	refused := "this address is not on the public internet, and only that may be read"
+	online(t, names, h, func(t *testing.T, def agent.ToolDef, n *internet) {
+		for _, address := range []string{
+			"http://inside.test/", "http://localhost/", "http://six.test/", "http://nat.test/", "http://metadata.test/latest/meta-data/",
+			"http://127.0.0.1/", "http://169.254.169.254/", "https://[::1]/",
+			"http://example.org/?to=http://169.254.169.254/latest/meta-data/", "http://example.org/?to=http://localhost/",
+			"http://example.org/?to=http://metadata.test/", "http://example.org/?to=//inside.test/",
+			"http://example.org/?to=http://example.org/%3Fto%3Dhttp://six.test/",
+		} {
+			text, err := get(t, def, address)
+			if err == nil || !strings.Contains(err.Error(), refused) {
+				t.Errorf("%s: %q, %v", address, text, err)
+			}
+		}
+		for to, want := range map[string]string{
+			"file:///etc/passwd": "only http:// and https://", "http://example.org:8080/": "port 8080", "http://a:b@example.org/": "name or password",
+			"http://nobody.test/": "there is no host of this name",
+		} {
+			if _, err := get(t, def, "http://example.org/?to="+url.QueryEscape(to)); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("to %s: %v", to, err)
+			}
+		}
+		for address := range strings.FieldsSeq(n.dialed()) {
+			if address != people+":80" {
+				t.Errorf("%s was dialed", address)
+			}
+		}
+		if text, err := get(t, def, "http://both.test/"); err != nil || !strings.Contains(text, "secrets of both.test") || strings.Contains(n.dialed(), "127.") {
+			t.Errorf("a host with a public address too: %q, %v, dialed %s", text, err, n.dialed())
+		}
+	})
+}
+
+// TestFetchDoesNotReachThisMachine does it with real sockets and real names.
+func TestFetchDoesNotReachThisMachine(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the server was reached") }))
+	defer server.Close()
+	port := server.URL[strings.LastIndexByte(server.URL, ':'):]
+	// Any port may be reached on an open network, so that it is the address alone that is refused.
+	def, err := newFetch(FetchOptions{
+		Open:  []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")},
+		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, host := range []string{"127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001", "0"} {
+		if text, err := get(t, def, "http://"+host+port); err == nil {
+			t.Errorf("%s: %q", host, text)
+		}
+	}
+}
+
+func TestFetchReachesOpenNetworks(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s asks with %q and %q", r.UserAgent(), r.Header.Get("Cookie"), r.Header.Get("Referer"))
+	}))
+	defer server.Close()
+	tools, err := New(Options{Enabled: []string{Fetch}, Fetch: FetchOptions{
+		Open: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, UserAgent: "telex/1.0",
+		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := get(t, tools[0], server.URL)
+	if err != nil || !strings.HasSuffix(text, `telex/1.0 asks with "" and ""`) {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestFetchRedirects(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		var left int
+		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &left); err == nil && left > 0 {
+			w.Header().Set("Location", fmt.Sprintf("//%d.example.org/%d", left, left-1))
+			w.WriteHeader(http.StatusPermanentRedirect)
+			return
+		}
+		if r.URL.Path == "/nowhere" {
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		fmt.Fprint(w, "arrived")
+	}
+	names := map[string]string{"example.org": people}
+	for i := range 10 {
+		names[fmt.Sprintf("%d.example.org", i)] = people
+	}
+	online(t, names, h, func(t *testing.T, def agent.ToolDef, _ *internet) {
+		var steps []string
+		out, err := def.Call(t.Context(), agent.Input{
+			Arguments: `{"url":"http://example.org/5"}`, Progress: func(s string) { steps = append(steps, s) },
+		})
+		if err != nil || out.Text != "http://1.example.org/0 (text/plain)\n\narrived" {
+			t.Errorf("%q, %v", out.Text, err)
+		}
+		if len(steps) != 5 || steps[0] != "Reading 5.example.org" {
+			t.Errorf("the progress was %q", steps)
+		}
+		if _, err := get(t, def, "http://example.org/6"); err == nil || err.Error() != "read 2.example.org: it led on more than 5 times" {
+			t.Errorf("%v", err)
+		}
+		if _, err := get(t, def, "http://example.org/nowhere"); err == nil || !strings.Contains(err.Error(), "leads on to no valid address") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestFetchIsBounded(t *testing.T) {
+	var sent int
+	h := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		line := []byte(strings.Repeat("0123456789abcde\n", 64))
+		switch r.URL.Path {
+		case "/huge":
+			for sent = 0; sent < 1<<30; sent += len(line) {
+				if _, err := w.Write(line); err != nil {
+					return
+				}
+			}
+		case "/bomb":
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			for range 1 << 20 {
+				if _, err := z.Write(line); err != nil {
+					return
+				}
+			}
+		case "/drip":
+			for range 1000 {
+				if _, err := w.Write([]byte("x")); err != nil || http.NewResponseController(w).Flush() != nil {
+					return
+				}
+				time.Sleep(time.Second)
+			}
+		case "/silent":
+			<-r.Context().Done()
+		case "/header":
+			for i := range 10_000 {
+				w.Header().Set(fmt.Sprintf("X-%d", i), "0123456789")
+			}
+		case "/broken":
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write(line[:10])
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
+	online(t, map[string]string{"example.org": people}, h, func(t *testing.T, def agent.ToolDef, _ *internet) {
+		text, err := get(t, def, "http://example.org/huge")
+		if err != nil || len(text) > maxTold+200 || !strings.Contains(text, "[These were bytes 0 to 40960 of 2097151. Call again with \"from\": 40960 to go on.]") {
+			t.Errorf("huge: %d bytes, %v: …%s", len(text), err, text[max(0, len(text)-200):])
+		}
+		if sent > 4*maxRead {
+			t.Errorf("%d bytes were sent", sent)
+		}
+		out, err := def.Call(t.Context(), agent.Input{Arguments: `{"url":"http://example.org/huge","from":2090000}`})
+		if err != nil || !strings.Contains(out.Text, "[These were bytes 2090000 to 2097151 of 2097151.]") || !strings.Contains(out.Text, "only the first 2 MiB were read") {
+			t.Errorf("the end: %v: …%s", err, out.Text[max(0, len(out.Text)-200):])
+		}
+		if text, err := get(t, def, "http://example.org/bomb"); err != nil || len(text) > maxTold+200 {
+			t.Errorf("bomb: %d bytes, %v", len(text), err)
+		}
+		for _, path := range []string{"/drip", "/silent"} {
+			begun := time.Now()
+			_, err = get(t, def, "http://example.org"+path)
+			if err == nil || err.Error() != "read example.org: it took longer than 20 seconds" || time.Since(begun) != fetchTime {
+				t.Errorf("%s: after %s: %v", path, time.Since(begun), err)
+			}
+		}
+		if _, err := get(t, def, "http://example.org/header"); err == nil || !strings.Contains(err.Error(), "header") {
+			t.Errorf("header: %v", err)
+		}
+		if _, err := get(t, def, "http://example.org/broken"); err == nil || !strings.Contains(err.Error(), "it broke off after 10 bytes") {
+			t.Errorf("broken: %v", err)
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopped := errors.New("stopped")
+		cancel(stopped)
+		if _, err := def.Call(ctx, agent.Input{Arguments: `{"url":"http://example.org/silent"}`}); !errors.Is(err, stopped) {
+			t.Errorf("stopped: %v", err)
+		}
+	})
+}
+
+func TestFetchKinds(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if kind := r.URL.Query().Get("kind"); kind != "-" {
+			w.Header().Set("Content-Type", kind)
+		} else {
+			w.Header()["Content-Type"] = nil
+		}
+		body, err := url.QueryUnescape(r.URL.Query().Get("body"))
+		if err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(w, body)
+	}
+	online(t, map[string]string{"example.org": people}, h, func(t *testing.T, def agent.ToolDef, _ *internet) {
+		for _, tt := range []struct{ kind, body, text, err string }{
+			{"text/plain", "a tide", "(text/plain)\n\na tide", ""},
+			{"application/json; charset=utf-8", `{"a": 1}`, "(application/json)\n\n{\"a\": 1}", ""},
+			{"application/activity+json", `{}`, "(application/activity+json)\n\n{}", ""},
+			{"text/markdown", "# A\n*b*", "(text/markdown)\n\n# A\n*b*", ""},
+			{"application/rss+xml", "<rss/>", "(application/rss+xml)\n\n<rss/>", ""},
+			{"text/plain; charset=iso-8859-1", "caf\xe9", "café", ""},
+			{"text/plain; charset=windows-1251", "\xcf\xf0\xe8\xe2\xe5\xf2", "Привет", ""},
+			{"text/html; charset=shift_jis", "<p>\x93\xfa\x96{", "日本", ""},
+			{"text/html", "<meta charset=koi8-r><p>\xf0\xd2\xc9\xd7\xc5\xd4", "Привет", ""},
+			{"text/plain", "\xef\xbb\xbfmarked", ")\n\nmarked", ""},
+			{"text/plain", "a\x1b[31m\u202eb\U000E0041c", "a[31mbc", ""},
+			{"-", "<html><p>guessed", "(text/html)\n\nguessed", ""},
+			{"-", "\x89PNG\r\n\x1a\n", "", "it is of the type image/png, which is not text"},
+			{"application/pdf", "%PDF", "", "it is of the type application/pdf, which is not text"},
+			{"image/svg+xml", "<svg/>", "", "it is of the type image/svg+xml, which is not text"},
+			{"application/octet-stream", "x", "", "it is of the type application/octet-stream"},
+			{"video/mp4\n; x", "x", "", "it is of the type"},
+			{"text/plain", "a\x00b", "", "it says that it is text, and is not"},
+			{"text/html", "", "[There is no text.]", ""},
+		} {
+			text, err := get(t, def, "http://example.org/?kind="+url.QueryEscape(tt.kind)+"&body="+url.QueryEscape(url.QueryEscape(tt.body)))
+			switch {
+			case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+				t.Errorf("%s %q: %q, %v, want %s", tt.kind, tt.body, text, err, tt.err)
+			case tt.err == "" && (err != nil || !strings.HasSuffix(text, tt.text)):
+				t.Errorf("%s %q: %q, %v, want …%q", tt.kind, tt.body, text, err, tt.text)
+			}
+		}
+	})
+}
+
+func TestFetchStatus(t *testing.T) {
+	h := func(w http.ResponseWriter, _ *http.Request) { http.NotFound(w, nil) }
+	online(t, map[string]string{"example.org": people}, h, func(t *testing.T, def agent.ToolDef, _ *internet) {
+		if _, err := get(t, def, "http://example.org/"); err == nil || err.Error() != "read example.org: the server answered 404 Not Found" {
+			t.Errorf("%v", err)
+		}
+		for _, arguments := range []string{`{}`, `{"url":1}`, `{"url":"http://example.org/","from":-1}`, `{"url":"http://example.org/","x":1}`, `[]`} {
+			if _, err := def.Call(t.Context(), agent.Input{Arguments: arguments}); err == nil || !strings.Contains(err.Error(), "arguments") {
+				t.Errorf("%s: %v", arguments, err)
+			}
+		}
+	})
+}
+
+// TestFetchBehindAProxy: the proxy is asked for an address that was judged here, never for a name.
+func TestFetchBehindAProxy(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s for %s", r.Host, r.TLS.ServerName)
+	}))
+	site.StartTLS()
+	defer site.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(site.Certificate())
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("TLS %t", secure), func(t *testing.T) {
+			var asked []string
+			proxy := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked = append(asked, r.Method+" "+r.Host)
+				tunnel(t, w, site.Listener.Addr().String())
+			}))
+			if secure {
+				proxy.StartTLS()
+			} else {
+				proxy.Start()
+			}
+			defer proxy.Close()
+			n := &internet{names: map[string]string{"example.com": people, "inside.example.com": "192.168.0.1", "mixed.example.com": people + " 127.0.0.1"}}
+			f := &fetch{agent: "telex", line: line{
+				guard: newGuard(nil), resolver: n, dial: dialTCP, tls: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
+				proxy: func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) },
+			}}
+			def, err := f.def()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := get(t, def, "https://example.com/a"); err != nil || !strings.HasSuffix(text, "example.com for example.com") {
+				t.Errorf("%q, %v", text, err)
+			}
+			if want := "CONNECT " + people + ":443"; len(asked) != 1 || asked[0] != want {
+				t.Errorf("the proxy was asked for %q, want %q", asked, want)
+			}
+			for address, want := range map[string]string{
+				"https://inside.example.com/": "not on the public internet", "https://mixed.example.com/": "not on the public internet",
+				"https://127.0.0.1/": "not on the public internet", "https://nobody.example.com/": "there is no host of this name",
+				"http://example.com/": "only https://",
+			} {
+				if _, err := get(t, def, address); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v", address, err)
+				}
+			}
+			if len(asked) != 1 {
+				t.Errorf("the proxy was asked for %q", asked)
+			}
+		})
+	}
+}
+
+// tunnel connects a client of a proxy with a server, until either has enough.
+func tunnel(t *testing.T, w http.ResponseWriter, to string) {
+	t.Helper()
+	there, err := net.Dial("tcp", to)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+	here, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() {
+		_, _ = io.Copy(there, buffered)
+		_ = there.Close()
+	})
+	_, _ = io.Copy(here, there)
+	_ = here.Close()
+	both.Wait()
+}
+
+func TestShowFetch(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ arguments, want string }{
+		{``, ""},
+		{`{"ur`, ""},
+		{`{"url":"https://exam`, ""},
+		{`{"url":"https://example.org`, ""},
+		{`{"url":"https://example.org/`, "Reading example.org"},
+		{`{"url":"https://example.org"`, "Reading example.org"},
+		{`{"url":"https:\/\/www.Example.org\/a\u00`, "Reading example.org"},
+		{`{"from":3,"url":"http://example.org?q`, "Reading example.org"},
+		{`{"x":{"url":"http://evil.org/"},"url":"http://example.org/"}`, "Reading example.org"},
+		{`{"url":"nonsense"}`, ""},
+	} {
+		if got := showFetch(tt.arguments); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.arguments, got, tt.want)
+		}
+	}
+	if got := proposeFetch("{\"url\":\"https://evil.org/?a=b\\nc\"}"); got != "Read https://evil.org/?a=b c, an address that nobody wrote in this conversation" {
+		t.Errorf("the proposal is %q", got)
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse("https://example.org/a/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paragraph := "<p>" + strings.Repeat("The tide goes out, and comes in again, as the moon wants it. ", 8) + "</p>"
+	page := `<html><head><title>Tides &amp; moons</title><style>p{}</style></head><body>
+		<nav><a href="/home">Home</a> <a href="/news">News</a></nav><script>alert(1)</script>
+		<article><h1>Tides &amp; moons</h1>` + paragraph + `<p>See <a href="../moon">the moon</a>, <b>soon</b>, <img alt="a picture" src="data:image/png;base64,AAAA"> in <code>code</code>.</p>
+		<ul><li>one<li>two</ul><table><tr><th>a<th>b<tr><td>1<td>2</table><pre>x
+  y</pre>` + paragraph + `</article><!-- a secret instruction --><p hidden>another</p><footer>Imprint</footer></body></html>`
+	got, err := answer{mediaType: "text/html", body: []byte(page)}.text(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# Tides & moons\n\n", "[the moon](https://example.org/moon)", "**soon**", "- one\n- two", "| 1", "```\nx\n  y\n```", "`code`"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+	for _, not := range []string{"alert", "base64", "secret instruction", "another", "p{}"} {
+		if strings.Contains(got, not) {
+			t.Errorf("there is %q", not)
+		}
+	}
+	if t.Failed() {
+		t.Log(got)
+	}
+	small, err := answer{mediaType: "text/html", body: []byte(`<title>S</title><body><div><a href="/x">only links</a></div>`)}.text(t.Context(), u)
+	if err != nil || small != "# S\n\n[only links](https://example.org/x)" {
+		t.Errorf("a page without an article: %q, %v", small, err)
+	}
+}
+
+// TestHostilePagesEndSoon are pages of 2 MiB that are made to take long.
+func TestHostilePagesEndSoon(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse("https://example.org/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []string{
+		"<div>", "<b><p></b>", "<table><tr><td>", "<p>hello, world, with commas</p>", `<a href="/x">y</a>`, "x<br>", "*_[x](y)", "<!--",
+		"<tr><td colspan=1000 rowspan=1000>x",
+	} {
+		begun := time.Now()
+		size := maxRead / 8 // the race detector makes it slow enough
+		body := "<body><table>" + strings.Repeat(piece, size/len(piece))
+		_, _ = answer{mediaType: "text/html", charset: "utf-8", body: []byte(body)}.text(t.Context(), u) // an error is as good
+		if took := time.Since(begun); took > 10*time.Second {
+			t.Errorf("%s took %s", piece, took)
+		}
+	}
+	// Each piece of text is copied to the end of all that came before.
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, errSlow)
+	defer cancel()
+	body := []byte("<body>" + strings.Repeat("<td>a", maxRead/5))
+	if _, err := (answer{mediaType: "text/html", charset: "utf-8", body: body}).text(ctx, u); !errors.Is(err, errSlow) {
+		t.Errorf("%v", err)
+	}
+}
+
+func FuzzPage(f *testing.F) {
+	for _, s := range []string{"<p>a", "<table><tr><td>x<td colspan=99999999>y", "<a href='%zz'>x</a>", "<pre><code>```", "<ol start=9999999999><li>x"} {
+		f.Add("text/html", "", []byte(s))
+	}
+	f.Add("text/html", "utf-16", []byte("\xff\xfe<\x00p\x00"))
+	f.Add("text/plain", "gbk", []byte("\x81\x30\x81"))
+	u, err := url.Parse("https://example.org/a")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, mediaType, charset string, body []byte) {
+		a := answer{mediaType: mediaType, charset: charset, body: body}
+		out, err := a.tell(t.Context(), u, 0)
+		if err != nil {
+			return
+		}
+		if len(out.Text) > maxTold+1000+len(mediaType) || bytes.ContainsAny([]byte(strings.TrimPrefix(out.Text, "https://example.org/a ("+mediaType)), "\x00\x1b") {
+			t.Errorf("%d bytes", len(out.Text))
+		}
+	})
+}

@@ -1,0 +1,149 @@
+package tool
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// closedNetworks returns the networks that are not the public internet, or that lead back out of it.
+// IPv4: https://www.iana.org/assignments/iana-ipv4-special-registry. IPv6: https://www.iana.org/assignments/iana-ipv6-special-registry.
+func closedNetworks() []string {
+	return []string{
+		"0.0.0.0/8",        // this host
+		"10.0.0.0/8",       // private
+		"100.64.0.0/10",    // carrier-grade NAT; Alibaba's metadata at 100.100.100.200
+		"127.0.0.0/8",      // loopback
+		"168.63.129.16/32", // Azure's host: https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
+		"169.254.0.0/16",   // link-local; most clouds' metadata at 169.254.169.254
+		"172.16.0.0/12",    // private
+		"192.0.0.0/24",     // IETF protocols; Oracle's metadata at 192.0.0.192
+		"192.0.2.0/24",     // documentation
+		"192.88.99.0/24",   // 6to4 relays
+		"192.168.0.0/16",   // private
+		"198.18.0.0/15",    // benchmarks
+		"198.51.100.0/24",  // documentation
+		"203.0.113.0/24",   // documentation
+		"224.0.0.0/4",      // multicast
+		"240.0.0.0/4",      // reserved; broadcast
+		"2001::/23",        // IETF protocols; Teredo, which has an IPv4 address inside
+		"2001:db8::/32",    // documentation
+		"2002::/16",        // 6to4, which has an IPv4 address inside
+		"3fff::/20",        // documentation
+	}
+}
+
+// global is all of IPv6 that is given out to the internet
+// (https://www.iana.org/assignments/ipv6-address-space). Outside of it are loopback, link-local, unique local and
+// multicast addresses, and the forms with an IPv4 address inside: mapped, compatible, NAT64.
+const global = "2000::/3"
+
+// guard judges addresses.
+type guard struct {
+	closed, open []netip.Prefix // open ones are let through before closed ones are looked at
+	global       netip.Prefix
+}
+
+func newGuard(open []netip.Prefix) guard {
+	g := guard{open: open, global: netip.MustParsePrefix(global)}
+	for _, network := range closedNetworks() {
+		g.closed = append(g.closed, netip.MustParsePrefix(network))
+	}
+	return g
+}
+
+// refusal is what a guard says no with. Its text is for the model.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// address judges what is about to be dialed.
+func (g guard) address(a netip.AddrPort) error {
+	ip := a.Addr()
+	if ip.Zone() == "" && contains(g.open, ip) {
+		return nil
+	}
+	public := ip.Is4() || ip.Is6() && ip.Zone() == "" && g.global.Contains(ip)
+	switch {
+	case !public || contains(g.closed, ip):
+		return refusal("this address is not on the public internet, and only that may be read")
+	case a.Port() != 80 && a.Port() != 443:
+		return refusal(fmt.Sprintf("port %d may not be reached, only 80 and 443", a.Port()))
+	}
+	return nil
+}
+
+func contains(networks []netip.Prefix, ip netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// target judges an address of the web before anything is looked up, and returns it as it will be fetched.
+func (g guard) target(address string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	switch {
+	case err != nil:
+		return nil, refusal("this is no valid address")
+	case len(address) > maxAddress:
+		return nil, refusal(fmt.Sprintf("the address has %d bytes, and %d is the most", len(address), maxAddress))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, refusal("only http:// and https:// addresses can be read")
+	case u.User != nil:
+		return nil, refusal("addresses with a name or password in them are not read")
+	case u.Hostname() == "":
+		return nil, refusal("the address has no host")
+	}
+	host, err := hostName(u.Hostname())
+	if err != nil {
+		return nil, refusal("the host is no valid name")
+	}
+	port := portOf(u)
+	if ip, err := netip.ParseAddr(host); err == nil {
+		if err := g.address(netip.AddrPortFrom(ip, port)); err != nil {
+			return nil, err
+		}
+	} else if len(g.open) == 0 && port != 80 && port != 443 {
+		return nil, refusal(fmt.Sprintf("port %d may not be reached, only 80 and 443", port))
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if p := u.Port(); p != "" && (u.Scheme != "http" || p != "80") && (u.Scheme != "https" || p != "443") {
+		host += ":" + p
+	}
+	u.Host, u.Fragment, u.RawFragment = host, "", ""
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u, nil
+}
+
+// hostName returns a host as it is looked up: lower case, and without letters that DNS does not know.
+func hostName(host string) (string, error) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return host, nil
+	}
+	return idna.Lookup.ToASCII(host)
+}
+
+// portOf returns 0 for a port that is none.
+func portOf(u *url.URL) uint16 {
+	switch u.Port() {
+	case "":
+		if u.Scheme == "http" {
+			return 80
+		}
+		return 443
+	default:
+		port, err := strconv.ParseUint(u.Port(), 10, 16)
+		if err != nil {
+			return 0
+		}
+		return uint16(port)
+	}
+}

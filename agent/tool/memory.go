@@ -1,0 +1,185 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"telex/agent"
+)
+
+type (
+	rememberArgs struct {
+		Fact string `json:"fact" jsonschema:"the fact, in one short sentence that will be understood without this conversation"`
+	}
+	recallArgs struct {
+		About string `json:"about,omitempty" jsonschema:"words to look for; left out: everything that is remembered"`
+	}
+	forgetArgs struct {
+		ID string `json:"id" jsonschema:"the id of the fact, as recall lists it"`
+	}
+)
+
+type memory struct{ facts Facts }
+
+// newMemory returns the tools remember, recall and forget. All are read-only as a dispatcher sees it: they change only the
+// notes of the person who asks, and running one again leaves what one run leaves.
+func newMemory(facts Facts) ([]agent.ToolDef, error) {
+	if facts == nil {
+		return nil, errors.New("nowhere to keep facts")
+	}
+	m := memory{facts}
+	const timeout = 10 * time.Second
+	remember, err := define(agent.ToolDef{
+		Name: "remember",
+		Description: "Remembers a fact about the person you talk to, for all later conversations with them. " +
+			"Use it when they ask you to remember something, or tell you a lasting preference.",
+		ReadOnly: true, Timeout: timeout, Asks: fromOutside,
+		Show:    func(string) string { return "Remembering" },
+		Propose: func(arguments string) string { return proposal("Remember", arguments, "fact") },
+	}, nil, m.remember)
+	if err != nil {
+		return nil, err
+	}
+	recall, err := define(agent.ToolDef{
+		Name:        "recall",
+		Description: "Lists what you were asked to remember about the person you talk to.",
+		ReadOnly:    true, Timeout: timeout,
+		Show: func(string) string { return "Remembering what you told me" },
+	}, nil, m.recall)
+	if err != nil {
+		return nil, err
+	}
+	forget, err := define(agent.ToolDef{
+		Name:        "forget",
+		Description: "Forgets one fact about the person you talk to. Use recall first to find its id.",
+		ReadOnly:    true, Timeout: timeout, Asks: fromOutside,
+		Show:    func(string) string { return "Forgetting" },
+		Propose: func(arguments string) string { return proposal("Forget the fact with the id", arguments, "id") },
+	}, nil, m.forget)
+	return []agent.ToolDef{remember, recall, forget}, err
+}
+
+func proposal(what, arguments, name string) string {
+	value, _ := partial(arguments, name)
+	return fmt.Sprintf("%s: %q", what, oneLine(value))
+}
+
+// fromOutside says that something other than people and our own notes has spoken in the conversation.
+func fromOutside(_ agent.ToolCall, said []agent.Message) bool {
+	called := map[string]string{} // as of the last step: some providers use an id again in the next
+	for _, m := range said {
+		for _, call := range m.ToolCalls {
+			called[call.ID] = call.Name
+		}
+		if m.Role != agent.ToolRole {
+			continue
+		}
+		switch called[m.ToolCallID] {
+		case "time", "remember", "recall", "forget":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+var errNobody = errors.New("there is nobody here to remember it for")
+
+func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs) (agent.Output, error) {
+	text := oneLine(args.Fact)
+	switch {
+	case in.Person == "":
+		return agent.Output{}, errNobody
+	case text == "":
+		return agent.Output{}, errors.New("the fact is empty")
+	case len(text) > MaxFact:
+		return agent.Output{}, fmt.Errorf("the fact has %d bytes, and %d is the most; say it shorter", len(text), MaxFact)
+	}
+	known, err := m.facts.Facts(ctx, in.Person)
+	if err != nil {
+		return agent.Output{}, fmt.Errorf("look up what is remembered: %w", err)
+	}
+	// A call that is repeated after a crash finds what it did before.
+	if i := slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) }); i >= 0 {
+		return agent.Output{Text: "Remembered already, with the id " + known[i].ID + "."}, nil
+	}
+	if len(known) >= MaxFacts {
+		return agent.Output{}, fmt.Errorf("%d facts are remembered, and that is the most; forget some first", len(known))
+	}
+	fact, err := m.facts.Add(ctx, in.Person, text)
+	if err != nil {
+		return agent.Output{}, fmt.Errorf("remember: %w", err)
+	}
+	return agent.Output{Text: "Remembered, with the id " + fact.ID + "."}, nil
+}
+
+func (m memory) recall(ctx context.Context, in agent.Input, args recallArgs) (agent.Output, error) {
+	if in.Person == "" {
+		return agent.Output{}, errNobody
+	}
+	known, err := m.facts.Facts(ctx, in.Person)
+	if err != nil {
+		return agent.Output{}, fmt.Errorf("look up what is remembered: %w", err)
+	}
+	if len(known) == 0 {
+		return agent.Output{Text: "Nothing is remembered about this person."}, nil
+	}
+	found := about(known, args.About)
+	if len(found) == 0 {
+		return agent.Output{Text: fmt.Sprintf("None of the %d facts has these words; recall without words lists them all.", len(known))}, nil
+	}
+	var text strings.Builder
+	for _, f := range found {
+		fmt.Fprintf(&text, "%s: %s (%s)\n", f.ID, f.Text, f.At.UTC().Format(time.DateOnly))
+	}
+	return agent.Output{Text: strings.TrimSpace(text.String())}, nil
+}
+
+// about returns the facts that hold any of the words, all when there are none.
+func about(facts []Fact, words string) []Fact {
+	wanted := strings.Fields(strings.ToLower(words))
+	if len(wanted) == 0 {
+		return facts
+	}
+	var found []Fact
+	for _, f := range facts {
+		text := strings.ToLower(f.Text)
+		if slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(text, w) }) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+func (m memory) forget(ctx context.Context, in agent.Input, args forgetArgs) (agent.Output, error) {
+	if in.Person == "" {
+		return agent.Output{}, errNobody
+	}
+	there, err := m.facts.Remove(ctx, in.Person, strings.TrimSpace(args.ID))
+	if err != nil {
+		return agent.Output{}, fmt.Errorf("forget: %w", err)
+	}
+	if !there {
+		return agent.Output{Text: "There is no fact with this id any more."}, nil
+	}
+	return agent.Output{Text: "Forgotten."}, nil
+}
+
+// oneLine returns s as one line without what can't be seen.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf) && r != '\u200d' { // which joins emoji
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+	return strings.Join(strings.Fields(s), " ")
+}

@@ -1,0 +1,147 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"telex/agent"
+)
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	notes := &Notes{}
+	tools, err := New(Options{Enabled: []string{Memory}, Facts: notes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	remember, recall, forget := tools[0], tools[1], tools[2]
+	as := func(person string, def agent.ToolDef, arguments string) string {
+		out, err := def.Call(t.Context(), agent.Input{Arguments: arguments, Person: person})
+		if err != nil {
+			return "error: " + err.Error()
+		}
+		return out.Text
+	}
+	day := "(" + "20" // of the date
+	for _, tt := range []struct {
+		person    string
+		def       agent.ToolDef
+		arguments string
+		want      string
+	}{
+		{"ada", recall, `{}`, "Nothing is remembered about this person."},
+		{"ada", remember, `{"fact":" likes\ntides\u202e "}`, "Remembered, with the id 1."},
+		{"ada", remember, `{"fact":"Likes tides"}`, "Remembered already, with the id 1."},
+		{"ada", remember, `{"fact":"has a boat"}`, "Remembered, with the id 2."},
+		{"bob", recall, `{}`, "Nothing is remembered about this person."},
+		{"bob", forget, `{"id":"1"}`, "There is no fact with this id any more."},
+		{"ada", recall, `{}`, "1: likes tides " + day},
+		{"ada", recall, `{"about":"BOAT"}`, "2: has a boat " + day},
+		{"ada", recall, `{"about":"plane"}`, "None of the 2 facts"},
+		{"ada", forget, `{"id":"1"}`, "Forgotten."},
+		{"ada", forget, `{"id":"1"}`, "There is no fact with this id any more."},
+		{"ada", recall, `{}`, "2: has a boat " + day},
+		{"ada", remember, `{"fact":" \n"}`, "error: the fact is empty"},
+		{"ada", remember, `{"fact":"` + strings.Repeat("x", MaxFact+1) + `"}`, "error: the fact has 501 bytes"},
+		{"", remember, `{"fact":"x"}`, "error: there is nobody here"},
+		{"", recall, `{}`, "error: there is nobody here"},
+		{"", forget, `{"id":"2"}`, "error: there is nobody here"},
+	} {
+		if got := as(tt.person, tt.def, tt.arguments); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s of %s with %s: %q, want %q", tt.def.Name, tt.person, tt.arguments, got, tt.want)
+		}
+	}
+	for i := range MaxFacts - 1 {
+		as("ada", remember, fmt.Sprintf(`{"fact":"number %d"}`, i))
+	}
+	if got := as("ada", remember, `{"fact":"one more"}`); got != "error: 100 facts are remembered, and that is the most; forget some first" {
+		t.Errorf("%q", got)
+	}
+	if got := remember.Propose(`{"fact":"a \"quoted\"\nfact"}`); got != `Remember: "a \"quoted\" fact"` {
+		t.Errorf("the proposal is %q", got)
+	}
+}
+
+// TestMemoryAsksOnceSomethingElseHasSpoken: a page must not plant what is remembered.
+func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
+	t.Parallel()
+	tools, err := New(Options{Enabled: []string{Memory}, Facts: &Notes{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := func(name string) []agent.Message {
+		return []agent.Message{
+			{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "call_0", Name: name}}}, {Role: agent.ToolRole, ToolCallID: "call_0"},
+		}
+	}
+	user := agent.Message{Role: agent.User, Text: "remember that I like tides"}
+	for _, tt := range []struct {
+		name string
+		said []agent.Message
+		want bool
+	}{
+		{"people alone", []agent.Message{user}, false},
+		{"own notes", append(append(step("time"), step("recall")...), user), false},
+		{"a page", append(append(step("fetch"), step("time")...), user), true},
+		{"a server", append(step("files_read"), user), true},
+		{"an answer to nothing", []agent.Message{{Role: agent.ToolRole, ToolCallID: "x"}, user}, true},
+	} {
+		for _, def := range []agent.ToolDef{tools[0], tools[2]} {
+			if got := def.Asks(agent.ToolCall{}, tt.said); got != tt.want {
+				t.Errorf("%s, %s: %t", def.Name, tt.name, got)
+			}
+		}
+	}
+	if tools[1].Asks != nil {
+		t.Error("recall asks")
+	}
+}
+
+// brokenFacts is a store in trouble.
+type brokenFacts struct{}
+
+var errDisk = errors.New("the disk is full")
+
+func (brokenFacts) Facts(context.Context, string) ([]Fact, error)        { return nil, errDisk }
+func (brokenFacts) Add(context.Context, string, string) (Fact, error)    { return Fact{}, errDisk }
+func (brokenFacts) Remove(context.Context, string, string) (bool, error) { return false, errDisk }
+
+func TestMemoryInTrouble(t *testing.T) {
+	t.Parallel()
+	tools, err := New(Options{Enabled: []string{Memory}, Facts: brokenFacts{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, def := range tools {
+		if _, err := def.Call(t.Context(), agent.Input{Person: "ada", Arguments: map[string]string{
+			"remember": `{"fact":"x"}`, "recall": `{}`, "forget": `{"id":"1"}`,
+		}[def.Name]}); !errors.Is(err, errDisk) {
+			t.Errorf("%s: %v", def.Name, err)
+		}
+	}
+}
+
+func TestNotesAreSafe(t *testing.T) {
+	t.Parallel()
+	notes := &Notes{}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				f, _ := notes.Add(t.Context(), "ada", "x")
+				_, _ = notes.Facts(t.Context(), "ada")
+				if there, _ := notes.Remove(t.Context(), "ada", f.ID); !there {
+					t.Error("it is gone already")
+				}
+			}
+		})
+	}
+	all.Wait()
+	if left, _ := notes.Facts(t.Context(), "ada"); len(left) > 0 {
+		t.Errorf("%d are left", len(left))
+	}
+}

@@ -1,0 +1,189 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	readability "codeberg.org/readeck/go-readability/v2"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
+)
+
+// readable says whether a media type is text.
+func readable(mediaType string) bool {
+	if strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "+json") || strings.HasSuffix(mediaType, "+xml") && mediaType != "image/svg+xml" {
+		return true
+	}
+	return slices.Contains([]string{
+		"application/json", "application/xml", "application/yaml", "application/x-yaml", "application/toml",
+		"application/javascript", "application/x-javascript", "application/ecmascript", "application/x-ndjson", "application/jsonl",
+		"application/sql", "application/x-sh",
+	}, mediaType)
+}
+
+func isHTML(mediaType string) bool {
+	return mediaType == "text/html" || mediaType == "application/xhtml+xml"
+}
+
+// text returns the answer's text: of HTML what matters, as Markdown.
+func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
+	body := a.body
+	contentType := a.mediaType
+	if a.charset != "" {
+		contentType += "; charset=" + a.charset
+	}
+	if encoding, name, _ := charset.DetermineEncoding(body, contentType); name != "utf-8" && (a.charset != "" || isHTML(a.mediaType)) {
+		decoded, err := encoding.NewDecoder().Bytes(body)
+		if err != nil {
+			return "", fmt.Errorf("its character set %s: %w", name, err)
+		}
+		body = decoded
+	}
+	body = bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF"))
+	if isHTML(a.mediaType) {
+		return markdown(ctx, body, u)
+	}
+	if bytes.IndexByte(body, 0) >= 0 {
+		return "", errors.New("it says that it is text, and is not")
+	}
+	return seen(string(body)), nil
+}
+
+// Pages are made by strangers. Past these the tree is cut down before anything walks it.
+const (
+	maxNodes = 60_000
+	maxDepth = 200
+	// parseLimit is how long the parser may take. It is quadratic on pages that are made for it.
+	parseLimit = 3 * time.Second
+)
+
+// shortest is how much readability has to find, in bytes; else it found the wrong part, and the whole page is told.
+const shortest = 200
+
+// embedded is a picture that stands in the page itself.
+var embedded = regexp.MustCompile(`\(data:[^)\s]*\)`)
+
+// timed is a reader that ends with its context.
+type timed func([]byte) (int, error)
+
+func (t timed) Read(p []byte) (int, error) { return t(p) }
+
+// parse returns the tree of a page.
+func parse(ctx context.Context, body []byte) (*html.Node, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, parseLimit, errors.New("it takes too long"))
+	defer cancel()
+	var all io.Reader = bytes.NewReader(body)
+	doc, err := html.Parse(timed(func(p []byte) (int, error) {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		return all.Read(p)
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("its HTML can't be read: %w", err)
+	}
+	return doc, nil
+}
+
+// markdown returns what matters on a page.
+func markdown(ctx context.Context, body []byte, u *url.URL) (string, error) {
+	doc, err := parse(ctx, body)
+	if err != nil {
+		return "", err
+	}
+	prune(doc)
+	parser := readability.NewParser()
+	article, err := parser.ParseDocument(doc, u) // of a copy
+	text := ""
+	if err == nil && article.Node != nil {
+		if text, err = write(article.Node, u); err != nil {
+			return "", err
+		}
+	}
+	if len(text) < shortest {
+		whole, err := write(doc, u)
+		if err != nil {
+			return "", err
+		}
+		if len(whole) > len(text) {
+			text = whole
+		}
+	}
+	if title := oneLine(article.Title()); title != "" && !strings.HasPrefix(text, "# ") {
+		text = "# " + title + "\n\n" + text
+	}
+	return seen(text), nil
+}
+
+// write renders a tree as Markdown.
+func write(node *html.Node, u *url.URL) (string, error) {
+	conv := converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))
+	text, err := conv.ConvertNode(node, converter.WithDomain(u.Scheme+"://"+u.Host))
+	if err != nil {
+		return "", fmt.Errorf("write it as Markdown: %w", err)
+	}
+	return embedded.ReplaceAllString(strings.TrimSpace(string(text)), "()"), nil
+}
+
+// prune takes out of a tree what nobody sees, and what is too deep or too much for those who walk it.
+func prune(doc *html.Node) {
+	nodes := 0
+	var walk func(n *html.Node, depth int)
+	walk = func(n *html.Node, depth int) {
+		for child := n.FirstChild; child != nil; {
+			next := child.NextSibling
+			nodes++
+			switch {
+			case nodes > maxNodes, depth > maxDepth, child.Type == html.CommentNode, hidden(child):
+				n.RemoveChild(child)
+			default:
+				// Cells are written out as often as they say that they span.
+				child.Attr = slices.DeleteFunc(child.Attr, func(a html.Attribute) bool { return a.Key == "colspan" || a.Key == "rowspan" })
+				walk(child, depth+1)
+			}
+			child = next
+		}
+	}
+	walk(doc, 0)
+}
+
+// hidden says that no browser shows it.
+func hidden(n *html.Node) bool {
+	if n.Type != html.ElementNode {
+		return false
+	}
+	switch n.Data {
+	case "script":
+		// Readability looks here for the title and the author.
+		return !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "type" && a.Val == "application/ld+json" })
+	case "style", "template", "svg", "canvas", "iframe", "object", "embed":
+		return true
+	}
+	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "hidden" && n.Data != "body" })
+}
+
+// seen returns text as valid UTF-8 without control characters, and without those that hide or turn text around.
+func seen(s string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case unicode.IsControl(r), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r >= 0xE0000 && r <= 0xE007F:
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD")))
+}
