@@ -37,8 +37,9 @@ type Model struct {
 // Override is what holds for some conversations instead of what holds for all.
 type Override struct {
 	Match  access.Rule
-	Model  string // empty: as without
-	System string // empty: as without
+	Model  string   // empty: as without
+	System string   // empty: as without
+	Tools  []string // names, or their beginnings with "*"; nil: as without
 }
 
 // Transcriber turns what somebody said into text.

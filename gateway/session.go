@@ -129,7 +129,8 @@ func spent(r agent.Result) []chat.Usage {
 // settings is what holds for one turn.
 type settings struct {
 	model  Model
-	system string // empty: the agent's own
+	system string   // empty: the agent's own
+	tools  []string // nil: all
 }
 
 // settings returns what holds for somebody here: what was chosen, else the strongest override, else
@@ -146,6 +147,9 @@ func (a *actor) settings(s chat.Session, u chat.UserID) settings {
 		}
 		if o.System != "" {
 			out.system = o.System
+		}
+		if o.Tools != nil {
+			out.tools = o.Tools
 		}
 	}
 	for _, want := range []string{s.Model, name} {

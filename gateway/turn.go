@@ -125,7 +125,8 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	}
 	s := a.settings(t.history.Session, t.in.Sender.ID)
 	return a.g.Runner.Run(ctx, agent.Turn{
-		ID: t.id, Stream: stream, Model: s.model.Name, System: s.system, Summary: t.history.Summary,
+		ID: t.id, Stream: stream, Model: s.model.Name, System: s.system, Summary: t.history.Summary, Tools: s.tools,
+		Person: a.person(t.in).String(), Conversation: a.conversation.String(),
 		Messages: append(slices.Clip(t.history.messages), t.question),
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
 	}, t.fold)

@@ -28,6 +28,7 @@ type App struct {
 	control *control              // nil: nothing is kept that operators could look into
 	socket  string                // path of the control's
 	closers []func()
+	beside  []func(context.Context) // what runs as long as turns may
 }
 
 // Options are what the environment gives an App besides its configuration.
@@ -47,11 +48,15 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 	}
 	texts := gateway.DefaultTexts().With(c.Texts)
-	runner, err := newAgent(c, texts, o)
+	a := &App{log: o.Log}
+	tools, err := a.newTools(c, o)
 	if err != nil {
 		return nil, err
 	}
-	a := &App{log: o.Log}
+	runner, err := newAgent(c, texts, tools, o)
+	if err != nil {
+		return nil, err
+	}
 	var kept *store.Store
 	if o.Store == nil {
 		if kept, err = a.openStore(ctx, o, c.Conversations.Retention); err != nil {
@@ -105,6 +110,13 @@ func (a *App) Run(ctx context.Context) error {
 		supervisor.watch(alive, a.gateway.Ping)
 	}()
 	defer func() { stopWatchdog(); <-watchdog }()
+	lasting, endBeside := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer endBeside()
+	for _, run := range a.beside {
+		beside.Go(func() { run(lasting) })
+	}
 	var stopping sync.WaitGroup
 	defer stopping.Wait()
 	running, ended := context.WithCancel(ctx)
@@ -176,7 +188,7 @@ func (a *App) keepSwept(ctx context.Context) {
 	}
 }
 
-func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, error) {
+func newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbox, o Options) (*agent.Agent, error) {
 	var models []agent.ModelOptions
 	for _, m := range c.Models {
 		model, err := newModel(m, o)
@@ -188,6 +200,7 @@ func newAgent(c *config.Config, texts gateway.Texts, o Options) (*agent.Agent, e
 	l := c.Agent.Limits
 	return agent.New(agent.Options{
 		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Models: models, Pipeline: pipeline(c.Agent.Pipeline), Log: o.Log,
+		Tools: tools, MaxParallel: c.Tools.MaxParallel,
 		Limits: agent.Limits{Turn: l.Turn, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
 		Lines:  lines(texts),
 	})

@@ -53,7 +53,7 @@ func models(ms []config.Model) []gateway.Model {
 func overrides(os []config.Override) []gateway.Override {
 	var out []gateway.Override
 	for _, o := range os {
-		out = append(out, gateway.Override{Match: rule(o.Match), Model: o.Model, System: o.SystemPrompt})
+		out = append(out, gateway.Override{Match: rule(o.Match), Model: o.Model, System: o.SystemPrompt, Tools: o.Tools})
 	}
 	return out
 }

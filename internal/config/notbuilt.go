@@ -10,7 +10,7 @@ import (
 // default is refused, never ignored.
 type notBuilt struct {
 	path     string   // of a key or of a whole section; * is any one part
-	allowed  []string // values that work besides the default
+	allowed  []string // values that work besides the default; of a list, its elements
 	sentence string   // says what is not built; it ends in "not built yet"
 }
 
@@ -19,11 +19,8 @@ type notBuilt struct {
 func notBuiltYet() []notBuilt {
 	return []notBuilt{
 		{path: "agent.show_reasoning", sentence: "showing the model's reasoning is not built yet"},
-		{path: "tools", sentence: "tools are not built yet"},
-		{path: "mcp_servers", sentence: "MCP servers are not built yet"},
-		{path: "streaming.tool_progress", sentence: "tool progress is not built yet"},
-		{path: "streaming.*.tool_progress", allowed: []string{"inline"}, sentence: "tool progress is not built yet"},
-		{path: "conversations.overrides.*.tools", sentence: "tools are not built yet"},
+		{path: "tools.enabled", allowed: []string{"time", "fetch"}, sentence: "this tool is not built yet"},
+		{path: "tools.approval_timeout", sentence: "approvals are not built yet"},
 		{path: "platforms.*.kind", allowed: []string{"discord", "slack"}, sentence: "this kind of platform is not built yet"},
 		{path: "platforms.*.mode", allowed: []string{"polling"}, sentence: "webhooks are not built yet"},
 		{path: "platforms.*.webhook", sentence: "webhooks are not built yet"},
@@ -43,12 +40,21 @@ func (d *decoder) refuseNotBuilt() {
 			continue
 		}
 		i := slices.IndexFunc(rows, func(r notBuilt) bool { return r.covers(s.path) })
-		if i < 0 || reflect.DeepEqual(s.was, s.now.Interface()) || slices.Contains(rows[i].allowed, plainText(s.now)) {
+		if i < 0 || reflect.DeepEqual(s.was, s.now.Interface()) || rows[i].allows(s.now) {
 			continue
 		}
 		refused = append(refused, s.path)
 		d.failAt(s.at, rows[i].hint(s.was), "%s: %s", human(s.path), rows[i].sentence)
 	}
+}
+
+// allows reports whether a value works besides the default.
+func (r notBuilt) allows(v reflect.Value) bool {
+	list, isList := v.Interface().([]string)
+	if !isList {
+		return slices.Contains(r.allowed, plainText(v))
+	}
+	return len(r.allowed) > 0 && !slices.ContainsFunc(list, func(one string) bool { return !slices.Contains(r.allowed, one) })
 }
 
 // covers reports whether the row speaks of a path or of something around it.

@@ -363,13 +363,8 @@ func TestParseNotBuilt(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
 		{"agent: {show_reasoning: summary}", "9: agent.show_reasoning: showing the model's reasoning is not built yet; this version takes off"},
-		{"tools: {enabled: [time, fetch]}", "9: tools.enabled: tools are not built yet; leave it out"},
-		{"tools: {enabled: []}", "9: tools.enabled: tools are not built yet; leave it out"},
-		{"tools: {approval_timeout: 1m}", "9: tools.approval_timeout: tools are not built yet; this version takes 5m"},
-		{"tools: {fetch: {allow_domains: [a.example]}}", "17: tools.fetch.allow_domains: tools are not built yet; leave it out"},
-		{"mcp_servers: [{name: a, command: b}]", "1: mcp_servers: MCP servers are not built yet; leave it out"},
-		{"streaming: {tool_progress: off}", "13: streaming.tool_progress: tool progress is not built yet; this version takes inline"},
-		{"conversations: {overrides: [{match: telegram:*, tools: [time]}]}", "49: conversations.overrides[0].tools: tools are not built yet; leave it out"},
+		{"tools: {enabled: [time, memory]}", "9: tools.enabled: this tool is not built yet; this version takes time or fetch"},
+		{"tools: {approval_timeout: 1m}", "9: tools.approval_timeout: approvals are not built yet; this version takes 5m"},
 		{"store: {dsn: \"postgres://u:hidden@h\"}", "9: store.dsn: a choice of databases is not built yet; this version takes sqlite"},
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
 		{"admin: {token: hidden}", "9: admin.token: the admin server is not built yet; leave it out"},
@@ -397,8 +392,8 @@ func TestParseNotBuilt(t *testing.T) {
 		t.Parallel()
 		mustParse(t, base+`transcription: {model: "", base_url: "", api_key: ""}
 agent: {show_reasoning: off, pipeline: []}
-tools: {enabled: [time], approval_timeout: 300s, max_parallel: 4, fetch: {allow_domains: []}}
-mcp_servers: []
+tools: {enabled: [time, fetch], approval_timeout: 300s, max_parallel: 2, fetch: {allow_domains: [example.org]}}
+mcp_servers: [{name: a, command: b}]
 streaming: {transport: native, tool_progress: inline, max_parts: 3, stop_button: on, telegram: {transport: draft, max_parts: 4, tool_progress: inline, stop_button: off}}
 conversations: {max_age: 1m, retention: 90d, overrides: []}
 access: {limits: {turns_per_minute: 10, tokens_per_day: 0, tokens_per_day_total: 0}}

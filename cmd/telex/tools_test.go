@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// A question, two tools side by side, and the answer: in one message, whose final shows nothing of the calls.
+func TestTools(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "tools: {enabled: [time, fetch]}"})
+	w.ask("call: time {\"zones\":[\"Asia/Tokyo\"]}\ncall: time {\"zones\":[\"Mars/Olympus\"]}")
+	ended := p.awaitLog("turn ended", 1)[0]
+	texts := w.texts(ada)
+	if len(texts) != 1 || !strings.HasPrefix(texts[0], "The tools answered:") || !strings.Contains(texts[0], "Asia/Tokyo") ||
+		strings.Contains(texts[0], "⚙") || strings.Count(texts[0], "time: ") != 2 {
+		t.Errorf("ada sees %q", texts)
+	}
+	requests := w.model.Requests()
+	if len(requests) != 2 || ended.text("stop") != "done" {
+		t.Fatalf("the model was asked %d times, the turn ended with %q", len(requests), ended.text("stop"))
+	}
+	var asked struct {
+		Tools []struct {
+			Function struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal(requests[0].Body, &asked); err != nil || len(asked.Tools) != 2 {
+		t.Errorf("the model was offered %+v, %v", asked.Tools, err)
+	}
+	// The next question is asked with what was called and answered before.
+	w.ask("words: 3")
+	p.awaitLog("turn ended", 2)
+	if body := string(w.model.Requests()[2].Body); !strings.Contains(body, "Mars/Olympus") || !strings.Contains(body, `"tool_call_id"`) {
+		t.Errorf("the model was told %s", body)
+	}
+}
+
+// fetch reads no address inside, whoever asks, and asks a person about addresses that nobody wrote: who can't be asked yet.
+func TestFetchIsGuarded(t *testing.T) {
+	t.Parallel()
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an address inside was read") }))
+	t.Cleanup(inside.Close)
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: "tools: {enabled: [fetch]}"})
+	for i, question := range []string{
+		fmt.Sprintf("call: fetch {\"url\":%q}", inside.URL),
+		"call: fetch {\"url\":\"http://169.254.169.254/latest/meta-data/\"}",
+		"call: fetch {\"url\":\"https://exa\\u006dple.org/stolen\"}", // written by nobody in these letters
+	} {
+		w.ask(question)
+		p.awaitLog("turn ended", i+1)
+		texts := w.texts(ada)
+		if got := texts[len(texts)-1]; !strings.HasPrefix(got, "The tools answered:") || strings.Contains(got, "meta-data/\n") {
+			t.Errorf("%s: ada sees %q", question, got)
+		}
+		t.Logf("%s\n%s", question, texts[len(texts)-1])
+	}
+}
+
+// A server of tools that dies is a failed call, and nothing else.
+func TestMCPServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	p := w.daemon(sections{more: `mcp_servers: [{name: gone, command: /nonexistent/server, args: [--x]}]`})
+	w.ask("words: 5")
+	p.awaitLog("turn ended", 1)
+	w.wantTexts(ada, openai.Answer("words: 5"))
+}

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"time"
+
+	"telex/agent"
+	"telex/agent/mcp"
+	"telex/agent/tool"
+	"telex/internal/config"
+)
+
+// newTools returns what models may call. What it connects to is connected while the daemon runs.
+func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
+	own, err := tool.New(tool.Options{
+		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // the zone of the machine is the people's, until they name another
+		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(c.MCPServers) == 0 {
+		return own, nil
+	}
+	var servers []mcp.Server
+	for _, s := range c.MCPServers {
+		servers = append(servers, mcp.Server{
+			Name: s.Name, Command: s.Command, Args: s.Args, Env: revealed(s.Env), URL: s.URL, Headers: revealed(s.Headers),
+			ReadOnly: s.ReadOnly, Deny: s.Deny,
+		})
+	}
+	client, err := mcp.New(mcp.Options{Servers: servers, Version: Version(""), Transport: o.Transport, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	a.beside = append(a.beside, client.Run)
+	return tool.Join(own, client), nil
+}
+
+func revealed(secrets map[string]config.Secret) map[string]string {
+	out := make(map[string]string, len(secrets))
+	for name, value := range secrets {
+		out[name] = value.Reveal()
+	}
+	return out
+}
