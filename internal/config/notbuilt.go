@@ -50,7 +50,7 @@ func (d *decoder) refuseNotBuilt() {
 
 // allows reports whether a value works besides the default.
 func (r notBuilt) allows(v reflect.Value) bool {
-	list, isList := v.Interface().([]string)
+	list, isList := reflect.TypeAssert[[]string](v)
 	if !isList {
 		return slices.Contains(r.allowed, plainText(v))
 	}
