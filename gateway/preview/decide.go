@@ -9,7 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// next names the one thing to do now. It changes nothing but what it remembers of its layouts.
+// next names the one thing to do now. It changes nothing but what it remembers of its layouts, and that there are no
+// streams any more once somebody must see what a stream can't show.
 func (s *state) next(now time.Time) action {
 	switch {
 	case s.dead:
