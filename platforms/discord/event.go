@@ -35,6 +35,12 @@ type incoming struct {
 	ReplyTo *struct {
 		Author *person `json:"author"`
 	} `json:"referenced_message"`
+	Forwarded []struct {
+		Message struct {
+			Content     string       `json:"content"`
+			Attachments []attachment `json:"attachments"`
+		} `json:"message"`
+	} `json:"message_snapshots"`
 }
 
 // person holds what is used of a user.

@@ -26,6 +26,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
 		return chat.Inbound{}, false, errNoID
 	}
+	m.unfold()
 	self, _ := b.identity()
 	plain := m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
 	if !plain || m.Author == nil || m.Author.ID == "" || m.Author.ID == self {
@@ -56,6 +57,14 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 		Attachments: files,
 		At:          m.Timestamp,
 	}), true, nil
+}
+
+// unfold takes a forwarded message for what is said: who forwards one says nothing beside it.
+// https://docs.discord.com/developers/resources/message#message-snapshot-object
+func (m *incoming) unfold() {
+	if m.Content == "" && len(m.Attachments) == 0 && len(m.Forwarded) > 0 {
+		m.Content, m.Attachments = m.Forwarded[0].Message.Content, m.Forwarded[0].Message.Attachments
+	}
 }
 
 // repliesTo reports whether m replies to a message of the bot.

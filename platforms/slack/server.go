@@ -105,7 +105,11 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 		return nil
 	}
 	if err := verify(r.bot.opts.SigningSecret, req.Header, body, time.Now()); err != nil {
-		r.bot.log.WarnContext(ctx, "request refused", slog.Any("error", err))
+		level := slog.LevelDebug
+		if now, last := time.Now().Unix(), r.refused.Load(); now-last >= 60 && r.refused.CompareAndSwap(last, now) {
+			level = slog.LevelWarn // anybody can send some, as many as they like
+		}
+		r.bot.log.Log(ctx, level, "request refused", slog.Any("error", err))
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return nil
 	}
