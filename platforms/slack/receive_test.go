@@ -1,6 +1,7 @@
 package slack_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -386,6 +387,30 @@ func TestRequestsAreVerified(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Anybody can send requests that are none of Slack's: the log tells of them, and is not filled by them.
+func TestForgedRequestsAreToldSeldom(t *testing.T) {
+	inBubble(t, standin.Options{}, true, func(t *testing.T, w *world, _ *slack.Bot) {
+		var logged bytes.Buffer
+		r := receive(t, w.bot(slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelWarn})), conformance.Proper), chat.Resume{})
+		client := &http.Client{Transport: &http.Transport{DialContext: w.events.dial}}
+		for range 2 {
+			for range 20 {
+				resp, err := client.Post("http://telex.test/", "application/json", strings.NewReader("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+			}
+			time.Sleep(2 * time.Minute)
+		}
+		client.CloseIdleConnections()
+		r.stop()
+		if n := strings.Count(logged.String(), "request refused"); n != 2 {
+			t.Errorf("the log tells of it %d times, want twice:\n%s", n, logged.String())
+		}
+	})
 }
 
 // Whoever begins a request and does not finish it does not keep Run from ending.
