@@ -495,3 +495,20 @@ func TestCommandIsStoredFirst(t *testing.T) {
 		bot.Concluded(w.Private(), []chat.MessageID{"cmd." + app + "." + chat.MessageID(w.server.Interactions()[0].ID) + ".x"}, false)
 	})
 }
+
+// An operator reads that messages are received also after a restart that goes on with the session of before.
+func TestReceivingIsTold(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+		w.say(w.direct, "hello")
+		r.wantTexts("hello")
+		_ = r.stop()
+		log := &logged{}
+		next := start(t, w.bot(slog.New(slog.NewTextHandler(log, nil)), conformance.Proper), r.from())
+		time.Sleep(quiet)
+		_ = next.stop()
+		if n := strings.Count(log.String(), "msg=receiving"); n != 1 || w.server.Stats().Resumes != 1 {
+			t.Errorf("told %d times, after %d resumes:\n%s", n, w.server.Stats().Resumes, log.String())
+		}
+	})
+}

@@ -197,7 +197,7 @@ func (r *reception) dispatch(ctx context.Context, f frame) error {
 		}
 		r.begin(ctx, hi, f.Seq)
 	case "RESUMED":
-		r.log.DebugContext(ctx, "session resumed")
+		r.greeted(ctx, slog.Bool("resumed", true))
 	case "GUILD_CREATE":
 		g, err := unpack[guild](f.Data)
 		if err != nil {
@@ -229,6 +229,18 @@ func (r *reception) dispatch(ctx context.Context, f frame) error {
 	return nil
 }
 
+// greeted says that messages are received, by a new session or by one that goes on.
+func (r *reception) greeted(ctx context.Context, about ...slog.Attr) {
+	r.mu.Lock()
+	level := slog.LevelInfo
+	if r.welcome { // the next of many
+		level = slog.LevelDebug
+	}
+	r.welcome = true
+	r.mu.Unlock()
+	r.log.LogAttrs(ctx, level, "receiving", about...)
+}
+
 // begin notes that a session has begun, and begins to ask for what came before it.
 func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	r.mu.Lock()
@@ -236,13 +248,8 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	if isSnowflake(hi.App.ID) {
 		r.app = hi.App.ID
 	}
-	level := slog.LevelInfo
-	if r.welcome { // the next session of many
-		level = slog.LevelDebug
-	}
-	r.welcome = true
 	r.mu.Unlock()
-	r.log.Log(ctx, level, "receiving", slog.String("username", hi.User.Name), slog.Int("guilds", len(hi.Guilds)))
+	r.greeted(ctx, slog.String("username", hi.User.Name), slog.Int("guilds", len(hi.Guilds)))
 	r.seq = seq
 	r.session.set(func(c *cursor) {
 		c.session, c.address, c.seq = hi.Session, hi.Address, seq
