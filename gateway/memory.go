@@ -45,6 +45,9 @@ type Memory struct {
 	usage    []used
 	knocking []chat.Knocking
 	admitted []chat.Admission
+	consents map[consent]bool
+	facts    map[chat.Person][]chat.Fact
+	told     int // facts, ever
 }
 
 type accepted struct {
@@ -63,7 +66,7 @@ func NewMemory() *Memory {
 	return &Memory{
 		known: make(map[chat.Conversation][]chat.MessageID), sessions: make(map[chat.Conversation]*session),
 		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string), places: make(map[chat.EndpointID][]chat.Target),
-		blocks: make(map[chat.EndpointID][]chat.Block),
+		blocks: make(map[chat.EndpointID][]chat.Block), consents: make(map[consent]bool), facts: make(map[chat.Person][]chat.Fact),
 	}
 }
 

@@ -83,6 +83,13 @@ func (s *Memory) carry(e chat.EndpointID, from, to chat.ChatID) {
 	for i := range s.usage {
 		moves(&s.usage[i].conversation)
 	}
+	for k := range s.consents {
+		there := k
+		if moves(&there.conversation) {
+			delete(s.consents, k)
+			s.consents[there] = true
+		}
+	}
 	for c, se := range s.sessions {
 		there := c
 		if !moves(&there) {

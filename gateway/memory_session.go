@@ -87,6 +87,7 @@ func (s *Memory) Forget(_ context.Context, c chat.Conversation) error {
 			t.Void = true
 		}
 	}
+	s.revoke(c, "")
 	s.outdate(c)
 	return nil
 }
@@ -107,6 +108,7 @@ func (s *Memory) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (i
 		}
 		t.Void = t.Void || t.State == chat.TurnRunning
 	}
+	s.revoke(c, u)
 	s.outdate(c)
 	return before - len(se.history), nil
 }

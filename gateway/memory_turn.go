@@ -49,7 +49,7 @@ func (s *Memory) begin(t chat.Turn) error {
 	if n := len(t.Messages); t.User == "" && n > 0 {
 		t.User = t.Messages[n-1].Sender.ID
 	}
-	t.State, t.Runs, t.Void, t.Parts, t.Messages = chat.TurnRunning, 1, false, nil, nil
+	t.State, t.Runs, t.Void, t.Parts, t.Steps, t.Messages = chat.TurnRunning, 1, false, nil, nil, nil
 	if len(t.Ending) > 0 {
 		t.State = chat.TurnDecided
 	}
@@ -116,6 +116,24 @@ func (s *Memory) Join(_ context.Context, turn string, ids ...chat.MessageID) err
 	return nil
 }
 
+// Note implements Turns.
+func (s *Memory) Note(_ context.Context, turn string, steps ...chat.Step) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t, err := s.current(turn)
+	if err != nil {
+		return err
+	}
+	if t == nil || t.State != chat.TurnRunning || t.Void {
+		return errForgotten
+	}
+	for _, step := range steps {
+		step.Body = slices.Clone(step.Body)
+		t.Steps = append(t.Steps, step)
+	}
+	return nil
+}
+
 // Cut implements Turns.
 func (s *Memory) Cut(_ context.Context, turn string, ending []byte) error {
 	s.mu.Lock()
@@ -172,7 +190,7 @@ func (s *Memory) Unfinished(context.Context) ([]chat.Turn, error) {
 	var out []chat.Turn
 	for _, t := range s.turns {
 		c := t.Turn
-		c.Parts = slices.Clone(c.Parts)
+		c.Parts, c.Steps = slices.Clone(c.Parts), slices.Clone(c.Steps)
 		for _, m := range s.inbox {
 			if m.turn == t.ID {
 				c.Messages = append(c.Messages, m.Message)

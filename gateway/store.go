@@ -33,6 +33,9 @@ type Turns interface {
 	// Join gives messages that wait to a running turn that took them in: it answers them too. It
 	// does nothing to messages that do not wait any more.
 	Join(ctx context.Context, turn string, ids ...chat.MessageID) error
+	// Note adds to the journal of a running turn. It returns once that is durable, and fails for a turn that
+	// is not running or that was forgotten. A journal ends with its turn.
+	Note(ctx context.Context, turn string, steps ...chat.Step) error
 	// End says that nothing is left to do for a turn and for the messages that it answers. Its
 	// session grows by what is given.
 	End(ctx context.Context, turn string, g chat.Growth) error
@@ -71,6 +74,26 @@ type Sessions interface {
 	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
 }
 
+// Consents keeps what people approved once and for all, in one conversation each.
+type Consents interface {
+	// Consent stores that what a person asks for in a conversation may use a tool from now on.
+	Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error
+	// Consented says whether it may. Forget ends all consents of a conversation, Erase those of a person there.
+	Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error)
+}
+
+// Facts keeps what people asked to be remembered, wherever they said it.
+type Facts interface {
+	// Facts returns what is remembered for a person, oldest first.
+	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
+	// Remember stores one line, and returns it with its ID and time.
+	Remember(ctx context.Context, p chat.Person, text string) (chat.Fact, error)
+	// ForgetFact deletes one and says whether it was there.
+	ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error)
+	// ForgetFacts deletes all of a person and returns how many there were.
+	ForgetFacts(ctx context.Context, p chat.Person) (int, error)
+}
+
 // Rules keeps what the platforms said that outlasts the process.
 type Rules interface {
 	SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error
@@ -85,6 +108,8 @@ type Store interface {
 	Turns
 	Deliveries
 	Sessions
+	Consents
+	Facts
 	access.Store
 	Rules
 }

@@ -72,3 +72,43 @@ func (k *keeper) Dismiss(ctx context.Context, p chat.Person) (was bool, err erro
 	}, nil)
 	return was, err
 }
+
+func (k *keeper) Note(ctx context.Context, turn string, steps ...chat.Step) error {
+	return k.write(func() error { return k.l.w.store.Note(ctx, turn, steps...) }, nil)
+}
+
+func (k *keeper) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
+	return k.write(func() error { return k.l.w.store.Consent(ctx, c, u, tool) }, nil)
+}
+
+func (k *keeper) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
+	return k.l.w.store.Consented(ctx, c, u, tool)
+}
+
+func (k *keeper) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
+	return k.l.w.store.Facts(ctx, p)
+}
+
+func (k *keeper) Remember(ctx context.Context, p chat.Person, text string) (f chat.Fact, err error) {
+	err = k.write(func() error {
+		f, err = k.l.w.store.Remember(ctx, p, text)
+		return err
+	}, nil)
+	return f, err
+}
+
+func (k *keeper) ForgetFact(ctx context.Context, p chat.Person, id string) (was bool, err error) {
+	err = k.write(func() error {
+		was, err = k.l.w.store.ForgetFact(ctx, p, id)
+		return err
+	}, nil)
+	return was, err
+}
+
+func (k *keeper) ForgetFacts(ctx context.Context, p chat.Person) (n int, err error) {
+	err = k.write(func() error {
+		n, err = k.l.w.store.ForgetFacts(ctx, p)
+		return err
+	}, nil)
+	return n, err
+}

@@ -37,6 +37,33 @@ type Turn struct {
 	Messages     []Inbound // what it answers, oldest first
 	Ending       []byte    // State decided: how the reply must end, as the gateway wrote it
 	Parts        []Part
+	Steps        []Step // what it has done so far, in order
+}
+
+// Step is an entry of a turn's journal: what somebody must know who goes on with the turn after a crash.
+type Step struct {
+	Kind StepKind
+	Call string // the tool call that it is about; empty for StepSaid
+	Body []byte // as the gateway wrote it; may be empty
+}
+
+// StepKind says what a step tells.
+type StepKind string
+
+// The kinds of step.
+const (
+	StepSaid     StepKind = "said"     // a message by which the turn's history grew
+	StepBegun    StepKind = "begun"    // a call that changes something runs from now on
+	StepAnswered StepKind = "answered" // what came of a call
+	StepAsked    StepKind = "asked"    // a call waits for a person
+	StepDecided  StepKind = "decided"  // a person, or nobody in time, decided about it
+)
+
+// Fact is something that a person asked to be remembered.
+type Fact struct {
+	ID   string // short, unique among the person's, never used again
+	Text string // one line
+	At   time.Time
 }
 
 // Decision is what a turn came to: stored at once, before the last edits.

@@ -1,0 +1,76 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// consent is what somebody approved once and for all.
+type consent struct {
+	conversation chat.Conversation
+	user         chat.UserID
+	tool         string
+}
+
+// Consent implements Consents.
+func (s *Memory) Consent(_ context.Context, c chat.Conversation, u chat.UserID, tool string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.consents[consent{s.now(c), u, tool}] = true
+	return nil
+}
+
+// Consented implements Consents.
+func (s *Memory) Consented(_ context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.consents[consent{s.now(c), u, tool}], nil
+}
+
+// revoke ends the consents that a person gave in a conversation; everybody's when none is named.
+func (s *Memory) revoke(c chat.Conversation, u chat.UserID) {
+	for k := range s.consents {
+		if k.conversation == c && (u == "" || k.user == u) {
+			delete(s.consents, k)
+		}
+	}
+}
+
+// Facts implements Facts.
+func (s *Memory) Facts(_ context.Context, p chat.Person) ([]chat.Fact, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.facts[p]), nil
+}
+
+// Remember implements Facts.
+func (s *Memory) Remember(_ context.Context, p chat.Person, text string) (chat.Fact, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told++
+	f := chat.Fact{ID: strconv.Itoa(s.told), Text: text, At: time.Now()}
+	s.facts[p] = append(s.facts[p], f)
+	return f, nil
+}
+
+// ForgetFact implements Facts.
+func (s *Memory) ForgetFact(_ context.Context, p chat.Person, id string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.facts[p])
+	s.facts[p] = slices.DeleteFunc(s.facts[p], func(f chat.Fact) bool { return f.ID == id })
+	return len(s.facts[p]) < before, nil
+}
+
+// ForgetFacts implements Facts.
+func (s *Memory) ForgetFacts(_ context.Context, p chat.Person) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.facts[p])
+	delete(s.facts, p)
+	return n, nil
+}
