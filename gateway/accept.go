@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,7 +29,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	}
 	in = g.named(e, in)
 	switch {
-	case !in.Addressed, in.Kind == chat.Button && !strings.HasPrefix(in.Action, stopAction): // it is somebody else's
+	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // it is somebody else's
 		return nil
 	case in.Sender.Bot && !g.door.Rules().Names(who): // two bots would answer each other for ever
 		return nil

@@ -133,6 +133,7 @@ func (a *actor) sort(m message) {
 	case m.Kind == chat.Button:
 		a.press(m)
 	case a.command(m):
+	case a.saysYesOrNo(m):
 	default:
 		a.ask(m)
 	}

@@ -26,7 +26,7 @@ func (a *actor) help(in chat.Inbound) {
 		return
 	}
 	var list []string
-	for _, c := range a.g.Texts.commands() {
+	for _, c := range a.g.commands() {
 		if !c.Asks && (!c.Admin || admin) {
 			list = append(list, a.slash(in.To)+c.Name+" – "+c.Description)
 		}
@@ -87,6 +87,9 @@ func (a *actor) status(in chat.Inbound) {
 	if a.turn != nil {
 		waiting += a.turn.offered()
 		state = a.g.Texts.fill(TextBusy, "time", time.Since(a.turn.began).Round(time.Second).String())
+		if a.turn.docket.open("") != nil {
+			state = a.g.Texts[TextAwaits]
+		}
 	}
 	window := "∞"
 	if m.Window > 0 {

@@ -7,34 +7,41 @@ import (
 	"strings"
 	"time"
 
+	"telex/agent"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
 // The commands that people have, as every platform offers them.
 const (
-	cmdAsk    = "ask" // what is written without a command, where the bot sees only commands
-	cmdHelp   = "help"
-	cmdNew    = "new"
-	cmdStop   = "stop"
-	cmdRetry  = "retry"
-	cmdUndo   = "undo"
-	cmdModel  = "model"
-	cmdStatus = "status"
-	cmdUsage  = "usage"
-	cmdForget = "forget"
-	cmdPair   = "pair" // for admins
+	cmdAsk     = "ask" // what is written without a command, where the bot sees only commands
+	cmdHelp    = "help"
+	cmdNew     = "new"
+	cmdStop    = "stop"
+	cmdRetry   = "retry"
+	cmdUndo    = "undo"
+	cmdModel   = "model"
+	cmdStatus  = "status"
+	cmdUsage   = "usage"
+	cmdForget  = "forget"
+	cmdApprove = "approve"
+	cmdDeny    = "deny"
+	cmdMemory  = "memory" // where something is remembered at all
+	cmdPair    = "pair"   // for admins
 )
 
 // commands returns what platforms offer, in the order in which people should read it.
-func (t Texts) commands() []chat.CommandSpec {
+func (g *Gateway) commands() []chat.CommandSpec {
 	var out []chat.CommandSpec
-	arguments := map[string]string{cmdAsk: "question", cmdModel: "name", cmdPair: "code"}
+	arguments := map[string]string{cmdAsk: "question", cmdModel: "name", cmdApprove: "id", cmdDeny: "id", cmdMemory: "forget", cmdPair: "code"}
 	for _, name := range []string{
-		cmdAsk, cmdNew, cmdStop, cmdRetry, cmdUndo, cmdModel, cmdStatus, cmdUsage, cmdForget, cmdHelp, cmdPair,
+		cmdAsk, cmdNew, cmdStop, cmdRetry, cmdUndo, cmdApprove, cmdDeny, cmdModel, cmdStatus, cmdUsage, cmdMemory, cmdForget, cmdHelp, cmdPair,
 	} {
+		if name == cmdMemory && !g.Remembers {
+			continue
+		}
 		out = append(out, chat.CommandSpec{
-			Name: name, Description: t[commandKey+TextKey(name)], Argument: arguments[name], Asks: name == cmdAsk, Admin: name == cmdPair,
+			Name: name, Description: g.Texts[commandKey+TextKey(name)], Argument: arguments[name], Asks: name == cmdAsk, Admin: name == cmdPair,
 		})
 	}
 	return out
@@ -49,7 +56,7 @@ func (m message) asksAgain() bool { return asksAgain(m.Inbound) }
 // model.
 func (a *actor) command(m message) bool {
 	in := m.Inbound
-	if in.Kind != chat.Command {
+	if in.Kind != chat.Command || in.Command == cmdMemory && !a.g.Remembers {
 		return false
 	}
 	switch in.Command {
@@ -71,6 +78,12 @@ func (a *actor) command(m message) bool {
 		a.usage(in)
 	case cmdForget:
 		a.forget(m)
+	case cmdApprove:
+		a.decideProposal(m, decides(agent.Approved, words(in)))
+	case cmdDeny:
+		a.decideProposal(m, decides(agent.Denied, words(in)))
+	case cmdMemory:
+		a.memory(in)
 	case cmdPair:
 		a.pair(in)
 	default:
@@ -248,9 +261,13 @@ func mine(in chat.Inbound, asker chat.UserID) bool {
 }
 
 // forget deletes everything that this person asked here, and what they were answered. A private
-// conversation is theirs as a whole.
+// conversation is theirs as a whole, and so is what they had remembered.
 func (a *actor) forget(m message) {
 	if m.To.Kind == chat.Private {
+		if _, err := a.g.Store.ForgetFacts(a.g.deliveries, a.person(m.Inbound)); err != nil {
+			a.fail(m.Inbound, "facts could not be forgotten", err)
+			return
+		}
 		a.fresh(m, TextForgotten)
 		return
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,9 +62,15 @@ type Options struct {
 	Models    []Model       // the Runner's, in its order
 	Overrides []Override    // of those that match, later ones are stronger
 	Hear      Transcriber   // nil: nothing that was spoken can be read
-	Grace     time.Duration // how long Run may take to stop
-	Log       *slog.Logger
+	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
+	ApprovalTimeout time.Duration
+	Remembers       bool          // models have a tool that keeps facts: people have a command for it
+	Grace           time.Duration // how long Run may take to stop
+	Log             *slog.Logger
 }
+
+// DefaultApprovalTimeout is how long a tool call waits for a person where nothing else is said.
+const DefaultApprovalTimeout = 5 * time.Minute
 
 // Gateway connects endpoints with the agent.
 type Gateway struct {
@@ -95,6 +102,7 @@ func New(o Options) (*Gateway, error) {
 	if o.Texts == nil {
 		o.Texts = DefaultTexts()
 	}
+	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
 	g := &Gateway{
 		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor),
 		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),

@@ -16,27 +16,41 @@ func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 		in.Command = cmdHelp
 	case in.Kind == chat.Command && in.Command == "":
 		name, rest, _ := strings.Cut(strings.TrimSpace(in.Args), " ")
-		if in.Command = strings.ToLower(strings.TrimPrefix(name, "/")); !slices.ContainsFunc(g.Texts.commands(), isCalled(in.Command)) {
+		if in.Command = strings.ToLower(strings.TrimPrefix(name, "/")); !slices.ContainsFunc(g.commands(), isCalled(in.Command)) {
 			return asking(in)
 		}
 		in.Args = strings.TrimSpace(rest)
 	case in.Kind == chat.Text && len(in.Attachments) == 0 && e.noCommands(in.To):
 		// Only what is nothing but a command is one: people write "help me" to the model.
 		said := strings.Fields(in.Text)
-		if len(said) == 0 || len(said) > 2 {
+		if len(said) == 0 {
 			return in
 		}
-		name, commands := strings.ToLower(strings.TrimPrefix(said[0], "/")), g.Texts.commands()
+		name, commands := strings.ToLower(strings.TrimPrefix(said[0], "/")), g.commands()
 		i := slices.IndexFunc(commands, isCalled(name))
-		if i < 0 || commands[i].Asks || len(said) == 2 && commands[i].Argument == "" {
+		if i < 0 || commands[i].Asks || !bare(name, said[1:]) {
 			return in
 		}
-		in.Kind, in.Command, in.Args = chat.Command, name, strings.Join(said[1:], "")
+		in.Kind, in.Command, in.Args = chat.Command, name, strings.Join(said[1:], " ")
 	}
 	if in.Kind == chat.Command && in.Command == cmdAsk {
 		return asking(in)
 	}
 	return in
+}
+
+// bare says that a command's name and these words are nothing that people would write to the model.
+func bare(name string, args []string) bool {
+	switch name {
+	case cmdModel, cmdPair:
+		return len(args) <= 1
+	case cmdApprove, cmdDeny:
+		return !slices.ContainsFunc(args, func(w string) bool { return !strings.EqualFold(w, alwaysWord) && !isProposalID(w) })
+	case cmdMemory:
+		return len(args) == 0 || len(args) == 2 && strings.EqualFold(args[0], forgetWord)
+	default:
+		return len(args) == 0
+	}
 }
 
 // noCommands says that the platform's commands can't be typed somewhere. An adapter that panics must not
@@ -71,6 +85,10 @@ const stopAction = "stop:"
 
 // press does what a button says, should it still be about something.
 func (a *actor) press(m message) {
+	if d, ok := pressed(m.Action); ok {
+		a.decideProposal(m, d)
+		return
+	}
 	id, _ := strings.CutPrefix(m.Action, stopAction)
 	left := slices.ContainsFunc(a.left, func(rec chat.Turn) bool { return rec.ID == id })
 	if left || a.turn != nil && a.turn.id == id {

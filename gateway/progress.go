@@ -22,6 +22,7 @@ type progress struct {
 	calls []toolLine // since there were none, in the order in which they were told
 	over  []string   // the ids of those whose lines are gone
 	since time.Time  // when the first of calls was told
+	asks  *inquiry   // what a person is asked, in place of the lines
 }
 
 type toolLine struct {
@@ -51,9 +52,31 @@ func (p *progress) tell(e agent.Tool, now time.Time) (preview.Status, bool) {
 			p.over = append(p.over, c.id)
 		}
 		p.calls = nil
-		return preview.Status{}, true
+		return p.status(), true
 	}
-	return preview.Status{Lines: p.lines(), Since: p.since}, fresh || p.calls[i] != before
+	return p.status(), fresh || p.calls[i] != before
+}
+
+// ask puts a question to a person in place of the lines.
+func (p *progress) ask(i inquiry) preview.Status {
+	p.asks = &i
+	return p.status()
+}
+
+// answered takes the question away.
+func (p *progress) answered() preview.Status {
+	p.asks = nil
+	return p.status()
+}
+
+func (p *progress) status() preview.Status {
+	switch {
+	case p.asks != nil:
+		return p.asks.status()
+	case len(p.calls) == 0:
+		return preview.Status{}
+	}
+	return preview.Status{Lines: p.lines(), Since: p.since}
 }
 
 func ended(s agent.ToolState) bool { return s == agent.ToolCompleted || s == agent.ToolFailed }

@@ -108,7 +108,12 @@ func (a *actor) resume(rec chat.Turn) {
 		a.conclusion(rec, e)
 		return
 	}
-	if rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge {
+	r, err := readJournal(rec.Steps)
+	if err != nil {
+		panic(err) // guard tells both sides
+	}
+	// What waits for a person is neither too old, nor what kills processes.
+	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !r.waits(time.Now()) {
 		log.Warn("closing a turn that an earlier process began", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
 		key := TextInterrupted
 		if rec.Runs >= mostRuns {
@@ -136,11 +141,18 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 		_, question, _ = p.without(rec.Replaces)
 		question.Text = adding(question.Text, rec.Messages[1:])
 	}
-	if question.Text == "" || answer == "" {
+	r, err := readJournal(rec.Steps)
+	if err != nil {
+		a.log.Error("what tools did was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+	}
+	said := agent.Mended(r.said, r.begun)
+	if question.Text == "" || answer == "" && len(said) == 0 {
 		return g
 	}
-	var err error
-	g.History, err = encode([]agent.Message{question, {Role: agent.Assistant, Text: answer}})
+	if len(said) == 0 { // else its words are among what the model said
+		said = []agent.Message{{Role: agent.Assistant, Text: answer}}
+	}
+	g.History, err = encode(append([]agent.Message{question}, said...))
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}

@@ -70,6 +70,22 @@ const (
 	TextNotAdmin    TextKey = "not_admin"
 	TextPrivateOnly TextKey = "private_only"
 
+	TextApproval      TextKey = "approval" // {what} {id} {slash}; what a tool is about to do, and how to decide
+	TextApproveButton TextKey = "approve_button"
+	TextDenyButton    TextKey = "deny_button"
+	TextAlwaysButton  TextKey = "always_button" // approve, and all that the tool does in this conversation
+	TextYes           TextKey = "yes_words"     // what people may answer, with commas between
+	TextNo            TextKey = "no_words"
+	TextNoProposal    TextKey = "no_proposal"
+	TextNotYours      TextKey = "not_yours_to_decide"
+	TextAwaits        TextKey = "awaits_approval" // the state of a conversation that waits for a person
+
+	TextMemory       TextKey = "memory" // {facts} {slash}
+	TextNoMemory     TextKey = "memory_empty"
+	TextFactGone     TextKey = "fact_forgotten"
+	TextAllFactsGone TextKey = "facts_forgotten"
+	TextNoFact       TextKey = "no_fact" // {slash}
+
 	TextStopButton TextKey = "stop_button" // what stands on the button that ends an answer
 
 	// commandKey begins the keys of what the commands do, in one line: command_new and so on.
@@ -115,6 +131,22 @@ func DefaultTexts() Texts {
 
 		TextStopButton: "Stop",
 
+		TextApproval:      "May I do this?\n{what}\nAnswer yes or no, or: {slash}approve {id}, {slash}deny {id}",
+		TextApproveButton: "Approve",
+		TextDenyButton:    "Deny",
+		TextAlwaysButton:  "Always here",
+		TextYes:           "yes, y, ok, okay",
+		TextNo:            "no, n",
+		TextNoProposal:    "Nothing waits for that, or it is decided already.",
+		TextNotYours:      "Only who asked for this, or an admin, may decide it.",
+		TextAwaits:        "waiting for an approval",
+
+		TextMemory:       "What I remember of you:\n{facts}\n\n{slash}memory forget NUMBER, or {slash}memory forget all",
+		TextNoMemory:     "I remember nothing of you. Ask me to, and I do.",
+		TextFactGone:     "I have forgotten it.",
+		TextAllFactsGone: "I have forgotten all that I remembered of you.",
+		TextNoFact:       "I remember nothing under that number. {slash}memory lists what there is.",
+
 		TextUndone:         "I have forgotten the last question and its answer.",
 		TextNothingToUndo:  "There is nothing to undo.",
 		TextNothingToRetry: "There is nothing to ask again.",
@@ -138,17 +170,20 @@ func DefaultTexts() Texts {
 		TextNotAdmin:    "This is for the admins of this bot.",
 		TextPrivateOnly: "Please send me this in a private chat.",
 
-		commandKey + cmdAsk:    "ask me something",
-		commandKey + cmdHelp:   "list what you can do",
-		commandKey + cmdNew:    "begin a new conversation",
-		commandKey + cmdStop:   "stop the answer",
-		commandKey + cmdRetry:  "ask the last question again",
-		commandKey + cmdUndo:   "forget the last question and its answer",
-		commandKey + cmdModel:  "show or choose the model",
-		commandKey + cmdStatus: "how this conversation stands",
-		commandKey + cmdUsage:  "what this conversation and you have used",
-		commandKey + cmdForget: "forget everything that you asked here",
-		commandKey + cmdPair:   "let somebody in",
+		commandKey + cmdAsk:     "ask me something",
+		commandKey + cmdHelp:    "list what you can do",
+		commandKey + cmdNew:     "begin a new conversation",
+		commandKey + cmdStop:    "stop the answer",
+		commandKey + cmdRetry:   "ask the last question again",
+		commandKey + cmdUndo:    "forget the last question and its answer",
+		commandKey + cmdModel:   "show or choose the model",
+		commandKey + cmdStatus:  "how this conversation stands",
+		commandKey + cmdUsage:   "what this conversation and you have used",
+		commandKey + cmdForget:  "forget everything that you asked here",
+		commandKey + cmdApprove: "let me do what I ask for",
+		commandKey + cmdDeny:    "keep me from doing it",
+		commandKey + cmdMemory:  "what I remember of you, or forget it",
+		commandKey + cmdPair:    "let somebody in",
 	}
 }
 

@@ -37,6 +37,9 @@ type turn struct {
 	steer    steering
 	slot     *preview.Slot
 	progress progress // of its tool calls; the goroutine's that runs the model
+	journal  journal
+	docket   docket // what waits for a person, or did
+	earlier  replay // what an earlier process did of it
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
 
@@ -70,8 +73,14 @@ func (a *actor) start(rec chat.Turn) {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
 		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
+		journal: journal{store: a.g.Store, turn: rec.ID},
 	}
 	var err error
+	if t.earlier, err = readJournal(rec.Steps); err != nil {
+		panic(err) // guard tells both sides
+	}
+	t.docket.proposals = t.earlier.proposals
+	t.journal.changed.Store(len(t.earlier.begun) > 0)
 	if t.history, err = a.past(); err != nil {
 		panic(err) // guard tells both sides
 	}
@@ -129,6 +138,7 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		Person: a.person(t.in).String(), Conversation: a.conversation.String(),
 		Messages: append(slices.Clip(t.history.messages), t.question),
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
+		Journal:  &t.journal, Approver: approver{a, t}, Steps: t.earlier.said, Begun: t.earlier.begun, Files: t.earlier.files,
 	}, t.fold)
 }
 
@@ -204,15 +214,24 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	case t.err == nil && (t.fixed || t.result.Stop == agent.StopTooLong):
 		return preview.Ending{Note: t.result.Text} // nobody asked a model
 	case t.err == nil:
-		return preview.Ending{Text: t.result.Text}
+		return preview.Ending{Text: t.result.Text, Files: files(t.result)}
 	case ctx.Err() != nil:
 		return preview.Ending{Keep: true}
 	}
-	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.Texts.line(failure(t.result.Stop), t.id)}
+	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.Texts.line(failure(t.result.Stop), t.id), Files: files(t.result)}
 	if e.Text == "" {
 		e.Text = t.slot.Text()
 	}
 	return e
+}
+
+// files are what the turn's tools made for people.
+func files(r agent.Result) []chat.File {
+	var out []chat.File
+	for _, f := range r.Files {
+		out = append(out, chat.File(f))
+	}
+	return out
 }
 
 // said is what the history grows by: what the person asked and saw.
@@ -221,6 +240,10 @@ func (t *turn) said(e preview.Ending) []agent.Message {
 		return nil
 	}
 	if t.err == nil && !e.Keep {
+		return append([]agent.Message{t.question}, t.result.Append...)
+	}
+	if slices.ContainsFunc(t.result.Append, func(m agent.Message) bool { return m.Role == agent.ToolRole }) {
+		// What was done must be known, also where that is a few words more than people saw.
 		return append([]agent.Message{t.question}, t.result.Append...)
 	}
 	text := strings.TrimSpace(e.Text)
@@ -270,7 +293,7 @@ func (a *actor) conclude(t *turn) {
 		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return
 	}
-	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 {
+	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.changed.Load() {
 		if t.outcome.Doubt && a.g.isStopping() {
 			return // something may stand: the next process, which can find out, runs the turn again
 		}

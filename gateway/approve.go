@@ -1,0 +1,179 @@
+package gateway
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+
+	"telex/agent"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// What the IDs of the buttons below a proposal begin with; the proposal's follows.
+const (
+	approveAction = "approve:"
+	denyAction    = "deny:"
+	alwaysAction  = "always:"
+)
+
+// ours says that a button is one that replies have.
+func ours(action string) bool {
+	return slices.ContainsFunc([]string{stopAction, approveAction, denyAction, alwaysAction}, func(prefix string) bool {
+		return strings.HasPrefix(action, prefix)
+	})
+}
+
+// inquiry is how people are asked about a proposal.
+func (a *actor) inquiry(to chat.Target, q *proposal) inquiry {
+	out := inquiry{text: a.g.Texts.fill(TextApproval, "id", q.ID, "what", q.Text, "slash", a.slash(to))}
+	if !a.endpoint.buttons {
+		return out
+	}
+	out.actions = []chat.Action{{ID: approveAction + q.ID, Label: a.g.Texts[TextApproveButton]}, {ID: denyAction + q.ID, Label: a.g.Texts[TextDenyButton]}}
+	if q.Standing {
+		out.actions = append(out.actions, chat.Action{ID: alwaysAction + q.ID, Label: a.g.Texts[TextAlwaysButton]})
+	}
+	return out
+}
+
+// decision is what a person says about a proposal.
+type decision struct {
+	id      string // of the proposal; empty: the one that waits
+	verdict agent.Verdict
+	always  bool // and all such calls from now on
+}
+
+// pressed reads a button.
+func pressed(action string) (d decision, ok bool) {
+	prefix, id, _ := strings.Cut(action, ":")
+	d.id = id
+	switch prefix + ":" {
+	case approveAction:
+		d.verdict = agent.Approved
+	case alwaysAction:
+		d.verdict, d.always = agent.Approved, true
+	case denyAction:
+		d.verdict = agent.Denied
+	default:
+		return decision{}, false
+	}
+	return d, true
+}
+
+// decides reads the arguments of /approve and /deny: an id, always, both or none.
+func decides(v agent.Verdict, args []string) decision {
+	d := decision{verdict: v}
+	for _, word := range args {
+		if v == agent.Approved && strings.EqualFold(word, alwaysWord) {
+			d.always = true
+			continue
+		}
+		d.id = word
+	}
+	return d
+}
+
+const alwaysWord = "always"
+
+// saysYesOrNo takes a plain yes or no of the person whose answer waits for it, and reports whether m is one.
+func (a *actor) saysYesOrNo(m message) bool {
+	if m.Kind != chat.Text || len(m.Attachments) > 0 {
+		return false
+	}
+	w, asker := a.proposed("")
+	if w.q == nil || asker != m.Sender.ID {
+		return false
+	}
+	for key, v := range map[TextKey]agent.Verdict{TextYes: agent.Approved, TextNo: agent.Denied} {
+		if a.g.Texts.isOneOf(key, m.Text) {
+			a.decideProposal(m, decision{verdict: v})
+			return true
+		}
+	}
+	return false
+}
+
+// isOneOf says that somebody wrote one of the words of a text, and nothing else.
+func (t Texts) isOneOf(key TextKey, said string) bool {
+	said = strings.ToLower(strings.Trim(said, " \t\r\n.!"))
+	return said != "" && slices.ContainsFunc(strings.Split(t[key], ","), func(w string) bool { return strings.ToLower(strings.TrimSpace(w)) == said })
+}
+
+// waiting is a proposal that nobody has decided, and where it was made.
+type waiting struct {
+	q      *proposal
+	docket *docket
+	turn   string
+}
+
+// proposed returns a proposal of the running turn, or of one that an earlier process left, and who asked for it. An
+// empty id means whichever waits.
+func (a *actor) proposed(id string) (waiting, chat.UserID) {
+	if t := a.turn; t != nil {
+		if q := t.docket.open(id); q != nil {
+			return waiting{q, &t.docket, t.id}, t.in.Sender.ID
+		}
+	}
+	for _, rec := range a.left {
+		r, err := readJournal(rec.Steps)
+		if err != nil || rec.State != chat.TurnRunning {
+			continue // whoever takes it up says so
+		}
+		d := &docket{proposals: r.proposals}
+		if q := d.open(id); q != nil {
+			return waiting{q, d, rec.ID}, rec.User
+		}
+	}
+	return waiting{}, ""
+}
+
+// decideProposal does what a person decided, should they be the one to decide.
+func (a *actor) decideProposal(m message, d decision) {
+	w, asker := a.proposed(d.id)
+	switch me := a.person(m.Inbound); {
+	case w.q == nil && m.Kind == chat.Button:
+		a.drop(m.Inbound) // it was decided while the button still stood
+	case w.q == nil:
+		a.say(m.Inbound, a.g.Texts[TextNoProposal])
+	case m.Sender.ID != asker && !a.g.door.Rules().Admin(me):
+		if a.g.refused.may(me.String() + " " + string(TextNotYours) + " " + w.q.ID) {
+			a.say(m.Inbound, a.g.Texts[TextNotYours])
+			return
+		}
+		a.drop(m.Inbound)
+	default:
+		a.carryOut(m, w, asker, d)
+	}
+}
+
+// carryOut stores a decision and tells the turn.
+func (a *actor) carryOut(m message, w waiting, asker chat.UserID, d decision) {
+	defer a.drop(m.Inbound) // the reply goes on, which is the answer
+	if !w.docket.claim(w.q) {
+		return // its time has just ended
+	}
+	if d.always && w.q.Standing {
+		if err := a.g.Store.Consent(a.g.deliveries, a.conversation, asker, w.q.Tool); err != nil {
+			a.log.Error("a standing approval was not stored: it holds for this call only", slog.String("turn", w.turn), slog.Any("error", err))
+		}
+	}
+	r := ruling{Verdict: d.verdict, By: a.person(m.Inbound).String(), Always: d.always && w.q.Standing}
+	a.rule(a.g.deliveries, w.turn, w.q, r)
+	for i, rec := range a.left {
+		if step, err := stepOf(chat.StepDecided, w.q.call, r); err == nil && rec.ID == w.turn {
+			a.left[i].Steps = append(slices.Clip(rec.Steps), step)
+		}
+	}
+}
+
+// inquiry is a question to a person: its lines stand below the text until it is answered.
+type inquiry struct {
+	text    string
+	actions []chat.Action
+}
+
+// status is what people see of it.
+func (i inquiry) status() preview.Status {
+	return preview.Status{Lines: strings.Split(i.text, "\n"), Actions: i.actions, Urgent: true}
+}

@@ -1,0 +1,72 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"telex/internal/chat"
+)
+
+// forgetWord follows /memory where something of it is to be forgotten.
+const forgetWord = "forget"
+
+// memory shows a person what they asked to be remembered, and forgets it.
+func (a *actor) memory(in chat.Inbound) {
+	me, args := a.person(in), words(in)
+	switch {
+	case len(args) == 0 && in.To.Kind != chat.Private:
+		a.say(in, a.g.Texts[TextPrivateOnly]) // it is nobody else's to read
+	case len(args) == 0:
+		a.listFacts(in, me)
+	case len(args) == 2 && strings.EqualFold(args[0], forgetWord) && strings.EqualFold(args[1], "all"):
+		if _, err := a.g.Store.ForgetFacts(a.g.deliveries, me); err != nil {
+			a.fail(in, "facts could not be forgotten", err)
+			return
+		}
+		a.say(in, a.g.Texts[TextAllFactsGone])
+	default:
+		a.forgetFact(in, me, args[len(args)-1])
+	}
+}
+
+func (a *actor) listFacts(in chat.Inbound, p chat.Person) {
+	facts, err := a.g.Store.Facts(a.g.deliveries, p)
+	if err != nil {
+		a.fail(in, "facts could not be read", err)
+		return
+	}
+	if len(facts) == 0 {
+		a.say(in, a.g.Texts[TextNoMemory])
+		return
+	}
+	var list []string
+	for _, f := range facts {
+		list = append(list, fmt.Sprintf("%s: %s", f.ID, literal(f.Text)))
+	}
+	a.say(in, a.g.Texts.fill(TextMemory, "facts", strings.Join(list, "\n"), "slash", a.slash(in.To)))
+}
+
+func (a *actor) forgetFact(in chat.Inbound, p chat.Person, id string) {
+	was, err := a.g.Store.ForgetFact(a.g.deliveries, p, id)
+	switch {
+	case err != nil:
+		a.fail(in, "a fact could not be forgotten", err)
+	case !was:
+		a.say(in, a.g.Texts.fill(TextNoFact, "slash", a.slash(in.To)))
+	default:
+		a.say(in, a.g.Texts[TextFactGone])
+	}
+}
+
+// literal returns Markdown that shows a text as it is.
+func literal(text string) string {
+	var b strings.Builder
+	for _, c := range text {
+		if c < unicode.MaxASCII && (unicode.IsPunct(c) || unicode.IsSymbol(c)) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}

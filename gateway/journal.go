@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// journal keeps what a turn does, so that another process can go on with it. It is the turn's agent.Journal.
+type journal struct {
+	store   Turns
+	turn    string
+	changed atomic.Bool // a call that changes something has begun, in this process or an earlier one
+}
+
+// Step implements agent.Journal.
+func (j *journal) Step(ctx context.Context, messages []agent.Message) error {
+	steps := make([]chat.Step, len(messages))
+	for i, m := range messages {
+		var err error
+		if steps[i], err = stepOf(chat.StepSaid, "", m); err != nil {
+			return err
+		}
+	}
+	return j.store.Note(ctx, j.turn, steps...)
+}
+
+// Begin implements agent.Journal.
+func (j *journal) Begin(ctx context.Context, call agent.ToolCall) error {
+	j.changed.Store(true) // also when nobody knows whether that was stored
+	return j.store.Note(ctx, j.turn, chat.Step{Kind: chat.StepBegun, Call: call.ID})
+}
+
+// End implements agent.Journal.
+func (j *journal) End(ctx context.Context, answer agent.Message, made []agent.File) error {
+	step, err := stepOf(chat.StepAnswered, answer.ToolCallID, came{answer, made})
+	if err != nil {
+		return err
+	}
+	return j.store.Note(ctx, j.turn, step)
+}
+
+// came is what came of a call.
+type came struct {
+	Answer agent.Message `json:"answer"`
+	Files  []agent.File  `json:"files,omitempty"`
+}
+
+func stepOf(kind chat.StepKind, call string, body any) (chat.Step, error) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return chat.Step{}, fmt.Errorf("encode a step of the turn: %w", err)
+	}
+	return chat.Step{Kind: kind, Call: call, Body: b}, nil
+}
+
+// replay is what a turn did according to its journal.
+type replay struct {
+	said      []agent.Message // by the model, and the answers to its calls
+	begun     []string        // calls that change something, by id
+	files     map[string][]agent.File
+	proposals []*proposal
+}
+
+// readJournal reads the steps of a turn. What people said to it meanwhile is left out: the turn has their messages.
+func readJournal(steps []chat.Step) (r replay, err error) {
+	r.files = make(map[string][]agent.File)
+	for _, s := range steps {
+		switch s.Kind {
+		case chat.StepSaid:
+			var m agent.Message
+			if err = json.Unmarshal(s.Body, &m); err == nil && m.Role != agent.User {
+				r.said = append(r.said, m)
+			}
+		case chat.StepAnswered:
+			var c came
+			if err = json.Unmarshal(s.Body, &c); err == nil {
+				r.said, r.files[s.Call] = append(r.said, c.Answer), c.Files
+			}
+		case chat.StepBegun:
+			r.begun = append(r.begun, s.Call)
+		case chat.StepAsked:
+			p := newProposal(s.Call)
+			if err = json.Unmarshal(s.Body, p); err == nil {
+				r.proposals = append(r.proposals, p)
+			}
+		case chat.StepDecided:
+			var d ruling
+			if err = json.Unmarshal(s.Body, &d); err == nil {
+				r.rule(s.Call, d.Verdict)
+			}
+		}
+		if err != nil {
+			return replay{}, fmt.Errorf("read a step of the turn: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// rule takes up what was decided about the newest proposal of a call.
+func (r replay) rule(call string, v agent.Verdict) {
+	for _, p := range slices.Backward(r.proposals) {
+		if p.call == call && !p.claimed {
+			p.claimed = true
+			p.publish(v)
+			return
+		}
+	}
+}
+
+// waits says that a call waits for a person at a time, or for its turn to go on since one decided.
+func (r replay) waits(now time.Time) bool {
+	return slices.ContainsFunc(r.proposals, func(p *proposal) bool {
+		answered := slices.ContainsFunc(r.said, func(m agent.Message) bool { return m.Role == agent.ToolRole && m.ToolCallID == p.call })
+		return !answered && !slices.Contains(r.begun, p.call) && now.Before(p.Until)
+	})
+}
