@@ -18,6 +18,7 @@
 //	status.go     a call's states, as events
 //	output.go     what comes of a call, made to fit (pure)
 //	propose.go    what a person is asked (pure)
+//	plain.go      text of which a person sees everything (pure)
 //	history.go    what the conversation grows by; a crashed turn's steps mended (pure)
 //	limits.go     the clocks of a turn
 //	retry.go      when to try again (pure)
@@ -49,6 +50,9 @@
 // People see a call as it goes identified, as soon as its name is known, executing, and completed or failed;
 // interrupted while a person is waited for. A call that comes to nothing, because the answer
 // it was in broke, has failed.
+//
+// Files and images that tools make are handed to people with the Result, at most ten and 20 MB for one turn;
+// the model is told what they don't get.
 //
 // Where a turn may call no more tools, or may ask for its last answer, the model is asked without tools, so
 // that an answer comes; a line behind it and Result.Stop say so.

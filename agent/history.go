@@ -10,6 +10,15 @@ const (
 	resultLost    = "Error: the result was lost."
 )
 
+// Mended returns what a turn that a crash ended leaves in the history, where nothing goes on with it: the
+// messages of its steps, as its Journal got them, with exactly one answer to each call, right behind the
+// message with the calls and in their order. Every provider takes that. Of a call without an answer the model
+// is told that it was not done, or, where its id is in begun, that nobody knows.
+func Mended(steps []Message, begun []string) []Message {
+	mended, _ := mend(steps, begun)
+	return mended
+}
+
 // mend returns the messages of a turn's steps with exactly one answer to each call, in the order of the
 // calls. Calls of the last step without answer are left open, but for those that had begun: their
 // outcome is unknown.

@@ -53,6 +53,9 @@ func TestMend(t *testing.T) {
 			t.Errorf("%s: answers %q, open %v", tt.name, answers, left)
 		}
 		checkAnswered(t, mended)
+		if got := Mended(tt.steps, tt.begun); transcript(got) != transcript(mended) {
+			t.Errorf("%s: mended\n%s", tt.name, transcript(got))
+		}
 	}
 }
 
@@ -60,6 +63,7 @@ func TestMend(t *testing.T) {
 type journal struct {
 	steps            []Message
 	begun            []string
+	files            map[string][]File
 	stepErr          error
 	onBegin          func()
 	beginErr, endErr error
@@ -82,12 +86,18 @@ func (j *journal) Begin(_ context.Context, c ToolCall) error {
 	return j.beginErr
 }
 
-func (j *journal) End(ctx context.Context, answer Message) error {
+func (j *journal) End(ctx context.Context, answer Message, files []File) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if j.endErr == nil {
 		j.steps = append(j.steps, answer)
+		if len(files) > 0 {
+			if j.files == nil {
+				j.files = make(map[string][]File)
+			}
+			j.files[answer.ToolCallID] = files
+		}
 		j.begun = slices.DeleteFunc(j.begun, func(id string) bool { return id == answer.ToolCallID })
 	}
 	return j.endErr
@@ -168,6 +178,7 @@ func TestTurnGoesOn(t *testing.T) {
 		}},
 	}
 	turn.Begun = []string{"b"}
+	turn.Files = map[string][]File{"a": {{Name: "plan.txt", Content: []byte("x")}}, "b": nil}
 	j := &journal{}
 	turn.Journal, turn.Approver = j, &person{verdict: Approved}
 	got := runTurn(t, t.Context(), Options{Tools: tools, Limits: Limits{ToolCalls: 5}}, turn, called("", `read {"n":4}`), answer{deltas: texts("Done.")})
@@ -176,8 +187,8 @@ func TestTurnGoesOn(t *testing.T) {
 		`c:interrupted:"write"`, `c:executing:"write"`, `c:completed:"write"`,
 		`a_2:identified:"read"`, `a_2:executing:"read"`, `a_2:completed:"read"`, `text:"\n\nDone."`,
 	}, " "))
-	if fmt.Sprint(ran) != `[{"n":3} {"n":2} {"n":4}]` || got.ToolCalls != 5 || len(got.Files) != 1 {
-		t.Errorf("ran %v, %d calls, %d files", ran, got.ToolCalls, len(got.Files))
+	if fmt.Sprint(ran) != `[{"n":3} {"n":2} {"n":4}]` || got.ToolCalls != 5 || names(got.Files) != "read.png plan.txt" {
+		t.Errorf("ran %v, %d calls, files %s", ran, got.ToolCalls, names(got.Files))
 	}
 	if !strings.HasPrefix(transcript(got.Append), "assistant:First.[a read {}]\ntool a:known\nuser:hurry\n") ||
 		!strings.Contains(transcript(got.Append), "tool b:"+resultUnknown+"\ntool c:did {\"n\":2}\ntool d:did {\"n\":3}\n") {
@@ -233,4 +244,77 @@ func TestTurnGoesOnAfterACrashAtAnyTime(t *testing.T) {
 			}
 		})
 	})
+}
+
+func names(files []File) string {
+	var out []string
+	for _, f := range files {
+		out = append(out, f.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+// What tools made for people before a crash reaches them after it.
+func TestFilesOutliveACrash(t *testing.T) {
+	t.Parallel()
+	j := &journal{}
+	turn := streamed
+	turn.Journal = j
+	crash := &ModelError{Kind: Auth, Err: errors.New("the process is gone")}
+	before := runTurn(t, t.Context(), Options{Tools: workshop()}, turn, called("", "draw {}", "read {}", "draw {}"), answer{err: crash})
+	if before.err == nil || names(before.Files) != "draw.png plan.txt draw.png plan.txt" || names(j.files["a"]) != "plan.txt" || j.files["b"] != nil {
+		t.Fatalf("%v, files %s, kept %v", before.err, names(before.Files), j.files)
+	}
+	turn.Steps, turn.Files = j.steps, j.files
+	got := runTurn(t, t.Context(), Options{Tools: workshop()}, turn, called("", "draw {}"), answer{deltas: texts("Here.")})
+	if got.Text != "Here." || names(got.Files) != "draw.png plan.txt draw.png plan.txt draw.png plan.txt" {
+		t.Errorf("%q with %s", got.Text, names(got.Files))
+	}
+}
+
+// People get so many files for one answer; the model is told what they did not get.
+func TestFilesOfATurnAreBounded(t *testing.T) {
+	t.Parallel()
+	small := func(n int) Output {
+		o := Output{Text: "made"}
+		for i := range n {
+			o.Files = append(o.Files, File{Name: fmt.Sprintf("%d.txt", i), Content: []byte("x")})
+		}
+		return o
+	}
+	big := Output{Files: []File{{Name: "a", Content: make([]byte, 15<<20)}, {Name: "b", Content: make([]byte, 15<<20)}, {Name: "c", Content: []byte("x")}}}
+	shown := Output{Images: []Image{{MediaType: "image/png", Data: []byte("p")}}}
+	for _, tt := range []struct {
+		name    string
+		outputs []Output
+		want    string
+		told    string // the last answer
+	}{
+		{"few", []Output{small(2), small(3)}, "0.txt 1.txt 0.txt 1.txt 2.txt", "made"},
+		{
+			"many", []Output{small(9), small(3)}, "0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 0.txt",
+			"made\n[1.txt (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]" +
+				"\n[2.txt (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]",
+		},
+		{"large", []Output{big}, "a c", "(no output)\n[b (15728640 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]"},
+		{
+			"images", []Output{small(10), shown}, "0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 9.txt",
+			"(no output)\n[make.png (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]",
+		},
+	} {
+		next := 0
+		tools := toolbox{does("make", func(context.Context, Input) (Output, error) {
+			next++
+			return tt.outputs[next-1], nil
+		})}
+		answers := slices.Repeat([]answer{called("", "make {}")}, len(tt.outputs))
+		got := runTurn(t, t.Context(), Options{Tools: tools}, streamed, append(answers, answer{deltas: texts("Here.")})...)
+		last := got.model.requests[len(tt.outputs)].Messages[2*len(tt.outputs)]
+		if names(got.Files) != tt.want || last.Text != tt.told {
+			t.Errorf("%s: files %s, told %q", tt.name, names(got.Files), last.Text)
+		}
+		if tt.name == "images" && len(last.Images) != 1 {
+			t.Errorf("the model was shown %d images", len(last.Images))
+		}
+	}
 }

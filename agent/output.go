@@ -15,6 +15,41 @@ const (
 	mostCallBytes  = 32 << 20 // of images and files together
 )
 
+// What of a turn's output people get.
+const (
+	MostFiles     = 10       // files, images among them
+	MostFileBytes = 20 << 20 // bytes of them together
+)
+
+// allowance is how much people may still get of a turn's output.
+type allowance struct{ files, bytes int }
+
+func (a *allowance) take(size int) bool {
+	if a.files == 0 || size > a.bytes {
+		return false
+	}
+	a.files, a.bytes = a.files-1, a.bytes-size
+	return true
+}
+
+// give returns what people get of an output: its images and its files. What is beyond the allowance is left
+// out, and text tells the model so, which is shown the images all the same.
+func (a *allowance) give(call string, o Output) (images, files []File, text string) {
+	text = o.Text
+	for i, f := range o.files(call) {
+		switch {
+		case !a.take(len(f.Content)):
+			text += fmt.Sprintf("\n[%s (%d bytes) was not handed out: people get at most %d files for one answer, of %d MB together]",
+				head(oneLine(f.Name), 100), len(f.Content), MostFiles, MostFileBytes>>20)
+		case i < len(o.Images):
+			images = append(images, f)
+		default:
+			files = append(files, f)
+		}
+	}
+	return images, files, text
+}
+
 // bounded makes a call's output fit: long text is cut and binary data refused, and the model is told the
 // size of what it does not get.
 func bounded(o Output) Output {

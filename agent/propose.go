@@ -3,10 +3,10 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"regexp"
 )
 
-// mostProposal bounds, in bytes, what of a call's arguments a person is shown.
+// mostProposal bounds, in bytes, what a person is shown of a call.
 const mostProposal = 2000
 
 // needsApproval says whether a person must decide about a call, going by the conversation. A tool that
@@ -26,16 +26,17 @@ func needsApproval(p parsedCall, said []Message) (needs bool) {
 	return p.def.Asks(p.ToolCall, said)
 }
 
-// propose makes a proposal of a call.
+// propose makes a proposal of a call. What a tool says of it is made of what the model wrote, and no more
+// to be trusted than that.
 func propose(p parsedCall) Proposal {
 	text := proposed(p)
-	if text == "" {
+	if !visible(text) {
 		text = p.Name
 		if p.Arguments != "{}" {
 			text += " " + indented(p.Arguments)
 		}
 	}
-	return Proposal{Call: p.ToolCall, Tool: p.Name, Text: text}
+	return Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Standing: !p.def.ReadOnly}
 }
 
 func proposed(p parsedCall) (text string) {
@@ -50,15 +51,32 @@ func proposed(p parsedCall) (text string) {
 	return p.def.Propose(p.Arguments)
 }
 
+// indented returns an object as a person can read it, its names in the order and as often as the model
+// wrote them.
 func indented(object string) string {
 	var b bytes.Buffer
 	if json.Indent(&b, []byte(object), "", "  ") != nil {
 		return object
 	}
-	if b.Len() <= mostProposal {
-		return b.String()
+	return jsonString.ReplaceAllStringFunc(b.String(), unescaped)
+}
+
+var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// unescaped returns a string of JSON with the letters themselves where numbers stood for them: some
+// servers escape whatever is not English.
+func unescaped(quoted string) string {
+	var s string
+	if json.Unmarshal([]byte(quoted), &s) != nil {
+		return quoted
 	}
-	return fmt.Sprintf("%s (%d bytes in all)", head(b.String(), mostProposal), len(object))
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(s) != nil {
+		return quoted
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
 // denial says to the model that a call was not run.

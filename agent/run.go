@@ -49,6 +49,7 @@ type run struct {
 	limited  StopReason // why the newest request had no tools; empty: for no limit
 	ids      callIDs
 	files    map[string][]File // by the ids of calls
+	left     allowance         // of files
 
 	meters    []*meter
 	meter     *meter // of model
@@ -73,6 +74,7 @@ func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
 		models:   a.models,
 		order:    order(a.models, t.Model, time.Now()),
 		files:    make(map[string][]File),
+		left:     allowance{files: MostFiles, bytes: MostFileBytes},
 	}
 	r.use(0)
 	r.answered = r.model

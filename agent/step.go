@@ -59,7 +59,7 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 			r.settle(ctx, p, outcome{err: fmt.Errorf("no more than %d tools may be called for one answer. Answer with what you know", limit)})
 		case p.problem != "":
 			r.statuses.set(p.ID, p.Name, "", ToolFailed)
-			r.record(ctx, answerTo(p.ToolCall, p.problem), false)
+			r.record(ctx, answerTo(p.ToolCall, p.problem), nil, false)
 		case needsApproval(p, said):
 			ask = append(ask, p)
 		default:
@@ -103,7 +103,7 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 		return nil
 	case verdict != Approved:
 		r.statuses.set(p.ID, p.Name, "", ToolFailed)
-		r.record(ctx, answerTo(p.ToolCall, denial(verdict)), false)
+		r.record(ctx, answerTo(p.ToolCall, denial(verdict)), nil, false)
 		return nil
 	}
 	if r.turn.Journal != nil && !p.def.ReadOnly {
@@ -112,7 +112,7 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 		}
 	}
 	if o := r.dispatch(ctx, []parsedCall{p}, 1); !o[0].started {
-		r.record(ctx, answerTo(p.ToolCall, resultNotRun), false) // which is known, though the journal heard that it begins
+		r.record(ctx, answerTo(p.ToolCall, resultNotRun), nil, false) // which is known, though the journal heard that it begins
 	}
 	return nil
 }
@@ -148,12 +148,14 @@ func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) []
 // settle takes how a call ended.
 func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	state, text := ToolCompleted, ""
+	var files []File
 	cut := ctx.Err() != nil && o.err != nil // not the call's own end: it is run again, or said to be unknown
 	switch {
 	case o.err == nil:
 		o.Output = bounded(o.Output)
-		text = o.Text
-		r.files[p.ID] = o.files(p.Name)
+		var images []File
+		images, files, text = r.left.give(p.Name, o.Output)
+		r.files[p.ID] = slices.Concat(images, files)
 	case !p.def.ReadOnly && (cut || errors.Is(o.err, errDeadline)):
 		state, text = ToolFailed, resultUnknown
 	case cut:
@@ -167,19 +169,19 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	}
 	answer := answerTo(p.ToolCall, text)
 	answer.Images = o.Images
-	r.record(ctx, answer, cut)
+	r.record(ctx, answer, files, cut)
 	r.statuses.set(p.ID, p.Name, "", state)
 }
 
 // record takes the answer to a call into the history, and into the journal unless the call was cut off.
-func (r *run) record(ctx context.Context, answer Message, cut bool) {
+func (r *run) record(ctx context.Context, answer Message, files []File, cut bool) {
 	r.amend(answer)
 	if cut || r.turn.Journal == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer cancel()
-	if err := r.turn.Journal.End(ctx, answer); err != nil {
+	if err := r.turn.Journal.End(ctx, answer, files); err != nil {
 		r.log.LogAttrs(ctx, slog.LevelError, "the answer to a tool call was not stored", slog.Any("error", err))
 	}
 }
@@ -214,10 +216,8 @@ func (r *run) resume(ctx context.Context) error {
 			r.ids.use(c.ID)
 			r.toolCalls++
 		}
-		if m.Role == ToolRole && len(m.Images) > 0 {
-			r.files[m.ToolCallID] = Output{Images: m.Images}.files(m.Name)
-		}
 	}
+	r.takeUp(steps)
 	r.reply.before, r.reply.fence = said.before, said.fence
 	r.toolCalls -= len(open) // they are counted as they are run
 	tools := r.available()
@@ -227,6 +227,22 @@ func (r *run) resume(ctx context.Context) error {
 		r.statuses.set(c.ID, c.Name, calls[i].def.display(c.Arguments), ToolIdentified)
 	}
 	return r.runCalls(ctx, calls)
+}
+
+// takeUp takes up what calls of an earlier process made for people. The files go before the images, which
+// the model was shown whether or not people got them.
+func (r *run) takeUp(steps []Message) {
+	for _, m := range steps {
+		if m.Role == ToolRole {
+			_, r.files[m.ToolCallID], _ = r.left.give(m.Name, Output{Files: r.turn.Files[m.ToolCallID]})
+		}
+	}
+	for _, m := range steps {
+		if m.Role == ToolRole {
+			images, _, _ := r.left.give(m.Name, Output{Images: m.Images})
+			r.files[m.ToolCallID] = slices.Concat(images, r.files[m.ToolCallID])
+		}
+	}
 }
 
 // available returns the tools that the turn may use now.

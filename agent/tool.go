@@ -66,7 +66,12 @@ type Toolbox interface {
 type Proposal struct {
 	Call ToolCall
 	Tool string // its name
-	Text string // exactly what will happen
+	// Text says exactly what will happen, in at most 2000 bytes of plain text: no markup, though it may look
+	// like some, and nothing invisible. Where it is cut, it says how much is missing.
+	Text string
+	// Standing says that approving such calls once and for all makes sense: the tool changes things. A call
+	// that only reads is asked about for what is in it, so each one anew.
+	Standing bool
 }
 
 // Verdict is what a person decided about a Proposal.
@@ -88,9 +93,11 @@ type Journal interface {
 	Step(ctx context.Context, messages []Message) error
 	// Begin says that a call that is not read-only runs now.
 	Begin(ctx context.Context, call ToolCall) error
-	// End stores the answer to a call. Calls of which it never heard are run again after a crash, unless
-	// Begin heard of them: their outcome is unknown, which the model is told.
-	End(ctx context.Context, answer Message) error
+	// End stores the answer to a call, and what the call made for people: at most MostFiles files and
+	// MostFileBytes in a whole turn. Images are in the answer, and not among these. Calls of which it never
+	// heard are run again after a crash, unless Begin heard of them: their outcome is unknown, which the
+	// model is told.
+	End(ctx context.Context, answer Message, files []File) error
 }
 
 // Approver lets a person decide about a proposal.

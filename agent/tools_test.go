@@ -225,8 +225,8 @@ func TestProposals(t *testing.T) {
 	}
 	c.def.Propose = func(string) string { panic("no") }
 	c.Arguments = `{"a":"` + strings.Repeat("x", 5000) + `"}`
-	if got := propose(c).Text; len(got) > 2100 || !strings.HasSuffix(got, "… (5008 bytes in all)") {
-		t.Errorf("got …%s", got[len(got)-40:])
+	if got := propose(c).Text; len(got) > mostProposal || !strings.HasSuffix(got, "xxx… (3067 more characters are not shown)") {
+		t.Errorf("got …%s", got[len(got)-60:])
 	}
 	c.Arguments = "{}"
 	if got := propose(c).Text; got != "write" {

@@ -69,7 +69,9 @@ type Turn struct {
 	// came: the turn goes on behind it. What they say is told again, and they are in Result.Append.
 	Steps []Message
 	// Begun are the ids of those calls in Steps that had begun to run and have no answer.
-	Begun    []string
+	Begun []string
+	// Files are what the calls in Steps made for people, by the ids of the calls, as the Journal got them.
+	Files    map[string][]File
 	Journal  Journal  // nil: nothing is kept, and nothing is known after a crash
 	Approver Approver // nil: whatever needs approval is denied
 }
@@ -140,8 +142,8 @@ type Result struct {
 	// Spent is what each model used, in the order of their first calls: Usage, EstimatedPrompt and Estimate
 	// by model.
 	Spent []Spent
-	// Files are what the tools made for people, in the order of their calls; images are among them. Of calls
-	// in Turn.Steps only the images are known.
+	// Files are what the tools made for people, in the order of their calls, those in Turn.Steps too; images
+	// are among them. They are at most MostFiles, and MostFileBytes in all.
 	Files []File
 	// Append is what the history grows by, in order, without the user's messages in Turn.Messages
 	// but with those from Turn.More.
