@@ -218,7 +218,7 @@ func TestHelpListsWhatIsThere(t *testing.T) {
 		if strings.Contains(got[0], "/pair") || !strings.Contains(got[1], "/pair") {
 			t.Errorf("/pair is for admins: %q", got)
 		}
-		if h.commands[0].Name != "ask" || h.commands[1].Name != "new" || len(h.commands) != 11 || !slices.Equal(h.admins, []chat.UserID{"1"}) {
+		if h.commands[0].Name != "ask" || h.commands[1].Name != "new" || len(h.commands) != 13 || !slices.Equal(h.admins, []chat.UserID{"1"}) {
 			t.Errorf("menu: got %v for %v", h.commands, h.admins)
 		}
 		for _, c := range h.commands {

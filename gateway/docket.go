@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -63,6 +64,16 @@ func (d *docket) of(call string) *proposal {
 		}
 	}
 	return nil
+}
+
+// restore takes up what an earlier process filed.
+func (d *docket) restore(proposals []*proposal, now time.Time) {
+	d.proposals = proposals
+	for _, p := range proposals {
+		if grace := now.Add(restartGrace); p.Until.Before(grace) {
+			p.Until = grace
+		}
+	}
 }
 
 func (d *docket) file(p *proposal) {
@@ -139,7 +150,9 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 		return q.verdict, nil
 	case <-timer.C:
 	case <-ctx.Done():
-		a.audit(t.id, q, ruling{}, "withdrawn: the answer ended")
+		if !errors.Is(context.Cause(ctx), errShutdown) { // then the next process asks again
+			a.audit(t.id, q, ruling{}, "withdrawn: the answer ended")
+		}
 		return agent.Denied, context.Cause(ctx)
 	}
 	if t.docket.claim(q) {

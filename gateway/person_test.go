@@ -29,6 +29,7 @@ type shown struct {
 	to       chat.Target
 	replyTo  chat.MessageID
 	versions []string
+	buttons  []chat.Action // now
 }
 
 func (s shown) text() string { return s.versions[len(s.versions)-1] }
@@ -62,7 +63,7 @@ type platform struct {
 func newPlatform() *platform { return &platform{} }
 
 func (p *platform) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Edit: true, Delete: true, Typing: true, Fetch: true, Menu: true}
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true, Fetch: true, Menu: true, Buttons: true}
 }
 
 func (p *platform) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
@@ -137,7 +138,7 @@ func (p *platform) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (c
 		return chat.Receipt{}, p.fail
 	}
 	id := chat.MessageID(strconv.Itoa(1000 + len(p.messages)))
-	p.messages = append(p.messages, &shown{id: id, to: to, replyTo: m.ReplyTo, versions: []string{m.Text}})
+	p.messages = append(p.messages, &shown{id: id, to: to, replyTo: m.ReplyTo, versions: []string{m.Text}, buttons: m.Actions})
 	if p.noID {
 		id = ""
 	}
@@ -156,7 +157,7 @@ func (p *platform) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoin
 	}
 	for _, s := range p.messages {
 		if s.id == ref.ID {
-			s.versions = append(s.versions, m.Text)
+			s.versions, s.buttons = append(s.versions, m.Text), m.Actions
 			return chat.Receipt{Ref: ref}, nil
 		}
 	}

@@ -56,6 +56,13 @@ func (m *mortal) End(ctx context.Context, t string, g chat.Growth) error {
 	return m.Store.End(ctx, t, g)
 }
 
+func (m *mortal) Note(ctx context.Context, t string, steps ...chat.Step) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.Store.Note(ctx, t, steps...)
+}
+
 func (m *mortal) Begin(ctx context.Context, t chat.Turn) error {
 	if err := m.alive(); err != nil {
 		return err

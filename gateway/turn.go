@@ -79,7 +79,7 @@ func (a *actor) start(rec chat.Turn) {
 	if t.earlier, err = readJournal(rec.Steps); err != nil {
 		panic(err) // guard tells both sides
 	}
-	t.docket.proposals = t.earlier.proposals
+	t.docket.restore(t.earlier.proposals, time.Now())
 	t.journal.changed.Store(len(t.earlier.begun) > 0)
 	if t.history, err = a.past(); err != nil {
 		panic(err) // guard tells both sides

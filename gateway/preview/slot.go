@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"telex/internal/chat"
 )
 
 // View is everything that is known of a reply now.
@@ -21,6 +23,8 @@ type Ending struct {
 	Cut  bool   // Text broke off: what it leaves open is closed
 	Note string // a plain line that stands below Text, such as why it broke off
 	Keep bool   // interrupted: what is visible stays as it is, without the cursor; Text is ignored
+	// Files follow the text, each as a message of its own.
+	Files []chat.File
 }
 
 // Slot is where a turn puts its newest view and where the one reader of the reply takes it:
