@@ -47,7 +47,7 @@ type Memory struct {
 	admitted []chat.Admission
 	consents map[consent]bool
 	facts    map[chat.Person][]chat.Fact
-	told     int // facts, ever
+	told     map[chat.Person]int // facts, ever
 }
 
 type accepted struct {
@@ -67,6 +67,7 @@ func NewMemory() *Memory {
 		known: make(map[chat.Conversation][]chat.MessageID), sessions: make(map[chat.Conversation]*session),
 		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string), places: make(map[chat.EndpointID][]chat.Target),
 		blocks: make(map[chat.EndpointID][]chat.Block), consents: make(map[consent]bool), facts: make(map[chat.Person][]chat.Fact),
+		told: make(map[chat.Person]int),
 	}
 }
 

@@ -51,8 +51,8 @@ func (s *Memory) Facts(_ context.Context, p chat.Person) ([]chat.Fact, error) {
 func (s *Memory) Remember(_ context.Context, p chat.Person, text string) (chat.Fact, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told++
-	f := chat.Fact{ID: strconv.Itoa(s.told), Text: text, At: time.Now()}
+	s.told[p]++
+	f := chat.Fact{ID: strconv.Itoa(s.told[p]), Text: text, At: time.Now()}
 	s.facts[p] = append(s.facts[p], f)
 	return f, nil
 }

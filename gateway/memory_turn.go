@@ -91,7 +91,7 @@ func (s *Memory) Decide(_ context.Context, turn string, d chat.Decision) error {
 	if t == nil || t.Void {
 		return errForgotten
 	}
-	t.State, t.Ending = chat.TurnDecided, d.Ending
+	t.State, t.Ending, t.Steps = chat.TurnDecided, d.Ending, nil
 	s.grow(t, d.Growth)
 	return nil
 }

@@ -33,7 +33,23 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 		"Release": func(ctx context.Context) error { return s.Release(ctx, "t") },
 		"Record":  func(ctx context.Context) error { return s.Record(ctx, "t", chat.Part{State: chat.PartGone}) },
 		"Join":    func(ctx context.Context) error { return s.Join(ctx, "t", "3", "4") },
-		"Choose":  func(ctx context.Context) error { return s.Choose(ctx, c, "other") },
+		"Note": func(ctx context.Context) error {
+			return s.Note(ctx, "t", step(chat.StepSaid, "", "x"), step(chat.StepBegun, "1", "y"))
+		},
+		"Consent": func(ctx context.Context) error { return s.Consent(ctx, private("3"), "u", "buy") },
+		"Remember": func(ctx context.Context) error {
+			_, err := s.Remember(ctx, ada(), "new")
+			return err
+		},
+		"ForgetFact": func(ctx context.Context) error {
+			_, err := s.ForgetFact(ctx, ada(), "1")
+			return err
+		},
+		"ForgetFacts": func(ctx context.Context) error {
+			_, err := s.ForgetFacts(ctx, ada())
+			return err
+		},
+		"Choose": func(ctx context.Context) error { return s.Choose(ctx, c, "other") },
 		"Undo": func(ctx context.Context) error {
 			_, err := s.Undo(ctx, c, chat.Turn{})
 			return err
@@ -93,6 +109,14 @@ func seed(f *fixture, s *store.Store) {
 	f.must(f.Begin(ctx, turn))
 	f.must(f.Record(ctx, "t", chat.Part{State: chat.PartStands, Text: "text"}))
 	f.must(f.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeChat, Chat: "1", Until: time.Now().Add(time.Hour)}))
+	f.must(f.Note(ctx, "t", step(chat.StepSaid, "", "noted"), step(chat.StepBegun, "1", "")))
+	for _, c := range []chat.Conversation{private("1"), private("2")} {
+		f.must(f.Consent(ctx, c, "u", "buy"))
+	}
+	for _, p := range []chat.Person{ada(), eve()} {
+		_, err := f.Remember(ctx, p, "a fact")
+		f.must(err)
+	}
 }
 
 // dump is all that can be read from a store.
@@ -115,7 +139,9 @@ func dump(f *fixture, s *store.Store) string {
 		f.must(err)
 		used, err := f.Used(ctx, chat.UsageOf{Conversation: private(c)})
 		f.must(err)
-		text += fmt.Sprintf("%s: %+v %+v %+v\n", c, session, entries, used)
+		consented, err := f.Consented(ctx, private(c), "u", "buy")
+		f.must(err)
+		text += fmt.Sprintf("%s: %+v %+v %+v %v\n", c, session, entries, used, consented)
 	}
 	knocking, err := f.Knocking(ctx)
 	f.must(err)
@@ -124,6 +150,11 @@ func dump(f *fixture, s *store.Store) string {
 	theirs, err := f.Used(ctx, chat.UsageOf{Person: ada()})
 	f.must(err)
 	text += fmt.Sprintf("%+v\n%+v\n%+v\n", knocking, admitted, theirs)
+	for _, p := range []chat.Person{ada(), eve()} {
+		facts, err := f.Facts(ctx, p)
+		f.must(err)
+		text += fmt.Sprintf("%s: %+v\n", p, facts)
+	}
 	return text
 }
 
@@ -150,7 +181,7 @@ func TestAllOrNothing(t *testing.T) {
 	for name, call := range calls(s) {
 		for _, table := range []string{
 			"conversation", "endpoint", "inbox", "entry", "turn", "part", "block", "moved",
-			"session", "usage", "knocking", "admitted",
+			"session", "usage", "knocking", "admitted", "step", "consent", "fact", "fact_number",
 		} {
 			rename(table, "away")
 			err := call(t.Context())

@@ -102,9 +102,8 @@ func (t *tx) moveConversation(ctx context.Context, id int64, to chat.Conversatio
 	if err := t.join(ctx, owner, id); err != nil {
 		return err
 	}
-	if err := t.all(ctx, []string{moveInbox, moveEntries, moveTurns, moveUsage}, owner, id); err != nil {
+	if err := t.all(ctx, []string{moveInbox, moveEntries, moveTurns, moveUsage, moveConsents}, owner, id); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, deleteConversation, id)
-	return err
+	return t.all(ctx, []string{deleteConsents, deleteConversation}, id)
 }

@@ -35,11 +35,50 @@ func TestWhatIsForgottenIsGone(t *testing.T) {
 			f, s, _ := newFixture(t)
 			c := private("1")
 			long := secret + string(bytes.Repeat([]byte(" and more"), 2000)) // over several pages
+			f.run("0", c, "u", "")
+			f.must(f.Note(t.Context(), "0", step(chat.StepAnswered, "call", long)))
+			f.must(f.End(t.Context(), "0", chat.Growth{}))
 			f.ask("1", c, "u", growth(long, secret))
 			if n := holding(t, s, secret); n == 0 {
 				t.Fatal("the secret is in no file before: this test looks in the wrong place")
 			}
 			f.must(forget(t.Context(), s, c))
+			if n := holding(t, s, secret); n > 0 {
+				t.Errorf("%d files still hold it", n)
+			}
+		})
+	}
+}
+
+// So is what somebody does not want to be remembered any more.
+func TestForgottenFactsAreGone(t *testing.T) {
+	t.Parallel()
+	const secret = "blue-stone-under-the-key"
+	for name, forget := range map[string]func(context.Context, *store.Store) error{
+		"ForgetFact": func(ctx context.Context, s *store.Store) error {
+			_, err := s.ForgetFact(ctx, ada(), "2")
+			return err
+		},
+		"ForgetFacts": func(ctx context.Context, s *store.Store) error {
+			_, err := s.ForgetFacts(ctx, ada())
+			return err
+		},
+		"DeletePerson": func(ctx context.Context, s *store.Store) error {
+			_, err := s.DeletePerson(ctx, ada())
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, s, _ := newFixture(t)
+			for _, text := range []string{"harmless", secret, "harmless"} {
+				_, err := f.Remember(t.Context(), ada(), text)
+				f.must(err)
+			}
+			if n := holding(t, s, secret); n == 0 {
+				t.Fatal("the secret is in no file before: this test looks in the wrong place")
+			}
+			f.must(forget(t.Context(), s))
 			if n := holding(t, s, secret); n > 0 {
 				t.Errorf("%d files still hold it", n)
 			}

@@ -33,6 +33,7 @@ func work(ctx context.Context, path string, first int) error {
 	}
 	answer := func(id string) error {
 		return errors.Join(
+			say("noted", id, s.Note(ctx, id, step(chat.StepBegun, id, ""), step(chat.StepAnswered, id, "x"))),
 			say("intended", id, s.Record(ctx, id, chat.Part{State: chat.PartIntended, Key: id})),
 			say("recorded", id, s.Record(ctx, id, chat.Part{State: chat.PartStands, Key: id, Ref: chat.MessageRef{ID: chat.MessageID(id)}})),
 			say("decided", id, s.Decide(ctx, id, decision("final", id))),
@@ -163,7 +164,7 @@ func verify(t *testing.T, path string, heard said) {
 	f.must(err)
 	for id, did := range heard {
 		here := slices.ContainsFunc(waiting, func(w string) bool { return strings.TrimSuffix(w, "!") == "tg:1/"+id })
-		state, _ := findTurn(turns, id)
+		state, notes := findTurn(turns, id)
 		parts, err := store.Parts(t.Context(), s.Reader, id)
 		f.must(err)
 		switch {
@@ -171,6 +172,8 @@ func verify(t *testing.T, path string, heard said) {
 			t.Errorf("message %s was accepted and is gone", id)
 		case did["recorded"] && (len(parts) != 1 || parts[0].Ref.ID == ""):
 			t.Errorf("the id of message %s's reply was learned and is gone: %+v", id, parts)
+		case did["noted"] && !did["decided"] && state == chat.TurnRunning && (notes == 0 || notes%2 != 0):
+			t.Errorf("turn %s noted two things at once, and %d are there", id, notes)
 		case did["decided"] && times[id] != 1:
 			t.Errorf("turn %s was decided and its history is there %d times", id, times[id])
 		case did["decided"] && !did["ended"] && state == chat.TurnRunning:
@@ -195,11 +198,12 @@ func verify(t *testing.T, path string, heard said) {
 	}
 }
 
-func findTurn(turns []chat.Turn, id string) (chat.TurnState, bool) {
+// findTurn returns the state of an unfinished turn, and how long its journal is.
+func findTurn(turns []chat.Turn, id string) (state chat.TurnState, notes int) {
 	for _, t := range turns {
 		if t.ID == id {
-			return t.State, true
+			return t.State, len(t.Steps)
 		}
 	}
-	return "", false
+	return "", 0
 }

@@ -81,14 +81,26 @@ func TestDeletePerson(t *testing.T) {
 	waiting(slack, "1", "u")
 	f.ask("used", private("2"), "u", chat.Growth{Usage: []chat.Usage{{Prompt: 7}}})
 	f.run("runs", private("2"), "u", "")
+	only := private("nothing but a consent")
+	for _, c := range []chat.Conversation{private("1"), only, slack} {
+		for _, u := range []chat.UserID{"u", "e"} {
+			f.must(f.Consent(ctx, c, u, "buy"))
+		}
+	}
+	for _, p := range []chat.Person{ada(), eve(), {Endpoint: "slack", User: "u"}} {
+		for range 2 {
+			_, err := f.Remember(ctx, p, "a fact")
+			f.must(err)
+		}
+	}
 	for _, p := range []chat.Person{ada(), eve()} {
 		f.must(f.Admit(ctx, chat.Admission{Person: p, At: clock.now()}))
 		f.must(f.Knock(ctx, chat.Knocking{Person: p, At: clock.now()}))
 	}
 	n, err := s.DeletePerson(ctx, ada())
 	f.must(err)
-	if n != 4 {
-		t.Errorf("got %d, want three entries and a message", n)
+	if n != 6 {
+		t.Errorf("got %d, want three entries, a message and two facts", n)
 	}
 	f.waits("tg:1/2", "slack:1/1", "tg:2/of runs!")
 	f.keeps(private("1"), "", "e tg:1 e: eve's")
@@ -98,6 +110,21 @@ func TestDeletePerson(t *testing.T) {
 	f.keeps(private("9"), "", " : old, of others")
 	f.keeps(slack, "", "u slack:1 u: hers", "e slack:1 e: eve's")
 	f.is(f.Decide(ctx, "runs", decision("x", "late")), store.ErrFenced)
+	for _, c := range []chat.Conversation{private("1"), only, slack} {
+		for _, u := range []chat.UserID{"u", "e"} {
+			if may, err := f.Consented(ctx, c, u, "buy"); may == (u == "u" && c != slack) || err != nil {
+				t.Errorf("%s in %s: got %v, %v", u, c, may, err)
+			}
+		}
+	}
+	f.knows(ada())
+	f.knows(eve(), "1 a fact", "2 a fact")
+	f.knows(chat.Person{Endpoint: "slack", User: "u"}, "1 a fact", "2 a fact")
+	fact, err := f.Remember(ctx, ada(), "a stranger's")
+	f.must(err)
+	if fact.ID != "1" {
+		t.Errorf("got %+v, want nothing left of how much she told", fact)
+	}
 	f.uses(chat.UsageOf{Person: ada()}, 0, 0)
 	f.uses(chat.UsageOf{}, 7, 1)
 	knocking, err := f.Knocking(ctx)

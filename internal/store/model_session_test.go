@@ -112,6 +112,7 @@ func (m *model) erase(c chat.Conversation, u chat.UserID) int {
 	}
 	m.dropSummary(c)
 	m.outdate(c)
+	m.revoke(c, u)
 	return before - len(m.said)
 }
 

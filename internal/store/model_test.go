@@ -28,6 +28,7 @@ type model struct {
 	blocks map[chat.Block]time.Time    // by everything but Until
 	kept   map[chat.Conversation]modelSession
 	usage  []modelUsage
+	modelPeople
 }
 
 // modelSession is a session without numbers of entries: those know themselves whether a summary stands for them.
@@ -74,7 +75,7 @@ type modelEntry struct {
 func newModel() *model {
 	return &model{
 		resume: map[chat.EndpointID]string{}, moves: map[chat.ChatID]chat.ChatID{}, blocks: map[chat.Block]time.Time{},
-		kept: map[chat.Conversation]modelSession{},
+		kept: map[chat.Conversation]modelSession{}, modelPeople: newModelPeople(),
 	}
 }
 
@@ -176,7 +177,7 @@ func (m *model) decide(id string, d chat.Decision, at time.Time) bool {
 	case t.record.State != chat.TurnRunning, t.record.Void:
 		return false
 	}
-	t.record.State, t.record.Ending = chat.TurnDecided, d.Ending
+	t.record.State, t.record.Ending, t.record.Steps = chat.TurnDecided, d.Ending, nil
 	m.grow(t, d.Growth, at)
 	return true
 }
@@ -242,6 +243,7 @@ func (m *model) forget(c chat.Conversation) {
 	m.said = slices.DeleteFunc(m.said, func(e modelEntry) bool { return e.in == c })
 	m.dropSummary(c)
 	m.outdate(c)
+	m.revoke(c, "")
 	for _, t := range m.turns {
 		if t.record.Conversation == c && t.record.State == chat.TurnRunning {
 			t.record.Void = true
@@ -277,6 +279,7 @@ func (m *model) move(from, to chat.ChatID) {
 		moved(&x.in)
 	}
 	m.moveSessions(moved)
+	m.moveConsents(moved)
 	for _, t := range m.turns {
 		if moved(&t.record.Conversation) && t.record.To.Chat == from && t.unfinished() {
 			t.record.To.Chat, t.record.ReplyTo = to, ""
@@ -373,6 +376,7 @@ func play(t *testing.T, rt *rapid.T, open opener) {
 		"accept": p.accept, "accept more": p.accept, "drop": p.drop, "begin": p.begin, "begin more": p.begin,
 		"decide": p.decide, "end": p.end, "release": p.release, "part": p.part, "forget": p.forget,
 		"join": p.join, "undo": p.undo, "erase": p.erase, "choose": p.choose,
+		"note": p.note, "consent": p.consent, "remember": p.remember, "forget facts": p.forgetFacts,
 		"move": p.move, "block": p.block, "sweep": p.sweep, "restart": p.restart,
 		"": p.compare,
 	})
@@ -570,6 +574,7 @@ func (p *player) compareAll() {
 	}
 	p.compareHistory(ctx)
 	p.compareBlocks(ctx)
+	p.compareFacts(ctx)
 }
 
 func (p *player) compareHistory(ctx context.Context) {
@@ -581,6 +586,7 @@ func (p *player) compareHistory(ctx context.Context) {
 			for _, th := range []chat.ThreadID{"", "t"} {
 				c := chat.Conversation{Endpoint: e, Chat: ch, Thread: th}
 				p.compareSession(ctx, c)
+				p.compareConsents(ctx, c)
 			}
 		}
 	}

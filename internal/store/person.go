@@ -11,7 +11,8 @@ import (
 // Erase deletes the entries of the turns that a person asked in a conversation, and fences the running ones; entries
 // of which nobody knows who asked, which schema 4 and older stored, may be theirs and go as well. So does the summary,
 // and what it stood for of others counts again; others' running turns know it and can't make summaries any more. What
-// was used stays: nobody gets around a limit so. It returns how many entries went.
+// they approved there for good is asked again. What was used stays: nobody gets around a limit so. It returns how many
+// entries went.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (n int, err error) {
 	err = s.erase(ctx, "erase person", func(t *tx) error {
 		id, err := t.take(ctx, c)
@@ -32,7 +33,7 @@ func (t *tx) erase(ctx context.Context, conversation int64, u chat.UserID) (int,
 	if err != nil {
 		return 0, err
 	}
-	if _, err := t.exec(ctx, fencePersonTurns, conversation, u); err != nil {
+	if err := t.all(ctx, []string{fencePersonTurns, deletePersonConsents}, conversation, u); err != nil {
 		return 0, err
 	}
 	return int(n), t.all(ctx, []string{dropSummary, outdateTurns}, conversation)
@@ -40,8 +41,8 @@ func (t *tx) erase(ctx context.Context, conversation int64, u chat.UserID) (int,
 
 // DeletePerson deletes what is stored of a person on their endpoint: it erases them in every conversation that has
 // anything of them, or that has their id as a private chat has on some platforms, drops their messages that wait, and
-// forgets that they were let in or given a code. What they used stays, without their id. It returns how many entries and messages went. A decided reply to
-// them is still delivered.
+// forgets what they asked to be remembered and that they were let in or given a code. What they used stays, without
+// their id. It returns how many entries, messages and facts went. A decided reply to them is still delivered.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err error) {
 	err = s.erase(ctx, "delete person", func(t *tx) error {
 		n, err = t.dropWaiting(ctx, p)
@@ -54,7 +55,7 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err err
 			err := rows.Scan(&id)
 			conversations = append(conversations, id)
 			return err
-		}, conversationsOf, p.Endpoint, p.User, p.User, p.User, p.User)
+		}, conversationsOf, p.Endpoint, p.User, p.User, p.User, p.User, p.User)
 		if err != nil {
 			return err
 		}
@@ -69,7 +70,12 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err err
 				return err
 			}
 		}
-		return t.all(ctx, []string{deleteKnocking, deleteAdmission}, p.Endpoint, p.User)
+		facts, err := t.exec(ctx, deleteFacts, p.Endpoint, p.User)
+		if err != nil {
+			return err
+		}
+		n += int(facts)
+		return t.all(ctx, []string{deleteFactNumbers, deleteKnocking, deleteAdmission}, p.Endpoint, p.User)
 	})
 	if err != nil {
 		return 0, err

@@ -26,7 +26,8 @@ WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.conversation = conversation.id
   AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.conversation = conversation.id)
   AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.conversation = conversation.id)
   AND NOT EXISTS (SELECT 1 FROM session WHERE session.conversation = conversation.id)
-  AND NOT EXISTS (SELECT 1 FROM usage WHERE usage.conversation = conversation.id)`
+  AND NOT EXISTS (SELECT 1 FROM usage WHERE usage.conversation = conversation.id)
+  AND NOT EXISTS (SELECT 1 FROM consent WHERE consent.conversation = conversation.id)`
 
 	// conversationsOf lists where something of a person is, or may be.
 	conversationsOf = `
@@ -34,7 +35,8 @@ SELECT c.id FROM conversation c
 WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM entry WHERE entry.conversation = c.id AND entry.person = ?)
     OR EXISTS (SELECT 1 FROM turn WHERE turn.conversation = c.id AND turn.person = ?)
-    OR EXISTS (SELECT 1 FROM usage WHERE usage.conversation = c.id AND usage.person = ?))
+    OR EXISTS (SELECT 1 FROM usage WHERE usage.conversation = c.id AND usage.person = ?)
+    OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
 ORDER BY c.id /*lock*/`
 )
 
@@ -56,6 +58,12 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 	moveEntries = `UPDATE entry SET conversation = ? WHERE conversation = ?`
 	moveTurns   = `UPDATE turn SET conversation = ? WHERE conversation = ?`
 	moveUsage   = `UPDATE usage SET conversation = ? WHERE conversation = ?`
+
+	// moveConsents leaves out what was approved in both; deleteConsents deletes the others' old rows.
+	moveConsents = `
+INSERT INTO consent (conversation, person, tool)
+SELECT ?, person, tool FROM consent WHERE conversation = ?
+ON CONFLICT (conversation, person, tool) DO NOTHING`
 
 	// retargetTurns takes the answered message away too: in the new chat its id is another message's.
 	retargetTurns = `
@@ -193,6 +201,30 @@ FROM usage WHERE at >= ? AND at < ?`
 	sweepUsage     = `DELETE FROM usage WHERE at < ?`
 )
 
+// What people approved, and what they asked to be remembered.
+const (
+	saveConsent = `
+INSERT INTO consent (conversation, person, tool) VALUES (?, ?, ?)
+ON CONFLICT (conversation, person, tool) DO NOTHING`
+
+	countConsents        = `SELECT COUNT(*) FROM consent WHERE conversation = ? AND person = ? AND tool = ?`
+	deleteConsents       = `DELETE FROM consent WHERE conversation = ?`
+	deletePersonConsents = `DELETE FROM consent WHERE conversation = ? AND person = ?`
+
+	listFacts = `SELECT number, body, at FROM fact WHERE endpoint = ? AND person = ? ORDER BY number`
+
+	takeFactNumber = `
+INSERT INTO fact_number (endpoint, person, newest) VALUES (?, ?, 1)
+ON CONFLICT (endpoint, person) DO UPDATE SET newest = fact_number.newest + 1
+RETURNING newest`
+
+	addFact = `INSERT INTO fact (endpoint, person, number, body, at) VALUES (?, ?, ?, ?, ?)`
+
+	deleteFact        = `DELETE FROM fact WHERE endpoint = ? AND person = ? AND CAST(number AS TEXT) = ?`
+	deleteFacts       = `DELETE FROM fact WHERE endpoint = ? AND person = ?`
+	deleteFactNumbers = `DELETE FROM fact_number WHERE endpoint = ? AND person = ?`
+)
+
 // Who was let in, and who waits.
 const (
 	listKnocking = `SELECT endpoint, person, name, code, at FROM knocking ORDER BY at, endpoint, person`
@@ -269,6 +301,10 @@ ON CONFLICT (turn, idx) DO UPDATE SET state = excluded.state, ref_chat = exclude
 SELECT idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
     plain, is_file, cut, first_at, tries
 FROM part WHERE turn = ? ORDER BY idx`
+
+	addStep     = `INSERT INTO step (turn, kind, tool_call, body) VALUES (?, ?, ?, ?)`
+	listSteps   = `SELECT kind, tool_call, body FROM step WHERE turn = ? ORDER BY id`
+	deleteSteps = `DELETE FROM step WHERE turn = ?`
 
 	sweepTurns = `DELETE FROM turn WHERE ended_at > 0 AND ended_at < ?`
 )

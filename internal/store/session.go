@@ -99,7 +99,7 @@ func asks(e chat.Entry) bool {
 	return json.Unmarshal(e.Body, &m) == nil && m.Role == "user"
 }
 
-// Forget deletes the history of a conversation and its summary; the chosen model stays. The turns that are running,
+// Forget deletes the history of a conversation, its summary and what people approved there; the chosen model stays. The turns that are running,
 // that of the command which asked for it included, can't add to it any more: their Decide fails with ErrFenced, and
 // their End drops all but what they used. The keys of messages stay, so that none is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
@@ -108,7 +108,7 @@ func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 		if err != nil {
 			return err
 		}
-		return t.all(ctx, []string{deleteEntries, dropSummary, fenceTurns, outdateTurns}, id)
+		return t.all(ctx, []string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, id)
 	})
 }
 

@@ -216,6 +216,7 @@ func plain(t chat.Turn) chat.Turn {
 	if len(t.Parts) == 0 {
 		t.Parts = nil
 	}
+	t.Steps = plainSteps(t.Steps)
 	return t
 }
 
@@ -263,6 +264,16 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"UsedIsCountedOnce", testUsed},
 		{"Knocking", testKnocking},
 		{"Admitted", testAdmitted},
+		{"JournalOfARunningTurn", testNotes},
+		{"JournalEndsWithItsTurn", testNotesEnd},
+		{"JournalOfATurnThatIsNotCurrent_F37", testNotesFenced},
+		{"MoveKeepsTheJournal_F54", testNotesMove},
+		{"Consents", testConsents},
+		{"ConsentsAreForgotten", testConsentsForgotten},
+		{"MoveCarriesConsents_F54", testConsentsMove},
+		{"Facts", testFacts},
+		{"FactNumbersAreNotUsedAgain", testFactNumbers},
+		{"FactsOutlastConversations", testFactsStay},
 		{"WhatIsGivenIsCopied", testCopies},
 		{"ConcurrentUse", testConcurrent},
 	} {
@@ -380,7 +391,7 @@ func testPlaces(f *fixture) {
 		f.accept(c, chat.MessageID(id))
 		f.begin(id, c, chat.MessageID(id))
 		f.must(f.End(f.Context(), id, chat.Growth{}))
-		time.Sleep(2 * time.Millisecond) // the store's clock counts whole milliseconds
+		time.Sleep(2 * time.Millisecond) // of the bubble: stores count whole milliseconds
 	}
 	f.reopen()
 	from, err := f.Resume(f.Context(), "tg")

@@ -84,6 +84,9 @@ func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 		if _, err := t.exec(ctx, decideTurn, string(d.Ending), id); err != nil {
 			return err
 		}
+		if _, err := t.exec(ctx, deleteSteps, id); err != nil { // it will not run again
+			return err
+		}
 		return t.grow(ctx, id, row, d.Growth)
 	})
 }
@@ -173,12 +176,11 @@ func (t *tx) endTurn(ctx context.Context, id string, as chat.TurnState) error {
 	if _, err := t.exec(ctx, endTurn, string(as), t.now, id); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, endParts, id)
-	return err
+	return t.all(ctx, []string{endParts, deleteSteps}, id)
 }
 
-// Unfinished returns the turns that were begun and not ended, oldest first, with their messages and parts: what a
-// start has to take up again. A turn of which no message is left, because another one has them all or none can
+// Unfinished returns the turns that were begun and not ended, oldest first, with their messages and parts, and the journals of
+// those that run: what a start has to take up again. A turn of which no message is left, because another one has them all or none can
 // be read, must not run again: it is void, and answers a message that says no more than where it came from.
 func (r *Reader) Unfinished(ctx context.Context) (turns []chat.Turn, err error) {
 	err = r.view(ctx, "list unfinished turns", func(t *tx) error {
@@ -209,7 +211,7 @@ func scanTurn(rows *sql.Rows) (t chat.Turn, err error) {
 	return t, err
 }
 
-// fill reads what a turn answers and what stands of it.
+// fill reads what a turn answers, what stands of it and what it has done.
 func (t *tx) fill(ctx context.Context, turn *chat.Turn) (err error) {
 	err = t.each(ctx, func(rows *sql.Rows) error {
 		p, ok, err := t.scanPending(rows)
@@ -225,7 +227,10 @@ func (t *tx) fill(ctx context.Context, turn *chat.Turn) (err error) {
 		turn.Messages = []chat.Inbound{{To: turn.To}}
 		turn.Void = true
 	}
-	turn.Parts, err = t.parts(ctx, turn.ID)
+	if turn.Parts, err = t.parts(ctx, turn.ID); err != nil {
+		return err
+	}
+	turn.Steps, err = t.steps(ctx, turn.ID)
 	return err
 }
 

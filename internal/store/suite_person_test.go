@@ -1,0 +1,316 @@
+package store_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// plainSteps is a journal without what only tells empty from missing.
+func plainSteps(steps []chat.Step) (list []chat.Step) {
+	for _, s := range steps {
+		if len(s.Body) == 0 {
+			s.Body = nil
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// notes compares the journal of the only unfinished turn.
+func (f *fixture) notes(want ...chat.Step) {
+	f.Helper()
+	if got := plainSteps(f.unfinished().Steps); !reflect.DeepEqual(got, want) {
+		f.Fatalf("journal: got %+v, want %+v", got, want)
+	}
+}
+
+func step(kind chat.StepKind, call, body string) chat.Step {
+	s := chat.Step{Kind: kind, Call: call}
+	if body != "" {
+		s.Body = []byte(body)
+	}
+	return s
+}
+
+func testNotes(f *fixture) {
+	ctx, c := f.Context(), private("1")
+	f.accept(c, "1", "2")
+	f.begin("t", c, "1")
+	f.notes()
+	said := step(chat.StepSaid, "", `{"role":"assistant","text":"a \"quote\", ünïcode and a \\u0000"}`)
+	begun, answered := step(chat.StepBegun, "call 1", ""), step(chat.StepAnswered, "call 1", "done")
+	f.must(f.Note(ctx, "t", said))
+	f.must(f.Note(ctx, "t", begun, answered))
+	f.must(f.Note(ctx, "t"))
+	f.must(f.Note(ctx, "t", begun)) // one call may be noted twice
+	f.reopen()
+	f.notes(said, begun, answered, begun)
+	f.begin("t", c, "1") // the next run finds what the one before did
+	asked := step(chat.StepAsked, "call 2", "may I?")
+	body := []byte("may I?")
+	f.must(f.Note(ctx, "t", chat.Step{Kind: asked.Kind, Call: asked.Call, Body: body}))
+	body[0] = 'X'
+	f.must(f.Note(ctx, "t", step(chat.StepDecided, "call 2", "yes")))
+	f.reopen()
+	f.notes(said, begun, answered, begun, asked, step(chat.StepDecided, "call 2", "yes"))
+
+	time.Sleep(time.Second)
+	f.begin("beside", c, "2") // each turn has a journal of its own
+	f.must(f.Note(ctx, "beside", said))
+	f.must(f.End(ctx, "t", chat.Growth{}))
+	f.notes(said)
+}
+
+func testNotesEnd(f *fixture) {
+	ctx, c := f.Context(), private("1")
+	said := step(chat.StepSaid, "", "x")
+	f.accept(c, "1")
+	f.begin("released", c, "1")
+	f.must(f.Note(ctx, "released", said))
+	f.must(f.Release(ctx, "released"))
+	f.fails(f.Note(ctx, "released", said))
+	f.begin("decided", c, "1")
+	f.notes()
+	f.must(f.Note(ctx, "decided", said))
+	f.must(f.Decide(ctx, "decided", decision("x")))
+	f.notes() // it will not run again
+	f.fails(f.Note(ctx, "decided", said))
+	f.reopen()
+	f.notes()
+	f.must(f.End(ctx, "decided", chat.Growth{}))
+	f.fails(f.Note(ctx, "decided", said))
+	f.fails(f.Note(ctx, "never", said))
+}
+
+func testNotesFenced(f *fixture) {
+	ctx, c := f.Context(), private("1")
+	said := step(chat.StepSaid, "", "x")
+	f.run("1", c, "ada", "")
+	f.must(f.Note(ctx, "1", said))
+	f.must(f.Forget(ctx, c))
+	f.fails(f.Note(ctx, "1", said))
+	f.must(f.End(ctx, "1", chat.Growth{}))
+	f.run("2", c, "ada", "")
+	f.must(f.Note(ctx, "2", said))
+	_, err := f.Erase(ctx, c, "eve")
+	f.must(err)
+	f.must(f.Note(ctx, "2", said))
+	f.notes(said, said)
+	_, err = f.Erase(ctx, c, "ada")
+	f.must(err)
+	f.fails(f.Note(ctx, "2", said))
+	f.must(f.End(ctx, "2", chat.Growth{}))
+}
+
+func testNotesMove(f *fixture) {
+	ctx := f.Context()
+	said := step(chat.StepSaid, "", "x")
+	f.remember(supergroup(), "there already")
+	f.run("t", group(), "ada", "")
+	f.must(f.Note(ctx, "t", said))
+	f.must(f.Move(ctx, "tg", "-1", "-1001"))
+	f.must(f.Note(ctx, "t", said))
+	f.reopen()
+	f.notes(said, said)
+}
+
+// consents compares for whom the tool "buy" needs no question in a conversation.
+func (f *fixture) consents(c chat.Conversation, want ...chat.UserID) {
+	f.Helper()
+	got := []chat.UserID{}
+	for _, u := range []chat.UserID{"ada", "eve", ""} {
+		may, err := f.Consented(f.Context(), c, u, "buy")
+		f.must(err)
+		if may {
+			got = append(got, u)
+		}
+	}
+	if !slices.Equal(got, want) {
+		f.Fatalf("consents in %s: got %q, want %q", c, got, want)
+	}
+}
+
+func testConsents(f *fixture) {
+	ctx, c := f.Context(), private("1")
+	thread := chat.Conversation{Endpoint: "tg", Chat: "1", Thread: "t"}
+	f.consents(c)
+	for range 2 { // a call of unknown outcome is repeated
+		f.must(f.Consent(ctx, c, "ada", "buy"))
+	}
+	f.must(f.Consent(ctx, c, "eve", "sell"))
+	f.reopen()
+	f.consents(c, "ada")
+	for _, other := range []chat.Conversation{thread, private("2"), {Endpoint: "slack", Chat: "1"}} {
+		f.consents(other)
+	}
+	if may, err := f.Consented(ctx, c, "eve", "sell"); !may || err != nil {
+		f.Errorf("got %v, %v, want what eve approved", may, err)
+	}
+	if may, err := f.Consented(ctx, c, "ada", "Buy"); may || err != nil {
+		f.Errorf("got %v, %v, want no other tool", may, err)
+	}
+	// It lasts, and alone keeps what it belongs to.
+	time.Sleep(1000 * 24 * time.Hour)
+	if s, ok := f.Store.(*store.Store); ok {
+		_, err := s.Sweep(ctx, time.Now(), time.Hour)
+		f.must(err)
+	}
+	f.reopen()
+	f.consents(c, "ada")
+}
+
+func testConsentsForgotten(f *fixture) {
+	ctx, one, two := f.Context(), private("1"), private("2")
+	for _, c := range []chat.Conversation{one, two} {
+		f.must(f.Consent(ctx, c, "ada", "buy"))
+		f.must(f.Consent(ctx, c, "ada", "sell"))
+		f.must(f.Consent(ctx, c, "eve", "buy"))
+	}
+	_, err := f.Erase(ctx, one, "ada")
+	f.must(err)
+	f.reopen()
+	f.consents(one, "eve")
+	if may, err := f.Consented(ctx, one, "ada", "sell"); may || err != nil {
+		f.Errorf("got %v, %v, want nothing of hers left", may, err)
+	}
+	f.consents(two, "ada", "eve")
+	f.must(f.Forget(ctx, two))
+	f.reopen()
+	f.consents(two)
+	f.consents(one, "eve")
+	_, err = f.Undo(ctx, one, chat.Turn{})
+	f.must(err)
+	f.consents(one, "eve")
+}
+
+func testConsentsMove(f *fixture) {
+	ctx := f.Context()
+	thread := chat.Conversation{Endpoint: "tg", Chat: "-1", Thread: "t"}
+	f.must(f.Consent(ctx, group(), "ada", "buy"))
+	f.must(f.Consent(ctx, thread, "eve", "buy")) // nothing like it is there
+	f.must(f.Consent(ctx, supergroup(), "ada", "buy"))
+	f.must(f.Consent(ctx, supergroup(), "eve", "buy"))
+	f.must(f.Move(ctx, "tg", "-1", "-1001"))
+	f.reopen()
+	f.consents(supergroup(), "ada", "eve")
+	f.consents(group(), "ada", "eve") // the old id means the new one
+	thread.Chat = "-1001"
+	f.consents(thread, "eve")
+	f.must(f.Consent(ctx, group(), "", "buy"))
+	f.must(f.Forget(ctx, group()))
+	f.consents(supergroup())
+	f.consents(thread, "eve")
+}
+
+// knows compares a person's facts, as "ID text".
+func (f *fixture) knows(p chat.Person, want ...string) {
+	f.Helper()
+	facts, err := f.Facts(f.Context(), p)
+	f.must(err)
+	got := []string{}
+	for _, x := range facts {
+		got = append(got, x.ID+" "+x.Text)
+	}
+	if !slices.Equal(got, want) {
+		f.Fatalf("facts of %s: got %q, want %q", p, got, want)
+	}
+}
+
+// told remembers texts for a person.
+func (f *fixture) told(p chat.Person, texts ...string) {
+	f.Helper()
+	for _, text := range texts {
+		fact, err := f.Remember(f.Context(), p, text)
+		f.must(err)
+		if fact.Text != text || fact.ID == "" || !fact.At.Equal(time.Now()) {
+			f.Fatalf("got %+v, want what was told now", fact)
+		}
+	}
+}
+
+func testFacts(f *fixture) {
+	ctx := f.Context()
+	elsewhere := chat.Person{Endpoint: "slack", User: ada().User}
+	f.knows(ada())
+	start := time.Now()
+	f.told(ada(), "likes tides")
+	time.Sleep(time.Hour)
+	f.told(eve(), "has a boat")
+	f.told(ada(), "likes tides", "ünïcode 🦊 and \"quotes\"")
+	f.reopen()
+	f.knows(ada(), "1 likes tides", "2 likes tides", "3 ünïcode 🦊 and \"quotes\"")
+	f.knows(eve(), "1 has a boat")
+	f.knows(elsewhere)
+	facts, err := f.Facts(ctx, ada())
+	f.must(err)
+	if !facts[0].At.Equal(start) || !facts[1].At.Equal(start.Add(time.Hour)) {
+		f.Errorf("got %+v, want the times when they were told", facts)
+	}
+	for _, forget := range []struct {
+		person chat.Person
+		id     string
+		was    bool
+	}{
+		{elsewhere, "1", false}, {ada(), "", false}, {ada(), "01", false}, {ada(), "+1", false}, {ada(), "1 OR 1=1", false},
+		{ada(), "4", false}, {ada(), "2", true}, {ada(), "2", false}, {eve(), "1", true},
+	} {
+		was, err := f.ForgetFact(ctx, forget.person, forget.id)
+		f.must(err)
+		if was != forget.was {
+			f.Errorf("forget %q of %s: got %v, want %v", forget.id, forget.person, was, forget.was)
+		}
+	}
+	f.reopen()
+	f.knows(ada(), "1 likes tides", "3 ünïcode 🦊 and \"quotes\"")
+	f.knows(eve())
+}
+
+func testFactNumbers(f *fixture) {
+	ctx := f.Context()
+	f.told(ada(), "a", "b")
+	_, err := f.ForgetFact(ctx, ada(), "2") // the newest
+	f.must(err)
+	f.reopen()
+	f.told(ada(), "c")
+	f.knows(ada(), "1 a", "3 c")
+	for _, want := range []int{2, 0} {
+		n, err := f.ForgetFacts(ctx, ada())
+		f.must(err)
+		if n != want {
+			f.Errorf("got %d, want %d", n, want)
+		}
+	}
+	f.knows(ada())
+	f.reopen()
+	f.told(ada(), "d")
+	f.knows(ada(), "4 d")
+	var want []string
+	for i := range 12 { // in the order of numbers, not of letters
+		f.told(eve(), "x")
+		want = append(want, fmt.Sprint(i+1, " x"))
+	}
+	f.knows(eve(), want...)
+}
+
+// Who asked for something to be remembered asked so wherever they are, and for however long.
+func testFactsStay(f *fixture) {
+	ctx, c := f.Context(), private("1")
+	f.ask("1", c, ada().User, growth("said"))
+	f.told(ada(), "a")
+	f.must(f.Forget(ctx, c))
+	_, err := f.Erase(ctx, c, ada().User)
+	f.must(err)
+	f.must(f.Move(ctx, "tg", "1", "2"))
+	time.Sleep(1000 * 24 * time.Hour)
+	if s, ok := f.Store.(*store.Store); ok {
+		_, err := s.Sweep(ctx, time.Now(), time.Hour)
+		f.must(err)
+	}
+	f.reopen()
+	f.knows(ada(), "1 a")
+}
