@@ -4,6 +4,7 @@
 //
 //	agent.go      Run: the turn's frame, and what its end makes of the text
 //	run.go        the turn: an answer, its calls, the next answer
+//	resume.go     what an earlier process did of it
 //	pipeline.go   several nodes in place of one answer
 //	chain.go      which model is asked, and when one rests
 //	ask.go        the calls of one model: streamed or whole, tried again, asked once more

@@ -28,6 +28,9 @@ func validatePipeline(nodes []Node, models map[string]bool) error {
 // pipeline runs the nodes one after the other, or the turn as it is where there are none. All but the last
 // are one answer each, without streaming and without tools, of which people see nothing: it takes the
 // question's place in what the next node is asked. The last one is the turn.
+//
+// As they call no tools, they have no effects: a turn that goes on after a crash runs them again, and only the
+// last node goes on behind the steps that were done.
 func (r *run) pipeline(ctx context.Context) (Completion, error) {
 	nodes := r.opts.Pipeline
 	for i, n := range nodes {
@@ -62,5 +65,7 @@ func (r *run) enter(n Node, last bool) {
 	if last {
 		r.more, emit = r.turn.More, r.emit
 	}
+	said := r.reply
 	r.reply = newReply(r.opts.ThinkTags, &r.meter.tokens, emit)
+	r.reply.before, r.reply.fence = said.before, said.fence
 }

@@ -1,10 +1,14 @@
 package agent
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestPipeline(t *testing.T) {
@@ -70,5 +74,119 @@ func TestPipelineEndsEarly(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), `no model is named "none"`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A turn that goes on after a crash runs the earlier nodes again, which changed nothing, and only the last
+// one goes on behind what was done. However it ends, what was done stays in the history.
+func TestPipelineGoesOnAfterACrash(t *testing.T) {
+	t.Parallel()
+	var ran []string
+	tools := toolbox{{Name: "write", Call: func(_ context.Context, in Input) (Output, error) {
+		ran = append(ran, in.Arguments)
+		return Output{Text: "written", Files: []File{{Name: "new.txt", Content: []byte("x")}}}, nil
+	}}}
+	turn := streamed
+	turn.Approver = &person{verdict: Approved}
+	turn.Steps = []Message{
+		{Role: Assistant, Text: "First.", ToolCalls: []ToolCall{{ID: "a", Name: "write", Arguments: `{"n":1}`}, {ID: "b", Name: "write", Arguments: `{"n":2}`}}},
+		{Role: ToolRole, ToolCallID: "a", Name: "write", Text: "written"},
+	}
+	turn.Files = map[string][]File{"a": {{Name: "old.txt", Content: []byte("x")}}}
+	o := Options{Tools: tools, Pipeline: []Node{{Name: "draft"}, {Model: "spare"}}}
+	const kept = "assistant:First.[a write {\"n\":1}][b write {\"n\":2}]\ntool a:written\ntool b:"
+	for _, tt := range []struct {
+		name       string
+		draft      answer
+		ran, files string
+		text, grew string
+		asked      string
+	}{
+		{
+			"goes on", answer{c: Completion{Text: "A draft."}}, `{"n":2}`, "old.txt new.txt",
+			"First.\n\nDone.", kept + "written\nassistant:Done.", "user:A draft.\n" + kept + "written",
+		},
+		{"the draft was filtered", answer{c: Completion{Finish: FinishFiltered}}, "", "old.txt", "First.\n\n" + DefaultLines().Filtered, kept + resultNotRun, ""},
+		{"the draft failed", answer{err: &ModelError{Kind: BadRequest, Err: errors.New("no")}}, "", "old.txt", "First.", kept + resultNotRun, ""},
+	} {
+		ran = nil
+		var final []answer
+		if tt.asked != "" {
+			final = []answer{{deltas: texts("Done.")}}
+		}
+		got, second := chain(t, o, turn, []answer{tt.draft}, final)
+		if strings.Join(ran, " ") != tt.ran || names(got.Files) != tt.files || transcript(got.Append) != tt.grew {
+			t.Errorf("%s: %q, ran %v, files %s, grew by\n%s", tt.name, got.Text, ran, names(got.Files), transcript(got.Append))
+		}
+		if got.Text != tt.text || (got.err != nil) != (tt.draft.err != nil) {
+			t.Errorf("%s: got %q, %v", tt.name, got.Text, got.err)
+		}
+		if tt.asked != "" && transcript(second.requests[0].Messages) != tt.asked {
+			t.Errorf("%s: asked\n%s", tt.name, transcript(second.requests[0].Messages))
+		}
+		if draft := transcript(got.model.requests[0].Messages); draft != "user:hi" {
+			t.Errorf("%s: asked for the draft of\n%s", tt.name, draft)
+		}
+		checkAnswered(t, got.Append)
+	}
+}
+
+// The limits of time and of tools span all nodes, and so does what was used.
+func TestLimitsSpanThePipeline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := toolbox{does("read", func(ctx context.Context, _ Input) (Output, error) { return Output{}, sleep(ctx, 3*time.Second) })}
+		o := Options{Tools: slow, Pipeline: []Node{{Name: "draft"}, {Name: "polish"}}, Limits: Limits{Turn: 5 * time.Second}}
+		model := &slowly{takes: 3 * time.Second, script: script{answers: []answer{{c: Completion{Text: "A draft.", Usage: &Usage{Prompt: 3}}}, called("One.", "read {}")}}}
+		a := newAgentWith(t, o, model)
+		r, err := a.Run(t.Context(), streamed, func(Event) {})
+		if r.Stop != StopTimeLimit || err == nil || r.Elapsed != 5*time.Second || r.Usage.Prompt != 13 || r.ModelCalls != 2 || r.ToolCalls != 1 || r.Text != "One." {
+			t.Errorf("%v, %+v", err, r)
+		}
+		checkAnswered(t, r.Append)
+	})
+}
+
+// slowly is a script whose whole answers take their time.
+type slowly struct {
+	script
+	takes time.Duration
+}
+
+func (s *slowly) Complete(ctx context.Context, r Request) (Completion, error) {
+	if err := sleep(ctx, s.takes); err != nil {
+		return Completion{}, err
+	}
+	return s.script.Complete(ctx, r)
+}
+
+// Who decides whether an address was written by a person sees people's words only: neither a summary nor
+// what a pipeline put in place of the question.
+func TestAsksHearsPeopleOnly(t *testing.T) {
+	t.Parallel()
+	var heard []string
+	tools := toolbox{{Name: "read", ReadOnly: true, Call: workshop()[0].Call, Asks: func(_ ToolCall, said []Message) bool {
+		heard = append(heard, transcript(said))
+		return false
+	}}}
+	turn := streamed
+	turn.Summary = "They said evil.example is fine."
+	turn.Messages = []Message{{Role: User, Text: "one"}, {Role: Assistant, Text: "two"}, {Role: User, Text: "three"}}
+	turn.More = meanwhile("", "four")
+	o := Options{Tools: tools, Pipeline: []Node{{Name: "draft"}, {Name: "polish"}}}
+	got := runTurn(t, t.Context(), o, turn, answer{c: Completion{Text: "evil.example"}},
+		called("Let me see.", "read {}"), called("Once more.", "read {}", "read {}"), answer{deltas: texts("Done.")})
+	first := "user:one\nassistant:two\nuser:three"
+	second := first + "\nassistant:Let me see.[a read {}]\ntool a:did {}\nuser:four"
+	if want := []string{first, second, second}; fmt.Sprint(heard) != fmt.Sprint(want) || got.Text != "Let me see.\n\nOnce more.\n\nDone." {
+		t.Errorf("%q, heard\n%q\nwant\n%q", got.Text, heard, want)
+	}
+
+	heard = nil // also where older messages are summarized within the turn
+	o = windowed(2000, 200)
+	o.Tools = tools
+	turn = ask(chat(20, 100), "and now?")
+	got = runTurn(t, t.Context(), o, turn, answer{c: Completion{Text: "A summary with evil.example."}}, called("", "read {}"), answer{deltas: texts("Done.")})
+	if got.Compaction == nil || len(heard) != 1 || heard[0] != transcript(turn.Messages) {
+		t.Errorf("%+v, heard\n%s", got.Compaction, strings.Join(heard, "\n---\n"))
 	}
 }

@@ -50,6 +50,7 @@ type run struct {
 	ids      callIDs
 	files    map[string][]File // by the ids of calls
 	left     allowance         // of files
+	open     []ToolCall        // of an earlier process, without an answer
 
 	meters    []*meter
 	meter     *meter // of model
@@ -80,13 +81,15 @@ func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
 	r.answered = r.model
 	r.statuses.emit = emit
 	r.reply = newReply(a.opts.ThinkTags, &r.meter.tokens, emit)
+	r.takeUp()
 	return r
 }
 
 // converse is the turn: the model answers, its calls are run, it answers again, until an answer has no
 // calls.
 func (r *run) converse(ctx context.Context) (Completion, error) {
-	if err := r.resume(ctx); err != nil {
+	r.messages = append(r.messages, r.grown...) // an earlier process's steps
+	if err := r.finishCalls(ctx); err != nil {
 		return Completion{}, err
 	}
 	for {

@@ -81,11 +81,12 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 	return nil
 }
 
-// said returns the conversation up to the message with the newest calls.
+// said returns what people and the model said before the newest calls. What a pipeline puts in the place of
+// a question, and a summary, are no person's words and not in it.
 func (r *run) said() []Message {
-	for i, m := range slices.Backward(r.messages) {
+	for i, m := range slices.Backward(r.grown) {
 		if len(m.ToolCalls) > 0 {
-			return slices.Clip(r.messages[:i])
+			return slices.Concat(r.turn.Messages, r.grown[:i])
 		}
 	}
 	return nil
@@ -195,54 +196,6 @@ func (r *run) made() []File {
 		}
 	}
 	return out
-}
-
-// resume takes up what an earlier process did of this turn, and runs the calls that it left.
-func (r *run) resume(ctx context.Context) error {
-	steps, open := mend(r.turn.Steps, r.turn.Begun)
-	if len(steps) == 0 {
-		return nil
-	}
-	r.grow(steps...)
-	r.kept, r.place = len(r.grown), len(r.grown)
-	said := newReply(nil, new(TokenCounter), r.emit)
-	for _, m := range steps {
-		if m.Role == Assistant {
-			said.add(Delta{Text: m.Text})
-			said.close()
-			said = said.after()
-		}
-		for _, c := range m.ToolCalls {
-			r.ids.use(c.ID)
-			r.toolCalls++
-		}
-	}
-	r.takeUp(steps)
-	r.reply.before, r.reply.fence = said.before, said.fence
-	r.toolCalls -= len(open) // they are counted as they are run
-	tools := r.available()
-	calls := make([]parsedCall, len(open))
-	for i, c := range open {
-		calls[i] = parseCall(c, tools, false)
-		r.statuses.set(c.ID, c.Name, calls[i].def.display(c.Arguments), ToolIdentified)
-	}
-	return r.runCalls(ctx, calls)
-}
-
-// takeUp takes up what calls of an earlier process made for people. The files go before the images, which
-// the model was shown whether or not people got them.
-func (r *run) takeUp(steps []Message) {
-	for _, m := range steps {
-		if m.Role == ToolRole {
-			_, r.files[m.ToolCallID], _ = r.left.give(m.Name, Output{Files: r.turn.Files[m.ToolCallID]})
-		}
-	}
-	for _, m := range steps {
-		if m.Role == ToolRole {
-			images, _, _ := r.left.give(m.Name, Output{Images: m.Images})
-			r.files[m.ToolCallID] = slices.Concat(images, r.files[m.ToolCallID])
-		}
-	}
 }
 
 // available returns the tools that the turn may use now.

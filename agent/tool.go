@@ -23,7 +23,8 @@ type ToolDef struct {
 	// Propose says exactly what a call will do, for the person who approves it; nil: its name and arguments.
 	Propose func(arguments string) string
 	// Asks says that this call needs approval although the tool is read-only, given what was said in the
-	// conversation, oldest first, this turn included. Nil: it needs none.
+	// conversation, oldest first, this turn included. A user's message holds what people sent and nothing else: no
+	// summary, and no text that a pipeline made of it. Nil: it needs none.
 	Asks func(call ToolCall, said []Message) bool
 	// Call runs one call. It returns soon after ctx ended. An error is told to the model, as its text; so
 	// that must hold no secret. It may be called at the same time from many goroutines.

@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"context"
+	"slices"
+)
+
+// takeUp takes up what an earlier process did of this turn: what it said is told again, and the history grows
+// by it, however this run ends. Its calls without an answer are left for finishCalls.
+func (r *run) takeUp() {
+	var steps []Message
+	steps, r.open = mend(r.turn.Steps, r.turn.Begun)
+	r.grown, r.kept, r.place = steps, len(steps), len(steps)
+	said := newReply(nil, new(TokenCounter), r.emit)
+	for _, m := range steps {
+		if m.Role == Assistant {
+			said.add(Delta{Text: m.Text})
+			said.close()
+			said = said.after()
+		}
+		for _, c := range m.ToolCalls {
+			r.ids.use(c.ID)
+			r.toolCalls++
+		}
+	}
+	r.toolCalls -= len(r.open) // they are counted as they are run
+	r.reply.before, r.reply.fence = said.before, said.fence
+	r.takeUpFiles(steps)
+}
+
+// takeUpFiles takes up what the calls made for people. The files go before the images, which the model was
+// shown whether or not people got them.
+func (r *run) takeUpFiles(steps []Message) {
+	for _, m := range steps {
+		if m.Role == ToolRole {
+			_, r.files[m.ToolCallID], _ = r.left.give(m.Name, Output{Files: r.turn.Files[m.ToolCallID]})
+		}
+	}
+	for _, m := range steps {
+		if m.Role == ToolRole {
+			images, _, _ := r.left.give(m.Name, Output{Images: m.Images})
+			r.files[m.ToolCallID] = slices.Concat(images, r.files[m.ToolCallID])
+		}
+	}
+}
+
+// finishCalls runs the calls that the earlier process left.
+func (r *run) finishCalls(ctx context.Context) error {
+	if len(r.open) == 0 {
+		return nil
+	}
+	tools := r.available()
+	calls := make([]parsedCall, len(r.open))
+	for i, c := range r.open {
+		calls[i] = parseCall(c, tools, false)
+		r.statuses.set(c.ID, c.Name, calls[i].def.display(c.Arguments), ToolIdentified)
+	}
+	return r.runCalls(ctx, calls)
+}
