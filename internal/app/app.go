@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"telex/agent/chatcompletions"
 	"telex/agent/provider"
 	"telex/agent/responses"
+	"telex/agent/tool"
 	"telex/gateway"
 	"telex/internal/config"
 	"telex/internal/store"
@@ -84,6 +86,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		Access: rules(c.Access, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
+		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
 	})
 	if err != nil {
 		a.Close()
