@@ -486,13 +486,13 @@ func TestParseDuration(t *testing.T) {
 		"5m": 5 * time.Minute, "90d": 90 * 24 * time.Hour, "1.5d": 36 * time.Hour, "1d1h30m": 25*time.Hour + 30*time.Minute,
 		"0": 0, "-3s": -3 * time.Second,
 	} {
-		if got, err := parseDuration(text); err != nil || got != want {
-			t.Errorf("parseDuration(%q) = %v, %v, want %v", text, got, err, want)
+		if got, err := ParseDuration(text); err != nil || got != want {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "d", "5", "1d-1h", "1dx", "-1d", "1e9d", "200000d"} {
-		if got, err := parseDuration(text); err == nil {
-			t.Errorf("parseDuration(%q) = %v, want an error", text, got)
+		if got, err := ParseDuration(text); err == nil {
+			t.Errorf("ParseDuration(%q) = %v, want an error", text, got)
 		}
 	}
 }
