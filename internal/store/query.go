@@ -197,6 +197,13 @@ FROM usage WHERE at >= ? AND at < ?`
 	usageOfEndpoint     = ` AND endpoint = ?`
 	usageOfPerson       = ` AND person = ?`
 
+	// listUsage has the rows of a turn side by side.
+	listUsage = `
+SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
+    u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
+FROM usage u JOIN conversation c ON c.id = u.conversation
+WHERE u.at >= ? AND u.at < ? ORDER BY u.turn, u.id`
+
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = ? AND person = ?`
 	sweepUsage     = `DELETE FROM usage WHERE at < ?`
 )
