@@ -37,6 +37,9 @@ func clip(text string, fits func(string) bool) string {
 
 // shorten leaves out as little as possible of the middle of text, so that within fits; false when nothing helps.
 func shorten(text string, fits func(string) bool, within func(string) string) (string, bool) {
+	if whole := within(text); fits(whole) {
+		return whole, true
+	}
 	cuts := []int{0} // between graphemes
 	for g := graphemes.FromString(text); g.Next(); {
 		cuts = append(cuts, g.End())
