@@ -187,12 +187,14 @@ const (
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
 
-	// sumUsage is followed by any of the conditions below it.
+	// sumUsage and lastUsage are followed by any of the conditions below them, lastUsage by newestUsage then.
 	sumUsage = `
 SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
     CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),
     CAST(COALESCE(SUM(calls), 0) AS BIGINT), COALESCE(MAX(estimated), 0), COUNT(DISTINCT turn)
 FROM usage WHERE at >= ? AND at < ?`
+	lastUsage           = `SELECT model FROM usage WHERE at >= ? AND at < ?`
+	newestUsage         = ` ORDER BY id DESC LIMIT 1`
 	usageOfConversation = ` AND conversation = ?`
 	usageOfEndpoint     = ` AND endpoint = ?`
 	usageOfPerson       = ` AND person = ?`
