@@ -154,7 +154,9 @@ func TestCallBufferOfServers(t *testing.T) {
 			f := CallFragment{ID: part[1], Name: part[2], Arguments: part[3]}
 			if part[0] != "" {
 				f.Index = new(int)
-				fmt.Sscan(part[0], f.Index)
+				if _, err := fmt.Sscan(part[0], f.Index); err != nil {
+					t.Fatal(err)
+				}
 			}
 			b.Add(f)
 		}

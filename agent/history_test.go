@@ -292,13 +292,17 @@ func TestFilesOfATurnAreBounded(t *testing.T) {
 	}{
 		{"few", []Output{small(2), small(3)}, "0.txt 1.txt 0.txt 1.txt 2.txt", "made"},
 		{
-			"many", []Output{small(9), small(3)}, "0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 0.txt",
+			"many",
+			[]Output{small(9), small(3)},
+			"0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 0.txt",
 			"made\n[1.txt (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]" +
 				"\n[2.txt (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]",
 		},
 		{"large", []Output{big}, "a c", "(no output)\n[b (15728640 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]"},
 		{
-			"images", []Output{small(10), shown}, "0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 9.txt",
+			"images",
+			[]Output{small(10), shown},
+			"0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 9.txt",
 			"(no output)\n[make.png (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]",
 		},
 	} {

@@ -93,7 +93,8 @@ func TestNastyStreams(t *testing.T) {
 			"", agent.DefaultLines().Empty, agent.StopEmpty,
 		},
 		{
-			"a hundred at once", []string{streaming(calling(strings.Join(hundred, ",")), ending("tool_calls"), done), said},
+			"a hundred at once",
+			[]string{streaming(calling(strings.Join(hundred, ",")), ending("tool_calls"), done), said},
 			"100", "Noon.", agent.StopDone,
 		},
 		{
