@@ -69,20 +69,16 @@ type block struct {
 // add takes pieces in the order in which they came.
 func (d *details) add(pieces []detail) {
 	for _, p := range pieces {
-		for name, value := range p {
-			d.size += len(name) + len(value)
-		}
-		if d.size > mostDetails { // a part of it is worth nothing
-			d.blocks = nil
-			return
-		}
-		if len(p) == 0 {
+		if len(p) == 0 || d.size > mostDetails {
 			continue
 		}
 		if !d.goesOn(p) {
 			d.blocks = append(d.blocks, &block{detail: detail{}, texts: map[string]*strings.Builder{}})
 		}
-		d.blocks[len(d.blocks)-1].grow(p)
+		d.size += d.blocks[len(d.blocks)-1].grow(p)
+		if d.size > mostDetails { // a part of it is worth nothing
+			d.blocks = nil
+		}
 	}
 }
 
@@ -102,8 +98,9 @@ func (d detail) has(name string) bool {
 	return value != "" && value != "null" && value != `""`
 }
 
-// grow appends the texts of a piece, and takes what else is in it.
-func (b *block) grow(p detail) {
+// grow appends the texts of a piece, takes what else is in it, and returns by how many bytes it grew.
+func (b *block) grow(p detail) int {
+	size := 0
 	for name, value := range p {
 		var text string
 		switch {
@@ -112,10 +109,13 @@ func (b *block) grow(p detail) {
 				b.texts[name] = &strings.Builder{}
 			}
 			b.texts[name].WriteString(text)
+			size += len(text)
 		case b.detail[name] == nil || p.has(name):
+			size += len(value) - len(b.detail[name])
 			b.detail[name] = value
 		}
 	}
+	return size
 }
 
 // whole returns the blocks as they go back.
