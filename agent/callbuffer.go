@@ -122,8 +122,7 @@ func (c *bufferedCall) takeName(name string) {
 // mostName bounds a name, in bytes: several times what any provider takes.
 const mostName = 256
 
-// Calls returns the calls that have a name. Ids that are missing or came twice are made up, missing
-// arguments are an empty object.
+// Calls returns the calls that have a name. Ids that are missing or came twice are made up.
 func (b *CallBuffer) Calls() []ToolCall {
 	var out []ToolCall
 	for i, c := range b.calls {
@@ -133,9 +132,6 @@ func (b *CallBuffer) Calls() []ToolCall {
 		call := ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String(), Extra: c.extra}
 		if b.owner(call.ID) != c {
 			call.ID = b.makeUp(i + 1)
-		}
-		if call.Arguments == "" {
-			call.Arguments = "{}"
 		}
 		out = append(out, call)
 	}

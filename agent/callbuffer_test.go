@@ -139,7 +139,7 @@ func TestCallBufferOfServers(t *testing.T) {
 		// https://github.com/ollama/ollama/issues/15457
 		{"one index", []string{"0 a time {}", "0 b time {}", "0 c fetch {}"}, "a time {}, b time {}, c fetch {}"},
 		{"one index, no ids", []string{"0 - time {}", "0 - time {}"}, "call_1 time {}, call_2 time {}"},
-		{"no index, no ids, no arguments", []string{"- - time -", "- - fetch -"}, "call_1 time {}, call_2 fetch {}"},
+		{"no index, no ids, no arguments", []string{"- - time -", "- - fetch -"}, "call_1 time , call_2 fetch "},
 		// https://github.com/InternLM/lmdeploy/issues/3412
 		{"one index, the id in each", []string{"0 0 time -", "0 0 - {}", "0 1 time -", "0 1 - {}"}, "0 time {}, 1 time {}"},
 		{"nothing but a piece", []string{"0 a - {}"}, ""},
@@ -154,7 +154,9 @@ func TestCallBufferOfServers(t *testing.T) {
 			f := CallFragment{ID: part[1], Name: part[2], Arguments: part[3]}
 			if part[0] != "" {
 				f.Index = new(int)
-				fmt.Sscan(part[0], f.Index)
+				if _, err := fmt.Sscan(part[0], f.Index); err != nil {
+					t.Fatal(err)
+				}
 			}
 			b.Add(f)
 		}
@@ -185,7 +187,7 @@ func TestCallBufferOfAnything(t *testing.T) {
 		}
 		ids := map[string]bool{}
 		for _, c := range b.Calls() {
-			if ids[c.ID] || c.ID == "" || c.Name == "" || c.Arguments == "" {
+			if ids[c.ID] || c.ID == "" || c.Name == "" {
 				t.Fatalf("call %+v", c)
 			}
 			ids[c.ID] = true

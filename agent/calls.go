@@ -33,13 +33,16 @@ func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
 	at := slices.IndexFunc(tools, func(d ToolDef) bool { return d.Name == c.Name })
 	switch {
 	case at < 0:
-		names := make([]string, len(tools))
-		for i, d := range tools {
-			names[i] = d.Name
+		p.problem = fmt.Sprintf("Error: there is no tool named %q.", head(c.Name, 100))
+		if len(tools) > 0 {
+			names := make([]string, len(tools))
+			for i, d := range tools {
+				names[i] = d.Name
+			}
+			p.problem += " The tools are: " + strings.Join(names, ", ") + "."
 		}
-		p.problem = fmt.Sprintf("Error: there is no tool named %q. The tools are: %s.", head(c.Name, 100), strings.Join(names, ", "))
 		return p
-	case why != "" && cut:
+	case cut && (why != "" || strings.TrimSpace(c.Arguments) == ""):
 		p.problem = "Error: the arguments were cut off where your answer reached its length limit. Call again with shorter ones."
 	case why != "":
 		p.problem = fmt.Sprintf("Error: the arguments are %s, so nothing was done. Call again with a JSON object. You wrote: %s",

@@ -33,6 +33,7 @@ func TestParseCall(t *testing.T) {
 		{"quoted nonsense", "time", `"{zone"`, false, "time", `{}`, "not valid JSON"},
 		{"invalid", "time", `{"zone":`, false, "time", `{}`, `You wrote: {"zone":`},
 		{"cut off", "time", `{"zone":`, true, "time", `{}`, "length limit"},
+		{"cut off before they began", "time", "", true, "time", `{}`, "length limit"},
 		{"complete although cut off", "time", `{}`, true, "time", `{}`, ""},
 		{"a list", "time", `["UTC"]`, false, "time", `{}`, "not a JSON object"},
 		{"a text", "time", `"UTC"`, false, "time", `{}`, "not a JSON object"},

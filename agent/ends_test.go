@@ -29,7 +29,7 @@ func (r ran) checkComplete(t *testing.T) {
 	}
 	checkAnswered(t, r.Append)
 	last := map[string]string{}
-	for _, e := range strings.Fields(r.events) {
+	for e := range strings.FieldsSeq(r.events) {
 		if id, state, ok := strings.Cut(e, ":"); ok && id != "text" {
 			last[id], _, _ = strings.Cut(state, ":")
 		}
@@ -62,43 +62,70 @@ func TestEachLimit(t *testing.T) {
 		tools   int
 	}{
 		{
-			"turn time", Options{Limits: Limits{Turn: 5 * time.Second}}, streamed,
-			[]answer{read, called("More.", `read {"seconds":9}`), done}, StopTimeLimit,
+			"turn time",
+			Options{Limits: Limits{Turn: 5 * time.Second}},
+			streamed,
+			[]answer{read, called("More.", `read {"seconds":9}`), done},
+			StopTimeLimit,
 			"Let me see.\n\nMore.", "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:More.[a_2 read {\"seconds\":9}]\ntool a_2:" + resultStopped,
 			"turn_limit", 2, 2,
 		},
 		{
-			"silence", Options{Limits: Limits{Silence: 2 * time.Second}}, streamed,
-			[]answer{read, {deltas: texts("Do"), hang: true}}, StopSilence,
+			"silence",
+			Options{Limits: Limits{Silence: 2 * time.Second}},
+			streamed,
+			[]answer{read, {deltas: texts("Do"), hang: true}},
+			StopSilence,
 			"Let me see.\n\nDo", "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Do", "silence", 2, 1,
 		},
 		{
-			"model calls", Options{Limits: Limits{ModelCalls: 2}}, streamed, []answer{read, done}, StopCalls,
+			"model calls",
+			Options{Limits: Limits{ModelCalls: 2}},
+			streamed,
+			[]answer{read, done},
+			StopCalls,
 			"Let me see.\n\nDone.\n\n" + lines.ModelCalls, "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Done.", "call_limit", 2, 1,
 		},
 		{
-			"tool calls", Options{Limits: Limits{ToolCalls: 1}}, streamed, []answer{called("Let me see.", "read {}", "read {}"), done}, StopToolCalls,
+			"tool calls",
+			Options{Limits: Limits{ToolCalls: 1}},
+			streamed,
+			[]answer{called("Let me see.", "read {}", "read {}"), done},
+			StopToolCalls,
 			"Let me see.\n\nDone.\n\n" + lines.ToolCalls,
 			"assistant:Let me see.[a read {}][b read {}]\ntool a:did {}\ntool b:Error: no more than 1 tools may be called for one answer. Answer with what you know.\nassistant:Done.",
 			"tool_limit", 2, 1,
 		},
 		{
-			"output", Options{}, streamed, []answer{read, {deltas: texts("Do"), c: long}}, StopLength,
+			"output",
+			Options{},
+			streamed,
+			[]answer{read, {deltas: texts("Do"), c: long}},
+			StopLength,
 			"Let me see.\n\nDo\n\n" + lines.Length, "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Do", "length", 2, 1,
 		},
 		{
-			"window", Options{Models: []ModelOptions{{Window: 2000, MaxOutput: 100}}},
+			"window",
+			Options{Models: []ModelOptions{{Window: 2000, MaxOutput: 100}}},
 			Turn{Stream: true, Messages: streamed.Messages, More: meanwhile("", strings.Repeat("word ", 9000))},
-			[]answer{read}, StopTooLong,
+			[]answer{read},
+			StopTooLong,
 			"Let me see.\n\n" + lines.TooLong, "assistant:Let me see.[a read {}]\ntool a:did {}\nuser:" + strings.Repeat("word ", 9000), "too_long", 2, 1,
 		},
 		{
-			"one call's time", Options{}, streamed, []answer{called("Let me see.", `read {"seconds":61}`), done}, StopDone,
+			"one call's time",
+			Options{},
+			streamed,
+			[]answer{called("Let me see.", `read {"seconds":61}`), done},
+			StopDone,
 			"Let me see.\n\nDone.", "assistant:Let me see.[a read {\"seconds\":61}]\ntool a:Error: no result in time (1m0s).\nassistant:Done.", "no result in time (1m0s)", 2, 1,
 		},
 		{
-			"one call's time, and it changes things", Options{}, Turn{Stream: true, Messages: streamed.Messages, Approver: &person{verdict: Approved}},
-			[]answer{called("Let me see.", `write {"seconds":61}`), done}, StopDone,
+			"one call's time, and it changes things",
+			Options{},
+			Turn{Stream: true, Messages: streamed.Messages, Approver: &person{verdict: Approved}},
+			[]answer{called("Let me see.", `write {"seconds":61}`), done},
+			StopDone,
 			"Let me see.\n\nDone.", "assistant:Let me see.[a write {\"seconds\":61}]\ntool a:" + resultUnknown + "\nassistant:Done.", "no result in time (1m0s)", 2, 1,
 		},
 	} {
@@ -140,7 +167,9 @@ func TestCancelledAnywhere(t *testing.T) {
 		{"in a wait", []answer{read, busy}, "Let me see.", "assistant:Let me see.[a read {}]\ntool a:did {}"},
 		{"in the second answer", []answer{read, {hang: true}}, "Let me see.", "assistant:Let me see.[a read {}]\ntool a:did {}"},
 		{
-			"among calls that read", []answer{called("One.", `read {"seconds":9}`, `read {}`, `write {}`)}, "One.",
+			"among calls that read",
+			[]answer{called("One.", `read {"seconds":9}`, `read {}`, `write {}`)},
+			"One.",
 			"assistant:One.[a read {\"seconds\":9}][b read {}][c write {}]\ntool a:" + resultStopped + "\ntool b:did {}\ntool c:" + resultNotRun,
 		},
 		{"in an approval", []answer{called("One.", `write {}`, `write {}`)}, "One.", "assistant:One.[a write {}][b write {}]\ntool a:" + resultNotRun + "\ntool b:" + resultNotRun},
@@ -179,6 +208,11 @@ func TestWaitingForAPerson(t *testing.T) {
 			}
 			got.checkComplete(t)
 		})
+	}
+	fly := called("", "fly {}")
+	lost := runTurn(t, t.Context(), Options{Tools: workshop(), Limits: Limits{ToolCalls: 3}}, streamed, fly, fly, fly, answer{deltas: texts("I give up.")})
+	if lost.Stop != StopToolCalls || lost.ToolCalls != 3 || !strings.HasPrefix(lost.Text, "I give up.") {
+		t.Errorf("a model that calls what is not there got %s %q, %d calls", lost.Stop, lost.Text, lost.ToolCalls)
 	}
 	turn := streamed
 	p := &person{verdict: Denied}

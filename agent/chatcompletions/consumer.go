@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"telex/agent"
+	"telex/agent/provider"
 )
 
 // chunk is one event of a streamed answer, or a whole unstreamed one: they differ only in
@@ -47,25 +48,10 @@ type callDelta struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
 	Function struct {
-		Name      string    `json:"name"`
-		Arguments arguments `json:"arguments"`
+		Name      string             `json:"name"`
+		Arguments provider.Arguments `json:"arguments"`
 	} `json:"function"`
 	ExtraContent json.RawMessage `json:"extra_content"` // Gemini's signatures
-}
-
-// arguments are JSON in a string; some servers send the object itself.
-type arguments string
-
-// UnmarshalJSON takes a string, null, or any JSON as it is.
-func (a *arguments) UnmarshalJSON(data []byte) error {
-	*a = ""
-	switch {
-	case data[0] == '"':
-		return json.Unmarshal(data, (*string)(a))
-	case string(data) != "null":
-		*a = arguments(data)
-	}
-	return nil
 }
 
 // fragment returns the piece as the agent puts it together.

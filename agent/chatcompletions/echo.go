@@ -2,6 +2,7 @@ package chatcompletions
 
 import (
 	"encoding/json"
+	"strings"
 
 	"telex/agent"
 )
@@ -55,38 +56,40 @@ const mostDetails = 1 << 20
 // (https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks,
 // https://github.com/agno-agi/agno/pull/5802).
 type details struct {
-	blocks []detail
+	blocks []*block
 	size   int
+}
+
+// block is a block of which more may come.
+type block struct {
+	detail // but for its texts
+	texts  map[string]*strings.Builder
 }
 
 // add takes pieces in the order in which they came.
 func (d *details) add(pieces []detail) {
 	for _, p := range pieces {
-		for name, value := range p {
-			d.size += len(name) + len(value)
+		if len(p) == 0 || d.size > mostDetails {
+			continue
 		}
+		if !d.goesOn(p) {
+			d.blocks = append(d.blocks, &block{detail: detail{}, texts: map[string]*strings.Builder{}})
+		}
+		d.size += d.blocks[len(d.blocks)-1].grow(p)
 		if d.size > mostDetails { // a part of it is worth nothing
 			d.blocks = nil
-			return
-		}
-		if last := d.growing(p); last != nil {
-			last.grow(p)
-		} else if len(p) > 0 {
-			d.blocks = append(d.blocks, p)
 		}
 	}
 }
 
-// growing returns the block that a piece goes on with; nil: it begins one. Only texts come in pieces.
-func (d *details) growing(p detail) detail {
+// goesOn says that a piece belongs to the newest block. Only texts come in pieces.
+func (d *details) goesOn(p detail) bool {
 	if len(d.blocks) == 0 || !p.has("text") && !p.has("summary") && !p.has("signature") {
-		return nil
+		return false
 	}
 	last := d.blocks[len(d.blocks)-1]
-	if string(last["type"]) != string(p["type"]) || string(last["index"]) != string(p["index"]) || last.has("signature") || last.has("data") {
-		return nil
-	}
-	return last
+	return string(last.detail["type"]) == string(p["type"]) && string(last.detail["index"]) == string(p["index"]) &&
+		!last.has("signature") && !last.has("data")
 }
 
 // has says whether there is something under a name.
@@ -95,20 +98,38 @@ func (d detail) has(name string) bool {
 	return value != "" && value != "null" && value != `""`
 }
 
-// grow appends the texts of a piece, and takes what else is news in it.
-func (d detail) grow(p detail) {
+// grow appends the texts of a piece, takes what else is in it, and returns by how many bytes it grew.
+func (b *block) grow(p detail) int {
+	size := 0
 	for name, value := range p {
-		var before, more string
+		var text string
 		switch {
-		case !p.has(name):
-		case (name == "text" || name == "summary") && json.Unmarshal(d[name], &before) == nil && json.Unmarshal(value, &more) == nil:
-			if whole, err := json.Marshal(before + more); err == nil { // as it always is
-				d[name] = whole
+		case (name == "text" || name == "summary") && value[0] == '"' && json.Unmarshal(value, &text) == nil:
+			if b.texts[name] == nil {
+				b.texts[name] = &strings.Builder{}
 			}
-		default:
-			d[name] = value
+			b.texts[name].WriteString(text)
+			size += len(text)
+		case b.detail[name] == nil || p.has(name):
+			size += len(value) - len(b.detail[name])
+			b.detail[name] = value
 		}
 	}
+	return size
+}
+
+// whole returns the blocks as they go back.
+func (d *details) whole() []detail {
+	var out []detail
+	for _, b := range d.blocks {
+		for name, text := range b.texts {
+			if data, err := json.Marshal(text.String()); err == nil { // as it always is
+				b.detail[name] = data
+			}
+		}
+		out = append(out, b.detail)
+	}
+	return out
 }
 
 // keep puts what came with the calls of an answer into them.
@@ -116,7 +137,7 @@ func (c *consumer) keep(calls []agent.ToolCall) {
 	for i := range calls {
 		e := echo{Model: c.model, Content: calls[i].Extra}
 		if i == 0 {
-			e.Details = c.details.blocks
+			e.Details = c.details.whole()
 		}
 		calls[i].Extra = e.extra()
 	}

@@ -96,7 +96,7 @@ func TestDetails(t *testing.T) {
 		for _, p := range pieces {
 			d.add([]detail{p})
 		}
-		got, err := json.Marshal(d.blocks)
+		got, err := json.Marshal(d.whole())
 		if err != nil || strings.ReplaceAll(string(got), `\u003c`, "<") != tt.want {
 			t.Errorf("%s: got %s, %v", tt.name, got, err)
 		}
@@ -104,5 +104,20 @@ func TestDetails(t *testing.T) {
 	var b blocks
 	if err := json.Unmarshal([]byte(`"text"`), &b); err != nil || b != nil {
 		t.Errorf("a text: %v, %v", b, err)
+	}
+}
+
+// Long reasoning in small pieces is put together without copying it each time.
+func TestManyPieces(t *testing.T) { //nolint:paralleltest // AllocsPerRun counts what others allocate too.
+	var d details
+	const n = 60_000
+	allocs := testing.AllocsPerRun(1, func() {
+		d = details{}
+		for range n {
+			d.add([]detail{{"type": json.RawMessage(`"t"`), "text": json.RawMessage(`"word "`)}})
+		}
+	})
+	if got := d.whole(); len(got) != 1 || len(got[0]["text"]) != 5*n+2 || allocs > 10*n {
+		t.Errorf("%d blocks, %v allocations", len(got), allocs)
 	}
 }
