@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -441,7 +442,7 @@ func TestSendToWhatIsGone(t *testing.T) {
 func TestSlot(t *testing.T) {
 	t.Parallel()
 	s := NewSlot()
-	if s.Text() != "" || s.Ending() != (Ending{}) {
+	if s.Text() != "" || !reflect.DeepEqual(s.Ending(), Ending{}) {
 		t.Errorf("a new slot has %q and %+v", s.Text(), s.Ending())
 	}
 	s.Append("a", 1)
