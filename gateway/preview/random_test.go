@@ -112,7 +112,10 @@ func schedules(t *rapid.T) schedule {
 	if rapid.IntRange(0, 9).Draw(t, "person") == 9 {
 		s.removes = rapid.IntRange(1, 60).Draw(t, "removes")
 	}
-	s.ending = endings(t, s.deltas)
+	s.ending, s.config.FilesLine = endings(t, s.deltas), "Not {files}."
+	for i := range rapid.IntRange(-2, 2).Draw(t, "made") {
+		s.ending.Files = append(s.ending.Files, chat.File{Name: fmt.Sprintf("%d_a*.png", i), Content: []byte{0}})
+	}
 	return s
 }
 
