@@ -158,6 +158,26 @@ func TestFilesAfterAKill(t *testing.T) {
 	}
 }
 
+// A text of unknown fate in the place of a file is learned of and deleted first: its key would find it.
+func TestFileInPlaceOfAnUncertainText(t *testing.T) {
+	bothWays(t, func(t *testing.T, applied bool) {
+		p, e := lavish()
+		p.profile.TextLimit, p.profile.KeyFor = 40, time.Hour
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpSend && c.attempt == 1 {
+				return uncertain(applied)
+			}
+			return fate{}
+		}
+		s := beginAt(t, p, e, withFilesLine(), "key")
+		s.says(strings.Repeat("word ", 12), 100*ms)
+		if o := s.ends(Ending{Text: "short", Files: made("a.png")}); !o.Delivered {
+			t.Errorf("outcome %+v", o)
+		}
+		equal(t, "a person sees", p.standing(), []string{"short", "file a.png"})
+	})
+}
+
 // What is cut between two files stays, and is not deleted for having no text.
 func TestCutBetweenFiles(t *testing.T) {
 	bubble(t, func(t *testing.T) {

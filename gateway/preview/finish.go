@@ -82,6 +82,11 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 	if i >= len(s.parts) {
 		return a
 	}
+	if a.kind == doFile && !s.parts[i].file { // under the key of a text the file would not be sent
+		if found, ok := s.seek(i, now); ok {
+			return found
+		}
+	}
 	switch p := s.parts[i]; {
 	case p.given, s.deleted(i, len(want)):
 	case !p.exists, p.ref.ID == "" && !p.shows(a.body):
