@@ -369,3 +369,19 @@ func TestLeftCallsWaitForTheirTools(t *testing.T) {
 		})
 	}
 }
+
+// The journal hears that a call begins only where running it twice would matter: one that only reads is run
+// again after a crash, approved or not.
+func TestReadingIsNotBegun(t *testing.T) {
+	t.Parallel()
+	tools := workshop()
+	tools[0].Asks = func(ToolCall, []Message) bool { return true }
+	began := 0
+	p := &person{verdict: Approved}
+	turn := streamed
+	turn.Approver, turn.Journal = p, &journal{onBegin: func() { began++ }}
+	got := runTurn(t, t.Context(), Options{Tools: tools}, turn, called("", "read {}", "write {}"), answer{deltas: texts("Done.")})
+	if got.Text != "Done." || began != 1 || len(p.proposals) != 2 || p.proposals[0].Standing || !p.proposals[1].Standing {
+		t.Errorf("%q, %d begun, proposed %+v", got.Text, began, p.proposals)
+	}
+}
