@@ -51,6 +51,7 @@ type place struct {
 	person int
 	where  string
 	asked  time.Time
+	party  string // whose it is
 }
 
 // ask begins a conversation in which the model answers by rules.
