@@ -114,3 +114,28 @@ func TestKilledWhileAnApprovedToolRuns(t *testing.T) {
 		}
 	}
 }
+
+// What was approved before a crash, or while nobody was there, is done also when the server of the tool comes up later
+// than the daemon.
+func TestKilledWithAServerThatComesLate(t *testing.T) {
+	t.Parallel()
+	bench := newWorkbench(t)
+	networks, model, daemon := startPlatformsWith(t, sections{streaming: quick, more: bench.section()})
+	daemon.awaitLog("MCP server tells its tools", 1)
+	p := beginParty(bench, networks[0], model, 1, "telegram")
+	asked := p.awaitText(mayI)
+	daemon.kill()
+	open := bench.shut()
+	daemon = daemon.again()
+	daemon.awaitLog("running again what an earlier process began", 1)
+	p.press(p.person, p.where, asked, "Approve")
+	daemon.awaitLog("a tool call was decided", 1)
+	open()
+	bench.awaitCall("order", p.party)
+	bench.letGo("order", p.party)
+	daemon.awaitLog("turn ended", 1)
+	t.Log(p.transcript())
+	if m := p.checkFinal(saysAll); m.id != asked.id || bench.runs("order", p.party) != 1 {
+		t.Errorf("the tool ran %d times, the answer stands in message %s and began in %s", bench.runs("order", p.party), m.id, asked.id)
+	}
+}

@@ -25,6 +25,7 @@ type workbench struct {
 
 	mu    sync.Mutex
 	gates map[string]*gate
+	door  chan struct{} // what comes in waits until it is closed; nil: it is open
 }
 
 // gate is where the calls of one tool for one name wait.
@@ -53,7 +54,12 @@ func newWorkbench(t *testing.T) *workbench {
 			return b.call(ctx, req.Params.Name, req.Params.Arguments)
 		})
 	}
-	web := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.admit(r.Context()) {
+			inner.ServeHTTP(w, r)
+		}
+	}))
 	t.Cleanup(func() {
 		for session := range server.Sessions() {
 			_ = session.Close()
@@ -63,6 +69,37 @@ func newWorkbench(t *testing.T) *workbench {
 	})
 	b.url = web.URL
 	return b
+}
+
+// shut lets nobody in until the returned function is called.
+func (b *workbench) shut() (open func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	door := make(chan struct{})
+	b.door = door
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.door = nil
+		close(door)
+	}
+}
+
+// admit waits at the door.
+func (b *workbench) admit(ctx context.Context) bool {
+	b.mu.Lock()
+	door := b.door
+	b.mu.Unlock()
+	if door == nil {
+		return true
+	}
+	select {
+	case <-door:
+		return true
+	case <-ctx.Done():
+	case <-b.t.Context().Done():
+	}
+	return false
 }
 
 func (b *workbench) call(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.CallToolResult, error) {
