@@ -16,9 +16,10 @@ type CallFragment struct {
 }
 
 // CallBuffer puts the fragments of an answer's tool calls together. APIs bind them by index; servers
-// send no index (Gemini), index 0 for all (Ollama), repeat id and name, or send empty ids. So a
-// fragment belongs to the call its index is bound to, unless it has an id that is not that call's,
-// or a name when that call's arguments are complete: then it begins a call. The zero value is empty.
+// send no index (Gemini), index 0 for all (Ollama), repeat id and name, send empty ids or another id with each
+// fragment, or cut the name in pieces. So a fragment belongs to the call its index is bound to, unless it has
+// an id that is not that call's, or a name when that call's arguments are complete: then it begins a call. One
+// without a name begins none as long as that call's arguments are not complete. The zero value is empty.
 type CallBuffer struct {
 	calls   []*bufferedCall
 	byIndex map[int]*bufferedCall
@@ -46,9 +47,7 @@ func (b *CallBuffer) Add(f CallFragment) CallDelta {
 	if c.id == "" {
 		c.id = f.ID
 	}
-	if c.name == "" {
-		c.name = f.Name
-	}
+	c.takeName(f.Name)
 	c.arguments.WriteString(f.Arguments)
 	if len(f.Extra) > 0 {
 		c.extra = slices.Clone(f.Extra)
@@ -87,16 +86,43 @@ func (b *CallBuffer) owner(id string) *bufferedCall {
 	return nil
 }
 
+// endsBefore says that the call has ended and the fragment begins the next one.
 func (c *bufferedCall) endsBefore(f CallFragment) bool {
-	if f.ID != "" && c.id != "" {
-		return f.ID != c.id
+	switch {
+	case f.ID != "" && c.id != "" && f.ID == c.id:
+		return false
+	case f.ID != "" && c.id != "":
+		return f.Name != "" || c.complete()
+	case f.Name == c.name && f.Arguments == "": // repeated with an empty last piece
+		return false
+	case f.Name != "" && c.arguments.Len() == 0 && f.Index == nil: // without arguments, and nobody cuts a name there
+		return c.name != "" && f.Name != c.name
+	default:
+		return f.Name != "" && c.complete()
 	}
-	arguments := c.arguments.String()
-	return f.Name != "" && strings.HasSuffix(arguments, "}") && json.Valid([]byte(arguments))
 }
 
-// Calls returns the calls that have a name. Ids that are missing or came twice are made up, missing
-// arguments are an empty object.
+// complete says that the arguments are an object that has ended.
+func (c *bufferedCall) complete() bool {
+	arguments := c.arguments.String()
+	return strings.HasSuffix(arguments, "}") && json.Valid([]byte(arguments))
+}
+
+// takeName takes a name, or a piece of one: pieces come before the arguments. What was there already is said
+// again, in part or in whole.
+func (c *bufferedCall) takeName(name string) {
+	switch {
+	case c.name == "" || strings.HasPrefix(name, c.name):
+		c.name = name
+	case c.arguments.Len() == 0 && len(c.name) < mostName:
+		c.name += name
+	}
+}
+
+// mostName bounds a name, in bytes: several times what any provider takes.
+const mostName = 256
+
+// Calls returns the calls that have a name. Ids that are missing or came twice are made up.
 func (b *CallBuffer) Calls() []ToolCall {
 	var out []ToolCall
 	for i, c := range b.calls {
@@ -106,9 +132,6 @@ func (b *CallBuffer) Calls() []ToolCall {
 		call := ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.String(), Extra: c.extra}
 		if b.owner(call.ID) != c {
 			call.ID = b.makeUp(i + 1)
-		}
-		if call.Arguments == "" {
-			call.Arguments = "{}"
 		}
 		out = append(out, call)
 	}

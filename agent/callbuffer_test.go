@@ -115,3 +115,82 @@ func TestCallBufferMakesIDsUnique(t *testing.T) {
 		t.Errorf("extra %s", calls[2].Extra)
 	}
 }
+
+// What servers were seen to do with calls, one by one. "0 id name arguments" is a fragment; "-" stands for
+// what was not sent.
+func TestCallBufferOfServers(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		fragments []string
+		want      string
+	}{
+		{"index gaps", []string{"3 a time {}", "7 b fetch {}"}, "a time {}, b fetch {}"},
+		{"indices backwards", []string{"1 b fetch {", "0 a time {", "1 - - }", "0 - - }"}, "b fetch {}, a time {}"},
+		// https://github.com/continuedev/continue/pull/5849, https://github.com/openclaw/openclaw/pull/130532
+		{"a name in pieces", []string{"0 a edit_ex -", "0 - isting -", "0 a _file -", "0 - - {}"}, "a edit_existing_file {}"},
+		// https://github.com/NousResearch/hermes-agent/issues/8259
+		{"a name in each", []string{"0 a time -", "0 a time {", "0 - time }", "0 - time -"}, "a time {}"},
+		{"a name that grows", []string{"0 a ti -", "0 a time -", "0 a time {}"}, "a time {}"},
+		{"a late name", []string{"0 a - -", "0 - time {}"}, "a time {}"},
+		// https://github.com/NousResearch/hermes-agent/pull/106943
+		{"an id for each fragment", []string{"0 a time -", "0 b - {", "0 c - }"}, "a time {}"},
+		{"an id for each fragment, no index", []string{"- a time -", "- b - {", "- c - }", "- d fetch -", "- e - {}"}, "a time {}, d fetch {}"},
+		// https://github.com/ollama/ollama/issues/15457
+		{"one index", []string{"0 a time {}", "0 b time {}", "0 c fetch {}"}, "a time {}, b time {}, c fetch {}"},
+		{"one index, no ids", []string{"0 - time {}", "0 - time {}"}, "call_1 time {}, call_2 time {}"},
+		{"no index, no ids, no arguments", []string{"- - time -", "- - fetch -"}, "call_1 time , call_2 fetch "},
+		// https://github.com/InternLM/lmdeploy/issues/3412
+		{"one index, the id in each", []string{"0 0 time -", "0 0 - {}", "0 1 time -", "0 1 - {}"}, "0 time {}, 1 time {}"},
+		{"nothing but a piece", []string{"0 a - {}"}, ""},
+		{"no name, then a call", []string{"0 a - {}", "0 b time {}"}, "b time {}"},
+	} {
+		var b CallBuffer
+		for _, text := range tt.fragments {
+			part := strings.Fields(strings.ReplaceAll(text, "-", `""`))
+			for i := range part {
+				part[i] = strings.Trim(part[i], `"`)
+			}
+			f := CallFragment{ID: part[1], Name: part[2], Arguments: part[3]}
+			if part[0] != "" {
+				f.Index = new(int)
+				if _, err := fmt.Sscan(part[0], f.Index); err != nil {
+					t.Fatal(err)
+				}
+			}
+			b.Add(f)
+		}
+		var got []string
+		for _, c := range b.Calls() {
+			got = append(got, c.ID+" "+c.Name+" "+c.Arguments)
+		}
+		if strings.Join(got, ", ") != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, strings.Join(got, ", "), tt.want)
+		}
+	}
+}
+
+// A fuzzed stream of fragments neither crashes nor makes two calls with one id.
+func TestCallBufferOfAnything(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var b CallBuffer
+		for range rapid.IntRange(0, 20).Draw(t, "fragments") {
+			f := CallFragment{
+				ID: rapid.SampledFrom([]string{"", "a", "b", "call_1"}).Draw(t, "id"), Name: rapid.SampledFrom([]string{"", "x", "xy"}).Draw(t, "name"),
+				Arguments: rapid.SampledFrom([]string{"", "{", "}", "{}", `"`}).Draw(t, "arguments"),
+			}
+			if i := rapid.IntRange(-1, 2).Draw(t, "index"); i >= 0 {
+				f.Index = &i
+			}
+			b.Add(f)
+		}
+		ids := map[string]bool{}
+		for _, c := range b.Calls() {
+			if ids[c.ID] || c.ID == "" || c.Name == "" {
+				t.Fatalf("call %+v", c)
+			}
+			ids[c.ID] = true
+		}
+	})
+}

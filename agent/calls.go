@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,13 +33,16 @@ func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
 	at := slices.IndexFunc(tools, func(d ToolDef) bool { return d.Name == c.Name })
 	switch {
 	case at < 0:
-		names := make([]string, len(tools))
-		for i, d := range tools {
-			names[i] = d.Name
+		p.problem = fmt.Sprintf("Error: there is no tool named %q.", head(c.Name, 100))
+		if len(tools) > 0 {
+			names := make([]string, len(tools))
+			for i, d := range tools {
+				names[i] = d.Name
+			}
+			p.problem += " The tools are: " + strings.Join(names, ", ") + "."
 		}
-		p.problem = fmt.Sprintf("Error: there is no tool named %q. The tools are: %s.", head(c.Name, 100), strings.Join(names, ", "))
 		return p
-	case why != "" && cut:
+	case cut && (why != "" || strings.TrimSpace(c.Arguments) == ""):
 		p.problem = "Error: the arguments were cut off where your answer reached its length limit. Call again with shorter ones."
 	case why != "":
 		p.problem = fmt.Sprintf("Error: the arguments are %s, so nothing was done. Call again with a JSON object. You wrote: %s",
@@ -48,7 +53,8 @@ func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
 }
 
 // parseArguments returns arguments as a JSON object, and what is wrong with them; then the object is
-// empty. Some models write nothing or null for no arguments, or quote the object once more.
+// empty. Some models write nothing or null for no arguments, or quote the object once more; some servers
+// send it twice, or an empty one before it.
 func parseArguments(s string) (object, why string) {
 	raw := bytes.TrimSpace([]byte(s))
 	var quoted string
@@ -59,11 +65,35 @@ func parseArguments(s string) (object, why string) {
 	case len(raw) == 0 || string(raw) == "null" || string(raw) == `""`:
 		return "{}", ""
 	case !json.Valid(raw):
+		if only, ok := onlyObject(raw); ok {
+			return only, ""
+		}
 		return "{}", "not valid JSON"
 	case raw[0] != '{':
 		return "{}", "not a JSON object"
 	}
 	return string(raw), ""
+}
+
+// onlyObject returns the one object in a row of them that is neither empty nor there before.
+func onlyObject(raw []byte) (only string, ok bool) {
+	only = "{}"
+	for in := json.NewDecoder(bytes.NewReader(raw)); ; {
+		var next json.RawMessage
+		switch err := in.Decode(&next); {
+		case errors.Is(err, io.EOF):
+			return only, true
+		case err != nil || next[0] != '{':
+			return "", false
+		}
+		switch object := string(next); {
+		case object == "{}" || object == only:
+		case only != "{}":
+			return "", false
+		default:
+			only = object
+		}
+	}
 }
 
 // safeName returns a name that every provider takes in a history.

@@ -157,4 +157,42 @@ func TestBoundedOutput(t *testing.T) {
 	if fmt.Sprint(names) != "[draw-1.jpg draw-2.svg small.txt draw.png]" {
 		t.Errorf("files %v", names)
 	}
+	if o := bounded(Output{Images: []Image{{MediaType: "image/png; x=\"\r\n\"", Data: []byte("x")}, {MediaType: "Image/PNG; q=1", Data: []byte("x")}}}); len(o.Images) != 1 || o.Images[0].MediaType != "image/png" {
+		t.Errorf("images %+v", o.Images)
+	}
+}
+
+// What a tool returns may be of any size; only as much of it is looked at as is shown.
+func TestHugeOutput(t *testing.T) {
+	t.Parallel()
+	huge := strings.Repeat("x", 256<<20)
+	began := time.Now()
+	if got := bounded(Output{Text: huge}).Text; len(got) > mostOutput+200 || !strings.Contains(got, "the output has 268435456 bytes, these were the first 65536") {
+		t.Errorf("got %d bytes: …%s", len(got), got[len(got)-100:])
+	}
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Errorf("took %v", took)
+	}
+	if got := bounded(Output{Text: strings.Repeat("\x00x", 40<<10)}).Text; got != "[binary data of 81920 bytes, which can't be shown]" {
+		t.Errorf("got %q", got)
+	}
+	tools := toolbox{does("fail", func(context.Context, Input) (Output, error) { return Output{}, errors.New(huge) })}
+	got := runTurn(t, t.Context(), Options{Tools: tools}, streamed, called("", "fail {}"), answer{deltas: texts("I see.")})
+	if last := got.Append[1].Text; got.Text != "I see." || len(last) > mostError+20 || len(got.log) > 3*mostError {
+		t.Errorf("%q, told %d bytes, logged %d", got.Text, len(last), len(got.log))
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plan.txt": "plan.txt", "../../etc/passwd": "passwd", `C:\boot.ini`: "boot.ini", "a\r\nX: b.txt": "a X: b.txt",
+		"photo\u202egpj.exe": "photo gpj.exe", "": "file", "..": "file", "dir/": "file", "été.md": "été.md",
+		strings.Repeat("é", 80) + ".tar.gz": strings.Repeat("é", 48) + ".gz",
+		strings.Repeat("x", 200):            strings.Repeat("x", 100),
+	} {
+		if got := fileName(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
 }

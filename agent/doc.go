@@ -60,7 +60,8 @@
 //
 // A Journal hears of a step before its calls run, of a call that changes something before it runs, and of
 // what came of each. So a turn that a crash ended goes on behind what it had done: calls that were not
-// begun, or only read, are run; of the others the model is told that nobody knows.
+// begun, or only read, are run once their tools are there; of the others the model is told that nobody knows.
+// Where nobody goes on with it, Mended closes its history.
 //
 // # Trouble with the model
 //

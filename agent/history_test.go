@@ -292,13 +292,17 @@ func TestFilesOfATurnAreBounded(t *testing.T) {
 	}{
 		{"few", []Output{small(2), small(3)}, "0.txt 1.txt 0.txt 1.txt 2.txt", "made"},
 		{
-			"many", []Output{small(9), small(3)}, "0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 0.txt",
+			"many",
+			[]Output{small(9), small(3)},
+			"0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 0.txt",
 			"made\n[1.txt (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]" +
 				"\n[2.txt (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]",
 		},
 		{"large", []Output{big}, "a c", "(no output)\n[b (15728640 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]"},
 		{
-			"images", []Output{small(10), shown}, "0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 9.txt",
+			"images",
+			[]Output{small(10), shown},
+			"0.txt 1.txt 2.txt 3.txt 4.txt 5.txt 6.txt 7.txt 8.txt 9.txt",
 			"(no output)\n[make.png (1 bytes) was not handed out: people get at most 10 files for one answer, of 20 MB together]",
 		},
 	} {
@@ -316,5 +320,52 @@ func TestFilesOfATurnAreBounded(t *testing.T) {
 		if tt.name == "images" && len(last.Images) != 1 {
 			t.Errorf("the model was shown %d images", len(last.Images))
 		}
+	}
+}
+
+// later is a Toolbox whose tools come after a while, as those of a server do.
+type later struct {
+	from  time.Time
+	tools toolbox
+}
+
+func (l later) Tools() []ToolDef {
+	if time.Now().Before(l.from) {
+		return nil
+	}
+	return l.tools
+}
+
+// Right after a start, a call that was left waits for its tool; one whose tool does not come is told so.
+func TestLeftCallsWaitForTheirTools(t *testing.T) {
+	for _, tt := range []struct {
+		comes, stopped time.Duration
+		want           string
+		takes          time.Duration
+	}{
+		{0, 0, "did {}", 0},
+		{10 * time.Second, 0, "did {}", 10 * time.Second},
+		{time.Hour, 0, `Error: there is no tool named "write".`, toolWait},
+		{time.Hour, 2 * time.Second, resultNotRun, 2 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if tt.stopped > 0 {
+				time.AfterFunc(tt.stopped, cancel)
+			}
+			turn := streamed
+			j := &journal{}
+			turn.Journal, turn.Approver = j, &person{verdict: Approved}
+			turn.Steps = []Message{{Role: Assistant, ToolCalls: []ToolCall{{ID: "a", Name: "write", Arguments: "{}"}}}}
+			o := Options{Tools: later{from: time.Now().Add(tt.comes), tools: workshop()}, Limits: Limits{Turn: 5 * time.Second}}
+			got := runTurn(t, ctx, o, turn, answer{deltas: texts("Done.")})
+			if got.Append[1].Text != tt.want || got.Elapsed != tt.takes || (got.Stop == StopDone) != (tt.stopped == 0) {
+				t.Errorf("after %v: %s %q after %v", tt.comes, got.Stop, got.Append[1].Text, got.Elapsed)
+			}
+			if kept := len(j.steps) > 0; kept == (tt.stopped > 0) {
+				t.Errorf("after %v: kept %s", tt.comes, transcript(j.steps))
+			}
+		})
 	}
 }

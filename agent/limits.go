@@ -19,7 +19,8 @@ type Limits struct {
 	// before it wrote anything is not counted; asking again after a broken stream is. The last one gets
 	// no tools.
 	ModelCalls int
-	// ToolCalls is how many tools may be called. Then the model is asked once more, without tools.
+	// ToolCalls is how many tools may be called, whatever comes of it: a call that a person denied, or that the
+	// model got wrong, is one too. Then the model is asked once more, without tools.
 	ToolCalls int
 }
 

@@ -61,7 +61,9 @@ type Completion struct {
 	Text      string
 	Reasoning string
 	Refusal   string
-	ToolCalls []ToolCall // complete calls, in the order the model made them
+	// ToolCalls are the calls in the order in which the model made them, with the arguments as they came: an
+	// answer that ended at its length may have cut the last ones.
+	ToolCalls []ToolCall
 	Finish    Finish
 	Usage     *Usage // nil when the provider sent none
 }

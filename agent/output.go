@@ -40,7 +40,7 @@ func (a *allowance) give(call string, o Output) (images, files []File, text stri
 		switch {
 		case !a.take(len(f.Content)):
 			text += fmt.Sprintf("\n[%s (%d bytes) was not handed out: people get at most %d files for one answer, of %d MB together]",
-				head(oneLine(f.Name), 100), len(f.Content), MostFiles, MostFileBytes>>20)
+				f.Name, len(f.Content), MostFiles, MostFileBytes>>20)
 		case i < len(o.Images):
 			images = append(images, f)
 		default:
@@ -59,19 +59,22 @@ func bounded(o Output) Output {
 		out.Text += fmt.Sprintf("\n[%s (%s, %d bytes) was left out: it is too large, one too many, or of the wrong kind]", what, mediaType, n)
 	}
 	for _, image := range o.Images {
-		if size+len(image.Data) > mostCallBytes || shown == mostCallImages || len(image.Data) == 0 || !strings.HasPrefix(image.MediaType, "image/") {
-			leave("an image", image.MediaType, len(image.Data))
+		kind, _, err := mime.ParseMediaType(image.MediaType)
+		if size+len(image.Data) > mostCallBytes || shown == mostCallImages || len(image.Data) == 0 || err != nil || !strings.HasPrefix(kind, "image/") {
+			leave("an image", oneLine(image.MediaType), len(image.Data))
 			continue
 		}
+		image.MediaType = kind
 		size, shown = size+len(image.Data), shown+1
 		out.Images = append(out.Images, image)
 	}
 	for _, f := range o.Files {
 		if size+len(f.Content) > mostCallBytes {
-			leave("the file "+head(oneLine(f.Name), 100), f.MediaType, len(f.Content))
+			leave("the file "+fileName(f.Name), oneLine(f.MediaType), len(f.Content))
 			continue
 		}
 		size += len(f.Content)
+		f.Name = fileName(f.Name)
 		out.Files = append(out.Files, f)
 	}
 	if out.Text = strings.TrimPrefix(out.Text, "\n"); out.Text == "" {
@@ -81,13 +84,16 @@ func bounded(o Output) Output {
 }
 
 func boundedText(text string) string {
-	if isBinary(text) {
-		return fmt.Sprintf("[binary data of %d bytes, which can't be shown]", len(text))
+	whole := text
+	if len(text) > mostOutput { // it may be huge: the rest is not even looked at
+		whole, _ = cutIncomplete(text[:mostOutput])
 	}
-	if len(text) <= mostOutput {
+	switch {
+	case isBinary(whole):
+		return fmt.Sprintf("[binary data of %d bytes, which can't be shown]", len(text))
+	case len(whole) == len(text):
 		return validUTF8(text)
 	}
-	whole, _ := cutIncomplete(text[:mostOutput])
 	return fmt.Sprintf("%s\n[… cut here: the output has %d bytes, these were the first %d …]", validUTF8(whole), len(text), len(whole))
 }
 
@@ -114,6 +120,25 @@ func (o Output) files(call string) []File {
 		out = append(out, File{Name: imageName(call, i, len(o.Images), image.MediaType), MediaType: image.MediaType, Content: image.Data})
 	}
 	return append(out, o.Files...)
+}
+
+// fileName returns a name as it can stand in a message and in a folder: no path, nothing invisible, and its
+// extension where it is too long.
+func fileName(name string) string {
+	const most, mostExtension = 100, 16
+	name = strings.Join(strings.FieldsFunc(validUTF8(name[strings.LastIndexAny(name, `/\`)+1:]), unseen), " ")
+	if len(name) > most {
+		extension := ""
+		if dot := strings.LastIndexByte(name, '.'); dot >= 0 && len(name)-dot <= mostExtension {
+			extension = name[dot:]
+		}
+		whole, _ := cutIncomplete(name[:most-len(extension)])
+		name = whole + extension
+	}
+	if strings.Trim(name, ".") == "" {
+		return "file"
+	}
+	return name
 }
 
 func imageName(call string, i, n int, mediaType string) string {

@@ -103,7 +103,9 @@ func TestPipelineGoesOnAfterACrash(t *testing.T) {
 		asked      string
 	}{
 		{
-			"goes on", answer{c: Completion{Text: "A draft."}}, `{"n":2}`, "old.txt new.txt",
+			"goes on",
+			answer{c: Completion{Text: "A draft."}},
+			`{"n":2}`, "old.txt new.txt",
 			"First.\n\nDone.", kept + "written\nassistant:Done.", "user:A draft.\n" + kept + "written",
 		},
 		{"the draft was filtered", answer{c: Completion{Finish: FinishFiltered}}, "", "old.txt", "First.\n\n" + DefaultLines().Filtered, kept + resultNotRun, ""},

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // takeUp takes up what an earlier process did of this turn: what it said is told again, and the history grows
@@ -49,11 +50,37 @@ func (r *run) finishCalls(ctx context.Context) error {
 	if len(r.open) == 0 {
 		return nil
 	}
-	tools := r.available()
+	tools := r.awaitTools(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	calls := make([]parsedCall, len(r.open))
 	for i, c := range r.open {
 		calls[i] = parseCall(c, tools, false)
 		r.statuses.set(c.ID, c.Name, calls[i].def.display(c.Arguments), ToolIdentified)
 	}
 	return r.runCalls(ctx, calls)
+}
+
+const (
+	// toolWait is how long the tools of calls that were left are waited for: right after a start, those of
+	// servers are not there yet.
+	toolWait = 30 * time.Second
+	toolLook = 250 * time.Millisecond // from one look to the next
+)
+
+// awaitTools returns the tools there are, once those of the calls that were left are among them or were waited
+// for long enough. The turn's clock stands still meanwhile.
+func (r *run) awaitTools(ctx context.Context) []ToolDef {
+	r.clock.pause()
+	defer r.clock.resume()
+	for began := time.Now(); ; {
+		tools := r.available()
+		missing := slices.ContainsFunc(r.open, func(c ToolCall) bool {
+			return !slices.ContainsFunc(tools, func(d ToolDef) bool { return d.Name == c.Name })
+		})
+		if !missing || time.Since(began) >= toolWait || sleep(ctx, toolLook) != nil {
+			return tools
+		}
+	}
 }

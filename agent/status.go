@@ -26,6 +26,12 @@ func (s *statuses) set(id, name, display string, state ToolState) {
 	}
 	display = oneLine(display)
 	known := s.calls[id]
+	if known != nil && known.Name != name { // it came in pieces
+		if display == "" && known.Display == known.Name {
+			display = name
+		}
+		known.Name = name
+	}
 	switch {
 	case known == nil:
 		if display == "" {
@@ -58,10 +64,13 @@ func ended(state ToolState) bool { return state == ToolCompleted || state == Too
 
 // oneLine returns a text as it can stand on a status line.
 func oneLine(s string) string {
-	s = strings.Join(strings.FieldsFunc(head(s, mostDisplay), func(c rune) bool {
-		return unicode.IsSpace(c) || unicode.IsControl(c)
-	}), " ")
-	return s
+	return strings.Join(strings.FieldsFunc(head(s, mostDisplay), unseen), " ")
+}
+
+// unseen says that a character is white space, or one that changes what is around it: a line that a model wrote
+// must not pass for another.
+func unseen(c rune) bool {
+	return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)
 }
 
 // display asks a tool what a call of it is about. A tool that fails at it has nothing to say.

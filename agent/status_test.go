@@ -85,3 +85,20 @@ func TestShowThatPanics(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A line that a model wrote passes for nothing else, and a name that came in pieces is shown whole.
+func TestStatusOfAnyText(t *testing.T) {
+	t.Parallel()
+	if got := oneLine("a\u202eb\x1b[2Jc\nd\u2028e"); got != "a b [2Jc d e" {
+		t.Errorf("got %q", got)
+	}
+	var got []string
+	s := statuses{emit: func(e Event) { got = append(got, show(e)) }}
+	s.set("a", "edit", "", ToolIdentified)
+	s.set("a", "edit_file", "", ToolIdentified)
+	s.set("a", "edit_file", "Editing x", ToolIdentified)
+	s.set("a", "edit_file", "", ToolExecuting)
+	if want := `a:identified:"edit" a:identified:"edit_file" a:identified:"Editing x" a:executing:"Editing x"`; strings.Join(got, " ") != want {
+		t.Errorf("got %s", strings.Join(got, " "))
+	}
+}

@@ -41,7 +41,7 @@ type ToolCall struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"` // JSON as the model wrote it
 	// Extra is what else the provider sent with the call and wants back as it was, such as Gemini's
-	// signatures: a JSON object that only the model's package reads.
+	// signatures: a JSON object that only the model's package reads, and in which each has a name of its own.
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 

@@ -149,7 +149,7 @@ func (a *actor) decideProposal(m message, d decision) {
 
 // carryOut stores a decision and tells the turn.
 func (a *actor) carryOut(m message, w waiting, asker chat.UserID, d decision) {
-	defer a.drop(m.Inbound) // the reply goes on, which is the answer
+	a.drop(m.Inbound) // first: a crash in between asks again, where a "yes" that stayed would be a question to the model
 	if !w.docket.claim(w.q) {
 		return // its time has just ended
 	}

@@ -388,3 +388,33 @@ func TestInterruptedAfterAChange(t *testing.T) {
 		}
 	})
 }
+
+// A call that could not be written down is not run.
+func TestAFullDiskKeepsToolsFromChangingThings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		full := &forgetful{kind: chat.StepBegun}
+		l.open(t, func(o *gateway.Options) { full.Store, o.Store = o.Store, full })
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, ask("yes"))
+		later(5 * time.Second)
+		got := l.sees()
+		if l.times() != 0 || len(got) != 1 || !strings.HasPrefix(got[0], "I switch it on.") || !strings.Contains(got[0], "Something went wrong here") {
+			t.Errorf("ran %d times, sees %q", l.times(), got)
+		}
+	})
+}
+
+// forgetful is a store that can't take one kind of step.
+type forgetful struct {
+	gateway.Store
+	kind chat.StepKind
+}
+
+func (f *forgetful) Note(ctx context.Context, turn string, steps ...chat.Step) error {
+	if steps[0].Kind == f.kind {
+		return errStore
+	}
+	return f.Store.Note(ctx, turn, steps...)
+}

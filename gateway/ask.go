@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,6 +83,11 @@ func (a *actor) status(in chat.Inbound) {
 		a.fail(in, "session could not be read", err)
 		return
 	}
+	used, err := a.g.Store.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})
+	if err != nil {
+		a.fail(in, "usage could not be read", err)
+		return
+	}
 	m := a.settings(s.Session, in.Sender.ID).model
 	state, waiting := a.g.Texts[TextIdle], len(a.queue)
 	if a.turn != nil {
@@ -96,7 +102,7 @@ func (a *actor) status(in chat.Inbound) {
 		window = group(m.Window)
 	}
 	a.say(in, a.g.Texts.fill(TextStatus,
-		"model", m.Name, "context", group(s.tokens()), "window", window,
+		"model", m.Name, "answered", cmp.Or(used.Last, "–"), "context", group(s.tokens()), "window", window,
 		"messages", strconv.Itoa(len(s.messages)), "compactions", strconv.Itoa(s.Folds),
 		"state", state, "waiting", strconv.Itoa(waiting)))
 }

@@ -17,6 +17,7 @@ type journal struct {
 	store   Turns
 	turn    string
 	changed atomic.Bool // a call that changes something has begun, in this process or an earlier one
+	failed  atomic.Bool // it could not be written
 }
 
 // Step implements agent.Journal.
@@ -28,13 +29,13 @@ func (j *journal) Step(ctx context.Context, messages []agent.Message) error {
 			return err
 		}
 	}
-	return j.store.Note(ctx, j.turn, steps...)
+	return j.note(ctx, steps...)
 }
 
 // Begin implements agent.Journal.
 func (j *journal) Begin(ctx context.Context, call agent.ToolCall) error {
 	j.changed.Store(true) // also when nobody knows whether that was stored
-	return j.store.Note(ctx, j.turn, chat.Step{Kind: chat.StepBegun, Call: call.ID})
+	return j.note(ctx, chat.Step{Kind: chat.StepBegun, Call: call.ID})
 }
 
 // End implements agent.Journal.
@@ -43,7 +44,13 @@ func (j *journal) End(ctx context.Context, answer agent.Message, made []agent.Fi
 	if err != nil {
 		return err
 	}
-	return j.store.Note(ctx, j.turn, step)
+	return j.note(ctx, step)
+}
+
+func (j *journal) note(ctx context.Context, steps ...chat.Step) error {
+	err := j.store.Note(ctx, j.turn, steps...)
+	j.failed.Store(j.failed.Load() || err != nil)
+	return err
 }
 
 // came is what came of a call.
@@ -114,10 +121,26 @@ func (r replay) rule(call string, v agent.Verdict) {
 	}
 }
 
+// cutOff returns the calls that had begun and have no answer, by tool.
+func (r replay) cutOff() []string {
+	var tools []string
+	for _, m := range r.said {
+		for _, c := range m.ToolCalls {
+			if slices.Contains(r.begun, c.ID) && !r.answered(c.ID) {
+				tools = append(tools, c.Name)
+			}
+		}
+	}
+	return tools
+}
+
+func (r replay) answered(call string) bool {
+	return slices.ContainsFunc(r.said, func(m agent.Message) bool { return m.Role == agent.ToolRole && m.ToolCallID == call })
+}
+
 // waits says that a call waits for a person at a time, or for its turn to go on since one decided.
 func (r replay) waits(now time.Time) bool {
 	return slices.ContainsFunc(r.proposals, func(p *proposal) bool {
-		answered := slices.ContainsFunc(r.said, func(m agent.Message) bool { return m.Role == agent.ToolRole && m.ToolCallID == p.call })
-		return !answered && !slices.Contains(r.begun, p.call) && now.Before(p.Until)
+		return !r.answered(p.call) && !slices.Contains(r.begun, p.call) && now.Before(p.Until)
 	})
 }

@@ -203,7 +203,7 @@ func (s *Memory) Used(_ context.Context, of chat.UsageOf) (sum chat.Used, err er
 		sum.Reasoning += u.Reasoning
 		sum.Calls += u.Calls
 		sum.Estimated = sum.Estimated || u.Estimated
-		turns[u.turn] = true
+		turns[u.turn], sum.Last = true, u.Model
 	}
 	sum.Turns = len(turns)
 	return sum, nil

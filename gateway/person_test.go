@@ -50,6 +50,7 @@ type platform struct {
 	hangs    bool // calls take as long as their context lets them
 	panics   bool
 	said     int
+	sent     int
 
 	sendPanics, editPanics int // how many of the next calls do
 
@@ -137,7 +138,8 @@ func (p *platform) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (c
 	if p.fail != nil {
 		return chat.Receipt{}, p.fail
 	}
-	id := chat.MessageID(strconv.Itoa(1000 + len(p.messages)))
+	id := chat.MessageID(strconv.Itoa(1000 + p.sent))
+	p.sent++
 	p.messages = append(p.messages, &shown{id: id, to: to, replyTo: m.ReplyTo, versions: []string{m.Text}, buttons: m.Actions})
 	if p.noID {
 		id = ""
@@ -164,7 +166,15 @@ func (p *platform) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoin
 	return chat.Receipt{}, &chat.SendError{Kind: chat.Gone}
 }
 
-func (p *platform) Delete(context.Context, chat.MessageRef) error { return nil }
+func (p *platform) Delete(ctx context.Context, ref chat.MessageRef) error {
+	if err := p.pass(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.messages = slices.DeleteFunc(p.messages, func(s *shown) bool { return s.id == ref.ID })
+	return nil
+}
 
 func (p *platform) Typing(ctx context.Context, _ chat.Target) error { return p.pass(ctx) }
 

@@ -107,10 +107,13 @@ func order(s agent.ToolState) int {
 }
 
 // clip makes one short line of a text.
-func clip(text string) string {
+func clip(text string) string { return clipTo(text, mostShown) }
+
+// clipTo makes one line of so many characters at most.
+func clipTo(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) <= mostShown {
+	if utf8.RuneCountInString(text) <= most {
 		return text
 	}
-	return string([]rune(text)[:mostShown-1]) + "…"
+	return string([]rune(text)[:most-1]) + "…"
 }

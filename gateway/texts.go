@@ -56,7 +56,7 @@ const (
 	TextModels         TextKey = "models"       // {model} {models} {slash}, which is what people type before a command's name
 	TextModelChosen    TextKey = "model_chosen" // {model}
 	TextNoModel        TextKey = "no_model"     // {models}
-	TextStatus         TextKey = "status"       // {model} {context} {window} {messages} {compactions} {state} {waiting}
+	TextStatus         TextKey = "status"       // {model} {answered} {context} {window} {messages} {compactions} {state} {waiting}
 	TextIdle           TextKey = "idle"         // the state of a conversation that waits
 	TextBusy           TextKey = "busy"         // {time}; the state of one that is being answered
 	TextUsage          TextKey = "usage"        // {here} {here_answers} {today} {today_answers}
@@ -154,7 +154,7 @@ func DefaultTexts() Texts {
 		TextModels:         "Answers here are by `{model}`.\n\n{models}\n\nAnother one: {slash}model NAME",
 		TextModelChosen:    "Answers here are by `{model}` from now on.",
 		TextNoModel:        "There is no such model. There are:\n\n{models}",
-		TextStatus: "Model: `{model}`\nContext: about {context} of {window} tokens\nMessages: {messages}\n" +
+		TextStatus: "Model: `{model}`\nAnswered last: `{answered}`\nContext: about {context} of {window} tokens\nMessages: {messages}\n" +
 			"Summaries: {compactions}\nNow: {state}\nWaiting: {waiting}",
 		TextIdle:  "idle",
 		TextBusy:  "answering for {time}",

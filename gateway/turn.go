@@ -81,6 +81,9 @@ func (a *actor) start(rec chat.Turn) {
 	}
 	t.docket.restore(t.earlier.proposals, time.Now())
 	t.journal.changed.Store(len(t.earlier.begun) > 0)
+	if cut := t.earlier.cutOff(); len(cut) > 0 {
+		log.Warn("a tool was at work when the process died: what it did is not known, and it is not run again", slog.Any("calls", cut))
+	}
 	if t.history, err = a.past(); err != nil {
 		panic(err) // guard tells both sides
 	}
@@ -218,7 +221,11 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	case ctx.Err() != nil:
 		return preview.Ending{Keep: true}
 	}
-	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.Texts.line(failure(t.result.Stop), t.id), Files: files(t.result)}
+	why := failure(t.result.Stop)
+	if t.journal.failed.Load() { // the model did nothing wrong
+		why = TextFailed
+	}
+	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.Texts.line(why, t.id), Files: files(t.result)}
 	if e.Text == "" {
 		e.Text = t.slot.Text()
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"telex/agent"
+	"telex/agent/provider"
 )
 
 // chunk is one event of a streamed answer, or a whole unstreamed one: they differ only in
@@ -28,6 +29,18 @@ type answer struct {
 	Reasoning        content     `json:"reasoning"`         // vLLM, OpenRouter, Ollama
 	Refusal          string      `json:"refusal"`
 	ToolCalls        []callDelta `json:"tool_calls"`
+	ReasoningDetails blocks      `json:"reasoning_details"` // OpenRouter, to be given back
+}
+
+// blocks are a list of blocks of reasoning. What looks different is nothing that we know to give back.
+type blocks []detail
+
+// UnmarshalJSON takes a list of objects, or anything else as none.
+func (b *blocks) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, (*[]detail)(b)) != nil {
+		*b = nil
+	}
+	return nil
 }
 
 // callDelta is a piece of a tool call as providers send it.
@@ -35,25 +48,10 @@ type callDelta struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
 	Function struct {
-		Name      string    `json:"name"`
-		Arguments arguments `json:"arguments"`
+		Name      string             `json:"name"`
+		Arguments provider.Arguments `json:"arguments"`
 	} `json:"function"`
 	ExtraContent json.RawMessage `json:"extra_content"` // Gemini's signatures
-}
-
-// arguments are JSON in a string; some servers send the object itself.
-type arguments string
-
-// UnmarshalJSON takes a string, null, or any JSON as it is.
-func (a *arguments) UnmarshalJSON(data []byte) error {
-	*a = ""
-	switch {
-	case data[0] == '"':
-		return json.Unmarshal(data, (*string)(a))
-	case string(data) != "null":
-		*a = arguments(data)
-	}
-	return nil
 }
 
 // fragment returns the piece as the agent puts it together.
@@ -119,10 +117,12 @@ func (u *usage) total() *agent.Usage {
 
 // consumer folds the chunks of one answer. It knows nothing of time or connections.
 type consumer struct {
+	model    string // that is asked
 	calls    agent.CallBuffer
+	details  details
 	told     []agent.CallDelta // of the newest chunk
 	replays  bool              // the provider tells reasoning under the name by which it wants it back
-	extra    bool              // and sends more with its calls
+	extra    bool              // and sends more with its calls, which it wants back with them
 	usage    *usage
 	finish   string
 	finished bool // the provider said that the answer is at its end
@@ -166,6 +166,8 @@ func (c *consumer) fold(d *agent.Delta, a *answer) {
 	}
 	d.Reasoning += reasoning + a.Content.thinking
 	c.replays = c.replays || a.ReasoningContent.text != ""
+	c.details.add(a.ReasoningDetails)
+	c.extra = c.extra || len(c.details.blocks) > 0
 	for _, call := range a.ToolCalls {
 		f := call.fragment()
 		c.extra = c.extra || f.Extra != nil
@@ -175,8 +177,10 @@ func (c *consumer) fold(d *agent.Delta, a *answer) {
 
 // completion returns what a finished answer came to, without its text.
 func (c *consumer) completion() agent.Completion {
+	calls := c.calls.Calls()
+	c.keep(calls)
 	return agent.Completion{
-		ToolCalls: c.calls.Calls(),
+		ToolCalls: calls,
 		Finish:    finishOf(c.finish),
 		Usage:     c.usage.total(),
 	}

@@ -130,12 +130,12 @@ func TestToolCalls(t *testing.T) {
 		{"empty ids", []string{
 			call(`"index":0,"id":"a","function":{"name":"time","arguments":"{"}`), call(`"index":0,"id":"","function":{"name":"","arguments":"}"}`),
 		}, "a:time:{}"},
-		{"late id", []string{call(`"index":0,"function":{"name":"time"}`), call(`"index":0,"id":"a"`)}, "a:time:{}"},
+		{"late id", []string{call(`"index":0,"function":{"name":"time"}`), call(`"index":0,"id":"a"`)}, "a:time:"},
 		{"no name", []string{call(`"index":0,"id":"a","function":{"arguments":"{}"}`)}, ""},
 		{"whole", []string{`{"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","function":{"name":"time","arguments":"{}"}}]},"finish_reason":"stop"}]}`}, "a:time:{}"},
 		{"none", []string{delta(`"tool_calls":null`)}, ""},
 		{"arguments as an object", []string{call(`"index":0,"id":"a","function":{"name":"time","arguments":{"z":1}}`)}, `a:time:{"z":1}`},
-		{"null arguments", []string{call(`"index":0,"id":"a","function":{"name":"time","arguments":null}`)}, `a:time:{}`},
+		{"null arguments", []string{call(`"index":0,"id":"a","function":{"name":"time","arguments":null}`)}, `a:time:`},
 	} {
 		_, c, _ := consume(t, tt.chunks...)
 		var got []string

@@ -16,6 +16,7 @@ type message struct {
 	ToolCallID       string     `json:"tool_call_id,omitempty"`
 	ToolCalls        []toolCall `json:"tool_calls,omitempty"`
 	ReasoningContent *string    `json:"reasoning_content,omitempty"`
+	ReasoningDetails []detail   `json:"reasoning_details,omitempty"`
 }
 
 type toolCall struct {
@@ -40,7 +41,7 @@ type imageURL struct {
 
 // newMessages shapes a conversation. Images of tools stand in a user's message behind the results: no
 // other may hold them.
-func newMessages(r agent.Request, s shape) []message {
+func newMessages(r agent.Request, model string, s shape) []message {
 	out := make([]message, 0, len(r.Messages)+1)
 	if r.System != "" {
 		out = append(out, message{Role: agent.System, Content: r.System})
@@ -59,7 +60,7 @@ func newMessages(r agent.Request, s shape) []message {
 		} else {
 			show()
 		}
-		if msg, ok := newMessage(m, s); ok {
+		if msg, ok := newMessage(m, model, s); ok {
 			out = append(out, msg)
 		}
 	}
@@ -67,14 +68,20 @@ func newMessages(r agent.Request, s shape) []message {
 	return out
 }
 
-// newMessage shapes a message. An empty one says nothing, and providers refuse it.
-func newMessage(m agent.Message, s shape) (msg message, ok bool) {
+// newMessage shapes a message for a model. An empty one says nothing, and providers refuse it.
+func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	msg = message{Role: m.Role, Name: m.Name, ToolCallID: m.ToolCallID, Content: contentOf(m)}
 	for _, c := range m.ToolCalls {
 		call := toolCall{ID: c.ID, Type: "function"}
 		call.Function.Name, call.Function.Arguments = c.Name, c.Arguments
-		if s.extra && !s.noExtra {
-			call.ExtraContent = c.Extra
+		if s.extra {
+			e := readEcho(c.Extra, model)
+			if !s.noExtra {
+				call.ExtraContent = e.Content
+			}
+			if !s.noDetails {
+				msg.ReasoningDetails = append(msg.ReasoningDetails, e.Details...)
+			}
 		}
 		msg.ToolCalls = append(msg.ToolCalls, call)
 	}

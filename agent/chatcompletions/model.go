@@ -102,7 +102,7 @@ func (m *Model) readWhole(data []byte) (agent.Completion, error) {
 	if err := json.Unmarshal(data, &k); err != nil {
 		return agent.Completion{}, m.Broken(fmt.Errorf("read the answer: %w", err))
 	}
-	var c consumer
+	c := consumer{model: m.opts.Model}
 	d := c.take(k)
 	if !c.finished {
 		return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Err: errors.New("the answer has no choices")}
@@ -130,7 +130,7 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 		return c, err
 	}
 	defer func() { _ = x.Body.Close() }() // the answer was read or is given up
-	var c consumer
+	c := consumer{model: m.opts.Model}
 	var tail *time.Timer
 	for {
 		d, err := receive(x.Events, &c)

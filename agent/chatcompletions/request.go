@@ -18,9 +18,9 @@ type shape struct {
 	oldMaxTokens  bool // max_tokens instead of max_completion_tokens
 	noTemperature bool // reasoning models take only their default
 	// replays is for the thinking before calls, extra for what else came with them: a provider that sends
-	// it wants it back with them (DeepSeek, Gemini), another one does not know the fields.
-	replays, extra     bool
-	noReplays, noExtra bool // they are refused after all
+	// it wants it back with them (DeepSeek, Gemini, OpenRouter), another one does not know the fields.
+	replays, extra                bool
+	noReplays, noExtra, noDetails bool // they are refused after all
 }
 
 // newRequest builds what is asked: go-openai's part of it, and the fields that it can't be
@@ -36,7 +36,7 @@ func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.C
 	if stream && !s.noUsageOption {
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
-	fields = map[string]any{"messages": newMessages(r, s)}
+	fields = map[string]any{"messages": newMessages(r, o.Model, s)}
 	switch most := o.MostOutput(r); {
 	case most == 0:
 	case s.oldMaxTokens:
@@ -69,6 +69,7 @@ func (s shape) join(other shape) shape {
 		extra:         s.extra || other.extra,
 		noReplays:     s.noReplays || other.noReplays,
 		noExtra:       s.noExtra || other.noExtra,
+		noDetails:     s.noDetails || other.noDetails,
 	}
 }
 
@@ -98,6 +99,8 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 		s.noReplays = true
 	case s.extra && !s.noExtra && said.Names("extra_content"):
 		s.noExtra = true
+	case s.extra && !s.noDetails && said.Names("reasoning_details"):
+		s.noDetails = true
 	case stream && refused.OfStreaming():
 		s.noStreaming = true
 	default:

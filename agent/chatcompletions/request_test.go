@@ -37,6 +37,7 @@ func TestConcede(t *testing.T) {
 		{"reasoning is refused", refuse(400, "'messages.1' : for 'role:assistant' property 'reasoning_content' is unsupported", "", ""), shape{replays: true}, true, shape{replays: true, noReplays: true}, true},
 		{"reasoning is refused for good", refuse(400, "property 'reasoning_content' is unsupported", "", ""), shape{replays: true, noReplays: true}, true, shape{replays: true, noReplays: true}, false},
 		{"what came with calls is refused", refuse(400, "Unknown parameter: 'messages[1].tool_calls[0].extra_content'.", "", ""), shape{extra: true}, true, shape{extra: true, noExtra: true}, true},
+		{"its reasoning is refused", refuse(400, "Unrecognized request argument supplied: reasoning_details", "", ""), shape{extra: true}, true, shape{extra: true, noDetails: true}, true},
 		{"a value out of range", refuse(400, "max_completion_tokens is too large: 100000", "max_completion_tokens", "invalid_value"), shape{}, true, shape{}, false},
 		{"another parameter", refuse(400, "Unsupported parameter: messages", "messages", ""), shape{}, true, shape{}, false},
 		{"another status", refuse(500, "Unsupported parameter: stream_options", "", ""), shape{}, true, shape{}, false},

@@ -7,6 +7,8 @@
 //	echo.go     reasoning that goes back to the provider (pure)
 //	plain.go    the usual event, without decoding it (pure)
 //	consumer.go events in, deltas and a completion out (pure)
+//	event.go    what is read of an event and of an answer (pure)
+//	item.go     the items of an answer, found again by ids and places that may be wrong (pure)
 //
 // go-openai builds and sends the requests; agent/provider and agent/sse do around it what it does
 // not cover. Answers are read by ourselves: its types lack the encrypted reasoning, and they are

@@ -56,8 +56,8 @@ func TestWrongConfiguration(t *testing.T) {
 		},
 		{name: "no platforms", text: goodModels, want: "c.yaml:1:1: no platform to run on; add one under platforms, such as telegram\n"},
 		{
-			name: "not built yet", text: goodModels + goodPlatforms + "tools: {enabled: [memory]}\n",
-			want: "c.yaml:3:9: tools.enabled: this tool is not built yet; this version takes time or fetch\n",
+			name: "not built yet", text: goodModels + goodPlatforms + "tools: {enabled: [ha_states]}\n",
+			want: "c.yaml:3:9: tools.enabled: this tool is not built yet; this version takes time or fetch or memory\n",
 		},
 		{
 			name: "unknown fixed line", text: goodModels + goodPlatforms + "texts: {stoped: x}\n",

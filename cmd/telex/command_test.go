@@ -77,6 +77,7 @@ func TestHelp(t *testing.T) {
 	}{
 		{"", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
 		{"--help", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
+		{"usage --help", []string{"--since", "--by", "--json", "telex usage --since 2026-01-01 --by person"}},
 		{"config", []string{"check ", "show "}},
 		{"standin", []string{"telegram ", "discord ", "slack ", "openai "}},
 		{"demo --help", []string{"--say", "--rate", "--latency", "--listen", "TELEX_STREAMING_ENABLED=false"}},

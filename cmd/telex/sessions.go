@@ -49,7 +49,8 @@ func deleteSessions() *cobra.Command {
 		Use:   "delete CONVERSATION | --person PERSON",
 		Short: "Delete what is kept of a conversation, or of a person everywhere",
 		Long: "Delete what is kept of a conversation; or, with --person endpoint:user:ID, everything of this person in\n" +
-			"every conversation: what they asked and what was answered, what waits, and that a code let them in.\n" +
+			"every conversation: what they asked and what was answered, what waits, what they asked to be remembered,\n" +
+			"and that a code let them in.\n" +
 			"What runs there is ended. What was sent to the chat stays there: only people can delete it.",
 		Args: func(c *cobra.Command, args []string) error {
 			switch {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
 
 	"telex/standin/openai"
@@ -64,6 +65,39 @@ func TestFetchIsGuarded(t *testing.T) {
 		}
 		t.Logf("%s\n%s", question, texts[len(texts)-1])
 	}
+}
+
+// What somebody asks to be remembered is there after a kill, for nobody else, and goes with the person.
+func TestMemoryOutlivesTheProcess(t *testing.T) {
+	t.Parallel()
+	const bob = 1002
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	s := sections{access: `{allow: ["telegram:*"]}`, more: "tools: {enabled: [memory]}"}
+	env := []string{"STATE_DIRECTORY=" + t.TempDir()}
+	p := w.daemon(s, env...)
+	says := func(user int64, text, want string) {
+		t.Helper()
+		before := len(w.texts(user))
+		w.telegram.Say(telegram.Incoming{User: user, Text: text})
+		w.await(want, func() bool {
+			texts := w.texts(user)
+			return len(texts) > before && strings.Contains(texts[len(texts)-1], want)
+		})
+	}
+	says(ada, `call: remember {"fact":"Ada likes tides."}`, "Remembered, with the id 1.")
+	p.signal(syscall.SIGKILL)
+	p.exit(patience)
+	w.daemon(s, env...)
+	says(ada, "call: recall {}", "1: Ada likes tides.")
+	says(bob, "call: recall {}", "Nothing is remembered about this person.")
+	says(bob, `call: forget {"id":"1"}`, "There is no fact with this id any more.")
+	says(ada, `call: forget {"id":"1"}`, "Forgotten.")
+	says(ada, `call: remember {"fact":"Ada has a boat."}`, "Remembered, with the id 2.")
+	deleted := launch{env: env}.start(t, "sessions", "delete", "--person", "telegram:user:1001")
+	if code := deleted.exit(patience); code != exitDone {
+		t.Fatalf("exit %d: %s", code, deleted.stderr)
+	}
+	says(ada, "call: recall {}", "Nothing is remembered about this person.")
 }
 
 // A server of tools that dies is a failed call, and nothing else.

@@ -22,7 +22,7 @@ const (
 	doAppend // let it grow
 	doStop   // make it a message like any other
 	doFind   // ask whether a create of unknown outcome took effect
-	doSeal   // no call: the part is full and already shows what it must
+	doSeal   // no call: the part is full and already shows what it must, or a question is left as it stands
 	doEnd
 )
 
@@ -33,8 +33,8 @@ type action struct {
 	deaf   bool      // doWait: new text changes nothing before until
 	part   int
 	body   payload
-	cursor bool        // body is not all: there is a cursor, a button, or status
-	status string      // what stands below body
+	cursor bool        // body is not all: there is a cursor, a button, or a frame
+	frame  frame       // what stands around body
 	stands bool        // body is what the message showed before, whatever the text is now
 	size   int         // how much of the text was laid out for body
 	start  markup.Mark // doSend: where the part begins in the source
@@ -46,6 +46,12 @@ type action struct {
 	file   *chat.File      // doFile
 	ref    chat.MessageRef // doDelete of a message that is no part any more
 }
+
+// Places of actions that are on no part of the reply.
+const (
+	old   = -1 // a message that is no part any more: ref says which
+	apart = -2 // the message that holds a question beside the reply
+)
 
 // creates says that a makes a new message.
 func (a action) creates() bool { return a.kind == doSend || a.kind == doFile || a.kind == doStart }

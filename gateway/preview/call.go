@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
-	"strings"
 	"time"
 
 	"telex/internal/chat"
@@ -51,11 +50,14 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 }
 
 // queue waits until t is ready. It returns false when the call is not wanted any more: the
-// ending puts an end to a preview, and any text to the typing indicator.
+// ending and a question put an end to a preview, and any text to the typing indicator.
 func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
-	changed, ended := r.slot.changed, r.slot.ended
+	changed, ended, urged := r.slot.changed, r.slot.ended, r.slot.urged
 	if a.kind != doType {
 		changed = nil
+	}
+	if a.class != chat.ClassPreview {
+		urged = nil
 	}
 	if r.ending != nil {
 		ended = nil
@@ -69,6 +71,8 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 				return false
 			}
 		case <-ended:
+			return false
+		case <-urged: // it waits in another class
 			return false
 		case <-r.cutShort():
 			return false
@@ -98,8 +102,10 @@ func (r *Reply) request(a action) chat.Call {
 		Limits: r.ep.Sender.Profile(r.to).Limits, Calls: a.calls,
 	}
 	switch {
-	case a.part < 0:
+	case a.part == old:
 		c.Message = a.ref.ID
+	case a.part == apart:
+		c.Message = r.apart.ref.ID
 	case a.part < len(r.parts) && r.parts[a.part].exists && a.kind != doType && a.kind != doDraft:
 		c.Message = r.parts[a.part].ref.ID
 	}
@@ -132,7 +138,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		r.follows(ctx)
 	}
 	r.note(ctx, a, plan)
-	if err == nil && r.ending == nil && a.kind != doType && !a.stands {
+	if err == nil && r.ending == nil && a.kind != doType && a.part >= 0 && !a.stands {
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
 		r.slot.seen(len(r.source))
 	}
@@ -169,11 +175,11 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	case doSend:
 		return r.ep.Sender.Send(ctx, r.to, r.outgoing(a))
 	case doEdit:
-		return r.ep.Editor.Edit(ctx, r.parts[a.part].ref, r.outgoing(a))
+		return r.ep.Editor.Edit(ctx, r.at(a.part).ref, r.outgoing(a))
 	case doDelete:
 		ref := a.ref
-		if a.part >= 0 {
-			ref = r.parts[a.part].ref
+		if a.part != old {
+			ref = r.at(a.part).ref
 		}
 		return chat.Receipt{}, r.ep.Deleter.Delete(ctx, ref)
 	case doFile:
@@ -207,24 +213,37 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 	if m.Answers = r.replyTo; a.part == 0 {
 		m.ReplyTo = r.replyTo
 	}
-	if a.cursor {
-		m.Text = r.decorated(m.Text, a.status) + r.cfg.Cursor
-		if m.Plain += r.cfg.Cursor; a.status != "" {
-			m.Plain = strings.TrimLeft(a.body.plain+"\n\n", "\n") + a.status + r.cfg.Cursor
-		}
-		switch {
-		case a.kind == doDraft:
-		case len(r.view.Status.Actions) > 0 && a.status != "":
-			m.Actions = r.view.Status.Actions
-		case r.cfg.Button != nil:
-			m.Actions = []chat.Action{*r.cfg.Button}
-		}
+	switch {
+	case a.part == apart && a.cursor:
+		m.Actions = r.view.Status.Actions
+	case a.cursor:
+		r.decorate(&m, a)
 	}
 	return m
 }
 
+// decorate adds what stands around the text of a preview.
+func (r *Reply) decorate(m *chat.Outgoing, a action) {
+	framed := r.framed(a.body.rendered, a.frame)
+	m.Text, m.Spans = framed.Text+r.cfg.Cursor, nil
+	for _, s := range framed.Spans {
+		m.Spans = append(m.Spans, chat.Span(s))
+	}
+	m.Plain = a.frame.plain(a.body.plain) + r.cfg.Cursor
+	switch {
+	case a.kind == doDraft:
+	case a.frame.asks != "":
+		m.Actions = r.view.Status.Actions
+	case r.cfg.Button != nil:
+		m.Actions = []chat.Action{*r.cfg.Button}
+	}
+}
+
 // partKey is the idempotency key of every create of one message.
 func (r *Reply) partKey(i int) string {
+	if i == apart {
+		return fmt.Sprintf("%s.q%d", r.key, r.apart.gen)
+	}
 	if i < len(r.parts) && r.parts[i].gen > 0 {
 		return fmt.Sprintf("%s.%d+%d", r.key, i, r.parts[i].gen)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // next names the one thing to do now. It changes nothing but what it remembers of its layouts, and that there are no
-// streams any more once somebody must see what a stream can't show.
+// streams and drafts any more once somebody must see what they can't show.
 func (s *state) next(now time.Time) action {
 	switch {
 	case s.dead:
@@ -33,61 +33,102 @@ func (s *state) preview(now time.Time) action {
 		return a
 	}
 	i, from := s.active()
-	if !s.cfg.Enabled || s.muted || !s.showable() || s.canFile && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts {
+	open := s.open(i)
+	if a, ok := s.askApart(now, s.view.Status.urgent() && !open); ok {
+		return a
+	}
+	if !open {
 		return s.pause(now, time.Time{}, false)
 	}
 	text, due := s.shownText(now)
-	status, later := s.statusText(now, text)
+	want, later := s.wanted(now, i, text)
 	if due.IsZero() || !later.IsZero() && later.Before(due) {
 		due = later
 	}
-	if text == "" && status == "" && s.told == "" || len(text) == s.drawn && status == s.told {
+	if text == "" && want == (frame{}) && s.told == (frame{}) || len(text) == s.drawn && want == s.told {
 		return s.pause(now, due, false)
 	}
-	if due = s.due(); now.Before(due) {
+	asks := s.view.Status.urgent() && (want.below != s.told.below || want.asks != s.told.asks)
+	if due = s.due(); now.Before(due) && !asks {
 		return s.pause(now, due, true)
 	}
-	if s.view.Status.Urgent && s.streamed(i) {
-		s.streamFor = 0 // what grows can't show what will not stay
-		if i < len(s.parts) && s.parts[i].exists {
-			return s.stop(i)
+	if s.view.Status.urgent() {
+		s.draftFor = 0 // it has no buttons, and leaves nothing
+		if s.streamed(i) {
+			s.streamFor = 0 // what grows can't show what will not stay
+			if i < len(s.parts) && s.parts[i].exists {
+				return s.stop(i)
+			}
 		}
 	}
-	a, streams := s.layout(i, from, text, status), s.streamed(i)
-	if !s.displayed || s.view.Status.Urgent && status != s.told {
+	return s.show(i, from, text, want, asks, now)
+}
+
+// open says that part i may show a preview.
+func (s *state) open(i int) bool {
+	switch {
+	case s.muted, s.canFile && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts:
+		return false
+	case s.view.Status.urgent():
+		return s.canEdit
+	case !s.cfg.Enabled: // what asked a person is taken away
+		return s.canEdit && s.told != (frame{})
+	}
+	return s.canEdit || s.draftFor > 0 || s.streamFor > 0
+}
+
+// show returns the call that makes part i show the text and what is wanted around it, or waits when it does so.
+func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool, now time.Time) action {
+	a, streams := s.layout(i, from, text, want), s.streamed(i)
+	if !s.displayed || asks {
 		a.class = chat.ClassFirst
 	}
-	decorates := s.cfg.Cursor != "" || s.cfg.Button != nil || a.status != ""
-	if a.cursor = !a.seal && !streams && decorates; streams {
-		a.status = ""
+	if a.seal || streams {
+		a.frame = frame{}
 	}
-	empty := a.body.rendered.Text == "" && a.status == ""
+	s.hollow(&a)
+	a.cursor = !a.seal && !streams && (s.cfg.Cursor != "" || s.cfg.Button != nil || a.frame != frame{})
+	empty := a.body.rendered.Text == "" && a.frame == (frame{})
 	if empty && !s.clears(i) || !s.put(&a, streams, now) {
-		s.looked, s.drawn, s.told = now, len(text), status
+		s.looked, s.drawn, s.told = now, len(text), want
 		return s.pause(now, time.Time{}, false)
 	}
 	return a
 }
 
-// layout returns what part i shows of the text from a place on, with the status below it where there is
-// room. For what is urgent room is made: the text goes on, and the status stands, in the next part.
-func (s *state) layout(i int, from markup.Mark, text, status string) action {
+// hollow settles what a message shows that has nothing of the text: what an earlier process left there until there
+// is more, and where there is no cursor to take the place of lines that are over, a sign.
+func (s *state) hollow(a *action) {
+	if a.body.rendered.Text != "" || a.part >= len(s.parts) || !s.parts[a.part].exists {
+		return
+	}
+	switch p := s.parts[a.part]; {
+	case len(s.view.Text) < s.recovered && !p.blank():
+		if a.body, a.stands = p.shown, true; p.plain {
+			a.body = plainPayload(a.body)
+		}
+	case a.frame == frame{} && p.frame != frame{} && s.cfg.Cursor == "":
+		a.body = p.nothing()
+	}
+}
+
+// layout returns what part i shows of the text from a place on, with what is wanted around it as far as there is
+// room. What is urgent has room: where there is none below the text, it stands in the next part.
+func (s *state) layout(i int, from markup.Mark, text string, want frame) action {
 	a := action{part: i, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true,
 		Append: s.grows, // in all parts, also once they are edited: the places where they begin are the same
 	}
 	laid := markup.Layout(text, o)
-	if len(laid) == 1 && s.view.Status.Urgent && !s.fits(laid[0].Rendered.Text, status) {
-		o.Limit = max(leastLimit, s.limit-s.dialect.Len(markup.Rendered{Text: s.decorated(" ", status)}))
-		laid = markup.Layout(text, o)
-	}
 	if len(laid) > 0 {
 		a.body, a.next, a.seal = s.payload(i, laid[0]), laid[0].Next, len(laid) > 1
 	}
-	if !a.seal && s.fits(a.body.rendered.Text, status) {
-		a.status = status
+	if a.seal {
+		return a
 	}
+	a.frame = s.fitting(a.body.rendered, want)
+	a.seal = a.body.rendered.Text != "" && a.frame.below == "" && want.below != "" && s.view.Status.urgent()
 	return a
 }
 
@@ -110,16 +151,13 @@ func (s *state) put(a *action, streams bool, now time.Time) bool {
 	case s.draftFor > 0 && !a.seal:
 		a.kind = doDraft
 		d := s.draft
-		return d.at.IsZero() || d.part != a.part || d.cursor != a.cursor || d.status != a.status || !d.body.equal(a.body)
+		return d.at.IsZero() || d.part != a.part || d.cursor != a.cursor || d.frame != a.frame || !d.body.equal(a.body)
 	default:
 		a.kind = doSend
 		*a = s.create(*a, now)
 	}
 	return a.kind != doEnd
 }
-
-// showable says that previews have a way to the platform.
-func (s *state) showable() bool { return s.canEdit || s.draftFor > 0 || s.streamFor > 0 }
 
 // due is when the next preview may be made.
 func (s *state) due() time.Time {
@@ -157,7 +195,7 @@ func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	if len(text) < s.recovered {
 		return "", time.Time{} // a person has seen more than that
 	}
-	if s.displayed || s.view.Tokens >= s.cfg.MinTokens {
+	if s.displayed || s.view.Tokens >= s.cfg.MinTokens || s.view.Status.urgent() {
 		return text, time.Time{}
 	}
 	if slow := s.started.Add(slowAfter); now.Before(slow) {
@@ -178,7 +216,7 @@ func (s *state) pause(now, due time.Time, deaf bool) action {
 		}
 	}
 	switch {
-	case !s.displayed && s.canType && s.typing > 0:
+	case !s.displayed && !s.apart.exists && s.canType && s.typing > 0:
 		renew := s.lastType.Add(s.typing)
 		if !now.Before(renew) {
 			return action{kind: doType, class: chat.ClassTyping}

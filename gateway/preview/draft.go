@@ -11,7 +11,7 @@ func (s *state) drafted() bool { return !s.draft.at.IsZero() }
 // redraft shows the draft once more, since it would vanish.
 func (s *state) redraft() action {
 	return action{
-		kind: doDraft, part: s.draft.part, body: s.draft.body, cursor: s.draft.cursor, status: s.draft.status,
+		kind: doDraft, part: s.draft.part, body: s.draft.body, cursor: s.draft.cursor, frame: s.draft.frame,
 		size: s.drawn, class: chat.ClassPreview,
 	}
 }
@@ -19,11 +19,11 @@ func (s *state) redraft() action {
 // settleDraft notes what the draft shows.
 func (s *state) settleDraft(a action) {
 	s.displayed = true
-	s.draft = draft{part: a.part, body: a.body, cursor: a.cursor, status: a.status, at: s.lastCall}
-	s.drawn, s.told = a.size, a.status
+	s.draft = draft{part: a.part, body: a.body, cursor: a.cursor, frame: a.frame, at: s.lastCall}
+	s.drawn, s.told = a.size, a.frame
 }
 
 // refuseDraft goes on with edits. The text so far must be shown again.
 func (s *state) refuseDraft() {
-	s.draftFor, s.drawn, s.told = 0, 0, ""
+	s.draftFor, s.drawn, s.told = 0, 0, frame{}
 }

@@ -31,6 +31,9 @@ func (s *state) keep(now time.Time) action {
 	if a := s.unfreeze(now); a.kind != doEnd {
 		return a
 	}
+	if a, ok := s.dismiss(now); ok {
+		return a
+	}
 	return s.thaw()
 }
 
@@ -60,6 +63,9 @@ func (s *state) finish(now time.Time) action {
 	if calls > 0 {
 		first.calls = calls
 		return first
+	}
+	if a, ok := s.dismiss(now); ok {
+		return a
 	}
 	return s.thaw()
 }
@@ -102,7 +108,7 @@ func (s *state) create(a action, now time.Time) action {
 	if a.part >= len(s.parts) {
 		return a
 	}
-	p := s.parts[a.part]
+	p := *s.at(a.part)
 	uncertain := p.uncertain
 	if p.doubted && !s.resendable(p, now) {
 		uncertain++
@@ -110,7 +116,7 @@ func (s *state) create(a action, now time.Time) action {
 	switch {
 	case s.missing(p, now):
 		return action{kind: doFind, part: a.part, class: a.class}
-	case uncertain >= uncertainCreates, p.given, uncertain > 0 && s.ending == nil:
+	case uncertain >= uncertainCreates, p.given, uncertain > 0 && s.ending == nil && a.part != apart:
 		return action{kind: doEnd}
 	case uncertain == uncertainCreates-1 && s.canProbe && !s.probed:
 		// The last try must not be spent on a platform that is still down.
@@ -121,7 +127,7 @@ func (s *state) create(a action, now time.Time) action {
 
 // seek learns which message an earlier create of part i made, where that is possible.
 func (s *state) seek(i int, now time.Time) (action, bool) {
-	p := s.parts[i]
+	p := *s.at(i)
 	switch {
 	case s.missing(p, now):
 		return action{kind: doFind, part: i, class: chat.ClassFinal}, true

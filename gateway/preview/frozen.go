@@ -77,7 +77,7 @@ func (s *state) thaw() action {
 	for _, f := range s.frozen {
 		p := s.parts[f.part]
 		if s.canDelete && (p.exists || !s.ending.Keep && (p.gone || f.part >= len(s.final))) {
-			return action{kind: doDelete, part: -1, ref: f.ref, class: chat.ClassFinal}
+			return action{kind: doDelete, part: old, ref: f.ref, class: chat.ClassFinal}
 		}
 	}
 	return action{kind: doEnd}

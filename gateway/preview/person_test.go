@@ -335,7 +335,7 @@ func (p *person) repeats() []string {
 		}
 		k := key{c.to, c.id}
 		old, known := last[k]
-		if known && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) {
+		if known && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) && slices.Equal(old.Actions, c.m.Actions) {
 			out = append(out, fmt.Sprintf("%v: %q again", c.at.Sub(p.began), c.m.Text))
 		}
 		switch {

@@ -29,6 +29,8 @@ type schedule struct {
 	fates   map[int]trouble // by call that shows something
 	finds   bool            // the platform can say what a create did
 	files   bool
+	edits   bool
+	deletes bool
 	removes int // the person deletes the newest message after so many deltas; 0: never
 }
 
@@ -72,7 +74,9 @@ func schedules(t *rapid.T) schedule {
 	s.config.Transport = rapid.SampledFrom([]Transport{Edit, Edit, Draft, Native}).Draw(t, "transport")
 	s.profile.DraftFor = 25 * time.Second
 	s.profile.StreamFor = span("stream for", 1000, 240_000)
-	s.finds = rapid.IntRange(0, 4).Draw(t, "finds") == 0
+	s.edits = rapid.IntRange(0, 9).Draw(t, "edits") > 0
+	s.deletes = s.edits || rapid.Bool().Draw(t, "deletes")
+	s.finds = s.edits && rapid.IntRange(0, 4).Draw(t, "finds") == 0
 	switch keys := rapid.IntRange(0, 4).Draw(t, "keys") == 0; {
 	case keys && s.finds: // what the key does not answer any more is looked for
 		s.profile.KeyFor = span("key for", 100, 120_000)
@@ -185,6 +189,12 @@ func (s schedule) play(t *testing.T) []string {
 	p.profile, p.dialect, p.latency, p.fate = s.profile, s.dialect, s.latency, s.fate()
 	e := p.endpoint()
 	e.Drafter, e.Streamer = channel{p}, channel{p}
+	if !s.edits {
+		e.Editor, e.Drafter, e.Streamer = nil, nil, nil
+	}
+	if !s.deletes {
+		e.Deleter = nil
+	}
 	if s.files {
 		e.Filer = channel{p}
 	}
@@ -227,7 +237,7 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 	creates := map[string]int{} // of unknown outcome, by part
 	known := map[string]bool{"key.0": true}
 	var last time.Time
-	muted := false
+	muted, early := false, 0
 	for _, c := range p.calls {
 		if c.op == chat.OpTyping {
 			continue
@@ -239,13 +249,17 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 		if c.m.Preview {
 			continued := !known[c.m.Key]
 			known[c.m.Key] = known[c.m.Key] || c.err == nil
-			if gap := c.at.Sub(last); !last.IsZero() && gap < s.config.Interval && !continued {
+			if gap := c.at.Sub(last); !last.IsZero() && gap < s.config.Interval && !continued && len(c.m.Actions) == 0 {
+				if early++; early <= 3*s.questions() { // what is full makes room for them at once
+					last = c.at
+					continue
+				}
 				say("%v: preview %v after the one before", at, gap)
 			}
-			if muted {
+			if muted && !isQuestion(c.m.Key) {
 				say("D5, F57: %v: preview after a create that can't be edited", at)
 			}
-			if !s.config.Enabled {
+			if !s.config.Enabled && s.questions() == 0 {
 				say("F56: %v: preview", at)
 			}
 			last = c.at
@@ -256,17 +270,31 @@ func (s schedule) judgeCalls(p *person, o Outcome) (wrong []string) {
 		if s.stray(c) {
 			creates[c.m.Key]++
 		}
-		muted = muted || len(creates) > 0 || c.nameless && c.err == nil
+		muted = muted || s.stray(c) && !isQuestion(c.m.Key) || c.nameless && c.err == nil
 		for _, w := range badSpans(c.m, s.dialect) {
 			say("D7: %v: %s", at, w)
 		}
 	}
-	refused := s.profile.KeyFor > 0 && (has(p.calls, chat.TooLong) || has(p.calls, chat.Rejected))
+	left := !s.deletes && slices.ContainsFunc(p.calls, func(c *call) bool { return isQuestion(c.m.Key) && c.err != nil })
+	refused := left || s.profile.KeyFor > 0 && (has(p.calls, chat.TooLong) || has(p.calls, chat.Rejected))
 	if o.Doubt != (len(creates) > 0) && !refused {
 		say("doubt is %t, creates of unknown outcome: %v", o.Doubt, creates)
 	}
 	return wrong
 }
+
+// questions is how often a person is asked something.
+func (s schedule) questions() (n int) {
+	for _, d := range s.deltas {
+		if d.works == 8 {
+			n++
+		}
+	}
+	return n
+}
+
+// isQuestion says that a message is none of the reply's parts.
+func isQuestion(key string) bool { return strings.Contains(key, ".q") }
 
 // stray says that a call may have made a message that nothing can tell us of.
 func (s schedule) stray(c *call) bool {
@@ -281,7 +309,7 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 		unknown := s.stray(c)
 		if unknown {
 			creates[c.m.Key]++
-			hopeless = hopeless || creates[c.m.Key] >= uncertainCreates
+			hopeless = hopeless || creates[c.m.Key] >= uncertainCreates && !isQuestion(c.m.Key)
 		}
 		if unknown || c.nameless && c.m.Preview {
 			strays[c.id] = true
@@ -289,7 +317,9 @@ func (s schedule) judgeEnd(p *person, o Outcome) []string {
 	}
 	var got []chat.Outgoing
 	for _, m := range p.messages {
-		if !m.deleted && !strays[m.id] {
+		switch {
+		case m.deleted, strays[m.id], isQuestion(m.versions[0].Key) && !s.deletes: // it stays
+		default:
 			got = append(got, m.now())
 		}
 	}
@@ -378,7 +408,7 @@ func (s schedule) final(grown bool) []markup.Part {
 	if st.grows = grown; grown {
 		st.parts = []part{{sealed: true}}
 	}
-	if s.config.Enabled {
+	if s.config.Enabled && s.edits {
 		st.limit -= s.dialect.Len(markup.Rendered{Text: s.config.Cursor})
 	}
 	return st.layoutFinal()

@@ -26,7 +26,11 @@ type Recorder interface {
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	for _, r := range parts {
-		if r.Index < 0 {
+		switch {
+		case r.Index <= apartIndex:
+			s.restoreApart(r, now)
+			continue
+		case r.Index < 0:
 			s.restoreFrozen(r)
 			continue
 		}
@@ -139,7 +143,7 @@ func (r *Reply) follows(ctx context.Context) {
 func (r *Reply) plan(ctx context.Context, a action) (chat.Part, bool) {
 	switch a.kind {
 	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
-		if a.part >= 0 {
+		if a.part != old {
 			p := r.intent(a)
 			return p, r.record(ctx, p)
 		}
@@ -159,10 +163,10 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	if plan.Key == "" {
 		return
 	}
-	if p := &r.parts[plan.Index]; p.shown.equal(a.body) {
+	if p := r.at(a.part); p.shown.equal(a.body) {
 		p.source = plan.Source
 	}
-	if now := r.result(plan); a.creates() || now.State != plan.State {
+	if now := r.result(a.part, plan); a.creates() || now.State != plan.State {
 		r.record(ctx, now)
 	}
 }
@@ -170,17 +174,18 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 // intent is the record of action a before it is tried.
 func (r *Reply) intent(a action) chat.Part {
 	if a.kind == doDelete || a.kind == doFind { // neither changes what stands, if it does
-		now := r.parts[a.part]
-		a.body, a.cursor, a.status, a.stands = now.shown, now.cursor, now.status, true
+		now := r.at(a.part)
+		a.body, a.cursor, a.frame, a.stands = now.shown, now.cursor, now.frame, true
 	}
 	p := chat.Part{
-		Index: a.part, Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
+		Index: r.index(a.part), Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
 		Text: a.body.rendered.Text, Cut: r.cutOf(a.part), File: a.kind == doFile,
 	}
 	if a.body.plain != p.Text {
 		p.Plain = a.body.plain
 	}
 	switch {
+	case a.part == apart:
 	case a.stands:
 		p.Source = r.parts[a.part].source
 	case r.ending == nil, r.ending.Keep:
@@ -193,7 +198,7 @@ func (r *Reply) intent(a action) chat.Part {
 		p.First, p.Tries = time.Now(), 1
 		return p
 	}
-	now := r.parts[a.part]
+	now := *r.at(a.part)
 	if p.Tries = now.tries; a.creates() {
 		p.Tries++
 	}
@@ -210,6 +215,8 @@ func (r *Reply) intent(a action) chat.Part {
 // origin is the Markdown that a shows and those before it do not, and the note below it.
 func (r *Reply) origin(a action) (source, note string) {
 	switch {
+	case a.part == apart:
+		return "", ""
 	case a.stands:
 		return r.parts[a.part].source, ""
 	case r.ending == nil, r.ending.Keep:
@@ -256,9 +263,9 @@ func (p part) state() chat.PartState {
 	}
 }
 
-// result is the record p of action a after it was settled.
-func (r *Reply) result(p chat.Part) chat.Part {
-	now := r.parts[p.Index]
+// result is the record p of the action on message i after it was settled.
+func (r *Reply) result(i int, p chat.Part) chat.Part {
+	now := r.at(i)
 	p.File = now.file
 	switch {
 	case now.exists:

@@ -54,6 +54,9 @@ func New(o Options) *Reply {
 	if !profile.NoCommands && !o.Config.ButtonAlways {
 		o.Config.Button = nil
 	}
+	if !o.Config.Enabled {
+		o.Config.Cursor, o.Config.Button = "", nil // nor where a person is asked
+	}
 	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder}
 	r.state = state{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key,
@@ -91,8 +94,9 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 			r.wait(ctx, a)
 			continue
 		case doSeal:
+			plan := r.intent(a)
 			r.settle(a, chat.Receipt{}, nil, time.Now())
-			r.record(ctx, r.result(r.intent(a)))
+			r.record(ctx, r.result(a.part, plan))
 			continue
 		}
 		if t := r.acquire(ctx, &a); t != nil {
@@ -136,6 +140,7 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	select {
 	case <-changed:
 	case <-ended:
+	case <-r.slot.urged:
 	case <-r.cutShort():
 	case <-timer:
 	case <-ctx.Done():
@@ -151,7 +156,11 @@ func (r *Reply) cutShort() <-chan struct{} {
 }
 
 func (r *Reply) outcome(err error) Outcome {
-	o := Outcome{Delivered: err == nil && r.delivered(), Nameless: r.nameless, Err: err}
+	q := r.apart
+	o := Outcome{
+		Delivered: err == nil && r.delivered(), Nameless: r.nameless, Err: err,
+		Doubt: r.stray || q.uncertain > 0 || !q.exists && (q.lost || q.doubted),
+	}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.uncertain > 0 || !p.exists && (p.lost || p.doubted)
 		if p.exists {

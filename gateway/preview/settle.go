@@ -10,9 +10,9 @@ import (
 func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	switch {
 	case a.kind == doType:
-		s.settleTyping(err, now)
+		s.settleTyping(a, err, now)
 		return
-	case a.part < 0:
+	case a.part == old:
 		s.settleFrozen(a, err, now)
 		return
 	}
@@ -27,6 +27,10 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	s.progress(now)
 	if a.kind == doDraft {
 		s.settleDraft(a)
+		return
+	}
+	if a.part == apart {
+		s.settleApart(a, r.Ref)
 		return
 	}
 	p := &s.parts[a.part]
@@ -50,14 +54,14 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	default:
 		p.unsure = false
 	}
-	p.shown, p.cursor, p.status = a.body, a.cursor, a.status
+	p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
 	if a.creates() {
 		s.lower(a.part)
 	}
 	if a.seal {
 		p.sealed, p.next = true, a.next
 	} else {
-		s.drawn, s.told = a.size, a.status
+		s.drawn, s.told = a.size, a.frame
 	}
 }
 
@@ -68,11 +72,11 @@ func (s *state) progress(now time.Time) {
 	}
 }
 
-// settleTyping notes whether typing works. At the end it is a probe, repeated until the
+// settleTyping notes whether typing works. Before a last try it is a probe, repeated until the
 // platform answers.
-func (s *state) settleTyping(err error, now time.Time) {
+func (s *state) settleTyping(a action, err error, now time.Time) {
 	switch {
-	case s.ending == nil:
+	case a.class == chat.ClassTyping:
 		s.canType = err == nil
 	case err == nil:
 		s.probed, s.trouble = true, 0
@@ -122,7 +126,7 @@ func (s *state) settleFind(p *part, ref chat.MessageRef) {
 // the final may touch them, so previews end here. Without such parts the new text simply
 // replaces the old one.
 func (s *state) restart() {
-	s.drawn, s.told = 0, ""
+	s.drawn, s.told = 0, frame{}
 	for i := range s.parts {
 		p := &s.parts[i]
 		s.muted = s.muted || p.sealed

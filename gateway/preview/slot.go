@@ -41,11 +41,15 @@ type Slot struct {
 	ended   chan struct{} // closed by Finish
 	claimed bool          // by Decide: no other ending counts
 	cut     chan struct{} // closed by Cut
+	urged   chan struct{} // capacity 1: that somebody is asked, which waits for no interval
 }
 
 // NewSlot returns an empty slot.
 func NewSlot() *Slot {
-	return &Slot{text: new(strings.Builder), changed: make(chan struct{}, 1), ended: make(chan struct{}), cut: make(chan struct{})}
+	return &Slot{
+		text: new(strings.Builder), changed: make(chan struct{}, 1), urged: make(chan struct{}, 1),
+		ended: make(chan struct{}), cut: make(chan struct{}),
+	}
 }
 
 // Append adds a delta that took about so many tokens.

@@ -11,7 +11,7 @@ import (
 
 // Config says how replies of one endpoint stream.
 type Config struct {
-	Enabled      bool          // false: one send, never a cursor
+	Enabled      bool          // false: one send, never a cursor; only what asks a person is shown before the final
 	Interval     time.Duration // least time between the starts of two preview calls; 0: the platform's default
 	MinTokens    int           // the first display waits for so many tokens, by estimate
 	Cursor       string        // stands at the end of every preview
@@ -83,8 +83,8 @@ type part struct {
 	given     bool      // given up: the platform refuses it whatever we do
 	plain     bool      // its markup was refused: text only
 	shown     payload   // what the platform last acknowledged, or was asked for when unsure
-	cursor    bool      // shown with the cursor, a button, or status
-	status    string    // that was shown below
+	cursor    bool      // shown with the cursor, a button, or a frame
+	frame     frame     // that was shown around it
 	unsure    bool      // the last edit may or may not have taken effect
 	taken     bool      // over from an earlier process, and not edited since
 	start     markup.Mark
@@ -119,12 +119,17 @@ func (p part) standing() payload {
 	if p.shown.rendered.Text != "" {
 		return p.shown
 	}
+	return p.nothing()
+}
+
+// nothing is the payload of a message that has nothing of the text.
+func (part) nothing() payload {
 	return payload{rendered: markup.Rendered{Text: nothing}, plain: nothing}
 }
 
 // tried says that a shows what the create before it tried to show.
 func (p part) tried(a action) bool {
-	return p.shown.equal(a.body) && p.cursor == a.cursor && p.status == a.status
+	return p.shown.equal(a.body) && p.cursor == a.cursor && p.frame == a.frame
 }
 
 // draft is the ephemeral preview that a person sees. The zero draft is none.
@@ -132,7 +137,7 @@ type draft struct {
 	part   int
 	body   payload
 	cursor bool
-	status string
+	frame  frame
 	at     time.Time // when it was last sent
 }
 
@@ -162,6 +167,8 @@ type state struct {
 	relaid bool // the ending is what was shown, in more messages than before
 
 	parts     []part
+	apart     part // a question that no preview can show; it is nothing of the reply
+	stray     bool // such a question may stand where nothing can find it
 	draft     draft
 	frozen    []frozen // messages that were replaced and can't be edited: to be deleted at the end
 	cuts      []int    // how long the first parts were when they were cut, if longer than limit
@@ -184,7 +191,7 @@ type state struct {
 	jitter    func() float64 // from [0,1): spreads what failed together; nil: no spread
 
 	drawn  int       // length of the text that was last laid out and shown, as far as it can be
-	told   string    // status that was
+	told   frame     // what was shown around it
 	looked time.Time // when a layout last had nothing new to show
 
 	final   []markup.Part // layout of the ending, made once per limit
@@ -193,6 +200,14 @@ type state struct {
 	fileAt  int           // which of final is the caption of file
 	kept    []markup.Part // the first of them, cut when limit was larger
 	literal bool          // Markdown shows nothing of the final: it is shown as it was written
+}
+
+// at returns the message that an action is on.
+func (s *state) at(i int) *part {
+	if i == apart {
+		return &s.apart
+	}
+	return &s.parts[i]
 }
 
 // visible is how many source bytes a person sees.

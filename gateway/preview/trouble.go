@@ -28,6 +28,8 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 		s.follow(e.Moved)
 	case e.Kind == chat.Forbidden, e.Kind == chat.Auth:
 		s.dead = true
+	case a.part == apart:
+		s.apartError(a, e, now)
 	case a.kind == doDraft:
 		s.draftError(a, e, now)
 	case a.kind == doFile && (e.Kind == chat.Rejected || e.Kind == chat.TooLong || e.Kind == chat.Gone):
@@ -144,13 +146,13 @@ func (s *state) unknown(a action, p *part, now time.Time) {
 	case a.creates():
 		p.started, p.file = p.started || a.kind == doStart, a.kind == doFile
 		p.mixed = p.mixed || p.doubted && !p.tried(a)
-		p.shown, p.cursor, p.status = a.body, a.cursor, a.status
+		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
 		if p.first.IsZero() {
 			p.first = s.lastCall
 		}
 		s.doubt(p, now)
 	case a.kind == doEdit:
-		p.shown, p.cursor, p.status, p.unsure, p.taken = a.body, a.cursor, a.status, true, false
+		p.shown, p.cursor, p.frame, p.unsure, p.taken = a.body, a.cursor, a.frame, true, false
 	}
 }
 
@@ -174,7 +176,7 @@ func (s *state) follow(to chat.ChatID) {
 		return
 	}
 	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
-	s.frozen = nil
+	s.frozen, s.apart = nil, part{gen: s.apart.gen + 1}
 	for i := range s.parts {
 		if s.parts[i].exists && s.parts[i].ref.Target.Chat != to {
 			s.parts[i].renew()

@@ -49,18 +49,10 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	texts := gateway.DefaultTexts().With(c.Texts)
 	a := &App{log: o.Log}
-	tools, err := a.newTools(c, o)
-	if err != nil {
-		return nil, err
-	}
-	runner, err := newAgent(c, texts, tools, o)
-	if err != nil {
-		return nil, err
-	}
 	var kept *store.Store
 	if o.Store == nil {
+		var err error
 		if kept, err = a.openStore(ctx, o, c.Conversations.Retention); err != nil {
 			a.Close()
 			return nil, err
@@ -71,24 +63,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 	}
 	a.store = o.Store
-	endpoints, err := a.endpoints(c, o)
-	if err != nil {
-		a.Close()
-		return nil, err
-	}
-	hear, err := transcriber(c.Transcription, o)
-	if err != nil {
-		a.Close()
-		return nil, err
-	}
-	a.gateway, err = gateway.New(gateway.Options{
-		Endpoints: endpoints, Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
-		Access: rules(c.Access, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
-		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
-		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
-		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
-	})
-	if err != nil {
+	if err := a.build(c, o); err != nil {
 		a.Close()
 		return nil, err
 	}
@@ -99,6 +74,35 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 		}
 	}
 	return a, nil
+}
+
+// build makes the gateway and all that it needs. The store is there.
+func (a *App) build(c *config.Config, o Options) error {
+	texts := gateway.DefaultTexts().With(c.Texts)
+	tools, err := a.newTools(c, o)
+	if err != nil {
+		return err
+	}
+	runner, err := newAgent(c, texts, tools, o)
+	if err != nil {
+		return err
+	}
+	endpoints, err := a.endpoints(c, o)
+	if err != nil {
+		return err
+	}
+	hear, err := transcriber(c.Transcription, o)
+	if err != nil {
+		return err
+	}
+	a.gateway, err = gateway.New(gateway.Options{
+		Endpoints: endpoints, Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
+		Access: rules(c.Access, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
+		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
+		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
+		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
+	})
+	return err
 }
 
 // Run is the daemon: it answers until ctx ends and then stops in good order, within the

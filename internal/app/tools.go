@@ -13,7 +13,7 @@ import (
 func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 	own, err := tool.New(tool.Options{
 		Enabled: c.Tools.Enabled, Zone: time.Local, //nolint:gosmopolitan // the zone of the machine is the people's, until they name another
-		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains},
+		Fetch: tool.FetchOptions{AllowDomains: c.Tools.Fetch.AllowDomains}, Facts: facts{o.Store, o.Log},
 	})
 	if err != nil {
 		return nil, err

@@ -121,8 +121,9 @@ type UsageOf struct {
 
 // Used is a sum of usages.
 type Used struct {
-	Usage     // without a model
-	Turns int // that used something
+	Usage        // without a model
+	Turns int    // that used something
+	Last  string // the model that answered last, of those that used something
 }
 
 // Knocking is a person who is not let in and was given a code.

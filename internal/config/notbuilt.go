@@ -19,8 +19,7 @@ type notBuilt struct {
 func notBuiltYet() []notBuilt {
 	return []notBuilt{
 		{path: "agent.show_reasoning", sentence: "showing the model's reasoning is not built yet"},
-		{path: "tools.enabled", allowed: []string{"time", "fetch"}, sentence: "this tool is not built yet"},
-		{path: "tools.approval_timeout", sentence: "approvals are not built yet"},
+		{path: "tools.enabled", allowed: []string{"time", "fetch", "memory"}, sentence: "this tool is not built yet"},
 		{path: "platforms.*.kind", allowed: []string{"discord", "slack"}, sentence: "this kind of platform is not built yet"},
 		{path: "platforms.*.mode", allowed: []string{"polling"}, sentence: "webhooks are not built yet"},
 		{path: "platforms.*.webhook", sentence: "webhooks are not built yet"},

@@ -137,6 +137,8 @@ func TestParseErrors(t *testing.T) {
 		{"duration of words", base + "shutdown_grace: soon\n", []string{`4:17: shutdown_grace must be a duration, not "soon"` + noUnit}},
 		{"negative duration", base + "agent: {limits: {turn: -5m}}\n", []string{`4:24: agent.limits.turn must be longer than 0, not "-5m"`}},
 		{"zero duration", base + "agent: {limits: {silence: 0s}}\n", []string{`4:27: agent.limits.silence must be longer than 0, not "0s"`}},
+		{"no time to approve", base + "tools: {approval_timeout: 0s}\n", []string{`4:27: tools.approval_timeout must be longer than 0, not "0s"`}},
+		{"days to approve", base + "tools: {approval_timeout: 2d}\n", []string{"4:9: tools.approval_timeout must be at most 1d, not 2d"}},
 		{"bare zero", base + "agent: {limits: {silence: 0}}\n", []string{`4:27: agent.limits.silence must be longer than 0, not "0"`}},
 		{"endless duration", base + "shutdown_grace: 999999999d\n", []string{`4:17: shutdown_grace must be a duration, not "999999999d"` + noUnit}},
 		{"duration as list", base + "shutdown_grace: [1s]\n", []string{"4:17: shutdown_grace must be a duration, not a list" + noUnit}},
@@ -363,8 +365,7 @@ func TestParseNotBuilt(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
 		{"agent: {show_reasoning: summary}", "9: agent.show_reasoning: showing the model's reasoning is not built yet; this version takes off"},
-		{"tools: {enabled: [time, memory]}", "9: tools.enabled: this tool is not built yet; this version takes time or fetch"},
-		{"tools: {approval_timeout: 1m}", "9: tools.approval_timeout: approvals are not built yet; this version takes 5m"},
+		{"tools: {enabled: [time, ha_states]}", "9: tools.enabled: this tool is not built yet; this version takes time or fetch or memory"},
 		{"store: {dsn: \"postgres://u:hidden@h\"}", "9: store.dsn: a choice of databases is not built yet; this version takes sqlite"},
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
 		{"admin: {token: hidden}", "9: admin.token: the admin server is not built yet; leave it out"},
@@ -392,7 +393,7 @@ func TestParseNotBuilt(t *testing.T) {
 		t.Parallel()
 		mustParse(t, base+`transcription: {model: "", base_url: "", api_key: ""}
 agent: {show_reasoning: off, pipeline: []}
-tools: {enabled: [time, fetch], approval_timeout: 300s, max_parallel: 2, fetch: {allow_domains: [example.org]}}
+tools: {enabled: [time, fetch, memory], approval_timeout: 24h, max_parallel: 2, fetch: {allow_domains: [example.org]}}
 mcp_servers: [{name: a, command: b}]
 streaming: {transport: native, tool_progress: inline, max_parts: 3, stop_button: on, telegram: {transport: draft, max_parts: 4, tool_progress: inline, stop_button: off}}
 conversations: {max_age: 1m, retention: 90d, overrides: []}
@@ -485,13 +486,13 @@ func TestParseDuration(t *testing.T) {
 		"5m": 5 * time.Minute, "90d": 90 * 24 * time.Hour, "1.5d": 36 * time.Hour, "1d1h30m": 25*time.Hour + 30*time.Minute,
 		"0": 0, "-3s": -3 * time.Second,
 	} {
-		if got, err := parseDuration(text); err != nil || got != want {
-			t.Errorf("parseDuration(%q) = %v, %v, want %v", text, got, err, want)
+		if got, err := ParseDuration(text); err != nil || got != want {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "d", "5", "1d-1h", "1dx", "-1d", "1e9d", "200000d"} {
-		if got, err := parseDuration(text); err == nil {
-			t.Errorf("parseDuration(%q) = %v, want an error", text, got)
+		if got, err := ParseDuration(text); err == nil {
+			t.Errorf("ParseDuration(%q) = %v, want an error", text, got)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 		v.SetInt(0)
 		return
 	}
-	x, err := parseDuration(text)
+	x, err := ParseDuration(text)
 	switch {
 	case err != nil && decimal.MatchString(text):
 		d.fail(n, hint, "%s has no unit: %s", human(path), shown(n))
@@ -123,7 +123,8 @@ func (d *decoder) duration(path string, n *yaml.Node, v reflect.Value, t tags) {
 	}
 }
 
-func parseDuration(text string) (time.Duration, error) {
+// ParseDuration reads a duration as the file has it: what time.ParseDuration takes, with days before it, as in 90d or 1d12h.
+func ParseDuration(text string) (time.Duration, error) {
 	m := days.FindStringSubmatch(text)
 	if m == nil {
 		return time.ParseDuration(text)

@@ -98,8 +98,8 @@ func TestFormatDuration(t *testing.T) {
 		if got != want {
 			t.Errorf("formatDuration(%d) = %q, want %q", x, got, want)
 		}
-		if back, err := parseDuration(got); err != nil || back != x {
-			t.Errorf("parseDuration(%q) = %v, %v, want %v", got, back, err, x)
+		if back, err := ParseDuration(got); err != nil || back != x {
+			t.Errorf("ParseDuration(%q) = %v, %v, want %v", got, back, err, x)
 		}
 	}
 }

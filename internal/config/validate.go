@@ -8,8 +8,13 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
+
+// maxApproval bounds how long a question for approval stays open: its turn is kept that long, and who answers the next
+// day does not know any more what about.
+const maxApproval = 24 * time.Hour
 
 // maxCursor bounds the cursor, in characters: it is part of every preview and must not crowd out the text.
 const maxCursor = 16
@@ -27,6 +32,9 @@ func (d *decoder) validate(c *Config) {
 	d.validateAccess(c.Access)
 	d.validateTranscription(c)
 	d.validateOverrides(c)
+	if at := "tools.approval_timeout"; d.sound(at) && c.Tools.ApprovalTimeout > maxApproval {
+		d.failAt(d.at(at), "", "%s must be at most %s, not %s", at, formatDuration(maxApproval), formatDuration(c.Tools.ApprovalTimeout))
+	}
 	d.validateCursor("streaming.cursor", c.StreamingSection.Cursor)
 	if cli := c.StreamingSection.CLI; cli != nil && cli.Cursor != nil {
 		d.validateCursor("streaming.cli.cursor", *cli.Cursor)

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,20 +42,38 @@ func newDisk(t *testing.T, size int) (disk, bool) {
 func (d disk) fill(free int) {
 	d.Helper()
 	d.empty()
+	write(d.T, d.ballast(), make([]byte, max(0, int(d.free())-free)))
+}
+
+// empty takes away what fill wrote. It returns once the file system has counted that: some do so a moment later, and
+// are still full until then.
+func (d disk) empty() {
+	d.Helper()
+	info, err := os.Stat(d.ballast())
+	if errors.Is(err, os.ErrNotExist) {
+		return
+	}
+	if err == nil {
+		err = os.Remove(d.ballast())
+	}
+	if err != nil {
+		d.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); d.free() < info.Size(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			d.Fatalf("%d bytes are free although %d were given back", d.free(), info.Size())
+		}
+	}
+}
+
+// free returns how many bytes are.
+func (d disk) free() int64 {
+	d.Helper()
 	var st unix.Statfs_t
 	if err := unix.Statfs(d.dir, &st); err != nil {
 		d.Fatal(err)
 	}
-	size := int(st.Bavail)*int(st.Bsize) - free
-	write(d.T, d.ballast(), make([]byte, max(0, size)))
-}
-
-// empty takes away what fill wrote.
-func (d disk) empty() {
-	d.Helper()
-	if err := os.Remove(d.ballast()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		d.Fatal(err)
-	}
+	return int64(st.Bavail) * st.Bsize //nolint:gosec // far from the bounds
 }
 
 func (d disk) ballast() string { return filepath.Join(d.dir, "ballast") }

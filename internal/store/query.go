@@ -187,15 +187,24 @@ const (
 INSERT INTO usage (conversation, endpoint, person, turn, model, at, prompt, cached, completion, reasoning, calls, estimated)
 SELECT id, endpoint, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM conversation WHERE id = ?`
 
-	// sumUsage is followed by any of the conditions below it.
+	// sumUsage and lastUsage are followed by any of the conditions below them, lastUsage by newestUsage then.
 	sumUsage = `
 SELECT CAST(COALESCE(SUM(prompt), 0) AS BIGINT), CAST(COALESCE(SUM(cached), 0) AS BIGINT),
     CAST(COALESCE(SUM(completion), 0) AS BIGINT), CAST(COALESCE(SUM(reasoning), 0) AS BIGINT),
     CAST(COALESCE(SUM(calls), 0) AS BIGINT), COALESCE(MAX(estimated), 0), COUNT(DISTINCT turn)
 FROM usage WHERE at >= ? AND at < ?`
+	lastUsage           = `SELECT model FROM usage WHERE at >= ? AND at < ?`
+	newestUsage         = ` ORDER BY id DESC LIMIT 1`
 	usageOfConversation = ` AND conversation = ?`
 	usageOfEndpoint     = ` AND endpoint = ?`
 	usageOfPerson       = ` AND person = ?`
+
+	// listUsage has the rows of a turn side by side.
+	listUsage = `
+SELECT u.turn, u.at, u.person, c.endpoint, c.chat, c.thread, u.model,
+    u.prompt, u.cached, u.completion, u.reasoning, u.calls, u.estimated
+FROM usage u JOIN conversation c ON c.id = u.conversation
+WHERE u.at >= ? AND u.at < ? ORDER BY u.turn, u.id`
 
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = ? AND person = ?`
 	sweepUsage     = `DELETE FROM usage WHERE at < ?`

@@ -314,7 +314,7 @@ func testUsed(f *fixture) {
 	f.ask("1", c, "ada", chat.Growth{Usage: []chat.Usage{all, {Model: "other", Prompt: 1, Calls: 2}}})
 	got, err := f.Used(ctx, chat.UsageOf{})
 	f.must(err)
-	want := chat.Used{Usage: all, Turns: 1}
+	want := chat.Used{Usage: all, Turns: 1, Last: "other"}
 	want.Prompt, want.Calls = 1001, 3
 	if got != want {
 		f.Fatalf("got %+v, want %+v", got, want)

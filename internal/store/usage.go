@@ -10,7 +10,8 @@ import (
 // Used sums up what turns used. It survives Forget, for 400 days.
 func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (u chat.Used, err error) {
 	err = r.view(ctx, "read usage", func(t *tx) error {
-		query, args := sumUsage, []any{millis(of.From), int64(math.MaxInt64)}
+		u = chat.Used{}
+		query, args := "", []any{millis(of.From), int64(math.MaxInt64)}
 		if !of.To.IsZero() {
 			args[1] = millis(of.To)
 		}
@@ -31,7 +32,11 @@ func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (u chat.Used, err er
 		if of.Person.User != "" {
 			where(usageOfPerson, of.Person.User)
 		}
-		_, err := t.first(ctx, []any{&u.Prompt, &u.Cached, &u.Completion, &u.Reasoning, &u.Calls, &u.Estimated, &u.Turns}, query, args...)
+		sum := []any{&u.Prompt, &u.Cached, &u.Completion, &u.Reasoning, &u.Calls, &u.Estimated, &u.Turns}
+		if _, err := t.first(ctx, sum, sumUsage+query, args...); err != nil {
+			return err
+		}
+		_, err := t.first(ctx, []any{&u.Last}, lastUsage+query+newestUsage, args...)
 		return err
 	})
 	return u, err

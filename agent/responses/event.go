@@ -1,0 +1,82 @@
+package responses
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"telex/agent"
+	"telex/agent/provider"
+)
+
+// streamEvent is what we read of an event. Responses and items are read where they matter.
+type streamEvent struct {
+	Type         string             `json:"type"`
+	ItemID       string             `json:"item_id"`
+	OutputIndex  int                `json:"output_index"`
+	SummaryIndex int                `json:"summary_index"`
+	Delta        string             `json:"delta"`
+	Arguments    provider.Arguments `json:"arguments"`
+	Item         json.RawMessage    `json:"item"`
+	Response     json.RawMessage    `json:"response"`
+}
+
+// response is a whole answer, or its state at an event.
+type response struct {
+	Status     string            `json:"status"`
+	Error      json.RawMessage   `json:"error"`
+	Incomplete *incomplete       `json:"incomplete_details"`
+	Output     []json.RawMessage `json:"output"`
+	Usage      *usage            `json:"usage"`
+}
+
+type incomplete struct {
+	Reason string `json:"reason"`
+}
+
+type usage struct {
+	Input        int `json:"input_tokens"`
+	Output       int `json:"output_tokens"`
+	InputDetails struct {
+		Cached int `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		Reasoning int `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func (u *usage) total() *agent.Usage {
+	if u == nil || u.Input == 0 && u.Output == 0 {
+		return nil
+	}
+	return &agent.Usage{Prompt: u.Input, Cached: u.InputDetails.Cached, Completion: u.Output, Reasoning: u.OutputDetails.Reasoning}
+}
+
+// readEvent reads an event. One of a type that we don't know may look as it likes.
+func readEvent(data []byte) (streamEvent, error) {
+	var e streamEvent
+	err := json.Unmarshal(data, &e)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		var named struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(data, &named) == nil && !known(named.Type) {
+			return streamEvent{Type: named.Type}, nil
+		}
+	}
+	if err != nil {
+		return e, fmt.Errorf("read an event: %w", err)
+	}
+	return e, nil
+}
+
+// known says whether take has a use for events of a type.
+func known(name string) bool {
+	switch name {
+	case "response.output_item.added", "response.output_item.done", "response.output_text.delta", "response.refusal.delta",
+		"response.reasoning_summary_text.delta", "response.reasoning_text.delta", "response.function_call_arguments.delta",
+		"response.function_call_arguments.done", "response.completed", "response.incomplete", "response.failed":
+		return true
+	}
+	return false
+}

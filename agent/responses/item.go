@@ -1,0 +1,158 @@
+package responses
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"telex/agent"
+	"telex/agent/provider"
+)
+
+// outputItem is what we read of an item.
+type outputItem struct {
+	ID        string             `json:"id"`
+	Type      string             `json:"type"`
+	Status    string             `json:"status"`
+	Phase     string             `json:"phase"`
+	CallID    string             `json:"call_id"`
+	Name      string             `json:"name"`
+	Arguments provider.Arguments `json:"arguments"`
+	Content   []textPart         `json:"content"`
+	Summary   []textPart         `json:"summary"`
+	Encrypted string             `json:"encrypted_content"`
+}
+
+type textPart struct {
+	Text    string `json:"text"`
+	Refusal string `json:"refusal"`
+}
+
+// item is one item of the answer.
+type item struct {
+	outputItem
+	index     int
+	done      bool
+	raw       json.RawMessage // of finished reasoning
+	told      bool            // some text or refusal of it
+	summary   int             // the part of the reasoning's summary that was told last
+	reasoning string          // the kind of event by which the reasoning is told; others say the same once more
+	position  int             // of a call among the calls
+	arguments strings.Builder // of a call
+}
+
+// output is the items of an answer, in the order in which they were announced.
+type output struct {
+	items []*item
+	calls int // among them
+}
+
+// find returns the item of that id, else the newest one of that kind in that place, else the newest one
+// of that kind that has not ended; nil: there is none. Servers in between make up ids and places.
+func (l *output) find(id, kind string, index int) *item {
+	var there, open *item
+	for _, it := range l.items {
+		switch {
+		case it.Type != kind:
+		case id != "" && it.ID == id:
+			return it
+		case it.index == index:
+			there = it
+		case !it.done:
+			open = it
+		}
+	}
+	return cmp.Or(there, open)
+}
+
+// add appends an item that was announced in a place.
+func (l *output) add(o outputItem, index int) *item {
+	it := &item{outputItem: o, index: index, summary: -1}
+	if o.Type == typeCall {
+		it.position = l.calls
+		l.calls++
+		it.arguments.WriteString(string(o.Arguments))
+	}
+	l.items = append(l.items, it)
+	return it
+}
+
+// nth returns the item of a type that was told as the n-th of them, from 0; nil: there were fewer.
+// What is in the final list has its order, whatever its ids.
+func (l *output) nth(kind string, n int) *item {
+	for _, it := range l.items {
+		if it.Type != kind {
+			continue
+		}
+		if n == 0 {
+			return it
+		}
+		n--
+	}
+	return nil
+}
+
+// toolCalls returns the complete calls that have a name, of an answer of a model that ended so. Missing ids are made up, missing arguments
+// are an empty object.
+func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
+	var out []agent.ToolCall
+	var before []echoed
+	for _, it := range l.items {
+		switch {
+		case it.Type == typeMessage && it.told:
+			before = append(before, echoed{Type: typeMessage, Phase: it.Phase})
+		case it.Type == typeReasoning && it.done && (it.Encrypted != "" || len(it.Content) > 0):
+			// Without either it is a mere reference to what the provider does not keep.
+			before = append(before, echoed{Type: typeReasoning, raw: it.raw})
+		case it.Type == typeCall && it.Name != "" && it.Status != "incomplete" && (it.done || finish == agent.FinishStop):
+			call := agent.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.arguments.String()}
+			if call.ID == "" {
+				call.ID = "call_" + strconv.Itoa(it.position+1)
+			}
+			if call.Arguments == "" {
+				call.Arguments = "{}"
+			}
+			call.Extra = echo{Model: model, Before: before}.extra()
+			out, before = append(out, call), nil
+		}
+	}
+	return out
+}
+
+// readItem reads an item. One of a type that we don't know may look as it likes.
+func readItem(raw json.RawMessage) (outputItem, error) {
+	var o outputItem
+	err := json.Unmarshal(raw, &o)
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+		var named struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(raw, &named) == nil && named.Type != typeMessage && named.Type != typeCall && named.Type != typeReasoning {
+			return outputItem{Type: named.Type}, nil
+		}
+	}
+	if err != nil {
+		return o, fmt.Errorf("read an item: %w", err)
+	}
+	return o, nil
+}
+
+// setArguments takes the whole arguments and says whether they are news.
+func (it *item) setArguments(whole string) bool {
+	if whole == "" || whole == it.arguments.String() {
+		return false
+	}
+	it.arguments.Reset()
+	it.arguments.WriteString(whole)
+	return true
+}
+
+// call is a call as it is up to here.
+func (it *item) call() agent.Delta {
+	return agent.Delta{Call: &agent.CallDelta{
+		Position: it.position, ID: it.CallID, Name: it.Name, Arguments: it.arguments.String(),
+	}}
+}

@@ -1,0 +1,163 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// fuse is a store whose process dies at a certain write: right before it takes effect, or right after.
+type fuse struct {
+	gateway.Store
+	platform *platform
+
+	mu     sync.Mutex
+	writes int // so far
+	at     int // the write to die at
+	after  bool
+	blown  bool
+}
+
+func (f *fuse) write(do func() error) error {
+	f.mu.Lock()
+	n := f.writes
+	f.writes++
+	blown := f.blown || n == f.at
+	f.mu.Unlock()
+	if !blown {
+		return do()
+	}
+	if n == f.at && f.after {
+		_ = do()
+	}
+	f.blow()
+	return errDead
+}
+
+// blow ends the process: nothing that it does has an effect any more.
+func (f *fuse) blow() {
+	f.mu.Lock()
+	f.blown = true
+	f.mu.Unlock()
+	f.platform.mu.Lock()
+	f.platform.cut = true
+	f.platform.mu.Unlock()
+}
+
+func (f *fuse) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (fresh bool, err error) {
+	err = f.write(func() error {
+		fresh, err = f.Store.Accept(ctx, c, m)
+		return err
+	})
+	return fresh, err
+}
+
+func (f *fuse) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+	return f.write(func() error { return f.Store.Drop(ctx, c, ids...) })
+}
+
+func (f *fuse) Begin(ctx context.Context, t chat.Turn) error {
+	return f.write(func() error { return f.Store.Begin(ctx, t) })
+}
+
+func (f *fuse) Decide(ctx context.Context, turn string, d chat.Decision) error {
+	return f.write(func() error { return f.Store.Decide(ctx, turn, d) })
+}
+
+func (f *fuse) Note(ctx context.Context, turn string, steps ...chat.Step) error {
+	return f.write(func() error { return f.Store.Note(ctx, turn, steps...) })
+}
+
+func (f *fuse) End(ctx context.Context, turn string, g chat.Growth) error {
+	return f.write(func() error { return f.Store.End(ctx, turn, g) })
+}
+
+func (f *fuse) Record(ctx context.Context, turn string, p chat.Part) error {
+	return f.write(func() error { return f.Store.Record(ctx, turn, p) })
+}
+
+// A turn with a call that a person approves is killed at each of its writes, before and after the write took effect:
+// the tool runs at most once and only when it was approved, the answer ends in the same message, nothing is left.
+func TestKilledAtEachWrite(t *testing.T) { // D10
+	writes := killedAt(t, -1, false)
+	if writes < 10 {
+		t.Fatalf("a turn makes %d writes: they are not counted", writes)
+	}
+	for at := range writes {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d %t", at, after), func(t *testing.T) { killedAt(t, at, after) })
+		}
+	}
+}
+
+// killedAt plays the turn and returns how many writes its first process made.
+func killedAt(t *testing.T, at int, after bool) (writes int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.takes = time.Second
+		f := &fuse{platform: l.platform, at: at, after: after}
+		l.open(t, func(o *gateway.Options) { f.Store, o.Store = o.Store, f })
+		question := ask("light")
+		question.ID = "q"
+		said := l.offer(t, question)
+		later(3 * time.Second)
+		if b := l.button("approve:"); b != "" {
+			l.offer(t, pressing(b))
+		}
+		later(10 * time.Second)
+		if writes = f.writes; !f.blown { // how many there are differs by one: some come at the same instant
+			equal(t, "messages", l.sees(), []string{switched})
+			return
+		}
+		_ = l.stop()
+		l.platform.mu.Lock()
+		l.platform.cut = false
+		l.platform.mu.Unlock()
+		l.open(t, nil)
+		if !said { // the platform offers it again
+			l.say(t, question)
+		}
+		later(3 * time.Second)
+		if b := l.button("approve:"); b != "" {
+			l.say(t, pressing(b))
+		}
+		later(30 * time.Second)
+		got := l.sees()
+		if l.times() > 1 || len(got) == 0 || len(got) > 2 || got[len(got)-1] != switched {
+			t.Errorf("ran %d times, sees %q\n%s", l.times(), got, l.log.String())
+		}
+		if l.times() == 0 {
+			if told := l.told(); !strings.Contains(told, "not known") {
+				t.Errorf("did not run, and the model was told %q", told)
+			}
+		}
+		if len(got) == 2 && !strings.Contains(l.log.String(), "unknown outcome") { // the create whose id was never learned
+			t.Errorf("two messages, and no word of it: %q\n%s", got, l.log.String())
+		}
+		if left, _ := l.store.Unfinished(t.Context()); len(left) != 0 {
+			t.Errorf("left: %+v", left)
+		}
+	})
+	return writes
+}
+
+// offer is say for a process that may die of it: it reports whether the message was accepted.
+func (p *platform) offer(t *testing.T, in chat.Inbound) bool {
+	t.Helper()
+	p.mu.Lock()
+	p.said++
+	if in.ID == "" {
+		in.ID = chat.MessageID(fmt.Sprint(p.said))
+	}
+	accept := p.accept
+	p.mu.Unlock()
+	return accept(t.Context(), in) == nil
+}

@@ -1,0 +1,157 @@
+package preview
+
+import (
+	"strings"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+// A question that no preview can show stands apart: in a message of its own, which is nothing of the reply.
+// It is there where the platform can't edit, where the reply has no more previews, and where its rest will be
+// a file. Once it is over it is deleted, or loses its buttons, or is left as it stands, whichever the platform can.
+
+// apartIndex and below are the records of such messages, by generation.
+const apartIndex = -1 << 30
+
+// askApart returns the call that the message apart needs: to show what is asked, or to be gone. False is none.
+func (s *state) askApart(now time.Time, asked bool) (action, bool) {
+	if !asked {
+		return s.dismiss(now)
+	}
+	p := &s.apart
+	text := s.clipped(strings.Join(s.view.Status.Lines, "\n"))
+	want := action{
+		kind: doSend, part: apart, body: payload{rendered: s.dialect.Render(markup.Piece{Text: text}), plain: text},
+		cursor: len(s.view.Status.Actions) > 0, frame: frame{asks: s.view.Status.asks()}, class: chat.ClassFirst,
+	}
+	switch same := p.tried(want); {
+	case same && (p.given || p.exists && !p.unsure):
+		return action{}, false
+	case p.given, p.exists && !same && s.removable(p):
+		return s.dismiss(now)
+	case p.exists && s.canEdit && p.editable():
+		want.kind = doEdit
+		return want, true
+	case p.exists:
+		return s.dismiss(now)
+	}
+	want = s.create(want, now)
+	return want, want.kind != doEnd
+}
+
+// removable says that the message can be deleted, so that another question is a new message, which people notice.
+func (s *state) removable(p *part) bool { return s.canDelete && p.ref.ID != "" }
+
+// dismiss returns the call that the message apart needs once its question is over. False is none.
+func (s *state) dismiss(now time.Time) (action, bool) {
+	p := &s.apart
+	a := action{kind: doSeal, part: apart, body: p.shown, stands: true, class: chat.ClassPreview}
+	if s.ending != nil {
+		a.class = chat.ClassFinal
+	}
+	if s.canDelete || s.canFind { // else what a create under the same key shows could not be taken away
+		if found, ok := s.seek(apart, now); ok {
+			found.class = a.class
+			return found, true
+		}
+	}
+	switch {
+	case p.exists && s.removable(p):
+		a.kind = doDelete
+	case p.exists && s.canEdit && p.editable() && p.cursor:
+		a.kind = doEdit
+	case !p.exists && !p.given && p.uncertain == 0 && !p.doubted && !p.lost:
+		return action{}, false
+	}
+	return a, true
+}
+
+// settleApart folds in that action a on the message apart succeeded.
+func (s *state) settleApart(a action, ref chat.MessageRef) {
+	p := &s.apart
+	switch a.kind {
+	case doFind:
+		if p.lost, p.doubted, p.mixed = false, false, false; ref.ID == "" {
+			p.first = time.Time{} // the next create is the first under its key
+			return
+		}
+		p.ref, p.exists, p.unsure = ref, true, true
+		return
+	case doDelete, doSeal: // the next one is another message
+		s.stray = s.stray || p.uncertain > 0 || p.doubted && !p.exists
+		*p = part{gen: p.gen + 1}
+		return
+	case doSend:
+		p.ref, p.exists, p.unsure = ref, true, p.doubted && (p.mixed || !p.tried(a))
+		p.doubted, p.mixed = false, false
+		s.nameless = s.nameless || ref.ID == ""
+		s.draft, s.drawn = draft{}, 0 // it is gone where a message arrives
+	default:
+		p.unsure = false
+	}
+	p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+}
+
+// apartError folds in that action a on the message apart failed.
+func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
+	p := &s.apart
+	switch {
+	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain: // it can't be learned
+		p.lost, p.doubted, s.canFind = false, false, false
+		p.uncertain++
+	case e.Kind == chat.Uncertain:
+		muted := s.muted
+		s.unknown(a, p, now)
+		s.muted = muted // what becomes of it is not the reply's concern
+		s.backoff(now)
+	case e.Kind == chat.Temporary, e.Kind == chat.Conflict:
+		s.backoff(now)
+	case a.creates() && p.doubted && s.canFind:
+		p.doubted, p.lost = false, true // the key leads nowhere
+	case a.creates():
+		p.given = true
+		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+	case a.kind == doEdit && e.Kind == chat.Rejected && !p.unsure && a.frame != frame{}:
+		p.given, p.exists = true, false
+		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+	default: // it is gone, or it stays: another one takes its place
+		*p = part{gen: p.gen + 1}
+	}
+}
+
+// index is the index of the record of a message.
+func (s *state) index(i int) int {
+	if i == apart {
+		return apartIndex - s.apart.gen
+	}
+	return i
+}
+
+// restoreApart takes up a question of an earlier process. Nobody waits for its answer any more.
+func (s *state) restoreApart(r chat.Part, now time.Time) {
+	gen := apartIndex - r.Index
+	if gen < s.apart.gen {
+		return
+	}
+	text := payload{rendered: markup.Rendered{Text: r.Text}, plain: r.Text}
+	if r.Plain != "" {
+		text.plain = r.Plain
+	}
+	for _, span := range r.Spans {
+		text.rendered.Spans = append(text.rendered.Spans, markup.Span(span))
+	}
+	p := part{ref: r.Ref, gen: gen, cursor: r.Cursor, unsure: true, shown: text, first: r.First}
+	here := r.Ref.ID == "" || r.Ref.Target.Chat == s.to.Chat
+	switch {
+	case r.State == chat.PartStands && here:
+		p.exists = true
+	case r.State == chat.PartIntended && (s.keyFor > 0 && now.Sub(p.first) < s.keyFor || s.canFind):
+		s.doubt(&p, now)
+		p.mixed = p.doubted
+	default:
+		p = part{gen: gen + 1}
+	}
+	s.apart = p
+}

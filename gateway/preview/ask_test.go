@@ -1,0 +1,401 @@
+package preview
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// notebook is what outlives a process of a reply.
+type notebook struct{ parts []chat.Part }
+
+func (n *notebook) Record(_ context.Context, p chat.Part) error {
+	n.parts = slices.DeleteFunc(n.parts, func(q chat.Part) bool { return q.Index == p.Index })
+	n.parts = append(n.parts, p)
+	return nil
+}
+
+func (*notebook) Moved(context.Context, chat.ChatID) error { return nil }
+
+// lives is a reply that several processes work on, one after the other.
+type lives struct {
+	*story
+	notes  *notebook
+	ep     Endpoint
+	config Config
+}
+
+func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
+	t.Helper()
+	l := &lives{story: &story{person: p, t: t}, notes: &notebook{}, ep: e, config: c}
+	l.again()
+	return l
+}
+
+// again kills the process, if there is one, and begins another, for which nobody has said anything yet.
+func (l *lives) again() {
+	if l.cancel != nil {
+		l.cancel()
+		<-l.ended
+	}
+	ctx, cancel := context.WithCancel(l.t.Context())
+	l.slot, l.cancel, l.ended = NewSlot(), cancel, make(chan struct{})
+	r := New(Options{
+		Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
+		Recorder: l.notes, Parts: slices.Clone(l.notes.parts), Log: slog.New(slog.DiscardHandler),
+	})
+	ended := l.ended
+	go func() {
+		defer close(ended)
+		l.out = r.Run(ctx)
+	}()
+	synctest.Wait()
+}
+
+// question asks a person, with a button of this id.
+func question(id, text string) Status {
+	return Status{Lines: strings.Split(text, "\n"), Since: time.Now(), Urgent: true, Actions: []chat.Action{{ID: id, Label: "Yes"}}}
+}
+
+// asks tells a question and lets time pass.
+func (s *story) asks(id, text string, wait time.Duration) {
+	s.slot.Tell(question(id, text))
+	s.waits(wait)
+}
+
+// buttons returns the buttons that stand, by the text of their message.
+func (p *person) buttons() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+	for _, m := range p.messages {
+		for _, a := range m.now().Actions {
+			if !m.deleted {
+				out = append(out, a.ID)
+			}
+		}
+	}
+	return out
+}
+
+// Where nothing streams one message is opened for what asks, and the final is edited into it.
+func TestAskedWithoutStreaming(t *testing.T) {
+	for text, gone := range map[string]string{"one": "one", "": nothing} {
+		t.Run(text, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				s := begin(t, p, Config{Cursor: " ▌", Progress: true, Button: &chat.Action{ID: "stop"}, ButtonAlways: true})
+				s.slot.Append(text, 10)
+				s.waits(10 * time.Second)
+				equal(t, "before it asks", s.sees(), nil)
+				s.asks("yes:1", "Really?", time.Second)
+				equal(t, "asked", s.sees(), []string{strings.TrimLeft(text+"\n\nReally?", "\n")})
+				equal(t, "buttons", p.buttons(), []string{"yes:1"})
+				s.slot.Tell(working("⚙ at work"))
+				s.waits(10 * time.Second)
+				equal(t, "decided", s.sees(), []string{gone})
+				equal(t, "buttons", p.buttons(), nil)
+				s.slot.Append(" and more", 10)
+				s.waits(10 * time.Second)
+				equal(t, "no other preview", s.sees(), []string{gone})
+				s.delivers(Ending{Text: "the final"}, "the final")
+				if n := s.count(chat.OpSend); n != 1 {
+					t.Errorf("%d messages", n)
+				}
+			})
+		})
+	}
+}
+
+// Where nothing can be edited a question is a message of its own, which is nothing of the reply.
+func TestAskedWhereNothingCanBeEdited(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		e := Endpoint{Sender: p, Typer: p, Budget: p.endpoint().Budget}
+		s := live(t, p, e, streaming())
+		s.says("one two three", time.Second)
+		s.asks("yes:1", "Really?", 10*time.Minute)
+		equal(t, "asked", s.sees(), []string{"Really?"})
+		s.slot.Tell(Status{})
+		s.waits(time.Minute)
+		s.asks("yes:2", "Really?", time.Minute) // the same words again, for something else
+		equal(t, "buttons", p.buttons(), []string{"yes:1", "yes:2"})
+		s.again()
+		s.asks("yes:3", "Really?", time.Minute)
+		s.delivers(Ending{Text: "one two three"}, "Really?", "Really?", "Really?", "one two three")
+		if n := len(s.out.Refs); n != 1 {
+			t.Errorf("the reply has %d messages, want 1", n)
+		}
+	})
+}
+
+// A question of unknown fate is asked once more, and costs the reply nothing.
+func TestAskedWithUnknownOutcome(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = nth(map[int]fate{0: uncertain(false), 1: uncertain(true)})
+		s := live(t, p, Endpoint{Sender: p, Budget: p.endpoint().Budget}, streaming())
+		s.asks("yes:1", "Really?", time.Minute)
+		s.delivers(Ending{Text: "final"}, "Really?", "final")
+		if !s.out.Doubt {
+			t.Error("no doubt about the question that may stand twice")
+		}
+	})
+}
+
+// A draft has no buttons: the question makes a message of it, which the final is edited into.
+func TestAskedBesideADraft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Draft)
+		s.says("one two three", 1200*ms)
+		equal(t, "a draft", s.sees(), nil)
+		s.asks("yes:1", "Really?", time.Minute)
+		equal(t, "asked", s.sees(), []string{"one two three\n\nReally? ▌"})
+		equal(t, "buttons", p.buttons(), []string{"yes:1"})
+		s.slot.Tell(Status{})
+		s.says(" four", time.Minute)
+		equal(t, "decided", s.sees(), []string{"one two three four ▌"})
+		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
+		if n := s.count(chat.OpDraft); n != 1 {
+			t.Errorf("%d drafts, want none after the question", n)
+		}
+	})
+}
+
+// A stream that was not begun yet is none, and one that is full is stopped.
+func TestAskedInsteadOfAStream(t *testing.T) {
+	for name, text := range map[string]string{"not begun": "", "begun": "one two three ", "second part": strings.Repeat("word ", 30)} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, e := lavish()
+				p.profile.TextLimit = 100
+				s := told(t, p, e, Native)
+				s.says(text, 3*time.Second)
+				s.asks("yes:1", "Really?", 3*time.Second)
+				if all := s.sees(); !strings.Contains(all[len(all)-1], "Really?") || len(p.buttons()) != 1 {
+					t.Errorf("a person sees %q, buttons %q", all, p.buttons())
+				}
+				for _, m := range p.messages {
+					if m.live {
+						t.Error("a stream goes on")
+					}
+				}
+				s.slot.Tell(Status{})
+				s.says("end", 3*time.Second)
+				o := s.ends(Ending{Text: text + "end"})
+				if got := strings.Join(s.sees(), " "); !o.Delivered || got != text+"end" {
+					t.Errorf("outcome %+v, a person sees %q", o, got)
+				}
+			})
+		})
+	}
+}
+
+// A reply without previews asks in a message below, which is gone once the question is over.
+func TestAskedBesideAMutedReply(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("word ", 40))
+	for _, c := range []struct {
+		name    string
+		deletes bool
+		files   bool
+		prepare func(*lives)
+		left    []string
+	}{
+		{"taken over in its second part", true, false, func(l *lives) { l.again() }, nil},
+		{"started over, nothing can be deleted", false, false, func(l *lives) { l.slot.Reset() }, []string{"Really?"}},
+		{"started over behind a full part", true, false, func(l *lives) { l.slot.Reset() }, nil},
+		{"as many parts as there may be", true, true, func(*lives) {}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, e := lavish()
+				p.profile.TextLimit = 100
+				if !c.deletes {
+					e.Deleter = nil
+				}
+				config := streaming()
+				if config.MaxParts = 1; !c.files {
+					e.Filer = nil
+				}
+				s := live(t, p, e, config)
+				s.says(long, 3*time.Second)
+				c.prepare(s)
+				s.asks("yes:1", "Really?", 3*time.Second)
+				if all := s.sees(); all[len(all)-1] != "Really?" {
+					t.Errorf("a person sees %q", all)
+				}
+				equal(t, "buttons", p.buttons(), []string{"yes:1"})
+				s.slot.Tell(Status{})
+				s.waits(3 * time.Second)
+				equal(t, "buttons", p.buttons(), nil)
+				if all := s.sees(); (all[len(all)-1] == "Really?") == c.deletes {
+					t.Errorf("a person sees %q", all)
+				}
+				s.asks("yes:2", "Really?", 3*time.Second)
+				if o := s.ends(Ending{Text: "final"}); !o.Delivered && c.deletes {
+					t.Errorf("outcome %+v", o)
+				}
+				equal(t, "buttons", p.buttons(), nil)
+				if c.deletes {
+					equal(t, "seen", s.sees(), []string{"final"})
+				}
+			})
+		})
+	}
+}
+
+// A process that dies while it asks leaves a question that the next one takes away, or asks in the same message.
+func TestAskedByAProcessThatDied(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config Config
+		want   string
+	}{{"streaming", streaming(), "one two three\n\nReally? ▌"}, {"not streaming", Config{Cursor: " ▌"}, "one two three\n\nReally?"}} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, again := range []bool{true, false} {
+				t.Run("", func(t *testing.T) {
+					bubble(t, func(t *testing.T) {
+						p := newPerson()
+						s := live(t, p, p.endpoint(), c.config)
+						s.says("one two three", 1200*ms)
+						s.asks("yes:1", "Really?", 3*time.Second)
+						s.again()
+						if again { // before there is as much text as there was
+							s.says("one", 3*time.Second)
+							s.asks("yes:2", "Really?", 3*time.Second)
+							equal(t, "asked again", s.sees(), []string{c.want})
+							equal(t, "buttons", p.buttons(), []string{"yes:2"})
+						}
+						s.delivers(Ending{Text: "one two three"}, "one two three")
+						equal(t, "buttons", p.buttons(), nil)
+						if n := s.count(chat.OpSend); n != 1 {
+							t.Errorf("%d messages", n)
+						}
+					})
+				})
+			}
+		})
+	}
+}
+
+// What stood apart when a process died is taken away by the next, whatever it knows of it.
+func TestQuestionApartOfAProcessThatDied(t *testing.T) {
+	for name, learn := range map[string]func(*person, *Endpoint){
+		"known": func(*person, *Endpoint) {},
+		"by its key": func(p *person, _ *Endpoint) {
+			p.profile.KeyFor, p.fate = time.Hour, nth(map[int]fate{0: {hang: true, applied: true}})
+		},
+		"by looking for it": func(p *person, e *Endpoint) {
+			e.Finder, p.fate = channel{p}, nth(map[int]fate{0: {hang: true, applied: true}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				e := p.endpoint()
+				e.Editor = nil
+				learn(p, &e)
+				s := live(t, p, e, streaming())
+				s.asks("yes:1", "Really?", 3*time.Second)
+				equal(t, "asked", s.sees(), []string{"Really?"})
+				s.again()
+				s.waits(time.Second)
+				equal(t, "taken away", s.sees(), nil)
+				s.asks("yes:2", "Really?", time.Second)
+				equal(t, "buttons", p.buttons(), []string{"yes:2"})
+				s.again()
+				s.delivers(Ending{Text: "final"}, "final")
+			})
+		})
+	}
+}
+
+// Interrupted while it asks: the text stays, nothing else.
+func TestInterruptedWhileItAsks(t *testing.T) {
+	for name, c := range map[string]Config{"streaming": streaming(), "not streaming": {}} {
+		for _, text := range []string{"one two three", ""} {
+			t.Run(name+" "+text, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					p := newPerson()
+					s := begin(t, p, c)
+					s.slot.Append(text, 5)
+					s.asks("yes:1", "Really?", 3*time.Second)
+					var want []string
+					if text != "" {
+						want = []string{text}
+					}
+					s.delivers(Ending{Keep: true}, want...)
+					equal(t, "buttons", p.buttons(), nil)
+				})
+			})
+		}
+	}
+}
+
+// A question waits neither for tokens nor for the interval, nor behind a preview that does.
+func TestAskedAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		c := streaming()
+		c.MinTokens, c.Interval = 30, 10*time.Second
+		s := begin(t, p, c)
+		s.says("one", 100*ms)
+		s.asks("yes:1", "First?", 100*ms)
+		s.says(" two", 100*ms) // the interval holds this back
+		s.asks("yes:2", "Second?", 100*ms)
+		s.asks("yes:3", "Second?", 100*ms)
+		equal(t, "calls", s.log(), []string{
+			"100ms send 1: one\n\nFirst? ▌", "300ms edit 1: one two\n\nSecond? ▌", "400ms edit 1: one two\n\nSecond? ▌",
+		})
+		equal(t, "buttons", p.buttons(), []string{"yes:3"})
+		s.delivers(Ending{Text: "final"}, "final")
+	})
+}
+
+// A preview that waits for the budget does not keep a question waiting in its class.
+func TestAskedBeforeOtherPreviews(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 4, Window: time.Minute, Burst: 4}}
+		s := begin(t, p, streaming())
+		for range 5 {
+			s.says("one two three ", 1200*ms)
+		}
+		before := s.count(chat.OpEdit)
+		s.asks("yes:1", "Really?", 100*ms)
+		if got := p.buttons(); len(got) != 1 {
+			t.Errorf("not asked behind %d edits: %q", before, s.log())
+		}
+		s.slot.Tell(Status{})
+		s.ends(Ending{Text: "final"})
+	})
+}
+
+// A question that leaves no room for text stands below it, whole, and the text stays as it was.
+func TestLongQuestion(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 200
+		s := begin(t, p, streaming())
+		text := strings.TrimSpace(strings.Repeat("word ", 30))
+		s.says(text, 1200*ms)
+		s.asks("yes:1", "Run this?\n"+strings.Repeat("details ", 100)+"\nAnswer yes or no.", 3*time.Second)
+		all := s.sees()
+		if len(all) != 2 || all[0] != text || !strings.HasPrefix(all[1], "Run this?\ndetails") || !strings.HasSuffix(all[1], "\nAnswer yes or no. ▌") {
+			t.Errorf("a person sees %q", all)
+		}
+		if n := len([]rune(all[1])); n != 200 {
+			t.Errorf("%d characters of the question, there is room for 200", n)
+		}
+		s.slot.Tell(Status{})
+		s.says(" and more", 3*time.Second)
+		s.delivers(Ending{Text: text + " and more"}, text+" and more")
+	})
+}

@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	mostThought = 2 << 10 // bytes of thinking that are kept: what is shown is near its end
+	shownOf     = 160     // characters that people see
+)
+
+// thought is what a model thinks, as far as people are shown it: the newest heading, or the newest whole sentence.
+type thought struct {
+	tail  string
+	shown string
+	since time.Time // when the first of it came
+}
+
+// add takes a piece of thinking, and reports whether something else is to be shown now.
+func (t *thought) add(delta string, now time.Time) bool {
+	if t.since.IsZero() {
+		t.since = now
+	}
+	t.tail += delta
+	if n := len(t.tail) - mostThought; n > 0 {
+		if space := strings.IndexAny(t.tail[n:], " \n"); space >= 0 {
+			n += space
+		}
+		t.tail = strings.ToValidUTF8(t.tail[n:], "")
+	}
+	if !strings.ContainsAny(delta, "\n.!?。！？…*:") { // nothing can have ended
+		return false
+	}
+	shown := gist(t.tail)
+	changed := shown != "" && shown != t.shown
+	if changed {
+		t.shown = shown
+	}
+	return changed
+}
+
+// gist returns the newest heading of a model's thinking, which providers that summarize it write in bold on a line
+// of its own; without any, the newest sentence or line that is whole.
+func gist(tail string) string {
+	lines := strings.Split(tail, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		line := strings.TrimSpace(lines[i])
+		if title, ok := strings.CutPrefix(line, "**"); ok && i < len(lines)-1 {
+			if title, ok = strings.CutSuffix(title, "**"); ok && title != "" && !strings.Contains(title, "**") {
+				return clipTo(title, shownOf)
+			}
+		}
+	}
+	whole := tail[:lastEnd(tail)]
+	sentence := whole
+	if end := lastEnd(strings.TrimRight(whole, " \t\n.!?。！？…")); end > 0 {
+		sentence = whole[end:]
+	}
+	if !strings.ContainsFunc(sentence, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }) {
+		return ""
+	}
+	return clipTo(sentence, shownOf)
+}
+
+// lastEnd returns where the last whole sentence or line of a text ends; 0 without one.
+func lastEnd(text string) int {
+	for i := len(text); i > 0; {
+		c, size := utf8.DecodeLastRuneInString(text[:i])
+		next, _ := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case c == '\n', strings.ContainsRune("。！？", c):
+			return i
+		case strings.ContainsRune(".!?…", c) && (next == ' ' || next == '\n'):
+			return i
+		}
+		i -= size
+	}
+	return 0
+}

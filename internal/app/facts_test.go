@@ -1,0 +1,94 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+func TestFactsAreThoseOfTheStore(t *testing.T) {
+	t.Parallel()
+	ctx, kept := t.Context(), gateway.NewMemory()
+	f := facts{store: kept, log: slog.New(slog.DiscardHandler)}
+	ada := chat.Person{Endpoint: "telegram", User: "1"}
+	added, err := f.Add(ctx, ada.String(), "likes tides")
+	if err != nil || added.ID == "" || added.Text != "likes tides" || time.Since(added.At) > time.Minute {
+		t.Fatalf("got %+v, %v", added, err)
+	}
+	if known, err := kept.Facts(ctx, ada); err != nil || len(known) != 1 || known[0] != chat.Fact(added) {
+		t.Errorf("the store has %+v, %v", known, err)
+	}
+	if known, err := f.Facts(ctx, ada.String()); err != nil || len(known) != 1 || known[0] != added {
+		t.Errorf("got %+v, %v", known, err)
+	}
+	if was, err := f.Remove(ctx, "telegram:user:2", added.ID); was || err != nil {
+		t.Errorf("somebody else's: got %v, %v", was, err)
+	}
+	if was, err := f.Remove(ctx, ada.String(), added.ID); !was || err != nil {
+		t.Errorf("got %v, %v", was, err)
+	}
+	for _, nobody := range []string{"", "telegram", "telegram:chat:1"} {
+		if _, err := f.Facts(ctx, nobody); err == nil {
+			t.Errorf("%q was read", nobody)
+		}
+		if _, err := f.Add(ctx, nobody, "x"); err == nil {
+			t.Errorf("%q was told", nobody)
+		}
+		if _, err := f.Remove(ctx, nobody, "1"); err == nil {
+			t.Errorf("%q was forgotten", nobody)
+		}
+	}
+}
+
+// broken is a store that names its file when it fails.
+type broken struct{ gateway.Store }
+
+var errBroken = errors.New("/var/lib/telex/telex.db: damaged")
+
+func (broken) Facts(context.Context, chat.Person) ([]chat.Fact, error) { return nil, errBroken }
+
+func (broken) Remember(context.Context, chat.Person, string) (chat.Fact, error) {
+	return chat.Fact{}, errBroken
+}
+
+func (broken) ForgetFact(context.Context, chat.Person, string) (bool, error) { return false, errBroken }
+
+// The operator learns why; the model, and with it a provider, does not.
+func TestFactsThatFail(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	f := facts{store: broken{}, log: slog.New(slog.NewTextHandler(&log, nil))}
+	const who = "telegram:user:1"
+	calls := func(ctx context.Context) []error {
+		_, e1 := f.Facts(ctx, who)
+		_, e2 := f.Add(ctx, who, "x")
+		_, e3 := f.Remove(ctx, who, "1")
+		return []error{e1, e2, e3}
+	}
+	for _, err := range calls(t.Context()) {
+		if !errors.Is(err, errFacts) || strings.Contains(err.Error(), "telex.db") {
+			t.Errorf("the model is told %v", err)
+		}
+	}
+	if n := strings.Count(log.String(), "telex.db"); n != 3 {
+		t.Errorf("the log has\n%s", &log)
+	}
+	log.Reset()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	for _, err := range calls(stopped) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if log.Len() > 0 {
+		t.Errorf("a turn that was stopped is in the log: %s", &log)
+	}
+}
