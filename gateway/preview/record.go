@@ -222,8 +222,8 @@ func (r *Reply) origin(a action) (source, note string) {
 	case r.ending == nil, r.ending.Keep:
 		return r.sourceOf(a), ""
 	}
-	if a.part == len(r.final)-1 {
-		note = r.ending.Note
+	if a.part == r.noteAt {
+		note = r.remark
 	}
 	switch {
 	case a.part >= r.texts: // the note alone, or a file

@@ -86,6 +86,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		EditInterval: privateEditInterval,
 		TypingEvery:  typingEvery,
 		DraftFor:     draftFor,
+		FileLimit:    maxUpload,
 	}
 	inChat := chat.Limit{
 		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft,
