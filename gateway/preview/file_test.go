@@ -60,15 +60,18 @@ func TestFilesFollowTheText(t *testing.T) {
 		},
 		{
 			"in place of a text that is shorter in the end", func(p *person, _ *Endpoint, _ *Config) { p.profile.TextLimit = 12 },
-			Ending{Text: "short", Files: files}, []string{"short", "file a_b_c.png", "file b.png"},
+			Ending{Text: "short", Files: files},
+			[]string{"short", "file a_b_c.png", "file b.png"},
 		},
 		{
 			"where there are none", func(_ *person, e *Endpoint, _ *Config) { e.Filer = nil },
-			Ending{Text: "the text", Files: files}, []string{"the text\n\nI could not send a_b_c.png, b.png here."},
+			Ending{Text: "the text", Files: files},
+			[]string{"the text\n\nI could not send a_b_c.png, b.png here."},
 		},
 		{
 			"where there are none, without a text", func(_ *person, e *Endpoint, _ *Config) { e.Filer = nil },
-			Ending{Files: files}, []string{"I could not send a_b_c.png, b.png here."},
+			Ending{Files: files},
+			[]string{"I could not send a_b_c.png, b.png here."},
 		},
 		{
 			"too large", func(p *person, _ *Endpoint, _ *Config) { p.profile.FileLimit = 1000 },
@@ -77,11 +80,13 @@ func TestFilesFollowTheText(t *testing.T) {
 		},
 		{
 			"refused", func(p *person, _ *Endpoint, _ *Config) { p.fate = refusing(chat.Rejected, 0) },
-			Ending{Text: "the text", Files: files}, []string{"the text", "file b.png"},
+			Ending{Text: "the text", Files: files},
+			[]string{"the text", "file b.png"},
 		},
 		{
 			"refused for its length", func(p *person, _ *Endpoint, _ *Config) { p.fate = refusing(chat.TooLong, 1) },
-			Ending{Text: "the text", Files: files}, []string{"the text", "file a_b_c.png"},
+			Ending{Text: "the text", Files: files},
+			[]string{"the text", "file a_b_c.png"},
 		},
 		{
 			"like the rest", func(p *person, _ *Endpoint, c *Config) {

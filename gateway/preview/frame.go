@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func (s *state) joined(a, b markup.Rendered) markup.Rendered {
 	}
 	const gap = "\n\n"
 	shift := s.dialect.Len(markup.Rendered{Text: a.Text + gap + "."}) - s.dialect.Len(markup.Rendered{Text: "."})
-	out := markup.Rendered{Text: a.Text + gap + b.Text, Spans: a.Spans[:len(a.Spans):len(a.Spans)]}
+	out := markup.Rendered{Text: a.Text + gap + b.Text, Spans: slices.Clip(a.Spans)}
 	for _, span := range b.Spans {
 		span.Offset += shift
 		out.Spans = append(out.Spans, span)
