@@ -385,3 +385,31 @@ func TestReadingIsNotBegun(t *testing.T) {
 		t.Errorf("%q, %d begun, proposed %+v", got.Text, began, p.proposals)
 	}
 }
+
+// awaited is a toolbox that knows its tools after a while.
+type awaited struct {
+	toolbox
+	known chan struct{}
+}
+
+func (a awaited) Await(ctx context.Context) {
+	select {
+	case <-a.known:
+	case <-ctx.Done():
+	}
+}
+
+// The first request of a turn waits for a toolbox, for a moment, and the turn's clock stands still meanwhile.
+func TestAToolboxIsWaitedFor(t *testing.T) {
+	for _, tt := range []struct{ comes, takes time.Duration }{{0, 0}, {3 * time.Second, 3 * time.Second}, {time.Hour, toolboxWait}} {
+		synctest.Test(t, func(t *testing.T) {
+			box := awaited{workshop(), make(chan struct{})}
+			timer := time.AfterFunc(tt.comes, func() { close(box.known) })
+			defer timer.Stop()
+			got := runTurn(t, t.Context(), Options{Tools: box, Limits: Limits{Turn: 2 * time.Second}}, streamed, answer{deltas: texts("Done.")})
+			if got.Elapsed != tt.takes || got.Stop != StopDone {
+				t.Errorf("known after %v: %s after %v", tt.comes, got.Stop, got.Elapsed)
+			}
+		})
+	}
+}
