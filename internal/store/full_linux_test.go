@@ -117,8 +117,7 @@ func TestFullDisk(t *testing.T) { //nolint:paralleltest // see newDisk
 
 // Whatever takes the last byte, the turns that have begun come to their end, all of them, and are not begun again
 // by the next process; messages wait upstream until there is room (F43).
-func TestFullDiskEndsWhatIsUnderWay(t *testing.T) {
-	t.Parallel()
+func TestFullDiskEndsWhatIsUnderWay(t *testing.T) { //nolint:paralleltest // see newDisk
 	const crowd = 100
 	d, ok := newDisk(t, 32<<20)
 	if !ok {
