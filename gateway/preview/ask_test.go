@@ -286,6 +286,50 @@ func TestAskedByAProcessThatDied(t *testing.T) {
 	}
 }
 
+// There may be no room for a question below what an earlier process had shown.
+func TestAskedBelowALongTextOfAProcessThatDied(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 62
+		s := live(t, p, p.endpoint(), streaming())
+		text := strings.TrimSpace(strings.Repeat("word ", 11))
+		s.says(text, 1200*ms)
+		s.again()
+		s.says("word", time.Second)
+		s.asks("yes:1", "Really, all of them?", 3*time.Second)
+		equal(t, "asked", s.sees(), []string{"Really, all of them? ▌"})
+		s.slot.Tell(Status{})
+		s.says(text[4:], 3*time.Second)
+		s.delivers(Ending{Text: text}, text)
+	})
+}
+
+// Where messages have no ids a question is asked once, if it was for the first time that nobody knew that.
+func TestAskedWithoutMessageIDs(t *testing.T) {
+	for name, c := range map[string]Config{"streaming": streaming(), "not streaming": {}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = func(*call) fate { return fate{nameless: true} }
+				s := begin(t, p, c)
+				s.asks("yes:1", "Really?", time.Minute)
+				s.asks("yes:2", "And this?", time.Minute)
+				s.slot.Tell(Status{})
+				s.waits(time.Minute)
+				s.delivers(Ending{Text: "final"}, "Really?"+p.cursorOf(c), "And this?", "final")
+			})
+		})
+	}
+}
+
+// cursorOf is what stands at the end of a preview.
+func (p *person) cursorOf(c Config) string {
+	if c.Enabled {
+		return c.Cursor
+	}
+	return ""
+}
+
 // What stood apart when a process died is taken away by the next, whatever it knows of it.
 func TestQuestionApartOfAProcessThatDied(t *testing.T) {
 	for name, learn := range map[string]func(*person, *Endpoint){

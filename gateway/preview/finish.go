@@ -26,7 +26,11 @@ func (s *state) keep(now time.Time) action {
 		}
 	}
 	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists) {
-		return s.create(action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}, now)
+		a := action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}
+		if i < len(s.parts) && s.parts[i].plain {
+			a.body = plainPayload(a.body)
+		}
+		return s.create(a, now)
 	}
 	if a := s.unfreeze(now); a.kind != doEnd {
 		return a

@@ -106,6 +106,7 @@ func (s *state) settleCreate(a action, p *part, ref chat.MessageRef) {
 	if ref.ID == "" {
 		s.muted, s.nameless, p.streams = true, true, false
 		p.exists = s.ending != nil
+		s.leave(a.frame)
 	}
 }
 
