@@ -133,12 +133,13 @@ func telegramNetwork(r remote) network {
 			return fmt.Sprint(2000 + i)
 		},
 		posts: func(where string) (out []post) {
-			for _, m := range decode[telegram.ChatHistory](r, "/control/history?chat="+where).Messages {
+			history := decode[telegram.ChatHistory](r, "/control/history?chat="+where)
+			for _, m := range history.Messages {
 				if m.FromBot && m.Alive() {
 					out = append(out, telegramPost(m))
 				}
 			}
-			return out
+			return withDrafts(out, history.Drafts)
 		},
 		press: func(i int, where string, p post, label string) {
 			r.post("/control/press", map[string]any{
@@ -146,6 +147,23 @@ func telegramNetwork(r remote) network {
 			})
 		},
 	}
+}
+
+// withDrafts puts what was shown in drafts before the versions of the message that took their place: one that is shown
+// now has no id.
+func withDrafts(posts []post, drafts []telegram.Draft) []post {
+	if len(drafts) == 0 {
+		return posts
+	}
+	var versions []shown
+	for _, d := range drafts {
+		versions = append(versions, shown{at: d.At, text: d.Text})
+	}
+	if len(posts) == 0 {
+		return []post{{versions: versions}}
+	}
+	posts[0].versions = append(versions, posts[0].versions...)
+	return posts
 }
 
 func telegramPost(m telegram.Message) post {
