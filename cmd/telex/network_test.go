@@ -42,6 +42,8 @@ type network struct {
 	posts func(where string) []post
 	// press lets the i-th person press a button of a message there, by what stands on it.
 	press func(i int, where string, p post, label string)
+	// content returns a file that came with a message there.
+	content func(where string, f attached) string
 }
 
 // post is one of the bot's messages.
@@ -58,8 +60,11 @@ type shown struct {
 	at      time.Time
 	text    string
 	buttons []button
-	files   []string // names
+	files   []attached
 }
+
+// attached is a file that came with a message; id is what the platform knows it by.
+type attached struct{ id, name string }
 
 func (s shown) labels() (out []string) {
 	for _, b := range s.buttons {
@@ -146,6 +151,9 @@ func telegramNetwork(r remote) network {
 				"chat": 2000 + i, "user": 2000 + i, "message_id": number(r.t, p.id), "data": p.last().button(r.t, label),
 			})
 		},
+		content: func(where string, f attached) string {
+			return r.get("/control/file?chat=" + where + "&message_id=" + f.id)
+		},
 	}
 }
 
@@ -176,7 +184,7 @@ func telegramPost(m telegram.Message) post {
 			}
 		}
 		if m.Media != "" {
-			s.files = append(s.files, cmp.Or(m.FileName, m.Media))
+			s.files = append(s.files, attached{fmt.Sprint(m.ID), cmp.Or(m.FileName, m.Media)})
 		}
 		p.versions = append(p.versions, s)
 	}
@@ -212,6 +220,7 @@ func discordNetwork(r remote) network {
 				"channel": where, "message": p.id, "user": person(i), "custom_id": p.last().button(r.t, label),
 			})
 		},
+		content: func(_ string, f attached) string { return r.get("/control/file?id=" + f.id) },
 	}
 }
 
@@ -223,7 +232,7 @@ func discordPost(m discord.Message) post {
 			s.buttons = append(s.buttons, button{b.CustomID, b.Label})
 		}
 		for _, a := range v.Attachments {
-			s.files = append(s.files, a.Name)
+			s.files = append(s.files, attached{a.ID, a.Name})
 		}
 		p.versions = append(p.versions, s)
 	}
@@ -265,6 +274,7 @@ func slackNetwork(r remote) network {
 				"channel": channel, "ts": p.id, "user": person(i), "button": p.last().button(r.t, label),
 			})
 		},
+		content: func(_ string, f attached) string { return r.get("/control/file?id=" + f.id) },
 	}
 }
 
@@ -276,7 +286,7 @@ func slackPost(m slack.Message) post {
 			s.buttons = append(s.buttons, button{b.ActionID, b.Text})
 		}
 		for _, f := range m.Files {
-			s.files = append(s.files, f.Name)
+			s.files = append(s.files, attached{f.ID, cmp.Or(f.Title, f.Name)})
 		}
 		p.versions = append(p.versions, s)
 	}
