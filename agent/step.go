@@ -99,7 +99,11 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	case ctx.Err() != nil:
 		return nil // the caller sees to it; nothing was decided
 	case err != nil:
-		r.log.LogAttrs(ctx, slog.LevelError, "a proposal could not be shown", slog.String("tool", p.Name), slog.Any("error", err))
+		level := slog.LevelError
+		if errors.Is(err, ErrNobodyToAsk) {
+			level = slog.LevelInfo
+		}
+		r.log.LogAttrs(ctx, level, "a proposal could not be shown", slog.String("tool", p.Name), slog.Any("error", err))
 		r.settle(ctx, p, outcome{err: errors.New("this call needs a person's approval, and nobody could be asked")})
 		return nil
 	case verdict != Approved:
@@ -121,7 +125,7 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 // approval lets a person decide. The turn's clock stands still meanwhile.
 func (r *run) approval(ctx context.Context, p parsedCall) (Verdict, error) {
 	if r.turn.Approver == nil {
-		return Denied, errors.New("nobody can be asked here")
+		return Denied, ErrNobodyToAsk
 	}
 	r.statuses.set(p.ID, p.Name, "", ToolInterrupted)
 	r.clock.pause()

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -107,9 +108,12 @@ type Journal interface {
 	End(ctx context.Context, answer Message, files []File) error
 }
 
+// ErrNobodyToAsk is Approve's where there is no person to decide. The model is told so.
+var ErrNobodyToAsk = errors.New("nobody can be asked here")
+
 // Approver lets a person decide about a proposal.
 type Approver interface {
 	// Approve blocks until somebody has decided, nobody did in time, or ctx ended. The turn's clock stops
-	// meanwhile.
+	// meanwhile. An error other than these keeps the call from being run, too.
 	Approve(ctx context.Context, p Proposal) (Verdict, error)
 }

@@ -204,6 +204,35 @@ func TestApproval(t *testing.T) {
 	}
 }
 
+// Where nobody watches the answer come, nobody is asked: the call is refused at once, which the person reads in the end.
+// What was approved once and for all is done.
+func TestNobodyToAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.open(t, nil)
+		alone := ask("light")
+		alone.Unattended = true
+		l.say(t, alone)
+		later(5 * time.Second)
+		equal(t, "messages", l.sees(), []string{switched + "\n\n" + gateway.DefaultTexts()[gateway.TextUnasked]})
+		if l.times() != 0 || !strings.Contains(l.told(), "nobody could be asked") || !strings.Contains(l.log.String(), `decision="denied: nobody can be asked"`) ||
+			strings.Contains(l.log.String(), "level=ERROR") {
+			t.Errorf("ran %d times, told %q, log\n%s", l.times(), l.told(), l.log.String())
+		}
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("always:")))
+		later(5 * time.Second)
+		again := ask("light")
+		again.Unattended = true
+		l.say(t, again)
+		later(5 * time.Second)
+		if got := l.sees(); len(got) != 3 || got[2] != switched || l.times() != 2 {
+			t.Errorf("approved once and for all: ran %d times, sees %q", l.times(), got)
+		}
+	})
+}
+
 func TestOnlyTheAskerOrAnAdminDecides(t *testing.T) {
 	group := func(in chat.Inbound, who chat.UserID) chat.Inbound {
 		in.To, in.Sender.ID = chat.Target{Chat: "-5", Kind: chat.Group}, who

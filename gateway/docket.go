@@ -135,6 +135,11 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 	if a.consented(ctx, t, p) {
 		return agent.Approved, nil
 	}
+	if t.in.Unattended {
+		t.unasked = true
+		a.audit(t.id, &proposal{Tool: p.Tool, call: p.Call.ID}, ruling{}, "denied: nobody can be asked")
+		return agent.Denied, agent.ErrNobodyToAsk
+	}
 	q, err := r.file(ctx, p)
 	if err != nil {
 		return agent.Denied, err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -12,21 +11,23 @@ import (
 	"telex/standin/telegram"
 )
 
-// chatParty is a configuration for a conversation in a terminal in which the model wants to order something.
-func chatParty(t *testing.T, bench *workbench, name, approvalTimeout string) (question, config string, w *world) {
+// chatParty is a daemon whose model wants to order something when asked the question from a terminal. env finds it.
+func chatParty(t *testing.T, bench *workbench, name string) (question string, env []string, w *world, daemon *process) {
 	t.Helper()
 	w = newWorld(t, telegram.Options{}, openai.Options{})
 	bench.letGo("stock", name)
 	bench.letGo("prices", name)
+	bench.letGo("order", name)
 	question, rules := party(name)
 	for _, r := range rules {
 		if err := w.model.Rule(r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return question, writeConfig(t, fmt.Sprintf(
-		"models: [{name: main, base_url: %q, api_key: %q, model: standin}]\nadmin: {listen: \"\"}\nstreaming: {cli: true}\n"+
-			"tools: {approval_timeout: %s}\n%s", w.modelURL+"/v1", testKey, approvalTimeout, bench.section())), w
+	env = []string{"STATE_DIRECTORY=" + t.TempDir(), "XDG_RUNTIME_DIR=" + t.TempDir()}
+	daemon = w.daemon(sections{streaming: "{cli: true}", more: bench.section()}, env...)
+	daemon.awaitLog("MCP server tells its tools", 1)
+	return question, env, w, daemon
 }
 
 // At a terminal the question stands below the answer, and is answered by a word or a command.
@@ -39,9 +40,8 @@ func TestApprovalAtATerminal(t *testing.T) {
 	}{{"a yes", "yes", 1}, {"a no", "no", 0}, {"approve", "/approve", 1}, {"deny", "/deny", 0}} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			question, config, w := chatParty(t, bench, tt.name, "1m")
-			bench.letGo("order", tt.name)
-			screen, keyboard, cmd := atTerminal(t, []string{"STATE_DIRECTORY=" + t.TempDir()}, "chat", "--config", config)
+			question, env, w, _ := chatParty(t, bench, tt.name)
+			screen, keyboard, cmd := atTerminal(t, env, "chat")
 			idle := screentest.Has("Ctrl-D leaves")
 			press := func(s string) {
 				t.Helper()
@@ -76,13 +76,16 @@ func TestApprovalAtATerminal(t *testing.T) {
 func TestApprovalInAPipe(t *testing.T) {
 	t.Parallel()
 	bench := newWorkbench(t)
-	question, config, w := chatParty(t, bench, "pipe", "5m")
+	question, env, w, daemon := chatParty(t, bench, "pipe")
 	began := time.Now()
-	out, trouble, _, code := feed(t, []string{"STATE_DIRECTORY=" + t.TempDir()}, "", "chat", "--config", config, question)
+	out, trouble, _, code := feed(t, env, "", "chat", question)
 	took := time.Since(began)
 	t.Logf("after %v: exit %d, stdout %q, stderr %q", took.Round(time.Millisecond), code, out, trouble)
 	if out != saysAll+"\n" || code != exitFailed || !strings.Contains(trouble, "nobody can be asked here") || took > patience {
 		t.Errorf("after %v: exit %d, stdout %q, stderr %q", took, code, out, trouble)
+	}
+	if list := daemon.logged("a tool call was decided"); len(list) != 1 || list[0].text("decision") != "denied: nobody can be asked" {
+		t.Errorf("the log says %v", list)
 	}
 	requests := w.model.Requests()
 	if told := string(requests[len(requests)-1].Body); bench.runs("order", "pipe") != 0 || !strings.Contains(told, "nobody could be asked") {

@@ -42,6 +42,8 @@ type network struct {
 	posts func(where string) []post
 	// press lets the i-th person press a button of a message there, by what stands on it.
 	press func(i int, where string, p post, label string)
+	// content returns a file that came with a message there.
+	content func(where string, f attached) string
 }
 
 // post is one of the bot's messages.
@@ -58,8 +60,11 @@ type shown struct {
 	at      time.Time
 	text    string
 	buttons []button
-	files   []string // names
+	files   []attached
 }
+
+// attached is a file that came with a message; id is what the platform knows it by.
+type attached struct{ id, name string }
 
 func (s shown) labels() (out []string) {
 	for _, b := range s.buttons {
@@ -133,19 +138,40 @@ func telegramNetwork(r remote) network {
 			return fmt.Sprint(2000 + i)
 		},
 		posts: func(where string) (out []post) {
-			for _, m := range decode[telegram.ChatHistory](r, "/control/history?chat="+where).Messages {
+			history := decode[telegram.ChatHistory](r, "/control/history?chat="+where)
+			for _, m := range history.Messages {
 				if m.FromBot && m.Alive() {
 					out = append(out, telegramPost(m))
 				}
 			}
-			return out
+			return withDrafts(out, history.Drafts)
 		},
 		press: func(i int, where string, p post, label string) {
 			r.post("/control/press", map[string]any{
 				"chat": 2000 + i, "user": 2000 + i, "message_id": number(r.t, p.id), "data": p.last().button(r.t, label),
 			})
 		},
+		content: func(where string, f attached) string {
+			return r.get("/control/file?chat=" + where + "&message_id=" + f.id)
+		},
 	}
+}
+
+// withDrafts puts what was shown in drafts before the versions of the message that took their place: one that is shown
+// now has no id.
+func withDrafts(posts []post, drafts []telegram.Draft) []post {
+	if len(drafts) == 0 {
+		return posts
+	}
+	var versions []shown
+	for _, d := range drafts {
+		versions = append(versions, shown{at: d.At, text: d.Text})
+	}
+	if len(posts) == 0 {
+		return []post{{versions: versions}}
+	}
+	posts[0].versions = append(versions, posts[0].versions...)
+	return posts
 }
 
 func telegramPost(m telegram.Message) post {
@@ -158,7 +184,7 @@ func telegramPost(m telegram.Message) post {
 			}
 		}
 		if m.Media != "" {
-			s.files = append(s.files, cmp.Or(m.FileName, m.Media))
+			s.files = append(s.files, attached{fmt.Sprint(m.ID), cmp.Or(m.FileName, m.Media)})
 		}
 		p.versions = append(p.versions, s)
 	}
@@ -194,6 +220,7 @@ func discordNetwork(r remote) network {
 				"channel": where, "message": p.id, "user": person(i), "custom_id": p.last().button(r.t, label),
 			})
 		},
+		content: func(_ string, f attached) string { return r.get("/control/file?id=" + f.id) },
 	}
 }
 
@@ -205,7 +232,7 @@ func discordPost(m discord.Message) post {
 			s.buttons = append(s.buttons, button{b.CustomID, b.Label})
 		}
 		for _, a := range v.Attachments {
-			s.files = append(s.files, a.Name)
+			s.files = append(s.files, attached{a.ID, a.Name})
 		}
 		p.versions = append(p.versions, s)
 	}
@@ -247,6 +274,7 @@ func slackNetwork(r remote) network {
 				"channel": channel, "ts": p.id, "user": person(i), "button": p.last().button(r.t, label),
 			})
 		},
+		content: func(_ string, f attached) string { return r.get("/control/file?id=" + f.id) },
 	}
 }
 
@@ -258,7 +286,7 @@ func slackPost(m slack.Message) post {
 			s.buttons = append(s.buttons, button{b.ActionID, b.Text})
 		}
 		for _, f := range m.Files {
-			s.files = append(s.files, f.Name)
+			s.files = append(s.files, attached{f.ID, cmp.Or(f.Title, f.Name)})
 		}
 		p.versions = append(p.versions, s)
 	}

@@ -16,12 +16,14 @@ import (
 // workbench is a server of tools whose calls wait until the test lets them go on:
 //
 //	stock, prices  read only
+//	plan           reads only, and returns a picture and a file besides
 //	order          changes something: a person must approve it
 //
 // Each takes {"for": NAME}, by which tests tell the calls apart.
 type workbench struct {
-	t   *testing.T
-	url string
+	t       *testing.T
+	url     string
+	picture []byte // that plan draws
 
 	mu    sync.Mutex
 	gates map[string]*gate
@@ -36,10 +38,13 @@ type gate struct {
 	open  chan struct{} // closed by letGo
 }
 
+// seats is the file that plan makes.
+const seats = "Ada,window\nBob,door\n"
+
 // newWorkbench serves until the test ends.
 func newWorkbench(t *testing.T) *workbench {
 	t.Helper()
-	b := &workbench{t: t, gates: make(map[string]*gate)}
+	b := &workbench{t: t, picture: pngOf(t, 320, 200), gates: make(map[string]*gate)}
 	server := sdk.NewServer(&sdk.Implementation{Name: "workbench", Version: "1"}, nil)
 	schema := &jsonschema.Schema{
 		Type: "object", Properties: map[string]*jsonschema.Schema{"for": {Type: "string"}}, Required: []string{"for"},
@@ -47,6 +52,7 @@ func newWorkbench(t *testing.T) *workbench {
 	for _, tool := range []sdk.Tool{
 		{Name: "stock", Title: "Count what is there", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		{Name: "prices", Title: "Look up prices", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		{Name: "plan", Title: "Draw a plan", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		{Name: "order", Title: "Order it"},
 	} {
 		tool.InputSchema = schema
@@ -111,7 +117,13 @@ func (b *workbench) call(ctx context.Context, tool string, arguments json.RawMes
 	g.enter()
 	select {
 	case <-g.open:
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: tool + " for " + in.For + ": done"}}}, nil
+		content := []sdk.Content{&sdk.TextContent{Text: tool + " for " + in.For + ": done"}}
+		if tool == "plan" {
+			content = append(content, &sdk.ImageContent{MIMEType: "image/png", Data: b.picture}, &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{
+				URI: "file:///plans/seats.csv", MIMEType: "text/csv", Blob: []byte(seats),
+			}})
+		}
+		return &sdk.CallToolResult{Content: content}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-b.t.Context().Done(): // whoever called may be gone without a word

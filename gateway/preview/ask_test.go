@@ -199,6 +199,25 @@ func TestAskedInsteadOfAStream(t *testing.T) {
 	}
 }
 
+// What is asked in place of a stream stands below all of the text: the person reads it while nothing more comes.
+func TestAskedBelowTheWholeText(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		s := told(t, p, e, Native)
+		s.says("one two *three", 3*time.Second)
+		equal(t, "the stream", s.sees(), []string{"one two"})
+		s.asks("yes:1", "Really?", 3*time.Second)
+		if all := s.sees(); len(all) != 1 || !strings.HasPrefix(all[0], "one two three\n\nReally?") {
+			t.Errorf("a person sees %q", all)
+		}
+		s.slot.Tell(Status{})
+		s.waits(3 * time.Second)
+		equal(t, "once it is over", s.sees(), []string{"one two three ▌"})
+		s.says("* four", 3*time.Second)
+		s.delivers(Ending{Text: "one two *three* four five"}, "one two three four five")
+	})
+}
+
 // A reply without previews asks in a message below, which is gone once the question is over.
 func TestAskedBesideAMutedReply(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 40))

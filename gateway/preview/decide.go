@@ -129,6 +129,13 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) action 
 		Append: s.grows, // in all parts, also once they are edited: the places where they begin are the same
 	}
 	laid := markup.Layout(text, o)
+	if s.grows && !s.streamed(i) && len(laid) < 2 {
+		// What is edited can show all there is: above a question nothing more may come for long. It seals nothing.
+		o.Append = false
+		if whole := markup.Layout(text, o); len(whole) == 1 {
+			laid = whole
+		}
+	}
 	if len(laid) > 0 {
 		a.body, a.next, a.seal = s.payload(i, laid[0]), laid[0].Next, len(laid) > 1
 	}

@@ -37,6 +37,8 @@ type Inbound struct {
 	Attachments []Attachment
 	More        bool      // the platform shows signs that more of the same follows at once: an album, a paste that was split
 	At          time.Time // when the person sent it, by the platform's clock
+	// Unattended says that nobody watches the answer come and says anything to it: nobody can be asked.
+	Unattended bool `json:",omitempty"`
 }
 
 // Attachment is a file that came with a message. Its content is not fetched yet.

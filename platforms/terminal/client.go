@@ -49,6 +49,11 @@ func (c *Client) attach(session string, d Dialect) (Welcome, error) {
 // Say hands over what the person typed. Safe for concurrent use, like Stop.
 func (c *Client) Say(id, text string) error { return c.write(Frame{Input: &Input{ID: id, Text: text}}) }
 
+// Ask is Say for who says nothing more until that is answered, and so can be asked nothing.
+func (c *Client) Ask(id, text string) error {
+	return c.write(Frame{Input: &Input{ID: id, Text: text, Last: true}})
+}
+
 // Stop ends the answer that is being written.
 func (c *Client) Stop() error { return c.write(Frame{Stop: &Stop{}}) }
 

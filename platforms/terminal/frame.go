@@ -50,6 +50,7 @@ type Hello struct {
 type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
+	Last bool   `json:"last,omitempty"` // until it is answered nothing more will come: nobody can be asked anything
 }
 
 // Stop ends the answer that is being written.

@@ -212,6 +212,7 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Inp
 	m := chat.Inbound{
 		To: chat.Target{Chat: session}, Sender: chat.Sender{ID: operator, Name: "terminal"},
 		ID: chat.MessageID(rand.Text()), Text: text, Addressed: true, Reply: true,
+		Unattended: in.Last,
 	}
 	if match := commandText.FindStringSubmatch(text); match != nil {
 		m.Kind, m.Command, m.Args = chat.Command, strings.ToLower(match[1]), text[len(match[0]):]

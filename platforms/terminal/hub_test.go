@@ -105,7 +105,7 @@ func TestConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := <-s.heard
-	if in.To != to || in.Kind != chat.Command || in.Command != "new" || in.Args != "one two" || in.ID == "" || !in.Addressed || in.Sender.ID != operator {
+	if in.To != to || in.Kind != chat.Command || in.Command != "new" || in.Args != "one two" || in.ID == "" || !in.Addressed || in.Sender.ID != operator || in.Unattended {
 		t.Errorf("heard %+v", in)
 	}
 	ref := s.send(to, chat.Outgoing{Text: "a ▌", Source: "*a*", ReplyTo: in.ID, Preview: true})

@@ -30,9 +30,9 @@ const only = "question"
 
 // Ask asks one question and prints the answer on out while it grows, as the model wrote it. Only what extends the text
 // so far is printed before the end; should the answer turn out otherwise, it is printed once more as a whole, and trouble
-// is told. The end of ctx stops the answer. Ask returns when nothing more follows.
+// is told. Nobody can answer what the answer asks. The end of ctx stops the answer. Ask returns when nothing more follows.
 func Ask(ctx context.Context, c *terminal.Client, question string, out, trouble io.Writer) error {
-	if err := c.Say(only, question); err != nil {
+	if err := c.Ask(only, question); err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // one that fails ends Next too

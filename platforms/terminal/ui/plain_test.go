@@ -63,6 +63,9 @@ func TestAsk(t *testing.T) {
 			over := make(chan error, 1)
 			go func() { over <- Ask(t.Context(), c, "why?", told{&out, w.out}, &trouble) }()
 			in := w.hears()
+			if !in.Unattended {
+				t.Errorf("the question %+v is of somebody who could be asked", in)
+			}
 			tt.say(w, in)
 			w.hub.Concluded(session, []chat.MessageID{in.ID}, tt.failed != "-")
 			err := <-over
