@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"telex/agent"
+	"telex/gateway"
 	"telex/internal/chat"
 )
 
@@ -22,11 +23,26 @@ func (w *world) inTime(m *written, q *question) bool {
 		if grace := b.at.Add(restartGrace); b.at.After(q.filed) && grace.After(until) {
 			until = grace
 		}
-		if !b.life.diedAt(until) && (b.life.stopping.IsZero() || b.life.stopping.After(until)) {
-			return !m.accepted.After(until)
+		if b.life.diedAt(until) || !b.life.stopping.IsZero() && !b.life.stopping.After(until) || w.cutShort(q, until) {
+			continue
 		}
+		return !m.accepted.After(until)
 	}
 	return true
+}
+
+// cutShort says that somebody may have ended a turn while it waited for an answer to a question, so that nobody saw
+// to its time.
+func (w *world) cutShort(q *question, until time.Time) bool {
+	for i, m := range w.messages {
+		if m.place != q.turn.place || m.accepted.IsZero() || m.accepted.Before(q.filed) || m.accepted.After(until) {
+			continue
+		}
+		if w.ends(m, w.asker(q.turn)) || m.kind == "retry" || w.interrupts(i) && w.s.busy == gateway.Interrupt {
+			return true
+		}
+	}
+	return false
 }
 
 // consented is a standing approval that was stored.
@@ -74,8 +90,8 @@ func (w *world) questionAbout(key string) *question {
 // judgeEffect judges that a call may take effect now.
 func (w *world) judgeEffect(d *deed) {
 	t := w.turns[d.turn]
-	if t.over() {
-		w.complain("F38: %s takes effect after the end of its turn", d.key)
+	if t == nil || t.over() {
+		w.complain("F38: %s takes effect while its turn is not under way", d.key)
 	}
 	if d.tool == look {
 		return
@@ -226,7 +242,7 @@ func (w *world) judgeKnown(place int, history []agent.Message) {
 	}
 	for _, d := range w.deeds {
 		t := w.turns[d.turn]
-		if t.place != place || d.tool == look || len(d.effects) == 0 || w.wiped(t) || slices.Contains(keys, d.key) {
+		if t == nil || t.place != place || d.tool == look || len(d.effects) == 0 || w.wiped(t) || slices.Contains(keys, d.key) {
 			continue
 		}
 		w.complain("%s has taken effect, and the history of place %d does not tell", d.key, place)

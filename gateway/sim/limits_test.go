@@ -153,7 +153,7 @@ func (w *world) judgePreview(t *turnLog, c *call) {
 	if c.op == chat.OpDraft {
 		return
 	}
-	if gap := c.at.Sub(t.lastEdit); c.op == chat.OpEdit && t.edited == c.id && gap < w.s.config.Interval && t.lastLife == c.life && asksFor(c.m) == "" {
+	if gap := c.at.Sub(t.lastEdit); c.op == chat.OpEdit && t.edited == c.id && gap < w.s.config.Interval && t.lastLife == c.life && !w.awaits(t) {
 		w.complain("preview %v after the one before: %s", gap, c)
 	}
 	t.edited, t.lastEdit, t.lastLife = c.id, c.at, c.life

@@ -44,13 +44,16 @@ const (
 	doOld     = "old"
 )
 
-// drawReactions draws what people do about the questions that they see, one after the other. Then they do nothing.
+// drawReactions draws what people do about the questions that they see, one after the other, and from then on.
 func (s *schedule) drawReactions(t *rapid.T) {
 	s.approval = rapid.OneOf(span2(1000, 60_000), span2(1000, 600_000)).Draw(t, "approval")
 	s.recount = rapid.Bool().Draw(t, "recount")
 	s.kind.caps.Buttons = rapid.Bool().Draw(t, "buttons")
 	s.stopButton = rapid.Bool().Draw(t, "stop button")
 	s.config.Progress = rapid.Bool().Draw(t, "progress")
+	if rapid.IntRange(0, 2).Draw(t, "goes on") > 0 {
+		s.goesOn = doApprove
+	}
 	for range rapid.IntRange(0, 10).Draw(t, "reactions") {
 		r := reaction{
 			kind: rapid.SampledFrom([]string{
@@ -132,6 +135,11 @@ func (w *world) noteAsked(t *turnLog, s chat.Step) {
 	w.counts.add("questions", 1)
 }
 
+// awaits says that a turn waits for a person. Who is asked must see it at once.
+func (w *world) awaits(t *turnLog) bool {
+	return slices.ContainsFunc(w.questions, func(q *question) bool { return q.turn == t && (q.ruled.IsZero() || q.ruled.Equal(time.Now())) })
+}
+
 // noteDecided judges that somebody who may decides what is decided, or that the time was over.
 func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	var r struct{ Verdict agent.Verdict }
@@ -210,11 +218,11 @@ func (w *world) look(m *message) {
 		w.counts.add("questions that a later process asks again", 1)
 	}
 	q.seenIn = w.lives[len(w.lives)-1]
-	if w.reacted == len(w.s.reactions) {
-		return
+	r := reaction{kind: w.s.goesOn, after: time.Second}
+	if w.reacted < len(w.s.reactions) {
+		r = w.s.reactions[w.reacted]
+		w.reacted++
 	}
-	r := w.s.reactions[w.reacted]
-	w.reacted++
 	w.later(r.after, func() { w.react(q, r) })
 	if r.again > 0 {
 		w.later(r.after+r.again, func() { w.react(q, r) })

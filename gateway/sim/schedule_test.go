@@ -47,6 +47,7 @@ type schedule struct {
 	recount    bool // the ids of calls begin anew in each answer
 	stopButton bool
 	reactions  []reaction
+	goesOn     string // what people do about all further questions
 }
 
 // style is what the model writes.
