@@ -132,6 +132,7 @@ func TestCallBufferOfServers(t *testing.T) {
 		// https://github.com/NousResearch/hermes-agent/issues/8259
 		{"a name in each", []string{"0 a time -", "0 a time {", "0 - time }", "0 - time -"}, "a time {}"},
 		{"a name that grows", []string{"0 a ti -", "0 a time -", "0 a time {}"}, "a time {}"},
+		{"another name behind the arguments", []string{"0 a time {", "0 - fetch }"}, "a time {}"},
 		{"a late name", []string{"0 a - -", "0 - time {}"}, "a time {}"},
 		// https://github.com/NousResearch/hermes-agent/pull/106943
 		{"an id for each fragment", []string{"0 a time -", "0 b - {", "0 c - }"}, "a time {}"},

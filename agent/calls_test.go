@@ -26,6 +26,7 @@ func TestParseCall(t *testing.T) {
 		{"quoted once more", "time", `"{\"zone\":\"UTC\"}"`, false, "time", `{"zone":"UTC"}`, ""},
 		{"twice", "time", `{"zone":"UTC"}{"zone":"UTC"}`, false, "time", `{"zone":"UTC"}`, ""},
 		{"an empty one before", "time", `{}{"zone":"UTC"}`, false, "time", `{"zone":"UTC"}`, ""},
+		{"an empty one behind", "time", `{"zone":"UTC"}{}`, false, "time", `{"zone":"UTC"}`, ""},
 		{"only empty ones", "time", `{} {}`, false, "time", `{}`, ""},
 		{"two", "time", `{"zone":"UTC"}{"zone":"CET"}`, false, "time", `{}`, "not valid JSON"},
 		{"something behind", "time", `{"zone":"UTC"} ok`, false, "time", `{}`, "not valid JSON"},

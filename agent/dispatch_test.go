@@ -54,7 +54,10 @@ func TestDispatchTroubleIsOneCallsOnly(t *testing.T) {
 			{def: does("panics", func(context.Context, Input) (Output, error) { panic("secret") })},
 			{def: does("exits", func(context.Context, Input) (Output, error) { runtime.Goexit(); return Output{}, nil })},
 			{def: does("hangs", func(context.Context, Input) (Output, error) { <-free; return Output{Text: "late"}, nil })},
-			{def: ToolDef{Timeout: 2 * time.Second, Call: takes(time.Hour).def.Call}},
+			{def: ToolDef{Timeout: 2 * time.Second, Call: func(ctx context.Context, _ Input) (Output, error) {
+				<-ctx.Done()
+				return Output{}, errors.New("the request was aborted")
+			}}},
 			{def: does("fails", func(context.Context, Input) (Output, error) { return Output{}, errors.New("no such host") })},
 			takes(3 * time.Second),
 		}
@@ -144,10 +147,16 @@ func TestBoundedOutput(t *testing.T) {
 	image := Image{MediaType: "image/png", Data: []byte("x")}
 	o := bounded(Output{
 		Images: append([]Image{{MediaType: "text/html", Data: []byte("x")}, {MediaType: "image/png"}}, image, image, image, image, image, image, image, image, image),
-		Files:  []File{{Name: "big\n", Content: make([]byte, mostCallBytes)}, {Name: "small.txt", Content: []byte("x")}},
+		Files:  []File{{Name: "big\n", Content: make([]byte, mostCallBytes)}, {Name: "/tmp/small.txt", Content: []byte("x")}},
 	})
-	if len(o.Images) != mostCallImages || len(o.Files) != 1 || strings.Count(o.Text, "was left out") != 4 || !strings.Contains(o.Text, "the file big (") {
+	if len(o.Images) != mostCallImages || len(o.Files) != 2 || strings.Count(o.Text, "was left out") != 3 || !strings.Contains(o.Text, "the file big (") ||
+		o.Files[0].Name != "image.png" || !strings.Contains(o.Text, "an image (image/png, 1 bytes) goes to the person as a file") {
 		t.Errorf("%d images, %d files, text %q", len(o.Images), len(o.Files), o.Text)
+	}
+	o.Files = o.Files[1:]
+	large := bounded(Output{Images: []Image{{MediaType: "image/jpeg", Data: make([]byte, mostImage+1)}, image}})
+	if len(large.Images) != 1 || len(large.Files) != 1 || large.Files[0].Name != "image.jpg" {
+		t.Errorf("%d images, %d files, text %q", len(large.Images), len(large.Files), large.Text)
 	}
 	var names []string
 	for _, f := range (Output{Images: []Image{{MediaType: "image/jpeg; q=1"}, {MediaType: "image/svg+xml"}}, Files: o.Files}).files("draw") {

@@ -369,3 +369,47 @@ func TestLeftCallsWaitForTheirTools(t *testing.T) {
 		})
 	}
 }
+
+// The journal hears that a call begins only where running it twice would matter: one that only reads is run
+// again after a crash, approved or not.
+func TestReadingIsNotBegun(t *testing.T) {
+	t.Parallel()
+	tools := workshop()
+	tools[0].Asks = func(ToolCall, []Message) bool { return true }
+	began := 0
+	p := &person{verdict: Approved}
+	turn := streamed
+	turn.Approver, turn.Journal = p, &journal{onBegin: func() { began++ }}
+	got := runTurn(t, t.Context(), Options{Tools: tools}, turn, called("", "read {}", "write {}"), answer{deltas: texts("Done.")})
+	if got.Text != "Done." || began != 1 || len(p.proposals) != 2 || p.proposals[0].Standing || !p.proposals[1].Standing {
+		t.Errorf("%q, %d begun, proposed %+v", got.Text, began, p.proposals)
+	}
+}
+
+// awaited is a toolbox that knows its tools after a while.
+type awaited struct {
+	toolbox
+	known chan struct{}
+}
+
+func (a awaited) Await(ctx context.Context) {
+	select {
+	case <-a.known:
+	case <-ctx.Done():
+	}
+}
+
+// The first request of a turn waits for a toolbox, for a moment, and the turn's clock stands still meanwhile.
+func TestAToolboxIsWaitedFor(t *testing.T) {
+	for _, tt := range []struct{ comes, takes time.Duration }{{0, 0}, {3 * time.Second, 3 * time.Second}, {time.Hour, toolboxWait}} {
+		synctest.Test(t, func(t *testing.T) {
+			box := awaited{workshop(), make(chan struct{})}
+			timer := time.AfterFunc(tt.comes, func() { close(box.known) })
+			defer timer.Stop()
+			got := runTurn(t, t.Context(), Options{Tools: box, Limits: Limits{Turn: 2 * time.Second}}, streamed, answer{deltas: texts("Done.")})
+			if got.Elapsed != tt.takes || got.Stop != StopDone {
+				t.Errorf("known after %v: %s after %v", tt.comes, got.Stop, got.Elapsed)
+			}
+		})
+	}
+}

@@ -12,6 +12,7 @@ const (
 	mostOutput     = 64 << 10 // bytes of text
 	mostError      = 4 << 10  // bytes of an error's text
 	mostCallImages = 8        // that the model is shown
+	mostImage      = 5 << 20  // bytes of one that the model is shown: more is refused by some providers
 	mostCallBytes  = 32 << 20 // of images and files together
 )
 
@@ -54,19 +55,23 @@ func (a *allowance) give(call string, o Output) (images, files []File, text stri
 // size of what it does not get.
 func bounded(o Output) Output {
 	out := Output{Text: boundedText(o.Text)}
-	size, shown := 0, 0
+	size := 0
 	leave := func(what, mediaType string, n int) {
-		out.Text += fmt.Sprintf("\n[%s (%s, %d bytes) was left out: it is too large, one too many, or of the wrong kind]", what, mediaType, n)
+		out.Text += fmt.Sprintf("\n[%s (%s, %d bytes) was left out: it is too large, or of the wrong kind]", what, mediaType, n)
 	}
 	for _, image := range o.Images {
 		kind, _, err := mime.ParseMediaType(image.MediaType)
-		if size+len(image.Data) > mostCallBytes || shown == mostCallImages || len(image.Data) == 0 || err != nil || !strings.HasPrefix(kind, "image/") {
+		if size+len(image.Data) > mostCallBytes || len(image.Data) == 0 || err != nil || !strings.HasPrefix(kind, "image/") {
 			leave("an image", oneLine(image.MediaType), len(image.Data))
 			continue
 		}
-		image.MediaType = kind
-		size, shown = size+len(image.Data), shown+1
-		out.Images = append(out.Images, image)
+		size += len(image.Data)
+		if len(image.Data) > mostImage || len(out.Images) == mostCallImages {
+			out.Text += fmt.Sprintf("\n[an image (%s, %d bytes) goes to the person as a file and is not shown to you: it is too large, or one too many]", kind, len(image.Data))
+			out.Files = append(out.Files, File{Name: "image." + extensionOf(kind), MediaType: kind, Content: image.Data})
+			continue
+		}
+		out.Images = append(out.Images, Image{MediaType: kind, Data: image.Data})
 	}
 	for _, f := range o.Files {
 		if size+len(f.Content) > mostCallBytes {
@@ -142,16 +147,21 @@ func fileName(name string) string {
 }
 
 func imageName(call string, i, n int, mediaType string) string {
-	kind, _, _ := mime.ParseMediaType(mediaType)
-	extension := strings.TrimPrefix(kind, "image/")
-	switch extension {
-	case "jpeg":
-		extension = "jpg"
-	case "svg+xml":
-		extension = "svg"
-	}
 	if n > 1 {
-		return fmt.Sprintf("%s-%d.%s", call, i+1, extension)
+		return fmt.Sprintf("%s-%d.%s", call, i+1, extensionOf(mediaType))
 	}
-	return call + "." + extension
+	return call + "." + extensionOf(mediaType)
+}
+
+// extensionOf returns the extension of an image's file.
+func extensionOf(mediaType string) string {
+	kind, _, _ := mime.ParseMediaType(mediaType)
+	switch extension := strings.TrimPrefix(kind, "image/"); extension {
+	case "jpeg":
+		return "jpg"
+	case "svg+xml":
+		return "svg"
+	default:
+		return extension
+	}
 }

@@ -66,8 +66,24 @@ const (
 	// toolWait is how long the tools of calls that were left are waited for: right after a start, those of
 	// servers are not there yet.
 	toolWait = 30 * time.Second
-	toolLook = 250 * time.Millisecond // from one look to the next
+	// toolboxWait is how long the first request of a turn waits for a toolbox.
+	toolboxWait = 5 * time.Second
+	toolLook    = 250 * time.Millisecond // from one look to the next
 )
+
+// awaitToolbox gives the toolbox a moment to know its tools, should the process have begun just now: what waited
+// for the start is answered with the same tools as what comes later.
+func (r *run) awaitToolbox(ctx context.Context) {
+	box, ok := r.opts.Tools.(Awaiter)
+	if !ok {
+		return
+	}
+	r.clock.pause()
+	defer r.clock.resume()
+	ctx, cancel := context.WithTimeout(ctx, toolboxWait)
+	defer cancel()
+	box.Await(ctx)
+}
 
 // awaitTools returns the tools there are, once those of the calls that were left are among them or were waited
 // for long enough. The turn's clock stands still meanwhile.

@@ -93,12 +93,18 @@ func TestStatusOfAnyText(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	var got []string
-	s := statuses{emit: func(e Event) { got = append(got, show(e)) }}
+	name := ""
+	s := statuses{emit: func(e Event) {
+		got = append(got, show(e))
+		if e, ok := e.(Tool); ok {
+			name = e.Name
+		}
+	}}
 	s.set("a", "edit", "", ToolIdentified)
 	s.set("a", "edit_file", "", ToolIdentified)
 	s.set("a", "edit_file", "Editing x", ToolIdentified)
 	s.set("a", "edit_file", "", ToolExecuting)
-	if want := `a:identified:"edit" a:identified:"edit_file" a:identified:"Editing x" a:executing:"Editing x"`; strings.Join(got, " ") != want {
-		t.Errorf("got %s", strings.Join(got, " "))
+	if want := `a:identified:"edit" a:identified:"edit_file" a:identified:"Editing x" a:executing:"Editing x"`; strings.Join(got, " ") != want || name != "edit_file" {
+		t.Errorf("got %s of %s", strings.Join(got, " "), name)
 	}
 }

@@ -63,6 +63,12 @@ type Toolbox interface {
 	Tools() []ToolDef
 }
 
+// Awaiter is a Toolbox that does not know its tools from the start.
+type Awaiter interface {
+	// Await returns once it knows them, or knows that some can't be had for now; or when ctx ends.
+	Await(ctx context.Context)
+}
+
 // Proposal is a call that waits for a person.
 type Proposal struct {
 	Call ToolCall

@@ -64,6 +64,7 @@ type Options struct {
 	Hear      Transcriber   // nil: nothing that was spoken can be read
 	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
 	ApprovalTimeout time.Duration
+	ShowReasoning   bool          // what a model thinks is quoted above its answer until that is whole
 	Remembers       bool          // models have a tool that keeps facts: people have a command for it
 	Grace           time.Duration // how long Run may take to stop
 	Log             *slog.Logger

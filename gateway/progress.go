@@ -23,6 +23,7 @@ type progress struct {
 	over  []string   // the ids of those whose lines are gone
 	since time.Time  // when the first of calls was told
 	asks  *inquiry   // what a person is asked, in place of the lines
+	mind  thought    // what the model thinks, where people want to see it
 }
 
 type toolLine struct {
@@ -69,14 +70,28 @@ func (p *progress) answered() preview.Status {
 	return p.status()
 }
 
+// think takes a piece of thinking, and returns what people see then; false when that did not change.
+func (p *progress) think(delta string, now time.Time) (preview.Status, bool) {
+	changed := p.mind.add(delta, now)
+	return p.status(), changed
+}
+
+// rethink forgets what was thought for a text that is void.
+func (p *progress) rethink() preview.Status {
+	p.mind = thought{}
+	return p.status()
+}
+
 func (p *progress) status() preview.Status {
+	var s preview.Status
 	switch {
 	case p.asks != nil:
-		return p.asks.status()
-	case len(p.calls) == 0:
-		return preview.Status{}
+		s = p.asks.status()
+	case len(p.calls) > 0:
+		s = preview.Status{Lines: p.lines(), Since: p.since}
 	}
-	return preview.Status{Lines: p.lines(), Since: p.since}
+	s.Thought, s.ThoughtSince = p.mind.shown, p.mind.since
+	return s
 }
 
 func ended(s agent.ToolState) bool { return s == agent.ToolCompleted || s == agent.ToolFailed }

@@ -32,7 +32,7 @@ func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
 
 // replyTo says where the reply of a turn goes and how.
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
-	c.FileLine, c.Button = a.g.Texts[TextRest], a.stopButton(rec)
+	c.FileLine, c.FilesLine, c.Button = a.g.Texts[TextRest], a.g.Texts[TextFilesLeft], a.stopButton(rec)
 	c.ButtonAlways = a.endpoint.StopButton == ButtonOn
 	return preview.Options{
 		Endpoint: a.endpoint.out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,

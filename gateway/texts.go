@@ -37,6 +37,7 @@ const (
 	TextInterrupted TextKey = "interrupted"  // {id}; a restart cut the answer, and it is too late to finish it
 	TextLate        TextKey = "late"         // a message that waited too long for a restart
 	TextRest        TextKey = "rest_in_file" // above the file that holds what is too long for messages
+	TextFilesLeft   TextKey = "files_left"   // {files}; files of an answer that can't be sent
 	TextUnsupported TextKey = "unsupported"  // a message that holds nothing which can be read
 	TextHelp        TextKey = "help"         // {commands}
 
@@ -117,6 +118,7 @@ func DefaultTexts() Texts {
 		TextInterrupted: "⚠️ I was interrupted here. Please ask again. (error {id})",
 		TextLate:        "I was away when you wrote this. Please send it again if it still matters.",
 		TextRest:        "The rest of this answer is in the file.",
+		TextFilesLeft:   "I could not send {files} here.",
 		TextUnsupported: "I can't read this kind of message. Please write it as text.",
 		TextHelp:        "Write to me and I answer. Pictures, text files and more can be attached.\n\n{commands}",
 

@@ -28,20 +28,21 @@ var (
 // turn is a question and the reply to it. The actor owns it; result, err and outcome may be
 // read once done is closed.
 type turn struct {
-	id       string
-	began    time.Time
-	in       chat.Inbound // the newest of the messages that it answers
-	messages []chat.Inbound
-	question agent.Message
-	history  past // what the model was told before
-	steer    steering
-	slot     *preview.Slot
-	progress progress // of its tool calls; the goroutine's that runs the model
-	journal  journal
-	docket   docket // what waits for a person, or did
-	earlier  replay // what an earlier process did of it
-	cancel   context.CancelCauseFunc
-	done     chan struct{}
+	id          string
+	began       time.Time
+	in          chat.Inbound // the newest of the messages that it answers
+	messages    []chat.Inbound
+	question    agent.Message
+	history     past // what the model was told before
+	steer       steering
+	slot        *preview.Slot
+	progress    progress // of its tool calls; the goroutine's that runs the model
+	thinksAloud bool     // people see what the model thinks
+	journal     journal
+	docket      docket // what waits for a person, or did
+	earlier     replay // what an earlier process did of it
+	cancel      context.CancelCauseFunc
+	done        chan struct{}
 
 	why       error         // why it was interrupted; nil when it was not
 	unseen    bool          // it ended because nobody could see the reply
@@ -73,7 +74,7 @@ func (a *actor) start(rec chat.Turn) {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
 		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
-		journal: journal{store: a.g.Store, turn: rec.ID},
+		journal: journal{store: a.g.Store, turn: rec.ID}, thinksAloud: a.g.ShowReasoning,
 	}
 	var err error
 	if t.earlier, err = readJournal(rec.Steps); err != nil {
@@ -163,12 +164,20 @@ func (t *turn) fold(e agent.Event) {
 		t.slot.Append(e.Delta, agent.EstimateTokens(e.Delta))
 	case agent.Reset:
 		t.slot.Reset()
+		if t.thinksAloud {
+			t.slot.Tell(t.progress.rethink())
+		}
 	case agent.Tool:
 		if status, changed := t.progress.tell(e, time.Now()); changed {
 			t.slot.Tell(status)
 		}
 	case agent.Reasoning:
-		// It is no part of the text.
+		if !t.thinksAloud {
+			return
+		}
+		if status, changed := t.progress.think(e.Delta, time.Now()); changed {
+			t.slot.Tell(status)
+		}
 	}
 }
 
@@ -341,52 +350,4 @@ func (a *actor) requeue(t *turn) {
 	}
 	a.withdraw(t) // it is asked again by itself
 	a.putBack(t.answered())
-}
-
-// report writes the one line that says how a turn went, and why when it went wrong.
-func (a *actor) report(t *turn) {
-	var used chat.Usage // with an estimate of what the provider did not tell, as it is stored
-	for _, u := range spent(t.result) {
-		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
-	}
-	log := a.log.With(
-		slog.String("turn", t.id), slog.String("stop", string(t.result.Stop)), slog.String("model", t.result.Model),
-		slog.Int("prompt_tokens", used.Prompt), slog.Int("completion_tokens", used.Completion),
-		slog.Duration("took", t.result.Elapsed.Round(time.Millisecond)), slog.Int("messages", len(t.outcome.Refs)),
-	)
-	if t.outcome.Doubt {
-		log.Warn("a message of unknown outcome may stand beside the reply")
-	}
-	if t.broken != nil {
-		log.Error("ending was not stored", slog.Any("error", t.broken))
-	}
-	switch {
-	case !t.outcome.Delivered && a.g.deliveries.Err() != nil:
-		log.Warn("reply is kept for the next start: the platform did not take it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
-	case refused(t.outcome.Err):
-		log.Error(errRefused, slog.Any("error", t.outcome.Err))
-	case !t.outcome.Delivered && forbidden(t.outcome.Err):
-		log.Info("reply was not delivered: the bot may not write there", slog.Any("error", t.outcome.Err))
-	case !t.outcome.Delivered:
-		log.Error("reply was not delivered", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
-	case t.err != nil && t.result.Stop != agent.StopCancelled:
-		log.Error("turn failed", slog.Any("error", t.err))
-	default:
-		log.Info("turn ended")
-	}
-}
-
-// forbidden says that a person has shut the bot out.
-func forbidden(err error) bool {
-	e, ok := errors.AsType[*chat.SendError](err)
-	return ok && e.Kind == chat.Forbidden
-}
-
-// errRefused is what the log says of a reply that the platform would not take from this account.
-const errRefused = "reply is kept for the next start: the platform refuses the credentials"
-
-// refused says that the platform refuses the account's credentials.
-func refused(err error) bool {
-	e, ok := errors.AsType[*chat.SendError](err)
-	return ok && e.Kind == chat.Auth
 }

@@ -49,3 +49,26 @@ func TestConcede(t *testing.T) {
 		}
 	}
 }
+
+// What either turn learned is known from then on.
+func TestShapesJoin(t *testing.T) {
+	t.Parallel()
+	each := []shape{
+		{noStreaming: true}, {noUsageOption: true}, {oldMaxTokens: true}, {noTemperature: true},
+		{replays: true}, {extra: true}, {noReplays: true}, {noExtra: true}, {noDetails: true},
+	}
+	all := shape{
+		noStreaming: true, noUsageOption: true, oldMaxTokens: true, noTemperature: true,
+		replays: true, extra: true, noReplays: true, noExtra: true, noDetails: true,
+	}
+	var left, right shape
+	for _, s := range each {
+		if s.join(shape{}) != s || (shape{}).join(s) != s {
+			t.Errorf("%+v is lost", s)
+		}
+		left, right = left.join(s), s.join(right)
+	}
+	if left != all || right != all {
+		t.Errorf("got %+v and %+v", left, right)
+	}
+}

@@ -44,6 +44,17 @@ func (c *Client) Tools() []agent.ToolDef {
 	return all
 }
 
+// Await returns once every server has told its tools, or could not be reached the first time; or when ctx ends.
+func (c *Client) Await(ctx context.Context) {
+	for _, s := range c.servers {
+		select {
+		case <-s.tried:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Status is how a server is.
 type Status struct {
 	Name      string
@@ -62,4 +73,7 @@ func (c *Client) Status() []Status {
 	return all
 }
 
-var _ agent.Toolbox = (*Client)(nil)
+var (
+	_ agent.Toolbox = (*Client)(nil)
+	_ agent.Awaiter = (*Client)(nil)
+)

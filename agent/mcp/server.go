@@ -50,6 +50,9 @@ type server struct {
 	secrets secrets
 	open    opener
 
+	tried chan struct{} // closed by try
+	first sync.Once
+
 	mu    sync.Mutex
 	live  *session      // nil: not connected
 	ready chan struct{} // closed when it is connected
@@ -61,7 +64,7 @@ type server struct {
 func newServer(s Server, o Options, open opener) *server {
 	return &server{
 		Server: s, version: o.Version, log: o.Log.With(slog.String("mcp_server", s.Name)), secrets: newSecrets(s),
-		open: open, ready: make(chan struct{}),
+		open: open, ready: make(chan struct{}), tried: make(chan struct{}),
 	}
 }
 
@@ -176,6 +179,7 @@ func (s *server) keep(ctx context.Context, c *session) error {
 
 // found notes that the server is connected, and its tools.
 func (s *server) found(ctx context.Context, c *session, defs []agent.ToolDef) {
+	defer s.try()
 	s.mu.Lock()
 	before := s.live
 	s.defs, s.err = defs, nil
@@ -195,7 +199,11 @@ func (s *server) leave() {
 	s.live, s.since, s.ready = nil, time.Now(), make(chan struct{})
 }
 
+// try says that the first try to connect has come to something.
+func (s *server) try() { s.first.Do(func() { close(s.tried) }) }
+
 func (s *server) lost(err error) {
+	defer s.try()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err

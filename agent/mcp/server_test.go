@@ -138,6 +138,34 @@ func TestCallWaitsForARestart(t *testing.T) {
 	})
 }
 
+// Await knows that the first try has come to something, and never blocks for longer than its context.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{made: newTestServer, off: true}
+		s := newServer(Server{Name: "it"}, Options{Log: (&said{}).logger()}, func(s *server) (link, error) {
+			time.Sleep(3 * time.Second)
+			return m.open(s)
+		})
+		c := &Client{servers: []*server{s}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(ctx) }()
+		short, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		for _, tt := range []struct {
+			ctx  context.Context
+			want time.Duration
+		}{{short, time.Second}, {t.Context(), 2 * time.Second}, {t.Context(), 0}} {
+			begun := time.Now()
+			if c.Await(tt.ctx); time.Since(begun) != tt.want {
+				t.Errorf("awaited for %v, want %v", time.Since(begun), tt.want)
+			}
+		}
+		cancel()
+		<-done
+	})
+}
+
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	var got []time.Duration

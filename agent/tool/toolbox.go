@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -87,4 +88,13 @@ func (j joined) Tools() []agent.ToolDef {
 		}
 	}
 	return all
+}
+
+// Await implements agent.Awaiter for those boxes that do.
+func (j joined) Await(ctx context.Context) {
+	for _, box := range j {
+		if a, ok := box.(agent.Awaiter); ok {
+			a.Await(ctx)
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -14,36 +13,7 @@ import (
 
 	"telex/standin/discord"
 	"telex/standin/openai"
-	"telex/standin/slack"
-	"telex/standin/telegram"
 )
-
-var (
-	discordAddress = regexp.MustCompile(`^discord stand-in on (http://127\.0\.0\.1:\d+), token \S+\n$`)
-	slackAddress   = regexp.MustCompile(`^slack stand-in on (http://127\.0\.0\.1:\d+)/api/, bot token \S+, app token \S+, signing secret \S+\n$`)
-)
-
-const threePlatforms = `
-models: [{name: main, base_url: "%s/v1", api_key: "${MODEL_KEY}", model: standin}]
-streaming: {enabled: true, telegram: {enabled: true}, discord: {enabled: true}, slack: {enabled: true}}
-conversations: {busy: queue}
-access: {default: allow}
-platforms:
-  telegram: {token: "${BOT_TOKEN}", api_base: "%s"}
-  discord: {token: "${DISCORD_TOKEN}", api_base: "%s"}
-  slack: {bot_token: "${SLACK_BOT_TOKEN}", app_token: "${SLACK_APP_TOKEN}", api_base: "%s/api/"}
-admin: {listen: ""}
-`
-
-// network is one of the platforms as a test uses it.
-type network struct {
-	remote
-	name string
-	// ask lets the i-th person ask, each in a conversation of their own, and returns what finds it again.
-	ask func(i int, question string) string
-	// sees returns the bot's messages there, with all their versions, oldest first.
-	sees func(where string) [][]string
-}
 
 // TestThreePlatforms: one daemon answers thirty people on three platforms at once, each within its published limits.
 func TestThreePlatforms(t *testing.T) {
@@ -121,118 +91,6 @@ func memoryOf(t *testing.T, p *process) string {
 	return strings.Join(out, ", ")
 }
 
-// startPlatforms starts the stand-ins of three platforms and of a model, and a daemon that uses them: five processes.
-func startPlatforms(t *testing.T) (networks []network, model remote, daemon *process) {
-	t.Helper()
-	standin := func(line *regexp.Regexp, args ...string) remote {
-		p := launch{bare: true}.start(t, append([]string{"standin", args[0], "--listen", "127.0.0.1:0"}, args[1:]...)...)
-		t.Cleanup(p.stop)
-		return remote{t, p.awaitAddress(line)}
-	}
-	model = standin(openaiAddress, "openai", "--key", testKey, "--rate", "60")
-	tg := standin(telegramAddress, "telegram", "--token", testToken, "--latency", "20ms")
-	dc := standin(discordAddress, "discord", "--latency", "20ms")
-	sl := standin(slackAddress, "slack", "--latency", "20ms")
-	daemon = launch{env: []string{
-		"BOT_TOKEN=" + testToken, "MODEL_KEY=" + testKey, "DISCORD_TOKEN=" + discord.DefaultToken,
-		"SLACK_BOT_TOKEN=" + slack.DefaultBotToken, "SLACK_APP_TOKEN=" + slack.DefaultAppToken,
-	}}.start(t, "run", "--config", writeConfig(t, fmt.Sprintf(threePlatforms, model.url, tg.url, dc.url, sl.url)))
-	daemon.awaitLog("receiving", 3)
-	return []network{telegramNetwork(tg), discordNetwork(dc), slackNetwork(sl)}, model, daemon
-}
-
-// telegramNetwork: everybody asks in private.
-func telegramNetwork(r remote) network {
-	return network{
-		remote: r, name: "telegram",
-		ask: func(i int, question string) string {
-			r.post("/control/say", telegram.Incoming{User: int64(2000 + i), FirstName: "Ada", Text: question})
-			return fmt.Sprint(2000 + i)
-		},
-		sees: func(where string) (out [][]string) {
-			for _, m := range decode[telegram.ChatHistory](r, "/control/history?chat="+where).Messages {
-				if !m.FromBot || !m.Alive() {
-					continue
-				}
-				var versions []string
-				for _, v := range m.Versions {
-					versions = append(versions, v.Text)
-				}
-				out = append(out, versions)
-			}
-			return out
-		},
-	}
-}
-
-// discordNetwork: half of the people ask in private, the others in channels of a guild.
-func discordNetwork(r remote) network {
-	mention := "<@" + discord.DefaultBot + "> "
-	return network{
-		remote: r, name: "discord",
-		ask: func(i int, question string) string {
-			in := discord.Incoming{User: fmt.Sprint(500_000_000_000_000_000 + i), Text: question}
-			if i%2 == 1 {
-				in.Channel, in.Text = fmt.Sprint(600_000_000_000_000_000+i), mention+question
-			}
-			var said struct {
-				Channel string `json:"channel"`
-			}
-			r.ask("/control/say", in, &said)
-			return said.Channel
-		},
-		sees: func(where string) (out [][]string) {
-			for _, m := range decode[discord.ChannelHistory](r, "/control/history?channel="+where).Messages {
-				if !m.FromBot || !m.Alive() {
-					continue
-				}
-				var versions []string
-				for _, v := range m.Versions {
-					versions = append(versions, v.Content)
-				}
-				out = append(out, versions)
-			}
-			return out
-		},
-	}
-}
-
-// slackNetwork: half of the people ask in private, the others in one channel, where each has a thread.
-func slackNetwork(r remote) network {
-	return network{
-		remote: r, name: "slack",
-		ask: func(i int, question string) string {
-			in := slack.Incoming{User: fmt.Sprintf("U%04d", i), Text: question}
-			if i%2 == 1 {
-				in.Channel, in.Text = "C1", "<@"+slack.BotUser+"> "+question
-			}
-			var said struct {
-				Channel string `json:"channel"`
-				TS      string `json:"ts"`
-			}
-			r.ask("/control/say", in, &said)
-			if in.Channel == "" {
-				return said.Channel
-			}
-			return said.Channel + " " + said.TS
-		},
-		sees: func(where string) (out [][]string) {
-			channel, ts, _ := strings.Cut(where, " ")
-			for _, m := range decode[slack.ChannelHistory](r, "/control/history?channel="+channel).Messages {
-				if !m.FromBot || !m.Alive() || ts != "" && m.ThreadTS != ts {
-					continue
-				}
-				var versions []string
-				for _, v := range m.Versions {
-					versions = append(versions, v.Shown)
-				}
-				out = append(out, versions)
-			}
-			return out
-		},
-	}
-}
-
 // TestUncertainSends: connections that are cut once the platform took a message double no answer where the platform can
 // be asked, and elsewhere at most once, which the log says (D5, F13).
 func TestUncertainSends(t *testing.T) {
@@ -273,20 +131,6 @@ func TestUncertainSends(t *testing.T) {
 		t.Errorf("%d messages stand beside replies, the log tells of %d", doubts, logged)
 	}
 	t.Logf("%d answers, %d creates cut after they took effect; beside replies on Telegram: %d", len(networks)*each, len(networks)*each, doubts)
-}
-
-// await waits until the newest message somewhere is the answer.
-func (n network) await(where, answer string) (shown [][]string) {
-	n.t.Helper()
-	n.awaitEvent(fmt.Sprintf("%s: the answer %q", n.name, answer), func() bool {
-		shown = n.sees(where)
-		if len(shown) == 0 {
-			return false
-		}
-		newest := shown[len(shown)-1]
-		return newest[len(newest)-1] == answer
-	})
-	return shown
 }
 
 // TestDiscordGatewayDrops: what is asked while the connection is cut and resumes are refused is answered once.

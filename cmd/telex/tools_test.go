@@ -45,7 +45,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// fetch reads no address inside, whoever asks, and asks a person about addresses that nobody wrote: who can't be asked yet.
+// fetch reads no address inside, whoever asks, and asks a person about addresses that nobody wrote, who may say no.
 func TestFetchIsGuarded(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("an address inside was read") }))
@@ -58,6 +58,10 @@ func TestFetchIsGuarded(t *testing.T) {
 		"call: fetch {\"url\":\"https://exa\\u006dple.org/stolen\"}", // written by nobody in these letters
 	} {
 		w.ask(question)
+		if i == 2 {
+			w.await("the question", func() bool { return len(w.texts(ada)) == 3 && strings.Contains(w.texts(ada)[2], mayI) })
+			w.ask("No!")
+		}
 		p.awaitLog("turn ended", i+1)
 		texts := w.texts(ada)
 		if got := texts[len(texts)-1]; !strings.HasPrefix(got, "The tools answered:") || strings.Contains(got, "meta-data/\n") {

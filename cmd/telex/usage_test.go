@@ -45,8 +45,10 @@ func TestUsage(t *testing.T) {
 		}) {
 			t.Fatalf("running %t: stdout\n%s\nstderr %q", running, stdout, stderr)
 		}
-		for i, who := range []string{"telegram:user:1001 telegram:-2002 main 1 1", "telegram:user:1001 telegram:1001 main 1 1",
-			"telegram:user:1002 telegram:-2002 main 1 1 ~"} {
+		for i, who := range []string{
+			"telegram:user:1001 telegram:-2002 main 1 1", "telegram:user:1001 telegram:1001 main 1 1",
+			"telegram:user:1002 telegram:-2002 main 1 1 ~",
+		} {
 			if got := strings.Join(strings.Fields(lines[i+1]), " "); !strings.Contains(got, time.Now().Format("2006-01-")) || !strings.Contains(got, who) {
 				t.Errorf("line %d: got %q, want %q", i+1, got, who)
 			}

@@ -21,11 +21,7 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 		return s.dismiss(now)
 	}
 	p := &s.apart
-	text := s.clipped(strings.Join(s.view.Status.Lines, "\n"))
-	want := action{
-		kind: doSend, part: apart, body: payload{rendered: s.dialect.Render(markup.Piece{Text: text}), plain: text},
-		cursor: len(s.view.Status.Actions) > 0, frame: frame{asks: s.view.Status.asks()}, class: chat.ClassFirst,
-	}
+	want := s.asking(s.clipped(strings.Join(s.view.Status.Lines, "\n")), s.view.Status.asks())
 	switch same := p.tried(want); {
 	case same && (p.given || p.exists && !p.unsure):
 		return action{}, false
@@ -39,6 +35,22 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 	}
 	want = s.create(want, now)
 	return want, want.kind != doEnd
+}
+
+// asking is the create of a message apart.
+func (s *state) asking(text, asks string) action {
+	return action{
+		kind: doSend, part: apart, body: payload{rendered: s.dialect.Render(markup.Piece{Text: text}), plain: text},
+		cursor: asks != "", frame: frame{asks: asks}, class: chat.ClassFirst,
+	}
+}
+
+// leave takes what a preview without an id asked for the message apart, so that it is not asked again.
+func (s *state) leave(f frame) {
+	if f.below != "" {
+		a := s.asking(f.below, f.asks)
+		s.apart = part{gen: s.apart.gen + 1, exists: true, shown: a.body, cursor: a.cursor, frame: a.frame}
+	}
 }
 
 // removable says that the message can be deleted, so that another question is a new message, which people notice.

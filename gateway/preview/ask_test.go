@@ -43,6 +43,7 @@ func (l *lives) again() {
 	if l.cancel != nil {
 		l.cancel()
 		<-l.ended
+		l.reborn = len(l.calls)
 	}
 	ctx, cancel := context.WithCancel(l.t.Context())
 	l.slot, l.cancel, l.ended = NewSlot(), cancel, make(chan struct{})
@@ -209,7 +210,7 @@ func TestAskedBesideAMutedReply(t *testing.T) {
 		left    []string
 	}{
 		{"taken over in its second part", true, false, func(l *lives) { l.again() }, nil},
-		{"started over, nothing can be deleted", false, false, func(l *lives) { l.slot.Reset() }, []string{"Really?"}},
+		{"taken over, nothing can be deleted", false, false, func(l *lives) { l.again() }, []string{"Really?"}},
 		{"started over behind a full part", true, false, func(l *lives) { l.slot.Reset() }, nil},
 		{"as many parts as there may be", true, true, func(*lives) {}, nil},
 	} {
@@ -283,6 +284,50 @@ func TestAskedByAProcessThatDied(t *testing.T) {
 			}
 		})
 	}
+}
+
+// There may be no room for a question below what an earlier process had shown.
+func TestAskedBelowALongTextOfAProcessThatDied(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 62
+		s := live(t, p, p.endpoint(), streaming())
+		text := strings.TrimSpace(strings.Repeat("word ", 11))
+		s.says(text, 1200*ms)
+		s.again()
+		s.says("word", time.Second)
+		s.asks("yes:1", "Really, all of them?", 3*time.Second)
+		equal(t, "asked", s.sees(), []string{"Really, all of them? ▌"})
+		s.slot.Tell(Status{})
+		s.says(text[4:], 3*time.Second)
+		s.delivers(Ending{Text: text}, text)
+	})
+}
+
+// Where messages have no ids a question is asked once, if it was for the first time that nobody knew that.
+func TestAskedWithoutMessageIDs(t *testing.T) {
+	for name, c := range map[string]Config{"streaming": streaming(), "not streaming": {}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = func(*call) fate { return fate{nameless: true} }
+				s := begin(t, p, c)
+				s.asks("yes:1", "Really?", time.Minute)
+				s.asks("yes:2", "And this?", time.Minute)
+				s.slot.Tell(Status{})
+				s.waits(time.Minute)
+				s.delivers(Ending{Text: "final"}, "Really?"+p.cursorOf(c), "And this?", "final")
+			})
+		})
+	}
+}
+
+// cursorOf is what stands at the end of a preview.
+func (p *person) cursorOf(c Config) string {
+	if c.Enabled {
+		return c.Cursor
+	}
+	return ""
 }
 
 // What stood apart when a process died is taken away by the next, whatever it knows of it.

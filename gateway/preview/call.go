@@ -16,6 +16,9 @@ const (
 	typingTimeout  = 3 * time.Second
 	previewTimeout = 10 * time.Second
 	callTimeout    = 30 * time.Second
+
+	// fileSpeed is what is expected of a connection that a file takes, in bytes a second.
+	fileSpeed = 256 << 10
 )
 
 // acquire waits for the budget. What waited is decided again, so that the newest text goes
@@ -138,6 +141,9 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		r.follows(ctx)
 	}
 	r.note(ctx, a, plan)
+	if a.kind == doFile && err != nil && r.parts[a.part].given {
+		r.log.Warn("a file was left out: the platform refuses it", slog.String("file", a.file.Name), slog.Any("error", err))
+	}
 	if err == nil && r.ending == nil && a.kind != doType && a.part >= 0 && !a.stands {
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
 		r.slot.seen(len(r.source))
@@ -168,6 +174,8 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 		timeout = typingTimeout
 	case r.ending == nil && !a.creates() && a.kind != doDelete:
 		timeout = previewTimeout
+	case a.kind == doFile:
+		timeout += time.Duration(len(a.file.Content)) * time.Second / fileSpeed
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

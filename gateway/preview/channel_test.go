@@ -45,7 +45,7 @@ func (p *person) create(c *call, m chat.Outgoing) *message {
 }
 
 func (ch channel) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
-	c := &call{op: chat.OpSend, to: to.Chat, m: m}
+	c := &call{op: chat.OpSend, to: to.Chat, m: m, file: true}
 	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
 	_, err := ch.serve(ctx, c, func() *chat.SendError {
 		ch.create(c, m).file = &f

@@ -86,7 +86,7 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 	if a.seal || streams {
 		a.frame = frame{}
 	}
-	s.hollow(&a)
+	s.hollow(&a, want)
 	a.cursor = !a.seal && !streams && (s.cfg.Cursor != "" || s.cfg.Button != nil || a.frame != frame{})
 	empty := a.body.rendered.Text == "" && a.frame == (frame{})
 	if empty && !s.clears(i) || !s.put(&a, streams, now) {
@@ -98,14 +98,22 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 
 // hollow settles what a message shows that has nothing of the text: what an earlier process left there until there
 // is more, and where there is no cursor to take the place of lines that are over, a sign.
-func (s *state) hollow(a *action) {
+func (s *state) hollow(a *action, want frame) {
 	if a.body.rendered.Text != "" || a.part >= len(s.parts) || !s.parts[a.part].exists {
 		return
 	}
 	switch p := s.parts[a.part]; {
 	case len(s.view.Text) < s.recovered && !p.blank():
-		if a.body, a.stands = p.shown, true; p.plain {
-			a.body = plainPayload(a.body)
+		shown := p.shown
+		if p.plain {
+			shown = plainPayload(shown)
+		}
+		f := s.fitting(shown.rendered, want)
+		if s.view.Status.urgent() && f.below != want.below {
+			return // what is asked stands alone until there is more text than that
+		}
+		if a.body, a.stands = shown, true; !p.streams {
+			a.frame = f
 		}
 	case a.frame == frame{} && p.frame != frame{} && s.cfg.Cursor == "":
 		a.body = p.nothing()

@@ -12,6 +12,10 @@
 //	         ^                     (the newest text goes out, not the one that queued)  │
 //	         └──────────────────────────────────────────────────────────────────────────┘
 //
+// What the turn does beside writing stands around the text of a preview, in a frame: what the model thinks above,
+// the tools and the question to a person below. Frames are in no record and no final. A question that somebody must
+// see is shown even where there are no previews, if need be in a message apart from the reply.
+//
 // What was delivered is judged by content: a message counts as final when the payload that
 // the platform last acknowledged for it equals the rendered final and has no cursor.
 package preview

@@ -19,14 +19,18 @@ func (s *state) keep(now time.Time) action {
 		switch {
 		case p.exists && p.streams:
 			return s.stop(i)
-		case p.blank() && p.exists && p.ref.ID != "" && s.canDelete: // only what tools did
+		case p.blank() && !p.file && p.exists && p.ref.ID != "" && s.canDelete: // only what tools did
 			return action{kind: doDelete, part: i, class: chat.ClassFinal}
 		case s.canEdit && p.editable() && (p.cursor || p.unsure):
 			return s.bare(i)
 		}
 	}
 	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists) {
-		return s.create(action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}, now)
+		a := action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}
+		if i < len(s.parts) && s.parts[i].plain {
+			a.body = plainPayload(a.body)
+		}
+		return s.create(a, now)
 	}
 	if a := s.unfreeze(now); a.kind != doEnd {
 		return a
@@ -76,16 +80,23 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 		return s.remove(i, now)
 	}
 	a := action{kind: doSend, part: i, body: s.payload(i, want[i]), class: chat.ClassFinal}
-	if s.file != nil && i == s.fileAt {
-		a.kind, a.file = doFile, s.file
+	if a.file = s.fileOf(i); a.file != nil {
+		a.kind = doFile
 	}
 	if i >= len(s.parts) {
 		return a
+	}
+	if a.kind == doFile && !s.parts[i].file { // under the key of a text the file would not be sent
+		if found, ok := s.seek(i, now); ok {
+			return found
+		}
 	}
 	switch p := s.parts[i]; {
 	case p.given, s.deleted(i, len(want)):
 	case !p.exists, p.ref.ID == "" && !p.shows(a.body):
 		return s.create(a, now)
+	case a.kind == doFile && !p.file: // text that nobody wants is in its place
+		return s.remove(i, now)
 	case a.kind == doFile: // there is one, and it can't be edited
 	case p.file && s.canDelete:
 		return action{kind: doDelete, part: i, class: chat.ClassFinal}
@@ -131,7 +142,7 @@ func (s *state) seek(i int, now time.Time) (action, bool) {
 	switch {
 	case s.missing(p, now):
 		return action{kind: doFind, part: i, class: chat.ClassFinal}, true
-	case p.doubted && !p.exists && !p.given && s.resendable(p, now):
+	case p.doubted && !p.exists && !p.given && !p.file && s.resendable(p, now):
 		return action{kind: doSend, part: i, body: p.standing(), stands: true, class: chat.ClassFinal}, true
 	}
 	return action{}, false
@@ -181,18 +192,18 @@ func (s *state) layoutFinal() []markup.Part {
 		s.literal = true
 		text = s.layoutText()
 	}
-	var note []markup.Part
-	if s.ending.Note != "" {
-		note = markup.Layout(s.ending.Note, markup.Options{Dialect: s.dialect, Limit: s.limit})
-	}
-	text = s.layoutFile(text)
-	s.final, s.texts = text, len(text)
-	if s.file != nil {
-		s.texts = s.fileAt
+	note := s.layoutNote()
+	text = s.layoutRest(text)
+	s.final, s.texts, s.noteAt = text, len(text), -1
+	if s.rest != nil {
+		s.texts = s.restAt
 	}
 	if len(note) > 0 {
 		s.final = s.addNote(text, note)
+		s.noteAt = len(s.final) - 1
 	}
+	s.filesAt = len(s.final)
+	s.final = append(s.final[:s.filesAt:s.filesAt], make([]markup.Part, len(s.files))...)
 	return s.final
 }
 
@@ -253,11 +264,11 @@ func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	return kept
 }
 
-// layoutFile puts what is beyond the most parts into a file, whose caption is the last part.
-func (s *state) layoutFile(text []markup.Part) []markup.Part {
-	s.file = nil
+// layoutRest puts what is beyond the most parts into a file, whose caption is the last part.
+func (s *state) layoutRest(text []markup.Part) []markup.Part {
+	s.rest = nil
 	n := s.cfg.MaxParts
-	if !s.canFile || n <= 0 || len(text) <= n || s.literal {
+	if !s.canFile || s.restText || n <= 0 || len(text) <= n || s.literal {
 		return text
 	}
 	if n < len(s.parts) && !s.parts[n].file && (s.parts[n].exists || s.parts[n].uncertain > 0) {
@@ -270,8 +281,8 @@ func (s *state) layoutFile(text []markup.Part) []markup.Part {
 	if len(caption) != 1 {
 		return text
 	}
-	s.fileAt = n
-	s.file = &chat.File{
+	s.restAt = n
+	s.rest = &chat.File{
 		Name: "answer.md", MediaType: "text/markdown; charset=utf-8",
 		Content: []byte(markup.Rest(s.ending.Text, text[n-1])),
 	}
@@ -290,7 +301,7 @@ func verbatim(text string) string {
 // addNote puts the note below the text: into the last part when it fits, so that it is never
 // swallowed by a code block that the text left open, else into parts of its own.
 func (s *state) addNote(text, note []markup.Part) []markup.Part {
-	if len(text) == 0 || s.file != nil || len(note) != 1 || len(note[0].Rendered.Spans) > 0 {
+	if len(text) == 0 || s.rest != nil || len(note) != 1 || len(note[0].Rendered.Spans) > 0 {
 		return append(text, note...)
 	}
 	last := text[len(text)-1]
@@ -332,8 +343,8 @@ func (s *state) delivered() bool {
 
 // stands says that part i surely is what the final wants.
 func (s *state) stands(i int, w markup.Part) bool {
-	if s.file != nil && i == s.fileAt {
-		return s.parts[i].exists
+	if s.fileOf(i) != nil {
+		return s.parts[i].exists || s.parts[i].given
 	}
 	return s.parts[i].shows(s.payload(i, w))
 }

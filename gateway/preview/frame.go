@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 // frame is what a preview shows around its text. The zero frame is nothing. Nothing of it is recorded, but
 // that there was some.
 type frame struct {
+	above string // what the model thinks
 	below string // the status
 	asks  string // which buttons of the status there are
 }
@@ -18,19 +20,26 @@ type frame struct {
 // is when that will have changed even without news.
 func (s *state) wanted(now time.Time, i int, text string) (f frame, due time.Time) {
 	v := s.view.Status
-	if v.empty() || !v.Urgent && !(s.cfg.Progress && s.cfg.Enabled) {
-		return frame{}, time.Time{}
-	}
-	if text == "" && !s.displayed && !v.Urgent {
-		if open := v.Since.Add(statusAfter); now.Before(open) {
-			return frame{}, open
+	lasts := func(since time.Time) bool {
+		at := since.Add(statusAfter)
+		if text != "" || s.displayed || !now.Before(at) {
+			return true
 		}
+		if due.IsZero() || at.Before(due) {
+			due = at
+		}
+		return false
 	}
-	if f.below = strings.Join(v.Lines, "\n"); v.Urgent {
-		f.below = s.clipped(f.below)
+	switch {
+	case v.urgent():
+		f.below, f.asks = s.clipped(strings.Join(v.Lines, "\n")), v.asks()
+	case !v.empty() && s.cfg.Progress && s.cfg.Enabled && lasts(v.Since):
+		f.below, f.asks = strings.Join(v.Lines, "\n"), v.asks()
 	}
-	f.asks = v.asks()
-	return f, time.Time{}
+	if thought := strings.TrimSpace(v.Thought); thought != "" && i == 0 && s.cfg.Enabled && lasts(v.ThoughtSince) {
+		f.above = "💭 " + thought
+	}
+	return f, due
 }
 
 // asks names the buttons.
@@ -50,6 +59,10 @@ func (s *state) clears(i int) bool {
 
 // framed returns what a message shows that has f around its text.
 func (s *state) framed(body markup.Rendered, f frame) markup.Rendered {
+	if f.above != "" {
+		quote := markup.Format{Style: markup.Quote, End: len(f.above)}
+		body = s.joined(s.dialect.Render(markup.Piece{Text: f.above, Formats: []markup.Format{quote}}), body)
+	}
 	if f.below != "" {
 		body = s.joined(body, s.dialect.Render(markup.Piece{Text: f.below}))
 	}
@@ -58,12 +71,15 @@ func (s *state) framed(body markup.Rendered, f frame) markup.Rendered {
 
 // joined returns b below a.
 func (s *state) joined(a, b markup.Rendered) markup.Rendered {
-	if a.Text == "" {
+	switch {
+	case a.Text == "":
 		return b
+	case b.Text == "":
+		return a
 	}
 	const gap = "\n\n"
 	shift := s.dialect.Len(markup.Rendered{Text: a.Text + gap + "."}) - s.dialect.Len(markup.Rendered{Text: "."})
-	out := markup.Rendered{Text: a.Text + gap + b.Text, Spans: a.Spans[:len(a.Spans):len(a.Spans)]}
+	out := markup.Rendered{Text: a.Text + gap + b.Text, Spans: slices.Clip(a.Spans)}
 	for _, span := range b.Spans {
 		span.Offset += shift
 		out.Spans = append(out.Spans, span)
@@ -73,16 +89,23 @@ func (s *state) joined(a, b markup.Rendered) markup.Rendered {
 
 // plain returns what is shown without any markup.
 func (f frame) plain(text string) string {
-	if f.below == "" {
-		return text
+	var all []string
+	for _, paragraph := range []string{f.above, text, f.below} {
+		if paragraph != "" {
+			all = append(all, paragraph)
+		}
 	}
-	return strings.TrimLeft(text+"\n\n", "\n") + f.below
+	return strings.Join(all, "\n\n")
 }
 
-// fitting returns what there is room for around the text.
+// fitting returns what there is room for around the text: the thought goes before the status.
 func (s *state) fitting(body markup.Rendered, want frame) frame {
-	if s.fits(s.framed(body, want)) {
-		return want
+	lines, thought := want, frame{above: want.above}
+	lines.above = ""
+	for _, f := range []frame{want, lines, thought} {
+		if s.fits(s.framed(body, f)) {
+			return f
+		}
 	}
 	return frame{}
 }

@@ -6,7 +6,25 @@ import (
 
 	"telex/internal/chat"
 	"telex/internal/markup"
+	"telex/platforms/telegram"
 )
+
+// A draft that stays becomes a message, without its markup where the platform refuses that (D9).
+func TestKeptDraftWhoseMarkupIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.dialect = telegram.Dialect{}
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpSend && len(c.m.Spans) > 0 {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		s := told(t, p, e, Draft)
+		s.says("one **two** three", 1200*ms)
+		s.delivers(Ending{Keep: true}, "one two three")
+	})
+}
 
 // What was shown stays even where the platform does not take it any more in one message: it
 // stays in more of them, without a cursor (D9).

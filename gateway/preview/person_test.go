@@ -31,6 +31,7 @@ type person struct {
 	drafts   []chat.Outgoing
 	draftAt  time.Time // when the draft that is visible was sent; zero without one
 	wrong    []string
+	reborn   int // how many of calls earlier processes made, of which later ones know no outcome
 }
 
 // call is one call as the person's platform met it.
@@ -43,6 +44,7 @@ type call struct {
 	took     time.Time // when it arrived
 	err      error
 	nameless bool
+	file     bool
 	attempt  int // how many calls of the same op came before
 }
 
@@ -209,7 +211,7 @@ func (p *person) take(c *call, f fate, effect func() *chat.SendError) error {
 	case text && p.dialect.Len(markup.Rendered{Text: c.m.Text}) > p.profile.TextLimit:
 		p.complain("%s of a text over the limit", opName(c.op))
 		return &chat.SendError{Kind: chat.TooLong}
-	case text && strings.TrimSpace(c.m.Text) == "":
+	case text && strings.TrimSpace(c.m.Text) == "" && !c.file:
 		p.complain("%s of nothing", opName(c.op))
 		return &chat.SendError{Kind: chat.Rejected}
 	}
@@ -325,7 +327,10 @@ func (p *person) repeats() []string {
 	last := map[key]chat.Outgoing{}
 	doubted := map[string]bool{} // creates of unknown outcome: what a later one finds is not known
 	var out []string
-	for _, c := range p.calls {
+	for i, c := range p.calls {
+		if i == p.reborn {
+			clear(last)
+		}
 		unknown := c.err != nil && chat.AsSendError(c.err).Kind == chat.Uncertain
 		if c.creates() && unknown {
 			doubted[c.m.Key] = true

@@ -50,7 +50,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		switch r.State {
 		case chat.PartIntended:
 			// The create may have taken effect: at most one more follows, with the final.
-			p.started = s.canStream
+			p.started = s.canStream && !r.Cursor // which no stream has
 			s.doubt(p, now)
 			if p.tries = max(1, r.Tries); p.tries >= mostTries && p.uncertain > 0 {
 				p.uncertain = uncertainCreates
@@ -222,8 +222,8 @@ func (r *Reply) origin(a action) (source, note string) {
 	case r.ending == nil, r.ending.Keep:
 		return r.sourceOf(a), ""
 	}
-	if a.part == len(r.final)-1 {
-		note = r.ending.Note
+	if a.part == r.noteAt {
+		note = r.remark
 	}
 	switch {
 	case a.part >= r.texts: // the note alone, or a file

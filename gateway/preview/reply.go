@@ -64,7 +64,7 @@ func New(o Options) *Reply {
 		canEdit: o.Endpoint.Editor != nil, canDelete: o.Endpoint.Deleter != nil,
 		canType: o.Endpoint.Typer != nil, canProbe: o.Endpoint.Typer != nil,
 		canFile: o.Endpoint.Filer != nil, canFind: o.Endpoint.Finder != nil, canStream: o.Endpoint.Streamer != nil,
-		keyFor: profile.KeyFor, jitter: o.Jitter,
+		keyFor: profile.KeyFor, fileLimit: profile.FileLimit, jitter: o.Jitter,
 	}
 	switch {
 	case o.Config.Transport == Draft && o.Endpoint.Drafter != nil:

@@ -22,9 +22,11 @@ type Ending struct {
 	Text string // the final, as Markdown
 	Cut  bool   // Text broke off: what it leaves open is closed
 	Note string // a plain line that stands below Text, such as why it broke off
-	Keep bool   // interrupted: what is visible stays as it is, without the cursor; Text is ignored
-	// Files follow the text, each as a message of its own.
-	Files []chat.File
+	Keep bool   // interrupted: what is visible stays as it is, without the cursor; all else is ignored
+
+	// Files follow the text, in order, each as a message of its own. Nobody changes their content any more. What
+	// can't be sent is named below the text instead, and one that the platform refuses is left out.
+	Files []chat.File `json:",omitempty"`
 }
 
 // Slot is where a turn puts its newest view and where the one reader of the reply takes it:

@@ -21,6 +21,7 @@ type Config struct {
 	Transport    Transport     // how previews reach the platform, where it can do more than edit
 	MaxParts     int           // a final of more parts goes on as a file, where the platform takes files; 0: never
 	FileLine     string        // caption of that file
+	FilesLine    string        // below a text whose files can't be sent; {files} is their names
 }
 
 // Transport is how previews reach a platform.
@@ -155,6 +156,8 @@ type state struct {
 	canType   bool
 	canProbe  bool // typing tells whether the platform answers
 	canFile   bool
+	fileLimit int64 // longest file in bytes; 0: none is known
+	restText  bool  // what is beyond the most parts is text all the same
 	canFind   bool
 	canStream bool
 	draftFor  time.Duration // how long a draft stays; 0: previews are not drafts
@@ -196,8 +199,12 @@ type state struct {
 
 	final   []markup.Part // layout of the ending, made once per limit
 	texts   int           // how many of them show text, not the note alone
-	file    *chat.File    // what does not fit into the parts; nil: everything does
-	fileAt  int           // which of final is the caption of file
+	remark  string        // what stands below the text, as people read it
+	noteAt  int           // which of final the note ends in; -1: there is none
+	rest    *chat.File    // what does not fit into the parts; nil: everything does
+	restAt  int           // which of final is the caption of rest
+	files   []chat.File   // of the ending, as far as they can be sent
+	filesAt int           // which of final is the caption of the first of them
 	kept    []markup.Part // the first of them, cut when limit was larger
 	literal bool          // Markdown shows nothing of the final: it is shown as it was written
 }

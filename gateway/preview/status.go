@@ -6,20 +6,23 @@ import (
 	"telex/internal/chat"
 )
 
-// Status is what a turn does beside writing: the tools that are at work, and what it asks a person.
-// It stands below the text of every preview and is gone from the final.
+// Status is what a turn does beside writing: what the model thinks, the tools that are at work, and what it asks a
+// person. It stands around the text of every preview and is gone from the final.
 type Status struct {
 	Lines   []string      // as they are, not Markdown
 	Since   time.Time     // when the first of what is under way began
 	Actions []chat.Action // buttons, in place of the one that stops the reply
 	Urgent  bool          // somebody must see it: it is shown also where nothing else is yet, and before previews of others
+
+	Thought      string    // a short paragraph as it is, not Markdown; quoted above the text of the first part
+	ThoughtSince time.Time // when the model began to think
 }
 
-// statusAfter is how long tools must have worked for their lines to open a message: what is over sooner
-// would only flicker.
+// statusAfter is how long tools must have worked, or a model thought, for that to open a message: what is over
+// sooner would only flicker.
 const statusAfter = 3 * time.Second
 
-// empty says that there is nothing to show.
+// empty says that there are no lines to show.
 func (s Status) empty() bool { return len(s.Lines) == 0 }
 
 // urgent says that somebody is asked.

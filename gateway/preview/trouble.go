@@ -33,7 +33,7 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 	case a.kind == doDraft:
 		s.draftError(a, e, now)
 	case a.kind == doFile && (e.Kind == chat.Rejected || e.Kind == chat.TooLong || e.Kind == chat.Gone):
-		s.canFile, s.final = false, nil // the rest goes on as parts
+		s.fileError(a)
 	case a.kind == doStart && (e.Kind == chat.Rejected || e.Kind == chat.Gone):
 		s.streamFor = 0
 	case a.kind == doAppend || a.kind == doStop:
@@ -45,6 +45,19 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 		p.uncertain++
 	default:
 		s.messageError(a, e, now)
+	}
+}
+
+// fileError reacts to a file that the platform does not take.
+func (s *state) fileError(a action) {
+	p := &s.parts[a.part]
+	switch {
+	case s.rest != nil && a.part == s.restAt:
+		s.restText, s.final = true, nil // the rest goes on as parts
+	case p.doubted && s.canFind:
+		p.doubted, p.lost = false, true // the key leads nowhere: what an earlier try may have made is looked for
+	default:
+		p.given = true // the text is the answer
 	}
 }
 

@@ -101,6 +101,7 @@ func (a *App) build(c *config.Config, o Options) error {
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
+		ShowReasoning: c.Agent.ShowReasoning == config.ReasoningSummary,
 	})
 	return err
 }

@@ -28,6 +28,7 @@ type Profile struct {
 	DraftFor     time.Duration // how long a draft stays before it must be renewed; 0: no drafts here
 	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
 	KeyFor       time.Duration // how long a create repeated with its key makes no second message; 0: it always does
+	FileLimit    int64         // longest file, in bytes; 0: none is known
 	Limits       []Limit       // every published limit that a call to this place counts against
 	NoCommands   bool          // the platform's own commands can't be typed here: their bare names serve
 	Slash        string        // what people type before a command's name here; empty: "/", with NoCommands nothing

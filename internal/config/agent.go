@@ -2,6 +2,9 @@ package config
 
 import "time"
 
+// ReasoningSummary is the choice that shows what a model thinks.
+const ReasoningSummary = "summary"
+
 // Agent says how a turn is run.
 type Agent struct {
 	SystemPrompt  string         `yaml:"system_prompt"`

@@ -18,7 +18,6 @@ type notBuilt struct {
 // its section in config.yaml.example.
 func notBuiltYet() []notBuilt {
 	return []notBuilt{
-		{path: "agent.show_reasoning", sentence: "showing the model's reasoning is not built yet"},
 		{path: "tools.enabled", allowed: []string{"time", "fetch", "memory"}, sentence: "this tool is not built yet"},
 		{path: "platforms.*.kind", allowed: []string{"discord", "slack"}, sentence: "this kind of platform is not built yet"},
 		{path: "platforms.*.mode", allowed: []string{"polling"}, sentence: "webhooks are not built yet"},

@@ -364,7 +364,6 @@ func checkErrors(t *testing.T, err error, want []string) {
 func TestParseNotBuilt(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ text, want string }{
-		{"agent: {show_reasoning: summary}", "9: agent.show_reasoning: showing the model's reasoning is not built yet; this version takes off"},
 		{"tools: {enabled: [time, ha_states]}", "9: tools.enabled: this tool is not built yet; this version takes time or fetch or memory"},
 		{"store: {dsn: \"postgres://u:hidden@h\"}", "9: store.dsn: a choice of databases is not built yet; this version takes sqlite"},
 		{"admin: {listen: \":80\"}", "9: admin.listen: the admin server is not built yet; this version takes 127.0.0.1:8643 or \"\""},
@@ -392,7 +391,7 @@ func TestParseNotBuilt(t *testing.T) {
 	t.Run("defaults", func(t *testing.T) {
 		t.Parallel()
 		mustParse(t, base+`transcription: {model: "", base_url: "", api_key: ""}
-agent: {show_reasoning: off, pipeline: []}
+agent: {show_reasoning: summary, pipeline: []}
 tools: {enabled: [time, fetch, memory], approval_timeout: 24h, max_parallel: 2, fetch: {allow_domains: [example.org]}}
 mcp_servers: [{name: a, command: b}]
 streaming: {transport: native, tool_progress: inline, max_parts: 3, stop_button: on, telegram: {transport: draft, max_parts: 4, tool_progress: inline, stop_button: off}}

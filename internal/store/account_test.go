@@ -54,8 +54,12 @@ func TestAccount(t *testing.T) {
 		{"by day elsewhere", store.AccountOptions{By: []store.UsageBy{store.ByDay}, Zone: time.FixedZone("", 3600)}, []store.AccountRow{
 			{Day: "2026-01-02", Used: sumUsed(3, 4, 131, false)}, {Day: "2026-01-03", Used: sumUsed(2, 2, 1005, true)},
 		}, sumUsed(5, 6, 1136, true)},
-		{"by conversation, of a time", store.AccountOptions{From: evening, To: evening.Add(time.Hour), By: []store.UsageBy{store.ByConversation}},
-			[]store.AccountRow{{Conversation: slack, Used: sumUsed(1, 1, 1000, true)}}, sumUsed(1, 1, 1000, true)},
+		{
+			"by conversation, of a time",
+			store.AccountOptions{From: evening, To: evening.Add(time.Hour), By: []store.UsageBy{store.ByConversation}},
+			[]store.AccountRow{{Conversation: slack, Used: sumUsed(1, 1, 1000, true)}},
+			sumUsed(1, 1, 1000, true),
+		},
 		{"nothing", store.AccountOptions{From: evening.Add(48 * time.Hour), By: []store.UsageBy{store.ByDay}}, nil, chat.Used{}},
 	}
 	for _, tt := range tests {

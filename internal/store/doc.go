@@ -1,5 +1,5 @@
 // Package store keeps what must outlive the process: the inbox, sessions, turns, what stands of their replies,
-// what they used, who was let in, blocks, and chats that moved.
+// what they used, who was let in, what people approved and asked to be remembered, blocks, and chats that moved.
 //
 // A message goes through it like this; each arrow is one transaction:
 //
@@ -16,6 +16,9 @@
 // Intend and Record keep, beside the turn, which message of the platform shows what. After a start, Pending and
 // Unfinished return all that was going on, without a timer: what is unfinished in the file was so when the last
 // process ended.
+//
+// While it runs it notes in its journal what must not be done again by the next run: Note. The journal goes with the
+// decision.
 //
 // Turns of one conversation may run side by side. The right to decide, and to add to the history, is a mark on the
 // turn's row, taken away by Forget and by nothing else; whoever runs the turn, in whichever process, finds it gone in

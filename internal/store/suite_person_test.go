@@ -256,8 +256,15 @@ func testFacts(f *fixture) {
 		id     string
 		was    bool
 	}{
-		{elsewhere, "1", false}, {ada(), "", false}, {ada(), "01", false}, {ada(), "+1", false}, {ada(), "1 OR 1=1", false},
-		{ada(), "4", false}, {ada(), "2", true}, {ada(), "2", false}, {eve(), "1", true},
+		{elsewhere, "1", false},
+		{ada(), "", false},
+		{ada(), "01", false},
+		{ada(), "+1", false},
+		{ada(), "1 OR 1=1", false},
+		{ada(), "4", false},
+		{ada(), "2", true},
+		{ada(), "2", false},
+		{eve(), "1", true},
 	} {
 		was, err := f.ForgetFact(ctx, forget.person, forget.id)
 		f.must(err)

@@ -52,7 +52,7 @@ func cases() []testCase {
 	return slices.Concat(
 		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
 		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(),
-		finalCases(), overflowCases(), limitCases(), refusalCases(), turnCases(), troubleCases(), endingCases(), killCases(),
+		finalCases(), overflowCases(), limitCases(), refusalCases(), turnCases(), troubleCases(), endingCases(), killCases(), answerFileCases(),
 		specialCases(), commandCases(),
 	)
 }

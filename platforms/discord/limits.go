@@ -82,6 +82,7 @@ func (b *Bot) Profile(chat.Target) chat.Profile {
 		EditInterval: editInterval,
 		TypingEvery:  typingEvery,
 		KeyFor:       keyFor,
+		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
 			{
 				Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpEdit,

@@ -78,6 +78,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    textLimit,
 		EditInterval: editInterval,
+		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
 			{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: postCount, Window: postWindow, Burst: postBurst},
 			inAll(chat.OpSend, postsInAll),

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
 	"io"
 	"maps"
 	"mime"
@@ -19,15 +22,32 @@ import (
 	"telex/internal/chat"
 )
 
-// SendFile shows a new message that is a file, with m's text below it. It fails as Send does,
-// and with TooLong, before anything is uploaded, when the file is larger than a bot may send
-// or the caption longer than one may be.
+// SendFile shows a new message that is a file, with m's text below it; a picture is shown in the chat where
+// Telegram takes it as one. It fails as Send does, and with TooLong, before anything is uploaded, when the file is
+// larger than a bot may send or the caption longer than one may be.
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
-	params, err := place("sendDocument", to)
-	if err != nil {
+	if _, err := place("sendDocument", to); err != nil {
 		return chat.Receipt{}, err
 	}
 	if err := checkFile(m, f); err != nil {
+		return chat.Receipt{}, err
+	}
+	if isPhoto(f) {
+		r, err := b.upload(ctx, "sendPhoto", "photo", to, m, f)
+		if err == nil {
+			return r, nil
+		}
+		if k := chat.AsSendError(err).Kind; k != chat.Rejected && k != chat.TooLong {
+			return chat.Receipt{}, err
+		}
+	}
+	return b.upload(ctx, "sendDocument", "document", to, m, f)
+}
+
+// upload makes the call that sends f as a field of its form.
+func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
+	params, err := place(method, to)
+	if err != nil {
 		return chat.Receipt{}, err
 	}
 	if err := encodeText(params, "caption", "caption_entities", m); err != nil {
@@ -39,15 +59,35 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	if err := answerTo(params, m.ReplyTo); err != nil {
 		return chat.Receipt{}, err
 	}
-	body, err := newForm(params, "document", f)
+	body, err := newForm(params, field, f)
 	if err != nil {
-		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("sendDocument: %w", err)}
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: %w", method, err)}
 	}
-	result, err := b.exchange(ctx, "sendDocument", nil, body)
+	result, err := b.exchange(ctx, method, nil, body)
 	if err != nil {
 		return chat.Receipt{}, optional(err)
 	}
 	return receipt(to, result), nil
+}
+
+// isPhoto says that Telegram most likely shows f in the chat. What moves is not one: as a document it plays.
+func isPhoto(f chat.File) bool {
+	if len(f.Content) > maxPhoto {
+		return false
+	}
+	var c image.Config
+	var err error
+	switch r := bytes.NewReader(f.Content); f.MediaType {
+	case "image/jpeg":
+		c, err = jpeg.DecodeConfig(r)
+	case "image/png":
+		c, err = png.DecodeConfig(r)
+	case "image/webp":
+		return true // Telegram looks at its sides
+	default:
+		return false
+	}
+	return err == nil && c.Width+c.Height <= maxPhotoSides && c.Width <= maxPhotoRatio*c.Height && c.Height <= maxPhotoRatio*c.Width
 }
 
 // checkFile refuses what Telegram would refuse after the upload.

@@ -22,6 +22,13 @@ const (
 	// https://core.telegram.org/bots/api#senddocument
 	maxUpload = 50_000_000 // bytes
 
+	// maxPhoto is the largest picture that is shown in the chat, maxPhotoSides its width and height together, and
+	// maxPhotoRatio how often one may be the other. "10 MB" is read like maxUpload.
+	// https://core.telegram.org/bots/api#sendphoto
+	maxPhoto      = 10_000_000 // bytes
+	maxPhotoSides = 10_000     // pixels
+	maxPhotoRatio = 20
+
 	// splitSign is how long a message is that may be a piece of a longer one: the apps split
 	// what is pasted at textLimit, or a little before, where a line or a word ends.
 	splitSign = 4000 // UTF-16 units
@@ -86,6 +93,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		EditInterval: privateEditInterval,
 		TypingEvery:  typingEvery,
 		DraftFor:     draftFor,
+		FileLimit:    maxUpload,
 	}
 	inChat := chat.Limit{
 		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft,

@@ -98,7 +98,7 @@
 // # Killing a client at an exact moment
 //
 // Add a fault with action pause_before, pause_after or pause_answered for the method
-// in question (sendMessage, editMessageText, sendMessageDraft, sendDocument or any
+// in question (sendMessage, editMessageText, sendMessageDraft, sendDocument, sendPhoto or any
 // other), wait for the call with GET /control/paused?wait=30, kill -9 the client, and
 // let go of the call: POST /control/resume with {"drop":true} ends it where it is held,
 // so that before its effect it has none; with {} it goes on, as a request does that had

@@ -1,8 +1,12 @@
 package telegram
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"image"
+	_ "image/jpeg" // what a photo can be
+	_ "image/png"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,7 +19,28 @@ const (
 	maxCaption = 1024
 	// maxUpload is the largest file that a bot may send, in bytes.
 	maxUpload = 50 << 20
+	// The largest photo, in bytes; its width and height together, and how often one may be the other.
+	// Source: https://core.telegram.org/bots/api#sendphoto
+	maxPhoto      = 10 << 20
+	maxPhotoSides = 10_000
+	maxPhotoRatio = 20
 )
+
+// checkPhoto refuses what can't be shown in a chat.
+func checkPhoto(data []byte) *apiError {
+	if len(data) > maxPhoto {
+		return tooLarge()
+	}
+	c, _, err := image.DecodeConfig(bytes.NewReader(data))
+	switch {
+	case len(data) > 12 && string(data[8:12]) == "WEBP": // its sides are not looked at
+	case err != nil:
+		return badRequest("IMAGE_PROCESS_FAILED")
+	case c.Width+c.Height > maxPhotoSides, c.Width > maxPhotoRatio*c.Height, c.Height > maxPhotoRatio*c.Width:
+		return badRequest("PHOTO_INVALID_DIMENSIONS")
+	}
+	return nil
+}
 
 func tooLarge() *apiError {
 	return &apiError{code: http.StatusRequestEntityTooLarge, description: "Request Entity Too Large"}

@@ -2,6 +2,8 @@ package telegram_test
 
 import (
 	"bytes"
+	"image"
+	"image/png"
 	"strconv"
 	"strings"
 	"testing"
@@ -145,4 +147,38 @@ func TestDraftsShareTheBucket(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A photo is what can be shown in a chat; it has no name.
+func TestPhoto(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := free(t)
+		send := func(content []byte) reply {
+			body := "--B\r\nContent-Disposition: form-data; name=\"chat_id\"\r\n\r\n1001\r\n" +
+				"--B\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"a.png\"\r\n\r\n" + string(content) + "\r\n--B--\r\n"
+			return c.post(t.Context(), "/bot"+c.server.Token()+"/sendPhoto", "multipart/form-data; boundary=B", body)
+		}
+		drawn := func(width, height int) []byte {
+			var b bytes.Buffer
+			if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+				t.Fatal(err)
+			}
+			return b.Bytes()
+		}
+		if r := send(drawn(40, 30)); !strings.Contains(r.Raw, `"photo":[{"file_id":"photo-1001-`) || strings.Contains(r.Raw, "file_name") {
+			t.Errorf("got %s", r.Raw)
+		}
+		for want, content := range map[string][]byte{
+			"Bad Request: IMAGE_PROCESS_FAILED":     []byte("no picture"),
+			"Bad Request: PHOTO_INVALID_DIMENSIONS": drawn(210, 10),
+			"Request Entity Too Large":              append(drawn(4, 3), make([]byte, 10<<20)...),
+		} {
+			if r := send(content); r.Description != want {
+				t.Errorf("got %q, want %q", r.Description, want)
+			}
+		}
+		if r := c.call("sendPhoto", args{"chat_id": "1001"}); r.Description != "Bad Request: there is no photo in the request" {
+			t.Errorf("got %q", r.Description)
+		}
+	})
 }

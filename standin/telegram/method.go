@@ -8,7 +8,7 @@ import (
 // methodNames are all methods that exist; the platform ignores their case.
 const methodNames = "getMe getUpdates setWebhook deleteWebhook getWebhookInfo sendMessage editMessageText " +
 	"deleteMessage deleteMessages sendChatAction setMyCommands getMyCommands deleteMyCommands getChat " +
-	"sendMessageDraft answerCallbackQuery sendDocument getFile logOut close"
+	"sendMessageDraft answerCallbackQuery sendDocument sendPhoto getFile logOut close"
 
 // canonical is the method's name as documented, or as it came when unknown.
 func canonical(method string) string {
@@ -45,6 +45,8 @@ func (s *Server) dispatch(r *request) (any, *apiError) {
 		return s.sendMessageDraft(r)
 	case "sendDocument":
 		return s.sendDocument(r)
+	case "sendPhoto":
+		return s.sendPhoto(r)
 	case "getFile":
 		return s.getFile(r)
 	case "setMyCommands":

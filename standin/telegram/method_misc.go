@@ -84,21 +84,34 @@ func (s *Server) sendMessageDraft(r *request) (any, *apiError) {
 
 // sendDocument takes an upload, or the name of a file that exists elsewhere.
 func (s *Server) sendDocument(r *request) (any, *apiError) {
+	return s.sendFile(r, "document")
+}
+
+// sendPhoto is sendDocument for what clients show in the chat.
+func (s *Server) sendPhoto(r *request) (any, *apiError) { return s.sendFile(r, "photo") }
+
+// sendFile takes what a file of this kind of media is.
+func (s *Server) sendFile(r *request, media string) (any, *apiError) {
 	c, aerr := s.target(r)
 	if aerr != nil {
 		return nil, aerr
 	}
-	file, uploaded := r.files["document"]
-	if name, ok := strings.CutPrefix(r.text("document"), "attach://"); ok {
+	file, uploaded := r.files[media]
+	if name, ok := strings.CutPrefix(r.text(media), "attach://"); ok {
 		file, uploaded = r.files[name]
 	}
 	switch {
-	case !uploaded && !r.has("document"):
-		return nil, badRequest("there is no document in the request")
+	case !uploaded && !r.has(media):
+		return nil, badRequest("there is no " + media + " in the request")
 	case uploaded && len(file.data) == 0:
 		return nil, badRequest("file must be non-empty")
 	case len(file.data) > maxUpload:
 		return nil, tooLarge()
+	}
+	if media == "photo" && uploaded {
+		if aerr := checkPhoto(file.data); aerr != nil {
+			return nil, aerr
+		}
 	}
 	f, aerr := s.contentOf(r, "caption", "caption_entities", true)
 	if aerr != nil {
@@ -114,8 +127,10 @@ func (s *Server) sendDocument(r *request) (any, *apiError) {
 	if aerr := s.charge(r.now, c, r.call); aerr != nil {
 		return nil, aerr
 	}
-	m.Media, m.File, m.FileSize = "document", file.data, int64(len(file.data))
-	m.FileName = shownName(file.name)
+	m.Media, m.File, m.FileSize = media, file.data, int64(len(file.data))
+	if media == "document" {
+		m.FileName = shownName(file.name)
+	}
 	s.add(c, m)
 	s.stats.Messages++
 	r.call.MessageID = m.ID

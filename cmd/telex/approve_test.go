@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"telex/standin/openai"
+)
+
+// What the model says in these tests: before its tools, beside the one that changes something, and in the end.
+const (
+	saysFirst  = "Let me see what there is, and what the rest of it costs."
+	saysSecond = "There is enough of the bread, so that only the cheese has to be ordered."
+	saysLast   = "It is on its way, and will be there before the guests."
+	saysAll    = saysFirst + "\n\n" + saysSecond + "\n\n" + saysLast
+)
+
+// What people see meanwhile.
+const (
+	countsStock = "desk: Count what is there"
+	looksUp     = "desk: Look up prices"
+	orders      = "desk: Order it"
+	mayI        = "May I do this?"
+)
+
+// party is a question whose answer has text, two tools side by side, text, a tool that changes something, and text.
+// It returns the model's rules for it, which go for whoever's name is in the question.
+func party(name string) (question string, rules []openai.Rule) {
+	question = "What do we need for the party of " + name + "?"
+	call := func(tool string) string { return fmt.Sprintf("call=%q", fmt.Sprintf(`desk_%s {"for":%q}`, tool, name)) }
+	for _, do := range []string{
+		fmt.Sprintf("say=%q %s %s again", saysFirst, call("stock"), call("prices")),
+		fmt.Sprintf("say=%q %s again", saysSecond, call("order")),
+		fmt.Sprintf("say=%q", saysLast),
+	} {
+		rules = append(rules, openai.Rule{Match: question, Times: 1, Do: do})
+	}
+	return question, rules
+}
+
+// quick shows replies early and edits often, so that tests see much in a short time.
+const quick = "{enabled: true, min_tokens: 4, edit_interval: 0.3, telegram: {enabled: true}, discord: {enabled: true}, slack: {enabled: true}}"
+
+// place is a conversation on one of the platforms.
+type place struct {
+	network
+	person int
+	where  string
+	asked  time.Time
+	party  string // whose it is
+}
+
+// ask begins a conversation in which the model answers by rules.
+func (n network) begin(model remote, person int, question string, rules []openai.Rule) *place {
+	n.t.Helper()
+	for _, r := range rules {
+		model.post("/control/rule", r)
+	}
+	p := &place{network: n, person: person, asked: time.Now()}
+	p.where = n.ask(person, question)
+	return p
+}
+
+// awaitShown waits until the bot's only message there satisfies ok, and returns it.
+func (p *place) awaitShown(what string, ok func(s shown) bool) (newest post) {
+	p.t.Helper()
+	p.awaitEvent(p.name+": "+what, func() bool {
+		list := p.network.posts(p.where)
+		if len(list) == 0 {
+			return false
+		}
+		newest = list[len(list)-1]
+		return ok(newest.last())
+	}, func() string { return fmt.Sprintf("it shows %q", p.sees(p.where)) })
+	return newest
+}
+
+// awaitText waits until the bot's newest message there holds some texts.
+func (p *place) awaitText(parts ...string) post {
+	p.t.Helper()
+	return p.awaitShown(fmt.Sprintf("%q", parts), func(s shown) bool {
+		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(s.text, part) })
+	})
+}
+
+// transcript is everything that a person saw there, with the time since the question.
+func (p *place) transcript() string {
+	var b strings.Builder
+	for _, m := range p.network.posts(p.where) {
+		fmt.Fprintf(&b, "%s, message %s\n", p.name, m.id)
+		for _, v := range m.versions {
+			fmt.Fprintf(&b, "%6.2fs  %s", v.at.Sub(p.asked).Seconds(), strings.ReplaceAll(v.text, "\n", "\n         "))
+			if len(v.buttons) > 0 {
+				fmt.Fprintf(&b, "\n         [%s]", strings.Join(v.labels(), "] ["))
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}
+
+// checkFinal checks that the one message there ends as the answer and nothing else.
+func (p *place) checkFinal(answer string) post {
+	p.t.Helper()
+	list := p.network.posts(p.where)
+	if len(list) != 1 {
+		p.t.Fatalf("%s: %d messages, want one:\n%s", p.name, len(list), p.transcript())
+	}
+	if last := list[0].last(); last.text != answer || len(last.buttons) > 0 {
+		p.t.Errorf("%s: in the end it shows %q with the buttons %q, want %q", p.name, last.text, last.labels(), answer)
+	}
+	return list[0]
+}
+
+// checkStages checks that a message showed some things one after the other, each with all of its parts at once.
+func (p *place) checkStages(m post, stages ...[]string) {
+	p.t.Helper()
+	at := 0
+	for _, stage := range stages {
+		i := slices.IndexFunc(m.versions[at:], func(s shown) bool {
+			seen := s.text + "\n[" + strings.Join(s.labels(), "] [") + "]"
+			return !slices.ContainsFunc(stage, func(part string) bool { return !strings.Contains(seen, part) })
+		})
+		if i < 0 {
+			p.t.Errorf("%s: %q was not seen, or not in its place", p.name, stage)
+			continue
+		}
+		at += i
+	}
+}
+
+// A question, text, two tools side by side, text, a tool that a person approves by a button, text: one message on each
+// platform, that shows the tools at work and nothing of them in the end.
+func TestToolsOnThreePlatforms(t *testing.T) {
+	t.Parallel()
+	bench := newWorkbench(t)
+	networks, model, daemon := startPlatformsWith(t, sections{streaming: quick, more: bench.section()})
+	daemon.awaitLog("MCP server tells its tools", 1)
+	var places []*place
+	for _, n := range networks {
+		question, rules := party(n.name)
+		places = append(places, n.begin(model, 1, question, rules))
+	}
+	first := make(map[string]string) // message ids
+	for _, p := range places {
+		first[p.name] = p.awaitText(saysFirst, "⚙ "+countsStock, "⚙ "+looksUp).id
+		bench.letGo("stock", p.name)
+	}
+	for _, p := range places {
+		p.awaitText("⚙ "+looksUp, "✓ "+countsStock)
+		bench.letGo("prices", p.name)
+	}
+	for _, p := range places {
+		asks := p.awaitText(saysSecond, mayI, "desk_order", fmt.Sprintf(`"for": %q`, p.name))
+		if n := bench.runs("order", p.name); n != 0 {
+			t.Errorf("%s: the tool ran before anybody approved it", p.name)
+		}
+		p.press(p.person, p.where, asks, "Approve")
+	}
+	for _, p := range places {
+		p.awaitText("⚙ " + orders)
+		bench.letGo("order", p.name)
+	}
+	daemon.awaitLog("turn ended", len(places))
+	for _, p := range places {
+		t.Log(p.transcript())
+		m := p.checkFinal(saysAll)
+		if m.id != first[p.name] {
+			t.Errorf("%s: the answer began in message %s and ends in %s", p.name, first[p.name], m.id)
+		}
+		p.checkStages(m,
+			[]string{saysFirst, "⚙ " + countsStock, "⚙ " + looksUp},
+			[]string{saysFirst, "✓ " + countsStock, "⚙ " + looksUp},
+			[]string{saysFirst, saysSecond, mayI, "[Approve] [Deny] [Always here]"},
+			[]string{saysFirst, saysSecond, "⚙ " + orders},
+			[]string{saysAll},
+		)
+		if n := bench.runs("order", p.name); n != 1 {
+			t.Errorf("%s: the tool ran %d times, want once", p.name, n)
+		}
+	}
+	checkAudit(t, daemon, len(places), "approved")
+}
+
+// checkAudit checks that the log says of n calls what was decided about them, and by whom.
+func checkAudit(t *testing.T, daemon *process, n int, decision string) {
+	t.Helper()
+	list := daemon.logged("a tool call was decided")
+	if len(list) != n {
+		t.Errorf("the log says of %d calls what was decided, want %d", len(list), n)
+	}
+	for _, e := range list {
+		if e.text("decision") != decision || e.text("tool") != "desk_order" || e.text("by") == "" || e.text("proposal") == "" || e.text("turn") == "" {
+			t.Errorf("the log says %v, want that it was %s", e, decision)
+		}
+		line, _ := json.Marshal(e)
+		t.Logf("%s", line)
+	}
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// workbench is a server of tools whose calls wait until the test lets them go on:
+//
+//	stock, prices  read only
+//	order          changes something: a person must approve it
+//
+// Each takes {"for": NAME}, by which tests tell the calls apart.
+type workbench struct {
+	t   *testing.T
+	url string
+
+	mu    sync.Mutex
+	gates map[string]*gate
+	door  chan struct{} // what comes in waits until it is closed; nil: it is open
+}
+
+// gate is where the calls of one tool for one name wait.
+type gate struct {
+	mu    sync.Mutex
+	runs  int
+	begun chan struct{} // closed by the first call
+	open  chan struct{} // closed by letGo
+}
+
+// newWorkbench serves until the test ends.
+func newWorkbench(t *testing.T) *workbench {
+	t.Helper()
+	b := &workbench{t: t, gates: make(map[string]*gate)}
+	server := sdk.NewServer(&sdk.Implementation{Name: "workbench", Version: "1"}, nil)
+	schema := &jsonschema.Schema{
+		Type: "object", Properties: map[string]*jsonschema.Schema{"for": {Type: "string"}}, Required: []string{"for"},
+	}
+	for _, tool := range []sdk.Tool{
+		{Name: "stock", Title: "Count what is there", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		{Name: "prices", Title: "Look up prices", Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+		{Name: "order", Title: "Order it"},
+	} {
+		tool.InputSchema = schema
+		server.AddTool(&tool, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return b.call(ctx, req.Params.Name, req.Params.Arguments)
+		})
+	}
+	inner := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.admit(r.Context()) {
+			inner.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		for session := range server.Sessions() {
+			_ = session.Close()
+		}
+		web.CloseClientConnections()
+		web.Close()
+	})
+	b.url = web.URL
+	return b
+}
+
+// shut lets nobody in until the returned function is called.
+func (b *workbench) shut() (open func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	door := make(chan struct{})
+	b.door = door
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.door = nil
+		close(door)
+	}
+}
+
+// admit waits at the door.
+func (b *workbench) admit(ctx context.Context) bool {
+	b.mu.Lock()
+	door := b.door
+	b.mu.Unlock()
+	if door == nil {
+		return true
+	}
+	select {
+	case <-door:
+		return true
+	case <-ctx.Done():
+	case <-b.t.Context().Done():
+	}
+	return false
+}
+
+func (b *workbench) call(ctx context.Context, tool string, arguments json.RawMessage) (*sdk.CallToolResult, error) {
+	var in struct{ For string }
+	if err := json.Unmarshal(arguments, &in); err != nil {
+		return nil, err
+	}
+	g := b.gate(tool, in.For)
+	g.enter()
+	select {
+	case <-g.open:
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: tool + " for " + in.For + ": done"}}}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-b.t.Context().Done(): // whoever called may be gone without a word
+		return nil, context.Cause(b.t.Context())
+	}
+}
+
+func (b *workbench) gate(tool, name string) *gate {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	key := tool + " " + name
+	if b.gates[key] == nil {
+		b.gates[key] = &gate{begun: make(chan struct{}), open: make(chan struct{})}
+	}
+	return b.gates[key]
+}
+
+func (g *gate) enter() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.runs++; g.runs == 1 {
+		close(g.begun)
+	}
+}
+
+// awaitCall waits until a tool is called for a name.
+func (b *workbench) awaitCall(tool, name string) {
+	b.t.Helper()
+	select {
+	case <-b.gate(tool, name).begun:
+	case <-time.After(patience):
+		b.t.Fatalf("%s was not called for %s", tool, name)
+	}
+}
+
+// letGo ends the calls of a tool for a name, those to come too.
+func (b *workbench) letGo(tool, name string) { close(b.gate(tool, name).open) }
+
+// runs returns how often a tool was called for a name.
+func (b *workbench) runs(tool, name string) int {
+	g := b.gate(tool, name)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.runs
+}
+
+// section is the configuration that offers the tools.
+func (b *workbench) section() string { return "mcp_servers: [{name: desk, url: " + b.url + "}]\n" }

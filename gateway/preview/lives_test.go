@@ -1,0 +1,136 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"telex/internal/chat"
+)
+
+// chronicle is a reply that processes die over, on a platform that fails never.
+type chronicle struct {
+	schedule
+	kills []bool // by delta: the process dies behind it
+}
+
+func chronicles(t *rapid.T) chronicle {
+	c := chronicle{schedule: schedules(t)}
+	c.fates, c.removes, c.profile.Limits, c.profile.KeyFor = nil, 0, nil, 0
+	switch c.finds = c.edits && rapid.Bool().Draw(t, "finds always"); {
+	case c.finds:
+	case c.edits && c.config.Transport != Native && rapid.Bool().Draw(t, "keyed"):
+		c.profile.KeyFor = 24 * time.Hour
+	default:
+		c.latency = 0 // no process dies while nobody knows what came of a call
+	}
+	for range c.deltas {
+		c.kills = append(c.kills, rapid.IntRange(0, 7).Draw(t, "kill") == 7)
+	}
+	return c
+}
+
+// play lets the reply happen and returns what is wrong with its end. Where nothing was cut off in doubt that is exact.
+func (c chronicle) play(t *testing.T) (wrong []string) {
+	p := newPerson()
+	p.profile, p.dialect, p.latency = c.profile, c.dialect, c.latency
+	e := p.endpoint()
+	e.Drafter, e.Streamer = channel{p}, channel{p}
+	if !c.edits {
+		e.Editor, e.Drafter, e.Streamer = nil, nil, nil
+	}
+	if !c.deletes {
+		e.Deleter = nil
+	}
+	if c.finds {
+		e.Finder = channel{p}
+	}
+	if c.files {
+		e.Filer = channel{p}
+	}
+	l := live(t, p, e, c.config)
+	for i, d := range c.deltas {
+		c.tell(l.slot, i, d.works)
+		l.says(d.text, d.after)
+		if c.kills[i] {
+			l.again()
+		}
+	}
+	l.slot.Finish(c.ending)
+	<-l.ended
+	l.cancel()
+	synctest.Wait()
+	wrong = append(wrong, p.wrong...)
+	var got []chat.Outgoing
+	for _, m := range p.messages {
+		if m.deleted || isQuestion(m.versions[0].Key) && !c.deletes {
+			continue
+		}
+		if got = append(got, m.now()); len(m.now().Actions) > 0 {
+			wrong = append(wrong, fmt.Sprintf("buttons stand below %q", m.now().Text))
+		}
+	}
+	switch {
+	case !l.out.Delivered:
+		wrong = append(wrong, fmt.Sprintf("not delivered: %+v", l.out))
+	case c.ending.Keep:
+		wrong = append(wrong, c.judgeKept(p, got, l.out, false)...)
+	default:
+		again := c.judgeFinal(p, got, false, false)
+		if len(again) > 0 && c.config.Transport == Native {
+			again = c.judgeFinal(p, got, false, true)
+		}
+		if len(again) > 0 && squeeze(got) == squeeze(c.wanted()) { // cut where it was cut before
+			again = nil
+		}
+		wrong = append(wrong, again...)
+	}
+	if len(wrong) > 0 {
+		wrong = append(wrong, "calls:\n\t"+strings.Join(p.logOf(chat.OpAll&^chat.OpTyping), "\n\t"))
+	}
+	return wrong
+}
+
+// wanted are the messages of the final.
+func (c chronicle) wanted() (list []chat.Outgoing) {
+	for _, w := range c.final(false) {
+		list = append(list, chat.Outgoing{Text: w.Rendered.Text})
+	}
+	return list
+}
+
+// tell says what the turn does beside writing, of which each question has a button of its own.
+func (chronicle) tell(slot *Slot, i, works int) {
+	switch works {
+	case 6:
+		slot.Tell(Status{Thought: "Hmm, *let* me @see.", ThoughtSince: time.Now()})
+	case 7:
+		slot.Tell(working("⚙ a tool", "⚙ another"))
+	case 8:
+		slot.Tell(question(fmt.Sprint("yes:", i), "Really?"))
+	case 9:
+		slot.Tell(Status{})
+	}
+}
+
+// D1, D9 and D10 when processes die: what asked a person, what the model thought and which files there are is in
+// nobody's way, and nothing of it is left.
+func TestWhoeverDies(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		c := chronicles(rt)
+		if !slices.Contains(c.kills, true) {
+			rt.Skip("nobody dies")
+		}
+		var wrong []string
+		synctest.Test(t, func(t *testing.T) { wrong = c.play(t) })
+		if len(wrong) > 0 {
+			rt.Fatal(strings.Join(wrong, "\n"))
+		}
+	})
+}

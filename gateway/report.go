@@ -1,0 +1,58 @@
+package gateway
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// report writes the one line that says how a turn went, and why when it went wrong.
+func (a *actor) report(t *turn) {
+	var used chat.Usage // with an estimate of what the provider did not tell, as it is stored
+	for _, u := range spent(t.result) {
+		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
+	}
+	log := a.log.With(
+		slog.String("turn", t.id), slog.String("stop", string(t.result.Stop)), slog.String("model", t.result.Model),
+		slog.Int("prompt_tokens", used.Prompt), slog.Int("completion_tokens", used.Completion),
+		slog.Duration("took", t.result.Elapsed.Round(time.Millisecond)), slog.Int("messages", len(t.outcome.Refs)),
+	)
+	if t.outcome.Doubt {
+		log.Warn("a message of unknown outcome may stand beside the reply")
+	}
+	if t.broken != nil {
+		log.Error("ending was not stored", slog.Any("error", t.broken))
+	}
+	switch {
+	case !t.outcome.Delivered && a.g.deliveries.Err() != nil:
+		log.Warn("reply is kept for the next start: the platform did not take it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
+	case refused(t.outcome.Err):
+		log.Error(errRefused, slog.Any("error", t.outcome.Err))
+	case !t.outcome.Delivered && forbidden(t.outcome.Err):
+		log.Info("reply was not delivered: the bot may not write there", slog.Any("error", t.outcome.Err))
+	case !t.outcome.Delivered:
+		log.Error("reply was not delivered", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
+	case t.err != nil && t.result.Stop != agent.StopCancelled:
+		log.Error("turn failed", slog.Any("error", t.err))
+	default:
+		log.Info("turn ended")
+	}
+}
+
+// forbidden says that a person has shut the bot out.
+func forbidden(err error) bool {
+	e, ok := errors.AsType[*chat.SendError](err)
+	return ok && e.Kind == chat.Forbidden
+}
+
+// errRefused is what the log says of a reply that the platform would not take from this account.
+const errRefused = "reply is kept for the next start: the platform refuses the credentials"
+
+// refused says that the platform refuses the account's credentials.
+func refused(err error) bool {
+	e, ok := errors.AsType[*chat.SendError](err)
+	return ok && e.Kind == chat.Auth
+}

@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// endingFiles are files of an answer, as tools make them.
+func endingFiles(names ...string) []chat.File {
+	var list []chat.File
+	for _, n := range names {
+		list = append(list, chat.File{Name: n, MediaType: "text/plain; charset=utf-8", Content: []byte("This is " + n + ".\n")})
+	}
+	return list
+}
+
+// decided lets an answer be delivered that an earlier process had decided.
+func (s *scene) decided(to chat.Target, e preview.Ending) *house {
+	s.Helper()
+	if s.memory == nil {
+		s.memory = gateway.NewMemory()
+	}
+	ending, err := json.Marshal(e)
+	if err == nil {
+		err = s.memory.Begin(s.Context(), chat.Turn{
+			ID: fmt.Sprintf("decided%d", time.Now().UnixNano()), To: to, Ending: ending,
+			Conversation: chat.Conversation{Endpoint: "bot", Chat: to.Chat, Thread: to.Thread},
+		})
+	}
+	if err != nil {
+		s.Fatal(err)
+	}
+	return s.house(nil, nil)
+}
+
+// answerFileCases are about answers that have files.
+func answerFileCases() []testCase {
+	return []testCase{
+		{"files of an answer follow its text, in order", func(s *scene) {
+			if _, ok := s.filer(); !ok {
+				return
+			}
+			files := endingFiles("first.txt", "second.txt")
+			h := s.decided(s.Private(), preview.Ending{Text: "The **text**.", Files: files})
+			pass(lasting)
+			h.wantAnswer(s.Private(), "The text.", files...)
+			h.wantGood()
+		}},
+		{"a file that is too large or that can't be sent at all is named below the text", func(s *scene) {
+			_, ok := s.filer()
+			limit := s.adapter.Profile(s.Private()).FileLimit
+			if ok && limit == 0 || limit > 64<<20 {
+				return // such a file does not fit into a test
+			}
+			files := endingFiles("a_b_c.txt")
+			if files[0].Content = make([]byte, limit+1); ok {
+				files = append(files, endingFiles("small.txt")...)
+			}
+			h := s.decided(s.Private(), preview.Ending{Text: "The text.", Files: files})
+			pass(lasting)
+			h.wantAnswer(s.Private(), "The text.\n\nI could not send a_b_c.txt here.", files[1:]...)
+			h.wantGood()
+		}},
+		{"a file that the platform refuses is left out", func(s *scene) {
+			if _, ok := s.filer(); !ok {
+				return
+			}
+			files := endingFiles("empty.txt", "second.txt")
+			files[0].Content = nil
+			h := s.decided(s.Private(), preview.Ending{Text: "The text.", Files: files})
+			pass(lasting)
+			h.wantAnswer(s.Private(), "The text.", files[1:]...)
+			if strings.Contains(h.log.String(), "was not delivered") {
+				h.Error("the log says that the answer was not delivered")
+			}
+		}},
+		{"D10: killed between two files, each is sent once", func(s *scene) {
+			if _, ok := s.filer(); !ok {
+				return
+			}
+			files := endingFiles("first.txt", "second.txt", "third.txt")
+			for i, to := range s.Crowd(12) {
+				h := s.decided(to, preview.Ending{Text: "The text.", Files: files})
+				if i == 0 {
+					h.until("that a file stands", func() bool { return len(h.Files(to)) > 0 })
+				} else {
+					pass(time.Duration(i) * 97 * time.Millisecond)
+				}
+				h.kill()
+				pass(lasting)
+				if got := h.Files(to); !h.reconciles(to) && len(got) == len(files)+1 && strings.Contains(h.log.String(), "outcome") {
+					h.Logf("killed %d: one file stands twice, and the log says so", i)
+				} else {
+					h.wantAnswer(to, "The text.", files...)
+				}
+				h.end()
+			}
+		}},
+	}
+}
+
+// wantAnswer checks that a text stands in a place, and the files below it.
+func (h *house) wantAnswer(to chat.Target, text string, files ...chat.File) {
+	h.Helper()
+	var want []File
+	for _, f := range files {
+		want = append(want, File{Name: f.Name, Content: f.Content})
+	}
+	shown := h.Shown(to)
+	if n := len(files) + 1; len(shown) != n || letters(shown[0]) != letters(text) || slices.ContainsFunc(shown[1:], func(s string) bool { return s != "" }) {
+		h.Errorf("shown are %q, want %q and %d files", shown, text, len(files))
+	}
+	h.wantFiles(to, want...)
+}
