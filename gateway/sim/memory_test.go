@@ -114,7 +114,8 @@ func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	w.note("turn %s is undone", gone.id)
 	w.counts.add("turns that were undone", 1)
 	for _, t := range w.order {
-		if t != gone && t.place == gone.place && !t.over() && t.decided.IsZero() && len(t.runs) > 0 && !t.void && len(w.moved) == 0 {
+		mine := w.s.private(t.place) || w.asker(t) == w.asker(gone) // to take back
+		if mine && t != gone && t.place == gone.place && !t.over() && t.decided.IsZero() && len(t.runs) > 0 && !t.void && len(w.moved) == 0 {
 			w.complain("turn %s is undone, though the newer turn %s is under way", gone.id, t.id)
 		}
 	}
