@@ -444,3 +444,33 @@ func TestLongQuestion(t *testing.T) {
 		s.delivers(Ending{Text: text + " and more"}, text+" and more")
 	})
 }
+
+// A message that showed nothing but what asks, and can't be edited any more, is deleted when the reply is interrupted:
+// nothing takes its place.
+func TestAskedInAMessageThatFreezes(t *testing.T) {
+	for name, next := range map[string]Status{"asked once more": question("yes:2", "And this?"), "decided": {}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.latency = 100 * time.Millisecond
+				s := begin(t, p, streaming())
+				p.fate = func(c *call) fate {
+					if c.op == chat.OpEdit {
+						return fail(chat.Frozen)
+					}
+					if c.attempt > 20 { // round in circles
+						s.cancel()
+					}
+					return fate{}
+				}
+				s.asks("yes:1", "Really?", time.Minute)
+				s.slot.Tell(next)
+				s.waits(time.Minute)
+				s.delivers(Ending{Keep: true})
+				if n := s.count(chat.OpSend); n > 2 {
+					t.Errorf("%d messages", n)
+				}
+			})
+		})
+	}
+}
