@@ -158,7 +158,7 @@ func TestAskedBesideADraft(t *testing.T) {
 		s.says("one two three", 1200*ms)
 		equal(t, "a draft", s.sees(), nil)
 		s.asks("yes:1", "Really?", time.Minute)
-		equal(t, "asked", s.sees(), []string{"one two three\n\nReally? ▌"})
+		equal(t, "asked", s.sees(), []string{"one two\n\nReally? ▌"}) // a stream shows whole words
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
 		s.slot.Tell(Status{})
 		s.says(" four", time.Minute)
@@ -473,4 +473,25 @@ func TestAskedInAMessageThatFreezes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stream of unknown outcome, then a question under its key, then a crash: what is found under the key is a stream,
+// which must be stopped before it is edited.
+func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.KeyFor, p.latency = time.Hour, 100*time.Millisecond
+		p.fate = nth(map[int]fate{0: {err: &chat.SendError{Kind: chat.Uncertain}, applied: true}, 1: {hang: true}})
+		c := streaming()
+		c.Transport = Native
+		s := live(t, p, e, c)
+		s.says("one two three", 200*time.Millisecond)
+		s.asks("yes:1", "Really?", 3*time.Second)
+		s.again()
+		s.slot.Append("one two three", 3)
+		s.asks("yes:2", "Really?", 3*time.Second)
+		equal(t, "asked", s.sees(), []string{"one two\n\nReally? ▌"}) // a stream shows whole words
+		s.slot.Tell(Status{})
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+	})
 }
