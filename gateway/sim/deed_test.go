@@ -16,11 +16,11 @@ const restartGrace = time.Minute
 // inTime says that a message came before the time of a question was over: in a process that lived to see that.
 func (w *world) inTime(m *written, q *question) bool {
 	for i, b := range q.turn.begun {
-		if next := i + 1; next < len(q.turn.begun) && !q.turn.begun[next].at.After(q.filed) {
+		if next := i + 1; next < len(q.turn.begun) && q.turn.begun[next].at.Before(q.filed) {
 			continue // it was asked later
 		}
 		until := q.filed.Add(w.s.approval)
-		if grace := b.at.Add(restartGrace); b.at.After(q.filed) && grace.After(until) {
+		if grace := b.at.Add(restartGrace); i > 0 && !b.at.Before(q.filed) && grace.After(until) {
 			until = grace
 		}
 		if b.life.diedAt(until) || !b.life.stopping.IsZero() && !b.life.stopping.After(until) || w.cutShort(q, until) {
