@@ -158,7 +158,7 @@ func TestAskedBesideADraft(t *testing.T) {
 		s.says("one two three", 1200*ms)
 		equal(t, "a draft", s.sees(), nil)
 		s.asks("yes:1", "Really?", time.Minute)
-		equal(t, "asked", s.sees(), []string{"one two\n\nReally? ▌"}) // a stream shows whole words
+		equal(t, "asked", s.sees(), []string{"one two three\n\nReally? ▌"})
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
 		s.slot.Tell(Status{})
 		s.says(" four", time.Minute)
