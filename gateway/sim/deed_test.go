@@ -144,6 +144,9 @@ func (w *world) judgeTold(key, text, what string) {
 		w.complain("no model made the call %q in the history %s", key, what)
 		return
 	}
+	if w.turns[d.turn].void { // what is decided in it is not stored any more
+		return
+	}
 	lie := func() {
 		w.complain("of %s, which had %d effects, the history %s says %q", key, len(d.effects), what, text)
 	}
