@@ -509,7 +509,7 @@ func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
 		s.again()
 		s.slot.Append("one two three", 3)
 		s.asks("yes:2", "Really?", 3*time.Second)
-		equal(t, "asked", s.sees(), []string{"one two\n\nReally? ▌"}) // a stream shows whole words
+		equal(t, "asked", s.sees(), []string{"one two three\n\nReally? ▌"})
 		s.slot.Tell(Status{})
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
 	})
