@@ -86,13 +86,15 @@ func (a *actor) saysYesOrNo(m message) bool {
 	if w.q == nil || asker != m.Sender.ID {
 		return false
 	}
-	for key, v := range map[TextKey]agent.Verdict{TextYes: agent.Approved, TextNo: agent.Denied} {
-		if a.g.Texts.isOneOf(key, m.Text) {
-			a.decideProposal(m, decision{verdict: v})
-			return true
-		}
+	switch {
+	case a.g.Texts.isOneOf(TextNo, m.Text): // first, should a word stand for both
+		a.decideProposal(m, decision{verdict: agent.Denied})
+	case a.g.Texts.isOneOf(TextYes, m.Text):
+		a.decideProposal(m, decision{verdict: agent.Approved})
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
 // isOneOf says that somebody wrote one of the words of a text, and nothing else.
