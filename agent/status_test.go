@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -107,4 +108,32 @@ func TestStatusOfAnyText(t *testing.T) {
 	if want := `a:identified:"edit" a:identified:"edit_file" a:identified:"Editing x" a:executing:"Editing x"`; strings.Join(got, " ") != want || name != "edit_file" {
 		t.Errorf("got %s of %s", strings.Join(got, " "), name)
 	}
+}
+
+// What is shown of a call gets better while its arguments are being written, and progress is better still.
+func TestDisplayGetsBetter(t *testing.T) {
+	t.Parallel()
+	tools := toolbox{{
+		Name: "read", ReadOnly: true,
+		Show: func(arguments string) string {
+			if _, page, ok := strings.Cut(arguments, `"page":"`); ok && page != "" {
+				return "Reading " + strings.Trim(page, `"}`)
+			}
+			return ""
+		},
+		Call: func(_ context.Context, in Input) (Output, error) {
+			in.Progress("Reading page 2")
+			return Output{Text: "read"}, nil
+		},
+	}}
+	a := called("", `read {"page":"example.org"}`)
+	a.deltas = nil
+	for _, arguments := range []string{"", `{"pa`, `{"page":"`, `{"page":"exam`, `{"page":"example.org"`, `{"page":"example.org"}`} {
+		a.deltas = append(a.deltas, Delta{Call: &CallDelta{ID: "a", Name: "read", Arguments: arguments}})
+	}
+	got := runTurn(t, t.Context(), Options{Tools: tools}, streamed, a, answer{deltas: texts("Done.")})
+	got.check(t, StopDone, "Done.", strings.Join([]string{
+		`a:identified:"read"`, `a:identified:"Reading exam"`, `a:identified:"Reading example.org"`, `a:executing:"Reading example.org"`,
+		`a:executing:"Reading page 2"`, `a:completed:"Reading page 2"`, `text:"Done."`,
+	}, " "))
 }

@@ -54,8 +54,15 @@ func TestConcede(t *testing.T) {
 func TestShapesJoin(t *testing.T) {
 	t.Parallel()
 	each := []shape{
-		{noStreaming: true}, {noUsageOption: true}, {oldMaxTokens: true}, {noTemperature: true},
-		{replays: true}, {extra: true}, {noReplays: true}, {noExtra: true}, {noDetails: true},
+		{noStreaming: true},
+		{noUsageOption: true},
+		{oldMaxTokens: true},
+		{noTemperature: true},
+		{replays: true},
+		{extra: true},
+		{noReplays: true},
+		{noExtra: true},
+		{noDetails: true},
 	}
 	all := shape{
 		noStreaming: true, noUsageOption: true, oldMaxTokens: true, noTemperature: true,
