@@ -65,14 +65,55 @@ func parseArguments(s string) (object, why string) {
 	case len(raw) == 0 || string(raw) == "null" || string(raw) == `""`:
 		return "{}", ""
 	case !json.Valid(raw):
-		if only, ok := onlyObject(raw); ok {
-			return only, ""
+		only, ok := onlyObject(raw)
+		if !ok {
+			return "{}", "not valid JSON"
 		}
-		return "{}", "not valid JSON"
+		raw = []byte(only)
 	case raw[0] != '{':
 		return "{}", "not a JSON object"
 	}
+	if name, ok := saidTwice(raw); ok {
+		return "{}", fmt.Sprintf("an object that says %q twice", head(name, 100))
+	}
 	return string(raw), ""
+}
+
+// saidTwice returns a name that an object of valid JSON holds twice. Readers differ in which one counts, so that
+// a call could do something else than what was approved.
+func saidTwice(raw []byte) (name string, ok bool) {
+	type level struct {
+		names map[string]bool // nil: a list
+		value bool            // the next one is a value, not a name
+	}
+	var open []level
+	for in := json.NewDecoder(bytes.NewReader(raw)); ; {
+		token, err := in.Token()
+		if err != nil {
+			return "", false
+		}
+		at := len(open) - 1
+		if s, isText := token.(string); isText && at >= 0 && open[at].names != nil && !open[at].value {
+			if open[at].names[s] {
+				return s, true
+			}
+			open[at].names[s], open[at].value = true, true
+			continue
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, level{names: map[string]bool{}})
+			continue
+		case json.Delim('['):
+			open = append(open, level{})
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:at]
+		}
+		if at = len(open) - 1; at >= 0 {
+			open[at].value = false
+		}
+	}
 }
 
 // onlyObject returns the one object in a row of them that is neither empty nor there before.

@@ -37,7 +37,7 @@ const DefaultToolTimeout = 60 * time.Second
 
 // Input is what a tool is called with.
 type Input struct {
-	Arguments string // JSON, valid, an object
+	Arguments string // JSON: a valid object, in which no name stands twice
 	// Person and Conversation name who asked and where, for tools that keep something; "" when nobody says.
 	Person, Conversation string
 	// Progress tells people how far the call is, in a few words. It may be called until Call returns.

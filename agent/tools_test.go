@@ -193,6 +193,9 @@ func TestCallsThatAreNotRun(t *testing.T) {
 			if !strings.Contains(got.events, "a:failed:") {
 				t.Errorf("events %s", got.events)
 			}
+			if tt.name == "could not ask" && !strings.Contains(got.log, "level=ERROR") {
+				t.Errorf("log %s", got.log)
+			}
 			checkAnswered(t, got.Append)
 		})
 	}
@@ -577,4 +580,14 @@ func TestAnyTurn(t *testing.T) {
 			}
 		})
 	})
+}
+
+// What was held back because it might begin a tag is text once the calls come.
+func TestTextBeforeCallsIsWhole(t *testing.T) {
+	t.Parallel()
+	o := Options{Tools: workshop(), ThinkTags: []string{"think"}, Pipeline: []Node{{Name: "draft"}, {Name: "polish"}}}
+	got := runTurn(t, t.Context(), o, streamed, answer{c: Completion{Text: "A draft <"}}, called("See <thi", "read {}"), answer{deltas: texts("Done.")})
+	if got.Text != "See <thi\n\nDone." || got.Append[0].Text != "See <thi" || said(got.model.requests[1].Messages) != "user:A draft <" {
+		t.Errorf("got %q, grew by\n%s\nasked %q", got.Text, transcript(got.Append), said(got.model.requests[1].Messages))
+	}
 }

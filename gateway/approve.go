@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"telex/agent"
 	"telex/gateway/preview"
@@ -81,17 +82,19 @@ func (a *actor) saysYesOrNo(m message) bool {
 	if m.Kind != chat.Text || len(m.Attachments) > 0 {
 		return false
 	}
-	w, asker := a.proposed("")
+	w, asker := a.proposed("", m.accepted)
 	if w.q == nil || asker != m.Sender.ID {
 		return false
 	}
-	for key, v := range map[TextKey]agent.Verdict{TextYes: agent.Approved, TextNo: agent.Denied} {
-		if a.g.Texts.isOneOf(key, m.Text) {
-			a.decideProposal(m, decision{verdict: v})
-			return true
-		}
+	switch {
+	case a.g.Texts.isOneOf(TextNo, m.Text): // first, should a word stand for both
+		a.decideProposal(m, decision{verdict: agent.Denied})
+	case a.g.Texts.isOneOf(TextYes, m.Text):
+		a.decideProposal(m, decision{verdict: agent.Approved})
+	default:
+		return false
 	}
-	return false
+	return true
 }
 
 // isOneOf says that somebody wrote one of the words of a text, and nothing else.
@@ -107,11 +110,12 @@ type waiting struct {
 	turn   string
 }
 
-// proposed returns a proposal of the running turn, or of one that an earlier process left, and who asked for it. An
-// empty id means whichever waits.
-func (a *actor) proposed(id string) (waiting, chat.UserID) {
+// proposed returns the proposal that what somebody said at a time is about, of the running turn or of one that an
+// earlier process left, and who asked for it. An empty id means whichever waited then: what was said before is about
+// something else, also when a restart reads it anew.
+func (a *actor) proposed(id string, said time.Time) (waiting, chat.UserID) {
 	if t := a.turn; t != nil {
-		if q := t.docket.open(id); q != nil {
+		if q := t.docket.open(id); q != nil && (id != "" || !q.Asked.After(said)) {
 			return waiting{q, &t.docket, t.id}, t.in.Sender.ID
 		}
 	}
@@ -121,7 +125,7 @@ func (a *actor) proposed(id string) (waiting, chat.UserID) {
 			continue // whoever takes it up says so
 		}
 		d := &docket{proposals: r.proposals}
-		if q := d.open(id); q != nil {
+		if q := d.open(id); q != nil && (id != "" || !q.Asked.After(said)) {
 			return waiting{q, d, rec.ID}, rec.User
 		}
 	}
@@ -130,7 +134,7 @@ func (a *actor) proposed(id string) (waiting, chat.UserID) {
 
 // decideProposal does what a person decided, should they be the one to decide.
 func (a *actor) decideProposal(m message, d decision) {
-	w, asker := a.proposed(d.id)
+	w, asker := a.proposed(d.id, m.accepted)
 	switch me := a.person(m.Inbound); {
 	case w.q == nil && m.Kind == chat.Button:
 		a.drop(m.Inbound) // it was decided while the button still stood

@@ -393,6 +393,39 @@ func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	})
 }
 
+// A yes that waits in the queue is none to a question that came later, also when a restart reads it anew.
+func TestAYesFromBeforeTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		again := l.steps[0]
+		again.ToolCalls = []agent.ToolCall{{ID: "c2", Name: "switch", Arguments: `{"on":false}`}}
+		l.steps = slices.Insert(l.steps, 1, again)
+		l.takes = 10 * time.Second
+		queue := func(o *gateway.Options) { o.Busy = gateway.Queue }
+		l.open(t, queue)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, ask("yes"))
+		later(5 * time.Second)
+		l.say(t, ask("yes")) // about what is being done already
+		later(10 * time.Second)
+		if l.button("approve:") == "" || l.times() != 1 {
+			t.Fatalf("ran %d times, sees %q", l.times(), l.sees())
+		}
+		l.kill()
+		l.open(t, queue)
+		later(30 * time.Second)
+		if l.times() != 1 {
+			t.Errorf("ran %d times, sees %q", l.times(), l.sees())
+		}
+		l.say(t, ask("yes"))
+		later(30 * time.Second)
+		if l.times() != 2 {
+			t.Errorf("ran %d times, sees %q", l.times(), l.sees())
+		}
+	})
+}
+
 // What a tool has changed is remembered, although the answer was interrupted before it had any text.
 func TestInterruptedAfterAChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -25,6 +25,7 @@ type proposal struct {
 	Tool     string    `json:"tool"`
 	Text     string    `json:"text"` // exactly what will happen
 	Standing bool      `json:"standing,omitempty"`
+	Asked    time.Time `json:"asked"`
 	Until    time.Time `json:"until"` // then it is denied
 
 	call    string
@@ -174,7 +175,8 @@ func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error)
 	}
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Text, q.Standing = newProposalID(), p.Tool, p.Text, p.Standing
-	q.Until = time.Now().Add(r.a.g.ApprovalTimeout).Round(0)
+	q.Asked = time.Now().Round(0)
+	q.Until = q.Asked.Add(r.a.g.ApprovalTimeout)
 	step, err := stepOf(chat.StepAsked, q.call, q)
 	if err != nil {
 		return nil, err

@@ -82,3 +82,17 @@ func FuzzPartial(f *testing.F) {
 		}
 	})
 }
+
+// Go takes a name in any case: what was looked at to decide about a call must be what is done.
+func TestNamesInAnotherCase(t *testing.T) {
+	t.Parallel()
+	tools, err := New(Options{Enabled: []string{Time}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range []string{`{"from":"UTC","FROM":"Asia/Tokyo"}`, `{"From":"UTC"}`} {
+		if out, err := tools[0].Call(t.Context(), agent.Input{Arguments: arguments}); err == nil {
+			t.Errorf("%s: got %q", arguments, out.Text)
+		}
+	}
+}

@@ -463,3 +463,54 @@ func TestLongQuestion(t *testing.T) {
 		s.delivers(Ending{Text: text + " and more"}, text+" and more")
 	})
 }
+
+// A message that showed nothing but what asks, and can't be edited any more, is deleted when the reply is interrupted:
+// nothing takes its place.
+func TestAskedInAMessageThatFreezes(t *testing.T) {
+	for name, next := range map[string]Status{"asked once more": question("yes:2", "And this?"), "decided": {}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.latency = 100 * time.Millisecond
+				s := begin(t, p, streaming())
+				p.fate = func(c *call) fate {
+					if c.op == chat.OpEdit {
+						return fail(chat.Frozen)
+					}
+					if c.attempt > 20 { // round in circles
+						s.cancel()
+					}
+					return fate{}
+				}
+				s.asks("yes:1", "Really?", time.Minute)
+				s.slot.Tell(next)
+				s.waits(time.Minute)
+				s.delivers(Ending{Keep: true})
+				if n := s.count(chat.OpSend); n > 2 {
+					t.Errorf("%d messages", n)
+				}
+			})
+		})
+	}
+}
+
+// A stream of unknown outcome, then a question under its key, then a crash: what is found under the key is a stream,
+// which must be stopped before it is edited.
+func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.KeyFor, p.latency = time.Hour, 100*time.Millisecond
+		p.fate = nth(map[int]fate{0: {err: &chat.SendError{Kind: chat.Uncertain}, applied: true}, 1: {hang: true}})
+		c := streaming()
+		c.Transport = Native
+		s := live(t, p, e, c)
+		s.says("one two three", 200*time.Millisecond)
+		s.asks("yes:1", "Really?", 3*time.Second)
+		s.again()
+		s.slot.Append("one two three", 3)
+		s.asks("yes:2", "Really?", 3*time.Second)
+		equal(t, "asked", s.sees(), []string{"one two three\n\nReally? ▌"})
+		s.slot.Tell(Status{})
+		s.delivers(Ending{Text: "one two three four"}, "one two three four")
+	})
+}

@@ -60,11 +60,11 @@ func (p *part) renew() {
 	p.gen++
 }
 
-// unfreeze replaces a message that would stay with its cursor.
+// unfreeze replaces a message that would stay with its cursor, unless it has nothing of the text.
 func (s *state) unfreeze(now time.Time) action {
 	for i, p := range s.parts { // in order
 		cursor := slices.ContainsFunc(s.frozen, func(f frozen) bool { return f.part == i && f.cursor })
-		if cursor && s.canDelete && !p.exists {
+		if cursor && s.canDelete && !p.exists && !p.blank() {
 			return s.create(action{kind: doSend, part: i, body: p.standing(), stands: true, class: chat.ClassFinal}, now)
 		}
 	}
@@ -76,7 +76,11 @@ func (s *state) unfreeze(now time.Time) action {
 func (s *state) thaw() action {
 	for _, f := range s.frozen {
 		p := s.parts[f.part]
-		if s.canDelete && (p.exists || !s.ending.Keep && (p.gone || f.part >= len(s.final))) {
+		unwanted := p.gone || f.part >= len(s.final)
+		if s.ending.Keep {
+			unwanted = p.blank()
+		}
+		if s.canDelete && (p.exists || unwanted) {
 			return action{kind: doDelete, part: old, ref: f.ref, class: chat.ClassFinal}
 		}
 	}

@@ -205,6 +205,7 @@ func (r *Reply) intent(a action) chat.Part {
 	if p.First = now.first; p.First.IsZero() {
 		p.First = time.Now()
 	}
+	p.Cursor = p.Cursor && !(a.creates() && now.started) // without one, the next process takes it for a stream, should it be one
 	if now.exists {
 		p.Ref, p.State = now.ref, now.state()
 	}

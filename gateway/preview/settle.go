@@ -48,6 +48,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		p.streams = false
 		if p.broken { // the whole text follows as an edit, unless what stands is wanted as it is
 			p.broken, p.unsure = false, s.ending == nil || !s.ending.Keep
+			s.drawn, s.told = 0, frame{} // and so what is around it
 			return
 		}
 		p.unsure = false

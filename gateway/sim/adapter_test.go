@@ -172,6 +172,9 @@ func (f finding) Find(ctx context.Context, to chat.Target, key string) (chat.Mes
 
 // partOf reads the part's number out of the key of a create.
 func partOf(key string) int {
+	if apart(key) {
+		return -1
+	}
 	n, _ := strconv.Atoi(key[strings.LastIndexByte(key, '.')+1:])
 	return n
 }

@@ -58,6 +58,8 @@ const (
 	afterAnswer = "after a call's answer"
 	beforeWrite = "before a write"
 	afterWrite  = "after a write"
+	beforeDeed  = "before a tool's effect"
+	afterDeed   = "after a tool's effect"
 )
 
 func killPlaces() []string {
@@ -80,10 +82,14 @@ func (s *schedule) drawTrouble(t *rapid.T) {
 		}
 	}
 	if sorts&2 != 0 {
+		places, most := killPlaces(), 30
+		if s.tools { // more happens
+			places, most = append(places, beforeWrite, afterWrite, beforeDeed, afterDeed), 60
+		}
 		for range rapid.IntRange(1, 5).Draw(t, "kills") {
 			s.kills = append(s.kills, kill{
-				where: rapid.SampledFrom(killPlaces()).Draw(t, "where"),
-				n:     rapid.IntRange(0, 30).Draw(t, "nth"),
+				where: rapid.SampledFrom(places).Draw(t, "where"),
+				n:     rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(0, most)).Draw(t, "nth"),
 				at:    span(t, "instant", 0, 20_000),
 				down:  rapid.OneOf(span2(0, 5000), span2(0, 5000), span2(0, 1_500_000)).Draw(t, "down"),
 				ghost: rapid.Bool().Draw(t, "ghost"),

@@ -10,6 +10,9 @@ func (s schedule) private(place int) bool { return place != 1 && place != 2 }
 
 // judgeDeletion judges that the bot never takes away all that a person sees of a reply (F05).
 func (w *world) judgeDeletion(gone *message) {
+	if apart(gone.key()) || w.s.tools && !words.MatchString(gone.text()) {
+		return // a question is no part of the reply, nor are the lines about tools
+	}
 	for _, m := range w.person.of(gone.turn) {
 		if m.stands() || m.deletedBy == "person" { // of which nobody tells the bot
 			return

@@ -47,6 +47,7 @@ func (w *world) judge() {
 			w.complain("message %s belongs to no turn: %q", m.id, m.text())
 		}
 	}
+	w.judgeDeeds()
 	w.judgeRepeats()
 	w.judgeRemembered()
 	w.judgePieces()
@@ -208,6 +209,9 @@ func (w *world) judgeTurn(t *turnLog) {
 		if got := w.standing(t); len(got) > 0 && !w.waived(t) {
 			w.complain("turn %s was released, yet %s stands: %q", t.id, got[0].id, got[0].text())
 		}
+		if !w.waived(t) {
+			w.judgeScreen(t)
+		}
 		return
 	}
 	if t.ended.IsZero() {
@@ -220,6 +224,7 @@ func (w *world) judgeTurn(t *turnLog) {
 	if w.waived(t) {
 		return
 	}
+	w.judgeScreen(t)
 	for _, m := range w.standing(t) {
 		if c := w.s.config.Cursor; c != "" && strings.HasSuffix(m.text(), c) {
 			w.complain("a cursor stays in %s of turn %s: %q", m.id, t.id, m.text())
@@ -260,6 +265,7 @@ func texts() gateway.Texts {
 	for k, line := range map[gateway.TextKey]string{
 		gateway.TextHelp: "Write to me and I answer.", gateway.TextPair: "Your code: {code}", gateway.TextStatus: "Now: {state}",
 		gateway.TextUsage: "Used: {here}", gateway.TextModels: "By whichever there is.",
+		gateway.TextApproval: questionMark + "\n{what}\n{slash}approve {id}",
 	} {
 		own[string(k)] = line
 	}
@@ -301,7 +307,7 @@ func (w *world) judgeRepeats() {
 		}
 		p := place{c.life, c.id}
 		old, known := last[p]
-		if known && c.op == chat.OpEdit && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) {
+		if known && c.op == chat.OpEdit && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) && slices.Equal(old.Actions, c.m.Actions) {
 			w.complain("D2: %s is sent again what it shows: %s", c.id, c)
 		}
 		switch {

@@ -74,11 +74,11 @@ func (k *keeper) Dismiss(ctx context.Context, p chat.Person) (was bool, err erro
 }
 
 func (k *keeper) Note(ctx context.Context, turn string, steps ...chat.Step) error {
-	return k.write(func() error { return k.l.w.store.Note(ctx, turn, steps...) }, nil)
+	return k.write(func() error { return k.l.w.store.Note(ctx, turn, steps...) }, func() { k.l.w.noteSteps(turn, steps) })
 }
 
 func (k *keeper) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
-	return k.write(func() error { return k.l.w.store.Consent(ctx, c, u, tool) }, nil)
+	return k.write(func() error { return k.l.w.store.Consent(ctx, c, u, tool) }, func() { k.l.w.noteConsent(c, u, tool) })
 }
 
 func (k *keeper) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {

@@ -37,6 +37,8 @@ type turnLog struct {
 	edited   chat.MessageID // by the newest preview
 	lastEdit time.Time
 	lastLife *life
+	asks     bool                          // people were asked about a call
+	steps    int                           // with calls, that are stored
 	states   map[partOfLife]chat.PartState // as each process stored it last
 }
 
@@ -98,7 +100,8 @@ func (k *keeper) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound
 func (k *keeper) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	return k.write(func() error { return k.l.w.store.Drop(ctx, c, ids...) }, func() {
 		for _, id := range ids {
-			k.l.w.messages[numberOf(id)].dropped = time.Now()
+			m := k.l.w.messages[numberOf(id)]
+			m.dropped, m.droppedBy = time.Now(), k.l
 			k.l.w.note("m%d is dropped", numberOf(id))
 		}
 	})

@@ -12,13 +12,14 @@ import (
 
 // life is one process, from its start to its end.
 type life struct {
-	w      *world
-	n      int
-	cancel context.CancelFunc
-	dead   chan struct{} // closed by a kill
-	ended  chan struct{} // closed when its gateway has returned
-	died   time.Time     // guarded by world.mu
-	ghost  bool
+	w        *world
+	n        int
+	cancel   context.CancelFunc
+	dead     chan struct{} // closed by a kill
+	ended    chan struct{} // closed when its gateway has returned
+	died     time.Time     // guarded by world.mu
+	stopping time.Time     // in good order; guarded by world.mu
+	ghost    bool
 }
 
 // begin starts the next process.
@@ -29,12 +30,20 @@ func (w *world) begin() {
 	l.n = len(w.lives)
 	w.lives = append(w.lives, l)
 	w.mu.Unlock()
+	var runner gateway.Runner = script{l}
+	if w.s.tools {
+		runner = newHand(l)
+	}
+	button := gateway.ButtonOff
+	if w.s.stopButton {
+		button = gateway.ButtonOn
+	}
 	g, err := gateway.New(gateway.Options{
-		Endpoints: []gateway.Endpoint{{ID: endpoint, Platform: w.s.kind.build(&adapter{l}), Streaming: w.s.config}},
-		Runner:    script{l}, Store: &keeper{l: l},
-		Access: access.Rules{Allow: []access.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}, Pair: w.s.pair},
+		Endpoints: []gateway.Endpoint{{ID: endpoint, Platform: w.s.kind.build(&adapter{l}), Streaming: w.s.config, StopButton: button}},
+		Runner:    runner, Store: &keeper{l: l},
+		Access: access.Rules{Allow: []access.Rule{{Endpoint: endpoint, User: "ann"}, {Endpoint: endpoint, User: "ben"}}, Pair: w.s.pair, Admins: []access.Rule{{Endpoint: endpoint, User: admin}}},
 		Limits: access.Limits{TurnsPerMinute: w.s.perMinute},
-		Texts:  texts(), Busy: w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, Grace: grace,
+		Texts:  texts(), Busy: w.s.busy, MaxQueued: w.s.queue, MaxAge: w.s.maxAge, Grace: grace, ApprovalTimeout: w.s.approval,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -90,6 +99,9 @@ func (w *world) stop(k *kill) {
 	if l == nil {
 		return
 	}
+	w.mu.Lock()
+	l.stopping = time.Now()
+	w.mu.Unlock()
 	l.cancel()
 	w.log("stopped")
 	select {

@@ -144,13 +144,16 @@ func (w *world) judgePreview(t *turnLog, c *call) {
 	if !c.m.Preview {
 		return
 	}
-	if !w.s.config.Enabled || !w.s.kind.caps.Edit && !w.s.kind.caps.Draft {
+	if apart(c.m.Key) {
+		return
+	}
+	if (!w.s.config.Enabled || !w.s.kind.caps.Edit && !w.s.kind.caps.Draft) && !(t.asks && w.s.kind.caps.Edit) {
 		w.complain("F56: preview where none can be: %s", c)
 	}
 	if c.op == chat.OpDraft {
 		return
 	}
-	if gap := c.at.Sub(t.lastEdit); c.op == chat.OpEdit && t.edited == c.id && gap < w.s.config.Interval && t.lastLife == c.life {
+	if gap := c.at.Sub(t.lastEdit); c.op == chat.OpEdit && t.edited == c.id && gap < w.s.config.Interval && t.lastLife == c.life && !w.awaits(t) {
 		w.complain("preview %v after the one before: %s", gap, c)
 	}
 	t.edited, t.lastEdit, t.lastLife = c.id, c.at, c.life
@@ -164,7 +167,7 @@ func (w *world) judgePreview(t *turnLog, c *call) {
 		}
 	}
 	for _, old := range t.calls {
-		if old != c && old.life == c.life && old.creates() && old.failed(chat.Uncertain) && !w.s.kind.reconciles() && c.creates() {
+		if old != c && old.life == c.life && old.creates() && old.failed(chat.Uncertain) && !w.s.kind.reconciles() && c.creates() && !apart(old.m.Key) {
 			w.complain("D5: preview after a create of unknown outcome: %s", c)
 		}
 	}

@@ -114,7 +114,8 @@ func (w *world) undone(entries []chat.Entry, says chat.Turn) {
 	w.note("turn %s is undone", gone.id)
 	w.counts.add("turns that were undone", 1)
 	for _, t := range w.order {
-		if t != gone && t.place == gone.place && !t.over() && t.decided.IsZero() && len(t.runs) > 0 && !t.void && len(w.moved) == 0 {
+		mine := w.s.private(t.place) || w.asker(t) == w.asker(gone) // to take back
+		if mine && t != gone && t.place == gone.place && !t.over() && t.decided.IsZero() && len(t.runs) > 0 && !t.void && len(w.moved) == 0 {
 			w.complain("turn %s is undone, though the newer turn %s is under way", gone.id, t.id)
 		}
 	}
@@ -163,6 +164,8 @@ func (w *world) judgeRemembered() {
 			}
 		}
 		w.judgeMemory(nil, place, session.Summary, history)
+		w.judgeAnswers(history, "in the end")
+		w.judgeKnown(place, history)
 		w.judgeEntries(entries, history)
 		w.judgeUsage(place, c)
 	}
@@ -182,7 +185,7 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 			w.complain("in the history turn %s comes after turn %s", t.id, w.order[newest].id)
 		}
 		newest = at
-		if history[i].Role != agent.Assistant || !w.s.calm() || w.s.style != plain || !w.stopless(t) || w.s.kind.caps.Edit && !w.s.kind.caps.Delete {
+		if i+1 < len(entries) && entries[i+1].Turn == e.Turn || !w.s.calm() || w.s.style != plain || !w.stopless(t) || w.s.kind.caps.Edit && !w.s.kind.caps.Delete {
 			continue
 		}
 		var seen strings.Builder
@@ -193,10 +196,27 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 			}
 		}
 		w.counts.add("answers that are remembered as they were read", 1)
-		if got, want := words.FindAllString(history[i].Text, -1), words.FindAllString(seen.String(), -1); !slices.Equal(got, want) {
-			w.complain("of turn %s people read %q, the history says %q", t.id, seen.String(), history[i].Text)
+		said := answered(t, entries, history)
+		got, want := words.FindAllString(said, -1), words.FindAllString(seen.String(), -1)
+		switch {
+		case slices.Equal(got, want):
+		case begins(want, got) && w.s.tools && w.interrupted(t, &run{}): // what tools did must be known, and so the words before that
+			w.counts.add("answers of which more is remembered than was read", 1)
+		default:
+			w.complain("of turn %s people read %q, the history says %q", t.id, seen.String(), said)
 		}
 	}
+}
+
+// answered is what the history says that a turn answered.
+func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string {
+	var said []string
+	for i, e := range entries {
+		if e.Turn == t.id && history[i].Role == agent.Assistant {
+			said = append(said, history[i].Text)
+		}
+	}
+	return strings.Join(said, "\n\n")
 }
 
 // stopless says that nobody stopped the final of a turn on its way.

@@ -65,10 +65,20 @@ func (p *person) keyed(to chat.ChatID, key string, lately time.Duration) *messag
 	return nil
 }
 
-// of returns the messages of a turn in the order in which the person got them.
+// of returns the messages of a turn's reply in the order in which the person got them.
 func (p *person) of(turn string) (out []*message) {
 	for _, m := range p.messages {
-		if m.turn == turn {
+		if m.turn == turn && !apart(m.key()) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// apart returns the messages of a turn that are no part of its reply.
+func (p *person) apart(turn string) (out []*message) {
+	for _, m := range p.messages {
+		if m.turn == turn && apart(m.key()) {
 			out = append(out, m)
 		}
 	}

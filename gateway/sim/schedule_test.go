@@ -41,6 +41,13 @@ type schedule struct {
 	outages   []outage
 	kills     []kill
 	accidents []accident
+
+	tools      bool // the model calls some, and the real agent asks it
+	approval   time.Duration
+	recount    bool // the ids of calls begin anew in each answer
+	stopButton bool
+	reactions  []reaction
+	goesOn     string // what people do about all further questions
 }
 
 // style is what the model writes.
@@ -70,7 +77,9 @@ type answer struct {
 type delta struct {
 	text  string
 	after time.Duration
-	kind  string // "", "reset" before the text, "tool", "reasoning", "more": what people said meanwhile is asked for
+	shown string        // what a person reads of it and of what follows up to the next, white space aside
+	calls []plannedCall // the model stops behind it, and goes on when they are answered
+	kind  string        // "", "reset" before the text, "tool", "reasoning", "more": what people said meanwhile is asked for
 }
 
 // say is what somebody writes.
@@ -81,6 +90,11 @@ type say struct {
 	kind  string // text, big or the name of a command
 	again bool   // the platform repeats it a little later
 	more  bool   // the platform says that more of the same follows
+
+	args    string        // of a command; of a button, what it is
+	decides agent.Verdict // about a question, and 1 more; 0: nothing
+	about   string        // the id of the question; empty: whichever waits
+	always  bool          // and all such calls
 }
 
 // outage is a time without the platform.
@@ -101,8 +115,8 @@ const stranger chat.UserID = "stranger"
 
 // GoString leaves it to the story to tell what happened.
 func (s schedule) GoString() string {
-	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, latency %v, busy %v, queue %d, %d turns a minute, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
-		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
+	return fmt.Sprintf("%s, %s, %s, limit %d (really %d, hidden %t), limits %+v, config %+v, tools %t (approval %v, reactions %+v), latency %v, busy %v, queue %d, %d turns a minute, faults %v, typing %v, kills %+v, outages %+v, accidents %+v",
+		s.kind.name, s.measure, s.style, s.profile.TextLimit, s.real, s.hidden, s.profile.Limits, s.config, s.tools, s.approval, s.reactions, s.latency, s.busy, s.queue, s.perMinute, s.faults, s.typing, s.kills, s.outages, s.accidents)
 }
 
 // schedules generates schedules for one kind of platform.
@@ -123,6 +137,7 @@ func draw(t *rapid.T, k kind) schedule {
 		repeats: rapid.IntRange(0, 2).Draw(t, "repeats"),
 		fickle:  rapid.Bool().Draw(t, "fickle"),
 		pair:    rapid.Bool().Draw(t, "pair"),
+		tools:   rapid.Bool().Draw(t, "tools"),
 	}
 	if rapid.IntRange(0, 7).Draw(t, "bounded") == 0 {
 		s.perMinute = rapid.IntRange(1, 3).Draw(t, "turns per minute")
@@ -147,7 +162,7 @@ func draw(t *rapid.T, k kind) schedule {
 		s.config.MaxParts = rapid.IntRange(1, 4).Draw(t, "parts")
 	}
 	for i := range rapid.IntRange(1, 4).Draw(t, "answers") {
-		s.answers = append(s.answers, drawAnswer(t, i, s.style))
+		s.answers = append(s.answers, drawAnswer(t, i, s.style, s.tools))
 	}
 	for range rapid.IntRange(1, 6).Draw(t, "says") {
 		s.says = append(s.says, drawSay(t, s.places))
@@ -159,6 +174,9 @@ func draw(t *rapid.T, k kind) schedule {
 		}
 	}
 	s.drawTrouble(t)
+	if s.tools {
+		s.drawReactions(t)
+	}
 	return s
 }
 
@@ -227,7 +245,7 @@ func sayKinds() []string {
 }
 
 // asks says that what somebody writes wants an answer of the model.
-func (s say) asks() bool { return s.kind == "text" || s.kind == "retry" }
+func (s say) asks() bool { return slices.Contains([]string{"text", "retry", "yes", "no"}, s.kind) }
 
 // token is a word that occurs once in an answer. Its end shows that it is whole.
 func token(answer, n int) string { return fmt.Sprintf("a%dw%dx", answer, n) }
@@ -285,19 +303,19 @@ func pieces(st style, w string) []piece {
 }
 
 // drawAnswer draws an answer whose words occur once.
-func drawAnswer(t *rapid.T, n int, st style) answer {
+func drawAnswer(t *rapid.T, n int, st style, tools bool) answer {
 	var a answer
 	var src, shown strings.Builder
 	speed := rapid.SampledFrom([]int{20, 200, 200, 2000}).Draw(t, "speed")
 	count := rapid.OneOf(rapid.IntRange(1, 12), rapid.IntRange(1, 60)).Draw(t, "words")
 	reset := 0
-	if rapid.IntRange(0, 9).Draw(t, "resets") == 0 {
+	if rapid.IntRange(0, 9).Draw(t, "resets") == 0 && !tools {
 		reset = rapid.IntRange(1, count).Draw(t, "reset")
 	}
 	for i := range count {
 		options := pieces(st, token(n, i))
 		p := options[rapid.IntRange(0, len(options)-1).Draw(t, "piece")]
-		d := delta{text: p.src, after: span(t, "after", 0, speed)}
+		d := delta{text: p.src, shown: p.shown, after: span(t, "after", 0, speed)}
 		if i > 0 && i == reset {
 			d.kind = "reset"
 			src.Reset()
@@ -311,6 +329,12 @@ func drawAnswer(t *rapid.T, n int, st style) answer {
 		src.WriteString(p.src)
 		shown.WriteString(p.shown)
 		a.deltas = append(a.deltas, chop(t, d)...)
+		if last := len(a.deltas) - 1; tools && i+1 < count && rapid.IntRange(0, 5).Draw(t, "stops") == 0 && len(a.stages()) <= mostStops {
+			a.deltas[last].calls = drawCalls(t)
+		}
+	}
+	if tools && rapid.IntRange(0, 3).Draw(t, "begins with calls") == 0 {
+		a.deltas = slices.Insert(a.deltas, 0, delta{calls: drawCalls(t)})
 	}
 	a.final, a.shown = strings.TrimSpace(src.String()), shown.String()
 	if st == nasty {
@@ -322,10 +346,16 @@ func drawAnswer(t *rapid.T, n int, st style) answer {
 	case 1: // F36: shorter than what was shown
 		a.final, a.shown = token(n, 0), token(n, 0)
 	}
+	if tools && a.fails != "" {
+		a.fails = agent.StopError
+	}
 	a.slow = span(t, "slow", 0, 100)
 	a.folds = rapid.IntRange(0, 9).Draw(t, "folds") == 0
 	return a
 }
+
+// mostStops is how often the model stops for calls in one answer, but for those that it begins with.
+const mostStops = 3
 
 // longPause is long enough for everything that was said to be visible, whatever the limits.
 const longPause = 2 * time.Minute

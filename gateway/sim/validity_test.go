@@ -12,6 +12,7 @@ import (
 // judgeVersion judges what a message says from now on (D7).
 func (w *world) judgeVersion(m *message) {
 	w.judgeText(m.now().Outgoing)
+	w.look(m)
 	if n := len(m.versions); n > 1 {
 		old := m.versions[n-2]
 		if old.Preview && m.live && !strings.HasPrefix(m.text(), old.Text) {

@@ -72,7 +72,7 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 func (w *world) waived(t *turnLog) bool {
 	doubts := map[partOfLife]int{}
 	for p, s := range t.states {
-		if s == chat.PartIntended { // it died before it knew more, or before the call
+		if s == chat.PartIntended && !apart(p.key) { // it died before it knew more, or before the call
 			doubts[p] = 1
 		}
 	}
@@ -92,7 +92,7 @@ func (w *world) waived(t *turnLog) bool {
 		case c.fault == badContent:
 			w.counts.add("exception: the platform refuses the content", 1)
 			return true
-		case c.creates() && c.unknown() && !w.s.kind.reconciles():
+		case c.creates() && c.unknown() && !w.s.kind.reconciles() && !apart(c.m.Key):
 			p := partOfLife{c.life, c.m.Key}
 			unknown[p]++
 			doubts[p] = max(doubts[p], unknown[p])
@@ -334,11 +334,18 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 			continue
 		}
 		switch {
-		case (m.kind == "text" && w.s.busy == gateway.Interrupt || m.kind == "retry") && (r.ended.IsZero() || !m.accepted.After(r.ended)):
+		case (w.interrupts(i) && w.s.busy == gateway.Interrupt || m.kind == "retry") && (r.ended.IsZero() || !m.accepted.After(r.ended)):
 			return true
 		}
 	}
 	return false
+}
+
+// interrupts says that a message is a question, which ends the answer before it where the mode is so. A yes or no that
+// decided about a call is none.
+func (w *world) interrupts(n int) bool {
+	m := w.messages[n]
+	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && m.dropped.IsZero()
 }
 
 // stopped says that somebody stopped a turn from a time on.
@@ -404,6 +411,8 @@ func (w *world) spoken(t *turnLog) []verdict {
 		return say(gateway.TextUsage, gateway.TextFailed)
 	case "model":
 		return say(gateway.TextModels, gateway.TextFailed)
+	case "press", "approve", "deny":
+		return say(gateway.TextNoProposal, gateway.TextNotYours, gateway.TextFailed)
 	case "retry":
 		return say(gateway.TextNothingToRetry, gateway.TextQueueFull, gateway.TextTooFast, gateway.TextInterrupted, gateway.TextFailed)
 	case "big":

@@ -17,9 +17,11 @@ import (
 type written struct {
 	say
 
-	update   int // the first of the platform's updates with it, counted from 1
-	accepted time.Time
-	dropped  time.Time
+	update    int // the first of the platform's updates with it, counted from 1
+	accepted  time.Time
+	dropped   time.Time
+	wrote     time.Time
+	droppedBy *life
 }
 
 // world is one schedule as it is played.
@@ -54,6 +56,14 @@ type world struct {
 	writes     int
 	ids        int
 
+	questions []*question
+	consents  []consented
+	deeds     map[string]*deed
+	done      int               // effects of calls
+	readAs    map[string]string // Markdown that a model wrote before calls or at its end, and what a person reads of it
+	reacted   int
+	thinking  int // reactions that will come
+
 	counts counts
 	notes  []string
 	wrong  []string
@@ -62,7 +72,7 @@ type world struct {
 func newWorld(s schedule) *world {
 	return &world{
 		s: s, began: time.Now(), store: gateway.NewMemory(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
-		turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{},
+		deeds: map[string]*deed{}, readAs: map[string]string{}, turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{},
 		person: person{drafts: map[chat.Target]version{}}, counts: counts{},
 	}
 }
@@ -202,6 +212,10 @@ func (w *world) placeOf(c chat.ChatID, thread chat.ThreadID) int {
 func (w *world) write(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.writeLocked(n)
+}
+
+func (w *world) writeLocked(n int) {
 	m := w.messages[n]
 	if m.update > 0 { // the platform offers it again
 		again := w.updates[m.update-1]
@@ -209,19 +223,25 @@ func (w *world) write(n int) {
 		w.offer(again)
 		return
 	}
-	m.update = len(w.updates) + 1
+	m.update, m.wrote = len(w.updates)+1, time.Now()
 	in := chat.Inbound{
 		To: w.target(m.place), Sender: chat.Sender{ID: m.user}, ID: chat.MessageID("m" + number(n)),
 		Text: "q" + number(n) + "q", Addressed: true, Resume: number(len(w.updates) + 1), At: time.Now(), More: m.more,
 	}
 	in.Reply = in.To.Kind == chat.Group
-	w.note("%s writes m%d in %s: %s", m.user, n, in.To.Chat, m.kind)
+	w.note("%s writes m%d in %s: %s %s", m.user, n, in.To.Chat, m.kind, m.args)
 	switch m.kind {
 	case "text":
+	case "yes":
+		in.Text = "Yes!"
+	case "no":
+		in.Text = "no"
+	case "press":
+		in.Kind, in.Action, in.Text = chat.Button, m.args, ""
 	case "big":
 		in.Text = strings.Repeat(in.Text, tooBig/len(in.Text)+1)
 	default:
-		in.Kind, in.Command, in.Text = chat.Command, m.kind, "/"+m.kind
+		in.Kind, in.Command, in.Text, in.Args = chat.Command, m.kind, "/"+m.kind, m.args
 	}
 	w.offer(in)
 }
@@ -300,7 +320,7 @@ func (w *world) settle() {
 func (w *world) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.acked < len(w.updates) || time.Now().Before(w.downUntil.Add(time.Second)) || len(w.left()) > 0 {
+	if w.thinking > 0 || w.acked < len(w.updates) || time.Now().Before(w.downUntil.Add(time.Second)) || len(w.left()) > 0 {
 		return false
 	}
 	return true

@@ -1,0 +1,294 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// restartGrace is how long a question stays open at least after its turn was taken up again.
+const restartGrace = time.Minute
+
+// inTime says that a message came before the time of a question was over: in a process that lived to see that.
+func (w *world) inTime(m *written, q *question) bool {
+	for i, b := range q.turn.begun {
+		if next := i + 1; next < len(q.turn.begun) && q.turn.begun[next].at.Before(q.filed) {
+			continue // it was asked later
+		}
+		until := q.filed.Add(w.s.approval)
+		if grace := b.at.Add(restartGrace); i > 0 && !b.at.Before(q.filed) && grace.After(until) {
+			until = grace
+		}
+		if b.life.diedAt(until) || !b.life.stopping.IsZero() && !b.life.stopping.After(until) || w.cutShort(q, until) {
+			continue
+		}
+		return !m.accepted.After(until)
+	}
+	return true
+}
+
+// cutShort says that somebody may have ended a turn while it waited for an answer to a question, so that nobody saw
+// to its time.
+func (w *world) cutShort(q *question, until time.Time) bool {
+	for i, m := range w.messages {
+		if m.place != q.turn.place || m.accepted.IsZero() || m.accepted.Before(q.filed) || m.accepted.After(until) {
+			continue
+		}
+		if w.ends(m, w.asker(q.turn)) || m.kind == "retry" || w.interrupts(i) && w.s.busy == gateway.Interrupt {
+			return true
+		}
+	}
+	return false
+}
+
+// consented is a standing approval that was stored.
+type consented struct {
+	place int
+	user  chat.UserID
+	tool  string
+	at    time.Time
+}
+
+// noteConsent judges that somebody who may gave a standing approval.
+func (w *world) noteConsent(c chat.Conversation, u chat.UserID, tool string) {
+	given := consented{w.placeOf(c.Chat, c.Thread), u, tool, time.Now()}
+	w.consents = append(w.consents, given)
+	w.note("all calls of %s by %s are approved in place %d", tool, u, given.place)
+	w.counts.add("standing approvals", 1)
+	for _, q := range w.questions {
+		if q.turn.place == given.place && q.tool == tool && w.asker(q.turn) == u && slices.ContainsFunc(w.messages, func(m *written) bool {
+			return m.always && w.decides(m, q, agent.Approved)
+		}) {
+			return
+		}
+	}
+	w.complain("nobody approved all calls of %s", tool)
+}
+
+// standsApproved says that the asker of a turn approved all calls of a tool there.
+func (w *world) standsApproved(t *turnLog, tool string) bool {
+	return slices.ContainsFunc(w.consents, func(c consented) bool {
+		gone := w.forgottenBy(t.place, c.user)
+		return c.place == t.place && c.user == w.asker(t) && c.tool == tool && (!gone.After(c.at) || !gone.Before(time.Now()) || len(w.moved) > 0)
+	})
+}
+
+// questionAbout returns what people were asked about a call, nil when nobody was.
+func (w *world) questionAbout(key string) *question {
+	for _, q := range w.questions {
+		if q.key == key {
+			return q
+		}
+	}
+	return nil
+}
+
+// judgeEffect judges that a call may take effect now.
+func (w *world) judgeEffect(d *deed) {
+	t := w.turns[d.turn]
+	if t == nil || t.over() {
+		w.complain("F38: %s takes effect while its turn is not under way", d.key)
+	}
+	if d.tool == look {
+		return
+	}
+	if len(d.effects) > 1 {
+		w.complain("%s takes effect for the %dth time", d.key, len(d.effects))
+	}
+	if d.undone {
+		w.complain("%s takes effect after the model was told that it was not done", d.key)
+	}
+	q := w.questionAbout(d.key)
+	switch {
+	case q != nil && !q.ruled.IsZero() && q.verdict != agent.Approved:
+		w.complain("%s takes effect, though question %s was decided otherwise", d.key, q.id)
+	case q != nil && w.decider(q, agent.Approved) != nil:
+		w.counts.add("effects that were approved", 1)
+		if m := w.decider(q, agent.Approved); m.about == "" && (q.seen.IsZero() || m.wrote.Before(q.seen)) {
+			w.counts.add("exception: approved by a word from before the question was visible", 1)
+		}
+	case w.standsApproved(t, d.tool):
+		w.counts.add("effects that were approved once for all", 1)
+	default:
+		w.complain("%s takes effect, and nobody approved it", d.key)
+	}
+}
+
+// judgeAnswers judges that each call in a history has exactly one answer, right behind it, and that the answer is
+// true.
+func (w *world) judgeAnswers(history []agent.Message, what string) {
+	for i := 0; i < len(history); i++ {
+		m := history[i]
+		if m.Role == agent.ToolRole {
+			w.complain("an answer to no call is in the history %s: %q", what, m.Text)
+		}
+		for n, c := range m.ToolCalls {
+			if i+1 == len(history) || history[i+1].Role != agent.ToolRole || history[i+1].ToolCallID != c.ID {
+				w.complain("call %d of %d has no answer in the history %s: %s", n, len(m.ToolCalls), what, c.Arguments)
+				break
+			}
+			i++
+			w.judgeTold(deedName.FindString(c.Arguments), history[i].Text, what)
+		}
+	}
+}
+
+// judgeTold judges that an answer to a call is true.
+func (w *world) judgeTold(key, text, what string) {
+	d := w.deeds[key]
+	if d == nil {
+		w.complain("no model made the call %q in the history %s", key, what)
+		return
+	}
+	if w.turns[d.turn].void { // what is decided in it is not stored any more
+		return
+	}
+	lie := func() {
+		w.complain("of %s, which had %d effects, the history %s says %q", key, len(d.effects), what, text)
+	}
+	q, reads := w.questionAbout(key), d.tool == look
+	switch {
+	case text == "done "+key, text == "Error: no luck.":
+		if len(d.effects) == 0 {
+			lie()
+		}
+	case strings.HasPrefix(text, "Not done: the person denied"):
+		w.notDone(d, "denied")
+		if reads || len(d.effects) > 0 || q == nil || q.verdict != agent.Denied || q.ruled.IsZero() {
+			lie()
+		}
+	case strings.HasPrefix(text, "Not done: nobody approved"):
+		w.notDone(d, "nobody decided")
+		if reads || len(d.effects) > 0 || q == nil || q.verdict != agent.TimedOut {
+			lie()
+		}
+	case strings.HasPrefix(text, "Not done: the turn ended"):
+		w.notDone(d, "not run")
+		if !reads && len(d.effects) > 0 {
+			lie()
+		}
+	case strings.HasPrefix(text, "Error: it is not known"):
+		d.unknown = true
+		w.counts.add("answers: unknown", 1)
+		if reads || w.decisionFor(d) == nil && !w.standsApproved(w.turns[d.turn], d.tool) {
+			lie()
+		}
+	case text == "Error: the turn ended before there was a result." && reads:
+	default:
+		lie()
+	}
+}
+
+// decisionFor returns the message that approved a call.
+func (w *world) decisionFor(d *deed) *written {
+	if q := w.questionAbout(d.key); q != nil {
+		return w.decider(q, agent.Approved)
+	}
+	return nil
+}
+
+// notDone notes that a call is told of as not done.
+func (w *world) notDone(d *deed, how string) {
+	d.undone = d.undone || d.tool != look
+	w.counts.add("answers: "+how, 1)
+}
+
+// judgeDeeds judges in the end what became of the questions and of the calls.
+func (w *world) judgeDeeds() {
+	for _, q := range w.questions {
+		d, t := w.deeds[q.key], q.turn
+		if q.ruled.IsZero() {
+			w.judgeHeard(q)
+			continue
+		}
+		if q.verdict == agent.Approved && len(d.effects) == 0 && !d.unknown && !w.broken(t) {
+			w.complain("%s was approved with question %s, and nothing came of it", q.key, q.id)
+		}
+	}
+	for _, d := range w.deeds {
+		if t := w.turns[d.turn]; d.tool != look && len(d.effects) > 0 && !t.released.IsZero() {
+			w.complain("turn %s was released, though %s had taken effect", t.id, d.key)
+		}
+	}
+}
+
+// broken says that something but its own end may have ended a turn.
+func (w *world) broken(t *turnLog) bool {
+	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
+}
+
+// judgeHeard judges that what people said about a question which nobody decided was not lost: no process took it and
+// lived on.
+func (w *world) judgeHeard(q *question) {
+	if w.broken(q.turn) || len(w.moved) > 0 {
+		return
+	}
+	for _, m := range w.messages {
+		meant := w.decides(m, q, agent.Approved) || w.decides(m, q, agent.Denied)
+		if meant && m.about != "" && !m.dropped.IsZero() && !m.droppedBy.diedAt(m.dropped) && m.dropped.Before(q.turn.ended) {
+			w.complain("what %s said about question %s was taken, and nothing was decided", m.user, q.id)
+		}
+	}
+}
+
+// judgeKnown judges that what was done in a place is in its history, unless that was taken out.
+func (w *world) judgeKnown(place int, history []agent.Message) {
+	var keys []string
+	for _, m := range history {
+		for _, c := range m.ToolCalls {
+			keys = append(keys, deedName.FindString(c.Arguments))
+		}
+	}
+	for _, d := range w.deeds {
+		t := w.turns[d.turn]
+		if t == nil || t.place != place || d.tool == look || len(d.effects) == 0 || w.wiped(t) || slices.Contains(keys, d.key) {
+			continue
+		}
+		w.complain("%s has taken effect, and the history of place %d does not tell", d.key, place)
+	}
+}
+
+// wiped says that what a turn adds to the history may be taken out of it, or summarized.
+func (w *world) wiped(t *turnLog) bool {
+	if t.void || t.undone || t.ended.IsZero() || w.lost(t) || slices.ContainsFunc(w.order, func(o *turnLog) bool { return o.replaces == t.id }) {
+		return true
+	}
+	if slices.ContainsFunc(w.order, func(o *turnLog) bool {
+		return o.place == t.place && slices.ContainsFunc(o.runs, func(r *run) bool { return r.answer.folds })
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(w.messages, func(m *written) bool {
+		return m.place == t.place && m.user != stranger && slices.Contains([]string{"new", "undo", "forget"}, m.kind) && !m.accepted.Before(t.begun[0].at)
+	})
+}
+
+// judgeScreen judges that nothing of a turn that has ended is left on the screen but its reply: no question, no
+// button, no line about tools.
+func (w *world) judgeScreen(t *turnLog) {
+	for _, m := range w.standing(t) {
+		text, signs := m.text(), false
+		for _, sign := range []string{questionMark, "⚙", "⏸", "✓ Do", "✗ Do"} {
+			signs = signs || strings.Contains(text, sign)
+		}
+		if signs || len(m.now().Actions) > 0 {
+			w.complain("in %s of turn %s stays what is over: %q with %v", m.id, t.id, text, m.now().Actions)
+		}
+	}
+	for _, m := range w.person.apart(t.id) {
+		caps := w.s.kind.caps
+		switch {
+		case !m.stands() || w.excused(m):
+		case !caps.Edit && !caps.Delete:
+			w.counts.add("questions that stay: nothing can be changed there", 1)
+		case !caps.Delete && (len(m.now().Actions) == 0 || m.frozen):
+			w.counts.add("questions that stay without their buttons: nothing can be deleted there", 1)
+		default:
+			w.complain("question %s of turn %s stays: %q with %v", m.id, t.id, m.text(), m.now().Actions)
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package sim
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// question is what a person is asked about a call.
+type question struct {
+	id, key, call string
+	turn          *turnLog
+	tool          string
+	filed         time.Time
+	seen          time.Time // by a person, first
+	seenIn        *life     // newest
+	ruled         time.Time // zero: nobody decided, as far as the store knows
+	verdict       agent.Verdict
+}
+
+// reaction is what a person does who sees a question.
+type reaction struct {
+	kind  string
+	after time.Duration
+	who   chat.UserID // empty: who asked
+	again time.Duration
+}
+
+// The admin, who writes nothing but decides.
+const admin chat.UserID = "root"
+
+// What people do about a question. Those that press press what they see; "old" is a button of an earlier question.
+const (
+	doApprove = "approve"
+	doAlways  = "always"
+	doDeny    = "deny"
+	doOld     = "old"
+)
+
+// drawReactions draws what people do about the questions that they see, one after the other, and from then on.
+func (s *schedule) drawReactions(t *rapid.T) {
+	s.approval = rapid.OneOf(span2(1000, 60_000), span2(1000, 600_000)).Draw(t, "approval")
+	s.recount = rapid.Bool().Draw(t, "recount")
+	s.kind.caps.Buttons = rapid.Bool().Draw(t, "buttons")
+	s.stopButton = rapid.Bool().Draw(t, "stop button")
+	s.config.Progress = rapid.Bool().Draw(t, "progress")
+	if rapid.IntRange(0, 2).Draw(t, "goes on") > 0 {
+		s.goesOn = doApprove
+	}
+	for range rapid.IntRange(0, 10).Draw(t, "reactions") {
+		r := reaction{
+			kind: rapid.SampledFrom([]string{
+				doApprove, doApprove, doApprove, doApprove, doAlways, doDeny, doOld, "yes", "yes", "no", "/approve", "/approve", "/deny",
+				"/approve id", "/deny id", "/approve always", "text", "stop", "new", "undo", "retry", "forget", "", "",
+			}).Draw(t, "does"),
+			after: rapid.OneOf(span2(0, 3000), span2(0, 3000), span2(0, 90_000)).Draw(t, "thinks"),
+			who:   rapid.SampledFrom([]chat.UserID{"", "", "", "", "", "ann", "ben", admin}).Draw(t, "who"),
+		}
+		if rapid.IntRange(0, 3).Draw(t, "twice") == 0 {
+			r.again = rapid.OneOf(span2(0, 1000), span2(0, 20_000)).Draw(t, "apart")
+		}
+		s.reactions = append(s.reactions, r)
+	}
+}
+
+// The marks of a question on a screen, as the texts of the schedule have them.
+var (
+	questionMark = "May I?"
+	questionID   = regexp.MustCompile(`/approve ([a-z0-9]{5})\b`)
+)
+
+// asksFor returns the id of the question that a message shows; empty without one.
+func asksFor(m chat.Outgoing) string {
+	for _, b := range m.Actions {
+		if id, ok := strings.CutPrefix(b.ID, "approve:"); ok {
+			return id
+		}
+	}
+	if found := questionID.FindStringSubmatch(m.Text); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// apart says that the key of a create is that of a message beside the reply: a question that no preview can show.
+func apart(key string) bool { return strings.Contains(key, ".q") }
+
+// noteSteps notes what of a turn's journal people can be held to, and judges what was decided.
+func (w *world) noteSteps(turn string, steps []chat.Step) {
+	t := w.turns[turn]
+	for _, s := range steps {
+		switch s.Kind {
+		case chat.StepSaid:
+			var m agent.Message
+			if err := json.Unmarshal(s.Body, &m); err != nil {
+				w.complain("a step of turn %s: %v", turn, err)
+			}
+			if len(m.ToolCalls) > 0 {
+				t.steps++
+			}
+		case chat.StepAsked:
+			w.noteAsked(t, s)
+		case chat.StepDecided:
+			w.noteDecided(t, s)
+		case chat.StepBegun, chat.StepAnswered:
+		}
+	}
+}
+
+func (w *world) noteAsked(t *turnLog, s chat.Step) {
+	var p struct{ ID, Tool, Text string }
+	if err := json.Unmarshal(s.Body, &p); err != nil {
+		w.complain("a proposal of turn %s: %v", t.id, err)
+	}
+	q := &question{id: p.ID, key: deedName.FindString(p.Text), call: s.Call, turn: t, tool: p.Tool, filed: time.Now()}
+	if w.deeds[q.key] == nil {
+		w.complain("people are asked about %q, which no model called", p.Text)
+		return
+	}
+	for _, old := range w.questions {
+		if old.key == q.key {
+			w.complain("people are asked twice about %s", q.key)
+		}
+	}
+	t.asks = true
+	w.questions = append(w.questions, q)
+	w.note("question %s about %s is stored", q.id, q.key)
+	w.counts.add("questions", 1)
+}
+
+// awaits says that a turn waits for a person. Who is asked must see it at once.
+func (w *world) awaits(t *turnLog) bool {
+	return slices.ContainsFunc(w.questions, func(q *question) bool { return q.turn == t && (q.ruled.IsZero() || q.ruled.Equal(time.Now())) })
+}
+
+// noteDecided judges that somebody who may decides what is decided, or that the time was over.
+func (w *world) noteDecided(t *turnLog, s chat.Step) {
+	var r struct{ Verdict agent.Verdict }
+	if err := json.Unmarshal(s.Body, &r); err != nil {
+		w.complain("a decision of turn %s: %v", t.id, err)
+	}
+	i := slices.IndexFunc(w.questions, func(q *question) bool { return q.turn == t && q.call == s.Call && q.ruled.IsZero() })
+	if i < 0 {
+		w.complain("something is decided in turn %s, and nothing was asked", t.id)
+		return
+	}
+	q := w.questions[i]
+	q.ruled, q.verdict = time.Now(), r.Verdict
+	w.note("question %s is decided: %d", q.id, r.Verdict)
+	switch {
+	case r.Verdict == agent.TimedOut:
+		w.counts.add("questions: nobody decided in time", 1)
+		if time.Since(q.filed) < w.s.approval {
+			w.complain("question %s timed out after %v", q.id, time.Since(q.filed))
+		}
+	case r.Verdict == agent.Approved:
+		w.counts.add("questions: approved", 1)
+		if w.decider(q, agent.Approved) == nil {
+			w.complain("question %s was approved by nobody who may", q.id)
+		}
+	default:
+		w.counts.add("questions: denied", 1)
+		if w.decider(q, agent.Denied) == nil {
+			w.complain("question %s was denied by nobody who may", q.id)
+		}
+	}
+}
+
+// decider returns the message that decided about a question so, nil without one.
+func (w *world) decider(q *question, v agent.Verdict) *written {
+	for _, m := range w.messages {
+		if w.decides(m, q, v) {
+			return m
+		}
+	}
+	return nil
+}
+
+// decides says that a message that was accepted decides about a question so.
+func (w *world) decides(m *written, q *question, v agent.Verdict) bool {
+	if m.decides != v+1 || m.accepted.IsZero() || m.place != q.turn.place || m.accepted.Before(q.filed) {
+		return false
+	}
+	if m.about != "" && m.about != q.id {
+		return false
+	}
+	if !w.inTime(m, q) {
+		return false
+	}
+	asker := m.user == w.asker(q.turn)
+	if m.kind == "yes" || m.kind == "no" {
+		return asker
+	}
+	return asker || m.user == admin
+}
+
+// look lets the person react to a question that a message shows, once in the life of each process.
+func (w *world) look(m *message) {
+	id := asksFor(m.now().Outgoing)
+	i := slices.IndexFunc(w.questions, func(q *question) bool { return q.id == id })
+	if id == "" || i < 0 {
+		return
+	}
+	q := w.questions[i]
+	if q.seenIn == w.lives[len(w.lives)-1] {
+		return
+	}
+	if q.seen.IsZero() {
+		q.seen = time.Now()
+	} else {
+		w.counts.add("questions that a later process asks again", 1)
+	}
+	q.seenIn = w.lives[len(w.lives)-1]
+	r := reaction{kind: w.s.goesOn, after: time.Second}
+	if w.reacted < len(w.s.reactions) {
+		r = w.s.reactions[w.reacted]
+		w.reacted++
+	}
+	w.later(r.after, func() { w.react(q, r) })
+	if r.again > 0 {
+		w.later(r.after+r.again, func() { w.react(q, r) })
+	}
+}
+
+// later does something in a while, which the schedule waits for.
+func (w *world) later(d time.Duration, do func()) {
+	w.thinking++
+	time.AfterFunc(d, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.thinking--
+		do()
+	})
+}
+
+// react lets a person do something about a question.
+func (w *world) react(q *question, r reaction) {
+	s := say{place: q.turn.place, user: w.asker(q.turn)}
+	if !w.s.private(s.place) && r.who != "" {
+		s.user = r.who
+	}
+	s.kind = strings.TrimPrefix(r.kind, "/")
+	switch r.kind {
+	case "":
+		return
+	case doApprove, doAlways, doDeny, doOld:
+		w.press(&s, q, r.kind)
+	case "yes":
+		s.decides = agent.Approved + 1
+	case "no":
+		s.decides = agent.Denied + 1
+	case "/approve", "/approve id", "/approve always":
+		s.kind, s.decides = "approve", agent.Approved+1
+	case "/deny", "/deny id":
+		s.kind, s.decides = "deny", agent.Denied+1
+	}
+	if strings.HasSuffix(r.kind, " id") {
+		s.about, s.args = q.id, strings.ToUpper(q.id)
+	}
+	if r.kind == "/approve always" {
+		s.always, s.args = true, "always"
+	}
+	w.counts.add("reactions: "+r.kind, 1)
+	switch {
+	case w.lives[len(w.lives)-1].isDead():
+		w.counts.add("reactions while nobody is there", 1)
+	case !q.ruled.IsZero():
+		w.counts.add("reactions to what is decided", 1)
+	case s.user == admin:
+		w.counts.add("reactions by an admin", 1)
+	case s.user != w.asker(q.turn):
+		w.counts.add("reactions by somebody else", 1)
+	}
+	w.messages = append(w.messages, &written{say: s})
+	w.writeLocked(len(w.messages) - 1)
+}
+
+// press lets somebody press a button of a question; where there is none, they write what it says.
+func (w *world) press(s *say, q *question, kind string) {
+	if kind == doOld {
+		for _, old := range w.questions {
+			if old != q && old.turn.place == q.turn.place && !old.seen.IsZero() {
+				q = old
+			}
+		}
+		kind = doApprove
+	}
+	s.kind, s.decides, s.about, s.always = "press", agent.Approved+1, q.id, kind == doAlways
+	if kind == doDeny {
+		s.decides = agent.Denied + 1
+	}
+	s.args = kind + ":" + q.id
+	if w.s.kind.caps.Buttons {
+		return
+	}
+	switch s.kind, s.args = "approve", q.id; kind {
+	case doDeny:
+		s.kind = "deny"
+	case doAlways:
+		s.args += " always"
+	}
+}

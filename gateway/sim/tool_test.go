@@ -1,0 +1,328 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"telex/agent"
+)
+
+// In schedules with tools the real agent answers: with a model that says what the schedule says and calls tools in
+// between, and with tools that note what they do.
+
+// plannedCall is a call that the model makes.
+type plannedCall struct {
+	tool  string
+	takes time.Duration
+	fails bool // although it had its effect
+}
+
+// The tools: one that reads, and two that change something.
+const (
+	look   = "look"
+	change = "change"
+	alter  = "alter"
+)
+
+// drawCalls draws what the model calls at the end of one of its answers.
+func drawCalls(t *rapid.T) (calls []plannedCall) {
+	for range rapid.IntRange(1, 3).Draw(t, "calls") {
+		calls = append(calls, plannedCall{
+			tool:  rapid.SampledFrom([]string{look, change, change, alter}).Draw(t, "tool"),
+			takes: rapid.OneOf(span2(0, 500), span2(0, 8000)).Draw(t, "takes"),
+			fails: rapid.IntRange(0, 7).Draw(t, "fails") == 0,
+		})
+	}
+	return calls
+}
+
+// stages cuts an answer where the model stops for its calls.
+func (a answer) stages() (list [][]delta) {
+	begin := 0
+	for i, d := range a.deltas {
+		if len(d.calls) > 0 {
+			list = append(list, a.deltas[begin:i+1])
+			begin = i + 1
+		}
+	}
+	return append(list, a.deltas[begin:])
+}
+
+// joined returns the Markdown of deltas, and what a person reads of it, white space aside.
+func joined(deltas []delta) (written, shown string) {
+	for _, d := range deltas {
+		written += d.text
+		shown += d.shown
+	}
+	return strings.TrimSpace(written), shown
+}
+
+// runKey finds the run in a context.
+type runKey struct{}
+
+// hand lets the real agent run a turn, and notes what the judge must know.
+type hand struct {
+	l     *life
+	agent *agent.Agent
+}
+
+func newHand(l *life) hand {
+	a, err := agent.New(agent.Options{
+		Models: []agent.ModelOptions{{Model: speaker{l}}}, Tools: bench{l}, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
+	return hand{l, a}
+}
+
+// Run implements gateway.Runner.
+func (h hand) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	w := h.l.w
+	r := w.startRun(h.l, t)
+	w.goOn(r, t)
+	more := t.More
+	t.More = func(ctx context.Context) []agent.Message {
+		said := more(ctx)
+		w.hear(r, said)
+		return said
+	}
+	res, err := h.agent.Run(context.WithValue(ctx, runKey{}, r), t, emit)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	res.Usage = agent.Usage{Completion: 1} // as if each turn were one call, so that turns can be counted
+	res.Spent = []agent.Spent{{Model: res.Model, Usage: res.Usage}}
+	r.over, r.err, r.ended = true, err, time.Now()
+	if e, failed := errors.AsType[*agent.Error](err); failed && e.Reason == agent.StopCancelled {
+		r.err = e.Err
+	}
+	if r.answer.final, r.answer.shown = res.Text, r.shown; w.s.style == nasty {
+		r.answer.shown = ""
+	}
+	if n := len(t.Messages) - 1; err == nil && r.answer.folds && n > 0 {
+		res.Compaction = &agent.Compaction{Summary: w.fold(t), Messages: n}
+	}
+	return res, err
+}
+
+// goOn takes up what earlier processes did of a turn: all that they stored must be there.
+func (w *world) goOn(r *run, t agent.Turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var said []string
+	for _, m := range t.Steps {
+		if len(m.ToolCalls) > 0 {
+			r.stage++
+		}
+		if m.Text == "" || m.Role != agent.Assistant {
+			continue
+		}
+		shown, known := w.readAs[m.Text]
+		if !known {
+			w.complain("turn %s goes on behind %q, which the model never said", t.ID, m.Text)
+		}
+		r.shown += shown
+		said = append(said, m.Text)
+	}
+	r.said[0] = strings.Join(said, "\n\n")
+	if tl := w.turns[t.ID]; tl != nil && !r.life.isDead() && tl.steps != r.stage {
+		w.complain("turn %s goes on behind %d steps, %d were stored", t.ID, r.stage, tl.steps)
+	}
+	if r.stage > 0 {
+		w.counts.add("turns that went on behind their calls", 1)
+	}
+}
+
+// speaker is a model that says what the schedule says, and calls what it says.
+type speaker struct{ l *life }
+
+// Name implements agent.Model.
+func (speaker) Name() string { return "script" }
+
+// Complete implements agent.Model. Of an answer that fails nothing comes.
+func (s speaker) Complete(ctx context.Context, q agent.Request) (agent.Completion, error) {
+	var text strings.Builder
+	r := ctx.Value(runKey{}).(*run)
+	said, shown := r.said[0], r.shown
+	c, err := s.Stream(ctx, q, func(d agent.Delta) { text.WriteString(d.Text) })
+	if err != nil {
+		r.said[0], r.shown = said, shown
+	}
+	c.Text = text.String()
+	return c, err
+}
+
+// Stream implements agent.Model. What it tells after ctx ended is late.
+func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	w, r := s.l.w, ctx.Value(runKey{}).(*run)
+	deltas := w.nextStage(r, q)
+	for _, d := range deltas {
+		err := script{s.l}.wait(ctx, min(d.after, patience))
+		if err == nil && d.after > patience {
+			w.judgeFresh(r)
+			err = script{s.l}.wait(ctx, d.after-patience)
+		}
+		if err != nil {
+			time.Sleep(r.answer.slow)
+			emit(agent.Delta{Text: "late "}) // F37: nobody must see this
+			return agent.Completion{}, err
+		}
+		if d.kind == "reasoning" {
+			emit(agent.Delta{Reasoning: "hm"})
+		}
+		w.tell(r, d.text, false)
+		emit(agent.Delta{Text: d.text})
+	}
+	calls := w.endStage(r, deltas)
+	for i, c := range calls {
+		emit(agent.Delta{Call: &agent.CallDelta{Position: i, ID: c.ID, Name: c.Name, Arguments: c.Arguments}})
+	}
+	if len(calls) == 0 && r.answer.fails != "" {
+		return agent.Completion{}, &agent.ModelError{Kind: agent.Auth, Err: context.DeadlineExceeded}
+	}
+	return agent.Completion{ToolCalls: calls}, nil
+}
+
+// nextStage returns what the model says now.
+func (w *world) nextStage(r *run, q agent.Request) []delta {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !r.life.isDead() {
+		w.judgeAnswers(q.Messages, "that the model is shown in turn "+r.turn)
+	}
+	if r.said[0] != "" {
+		r.said[0] += "\n\n"
+	}
+	stages := r.answer.stages()
+	deltas := stages[min(r.stage, len(stages)-1)]
+	text, shown := joined(deltas)
+	w.readAs[text] = shown
+	r.shown += shown
+	return deltas
+}
+
+// endStage returns the calls behind what the model said.
+func (w *world) endStage(r *run, said []delta) (calls []agent.ToolCall) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, c := range said[len(said)-1].calls {
+		key := fmt.Sprintf("%ss%dc%d", r.turn, r.stage, i)
+		call := agent.ToolCall{ID: key, Name: c.tool, Arguments: `{"do":"` + key + `"}`}
+		if w.s.recount {
+			call.ID = fmt.Sprintf("call_%d", i)
+		}
+		calls = append(calls, call)
+		d := w.deeds[key]
+		if d == nil {
+			d = &deed{key: key, turn: r.turn}
+			w.deeds[key] = d
+		}
+		d.plannedCall = c // of the newest model that asked for it: what an earlier one asked for may be lost
+		w.counts.add("tool calls: "+c.tool, 1)
+	}
+	r.stage++
+	return calls
+}
+
+// hear notes what was said to a model meanwhile.
+func (w *world) hear(r *run, said []agent.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range said {
+		r.heard = append(r.heard, m.Text)
+		w.counts.add("messages that were put to a running turn", 1)
+	}
+}
+
+// deed is what a call does.
+type deed struct {
+	plannedCall
+
+	key, turn string
+	effects   []effect
+	undone    bool // the model was told that it was not done
+	unknown   bool // or that nobody knows
+}
+
+// effect is one time that a call took effect.
+type effect struct {
+	life *life
+	at   time.Time
+}
+
+// deedName finds the key of a call.
+var deedName = regexp.MustCompile(`[0-9a-f]{8}s\d+c\d+`)
+
+// bench is the tools of one process.
+type bench struct{ l *life }
+
+// Tools implements agent.Toolbox.
+func (b bench) Tools() (defs []agent.ToolDef) {
+	show := func(arguments string) string { return "Do " + deedName.FindString(arguments) }
+	for _, name := range []string{look, change, alter} {
+		defs = append(defs, agent.ToolDef{Name: name, ReadOnly: name == look, Show: show, Propose: show, Call: b.call})
+	}
+	return defs
+}
+
+// call has its effect in the middle of the time it takes.
+func (b bench) call(ctx context.Context, in agent.Input) (agent.Output, error) {
+	w := b.l.w
+	d := w.deed(deedName.FindString(in.Arguments))
+	in.Progress("halfway")
+	if err := (script{b.l}).wait(ctx, d.takes/2); err != nil {
+		return agent.Output{}, err
+	}
+	if err := w.do(b.l, d.key); err != nil {
+		return agent.Output{}, err
+	}
+	if err := (script{b.l}).wait(ctx, d.takes-d.takes/2); err != nil {
+		return agent.Output{}, err
+	}
+	if d.fails {
+		return agent.Output{}, errors.New("no luck")
+	}
+	return agent.Output{Text: "done " + d.key}, nil
+}
+
+// deed returns what is known of a call now.
+func (w *world) deed(key string) deed {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if d := w.deeds[key]; d != nil {
+		return *d
+	}
+	w.complain("the call %q is run, which no model made", key)
+	return deed{key: key}
+}
+
+// do lets a call take effect, unless its process is dead or dies of it.
+func (w *world) do(l *life, key string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	d := w.deeds[key]
+	if l.isDead() || d == nil {
+		return errDead
+	}
+	n := w.done
+	w.done++
+	if k := w.killLocked(n, beforeDeed); k != nil {
+		l.dieLocked(k)
+		return errDead
+	}
+	d.effects = append(d.effects, effect{l, time.Now()})
+	w.note("%s takes effect: %s", d.tool, key)
+	w.judgeEffect(d)
+	if k := w.killLocked(n, afterDeed); k != nil {
+		l.dieLocked(k)
+		return errDead
+	}
+	return nil
+}
