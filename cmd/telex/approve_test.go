@@ -69,7 +69,7 @@ func (n network) begin(model remote, person int, question string, rules []openai
 func (p *place) awaitShown(what string, ok func(s shown) bool) (newest post) {
 	p.t.Helper()
 	p.awaitEvent(p.name+": "+what, func() bool {
-		list := p.network.posts(p.where)
+		list := p.posts(p.where)
 		if len(list) == 0 {
 			return false
 		}
@@ -90,7 +90,7 @@ func (p *place) awaitText(parts ...string) post {
 // transcript is everything that a person saw there, with the time since the question.
 func (p *place) transcript() string {
 	var b strings.Builder
-	for _, m := range p.network.posts(p.where) {
+	for _, m := range p.posts(p.where) {
 		fmt.Fprintf(&b, "%s, message %s\n", p.name, m.id)
 		for _, v := range m.versions {
 			fmt.Fprintf(&b, "%6.2fs  %s", v.at.Sub(p.asked).Seconds(), strings.ReplaceAll(v.text, "\n", "\n         "))
@@ -106,7 +106,7 @@ func (p *place) transcript() string {
 // checkFinal checks that the one message there ends as the answer and nothing else.
 func (p *place) checkFinal(answer string) post {
 	p.t.Helper()
-	list := p.network.posts(p.where)
+	list := p.posts(p.where)
 	if len(list) != 1 {
 		p.t.Fatalf("%s: %d messages, want one:\n%s", p.name, len(list), p.transcript())
 	}

@@ -36,7 +36,7 @@ func TestFilesOfToolsOnThreePlatforms(t *testing.T) {
 		t.Errorf("the model was shown the picture and told of the file %d times, want %d", shown, len(places))
 	}
 	for _, p := range places {
-		list := p.network.posts(p.where)
+		list := p.posts(p.where)
 		t.Log(p.transcript())
 		if len(list) != 3 {
 			t.Errorf("%s: %d messages, want the text, the picture and the file", p.name, len(list))
