@@ -25,7 +25,8 @@ type proposal struct {
 	Tool     string    `json:"tool"`
 	Text     string    `json:"text"` // exactly what will happen
 	Standing bool      `json:"standing,omitempty"`
-	Until    time.Time `json:"until"` // then it is denied
+	Slash    string    `json:"slash,omitempty"` // what a command began with where people were asked
+	Until    time.Time `json:"until"`           // then it is denied
 
 	call    string
 	claimed bool          // somebody decides it; the docket's mutex guards it
@@ -169,6 +170,7 @@ func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error)
 	}
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Text, q.Standing = newProposalID(), p.Tool, p.Text, p.Standing
+	q.Slash = r.a.slash(r.t.in.To) // a process that takes this up may not have learned it yet
 	q.Until = time.Now().Add(r.a.g.ApprovalTimeout).Round(0)
 	step, err := stepOf(chat.StepAsked, q.call, q)
 	if err != nil {
