@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"log/slog"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ func ours(action string) bool {
 
 // inquiry is how people are asked about a proposal.
 func (a *actor) inquiry(to chat.Target, q *proposal) inquiry {
-	out := inquiry{text: a.g.Texts.fill(TextApproval, "id", q.ID, "what", q.Text, "slash", a.slash(to))}
+	out := inquiry{text: a.g.Texts.fill(TextApproval, "id", q.ID, "what", q.Text, "slash", cmp.Or(q.Slash, a.slash(to)))}
 	if !a.endpoint.buttons {
 		return out
 	}

@@ -25,6 +25,7 @@ type proposal struct {
 	Tool     string    `json:"tool"`
 	Text     string    `json:"text"` // exactly what will happen
 	Standing bool      `json:"standing,omitempty"`
+	Slash    string    `json:"slash,omitempty"` // what a command began with where people were asked
 	Asked    time.Time `json:"asked"`
 	Until    time.Time `json:"until"` // then it is denied
 
@@ -175,6 +176,7 @@ func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error)
 	}
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Text, q.Standing = newProposalID(), p.Tool, p.Text, p.Standing
+	q.Slash = r.a.slash(r.t.in.To) // a process that takes this up may not have learned it yet
 	q.Asked = time.Now().Round(0)
 	q.Until = q.Asked.Add(r.a.g.ApprovalTimeout)
 	step, err := stepOf(chat.StepAsked, q.call, q)

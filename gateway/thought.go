@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -46,8 +47,8 @@ func (t *thought) add(delta string, now time.Time) bool {
 // of its own; without any, the newest sentence or line that is whole.
 func gist(tail string) string {
 	lines := strings.Split(tail, "\n")
-	for i := len(lines) - 1; i >= 0; i-- {
-		line := strings.TrimSpace(lines[i])
+	for i, line := range slices.Backward(lines) {
+		line = strings.TrimSpace(line)
 		if title, ok := strings.CutPrefix(line, "**"); ok && i < len(lines)-1 {
 			if title, ok = strings.CutSuffix(title, "**"); ok && title != "" && !strings.Contains(title, "**") {
 				return clipTo(title, shownOf)

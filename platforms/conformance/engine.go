@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -108,94 +107,15 @@ func (m *model) of(word string) (time.Time, int) {
 	return m.ended[word], m.runs[word]
 }
 
-// ledger is the store of one process. What a dead one writes is lost.
-type ledger struct {
-	gateway.Store
-	mu       sync.Mutex
-	dead     bool
-	accepted []chat.Inbound // that were new
-}
-
-var errDead = errors.New("the process was killed")
-
-func (l *ledger) alive(f func() error) error {
-	l.mu.Lock()
-	dead := l.dead
-	l.mu.Unlock()
-	if dead {
-		return errDead
-	}
-	return f()
-}
-
-// Accept implements gateway.Store.
-func (l *ledger) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound) (fresh bool, err error) {
-	err = l.alive(func() error {
-		fresh, err = l.Store.Accept(ctx, c, in)
-		return err
-	})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if fresh {
-		l.accepted = append(l.accepted, in)
-	}
-	return fresh, err
-}
-
-// Drop implements gateway.Store.
-func (l *ledger) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
-	return l.alive(func() error { return l.Store.Drop(ctx, c, ids...) })
-}
-
-// Begin implements gateway.Store.
-func (l *ledger) Begin(ctx context.Context, t chat.Turn) error {
-	return l.alive(func() error { return l.Store.Begin(ctx, t) })
-}
-
-// Decide implements gateway.Store.
-func (l *ledger) Decide(ctx context.Context, turn string, d chat.Decision) error {
-	return l.alive(func() error { return l.Store.Decide(ctx, turn, d) })
-}
-
-// Cut implements gateway.Store.
-func (l *ledger) Cut(ctx context.Context, turn string, ending []byte) error {
-	return l.alive(func() error { return l.Store.Cut(ctx, turn, ending) })
-}
-
-// End implements gateway.Store.
-func (l *ledger) End(ctx context.Context, turn string, g chat.Growth) error {
-	return l.alive(func() error { return l.Store.End(ctx, turn, g) })
-}
-
-// Release implements gateway.Store.
-func (l *ledger) Release(ctx context.Context, turn string) error {
-	return l.alive(func() error { return l.Store.Release(ctx, turn) })
-}
-
-// Record implements gateway.Store.
-func (l *ledger) Record(ctx context.Context, turn string, p chat.Part) error {
-	return l.alive(func() error { return l.Store.Record(ctx, turn, p) })
-}
-
-// SaveBlock implements gateway.Store.
-func (l *ledger) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error {
-	return l.alive(func() error { return l.Store.SaveBlock(ctx, e, b) })
-}
-
-// took returns what was accepted.
-func (l *ledger) took() []chat.Inbound {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.accepted)
-}
-
 // house is the gateway in its process, and what outlives it.
 type house struct {
 	*scene
-	model  *model
-	config preview.Config
-	button gateway.Button
-	closed bool // nobody is let in
+	model    *model
+	planner  *planner // answers in place of model, where it has one
+	config   preview.Config
+	button   gateway.Button
+	closed   bool // nobody is let in
+	thoughts bool // of a model are shown
 
 	gateway *gateway.Gateway
 	ledger  *ledger
@@ -232,10 +152,11 @@ func (h *house) begin(a Adapter) {
 		h.Fatal("the adapter is no gateway.Platform")
 	}
 	h.ledger = &ledger{Store: h.memory}
+	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	g, err := gateway.New(gateway.Options{
 		Endpoints: []gateway.Endpoint{{ID: "bot", Platform: platform, Streaming: h.config, StopButton: h.button}},
-		Runner:    h.model, Store: h.ledger, Access: access.Rules{Open: !h.closed}, Busy: gateway.Queue, MaxQueued: 20,
-		MaxAge: 24 * time.Hour, Log: slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Runner:    h.runner(log), Store: h.ledger, Access: access.Rules{Open: !h.closed}, Busy: gateway.Queue, MaxQueued: 20,
+		MaxAge: 24 * time.Hour, ShowReasoning: h.thoughts, Log: log,
 	})
 	if err != nil {
 		h.Fatal(err)
@@ -245,6 +166,19 @@ func (h *house) begin(a Adapter) {
 	go func() { h.done <- g.Run(ctx, func() {}) }()
 	pass(2 * time.Second) // a connection may take some calls
 	synctest.Wait()
+}
+
+// runner returns what answers in a process.
+func (h *house) runner(log *slog.Logger) gateway.Runner {
+	h.Helper()
+	if h.planner == nil {
+		return h.model
+	}
+	a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: h.planner}}, Tools: h.planner, Log: log})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return a
 }
 
 // end stops the process, without grace. It may be called again.
@@ -272,10 +206,21 @@ func (h *house) stopInOrder() {
 // next one begins at once.
 func (h *house) kill() {
 	h.Helper()
+	h.die()
+	h.rise()
+}
+
+// die is the first half of kill: nobody is there after it.
+func (h *house) die() {
 	h.ledger.mu.Lock()
 	h.ledger.dead = true
 	h.ledger.mu.Unlock()
 	h.end()
+}
+
+// rise begins the next process.
+func (h *house) rise() {
+	h.Helper()
 	h.adapter = h.connect(Proper)
 	h.begin(h.adapter)
 }
@@ -283,6 +228,15 @@ func (h *house) kill() {
 // ask lets a person ask, who means the bot.
 func (h *house) ask(to chat.Target, question string) {
 	h.Say(to, Saying{Text: question, Mention: to.Kind == chat.Group})
+}
+
+// command lets a person give a command, in whatever way the place has.
+func (h *house) command(to chat.Target, name string) {
+	if h.adapter.Profile(to).NoCommands {
+		h.ask(to, name)
+		return
+	}
+	h.Say(to, Saying{Text: "/" + name, Command: true})
 }
 
 // until lets time pass until something holds, for a minute at most.

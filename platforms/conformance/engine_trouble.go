@@ -106,13 +106,7 @@ func troubleCases() []testCase {
 func endingCases() []testCase {
 	return []testCase{
 		{"D9: what was shown when it was stopped stays, without a cursor", func(s *scene) {
-			s.stopped(func(h *house, to chat.Target) {
-				if h.adapter.Profile(to).NoCommands {
-					h.ask(to, "stop")
-					return
-				}
-				h.Say(to, Saying{Text: "/stop", Command: true})
-			})
+			s.stopped(func(h *house, to chat.Target) { h.command(to, "stop") })
 		}},
 		{"D9: a press on the button stops the answer, and the button goes with the cursor", func(s *scene) {
 			s.buttons(func(Presser, editor, chat.Target) {})
@@ -240,8 +234,7 @@ func killCases() []testCase {
 							h.Errorf("when it had stopped %q was shown", shown)
 						}
 					}
-					h.adapter = h.connect(Proper)
-					h.begin(h.adapter)
+					h.rise()
 					pass(lasting)
 					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != text {
 						h.Errorf("%s: shown are %q, want the text once", word, got)
@@ -257,8 +250,7 @@ func killCases() []testCase {
 			pass(time.Minute)
 			h.ask(h.Private(), "two")
 			pass(time.Minute)
-			h.adapter = h.connect(Proper)
-			h.begin(h.adapter)
+			h.rise()
 			pass(lasting)
 			h.ask(h.Private(), "three")
 			h.kill()

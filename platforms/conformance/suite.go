@@ -53,7 +53,7 @@ func cases() []testCase {
 		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
 		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(),
 		finalCases(), overflowCases(), limitCases(), refusalCases(), turnCases(), troubleCases(), endingCases(), killCases(), answerFileCases(),
-		specialCases(), commandCases(),
+		specialCases(), commandCases(), questionCases(), thoughtCases(),
 	)
 }
 

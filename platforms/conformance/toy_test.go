@@ -95,8 +95,9 @@ func (y *toy) has(flaw string) bool { return y.flaw == flaw }
 // toyBot is the adapter.
 type toyBot struct {
 	*toy
-	log *slog.Logger
-	how Connection
+	log  *slog.Logger
+	how  Connection
+	sent map[chat.MessageID]bool // by this process
 }
 
 func (b *toyBot) Capabilities() chat.Capabilities {
@@ -250,6 +251,7 @@ func (y *toy) charge(op chat.Op, to chat.Target, forced bool) error {
 
 // create makes a message of the bot, once for a key.
 func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, error) {
+	m.Text = b.shortened(m.Text)
 	if utf8.RuneCountInString(m.Text) > toyLimit {
 		return nil, &chat.SendError{Kind: chat.TooLong}
 	}
@@ -260,11 +262,21 @@ func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, 
 	}
 	fresh := &toyMessage{id: b.newID(), to: to, own: true, key: m.Key, at: time.Now(), actions: m.Actions, file: f}
 	fresh.change(m.Text)
-	b.messages = append(b.messages, fresh)
+	b.messages, b.sent[fresh.id] = append(b.messages, fresh), true
 	b.notify(to, m.Text)
-	delete(b.drafts, to)
+	if !b.has("leaves drafts") {
+		delete(b.drafts, to)
+	}
 	delete(b.waiting, m.ReplyTo)
 	return fresh, nil
+}
+
+// shortened is what the adapter makes of a text before anybody sees it.
+func (b *toyBot) shortened(text string) string {
+	if b.has("shortens what is long") {
+		text = string([]rune(text)[:min(toyLimit/2, utf8.RuneCountInString(text))])
+	}
+	return text
 }
 
 func (y *toy) newID() chat.MessageID {
@@ -329,6 +341,9 @@ func (b *toyBot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, 
 }
 
 func (b *toyBot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
+	if b.has("sends what it should edit") {
+		return b.Send(ctx, ref.Target, m)
+	}
 	err := b.call(ctx, chat.OpEdit, ref.Target, func() error {
 		old, err := b.find(ref)
 		switch {
@@ -336,16 +351,22 @@ func (b *toyBot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing)
 			return &chat.SendError{Kind: chat.Rejected}
 		case err != nil:
 			return err
+		case b.has("knows no old messages") && !b.sent[old.id]:
+			return &chat.SendError{Kind: chat.Gone}
 		case utf8.RuneCountInString(m.Text) > toyLimit:
 			return &chat.SendError{Kind: chat.TooLong}
 		case b.has("cuts what it edits") && len(m.Text) > 100:
 			m.Text = m.Text[:100]
 		}
+		m.Text = b.shortened(m.Text)
 		old.broken = false
+		if first, _, _ := strings.Cut(old.text(), "\n\n"); b.has("never takes away") && !strings.HasPrefix(m.Text, first) {
+			m.Text = first + "\n\n" + m.Text
+		}
 		if old.text() != m.Text {
 			old.change(m.Text)
 		}
-		if len(m.Actions) > 0 || !b.has("leaves buttons") {
+		if adds := len(m.Actions) > 0; adds && !b.has("adds no buttons") || !adds && !b.has("leaves buttons") {
 			old.actions = m.Actions
 		}
 		b.notify(ref.Target, m.Text)

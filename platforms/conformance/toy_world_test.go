@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,9 @@ func (b *toyBot) SetCommands(ctx context.Context, commands []chat.CommandSpec, a
 	})
 }
 
-func (y *toy) Connect(log *slog.Logger, how Connection) Adapter { return &toyBot{y, log, how} }
+func (y *toy) Connect(log *slog.Logger, how Connection) Adapter {
+	return &toyBot{y, log, how, map[chat.MessageID]bool{}}
+}
 
 func (y *toy) Secrets() []string { return []string{toySecret} }
 
@@ -269,7 +272,10 @@ func (y *toy) Say(to chat.Target, s Saying) {
 	if to.Kind == chat.Group && to.Thread == "" {
 		in.To.Thread = "of " + chat.ThreadID(in.ID)
 	}
-	if s.Command {
+	if s.Mention && y.has("leaves mentions in") {
+		in.Text = "@toy " + in.Text
+	}
+	if s.Command && !y.has("takes commands for text") {
 		name, args, _ := strings.Cut(strings.TrimPrefix(s.Text, "/"), " ")
 		in.Kind, in.Command, in.Args = chat.Command, strings.ToLower(name), args
 	}
@@ -346,9 +352,16 @@ func (y *toy) Buttons(ref chat.MessageRef) []chat.Action {
 	return nil
 }
 
-func (y *toy) Press(ref chat.MessageRef, action string) {
+func (y *toy) Press(ref chat.MessageRef, action string) { y.press(ref, action, "") }
+
+func (y *toy) PressAside(ref chat.MessageRef, action string) { y.press(ref, action, "somebody else") }
+
+func (y *toy) press(ref chat.MessageRef, action string, who chat.UserID) {
 	in := y.inbound(ref.Target)
 	in.Kind, in.Action, in.Addressed, in.Reply = chat.Button, action, true, false
+	if !y.has("takes everybody for one") {
+		in.Sender.ID = cmp.Or(who, in.Sender.ID)
+	}
 	y.arrive(in)
 }
 

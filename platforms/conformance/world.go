@@ -137,8 +137,10 @@ type Threader interface {
 type Presser interface {
 	// Buttons returns the buttons that stand below a message now, in their order.
 	Buttons(ref chat.MessageRef) []chat.Action
-	// Press lets a person of the place press one of them.
+	// Press lets the person press one of them who writes in the place by Say.
 	Press(ref chat.MessageRef, action string)
+	// PressAside lets somebody else do so, in a group.
+	PressAside(ref chat.MessageRef, action string)
 	// Unanswered returns how many presses the platform got no acknowledgement for: so far, or in the
 	// time that it allows.
 	Unanswered() int

@@ -50,6 +50,8 @@ const (
 	// garbled marks a message that is made unreadable on its way to the adapter.
 	garbled = "to be garbled"
 	app     = standin.DefaultBot
+	// otherPerson is who writes nothing.
+	otherPerson = "200000000000001999"
 )
 
 // world is Discord's stand-in on an in-memory network.
@@ -347,7 +349,17 @@ func (w *world) Buttons(ref chat.MessageRef) []chat.Action {
 
 func (w *world) Press(ref chat.MessageRef, action string) {
 	w.t.Helper()
-	if _, err := w.server.Press(channel(ref.Target), message(ref.ID), action, w.writer(ref.Target)); err != nil {
+	w.press(ref, action, w.writer(ref.Target))
+}
+
+func (w *world) PressAside(ref chat.MessageRef, action string) {
+	w.t.Helper()
+	w.press(ref, action, otherPerson)
+}
+
+func (w *world) press(ref chat.MessageRef, action, who string) {
+	w.t.Helper()
+	if _, err := w.server.Press(channel(ref.Target), message(ref.ID), action, who); err != nil {
 		w.t.Fatal(err)
 	}
 }

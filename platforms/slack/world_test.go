@@ -321,7 +321,17 @@ func (w *world) Buttons(ref chat.MessageRef) []chat.Action {
 
 func (w *world) Press(ref chat.MessageRef, action string) {
 	w.t.Helper()
-	if w.server.Press(string(ref.Target.Chat), writer(ref.Target), ts(ref.ID), action) == 0 {
+	w.press(ref, action, writer(ref.Target))
+}
+
+func (w *world) PressAside(ref chat.MessageRef, action string) {
+	w.t.Helper()
+	w.press(ref, action, other)
+}
+
+func (w *world) press(ref chat.MessageRef, action, who string) {
+	w.t.Helper()
+	if w.server.Press(string(ref.Target.Chat), who, ts(ref.ID), action) == 0 {
 		w.t.Fatalf("there is no button %q below %+v", action, ref)
 	}
 }

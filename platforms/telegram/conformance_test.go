@@ -47,6 +47,7 @@ func TestConformance(t *testing.T) {
 const (
 	username  = "telex_bot"
 	privateID = 1001
+	otherID   = 1002 // of somebody in the group who writes nothing
 	groupID   = -1001234567890
 	// garbled marks a message that is made unreadable on its way to the adapter.
 	garbled = "to be garbled"
@@ -257,7 +258,17 @@ func (w *world) Buttons(ref chat.MessageRef) []chat.Action {
 
 func (w *world) Press(ref chat.MessageRef, action string) {
 	w.t.Helper()
-	if id := w.server.Press(w.id(ref.Target), w.writer(ref.Target), w.number(string(ref.ID)), action); id == "" {
+	w.press(ref, action, w.writer(ref.Target))
+}
+
+func (w *world) PressAside(ref chat.MessageRef, action string) {
+	w.t.Helper()
+	w.press(ref, action, otherID)
+}
+
+func (w *world) press(ref chat.MessageRef, action string, who int64) {
+	w.t.Helper()
+	if id := w.server.Press(w.id(ref.Target), who, w.number(string(ref.ID)), action); id == "" {
 		w.t.Fatalf("there is no button %q below %+v", action, ref)
 	}
 	w.presses++

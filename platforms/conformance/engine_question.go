@@ -1,0 +1,304 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// promptlyAsked is how soon after its model stopped writing a question must be seen.
+const promptlyAsked = 5 * time.Second
+
+// verdict is a button of a question, the word that does the same, and what comes of it.
+type verdict struct {
+	label gateway.TextKey
+	word  string
+	runs  int
+	told  string // to the model
+}
+
+func verdicts() []verdict {
+	return []verdict{
+		{gateway.TextApproveButton, "approve", 1, "pulled"},
+		{gateway.TextDenyButton, "deny", 0, "the person denied this call"},
+	}
+}
+
+// questionCases are about tool calls that wait for a person: the real agent, with a model that says something, calls
+// a tool that changes things, and says the rest.
+func questionCases() []testCase {
+	return []testCase{
+		{"a question is shown with its buttons, and nothing moves until it is answered", func(s *scene) {
+			s.questioned(func(h *house, w Presser, to chat.Target) {
+				q := h.question(w, to)
+				moved := func() int { return len(h.Versions(to)) + h.moves() }
+				before := moved()
+				for range 4 {
+					pass(time.Minute)
+					if got := moved(); got != before {
+						h.Errorf("while nobody answers there were %d calls and changes, before %d", got, before)
+					}
+					h.wantQuestion(w, q)
+				}
+				h.wantDecided(w, q, 0, "nobody approved this call in time")
+			})
+		}},
+		{"a question is answered by its buttons: the tool runs once or not at all, and the same message holds the answer", func(s *scene) {
+			for _, v := range verdicts() {
+				s.questioned(func(h *house, w Presser, to chat.Target) {
+					q := h.question(w, to)
+					w.Press(q.ref, q.button(h, v.label))
+					h.wantDecided(w, q, v.runs, v.told)
+				})
+			}
+		}},
+		{"a question is answered by a command, bare where none can be typed", func(s *scene) {
+			for _, v := range verdicts() {
+				s.questioned(func(h *house, w Presser, to chat.Target) {
+					q := h.question(w, to)
+					h.command(to, v.word)
+					h.wantDecided(w, q, v.runs, v.told)
+				})
+			}
+		}},
+		{"a question is answered by a yes of who asked", func(s *scene) {
+			s.questioned(func(h *house, w Presser, to chat.Target) {
+				q := h.question(w, to)
+				h.ask(to, "Yes!")
+				h.wantDecided(w, q, 1, "pulled")
+			})
+		}},
+		{"a question is not answered by whoever else presses its buttons", func(s *scene) {
+			s.questioned(func(h *house, w Presser, to chat.Target) {
+				if to.Kind != chat.Group {
+					return
+				}
+				q := h.question(w, to)
+				for _, b := range q.buttons {
+					w.PressAside(q.ref, b.ID)
+					pass(promptlyAsked)
+				}
+				h.wantQuestion(w, q)
+				if got := w.Unanswered(); got != 0 {
+					h.Errorf("%d presses are not acknowledged", got)
+				}
+				for _, text := range h.Shown(to)[q.before:] {
+					if text != q.text && text != gateway.DefaultTexts()[gateway.TextNotYours] {
+						h.Errorf("beside the question stands %q", text)
+					}
+				}
+				w.Press(q.ref, q.button(h, gateway.TextApproveButton))
+				h.wantDecided(w, q, 1, "pulled")
+			})
+		}},
+		{"where nothing streams a question and the answer are one message, and never with a cursor", func(s *scene) {
+			s.buttons(func(w Presser, _ editor, to chat.Target) {
+				h := s.house(nil, func(h *house) { h.planner, h.config.Enabled = newPlanner(), false })
+				q := h.question(w, to)
+				w.Press(q.ref, q.button(h, gateway.TextApproveButton))
+				h.wantDecided(w, q, 1, "pulled")
+				for _, v := range h.Versions(to)[q.seen:] {
+					if v.Message != string(q.ref.ID) || strings.Contains(v.Text, "▌") {
+						h.Errorf("shown was %+v, want one message and no cursor", v)
+					}
+				}
+				h.end()
+			})
+		}},
+		{"D10: killed while a question stands, its old button still answers it, once", func(s *scene) {
+			for _, away := range []bool{false, true} {
+				s.questioned(func(h *house, w Presser, to chat.Target) {
+					q := h.question(w, to)
+					approve := q.button(h, gateway.TextApproveButton)
+					h.die()
+					if away { // platforms that keep no presses forget this one, and people press again
+						w.Press(q.ref, approve)
+						pass(10 * time.Second)
+					}
+					h.rise()
+					pass(10 * time.Second)
+					if ran, _ := h.planner.came(); ran == 0 {
+						h.wantQuestion(w, q)
+						w.Press(q.ref, approve)
+					}
+					if h.wantEnded(w, q, 1, "pulled"); !away {
+						h.wantDecided(w, q, 1, "pulled")
+					}
+				})
+			}
+		}},
+		{"a question of 2,000 bytes is shown within the limit, with its beginning and its end", func(s *scene) {
+			for _, words := range []string{"word ", "a *b* _c_ `d` <e> & [f](g) ~h~ @everyone ", "日本語の質問 👩‍👩‍👧‍👦 "} {
+				s.questionAt(2000, words)
+			}
+		}},
+	}
+}
+
+// questionAt asks about a call of which the tool says so many bytes, made of some words.
+func (s *scene) questionAt(size int, words string) {
+	s.Helper()
+	s.buttons(func(w Presser, _ editor, to chat.Target) {
+		h := s.house(nil, func(h *house) { h.planner = newPlanner() })
+		first, last := "The 1st line of it", "The 9th line of it"
+		middle := strings.Repeat(words, size)[:size-len(first+last)-2]
+		h.planner.proposal = first + "\n" + strings.TrimSpace(strings.ToValidUTF8(middle, "")) + "\n" + last
+		q := h.question(w, to)
+		asked := strings.Split(gateway.DefaultTexts()[gateway.TextApproval], "\n")
+		how, _, _ := strings.Cut(asked[len(asked)-1], "{")
+		for _, line := range []string{asked[0], first, last, how} {
+			if !strings.Contains(letters(q.text), letters(line)) {
+				h.Errorf("the question says %q, want %q in it", q.text, line)
+			}
+		}
+		if got := h.Pings(to); len(got) != 0 {
+			h.Errorf("the question called %q", got)
+		}
+		w.Press(q.ref, q.button(h, gateway.TextApproveButton))
+		h.wantEnded(w, q, 1, "pulled")
+		h.end()
+	})
+}
+
+func newPlanner() *planner {
+	return &planner{before: "I look at the lever, and now I pull it.", after: "The lever is down, as you asked.", proposal: "Pull the *lever* by_hand"}
+}
+
+// question is one as it stood in a place.
+type question struct {
+	ref     chat.MessageRef
+	text    string
+	buttons []chat.Action
+	before  int // messages that stood there when it was asked
+	seen    int // versions that there were
+}
+
+// button returns the ID of a button by its label.
+func (q question) button(h *house, label gateway.TextKey) string {
+	h.Helper()
+	i := slices.IndexFunc(q.buttons, func(a chat.Action) bool { return a.Label == gateway.DefaultTexts()[label] })
+	if i < 0 {
+		h.Fatalf("below the question stand %+v, want %s", q.buttons, label)
+	}
+	return q.buttons[i].ID
+}
+
+// questioned runs a part of a case in both places, with previews by each transport there is.
+func (s *scene) questioned(run func(h *house, w Presser, to chat.Target)) {
+	s.Helper()
+	s.buttons(func(w Presser, _ editor, to chat.Target) {
+		for _, transport := range s.transports(to) {
+			h := s.house(nil, func(h *house) { h.planner, h.config.Transport = newPlanner(), transport })
+			run(h, w, to)
+			h.end()
+		}
+	})
+}
+
+// question lets a person ask for something that the bot must ask back about, and waits for that.
+func (h *house) question(w Presser, to chat.Target) (q question) {
+	h.Helper()
+	q.before, q.seen = len(h.Shown(to)), len(h.Versions(to))
+	h.ask(to, "go")
+	h.until("that a question is shown", func() bool {
+		for _, v := range h.Versions(to)[q.seen:] {
+			q.ref = chat.MessageRef{Target: to, ID: chat.MessageID(v.Message)}
+			if q.buttons = w.Buttons(q.ref); len(q.buttons) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+	pass(promptlyAsked)
+	q.buttons = w.Buttons(q.ref)
+	if got := h.Shown(to); len(got) > 0 {
+		q.text = got[len(got)-1]
+	}
+	h.wantQuestion(w, q)
+	return q
+}
+
+// moves counts the calls of any kind.
+func (h *house) moves() (n int) {
+	for _, op := range []chat.Op{chat.OpSend, chat.OpEdit, chat.OpDelete, chat.OpTyping, chat.OpDraft, chat.OpStart, chat.OpAppend, chat.OpStop} {
+		n += h.Calls(op)
+	}
+	return n
+}
+
+// wantQuestion checks that a question stands as it did, with what was said before it, and that it is not answered.
+func (h *house) wantQuestion(w Presser, q question) {
+	h.Helper()
+	to, texts := q.ref.Target, gateway.DefaultTexts()
+	shown := h.Shown(to)[q.before:]
+	asked, _, _ := strings.Cut(texts[gateway.TextApproval], "{what}")
+	said := h.planner.before
+	if h.config.Transport == preview.Native { // began as a stream, where a last word waits for what follows it
+		said = said[:strings.LastIndexByte(said, ' ')]
+	}
+	first, _, _ := strings.Cut(h.planner.proposal, "\n")
+	want := letters(said) + letters(asked) + letters(first)
+	if got := letters(strings.Join(shown, "\n")); !strings.Contains(got, want) || !slices.Contains(shown, q.text) {
+		h.Errorf("shown are %q, want the question %q", shown, q.text)
+	}
+	h.wantButtons(w, q.ref, q.buttons...)
+	var labels []string
+	for _, b := range q.buttons {
+		labels = append(labels, b.Label)
+	}
+	if want := []string{texts[gateway.TextApproveButton], texts[gateway.TextDenyButton], texts[gateway.TextAlwaysButton]}; !slices.Equal(labels, want) {
+		h.Errorf("the buttons are %q, want %q", labels, want)
+	}
+	h.wantDrafts(to)
+	if ran, _ := h.planner.came(); ran != 0 {
+		h.Errorf("the tool ran %d times before anybody answered", ran)
+	}
+}
+
+// wantDecided checks what came of a question that has room below the text, and that a process which is alive has
+// the answer to: the reply stands in its message.
+func (h *house) wantDecided(w Presser, q question, runs int, told string) {
+	h.Helper()
+	h.wantEnded(w, q, runs, told)
+	if i := slices.IndexFunc(h.Versions(q.ref.Target), func(v Version) bool { return v.Message == string(q.ref.ID) && v.Text == h.planner.final() }); i < 0 {
+		h.Errorf("the answer was never in the message of the question: %+v", h.Versions(q.ref.Target)[q.seen:])
+	}
+	if got := w.Unanswered(); got != 0 {
+		h.Errorf("%d presses are not acknowledged", got)
+	}
+	for _, v := range h.Violations() {
+		h.Errorf("violation: %s", v)
+	}
+}
+
+// wantEnded checks what came of a question wherever it stood: the answer stands, alone, and the tool ran as often as
+// it should.
+func (h *house) wantEnded(w Presser, q question, runs int, told string) {
+	h.Helper()
+	pass(lasting)
+	to, final := q.ref.Target, h.planner.final()
+	aside := gateway.DefaultTexts()[gateway.TextNotYours]
+	got := slices.DeleteFunc(h.Shown(to)[q.before:], func(text string) bool { return text == aside })
+	if len(got) != 1 || got[0] != final {
+		h.Errorf("shown are %q, want %q", got, final)
+	}
+	for _, v := range h.Versions(to)[q.seen:] {
+		piece := letters(v.Text)
+		if v.Text != aside && !strings.Contains(letters(final), piece) && !strings.Contains(letters(q.text), piece) {
+			h.Errorf("shown was %q, which is no piece of the question or the answer", v.Text)
+		}
+	}
+	h.wantButtons(w, q.ref)
+	h.wantDrafts(to)
+	if w, ok := h.World.(StreamWorld); ok {
+		h.wantStreams(w, to)
+	}
+	h.wantValid(to)
+	if ran, heard := h.planner.came(); ran != runs || !strings.Contains(heard, told) {
+		h.Errorf("the tool ran %d times and its model was told %q, want %d and %q", ran, heard, runs, told)
+	}
+}

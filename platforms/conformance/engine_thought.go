@@ -1,0 +1,84 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+
+	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// thoughtSign is what people see before a thought.
+const thoughtSign = "💭"
+
+// thoughtShown is what a model thinks, as far as it is shown: its last whole sentence.
+const thoughtShown = "First I must find out where the lever is."
+
+// thoughtCases are about what a model thinks, where people want to see it.
+func thoughtCases() []testCase {
+	return []testCase{
+		{"what a model thinks stands above its text, and is gone from the answer", func(s *scene) {
+			s.thinking(func(h *house, to chat.Target) {
+				before, seen := len(h.Shown(to)), len(h.Versions(to))
+				h.ask(to, "go")
+				if h.config.Transport == preview.Native { // what only grows can't take it away again
+					pass(lasting)
+				} else {
+					h.until("that the thought is shown above the text", func() bool {
+						return slices.ContainsFunc(slices.Concat(h.Drafts(to), h.Shown(to)[before:]), func(text string) bool {
+							thought := strings.Index(letters(text), letters(thoughtShown))
+							return strings.Contains(text, thoughtSign) && thought >= 0 && thought < strings.Index(letters(text), "word3")
+						})
+					})
+				}
+				pass(lasting)
+				if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != h.planner.final() {
+					h.Errorf("shown are %q, want %q", got, h.planner.final())
+				}
+				for _, v := range h.Versions(to)[seen:] {
+					if h.config.Transport == preview.Native && strings.Contains(v.Text, thoughtSign) {
+						h.Errorf("a stream shows %q", v.Text)
+					}
+				}
+				h.wantDrafts(to)
+				h.wantValid(to)
+			})
+		}},
+		{"what a model thinks around a question is gone from the answer", func(s *scene) {
+			s.thinking(func(h *house, to chat.Target) {
+				w, ok := h.World.(Presser)
+				if !ok || !h.adapter.Capabilities().Buttons {
+					return
+				}
+				p := newPlanner()
+				h.planner.before, h.planner.after, h.planner.proposal = p.before, p.after, p.proposal
+				q := h.question(w, to)
+				w.Press(q.ref, q.button(h, gateway.TextApproveButton))
+				pass(lasting)
+				if got := h.Shown(to)[q.before:]; len(got) != 1 || got[0] != h.planner.final() {
+					h.Errorf("shown are %q, want %q", got, h.planner.final())
+				}
+				h.wantButtons(w, q.ref)
+				h.wantValid(to)
+			})
+		}},
+	}
+}
+
+// thinking runs a part of a case in both places, with previews by each transport there is, for a model whose thoughts
+// are shown.
+func (s *scene) thinking(run func(h *house, to chat.Target)) {
+	s.Helper()
+	if _, ok := s.editor(); !ok {
+		return
+	}
+	for _, to := range s.both() {
+		for _, transport := range s.transports(to) {
+			thinker := &planner{thought: thoughtShown + " So", after: prose(300)}
+			h := s.house(nil, func(h *house) { h.planner, h.thoughts, h.config.Transport = thinker, true, transport })
+			run(h, to)
+			h.end()
+		}
+	}
+}
