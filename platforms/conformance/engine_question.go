@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"telex/gateway"
-	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -237,9 +236,6 @@ func (h *house) wantQuestion(w Presser, q question) {
 	shown := h.Shown(to)[q.before:]
 	asked, _, _ := strings.Cut(texts[gateway.TextApproval], "{what}")
 	said := h.planner.before
-	if h.config.Transport == preview.Native { // began as a stream, where a last word waits for what follows it
-		said = said[:strings.LastIndexByte(said, ' ')]
-	}
 	first, _, _ := strings.Cut(h.planner.proposal, "\n")
 	want := letters(said) + letters(asked) + letters(first)
 	if got := letters(strings.Join(shown, "\n")); !strings.Contains(got, want) || !slices.Contains(shown, q.text) {
