@@ -185,7 +185,11 @@ func TestApproval(t *testing.T) {
 					later(2 * time.Minute)
 				}
 				later(5 * time.Second)
-				equal(t, "messages", l.sees(), []string{switched})
+				want := switched
+				if c.decide == nil {
+					want += "\n\n" + gateway.DefaultTexts()[gateway.TextUndecided]
+				}
+				equal(t, "messages", l.sees(), []string{want})
 				if l.button("") != "" || l.times() != c.runs || !strings.Contains(l.told(), c.told) {
 					t.Errorf("button %q, ran %d times, told %q", l.button(""), l.times(), l.told())
 				}
@@ -195,7 +199,7 @@ func TestApproval(t *testing.T) {
 				l.say(t, pressing(old)) // which stood on somebody's screen until now
 				l.say(t, with(command("approve"), strings.TrimPrefix(old, "approve:")))
 				later(5 * time.Second)
-				equal(t, "messages", l.sees(), []string{switched, gateway.DefaultTexts()[gateway.TextNoProposal]})
+				equal(t, "messages", l.sees(), []string{want, gateway.DefaultTexts()[gateway.TextNoProposal]})
 				if l.times() != c.runs {
 					t.Errorf("ran %d times after a late press", l.times())
 				}

@@ -138,7 +138,7 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 		return agent.Approved, nil
 	}
 	if t.in.Unattended {
-		t.unasked = true
+		t.undone = TextUnasked
 		a.audit(t.id, &proposal{Tool: p.Tool, call: p.Call.ID}, ruling{}, "denied: nobody can be asked")
 		return agent.Denied, agent.ErrNobodyToAsk
 	}
@@ -166,6 +166,9 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 		a.rule(ctx, t.id, q, ruling{Verdict: agent.TimedOut})
 	}
 	<-q.ruled // at once: whoever claimed it publishes
+	if q.verdict == agent.TimedOut {
+		t.undone = TextUndecided
+	}
 	return q.verdict, nil
 }
 

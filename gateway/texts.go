@@ -80,6 +80,7 @@ const (
 	TextNoProposal    TextKey = "no_proposal"
 	TextNotYours      TextKey = "not_yours_to_decide"
 	TextUnasked       TextKey = "nobody_to_ask"   // below an answer: a tool call needed an approval, and nobody watched
+	TextUndecided     TextKey = "nobody_decided"  // below an answer: tools.approval_timeout is over
 	TextAwaits        TextKey = "awaits_approval" // the state of a conversation that waits for a person
 
 	TextMemory       TextKey = "memory" // {facts} {slash}
@@ -143,6 +144,7 @@ func DefaultTexts() Texts {
 		TextNoProposal:    "Nothing waits for that, or it is decided already.",
 		TextNotYours:      "Only who asked for this, or an admin, may decide it.",
 		TextUnasked:       "Something that needs an approval was not done: nobody can be asked here.",
+		TextUndecided:     "Something that needs an approval was not done: nobody decided in time.",
 		TextAwaits:        "waiting for an approval",
 
 		TextMemory:       "What I remember of you:\n{facts}\n\n{slash}memory forget NUMBER, or {slash}memory forget all",

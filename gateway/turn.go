@@ -39,9 +39,9 @@ type turn struct {
 	progress    progress // of its tool calls; the goroutine's that runs the model
 	thinksAloud bool     // people see what the model thinks
 	journal     journal
-	docket      docket // what waits for a person, or did
-	unasked     bool   // a call was not run because nobody could be asked; the goroutine's that runs the model
-	earlier     replay // what an earlier process did of it
+	docket      docket  // what waits for a person, or did
+	undone      TextKey // why a call that needed an approval was not run, where nobody said no; the goroutine's that runs the model
+	earlier     replay  // what an earlier process did of it
 	cancel      context.CancelCauseFunc
 	done        chan struct{}
 
@@ -226,10 +226,8 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	switch {
 	case t.err == nil && (t.fixed || t.result.Stop == agent.StopTooLong):
 		return preview.Ending{Note: t.result.Text} // nobody asked a model
-	case t.err == nil && t.unasked:
-		return preview.Ending{Text: t.result.Text, Note: a.g.Texts[TextUnasked], Files: files(t.result)}
 	case t.err == nil:
-		return preview.Ending{Text: t.result.Text, Files: files(t.result)}
+		return preview.Ending{Text: t.result.Text, Note: a.g.Texts[t.undone], Files: files(t.result)}
 	case ctx.Err() != nil:
 		return preview.Ending{Keep: true}
 	}
