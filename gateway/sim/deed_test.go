@@ -281,6 +281,7 @@ func (w *world) judgeScreen(t *turnLog) {
 	}
 	for _, m := range w.person.apart(t.id) {
 		caps := w.s.kind.caps
+		w.counts.add("questions that stand apart", 1)
 		switch {
 		case !m.stands() || w.excused(m):
 		case !caps.Edit && !caps.Delete:
