@@ -2,6 +2,8 @@ package gateway_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +104,33 @@ func TestUndoAfterARestartIsAboutWhatWasUnderWay(t *testing.T) {
 		l.say(t, ask("c"))
 		later(5 * time.Second)
 		equal(t, "the turns of the second process", l.told(0), []string{"user: b", "assistant: re: b", "user: c"})
+	})
+}
+
+// While what a command was answered with is still being told, what was under way waits behind it.
+func TestUndoAfterARestartIsNotAboutALineBeforeThat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, ask("b"))
+		later(5 * time.Second)
+		l.platform.hangs = true
+		l.say(t, command("help"))
+		later(time.Second)
+		l.say(t, ask("a"))
+		later(100 * time.Millisecond)
+		l.kill()
+		l.platform.hangs = false
+		l.begin(t, nil)
+		l.say(t, command("undo"))
+		later(5 * time.Second)
+		l.say(t, ask("c"))
+		later(5 * time.Second)
+		equal(t, "the turns of the second process", l.told(0), []string{"user: b", "assistant: re: b", "user: c"})
+		helped := func(text string) bool { return strings.HasPrefix(text, "Write to me") }
+		if got := l.sees(); len(got) != 4 || !slices.ContainsFunc(got, helped) {
+			t.Errorf("sees %q", got)
+		}
 	})
 }
 

@@ -132,11 +132,18 @@ func (a *actor) clear(before time.Time) {
 	a.queue = nil
 }
 
-// answersCommand says that a turn is what a command was answered with, or nobody.
+// answersCommand says that a turn is what a command was answered with, or a knock, or nobody.
 func answersCommand(rec chat.Turn) bool {
 	n := len(rec.Messages)
-	return n == 0 || rec.Messages[n-1].Kind == chat.Command && !asksAgain(rec.Messages[n-1])
+	if n == 0 {
+		return true
+	}
+	last := rec.Messages[n-1]
+	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.Knock
 }
+
+// tells says that the turn only makes visible what an earlier process answered a command with: nobody's question.
+func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Messages: t.messages}) }
 
 // leave ends a turn of an earlier process as it is; the history grows by what is given, unless it has grown already.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
@@ -198,7 +205,7 @@ func (a *actor) withdraw(t *turn) {
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
-	case t != nil && mine(in, t.in.Sender.ID):
+	case t != nil && !t.tells() && mine(in, t.in.Sender.ID):
 		a.void()
 		a.withdraw(t)
 		t.then = append(t.then, func() {

@@ -72,7 +72,7 @@ func (s *state) dismiss(now time.Time) (action, bool) {
 	switch {
 	case p.exists && s.removable(p):
 		a.kind = doDelete
-	case p.exists && s.canEdit && p.editable() && p.cursor:
+	case p.exists && s.canEdit && p.editable() && (p.cursor || p.unsure):
 		a.kind = doEdit
 	case !p.exists && !p.given && p.uncertain == 0 && !p.doubted && !p.lost:
 		return action{}, false
@@ -128,6 +128,8 @@ func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
 	case a.kind == doEdit && e.Kind == chat.Rejected && !p.unsure && a.frame != frame{}:
 		p.given, p.exists = true, false
 		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+	case a.kind == doEdit && e.Kind == chat.Frozen && s.removable(p): // whatever it shows, it is deleted first
+		p.shown, p.cursor, p.frame = payload{}, false, frame{}
 	default: // it is gone, or it stays: another one takes its place
 		*p = part{gen: p.gen + 1}
 	}

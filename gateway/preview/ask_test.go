@@ -514,3 +514,54 @@ func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
 	})
 }
+
+// A question apart that can't be edited any more is deleted before another one takes its place.
+func TestQuestionApartThatFreezes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 20
+		e := p.endpoint()
+		e.Finder = channel{p}
+		c := streaming()
+		c.MaxParts, e.Filer = 1, channel{p}
+		p.fate = func(c *call) fate {
+			switch {
+			case c.op == chat.OpSend && c.attempt == 1:
+				return fate{hang: true, applied: true}
+			case c.op == chat.OpEdit && c.id == "2":
+				return fail(chat.Frozen)
+			}
+			return fate{}
+		}
+		s := live(t, p, e, c)
+		s.says("one two three four five six", 5*time.Second) // the rest will be a file
+		s.asks("yes:1", "Really?", time.Minute)
+		equal(t, "buttons", p.buttons(), []string{"yes:1"})
+		s.slot.Tell(Status{})
+		s.waits(5 * time.Second)
+		equal(t, "decided", p.buttons(), nil)
+		equal(t, "stands", s.sees(), []string{"one two three four"})
+	})
+}
+
+// Where nothing can be deleted a question loses its buttons, also when the process dies on the way there.
+func TestQuestionApartKeepsNoButtons(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.latency = 100 * time.Millisecond
+		e := p.endpoint()
+		e.Deleter = nil
+		c := streaming()
+		e.Filer = channel{p}
+		p.profile.TextLimit, c.MaxParts = 20, 1
+		s := live(t, p, e, c)
+		s.says("one two three four five six", 5*time.Second)
+		s.asks("yes:1", "Really?", time.Minute)
+		equal(t, "buttons", p.buttons(), []string{"yes:1"})
+		s.slot.Tell(Status{})
+		s.waits(10 * time.Millisecond) // on its way
+		s.again()
+		s.waits(10 * time.Second)
+		equal(t, "buttons", p.buttons(), nil)
+	})
+}

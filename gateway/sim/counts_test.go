@@ -37,6 +37,41 @@ func (t *total) String() string {
 	return b.String()
 }
 
+// situations are what enough schedules must have met: a run that never did proves nothing about it.
+func situations() []string {
+	return []string{
+		"tool calls: " + look, "tool calls: " + change, "tool calls: " + alter,
+		"questions: approved", "questions: denied", "questions: nobody decided in time", "standing approvals",
+		"effects that were approved", "effects that were approved once for all",
+		"answers: denied", "answers: nobody decided", "answers: not run", "answers: unknown",
+		"turns that went on behind their calls", "questions that a later process asks again",
+		"questions that stay: nothing can be changed there", "questions that stand apart",
+		"kill: " + beforeWrite, "kill: " + afterWrite, "kill: " + beforeDeed, "kill: " + afterDeed,
+		"reactions: " + doApprove, "reactions: " + doAlways, "reactions: " + doDeny, "reactions: " + doOld,
+		"reactions: yes", "reactions: no", "reactions: /approve", "reactions: /deny", "reactions: /approve id", "reactions: text",
+		"reactions: stop", "reactions: new", "reactions while nobody is there", "reactions to what is decided",
+		"reactions by an admin", "reactions by somebody else",
+	}
+}
+
+// enough is how many schedules meet every situation.
+const enough = 300
+
+// missing returns the situations that none of many schedules met; nothing when there were too few to tell, or not of every kind.
+func (t *total) missing() (none []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.counts["schedules"] < enough || slices.ContainsFunc(kinds(), func(k kind) bool { return t.counts["schedules: "+k.name] == 0 }) {
+		return nil
+	}
+	for _, s := range situations() {
+		if t.counts[s] == 0 {
+			none = append(none, s)
+		}
+	}
+	return none
+}
+
 // summarize counts what a schedule was.
 func (w *world) summarize() {
 	w.counts.add("schedules", 1)

@@ -218,6 +218,9 @@ func (w *world) judgeDeeds() {
 
 // broken says that something but its own end may have ended a turn.
 func (w *world) broken(t *turnLog) bool {
+	if slices.ContainsFunc(t.calls, func(c *call) bool { return c.failed(chat.Forbidden) }) { // nobody can see it any more
+		return true
+	}
 	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
 }
 
@@ -281,6 +284,7 @@ func (w *world) judgeScreen(t *turnLog) {
 	}
 	for _, m := range w.person.apart(t.id) {
 		caps := w.s.kind.caps
+		w.counts.add("questions that stand apart", 1)
 		switch {
 		case !m.stands() || w.excused(m):
 		case !caps.Edit && !caps.Delete:

@@ -84,7 +84,7 @@ func (s *schedule) drawTrouble(t *rapid.T) {
 	if sorts&2 != 0 {
 		places, most := killPlaces(), 30
 		if s.tools { // more happens
-			places, most = append(places, beforeWrite, afterWrite, beforeDeed, afterDeed), 60
+			places, most = append(places, beforeWrite, afterWrite, beforeDeed, afterDeed, afterDeed), 60
 		}
 		for range rapid.IntRange(1, 5).Draw(t, "kills") {
 			s.kills = append(s.kills, kill{
@@ -94,6 +94,9 @@ func (s *schedule) drawTrouble(t *rapid.T) {
 				down:  rapid.OneOf(span2(0, 5000), span2(0, 5000), span2(0, 1_500_000)).Draw(t, "down"),
 				ghost: rapid.Bool().Draw(t, "ghost"),
 			})
+			if k := &s.kills[len(s.kills)-1]; k.where == beforeDeed || k.where == afterDeed {
+				k.n %= 4
+			}
 		}
 	}
 	if sorts&4 != 0 {

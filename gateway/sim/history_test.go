@@ -41,6 +41,9 @@ func (w *world) judgeFresh(r *run) {
 	if c.Draft && !w.s.private(t.place) {
 		return // a chat shows one draft
 	}
+	if c.Stream && w.s.measure.length(r.said[0]) > w.s.profile.TextLimit*4/5 {
+		return // what may stand in the next part is held back: a stream takes nothing back
+	}
 	if w.interrupted(t, r) || len(t.begun) > 1 {
 		return
 	}

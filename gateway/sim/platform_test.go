@@ -275,14 +275,14 @@ func (w *world) swallowed() bool {
 
 // known says that the key of a create has made a message, so that its content does not matter.
 func (w *world) known(c *call) bool {
-	return c.creates() && w.s.profile.KeyFor > 0 && w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor) != nil
+	return c.creates() && w.s.profile.KeyFor > 0 && w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor+keySlack) != nil
 }
 
 // create makes a message, or finds the one that the key made already.
 func (w *world) create(c *call, live bool, f *chat.File) {
 	delete(w.person.drafts, c.to)
 	if w.s.profile.KeyFor > 0 {
-		if old := w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor); old != nil {
+		if old := w.person.keyed(c.to.Chat, c.m.Key, w.s.profile.KeyFor+keySlack); old != nil {
 			c.id = old.id
 			return
 		}
@@ -343,6 +343,10 @@ func (w *world) grow(c *call, text string, live bool) *chat.SendError {
 	w.judgeVersion(m)
 	return nil
 }
+
+// keySlack is how much longer a platform knows a key than the profile says: what counts from when a call is made must
+// hold when it arrives.
+const keySlack = 20 * time.Second
 
 // expiry is how much longer a stream lives than the profile says.
 const expiry = time.Minute

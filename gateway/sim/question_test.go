@@ -154,13 +154,13 @@ func (w *world) noteDecided(t *turnLog, s chat.Step) {
 	q := w.questions[i]
 	q.ruled, q.verdict = time.Now(), r.Verdict
 	w.note("question %s is decided: %d", q.id, r.Verdict)
-	switch {
-	case r.Verdict == agent.TimedOut:
+	switch r.Verdict {
+	case agent.TimedOut:
 		w.counts.add("questions: nobody decided in time", 1)
 		if time.Since(q.filed) < w.s.approval {
 			w.complain("question %s timed out after %v", q.id, time.Since(q.filed))
 		}
-	case r.Verdict == agent.Approved:
+	case agent.Approved:
 		w.counts.add("questions: approved", 1)
 		if w.decider(q, agent.Approved) == nil {
 			w.complain("question %s was approved by nobody who may", q.id)
@@ -285,8 +285,9 @@ func (w *world) react(q *question, r reaction) {
 // press lets somebody press a button of a question; where there is none, they write what it says.
 func (w *world) press(s *say, q *question, kind string) {
 	if kind == doOld {
+		now := q
 		for _, old := range w.questions {
-			if old != q && old.turn.place == q.turn.place && !old.seen.IsZero() {
+			if old != now && old.turn.place == now.turn.place && !old.seen.IsZero() {
 				q = old
 			}
 		}

@@ -125,6 +125,9 @@ func schedules(k kind) *rapid.Generator[schedule] {
 }
 
 func draw(t *rapid.T, k kind) schedule {
+	for range slices.IndexFunc(kinds(), func(o kind) bool { return o.name == k.name }) {
+		rapid.Bool().Draw(t, "apart") // so that one seed is another schedule for each kind
+	}
 	s := schedule{
 		kind: k, faults: map[int]fault{}, typing: map[int]fault{},
 		measure: rapid.SampledFrom(measures()).Draw(t, "measure"),

@@ -81,10 +81,10 @@ func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (
 // speak tells the answer until ctx or the process ends; what is told after that is late.
 func (s script) speak(ctx context.Context, r *run, t agent.Turn, emit func(agent.Event)) error {
 	for _, d := range r.answer.deltas {
-		err := s.wait(ctx, min(d.after, patience))
+		err := s.l.wait(ctx, min(d.after, patience))
 		if err == nil && d.after > patience {
 			s.l.w.judgeFresh(r)
-			err = s.wait(ctx, d.after-patience)
+			err = s.l.wait(ctx, d.after-patience)
 		}
 		if err != nil {
 			time.Sleep(r.answer.slow)
@@ -139,13 +139,13 @@ func (w *world) fold(t agent.Turn) string {
 }
 
 // wait lets time pass, unless ctx or the process ends.
-func (s script) wait(ctx context.Context, d time.Duration) error {
+func (l *life) wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return nil
-	case <-s.l.dead:
+	case <-l.dead:
 		return context.Canceled
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -16,7 +16,7 @@ import (
 // seed where they are drawn from: always the same ones, so that a change that breaks them is to
 // blame for it. Others are what make sim is for.
 const (
-	perKind = "25"
+	perKind = "50"
 	seed    = "20261121"
 )
 
@@ -37,7 +37,12 @@ func TestMain(m *testing.M) {
 // schedule that fails, all that happened in it, and the seed.
 func TestWhateverHappens(t *testing.T) {
 	sum := &total{counts: counts{}}
-	t.Cleanup(func() { t.Logf("what happened:\n%s", sum) })
+	t.Cleanup(func() {
+		t.Logf("what happened:\n%s", sum)
+		if none := sum.missing(); len(none) > 0 && !t.Failed() {
+			t.Errorf("never met: %v", none)
+		}
+	})
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()

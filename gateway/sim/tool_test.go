@@ -164,10 +164,10 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 	w, r := s.l.w, ctx.Value(runKey{}).(*run)
 	deltas := w.nextStage(r, q)
 	for _, d := range deltas {
-		err := script{s.l}.wait(ctx, min(d.after, patience))
+		err := s.l.wait(ctx, min(d.after, patience))
 		if err == nil && d.after > patience {
 			w.judgeFresh(r)
-			err = script{s.l}.wait(ctx, d.after-patience)
+			err = s.l.wait(ctx, d.after-patience)
 		}
 		if err != nil {
 			time.Sleep(r.answer.slow)
@@ -277,13 +277,13 @@ func (b bench) call(ctx context.Context, in agent.Input) (agent.Output, error) {
 	w := b.l.w
 	d := w.deed(deedName.FindString(in.Arguments))
 	in.Progress("halfway")
-	if err := (script{b.l}).wait(ctx, d.takes/2); err != nil {
+	if err := b.l.wait(ctx, d.takes/2); err != nil {
 		return agent.Output{}, err
 	}
 	if err := w.do(b.l, d.key); err != nil {
 		return agent.Output{}, err
 	}
-	if err := (script{b.l}).wait(ctx, d.takes-d.takes/2); err != nil {
+	if err := b.l.wait(ctx, d.takes-d.takes/2); err != nil {
 		return agent.Output{}, err
 	}
 	if d.fails {
