@@ -121,6 +121,11 @@ func (r replay) rule(call string, v agent.Verdict) {
 	}
 }
 
+// undecided says that nobody decided about a call in time.
+func (r replay) undecided() bool {
+	return slices.ContainsFunc(r.proposals, func(p *proposal) bool { return p.claimed && p.verdict == agent.TimedOut })
+}
+
 // cutOff returns the calls that had begun and have no answer, by tool.
 func (r replay) cutOff() []string {
 	var tools []string

@@ -82,6 +82,9 @@ func (a *actor) start(rec chat.Turn) {
 		panic(err) // guard tells both sides
 	}
 	t.docket.restore(t.earlier.proposals, time.Now())
+	if t.earlier.undecided() {
+		t.undone = TextUndecided
+	}
 	t.journal.changed.Store(len(t.earlier.begun) > 0)
 	if cut := t.earlier.cutOff(); len(cut) > 0 {
 		log.Warn("a tool was at work when the process died: what it did is not known, and it is not run again", slog.Any("calls", cut))

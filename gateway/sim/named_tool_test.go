@@ -36,7 +36,7 @@ func (w *world) effects() (n int) {
 func TestNamedTools(t *testing.T) {
 	t.Parallel()
 	const text = "a0w0x\n\na0w1x"
-	second := time.Second
+	second, undecided := time.Second, "\n\n"+gateway.DefaultTexts()[gateway.TextUndecided]
 	for _, c := range []struct {
 		name    string
 		kind    string
@@ -52,11 +52,11 @@ func TestNamedTools(t *testing.T) {
 		},
 		{
 			name: "pressed twice, and once more about what is decided", tools: []string{change, alter}, effects: 1,
-			does: []reaction{{kind: doApprove, after: second, again: 100 * time.Millisecond}, {kind: doOld, after: second}}, want: []string{text},
+			does: []reaction{{kind: doApprove, after: second, again: 100 * time.Millisecond}, {kind: doOld, after: second}}, want: []string{text + undecided},
 			counted: "reactions to what is decided",
 		},
 		{
-			name: "nobody decides", tools: []string{change}, want: []string{text}, counted: "answers: nobody decided",
+			name: "nobody decides", tools: []string{change}, want: []string{text + undecided}, counted: "answers: nobody decided",
 		},
 		{
 			name: "always, for the second call too", tools: []string{change, change}, effects: 2,

@@ -292,7 +292,13 @@ func (w *world) complete(r *run) verdict {
 		}
 		return v
 	}
-	return verdict{name: "complete", text: w.shown(r), exact: true}
+	v := verdict{name: "complete", text: w.shown(r), exact: true}
+	if slices.ContainsFunc(w.questions, func(q *question) bool {
+		return q.turn.id == r.turn && !q.ruled.IsZero() && q.verdict == agent.TimedOut
+	}) {
+		v.note = []string{squeeze(gateway.DefaultTexts()[gateway.TextUndecided])}
+	}
+	return v
 }
 
 // shown is what a person must read of what a run came to.

@@ -15,6 +15,7 @@ import (
 type planner struct {
 	thought       string // a whole sentence
 	before, after string // the tool has run
+	note          string // of the gateway, below that; mostly empty
 	proposal      string // what the tool says of a call; empty: the model says only what comes after
 
 	mu   sync.Mutex
@@ -104,5 +105,5 @@ func (p *planner) came() (ran int, told string) {
 
 // final is the answer as it must stand.
 func (p *planner) final() string {
-	return strings.Join(slices.DeleteFunc([]string{p.before, p.after}, func(s string) bool { return s == "" }), "\n\n")
+	return strings.Join(slices.DeleteFunc([]string{p.before, p.after, p.note}, func(s string) bool { return s == "" }), "\n\n")
 }

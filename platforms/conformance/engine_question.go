@@ -43,6 +43,7 @@ func questionCases() []testCase {
 					}
 					h.wantQuestion(w, q)
 				}
+				h.planner.note = gateway.DefaultTexts()[gateway.TextUndecided]
 				h.wantDecided(w, q, 0, "nobody approved this call in time")
 			})
 		}},
