@@ -68,6 +68,7 @@ type lamp struct {
 	mu       sync.Mutex
 	switched []string
 	takes    time.Duration
+	pictures []agent.Image
 }
 
 func (l *lamp) Tools() []agent.ToolDef {
@@ -80,7 +81,7 @@ func (l *lamp) Tools() []agent.ToolDef {
 			l.mu.Unlock()
 			select {
 			case <-time.After(l.takes):
-				return agent.Output{Text: "done"}, nil
+				return agent.Output{Text: "done", Images: l.pictures}, nil
 			case <-ctx.Done():
 				return agent.Output{}, context.Cause(ctx)
 			}
@@ -483,4 +484,32 @@ func (f *forgetful) Note(ctx context.Context, turn string, steps ...chat.Step) e
 		return errStore
 	}
 	return f.Store.Note(ctx, turn, steps...)
+}
+
+// A tool's large pictures are shown to the model once, and not in every turn that follows.
+func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.pictures = []agent.Image{{MediaType: "image/png", Data: make([]byte, 1<<20)}, {MediaType: "image/png", Data: []byte("small")}}
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, ask("yes"))
+		later(5 * time.Second)
+		for i, want := range []int{2, 1} {
+			var pictures int
+			for _, m := range l.asked[len(l.asked)-1].Messages {
+				pictures += len(m.Images)
+			}
+			if pictures != want {
+				t.Errorf("turn %d: the model is shown %d pictures, want %d", i+1, pictures, want)
+			}
+			l.say(t, ask("and now?"))
+			later(5 * time.Second)
+		}
+		reads := fmt.Sprint(l.asked[len(l.asked)-1].Messages)
+		if !strings.Contains(reads, "too large to be kept: 1") {
+			t.Errorf("the model reads %.300s", reads)
+		}
+	})
 }

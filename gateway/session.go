@@ -75,10 +75,26 @@ func (s past) tokens() int {
 	return n
 }
 
+// mostRemembered bounds, in bytes, each picture of a tool that the history keeps. What people attach was made smaller
+// before; a tool's pictures are shown to the model as they are, once.
+const mostRemembered = 512 << 10
+
+// remembered returns an answer of a tool without the pictures that are too large to be shown again in every turn.
+func remembered(m agent.Message) agent.Message {
+	small := slices.DeleteFunc(slices.Clone(m.Images), func(i agent.Image) bool { return len(i.Data) > mostRemembered })
+	if m.Role != agent.ToolRole || len(small) == len(m.Images) {
+		return m
+	}
+	m.Text += fmt.Sprintf("\n[pictures that were too large to be kept: %d]", len(m.Images)-len(small))
+	m.Images = small
+	return m
+}
+
 // encode writes messages as the store keeps them.
 func encode(messages []agent.Message) ([][]byte, error) {
 	var out [][]byte
 	for _, m := range messages {
+		m = remembered(m)
 		b, err := json.Marshal(m)
 		if err != nil {
 			return nil, fmt.Errorf("encode history: %w", err)
