@@ -173,7 +173,7 @@ func (v verdict) accepts(r reading) bool {
 	case r.removed && !(r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete):
 		return subsequence(seen, want)
 	case r.removed:
-		return subsequence(slices.DeleteFunc(seen, func(s string) bool { return !slices.Contains(want, s) }), want)
+		return subsequence(once(slices.DeleteFunc(seen, func(s string) bool { return !slices.Contains(want, s) })), want)
 	case r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete && text != v.text && strings.HasPrefix(text, v.text):
 		r.w.counts.add("exception: longer before, and nothing can be deleted", 1)
 		return true
@@ -219,6 +219,16 @@ func (r reading) covers(want []string) bool {
 		return subsequence(parts, want)
 	}
 	return j <= i && slices.Equal(parts, want[:i])
+}
+
+// once leaves out what came before: where nothing can be deleted, a part that is not needed any more stays below.
+func once(seen []string) (out []string) {
+	for _, s := range seen {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // subsequence says that seen is all with some left out.
