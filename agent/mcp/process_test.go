@@ -146,9 +146,8 @@ func TestRunEndsUnderACall(t *testing.T) {
 
 func TestOldServerIsSpokenToInItsOwnWay(t *testing.T) {
 	t.Parallel()
-	s := &server{Server: myself(t, "old"), log: (&said{}).logger(), ready: make(chan struct{})}
-	s.secrets = newSecrets(s.Server)
-	s.open = open(s.Server, nil)
+	config := myself(t, "old")
+	s := newServer(config, Options{Log: (&said{}).logger()}, open(config, nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {

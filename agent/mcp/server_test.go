@@ -152,13 +152,13 @@ func TestAwait(t *testing.T) {
 		go func() { defer close(done); c.Run(ctx) }()
 		short, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		for _, tt := range []struct {
-			ctx  context.Context
-			want time.Duration
-		}{{short, time.Second}, {t.Context(), 2 * time.Second}, {t.Context(), 0}} {
-			begun := time.Now()
-			if c.Await(tt.ctx); time.Since(begun) != tt.want {
-				t.Errorf("awaited for %v, want %v", time.Since(begun), tt.want)
+		for i, want := range []time.Duration{time.Second, 2 * time.Second, 0} {
+			begun, until := time.Now(), t.Context()
+			if i == 0 {
+				until = short
+			}
+			if c.Await(until); time.Since(begun) != want {
+				t.Errorf("awaited for %v, want %v", time.Since(begun), want)
 			}
 		}
 		cancel()
