@@ -77,10 +77,19 @@ func TestBareWordsAreCommandsWhereNoneCanBeTyped(t *testing.T) {
 		{text: "model train set", thread: true, question: true},
 		{text: "halt", thread: true, question: true},
 		{text: "stop", question: true},
+		{text: "approve", thread: true, sees: "Nothing waits for that"},
+		{text: "Approve K3F9X always", thread: true, sees: "Nothing waits for that"},
+		{text: "deny k3f9x", thread: true, sees: "Nothing waits for that"},
+		{text: "approve this plan", thread: true, question: true},
+		{text: "deny l1o0i", thread: true, question: true}, // no id has these
+		{text: "memory", thread: true, sees: "I remember nothing of you."},
+		{text: "memory forget 7", thread: true, sees: "I remember nothing under that number."},
+		{text: "memory leak", thread: true, question: true},
+		{text: "memory forget that now", thread: true, question: true},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h, _ := openThreaded(t, func(o *gateway.Options) { o.Models = []gateway.Model{{Name: "main"}} })
+				h, _ := openThreaded(t, func(o *gateway.Options) { o.Models, o.Remembers = []gateway.Model{{Name: "main"}}, true })
 				in := ask(tt.text)
 				if tt.thread {
 					in = inThread(in)
