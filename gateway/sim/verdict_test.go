@@ -329,6 +329,10 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	if len(t.messages) == 0 {
 		return w.stopped(t, t.begun[0].at)
 	}
+	ended := r.ended
+	if r.life != t.begun[len(t.begun)-1].life { // the newest process did not come to ask the model
+		ended = time.Time{}
+	}
 	for i, m := range w.messages {
 		if m.place != t.place || m.accepted.IsZero() || slices.Contains(t.messages, i) {
 			continue
@@ -344,7 +348,7 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 			continue
 		}
 		switch {
-		case (w.interrupts(i) && w.s.busy == gateway.Interrupt || m.kind == "retry") && (r.ended.IsZero() || !m.accepted.After(r.ended)):
+		case (w.interrupts(i) && w.s.busy == gateway.Interrupt || m.kind == "retry") && (ended.IsZero() || !m.accepted.After(ended)):
 			return true
 		}
 	}
