@@ -359,7 +359,7 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 // decided about a call is none.
 func (w *world) interrupts(n int) bool {
 	m := w.messages[n]
-	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && m.dropped.IsZero()
+	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && (m.dropped.IsZero() || m.dropped.After(m.accepted))
 }
 
 // stopped says that somebody stopped a turn from a time on.
