@@ -41,6 +41,13 @@ func (f *fuse) write(do func() error) error {
 	return errDead
 }
 
+// state returns how many writes there were, and whether the process has died of one.
+func (f *fuse) state() (writes int, blown bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.writes, f.blown
+}
+
 // blow ends the process: nothing that it does has an effect any more.
 func (f *fuse) blow() {
 	f.mu.Lock()
@@ -113,7 +120,8 @@ func killedAt(t *testing.T, at int, after bool) (writes int) {
 			l.offer(t, pressing(b))
 		}
 		later(10 * time.Second)
-		if writes = f.writes; !f.blown { // how many there are differs by one: some come at the same instant
+		var blown bool
+		if writes, blown = f.state(); !blown { // how many there are differs by one: some come at the same instant
 			equal(t, "messages", l.sees(), []string{switched})
 			return
 		}
