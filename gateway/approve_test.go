@@ -456,6 +456,35 @@ func TestInterruptedAfterAChange(t *testing.T) {
 	})
 }
 
+// The same where a restart came in between, and the turn was interrupted before it came to ask the model again.
+func TestInterruptedAsItIsTakenUpAfterAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.takes = 10 * time.Second
+		l.open(t, nil)
+		l.files = map[string][]byte{"f": []byte("hi")} // which takes a moment to read
+		question := ask("light")
+		question.Attachments = []chat.Attachment{{ID: "f", Name: "a.txt", MediaType: "text/plain", Size: 2}}
+		l.say(t, question)
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		l.kill()
+		l.steps[0].ToolCalls, l.steps[0].Text = nil, "As you like."
+		l.open(t, nil)
+		l.say(t, ask("and blue"))
+		later(5 * time.Second)
+		last := l.asked[len(l.asked)-1].Messages
+		var roles []string
+		for _, m := range last {
+			roles = append(roles, fmt.Sprint(m.Role, " ", len(m.ToolCalls)))
+		}
+		if got := strings.Join(roles, ", "); got != "user 0, assistant 1, tool 0, user 0" || !strings.HasPrefix(last[0].Text, "light") || l.times() != 1 {
+			t.Errorf("ran %d times, the model reads %s", l.times(), got)
+		}
+	})
+}
+
 // A call that could not be written down is not run.
 func TestAFullDiskKeepsToolsFromChangingThings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -131,8 +131,10 @@ func (a *actor) start(rec chat.Turn) {
 func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, error) {
 	if t.question.Role == "" {
 		question, line := a.read(ctx, t.messages)
-		if ctx.Err() != nil {
-			return agent.Result{Stop: agent.StopCancelled}, &agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
+		if ctx.Err() != nil { // what an earlier process did of it must be known all the same
+			t.question = agent.Message{Role: agent.User, Text: join(t.messages)}
+			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.said, t.earlier.begun)},
+				&agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
 		}
 		if line != "" {
 			t.fixed = true

@@ -12,6 +12,11 @@
 // people asked, what the model said, and what they read in the end, and counts the exceptions
 // that the design allows. Nothing here is part of the binary.
 //
+// In half of the schedules the real agent runs between the gateway and the script: the model calls
+// tools, calls that change something wait for an approval, and the person answers what they see,
+// twice, too late, or not at all. The judge holds each effect against what people said, and each
+// answer to a call against what it did.
+//
 // A schedule is drawn by rapid, so that a failure is made small and comes with a seed:
 //
 //	make sim                  many schedules

@@ -335,6 +335,10 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 	if len(t.messages) == 0 {
 		return w.stopped(t, t.begun[0].at)
 	}
+	ended := r.ended
+	if r.life != t.begun[len(t.begun)-1].life { // the newest process did not come to ask the model
+		ended = time.Time{}
+	}
 	for i, m := range w.messages {
 		if m.place != t.place || m.accepted.IsZero() || slices.Contains(t.messages, i) {
 			continue
@@ -350,7 +354,7 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 			continue
 		}
 		switch {
-		case (w.interrupts(i) && w.s.busy == gateway.Interrupt || m.kind == "retry") && (r.ended.IsZero() || !m.accepted.After(r.ended)):
+		case (w.interrupts(i) && w.s.busy == gateway.Interrupt || m.kind == "retry") && (ended.IsZero() || !m.accepted.After(ended)):
 			return true
 		}
 	}
@@ -361,7 +365,7 @@ func (w *world) interrupted(t *turnLog, r *run) bool {
 // decided about a call is none.
 func (w *world) interrupts(n int) bool {
 	m := w.messages[n]
-	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && m.dropped.IsZero()
+	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && (m.dropped.IsZero() || m.dropped.After(m.accepted))
 }
 
 // stopped says that somebody stopped a turn from a time on.
