@@ -87,18 +87,9 @@ func newWorldWith(t *testing.T, o standin.Options) *world {
 	if o.Latency == 0 {
 		o.Latency = 20 * time.Millisecond
 	}
-	w := &world{t: t, server: standin.New(o), net: memnet.Listen()}
+	w := &world{t: t, server: standin.New(o)}
 	w.direct = w.server.DM(standin.DefaultPerson)
-	served := make(chan error, 1)
-	go func() { served <- w.server.Serve(w.net) }()
-	t.Cleanup(func() {
-		if err := w.server.Close(); err != nil {
-			t.Errorf("close the stand-in: %v", err)
-		}
-		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("serve: %v", err)
-		}
-	})
+	w.net = memnet.Serve(t, w.server)
 	return w
 }
 
@@ -126,9 +117,7 @@ func (w *world) bot(log *slog.Logger, how conformance.Connection) *discord.Bot {
 	case conformance.WrongSecret:
 		o.Token = wrongToken
 	case conformance.Unreachable:
-		o.Dial = func(context.Context, string, string) (net.Conn, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
-		}
+		o.Dial = memnet.Refuse
 	case conformance.Proper:
 	}
 	bot, err := discord.New(o)

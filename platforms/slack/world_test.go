@@ -3,7 +3,6 @@ package slack_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -79,7 +78,7 @@ func (d *door) dial(ctx context.Context, network, address string) (net.Conn, err
 	l := d.l
 	d.mu.Unlock()
 	if l == nil {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
+		return memnet.Refuse(ctx, network, address)
 	}
 	c, err := l.Dial(ctx, network, address)
 	if err != nil {
@@ -99,7 +98,7 @@ func eventsWorld(t *testing.T) conformance.World {
 }
 
 func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
-	w := &world{t: t, net: memnet.Listen(), private: chat.Target{Chat: dm}}
+	w := &world{t: t, private: chat.Target{Chat: dm}}
 	if o.Limits.Tier1 == 0 {
 		o.Limits = standin.NoLimits()
 	}
@@ -109,16 +108,7 @@ func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
 		o.RequestURL, o.Dial = "http://telex.test/slack", w.events.dial
 	}
 	w.server = standin.New(o)
-	served := make(chan error, 1)
-	go func() { served <- w.server.Serve(w.net) }()
-	t.Cleanup(func() {
-		if err := w.server.Close(); err != nil {
-			t.Errorf("close the stand-in: %v", err)
-		}
-		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("serve: %v", err)
-		}
-	})
+	w.net = memnet.Serve(t, w.server)
 	w.server.SetChannel(standin.Channel{ID: dm, User: person})
 	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // of what is said now it never hears
 	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
@@ -157,9 +147,7 @@ func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 			o.SigningSecret = wrongSecret
 		}
 	case conformance.Unreachable:
-		o.Dial = func(context.Context, string, string) (net.Conn, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
-		}
+		o.Dial = memnet.Refuse
 	case conformance.Proper:
 	}
 	bot, err := slack.New(o)

@@ -2,13 +2,10 @@ package telegram_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"path"
 	"slices"
@@ -68,21 +65,11 @@ func newWorld(t *testing.T) conformance.World {
 		server: standin.New(standin.Options{
 			Username: username, Limits: standin.NoLimits(), Latency: 20 * time.Millisecond, ReadAll: true,
 		}),
-		net: memnet.Listen(),
 	}
 	for _, id := range []int64{privateID, groupID} {
 		w.server.SetAdmin(id, false) // the chat exists from here on
 	}
-	served := make(chan error, 1)
-	go func() { served <- w.server.Serve(w.net) }()
-	t.Cleanup(func() {
-		if err := w.server.Close(); err != nil {
-			t.Errorf("close the stand-in: %v", err)
-		}
-		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("serve: %v", err)
-		}
-	})
+	w.net = memnet.Serve(t, w.server)
 	return w
 }
 
@@ -93,9 +80,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	case conformance.WrongSecret:
 		token = "1234567890:wrong"
 	case conformance.Unreachable:
-		dial = func(context.Context, string, string) (net.Conn, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
-		}
+		dial = memnet.Refuse
 	case conformance.Proper:
 	}
 	bot, err := telegram.New(telegram.Options{
