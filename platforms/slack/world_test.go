@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -223,33 +222,14 @@ func (w *world) Calls(op chat.Op) int {
 }
 
 func (w *world) Break(op chat.Op, f conformance.Fault) {
-	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
+	w.server.Fault(once(strings.Join(methods(op), "|"), f.OnCall()))
 }
 
-func (w *world) BreakFetch(f conformance.Fault) {
-	fault := faultOf("file", f)
-	if f == conformance.CutAfter {
-		fault.Action = standin.ActCutMiddle
-	}
-	w.server.Fault(fault)
-}
+func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.OnFetch())) }
 
-// faultOf is a fault that hits one call.
-func faultOf(method string, f conformance.Fault) standin.Fault {
-	fault := standin.Fault{Method: method, Times: 1}
-	switch f {
-	case conformance.RateLimit:
-		fault.Action, fault.RetryAfter = standin.ActRateLimit, int(conformance.RetryAfter/time.Second)
-	case conformance.ServerError:
-		fault.Action, fault.Status = standin.ActStatus, http.StatusBadGateway
-	case conformance.CutBefore:
-		fault.Action = standin.ActCutBefore
-	case conformance.CutAfter:
-		fault.Action = standin.ActCutAfter
-	case conformance.Hang:
-		fault.Action = standin.ActHang
-	}
-	return fault
+// once is a fault that hits one call.
+func once(method string, e conformance.Effect) standin.Fault {
+	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: int(e.RetryAfter / time.Second)}
 }
 
 func (w *world) Enforce(r conformance.Rates) {
@@ -283,8 +263,7 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 			list = append(list, conformance.Version{At: v.At, Message: m.TS, Text: v.Shown})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b conformance.Version) int { return a.At.Compare(b.At) })
-	return list
+	return conformance.InOrder(list)
 }
 
 func (w *world) Pings(to chat.Target) []string {
