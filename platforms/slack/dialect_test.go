@@ -13,15 +13,9 @@ import (
 // j is the joiner, which shows nothing.
 const j = marks.Joiner
 
-func render(t *testing.T, src string) string {
-	t.Helper()
-	spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
-	parts := markup.Layout(src, markup.Options{Dialect: spy, Limit: 12000})
-	if len(parts) != 1 {
-		t.Fatalf("Layout(%q) has %d parts, want 1", src, len(parts))
-	}
-	checkMessage(t, spy, parts[0])
-	return parts[0].Rendered.Text
+// written is the dialect with its reader.
+func written() markuptest.Written {
+	return markuptest.Written{Dialect: Dialect{}, Limit: 12000, Check: checkMessage}
 }
 
 // F27, F28, F33: each construct as it goes over the wire.
@@ -84,7 +78,7 @@ func TestDialectConstructs(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := render(t, tt.src); got != tt.want {
+			if got := written().Render(t, tt.src); got != tt.want {
 				t.Errorf("Layout(%q)\n got %q\nwant %q", tt.src, got, tt.want)
 			}
 		})
@@ -199,44 +193,18 @@ func unlinked(glyphs []markuptest.Glyph) []markuptest.Glyph {
 // D7, D8, D13, F26-F33, F35: each beginning of an answer.
 func TestAnswersSlack(t *testing.T) {
 	t.Parallel()
-	for name, src := range markuptest.Answers(t) {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, limit := range []int{100, 4000} {
-				spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
-				markuptest.Prefixes(t, spy, src, limit, 7, func(p markup.Part) { checkMessage(t, spy, p) })
-			}
-		})
-	}
+	written().Answers(t, 4000)
 }
 
-// TestNastySlack takes the same sources every time: among tens of thousands there are some whose nested marks no
-// writer of one string gets right, and a test that meets one in passing says nothing about the change it fails on.
-// The fuzz target looks for more.
 func TestNastySlack(t *testing.T) {
 	t.Parallel()
-	for seed := range 150 {
-		spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
-		src := markuptest.Nasty().Example(seed)
-		markuptest.Prefixes(t, spy, src, 100+seed, 1, func(p markup.Part) { checkMessage(t, spy, p) })
-	}
+	written().Nasty(t)
 }
 
 func FuzzDialect(f *testing.F) {
 	f.Add("**a `b`** [c](https://e.org) > d\n> e\n```\nf", 100, true)
 	f.Add("# a #\n===\n- b\n\n    c\n<!here> &lt; *_x_* :a:", 100, false)
-	f.Fuzz(func(t *testing.T, src string, limit int, open bool) {
-		spy := markuptest.Spy{Dialect: Dialect{}, Pieces: map[string]markup.Piece{}}
-		o := markup.Options{Dialect: spy, Limit: 100 + max(0, limit)%4096, Open: open}
-		for _, p := range markup.Layout(src, o) {
-			checkMessage(t, spy, p)
-		}
-	})
+	written().Fuzz(f, 4096)
 }
 
-func BenchmarkDialect(b *testing.B) {
-	src := strings.Repeat("Some **bold** text with `code` and a [link](https://e.org).\n\n- item\n- item\n\n", 50)
-	for b.Loop() {
-		markup.Layout(src, markup.Options{Dialect: Dialect{}, Limit: 4000})
-	}
-}
+func BenchmarkDialect(b *testing.B) { markuptest.Measure(b, Dialect{}, 4000) }
