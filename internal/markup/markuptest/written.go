@@ -1,6 +1,7 @@
 package markuptest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,55 @@ func (w Written) Render(t TB, src string) string {
 	}
 	w.Check(t, spy, parts[0])
 	return parts[0].Rendered.Text
+}
+
+// Construct is Markdown, and what is written for it: by hand, never by a dialect.
+type Construct = struct{ Name, Source, Want string }
+
+// j is the joiner, which shows nothing.
+const j = "\u2060"
+
+// constructs are written alike by all dialects that write Markdown.
+func constructs() []Construct {
+	return []Construct{
+		{"plain", "a.b!c(d)-e", "a.b!c(d)-e"},
+		{"styles", "x **b** *i* ~~s~~ `c`", "x **b** *i* ~~s~~ `c`"},
+		{"underscores", "x __b__ _i_", "x **b** *i*"},
+		{"nested", "**a *b* c** *a **b** c*", "**a *b* c** *a **b** c*"},
+		{"same range", "***a***", "***a***"},
+		{"ends together", "**a *b*** *a **b***", "**a *b*** *a **b***"},
+		{"begins together", "***a** b* ***a* b**", "***a** b* ***a* b**"},
+		{"in a word", "a**b**c a*b*c", "a**b**c a*b*c"},
+		{"bold after bold", "**a**__b__", "**a**" + j + "**b**"},
+		{"italic after bold", "**a**_b_", "**a**" + j + "*b*"},
+		{"bold that ends with punctuation", "**Note:** a **b!**", "**Note:** a **b!**"},
+		{"code in bold", "**a `b` c**", "**a `b` c**"},
+		{"code first", "`a` b", "``a`` b"},
+		{"fence", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb", "a\n\n```go\nx < 1 && y\n\n\tz\n```\nb"},
+		{"fence in a fence", "````md\n```\nx\n```\n````", "```md\n``" + j + "`\nx\n``" + j + "`\n```"},
+		{"indented code", "    a\n      b", "```\na\n  b\n```"},
+		{"table", "|a|b|\n|-|-:|\n|x|10|", "```\na   b\n-  --\nx  10\n```"},
+		{"heading in a list", "- # a", "• **a**"},
+		{"code in a quote", "> a\n> ```\n> x\n>   y\n> ```\n> b", "> a\n> ```\n> x\n>   y\n> ```\n> b"},
+		{"quote in a list", "- > a", "• a"},
+		{"rule", "a\n\n---\n\nb", "a\n\n──────────\n\nb"},
+		{"link", "see [the *page*](https://e.org/?a=1&b=2)!", "see [the *page*](https://e.org/?a=1&b=2)!"},
+		{"bold link", "**a [b](https://e.org) c**", "**a [b](https://e.org) c**"},
+		{"bold in a link", "[**a**](https://e.org)", "[**a**](https://e.org)"},
+	}
+}
+
+// Constructs checks what is written for the constructs of a dialect, and for those that all write alike.
+func (w Written) Constructs(t *testing.T, own []Construct) {
+	t.Helper()
+	for _, c := range slices.Concat(constructs(), own) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if got := w.Render(t, c.Source); got != c.Want {
+				t.Errorf("Layout(%q)\n got %q\nwant %q", c.Source, got, c.Want)
+			}
+		})
+	}
 }
 
 // Prefixes checks each beginning of an answer, step bytes apart.
