@@ -51,17 +51,7 @@ func withTools(t *testing.T, tools toolbox, f func(*testing.T, *agent.Agent, *op
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := openai.New(openai.Options{Key: secret, Models: []string{"gpt-5-mini"}, Rate: 50})
-		l := memnet.Listen()
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(l) }()
-		transport := &http.Transport{DialContext: l.Dial}
-		defer func() {
-			transport.CloseIdleConnections()
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
-			<-served
-		}()
+		transport := memnet.Serve(t, server).Transport(t)
 		log := slog.New(slog.DiscardHandler)
 		model, err := chatcompletions.New(chatcompletions.Options{
 			Name: "main", BaseURL: "http://provider/v1", APIKey: secret, Model: "gpt-5-mini", Stream: true, Transport: transport, Log: log,

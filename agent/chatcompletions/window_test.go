@@ -3,7 +3,6 @@ package chatcompletions_test
 import (
 	"fmt"
 	"log/slog"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,17 +18,7 @@ import (
 func TestImitatedWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := openai.New(openai.Options{Key: secret, Models: []string{"gpt-5-mini"}, Rate: 5000, Context: 4000})
-		l := memnet.Listen()
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(l) }()
-		transport := &http.Transport{DialContext: l.Dial}
-		defer func() {
-			transport.CloseIdleConnections()
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
-			<-served
-		}()
+		transport := memnet.Serve(t, server).Transport(t)
 		log := slog.New(slog.DiscardHandler)
 		model, err := chatcompletions.New(chatcompletions.Options{
 			BaseURL: "http://provider/v1", APIKey: secret, Model: "gpt-5-mini", MaxOutputTokens: 500, Stream: true, Transport: transport, Log: log,

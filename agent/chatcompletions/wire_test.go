@@ -39,7 +39,6 @@ func inWorld(t *testing.T, handler http.HandlerFunc, change func(*chatcompletion
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, began: time.Now()}
-		l := memnet.Listen()
 		server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			data, _ := io.ReadAll(r.Body)
 			var body map[string]any
@@ -54,16 +53,7 @@ func inWorld(t *testing.T, handler http.HandlerFunc, change func(*chatcompletion
 				w.left = time.Since(w.began)
 			}
 		}), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
-		served := make(chan error, 1) // one: nobody may be waiting when the test failed
-		go func() { served <- server.Serve(l) }()
-		transport := &http.Transport{DialContext: l.Dial}
-		defer func() {
-			transport.CloseIdleConnections()
-			if err := server.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
-			<-served
-		}()
+		transport := memnet.Serve(t, server).Transport(t)
 
 		log := slog.New(slog.NewTextHandler(&w.log, nil))
 		mo := chatcompletions.Options{
@@ -376,7 +366,7 @@ func TestWireRetries(t *testing.T) {
 		w.ask(t.Context(), "hi").check(t, agent.StopDone, "Hello", "Hello")
 	})
 	inWorld(t, good, func(o *chatcompletions.Options, _ *agent.Options) {
-		o.Transport = &http.Transport{DialContext: func() *memnet.Listener { l := memnet.Listen(); _ = l.Close(); return l }().Dial}
+		o.Transport = &http.Transport{DialContext: memnet.Refuse}
 	}, func(t *testing.T, w *world) {
 		got := w.ask(t.Context(), "hi")
 		got.check(t, agent.StopError, "", "")

@@ -43,17 +43,7 @@ func imitated(t *testing.T, a api, change func(*provider.Options), f func(*testi
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		server := openai.New(openai.Options{Key: secret, Models: []string{"gpt-5-mini"}, Rate: 50})
-		l := memnet.Listen()
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(l) }()
-		transport := &http.Transport{DialContext: l.Dial}
-		defer func() {
-			transport.CloseIdleConnections()
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
-			<-served
-		}()
+		transport := memnet.Serve(t, server).Transport(t)
 		o := provider.Options{
 			Name: "main", BaseURL: "http://provider/v1", APIKey: secret, Model: "gpt-5-mini", MaxOutputTokens: 1_000_000,
 			Stream: true, Summaries: true, Transport: transport, Log: slog.New(slog.DiscardHandler),

@@ -36,7 +36,6 @@ func inWorld(t *testing.T, change func(*responses.Options), f func(*testing.T, *
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}
-		l := memnet.Listen()
 		server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			data, err := io.ReadAll(r.Body)
 			var body map[string]any
@@ -48,19 +47,12 @@ func inWorld(t *testing.T, change func(*responses.Options), f func(*testing.T, *
 			handler(rw, r)
 			w.left = r.Context().Err() != nil
 		}), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
-		served := make(chan error, 1) // one: nobody may be waiting when the test failed
-		go func() { served <- server.Serve(l) }()
-		transport := &http.Transport{DialContext: l.Dial}
-		defer func() {
-			transport.CloseIdleConnections()
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
-			<-served
+		t.Cleanup(func() {
 			if strings.Contains(w.log.String(), secret) {
 				t.Errorf("the key is in the log:\n%s", w.log.String())
 			}
-		}()
+		})
+		transport := memnet.Serve(t, server).Transport(t)
 		o := responses.Options{
 			BaseURL: "http://provider/v1/", APIKey: secret, Model: "gpt-5-mini", Stream: true, Transport: transport,
 			Log: slog.New(slog.NewTextHandler(&w.log, nil)),

@@ -2,7 +2,6 @@ package transcription_test
 
 import (
 	"log/slog"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,17 +14,7 @@ import (
 func TestImitatedProvider(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := openai.New(openai.Options{Key: secret, Models: []string{"whisper-1"}})
-		l := memnet.Listen()
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(l) }()
-		transport := &http.Transport{DialContext: l.Dial}
-		defer func() {
-			transport.CloseIdleConnections()
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
-			<-served
-		}()
+		transport := memnet.Serve(t, server).Transport(t)
 		c, err := transcription.New(transcription.Options{
 			BaseURL: "http://provider/v1", APIKey: secret, Model: "whisper-1", Transport: transport, Log: slog.New(slog.DiscardHandler),
 		})

@@ -73,16 +73,6 @@ func (p *planner) step(r agent.Request) (string, agent.Completion) {
 	return p.before, agent.Completion{ToolCalls: []agent.ToolCall{{ID: "c1", Name: lever, Arguments: "{}"}}}
 }
 
-// writing takes time, as models and tools do.
-func writing(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d): //nolint:forbidigo // it is virtual time
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // Tools implements agent.Toolbox.
 func (p *planner) Tools() []agent.ToolDef {
 	return []agent.ToolDef{{

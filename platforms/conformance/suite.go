@@ -1,14 +1,12 @@
 package conformance
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,7 +25,7 @@ func Run(t *testing.T, create Factory) {
 		passed := t.Run(c.name, func(t *testing.T) {
 			t.Attr(AttrCase, c.name)
 			synctest.Test(t, func(t *testing.T) {
-				s = &scene{T: t, World: create(t), log: &logBuffer{}}
+				s = &scene{T: t, World: create(t), log: &Log{}}
 				s.adapter = s.connect(Proper)
 				c.run(s)
 				s.wantNoSecret("the log", s.log.String())
@@ -67,7 +65,7 @@ type scene struct {
 	*testing.T
 	World
 	adapter Adapter
-	log     *logBuffer
+	log     *Log
 	lacks   string          // an ability that the case asked for in vain
 	memory  *gateway.Memory // what outlives the processes of a case; nil: none ran
 }
@@ -87,26 +85,6 @@ func (s *scene) came(passed bool) string {
 
 func (s *scene) connect(how Connection) Adapter {
 	return s.Connect(slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})), how)
-}
-
-// logBuffer collects a log from any goroutine.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-// Write adds to the log.
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-// String returns the whole log.
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }
 
 func (s *scene) wantNoSecret(where, text string) {

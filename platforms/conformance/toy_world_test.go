@@ -224,8 +224,7 @@ func (y *toy) Versions(to chat.Target) (list []Version) {
 			list = append(list, m.versions...)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Version) int { return a.At.Compare(b.At) })
-	return list
+	return InOrder(list)
 }
 
 func (y *toy) Pings(to chat.Target) []string {

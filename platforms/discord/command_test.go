@@ -186,7 +186,7 @@ func TestCommandsAnswerIsUncertain(t *testing.T) {
 			to := w.Group()
 			bot, r, in := asked(t, w, to, "why?")
 			before := len(w.Shown(to))
-			w.server.Fault(faultOf("editOwn", f))
+			w.server.Fault(once("editOwn", f.OnCall()))
 			if _, err := bot.Send(t.Context(), to, outgoing("one", in.ID)); chat.AsSendError(err).Kind != chat.Uncertain {
 				t.Errorf("Send = %v, want an uncertain failure", err)
 			}
@@ -342,7 +342,7 @@ func TestCommandIsConcluded(t *testing.T) {
 func TestManyCommands(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
-		house(t, bot, gateway.NewMemory(), talker{}, true)
+		house(t, bot, gateway.NewMemory(), conformance.Talker{}, true)
 		w.say(w.direct, "hello")
 		time.Sleep(quiet)
 		w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 9 * time.Second})
@@ -385,7 +385,7 @@ func TestCommandComesAgain(t *testing.T) {
 // No error and no log holds a token, that of an interaction neither.
 func TestTokensAreSecret(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
-		log := &logged{}
+		log := &conformance.Log{}
 		to := w.Group()
 		bot := w.bot(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), conformance.Proper)
 		r := start(t, bot, chat.Resume{})
@@ -503,7 +503,7 @@ func TestReceivingIsTold(t *testing.T) {
 		w.say(w.direct, "hello")
 		r.wantTexts("hello")
 		_ = r.stop()
-		log := &logged{}
+		log := &conformance.Log{}
 		next := start(t, w.bot(slog.New(slog.NewTextHandler(log, nil)), conformance.Proper), r.from())
 		time.Sleep(quiet)
 		_ = next.stop()

@@ -87,18 +87,9 @@ func newWorldWith(t *testing.T, o standin.Options) *world {
 	if o.Latency == 0 {
 		o.Latency = 20 * time.Millisecond
 	}
-	w := &world{t: t, server: standin.New(o), net: memnet.Listen()}
+	w := &world{t: t, server: standin.New(o)}
 	w.direct = w.server.DM(standin.DefaultPerson)
-	served := make(chan error, 1)
-	go func() { served <- w.server.Serve(w.net) }()
-	t.Cleanup(func() {
-		if err := w.server.Close(); err != nil {
-			t.Errorf("close the stand-in: %v", err)
-		}
-		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("serve: %v", err)
-		}
-	})
+	w.net = memnet.Serve(t, w.server)
 	return w
 }
 
@@ -126,9 +117,7 @@ func (w *world) bot(log *slog.Logger, how conformance.Connection) *discord.Bot {
 	case conformance.WrongSecret:
 		o.Token = wrongToken
 	case conformance.Unreachable:
-		o.Dial = func(context.Context, string, string) (net.Conn, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
-		}
+		o.Dial = memnet.Refuse
 	case conformance.Proper:
 	}
 	bot, err := discord.New(o)
@@ -234,25 +223,12 @@ func methods(op chat.Op) []string {
 }
 
 func (w *world) Break(op chat.Op, f conformance.Fault) {
-	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
+	w.server.Fault(once(strings.Join(methods(op), "|"), f.OnCall()))
 }
 
-// faultOf is a fault that hits one call.
-func faultOf(method string, f conformance.Fault) standin.Fault {
-	fault := standin.Fault{Method: method, Times: 1}
-	switch f {
-	case conformance.RateLimit:
-		fault.Action, fault.RetryAfter = standin.ActRateLimit, conformance.RetryAfter.Seconds()
-	case conformance.ServerError:
-		fault.Action, fault.Status = standin.ActStatus, http.StatusBadGateway
-	case conformance.CutBefore:
-		fault.Action = standin.ActCutBefore
-	case conformance.CutAfter:
-		fault.Action = standin.ActCutAfter
-	case conformance.Hang:
-		fault.Action = standin.ActHang
-	}
-	return fault
+// once is a fault that hits one call.
+func once(method string, e conformance.Effect) standin.Fault {
+	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
 }
 
 func (w *world) Enforce(r conformance.Rates) {
@@ -286,8 +262,7 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b conformance.Version) int { return a.At.Compare(b.At) })
-	return list
+	return conformance.InOrder(list)
 }
 
 func (w *world) Pings(to chat.Target) []string {
@@ -437,13 +412,7 @@ func (w *world) Attach(to chat.Target, f conformance.File, _ int64) {
 // OpenFiles says that the address of a file lets in whoever knows it.
 func (w *world) OpenFiles() {}
 
-func (w *world) BreakFetch(f conformance.Fault) {
-	fault := faultOf("attachment", f)
-	if f == conformance.CutAfter {
-		fault.Action = standin.ActCutMiddle
-	}
-	w.server.Fault(fault)
-}
+func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("attachment", f.OnFetch())) }
 
 func (w *world) Menu(to chat.Target) []string {
 	w.t.Helper()

@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"telex/internal/chat"
+	"telex/platforms/conformance"
 	"telex/platforms/discord"
 	"telex/standin/memnet"
 )
@@ -34,7 +35,7 @@ type scripted struct {
 	t     *testing.T
 	net   *memnet.Listener
 	play  func(c *scriptedLink)
-	log   *logged
+	log   *conformance.Log
 	began chan struct{} // holds one for each session that began
 
 	mu    sync.Mutex
@@ -57,7 +58,7 @@ func inScript(t *testing.T, play func(c *scriptedLink), run func(t *testing.T, s
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &scripted{t: t, net: memnet.Listen(), play: play, log: &logged{}, began: make(chan struct{}, 10)}
+		s := &scripted{t: t, net: memnet.Listen(), play: play, log: &conformance.Log{}, began: make(chan struct{}, 10)}
 		server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(s.net) }()

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"telex/agent"
 	"telex/gateway"
 	"telex/gateway/access"
 	"telex/gateway/preview"
@@ -173,33 +171,10 @@ func (w *world) say(channel, text string) string {
 
 func discarded() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// talker answers with the words of a text, one each 100 ms.
-type talker struct{ text string }
-
-func (a talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
-	r := agent.Result{Model: "talker", Stop: agent.StopDone}
-	text := a.text
-	if text == "" {
-		text = "re: " + t.Messages[len(t.Messages)-1].Text
-	}
-	for word := range strings.SplitAfterSeq(text, " ") {
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			r.Partial, r.Stop = true, agent.StopCancelled
-			return r, context.Cause(ctx)
-		}
-		r.Text += word
-		emit(agent.Text{Delta: word})
-	}
-	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
-	return r, nil
-}
-
 // house runs a gateway on a bot until the test ends, or the function that it returns is called.
 func house(t *testing.T, bot conformance.Adapter, s gateway.Store, r gateway.Runner, open bool) (end func()) {
 	t.Helper()
-	g, err := gateway.New(gateway.Options{
+	end = conformance.Start(t, gateway.Options{
 		Endpoints: []gateway.Endpoint{{
 			ID: "discord", Platform: bot.(gateway.Platform), // a guard of this package says that it is one
 			Streaming: preview.Config{Enabled: true, MinTokens: 3, Cursor: " ▌", MaxParts: 4},
@@ -207,19 +182,6 @@ func house(t *testing.T, bot conformance.Adapter, s gateway.Store, r gateway.Run
 		Runner: r, Store: s, Access: access.Rules{Open: open}, Busy: gateway.Queue, MaxQueued: 20,
 		MaxAge: 24 * time.Hour, Grace: 10 * time.Second, Log: discarded(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	done := make(chan error, 1)
-	go func() { done <- g.Run(ctx, func() {}) }()
-	end = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("the gateway: %v", err)
-		}
-	})
-	t.Cleanup(end)
 	time.Sleep(5 * time.Second)
 	synctest.Wait()
 	return end
@@ -228,22 +190,4 @@ func house(t *testing.T, bot conformance.Adapter, s gateway.Store, r gateway.Run
 func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
 	t.Helper()
 	return context.WithTimeout(t.Context(), d)
-}
-
-// logged is a log for many writers.
-type logged struct {
-	mu  sync.Mutex
-	buf strings.Builder
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }

@@ -198,7 +198,7 @@ func TestThreadGetsAnotherName(t *testing.T) {
 func TestThreadsAreReadOnly(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true
-		house(t, w.bot(discarded(), conformance.Proper), gateway.NewMemory(), talker{}, true)
+		house(t, w.bot(discarded(), conformance.Proper), gateway.NewMemory(), conformance.Talker{}, true)
 		forbid := func(thread string) {
 			w.server.Fault(standin.Fault{
 				Method: "createMessage|typing", Channel: thread, Action: standin.ActStatus, Status: 403, Code: 50013, Description: "Missing Permissions",
@@ -223,7 +223,7 @@ func TestThreadFails(t *testing.T) {
 		for f, want := range map[conformance.Fault]chat.ErrorKind{
 			conformance.RateLimit: chat.RateLimited, conformance.ServerError: chat.Uncertain, conformance.CutBefore: chat.Uncertain,
 		} {
-			w.server.Fault(faultOf("startThreadFrom", f))
+			w.server.Fault(once("startThreadFrom", f.OnCall()))
 			if _, err := bot.Send(t.Context(), in.To, outgoing("one", in.ID)); chat.AsSendError(err).Kind != want {
 				t.Errorf("Send = %v, want %v", err, want)
 			}
@@ -240,7 +240,7 @@ func TestThreadsEndToEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 				w.threads = true
-				house(t, w.bot(discarded(), conformance.Proper), gateway.NewMemory(), talker{}, open)
+				house(t, w.bot(discarded(), conformance.Proper), gateway.NewMemory(), conformance.Talker{}, open)
 				id := w.say(standin.DefaultChannel, "a question of several words")
 				time.Sleep(quiet)
 				below := chat.Target{Chat: standin.DefaultChannel, Thread: chat.ThreadID(id), Kind: chat.Group}

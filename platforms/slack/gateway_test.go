@@ -1,7 +1,6 @@
 package slack_test
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"telex/agent"
 	"telex/gateway"
 	"telex/gateway/access"
 	"telex/gateway/preview"
@@ -22,47 +20,11 @@ import (
 
 // The adapter with what it is made for, against the stand-in.
 
-// talker answers with the words of a text, one each pause, and is silent for tail before it ends.
-type talker struct {
-	text  string // empty: what was asked
-	pause time.Duration
-	tail  time.Duration
-}
-
-func (a talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
-	r := agent.Result{Model: "talker", Stop: agent.StopDone}
-	text := a.text
-	if text == "" {
-		text = "re: " + t.Messages[len(t.Messages)-1].Text
-	}
-	wait := func(d time.Duration) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			r.Partial, r.Stop = true, agent.StopCancelled
-			return context.Cause(ctx)
-		}
-	}
-	for word := range strings.SplitAfterSeq(text, " ") {
-		if err := wait(max(a.pause, 10*time.Millisecond)); err != nil {
-			return r, err
-		}
-		r.Text += word
-		emit(agent.Text{Delta: word})
-	}
-	if err := wait(a.tail); err != nil {
-		return r, err
-	}
-	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
-	return r, nil
-}
-
 // house runs a gateway with one or more adapters of one account, each an endpoint's process of its own on
 // one store, until the test ends.
 func house(t *testing.T, bot *slack.Bot, s gateway.Store, r gateway.Runner, transport preview.Transport) (stop func()) {
 	t.Helper()
-	g, err := gateway.New(gateway.Options{
+	stop = conformance.Start(t, gateway.Options{
 		Endpoints: []gateway.Endpoint{{
 			ID: "slack", Platform: bot,
 			Streaming: preview.Config{Enabled: true, MinTokens: 3, Cursor: " ▌", Transport: transport, MaxParts: 4},
@@ -70,23 +32,6 @@ func house(t *testing.T, bot *slack.Bot, s gateway.Store, r gateway.Runner, tran
 		Runner: r, Store: s, Access: access.Rules{Open: true}, Busy: gateway.Queue, MaxQueued: 10,
 		MaxAge: time.Hour, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- g.Run(ctx, func() {}) }()
-	stopped := false
-	stop = func() {
-		if cancel(); stopped {
-			return
-		}
-		stopped = true
-		if err := <-done; err != nil {
-			t.Errorf("the gateway: %v", err)
-		}
-	}
-	t.Cleanup(stop)
 	time.Sleep(time.Second)
 	synctest.Wait()
 	return stop
@@ -117,7 +62,7 @@ func (w *world) wantShown(to chat.Target, want ...string) {
 // socket was cut before the acknowledgement could arrive (F50).
 func TestOneAnswerEach(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-		house(t, bot, gateway.NewMemory(), talker{}, preview.Edit)
+		house(t, bot, gateway.NewMemory(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 		w.server.Fault(standin.Fault{Method: "event", Every: 2, Action: standin.ActDuplicate})
 		w.server.Disconnect(standin.ReasonWarning, time.Minute)
 		time.Sleep(time.Second)
@@ -143,10 +88,10 @@ func TestOneAnswerEach(t *testing.T) {
 
 // A stream of six minutes whose last two are silent: the whole text stands, and never looked broken (F48).
 func TestLongStreamWithSilentTail(t *testing.T) {
-	for name, c := range map[string]talker{
-		"silent at the end": {text: words(240), pause: time.Second, tail: 2 * time.Minute},
-		"silent for long":   {text: words(20), tail: 6 * time.Minute},
-		"never silent":      {text: words(360), pause: time.Second},
+	for name, c := range map[string]conformance.Talker{
+		"silent at the end": {Text: words(240), Pause: time.Second, Tail: 2 * time.Minute},
+		"silent for long":   {Text: words(20), Pause: 10 * time.Millisecond, Tail: 6 * time.Minute},
+		"never silent":      {Text: words(360), Pause: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
@@ -158,7 +103,7 @@ func TestLongStreamWithSilentTail(t *testing.T) {
 						t.Fatalf("broken are %q", broken)
 					}
 				}
-				w.wantShown(to, c.text)
+				w.wantShown(to, c.Text)
 				if got := w.server.Stats().Streams; got != 1 {
 					t.Errorf("%d streams, want 1", got)
 				}
@@ -173,7 +118,7 @@ func TestStreamBreaksInAnOutage(t *testing.T) {
 	for _, kind := range []string{standin.OutageCut, standin.OutageHang, standin.OutageError} {
 		t.Run(kind, func(t *testing.T) {
 			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				house(t, bot, gateway.NewMemory(), talker{text: words(20), tail: 8 * time.Minute}, preview.Native)
+				house(t, bot, gateway.NewMemory(), conformance.Talker{Text: words(20), Pause: 10 * time.Millisecond, Tail: 8 * time.Minute}, preview.Native)
 				to := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
 				time.Sleep(3 * time.Minute)
 				if got := w.Streaming(to); len(got) != 1 || !strings.HasPrefix(words(20), got[0]) {
@@ -199,7 +144,7 @@ func TestThirtyThreads(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "streams": preview.Native} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				house(t, bot, gateway.NewMemory(), talker{pause: 500 * time.Millisecond, text: words(60)}, transport)
+				house(t, bot, gateway.NewMemory(), conformance.Talker{Pause: 500 * time.Millisecond, Text: words(60)}, transport)
 				var places []chat.Target
 				for i := range 30 {
 					in := standin.Incoming{Channel: fmt.Sprintf("C%d", 1+i%10), User: fmt.Sprintf("U%d", 1+i), Text: mention + " go"}
@@ -234,8 +179,8 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 		for _, f := range []conformance.Fault{conformance.CutAfter, conformance.CutBefore, conformance.Hang} {
 			t.Run(fmt.Sprint(method, " ", f), func(t *testing.T) {
 				inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-					w.server.Fault(faultOf(method, f))
-					house(t, bot, gateway.NewMemory(), talker{text: c.text}, c.transport)
+					w.server.Fault(once(method, f.OnCall()))
+					house(t, bot, gateway.NewMemory(), conformance.Talker{Text: c.text, Pause: 10 * time.Millisecond}, c.transport)
 					first := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
 					time.Sleep(5 * time.Minute)
 					second := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " again"}))
@@ -265,7 +210,7 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 // Sockets that are cut again and again during answers lose nothing and answer nothing twice.
 func TestTwentyCuts(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-		house(t, bot, gateway.NewMemory(), talker{}, preview.Edit)
+		house(t, bot, gateway.NewMemory(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 		places := map[chat.Target]string{}
 		for i := range 20 {
 			text := fmt.Sprint("question ", i)
@@ -288,7 +233,7 @@ func TestTwentyCuts(t *testing.T) {
 func TestAwayForAnHour(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		store := gateway.NewMemory()
-		stop := house(t, bot, store, talker{}, preview.Edit)
+		stop := house(t, bot, store, conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 		before := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " before"})
 		time.Sleep(time.Minute)
 		stop()
@@ -297,7 +242,7 @@ func TestAwayForAnHour(t *testing.T) {
 		top := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " at the top"})
 		w.say("in private")
 		time.Sleep(30 * time.Minute)
-		house(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), store, talker{}, preview.Edit)
+		house(t, w.bot(slog.New(slog.DiscardHandler), conformance.Proper), store, conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 		time.Sleep(5 * time.Minute)
 		w.wantShown(thread(before), "re: before", "re: in the thread")
 		w.wantShown(thread(top), "re: at the top")
@@ -309,7 +254,7 @@ func TestAwayForAnHour(t *testing.T) {
 // A command is answered where it was given, and in threads by its bare word; the button stops an answer.
 func TestCommandsAndButtons(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-		house(t, bot, gateway.NewMemory(), talker{text: words(300), pause: 100 * time.Millisecond}, preview.Edit)
+		house(t, bot, gateway.NewMemory(), conformance.Talker{Text: words(300), Pause: 100 * time.Millisecond}, preview.Edit)
 		w.server.Command(channel, person, "/ai", "help")
 		w.server.Command(channel, person, "/ai", "what is this?")
 		time.Sleep(time.Minute)
@@ -355,7 +300,7 @@ func TestLostCreateIsNoEarlierFile(t *testing.T) {
 	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				house(t, bot, gateway.NewMemory(), talker{}, preview.Edit)
+				house(t, bot, gateway.NewMemory(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 				say := func(text string) string {
 					return w.server.Say(standin.Incoming{Channel: string(to.Chat), Thread: string(to.Thread), Text: mention + " " + text})
 				}
@@ -367,7 +312,7 @@ func TestLostCreateIsNoEarlierFile(t *testing.T) {
 				if files := w.Files(to); len(files) != 1 {
 					t.Fatalf("%d files, want the rest of the answer", len(files))
 				}
-				w.server.Fault(faultOf("chat.postMessage", conformance.CutBefore))
+				w.server.Fault(once("chat.postMessage", conformance.CutBefore.OnCall()))
 				say("again")
 				time.Sleep(5 * time.Minute)
 				w.wantShown(to, append(before, "re: again")...)

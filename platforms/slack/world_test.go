@@ -3,11 +3,9 @@ package slack_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -79,7 +77,7 @@ func (d *door) dial(ctx context.Context, network, address string) (net.Conn, err
 	l := d.l
 	d.mu.Unlock()
 	if l == nil {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
+		return memnet.Refuse(ctx, network, address)
 	}
 	c, err := l.Dial(ctx, network, address)
 	if err != nil {
@@ -99,7 +97,7 @@ func eventsWorld(t *testing.T) conformance.World {
 }
 
 func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
-	w := &world{t: t, net: memnet.Listen(), private: chat.Target{Chat: dm}}
+	w := &world{t: t, private: chat.Target{Chat: dm}}
 	if o.Limits.Tier1 == 0 {
 		o.Limits = standin.NoLimits()
 	}
@@ -109,16 +107,7 @@ func newWorld(t *testing.T, o standin.Options, byHTTP bool) *world {
 		o.RequestURL, o.Dial = "http://telex.test/slack", w.events.dial
 	}
 	w.server = standin.New(o)
-	served := make(chan error, 1)
-	go func() { served <- w.server.Serve(w.net) }()
-	t.Cleanup(func() {
-		if err := w.server.Close(); err != nil {
-			t.Errorf("close the stand-in: %v", err)
-		}
-		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("serve: %v", err)
-		}
-	})
+	w.net = memnet.Serve(t, w.server)
 	w.server.SetChannel(standin.Channel{ID: dm, User: person})
 	w.server.SetChannel(standin.Channel{ID: channel, BotOut: true}) // of what is said now it never hears
 	root := w.server.Say(standin.Incoming{Channel: channel, User: other, Text: "good morning"})
@@ -157,9 +146,7 @@ func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 			o.SigningSecret = wrongSecret
 		}
 	case conformance.Unreachable:
-		o.Dial = func(context.Context, string, string) (net.Conn, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
-		}
+		o.Dial = memnet.Refuse
 	case conformance.Proper:
 	}
 	bot, err := slack.New(o)
@@ -235,33 +222,14 @@ func (w *world) Calls(op chat.Op) int {
 }
 
 func (w *world) Break(op chat.Op, f conformance.Fault) {
-	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
+	w.server.Fault(once(strings.Join(methods(op), "|"), f.OnCall()))
 }
 
-func (w *world) BreakFetch(f conformance.Fault) {
-	fault := faultOf("file", f)
-	if f == conformance.CutAfter {
-		fault.Action = standin.ActCutMiddle
-	}
-	w.server.Fault(fault)
-}
+func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.OnFetch())) }
 
-// faultOf is a fault that hits one call.
-func faultOf(method string, f conformance.Fault) standin.Fault {
-	fault := standin.Fault{Method: method, Times: 1}
-	switch f {
-	case conformance.RateLimit:
-		fault.Action, fault.RetryAfter = standin.ActRateLimit, int(conformance.RetryAfter/time.Second)
-	case conformance.ServerError:
-		fault.Action, fault.Status = standin.ActStatus, http.StatusBadGateway
-	case conformance.CutBefore:
-		fault.Action = standin.ActCutBefore
-	case conformance.CutAfter:
-		fault.Action = standin.ActCutAfter
-	case conformance.Hang:
-		fault.Action = standin.ActHang
-	}
-	return fault
+// once is a fault that hits one call.
+func once(method string, e conformance.Effect) standin.Fault {
+	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: int(e.RetryAfter / time.Second)}
 }
 
 func (w *world) Enforce(r conformance.Rates) {
@@ -295,8 +263,7 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 			list = append(list, conformance.Version{At: v.At, Message: m.TS, Text: v.Shown})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b conformance.Version) int { return a.At.Compare(b.At) })
-	return list
+	return conformance.InOrder(list)
 }
 
 func (w *world) Pings(to chat.Target) []string {

@@ -2,13 +2,10 @@ package telegram_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"path"
 	"slices"
@@ -68,21 +65,11 @@ func newWorld(t *testing.T) conformance.World {
 		server: standin.New(standin.Options{
 			Username: username, Limits: standin.NoLimits(), Latency: 20 * time.Millisecond, ReadAll: true,
 		}),
-		net: memnet.Listen(),
 	}
 	for _, id := range []int64{privateID, groupID} {
 		w.server.SetAdmin(id, false) // the chat exists from here on
 	}
-	served := make(chan error, 1)
-	go func() { served <- w.server.Serve(w.net) }()
-	t.Cleanup(func() {
-		if err := w.server.Close(); err != nil {
-			t.Errorf("close the stand-in: %v", err)
-		}
-		if err := <-served; err != nil && !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("serve: %v", err)
-		}
-	})
+	w.net = memnet.Serve(t, w.server)
 	return w
 }
 
@@ -93,9 +80,7 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 	case conformance.WrongSecret:
 		token = "1234567890:wrong"
 	case conformance.Unreachable:
-		dial = func(context.Context, string, string) (net.Conn, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: memnet.ErrRefused}
-		}
+		dial = memnet.Refuse
 	case conformance.Proper:
 	}
 	bot, err := telegram.New(telegram.Options{
@@ -161,7 +146,7 @@ func (w *world) calls(methods ...string) []standin.Call {
 }
 
 func (w *world) Break(op chat.Op, f conformance.Fault) {
-	w.server.Fault(faultOf(strings.Join(methods(op), "|"), f))
+	w.server.Fault(once(strings.Join(methods(op), "|"), f.OnCall()))
 }
 
 func (w *world) Enforce(r conformance.Rates) {
@@ -196,8 +181,7 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b conformance.Version) int { return a.At.Compare(b.At) })
-	return list
+	return conformance.InOrder(list)
 }
 
 // Pings are what Telegram takes for mentions.
@@ -276,30 +260,11 @@ func (w *world) press(ref chat.MessageRef, action string, who int64) {
 
 func (w *world) Unanswered() int { return w.presses - len(w.server.CallbackAnswers()) }
 
-func (w *world) BreakFetch(f conformance.Fault) {
-	fault := faultOf("file", f)
-	if f == conformance.CutAfter {
-		fault.Action = standin.ActCutMiddle
-	}
-	w.server.Fault(fault)
-}
+func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.OnFetch())) }
 
-// faultOf is a fault that hits one call.
-func faultOf(method string, f conformance.Fault) standin.Fault {
-	fault := standin.Fault{Method: method, Times: 1}
-	switch f {
-	case conformance.RateLimit:
-		fault.Action, fault.RetryAfter = standin.ActRateLimit, int(conformance.RetryAfter/time.Second)
-	case conformance.ServerError:
-		fault.Action, fault.Status = standin.ActStatus, http.StatusBadGateway
-	case conformance.CutBefore:
-		fault.Action = standin.ActCutBefore
-	case conformance.CutAfter:
-		fault.Action = standin.ActCutAfter
-	case conformance.Hang:
-		fault.Action = standin.ActHang
-	}
-	return fault
+// once is a fault that hits one call.
+func once(method string, e conformance.Effect) standin.Fault {
+	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: int(e.RetryAfter / time.Second)}
 }
 
 func (w *world) Attach(to chat.Target, f conformance.File, size int64) {

@@ -238,12 +238,7 @@ func FuzzDialect(f *testing.F) {
 	})
 }
 
-func BenchmarkDialect(b *testing.B) {
-	src := strings.Repeat("Some **bold** text with `code` and a [link](https://e.org).\n\n- item\n- item\n\n", 50)
-	for b.Loop() {
-		markup.Layout(src, markup.Options{Dialect: Dialect{}, Limit: 4096})
-	}
-}
+func BenchmarkDialect(b *testing.B) { markuptest.Measure(b, Dialect{}, 4096) }
 
 // F35: no mention stays, however many there are, and whatever else is formatted.
 func TestDialectQuietensAllMentions(t *testing.T) {

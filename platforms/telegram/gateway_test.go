@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"telex/agent"
 	"telex/gateway"
 	"telex/gateway/access"
 	"telex/gateway/preview"
@@ -23,29 +22,6 @@ import (
 )
 
 // The adapter with what it is made for, against the stand-in.
-
-// talker answers with the words of a text, one each 100 ms.
-type talker struct{ text string }
-
-func (a talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
-	r := agent.Result{Model: "talker", Stop: agent.StopDone}
-	text := a.text
-	if text == "" {
-		text = "re: " + t.Messages[len(t.Messages)-1].Text
-	}
-	for word := range strings.SplitAfterSeq(text, " ") {
-		select {
-		case <-time.After(100 * time.Millisecond):
-		case <-ctx.Done():
-			r.Partial, r.Stop = true, agent.StopCancelled
-			return r, context.Cause(ctx)
-		}
-		r.Text += word
-		emit(agent.Text{Delta: word})
-	}
-	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
-	return r, nil
-}
 
 // fullStore is a store that has no room for a while.
 type fullStore struct {
@@ -79,7 +55,7 @@ func (s *fullStore) took() []string {
 // house runs a gateway on a world until the test ends.
 func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r gateway.Runner, transport preview.Transport) {
 	t.Helper()
-	g, err := gateway.New(gateway.Options{
+	conformance.Start(t, gateway.Options{
 		Endpoints: []gateway.Endpoint{{
 			ID: "telegram", Platform: bot.(gateway.Platform), // a guard of this package says that it is one
 			Streaming: preview.Config{
@@ -88,18 +64,6 @@ func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r g
 		}},
 		Runner: r, Store: s, Access: access.Rules{Open: true}, Busy: gateway.Queue, MaxQueued: 10,
 		MaxAge: time.Hour, Grace: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- g.Run(ctx, func() {}) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("the gateway: %v", err)
-		}
 	})
 	synctest.Wait()
 }
@@ -120,7 +84,7 @@ func (w *world) polls(since time.Time) int {
 func TestFullStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Memory: gateway.NewMemory(), failures: 5}
-		house(t, w, bot, store, talker{}, preview.Edit)
+		house(t, w, bot, store, conformance.Talker{}, preview.Edit)
 		began := time.Now()
 		for _, text := range []string{"one", "two", "three"} {
 			w.server.Say(standin.Incoming{User: privateID, Text: text})
@@ -155,7 +119,7 @@ func TestFullStore(t *testing.T) {
 func TestFullStoreForAnHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		store := &fullStore{Memory: gateway.NewMemory(), failures: 1 << 30}
-		house(t, w, bot, store, talker{}, preview.Edit)
+		house(t, w, bot, store, conformance.Talker{}, preview.Edit)
 		began := time.Now()
 		w.server.Say(standin.Incoming{User: privateID, Text: "one"})
 		time.Sleep(time.Hour)
@@ -190,7 +154,7 @@ func TestDraftsEndToEnd(t *testing.T) {
 					})
 				}
 				text := words(600) // for a minute, in two parts
-				house(t, w, bot, gateway.NewMemory(), talker{text}, preview.Draft)
+				house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: text}, preview.Draft)
 				w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 				time.Sleep(2 * time.Minute)
 				if got := strings.Join(w.Shown(w.Private()), " "); got != text {
@@ -216,7 +180,7 @@ func TestDraftRefusedForItsRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 		w.server.Fault(standin.Fault{Method: "sendMessageDraft", Nth: 2, Action: standin.ActRateLimit, RetryAfter: 280})
-		house(t, w, bot, gateway.NewMemory(), talker{words(100)}, preview.Draft)
+		house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: words(100)}, preview.Draft)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 		time.Sleep(6 * time.Minute)
 		if got := strings.Join(w.Shown(w.Private()), " "); got != words(100) {
@@ -236,7 +200,7 @@ func TestOutageInTheMiddle(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", kind, transport), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 					w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
-					house(t, w, bot, gateway.NewMemory(), talker{words(200)}, transport)
+					house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: words(200)}, transport)
 					w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 					time.Sleep(8 * time.Second)
 					w.server.Outage(standin.Outage{Kind: kind, For: 10 * time.Second})
@@ -263,7 +227,7 @@ func TestRestAsFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 		text := words(2000)
-		house(t, w, bot, gateway.NewMemory(), talker{text}, preview.Edit)
+		house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: text}, preview.Edit)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 		time.Sleep(5 * time.Minute)
 		shown, files := w.Shown(w.Private()), w.Files(w.Private())
@@ -282,7 +246,7 @@ func TestRestAsFile(t *testing.T) {
 func TestMovedInTheMiddle(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
-		house(t, w, bot, gateway.NewMemory(), talker{words(200)}, preview.Edit)
+		house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: words(200)}, preview.Edit)
 		w.server.Say(standin.Incoming{Chat: -55, Text: "@" + username + " go"})
 		time.Sleep(10 * time.Second)
 		fresh := w.server.Migrate(-55)
@@ -304,7 +268,7 @@ func TestFrozenInTheMiddle(t *testing.T) {
 		w.server.Fault(standin.Fault{
 			Method: "editMessageText", Nth: 3, Action: standin.ActStatus, Status: 400, Description: "Bad Request: message can't be edited",
 		})
-		house(t, w, bot, gateway.NewMemory(), talker{words(100)}, preview.Edit)
+		house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: words(100)}, preview.Edit)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 		time.Sleep(time.Minute)
 		if got, want := w.Shown(w.Private()), []string{words(100)}; !slices.Equal(got, want) {
@@ -327,7 +291,7 @@ func TestWrongAddressMends(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 				w.server.Fault(standin.Fault{Action: standin.ActStatus, Status: c.status, Description: c.description})
-				house(t, w, bot, gateway.NewMemory(), talker{}, preview.Edit)
+				house(t, w, bot, gateway.NewMemory(), conformance.Talker{}, preview.Edit)
 				time.Sleep(time.Hour)
 				w.server.Say(standin.Incoming{User: privateID, Text: "hello"})
 				if got := w.server.Stats().Calls; got > 100 || !c.mends && got != 1 {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,13 +35,26 @@ type API struct {
 	Events http.HandlerFunc
 	// ClearFaults is DELETE /control/fault.
 	ClearFaults func()
-	// Restart is called after the answer to a Post whose result is a Restart.
+	// Paused is GET /control/paused: the calls that faults hold, once there is one or so much time is over.
+	Paused func(ctx context.Context, most time.Duration) any
+	// Release is POST /control/resume: a held call goes on, or ends where it is; id 0 means all. It returns how many.
+	Release func(id int, on bool) int
+	// Reset is POST /control/reset.
+	Reset func(r *http.Request)
+	// Restart is POST /control/restart, called after its answer.
 	Restart func(r *http.Request, down time.Duration)
 	Log     *slog.Logger
 }
 
-// Restart is the result of a Post that restarts the stand-in.
-type Restart struct {
+// order is the body of what all stand-ins do alike.
+type order struct {
+	ID     int  `json:"id"`
+	Drop   bool `json:"drop"`
+	DownMS int  `json:"down_ms"`
+}
+
+// restart is the result of a Post that restarts the stand-in.
+type restart struct {
 	DownMS int `json:"down_ms"`
 }
 
@@ -68,13 +82,19 @@ func (a API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		a.answer(w, http.StatusOK, result)
 	}
-	if restart, ok := result.(Restart); ok && err == nil {
-		a.Restart(r, time.Duration(restart.DownMS)*time.Millisecond)
+	if to, ok := result.(restart); ok && err == nil {
+		a.Restart(r, time.Duration(to.DownMS)*time.Millisecond)
 	}
 }
 
 func (a API) do(w http.ResponseWriter, r *http.Request, name string) (any, error) {
 	switch {
+	case r.Method == http.MethodGet && name == "paused":
+		most, err := Wait(r.URL.Query().Get("wait"))
+		if err != nil {
+			return nil, err
+		}
+		return a.Paused(r.Context(), most), nil
 	case r.Method == http.MethodGet:
 		return a.Get(r, name)
 	case r.Method == http.MethodPost:
@@ -83,12 +103,33 @@ func (a API) do(w http.ResponseWriter, r *http.Request, name string) (any, error
 			most = maxSay
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, most)
-		return a.Post(r, name)
+		return a.post(r, name)
 	case r.Method == http.MethodDelete && name == "fault":
 		a.ClearFaults()
 		return struct{}{}, nil
 	}
 	return nil, ErrUnknown
+}
+
+// post answers what all stand-ins do alike, and leaves the rest to Post.
+func (a API) post(r *http.Request, name string) (any, error) {
+	switch name {
+	case "resume", "reset", "restart":
+	default:
+		return a.Post(r, name)
+	}
+	var o order
+	if err := Decode(r.Body, &o); err != nil {
+		return nil, err
+	}
+	switch name {
+	case "resume":
+		return map[string]int{"resumed": a.Release(o.ID, !o.Drop)}, nil
+	case "restart":
+		return restart{DownMS: o.DownMS}, nil
+	}
+	a.Reset(r)
+	return struct{}{}, nil
 }
 
 func (a API) refuse(w http.ResponseWriter, status int, err error) {

@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,8 +36,8 @@ func api(restarted *time.Duration) control.API {
 			if err := control.Decode(r.Body, &in); err != nil {
 				return nil, err
 			}
-			if name == "restart" {
-				return control.Restart{DownMS: 250}, nil
+			if name == "nothing" {
+				return nil, control.ErrUnknown
 			}
 			return len(in.Text), nil
 		},
@@ -48,6 +49,9 @@ func api(restarted *time.Duration) control.API {
 		},
 		Events:      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "events") },
 		ClearFaults: func() {},
+		Paused:      func(_ context.Context, most time.Duration) any { return most.String() },
+		Release:     func(id int, on bool) int { return id + map[bool]int{true: 100}[on] },
+		Reset:       func(*http.Request) { *restarted = 0 },
 		Restart:     func(_ *http.Request, down time.Duration) { *restarted = down },
 		Log:         slog.New(slog.DiscardHandler),
 	}
@@ -75,7 +79,14 @@ func TestAPI(t *testing.T) {
 		{"POST", "x", `{`, 400, "decode request"},
 		{"POST", "x", big, 400, "too large"},
 		{"POST", "say", big, 200, "2097152"},
-		{"POST", "restart", "", 200, `{"down_ms":250}`},
+		{"GET", "paused?wait=7", "", 200, `"7s"`},
+		{"GET", "paused?wait=x", "", 400, "seconds expected"},
+		{"POST", "resume", `{"id":3}`, 200, `{"resumed":103}`},
+		{"POST", "resume", `{"id":3,"drop":true}`, 200, `{"resumed":3}`},
+		{"POST", "resume", `{"text":"abc"}`, 400, "unknown field"},
+		{"POST", "nothing", "", 404, "no such control"},
+		{"POST", "reset", "", 200, "{}"},
+		{"POST", "restart", `{"down_ms":250}`, 200, `{"down_ms":250}`},
 		{"DELETE", "fault", "", 200, "{}"},
 		{"DELETE", "x", "", 404, "no such control"},
 		{"PUT", "x", "", 404, "no such control"},

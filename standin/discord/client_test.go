@@ -37,21 +37,7 @@ type client struct {
 func start(t *testing.T, opts discord.Options) *client {
 	t.Helper()
 	s := discord.New(opts)
-	l := memnet.Listen()
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
-	transport := &http.Transport{DialContext: l.Dial}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		if err := <-done; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-		transport.CloseIdleConnections()
-	})
-	return &client{t: t, server: s, http: &http.Client{Transport: transport}}
+	return &client{t: t, server: s, http: &http.Client{Transport: memnet.Serve(t, s).Transport(t)}}
 }
 
 // free is a stand-in without limits, and with heartbeats so rare that short tests need none.

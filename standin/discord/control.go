@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,11 +14,14 @@ import (
 // serveControl answers the control API; see the package comment.
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	control.API{
-		Get:         func(r *http.Request, name string) (any, error) { return s.controlGet(r, name, cut) },
+		Get:         s.controlGet,
 		Post:        s.controlPost,
 		File:        s.content,
 		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
 		ClearFaults: s.ClearFaults,
+		Paused:      func(ctx context.Context, most time.Duration) any { return s.holds.Wait(ctx, most, cut) },
+		Release:     s.holds.Release,
+		Reset:       func(r *http.Request) { s.reset(host.Conn(r)) },
 		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
 		Log:         s.log,
 	}.ServeHTTP(w, r)
@@ -34,7 +38,7 @@ func (s *Server) content(r *http.Request) (contentType string, data []byte, err 
 	return orElse(f.ContentType, "application/octet-stream"), f.Content, nil
 }
 
-func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (any, error) {
+func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 	query := r.URL.Query()
 	switch name {
 	case "info":
@@ -59,12 +63,6 @@ func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (
 		return append([]Command{}, s.Commands(query.Get("guild"))...), nil // a list, also of none
 	case "calls":
 		return control.Last(s.Calls(), query.Get("last")), nil
-	case "paused":
-		most, err := control.Wait(query.Get("wait"))
-		if err != nil {
-			return nil, err
-		}
-		return s.holds.Wait(r.Context(), most, cut), nil
 	case "history":
 		return s.Chronicle(query.Get("channel")), nil
 	case "view":
@@ -105,12 +103,9 @@ type controlRequest struct {
 	Archived  *bool  `json:"archived"`
 	Locked    bool   `json:"locked"`
 	Access    Access `json:"access"`
-	ID        int    `json:"id"`
-	DownMS    int    `json:"down_ms"`
 	Published Limits `json:"published"`
 	Hidden    Limits `json:"hidden"`
 	Off       bool   `json:"off"`
-	Drop      bool   `json:"drop"`
 }
 
 func (s *Server) controlPost(r *http.Request, name string) (any, error) {
@@ -151,21 +146,13 @@ func (s *Server) controlPost(r *http.Request, name string) (any, error) {
 	if err := control.Decode(r.Body, &c); err != nil {
 		return nil, err
 	}
-	switch name {
-	case "limits":
-		if c.Off {
-			c.Published = NoLimits()
-		}
-		s.SetLimits(c.Published, c.Hidden)
-	case "resume":
-		return map[string]int{"resumed": s.holds.Release(c.ID, !c.Drop)}, nil
-	case "restart":
-		return control.Restart{DownMS: c.DownMS}, nil
-	case "reset":
-		s.reset(host.Conn(r))
-	default:
+	if name != "limits" {
 		return s.controlPeople(name, c)
 	}
+	if c.Off {
+		c.Published = NoLimits()
+	}
+	s.SetLimits(c.Published, c.Hidden)
 	return struct{}{}, nil
 }
 

@@ -11,7 +11,10 @@ import (
 const (
 	Latency     = "latency"
 	Status      = "status"
+	RateLimit   = "rate_limit"
 	CutBefore   = "cut_before"
+	CutAfter    = "cut_after"
+	CutMiddle   = "cut_middle" // of a transfer of content
 	Hang        = "hang"
 	PauseBefore = "pause_before"
 )

@@ -6,9 +6,7 @@
 // sync.Cond or a channel, every deadline a timer of package time, so virtual
 // time passes while both sides wait.
 //
-//	l := memnet.Listen()
-//	go srv.Serve(l)
-//	client := &http.Client{Transport: &http.Transport{DialContext: l.Dial}}
+//	client := &http.Client{Transport: memnet.Serve(t, srv).Transport(t)}
 //
 // Connections are buffered like a socket (see BufferSize): a write does not
 // wait for the reader, so a server notices a client that went away and may cut

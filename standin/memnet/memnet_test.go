@@ -189,3 +189,10 @@ func TestHTTP(t *testing.T) {
 		}
 	})
 }
+
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	if c, err := memnet.Refuse(t.Context(), "tcp", "nobody:1"); c != nil || !errors.Is(err, memnet.ErrRefused) {
+		t.Errorf("got %v, %v", c, err)
+	}
+}

@@ -28,21 +28,7 @@ type client struct {
 func start(t *testing.T, opts slack.Options) *client {
 	t.Helper()
 	s := slack.New(opts)
-	l := memnet.Listen()
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
-	transport := &http.Transport{DialContext: l.Dial}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		if err := <-done; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-		transport.CloseIdleConnections()
-	})
-	return &client{t: t, server: s, http: &http.Client{Transport: transport}}
+	return &client{t: t, server: s, http: &http.Client{Transport: memnet.Serve(t, s).Transport(t)}}
 }
 
 // free is start without limits.

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -13,17 +14,20 @@ import (
 // serveControl answers the control API; see the package comment.
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	control.API{
-		Get:         func(r *http.Request, name string) (any, error) { return s.controlGet(r, name, cut) },
+		Get:         s.controlGet,
 		Post:        s.controlPost,
 		File:        s.content,
 		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
 		ClearFaults: s.ClearFaults,
+		Paused:      func(ctx context.Context, most time.Duration) any { return s.holds.Wait(ctx, most, cut) },
+		Release:     s.holds.Release,
+		Reset:       func(r *http.Request) { s.reset(host.Conn(r)) },
 		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
 		Log:         s.log,
 	}.ServeHTTP(w, r)
 }
 
-func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (any, error) {
+func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 	query := r.URL.Query()
 	switch name {
 	case "info":
@@ -38,12 +42,6 @@ func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (
 		return control.Last(s.Deliveries(), query.Get("last")), nil
 	case "commands":
 		return s.Commands(), nil
-	case "paused":
-		most, err := control.Wait(query.Get("wait"))
-		if err != nil {
-			return nil, err
-		}
-		return s.holds.Wait(r.Context(), most, cut), nil
 	case "history":
 		return s.Chronicle(query.Get("channel")), nil
 	case "view":
@@ -91,11 +89,8 @@ type controlRequest struct {
 	Button    string `json:"button"`
 	Reason    string `json:"reason"`
 	URL       string `json:"url"`
-	ID        int    `json:"id"`
-	DownMS    int    `json:"down_ms"`
 	GraceMS   int    `json:"grace_ms"`
 	Off       bool   `json:"off"`
-	Drop      bool   `json:"drop"`
 	Published Limits `json:"published"`
 	Hidden    Limits `json:"hidden"`
 }
@@ -203,12 +198,6 @@ func (s *Server) controlPlatform(r *http.Request, name string, c controlRequest)
 			c.Published = NoLimits()
 		}
 		s.SetLimits(c.Published, c.Hidden)
-	case "resume":
-		return map[string]int{"resumed": s.holds.Release(c.ID, !c.Drop)}, nil
-	case "restart":
-		return control.Restart{DownMS: c.DownMS}, nil
-	case "reset":
-		s.reset(host.Conn(r))
 	default:
 		return nil, control.ErrUnknown
 	}

@@ -16,7 +16,7 @@ const (
 	ActLatency = fault.Latency
 	// ActRateLimit answers 429 with RetryAfter and closes the method's scope until
 	// that is over.
-	ActRateLimit = "rate_limit"
+	ActRateLimit = fault.RateLimit
 	// ActStatus answers with Status as HTML, as what stands in front of the platform
 	// does. With AfterEffect the call takes effect first.
 	ActStatus = fault.Status
@@ -25,7 +25,7 @@ const (
 	// ActCutBefore drops the connection, and the call has no effect.
 	ActCutBefore = fault.CutBefore
 	// ActCutAfter drops the connection after the call took effect.
-	ActCutAfter = "cut_after"
+	ActCutAfter = fault.CutAfter
 	// ActHang never answers: the call has no effect and the connection stays
 	// open until the client, Restart or Close ends it.
 	ActHang = fault.Hang
@@ -34,7 +34,7 @@ const (
 	// ActMalformed answers half of the JSON after the call took effect.
 	ActMalformed = "malformed"
 	// ActCutMiddle breaks a download off after half of the content.
-	ActCutMiddle = "cut_middle"
+	ActCutMiddle = fault.CutMiddle
 	// ActPauseBefore, ActPauseAfter and ActPauseAnswered hold the call before it
 	// takes effect, after that, or once the client has the whole answer: the
 	// moments at which a test kills the client. They end with Resume or Drop, or when

@@ -26,21 +26,7 @@ type client struct {
 func start(t *testing.T, opts telegram.Options) *client {
 	t.Helper()
 	s := telegram.New(opts)
-	l := memnet.Listen()
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
-	transport := &http.Transport{DialContext: l.Dial}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		if err := <-done; err != nil {
-			t.Errorf("Serve: %v", err)
-		}
-		transport.CloseIdleConnections()
-	})
-	return &client{t: t, server: s, http: &http.Client{Transport: transport}}
+	return &client{t: t, server: s, http: &http.Client{Transport: memnet.Serve(t, s).Transport(t)}}
 }
 
 // reply is an answer of the API, or what went wrong below it.

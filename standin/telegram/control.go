@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,17 +16,20 @@ import (
 // serveControl answers the control API; see the package comment.
 func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	control.API{
-		Get:         func(r *http.Request, name string) (any, error) { return s.controlGet(r, name, cut) },
+		Get:         s.controlGet,
 		Post:        s.controlPost,
 		File:        s.sentFile,
 		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
 		ClearFaults: s.ClearFaults,
+		Paused:      func(ctx context.Context, most time.Duration) any { return s.holds.Wait(ctx, most, cut) },
+		Release:     s.holds.Release,
+		Reset:       func(r *http.Request) { s.reset(host.Conn(r)) },
 		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
 		Log:         s.log,
 	}.ServeHTTP(w, r)
 }
 
-func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (any, error) {
+func (s *Server) controlGet(r *http.Request, name string) (any, error) {
 	query := r.URL.Query()
 	switch name {
 	case "info":
@@ -56,12 +60,6 @@ func (s *Server) controlGet(r *http.Request, name string, cut <-chan struct{}) (
 		return append([]Command{}, s.Menu(chatID, userID)...), nil // a list, also of none
 	case "answers":
 		return s.CallbackAnswers(), nil
-	case "paused":
-		most, err := control.Wait(query.Get("wait"))
-		if err != nil {
-			return nil, err
-		}
-		return s.holds.Wait(r.Context(), most, cut), nil
 	case "history", "view":
 		id, err := strconv.ParseInt(query.Get("chat"), 10, 64)
 		if err != nil {
@@ -86,14 +84,11 @@ type controlRequest struct {
 	MessageID int    `json:"message_id"`
 	Data      string `json:"data"`
 	DraftID   int64  `json:"draft_id"`
-	ID        int    `json:"id"`
-	DownMS    int    `json:"down_ms"`
 	Blocked   *bool  `json:"blocked"`
 	Admin     *bool  `json:"admin"`
 	Published Limits `json:"published"`
 	Hidden    Limits `json:"hidden"`
 	Off       bool   `json:"off"`
-	Drop      bool   `json:"drop"`
 }
 
 func (s *Server) controlPost(r *http.Request, name string) (any, error) {
@@ -142,12 +137,6 @@ func (s *Server) controlPost(r *http.Request, name string) (any, error) {
 		s.SetLimits(c.Published, c.Hidden)
 	case "migrate":
 		return map[string]int64{"chat": s.Migrate(c.Chat)}, nil
-	case "resume":
-		return map[string]int{"resumed": s.holds.Release(c.ID, !c.Drop)}, nil
-	case "restart":
-		return control.Restart{DownMS: c.DownMS}, nil
-	case "reset":
-		s.reset(host.Conn(r))
 	default:
 		return s.controlState(name, c)
 	}

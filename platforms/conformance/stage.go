@@ -1,0 +1,138 @@
+package conformance
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/standin/fault"
+)
+
+// What the worlds and the other tests of adapters have in common.
+
+// Start runs a gateway until the test ends, or the function that it returns is called.
+func Start(t *testing.T, o gateway.Options) (end func()) {
+	t.Helper()
+	g, err := gateway.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- g.Run(ctx, func() {}) }()
+	end = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the gateway: %v", err)
+		}
+	})
+	t.Cleanup(end)
+	return end
+}
+
+// Talker is a Runner that answers with the words of a text.
+type Talker struct {
+	Text  string        // empty: what was asked
+	Pause time.Duration // before each word; 0: 100 ms
+	Tail  time.Duration // silence after the last one
+}
+
+// Run implements gateway.Runner.
+func (a Talker) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	r := agent.Result{Model: "talker", Stop: agent.StopDone}
+	text, each := a.Text, a.Pause
+	if text == "" {
+		text = "re: " + t.Messages[len(t.Messages)-1].Text
+	}
+	if each == 0 {
+		each = 100 * time.Millisecond
+	}
+	for word := range strings.SplitAfterSeq(text, " ") {
+		if err := writing(ctx, each); err != nil {
+			r.Partial, r.Stop = true, agent.StopCancelled
+			return r, err
+		}
+		r.Text += word
+		emit(agent.Text{Delta: word})
+	}
+	if err := writing(ctx, a.Tail); err != nil {
+		r.Partial, r.Stop = true, agent.StopCancelled
+		return r, err
+	}
+	r.Append = []agent.Message{{Role: agent.Assistant, Text: r.Text}}
+	return r, nil
+}
+
+// writing takes time, as models and tools do.
+func writing(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d): //nolint:forbidigo // it is virtual time
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Log collects a log from any goroutine. The zero value is empty.
+type Log struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+// Write adds to the log.
+func (b *Log) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+// String returns the whole log.
+func (b *Log) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// InOrder puts versions of several messages into the order of time.
+func InOrder(list []Version) []Version {
+	slices.SortStableFunc(list, func(a, b Version) int { return a.At.Compare(b.At) })
+	return list
+}
+
+// Effect is a Fault as the stand-ins have it.
+type Effect struct {
+	Action     string
+	Status     int           // of a server's own failure
+	RetryAfter time.Duration // of a RateLimit
+}
+
+// OnCall is what the fault does to a call of an API.
+func (f Fault) OnCall() Effect {
+	switch f {
+	case RateLimit:
+		return Effect{Action: fault.RateLimit, RetryAfter: RetryAfter}
+	case ServerError:
+		return Effect{Action: fault.Status, Status: http.StatusBadGateway}
+	case CutBefore:
+		return Effect{Action: fault.CutBefore}
+	case CutAfter:
+		return Effect{Action: fault.CutAfter}
+	case Hang:
+	}
+	return Effect{Action: fault.Hang}
+}
+
+// OnFetch is what it does to the transfer of a file.
+func (f Fault) OnFetch() Effect {
+	if f == CutAfter {
+		return Effect{Action: fault.CutMiddle}
+	}
+	return f.OnCall()
+}
