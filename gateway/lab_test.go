@@ -1,0 +1,147 @@
+package gateway_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// planner is a model that does what a test wrote: its n-th answer to a question is the n-th step.
+type planner struct {
+	mu    sync.Mutex
+	steps []agent.Completion
+	asked []agent.Request
+}
+
+func (*planner) Name() string { return "planner" }
+
+func (p *planner) Complete(context.Context, agent.Request) (agent.Completion, error) {
+	panic("not used")
+}
+
+func (p *planner) Stream(_ context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	n := 0
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == agent.User {
+			break
+		}
+		if len(m.ToolCalls) > 0 {
+			n++
+		}
+	}
+	p.mu.Lock()
+	p.asked = append(p.asked, r)
+	step := p.steps[min(n, len(p.steps)-1)]
+	p.mu.Unlock()
+	for w := range strings.SplitAfterSeq(step.Text, " ") {
+		emit(agent.Delta{Text: w})
+	}
+	step.Text = ""
+	return step, nil
+}
+
+// told returns what the model was told last about its call.
+func (p *planner) told() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range slices.Backward(p.asked[len(p.asked)-1].Messages) {
+		if m.Role == agent.ToolRole {
+			return m.Text
+		}
+	}
+	return ""
+}
+
+// lamp is a toolbox with a tool that changes something.
+type lamp struct {
+	mu       sync.Mutex
+	switched []string
+	takes    time.Duration
+	pictures []agent.Image
+}
+
+func (l *lamp) Tools() []agent.ToolDef {
+	return []agent.ToolDef{{
+		Name:    "switch",
+		Propose: func(arguments string) string { return "Switch the lamp: " + arguments },
+		Call: func(ctx context.Context, in agent.Input) (agent.Output, error) {
+			l.mu.Lock()
+			l.switched = append(l.switched, in.Arguments)
+			l.mu.Unlock()
+			select {
+			case <-time.After(l.takes):
+				return agent.Output{Text: "done", Images: l.pictures}, nil
+			case <-ctx.Done():
+				return agent.Output{}, context.Cause(ctx)
+			}
+		},
+	}}
+}
+
+func (l *lamp) times() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.switched)
+}
+
+// lab is a gateway with the real agent, a model that plans and a lamp.
+type lab struct {
+	life
+	*planner
+	*lamp
+	log journal
+}
+
+func newLab() *lab {
+	call := agent.ToolCall{ID: "c1", Name: "switch", Arguments: `{"on":true}`}
+	return &lab{
+		life:    *newLife(),
+		planner: &planner{steps: []agent.Completion{{Text: "I switch it on. ", ToolCalls: []agent.ToolCall{call}}, {Text: "It is on."}}},
+		lamp:    &lamp{},
+	}
+}
+
+func (l *lab) open(t *testing.T, change func(*gateway.Options)) {
+	t.Helper()
+	log := slog.New(slog.NewTextHandler(&l.log, nil))
+	a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: l.planner}}, Tools: l.lamp, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.begin(t, func(o *gateway.Options) {
+		o.Runner, o.Log, o.ApprovalTimeout = a, log, 2*time.Minute
+		if change != nil {
+			change(o)
+		}
+	})
+}
+
+// button returns the ID of a button that a person sees now; empty without one.
+func (l *lab) button(prefix string) string {
+	l.platform.mu.Lock()
+	defer l.platform.mu.Unlock()
+	for _, m := range l.messages {
+		for _, b := range m.buttons {
+			if strings.HasPrefix(b.ID, prefix) {
+				return b.ID
+			}
+		}
+	}
+	return ""
+}
+
+func pressing(action string) chat.Inbound {
+	in := ask("")
+	in.Kind, in.Action = chat.Button, action
+	return in
+}
+
+const switched = "I switch it on.\n\nIt is on."

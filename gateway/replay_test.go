@@ -1,0 +1,223 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+func TestKilledWhileAProposalWaits(t *testing.T) { // D10
+	for _, c := range []string{"after the start", "before it is taken up", "while nobody was there", "too late", "graceful"} {
+		t.Run(c, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab()
+				l.open(t, nil)
+				l.say(t, ask("light"))
+				later(5 * time.Second)
+				approve := l.button("approve:")
+				id := l.messages[0].id
+				if c == "graceful" {
+					_ = l.stop()
+				} else {
+					l.kill()
+				}
+				switch c {
+				case "while nobody was there":
+					later(10 * time.Minute) // its time is over; the press arrives now
+				case "too late":
+					later(20 * time.Minute)
+				}
+				l.open(t, func(o *gateway.Options) { o.MaxAge = 15 * time.Minute })
+				if c != "before it is taken up" {
+					later(5 * time.Second)
+				}
+				l.say(t, pressing(approve))
+				later(10 * time.Second)
+				want, runs := switched, 1
+				if c == "too late" {
+					want, runs = "", 0
+				}
+				got := l.sees()
+				if l.times() != runs || len(got) != 1 || l.messages[0].id != id || want != "" && got[0] != want || strings.Contains(got[0], "▌") || strings.Contains(got[0], "May I") {
+					t.Errorf("ran %d times, sees %q\n%s", l.times(), got, l.log.String())
+				}
+				if left, _ := l.store.Unfinished(t.Context()); len(left) != 0 {
+					t.Errorf("left: %+v", left)
+				}
+			})
+		})
+	}
+}
+
+// A call that was running when the process died is not run again, and the model is told so.
+func TestKilledWhileAToolChangesSomething(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.takes = 10 * time.Second
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, ask("yes"))
+		later(5 * time.Second)
+		l.kill()
+		l.open(t, nil)
+		later(10 * time.Second)
+		if l.times() != 1 || !strings.Contains(l.told(), "not known whether") {
+			t.Errorf("ran %d times, told %q", l.times(), l.told())
+		}
+		equal(t, "messages", l.sees(), []string{switched})
+	})
+}
+
+// A yes that waits in the queue is none to a question that came later, also when a restart reads it anew.
+func TestAYesFromBeforeTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		again := l.steps[0]
+		again.ToolCalls = []agent.ToolCall{{ID: "c2", Name: "switch", Arguments: `{"on":false}`}}
+		l.steps = slices.Insert(l.steps, 1, again)
+		l.takes = 10 * time.Second
+		queue := func(o *gateway.Options) { o.Busy = gateway.Queue }
+		l.open(t, queue)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, ask("yes"))
+		later(5 * time.Second)
+		l.say(t, ask("yes")) // about what is being done already
+		later(10 * time.Second)
+		if l.button("approve:") == "" || l.times() != 1 {
+			t.Fatalf("ran %d times, sees %q", l.times(), l.sees())
+		}
+		l.kill()
+		l.open(t, queue)
+		later(30 * time.Second)
+		if l.times() != 1 {
+			t.Errorf("ran %d times, sees %q", l.times(), l.sees())
+		}
+		l.say(t, ask("yes"))
+		later(30 * time.Second)
+		if l.times() != 2 {
+			t.Errorf("ran %d times, sees %q", l.times(), l.sees())
+		}
+	})
+}
+
+// What a tool has changed is remembered, although the answer was interrupted before it had any text.
+func TestInterruptedAfterAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.steps[0].Text = ""
+		l.takes = 10 * time.Second
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		l.steps[0].ToolCalls, l.steps[0].Text = nil, "As you like."
+		l.say(t, ask("and blue"))
+		later(5 * time.Second)
+		last := l.asked[len(l.asked)-1].Messages
+		var roles []string
+		for _, m := range last {
+			roles = append(roles, fmt.Sprint(m.Role, " ", len(m.ToolCalls)))
+		}
+		if got := strings.Join(roles, ", "); got != "user 0, assistant 1, tool 0, user 0" || l.times() != 1 {
+			t.Errorf("ran %d times, the model reads %s", l.times(), got)
+		}
+	})
+}
+
+// The same where a restart came in between, and the turn was interrupted before it came to ask the model again.
+func TestInterruptedAsItIsTakenUpAfterAChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.takes = 10 * time.Second
+		l.open(t, nil)
+		l.files = map[string][]byte{"f": []byte("hi")} // which takes a moment to read
+		question := ask("light")
+		question.Attachments = []chat.Attachment{{ID: "f", Name: "a.txt", MediaType: "text/plain", Size: 2}}
+		l.say(t, question)
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		l.kill()
+		l.steps[0].ToolCalls, l.steps[0].Text = nil, "As you like."
+		l.open(t, nil)
+		l.say(t, ask("and blue"))
+		later(5 * time.Second)
+		last := l.asked[len(l.asked)-1].Messages
+		var roles []string
+		for _, m := range last {
+			roles = append(roles, fmt.Sprint(m.Role, " ", len(m.ToolCalls)))
+		}
+		if got := strings.Join(roles, ", "); got != "user 0, assistant 1, tool 0, user 0" || !strings.HasPrefix(last[0].Text, "light") || l.times() != 1 {
+			t.Errorf("ran %d times, the model reads %s", l.times(), got)
+		}
+	})
+}
+
+// A call that could not be written down is not run.
+func TestAFullDiskKeepsToolsFromChangingThings(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		full := &forgetful{kind: chat.StepBegun}
+		l.open(t, func(o *gateway.Options) { full.Store, o.Store = o.Store, full })
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, ask("yes"))
+		later(5 * time.Second)
+		got := l.sees()
+		if l.times() != 0 || len(got) != 1 || !strings.HasPrefix(got[0], "I switch it on.") || !strings.Contains(got[0], "Something went wrong here") {
+			t.Errorf("ran %d times, sees %q", l.times(), got)
+		}
+	})
+}
+
+// forgetful is a store that can't take one kind of step.
+type forgetful struct {
+	gateway.Store
+	kind chat.StepKind
+}
+
+func (f *forgetful) Note(ctx context.Context, turn string, steps ...chat.Step) error {
+	if steps[0].Kind == f.kind {
+		return errStore
+	}
+	return f.Store.Note(ctx, turn, steps...)
+}
+
+// A tool's large pictures are shown to the model once, and not in every turn that follows.
+func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.pictures = []agent.Image{{MediaType: "image/png", Data: make([]byte, 1<<20)}, {MediaType: "image/png", Data: []byte("small")}}
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, ask("yes"))
+		later(5 * time.Second)
+		for i, want := range []int{2, 1} {
+			var pictures int
+			for _, m := range l.asked[len(l.asked)-1].Messages {
+				pictures += len(m.Images)
+			}
+			if pictures != want {
+				t.Errorf("turn %d: the model is shown %d pictures, want %d", i+1, pictures, want)
+			}
+			l.say(t, ask("and now?"))
+			later(5 * time.Second)
+		}
+		reads := fmt.Sprint(l.asked[len(l.asked)-1].Messages)
+		if !strings.Contains(reads, "too large to be kept: 1") {
+			t.Errorf("the model reads %.300s", reads)
+		}
+	})
+}
