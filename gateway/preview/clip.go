@@ -1,15 +1,18 @@
 package preview
 
 import (
+	"fmt"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 const ellipsis = "…"
 
-// clip shortens a text until it fits; an ellipsis takes the place of what is left out. What goes first is the
+// clip shortens a text until it fits. What is left out is told by how much it is, or by an ellipsis where there is no room
+// for that: whoever approves something must know that they don't see all of it. What goes first is the
 // middle of the lines between the first, which says what it is about, and the last, which says what to do.
 func clip(text string, fits func(string) bool) string {
 	if fits(text) {
@@ -36,7 +39,7 @@ func clip(text string, fits func(string) bool) string {
 }
 
 // shorten leaves out as little as possible of the middle of text, so that within fits; false when nothing helps.
-func shorten(text string, fits func(string) bool, within func(string) string) (string, bool) {
+func shorten(text string, fits func(string) bool, within func(string) string) (short string, ok bool) {
 	if whole := within(text); fits(whole) {
 		return whole, true
 	}
@@ -45,11 +48,23 @@ func shorten(text string, fits func(string) bool, within func(string) string) (s
 		cuts = append(cuts, g.End())
 	}
 	n := len(cuts) - 1
-	keeping := func(k int) string { return within(text[:cuts[(k+1)/2]] + ellipsis + text[cuts[n-k/2]:]) }
-	k := sort.Search(n, func(k int) bool { return !fits(keeping(k)) }) - 1
-	for k > 0 && !fits(keeping(k)) { // marks make a text longer than it reads, not evenly
-		k--
+	for _, gap := range []func(left string) string{leftOut, func(string) string { return ellipsis }} {
+		keeping := func(k int) string {
+			from, to := cuts[(k+1)/2], cuts[n-k/2]
+			return within(text[:from] + gap(text[from:to]) + text[to:])
+		}
+		k := sort.Search(n, func(k int) bool { return !fits(keeping(k)) }) - 1
+		for k > 0 && !fits(keeping(k)) { // marks make a text longer than it reads, not evenly
+			k--
+		}
+		if short = keeping(max(0, k)); fits(short) {
+			return short, true
+		}
 	}
-	short := keeping(max(0, k))
-	return short, fits(short)
+	return short, false
+}
+
+// leftOut says how much of a text is not there.
+func leftOut(text string) string {
+	return fmt.Sprintf("… (%d characters are not shown) …", utf8.RuneCountInString(text))
 }

@@ -27,6 +27,7 @@ func TestClip(t *testing.T) {
 		{"first\ndetails\nlast", 12, "first\n…\nlast"},
 		{"first\ndetails\nlast", 11, "first\nlast"},
 		{"first\ndetails\nlast", 9, "fi…t\nlast"},
+		{"first\n" + strings.Repeat("details ", 20) + "\nlast", 60, "first\ndetails … (145 characters are not shown) …etails \nlast"},
 		{"first\nlast", 9, "fi…t\nlast"},
 		{"first\nlast", 5, "last"},
 		{"first\nlast", 3, "l…t"},
@@ -59,6 +60,9 @@ func TestClipInEveryDialect(t *testing.T) {
 			first, rest, _ := strings.Cut(got, "\n")
 			if first != "Run `this`?" || !strings.HasSuffix(rest, "\nAnswer *yes* or /no.") || !utf8.ValidString(got) {
 				t.Fatalf("the first or the last line is lost: %q", got)
+			}
+			if got != text && !strings.Contains(got, " characters are not shown) …") {
+				t.Fatalf("nobody is told that something is left out: %q", got)
 			}
 			if got != text && d.Len(d.Render(markup.Piece{Text: got})) < s.limit-120 {
 				t.Fatalf("too much was left out: %q", got)
