@@ -116,6 +116,7 @@ func (g guard) target(address string) (*url.URL, error) {
 		host += ":" + p
 	}
 	u.Host, u.Fragment, u.RawFragment = host, "", ""
+	u.RawQuery = strings.ReplaceAll(u.RawQuery, " ", "%20")
 	if u.Path == "" {
 		u.Path = "/"
 	}

@@ -72,14 +72,20 @@ func hosts(u *url.URL) []string {
 	return all
 }
 
-// paths returns the ways to write the path and the query: escaped or not, and without the last slash.
+// paths returns the ways to write the path and the query: escaped or not, and without the last slash. Without escapes
+// an address is taken as written only if it is sent in the one usual way, and holds nothing that ends an address or a
+// path in a text: what is escaped, and which words that follow are part of it, could say something else.
 func paths(u *url.URL) []string {
 	query := ""
 	if u.RawQuery != "" {
 		query = "?" + u.RawQuery
 	}
 	var all []string
-	for _, path := range []string{u.EscapedPath(), u.Path} {
+	spelled := []string{u.EscapedPath()}
+	if u.RawPath == "" && !strings.ContainsAny(u.Path, "?#%") && !strings.ContainsFunc(u.Path, unicode.IsSpace) {
+		spelled = append(spelled, u.Path)
+	}
+	for _, path := range spelled {
 		bare := strings.TrimSuffix(path, "/")
 		all = append(all, bare+query, bare+"/"+query)
 	}

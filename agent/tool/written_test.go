@@ -46,6 +46,13 @@ func TestWritten(t *testing.T) {
 		{"https://example.org/", "example.org.evil.com", false},
 		{"https://example.org/", "example.organic", false},
 		{"https://example.org/", "", false},
+		{"https://example.org/%20my%20secret", "see example.org/ my secret", false},
+		{"https://example.org/%E2%80%83my", "see example.org/\u2003my", false},
+		{"https://example.org/?q=my secret", "see example.org/?q=my secret", false},
+		{"https://example.org/a%23secret", "https://example.org/a#secret", false},
+		{"https://example.org/%61bc", "https://example.org/abc", false},
+		{"https://example.org/%61bc", "https://example.org/%61bc", true},
+		{"https://example.org/a%2520b", "https://example.org/a%20b", false},
 	} {
 		u, err := newGuard(nil).target(tt.url)
 		if err != nil {
