@@ -471,9 +471,64 @@ func TestShowFetch(t *testing.T) {
 			t.Errorf("%s: %q, want %q", tt.arguments, got, tt.want)
 		}
 	}
-	if got := proposeFetch("{\"url\":\"https://evil.org/?a=b\\nc\"}"); got != "Read https://evil.org/?a=b c, an address that nobody wrote in this conversation" {
-		t.Errorf("the proposal is %q", got)
+}
+
+func TestProposeFetch(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://evil.org/?a=b":           "https://evil.org/?a=b",
+		"https://evil.org/?a= b ":         "https://evil.org/?a=%20b",
+		"https://evil.org/a\u200bb":       "https://evil.org/a%E2%80%8Bb",
+		"https://evil.org/?a\u200b\u2060": "https://evil.org/?a\u200b\u2060", // which the agent tells by their numbers
+		"https://b\u00fccher.example":     "https://xn--bcher-kva.example/",
+		"https://evil.org/x  y#z":         "https://evil.org/x%20%20y",
+		"nonsense":                        "nonsense",
+	} {
+		f := fetch{line: line{guard: newGuard(nil)}}
+		arguments := fmt.Sprintf(`{"url":%q}`, address)
+		if got := f.propose(arguments); got != "Read "+want+", an address that nobody wrote in this conversation" {
+			t.Errorf("%q is proposed as %q", address, got)
+		}
 	}
+}
+
+// TestListedDomainsLeadNowhereElse: what stands in the address of a listed domain was approved by nobody.
+func TestListedDomainsLeadNowhereElse(t *testing.T) {
+	names := map[string]string{"listed.org": people, "www.listed.org": people, "a.listed.net": people, "b.listed.net": people, "evil.org": people}
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
+		fmt.Fprintf(w, "%s has this", r.Host)
+	}
+	online(t, names, handler, func(t *testing.T, _ agent.ToolDef, n *internet) {
+		allowed, err := newDomains([]string{"listed.org", "*.listed.net"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &fetch{agent: "telex/test", allowed: allowed, line: line{
+			guard: newGuard(nil), resolver: n, proxy: func(*http.Request) (*url.URL, error) { return nil, nil }, dial: n.dial,
+		}}
+		def, err := f.def()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for address, want := range map[string]string{
+			"http://listed.org/?to=http://www.listed.org/":     "www.listed.org has this",
+			"http://listed.org/?to=http://a.listed.net/":       "a.listed.net has this",
+			"http://a.listed.net/?to=http://b.listed.net/":     "b.listed.net has this",
+			"http://evil.org/?to=http://listed.org/":           "listed.org has this", // somebody wrote or approved it
+			"http://listed.org/?to=http://evil.org/?m=secret":  "listed.org leads on to http://evil.org/?m=secret, which is another site",
+			"http://a.listed.net/?to=http://evil.org/":         "a.listed.net leads on to http://evil.org/, which is another site",
+			"http://listed.org/?to=/%3Fto=http://evil.org/%2F": "listed.org leads on to http://evil.org/",
+		} {
+			text, err := get(t, def, address)
+			if got := fmt.Sprint(text, err); !strings.Contains(got, want) {
+				t.Errorf("%s: %s, want %s", address, got, want)
+			}
+		}
+	})
 }
 
 func TestMarkdown(t *testing.T) {
