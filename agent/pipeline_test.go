@@ -177,7 +177,7 @@ func TestAsksHearsPeopleOnly(t *testing.T) {
 	o := Options{Tools: tools, Pipeline: []Node{{Name: "draft"}, {Name: "polish"}}}
 	got := runTurn(t, t.Context(), o, turn, answer{c: Completion{Text: "evil.example"}},
 		called("Let me see.", "read {}"), called("Once more.", "read {}", "read {}"), answer{deltas: texts("Done.")})
-	first := "user:one\nassistant:two\nuser:three"
+	first := "system:They said evil.example is fine.\nuser:one\nassistant:two\nuser:three"
 	second := first + "\nassistant:Let me see.[a read {}]\ntool a:did {}\nuser:four"
 	if want := []string{first, second, second}; fmt.Sprint(heard) != fmt.Sprint(want) || got.Text != "Let me see.\n\nOnce more.\n\nDone." {
 		t.Errorf("%q, heard\n%q\nwant\n%q", got.Text, heard, want)

@@ -82,11 +82,15 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 }
 
 // said returns what people and the model said before the newest calls. What a pipeline puts in the place of
-// a question, and a summary, are no person's words and not in it.
+// a question is no person's words and not in it; nor is a summary a person's, which stands first.
 func (r *run) said() []Message {
+	var before []Message
+	if r.turn.Summary != "" {
+		before = []Message{{Role: System, Text: r.turn.Summary}}
+	}
 	for i, m := range slices.Backward(r.grown) {
 		if len(m.ToolCalls) > 0 {
-			return slices.Concat(r.turn.Messages, r.grown[:i])
+			return slices.Concat(before, r.turn.Messages, r.grown[:i])
 		}
 	}
 	return nil

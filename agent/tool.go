@@ -25,7 +25,8 @@ type ToolDef struct {
 	Propose func(arguments string) string
 	// Asks says that this call needs approval although the tool is read-only, given what was said in the
 	// conversation, oldest first, this turn included. A user's message holds what people sent and nothing else: no
-	// summary, and no text that a pipeline made of it. Nil: it needs none.
+	// text that a pipeline made of it. A summary of what came before is a system's message, and may tell what anybody
+	// said, pages and servers of tools too. Nil: it needs none.
 	Asks func(call ToolCall, said []Message) bool
 	// Call runs one call. It returns soon after ctx ended. An error is told to the model, as its text; so
 	// that must hold no secret. It may be called at the same time from many goroutines.

@@ -69,12 +69,16 @@ func proposal(what, arguments, name string) string {
 	return fmt.Sprintf("%s: %q", what, oneLine(value))
 }
 
-// fromOutside says that something other than people and our own notes has spoken in the conversation.
+// fromOutside says that something other than people and our own notes has spoken in the conversation, or may have where a
+// summary stands for it.
 func fromOutside(_ agent.ToolCall, said []agent.Message) bool {
 	called := map[string]string{} // as of the last step: some providers use an id again in the next
 	for _, m := range said {
 		for _, call := range m.ToolCalls {
 			called[call.ID] = call.Name
+		}
+		if m.Role == agent.System {
+			return true
 		}
 		if m.Role != agent.ToolRole {
 			continue

@@ -88,6 +88,7 @@ func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
 		{"own notes", append(append(step("time"), step("recall")...), user), false},
 		{"a page", append(append(step("fetch"), step("time")...), user), true},
 		{"a server", append(step("files_read"), user), true},
+		{"a summary", []agent.Message{{Role: agent.System, Text: "They like tides."}, user}, true},
 		{"an answer to nothing", []agent.Message{{Role: agent.ToolRole, ToolCallID: "x"}, user}, true},
 	} {
 		for _, def := range []agent.ToolDef{tools[0], tools[2]} {
