@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 )
 
@@ -30,6 +31,16 @@ type outcome struct {
 	err     error
 	started bool
 	trace   string // of a panic, for operators
+}
+
+// loggable says for operators why a call failed. A tool's own words are for the model alone: they may quote what people and
+// models wrote, or tell what a server should keep to itself.
+func (o outcome) loggable(ctx context.Context) string {
+	ours := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
+	if ours || !o.started || ctx.Err() != nil {
+		return head(o.err.Error(), mostError)
+	}
+	return fmt.Sprintf("the tool told the model why, in %d bytes", len(o.err.Error()))
 }
 
 // dispatch runs jobs, so many side by side and each with its deadline, and returns their outcomes in the

@@ -192,6 +192,23 @@ func TestHugeOutput(t *testing.T) {
 	}
 }
 
+// The log tells operators that a call failed. What a tool says about it may quote a person, and goes to the model.
+func TestTheLogHasNoWordsOfTools(t *testing.T) {
+	t.Parallel()
+	tools := toolbox{
+		does("fail", func(context.Context, Input) (Output, error) { return Output{}, errors.New("no entry for my secret diary") }),
+		does("panic", func(context.Context, Input) (Output, error) { panic("everything is broken") }),
+	}
+	got := runTurn(t, t.Context(), Options{Tools: tools}, streamed, called("", "fail {}", "panic {}"), answer{deltas: texts("I see.")})
+	if got.Append[1].Text != "Error: no entry for my secret diary." {
+		t.Errorf("the model is told %q", got.Append[1].Text)
+	}
+	if strings.Contains(got.log, "diary") || !strings.Contains(got.log, "tool=fail error=\"the tool told the model why, in 28 bytes\"") ||
+		!strings.Contains(got.log, errPanicked.Error()) {
+		t.Errorf("the log has\n%s", got.log)
+	}
+}
+
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

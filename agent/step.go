@@ -174,7 +174,7 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	}
 	if o.err != nil {
 		r.log.LogAttrs(ctx, slog.LevelInfo, "a tool call failed",
-			slog.String("tool", p.Name), slog.String("error", head(o.err.Error(), mostError)), slog.String("trace", o.trace))
+			slog.String("tool", p.Name), slog.String("error", o.loggable(ctx)), slog.String("trace", o.trace))
 	}
 	answer := answerTo(p.ToolCall, text)
 	answer.Images = o.Images

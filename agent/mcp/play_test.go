@@ -106,7 +106,7 @@ func newTestServer() *sdk.Server {
 		return text(strings.Join(env, "\n")), nil
 	})
 	add(sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		res := text("the disk is full")
+		res := text("the disk of " + os.Getenv("KEY") + " is full")
 		res.IsError = true
 		return res, nil
 	})

@@ -28,7 +28,7 @@ func TestChildServes(t *testing.T) {
 	if got := call(t, echo, `{"a":1}`).Text; got != `{"a":1}` {
 		t.Errorf("echo: %q", got)
 	}
-	if _, err := find(t, c, "it_fail").Call(t.Context(), agent.Input{Arguments: "{}"}); err == nil || err.Error() != "the disk is full" {
+	if _, err := find(t, c, "it_fail").Call(t.Context(), agent.Input{Arguments: "{}"}); err == nil || err.Error() != "the disk of [redacted] is full" {
 		t.Errorf("fail: %v", err)
 	}
 	until(t, "what the child said", func() bool { return strings.Contains(log.String(), "the server begins") })

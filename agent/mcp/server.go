@@ -300,13 +300,21 @@ func (s *server) call(ctx context.Context, tool string, readOnly bool, in agent.
 		res, err = c.call(ctx, tool, in)
 	}
 	if err == nil {
-		return output(res)
+		out, err := output(res)
+		if err != nil {
+			return agent.Output{}, errors.New(s.secrets.redact(err.Error()))
+		}
+		return out, nil
 	}
 	if ctx.Err() != nil {
 		return agent.Output{}, context.Cause(ctx)
 	}
-	if answer, ok := errors.AsType[*jsonrpc.Error](err); ok && answered(answer) {
+	answer, ok := errors.AsType[*jsonrpc.Error](err)
+	if ok && answered(answer) {
 		return agent.Output{}, errors.New(cut(s.secrets.redact(answer.Message), maxError))
+	}
+	if !ok { // else it is in the server's words, which may quote the call
+		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", cut(oneLine(tool), maxToolName)), slog.Any("error", s.redacted(err)))
 	}
 	// Whatever it is: the connection may be of no use any more, which looking at the tools will show.
 	c.wonder()
