@@ -50,6 +50,35 @@ func TestWhatIsForgottenIsGone(t *testing.T) {
 	}
 }
 
+// So is what a turn held that ran meanwhile, once it has ended.
+func TestWhatIsForgottenOfARunningTurnIsGone(t *testing.T) {
+	t.Parallel()
+	const secret = "blue-stone-under-the-key"
+	for name, forget := range map[string]func(context.Context, *store.Store, chat.Conversation) error{
+		"Forget": func(ctx context.Context, s *store.Store, c chat.Conversation) error { return s.Forget(ctx, c) },
+		"Erase": func(ctx context.Context, s *store.Store, c chat.Conversation) error {
+			_, err := s.Erase(ctx, c, "u")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, s, _ := newFixture(t)
+			c := private("1")
+			f.run("1", c, "u", "")
+			f.must(f.Note(t.Context(), "1", step(chat.StepAnswered, "call", secret+string(bytes.Repeat([]byte(" and more"), 2000)))))
+			f.must(forget(t.Context(), s, c))
+			if n := holding(t, s, secret); n == 0 {
+				t.Fatal("the turn runs, and the secret is in no file: this test looks in the wrong place")
+			}
+			f.must(f.End(t.Context(), "1", chat.Growth{}))
+			if n := holding(t, s, secret); n > 0 {
+				t.Errorf("%d files still hold it", n)
+			}
+		})
+	}
+}
+
 // So is what somebody does not want to be remembered any more.
 func TestForgottenFactsAreGone(t *testing.T) {
 	t.Parallel()

@@ -131,13 +131,16 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 
 // End finishes a turn and its messages; what they said and what was answered is removed, the ids stay for a
 // while. In the same step its session grows by what is given. When that was reset while the turn ran, all but what
-// the turn used is dropped, without an error. To end an ended turn changes nothing.
+// the turn used is dropped, without an error, and what it held is overwritten in the store's files like what was
+// forgotten while it ran. To end an ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
-	return s.update(ctx, "end turn "+id, func(t *tx) error {
+	forgotten := false
+	err := s.update(ctx, "end turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
 		if err != nil || row.ended() {
 			return err
 		}
+		forgotten = row.fenced
 		grown := g
 		if row.fenced {
 			grown = chat.Growth{Usage: g.Usage}
@@ -151,6 +154,10 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 		_, err = t.exec(ctx, finishMessages, t.now, id)
 		return err
 	})
+	if err != nil || !forgotten {
+		return err
+	}
+	return s.erase(ctx, "overwrite turn "+id, func(*tx) error { return nil })
 }
 
 // Release ends a turn that answered nothing: its messages wait again, as if it had not been begun. A decided turn
