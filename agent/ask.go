@@ -202,6 +202,7 @@ func (r *run) learn(ctx context.Context, c Completion) {
 // try makes one request, of so many tokens by estimate, and learns from what the provider
 // counted. Where it counted nothing, the estimate goes to what was used.
 func (r *run) try(ctx context.Context, request Request, estimate int, ask asking) (Completion, error) {
+	before := r.meter.tokens.Tokens()
 	c, err := ask(ctx, request)
 	_, cut := errors.AsType[*cutError](err)
 	switch {
@@ -209,9 +210,9 @@ func (r *run) try(ctx context.Context, request Request, estimate int, ask asking
 		r.model.learned.accepted(request, estimate, c.Usage.Prompt)
 	case err == nil:
 		r.model.learned.accepted(request, estimate, 0)
-		r.meter.untold += r.model.learned.tokens(estimate)
+		r.meter.guess(r.model.learned.tokens(estimate), before, c)
 	case cut, ctx.Err() != nil, isKind(err, Broken), errors.Is(err, errSilence): // it was at work
-		r.meter.untold += r.model.learned.tokens(estimate)
+		r.meter.guess(r.model.learned.tokens(estimate), before, c)
 	}
 	return c, err
 }

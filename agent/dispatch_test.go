@@ -196,7 +196,9 @@ func TestHugeOutput(t *testing.T) {
 func TestTheLogHasNoWordsOfTools(t *testing.T) {
 	t.Parallel()
 	tools := toolbox{
-		does("fail", func(context.Context, Input) (Output, error) { return Output{}, errors.New("no entry for my secret diary") }),
+		does("fail", func(context.Context, Input) (Output, error) {
+			return Output{}, errors.New("no entry for my secret diary")
+		}),
 		does("panic", func(context.Context, Input) (Output, error) { panic("everything is broken") }),
 	}
 	got := runTurn(t, t.Context(), Options{Tools: tools}, streamed, called("", "fail {}", "panic {}"), answer{deltas: texts("I see.")})

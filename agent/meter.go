@@ -8,10 +8,11 @@ type meter struct {
 	tokens TokenCounter // of all answers, the broken ones too
 	told   int          // of tokens, at the last usage
 	untold int          // tokens of prompts without usage, by estimate
+	came   int          // tokens of what was answered to these, by estimate
 }
 
 func (m *meter) spent() Spent {
-	return Spent{Model: m.model, Usage: m.usage, Calls: m.calls, Estimate: m.tokens.Tokens(), EstimatedPrompt: m.untold}
+	return Spent{Model: m.model, Usage: m.usage, Calls: m.calls, Estimate: m.tokens.Tokens(), EstimatedPrompt: m.untold, EstimatedCompletion: m.came}
 }
 
 // meterOf returns the meter of a model; there is one each, in the order of their first use.
@@ -26,6 +27,12 @@ func (r *run) meterOf(model string) *meter {
 	return m
 }
 
+// guess takes what a call used that told no usage: so many tokens of a prompt, and what the answer had got to.
+func (m *meter) guess(prompt int, before int, c Completion) {
+	m.untold += prompt
+	m.came += m.tokens.Tokens() - before + EstimateTokens(c.Text) + EstimateTokens(c.Reasoning)
+}
+
 // account fills in what the turn used.
 func (r *run) account(result *Result) {
 	for _, m := range r.meters {
@@ -38,6 +45,7 @@ func (r *run) account(result *Result) {
 		result.ModelCalls += s.Calls
 		result.Estimate += s.Estimate
 		result.EstimatedPrompt += s.EstimatedPrompt
+		result.EstimatedCompletion += s.EstimatedCompletion
 	}
 }
 

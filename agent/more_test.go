@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func newAgent(t *testing.T, models ...ModelOptions) *Agent {
@@ -162,6 +163,42 @@ func TestTurnNamesItsModel(t *testing.T) {
 		if err != nil || r.Model != want || (want == "narrow") != (r.Window == 5000) {
 			t.Errorf("%q: answered by %s with a window of %d, error %v", name, r.Model, r.Window, err)
 		}
+	}
+}
+
+// What an answer had got to counts, also when an earlier answer of the turn told its usage.
+func TestEstimatedCompletion(t *testing.T) {
+	const step, more = 5, 100 // tokens that answers told
+	long := texts(strings.Repeat("word ", 100))
+	broke := &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}
+	for _, tt := range []struct {
+		name    string
+		answers []answer
+		told    int
+		guessed bool
+	}{
+		{"told", []answer{called("", "read {}"), {deltas: long, c: Completion{Usage: &Usage{Completion: more}}}}, step + more, false},
+		{"cut after a step", []answer{called("", "read {}"), {deltas: long, hang: true}}, step, true},
+		{"not told after a step", []answer{called("", "read {}"), {deltas: long}}, step, true},
+		{"broken, and asked again", []answer{{deltas: long, err: broke}, {c: Completion{Text: "Hello.", Usage: &Usage{Completion: 2}}}}, 2, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := Options{Limits: Limits{Silence: time.Second}, Tools: workshop()}
+				got := runTurn(t, t.Context(), o, streamed, tt.answers...)
+				least := 0
+				if tt.guessed {
+					least = EstimateTokens(long[0].Text)
+				}
+				if got.Usage.Completion != tt.told || got.EstimatedCompletion != least || got.Spent[0].EstimatedCompletion != least {
+					t.Errorf("told %d, guessed %d (%+v), want %d and %d", got.Usage.Completion, got.EstimatedCompletion, got.Spent, tt.told, least)
+				}
+			})
+		})
+	}
+	got := runTurn(t, t.Context(), Options{}, Turn{Messages: streamed.Messages}, answer{c: Completion{Text: "Hello there."}})
+	if want := EstimateTokens("Hello there."); got.EstimatedCompletion != want {
+		t.Errorf("a whole answer: guessed %d, want %d", got.EstimatedCompletion, want)
 	}
 }
 

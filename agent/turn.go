@@ -82,6 +82,7 @@ type Spent struct {
 	Usage                     Usage
 	Calls                     int
 	Estimate, EstimatedPrompt int // as in Result
+	EstimatedCompletion       int // as in Result
 }
 
 // Compaction says that a conversation got shorter: Summary stands for Turn.Summary and the
@@ -137,8 +138,10 @@ type Result struct {
 	// EstimatedPrompt is the prompt tokens by estimate of the calls that ended before they told
 	// their usage, which Usage lacks.
 	EstimatedPrompt int
-	ModelCalls      int
-	ToolCalls       int // those in Turn.Steps too
+	// EstimatedCompletion is what had come of the answers of these calls, in tokens by estimate.
+	EstimatedCompletion int
+	ModelCalls          int
+	ToolCalls           int // those in Turn.Steps too
 	// Spent is what each model used, in the order of their first calls: Usage, EstimatedPrompt and Estimate
 	// by model.
 	Spent []Spent

@@ -276,7 +276,9 @@ func TestWhatAnInterruptedTurnUsedCounts(t *testing.T) {
 		store := gateway.NewMemory()
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.answers["a"] = strings.Repeat("word ", 100)
-		h.interrupted = func(r *agent.Result) { r.EstimatedPrompt, r.Estimate = 500, 40 }
+		h.interrupted = func(r *agent.Result) { // at its second call
+			r.Usage, r.EstimatedPrompt, r.EstimatedCompletion, r.Estimate = agent.Usage{Prompt: 100, Completion: 7}, 400, 33, 40
+		}
 		h.say(t, ask("a"))
 		later(5 * time.Second)
 		h.say(t, command("stop"))

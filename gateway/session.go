@@ -127,8 +127,9 @@ func spent(r agent.Result) []chat.Usage {
 			Model: s.Model, Calls: s.Calls,
 			Prompt: s.Usage.Prompt, Cached: s.Usage.Cached, Completion: s.Usage.Completion, Reasoning: s.Usage.Reasoning,
 		}
-		if s.EstimatedPrompt > 0 {
+		if s.EstimatedPrompt > 0 || s.EstimatedCompletion > 0 {
 			u.Prompt += s.EstimatedPrompt
+			u.Completion += s.EstimatedCompletion
 			u.Estimated = true
 		}
 		if u.Completion == 0 && s.Estimate > 0 {
