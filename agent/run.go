@@ -46,6 +46,7 @@ type run struct {
 	reply    *reply
 	statuses statuses
 	tools    []ToolDef  // of the newest request
+	crowded  bool       // there were too many
 	limited  StopReason // why the newest request had no tools; empty: for no limit
 	ids      callIDs
 	files    map[string][]File // by the ids of calls

@@ -206,10 +206,23 @@ func (r *run) made() []File {
 	return out
 }
 
-// available returns the tools that the turn may use now.
+// mostTools is how many tools one request may offer: a provider refuses the request that has more
+// (https://platform.openai.com/docs/api-reference/chat/create, tools), and then there would be no answer at all.
+const mostTools = 128
+
+// available returns the tools that the turn may use now: the first ones, where there are too many.
 func (r *run) available() []ToolDef {
 	if r.opts.Tools == nil {
 		return nil
 	}
-	return available(r.opts.Tools.Tools(), r.turn.Tools)
+	all := available(r.opts.Tools.Tools(), r.turn.Tools)
+	if len(all) <= mostTools {
+		return all
+	}
+	if !r.crowded {
+		r.crowded = true
+		r.log.LogAttrs(context.Background(), slog.LevelWarn, "there are more tools than a model may be offered, the last ones are left out",
+			slog.Int("tools", len(all)), slog.Int("most", mostTools))
+	}
+	return all[:mostTools]
 }

@@ -220,6 +220,24 @@ func TestAsks(t *testing.T) {
 	}
 }
 
+// A server may have more tools than a provider takes: the answer must not be lost for it.
+func TestTooManyTools(t *testing.T) {
+	t.Parallel()
+	var tools toolbox
+	for i := range 200 {
+		tools = append(tools, ToolDef{Name: fmt.Sprintf("tool%03d", i), ReadOnly: true, Call: workshop()[0].Call})
+	}
+	got := runTurn(t, t.Context(), Options{Tools: tools}, streamed, called("", "tool000 {}", "tool150 {}"), answer{deltas: texts("Done.")})
+	for _, r := range got.model.requests {
+		if n := len(r.Tools); n != 128 || r.Tools[127].Name != "tool127" {
+			t.Errorf("%d tools were offered", n)
+		}
+	}
+	if got.Text != "Done." || strings.Count(got.log, "more tools than a model may be offered") != 1 {
+		t.Errorf("%q, logged\n%s", got.Text, got.log)
+	}
+}
+
 func TestProposals(t *testing.T) {
 	t.Parallel()
 	c := parsedCall{ToolCall: ToolCall{Name: "write", Arguments: `{"a":1}`}}

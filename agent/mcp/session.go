@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	maxTools  = 200 // of a server; providers take 128 of all
+	maxTools  = 200 // of a server; the agent offers 128 of all
 	maxPages  = 50  // of its list
 	listTime  = 30 * time.Second
 	oldestNew = "2025-11-25" // the newest protocol that begins with initialize
