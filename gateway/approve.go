@@ -84,7 +84,7 @@ func (a *actor) saysYesOrNo(m message) bool {
 		return false
 	}
 	w, asker := a.proposed("", m.accepted)
-	if w.q == nil || asker != m.Sender.ID {
+	if w.q == nil || asker != m.Sender.ID || a.unseen(w, m.accepted) {
 		return false
 	}
 	switch {
@@ -96,6 +96,17 @@ func (a *actor) saysYesOrNo(m message) bool {
 		return false
 	}
 	return true
+}
+
+// unseen says that people did not see yet at a time what the running turn asks them: a rate limit may hold that back. What
+// they said then was about something else, such as a question in the answer's text. Of an earlier process's questions nobody
+// knows; it had as much time to show them as it took to be started anew.
+func (a *actor) unseen(w waiting, at time.Time) bool {
+	if a.turn == nil || w.turn != a.turn.id {
+		return false
+	}
+	asked := a.turn.slot.Asked()
+	return asked.IsZero() || asked.After(at)
 }
 
 // isOneOf says that somebody wrote one of the words of a text, and nothing else.

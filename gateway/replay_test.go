@@ -77,6 +77,33 @@ func TestKilledWhileAToolChangesSomething(t *testing.T) {
 	})
 }
 
+// Nobody approves what they can't see yet: while a limit holds the question back, a yes is about something else.
+func TestAYesToAQuestionThatIsNotSeenYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.steps[0].Text = "Do you like the light? "
+		l.open(t, func(o *gateway.Options) { o.Busy = gateway.Queue })
+		l.failing(&chat.SendError{Kind: chat.RateLimited, RetryAfter: 30 * time.Second})
+		l.say(t, ask("light"))
+		later(10 * time.Second)
+		l.failing(nil) // but the limit holds
+		l.say(t, ask("yes"))
+		later(10 * time.Second)
+		if l.times() != 0 || len(l.sees()) > 0 {
+			t.Fatalf("ran %d times, sees %q", l.times(), l.sees())
+		}
+		later(20 * time.Second)
+		if l.times() != 0 || l.button("approve:") == "" {
+			t.Fatalf("ran %d times, sees %q", l.times(), l.sees())
+		}
+		l.say(t, ask("yes"))
+		later(10 * time.Second)
+		if l.times() != 1 {
+			t.Errorf("ran %d times, sees %q", l.times(), l.sees())
+		}
+	})
+}
+
 // A yes that waits in the queue is none to a question that came later, also when a restart reads it anew.
 func TestAYesFromBeforeTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -113,6 +113,18 @@ func (s *state) fitting(body markup.Rendered, want frame) frame {
 // fits says that a message has room for r.
 func (s *state) fits(r markup.Rendered) bool { return s.dialect.Len(r) <= s.limit }
 
+// inView says that people see what they are asked now.
+func (s *state) inView() bool {
+	if !s.view.Status.urgent() {
+		return false
+	}
+	question := s.clipped(strings.Join(s.view.Status.Lines, "\n"))
+	if s.apart.exists && s.apart.shown.plain == question || s.drafted() && s.draft.frame.below == question {
+		return true
+	}
+	return slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && p.frame.below == question })
+}
+
 // clipped returns what asks a person, as much of it as fits into a message.
 func (s *state) clipped(question string) string {
 	return clip(question, func(text string) bool { return s.fits(s.dialect.Render(markup.Piece{Text: text})) })

@@ -86,6 +86,9 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 	r.started = time.Now()
 	for ctx.Err() == nil {
 		r.refresh()
+		if r.inView() {
+			r.slot.showed(r.view.Status, r.lastCall)
+		}
 		a := r.next(time.Now())
 		switch a.kind {
 		case doEnd:

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +39,7 @@ type Slot struct {
 	resets  int
 	since   time.Time
 	status  Status
+	asked   time.Time // since when people see what status asks them; zero: they don't
 	ending  *Ending
 	changed chan struct{} // capacity 1: that something changed, not how often
 	ended   chan struct{} // closed by Finish
@@ -155,6 +157,22 @@ func (s *Slot) seen(n int) {
 	s.since = time.Time{}
 	if s.text.Len() > n {
 		s.since = time.Now()
+	}
+}
+
+// Asked returns since when people see what the status asks them; zero where nothing is asked, or not visible yet.
+func (s *Slot) Asked() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
+// showed says that people see a question, by a call that began at a time. Another one may have taken its place.
+func (s *Slot) showed(question Status, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked.IsZero() && s.status.urgent() && slices.Equal(s.status.Lines, question.Lines) {
+		s.asked = at
 	}
 }
 

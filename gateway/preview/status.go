@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -31,6 +32,9 @@ func (s Status) urgent() bool { return s.Urgent && !s.empty() }
 // Tell says what the turn does beside writing. The newest replaces the one before.
 func (s *Slot) Tell(status Status) {
 	s.mu.Lock()
+	if !status.urgent() || !slices.Equal(status.Lines, s.status.Lines) {
+		s.asked = time.Time{}
+	}
 	s.status = status
 	s.mu.Unlock()
 	s.signal()
