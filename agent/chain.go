@@ -146,6 +146,7 @@ func (r *run) use(at int) {
 	r.log = r.opts.Log.With(slog.String("turn", r.turn.ID), slog.String("model", name))
 	r.meter = r.meterOf(name)
 	r.blind, r.badImage = r.model.learned.takesNoImages(), false
+	r.spoiled = r.model.learned.takesNot()
 	r.toolless, r.flat = r.model.learned.takesNoTools(), false
 	r.squeezed, r.refused = asItFits, 0
 }

@@ -54,7 +54,7 @@ func (r *run) draft() *draft {
 // after the last tool that it may call, get none, so that they answer with what there is; then limited
 // is what the turn ends with.
 func (r *run) offer() (tools []ToolDef, limited StopReason) {
-	tools = r.available()
+	tools = r.unspoiled(r.available())
 	if r.toolless || len(tools) == 0 || r.node {
 		return nil, ""
 	}
@@ -137,6 +137,13 @@ func (r *run) lastTry(d *draft) Request {
 func (r *run) concede(ctx context.Context, refused Request, err error) (again bool, _ error) {
 	if _, cut := errors.AsType[*cutError](err); cut || ctx.Err() != nil {
 		return false, err
+	}
+	if t, ok := blamed(err, refused.Tools); ok { // one server's tool must not cost everybody all answers
+		if r.spoiled == nil {
+			r.spoiled = make(spoiled)
+		}
+		r.spoiled[t.Name] = string(t.Parameters)
+		return true, err
 	}
 	switch {
 	case (isKind(err, BadRequest) || isKind(err, BadImage)) && !r.blind && hasImages(refused.Messages):

@@ -1,6 +1,10 @@
 package agent
 
-import "sync"
+import (
+	"maps"
+	"slices"
+	"sync"
+)
 
 // What is made of the usage that a provider tells.
 const (
@@ -20,6 +24,7 @@ type learned struct {
 	sees     bool // it took an image
 	blind    bool // it takes none
 	toolless bool // it takes no tools
+	spoiled  spoiled
 	thinks   bool // it needs more than a summary's tokens to write one
 }
 
@@ -114,6 +119,29 @@ func (l *learned) learnToolless() bool {
 	defer l.mu.Unlock()
 	news := !l.toolless
 	l.toolless = true
+	return news
+}
+
+// takesNot returns the tools for which requests are refused. The result is the caller's.
+func (l *learned) takesNot() spoiled {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.spoiled)
+}
+
+// learnSpoiled takes that a request was taken without some tools, and returns the names of those of which that is news.
+func (l *learned) learnSpoiled(s spoiled) (news []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, schema := range s {
+		if known, ok := l.spoiled[name]; !ok || known != schema {
+			news = append(news, name)
+		}
+	}
+	if len(news) > 0 {
+		l.spoiled = maps.Clone(s)
+	}
+	slices.Sort(news)
 	return news
 }
 

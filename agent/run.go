@@ -39,6 +39,7 @@ type run struct {
 	badImage bool     // that is for the images themselves, not for the model
 	toolless bool     // no tools are sent, and calls are told as text
 	flat     bool     // calls are told as text
+	spoiled  spoiled  // tools that are not sent
 	squeezed squeeze  // what refusals for length came to
 	refused  int      // estimated tokens of the last request that was refused for its length
 

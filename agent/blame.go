@@ -1,0 +1,59 @@
+package agent
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// How providers say which of a request's tools they don't take:
+//
+//	"Invalid schema for function 'files_read': …", param "tools[3].function.parameters" (OpenAI)
+//	"tools.3.custom.input_schema: JSON schema is invalid" (Anthropic)
+//	"GenerateContentRequest.tools[0].function_declarations[3].parameters.…: missing field" (Gemini)
+var (
+	declared  = regexp.MustCompile(`\bfunction_?[dD]eclarations\[(\d+)\]`)
+	toolPlace = regexp.MustCompile(`\btools[.\[](\d+)`)
+)
+
+// blamed returns the one of a request's tools that a provider refused it for; ok is false for any other error.
+func blamed(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
+	me, isModel := errors.AsType[*ModelError](err)
+	if !isModel || me.Kind != BadRequest || me.Err == nil {
+		return ToolSpec{}, false
+	}
+	text := me.Err.Error()
+	at := slices.IndexFunc(tools, func(t ToolSpec) bool {
+		return slices.ContainsFunc([]string{"'", `"`, "`"}, func(q string) bool { return strings.Contains(text, q+t.Name+q) })
+	})
+	for _, place := range []*regexp.Regexp{declared, toolPlace} {
+		if m := place.FindStringSubmatch(text); at < 0 && m != nil {
+			if n, err := strconv.Atoi(m[1]); err == nil {
+				at = n
+			}
+		}
+	}
+	if at < 0 || at >= len(tools) {
+		return ToolSpec{}, false
+	}
+	return tools[at], true
+}
+
+// spoiled are tools that a provider refuses requests for, by their names: their schemas. One that gets another schema
+// is tried again.
+type spoiled map[string]string
+
+func (s spoiled) has(d ToolDef) bool {
+	schema, ok := s[d.Name]
+	return ok && schema == string(d.Parameters)
+}
+
+// unspoiled returns the tools that the turn's model takes.
+func (r *run) unspoiled(tools []ToolDef) []ToolDef {
+	if len(r.spoiled) == 0 {
+		return tools
+	}
+	return slices.DeleteFunc(slices.Clone(tools), r.spoiled.has)
+}
