@@ -24,7 +24,10 @@ type (
 	}
 )
 
-type memory struct{ facts Facts }
+type memory struct {
+	facts Facts
+	turn  chan struct{} // has room for one: who remembers looks first what there is, and calls run side by side
+}
 
 // newMemory returns the tools remember, recall and forget. All are read-only as a dispatcher sees it: they change only the
 // notes of the person who asks, and running one again leaves what one run leaves.
@@ -32,7 +35,7 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	if facts == nil {
 		return nil, errors.New("nowhere to keep facts")
 	}
-	m := memory{facts}
+	m := memory{facts, make(chan struct{}, 1)}
 	const timeout = 10 * time.Second
 	remember, err := define(agent.ToolDef{
 		Name: "remember",
@@ -103,6 +106,12 @@ func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs)
 		return agent.Output{}, errors.New("the fact is empty")
 	case len(text) > MaxFact:
 		return agent.Output{}, fmt.Errorf("the fact has %d bytes, and %d is the most; say it shorter", len(text), MaxFact)
+	}
+	select {
+	case m.turn <- struct{}{}:
+		defer func() { <-m.turn }()
+	case <-ctx.Done():
+		return agent.Output{}, context.Cause(ctx)
 	}
 	known, err := m.facts.Facts(ctx, in.Person)
 	if err != nil {

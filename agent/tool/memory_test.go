@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"telex/agent"
 )
@@ -100,6 +102,41 @@ func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
 	if tools[1].Asks != nil {
 		t.Error("recall asks")
 	}
+}
+
+// slowFacts is a store that takes its time.
+type slowFacts struct{ Notes }
+
+func (s *slowFacts) Facts(ctx context.Context, person string) ([]Fact, error) {
+	facts, err := s.Notes.Facts(ctx, person)
+	time.Sleep(time.Millisecond)
+	return facts, err
+}
+
+// TestRememberingSideBySide: calls of one step run at the same time, and what they find there must still hold.
+func TestRememberingSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		facts := &slowFacts{}
+		tools, err := New(Options{Enabled: []string{Memory}, Facts: facts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range 2 * (MaxFacts + 5) {
+			all.Go(func() {
+				_, _ = tools[0].Call(t.Context(), agent.Input{Person: "ada", Arguments: fmt.Sprintf(`{"fact":"fact %d"}`, i/2)})
+			})
+		}
+		all.Wait()
+		known, err := facts.Facts(t.Context(), "ada")
+		seen := map[string]bool{}
+		for _, f := range known {
+			seen[f.Text] = true
+		}
+		if err != nil || len(known) != MaxFacts || len(seen) != MaxFacts {
+			t.Errorf("%d facts, %d different ones, %v", len(known), len(seen), err)
+		}
+	})
 }
 
 // brokenFacts is a store in trouble.
