@@ -65,6 +65,9 @@ func (a *actor) run() {
 		a.pay()
 		switch {
 		case a.turn != nil:
+			if a.turn.docket.open("") != nil && a.g.isStopping() {
+				a.turn.cancel(errShutdown) // only a person is waited for, and the next process can do so too
+			}
 			select {
 			case <-a.news:
 			case <-a.turn.done:

@@ -102,7 +102,7 @@ func (a *actor) saysYesOrNo(m message) bool {
 // they said then was about something else, such as a question in the answer's text. Of an earlier process's questions nobody
 // knows; it had as much time to show them as it took to be started anew.
 func (a *actor) unseen(w waiting, at time.Time) bool {
-	if a.turn == nil || w.turn != a.turn.id {
+	if a.turn == nil || w.turn != a.turn.id || w.q.Asked.Before(a.turn.began) {
 		return false
 	}
 	asked := a.turn.slot.Asked()

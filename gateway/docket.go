@@ -148,7 +148,11 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 	}
 	if t.docket.open(q.ID) != nil {
 		t.slot.Tell(t.progress.ask(a.inquiry(t.in.To, q)))
-		defer func() { t.slot.Tell(t.progress.answered()) }()
+		defer func() {
+			if !errors.Is(context.Cause(ctx), errShutdown) { // then it stands until the next process asks again
+				t.slot.Tell(t.progress.answered())
+			}
+		}()
 	}
 	timer := time.NewTimer(time.Until(q.Until))
 	defer timer.Stop()

@@ -15,7 +15,7 @@ import (
 )
 
 func TestKilledWhileAProposalWaits(t *testing.T) { // D10
-	for _, c := range []string{"after the start", "before it is taken up", "while nobody was there", "too late", "graceful"} {
+	for _, c := range []string{"after the start", "before it is taken up", "while nobody was there", "too late", "graceful", "yes"} {
 		t.Run(c, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab()
@@ -25,7 +25,11 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 				approve := l.button("approve:")
 				id := l.messages[0].id
 				if c == "graceful" {
+					began := time.Now()
 					_ = l.stop()
+					if l.button("approve:") != approve || time.Since(began) > time.Second {
+						t.Errorf("stopped in %v, and there stands %q", time.Since(began), l.sees())
+					}
 				} else {
 					l.kill()
 				}
@@ -36,10 +40,15 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 					later(20 * time.Minute)
 				}
 				l.open(t, func(o *gateway.Options) { o.MaxAge = 15 * time.Minute })
-				if c != "before it is taken up" {
+				switch c {
+				case "yes": // before it is shown again
+					l.say(t, ask("yes"))
+				case "before it is taken up":
+					l.say(t, pressing(approve))
+				default:
 					later(5 * time.Second)
+					l.say(t, pressing(approve))
 				}
-				l.say(t, pressing(approve))
 				later(10 * time.Second)
 				want, runs := switched, 1
 				if c == "too late" {

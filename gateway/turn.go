@@ -234,7 +234,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	case t.err == nil:
 		return preview.Ending{Text: t.result.Text, Note: a.g.Texts[t.undone], Files: files(t.result)}
 	case ctx.Err() != nil:
-		return preview.Ending{Keep: true}
+		return preview.Ending{Keep: true, Stand: errors.Is(context.Cause(ctx), errShutdown) && t.docket.open("") != nil}
 	}
 	why := failure(t.result.Stop)
 	if t.journal.failed.Load() { // the model did nothing wrong

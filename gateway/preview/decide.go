@@ -19,7 +19,7 @@ func (s *state) next(now time.Time) action {
 		return action{kind: doWait, until: s.hold, deaf: true}
 	case s.ending == nil:
 		return s.preview(now)
-	case now.After(s.deadline):
+	case now.After(s.deadline), s.ending.Stand:
 		return action{kind: doEnd}
 	case s.ending.Keep:
 		return s.keep(now)

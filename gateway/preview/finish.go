@@ -327,6 +327,8 @@ func (s *state) delivered() bool {
 	switch {
 	case s.ending == nil || s.dead:
 		return false
+	case s.ending.Stand:
+		return true
 	case s.ending.Keep:
 		i := s.draft.part
 		kept := !s.drafted() || s.draft.body.rendered.Text == "" || i < len(s.parts) && s.parts[i].exists

@@ -25,6 +25,10 @@ type Ending struct {
 	Note string // a plain line that stands below Text, such as why it broke off
 	Keep bool   // interrupted: what is visible stays as it is, without the cursor; all else is ignored
 
+	// Stand leaves what is visible as it is, a question and its buttons too: another process goes on with the reply.
+	// It comes with Keep.
+	Stand bool `json:",omitempty"`
+
 	// Files follow the text, in order, each as a message of its own. Nobody changes their content any more. What
 	// can't be sent is named below the text instead, and one that the platform refuses is left out.
 	Files []chat.File `json:",omitempty"`
