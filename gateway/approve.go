@@ -28,7 +28,11 @@ func ours(action string) bool {
 
 // inquiry is how people are asked about a proposal.
 func (a *actor) inquiry(to chat.Target, q *proposal) inquiry {
-	out := inquiry{text: a.g.Texts.fill(TextApproval, "id", q.ID, "what", q.Text, "slash", cmp.Or(q.Slash, a.slash(to)))}
+	how, slash := TextHow, cmp.Or(q.Slash, a.slash(to))
+	if to.Kind != chat.Private {
+		how = TextHowGroup
+	}
+	out := inquiry{text: a.g.Texts.fill(TextApproval, "id", q.ID, "what", q.Text, "slash", slash, "how", a.g.Texts.fill(how, "id", q.ID, "slash", slash))}
 	if !a.endpoint.buttons {
 		return out
 	}

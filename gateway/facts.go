@@ -14,19 +14,20 @@ const forgetWord = "forget"
 // memory shows a person what they asked to be remembered, and forgets it.
 func (a *actor) memory(in chat.Inbound) {
 	me, args := a.person(in), words(in)
+	forgets := len(args) == 2 && strings.EqualFold(args[0], forgetWord)
 	switch {
-	case len(args) == 0 && in.To.Kind != chat.Private:
+	case !forgets && in.To.Kind != chat.Private:
 		a.say(in, a.g.Texts[TextPrivateOnly]) // it is nobody else's to read
-	case len(args) == 0:
-		a.listFacts(in, me)
-	case len(args) == 2 && strings.EqualFold(args[0], forgetWord) && strings.EqualFold(args[1], "all"):
+	case !forgets:
+		a.listFacts(in, me) // which says how to forget
+	case strings.EqualFold(args[1], "all"):
 		if _, err := a.g.Store.ForgetFacts(a.g.deliveries, me); err != nil {
 			a.fail(in, "facts could not be forgotten", err)
 			return
 		}
 		a.say(in, a.g.Texts[TextAllFactsGone])
 	default:
-		a.forgetFact(in, me, args[len(args)-1])
+		a.forgetFact(in, me, args[1])
 	}
 }
 

@@ -77,9 +77,9 @@ func TestBareWordsAreCommandsWhereNoneCanBeTyped(t *testing.T) {
 		{text: "model train set", thread: true, question: true},
 		{text: "halt", thread: true, question: true},
 		{text: "stop", question: true},
-		{text: "approve", thread: true, sees: "Nothing waits for that"},
-		{text: "Approve K3F9X always", thread: true, sees: "Nothing waits for that"},
-		{text: "deny k3f9x", thread: true, sees: "Nothing waits for that"},
+		{text: "approve", thread: true, sees: "No question of mine waits"},
+		{text: "Approve K3F9X always", thread: true, sees: "No question of mine waits"},
+		{text: "deny k3f9x", thread: true, sees: "No question of mine waits"},
 		{text: "approve this plan", thread: true, question: true},
 		{text: "deny l1o0i", thread: true, question: true}, // no id has these
 		{text: "memory", thread: true, sees: "I remember nothing of you."},

@@ -71,7 +71,9 @@ const (
 	TextNotAdmin    TextKey = "not_admin"
 	TextPrivateOnly TextKey = "private_only"
 
-	TextApproval      TextKey = "approval" // {what} {id} {slash}; what a tool is about to do, and how to decide
+	TextApproval      TextKey = "approval"           // {what} {how} {id} {slash}; what a tool is about to do
+	TextHow           TextKey = "approval_how"       // {id} {slash}; how to decide, in private
+	TextHowGroup      TextKey = "approval_how_group" // the same in groups, where a plain yes does not reach the bot
 	TextApproveButton TextKey = "approve_button"
 	TextDenyButton    TextKey = "deny_button"
 	TextAlwaysButton  TextKey = "always_button" // approve, and all that the tool does in this conversation
@@ -135,13 +137,15 @@ func DefaultTexts() Texts {
 
 		TextStopButton: "Stop",
 
-		TextApproval:      "May I do this?\n{what}\nAnswer yes or no, or: {slash}approve {id}, {slash}deny {id}",
+		TextApproval:      "May I do this?\n{what}\n{how}",
+		TextHow:           "Answer yes or no, or: {slash}approve {id}, {slash}deny {id}",
+		TextHowGroup:      "To decide: {slash}approve {id} or {slash}deny {id}",
 		TextApproveButton: "Approve",
 		TextDenyButton:    "Deny",
 		TextAlwaysButton:  "Always here",
 		TextYes:           "yes, y, ok, okay",
 		TextNo:            "no, n",
-		TextNoProposal:    "Nothing waits for that, or it is decided already.",
+		TextNoProposal:    "No question of mine waits for that here, or it is decided already.",
 		TextNotYours:      "Only who asked for this, or an admin, may decide it.",
 		TextUnasked:       "Something that needs an approval was not done: nobody can be asked here.",
 		TextUndecided:     "Something that needs an approval was not done: nobody decided in time.",

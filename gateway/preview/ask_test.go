@@ -158,7 +158,7 @@ func TestAskedBesideADraft(t *testing.T) {
 		s.says("one two three", 1200*ms)
 		equal(t, "a draft", s.sees(), nil)
 		s.asks("yes:1", "Really?", time.Minute)
-		equal(t, "asked", s.sees(), []string{"one two three\n\nReally? ▌"})
+		equal(t, "asked", s.sees(), []string{"one two three\n\nReally?"})
 		equal(t, "buttons", p.buttons(), []string{"yes:1"})
 		s.slot.Tell(Status{})
 		s.says(" four", time.Minute)
@@ -277,7 +277,7 @@ func TestAskedByAProcessThatDied(t *testing.T) {
 		name   string
 		config Config
 		want   string
-	}{{"streaming", streaming(), "one two three\n\nReally? ▌"}, {"not streaming", Config{Cursor: " ▌"}, "one two three\n\nReally?"}} {
+	}{{"streaming", streaming(), "one two three\n\nReally?"}, {"not streaming", Config{Cursor: " ▌"}, "one two three\n\nReally?"}} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, again := range []bool{true, false} {
 				t.Run("", func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestAskedBelowALongTextOfAProcessThatDied(t *testing.T) {
 		s.again()
 		s.says("word", time.Second)
 		s.asks("yes:1", "Really, all of them?", 3*time.Second)
-		equal(t, "asked", s.sees(), []string{"Really, all of them? ▌"})
+		equal(t, "asked", s.sees(), []string{"Really, all of them?"})
 		s.slot.Tell(Status{})
 		s.says(text[4:], 3*time.Second)
 		s.delivers(Ending{Text: text}, text)
@@ -335,18 +335,10 @@ func TestAskedWithoutMessageIDs(t *testing.T) {
 				s.asks("yes:2", "And this?", time.Minute)
 				s.slot.Tell(Status{})
 				s.waits(time.Minute)
-				s.delivers(Ending{Text: "final"}, "Really?"+p.cursorOf(c), "And this?", "final")
+				s.delivers(Ending{Text: "final"}, "Really?", "And this?", "final")
 			})
 		})
 	}
-}
-
-// cursorOf is what stands at the end of a preview.
-func (p *person) cursorOf(c Config) string {
-	if c.Enabled {
-		return c.Cursor
-	}
-	return ""
 }
 
 // What stood apart when a process died is taken away by the next, whatever it knows of it.
@@ -416,7 +408,7 @@ func TestAskedAtOnce(t *testing.T) {
 		s.asks("yes:2", "Second?", 100*ms)
 		s.asks("yes:3", "Second?", 100*ms)
 		equal(t, "calls", s.log(), []string{
-			"100ms send 1: one\n\nFirst? ▌", "300ms edit 1: one two\n\nSecond? ▌", "400ms edit 1: one two\n\nSecond? ▌",
+			"100ms send 1: one\n\nFirst?", "300ms edit 1: one two\n\nSecond?", "400ms edit 1: one two\n\nSecond?",
 		})
 		equal(t, "buttons", p.buttons(), []string{"yes:3"})
 		s.delivers(Ending{Text: "final"}, "final")
@@ -452,11 +444,11 @@ func TestLongQuestion(t *testing.T) {
 		s.says(text, 1200*ms)
 		s.asks("yes:1", "Run this?\n"+strings.Repeat("details ", 100)+"\nAnswer yes or no.", 3*time.Second)
 		all := s.sees()
-		if len(all) != 2 || all[0] != text || !strings.HasPrefix(all[1], "Run this?\ndetails") || !strings.HasSuffix(all[1], "\nAnswer yes or no. ▌") {
+		if len(all) != 2 || all[0] != text || !strings.HasPrefix(all[1], "Run this?\ndetails") || !strings.HasSuffix(all[1], "\nAnswer yes or no.") {
 			t.Errorf("a person sees %q", all)
 		}
-		if n := len([]rune(all[1])); n != 200 {
-			t.Errorf("%d characters of the question, there is room for 200", n)
+		if n := len([]rune(all[1])); n != 198 {
+			t.Errorf("%d characters of the question, there is room for 198 and a cursor", n)
 		}
 		s.slot.Tell(Status{})
 		s.says(" and more", 3*time.Second)
@@ -509,7 +501,7 @@ func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
 		s.again()
 		s.slot.Append("one two three", 3)
 		s.asks("yes:2", "Really?", 3*time.Second)
-		equal(t, "asked", s.sees(), []string{"one two three\n\nReally? ▌"})
+		equal(t, "asked", s.sees(), []string{"one two three\n\nReally?"})
 		s.slot.Tell(Status{})
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")
 	})

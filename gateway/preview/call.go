@@ -232,12 +232,15 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 
 // decorate adds what stands around the text of a preview.
 func (r *Reply) decorate(m *chat.Outgoing, a action) {
-	framed := r.framed(a.body.rendered, a.frame)
-	m.Text, m.Spans = framed.Text+r.cfg.Cursor, nil
+	framed, cursor := r.framed(a.body.rendered, a.frame), r.cfg.Cursor
+	if a.frame.waits {
+		cursor = ""
+	}
+	m.Text, m.Spans = framed.Text+cursor, nil
 	for _, s := range framed.Spans {
 		m.Spans = append(m.Spans, chat.Span(s))
 	}
-	m.Plain = a.frame.plain(a.body.plain) + r.cfg.Cursor
+	m.Plain = a.frame.plain(a.body.plain) + cursor
 	switch {
 	case a.kind == doDraft:
 	case a.frame.asks != "":

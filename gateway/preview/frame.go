@@ -14,6 +14,7 @@ type frame struct {
 	above string // what the model thinks
 	below string // the status
 	asks  string // which buttons of the status there are
+	waits bool   // a person is asked, so that nothing is being written: there is no cursor
 }
 
 // wanted returns what belongs around the text of part i now; while it lacks something that is wanted, due
@@ -32,7 +33,7 @@ func (s *state) wanted(now time.Time, i int, text string) (f frame, due time.Tim
 	}
 	switch {
 	case v.urgent():
-		f.below, f.asks = s.clipped(strings.Join(v.Lines, "\n")), v.asks()
+		f.below, f.asks, f.waits = s.clipped(strings.Join(v.Lines, "\n")), v.asks(), true
 	case !v.empty() && s.cfg.Progress && s.cfg.Enabled && lasts(v.Since):
 		f.below, f.asks = strings.Join(v.Lines, "\n"), v.asks()
 	}

@@ -83,7 +83,7 @@ func TestWhatAsksHasItsButtons(t *testing.T) {
 		ask.Urgent, ask.Actions = true, []chat.Action{{ID: "approve:1", Label: "Yes"}}
 		s.slot.Tell(ask)
 		s.waits(10 * time.Minute)
-		equal(t, "calls", s.log(), []string{"0s send 1: one two three ▌", "300ms edit 1: one two three\n\nTurn the light on? ▌"})
+		equal(t, "calls", s.log(), []string{"0s send 1: one two three ▌", "300ms edit 1: one two three\n\nTurn the light on?"})
 		last := p.calls[len(p.calls)-1].m
 		if len(last.Actions) != 1 || last.Actions[0].ID != "approve:1" || last.Plain != last.Text {
 			t.Errorf("got %+v", last)

@@ -121,7 +121,7 @@ func TestThoughtGivesWay(t *testing.T) {
 			s.says("one two three", 0)
 			s.slot.Tell(ask)
 			s.waits(4 * time.Second)
-			equal(t, "seen", s.sees(), []string{"one two three\n\nReally? ▌"})
+			equal(t, "seen", s.sees(), []string{"one two three\n\nReally?"})
 			s.ends(Ending{Keep: true})
 		})
 	})
