@@ -200,7 +200,7 @@ func (g *Gateway) Door() *access.Door { return g.door }
 func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 	e := g.endpoints[c.Endpoint]
 	if e == nil {
-		g.Log.Warn("conversation of an endpoint that is not configured any more", slog.String("conversation", c.String()))
+		g.Log.Warn("conversation of an endpoint that does not run in this process", slog.String("conversation", c.String()))
 		return false
 	}
 	g.mu.Lock()

@@ -28,8 +28,9 @@ type Server struct {
 	URL     string            // of streamable HTTP; may hold secrets
 	Headers map[string]string // sent with each request; may hold secrets
 
-	// ReadOnly are the tools that change nothing, by the server's own names; one that ends in "*" stands for all that begin so. Nil: those that
-	// the server says so of. Not nil, also when empty: these and no others.
+	// ReadOnly are the tools that change nothing, by the server's own names or by those that people and models see;
+	// one that ends in "*" stands for all that begin so. Nil: those that the server says so of. Not nil, also when
+	// empty: these and no others.
 	ReadOnly []string
 	// Deny are the tools that are not offered, written in the same way.
 	Deny []string
@@ -106,11 +107,17 @@ func (s Server) LogValue() slog.Value { return slog.StringValue(s.Name) }
 func (s Server) String() string { return s.Name }
 
 // listed says whether a tool is in a list of names.
-func listed(list []string, tool string) bool {
-	return slices.ContainsFunc(list, func(entry string) bool {
-		if prefix, ok := strings.CutSuffix(entry, "*"); ok {
-			return strings.HasPrefix(tool, prefix)
+func (s Server) listed(list []string, tool string) bool {
+	return slices.ContainsFunc(list, func(entry string) bool { return s.means(entry, tool) })
+}
+
+// means says that an entry of a list stands for a tool.
+func (s Server) means(entry, tool string) bool {
+	prefix, all := strings.CutSuffix(entry, "*")
+	for _, name := range []string{tool, nameFor(s.Name, tool)} {
+		if entry == name || all && strings.HasPrefix(name, prefix) {
+			return true
 		}
-		return entry == tool
-	})
+	}
+	return false
 }

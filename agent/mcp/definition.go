@@ -31,7 +31,7 @@ func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 	title := s.Name + ": " + titleOf(t)
 	readOnly := t.Annotations != nil && t.Annotations.ReadOnlyHint
 	if s.ReadOnly != nil {
-		readOnly = listed(s.ReadOnly, t.Name)
+		readOnly = s.listed(s.ReadOnly, t.Name)
 	}
 	return agent.ToolDef{
 		Name:        nameFor(s.Name, t.Name),

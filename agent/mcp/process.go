@@ -45,7 +45,8 @@ func start(s Server, said *lines) (*child, error) {
 	}
 	cmd.Stdout = theirs
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", s.Command, err), stdin.Close(), stdout.Close(), theirs.Close())
+		_, _, _ = stdin.Close(), stdout.Close(), theirs.Close() // Start may have closed some of them
+		return nil, fmt.Errorf("start %s: %w", s.Command, err)
 	}
 	_ = theirs.Close() // the child has it
 	c := &child{cmd: cmd, stdin: stdin, stdout: stdout, said: said, exited: make(chan struct{})}

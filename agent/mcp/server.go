@@ -258,10 +258,11 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 
 // define makes the tools of a server's list, by name. What can't be offered is left out, and the log says so.
 func (s *server) define(ctx context.Context, list []*sdk.Tool) []agent.ToolDef {
+	s.wanting(ctx, list)
 	var defs []agent.ToolDef
 	seen := map[string]bool{}
 	for _, t := range list {
-		if listed(s.Deny, t.Name) {
+		if s.listed(s.Deny, t.Name) {
 			continue
 		}
 		def, err := s.Server.define(t)
@@ -282,6 +283,16 @@ func (s *server) define(ctx context.Context, list []*sdk.Tool) []agent.ToolDef {
 	}
 	slices.SortFunc(defs, func(a, b agent.ToolDef) int { return strings.Compare(a.Name, b.Name) })
 	return defs
+}
+
+// wanting says which entries of the configuration stand for no tool of the list: whoever mistyped one believes
+// that a tool is denied.
+func (s *server) wanting(ctx context.Context, list []*sdk.Tool) {
+	for _, entry := range slices.Concat(s.Deny, s.ReadOnly) {
+		if !slices.ContainsFunc(list, func(t *sdk.Tool) bool { return s.means(entry, t.Name) }) {
+			s.log.LogAttrs(ctx, slog.LevelWarn, "no tool of the MCP server is named as deny or read_only says", slog.String("name", entry))
+		}
+	}
 }
 
 // call makes a call over the connection there is. It takes effect once at most.

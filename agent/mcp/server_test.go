@@ -242,10 +242,17 @@ func TestReadOnlyAndDenied(t *testing.T) {
 		{"the config adds", Server{ReadOnly: []string{"env", "gr*"}}, []string{"it_env", "it_grow"}, nil},
 		{"the config trusts nothing", Server{ReadOnly: []string{}}, nil, nil},
 		{"denied", Server{Deny: []string{"crash", "e*"}}, nil, []string{"it_crash", "it_echo", "it_env"}},
+		{"by the names that people see", Server{ReadOnly: []string{"it_env"}, Deny: []string{"it_crash", "it_ec*"}}, []string{"it_env"}, []string{"it_crash", "it_echo"}},
+		{"by names that nothing has", Server{ReadOnly: []string{"env", "none"}, Deny: []string{"it_nothing*"}}, []string{"it_env"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.config.Name = "it"
-			virtual(t, tt.config, newTestServer, func(t *testing.T, c *Client, _ *memory, _ *said) {
+			virtual(t, tt.config, newTestServer, func(t *testing.T, c *Client, _ *memory, log *said) {
+				for _, name := range []string{"none", "it_nothing*"} {
+					if told, said := strings.Contains(log.String(), "name="+name), tt.name == "by names that nothing has"; told != said {
+						t.Errorf("of %s is told: %t, want %t", name, told, said)
+					}
+				}
 				var readOnly []string
 				for _, def := range c.Tools() {
 					if def.ReadOnly {

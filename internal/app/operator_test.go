@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"telex/agent"
 	"telex/internal/chat"
 )
 
@@ -82,5 +83,32 @@ func TestTranscript(t *testing.T) {
 	}
 	if _, err := transcribed(chat.Conversation{}, chat.Session{}, []chat.Entry{{ID: 7, Body: []byte("{")}}); err == nil {
 		t.Error("got no error of an entry that can't be read")
+	}
+}
+
+// What a turn called is told as well: a message of calls alone would be empty.
+func TestTranscriptTellsOfTools(t *testing.T) {
+	t.Parallel()
+	var entries []chat.Entry
+	for _, m := range []agent.Message{
+		{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "1", Name: "lamp", Arguments: "{\"on\":\n true}"}}},
+		{Role: agent.ToolRole, ToolCallID: "1", Name: "lamp", Text: "done"},
+	} {
+		body, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries = append(entries, chat.Entry{ID: int64(len(entries) + 1), Body: body})
+	}
+	tr, err := transcribed(chat.Conversation{Endpoint: "tg", Chat: "1"}, chat.Session{}, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := writeTranscript(&out, tr); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.Contains(got, "assistant]\n[calls lamp {\"on\": true}]\n") || !strings.Contains(got, "tool lamp]\ndone\n") {
+		t.Errorf("got %s", got)
 	}
 }

@@ -91,7 +91,15 @@ type said struct {
 	At         time.Time `json:"at"`
 	Text       string    `json:"text"`
 	Images     int       `json:"images"`
+	Tool       string    `json:"tool,omitempty"`  // role tool: which one answered
+	Calls      []call    `json:"calls,omitempty"` // of tools, that the model asked for
 	Summarized bool      `json:"summarized"` // the model is told the summary in its place
+}
+
+// call is a call of a tool.
+type call struct {
+	Tool      string `json:"tool"`
+	Arguments string `json:"arguments"` // JSON, as the model wrote it
 }
 
 // ShowSession writes what was said in a conversation. A daemon may hold the store.
@@ -129,6 +137,12 @@ func transcribed(c chat.Conversation, s chat.Session, entries []chat.Entry) (tra
 			return transcript{}, fmt.Errorf("read entry %d of the history: %w", e.ID, err)
 		}
 		line := said{Role: string(m.Role), At: e.At, Text: m.Text, Images: len(m.Images), Summarized: e.ID <= s.Folded}
+		if m.Role == agent.ToolRole {
+			line.Tool = m.Name
+		}
+		for _, c := range m.ToolCalls {
+			line.Calls = append(line.Calls, call{c.Name, c.Arguments})
+		}
 		if e.User != "" && m.Role == agent.User {
 			line.Person = chat.Person{Endpoint: c.Endpoint, User: e.User}.String()
 		}
@@ -148,6 +162,9 @@ func writeTranscript(w io.Writer, t transcript) error {
 		if m.Person != "" {
 			who += " " + oneLine(m.Person)
 		}
+		if m.Tool != "" {
+			who += " " + oneLine(m.Tool)
+		}
 		if m.Summarized {
 			who += ", summarized"
 		}
@@ -157,6 +174,9 @@ func writeTranscript(w io.Writer, t transcript) error {
 		}
 		for range m.Images {
 			b.WriteString("[image]\n")
+		}
+		for _, c := range m.Calls {
+			fmt.Fprintf(&b, "[calls %s %s]\n", oneLine(c.Tool), oneLine(c.Arguments))
 		}
 		b.WriteString("\n")
 	}

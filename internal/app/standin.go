@@ -99,7 +99,7 @@ func (o SlackStandin) New() *slack.Server {
 func ServeStandin(ctx context.Context, s Server, address string, listening func(url string)) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("listen for the stand-in: %w", err)
+		return fmt.Errorf("listen for the stand-in: %w; --listen takes another address", err)
 	}
 	listening("http://" + l.Addr().String())
 	served := make(chan error, 1)
