@@ -93,7 +93,7 @@ type said struct {
 	Images     int       `json:"images"`
 	Tool       string    `json:"tool,omitempty"`  // role tool: which one answered
 	Calls      []call    `json:"calls,omitempty"` // of tools, that the model asked for
-	Summarized bool      `json:"summarized"` // the model is told the summary in its place
+	Summarized bool      `json:"summarized"`      // the model is told the summary in its place
 }
 
 // call is a call of a tool.
