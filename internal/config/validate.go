@@ -32,6 +32,8 @@ func (d *decoder) validate(c *Config) {
 	d.validateAccess(c.Access)
 	d.validateTranscription(c)
 	d.validateOverrides(c)
+	d.validatePipeline(c)
+	d.validateServers(c.MCPServers)
 	if at := "tools.approval_timeout"; d.sound(at) && c.Tools.ApprovalTimeout > maxApproval {
 		d.failAt(d.at(at), "", "%s must be at most %s, not %s", at, formatDuration(maxApproval), formatDuration(c.Tools.ApprovalTimeout))
 	}
@@ -53,6 +55,10 @@ func (d *decoder) validate(c *Config) {
 		if at := join("texts", key); d.sound(at) && strings.TrimSpace(c.Texts[key]) == "" {
 			d.failAt(d.at(at), "remove the line to keep the built-in text", "empty %s", human(at))
 		}
+	}
+	const approval, what = "approval", "{what}"
+	if at := join("texts", approval); d.given(at) && d.sound(at) && !strings.Contains(c.Texts[approval], what) {
+		d.failAt(d.at(at), "write "+what+" where it belongs", "%s does not say what is to be approved", human(at))
 	}
 }
 
