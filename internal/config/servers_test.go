@@ -18,7 +18,7 @@ func TestParseServers(t *testing.T) {
 		"mcp_servers: [{name: a, url: \"https://ann:hidden@h\"}]":            `4:25: mcp_servers[0].url holds a user or a password; put the secret into headers`,
 		"mcp_servers: [{name: a, url: \"http://h\", headers: {\"X Y\": z}}]": `4:52: bad header name "X Y" in mcp_servers[0].headers`,
 		"agent: {pipeline: [{name: draft, model: mian}]}":                    `4:34: "mian" is no model in agent.pipeline[0].model; did you mean "main"?`,
-		"texts: {approval: May I}":                                           `4:19: texts.approval does not say what is to be approved; write {what} where it belongs`,
+		"texts: {approval: May I}":                                           `4:9: texts.approval does not say what is to be approved; write {what} where it belongs`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
