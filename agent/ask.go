@@ -194,6 +194,11 @@ func (r *run) learn(ctx context.Context, c Completion) {
 	if r.blind && !r.badImage && r.model.learned.learnBlind() {
 		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no images, leaving them out from now on")
 	}
+	if r.surplus > 0 && !r.crowded {
+		r.crowded = true
+		r.log.LogAttrs(ctx, slog.LevelWarn, "there are more tools than a model may be offered, the last ones are left out",
+			slog.Int("offered", mostTools), slog.Int("left_out", r.surplus))
+	}
 	if len(r.spoiled) > 0 {
 		if names := r.model.learned.learnSpoiled(r.spoiled); len(names) > 0 {
 			r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses tools for what they are, leaving them out from now on", slog.Any("tools", names))

@@ -47,7 +47,8 @@ type run struct {
 	reply    *reply
 	statuses statuses
 	tools    []ToolDef  // of the newest request
-	crowded  bool       // there were too many
+	surplus  int        // tools that there are besides, which are too many
+	crowded  bool       // that was said
 	limited  StopReason // why the newest request had no tools; empty: for no limit
 	ids      callIDs
 	files    map[string][]File // by the ids of calls

@@ -216,13 +216,6 @@ func (r *run) available() []ToolDef {
 		return nil
 	}
 	all := available(r.opts.Tools.Tools(), r.turn.Tools)
-	if len(all) <= mostTools {
-		return all
-	}
-	if !r.crowded {
-		r.crowded = true
-		r.log.LogAttrs(context.Background(), slog.LevelWarn, "there are more tools than a model may be offered, the last ones are left out",
-			slog.Int("tools", len(all)), slog.Int("most", mostTools))
-	}
-	return all[:mostTools]
+	r.surplus = max(0, len(all)-mostTools)
+	return all[:len(all)-r.surplus]
 }
