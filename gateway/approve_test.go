@@ -166,6 +166,27 @@ func TestAlwaysHoldsForTheConversation(t *testing.T) {
 	})
 }
 
+// What somebody approved once and for all ends with their being let in, also for what they asked before.
+func TestAlwaysEndsWithAccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, with(command("approve"), "always"))
+		later(5 * time.Second)
+		l.say(t, ask("light again"))
+		l.kill()
+		l.open(t, func(o *gateway.Options) {
+			o.Access = access.Rules{Admins: []access.Rule{{Endpoint: "tg", User: "1"}}}
+		})
+		later(10 * time.Second)
+		if l.times() != 1 || l.button("approve:") == "" {
+			t.Errorf("ran %d times, sees %q", l.times(), l.sees())
+		}
+	})
+}
+
 func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 	for _, c := range []struct {
 		busy gateway.Busy

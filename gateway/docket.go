@@ -198,9 +198,9 @@ func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error)
 	return q, nil
 }
 
-// consented says that the asker approved all calls of the tool here, once.
+// consented says that the asker approved all calls of the tool here, once, and is still somebody who may.
 func (a *actor) consented(ctx context.Context, t *turn, p agent.Proposal) bool {
-	if !p.Standing {
+	if !p.Standing || !a.g.door.Allows(a.conversation, t.in.Sender.ID) {
 		return false
 	}
 	yes, err := a.g.Store.Consented(ctx, a.conversation, t.in.Sender.ID, p.Tool)
