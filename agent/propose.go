@@ -2,8 +2,11 @@ package agent
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"regexp"
+	"slices"
 )
 
 // mostProposal bounds, in bytes, what a person is shown of a call.
@@ -36,7 +39,7 @@ func propose(p parsedCall) Proposal {
 			text += " " + indented(p.Arguments)
 		}
 	}
-	return Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Standing: !p.def.ReadOnly}
+	return Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Version: p.def.version(), Standing: !p.def.ReadOnly}
 }
 
 func proposed(p parsedCall) (text string) {
@@ -77,6 +80,12 @@ func unescaped(quoted string) string {
 		return quoted
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// version is a hash of what a tool says of itself.
+func (d ToolDef) version() string {
+	sum := sha256.Sum256(slices.Concat([]byte(d.Name), []byte{0}, []byte(d.Description), []byte{0}, d.Parameters))
+	return hex.EncodeToString(sum[:8])
 }
 
 // denial says to the model that a call was not run.

@@ -114,6 +114,9 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 		r.statuses.set(p.ID, p.Name, "", ToolFailed)
 		r.record(ctx, answerTo(p.ToolCall, denial(verdict)), nil, false)
 		return nil
+	case r.changed(p.def):
+		r.settle(ctx, p, outcome{err: errors.New("the tool has changed since a person was asked, so nothing was done. Call it again to ask anew")})
+		return nil
 	}
 	if r.turn.Journal != nil && !p.def.ReadOnly {
 		if err := r.turn.Journal.Begin(ctx, p.ToolCall); err != nil {
@@ -124,6 +127,12 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 		r.record(ctx, answerTo(p.ToolCall, resultNotRun), nil, false) // which is known, though the journal heard that it begins
 	}
 	return nil
+}
+
+// changed says that a tool is not what it was when a person was asked: its server may have put another in its place. One
+// that is away now can't have been changed by anybody.
+func (r *run) changed(d ToolDef) bool {
+	return slices.ContainsFunc(r.available(), func(now ToolDef) bool { return now.Name == d.Name && now.version() != d.version() })
 }
 
 // approval lets a person decide. The turn's clock stands still meanwhile.

@@ -174,11 +174,11 @@ func (a *actor) carryOut(m message, w waiting, asker chat.UserID, d decision) {
 		return // its time has just ended
 	}
 	if d.always && w.q.Standing {
-		if err := a.g.Store.Consent(a.g.deliveries, a.conversation, asker, w.q.Tool); err != nil {
+		if err := a.g.Store.Consent(a.g.deliveries, a.conversation, asker, standingOf(w.q.Tool, w.q.Version)); err != nil {
 			a.log.Error("a standing approval was not stored: it holds for this call only", slog.String("turn", w.turn), slog.Any("error", err))
 		}
 	}
-	r := ruling{Verdict: d.verdict, By: a.person(m.Inbound).String(), Always: d.always && w.q.Standing}
+	r := ruling{ID: w.q.ID, Verdict: d.verdict, By: a.person(m.Inbound).String(), Always: d.always && w.q.Standing}
 	a.rule(a.g.deliveries, w.turn, w.q, r)
 	for i, rec := range a.left {
 		if step, err := stepOf(chat.StepDecided, w.q.call, r); err == nil && rec.ID == w.turn {

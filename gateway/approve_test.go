@@ -217,3 +217,58 @@ func TestAnotherMessageFollowsTheBusyMode(t *testing.T) {
 		})
 	}
 }
+
+// What was approved of a tool is not approved of another that took its place: neither while a question stands, nor once
+// and for all, nor by an earlier process.
+func TestAToolThatChangesIsAskedAboutAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.change("switches the heating")
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		if l.times() != 0 || !strings.Contains(l.told(), "the tool has changed since a person was asked") {
+			t.Errorf("ran %d times, told %q", l.times(), l.told())
+		}
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("always:")))
+		later(5 * time.Second)
+		l.change("deletes everything")
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		if l.times() != 1 || l.button("approve:") == "" {
+			t.Errorf("ran %d times, sees %q", l.times(), l.sees())
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		old := l.button("approve:")
+		l.kill()
+		l.change("deletes everything")
+		l.open(t, nil)
+		l.say(t, pressing(old))
+		later(5 * time.Second)
+		if now := l.button("approve:"); l.times() != 0 || now == "" || now == old {
+			t.Fatalf("after the restart: ran %d times, asked %q, before %q", l.times(), now, old)
+		}
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		equal(t, "messages", l.sees(), []string{switched})
+		if l.times() != 1 {
+			t.Errorf("ran %d times", l.times())
+		}
+	})
+}
+
+// change has the tool say something else of itself.
+func (l *lamp) change(says string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.says = says
+}

@@ -25,7 +25,8 @@ type proposal struct {
 	Tool     string    `json:"tool"`
 	Text     string    `json:"text"` // exactly what will happen
 	Standing bool      `json:"standing,omitempty"`
-	Slash    string    `json:"slash,omitempty"` // what a command began with where people were asked
+	Version  string    `json:"version,omitempty"` // of the tool
+	Slash    string    `json:"slash,omitempty"`   // what a command began with where people were asked
 	Asked    time.Time `json:"asked"`
 	Until    time.Time `json:"until"` // then it is denied
 
@@ -37,6 +38,7 @@ type proposal struct {
 
 // ruling is what was decided about a proposal, as the store keeps it.
 type ruling struct {
+	ID      string        `json:"id"` // the proposal's
 	Verdict agent.Verdict `json:"verdict"`
 	By      string        `json:"by,omitempty"`     // a Person's String; empty: nobody, in time
 	Always  bool          `json:"always,omitempty"` // and whatever else the tool is called for here
@@ -178,11 +180,11 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 
 // file returns the proposal about a call: the one that an earlier process made, or a new one, which is stored.
 func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error) {
-	if q := r.t.docket.of(p.Call.ID); q != nil {
+	if q := r.t.docket.of(p.Call.ID); q != nil && q.Version == p.Version {
 		return q, nil
 	}
 	q := newProposal(p.Call.ID)
-	q.ID, q.Tool, q.Text, q.Standing = newProposalID(), p.Tool, p.Text, p.Standing
+	q.ID, q.Tool, q.Version, q.Text, q.Standing = newProposalID(), p.Tool, p.Version, p.Text, p.Standing
 	q.Slash = r.a.slash(r.t.in.To) // a process that takes this up may not have learned it yet
 	q.Asked = time.Now().Round(0)
 	q.Until = q.Asked.Add(r.a.g.ApprovalTimeout)
@@ -203,7 +205,7 @@ func (a *actor) consented(ctx context.Context, t *turn, p agent.Proposal) bool {
 	if !p.Standing || !a.g.door.Allows(a.conversation, t.in.Sender.ID) {
 		return false
 	}
-	yes, err := a.g.Store.Consented(ctx, a.conversation, t.in.Sender.ID, p.Tool)
+	yes, err := a.g.Store.Consented(ctx, a.conversation, t.in.Sender.ID, standingOf(p.Tool, p.Version))
 	if err != nil {
 		a.log.Error("standing approvals could not be read: asking", slog.String("turn", t.id), slog.Any("error", err))
 		return false
@@ -214,9 +216,13 @@ func (a *actor) consented(ctx context.Context, t *turn, p agent.Proposal) bool {
 	return yes
 }
 
+// standingOf names what a standing approval is for: a tool as it was then.
+func standingOf(tool, version string) string { return tool + "@" + version }
+
 // rule stores what was decided about a proposal that the caller has claimed, and tells its turn. Not to be able to store
 // it keeps it from nobody: a process that comes after a crash would ask again.
 func (a *actor) rule(ctx context.Context, turn string, q *proposal, r ruling) {
+	r.ID = q.ID
 	step, err := stepOf(chat.StepDecided, q.call, r)
 	if err == nil {
 		err = a.g.Store.Note(context.WithoutCancel(ctx), turn, step)

@@ -100,7 +100,7 @@ func readJournal(steps []chat.Step) (r replay, err error) {
 		case chat.StepDecided:
 			var d ruling
 			if err = json.Unmarshal(s.Body, &d); err == nil {
-				r.rule(s.Call, d.Verdict)
+				r.rule(d)
 			}
 		}
 		if err != nil {
@@ -110,13 +110,12 @@ func readJournal(steps []chat.Step) (r replay, err error) {
 	return r, nil
 }
 
-// rule takes up what was decided about the newest proposal of a call.
-func (r replay) rule(call string, v agent.Verdict) {
-	for _, p := range slices.Backward(r.proposals) {
-		if p.call == call && !p.claimed {
+// rule takes up what was decided about a proposal.
+func (r replay) rule(d ruling) {
+	for _, p := range r.proposals {
+		if p.ID == d.ID && !p.claimed {
 			p.claimed = true
-			p.publish(v)
-			return
+			p.publish(d.Verdict)
 		}
 	}
 }

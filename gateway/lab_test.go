@@ -66,11 +66,14 @@ type lamp struct {
 	switched []string
 	takes    time.Duration
 	pictures []agent.Image
+	says     string // of itself, to the model
 }
 
 func (l *lamp) Tools() []agent.ToolDef {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return []agent.ToolDef{{
-		Name:    "switch",
+		Name: "switch", Description: l.says,
 		Propose: func(arguments string) string { return "Switch the lamp: " + arguments },
 		Call: func(ctx context.Context, in agent.Input) (agent.Output, error) {
 			l.mu.Lock()
