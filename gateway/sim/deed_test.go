@@ -55,6 +55,7 @@ type consented struct {
 
 // noteConsent judges that somebody who may gave a standing approval.
 func (w *world) noteConsent(c chat.Conversation, u chat.UserID, tool string) {
+	tool, _, _ = strings.Cut(tool, "@") // no tool changes here
 	given := consented{w.placeOf(c.Chat, c.Thread), u, tool, time.Now()}
 	w.consents = append(w.consents, given)
 	w.note("all calls of %s by %s are approved in place %d", tool, u, given.place)
