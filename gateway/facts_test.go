@@ -45,8 +45,13 @@ func TestPeopleReadAndForgetWhatIsRemembered(t *testing.T) {
 			args string
 			want gateway.TextKey
 		}{
-			{"forget 1", gateway.TextFactGone}, {"forget 1", gateway.TextNoFact}, {"forget x", gateway.TextNoFact},
-			{"FORGET ALL", gateway.TextAllFactsGone}, {"", gateway.TextNoMemory}, {"nonsense", gateway.TextNoMemory}, {"forget", gateway.TextNoMemory},
+			{"forget 1", gateway.TextFactGone},
+			{"forget 1", gateway.TextNoFact},
+			{"forget x", gateway.TextNoFact},
+			{"FORGET ALL", gateway.TextAllFactsGone},
+			{"", gateway.TextNoMemory},
+			{"nonsense", gateway.TextNoMemory},
+			{"forget", gateway.TextNoMemory},
 		} {
 			if got, want := answer(c.args), strings.ReplaceAll(texts[c.want], "{slash}", "/"); got != want {
 				t.Errorf("/memory %s: got %q, want %q", c.args, got, want)
