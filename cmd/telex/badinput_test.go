@@ -170,7 +170,7 @@ func TestAddressInUse(t *testing.T) {
 			t.Parallel()
 			p := launch{}.start(t, args...)
 			code := p.exit(patience)
-			want := fmt.Sprintf("telex: listen for the stand-in: listen tcp %s: bind: address already in use\n", l.Addr())
+			want := fmt.Sprintf("telex: listen for the stand-in: listen tcp %s: bind: address already in use; --listen takes another address\n", l.Addr())
 			if got := p.stderr.String(); code != exitFailed || got != want {
 				t.Errorf("exit %d, stderr\ngot  %q\nwant %d and\n     %q", code, got, exitFailed, want)
 			}
