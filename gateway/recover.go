@@ -108,6 +108,11 @@ func (a *actor) resume(rec chat.Turn) {
 		a.conclusion(rec, e)
 		return
 	}
+	if rec.User != "" && !a.g.door.Allows(a.conversation, rec.User) { // older versions did not store who asked
+		log.Info("leaving what an earlier process began as it is: who asked is not let in any more")
+		a.leave(rec, a.shown(rec))
+		return
+	}
 	r, err := readJournal(rec.Steps)
 	if err != nil {
 		panic(err) // guard tells both sides

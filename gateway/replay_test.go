@@ -11,6 +11,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway"
+	"telex/gateway/access"
 	"telex/internal/chat"
 )
 
@@ -254,6 +255,29 @@ func TestLargePicturesOfToolsAreNotRemembered(t *testing.T) {
 		reads := fmt.Sprint(l.asked[len(l.asked)-1].Messages)
 		if !strings.Contains(reads, "too large to be kept: 1") {
 			t.Errorf("the model reads %.300s", reads)
+		}
+	})
+}
+
+// Who is not let in any more gets no more of an answer that a crash interrupted, and nothing runs for them.
+func TestWhoAskedIsNotLetInAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		old := l.button("approve:")
+		asked := len(l.asked)
+		l.kill()
+		l.open(t, func(o *gateway.Options) { o.Access = access.Rules{} })
+		l.say(t, pressing(old))
+		later(10 * time.Second)
+		equal(t, "messages", l.sees(), []string{"I switch it on."})
+		if l.times() != 0 || len(l.asked) != asked || l.button("") != "" {
+			t.Errorf("ran %d times, the model was asked %d times more", l.times(), len(l.asked)-asked)
+		}
+		if left, _ := l.store.Unfinished(t.Context()); len(left) != 0 {
+			t.Errorf("left: %+v", left)
 		}
 	})
 }

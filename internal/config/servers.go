@@ -2,8 +2,10 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"regexp"
+	"strings"
 )
 
 // serverName is what the names of a server's tools begin with; a "_" ends it there. Providers take 64 characters for
@@ -78,6 +80,20 @@ func (d *decoder) validatePipeline(c *Config) {
 		at := fmt.Sprintf("agent.pipeline.%d.model", i)
 		if n.Model != "" && d.sound(at) && !known[n.Model] {
 			d.failAt(d.at(at), suggest(n.Model, names), "%s is no model in %s", d.shownAt(at), human(at))
+		}
+	}
+}
+
+// validateDomains checks that fetch is allowed hosts, which have neither a scheme nor a port nor a path.
+func (d *decoder) validateDomains(domains []string) {
+	for i, entry := range domains {
+		at := fmt.Sprintf("tools.fetch.allow_domains.%d", i)
+		host := strings.TrimPrefix(entry, "*.")
+		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || !d.sound(at) {
+			continue
+		}
+		if host == "" || strings.ContainsAny(host, "*/:@ ") {
+			d.failAt(d.at(at), "write example.org, or *.example.org for all below it", "%s is no host in %s", d.shownAt(at), human("tools.fetch.allow_domains"))
 		}
 	}
 }

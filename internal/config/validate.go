@@ -33,6 +33,7 @@ func (d *decoder) validate(c *Config) {
 	d.validateTranscription(c)
 	d.validateOverrides(c)
 	d.validatePipeline(c)
+	d.validateDomains(c.Tools.Fetch.AllowDomains)
 	d.validateServers(c.MCPServers)
 	if at := "tools.approval_timeout"; d.sound(at) && c.Tools.ApprovalTimeout > maxApproval {
 		d.failAt(d.at(at), "", "%s must be at most %s, not %s", at, formatDuration(maxApproval), formatDuration(c.Tools.ApprovalTimeout))
