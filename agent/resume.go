@@ -9,6 +9,9 @@ import (
 // takeUp takes up what an earlier process did of this turn: what it said is told again, and the history grows
 // by it, however this run ends. Its calls without an answer are left for finishCalls.
 func (r *run) takeUp() {
+	if len(r.turn.Steps) == 0 {
+		return
+	}
 	var steps []Message
 	steps, r.open = mend(r.turn.Steps, r.turn.Begun)
 	r.grown, r.kept, r.place = steps, len(steps), len(steps)

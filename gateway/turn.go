@@ -71,39 +71,11 @@ func newID() string {
 
 // start runs the model and the preview side by side; done closes when both have ended.
 func (a *actor) start(rec chat.Turn) {
-	log := a.log.With(slog.String("turn", rec.ID))
-	t := &turn{
-		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
-		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
-		journal: journal{store: a.g.Store, turn: rec.ID}, thinksAloud: a.g.ShowReasoning,
+	t := a.prepare(&rec)
+	if t == nil {
+		return
 	}
-	var err error
-	if t.earlier, err = readJournal(rec.Steps); err != nil {
-		panic(err) // guard tells both sides
-	}
-	t.docket.restore(t.earlier.proposals, time.Now())
-	if t.earlier.undecided() {
-		t.undone = TextUndecided
-	}
-	t.journal.changed.Store(len(t.earlier.begun) > 0)
-	if cut := t.earlier.cutOff(); len(cut) > 0 {
-		log.Warn("a tool was at work when the process died: what it did is not known, and it is not run again", slog.Any("calls", cut))
-	}
-	if t.history, err = a.past(); err != nil {
-		panic(err) // guard tells both sides
-	}
-	if asksAgain(rec.Messages[0]) {
-		if rec.Replaces == "" {
-			rec.Replaces = t.history.last(t.in.Sender.ID)
-		}
-		var found bool
-		if t.history, t.question, found = t.history.without(rec.Replaces); !found {
-			a.say(t.in, a.g.Texts[TextNothingToRetry]) // stored at once: after a restart there may be something
-			return
-		}
-		t.replaces = rec.Replaces
-		t.question.Text = adding(t.question.Text, rec.Messages[1:]) // what was put to it before a restart
-	}
+	log := a.log.With(slog.String("turn", t.id))
 	if err := a.g.Store.Begin(a.g.deliveries, rec); err != nil {
 		log.Error("turn was not stored: it would not survive a crash", slog.Any("error", err))
 	}
@@ -125,6 +97,54 @@ func (a *actor) start(rec chat.Turn) {
 		a.finish(ctx, t)
 		showing.Wait()
 	}()
+}
+
+// prepare makes the turn of a record; nil when it asks a question once more and there is none, which the person is
+// told.
+func (a *actor) prepare(rec *chat.Turn) *turn {
+	t := &turn{
+		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
+		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
+		journal: journal{store: a.g.Store, turn: rec.ID}, thinksAloud: a.g.ShowReasoning,
+	}
+	if len(rec.Steps) > 0 {
+		a.takeUpSteps(t, rec.Steps)
+	}
+	var err error
+	if t.history, err = a.past(); err != nil {
+		panic(err) // guard tells both sides
+	}
+	if !asksAgain(rec.Messages[0]) {
+		return t
+	}
+	if rec.Replaces == "" {
+		rec.Replaces = t.history.last(t.in.Sender.ID)
+	}
+	var found bool
+	if t.history, t.question, found = t.history.without(rec.Replaces); !found {
+		a.say(t.in, a.g.Texts[TextNothingToRetry]) // stored at once: after a restart there may be something
+		return nil
+	}
+	t.replaces = rec.Replaces
+	t.question.Text = adding(t.question.Text, rec.Messages[1:]) // what was put to it before a restart
+	return t
+}
+
+// takeUpSteps gives a turn what an earlier process did of it.
+func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
+	var err error
+	if t.earlier, err = readJournal(steps); err != nil {
+		panic(err) // guard tells both sides
+	}
+	t.docket.restore(t.earlier.proposals, time.Now())
+	if t.earlier.undecided() {
+		t.undone = TextUndecided
+	}
+	t.journal.changed.Store(len(t.earlier.begun) > 0)
+	if cut := t.earlier.cutOff(); len(cut) > 0 {
+		a.log.Warn("a tool was at work when the process died: what it did is not known, and it is not run again",
+			slog.String("turn", t.id), slog.Any("calls", cut))
+	}
 }
 
 // think reads what is attached to the question and runs the model.

@@ -45,7 +45,7 @@ func runCommand() *cobra.Command {
 
 // garbageRoom is how much of the live memory the collector lets pile up beside it, in percent. Go's own 100 is faster by
 // nothing that could be measured here, and a small VPS has other uses for the room.
-const garbageRoom = 60
+const garbageRoom = 40
 
 // boundGarbage sets that, unless the environment does.
 func boundGarbage() {

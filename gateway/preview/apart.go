@@ -22,7 +22,7 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 	}
 	p := &s.apart
 	want := s.asking(s.clipped(strings.Join(s.view.Status.Lines, "\n")), s.view.Status.asks())
-	switch same := p.tried(want); {
+	switch same := p.tried(&want); {
 	case same && (p.given || p.exists && !p.unsure):
 		return action{}, false
 	case p.given, p.exists && !same && s.removable(p):
@@ -96,7 +96,7 @@ func (s *state) settleApart(a action, ref chat.MessageRef) {
 		*p = part{gen: p.gen + 1}
 		return
 	case doSend:
-		p.ref, p.exists, p.unsure = ref, true, p.doubted && (p.mixed || !p.tried(a))
+		p.ref, p.exists, p.unsure = ref, true, p.doubted && (p.mixed || !p.tried(&a))
 		p.doubted, p.mixed = false, false
 		s.nameless = s.nameless || ref.ID == ""
 		s.draft, s.drawn = draft{}, 0 // it is gone where a message arrives

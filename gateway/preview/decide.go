@@ -102,7 +102,7 @@ func (s *state) hollow(a *action, want frame) {
 	if a.body.rendered.Text != "" || a.part >= len(s.parts) || !s.parts[a.part].exists {
 		return
 	}
-	switch p := s.parts[a.part]; {
+	switch p := &s.parts[a.part]; {
 	case len(s.view.Text) < s.recovered && !p.blank():
 		shown := p.shown
 		if p.plain {
@@ -154,7 +154,7 @@ func (s *state) put(a *action, streams bool, now time.Time) bool {
 	switch {
 	case exists && s.parts[a.part].streams:
 		return s.grow(a)
-	case exists && (s.parts[a.part].unsure || !s.parts[a.part].tried(*a)):
+	case exists && (s.parts[a.part].unsure || !s.parts[a.part].tried(a)):
 		a.kind = doEdit
 	case exists && a.seal:
 		a.kind = doSeal
@@ -162,14 +162,14 @@ func (s *state) put(a *action, streams bool, now time.Time) bool {
 		return false
 	case streams && !a.seal:
 		a.kind = doStart
-		*a = s.create(*a, now)
+		s.prepare(a, now)
 	case s.draftFor > 0 && !a.seal:
 		a.kind = doDraft
-		d := s.draft
+		d := &s.draft
 		return d.at.IsZero() || d.part != a.part || d.cursor != a.cursor || d.frame != a.frame || !d.body.equal(a.body)
 	default:
 		a.kind = doSend
-		*a = s.create(*a, now)
+		s.prepare(a, now)
 	}
 	return a.kind != doEnd
 }

@@ -91,7 +91,7 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 			return found
 		}
 	}
-	switch p := s.parts[i]; {
+	switch p := &s.parts[i]; {
 	case p.given, s.deleted(i, len(want)):
 	case !p.exists, p.ref.ID == "" && !p.shows(a.body):
 		return s.create(a, now)
@@ -116,29 +116,34 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 
 // create is a, unless the outcome of an earlier try must be learned first or forbids it.
 func (s *state) create(a action, now time.Time) action {
+	s.prepare(&a, now)
+	return a
+}
+
+// prepare makes a the create that it is, or what must come before it.
+func (s *state) prepare(a *action, now time.Time) {
 	if a.part >= len(s.parts) {
-		return a
+		return
 	}
-	p := *s.at(a.part)
+	p := s.at(a.part)
 	uncertain := p.uncertain
 	if p.doubted && !s.resendable(p, now) {
 		uncertain++
 	}
 	switch {
 	case s.missing(p, now):
-		return action{kind: doFind, part: a.part, class: a.class}
+		*a = action{kind: doFind, part: a.part, class: a.class}
 	case uncertain >= uncertainCreates, p.given, uncertain > 0 && s.ending == nil && a.part != apart:
-		return action{kind: doEnd}
+		*a = action{kind: doEnd}
 	case uncertain == uncertainCreates-1 && s.canProbe && !s.probed:
 		// The last try must not be spent on a platform that is still down.
-		return action{kind: doType, part: a.part, class: chat.ClassFinal}
+		*a = action{kind: doType, part: a.part, class: chat.ClassFinal}
 	}
-	return a
 }
 
 // seek learns which message an earlier create of part i made, where that is possible.
 func (s *state) seek(i int, now time.Time) (action, bool) {
-	p := *s.at(i)
+	p := s.at(i)
 	switch {
 	case s.missing(p, now):
 		return action{kind: doFind, part: i, class: chat.ClassFinal}, true
@@ -150,19 +155,19 @@ func (s *state) seek(i int, now time.Time) (action, bool) {
 
 // missing says that the platform must be asked whether a create of p took effect: it does not know the
 // key any more, if it ever did.
-func (s *state) missing(p part, now time.Time) bool {
+func (s *state) missing(p *part, now time.Time) bool {
 	return p.lost || p.doubted && !p.exists && !p.given && s.canFind && !s.resendable(p, now)
 }
 
 // resendable says that another create of p under its key makes no second message.
-func (s *state) resendable(p part, now time.Time) bool { return now.Sub(p.first) < s.keyFor }
+func (s *state) resendable(p *part, now time.Time) bool { return now.Sub(p.first) < s.keyFor }
 
 // remove takes away part i, which the final does not have.
 func (s *state) remove(i int, now time.Time) action {
 	if a, ok := s.seek(i, now); ok {
 		return a
 	}
-	switch p := s.parts[i]; {
+	switch p := &s.parts[i]; {
 	case p.exists && p.streams:
 		return s.stop(i)
 	case !p.exists, p.given, p.ref.ID == "":

@@ -75,7 +75,7 @@ func (s *state) unfreeze(now time.Time) action {
 // replacement may not have arrived is all that the person has.
 func (s *state) thaw() action {
 	for _, f := range s.frozen {
-		p := s.parts[f.part]
+		p := &s.parts[f.part]
 		unwanted := p.gone || f.part >= len(s.final)
 		if s.ending.Keep {
 			unwanted = p.blank()

@@ -253,7 +253,7 @@ func (r *Reply) sourceOf(a action) string {
 }
 
 // state is what is known of a message that stands.
-func (p part) state() chat.PartState {
+func (p *part) state() chat.PartState {
 	switch {
 	case p.streams:
 		return chat.PartStreams

@@ -99,7 +99,7 @@ func (s *state) settleTyping(a action, err error, now time.Time) {
 func (s *state) settleCreate(a action, p *part, ref chat.MessageRef) {
 	s.displayed, s.draft = true, draft{}
 	p.ref, p.exists, p.gone = ref, true, false
-	p.unsure = p.doubted && (p.mixed || !p.tried(a)) && a.kind != doFile // nobody can change what a file shows
+	p.unsure = p.doubted && (p.mixed || !p.tried(&a)) && a.kind != doFile // nobody can change what a file shows
 	p.file = a.kind == doFile
 	p.streams, p.begun = a.kind == doStart || p.doubted && p.started, s.lastCall
 	p.broken = p.streams && (p.unsure || a.kind != doStart)

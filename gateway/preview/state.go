@@ -100,10 +100,10 @@ type part struct {
 }
 
 // editable says that the message is there and can be changed.
-func (p part) editable() bool { return p.exists && !p.given && !p.file && p.ref.ID != "" }
+func (p *part) editable() bool { return p.exists && !p.given && !p.file && p.ref.ID != "" }
 
 // shows says that the message surely reads like this, without a cursor.
-func (p part) shows(b payload) bool {
+func (p *part) shows(b payload) bool {
 	return p.exists && !p.cursor && !p.unsure && !p.streams && p.shown.equal(b)
 }
 
@@ -111,12 +111,12 @@ func (p part) shows(b payload) bool {
 const nothing = "–"
 
 // blank says that p shows nothing of the text.
-func (p part) blank() bool {
+func (p *part) blank() bool {
 	return p.shown.rendered.Text == "" || p.shown.rendered.Text == nothing && p.shown.end == 0
 }
 
 // standing is what p shows without what stood below it.
-func (p part) standing() payload {
+func (p *part) standing() payload {
 	if p.shown.rendered.Text != "" {
 		return p.shown
 	}
@@ -129,7 +129,7 @@ func (part) nothing() payload {
 }
 
 // tried says that a shows what the create before it tried to show.
-func (p part) tried(a action) bool {
+func (p *part) tried(a *action) bool {
 	return p.shown.equal(a.body) && p.cursor == a.cursor && p.frame == a.frame
 }
 

@@ -23,7 +23,7 @@ func (s *state) streamed(i int) bool {
 // grow makes a the call that adds to a stream what it lacks. It returns false when there is
 // nothing to add.
 func (s *state) grow(a *action) bool {
-	p := s.parts[a.part]
+	p := &s.parts[a.part]
 	added, ok := p.lacks(a.body)
 	switch {
 	case !ok:
@@ -39,7 +39,7 @@ func (s *state) grow(a *action) bool {
 }
 
 // lacks returns what must be added to show b, and false when adding is not enough.
-func (p part) lacks(b payload) (string, bool) {
+func (p *part) lacks(b payload) (string, bool) {
 	if len(b.rendered.Spans)+len(p.shown.rendered.Spans) > 0 || p.broken {
 		return "", false
 	}

@@ -103,7 +103,7 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 			return
 		}
 		if e.Kind == chat.Frozen && a.kind == doEdit {
-			if !s.canDelete && p.taken && p.tried(a) {
+			if !s.canDelete && p.taken && p.tried(&a) {
 				p.unsure = false // most likely it reads like this: where nothing can be deleted it must not stand twice
 				return
 			}
@@ -158,7 +158,7 @@ func (s *state) unknown(a action, p *part, now time.Time) {
 	switch {
 	case a.creates():
 		p.started, p.file = p.started || a.kind == doStart, a.kind == doFile
-		p.mixed = p.mixed || p.doubted && !p.tried(a)
+		p.mixed = p.mixed || p.doubted && !p.tried(&a)
 		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
 		if p.first.IsZero() {
 			p.first = s.lastCall
