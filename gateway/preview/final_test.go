@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 // D9: interrupted: what was shown stays, the cursor goes.
@@ -455,5 +456,20 @@ func TestSlot(t *testing.T) {
 	s.Finish(Ending{Text: "second"})
 	if v, _ := s.load(); v.Text != "" || v.Tokens != 0 || v.Resets != 1 || s.Ending().Text != "first" {
 		t.Errorf("got %+v and %+v, want no text and the first ending", v, s.Ending())
+	}
+}
+
+// A final that an earlier process sent whole has nothing behind it, whatever its last line is.
+func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
+	t.Parallel()
+	const text = "&amp; *- [ ] task\n*<b>```\n\\**👨‍👩‍👧 ===\nwords and more of them, words and more of them, ```\n| 1 | 2 |\n" +
+		"[link](https://example.org) ```go\n*\n|---|---|"
+	s := state{dialect: markup.Plain{}, limit: 109, ending: &Ending{Text: text}}
+	want := s.layoutText()
+	if s.cuts = []int{109}; len(want) != 1 {
+		t.Fatalf("it has %d parts, so this tests nothing", len(want))
+	}
+	if got := s.layoutText(); len(got) != 1 || got[0].Rendered.Text != want[0].Rendered.Text {
+		t.Errorf("sent once: %d parts, the last is %q", len(got), got[len(got)-1].Rendered.Text)
 	}
 }

@@ -225,7 +225,11 @@ func (s *state) layoutText() []markup.Part {
 		s.kept = s.layoutStanding(text, o)
 	}
 	if n := len(s.kept); n > 0 {
-		o.From = s.kept[n-1].Next
+		last := s.kept[n-1]
+		if last.End >= len(text) { // where a part would go on that has no successor means nothing
+			return s.kept
+		}
+		o.From = last.Next
 	}
 	return slices.Concat(s.kept, markup.Layout(text, o))
 }
