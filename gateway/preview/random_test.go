@@ -1,6 +1,8 @@
 package preview
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -395,8 +397,16 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 			grown[v.Text] = true
 		}
 	}
+	// What a stream was about to say when a process died was the last payload that it tried: it may have been seen.
+	tried := func(text string) bool {
+		return slices.ContainsFunc(p.calls, func(c *call) bool {
+			said, added := strings.CutSuffix(text, c.m.Text)
+			streams := c.op == chat.OpAppend || c.op == chat.OpStop
+			return streams && errors.Is(c.err, context.Canceled) && c.m.Text != "" && added && grown[said]
+		})
+	}
 	for _, g := range got {
-		shown := g.Preview || grown[g.Text] || slices.ContainsFunc(p.calls, func(c *call) bool {
+		shown := g.Preview || grown[g.Text] || tried(g.Text) || slices.ContainsFunc(p.calls, func(c *call) bool {
 			return c.m.Preview && bareOf(c.m.Text, s.config.Cursor) == g.Text
 		})
 		if !shown {
