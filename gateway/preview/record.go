@@ -205,7 +205,12 @@ func (r *Reply) intent(a action) chat.Part {
 	if p.First = now.first; p.First.IsZero() {
 		p.First = time.Now()
 	}
-	p.Cursor = p.Cursor && !(a.creates() && now.started) // without one, the next process takes it for a stream, should it be one
+	if a.creates() {
+		// Whichever create under the key took effect may stand: with a cursor it is none of a stream's, without one the next
+		// process takes it for one.
+		framed := now.doubted && now.cursor && a.kind != doStart
+		p.Cursor = (p.Cursor || framed) && !now.started
+	}
 	if now.exists {
 		p.Ref, p.State = now.ref, now.state()
 	}

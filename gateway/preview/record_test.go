@@ -49,3 +49,19 @@ func TestTheLastMessageStays(t *testing.T) {
 		}
 	}
 }
+
+// A create of unknown outcome showed a question; another under its key, without one, must not make the next process take
+// what may stand for a stream, which would leave the question's buttons there.
+func TestRecordKeepsThatAQuestionMayStand(t *testing.T) { // D10
+	t.Parallel()
+	for _, c := range []struct {
+		kind  actionKind
+		doubt bool
+		want  bool
+	}{{doSend, true, true}, {doStart, true, false}, {doSend, false, false}, {doEdit, true, false}} {
+		r := &Reply{state: state{dialect: markup.Plain{}, limit: 100, parts: []part{{doubted: c.doubt, cursor: true}}}}
+		if got := r.intent(action{kind: c.kind}).Cursor; got != c.want {
+			t.Errorf("kind %d, in doubt %t: got %t, want %t", c.kind, c.doubt, got, c.want)
+		}
+	}
+}
