@@ -220,6 +220,10 @@ func receive(res *http.Response) (answer, error) {
 		}
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxRead+1))
+	if err == nil {
+		// Over TLS a client that gives up says so, and a server that hears it may end its answer in good order.
+		err = context.Cause(res.Request.Context())
+	}
 	if err != nil {
 		return answer{}, fmt.Errorf("it broke off after %d bytes: %w", len(body), err)
 	}

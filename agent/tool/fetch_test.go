@@ -315,6 +315,24 @@ func TestFetchIsBounded(t *testing.T) {
 	})
 }
 
+// ending is a body that ends in good order because its reader gave up, as a server's over TLS may that hears of it.
+type ending struct{ giveUp func() }
+
+func (e ending) Read([]byte) (int, error) {
+	e.giveUp()
+	return 0, io.EOF
+}
+
+func TestWhatEndsBecauseItsTimeIsUpIsNotWhole(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	body := io.MultiReader(strings.NewReader("The beginning"), ending{func() { cancel(errSlow) }})
+	res := &http.Response{Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(body)}
+	res.Request = httptest.NewRequestWithContext(ctx, http.MethodGet, "https://example.org/", nil)
+	if got, err := receive(res); !errors.Is(err, errSlow) {
+		t.Errorf("got %q and the error %v, want that it took too long", got.body, err)
+	}
+}
+
 func TestFetchKinds(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if kind := r.URL.Query().Get("kind"); kind != "-" {

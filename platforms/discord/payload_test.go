@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"mime"
@@ -15,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"telex/internal/chat"
+	"telex/platforms/conformance"
 )
 
 // recorded returns a bot, and what it sent last: header, path and body, of a form the message in it.
@@ -194,6 +196,18 @@ func TestForeignFiles(t *testing.T) {
 	if got, err := b.Fetch(t.Context(), chat.Attachment{ID: own}, 100); err != nil || string(got) != "content" {
 		t.Errorf("Fetch = %q, %v", got, err)
 	}
+}
+
+func TestFetchThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	conformance.GivenUp(t, func(ctx context.Context, through http.RoundTripper) ([]byte, error) {
+		b, err := New(Options{Token: testToken, HTTP: through})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		return b.Fetch(ctx, chat.Attachment{ID: "https://cdn.discordapp.com/attachments/1/2/a.txt"}, 100)
+	})
 }
 
 func TestPlacesThatAreNone(t *testing.T) {

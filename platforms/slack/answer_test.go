@@ -1,12 +1,16 @@
 package slack
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	library "github.com/slack-go/slack"
+
+	"telex/internal/chat"
+	"telex/platforms/conformance"
 )
 
 // api is the client that a call builds its request with.
@@ -35,4 +39,16 @@ func answering(t *testing.T, status int, body string) (*Bot, func()) {
 		t.Fatal(err)
 	}
 	return b, b.Close
+}
+
+func TestFetchThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	conformance.GivenUp(t, func(ctx context.Context, through http.RoundTripper) ([]byte, error) {
+		b, err := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: through})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		return b.Fetch(ctx, chat.Attachment{ID: "https://files.slack.com/files-pri/T1-F1/a.txt"}, 100)
+	})
 }

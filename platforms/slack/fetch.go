@@ -52,11 +52,11 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	if resp.ContentLength > limit {
 		return nil, tooLarge(resp.ContentLength, limit)
 	}
-	return b.load(resp.Body, limit)
+	return b.load(ctx, resp.Body, limit)
 }
 
 // load reads a file's content.
-func (b *Bot) load(body io.Reader, limit int64) ([]byte, error) {
+func (b *Bot) load(ctx context.Context, body io.Reader, limit int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(body, limit))
 	if err != nil {
 		return nil, b.unfetched(err)
@@ -67,6 +67,8 @@ func (b *Bot) load(body io.Reader, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w: more than %d bytes", methodFetch, chat.ErrTooLarge, limit)
 	case !errors.Is(err, io.EOF):
 		return nil, b.unfetched(err)
+	case ctx.Err() != nil: // the server may end in good order because it hears that we give up
+		return nil, b.unfetched(ctx.Err())
 	}
 	return content, nil
 }

@@ -134,6 +134,8 @@ func (b *Bot) download(ctx context.Context, address string, limit int64) ([]byte
 		return nil, fmt.Errorf("%s: %w: more than %d bytes", operation, chat.ErrTooLarge, limit)
 	case !errors.Is(err, io.EOF):
 		return nil, failed(chat.Temporary, err)
+	case ctx.Err() != nil: // the server may end in good order because it hears that we give up
+		return nil, failed(chat.Temporary, ctx.Err())
 	}
 	return content, nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 
 	"telex/internal/chat"
+	"telex/platforms/conformance"
 )
 
 // filed returns a bot whose API answers getFile with a result and every download with get.
@@ -206,6 +207,19 @@ func TestFetchEndsWithItsContext(t *testing.T) {
 	}
 	_, err = b.Fetch(ctx, voice(0), 100)
 	wantKind(t, err, chat.Temporary)
+}
+
+func TestFetchThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	conformance.GivenUp(t, func(ctx context.Context, through http.RoundTripper) ([]byte, error) {
+		b := newBot(t, Options{HTTP: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.URL.Path, "/getFile") {
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(at("a", 0)))}, nil
+			}
+			return through.RoundTrip(r)
+		})})
+		return b.Fetch(ctx, voice(0), 100)
+	})
 }
 
 // Whatever path a server gives, the address stays below the bot's files.

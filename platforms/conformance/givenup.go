@@ -1,0 +1,37 @@
+package conformance
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"telex/internal/chat"
+)
+
+// GivenUp checks what an adapter makes of the transfer of a file, of unknown size, that ends in good order because its
+// reader gave up: over TLS a client that closes its connection says so, and a server that hears of it may still end its
+// answer as if that were all. Load fetches a file through a transport.
+func GivenUp(t *testing.T, load func(context.Context, http.RoundTripper) ([]byte, error)) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	content, err := load(ctx, ending{cancel})
+	if chat.AsSendError(err).Kind != chat.Temporary {
+		t.Errorf("a transfer that was given up: %q, %v, want an error that is %v", content, err, chat.Temporary)
+	}
+}
+
+// ending answers every request with the beginning of a file, and ends it when its reader has given up.
+type ending struct{ giveUp func() }
+
+func (e ending) RoundTrip(r *http.Request) (*http.Response, error) {
+	body := io.NopCloser(io.MultiReader(strings.NewReader("The beginning"), e))
+	return &http.Response{StatusCode: http.StatusOK, Status: "200 OK", Header: http.Header{}, ContentLength: -1, Body: body, Request: r}, nil
+}
+
+func (e ending) Read([]byte) (int, error) {
+	e.giveUp()
+	return 0, io.EOF
+}
