@@ -206,12 +206,12 @@ func (f *fetch) get(ctx context.Context, u *url.URL) (got answer, next *url.URL,
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return answer{}, nil, fmt.Errorf("the server answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	}
-	got, err = receive(res)
+	got, err = receive(ctx, res)
 	return got, nil, err
 }
 
 // receive reads an answer if it is of a kind that can be read.
-func receive(res *http.Response) (answer, error) {
+func receive(ctx context.Context, res *http.Response) (answer, error) {
 	var got answer
 	said := res.Header.Get("Content-Type")
 	if said != "" {
@@ -222,7 +222,7 @@ func receive(res *http.Response) (answer, error) {
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxRead+1))
 	if err == nil {
 		// Over TLS a client that gives up says so, and a server that hears it may end its answer in good order.
-		err = context.Cause(res.Request.Context())
+		err = context.Cause(ctx)
 	}
 	if err != nil {
 		return answer{}, fmt.Errorf("it broke off after %d bytes: %w", len(body), err)

@@ -327,8 +327,7 @@ func TestWhatEndsBecauseItsTimeIsUpIsNotWhole(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	body := io.MultiReader(strings.NewReader("The beginning"), ending{func() { cancel(errSlow) }})
 	res := &http.Response{Header: http.Header{"Content-Type": {"text/plain"}}, Body: io.NopCloser(body)}
-	res.Request = httptest.NewRequestWithContext(ctx, http.MethodGet, "https://example.org/", nil)
-	if got, err := receive(res); !errors.Is(err, errSlow) {
+	if got, err := receive(ctx, res); !errors.Is(err, errSlow) {
 		t.Errorf("got %q and the error %v, want that it took too long", got.body, err)
 	}
 }
