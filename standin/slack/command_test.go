@@ -56,6 +56,7 @@ func TestCommandTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		c.server.Command(direct, "", "/ask", "nobody listens")
+		synctest.Wait() // it is tried with nobody there
 		k := c.socket()
 		c.server.Command(direct, "", "/ask", "why?")
 		first := k.next()

@@ -211,6 +211,7 @@ func TestNoSocket(t *testing.T) {
 		c.server.Say(slack.Incoming{Channel: direct, Text: "early"})
 		pause(2 * time.Minute)
 		c.server.Say(slack.Incoming{Channel: direct, Text: "late"})
+		synctest.Wait() // it is tried once with nobody there
 		k := c.socket()
 		if e := k.take(); e.Payload.Event.Text != "late" || e.RetryReason != "connection_failed" {
 			t.Errorf("got %+v", e)
