@@ -370,6 +370,28 @@ func TestLeftCallsWaitForTheirTools(t *testing.T) {
 	}
 }
 
+// What a person was asked about waits for the answer, though its tool says after a restart that it only reads.
+func TestWhatWasAskedWaits(t *testing.T) {
+	t.Parallel()
+	for verdict, ran := range map[Verdict]int{Approved: 2, Denied: 1} {
+		var got []string
+		tools := toolbox{{Name: "look", ReadOnly: true, Call: func(_ context.Context, in Input) (Output, error) {
+			got = append(got, in.Arguments)
+			return Output{Text: "done"}, nil
+		}}}
+		turn := streamed
+		turn.Steps = []Message{{Role: Assistant, ToolCalls: []ToolCall{
+			{ID: "a", Name: "look", Arguments: `{"n":1}`}, {ID: "b", Name: "look", Arguments: `{"n":2}`},
+		}}}
+		p := &person{verdict: verdict}
+		turn.Asked, turn.Approver = []string{"a"}, p
+		runTurn(t, t.Context(), Options{Tools: tools}, turn, answer{deltas: texts("Done.")})
+		if len(p.proposals) != 1 || p.proposals[0].Call.ID != "a" || len(got) != ran || got[0] != `{"n":2}` {
+			t.Errorf("%v: proposed %+v, ran %v", verdict, p.proposals, got)
+		}
+	}
+}
+
 // The journal hears that a call begins only where running it twice would matter: one that only reads is run
 // again after a crash, approved or not.
 func TestReadingIsNotBegun(t *testing.T) {

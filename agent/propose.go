@@ -9,8 +9,10 @@ import (
 	"slices"
 )
 
-// mostProposal bounds, in bytes, what a person is shown of a call.
-const mostProposal = 2000
+const (
+	mostProposal = 2000    // in bytes: what a question shows of a call
+	mostWhole    = 1 << 20 // and what a person can read of it beside the question
+)
 
 // needsApproval says whether a person must decide about a call, going by the conversation. A tool that
 // fails at saying so needs approval.
@@ -39,7 +41,9 @@ func propose(p parsedCall) Proposal {
 			text += " " + indented(p.Arguments)
 		}
 	}
-	return Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Version: p.def.version(), Standing: !p.def.ReadOnly}
+	out := Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Version: p.def.version(), Standing: !p.def.ReadOnly}
+	out.Whole = plain(text, mostWhole)
+	return out
 }
 
 func proposed(p parsedCall) (text string) {

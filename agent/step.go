@@ -60,7 +60,7 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 		case p.problem != "":
 			r.statuses.set(p.ID, p.Name, "", ToolFailed)
 			r.record(ctx, answerTo(p.ToolCall, p.problem), nil, false)
-		case needsApproval(p, said):
+		case slices.Contains(r.turn.Asked, p.ID), needsApproval(p, said):
 			ask = append(ask, p)
 		default:
 			read = append(read, p)

@@ -70,6 +70,9 @@ type Turn struct {
 	Steps []Message
 	// Begun are the ids of those calls in Steps that had begun to run and have no answer.
 	Begun []string
+	// Asked are the ids of those calls in Steps about which people were asked. They are not run without that being
+	// decided, whatever their tools say of themselves by now.
+	Asked []string
 	// Files are what the calls in Steps made for people, by the ids of the calls, as the Journal got them.
 	Files    map[string][]File
 	Journal  Journal  // nil: nothing is kept, and nothing is known after a crash

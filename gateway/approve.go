@@ -43,6 +43,26 @@ func (a *actor) inquiry(to chat.Target, q *proposal) inquiry {
 	return out
 }
 
+// tellWhole tells in messages of their own what the question about a proposal has no room for: nobody should have to
+// decide about what they can't read.
+func (a *actor) tellWhole(t *turn, q *proposal, whole string) {
+	if q.Text == whole && preview.Shows(a.endpoint.out, t.in.To, a.endpoint.Streaming.Cursor, a.inquiry(t.in.To, q).text) {
+		return
+	}
+	rec := a.record()
+	rec.To, rec.User = t.in.To, t.in.Sender.ID
+	a.tell(rec, preview.Ending{Text: a.g.Texts.line(TextWhole, q.ID) + "\n\n" + codeBlock(whole)})
+}
+
+// codeBlock returns Markdown that shows a text as it is, whatever is in it.
+func codeBlock(text string) string {
+	mark := "```"
+	for strings.Contains(text, mark) {
+		mark += "`"
+	}
+	return mark + "\n" + strings.TrimSuffix(text, "\n") + "\n" + mark
+}
+
 // decision is what a person says about a proposal.
 type decision struct {
 	id      string // of the proposal; empty: the one that waits

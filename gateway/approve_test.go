@@ -1,6 +1,9 @@
 package gateway_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -271,4 +274,56 @@ func (l *lamp) change(says string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.says = says
+}
+
+// What the question has no room for is told beside it, all of it, once: also over a restart.
+func TestWhatTheQuestionHasNoRoomForIsTold(t *testing.T) {
+	for name, tt := range map[string]struct {
+		lines int // in the argument
+		fits  bool
+	}{"short": {10, true}, "longer than a question": {400, false}, "a page of backticks": {-300, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var text strings.Builder
+				for i := range max(tt.lines, -tt.lines) {
+					fmt.Fprintf(&text, "line %d\n", i)
+					if tt.lines < 0 {
+						text.WriteString(strings.Repeat("`", i%7) + "\n")
+					}
+				}
+				arguments, err := json.Marshal(map[string]string{"on": text.String()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := newLab()
+				l.planner.steps[0].ToolCalls[0].Arguments = string(arguments)
+				l.open(t, nil)
+				l.say(t, ask("light"))
+				later(5 * time.Second)
+				id := strings.TrimPrefix(l.button("approve:"), "approve:")
+				l.kill()
+				l.open(t, nil)
+				later(5 * time.Second)
+				sees := l.sees()
+				asked := slices.IndexFunc(sees, func(s string) bool { return strings.Contains(s, "May I do this?") })
+				if asked < 0 || !strings.Contains(strings.Join(sees, "\n"), id) {
+					t.Fatalf("sees %q", sees)
+				}
+				whole := strings.Join(slices.Delete(slices.Clone(sees), asked, asked+1), "\n")
+				if cut := strings.Contains(sees[asked], "not shown"); cut == tt.fits || (len(sees) == 1) != tt.fits {
+					t.Fatalf("sees %d messages, the question %q", len(sees), sees[asked])
+				}
+				bare := func(s string) string { return strings.Join(strings.Fields(s), "") } // messages are cut at white space
+				want := "What I ask for with " + id + ", in full: Switch the lamp: " + string(arguments)
+				if !tt.fits && bare(whole) != bare(want) {
+					t.Errorf("beside the question there is %q", whole)
+				}
+				l.say(t, pressing(l.button("approve:")))
+				later(5 * time.Second)
+				if sees := l.sees(); l.times() != 1 || sees[asked] != switched {
+					t.Errorf("ran %d times, sees %q", l.times(), sees)
+				}
+			})
+		})
+	}
 }

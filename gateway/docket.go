@@ -186,6 +186,7 @@ func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error)
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Version, q.Text, q.Standing = newProposalID(), p.Tool, p.Version, p.Text, p.Standing
 	q.Slash = r.a.slash(r.t.in.To) // a process that takes this up may not have learned it yet
+	r.a.tellWhole(r.t, q, p.Whole) // first: a crash in between tells it again, under another id
 	q.Asked = time.Now().Round(0)
 	q.Until = q.Asked.Add(r.a.g.ApprovalTimeout)
 	step, err := stepOf(chat.StepAsked, q.call, q)

@@ -120,6 +120,15 @@ func (r replay) rule(d ruling) {
 	}
 }
 
+// asked returns the calls about which people were asked.
+func (r replay) asked() []string {
+	calls := make([]string, len(r.proposals))
+	for i, p := range r.proposals {
+		calls[i] = p.call
+	}
+	return calls
+}
+
 // undecided says that nobody decided about a call in time.
 func (r replay) undecided() bool {
 	return slices.ContainsFunc(r.proposals, func(p *proposal) bool { return p.claimed && p.verdict == agent.TimedOut })

@@ -72,6 +72,7 @@ const (
 	TextPrivateOnly TextKey = "private_only"
 
 	TextApproval      TextKey = "approval"           // {what} {how} {id} {slash}; what a tool is about to do
+	TextWhole         TextKey = "approval_whole"     // {id}; above what the question has no room for
 	TextHow           TextKey = "approval_how"       // {id} {slash}; how to decide, in private
 	TextHowGroup      TextKey = "approval_how_group" // the same in groups, where a plain yes does not reach the bot
 	TextApproveButton TextKey = "approve_button"
@@ -138,6 +139,7 @@ func DefaultTexts() Texts {
 		TextStopButton: "Stop",
 
 		TextApproval:      "May I do this?\n{what}\n{how}",
+		TextWhole:         "What I ask for with `{id}`, in full:",
 		TextHow:           "Answer yes or no, or: {slash}approve {id}, {slash}deny {id}",
 		TextHowGroup:      "To decide: {slash}approve {id} or {slash}deny {id}",
 		TextApproveButton: "Approve",

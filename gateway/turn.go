@@ -168,7 +168,8 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		Person: a.person(t.in).String(), Conversation: a.conversation.String(),
 		Messages: append(slices.Clip(t.history.messages), t.question),
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
-		Journal:  &t.journal, Approver: approver{a, t}, Steps: t.earlier.said, Begun: t.earlier.begun, Files: t.earlier.files,
+		Journal:  &t.journal, Approver: approver{a, t},
+		Steps: t.earlier.said, Begun: t.earlier.begun, Asked: t.earlier.asked(), Files: t.earlier.files,
 	}, t.fold)
 }
 

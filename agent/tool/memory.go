@@ -20,7 +20,7 @@ type (
 		About string `json:"about,omitempty" jsonschema:"words to look for; left out: everything that is remembered"`
 	}
 	forgetArgs struct {
-		ID string `json:"id" jsonschema:"the id of the fact, as recall lists it"`
+		Fact string `json:"fact" jsonschema:"the whole text of the fact, as recall lists it, without its id and date"`
 	}
 )
 
@@ -59,10 +59,10 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	}
 	forget, err := define(agent.ToolDef{
 		Name:        "forget",
-		Description: "Forgets one fact about the person you talk to. Use recall first to find its id.",
+		Description: "Forgets one fact about the person you talk to. Use recall first to find its text.",
 		ReadOnly:    true, Timeout: timeout, Asks: fromOutside,
 		Show:    func(string) string { return "Forgetting" },
-		Propose: func(arguments string) string { return proposal("Forget the fact with the id", arguments, "id") },
+		Propose: func(arguments string) string { return proposal("Forget", arguments, "fact") },
 	}, nil, m.forget)
 	return []agent.ToolDef{remember, recall, forget}, err
 }
@@ -118,7 +118,7 @@ func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs)
 		return agent.Output{}, fmt.Errorf("look up what is remembered: %w", err)
 	}
 	// A call that is repeated after a crash finds what it did before.
-	if i := slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) }); i >= 0 {
+	if i := index(known, text); i >= 0 {
 		return agent.Output{Text: "Remembered already, with the id " + known[i].ID + "."}, nil
 	}
 	if len(known) >= MaxFacts {
@@ -169,18 +169,30 @@ func about(facts []Fact, words string) []Fact {
 	return found
 }
 
+// forget goes by the text of a fact, not by its id: whoever approves the call has to see what will be gone.
 func (m memory) forget(ctx context.Context, in agent.Input, args forgetArgs) (agent.Output, error) {
 	if in.Person == "" {
 		return agent.Output{}, errNobody
 	}
-	there, err := m.facts.Remove(ctx, in.Person, strings.TrimSpace(args.ID))
+	known, err := m.facts.Facts(ctx, in.Person)
 	if err != nil {
-		return agent.Output{}, fmt.Errorf("forget: %w", err)
+		return agent.Output{}, fmt.Errorf("look up what is remembered: %w", err)
+	}
+	there := false
+	if i := index(known, oneLine(args.Fact)); i >= 0 {
+		if there, err = m.facts.Remove(ctx, in.Person, known[i].ID); err != nil {
+			return agent.Output{}, fmt.Errorf("forget: %w", err)
+		}
 	}
 	if !there {
-		return agent.Output{Text: "There is no fact with this id any more."}, nil
+		return agent.Output{Text: "No fact with this text is remembered."}, nil
 	}
 	return agent.Output{Text: "Forgotten."}, nil
+}
+
+// index returns where the fact with a text is, -1 if there is none.
+func index(known []Fact, text string) int {
+	return slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) })
 }
 
 // oneLine returns s as one line without what can't be seen.

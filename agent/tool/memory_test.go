@@ -40,18 +40,19 @@ func TestMemory(t *testing.T) {
 		{"ada", remember, `{"fact":"Likes tides"}`, "Remembered already, with the id 1."},
 		{"ada", remember, `{"fact":"has a boat"}`, "Remembered, with the id 2."},
 		{"bob", recall, `{}`, "Nothing is remembered about this person."},
-		{"bob", forget, `{"id":"1"}`, "There is no fact with this id any more."},
+		{"bob", forget, `{"fact":"likes tides"}`, "No fact with this text is remembered."},
 		{"ada", recall, `{}`, "1: likes tides " + day},
 		{"ada", recall, `{"about":"BOAT"}`, "2: has a boat " + day},
 		{"ada", recall, `{"about":"plane"}`, "None of the 2 facts"},
-		{"ada", forget, `{"id":"1"}`, "Forgotten."},
-		{"ada", forget, `{"id":"1"}`, "There is no fact with this id any more."},
+		{"ada", forget, `{"fact":"tides"}`, "No fact with this text is remembered."},
+		{"ada", forget, `{"fact":" Likes\ttides "}`, "Forgotten."},
+		{"ada", forget, `{"fact":"likes tides"}`, "No fact with this text is remembered."},
 		{"ada", recall, `{}`, "2: has a boat " + day},
 		{"ada", remember, `{"fact":" \n"}`, "error: the fact is empty"},
 		{"ada", remember, `{"fact":"` + strings.Repeat("x", MaxFact+1) + `"}`, "error: the fact has 501 bytes"},
 		{"", remember, `{"fact":"x"}`, "error: there is nobody here"},
 		{"", recall, `{}`, "error: there is nobody here"},
-		{"", forget, `{"id":"2"}`, "error: there is nobody here"},
+		{"", forget, `{"fact":"has a boat"}`, "error: there is nobody here"},
 	} {
 		if got := as(tt.person, tt.def, tt.arguments); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s of %s with %s: %q, want %q", tt.def.Name, tt.person, tt.arguments, got, tt.want)
@@ -62,6 +63,9 @@ func TestMemory(t *testing.T) {
 	}
 	if got := as("ada", remember, `{"fact":"one more"}`); got != "error: 100 facts are remembered, and that is the most; forget some first" {
 		t.Errorf("%q", got)
+	}
+	if got := forget.Propose(`{"fact":"has a boat"}`); got != `Forget: "has a boat"` {
+		t.Errorf("the proposal is %q", got)
 	}
 	if got := remember.Propose(`{"fact":"a \"quoted\"\nfact"}`); got != `Remember: "a \"quoted\" fact"` {
 		t.Errorf("the proposal is %q", got)
@@ -156,7 +160,7 @@ func TestMemoryInTrouble(t *testing.T) {
 	}
 	for _, def := range tools {
 		if _, err := def.Call(t.Context(), agent.Input{Person: "ada", Arguments: map[string]string{
-			"remember": `{"fact":"x"}`, "recall": `{}`, "forget": `{"id":"1"}`,
+			"remember": `{"fact":"x"}`, "recall": `{}`, "forget": `{"fact":"x"}`,
 		}[def.Name]}); !errors.Is(err, errDisk) {
 			t.Errorf("%s: %v", def.Name, err)
 		}

@@ -94,8 +94,8 @@ func TestMemoryOutlivesTheProcess(t *testing.T) {
 	w.daemon(s, env...)
 	says(ada, "call: recall {}", "1: Ada likes tides.")
 	says(bob, "call: recall {}", "Nothing is remembered about this person.")
-	says(bob, `call: forget {"id":"1"}`, "There is no fact with this id any more.")
-	says(ada, `call: forget {"id":"1"}`, "Forgotten.")
+	says(bob, `call: forget {"fact":"Ada likes tides."}`, "No fact with this text is remembered.")
+	says(ada, `call: forget {"fact":"Ada likes tides."}`, "Forgotten.")
 	says(ada, `call: remember {"fact":"Ada has a boat."}`, "Remembered, with the id 2.")
 	deleted := launch{env: env}.start(t, "sessions", "delete", "--person", "telegram:user:1001")
 	if code := deleted.exit(patience); code != exitDone {

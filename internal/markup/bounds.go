@@ -3,6 +3,7 @@ package markup
 import (
 	"bytes"
 	"regexp"
+	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -116,6 +117,26 @@ func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.No
 		return nil
 	}
 	return d.InlineParser.Parse(parent, r, pc)
+}
+
+// unmarked finds bare addresses, but no e-mail address in which there are marks before the @. The parser knows
+// characters there that GitHub's does not (https://github.github.com/gfm/#extended-email-autolink), and
+// would take back the mark that "**words**me@example.org" has shown closed.
+type unmarked struct{ parser.InlineParser }
+
+func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
+	line, _ := r.PeekLine()
+	word := line
+	if bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 { // what triggers it, unless the line begins here
+		word = line[1:]
+	}
+	i := bytes.IndexFunc(word, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(".-_+", c)
+	})
+	if i >= 0 && bytes.IndexByte([]byte("!#$%&'*/=?^`{|}~"), word[i]) >= 0 && !bytes.HasPrefix(word, []byte("www.")) {
+		return nil
+	}
+	return u.InlineParser.Parse(parent, r, pc)
 }
 
 // barred finds tables whose head begins with a bar. Any other line can be shown before the

@@ -57,6 +57,8 @@ func TestConstructs(t *testing.T) {
 		{"escapes and entities", `\*a\* \_ &amp; &copy; &#35; &#x41; &nope; \q`, `*a* _ & © # A &nope; \q`},
 		{"link", `[t **b**](https://e.org/a?b=1&amp;c=2 "title")`, "<a https://e.org/a?b=1&c=2>t <b>b</b></a>"},
 		{"autolinks", "<https://e.org> https://e.org/x, a@b.org", "<a https://e.org>https://e.org</a> <a https://e.org/x>https://e.org/x</a>, <a mailto:a@b.org>a@b.org</a>"},
+		{"an address after a mark", "**two words**a@b.org a_b.c+d-e@f.org", "<b>two words</b><a mailto:a@b.org>a@b.org</a> <a mailto:a_b.c+d-e@f.org>a_b.c+d-e@f.org</a>"},
+		{"addresses of pages", "www.e.org/a_b?c=d (www.e.org/a@b) *https://e.org/~a*", "<a http://www.e.org/a_b?c=d>www.e.org/a_b?c=d</a> (<a http://www.e.org/a@b>www.e.org/a@b</a>) <i><a https://e.org/~a>https://e.org/~a</a></i>"},
 		{"image", "![alt](http://i.org/i.png) ![](http://i.org/j.png)", "<a http://i.org/i.png>alt</a> <a http://i.org/j.png>http://i.org/j.png</a>"},
 		{"reference link", "[t][1] and [1]\n\n[1]: https://e.org", "<a https://e.org>t</a> and <a https://e.org>1</a>"},
 		{"footnote", "fact[^1]\n\n[^1]: https://e.org", "fact[^1]\n\n[^1]: <a https://e.org>https://e.org</a>"},

@@ -48,7 +48,7 @@ func newParser(grows bool) parser.Parser {
 			util.Prioritized(parser.NewRawHTMLParser(), 400),
 			util.Prioritized(few(parser.NewEmphasisParser()), 500),
 			util.Prioritized(few(strike), 500),
-			util.Prioritized(extension.NewLinkifyParser(), 999)),
+			util.Prioritized(unmarked{extension.NewLinkifyParser()}, 999)),
 		parser.WithParagraphTransformers(append(paragraphs, util.Prioritized(table, 200))...),
 		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)))
 }
