@@ -113,20 +113,19 @@ func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 	return parts
 }
 
-// keeps reports whether spans are those that were before, some longer, and then new ones.
+// keeps reports whether spans are those that were before, some longer, and new ones. Their order says nothing: the longer
+// of two that begin together stands first, and which that is may change.
 func keeps(was, now []markup.Span) bool {
-	if len(now) < len(was) {
-		return false
-	}
-	for i, s := range was {
-		n := now[i]
-		if n.Length < s.Length {
+	for _, s := range was {
+		i := slices.IndexFunc(now, func(n markup.Span) bool {
+			longer := n.Length >= s.Length
+			n.Length = s.Length
+			return longer && n == s
+		})
+		if i < 0 {
 			return false
 		}
-		n.Length = s.Length
-		if n != s {
-			return false
-		}
+		now = slices.Delete(slices.Clone(now), i, i+1)
 	}
 	return true
 }
