@@ -169,7 +169,7 @@ func TestModelFaultsThatStay(t *testing.T) {
 			}
 			limits := c.limits
 			if limits == "" {
-				limits = "silence: 1s"
+				limits = "silence: 2s"
 			}
 			p := w.daemon(sections{more: "agent: {limits: {" + limits + "}}"})
 			const question = "words: 1000"

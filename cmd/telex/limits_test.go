@@ -35,7 +35,7 @@ func limitCases(bench *workbench) []limitCase {
 			line: "⚠️ This took too long, so I stopped. (error {id})", stop: "turn_limit", logged: "turn failed", reason: "the turn took too long",
 		},
 		{
-			name: "agent.limits.silence", more: "agent: {limits: {silence: 500ms}}", question: "{{standin stall=30 stall_for=60s}} words: 60",
+			name: "agent.limits.silence", more: "agent: {limits: {silence: 1s}}", question: "{{standin stall=30 stall_for=60s}} words: 60",
 			line: "⚠️ The model stopped answering. (error {id})", stop: "silence", logged: "turn failed", reason: "the model was silent for too long",
 		},
 		{

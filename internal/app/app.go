@@ -112,10 +112,10 @@ func (a *App) Run(ctx context.Context) error {
 	defer a.Close()
 	supervisor := newSupervisor(a.log)
 	alive, stopWatchdog := context.WithCancel(context.WithoutCancel(ctx))
-	watchdog := make(chan struct{})
+	started, watchdog := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watchdog)
-		supervisor.watch(alive, a.gateway.Ping)
+		supervisor.watch(alive, started, a.gateway.Ping)
 	}()
 	defer func() { stopWatchdog(); <-watchdog }()
 	lasting, endBeside := context.WithCancel(context.WithoutCancel(ctx))
@@ -131,12 +131,16 @@ func (a *App) Run(ctx context.Context) error {
 	defer ended() // the gateway also ends by itself, when it can't start
 	stopping.Go(func() { <-running.Done(); supervisor.stopping() })
 	stopping.Go(func() { a.keepSwept(running) })
-	ready := supervisor.ready
 	if a.control != nil {
 		defer a.control.start(ctx, a.socket)()
-		ready = func() { close(a.control.ready); supervisor.ready() }
 	}
-	return a.gateway.Run(ctx, ready)
+	return a.gateway.Run(ctx, func() {
+		if a.control != nil {
+			close(a.control.ready)
+		}
+		supervisor.ready()
+		close(started)
+	})
 }
 
 // Close lets go of what New acquired. Run does so itself.

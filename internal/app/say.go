@@ -66,14 +66,11 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 				printed++
 			}
 		case <-still.C:
-			if printed < d.shown(asked).changes {
-				continue // the rest is on its way here
-			}
 			done, err := d.ended(began, asked)
 			if err != nil {
 				return err
 			}
-			if done {
+			if done && printed >= d.shown(asked).changes { // else the rest is on its way here
 				return d.judge(w, asked)
 			}
 		}

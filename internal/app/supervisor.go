@@ -55,14 +55,19 @@ func notify(state string) error {
 	return nil
 }
 
-// watch tells the watchdog that we live, each time after alive returned: a daemon that is
-// stuck does not, and is restarted.
-func (s supervisor) watch(ctx context.Context, alive func()) {
+// watch tells the watchdog, which waits for that once we have started, that we live, each time after alive returned: a
+// daemon that is stuck does not, and is restarted.
+func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func()) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		s.log.Warn("watchdog is not told that we live", slog.Any("error", err))
 	}
 	if err != nil || interval == 0 {
+		return
+	}
+	select {
+	case <-started:
+	case <-ctx.Done():
 		return
 	}
 	tick := time.NewTicker(max(minPing, interval/watchdogShare))
