@@ -56,10 +56,14 @@ func (a *actor) tellWhole(t *turn, q *proposal, whole string) {
 
 // codeBlock returns Markdown that shows a text as it is, whatever is in it.
 func codeBlock(text string) string {
-	mark := "```"
-	for strings.Contains(text, mark) {
-		mark += "`"
+	run, longest := 0, 2
+	for i := range len(text) {
+		if run++; text[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
 	}
+	mark := strings.Repeat("`", longest+1)
 	return mark + "\n" + strings.TrimSuffix(text, "\n") + "\n" + mark
 }
 

@@ -279,17 +279,14 @@ func (l *lamp) change(says string) {
 // What the question has no room for is told beside it, all of it, once: also over a restart.
 func TestWhatTheQuestionHasNoRoomForIsTold(t *testing.T) {
 	for name, tt := range map[string]struct {
-		lines int // in the argument
-		fits  bool
-	}{"short": {10, true}, "longer than a question": {400, false}, "a page of backticks": {-300, false}} {
+		lines, ticks int // in the argument
+		fits         bool
+	}{"short": {10, 0, true}, "longer than a question": {400, 0, false}, "a page of backticks": {300, 6, false}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var text strings.Builder
-				for i := range max(tt.lines, -tt.lines) {
-					fmt.Fprintf(&text, "line %d\n", i)
-					if tt.lines < 0 {
-						text.WriteString(strings.Repeat("`", i%7) + "\n")
-					}
+				for i := range tt.lines {
+					fmt.Fprintf(&text, "line %d\n%s\n", i, strings.Repeat("`", min(tt.ticks, i)))
 				}
 				arguments, err := json.Marshal(map[string]string{"on": text.String()})
 				if err != nil {
