@@ -16,9 +16,10 @@ import (
 
 // planner is a model that does what a test wrote: its n-th answer to a question is the n-th step.
 type planner struct {
-	mu    sync.Mutex
-	steps []agent.Completion
-	asked []agent.Request
+	thinks time.Duration // before each step
+	mu     sync.Mutex
+	steps  []agent.Completion
+	asked  []agent.Request
 }
 
 func (*planner) Name() string { return "planner" }
@@ -27,7 +28,12 @@ func (p *planner) Complete(context.Context, agent.Request) (agent.Completion, er
 	panic("not used")
 }
 
-func (p *planner) Stream(_ context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	select {
+	case <-time.After(p.thinks):
+	case <-ctx.Done():
+		return agent.Completion{}, context.Cause(ctx)
+	}
 	n := 0
 	for _, m := range slices.Backward(r.Messages) {
 		if m.Role == agent.User {
