@@ -298,6 +298,20 @@ func TestSlowClient(t *testing.T) {
 	}
 }
 
+// What is shown while the welcome is being made comes after it.
+func TestWelcomeComesFirst(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.hub.o.History = func(context.Context, string) ([]Line, error) {
+		s.send(chat.Target{Chat: "main"}, chat.Outgoing{Text: "meanwhile"})
+		return []Line{{Text: "of main"}}, nil
+	}
+	c := s.attach("main")
+	if f := s.next(c); f.Message == nil || f.Message.Text != "meanwhile" {
+		t.Errorf("told %+v, want what was shown meanwhile", f)
+	}
+}
+
 // The end is told, once what was said before has arrived.
 func TestHubEnds(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
 	}
 	defer h.detach(session)
-	c.out.put(Frame{Welcome: h.welcome(ctx, hello.Session)})
+	c.out.lead(Frame{Welcome: h.welcome(ctx, hello.Session)}) // what is shown from now on is what the history may lack
 
 	var writing sync.WaitGroup
 	defer writing.Wait()
