@@ -67,7 +67,11 @@ func (c *Client) Stop() error { return c.write(Frame{Stop: &Stop{}}) }
 func (c *Client) write(f Frame) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	return write(c.conn, f)
+	err := write(c.conn, f)
+	if err != nil {
+		_ = c.conn.Close() // half a line may have been written
+	}
+	return err
 }
 
 // Next blocks for what the hub says next. Its error wraps ErrClosed when the connection has ended.
