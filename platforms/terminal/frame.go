@@ -81,7 +81,7 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// Message is the newest state of a message of the bot.
+// Message is the newest state of a message of the bot. The ids of an answer's messages are the same up to the last dot.
 type Message struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer,omitempty"` // the input that it begins the answer to; empty further down the answer, and without an input
