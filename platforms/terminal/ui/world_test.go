@@ -54,7 +54,7 @@ func newWorld(t *testing.T, history ...terminal.Line) (*world, *terminal.Client,
 		}
 	})
 	t.Cleanup(func() { end(); running.Wait() })
-	c, welcome, err := terminal.Attach(ours, terminal.Hello{Session: "main", Dialect: terminal.Dialect{Colour: true}})
+	c, welcome, err := terminal.Attach(ours, terminal.Hello{Session: "main", Client: "me", Dialect: terminal.Dialect{Colour: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
