@@ -41,9 +41,15 @@ func TestLastLines(t *testing.T) {
 		turns: []string{"", "", "a", "a", "a", "a", "a", "a", "b", "b", "b"},
 		messages: []agent.Message{
 			user("too long ago"), says("of an older version"),
-			user("look"), {Role: agent.Assistant, Text: "I **look**.\n", ToolCalls: call}, {Role: agent.ToolRole, Text: "secret", Name: "look"},
-			user("hurry"), {Role: agent.Assistant, ToolCalls: call}, says("There."),
-			user("thanks"), {Role: agent.ToolRole, Text: "more"}, says("My pleasure."),
+			user("look"),
+			{Role: agent.Assistant, Text: "I **look**.\n", ToolCalls: call},
+			{Role: agent.ToolRole, Text: "secret", Name: "look"},
+			user("hurry"),
+			{Role: agent.Assistant, ToolCalls: call},
+			says("There."),
+			user("thanks"),
+			{Role: agent.ToolRole, Text: "more"},
+			says("My pleasure."),
 		},
 	}
 	got, err := lastLines(t.Context(), s, "main")

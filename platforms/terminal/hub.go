@@ -99,7 +99,7 @@ func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 		close(h.opened)
 	}
 	h.mu.Unlock()
-	defer time.AfterFunc(returnsIn, h.give).Stop()
+	defer time.AfterFunc(returnsIn, h.give).Stop() //nolint:forbidigo // the network is not whole before its clients had time to come back.
 	defer h.give()
 	<-ctx.Done()
 	h.mu.Lock()

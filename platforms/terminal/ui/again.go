@@ -62,7 +62,7 @@ func read(ctx context.Context, c *terminal.Client, tell func(tea.Msg)) error {
 func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client, terminal.Welcome, error), tell func(tea.Msg)) (*terminal.Client, terminal.Welcome, error) {
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		select {
-		case <-time.After(wait):
+		case <-time.After(wait): //nolint:forbidigo // the client is a program of its own; nothing of the gateway waits.
 		case <-ctx.Done():
 			return nil, terminal.Welcome{}, ctx.Err()
 		}

@@ -71,7 +71,8 @@ func TestGoOn(t *testing.T) {
 			func(*world, chat.Inbound) {},
 		},
 		{
-			"decided before the client was back", false, []terminal.Line{{Mine: true, Text: "why?"}, {Text: "**whole** answer", ID: "t.0"}},
+			"decided before the client was back", false,
+			[]terminal.Line{{Mine: true, Text: "why?"}, {Text: "**whole** answer", ID: "t.0"}},
 			func(w *world, _ chat.Inbound) {
 				w.edit(chat.MessageRef{Target: session, ID: "t.0"}, final("\x1b[1mwhole\x1b[0m answer"))
 			},
