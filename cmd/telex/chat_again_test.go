@@ -51,6 +51,7 @@ func TestChatOutlivesTheDaemon(t *testing.T) {
 		runs int // of the question, at least
 	}{
 		{"killed", (*process).kill, 2},
+		{"killed once all was said", func(p *process) { p.awaitLog("turn ended", 1); p.kill() }, 1},
 		{"stopped", func(p *process) { p.signal(syscall.SIGTERM); p.exit(patience) }, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
