@@ -64,7 +64,7 @@ func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inboun
 		return fmt.Errorf("store message: %w", err)
 	}
 	if !fresh {
-		return nil
+		return g.repeated(ctx, c, in)
 	}
 	g.wake(c, func(a *actor) { a.inbox = append(a.inbox, message{Inbound: in, accepted: time.Now()}) })
 	return nil

@@ -127,6 +127,28 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 	}
 }
 
+// A platform that offers a message once more, since it was not told of its end, is told now, if that has come.
+func TestConcludedOnceMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, p := openAttentive(t)
+		h.answers["hi"] = strings.Repeat("word ", 60)
+		in := ask("hi")
+		in.ID = "hi"
+		h.say(t, in)
+		later(3 * time.Second)
+		h.say(t, in)
+		equal(t, "told while it is answered", p.told, nil)
+		later(time.Minute)
+		equal(t, "told", p.told, []string{"7[hi] false"})
+		h.say(t, in)
+		later(time.Minute)
+		equal(t, "told once more", p.told, []string{"7[hi] false", "7[hi] false"})
+		if n := len(p.order); n != 1 {
+			t.Errorf("%d messages stand, want the answer alone", n)
+		}
+	})
+}
+
 // What the daemon's end cuts short is not concluded: the next process answers it.
 func TestTheEndConcludesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

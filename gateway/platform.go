@@ -44,7 +44,8 @@ type Menu interface {
 // Concluder is an adapter that wants to know when messages have been answered.
 type Concluder interface {
 	// Concluded says that nothing more follows in answer to these messages of a place. failed: what they got is no
-	// answer, or not all of it. All calls for the answer have returned before. It must not block.
+	// answer, or not all of it. All calls for the answer have returned before. It must not block. A message that comes
+	// once more after its end is concluded once more.
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 

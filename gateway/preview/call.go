@@ -258,8 +258,11 @@ func (r *Reply) partKey(i int) string {
 	if i < len(r.parts) && r.parts[i].gen > 0 {
 		return fmt.Sprintf("%s.%d+%d", r.key, i, r.parts[i].gen)
 	}
-	return fmt.Sprintf("%s.%d", r.key, i)
+	return Key(r.key, i)
 }
+
+// Key is the idempotency key of one of the messages of a reply, and so its id where a platform calls messages by their keys.
+func Key(reply string, message int) string { return fmt.Sprintf("%s.%d", reply, message) }
 
 // draftID is the same for all drafts of one part, and never 0.
 func (r *Reply) draftID(i int) int64 {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,10 +10,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 
 	"telex/agent"
 	"telex/gateway"
+	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/internal/store"
@@ -42,7 +45,7 @@ func Chat(ctx context.Context, c *config.Config, o ChatOptions) (err error) {
 		return err
 	}
 	defer func() { err = local.stop(err) }()
-	return converse(ctx, conn, o)
+	return converse(ctx, conn, o, local == nil)
 }
 
 // ChatWithDaemon is Chat with the daemon whose state the environment names, which has a configuration of its own. It
@@ -55,13 +58,19 @@ func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) 
 	if err != nil {
 		return true, err
 	}
-	return true, converse(ctx, conn, o)
+	return true, converse(ctx, conn, o, true)
 }
 
-// converse speaks with a hub.
-func converse(ctx context.Context, conn net.Conn, o ChatOptions) error {
-	dialect := terminal.For(o.Env.Value, ui.Capable(o.In, o.Out, o.Env.Value))
-	client, welcome, err := terminal.Attach(conn, o.Session, dialect)
+// converse speaks with a hub. That of a daemon may end and come back.
+func converse(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) error {
+	capable := ui.Capable(o.In, o.Out, o.Env.Value)
+	hello := terminal.Hello{Session: o.Session, Dialect: terminal.For(o.Env.Value, capable)}
+	screen := ui.Options{Session: o.Session, Dialect: hello.Dialect, In: o.In, Out: o.Out}
+	if capable && daemon && o.Question == "" {
+		hello.Client = rand.Text()
+		screen.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) { return again(ctx, o.Env, hello) }
+	}
+	client, welcome, err := terminal.Attach(conn, hello)
 	if err != nil {
 		return err
 	}
@@ -69,11 +78,21 @@ func converse(ctx context.Context, conn net.Conn, o ChatOptions) error {
 	switch {
 	case o.Question != "":
 		return ui.Ask(ctx, client, o.Question, o.Out, o.Trouble)
-	case ui.Capable(o.In, o.Out, o.Env.Value):
-		return ui.Converse(ctx, client, welcome, ui.Options{Session: o.Session, Dialect: dialect, In: o.In, Out: o.Out})
+	case capable:
+		return ui.Converse(ctx, client, welcome, screen)
 	default:
 		return ui.Chat(ctx, client, o.In, o.Out, o.Trouble)
 	}
+}
+
+// again attaches to the daemon that runs now.
+func again(ctx context.Context, env config.Env, hello terminal.Hello) (*terminal.Client, terminal.Welcome, error) {
+	conn, err := attach(ctx, env, nil)
+	if err != nil {
+		return nil, terminal.Welcome{}, err
+	}
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // which ends the waiting
+	return terminal.Attach(conn, hello)
 }
 
 // connect returns a connection with a hub: that of a gateway of our own, or a daemon's where one holds the store.
@@ -148,24 +167,38 @@ func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *term
 	})
 }
 
-// mostLines is how many messages of a conversation are shown to who comes back to it: two exchanges.
+// mostLines is how many questions and answers of a conversation are shown to who comes back to it: two of each.
 const mostLines = 4
 
-// lastLines returns what was said last in a session of the terminal.
+// lastLines returns what was said last in a session of the terminal, as people saw it: what a model said between its
+// calls of tools is one answer, above what was said to it meanwhile, and what the tools said is none.
 func lastLines(ctx context.Context, s gateway.Store, session string) ([]terminal.Line, error) {
 	_, entries, err := s.Session(ctx, chat.Conversation{Endpoint: terminal.Endpoint, Chat: chat.ChatID(session)})
 	if err != nil {
 		return nil, err
 	}
 	var out []terminal.Line
-	for _, e := range entries[max(0, len(entries)-mostLines):] {
+	answer, turn := 0, "" // the newest answer, and what turn it is of
+	for _, e := range entries {
 		var m agent.Message
 		if err := json.Unmarshal(e.Body, &m); err != nil {
 			return nil, fmt.Errorf("read entry %d of the history: %w", e.ID, err)
 		}
-		out = append(out, terminal.Line{Mine: m.Role == agent.User, Text: m.Text})
+		switch {
+		case strings.TrimSpace(m.Text) == "" || m.Role == agent.ToolRole:
+			continue
+		case m.Role == agent.User:
+			out = append(out, terminal.Line{Mine: true, Text: m.Text})
+		case e.Turn == "": // an older version stored it
+			out = append(out, terminal.Line{Text: m.Text})
+		case e.Turn == turn:
+			out[answer].Text = strings.TrimRight(out[answer].Text, "\n") + "\n\n" + m.Text
+		default:
+			answer, turn = len(out), e.Turn
+			out = append(out, terminal.Line{Text: m.Text, ID: preview.Key(turn, 0)})
+		}
 	}
-	return out, nil
+	return out[max(0, len(out)-mostLines):], nil
 }
 
 // stop ends the gateway, if there is one, and returns err, or why the gateway could not run.

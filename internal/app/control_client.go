@@ -151,6 +151,7 @@ func refusal(resp *http.Response) error {
 
 // terminal makes the connection one of the terminal's protocol, and returns it; else it closes it.
 func (r remote) terminal(ctx context.Context) (net.Conn, error) {
+	defer context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })()
 	resp, err := r.exchange(ctx, http.MethodPost, pathChat, nil, http.Header{"Connection": {"Upgrade"}, "Upgrade": {controlProtocol}})
 	if err == nil {
 		if resp.StatusCode == http.StatusSwitchingProtocols {

@@ -18,11 +18,17 @@ type Client struct {
 // ErrClosed is the end of the connection, with the hub's reason where it gave one.
 var ErrClosed = errors.New("the connection has ended")
 
-// Attach says hello. An error says why the hub does not want the client; conn is then closed. Blocks for the answer;
-// closing conn ends it.
-func Attach(conn net.Conn, session string, d Dialect) (*Client, Welcome, error) {
+// RefusedError is why a hub does not want a client.
+type RefusedError struct{ Reason string }
+
+// Error returns the reason.
+func (e *RefusedError) Error() string { return e.Reason }
+
+// Attach says hello, in the protocol's version. An error, which is a [RefusedError] when the hub does not want the client,
+// closes conn. Blocks for the answer; closing conn ends it.
+func Attach(conn net.Conn, hello Hello) (*Client, Welcome, error) {
 	c := &Client{conn: conn, frames: newReader(conn)}
-	w, err := c.attach(session, d)
+	w, err := c.attach(hello)
 	if err != nil {
 		_ = conn.Close() // the error says more
 		return nil, Welcome{}, err
@@ -30,8 +36,9 @@ func Attach(conn net.Conn, session string, d Dialect) (*Client, Welcome, error) 
 	return c, w, nil
 }
 
-func (c *Client) attach(session string, d Dialect) (Welcome, error) {
-	if err := write(c.conn, Frame{Hello: &Hello{Version: Version, Session: session, Dialect: d}}); err != nil {
+func (c *Client) attach(hello Hello) (Welcome, error) {
+	hello.Version = Version
+	if err := write(c.conn, Frame{Hello: &hello}); err != nil {
 		return Welcome{}, fmt.Errorf("attach to telex: %w", err)
 	}
 	f, err := c.frames.next()
@@ -39,7 +46,7 @@ func (c *Client) attach(session string, d Dialect) (Welcome, error) {
 	case err != nil:
 		return Welcome{}, fmt.Errorf("attach to telex: %w", err)
 	case f.Refused != nil:
-		return Welcome{}, errors.New(Clean(f.Refused.Reason))
+		return Welcome{}, &RefusedError{Clean(f.Refused.Reason)}
 	case f.Welcome == nil:
 		return Welcome{}, fmt.Errorf("attach to telex: %w: no welcome", errFrame)
 	}
@@ -60,7 +67,11 @@ func (c *Client) Stop() error { return c.write(Frame{Stop: &Stop{}}) }
 func (c *Client) write(f Frame) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	return write(c.conn, f)
+	err := write(c.conn, f)
+	if err != nil {
+		_ = c.conn.Close() // half a line may have been written
+	}
+	return err
 }
 
 // Next blocks for what the hub says next. Its error wraps ErrClosed when the connection has ended.

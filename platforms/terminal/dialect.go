@@ -80,3 +80,15 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	w.finish(len(p.Text))
 	return markup.Rendered{Text: w.out.String()}
 }
+
+// Markdown returns what a finished answer looks like.
+func (d Dialect) Markdown(source string) string {
+	var parts []string
+	for _, p := range markup.Layout(source, markup.Options{Dialect: d, Limit: textLimit}) {
+		parts = append(parts, p.Rendered.Text)
+	}
+	if len(parts) == 0 {
+		return Clean(source) // nothing of it is shown, so that it is shown as it was written
+	}
+	return strings.Join(parts, "\n")
+}

@@ -196,3 +196,16 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+func TestMarkdown(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"**a** [b](https://e.org)\n\n- c\n": "\x1b[1ma\x1b[0m \x1b[4mb\x1b[0m (https://e.org)\n\n• c",
+		"[a]: https://e.org\x1b[2J":         "[a]: https://e.org[2J",
+		"":                                  "",
+	} {
+		if got := (Dialect{Colour: true}).Markdown(source); got != want {
+			t.Errorf("%q is shown as %q, want %q", source, got, want)
+		}
+	}
+}

@@ -6,5 +6,8 @@
 // nothing: the answer is in the session's history. A client gets the newest state of each message: a slow terminal
 // makes a message grow in larger steps, and holds nobody up.
 //
+// Clients outlive the daemon. A process that has just started waits a little for those of the one before; a message has
+// the id that it had there, and an input that a client says once more is taken once.
+//
 // The dialect writes formatted text by ANSI escape sequences, and nothing of a model's text that could be one.
 package terminal

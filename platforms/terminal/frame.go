@@ -11,6 +11,9 @@ import (
 
 // Version is that of the protocol. A hub refuses clients of another: both come with the same binary, and a daemon that
 // was not restarted after an update must say so.
+//
+// Fields that one side does not know it leaves out, so that these were added to version 1: Hello.Client with
+// Welcome.Once, for clients that come back, and Line.ID.
 const Version = 1
 
 // maxFrame is the longest line, in bytes, that either side takes. It holds the longest message as text and as source.
@@ -43,10 +46,12 @@ type Frame struct {
 type Hello struct {
 	Version int     `json:"version"`
 	Session string  `json:"session"`
-	Dialect Dialect `json:"dialect"` // how it wants messages written
+	Dialect Dialect `json:"dialect"`          // how it wants messages written
+	Client  string  `json:"client,omitempty"` // its name, random and the same whenever it comes back; empty: it won't
 }
 
-// Input is what the person typed. ID is the client's choice; Done repeats it.
+// Input is what the person typed. ID is the client's choice; Done repeats it. A client with a name uses an ID once, but for
+// the same input on another connection: should that have been answered meanwhile, Done comes at once.
 type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -61,12 +66,14 @@ type Welcome struct {
 	Version int    `json:"version"`
 	Model   string `json:"model,omitempty"`   // who answers; empty: not known
 	History []Line `json:"history,omitempty"` // what was said last, oldest first
+	Once    bool   `json:"once,omitempty"`    // an input is taken once, however often a client with a name says it
 }
 
 // Line is something that was said earlier, as Markdown.
 type Line struct {
 	Mine bool   `json:"mine,omitempty"` // by the person at the terminal
 	Text string `json:"text"`
+	ID   string `json:"id,omitempty"` // of the message of the bot that showed it, the first one if there were several; empty: not known
 }
 
 // Refused is why the client is not attached.
@@ -74,7 +81,7 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// Message is the newest state of a message of the bot.
+// Message is the newest state of a message of the bot. The ids of an answer's messages are the same up to the last dot.
 type Message struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer,omitempty"` // the input that it begins the answer to; empty further down the answer, and without an input

@@ -13,10 +13,10 @@ func TestFramesSurviveTheWire(t *testing.T) {
 	t.Parallel()
 	var wire bytes.Buffer
 	sent := []Frame{
-		{Hello: &Hello{Version: Version, Session: "main", Dialect: Dialect{Colour: true, Links: true}}},
+		{Hello: &Hello{Version: Version, Session: "main", Dialect: Dialect{Colour: true, Links: true}, Client: "me"}},
 		{Input: &Input{ID: "1", Text: "two\nlines <&> 世界"}},
 		{Stop: &Stop{}},
-		{Welcome: &Welcome{Version: Version, Model: "main", History: []Line{{Mine: true, Text: "a"}, {Text: "b"}}}},
+		{Welcome: &Welcome{Version: Version, Model: "main", History: []Line{{Mine: true, Text: "a"}, {Text: "b", ID: "t.0"}}, Once: true}},
 		{Refused: &Refused{Reason: "no"}},
 		{Message: &Message{ID: "x", Answer: "1", Text: "\x1b[1ma\x1b[0m", Source: "**a**", Note: "n", Cursor: " ▌", Live: true}},
 		{Deleted: &Deleted{ID: "x"}},

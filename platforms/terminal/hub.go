@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"telex/internal/chat"
@@ -36,25 +37,34 @@ type HubOptions struct {
 // no connection of its own: Serve is called with each client.
 type Hub struct {
 	o       HubOptions
-	process string        // begins every message id, so that none is that of an earlier process
+	process string        // begins the id of every message without a key, so that none is that of an earlier process
 	opened  chan struct{} // closed once Run has begun
+	late    chan struct{} // closed once nobody is waited for any more
+	give    func()        // closes late
 
 	mu      sync.Mutex
 	accept  func(context.Context, chat.Inbound) error // nil while nothing is received
 	clients map[chat.ChatID]*attached
-	last    int // number of the newest message
+	came    map[chat.ChatID]chan struct{} // closed once a client was attached to the session
+	last    int                           // number of the newest message without a key
 }
 
 // attached is a client that is attached to a session.
 type attached struct {
 	out     *outbox
+	name    string // empty: it has none
 	dialect Dialect
 	inputs  map[chat.MessageID]string // what it calls those of its inputs that are not answered
 }
 
 // NewHub returns a hub without clients.
 func NewHub(o HubOptions) *Hub {
-	return &Hub{o: o, process: rand.Text()[:8], opened: make(chan struct{}), clients: make(map[chat.ChatID]*attached)}
+	h := &Hub{
+		o: o, process: rand.Text()[:8], opened: make(chan struct{}), late: make(chan struct{}),
+		clients: make(map[chat.ChatID]*attached), came: make(map[chat.ChatID]chan struct{}),
+	}
+	h.give = sync.OnceFunc(func() { close(h.late) })
+	return h
 }
 
 // Capabilities implements gateway.Platform.
@@ -67,14 +77,15 @@ func (h *Hub) Profile(chat.Target) chat.Profile {
 	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
 }
 
-// Dialect implements gateway.Platform: it is that of the client that is attached now.
+// Dialect implements gateway.Platform: it is that of the client that is attached now, else that of most clients, for what
+// waits until one comes back.
 func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c := h.clients[to.Chat]; c != nil {
 		return c.dialect
 	}
-	return Dialect{}
+	return Dialect{Colour: true}
 }
 
 // Run implements gateway.Platform: what is typed goes to accept until ctx ends. There is nothing to resume, as a client
@@ -88,6 +99,8 @@ func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 		close(h.opened)
 	}
 	h.mu.Unlock()
+	defer time.AfterFunc(returnsIn, h.give).Stop() //nolint:forbidigo // the network is not whole before its clients had time to come back.
+	defer h.give()
 	<-ctx.Done()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -97,22 +110,55 @@ func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Contex
 
 // Send implements gateway.Platform.
 func (h *Hub) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
-	if err := ctx.Err(); err != nil {
-		return chat.Receipt{}, &chat.SendError{Kind: chat.Temporary, Err: err}
+	if err := h.await(ctx, to); err != nil {
+		return chat.Receipt{}, err
 	}
-	h.mu.Lock()
-	h.last++
-	ref := chat.MessageRef{Target: to, ID: chat.MessageID(h.process + "." + strconv.Itoa(h.last))}
-	h.mu.Unlock()
+	ref := chat.MessageRef{Target: to, ID: chat.MessageID(m.Key)}
+	if m.Key == "" {
+		h.mu.Lock()
+		h.last++
+		ref.ID = chat.MessageID(h.process + "." + strconv.Itoa(h.last))
+		h.mu.Unlock()
+	}
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// Edit implements preview.Editor. What it edits may be a message of an earlier process, which no client knows.
+// Edit implements preview.Editor. What it edits may be a message of an earlier process.
 func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
-	if err := ctx.Err(); err != nil {
-		return chat.Receipt{}, &chat.SendError{Kind: chat.Temporary, Err: err}
+	if err := h.await(ctx, ref.Target); err != nil {
+		return chat.Receipt{}, err
 	}
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
+}
+
+// await waits until a client has been attached to a session, while one may still come back to this process. Nobody who
+// has is waited for again.
+func (h *Hub) await(ctx context.Context, to chat.Target) error {
+	h.mu.Lock()
+	came := h.arrival(to.Chat)
+	h.mu.Unlock()
+	select {
+	case <-ctx.Done():
+	case <-came:
+	case <-h.late:
+	}
+	if err := ctx.Err(); err != nil {
+		return &chat.SendError{Kind: chat.Temporary, Err: err}
+	}
+	return nil
+}
+
+// arrival is what is closed once a client was attached to a session, or none is waited for. The caller holds mu.
+func (h *Hub) arrival(session chat.ChatID) chan struct{} {
+	select {
+	case <-h.late:
+		return h.late
+	default:
+	}
+	if h.came[session] == nil {
+		h.came[session] = make(chan struct{})
+	}
+	return h.came[session]
 }
 
 // show hands the state of a message to the client that is attached, if there is one.
@@ -134,6 +180,9 @@ func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 	if c == nil {
 		return nil
 	}
+	if !dialect.Colour {
+		shown.Text = strip(shown.Text) // it was written before the client came
+	}
 	shown.Answer = c.inputs[m.ReplyTo]
 	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // only then it could be too long once it is written as JSON
 		if _, err := encodeFrame(Frame{Message: &shown}); err != nil {
@@ -146,6 +195,9 @@ func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 
 // Delete implements preview.Deleter.
 func (h *Hub) Delete(ctx context.Context, ref chat.MessageRef) error {
+	if err := h.await(ctx, ref.Target); err != nil {
+		return err
+	}
 	return h.tell(ctx, ref.Target, Frame{Deleted: &Deleted{ID: string(ref.ID)}})
 }
 
@@ -217,6 +269,9 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Inp
 	if match := commandText.FindStringSubmatch(text); match != nil {
 		m.Kind, m.Command, m.Args = chat.Command, strings.ToLower(match[1]), text[len(match[0]):]
 	}
+	if c.name != "" && in.ID != "" {
+		m.ID = chat.MessageID(c.name + "." + in.ID)
+	}
 	h.mu.Lock()
 	accept := h.accept
 	if in.ID != "" {
@@ -237,6 +292,12 @@ func (h *Hub) attach(session chat.ChatID, c *attached) bool {
 		return false
 	}
 	h.clients[session] = c
+	came := h.arrival(session)
+	select {
+	case <-came:
+	default:
+		close(came)
+	}
 	return true
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"telex/gateway"
 	"telex/gateway/preview"
@@ -67,7 +69,7 @@ func (s *scene) dial() net.Conn {
 
 func (s *scene) attach(session string) *Client {
 	s.t.Helper()
-	c, w, err := Attach(s.dial(), session, Dialect{})
+	c, w, err := Attach(s.dial(), Hello{Session: session})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -226,6 +228,7 @@ func TestClientsThatAreRefused(t *testing.T) {
 func TestNobodyAttached(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
+	s.hub.give() // nobody comes back any more
 	to := chat.Target{Chat: "main"}
 	a, b := s.send(to, chat.Outgoing{Text: "a"}), s.send(to, chat.Outgoing{Text: "b"})
 	if a.ID == "" || a == b {
@@ -247,6 +250,7 @@ func TestNobodyAttached(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
+	s.hub.give() // nobody comes back any more
 	to := chat.Target{Chat: "main"}
 	s.send(to, chat.Outgoing{Text: strings.Repeat("世", textLimit/2)})
 	for _, text := range []string{strings.Repeat("x", textLimit+1), strings.Repeat("世", textLimit/2+1)} {
@@ -295,6 +299,85 @@ func TestSlowClient(t *testing.T) {
 	}
 	if _, err := full.take(); !errors.Is(err, errSlow) || len(full.waiting) > 0 {
 		t.Errorf("took %v, want %v", err, errSlow)
+	}
+}
+
+// What an earlier process left waits for the client that comes back, and gets to it in the messages that it knows; what it
+// says once more is the same input. Where nobody comes, nothing waits for long.
+func TestClientComesBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t)
+		synctest.Wait() // it receives
+		to, other := chat.Target{Chat: "main"}, chat.Target{Chat: "other"}
+		began := time.Now()
+		var calls sync.WaitGroup
+		calls.Go(func() { s.send(to, chat.Outgoing{Key: "turn.0", Text: "\x1b[1mwhole\x1b[0m"}) })
+		calls.Go(func() {
+			s.send(other, chat.Outgoing{Key: "turn.1", Text: "nobody looks"})
+			if d := time.Since(began); d != returnsIn {
+				t.Errorf("nobody was waited for for %v, want %v", d, returnsIn)
+			}
+		})
+		calls.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := s.hub.Edit(ctx, chat.MessageRef{Target: other, ID: "turn.1"}, chat.Outgoing{Text: "late"})
+			if e := chat.AsSendError(err); e.Kind != chat.Temporary {
+				t.Errorf("a call that did not wait long enough: %v, want it to be made again", err)
+			}
+		})
+		time.Sleep(2 * time.Second)
+		c, w, err := Attach(s.dial(), Hello{Session: "main", Client: "me"})
+		if err != nil || !w.Once {
+			t.Fatalf("welcomed with %+v, %v", w, err)
+		}
+		if m := s.next(c).Message; m == nil || *m != (Message{ID: "turn.0", Text: "whole"}) {
+			t.Errorf("told %+v, want the answer, without what this client can't show", m)
+		}
+		if d := time.Since(began); d != 2*time.Second {
+			t.Errorf("it was told after %v", d)
+		}
+		var ids []chat.MessageID
+		for range 2 {
+			if err := c.Say("7", "hi"); err != nil {
+				t.Fatal(err)
+			}
+			in := <-s.heard
+			ids = append(ids, in.ID)
+			s.hub.Concluded(to, []chat.MessageID{in.ID}, false)
+			if d := s.next(c).Done; d == nil || d.Input != "7" {
+				t.Errorf("done is %+v", d)
+			}
+		}
+		if ids[0] != "me.7" || ids[1] != ids[0] {
+			t.Errorf("heard the inputs %q, want the same one twice", ids)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := <-s.served; err != nil {
+			t.Error(err)
+		}
+		s.send(to, chat.Outgoing{Text: "who was there once is not waited for"})
+		if d := time.Since(began); d != 2*time.Second {
+			t.Errorf("it waited until %v", d)
+		}
+		calls.Wait()
+	})
+}
+
+// What is shown while the welcome is being made comes after it.
+func TestWelcomeComesFirst(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.hub.o.History = func(context.Context, string) ([]Line, error) {
+		s.send(chat.Target{Chat: "main"}, chat.Outgoing{Text: "meanwhile"})
+		return []Line{{Text: "of main"}}, nil
+	}
+	c := s.attach("main")
+	if f := s.next(c); f.Message == nil || f.Message.Text != "meanwhile" {
+		t.Errorf("told %+v, want what was shown meanwhile", f)
 	}
 }
 

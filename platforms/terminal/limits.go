@@ -11,10 +11,16 @@ const (
 	editInterval = 100 * time.Millisecond
 	// typingFor is how long a client takes the bot to be at work.
 	typingFor = 5 * time.Second
-	// keyFor: what an earlier process sent stands on no client's screen, so that sending it again makes no second message.
+	// keyFor: a message is called by its key, so that sending it again makes no second one, also on the screen of a client
+	// that an earlier process sent it to.
 	keyFor = 24 * time.Hour
+	// returnsIn is how long a client may take to come back to a new process. What an earlier one left is shown once it is
+	// there, or when this is over. Clients try more often, and the calls for previews wait for no longer.
+	returnsIn = 10 * time.Second
 	// MaxInput is the longest input, in bytes.
 	MaxInput = 64 << 10
+	// mostName is the longest name of a client, in bytes.
+	mostName = 64
 )
 
 // How long the network may take.

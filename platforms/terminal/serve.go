@@ -25,13 +25,13 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	if err != nil || hello == nil {
 		return err
 	}
-	c := &attached{out: newOutbox(), dialect: hello.Dialect, inputs: make(map[chat.MessageID]string)}
+	c := &attached{out: newOutbox(), name: hello.Client, dialect: hello.Dialect, inputs: make(map[chat.MessageID]string)}
 	session := chat.ChatID(hello.Session)
 	if !h.attach(session, c) {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
 	}
 	defer h.detach(session)
-	c.out.put(Frame{Welcome: h.welcome(ctx, hello.Session)})
+	c.out.lead(Frame{Welcome: h.welcome(ctx, hello.Session)}) // what is shown from now on is what the history may lack
 
 	var writing sync.WaitGroup
 	defer writing.Wait()
@@ -68,6 +68,9 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 	if err := CheckSession(f.Hello.Session); err != nil {
 		return nil, refuse(conn, err.Error())
 	}
+	if len(f.Hello.Client) > mostName {
+		return nil, refuse(conn, "the client's name is too long")
+	}
 	if err := conn.SetReadDeadline(time.Time{}); err != nil {
 		return nil, fmt.Errorf("attach a terminal: %w", err)
 	}
@@ -80,7 +83,7 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 }
 
 func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
-	w := &Welcome{Version: Version}
+	w := &Welcome{Version: Version, Once: true}
 	if h.o.Model != nil {
 		w.Model = h.o.Model(session)
 	}

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 
@@ -17,23 +18,39 @@ type Options struct {
 	Session string
 	Dialect terminal.Dialect // what the client has attached with
 	In, Out *os.File         // a terminal
+	// Again attaches anew, under the same name, once the connection has ended. Nil: then the conversation ends as well.
+	Again func(context.Context) (*terminal.Client, terminal.Welcome, error)
 }
 
-// Converse is a conversation in a terminal, until the person leaves, ctx ends or the connection does, which is an error.
-// The terminal is as it was afterwards.
+// Converse is a conversation in a terminal, until the person leaves, ctx ends, or the connection does and can't be made
+// again, which is an error. The terminal is as it was afterwards. Converse closes c.
 func Converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options) error {
-	return converse(ctx, c, w, o, tea.WithInput(o.In), tea.WithOutput(o.Out))
+	width, _, err := term.GetSize(int(o.Out.Fd()))
+	if err != nil {
+		return fmt.Errorf("look at the terminal: %w", err)
+	}
+	return converse(ctx, c, w, o, paper{o.Out, width}, tea.WithInput(o.In), tea.WithOutput(o.Out))
 }
 
-func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options, on ...tea.ProgramOption) error {
+// paper is where lines are printed that nothing will be drawn over.
+type paper struct {
+	io.Writer
+	width int
+}
+
+func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Options, out paper, on ...tea.ProgramOption) error {
 	m := newModel(c, w, o)
+	if _, err := io.WriteString(out, m.history(w.History, out.width)); err != nil {
+		return fmt.Errorf("print what was said: %w", err)
+	}
 	p := tea.NewProgram(m, append(on, tea.WithoutSignalHandler())...)
 	var others sync.WaitGroup
 	defer others.Wait()
-	defer func() { _ = c.Close() }() // which ends the reading
+	listening, deaf := context.WithCancel(context.WithoutCancel(ctx)) // what ends ctx may have to wait for an answer's end
+	defer deaf()
 	over, end := context.WithCancel(ctx)
 	defer end()
-	others.Go(func() { read(c, p) })
+	others.Go(func() { listen(listening, c, o, p.Send) })
 	others.Go(func() {
 		<-over.Done()
 		p.Send(leaveMsg{}) // without effect once the program has ended
@@ -42,18 +59,6 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 		return fmt.Errorf("drive the terminal: %w", err)
 	}
 	return m.ended
-}
-
-// read hands what the hub says to the program until the connection ends.
-func read(c *terminal.Client, p *tea.Program) {
-	for {
-		f, err := c.Next()
-		if err != nil {
-			p.Send(endedMsg{err})
-			return
-		}
-		p.Send(frameMsg{f})
-	}
 }
 
 // Capable says that the files and the environment are those of a terminal on which Converse can draw.

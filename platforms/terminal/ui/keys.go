@@ -28,9 +28,11 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt stops the answer, else forgets what was typed, else says how to leave.
+// interrupt stops the answer, else leaves where nobody is there to be told, else forgets what was typed, else says how to leave.
 func (m *model) interrupt() {
 	switch {
+	case m.away != "":
+		m.leave()
 	case m.busy():
 		m.stop()
 	case m.editor.text != "":

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,11 +23,19 @@ type (
 	endedMsg   struct{ err error } // the connection has ended
 	leaveMsg   struct{}            // the program is told to end
 	printedMsg struct{ lines int } // so many lines are in the scrollback now
+	drawnMsg   struct{}            // the screen has been drawn for the first time
 	tickMsg    struct{}
 )
 
 // tick is how fast the spinner turns.
 const tick = 120 * time.Millisecond
+
+// firstFrame is more than it takes until the screen is drawn for the first time. Before that the renderer takes all of the
+// terminal for what it has drawn, and lines that are printed above it fall out.
+const firstFrame = 100 * time.Millisecond
+
+// said is an input that is not answered.
+type said struct{ id, text string }
 
 // entry is something that was said and is not in the scrollback yet.
 type entry struct {
@@ -34,6 +43,7 @@ type entry struct {
 	text   string // cleaned or written by the dialect
 	cursor string // behind the text of one that grows
 	live   bool   // it may still change
+	held   bool   // it is final, but another daemon may go on with it: what it belongs to is not done
 	lines  []string
 }
 
@@ -42,41 +52,54 @@ type entry struct {
 // scrollback has them, so that none ever vanishes in between.
 type model struct {
 	client  side
-	colour  bool
+	dialect terminal.Dialect
 	session string
 	name    string // of the model that answers
+	once    bool   // the hub takes an input once, however often it is said
+	away    string // why there is no connection just now; empty: there is one
+	gone    error  // how it ended
 
 	width, height int
+	begun, drawn  bool // drawing, and for the first time
 	entries       []entry
 	above         []string          // wrapped, on the way to the scrollback
 	printing      bool              // some of them are under way
 	done          map[string]string // the messages that have left entries, and their text
 
 	editor  editor
-	asked   int             // inputs so far
-	waiting map[string]bool // those that are not answered
-	typing  bool            // the bot is at work for nobody here: on what an earlier process left
-	notice  string          // stands in the status line until the next key
-	phase   int             // of the spinner
-	turning bool            // the spinner's next tick is under way
+	asked   int    // inputs so far
+	waiting []said // those that are not answered
+	typing  bool   // the bot is at work for nobody here: on what an earlier process left
+	notice  string // stands in the status line until the next key
+	phase   int    // of the spinner
+	turning bool   // the spinner's next tick is under way
 	leaving bool
 	ended   error // why the connection has ended
 }
 
 func newModel(c side, w terminal.Welcome, o Options) *model {
 	m := &model{
-		client: c, colour: o.Dialect.Colour, session: o.Session, name: terminal.Clean(w.Model),
-		done: make(map[string]string), waiting: make(map[string]bool),
+		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once,
+		done: make(map[string]string),
 	}
-	for _, l := range w.History {
+	return m
+}
+
+// history returns what was said before, as it looked when it came, and takes note of it.
+func (m *model) history(lines []terminal.Line, width int) string {
+	var out strings.Builder
+	for _, l := range lines {
 		text := terminal.Clean(strings.ReplaceAll(l.Text, "\t", "    "))
 		if l.Mine {
 			m.editor.past = append(m.editor.past, text)
 			text = m.mine(text)
+		} else {
+			text = m.dialect.Markdown(l.Text)
+			m.done[l.ID] = text
 		}
-		m.entries = append(m.entries, entry{text: m.dim(text)})
+		out.WriteString(strings.Join(wrap(text, width), "\n") + "\n\n")
 	}
-	return m
+	return out.String()
 }
 
 // Init implements tea.Model.
@@ -102,10 +125,16 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case endedMsg:
 		m.ended, m.leaving = msg.err, true
 		m.settled()
+	case awayMsg:
+		m.lose(msg.err)
+	case backMsg:
+		m.resume(msg.client, msg.welcome)
 	case leaveMsg:
 		m.leave()
 	case printedMsg:
 		m.above, m.printing = m.above[min(msg.lines, len(m.above)):], false
+	case drawnMsg:
+		m.drawn = true
 	case tickMsg:
 		m.phase, m.turning = m.phase+1, false
 	}
@@ -114,10 +143,14 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 
 // next is what follows from the state: lines go to the scrollback, the spinner turns, the program ends.
 func (m *model) next() tea.Cmd {
-	if m.width == 0 {
+	if m.width == 0 || m.begun && !m.drawn {
 		return nil
 	}
-	for len(m.entries) > 0 && !m.entries[0].live {
+	if !m.begun {
+		m.begun = true
+		return tea.Tick(firstFrame, func(time.Time) tea.Msg { return drawnMsg{} })
+	}
+	for len(m.entries) > 0 && !m.entries[0].live && !m.entries[0].held {
 		e := m.entries[0]
 		m.entries = m.entries[1:]
 		m.above = append(append(m.above, e.lines...), "")
@@ -154,7 +187,12 @@ func (m *model) left() bool {
 
 // leave ends the program, once the answer that is being written has been stopped.
 func (m *model) leave() {
-	if len(m.waiting) > 0 && !m.leaving {
+	switch {
+	case m.leaving || len(m.waiting) == 0:
+	case m.away != "": // nobody can be told
+		m.ended = m.gone
+		m.settled()
+	default:
 		m.stop()
 	}
 	m.leaving = true
@@ -172,7 +210,8 @@ func (m *model) stop() {
 // settled makes everything final as it stands.
 func (m *model) settled() {
 	for i := range m.entries {
-		if e := &m.entries[i]; e.live {
+		e := &m.entries[i]
+		if e.held = false; e.live {
 			e.live, e.cursor = false, ""
 			e.lines = wrap(e.text, m.width)
 		}
@@ -196,7 +235,11 @@ func (m *model) frame(f terminal.Frame) {
 		m.typing = len(m.waiting) == 0
 	case f.Done != nil:
 		m.typing = false
-		if delete(m.waiting, f.Done.Input); len(m.waiting) == 0 {
+		m.waiting = slices.DeleteFunc(m.waiting, func(s said) bool { return s.id == f.Done.Input })
+		for i := range m.entries {
+			m.entries[i].held = false
+		}
+		if len(m.waiting) == 0 {
 			m.settled() // an answer that was stopped may have no last word
 		}
 	}
@@ -204,7 +247,7 @@ func (m *model) frame(f terminal.Frame) {
 
 // show takes the newest state of a message.
 func (m *model) show(s terminal.Message) {
-	e := entry{id: s.ID, text: s.Text, cursor: s.Cursor, live: s.Live}
+	e := entry{id: s.ID, text: s.Text, cursor: s.Cursor, live: s.Live, held: len(m.waiting) > 0}
 	e.lines = wrap(e.text+e.cursor, m.width)
 	for i := range m.entries {
 		if m.entries[i].id == s.ID {
@@ -223,18 +266,25 @@ func (m *model) submit() {
 	if strings.TrimSpace(m.editor.text) == "" || m.leaving {
 		return
 	}
+	if m.away != "" {
+		m.notice = "telex is away: this stays here until it is back"
+		return
+	}
 	if len(m.editor.text) > terminal.MaxInput {
 		m.notice = "that is too long"
 		return
 	}
-	text := m.editor.take()
 	m.asked++
-	id := strconv.Itoa(m.asked)
-	e := entry{text: m.mine(text)}
+	s := said{strconv.Itoa(m.asked), m.editor.take()}
+	e := entry{text: m.mine(s.text)}
 	e.lines = wrap(e.text, m.width)
 	m.entries = append(m.entries, e)
-	m.waiting[id] = true
-	if err := m.client.Say(id, text); err != nil {
-		m.notice = "telex could not be told"
+	m.waiting = append(m.waiting, s)
+	m.say(s)
+}
+
+func (m *model) say(s said) {
+	if err := m.client.Say(s.id, s.text); err != nil {
+		m.notice = "telex could not be told" // the connection has ended: it is said again over the next one, if there is one
 	}
 }

@@ -59,6 +59,8 @@ func (m *model) status() string {
 		return m.notice
 	case m.leaving:
 		return "leaving"
+	case m.away != "":
+		return m.away + " · trying again · Ctrl-C leaves"
 	case m.growing():
 		return at + " writing · Ctrl-C stops"
 	case m.busy():
@@ -84,7 +86,7 @@ func (m *model) growing() bool {
 // mine is how the person's own words look.
 func (m *model) mine(text string) string {
 	text = prompt + strings.ReplaceAll(text, "\n", "\n  ")
-	if !m.colour {
+	if !m.dialect.Colour {
 		return text
 	}
 	return style("\x1b[1m", text)
@@ -92,7 +94,7 @@ func (m *model) mine(text string) string {
 
 // dim is what matters less.
 func (m *model) dim(text string) string {
-	if !m.colour || text == "" {
+	if !m.dialect.Colour || text == "" {
 		return text
 	}
 	return style("\x1b[2m", text)

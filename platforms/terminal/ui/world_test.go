@@ -54,7 +54,7 @@ func newWorld(t *testing.T, history ...terminal.Line) (*world, *terminal.Client,
 		}
 	})
 	t.Cleanup(func() { end(); running.Wait() })
-	c, welcome, err := terminal.Attach(ours, "main", terminal.Dialect{Colour: true})
+	c, welcome, err := terminal.Attach(ours, terminal.Hello{Session: "main", Client: "me", Dialect: terminal.Dialect{Colour: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,15 +117,19 @@ func (d discipline) Write(p []byte) (int, error) {
 }
 
 // sit starts a conversation on a screen. Each write of the program is a frame that watch sees.
-func sit(t *testing.T, c *terminal.Client, w terminal.Welcome, width, height int, watch func([]string)) *person {
+func sit(t *testing.T, c *terminal.Client, w terminal.Welcome, width, height int, watch func([]string), change ...func(*Options)) *person {
 	t.Helper()
+	o := Options{Session: "main", Dialect: terminal.Dialect{Colour: true}}
+	for _, f := range change {
+		f(&o)
+	}
 	in, keys := io.Pipe()
 	p := &person{t: t, keys: keys, over: make(chan error, 1)}
 	p.screen = screentest.New(t, width, height, keys, watch)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		p.over <- converse(context.Background(), c, w, Options{Session: "main", Dialect: terminal.Dialect{Colour: true}},
+		p.over <- converse(context.Background(), c, w, o, paper{discipline{p.screen}, width},
 			tea.WithInput(in), tea.WithOutput(discipline{p.screen}), tea.WithWindowSize(width, height),
 			tea.WithEnvironment([]string{"TERM=xterm-256color"}))
 	}()
