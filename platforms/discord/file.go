@@ -106,7 +106,7 @@ func fileName(name string) string {
 		stem, extension = name[:i], name[i:]
 	}
 	if runes := []rune(stem); len(runes)+len(extension) > maxFileName {
-		stem = string(runes[:maxFileName-len(extension)])
+		stem = strings.TrimRight(string(runes[:maxFileName-len(extension)]), " .")
 	}
 	if stem == "" {
 		stem = "file"

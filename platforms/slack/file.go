@@ -130,7 +130,7 @@ func fileName(name string) string {
 	name = strings.Trim(name, " .")
 	stem, extension := splitName(name)
 	if runes := []rune(stem); len(runes)+len(extension) > maxFileName {
-		stem = string(runes[:maxFileName-len(extension)])
+		stem = strings.TrimRight(string(runes[:maxFileName-len(extension)]), " .")
 	}
 	if stem == "" {
 		stem = "file"

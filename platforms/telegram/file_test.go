@@ -77,6 +77,7 @@ func TestFileName(t *testing.T) {
 		long:                     strings.Repeat("é", 60),
 		"a." + long:              "a." + strings.Repeat("é", 58),
 		"x.averyveryverylongone": "x.averyveryverylongone",
+		long[:118] + " b":        strings.Repeat("é", 59),
 	} {
 		if got := fileName(name); got != want {
 			t.Errorf("fileName(%q) = %q, want %q", name, got, want)
