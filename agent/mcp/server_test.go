@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync/atomic"
 	"strings"
 	"sync"
 	"testing"
@@ -178,13 +179,13 @@ func TestPauses(t *testing.T) {
 }
 
 func TestListIsLookedAtOnceASecondAtMost(t *testing.T) {
-	lists := 0
+	var lists atomic.Int32
 	made := func() *sdk.Server {
 		s := newTestServer()
 		s.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
 			return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 				if method == "tools/list" {
-					lists++
+					lists.Add(1)
 				}
 				return next(ctx, method, req)
 			}
@@ -196,8 +197,8 @@ func TestListIsLookedAtOnceASecondAtMost(t *testing.T) {
 			c.servers[0].live.wonder()
 			time.Sleep(100 * time.Millisecond)
 		}
-		if lists < 5 || lists > 7 {
-			t.Errorf("the tools were listed %d times in 5 s", lists)
+		if n := lists.Load(); n < 5 || n > 7 {
+			t.Errorf("the tools were listed %d times in 5 s", n)
 		}
 	})
 }
