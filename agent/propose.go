@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	mostProposal = 2000    // in bytes: what a question shows of a call
-	mostWhole    = 1 << 20 // and what a person can read of it beside the question
+	mostProposal = 2000     // in bytes: what a question shows of a call
+	mostWhole    = 64 << 10 // and what people can read of it when they want to
 )
 
 // needsApproval says whether a person must decide about a call, going by the conversation. A tool that
@@ -58,17 +58,40 @@ func proposed(p parsedCall) (text string) {
 	return p.def.Propose(p.Arguments)
 }
 
+// mostNested is how deep an object may be that is shown indented: the space before its lines would outgrow what
+// it says, up to the square of it, and push that out of sight.
+const mostNested = 8
+
 // indented returns an object as a person can read it, its names in the order and as often as the model
 // wrote them.
 func indented(object string) string {
+	write := func(b *bytes.Buffer, o []byte) error { return json.Indent(b, o, "", "  ") }
+	if nested(object) > mostNested {
+		write = json.Compact
+	}
 	var b bytes.Buffer
-	if json.Indent(&b, []byte(object), "", "  ") != nil {
+	if write(&b, []byte(object)) != nil {
 		return object
 	}
 	return jsonString.ReplaceAllStringFunc(b.String(), unescaped)
 }
 
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// nested returns how deep objects and arrays are in each other.
+func nested(object string) (most int) {
+	depth := 0
+	for _, c := range jsonString.ReplaceAllString(object, "") {
+		switch c {
+		case '{', '[':
+			depth++
+			most = max(most, depth)
+		case '}', ']':
+			depth--
+		}
+	}
+	return most
+}
 
 // unescaped returns a string of JSON with the letters themselves where numbers stood for them: some
 // servers escape whatever is not English.

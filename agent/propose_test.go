@@ -26,6 +26,7 @@ func TestProposalsShowEverything(t *testing.T) {
 		{"an emoji", `{"a":"👩‍👧 ❤️"}`, "write {\n  \"a\": \"👩‍👧 ❤️\"\n}"},
 		{"hidden letters", `{"a":"x` + "\ufe0f\U000e0041\u3164\u2800\u00a0" + `"}`, "write {\n  \"a\": \"x⟨U+FE0F⟩⟨U+E0041⟩⟨U+3164⟩⟨U+2800⟩⟨U+00A0⟩\"\n}"},
 		{"a pile of marks", `{"a":"x` + strings.Repeat("\u0301", 6) + `"}`, "write {\n  \"a\": \"x" + strings.Repeat("\u0301", 4) + "⟨U+0301⟩⟨U+0301⟩\"\n}"},
+		{"deep", strings.Repeat(`{"a":  [`, 200) + `"rm"` + strings.Repeat("]}", 200), "write " + strings.Repeat(`{"a":[`, 200) + `"rm"` + strings.Repeat("]}", 200)},
 		{"half a character", `{"a":"\ud800x"}`, "write {\n  \"a\": \"\uFFFDx\"\n}"},
 	} {
 		p := propose(parsedCall{ToolCall: ToolCall{Name: "write", Arguments: tt.arguments}})
@@ -50,7 +51,10 @@ func TestProposalsOfTools(t *testing.T) {
 		}
 	}
 	c.def.Propose = func(string) string { return strings.Repeat("ä", 10_000) }
-	got := propose(c).Text
+	got, whole := propose(c).Text, propose(c).Whole
+	if whole != strings.Repeat("ä", 10_000) {
+		t.Errorf("the whole is %d bytes: …%s", len(whole), whole[len(whole)-60:])
+	}
 	if shown := strings.Count(got, "ä"); len(got) > mostProposal || shown < 900 || !strings.HasSuffix(got, "… (9024 more characters are not shown)") || shown != 976 {
 		t.Errorf("%d shown of …%s", shown, got[len(got)-60:])
 	}

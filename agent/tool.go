@@ -78,7 +78,7 @@ type Proposal struct {
 	// Text says exactly what will happen, in at most 2000 bytes of plain text: no markup, though it may look
 	// like some, and nothing invisible. Where it is cut, it says how much is missing.
 	Text string
-	// Whole is the same text, in at most 1 MiB.
+	// Whole is the same text, in at most 64 KiB.
 	Whole string
 	// Version changes with what the tool says of itself, to models and so to people: what was approved of one version
 	// was not of another.

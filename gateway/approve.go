@@ -32,7 +32,12 @@ func (a *actor) inquiry(to chat.Target, q *proposal) inquiry {
 	if to.Kind != chat.Private {
 		how = TextHowGroup
 	}
-	out := inquiry{text: a.g.Texts.fill(TextApproval, "id", q.ID, "what", q.Text, "slash", slash, "how", a.g.Texts.fill(how, "id", q.ID, "slash", slash))}
+	places := []string{"id", q.ID, "slash", slash, "what", q.Text, "how", a.g.Texts.fill(how, "id", q.ID, "slash", slash)}
+	out := inquiry{text: a.g.Texts.fill(TextApproval, places...)}
+	if q.Whole != "" || !preview.Shows(a.endpoint.out, to, a.endpoint.Streaming.Cursor, out.text) {
+		places[len(places)-1] += " " + a.g.Texts.fill(TextShow, "id", q.ID, "slash", slash)
+		out.text = a.g.Texts.fill(TextApproval, places...)
+	}
 	if !a.endpoint.buttons {
 		return out
 	}
@@ -41,17 +46,6 @@ func (a *actor) inquiry(to chat.Target, q *proposal) inquiry {
 		out.actions = append(out.actions, chat.Action{ID: alwaysAction + q.ID, Label: a.g.Texts[TextAlwaysButton]})
 	}
 	return out
-}
-
-// tellWhole tells in messages of their own what the question about a proposal has no room for: nobody should have to
-// decide about what they can't read.
-func (a *actor) tellWhole(t *turn, q *proposal, whole string) {
-	if q.Text == whole && preview.Shows(a.endpoint.out, t.in.To, a.endpoint.Streaming.Cursor, a.inquiry(t.in.To, q).text) {
-		return
-	}
-	rec := a.record()
-	rec.To, rec.User = t.in.To, t.in.Sender.ID
-	a.tell(rec, preview.Ending{Text: a.g.Texts.line(TextWhole, q.ID) + "\n\n" + codeBlock(whole)})
 }
 
 // codeBlock returns Markdown that shows a text as it is, whatever is in it.
@@ -72,6 +66,7 @@ type decision struct {
 	id      string // of the proposal; empty: the one that waits
 	verdict agent.Verdict
 	always  bool // and all such calls from now on
+	show    bool // nothing yet: first the person wants to read all of it
 }
 
 // pressed reads a button.
@@ -91,20 +86,26 @@ func pressed(action string) (d decision, ok bool) {
 	return d, true
 }
 
-// decides reads the arguments of /approve and /deny: an id, always, both or none.
+// decides reads the arguments of /approve and /deny: an id, always or show, both or none.
 func decides(v agent.Verdict, args []string) decision {
 	d := decision{verdict: v}
 	for _, word := range args {
-		if v == agent.Approved && strings.EqualFold(word, alwaysWord) {
+		switch {
+		case v == agent.Approved && strings.EqualFold(word, alwaysWord):
 			d.always = true
-			continue
+		case strings.EqualFold(word, showWord):
+			d.show = true
+		default:
+			d.id = word
 		}
-		d.id = word
 	}
 	return d
 }
 
-const alwaysWord = "always"
+const (
+	alwaysWord = "always"
+	showWord   = "show"
+)
 
 // saysYesOrNo takes a plain yes or no of the person whose answer waits for it, and reports whether m is one.
 func (a *actor) saysYesOrNo(m message) bool {
@@ -186,6 +187,8 @@ func (a *actor) decideProposal(m message, d decision) {
 			return
 		}
 		a.drop(m.Inbound)
+	case d.show:
+		a.say(m.Inbound, codeBlock(cmp.Or(w.q.Whole, w.q.Text)))
 	default:
 		a.carryOut(m, w, asker, d)
 	}

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -120,6 +119,7 @@ func TestOnlyTheAskerOrAnAdminDecides(t *testing.T) {
 		for range 2 {
 			l.say(t, group(pressing(approve), "8"))
 			l.say(t, group(command("approve"), "8"))
+			l.say(t, group(with(command("approve"), "show"), "8"))
 		}
 		l.say(t, group(ask("yes"), "8")) // a message like any other
 		later(5 * time.Second)
@@ -277,8 +277,8 @@ func (l *lamp) change(says string) {
 	l.says = says
 }
 
-// What the question has no room for is told beside it, all of it, once: also over a restart.
-func TestWhatTheQuestionHasNoRoomForIsTold(t *testing.T) {
+// Whoever may decide can read first what the question has no room for, as often as they want to, also after a restart.
+func TestWhatTheQuestionHasNoRoomForCanBeRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lines, ticks int // in the argument
 		fits         bool
@@ -299,28 +299,34 @@ func TestWhatTheQuestionHasNoRoomForIsTold(t *testing.T) {
 				l.say(t, ask("light"))
 				later(5 * time.Second)
 				id := strings.TrimPrefix(l.button("approve:"), "approve:")
-				l.kill()
-				l.open(t, nil)
-				later(5 * time.Second)
-				sees := l.sees()
-				asked := slices.IndexFunc(sees, func(s string) bool { return strings.Contains(s, "May I do this?") })
-				if asked < 0 || !strings.Contains(strings.Join(sees, "\n"), id) {
-					t.Fatalf("sees %q", sees)
-				}
-				whole := strings.Join(slices.Delete(slices.Clone(sees), asked, asked+1), "\n")
-				if cut := strings.Contains(sees[asked], "not shown"); cut == tt.fits || (len(sees) == 1) != tt.fits {
-					t.Fatalf("sees %d messages, the question %q", len(sees), sees[asked])
+				asked := l.sees()
+				if cut := strings.Contains(asked[0], "not shown"); len(asked) != 1 || cut == tt.fits || strings.Contains(asked[0], "/approve "+id+" show") == tt.fits {
+					t.Fatalf("asked is %q", asked)
 				}
 				bare := func(s string) string { return strings.Join(strings.Fields(s), "") } // messages are cut at white space
-				want := "What I ask for with " + id + ", in full: Switch the lamp: " + string(arguments)
-				if !tt.fits && bare(whole) != bare(want) {
-					t.Errorf("beside the question there is %q", whole)
+				for _, way := range []string{"show", id + " Show"} {
+					before := len(l.sees())
+					l.say(t, with(command("approve"), way))
+					later(20 * time.Second)
+					if got := strings.Join(l.sees()[before:], ""); bare(got) != bare("Switch the lamp: "+string(arguments)) {
+						t.Errorf("/approve %s: there came %q", way, got)
+					}
+					l.kill()
+					l.open(t, nil)
+					later(5 * time.Second)
+				}
+				if sees := l.sees(); sees[0] != asked[0] || l.times() != 0 {
+					t.Errorf("ran %d times, sees %q", l.times(), sees)
 				}
 				l.say(t, pressing(l.button("approve:")))
 				later(5 * time.Second)
-				if sees := l.sees(); l.times() != 1 || sees[asked] != switched {
+				if sees := l.sees(); l.times() != 1 || sees[0] != switched {
 					t.Errorf("ran %d times, sees %q", l.times(), sees)
 				}
+				before := len(l.sees())
+				l.say(t, with(command("approve"), "show"))
+				later(5 * time.Second)
+				equal(t, "after it is decided", l.sees()[before:], []string{gateway.DefaultTexts()[gateway.TextNoProposal]})
 			})
 		})
 	}

@@ -23,7 +23,8 @@ const restartGrace = time.Minute
 type proposal struct {
 	ID       string    `json:"id"`
 	Tool     string    `json:"tool"`
-	Text     string    `json:"text"` // exactly what will happen
+	Text     string    `json:"text"`            // exactly what will happen
+	Whole    string    `json:"whole,omitempty"` // the same where Text is cut
 	Standing bool      `json:"standing,omitempty"`
 	Version  string    `json:"version,omitempty"` // of the tool
 	Slash    string    `json:"slash,omitempty"`   // what a command began with where people were asked
@@ -186,7 +187,9 @@ func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error)
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Version, q.Text, q.Standing = newProposalID(), p.Tool, p.Version, p.Text, p.Standing
 	q.Slash = r.a.slash(r.t.in.To) // a process that takes this up may not have learned it yet
-	r.a.tellWhole(r.t, q, p.Whole) // first: a crash in between tells it again, under another id
+	if p.Whole != p.Text {
+		q.Whole = p.Whole
+	}
 	q.Asked = time.Now().Round(0)
 	q.Until = q.Asked.Add(r.a.g.ApprovalTimeout)
 	step, err := stepOf(chat.StepAsked, q.call, q)

@@ -105,12 +105,6 @@ func (a *actor) say(in chat.Inbound, text string) {
 func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
 	rec := a.record(messages...)
 	rec.To = to
-	a.tell(rec, e)
-}
-
-// tell stores a turn whose ending is known and delivers that. Unlike most of an actor's methods, it may be called by its
-// turn's goroutine too.
-func (a *actor) tell(rec chat.Turn, e preview.Ending) {
 	var err error
 	panicked := caught(func() {
 		if rec.Ending, err = json.Marshal(e); err == nil {

@@ -72,9 +72,9 @@ const (
 	TextPrivateOnly TextKey = "private_only"
 
 	TextApproval      TextKey = "approval"           // {what} {how} {id} {slash}; what a tool is about to do
-	TextWhole         TextKey = "approval_whole"     // {id}; above what the question has no room for
 	TextHow           TextKey = "approval_how"       // {id} {slash}; how to decide, in private
 	TextHowGroup      TextKey = "approval_how_group" // the same in groups, where a plain yes does not reach the bot
+	TextShow          TextKey = "approval_show"      // {id} {slash}; how to read what the question has no room for
 	TextApproveButton TextKey = "approve_button"
 	TextDenyButton    TextKey = "deny_button"
 	TextAlwaysButton  TextKey = "always_button" // approve, and all that the tool does in this conversation
@@ -139,9 +139,9 @@ func DefaultTexts() Texts {
 		TextStopButton: "Stop",
 
 		TextApproval:      "May I do this?\n{what}\n{how}",
-		TextWhole:         "What I ask for with `{id}`, in full:",
 		TextHow:           "Answer yes or no, or: {slash}approve {id}, {slash}deny {id}",
 		TextHowGroup:      "To decide: {slash}approve {id} or {slash}deny {id}",
+		TextShow:          "– To read all of it: {slash}approve {id} show",
 		TextApproveButton: "Approve",
 		TextDenyButton:    "Deny",
 		TextAlwaysButton:  "Always here",

@@ -67,9 +67,13 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	return []agent.ToolDef{remember, recall, forget}, err
 }
 
+// proposal says what a call does; nothing where the argument is missing, so that the call is shown as it is.
 func proposal(what, arguments, name string) string {
 	value, _ := partial(arguments, name)
-	return fmt.Sprintf("%s: %q", what, oneLine(value))
+	if value = oneLine(value); value == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s: %q", what, value)
 }
 
 // fromOutside says that something other than people and our own notes has spoken in the conversation, or may have where a

@@ -64,6 +64,9 @@ func TestMemory(t *testing.T) {
 	if got := as("ada", remember, `{"fact":"one more"}`); got != "error: 100 facts are remembered, and that is the most; forget some first" {
 		t.Errorf("%q", got)
 	}
+	if got := forget.Propose(`{"id":"1"}`); got != "" {
+		t.Errorf("the proposal of a call that names no fact is %q", got)
+	}
 	if got := forget.Propose(`{"fact":"has a boat"}`); got != `Forget: "has a boat"` {
 		t.Errorf("the proposal is %q", got)
 	}

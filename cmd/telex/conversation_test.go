@@ -71,7 +71,7 @@ func TestNewMessageInterrupts(t *testing.T) {
 		took = append(took, first.Ended.Sub(came))
 	}
 	t.Logf("the model's connection was closed %v after the new message", took)
-	if slices.Min(took) > 200*time.Millisecond {
+	if slices.Sort(took); took[1] > 200*time.Millisecond {
 		t.Errorf("the model's connection was closed %v after the new message, want within 200ms", took)
 	}
 }

@@ -119,6 +119,9 @@ func (d doubled) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.No
 	return d.InlineParser.Parse(parent, r, pc)
 }
 
+// longestLocal is how long, in bytes, what stands before the @ of an address is at most: the parser looks no further.
+const longestLocal = 64
+
 // unmarked finds bare addresses, but no e-mail address in which there are marks before the @. The parser knows
 // characters there that GitHub's does not (https://github.github.com/gfm/#extended-email-autolink), and
 // would take back the mark that "**words**me@example.org" has shown closed.
@@ -130,6 +133,7 @@ func (u unmarked) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.N
 	if bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 { // what triggers it, unless the line begins here
 		word = line[1:]
 	}
+	word = word[:min(len(word), longestLocal+1)]
 	i := bytes.IndexFunc(word, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune(".-_+", c)
 	})

@@ -333,6 +333,16 @@ func TestNonsenseIsCheap(t *testing.T) {
 	}
 }
 
+// What begins like an address is looked at as far as one can go: a square of this would take hours.
+func TestNoAddressIsCheap(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"_a", "ab_", "a.b-c", "*a@", "(www."} {
+		if parts := Layout(strings.Repeat(s, 1<<20/len(s)), Options{Dialect: Plain{}, Limit: 4096}); len(parts) == 0 {
+			t.Errorf("%q over and over: nothing is shown", s)
+		}
+	}
+}
+
 func FuzzLayout(f *testing.F) {
 	f.Add("# a\n\n- **b** `c`\n\n| x |\n|---|\n| y |\n", 60, true)
 	f.Add("```go\nx\n```\n> q\n\n[a](b) ![c](d) <e> &amp; \\*", 100, false)

@@ -116,6 +116,7 @@ func (c *checker) grows(before []markup.Part, o markup.Options) []markup.Part {
 // keeps reports whether spans are those that were before, some longer, and new ones. Their order says nothing: the longer
 // of two that begin together stands first, and which that is may change.
 func keeps(was, now []markup.Span) bool {
+	was, now = longestFirst(was), longestFirst(now)
 	for _, s := range was {
 		i := slices.IndexFunc(now, func(n markup.Span) bool {
 			longer := n.Length >= s.Length
@@ -125,9 +126,13 @@ func keeps(was, now []markup.Span) bool {
 		if i < 0 {
 			return false
 		}
-		now = slices.Delete(slices.Clone(now), i, i+1)
+		now = slices.Delete(now, i, i+1)
 	}
 	return true
+}
+
+func longestFirst(spans []markup.Span) []markup.Span {
+	return slices.SortedFunc(slices.Values(spans), func(a, b markup.Span) int { return b.Length - a.Length })
 }
 
 func text(parts []markup.Part) string {
