@@ -349,3 +349,18 @@ func TestCutPollsDoNotMakeDeaf(t *testing.T) {
 		}
 	})
 }
+
+// A message that comes as a conversation has nothing left to do is answered at once, and not after the next restart.
+func TestAMessageThatComesAsItsActorEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		store := l.openMoody(t)
+		l.steps = l.steps[1:]
+		store.set(func(m *moody) { m.drops = 5 * time.Second })
+		l.say(t, pressing("approve:none")) // after which there is nothing to do
+		later(time.Second)
+		l.say(t, ask("light"))
+		later(20 * time.Second)
+		equal(t, "messages", l.sees(), []string{"It is on."})
+	})
+}
