@@ -321,3 +321,36 @@ func TestAQuestionThatCannotBeStored(t *testing.T) {
 		}
 	})
 }
+
+// A question that another took the place of, because the tool changed over a restart, is over: nothing is said to be decided
+// about it, and the daemon does not stop for it.
+func TestAQuestionThatWasReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.takes = 10*time.Second + 300*time.Millisecond
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		old := l.button("approve:")
+		l.kill()
+		l.change("deletes everything")
+		l.open(t, nil)
+		later(5 * time.Second)
+		l.say(t, pressing(old))
+		later(5 * time.Second)
+		if l.button("approve:") == old || strings.Contains(l.log.String(), "a tool call was decided") {
+			t.Fatalf("sees %q, log\n%s", l.sees(), l.log.String())
+		}
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		l.say(t, command("approve"))
+		later(5 * time.Second)
+		if n := strings.Count(l.log.String(), "a tool call was decided"); n != 1 {
+			t.Errorf("decided %d times\n%s", n, l.log.String())
+		}
+		_ = l.stop()
+		if got := l.sees(); l.times() != 1 || len(got) != 2 || got[0] != switched {
+			t.Errorf("ran %d times, sees %q", l.times(), got)
+		}
+	})
+}
