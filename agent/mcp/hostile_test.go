@@ -120,18 +120,21 @@ func (s stuck) Connect(ctx context.Context) (sdk.Connection, error) {
 func (c *stuckConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if req, ok := m.(*jsonrpc.Request); ok && req.Method == "tools/call" {
 		<-c.closed
-		return errors.New("closed")
+		time.Sleep(lastAnswer / 2)
+		return fmt.Errorf("closed: %w", sdk.ErrSessionMissing)
 	}
 	return c.Connection.Write(ctx, m)
 }
 
 func (c *stuckConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
+	time.Sleep(lastAnswer * 3 / 4) // what was under way ends first
 	return c.Connection.Close()
 }
 
-// A call ends with its context also where it hangs in a pipe.
-func TestACallThatThePipeDoesNotTake(t *testing.T) {
+// onStuck runs f with a server that takes no call, until end is called.
+func onStuck(t *testing.T, f func(t *testing.T, s *server, end func())) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{made: newTestServer}
 		s := newServer(Server{Name: "it"}, Options{Log: (&said{}).logger()}, func(s *server) (link, error) {
@@ -143,16 +146,42 @@ func TestACallThatThePipeDoesNotTake(t *testing.T) {
 		done := make(chan struct{})
 		go func() { defer close(done); s.run(ctx) }()
 		synctest.Wait()
+		f(t, s, func() { cancel(); <-done })
+		m.turn(false)
+	})
+}
+
+// A call ends with its context also where it hangs in a pipe.
+func TestACallThatThePipeDoesNotTake(t *testing.T) {
+	onStuck(t, func(t *testing.T, s *server, end func()) {
 		why := errors.New("enough")
-		limited, end := context.WithTimeoutCause(t.Context(), 3*time.Second, why)
-		defer end()
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, why)
+		defer cancel()
 		began := time.Now()
-		if _, err := s.call(limited, "echo", true, agent.Input{Arguments: `{}`}); !errors.Is(err, why) || time.Since(began) != 3*time.Second {
+		if _, err := s.call(ctx, "echo", true, agent.Input{Arguments: `{}`}); !errors.Is(err, why) || time.Since(began) != 3*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		cancel()
-		<-done
-		m.turn(false)
+		end()
+	})
+}
+
+// That a server does not know the session is heard though the session has ended for it a moment before: the call was not
+// carried out, and may be made again.
+func TestAnAnswerThatEndsTheSession(t *testing.T) {
+	onStuck(t, func(t *testing.T, s *server, end func()) {
+		s.mu.Lock()
+		live := s.live
+		s.mu.Unlock()
+		called := make(chan error, 1)
+		go func() {
+			_, err := live.call(t.Context(), "echo", agent.Input{Arguments: `{}`})
+			called <- err
+		}()
+		synctest.Wait()
+		end()
+		if err := <-called; !errors.Is(err, sdk.ErrSessionMissing) {
+			t.Errorf("the call's error is %v", err)
+		}
 	})
 }
 
