@@ -60,7 +60,7 @@ sim: ## Play 22,500 random schedules of the whole gateway in virtual time; SCHED
 		$(if $(SEED),-rapid.checks=1 -rapid.seed=$(SEED),-rapid.checks=$(or $(SCHEDULES),1500) -rapid.seed=$(or $(SET),1))
 
 .PHONY: mutate
-mutate: ## Take the engine's guards out one by one: a test must fail each time; ONLY=name for one of them.
+mutate: ## Take the guards out one by one: a test must fail each time; ONLY=name for one of them.
 	tools/mutate.sh '$(ONLY)'
 
 .PHONY: watch

@@ -160,19 +160,21 @@ func TestCancelledAnywhere(t *testing.T) {
 		answers []answer
 		text    string
 		grew    string
+		asked   int // how often a person was
 	}{
-		{"before the first token", []answer{{hang: true}}, "", ""},
-		{"in the text", []answer{{deltas: texts("Do"), hang: true}}, "Do", "assistant:Do"},
-		{"in a call", []answer{{deltas: []Delta{{Text: "Do"}, {Call: &CallDelta{ID: "a", Name: "read", Arguments: `{"x`}}}, hang: true}}, "Do", "assistant:Do"},
-		{"in a wait", []answer{read, busy}, "Let me see.", "assistant:Let me see.[a read {}]\ntool a:did {}"},
-		{"in the second answer", []answer{read, {hang: true}}, "Let me see.", "assistant:Let me see.[a read {}]\ntool a:did {}"},
+		{"before the first token", []answer{{hang: true}}, "", "", 0},
+		{"in the text", []answer{{deltas: texts("Do"), hang: true}}, "Do", "assistant:Do", 0},
+		{"in a call", []answer{{deltas: []Delta{{Text: "Do"}, {Call: &CallDelta{ID: "a", Name: "read", Arguments: `{"x`}}}, hang: true}}, "Do", "assistant:Do", 0},
+		{"in a wait", []answer{read, busy}, "Let me see.", "assistant:Let me see.[a read {}]\ntool a:did {}", 0},
+		{"in the second answer", []answer{read, {hang: true}}, "Let me see.", "assistant:Let me see.[a read {}]\ntool a:did {}", 0},
 		{
 			"among calls that read",
 			[]answer{called("One.", `read {"seconds":9}`, `read {}`, `write {}`)},
 			"One.",
 			"assistant:One.[a read {\"seconds\":9}][b read {}][c write {}]\ntool a:" + resultStopped + "\ntool b:did {}\ntool c:" + resultNotRun,
+			0,
 		},
-		{"in an approval", []answer{called("One.", `write {}`, `write {}`)}, "One.", "assistant:One.[a write {}][b write {}]\ntool a:" + resultNotRun + "\ntool b:" + resultNotRun},
+		{"in an approval", []answer{called("One.", `write {}`, `write {}`)}, "One.", "assistant:One.[a write {}][b write {}]\ntool a:" + resultNotRun + "\ntool b:" + resultNotRun, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -180,15 +182,33 @@ func TestCancelledAnywhere(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				time.AfterFunc(3*time.Second, func() { cancel(why) })
 				turn := streamed
-				turn.Approver = &person{verdict: Approved, takes: time.Minute}
+				p := &person{verdict: Approved, takes: time.Minute}
+				turn.Approver = p
 				got := runTurn(t, ctx, Options{Tools: workshop(), Limits: Limits{Turn: time.Hour, Silence: time.Minute}}, turn, tt.answers...)
 				if got.Stop != StopCancelled || !errors.Is(got.err, why) || got.Text != tt.text || transcript(got.Append) != tt.grew || got.Elapsed != 3*time.Second {
 					t.Errorf("got %s %q after %v, %v, grew by\n%s", got.Stop, got.Text, got.Elapsed, got.err, transcript(got.Append))
+				}
+				if len(p.proposals) != tt.asked {
+					t.Errorf("a person was asked %d times, want %d", len(p.proposals), tt.asked)
 				}
 				got.checkComplete(t)
 			})
 		})
 	}
+}
+
+// A turn's time is what is left of it once a person has decided, and not all of it again.
+func TestAPauseIsNoNewTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn := streamed
+		turn.Approver = &person{verdict: Approved, takes: time.Hour}
+		slow := called("", "write {}", "write {}")
+		slow.deltas, slow.every = append(texts("a", "b"), slow.deltas...), time.Second
+		got := runTurn(t, t.Context(), Options{Tools: workshop(), Limits: Limits{Turn: 7 * time.Second}}, turn, slow, answer{deltas: texts("c", "d", "e", "f", "g"), every: time.Second})
+		if got.Stop != StopTimeLimit || got.Elapsed != 2*time.Hour+7*time.Second {
+			t.Errorf("%s after %v: %q", got.Stop, got.Elapsed, got.Text)
+		}
+	})
 }
 
 // While a person is waited for, neither the turn's time nor the model's silence counts; and a turn whose only

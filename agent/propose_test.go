@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -30,8 +32,8 @@ func TestProposalsShowEverything(t *testing.T) {
 		{"half a character", `{"a":"\ud800x"}`, "write {\n  \"a\": \"\uFFFDx\"\n}"},
 	} {
 		p := propose(parsedCall{ToolCall: ToolCall{Name: "write", Arguments: tt.arguments}})
-		if p.Text != tt.want {
-			t.Errorf("%s: got %q\nwant %q", tt.name, p.Text, tt.want)
+		if p.Text != tt.want || p.Whole != tt.want {
+			t.Errorf("%s: got %q\nbeside it %q\nwant %q", tt.name, p.Text, p.Whole, tt.want)
 		}
 	}
 }
@@ -52,11 +54,15 @@ func TestProposalsOfTools(t *testing.T) {
 	}
 	c.def.Propose = func(string) string { return strings.Repeat("ä", 10_000) }
 	got, whole := propose(c).Text, propose(c).Whole
-	if whole != strings.Repeat("ä", 10_000) {
-		t.Errorf("the whole is %d bytes: …%s", len(whole), whole[len(whole)-60:])
-	}
 	if shown := strings.Count(got, "ä"); len(got) > mostProposal || shown < 900 || !strings.HasSuffix(got, "… (9024 more characters are not shown)") || shown != 976 {
 		t.Errorf("%d shown of …%s", shown, got[len(got)-60:])
+	}
+	if whole != strings.Repeat("ä", 10_000) {
+		t.Errorf("in full there are %d bytes", len(whole))
+	}
+	c.def.Propose = func(string) string { return strings.Repeat("ä", mostWhole) }
+	if whole := propose(c).Whole; len(whole) > mostWhole || !strings.HasSuffix(whole, " more characters are not shown)") {
+		t.Errorf("in full there are %d bytes", len(whole))
 	}
 }
 
@@ -88,4 +94,33 @@ func TestPlain(t *testing.T) {
 			}
 		}
 	})
+}
+
+// approves is an Approver that does something before it approves.
+type approves func()
+
+func (f approves) Approve(context.Context, Proposal) (Verdict, error) {
+	f()
+	return Approved, nil
+}
+
+// Who approved a tool has not approved what took its place while they were asked. A tool that is away can't be another.
+func TestAToolThatChangesWhileItIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(write *ToolDef)
+		want   string
+	}{
+		"described otherwise": {func(d *ToolDef) { d.Description = "Writes elsewhere." }, "Error: the tool has changed since a person was asked, so nothing was done. Call it again to ask anew."},
+		"other arguments":     {func(d *ToolDef) { d.Parameters = json.RawMessage(`{"type":"object"}`) }, "Error: the tool has changed since a person was asked, so nothing was done. Call it again to ask anew."},
+		"away":                {func(d *ToolDef) { d.Name = "other" }, "did {}"},
+		"the same":            {func(*ToolDef) {}, "did {}"},
+	} {
+		tools, turn := workshop(), streamed
+		turn.Approver = approves(func() { tt.change(&tools[1]) })
+		got := runTurn(t, t.Context(), Options{Tools: tools}, turn, called("", "write {}"), answer{deltas: texts("I see.")})
+		if want := "tool a:" + tt.want + "\nassistant:I see."; !strings.HasSuffix(transcript(got.Append), want) {
+			t.Errorf("%s: grew by\n%s", name, transcript(got.Append))
+		}
+	}
 }

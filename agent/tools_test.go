@@ -178,7 +178,7 @@ func TestCallsThatAreNotRun(t *testing.T) {
 		{"invalid", `read {"a`, nil, `Error: the arguments are not valid JSON, so nothing was done. Call again with a JSON object. You wrote: {"a`},
 		{"fails", `fail {}`, nil, `Error: no such host.`},
 		{"nobody to ask", `write {}`, nil, `Error: this call needs a person's approval, and nobody could be asked.`},
-		{"could not ask", `write {}`, &person{err: errors.New("store")}, `Error: this call needs a person's approval, and nobody could be asked.`},
+		{"could not ask", `write {}`, &person{verdict: Approved, err: errors.New("store")}, `Error: this call needs a person's approval, and nobody could be asked.`},
 		{"denied", `write {}`, &person{verdict: Denied}, `Not done: the person denied this call. Do not call it again unless you are asked to.`},
 		{"timed out", `write {}`, &person{verdict: TimedOut}, `Not done: nobody approved this call in time. Do not call it again unless you are asked to.`},
 	} {

@@ -87,12 +87,14 @@ func (d *docket) file(p *proposal) {
 	d.proposals = append(d.proposals, p)
 }
 
-// open returns the proposal with an id that nobody has decided yet, and whichever there is for no id; nil without one.
+// open returns the proposal with an id that nobody has decided yet, and whichever there is for no id; nil without one. One
+// that a newer one about its call took the place of is not open: that call waits for the newer one.
 func (d *docket) open(id string) *proposal {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, p := range slices.Backward(d.proposals) {
-		if !p.claimed && (id == "" || strings.EqualFold(p.ID, id)) {
+	for i, p := range slices.Backward(d.proposals) {
+		replaced := slices.ContainsFunc(d.proposals[i+1:], func(q *proposal) bool { return q.call == p.call })
+		if !p.claimed && !replaced && (id == "" || strings.EqualFold(p.ID, id)) {
 			return p
 		}
 	}

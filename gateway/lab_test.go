@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -73,21 +74,25 @@ type lamp struct {
 	takes    time.Duration
 	pictures []agent.Image
 	says     string // of itself, to the model
+	reads    bool   // it changes nothing, and asks all the same
+	proposes string // in place of the arguments
+	made     []agent.File
 }
 
 func (l *lamp) Tools() []agent.ToolDef {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return []agent.ToolDef{{
-		Name: "switch", Description: l.says,
-		Propose: func(arguments string) string { return "Switch the lamp: " + arguments },
+		Name: "switch", Description: l.says, ReadOnly: l.reads,
+		Asks:    func(agent.ToolCall, []agent.Message) bool { return true },
+		Propose: func(arguments string) string { return "Switch the lamp: " + cmp.Or(l.proposes, arguments) },
 		Call: func(ctx context.Context, in agent.Input) (agent.Output, error) {
 			l.mu.Lock()
 			l.switched = append(l.switched, in.Arguments)
 			l.mu.Unlock()
 			select {
 			case <-time.After(l.takes):
-				return agent.Output{Text: "done", Images: l.pictures}, nil
+				return agent.Output{Text: "done", Images: l.pictures, Files: l.made}, nil
 			case <-ctx.Done():
 				return agent.Output{}, context.Cause(ctx)
 			}
@@ -116,6 +121,13 @@ func newLab() *lab {
 		planner: &planner{steps: []agent.Completion{{Text: "I switch it on. ", ToolCalls: []agent.ToolCall{call}}, {Text: "It is on."}}},
 		lamp:    &lamp{},
 	}
+}
+
+// twice has the model call its tool once more before it ends.
+func (l *lab) twice() {
+	again := l.steps[0]
+	again.ToolCalls = []agent.ToolCall{{ID: "c2", Name: "switch", Arguments: `{"on":false}`}}
+	l.steps = slices.Insert(l.steps, 1, again)
 }
 
 func (l *lab) open(t *testing.T, change func(*gateway.Options)) {

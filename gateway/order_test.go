@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -346,6 +347,59 @@ func TestCutPollsDoNotMakeDeaf(t *testing.T) {
 		defer p.mu.Unlock()
 		if p.started != 21 {
 			t.Errorf("ran %d times in 90 s, want 21: after each cut about a second", p.started)
+		}
+	})
+}
+
+// A message that comes as a conversation has nothing left to do is answered at once, and not after the next restart.
+func TestAMessageThatComesAsItsActorEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		store := l.openMoody(t)
+		l.steps = l.steps[1:]
+		store.set(func(m *moody) { m.drops = 5 * time.Second })
+		l.say(t, pressing("approve:none")) // after which there is nothing to do
+		later(time.Second)
+		l.say(t, ask("light"))
+		later(20 * time.Second)
+		equal(t, "messages", l.sees(), []string{"It is on."})
+	})
+}
+
+// watched is a store that remembers what it was given.
+type watched struct {
+	gateway.Store
+	accepted []chat.Inbound
+}
+
+func (w *watched) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error) {
+	w.accepted = append(w.accepted, m)
+	return w.Store.Accept(ctx, c, m)
+}
+
+// What is longer than anybody types is not stored, and its sender is told so; nor is it shown to a model.
+func TestWhatIsTooLongIsNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{}
+		l := newLab()
+		l.open(t, func(o *gateway.Options) { store.Store, o.Store = o.Store, store })
+		const most = 64 << 10
+		l.steps = l.steps[1:]
+		l.say(t, ask(strings.Repeat("x", most)))
+		later(5 * time.Second)
+		l.say(t, ask(strings.Repeat("x", most+1)))
+		later(5 * time.Second)
+		l.say(t, with(command("approve"), strings.Repeat("x", most+1)))
+		later(5 * time.Second)
+		refused := gateway.DefaultTexts()[gateway.TextTooLong]
+		equal(t, "messages", l.sees(), []string{"It is on.", refused, refused})
+		for i, want := range []int{most, 0, 0} {
+			if m := store.accepted[i]; len(m.Text)+len(m.Args) != want {
+				t.Errorf("of message %d %d bytes were stored, want %d", i, len(m.Text)+len(m.Args), want)
+			}
+		}
+		if len(l.asked) != 1 {
+			t.Errorf("the model was asked %d times", len(l.asked))
 		}
 	})
 }

@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -16,7 +15,7 @@ import (
 )
 
 func TestKilledWhileAProposalWaits(t *testing.T) { // D10
-	for _, c := range []string{"after the start", "before it is taken up", "while nobody was there", "too late", "graceful", "yes"} {
+	for _, c := range []string{"after the start", "before it is taken up", "while nobody was there", "too late", "graceful", "yes", "as it was pressed"} {
 		t.Run(c, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLab()
@@ -40,8 +39,12 @@ func TestKilledWhileAProposalWaits(t *testing.T) { // D10
 				case "too late":
 					later(20 * time.Minute)
 				}
+				if c == "as it was pressed" {
+					l.pending(t, pressing(approve))
+				}
 				l.open(t, func(o *gateway.Options) { o.MaxAge = 15 * time.Minute })
 				switch c {
+				case "as it was pressed":
 				case "yes": // before it is shown again
 					l.say(t, ask("yes"))
 				case "before it is taken up":
@@ -118,9 +121,7 @@ func TestAYesToAQuestionThatIsNotSeenYet(t *testing.T) {
 func TestAYesFromBeforeTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
-		again := l.steps[0]
-		again.ToolCalls = []agent.ToolCall{{ID: "c2", Name: "switch", Arguments: `{"on":false}`}}
-		l.steps = slices.Insert(l.steps, 1, again)
+		l.twice()
 		l.takes = 10 * time.Second
 		queue := func(o *gateway.Options) { o.Busy = gateway.Queue }
 		l.open(t, queue)
@@ -174,29 +175,146 @@ func TestInterruptedAfterAChange(t *testing.T) {
 
 // The same where a restart came in between, and the turn was interrupted before it came to ask the model again.
 func TestInterruptedAsItIsTakenUpAfterAChange(t *testing.T) {
+	for _, text := range []string{"I switch it on. ", ""} {
+		synctest.Test(t, func(t *testing.T) { interruptedAfterAChange(t, text) })
+	}
+}
+
+func interruptedAfterAChange(t *testing.T, text string) {
+	t.Helper()
+	l := newLab()
+	l.steps[0].Text = text
+	l.takes = 10 * time.Second
+	l.open(t, nil)
+	l.files = map[string][]byte{"f": []byte("hi")} // which takes a moment to read
+	question := ask("light")
+	question.Attachments = []chat.Attachment{{ID: "f", Name: "a.txt", MediaType: "text/plain", Size: 2}}
+	l.say(t, question)
+	later(5 * time.Second)
+	l.say(t, pressing(l.button("approve:")))
+	later(5 * time.Second)
+	l.kill()
+	l.steps[0].ToolCalls, l.steps[0].Text = nil, "As you like."
+	l.open(t, nil)
+	l.say(t, ask("and blue"))
+	later(5 * time.Second)
+	last := l.asked[len(l.asked)-1].Messages
+	var roles []string
+	for _, m := range last {
+		roles = append(roles, fmt.Sprint(m.Role, " ", len(m.ToolCalls)))
+	}
+	if got := strings.Join(roles, ", "); got != "user 0, assistant 1, tool 0, user 0" || !strings.HasPrefix(last[0].Text, "light") || l.times() != 1 {
+		t.Errorf("ran %d times, the model reads %s", l.times(), got)
+	}
+}
+
+// What waits for a person is asked again however old its turn is, and however many processes died meanwhile.
+func TestWhatWaitsForAPersonDoesNotGetTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
-		l.takes = 10 * time.Second
+		impatient := func(o *gateway.Options) { o.MaxAge, o.ApprovalTimeout = time.Minute, 10*time.Minute }
+		l.open(t, impatient)
+		l.say(t, ask("light"))
+		for range 5 {
+			later(70 * time.Second)
+			l.kill()
+			l.open(t, impatient)
+		}
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		equal(t, "messages", l.sees(), []string{switched})
+		if l.times() != 1 {
+			t.Errorf("ran %d times", l.times())
+		}
+	})
+}
+
+// A call that had begun waits for nobody: what is left of its turn may be too old.
+func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.takes = 20 * time.Second
 		l.open(t, nil)
-		l.files = map[string][]byte{"f": []byte("hi")} // which takes a moment to read
-		question := ask("light")
-		question.Attachments = []chat.Attachment{{ID: "f", Name: "a.txt", MediaType: "text/plain", Size: 2}}
-		l.say(t, question)
+		l.say(t, ask("light"))
 		later(5 * time.Second)
 		l.say(t, pressing(l.button("approve:")))
 		later(5 * time.Second)
 		l.kill()
-		l.steps[0].ToolCalls, l.steps[0].Text = nil, "As you like."
-		l.open(t, nil)
-		l.say(t, ask("and blue"))
-		later(5 * time.Second)
-		last := l.asked[len(l.asked)-1].Messages
-		var roles []string
-		for _, m := range last {
-			roles = append(roles, fmt.Sprint(m.Role, " ", len(m.ToolCalls)))
+		asked := len(l.asked)
+		later(30 * time.Second) // people could still decide, if they had not
+		l.open(t, func(o *gateway.Options) { o.MaxAge = 20 * time.Second })
+		later(10 * time.Second)
+		if got := l.sees(); len(got) != 1 || !strings.HasPrefix(got[0], "I switch it on.\n\n") || l.times() != 1 || len(l.asked) != asked {
+			t.Errorf("sees %q, ran %d times, the model was asked %d times more", got, l.times(), len(l.asked)-asked)
 		}
-		if got := strings.Join(roles, ", "); got != "user 0, assistant 1, tool 0, user 0" || !strings.HasPrefix(last[0].Text, "light") || l.times() != 1 {
-			t.Errorf("ran %d times, the model reads %s", l.times(), got)
+	})
+}
+
+// What a person decided outlives a crash while the call runs: one that only reads runs again, and nobody is asked again.
+func TestWhatWasDecidedIsNotAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.reads, l.takes = true, 10*time.Second
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		l.kill()
+		l.open(t, nil)
+		later(30 * time.Second)
+		equal(t, "messages", l.sees(), []string{switched})
+		if l.times() != 2 {
+			t.Errorf("ran %d times", l.times())
+		}
+	})
+}
+
+// What tools made before a crash is there in the end: of these platforms' files, their names.
+func TestFilesOutliveACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.twice()
+		l.made = []agent.File{{Name: "plan.txt", Content: []byte("x")}}
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		l.kill()
+		l.made = nil
+		l.open(t, nil)
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		if got := l.sees(); l.times() != 2 || len(got) != 1 || strings.Count(got[0], "plan.txt") != 1 {
+			t.Errorf("ran %d times, sees %q", l.times(), got)
+		}
+	})
+}
+
+// What people said to a turn while it ran is part of its question after a crash, and is said to the model once.
+func TestWhatWasSaidToATurnIsSaidOnceAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.twice()
+		l.takes = 10 * time.Second
+		steer := func(o *gateway.Options) { o.Busy = gateway.Steer }
+		l.open(t, steer)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		l.say(t, ask("and blue"))
+		later(10 * time.Second) // the next call waits for approval
+		l.kill()
+		l.open(t, steer)
+		later(5 * time.Second)
+		l.say(t, pressing(l.button("approve:")))
+		later(15 * time.Second)
+		if reads := fmt.Sprint(l.asked[len(l.asked)-1].Messages); l.times() != 2 || strings.Count(reads, "and blue") != 1 {
+			t.Errorf("ran %d times, the model reads %s", l.times(), reads)
 		}
 	})
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
-# mutate.sh [WORD]: take the engine's guards out one by one, as gateway/sim/testdata/mutations.txt
-# lists them, and see that a test fails each time. The tree stays as it is: the compiler is given
-# the changed file in place of the real one. With WORD, only the mutations whose name has it.
+# mutate.sh [WORD]: take the guards of the engine and of the agent out one by one, as
+# gateway/sim/testdata/mutations.txt lists them, and see that a test fails each time. The tree stays as
+# it is: the compiler is given the changed file in place of the real one. With WORD, only the mutations
+# whose name has it.
 # Exit 1 when a mutation survives, does not build, or no longer applies. Needed: Go and perl.
 set -eu
 cd "$(dirname "$0")/.."
@@ -23,13 +24,15 @@ my @stages = (
 	'RAPID_CHECKS=600 RAPID_SEED=7 go test ./gateway/sim',
 );
 
-# parse reads entries of "= name", "@ file", and lines that begin with - (old) and + (new).
+# parse reads entries of "= name", "@ file", perhaps "! packages" whose tests are run in place of the stages, and
+# lines that begin with - (old) and + (new).
 sub parse {
 	my (@found, $m);
 	open(my $in, '<', $list) or die "$list: $!\n";
 	while (my $line = <$in>) {
-		if ($line =~ /^= (.+)/) { $m = {name => $1, old => '', new => ''}; push @found, $m }
+		if ($line =~ /^= (.+)/) { $m = {name => $1, old => '', new => '', stages => \@stages}; push @found, $m }
 		elsif ($line =~ /^@ (.+)/) { $m->{file} = $1 }
+		elsif ($line =~ /^! (.+)/) { $m->{stages} = ["RAPID_SEED=1 go test $1"] }
 		elsif ($line =~ /^-(.*)/s) { $m->{old} .= $1 }
 		elsif ($line =~ /^\+(.*)/s) { $m->{new} .= $1 }
 		elsif ($line !~ /^(#.*)?$/) { die "$list:$.: what is this?\n" }
@@ -71,7 +74,8 @@ sub overlay {
 $| = 1;
 my @mutations = grep { index($_->{name}, $only) >= 0 } parse();
 die "no mutation is named like $only\n" unless @mutations;
-for my $stage (@stages[0 .. 3]) {
+my %seen = ($stages[4] => 1); # the first stage with more of the same
+for my $stage (grep { !$seen{$_}++ } map { @{$_->{stages}} } @mutations) {
 	my $failed = run('', $stage);
 	die "without any mutation, $failed fails\n" if $failed;
 }
@@ -80,7 +84,7 @@ for my $m (@mutations) {
 	my $by = eval {
 		my $o = overlay($m);
 		my $failed;
-		for my $stage (@stages) { last if $failed = run($o, $stage) }
+		for my $stage (@{$m->{stages}}) { last if $failed = run($o, $stage) }
 		$failed;
 	};
 	my $verdict = $@ ? "BROKEN: $@" : $by ? "caught by $by" : 'SURVIVED';

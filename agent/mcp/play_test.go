@@ -50,6 +50,15 @@ func play(kind string) {
 		}
 		_ = newTestServer().Run(ctx, &sdk.StdioTransport{})
 		select {}
+	case "parent": // leaves a child of its own behind, which has its output
+		child := exec.Command("sleep", "600")
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+		if err := child.Start(); err != nil {
+			os.Exit(3)
+		}
+		if err := os.WriteFile(os.Getenv("PIDS"), fmt.Append(nil, child.Process.Pid), 0o600); err != nil {
+			os.Exit(3)
+		}
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no such database")
 		os.Exit(3)

@@ -253,6 +253,9 @@ func TestStderrCannotFloodTheLog(t *testing.T) {
 	if n := strings.Count(log.String(), "\n"); n > linesAtOnce+2 {
 		t.Errorf("%d lines were logged", n)
 	}
+	if n := cap(l.begun); n > 10*maxLine {
+		t.Errorf("%d bytes of a line are kept", n)
+	}
 	if len(log.String()) > 10_000 {
 		t.Errorf("%d bytes were logged", len(log.String()))
 	}

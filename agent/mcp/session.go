@@ -18,10 +18,11 @@ import (
 )
 
 const (
-	maxTools  = 200 // of a server; the agent offers 128 of all
-	maxPages  = 50  // of its list
-	listTime  = 30 * time.Second
-	oldestNew = "2025-11-25" // the newest protocol that begins with initialize
+	maxTools   = 200 // of a server; the agent offers 128 of all
+	maxPages   = 50  // of its list
+	listTime   = 30 * time.Second
+	lastAnswer = 100 * time.Millisecond // is waited for once a session has ended
+	oldestNew  = "2025-11-25"           // the newest protocol that begins with initialize
 )
 
 // link is the way to a server: a process, or HTTP.
@@ -244,6 +245,16 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	case <-returned:
 		return res, err
 	case <-c.done:
+		// An answer may be what ended the session, such as the one that the server does not know it: nothing was done then.
+		timer := time.NewTimer(lastAnswer)
+		defer timer.Stop()
+		select {
+		case <-returned:
+			if err == nil || errors.Is(err, sdk.ErrSessionMissing) {
+				return res, err
+			}
+		case <-timer.C:
+		}
 		cancel(errOver)
 		return nil, errOver
 	case <-ctx.Done():

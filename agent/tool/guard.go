@@ -62,13 +62,13 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// address judges what is about to be dialed.
+// address judges what is about to be dialed. An address with a zone is of a link, and in no network: netip says so.
 func (g guard) address(a netip.AddrPort) error {
 	ip := a.Addr()
-	if ip.Zone() == "" && contains(g.open, ip) {
+	if contains(g.open, ip) {
 		return nil
 	}
-	public := ip.Is4() || ip.Is6() && ip.Zone() == "" && g.global.Contains(ip)
+	public := ip.Is4() || ip.Is6() && g.global.Contains(ip)
 	switch {
 	case !public || contains(g.closed, ip):
 		return refusal("this address is not on the public internet, and only that may be read")

@@ -37,7 +37,7 @@ func TestAddresses(t *testing.T) {
 			}
 		}
 	}
-	for ip, want := range map[string]bool{"10.1.2.3": true, "10.2.2.3": false, "fd00:1::5": true, "fd00:2::5": false, "::ffff:10.1.2.3": false} {
+	for ip, want := range map[string]bool{"10.1.2.3": true, "10.2.2.3": false, "fd00:1::5": true, "fd00:2::5": false, "fd00:1::5%eth0": false, "::ffff:10.1.2.3": false} {
 		if err := g.address(netip.AddrPortFrom(netip.MustParseAddr(ip), 9000)); (err == nil) != want {
 			t.Errorf("%s of an open network: %v", ip, err)
 		}

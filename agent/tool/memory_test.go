@@ -96,6 +96,7 @@ func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
 		{"people alone", []agent.Message{user}, false},
 		{"own notes", append(append(step("time"), step("recall")...), user), false},
 		{"a page", append(append(step("fetch"), step("time")...), user), true},
+		{"a page under an id that the clock had", append(append(step("time"), step("fetch")...), user), true},
 		{"a server", append(step("files_read"), user), true},
 		{"a summary", []agent.Message{{Role: agent.System, Text: "They like tides."}, user}, true},
 		{"an answer to nothing", []agent.Message{{Role: agent.ToolRole, ToolCallID: "x"}, user}, true},

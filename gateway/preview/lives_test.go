@@ -134,3 +134,32 @@ func TestWhoeverDies(t *testing.T) {
 		}
 	})
 }
+
+// A part that an earlier process sealed gets no more previews from the next one, which writes the text anew: where its
+// successor begins in that is not known. The final may change it.
+func TestWhatWasSealedByAProcessThatDied(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.profile.KeyFor = 100, time.Hour
+		sends := 0
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpSend {
+				sends++
+			}
+			return fate{hang: c.op == chat.OpSend && sends == 2} // it dies as it opens the second part
+		}
+		s := live(t, p, p.endpoint(), streaming())
+		s.says(strings.TrimSpace(strings.Repeat("word ", 40)), 10*time.Second)
+		sealed := s.sees()
+		if len(sealed) != 1 || len(sealed[0]) < 90 || strings.Contains(sealed[0], "▌") {
+			t.Fatalf("before it dies a person sees %q", sealed)
+		}
+		s.again()
+		other := strings.TrimSpace(strings.Repeat("other ", 25))
+		s.says(other, 10*time.Second)
+		equal(t, "while the next process writes", s.sees(), sealed)
+		if o := s.ends(Ending{Text: other}); !o.Delivered || strings.Join(s.sees(), " ") != other {
+			t.Errorf("outcome %+v, sees %q", o, s.sees())
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package preview
+
+import (
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Trouble with a question that stands apart is not the reply's: its draft goes on growing.
+func TestTroubleWithAQuestionIsNotTheReplys(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		e.Editor = nil
+		s := told(t, p, e, Draft)
+		s.says("one two three", 3*time.Second)
+		p.fate = nth(map[int]fate{0: uncertain(false)})
+		s.asks("yes:1", "Really?", time.Minute)
+		s.slot.Tell(Status{})
+		before := s.count(chat.OpDraft)
+		s.says(" four five six", 10*time.Second)
+		if before == 0 || s.count(chat.OpDraft) == before {
+			t.Errorf("%d drafts, then %d", before, s.count(chat.OpDraft))
+		}
+		s.ends(Ending{Text: "one two three four five six"})
+	})
+}
+
+// A question of an earlier process is nobody's to delete once the chat has moved: its id may be another message's there.
+func TestQuestionApartInAChatThatMoved(t *testing.T) {
+	for chatID, deletes := range map[chat.ChatID]int{"a": 1, "before": 0} {
+		t.Run(string(chatID), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				e := p.endpoint()
+				e.Editor = nil
+				s := live(t, p, e, streaming())
+				s.asks("yes:1", "Really?", time.Minute)
+				equal(t, "asked", s.sees(), []string{"Really?"})
+				for i := range s.notes.parts {
+					s.notes.parts[i].Ref.Target.Chat = chatID
+				}
+				s.again()
+				s.waits(time.Minute)
+				if n := s.count(chat.OpDelete); n != deletes {
+					t.Errorf("%d messages were deleted, want %d", n, deletes)
+				}
+				s.ends(Ending{Text: "final"})
+			})
+		})
+	}
+}
+
+// Since when people see a question is told of the one that is asked now, and not of another before it.
+func TestAskedIsOfTheNewestQuestion(t *testing.T) {
+	t.Parallel()
+	s, now := NewSlot(), time.Now()
+	first, second := question("yes:1", "Really?"), question("yes:2", "Really, really?")
+	s.Tell(first)
+	s.Tell(second)
+	if s.showed(first, now); !s.Asked().IsZero() {
+		t.Error("the second question was seen when the first one was shown")
+	}
+	if s.showed(second, now); s.Asked() != now {
+		t.Errorf("seen since %v", s.Asked())
+	}
+	if s.showed(second, now.Add(time.Second)); s.Asked() != now {
+		t.Errorf("when it was shown again, it is seen since %v", s.Asked())
+	}
+	if s.Tell(question("yes:3", "And this?")); !s.Asked().IsZero() {
+		t.Error("another question was seen before it was shown")
+	}
+}
