@@ -175,7 +175,7 @@ func TestAlwaysHoldsForTheConversation(t *testing.T) {
 func TestAlwaysEndsWithAccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
-		l.planner.thinks = time.Second // or the kill might come too late
+		l.thinks = time.Second // or the kill might come too late
 		l.open(t, nil)
 		l.say(t, ask("light"))
 		later(5 * time.Second)
