@@ -137,6 +137,7 @@ func TestConcludedOnceMore(t *testing.T) {
 		h.say(t, in)
 		later(3 * time.Second)
 		h.say(t, in)
+		synctest.Wait()
 		equal(t, "told while it is answered", p.told, nil)
 		later(time.Minute)
 		equal(t, "told", p.told, []string{"7[hi] false"})
