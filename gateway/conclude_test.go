@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -59,6 +60,12 @@ func (p *attentive) Concluded(to chat.Target, messages []chat.MessageID, failed 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.told = append(p.told, fmt.Sprint(to.Chat, messages, failed))
+}
+
+func (p *attentive) heard() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.told)
 }
 
 // origin is the Markdown of all messages, joined, and their notes. The caller holds mu, or is alone.
@@ -137,10 +144,9 @@ func TestConcludedOnceMore(t *testing.T) {
 		h.say(t, in)
 		later(3 * time.Second)
 		h.say(t, in)
-		synctest.Wait()
-		equal(t, "told while it is answered", p.told, nil)
+		equal(t, "told while it is answered", p.heard(), nil)
 		later(time.Minute)
-		equal(t, "told", p.told, []string{"7[hi] false"})
+		equal(t, "told", p.heard(), []string{"7[hi] false"})
 		h.say(t, in)
 		later(time.Minute)
 		equal(t, "told once more", p.told, []string{"7[hi] false", "7[hi] false"})
