@@ -26,19 +26,24 @@ func Prefixes(t TB, d markup.Dialect, src string, limit, step int, valid func(ma
 	t.Helper()
 	c := checker{TB: t, dialect: d, limit: limit, valid: valid}
 	seen := ""
+	grows := utf8.ValidString(src) // a character that is none may be taken back; what models write has none left in it
 	var grown []markup.Part
 	for i := 0; ; i = min(i+step, len(src)) {
 		c.src = src[:i]
 		open := c.joined(markup.Options{Open: true})
 		flicker += len(seen) - common(seen, open)
 		seen = open
-		grown = c.grows(grown, markup.Options{Open: true, Append: true})
+		if grows {
+			grown = c.grows(grown, markup.Options{Open: true, Append: true})
+		}
 		if i == len(src) {
 			break
 		}
 	}
 	c.joined(markup.Options{})
-	c.grows(grown, markup.Options{Append: true})
+	if grows {
+		c.grows(grown, markup.Options{Append: true})
+	}
 	return flicker
 }
 
