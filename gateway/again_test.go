@@ -134,6 +134,34 @@ func TestUndoAfterARestartIsNotAboutALineBeforeThat(t *testing.T) {
 	})
 }
 
+// A line that told somebody why a message is not answered is no answer to undo, nor does it stand for the one that is.
+func TestUndoAfterARestartIsNotAboutALineBehindThat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		full := func(o *gateway.Options) { o.MaxQueued, o.Busy = 1, gateway.Queue }
+		l.begin(t, full)
+		l.say(t, ask("b"))
+		later(5 * time.Second)
+		l.say(t, ask("a"))
+		later(1200 * time.Millisecond)
+		l.platform.hangs = true
+		l.say(t, ask("c"))
+		l.say(t, ask("too many"))
+		later(100 * time.Millisecond)
+		l.kill()
+		l.platform.hangs = false
+		l.pending(t, command("undo"))
+		l.begin(t, full)
+		later(time.Minute)
+		l.say(t, ask("d"))
+		later(5 * time.Second)
+		equal(t, "the turns of the second process", l.told(1), []string{"user: b", "assistant: re: b", "user: c", "assistant: re: c", "user: d"})
+		if n := slices.Index(l.sees(), gateway.DefaultTexts()[gateway.TextQueueFull]); n < 0 {
+			t.Errorf("the line is lost: %q", l.sees())
+		}
+	})
+}
+
 func TestForgetAfterARestartEndsWhatWasUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLife()

@@ -222,10 +222,17 @@ func (a *actor) undo(in chat.Inbound) {
 	}
 }
 
-// undoLeft does so while turns of an earlier process wait to be taken up.
+// undoLeft does so while turns of an earlier process wait to be taken up. What is decided and not in the history is no
+// answer: a line that says why there is none, to a message too many for one.
 func (a *actor) undoLeft(in chat.Inbound) {
+	past, err := a.past()
+	if err != nil {
+		a.fail(in, "session could not be read", err)
+		return
+	}
 	for i, rec := range slices.Backward(a.left) {
-		if answersCommand(rec) || !mine(in, rec.User) {
+		line := rec.State == chat.TurnDecided && !slices.ContainsFunc(past.entries, func(e chat.Entry) bool { return e.Turn == rec.ID })
+		if line || answersCommand(rec) || !mine(in, rec.User) {
 			continue
 		}
 		a.left = slices.Delete(a.left, i, i+1)
