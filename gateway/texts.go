@@ -220,9 +220,9 @@ func (t Texts) With(own map[string]string) Texts {
 	return t
 }
 
-// line returns a fixed line with its id filled in.
+// line returns a fixed line with the short form of an id filled in.
 func (t Texts) line(k TextKey, id string) string {
-	return strings.ReplaceAll(t[k], "{id}", id)
+	return strings.ReplaceAll(t[k], "{id}", shortID(id))
 }
 
 // fill returns a fixed line with its places filled in: names and values in turn.

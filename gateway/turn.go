@@ -62,12 +62,16 @@ type turn struct {
 	outcome preview.Outcome
 }
 
-// newID returns a short id that a person can read out and an operator can find.
+// newID returns the ID of a turn. It is a key in the store for a week, and the keys of all messages of the reply are
+// made of it, so two turns must never have the same one.
 func newID() string {
-	var b [4]byte
+	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand
 	return hex.EncodeToString(b[:])
 }
+
+// shortID is the beginning of an ID: short enough to be read out, and long enough to find the turn in the log.
+func shortID(id string) string { return id[:min(len(id), 8)] }
 
 // start runs the model and the preview side by side; done closes when both have ended.
 func (a *actor) start(rec chat.Turn) {

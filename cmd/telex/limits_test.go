@@ -111,7 +111,7 @@ func (c limitCase) run(t *testing.T) string {
 		t.Errorf("the log says %q, want %q", why, c.reason)
 	}
 	texts := w.texts(ada)
-	want := strings.ReplaceAll(c.line, "{id}", ended.text("turn"))
+	want := strings.ReplaceAll(c.line, "{id}", ended.text("turn")[:8])
 	if len(texts) != 1 || !strings.HasSuffix(texts[0], want) || strings.ContainsAny(texts[0], "▌⚙") {
 		t.Errorf("ada sees %q, want %q at the end of one message", texts, want)
 	}

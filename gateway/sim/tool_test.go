@@ -258,7 +258,7 @@ type effect struct {
 }
 
 // deedName finds the key of a call.
-var deedName = regexp.MustCompile(`[0-9a-f]{8}s\d+c\d+`)
+var deedName = regexp.MustCompile(`[0-9a-f]{16}s\d+c\d+`)
 
 // bench is the tools of one process.
 type bench struct{ l *life }

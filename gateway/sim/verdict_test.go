@@ -295,7 +295,7 @@ func (w *world) complete(r *run) verdict {
 		keys := map[agent.StopReason]gateway.TextKey{
 			agent.StopError: gateway.TextModel, agent.StopSilence: gateway.TextSilence, agent.StopTimeLimit: gateway.TextTimeLimit,
 		}
-		note := squeeze(strings.ReplaceAll(gateway.DefaultTexts()[keys[r.answer.fails]], "{id}", r.turn))
+		note := squeeze(strings.ReplaceAll(gateway.DefaultTexts()[keys[r.answer.fails]], "{id}", r.turn[:8]))
 		v := verdict{name: "failed", note: []string{note}, exact: true, text: w.shown(r)}
 		if w.s.style == nasty { // an open end may hold something back
 			v.exact, v.words = false, [][]string{words.FindAllString(r.said[len(r.said)-1], -1)}

@@ -60,7 +60,7 @@ type attached struct {
 // NewHub returns a hub without clients.
 func NewHub(o HubOptions) *Hub {
 	h := &Hub{
-		o: o, process: rand.Text()[:8], opened: make(chan struct{}), late: make(chan struct{}),
+		o: o, process: rand.Text(), opened: make(chan struct{}), late: make(chan struct{}),
 		clients: make(map[chat.ChatID]*attached), came: make(map[chat.ChatID]chan struct{}),
 	}
 	h.give = sync.OnceFunc(func() { close(h.late) })
