@@ -22,9 +22,11 @@ type Span struct {
 
 // Mark is a place in the source where a part begins: Offset is the byte where the top-level
 // block that contains it starts; Line and Col say how much of that block, once laid out,
-// belongs to the parts before. The zero Mark is the beginning. Text that is only appended
-// to the source never moves a Mark.
-type Mark struct{ Offset, Line, Col int }
+// belongs to the parts before. Shown is where in the source the last character that these
+// parts show ends. It decides once later text lays out the block in another way: nothing is
+// shown twice and nothing is left out. The zero Mark is the beginning. Text that is only
+// appended to the source never moves a Mark.
+type Mark struct{ Offset, Line, Col, Shown int }
 
 // Part is the content of one message.
 type Part struct {

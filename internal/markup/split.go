@@ -14,11 +14,12 @@ type cutter struct {
 	end     int // how much of the source the text shows
 	shape   Shape
 	zones   []Format // not cut unless they begin a part: links, inline code, headings
+	shown   int      // of the source, by the parts before these: the Shown of their mark
 }
 
 // newCutter returns a cutter of l, which shows the source up to end.
 func newCutter(l laid, o Options, end int) *cutter {
-	c := &cutter{laid: l, dialect: o.Dialect, shape: o.Dialect.Shape(), limit: max(o.Limit, 1), end: end}
+	c := &cutter{laid: l, dialect: o.Dialect, shape: o.Dialect.Shape(), limit: max(o.Limit, 1), end: end, shown: o.From.Shown}
 	for _, f := range l.formats {
 		switch f.Style {
 		case Pre, Quote:
@@ -155,11 +156,60 @@ func (c *cutter) mark(pos int) Mark {
 	b := c.blocks[i]
 	shown := c.text[b.start:min(pos, b.end)]
 	line := strings.LastIndexByte(shown, '\n') + 1
-	return Mark{Offset: b.source, Line: strings.Count(shown, "\n"), Col: len(shown) - line}
+	return Mark{Offset: b.source, Line: strings.Count(shown, "\n"), Col: len(shown) - line, Shown: c.shownBefore(pos)}
 }
 
-// find returns the place in the text of a mark.
+// shownBefore returns where in the source the last character of the text before pos ends.
+func (c *cutter) shownBefore(pos int) int {
+	i := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text >= pos })
+	if i == 0 {
+		return c.shown
+	}
+	a := c.anchors[i-1]
+	return a.source + max(1, min(pos-a.text, a.size))
+}
+
+// find returns the place in the text of a mark: by line and column, unless later text has changed what these mean.
 func (c *cutter) find(m Mark) int {
+	pos := c.findColumn(m)
+	if m.Shown <= 0 {
+		return pos
+	}
+	next := sort.Search(len(c.anchors), func(i int) bool { return c.anchors[i].text+max(1, c.anchors[i].size) > pos })
+	if c.shownBefore(pos) <= m.Shown && (next == len(c.anchors) || c.sourceAt(next, pos) >= m.Shown) {
+		return pos
+	}
+	return c.findShown(m.Shown)
+}
+
+// sourceAt returns where in the source the text from pos on stands that anchor i is the first for.
+func (c *cutter) sourceAt(i, pos int) int {
+	a := c.anchors[i]
+	return a.source + max(0, pos-a.text)
+}
+
+// findShown returns the place of the first text that stands in the source behind shown, and of the marks in front of it.
+func (c *cutter) findShown(shown int) int {
+	for i, a := range c.anchors {
+		if a.source < shown && a.source+a.size <= shown {
+			continue
+		}
+		if a.source < shown {
+			pos := a.text + shown - a.source
+			line := strings.LastIndexByte(c.text[:pos], '\n') + 1
+			return line + graphemeFloor(c.text[line:], pos-line)
+		}
+		line := strings.LastIndexByte(c.text[:a.text], '\n') + 1
+		if i == 0 || c.anchors[i-1].text+c.anchors[i-1].size <= line && c.anchors[i-1].text < line {
+			return line // the mark of a list item stands nowhere in the source
+		}
+		return a.text
+	}
+	return len(c.text)
+}
+
+// findColumn returns the place in the text of a mark by its line and column.
+func (c *cutter) findColumn(m Mark) int {
 	if len(c.blocks) == 0 || c.blocks[0].source != m.Offset {
 		return 0
 	}

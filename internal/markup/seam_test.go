@@ -1,0 +1,55 @@
+package markup
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// seamPieces generates text whose constructs close late or never, around words that occur once.
+func seamPieces() *rapid.Generator[[]string] {
+	return rapid.Custom(func(t *rapid.T) (out []string) {
+		for i := range rapid.IntRange(2, 25).Draw(t, "pieces") {
+			w := fmt.Sprintf("w%dx", i)
+			out = append(out, rapid.SampledFrom([]string{
+				w + " ", w + " ", w + ".\n\n", w + " **", w + "*", w + " _", w + " ~~", w + " `", w + "\n```go\n", w + "\n```\n",
+				"- " + w + "\n", "  - " + w + "\n", "1. " + w + "\n", "> " + w + "\n", "# " + w + "\n", w + "\n---\n", w + "\n===\n",
+				"\n| a | b |\n|---|---|\n| " + w + " | 2 |\n", "[" + w + "](https://example.org) ", w + " [half](htt", w + " &amp; ",
+				w + ` \*`, w + " <b>", "- [ ] " + w + "\n", w + " é̂🇩🇪 ",
+			}).Draw(t, "piece"))
+		}
+		return out
+	})
+}
+
+var seamWord = regexp.MustCompile(`w\d+x`)
+
+// A part may be full before the text behind it is known, above a question for one. However that text then changes what
+// stands above it, the parts joined say each word once, in order.
+func TestNoWordIsShownTwiceAtASeam(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pieces := seamPieces().Draw(t, "pieces")
+		o := Options{Dialect: Plain{}, Limit: limits().Draw(t, "limit"), Open: true}
+		var shown []string
+		src := ""
+		for i, piece := range pieces {
+			src += piece
+			if i < len(pieces)-1 && rapid.IntRange(0, 3).Draw(t, "full") > 0 {
+				continue
+			}
+			for _, p := range Layout(src, o) {
+				shown, o.From = append(shown, p.Plain), p.Next
+			}
+		}
+		got := seamWord.FindAllString(strings.Join(shown, "\n"), -1)
+		want := seamWord.FindAllString(src, -1)
+		if len(got) > len(want) || !slices.Equal(got, want[:len(got)]) {
+			t.Fatalf("%q\nis shown as %q", src, shown)
+		}
+	})
+}
