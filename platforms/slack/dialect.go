@@ -20,14 +20,15 @@ import (
 //	*italic*, _italic_            *italic*
 //	~~strike~~                    ~~strike~~
 //	# heading                     # heading
-//	`code`, fenced code, table    the same, three backticks in code with a joiner in between
+//	`code`, fenced code, table    the same to the byte, but for three backticks and for control sequences
 //	[text](url), ![alt](url)      [text](url) for http, https and mailto; else plain text
 //	https://example.org           the same, or [https://...](https://...) where marks are near
 //	> quote                       > quote; a quote in a quote is part of the outer one
 //	- item, 1. item               "• item", "1\. item"; nested ones behind no-break spaces
 //	a line break                  two spaces and a line break
 //	< > &                         &lt; &gt; &amp;, in code as they are
-//	<!here>, @here, :tada:        the same text with an entity or a joiner in it
+//	<!here>, <@U1>                &lt;!here&gt;, in code with a joiner behind <
+//	@here, :tada:                 with a joiner in it, in code as they are
 type Dialect struct{}
 
 var _ markup.Dialect = Dialect{}
@@ -51,12 +52,23 @@ type grammar struct{}
 // Rules returns those of CommonMark, with six levels of headings that all look the same.
 func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 6, CommonMark: true} }
 
+// controlSequence is what Slack acts on wherever it stands: mentions of people, channels, groups and
+// everybody, dates, and links. Other text in angle brackets, such as <!-- or <xs:element>, is text to it.
+// https://docs.slack.dev/messaging/formatting-message-text#advanced
+const controlSequence = `<(?:(?:!(?:channel|here|everyone|group)|@[UWB][A-Z0-9]*|#[CG][A-Z0-9]*|` +
+	`(?:https?://|slack://|mailto:|tel:)[^\s<>|]*)[|>]|!(?:subteam|date)\^)`
+
+// emojiName is what an emoji can be called. Most names have a letter, so that 10:30:45 has no emoji.
+// https://docs.slack.dev/messaging/formatting-message-text#emoji
+const emojiName = `:(?:[0-9_+'-]*[a-z][a-z0-9_+'-]*|[+-]1|100|1234):`
+
 var (
-	mention  = regexp.MustCompile(`^@(?:channel|here|everyone)`)
-	emoji    = regexp.MustCompile(`^:[a-z0-9_+'-]+:`)
-	control  = regexp.MustCompile(`^<(?:[!@#][A-Za-z]|[a-z]+:)`)
-	language = regexp.MustCompile(`^[A-Za-z0-9_+.#-]{1,20}$`)
-	simple   = regexp.MustCompile(`^https?://[0-9A-Za-z./-]*[0-9A-Za-z/]$`)
+	mention    = regexp.MustCompile(`^@(?:channel|here|everyone)`)
+	emoji      = regexp.MustCompile(`^` + emojiName)
+	control    = regexp.MustCompile(`^` + controlSequence)
+	anyControl = regexp.MustCompile(controlSequence)
+	language   = regexp.MustCompile(`^[A-Za-z0-9_+.#-]{1,20}$`)
+	simple     = regexp.MustCompile(`^https?://[0-9A-Za-z./-]*[0-9A-Za-z/]$`)
 )
 
 // Escape appends a character of text. Slack names the characters that a backslash escapes
@@ -100,8 +112,8 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 }
 
 // Code appends a character of code. A backslash or an entity would be shown as it stands
-// there (https://spec.commonmark.org/0.31.2/#code-spans), so that what could be a control
-// sequence gets a character in it that shows nothing.
+// there (https://spec.commonmark.org/0.31.2/#code-spans), so that a control sequence gets a
+// character in it that shows nothing. Everything else is copied out of the code byte for byte.
 func (grammar) Code(out []byte, text string, i int, r rune) []byte {
 	if r == '<' && control.MatchString(text[i:]) {
 		return append(out, "<"+marks.Joiner...)

@@ -124,4 +124,4 @@ func unescape(s []byte) string {
 }
 
 // controls are what Slack acts on wherever it stands.
-var controls = regexp.MustCompile(`<[!@#]\w|<[a-z]+:`)
+var controls = regexp.MustCompile(`<(!(channel|here|everyone|group)|@[UWB][A-Z0-9]*|#[CG][A-Z0-9]*|(https?:|mailto:|tel:|slack:)[^<>\n]*)(\|[^<>\n]*)?>|<!(subteam|date)\^`)

@@ -168,11 +168,11 @@ func metadata(hashed string) library.MsgOption {
 	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
 }
 
-// harmless breaks the control sequences that call people. The dialect leaves none; this is for texts
-// that go out as they are because their markup was refused (F35).
-// https://docs.slack.dev/messaging/formatting-message-text#special-mentions
+// harmless escapes the control sequences in a text, which could call people, and leaves all other text
+// alone. The dialect leaves none; this is for texts that go out as they are because their markup was
+// refused (F35).
 func harmless(text string) string {
-	return strings.NewReplacer("<@", "&lt;@", "<!", "&lt;!", "<#", "&lt;#").Replace(text)
+	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }
 
 // fallback is a text as notifications show it, and screen readers read it: in mrkdwn, where &, <

@@ -184,7 +184,7 @@ func (r *blockReader) block(b *block, raw object) {
 		}
 		r.markdown += units(text)
 		r.total += units(text)
-		r.show(text)
+		r.show(codeAsItStands(text))
 	case "divider":
 	case "context":
 		r.context(b)

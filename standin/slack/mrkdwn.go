@@ -77,12 +77,25 @@ func controlLength(text string) int {
 			return 0
 		}
 	case target[0] == '!':
+		if !special(target[1:]) {
+			return 0
+		}
 	case strings.HasPrefix(target, "http://"), strings.HasPrefix(target, "https://"),
 		strings.HasPrefix(target, "mailto:"), strings.HasPrefix(target, "tel:"), strings.HasPrefix(target, "slack://"):
 	default:
 		return 0
 	}
 	return end + 1
+}
+
+// special tells whether a name behind "<!" means anything. "<!DOCTYPE html>" is text.
+// Source: https://docs.slack.dev/messaging/formatting-message-text#special-mentions
+func special(name string) bool {
+	switch name {
+	case "channel", "here", "everyone", "group":
+		return true
+	}
+	return strings.HasPrefix(name, "subteam^") || strings.HasPrefix(name, "date^")
 }
 
 func idLike(id string) bool {

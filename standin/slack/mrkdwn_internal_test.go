@@ -27,6 +27,7 @@ func TestMrkdwn(t *testing.T) {
 		{"<#C7> <https://x.example|a &amp; b> <mailto:a@b>", "<#C7> <https://x.example|a &amp; b> <mailto:a@b>", "#whales a & b mailto:a@b", nil},
 		{"<!date^1^{date}|day>", "<!date^1^{date}|day>", "day", nil},
 		{"<b> <@u7> <@U7 <@> <!> @channel", "&lt;b&gt; &lt;@u7&gt; &lt;@U7 &lt;@&gt; &lt;!&gt; @channel", "<b> <@u7> <@U7 <@> <!> @channel", nil},
+		{"<!-- a --> <!DOCTYPE html> <!x>", "&lt;!-- a --&gt; &lt;!DOCTYPE html&gt; &lt;!x&gt;", "<!-- a --> <!DOCTYPE html> <!x>", nil},
 		{"<<@U7>>", "&lt;<@U7>&gt;", "<@ann>", []string{"U7"}},
 	}
 	for _, tc := range cases {
@@ -38,6 +39,28 @@ func TestMrkdwn(t *testing.T) {
 		}
 		if got := mentions(tc.text); !slices.Equal(got, tc.calls) {
 			t.Errorf("%s: got calls %v, want %v", tc.text, got, tc.calls)
+		}
+	}
+}
+
+// In Markdown an entity is a character outside of code, and stands as it is in code.
+func TestMarkdownCode(t *testing.T) {
+	t.Parallel()
+	s := New(Options{})
+	for text, want := range map[string]string{
+		"&lt;a&gt; `&lt;a` &amp;":          "<a> `&lt;a` &",
+		"x\n```go\n&lt;!a\n```\n&lt;":      "x\n```go\n&lt;!a\n```\n<",
+		"> ```\n> &lt;\n> ```\n> &lt;":     "> ```\n> &lt;\n> ```\n> <",
+		"```\n&lt;":                        "```\n&lt;",
+		"`` &lt;` ``&lt;":                  "`` &lt;` ``<",
+		"\\`&lt;`&lt;`":                    "\\`<`&lt;`",
+		"`&lt;\n\n&lt;`":                   "`<\n\n<`",
+		"`&lt;":                            "`<",
+		"````\n```\n&lt;\n````\n&lt; `` `": "````\n```\n&lt;\n````\n< `` `",
+		"`<!channel>`":                     "`@channel`",
+	} {
+		if got := s.shown(codeAsItStands(text)); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}
 }
@@ -66,6 +89,9 @@ func FuzzMrkdwn(f *testing.F) {
 		}
 		if got, want := mentions(stored), mentions(text); !slices.Equal(got, want) {
 			t.Errorf("calls: got %v, want %v", got, want)
+		}
+		if got := strings.ReplaceAll(codeAsItStands(text), "&amp;", "&"); got != strings.ReplaceAll(text, "&amp;", "&") {
+			t.Errorf("code of %q: got %q", text, got)
 		}
 		if n := units(text); utf8.ValidString(text) && (n < utf8.RuneCountInString(text) || units(cutUnits(text, n/2)) > n/2 || cutUnits(text, n) != text) {
 			t.Errorf("units of %q: got %d", text, n)
