@@ -19,8 +19,8 @@ const mostText = 64 << 10
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
-	piece := c.String() + " " + who.String()
-	if in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.has(piece)) {
+	piece, allowed := c.String()+" "+who.String(), g.door.Allows(c, in.Sender.ID)
+	if allowed && in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.has(piece)) {
 		// Clients split a long paste, and only its first piece names the bot.
 		in.Addressed = true
 		if in.More {
@@ -33,10 +33,10 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 		return nil
 	case in.Sender.Bot && !g.door.Rules().Names(who): // two bots would answer each other for ever
 		return nil
-	case g.door.Allows(c, in.Sender.ID):
+	case allowed:
 		return g.admit(ctx, c, in)
 	case in.Sender.Bot || in.Kind == chat.Button || in.To.Kind != chat.Private || !g.door.Knocks(who, in.Sender.Name):
-		if g.refused.may(c.String() + " " + who.String()) {
+		if g.strangers.may(c.String() + " " + who.String()) {
 			g.Log.Info("message refused: its sender is not let in",
 				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
 		}

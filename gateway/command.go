@@ -205,6 +205,8 @@ func (a *actor) withdraw(t *turn) {
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
+	case t != nil && t.void: // it is taken back already: this one is about the turn before it
+		t.then = append(t.then, func() { a.undo(in) })
 	case t != nil && !t.tells() && mine(in, t.in.Sender.ID):
 		a.void()
 		a.withdraw(t)

@@ -81,7 +81,8 @@ type Gateway struct {
 	meter     *access.Meter
 	heavy     chan struct{} // taken while attachments are in memory
 	shrinking chan struct{} // taken while a picture is made smaller
-	refused   *seldom       // what is said seldom, by whom and what it is about
+	refused   *seldom       // notices to people who are let in, by person and reason
+	strangers *seldom       // log entries about people who are not; apart, so that a crowd of them silences no notice
 	expected  *seldom       // who has sent a piece of something in a group, of which more follows
 
 	mu       sync.Mutex
@@ -107,7 +108,8 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor),
 		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
-		heavy: make(chan struct{}, mostHeavy), shrinking: make(chan struct{}, mostShrinking), refused: newSeldom(time.Minute), expected: newSeldom(moreWindow),
+		heavy: make(chan struct{}, mostHeavy), shrinking: make(chan struct{}, mostShrinking), refused: newSeldom(time.Minute),
+		strangers: newSeldom(time.Minute), expected: newSeldom(moreWindow),
 	}
 	for _, e := range o.Endpoints {
 		r, err := g.resolve(e)

@@ -1,0 +1,73 @@
+package gateway_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/gateway"
+)
+
+const undone = "I have forgotten the last question and its answer."
+
+// Each /undo takes back one turn: the second one is not about the answer that the first one has ended already.
+func TestUndoTwiceWhileAnAnswerIsGivenTakesBackTwoTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.say(t, ask("a"))
+		later(3 * time.Second)
+		h.answers["b"] = long
+		h.say(t, ask("b"))
+		later(500 * time.Millisecond)
+		for range 3 { // the third one finds nothing
+			h.say(t, command("undo"))
+		}
+		later(5 * time.Second)
+		h.say(t, ask("c"))
+		later(3 * time.Second)
+		equal(t, "the turn after them", h.told(2), []string{"user: c"})
+		got := h.sees()
+		if len(got) != 6 {
+			t.Fatalf("people see %q, want two answers, three lines and an answer", got)
+		}
+		slices.Sort(got[2:5]) // they are sent side by side
+		equal(t, "lines", got[2:5], []string{undone, undone, "There is nothing to undo."})
+	})
+}
+
+// What /new has forgotten can't be undone, also while the answer that it ended is still being made final.
+func TestUndoRightAfterNewFindsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		h.answers["a"] = long
+		h.say(t, ask("a"))
+		later(500 * time.Millisecond)
+		h.say(t, command("new"))
+		h.say(t, command("undo"))
+		later(5 * time.Second)
+		got := h.sees()[1:]
+		slices.Sort(got)
+		equal(t, "lines", got, []string{gateway.DefaultTexts()[gateway.TextNew], "There is nothing to undo."})
+	})
+}
+
+// The same after a restart, while turns of the process before wait.
+func TestUndoTwiceAfterARestartTakesBackTwoTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, ask("b"))
+		later(5 * time.Second)
+		l.say(t, ask("a"))
+		later(1200 * time.Millisecond)
+		l.kill()
+		l.begin(t, nil)
+		l.say(t, command("undo"))
+		l.say(t, command("undo"))
+		later(5 * time.Second)
+		l.say(t, ask("c"))
+		later(5 * time.Second)
+		equal(t, "the turn after them", l.told(len(l.turns)-1), []string{"user: c"})
+	})
+}
