@@ -23,6 +23,7 @@ type actor struct {
 	news   chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
 
 	left    []chat.Turn    // by an earlier process, to be taken up first
+	ticket  *ticket        // to go on with that and with the messages that waited; nil: nothing was left
 	queue   []message      // waits for its turn
 	got     int            // messages so far
 	owed    []note         // lines that wait until those before were delivered
@@ -54,6 +55,7 @@ func (a *actor) poke() {
 // first, so that the order of the conversation is kept.
 func (a *actor) run() {
 	defer a.answers.Wait()
+	defer a.ticket.leave()
 	for {
 		messages, orders := a.g.take(a)
 		for _, m := range messages {
@@ -61,6 +63,10 @@ func (a *actor) run() {
 		}
 		for _, order := range orders {
 			a.guard(nil, order)
+		}
+		if a.ticket.waits() && a.hasWork() && !a.g.isStopping() {
+			<-a.news
+			continue
 		}
 		a.pay()
 		switch {
@@ -97,6 +103,9 @@ func (a *actor) run() {
 		}
 	}
 }
+
+// hasWork reports whether anything waits but commands, which are carried out at once.
+func (a *actor) hasWork() bool { return len(a.left)+len(a.queue)+len(a.owed) > 0 }
 
 // idle waits for d or for news.
 func (a *actor) idle(d time.Duration) {

@@ -66,6 +66,7 @@ type endpoint struct {
 	told     Concluder // nil: it does not want to know
 	buttons  bool      // it can show them
 	purse    *budget.Budget
+	restored pacer         // of what an earlier process left
 	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
 	dead     atomic.Bool   // it receives nothing any more
 	works    chan struct{} // closed by markWorks

@@ -43,17 +43,23 @@ type leftover struct {
 	messages []message
 }
 
-type leftovers map[chat.Conversation]*leftover
+// leftovers is that of all conversations, in the order in which they are taken up.
+type leftovers struct {
+	of    map[chat.Conversation]*leftover
+	order []chat.Conversation
+}
 
-func (l leftovers) of(c chat.Conversation) *leftover {
-	if l[c] == nil {
-		l[c] = &leftover{}
+func (l *leftovers) in(c chat.Conversation) *leftover {
+	if l.of[c] == nil {
+		l.of[c] = &leftover{}
+		l.order = append(l.order, c)
 	}
-	return l[c]
+	return l.of[c]
 }
 
 // takeUp hands everything that an earlier process left to its actor, at once: a command that waits
-// may be about a turn that was under way.
+// may be about a turn that was under way. The actors go on with it a few at a time: first those with
+// a turn under way, which people are looking at, oldest first, then those with messages that wait.
 func (g *Gateway) takeUp(ctx context.Context) error {
 	if err := g.door.Load(ctx); err != nil {
 		return err
@@ -75,23 +81,24 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}
-	left := make(leftovers)
+	left := leftovers{of: make(map[chat.Conversation]*leftover)}
 	for _, rec := range turns {
 		if e := g.endpoints[rec.Conversation.Endpoint]; e != nil {
 			e.purse.Assume(chat.Call{To: rec.To, Limits: e.Platform.Profile(rec.To).Limits})
 		}
-		l := left.of(rec.Conversation)
+		l := left.in(rec.Conversation)
 		l.turns = append(l.turns, rec)
 	}
 	for _, p := range pending {
 		if p.Message.Kind == chat.Knock { // who is given a code in a moment does not knock again
 			g.door.Knocks(chat.Person{Endpoint: p.Conversation.Endpoint, User: p.Message.Sender.ID}, p.Message.Sender.Name)
 		}
-		l := left.of(p.Conversation)
+		l := left.in(p.Conversation)
 		l.messages = append(l.messages, message{Inbound: p.Message, accepted: p.Accepted, begun: p.Begun})
 	}
-	for c, l := range left {
-		g.wake(c, func(a *actor) { a.left, a.inbox = l.turns, l.messages })
+	for _, c := range left.order {
+		l := left.of[c]
+		g.wake(c, func(a *actor) { a.left, a.inbox, a.ticket = l.turns, l.messages, a.endpoint.restored.enter(a.poke) })
 	}
 	if len(turns)+len(pending) > 0 {
 		g.Log.Info("going on where the last process ended",

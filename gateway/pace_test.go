@@ -1,0 +1,129 @@
+package gateway_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// counting is a model whose answers take a time, and which counts how many it gives at once.
+type counting struct {
+	takes         time.Duration
+	mu            sync.Mutex
+	running, most int
+	asked         []string
+}
+
+func (c *counting) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
+	question := t.Messages[len(t.Messages)-1].Text
+	c.mu.Lock()
+	c.running++
+	c.most = max(c.most, c.running)
+	c.asked = append(c.asked, question)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.running--
+		c.mu.Unlock()
+	}()
+	select {
+	case <-time.After(c.takes):
+	case <-ctx.Done():
+		return agent.Result{Stop: agent.StopCancelled}, context.Cause(ctx)
+	}
+	emit(agent.Text{Delta: "re: " + question})
+	return agent.Result{Text: "re: " + question, Stop: agent.StopDone}, nil
+}
+
+// waitingIn lets messages wait in so many conversations, as a process that died left them.
+func waitingIn(t *testing.T, store *gateway.Memory, conversations int) {
+	t.Helper()
+	for i := range conversations {
+		in := ask("question " + strconv.Itoa(i))
+		in.ID, in.To.Chat, in.Sender.ID = "1", chat.ChatID(strconv.Itoa(1000+i)), chat.UserID(strconv.Itoa(1000+i))
+		if _, err := store.Accept(t.Context(), chat.Conversation{Endpoint: "tg", Chat: in.To.Chat}, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A start after a crash answers what many conversations left, oldest first and a few at a time.
+func TestWhatIsLeftIsTakenUpAFewConversationsAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const conversations = 500
+		store, model := gateway.NewMemory(), &counting{takes: 4 * time.Second}
+		waitingIn(t, store, conversations)
+		h := openWith(t, house{platform: newPlatform(), script: &script{}}, func(o *gateway.Options) {
+			o.Store, o.Runner = store, model
+		})
+		later(time.Second)
+		in := ask("something new") // in a conversation that has nothing to take up
+		in.To.Chat, in.Sender.ID = "5", "5"
+		h.say(t, in)
+		later(5 * time.Second)
+		if got := h.sees(); len(got) != 33 || got[32] != "re: something new" {
+			t.Errorf("after 6 s people see %d answers, want 32 and one to what is new", len(got))
+		}
+		later(3 * time.Minute)
+		if got := len(h.sees()); got != conversations+1 {
+			t.Errorf("people see %d answers, want %d", got, conversations+1)
+		}
+		if model.most > 33 {
+			t.Errorf("the model gave %d answers at once, want at most 33", model.most)
+		}
+		for i, question := range model.asked[:32] {
+			if n, err := strconv.Atoi(question[len("question "):]); err != nil || n >= 32 {
+				t.Errorf("question %d was %q, want one of the oldest 32", i, question)
+			}
+		}
+	})
+}
+
+// Conversations that hang keep the others waiting for a while only.
+func TestConversationsThatHangDoNotHoldUpTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, model := gateway.NewMemory(), &counting{takes: time.Hour}
+		waitingIn(t, store, 100)
+		openWith(t, house{platform: newPlatform(), script: &script{}}, func(o *gateway.Options) {
+			o.Store, o.Runner = store, model
+		})
+		later(2 * time.Minute)
+		if model.running != 100 {
+			t.Errorf("after two minutes the model gives %d answers, want 100", model.running)
+		}
+	})
+}
+
+// A conversation that waits for its place obeys commands at once, and ends with the daemon.
+func TestAConversationThatWaitsForItsPlaceObeysCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, model := gateway.NewMemory(), &counting{takes: 20 * time.Second}
+		waitingIn(t, store, 100)
+		h := openWith(t, house{platform: newPlatform(), script: &script{}}, func(o *gateway.Options) {
+			o.Store, o.Runner = store, model
+		})
+		later(time.Second)
+		stop := command("stop")
+		stop.ID, stop.To.Chat, stop.Sender.ID = "stop", "1099", "1099"
+		h.say(t, stop)
+		later(time.Second)
+		equal(t, "messages", h.sees(), []string{gateway.DefaultTexts()[gateway.TextStopped]})
+		began := time.Now()
+		if err := h.stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("the gateway took %v to stop", took)
+		}
+		if left, _ := store.Pending(t.Context()); len(left) != 67 {
+			t.Errorf("%d messages wait for the next process, want 67: those that had no place yet", len(left))
+		}
+	})
+}
