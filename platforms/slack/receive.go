@@ -73,6 +73,7 @@ type reception struct {
 	open    chan struct{} // closed when Slack can deliver
 	caught  chan struct{} // closed when nothing is left of what was missed
 	line    line          // of requests
+	bodies  bodies        // of requests
 	refused atomic.Int64  // when the log last told of a request that was refused, in Unix seconds; 0: never
 
 	// For who has bot.turn.

@@ -422,7 +422,7 @@ func TestUnfinishedRequest(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close() //nolint:errcheck // it is broken by then.
-		if _, err := fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: telex.test\r\nContent-Length: 100\r\n\r\nhalf"); err != nil {
+		if _, err := fmt.Fprint(conn, forgedHeader(100)+"half"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

@@ -2,9 +2,6 @@ package slack
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,14 +15,6 @@ import (
 	"time"
 
 	"telex/internal/chat"
-)
-
-const (
-	// maxBody bounds a request, in bytes. Slack documents no limit; events are far smaller.
-	maxBody = 2 << 20
-	// clockWindow is how old a request may be, so that one that was overheard can't be repeated later.
-	// https://docs.slack.dev/authentication/verifying-requests-from-slack
-	clockWindow = 5 * time.Minute
 )
 
 // serve answers Slack's requests until ctx ends or accept fails.
@@ -45,6 +34,7 @@ func (r *reception) serve(ctx context.Context) error {
 		}
 	}
 	var requests gate
+	slots := make(chan struct{}, maxRequests)
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			if !requests.enter() {
@@ -52,19 +42,26 @@ func (r *reception) serve(ctx context.Context) error {
 				return
 			}
 			defer requests.leave()
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			default:
+				r.refuse(ctx, w, requestError{http.StatusTooManyRequests, errors.New("too many requests at once")})
+				return
+			}
 			if err := r.answer(ctx, w, req); err != nil {
 				failed(err)
 			}
 		}),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second,
+		IdleTimeout: 30 * time.Second, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(r.bot.log.Handler(), slog.LevelDebug),
 	}
 	r.isOpen(ctx) // what comes before Accept waits in the system
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := srv.Serve(limit(l)); !errors.Is(err, http.ErrServerClosed) {
 			failed(&chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)})
 		}
 	}()
@@ -92,25 +89,9 @@ func (b *Bot) listener(ctx context.Context) (net.Listener, error) {
 // the request comes again then.
 func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
 	arrived := time.Now()
-	if req.Method != http.MethodPost {
-		http.Error(w, "only Slack's requests are answered here", http.StatusMethodNotAllowed)
-		return nil
-	}
-	// Whoever does not finish a request must not keep Run from ending.
-	stop := context.AfterFunc(ctx, func() { _ = http.NewResponseController(w).SetReadDeadline(time.Now()) })
-	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
-	stop()
+	body, err := r.readRequest(ctx, w, req)
 	if err != nil {
-		http.Error(w, "the body is too large, or was cut", http.StatusRequestEntityTooLarge)
-		return nil
-	}
-	if err := verify(r.bot.opts.SigningSecret, req.Header, body, time.Now()); err != nil {
-		level := slog.LevelDebug
-		if now, last := time.Now().Unix(), r.refused.Load(); now-last >= 60 && r.refused.CompareAndSwap(last, now) {
-			level = slog.LevelWarn // anybody can send some, as many as they like
-		}
-		r.bot.log.Log(ctx, level, "request refused", slog.Any("error", err))
-		http.Error(w, err.Error(), http.StatusUnauthorized)
+		r.refuse(ctx, w, err)
 		return nil
 	}
 	if challenge := challengeIn(body); challenge != "" {
@@ -138,25 +119,22 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 	return nil
 }
 
-// verify checks that a request is Slack's: signed with the secret, and not long ago.
-// https://docs.slack.dev/authentication/verifying-requests-from-slack
-func verify(secret string, h http.Header, body []byte, now time.Time) error {
-	stamp := h.Get("X-Slack-Request-Timestamp")
-	seconds, err := strconv.ParseInt(stamp, 10, 64)
-	if err != nil {
-		return errors.New("the request has no timestamp")
+// refuse answers a request that is not taken, and closes its connection, so that nothing more of it is read.
+func (r *reception) refuse(ctx context.Context, w http.ResponseWriter, err error) {
+	status := http.StatusBadRequest
+	if refused := (requestError{}); errors.As(err, &refused) {
+		status = refused.status
 	}
-	if now.Sub(time.Unix(seconds, 0)).Abs() > clockWindow {
-		return errors.New("the request is too old: if this goes on, the clock of this machine is wrong")
+	level := slog.LevelDebug
+	if now, last := time.Now().Unix(), r.refused.Load(); now-last >= 60 && r.refused.CompareAndSwap(last, now) {
+		level = slog.LevelWarn // anybody can send some, as many as they like
 	}
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("v0:" + stamp + ":"))
-	mac.Write(body)
-	want := "v0=" + hex.EncodeToString(mac.Sum(nil))
-	if !hmac.Equal([]byte(want), []byte(h.Get("X-Slack-Signature"))) {
-		return errors.New("the signature is wrong: is signing_secret that of this app?")
+	r.bot.log.Log(ctx, level, "request refused", slog.Any("error", err))
+	w.Header().Set("Connection", "close")
+	if status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
 	}
-	return nil
+	http.Error(w, err.Error(), status)
 }
 
 // challengeIn returns what Slack wants to read back when the request URL is set; empty for anything

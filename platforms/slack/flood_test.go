@@ -1,0 +1,190 @@
+package slack_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/platforms/slack"
+	standin "telex/standin/slack"
+)
+
+// forgedHeader is the header of a request that could be Slack's until its body is read.
+func forgedHeader(length int) string {
+	return fmt.Sprintf("POST / HTTP/1.1\r\nHost: telex.test\r\nContent-Type: application/json\r\n"+
+		"X-Slack-Request-Timestamp: %d\r\nX-Slack-Signature: v0=%064d\r\nContent-Length: %d\r\n\r\n", time.Now().Unix(), 0, length)
+}
+
+// openDoor runs a bot that listens on a TCP port of this machine and returns its address and its secret.
+func openDoor(t *testing.T) (address, secret string) {
+	t.Helper()
+	w := newWorld(t, standin.Options{}, true)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bot, err := slack.New(slack.Options{
+		BotToken: w.server.BotToken(), APIBase: "http://slack.test/api/", SigningSecret: w.server.SigningSecret(),
+		Dial: w.net.Dial, Log: slog.New(slog.DiscardHandler),
+		Listener: func(context.Context) (net.Listener, error) { return l, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- bot.Run(ctx, chat.Resume{}, func(context.Context, chat.Inbound) error { return nil })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		bot.Close()
+		untilLingerEnds()
+	})
+	return l.Addr().String(), w.server.SigningSecret()
+}
+
+// untilLingerEnds returns once the server waits for nobody to read a refusal: it does so for half a second, behind Run.
+func untilLingerEnds() {
+	stacks := make([]byte, 4<<20)
+	for tick := time.Tick(50 * time.Millisecond); strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "closeWriteAndWait"); {
+		<-tick
+	}
+}
+
+// dialDoor opens a connection that ends after a while in any case.
+func dialDoor(t *testing.T, address string) net.Conn {
+	t.Helper()
+	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// status reads the status of an answer; 0: the connection was closed without one.
+func status(c net.Conn) int {
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return 0
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
+
+// knock sends Slack's check of the address, signed, and returns the answer's status.
+func knock(t *testing.T, address, secret string) int {
+	t.Helper()
+	c := dialDoor(t, address)
+	defer c.Close() //nolint:errcheck // Only its answer matters.
+	body, stamp := `{"type":"url_verification","challenge":"x"}`, strconv.FormatInt(time.Now().Unix(), 10)
+	_, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: telex.test\r\nX-Slack-Request-Timestamp: %s\r\nX-Slack-Signature: %s\r\nContent-Length: %d\r\n\r\n%s",
+		stamp, standin.Sign(secret, stamp, []byte(body)), len(body), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return status(c)
+}
+
+// A request that its headers give away is refused before its body comes.
+func TestHeadersAreCheckedFirst(t *testing.T) {
+	t.Parallel()
+	address, secret := openDoor(t)
+	forged := forgedHeader(1000)
+	for name, tc := range map[string]struct {
+		header string
+		want   int
+	}{
+		"no signature":  {"POST / HTTP/1.1\r\nHost: telex.test\r\nContent-Length: 1000\r\n\r\n", 401},
+		"no timestamp":  {strings.Replace(forged, "X-Slack-Request-Timestamp", "X-Other", 1), 401},
+		"an old one":    {strings.Replace(forged, "Timestamp: ", "Timestamp: 1", 1), 401},
+		"half a sum":    {strings.Replace(forged, strings.Repeat("0", 32), "", 1), 401},
+		"another sum":   {strings.Replace(forged, "v0=", "v1=", 1), 401},
+		"too long":      {forgedHeader(2 << 20), 413},
+		"large headers": {strings.Replace(forged, "Host:", "X-Pad: "+strings.Repeat("x", 40<<10)+"\r\nHost:", 1), 431},
+		"another verb":  {strings.Replace(forged, "POST", "PUT", 1), 405},
+	} {
+		c := dialDoor(t, address)
+		_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+		_, _ = io.WriteString(c, tc.header)
+		if got := status(c); got != tc.want {
+			t.Errorf("%s: got %d, want %d before the body", name, got, tc.want)
+		}
+		_ = c.Close()
+	}
+	if got := knock(t, address, secret); got != 200 {
+		t.Errorf("Slack's own request: got %d", got)
+	}
+}
+
+// Four hundred connections that nobody signed cost some megabytes, and Slack's own request is answered among them.
+func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
+	const (
+		connections = 400
+		length      = 1 << 20
+		most        = 24 << 20 // bytes, the senders' own share included
+	)
+	address, secret := openDoor(t)
+	before := inUse()
+	body := strings.Repeat("x", length-1) // one is missing, so that the server must keep the rest
+	var group sync.WaitGroup
+	var refused atomic.Int32
+	for range connections {
+		c := dialDoor(t, address)
+		group.Go(func() {
+			defer c.Close() //nolint:errcheck // Only its answer matters.
+			_, _ = io.WriteString(c, forgedHeader(length))
+			_, _ = io.WriteString(c, body)
+			if status(c) != 200 {
+				refused.Add(1)
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		group.Wait()
+	}()
+	var peak uint64
+	for waiting := true; waiting; {
+		select {
+		case <-done:
+			waiting = false
+		case <-time.After(100 * time.Millisecond):
+			peak = max(peak, inUse())
+		}
+	}
+	if got := refused.Load(); got != connections {
+		t.Errorf("%d of %d forged requests were refused", got, connections)
+	}
+	if used := peak - min(peak, before); used > most {
+		t.Errorf("%d forged requests took %d MB, want %d at most", connections, used>>20, most>>20)
+	}
+	if got := knock(t, address, secret); got != 200 {
+		t.Errorf("Slack's own request: got %d", got)
+	}
+}
+
+// inUse is how many bytes the process holds.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
