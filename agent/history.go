@@ -56,8 +56,9 @@ func mend(steps []Message, begun []string) (mended []Message, open []ToolCall) {
 	return mended, open
 }
 
+// answerTo answers a call in telex's own words.
 func answerTo(c ToolCall, text string) Message {
-	return Message{Role: ToolRole, ToolCallID: c.ID, Name: c.Name, Text: text}
+	return Message{Role: ToolRole, ToolCallID: c.ID, Name: c.Name, Text: text, Sources: []Source{{Origin: OriginProgram}}}
 }
 
 // grow adds to the turn's history.

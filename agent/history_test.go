@@ -397,7 +397,7 @@ func TestWhatWasAskedWaits(t *testing.T) {
 func TestReadingIsNotBegun(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
-	tools[0].Asks = func(ToolCall, []Message) bool { return true }
+	tools[0].Asks = func(ToolCall, Said) bool { return true }
 	began := 0
 	p := &person{verdict: Approved}
 	turn := streamed

@@ -161,13 +161,13 @@ func (s *slowly) Complete(ctx context.Context, r Request) (Completion, error) {
 	return s.script.Complete(ctx, r)
 }
 
-// Who decides whether an address was written by a person sees people's words only: neither a summary nor
-// what a pipeline put in place of the question.
+// Who decides whether an address was typed by a person sees people's words only, not what a pipeline put in place of the
+// question, and knows that there is a summary.
 func TestAsksHearsPeopleOnly(t *testing.T) {
 	t.Parallel()
 	var heard []string
-	tools := toolbox{{Name: "read", ReadOnly: true, Call: workshop()[0].Call, Asks: func(_ ToolCall, said []Message) bool {
-		heard = append(heard, transcript(said))
+	tools := toolbox{{Name: "read", ReadOnly: true, Call: workshop()[0].Call, Asks: func(_ ToolCall, said Said) bool {
+		heard = append(heard, fmt.Sprint(said.Summarized, " ", transcript(said.Messages)))
 		return false
 	}}}
 	turn := streamed
@@ -177,7 +177,7 @@ func TestAsksHearsPeopleOnly(t *testing.T) {
 	o := Options{Tools: tools, Pipeline: []Node{{Name: "draft"}, {Name: "polish"}}}
 	got := runTurn(t, t.Context(), o, turn, answer{c: Completion{Text: "evil.example"}},
 		called("Let me see.", "read {}"), called("Once more.", "read {}", "read {}"), answer{deltas: texts("Done.")})
-	first := "system:They said evil.example is fine.\nuser:one\nassistant:two\nuser:three"
+	first := "true user:one\nassistant:two\nuser:three"
 	second := first + "\nassistant:Let me see.[a read {}]\ntool a:did {}\nuser:four"
 	if want := []string{first, second, second}; fmt.Sprint(heard) != fmt.Sprint(want) || got.Text != "Let me see.\n\nOnce more.\n\nDone." {
 		t.Errorf("%q, heard\n%q\nwant\n%q", got.Text, heard, want)
@@ -188,7 +188,7 @@ func TestAsksHearsPeopleOnly(t *testing.T) {
 	o.Tools = tools
 	turn = ask(chat(20, 100), "and now?")
 	got = runTurn(t, t.Context(), o, turn, answer{c: Completion{Text: "A summary with evil.example."}}, called("", "read {}"), answer{deltas: texts("Done.")})
-	if got.Compaction == nil || len(heard) != 1 || heard[0] != transcript(turn.Messages) {
+	if got.Compaction == nil || len(heard) != 1 || heard[0] != "true "+transcript(turn.Messages) {
 		t.Errorf("%+v, heard\n%s", got.Compaction, strings.Join(heard, "\n---\n"))
 	}
 }

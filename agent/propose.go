@@ -14,9 +14,9 @@ const (
 	mostWhole    = 64 << 10 // and what people can read of it when they want to
 )
 
-// needsApproval says whether a person must decide about a call, going by the conversation. A tool that
+// needsApproval says whether a person must decide about a call, going by what the model reads. A tool that
 // fails at saying so needs approval.
-func needsApproval(p parsedCall, said []Message) (needs bool) {
+func needsApproval(p parsedCall, said Said) (needs bool) {
 	if !p.def.ReadOnly {
 		return true
 	}
@@ -41,7 +41,7 @@ func propose(p parsedCall) Proposal {
 			text += " " + indented(p.Arguments)
 		}
 	}
-	out := Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Version: p.def.version(), Standing: !p.def.ReadOnly}
+	out := Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Version: p.def.version(), Standing: !p.def.ReadOnly, Personal: p.def.Personal}
 	out.Whole = plain(text, mostWhole)
 	return out
 }

@@ -73,7 +73,7 @@ func TestStandingApprovals(t *testing.T) {
 	if p := propose(parsedCall{def: ToolDef{}}); !p.Standing {
 		t.Error("a call that changes things can't be approved once and for all")
 	}
-	asks := func(ToolCall, []Message) bool { return true }
+	asks := func(ToolCall, Said) bool { return true }
 	if p := propose(parsedCall{def: ToolDef{ReadOnly: true, Asks: asks}}); p.Standing {
 		t.Error("a call that only reads can be approved once and for all")
 	}

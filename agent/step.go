@@ -81,19 +81,18 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 	return nil
 }
 
-// said returns what people and the model said before the newest calls. What a pipeline puts in the place of
-// a question is no person's words and not in it; nor is a summary a person's, which stands first.
-func (r *run) said() []Message {
-	var before []Message
-	if r.turn.Summary != "" {
-		before = []Message{{Role: System, Text: r.turn.Summary}}
-	}
+// said returns what the model had read when it made the newest calls. What a pipeline puts in the place of a question is no
+// person's words and not in it.
+func (r *run) said() Said {
+	s := Said{Person: r.turn.Person, Shared: r.turn.Shared, Summarized: r.summary != "", Tools: r.available()}
+	s.Messages = slices.Concat(r.turn.Messages, r.grown)
 	for i, m := range slices.Backward(r.grown) {
 		if len(m.ToolCalls) > 0 {
-			return slices.Concat(before, r.turn.Messages, r.grown[:i])
+			s.Messages = slices.Concat(r.turn.Messages, r.grown[:i])
+			return s
 		}
 	}
-	return nil
+	return s
 }
 
 // runApproved runs a call once a person has approved it. Its error ends the turn.
@@ -187,6 +186,9 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	}
 	answer := answerTo(p.ToolCall, text)
 	answer.Images = o.Images
+	if o.started && p.def.Outside != OutsideNothing {
+		answer.Sources = nil
+	}
 	r.record(ctx, answer, files, cut)
 	r.statuses.set(p.ID, p.Name, "", state)
 }

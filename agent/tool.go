@@ -23,11 +23,13 @@ type ToolDef struct {
 	Show func(arguments string) string
 	// Propose says exactly what a call will do, for the person who approves it; nil: its name and arguments.
 	Propose func(arguments string) string
-	// Asks says that this call needs approval although the tool is read-only, given what was said in the
-	// conversation, oldest first, this turn included. A user's message holds what people sent and nothing else: no
-	// text that a pipeline made of it. A summary of what came before is a system's message, and may tell what anybody
-	// said, pages and servers of tools too. Nil: it needs none.
-	Asks func(call ToolCall, said []Message) bool
+	// Asks says that this call needs approval although the tool is read-only, given what the model reads and who wrote it.
+	// Nil: it needs none.
+	Asks func(call ToolCall, said Said) bool
+	// Personal says that only the one who asked may approve a call, and no admin in their place.
+	Personal bool
+	// Outside says which of the tool's words are outside content.
+	Outside Outside
 	// Call runs one call. It returns soon after ctx ended. An error is told to the model, as its text; so
 	// that must hold no secret. It may be called at the same time from many goroutines.
 	Call func(ctx context.Context, in Input) (Output, error)
@@ -83,6 +85,8 @@ type Proposal struct {
 	// Version changes with what the tool says of itself, to models and so to people: what was approved of one version
 	// was not of another.
 	Version string
+	// Personal says that only the one who asked may approve it, and no admin in their place.
+	Personal bool
 	// Standing says that approving such calls once and for all makes sense: the tool changes things. A call
 	// that only reads is asked about for what is in it, so each one anew.
 	Standing bool

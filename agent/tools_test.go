@@ -204,8 +204,8 @@ func TestCallsThatAreNotRun(t *testing.T) {
 // A tool that only reads can ask for approval too, given what was said.
 func TestAsks(t *testing.T) {
 	t.Parallel()
-	tools := toolbox{{Name: "read", ReadOnly: true, Asks: func(c ToolCall, said []Message) bool {
-		return !strings.Contains(transcript(said), c.Arguments) && !strings.Contains(transcript(said), "read")
+	tools := toolbox{{Name: "read", ReadOnly: true, Asks: func(c ToolCall, said Said) bool {
+		return !strings.Contains(transcript(said.Messages), c.Arguments) && !strings.Contains(transcript(said.Messages), "read")
 	}, Call: workshop()[0].Call}}
 	for question, want := range map[string]int{"hi": 1, "{} please": 0} {
 		p := &person{verdict: Approved}
@@ -215,7 +215,7 @@ func TestAsks(t *testing.T) {
 			t.Errorf("%q: %d proposals, %q", question, len(p.proposals), got.Text)
 		}
 	}
-	if !needsApproval(parsedCall{def: ToolDef{ReadOnly: true, Asks: func(ToolCall, []Message) bool { panic("no") }}}, nil) {
+	if !needsApproval(parsedCall{def: ToolDef{ReadOnly: true, Asks: func(ToolCall, Said) bool { panic("no") }}}, Said{}) {
 		t.Error("a tool that fails at saying whether it needs approval got none")
 	}
 }

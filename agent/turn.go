@@ -27,6 +27,8 @@ type Message struct {
 	Images     []Image    `json:"images,omitempty"` // a user's or a tool's, behind the text
 	// Reasoning is a model's thinking before its tool calls, for providers that want it back with them.
 	Reasoning string `json:"reasoning,omitempty"`
+	// Sources are the pieces of a user's or a tool's message by their origin, in order. None: outside content.
+	Sources []Source `json:"sources,omitempty"`
 }
 
 // Image is a picture as a model takes it: its size and format are the caller's to see to.
@@ -62,6 +64,7 @@ type Turn struct {
 
 	// Person and Conversation name who asks and where, for tools that keep something.
 	Person, Conversation string
+	Shared               bool // other people read the answer too
 	// Tools are the names of the tools that may be called; nil: all. A name that ends in "*" stands for
 	// all that begin so.
 	Tools []string

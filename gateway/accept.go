@@ -27,6 +27,9 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 			g.expected.mark(piece)
 		}
 	}
+	if in.Kind == chat.Command && in.Origin != chat.Typed { // nobody commands by what they only pass on
+		in.Kind, in.Command, in.Args = chat.Text, "", ""
+	}
 	in = g.named(e, in)
 	switch {
 	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // it is somebody else's

@@ -109,7 +109,7 @@ const (
 
 // saysYesOrNo takes a plain yes or no of the person whose answer waits for it, and reports whether m is one.
 func (a *actor) saysYesOrNo(m message) bool {
-	if m.Kind != chat.Text || len(m.Attachments) > 0 {
+	if m.Kind != chat.Text || len(m.Attachments) > 0 || m.Origin != chat.Typed {
 		return false
 	}
 	w, asker := a.proposed("", m.accepted)
@@ -181,7 +181,7 @@ func (a *actor) decideProposal(m message, d decision) {
 		a.drop(m.Inbound) // it was decided while the button still stood
 	case w.q == nil:
 		a.say(m.Inbound, a.g.Texts[TextNoProposal])
-	case m.Sender.ID != asker && !a.g.door.Rules().Admin(me):
+	case m.Sender.ID != asker && (w.q.Personal || !a.g.door.Rules().Admin(me)):
 		if a.g.refused.may(me.String() + " " + string(TextNotYours) + " " + w.q.ID) {
 			a.say(m.Inbound, a.g.Texts[TextNotYours])
 			return

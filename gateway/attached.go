@@ -41,9 +41,10 @@ func attached(messages []chat.Inbound) bool {
 type question struct {
 	texts   []string
 	images  []agent.Image
-	notes   []string // to the model, about what it is not shown
-	failed  []string // names of what could not be read, for the person
-	unheard bool     // something was spoken, and there is nothing to transcribe it with
+	notes   []string       // to the model, about what it is not shown
+	sources []agent.Source // of all these
+	failed  []string       // names of what could not be read, for the person
+	unheard bool           // something was spoken, and there is nothing to transcribe it with
 	bytes   int64
 }
 
@@ -64,19 +65,18 @@ func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Messag
 	defer cancel()
 	n := 0
 	for _, m := range messages {
-		if m.Text != "" {
-			q.texts = append(q.texts, m.Text)
-		}
+		q.addWords(a.person(m), m)
 		for _, at := range m.Attachments {
 			if n++; n > mostAttached {
 				continue
 			}
-			if err := a.readOne(fetching, &q, at); err != nil && ctx.Err() == nil {
+			if err := a.readOne(fetching, &q, at, m.Origin); err != nil && ctx.Err() == nil {
 				a.log.Info("attachment was not read", slog.String("type", at.MediaType), slog.Int64("size", at.Size), slog.Any("error", err))
 			}
 		}
 	}
 	if n > mostAttached {
+		q.sources = append(q.sources, agent.Source{Origin: agent.OriginProgram})
 		q.notes = append(q.notes, fmt.Sprintf("[%d more were attached, which you are not shown: only the first %d are]", n-mostAttached, mostAttached))
 	}
 	return q.message(a.g.Texts)
@@ -95,11 +95,11 @@ func (q *question) message(t Texts) (agent.Message, string) {
 		}
 	}
 	text := strings.Join(append(q.texts, q.notes...), "\n\n")
-	return agent.Message{Role: agent.User, Text: text, Images: q.images}, ""
+	return agent.Message{Role: agent.User, Text: text, Images: q.images, Sources: q.sources}, ""
 }
 
 // readOne adds one attachment to the question.
-func (a *actor) readOne(ctx context.Context, q *question, at chat.Attachment) error {
+func (a *actor) readOne(ctx context.Context, q *question, at chat.Attachment, from chat.Origin) error {
 	if at.ID == "" || a.endpoint.fetcher == nil {
 		q.skip(at, "this kind can't be read here")
 		return errors.New("nothing to fetch")
@@ -121,7 +121,7 @@ func (a *actor) readOne(ctx context.Context, q *question, at chat.Attachment) er
 	case attachment.Image:
 		return q.addImage(ctx, a.g.shrinking, at, data)
 	case attachment.Audio:
-		return q.addSpeech(ctx, a.g.Hear, at, data)
+		return q.addSpeech(ctx, a.g.Hear, at, data, from)
 	case attachment.Text:
 		return q.addText(at, data)
 	default:
@@ -143,10 +143,11 @@ func (q *question) addImage(ctx context.Context, turn chan struct{}, at chat.Att
 		return err
 	}
 	q.images = append(q.images, agent.Image{MediaType: p.MediaType, Data: p.Data})
+	q.sources = append(q.sources, agent.Source{Origin: agent.OriginPicture})
 	return nil
 }
 
-func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Attachment, data []byte) error {
+func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Attachment, data []byte, from chat.Origin) error {
 	if hear == nil {
 		q.unheard = true
 		q.skip(at, "it can't be listened to here")
@@ -160,7 +161,10 @@ func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Atta
 		q.skip(at, "it could not be transcribed")
 		return err
 	}
-	q.texts = append(q.texts, text)
+	if from != chat.Typed { // else the sender may have said it
+		text = framed("forwarded voice message", "", text)
+	}
+	q.texts, q.sources = append(q.texts, text), append(q.sources, agent.Source{Origin: agent.OriginSpeech})
 	return nil
 }
 
@@ -174,20 +178,22 @@ func (q *question) addText(at chat.Attachment, data []byte) error {
 	if cut {
 		end = fmt.Sprintf("\n[the file goes on; its first %d bytes are shown]", mostAttachText)
 	}
-	q.texts = append(q.texts, fmt.Sprintf("[file %s]\n%s%s\n[end of file]", name(at), text, end))
+	q.texts = append(q.texts, framed("file", name(at), text+end))
+	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile})
 	return nil
 }
 
 // skip says that an attachment is not shown to the model, and why.
 func (q *question) skip(at chat.Attachment, why string) {
+	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile}) // its sender named it
 	q.notes = append(q.notes, fmt.Sprintf("[attached: %s, which you are not shown: %s]", name(at), why))
 	q.failed = append(q.failed, name(at)+" ("+why+")")
 }
 
-// name is what an attachment is called, in one line. The sender chose it.
+// name is what an attachment is called, in one line. The sender chose it: it must not end the brackets that it stands in.
 func name(at chat.Attachment) string {
 	for _, s := range []string{at.Name, at.MediaType} {
-		if s = strings.Join(strings.Fields(s), " "); s != "" {
+		if s = strings.Join(strings.Fields(strings.NewReplacer("[", "(", "]", ")").Replace(s)), " "); s != "" {
 			return shortened(s)
 		}
 	}

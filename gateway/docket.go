@@ -26,8 +26,9 @@ type proposal struct {
 	Text     string    `json:"text"`            // exactly what will happen
 	Whole    string    `json:"whole,omitempty"` // the same where Text is cut
 	Standing bool      `json:"standing,omitempty"`
-	Version  string    `json:"version,omitempty"` // of the tool
-	Slash    string    `json:"slash,omitempty"`   // what a command began with where people were asked
+	Personal bool      `json:"personal,omitempty"` // only the asker may decide it, and no admin in their place
+	Version  string    `json:"version,omitempty"`  // of the tool
+	Slash    string    `json:"slash,omitempty"`    // what a command began with where people were asked
 	Asked    time.Time `json:"asked"`
 	Until    time.Time `json:"until"` // then it is denied
 
@@ -188,6 +189,7 @@ func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error)
 	}
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Version, q.Text, q.Standing = newProposalID(), p.Tool, p.Version, p.Text, p.Standing
+	q.Personal = p.Personal
 	q.Slash = r.a.slash(r.t.in.To) // a process that takes this up may not have learned it yet
 	if p.Whole != p.Text {
 		q.Whole = p.Whole

@@ -84,7 +84,7 @@ func (l *lamp) Tools() []agent.ToolDef {
 	defer l.mu.Unlock()
 	return []agent.ToolDef{{
 		Name: "switch", Description: l.says, ReadOnly: l.reads,
-		Asks:    func(agent.ToolCall, []agent.Message) bool { return true },
+		Asks:    func(agent.ToolCall, agent.Said) bool { return true },
 		Propose: func(arguments string) string { return "Switch the lamp: " + cmp.Or(l.proposes, arguments) },
 		Call: func(ctx context.Context, in agent.Input) (agent.Output, error) {
 			l.mu.Lock()
@@ -111,6 +111,7 @@ type lab struct {
 	life
 	*planner
 	*lamp
+	box agent.Toolbox // in place of the lamp; nil: the lamp
 	log journal
 }
 
@@ -133,7 +134,11 @@ func (l *lab) twice() {
 func (l *lab) open(t *testing.T, change func(*gateway.Options)) {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(&l.log, nil))
-	a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: l.planner}}, Tools: l.lamp, Log: log})
+	var tools agent.Toolbox = l.lamp
+	if l.box != nil {
+		tools = l.box
+	}
+	a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: l.planner}}, Tools: tools, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

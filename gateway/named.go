@@ -20,7 +20,7 @@ func (g *Gateway) named(e *endpoint, in chat.Inbound) chat.Inbound {
 			return asking(in)
 		}
 		in.Args = strings.TrimSpace(rest)
-	case in.Kind == chat.Text && len(in.Attachments) == 0 && e.noCommands(in.To):
+	case in.Kind == chat.Text && in.Origin == chat.Typed && len(in.Attachments) == 0 && e.noCommands(in.To):
 		// Only what is nothing but a command is one: people write "help me" to the model.
 		said := strings.Fields(in.Text)
 		if len(said) == 0 {

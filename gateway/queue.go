@@ -123,14 +123,6 @@ func inbounds(messages []message) []chat.Inbound {
 	return out
 }
 
-// adding is the text of a question and of what belongs to it.
-func adding(question string, rest []chat.Inbound) string {
-	if len(rest) == 0 {
-		return question
-	}
-	return question + "\n\n" + join(rest)
-}
-
 // join is the text of the question that several messages are.
 func join(messages []chat.Inbound) string {
 	var texts []string

@@ -226,7 +226,7 @@ func TestAttachmentsAreRead(t *testing.T) {
 			t.Errorf("got images %v", m.Images)
 		}
 		for _, want := range []string{
-			"what is this?", "[file b.txt]\nline one\nline two\n[end of file]",
+			"what is this?", ": b.txt]\nline one\nline two\n[end of file ",
 			"[attached: c.zip, which you are not shown: this kind of file can't be read here]",
 			"[attached: d.bin, which you are not shown: it is too large]",
 			"[attached: e.png, which you are not shown: it could not be fetched]",

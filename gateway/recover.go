@@ -143,7 +143,7 @@ func (a *actor) resume(rec chat.Turn) {
 // shown is what the history grows by when an earlier process's turn ends as it is: the question,
 // and what people saw of the answer.
 func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
-	question, answer := agent.Message{Role: agent.User, Text: join(rec.Messages)}, strings.TrimSpace(lastSource(rec.Parts))
+	question, answer := a.words(rec.Messages...), strings.TrimSpace(lastSource(rec.Parts))
 	if rec.Replaces != "" {
 		p, err := a.past()
 		if err != nil {
@@ -151,7 +151,7 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 			return g
 		}
 		_, question, _ = p.without(rec.Replaces)
-		question.Text = adding(question.Text, rec.Messages[1:])
+		question = adding(question, a.words(rec.Messages[1:]...))
 	}
 	r, err := readJournal(rec.Steps)
 	if err != nil {

@@ -313,7 +313,11 @@ func TestWhatWasSaidToATurnIsSaidOnceAfterACrash(t *testing.T) {
 		later(5 * time.Second)
 		l.say(t, pressing(l.button("approve:")))
 		later(15 * time.Second)
-		if reads := fmt.Sprint(l.asked[len(l.asked)-1].Messages); l.times() != 2 || strings.Count(reads, "and blue") != 1 {
+		reads := ""
+		for _, m := range l.asked[len(l.asked)-1].Messages {
+			reads += m.Text + "\n"
+		}
+		if l.times() != 2 || strings.Count(reads, "and blue") != 1 {
 			t.Errorf("ran %d times, the model reads %s", l.times(), reads)
 		}
 	})

@@ -48,8 +48,7 @@ func (s past) without(turn string) (past, agent.Message, bool) {
 		case !found:
 			question, found = s.messages[i], true
 		default: // it was put to the turn while that ran
-			question.Text += "\n\n" + s.messages[i].Text
-			question.Images = append(slices.Clip(question.Images), s.messages[i].Images...)
+			question = adding(question, s.messages[i])
 		}
 	}
 	return rest, question, found

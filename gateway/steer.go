@@ -75,7 +75,7 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 	joined := inbounds(t.steer.waits)
 	for _, m := range joined {
 		ids = append(ids, m.ID)
-		messages = append(messages, agent.Message{Role: agent.User, Text: m.Text})
+		messages = append(messages, a.words(m))
 	}
 	if err := a.g.Store.Join(context.WithoutCancel(ctx), t.id, ids...); err != nil { // what is taken must be stored
 		a.log.Error("messages were not put to the turn: they wait for the next", slog.String("turn", t.id), slog.Any("error", err))

@@ -130,7 +130,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 		return nil
 	}
 	t.replaces = rec.Replaces
-	t.question.Text = adding(t.question.Text, rec.Messages[1:]) // what was put to it before a restart
+	t.question = adding(t.question, a.words(rec.Messages[1:]...)) // what was put to it before a restart
 	return t
 }
 
@@ -156,7 +156,7 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	if t.question.Role == "" {
 		question, line := a.read(ctx, t.messages)
 		if ctx.Err() != nil { // what an earlier process did of it must be known all the same
-			t.question = agent.Message{Role: agent.User, Text: join(t.messages)}
+			t.question = a.words(t.messages...)
 			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.said, t.earlier.begun)},
 				&agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
 		}
@@ -169,7 +169,7 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	s := a.settings(t.history.Session, t.in.Sender.ID)
 	return a.g.Runner.Run(ctx, agent.Turn{
 		ID: t.id, Stream: stream, Model: s.model.Name, System: s.system, Summary: t.history.Summary, Tools: s.tools,
-		Person: a.person(t.in).String(), Conversation: a.conversation.String(),
+		Person: a.person(t.in).String(), Conversation: a.conversation.String(), Shared: t.in.To.Kind != chat.Private,
 		Messages: append(slices.Clip(t.history.messages), t.question),
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
 		Journal:  &t.journal, Approver: approver{a, t},

@@ -38,7 +38,7 @@ func newClock(zone *time.Location) (agent.ToolDef, error) {
 		Name: "time",
 		Description: "Tells the current date and time, in any time zones, and converts times between them. " +
 			"The default zone is " + zoneName(zone) + ".",
-		ReadOnly: true, Timeout: 5 * time.Second,
+		ReadOnly: true, Outside: agent.OutsideNothing, Timeout: 5 * time.Second,
 		Show: func(arguments string) string {
 			if _, converts := partial(arguments, "time"); converts {
 				return "Converting a time"

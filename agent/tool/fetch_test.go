@@ -503,7 +503,7 @@ func TestProposeFetch(t *testing.T) {
 	} {
 		f := fetch{line: line{guard: newGuard(nil)}}
 		arguments := fmt.Sprintf(`{"url":%q}`, address)
-		if got := f.propose(arguments); got != "Read "+want+", an address that nobody wrote in this conversation" {
+		if got := f.propose(arguments); got != "Read "+want+", an address that you did not type here" {
 			t.Errorf("%q is proposed as %q", address, got)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/idna"
+	"telex/agent"
 )
 
 // closedNetworks returns the networks that are not the public internet, or that lead back out of it.
@@ -97,11 +97,10 @@ func (g guard) target(address string) (*url.URL, error) {
 	case u.Hostname() == "":
 		return nil, refusal("the address has no host")
 	}
-	host, err := hostName(u.Hostname())
-	if err != nil {
+	if agent.NormalizeURL(u) != nil {
 		return nil, refusal("the host is no valid name")
 	}
-	port := portOf(u)
+	host, port := u.Hostname(), portOf(u)
 	if ip, err := netip.ParseAddr(host); err == nil {
 		if err := g.address(netip.AddrPortFrom(ip, port)); err != nil {
 			return nil, err
@@ -109,27 +108,7 @@ func (g guard) target(address string) (*url.URL, error) {
 	} else if len(g.open) == 0 && port != 80 && port != 443 {
 		return nil, refusal(fmt.Sprintf("port %d may not be reached, only 80 and 443", port))
 	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	if p := u.Port(); p != "" && (u.Scheme != "http" || p != "80") && (u.Scheme != "https" || p != "443") {
-		host += ":" + p
-	}
-	u.Host, u.Fragment, u.RawFragment = host, "", ""
-	u.RawQuery = strings.ReplaceAll(u.RawQuery, " ", "%20")
-	if u.Path == "" {
-		u.Path = "/"
-	}
 	return u, nil
-}
-
-// hostName returns a host as it is looked up: lower case, and without letters that DNS does not know.
-func hostName(host string) (string, error) {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if _, err := netip.ParseAddr(host); err == nil {
-		return host, nil
-	}
-	return idna.Lookup.ToASCII(host)
 }
 
 // portOf returns 0 for a port that is none.

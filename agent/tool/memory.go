@@ -41,7 +41,7 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 		Name: "remember",
 		Description: "Remembers a fact about the person you talk to, for all later conversations with them. " +
 			"Use it when they ask you to remember something, or tell you a lasting preference.",
-		ReadOnly: true, Timeout: timeout, Asks: fromOutside,
+		ReadOnly: true, Timeout: timeout, Outside: agent.OutsideNothing, Asks: asksOutside,
 		Show:    func(string) string { return "Remembering" },
 		Propose: func(arguments string) string { return proposal("Remember", arguments, "fact") },
 	}, nil, m.remember)
@@ -51,8 +51,9 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	recall, err := define(agent.ToolDef{
 		Name:        "recall",
 		Description: "Lists what you were asked to remember about the person you talk to.",
-		ReadOnly:    true, Timeout: timeout,
-		Show: func(string) string { return "Remembering what you told me" },
+		ReadOnly:    true, Timeout: timeout, Outside: agent.OutsideNothing, Asks: asksShared, Personal: true,
+		Propose: func(string) string { return "Show in this conversation what is remembered of you" },
+		Show:    func(string) string { return "Remembering what you told me" },
 	}, nil, m.recall)
 	if err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	forget, err := define(agent.ToolDef{
 		Name:        "forget",
 		Description: "Forgets one fact about the person you talk to. Use recall first to find its text.",
-		ReadOnly:    true, Timeout: timeout, Asks: fromOutside,
+		ReadOnly:    true, Timeout: timeout, Outside: agent.OutsideNothing, Asks: asksOutside,
 		Show:    func(string) string { return "Forgetting" },
 		Propose: func(arguments string) string { return proposal("Forget", arguments, "fact") },
 	}, nil, m.forget)
@@ -76,28 +77,12 @@ func proposal(what, arguments, name string) string {
 	return fmt.Sprintf("%s: %q", what, value)
 }
 
-// fromOutside says that something other than people and our own notes has spoken in the conversation, or may have where a
-// summary stands for it.
-func fromOutside(_ agent.ToolCall, said []agent.Message) bool {
-	called := map[string]string{} // as of the last step: some providers use an id again in the next
-	for _, m := range said {
-		for _, call := range m.ToolCalls {
-			called[call.ID] = call.Name
-		}
-		if m.Role == agent.System {
-			return true
-		}
-		if m.Role != agent.ToolRole {
-			continue
-		}
-		switch called[m.ToolCallID] {
-		case "time", "remember", "recall", "forget":
-		default:
-			return true
-		}
-	}
-	return false
-}
+// asksOutside says that the model reads outside content, which may be what asks for the call: it must not change by itself
+// what is remembered of a person.
+func asksOutside(_ agent.ToolCall, said agent.Said) bool { return said.Outside() }
+
+// asksShared says that others would read what was remembered of one person.
+func asksShared(_ agent.ToolCall, said agent.Said) bool { return said.Shared }
 
 var errNobody = errors.New("there is nobody here to remember it for")
 

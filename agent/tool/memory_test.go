@@ -75,40 +75,33 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryAsksOnceSomethingElseHasSpoken: a page must not plant what is remembered.
+// TestMemoryAsksOnceSomethingElseHasSpoken: outside content must not plant what is remembered, nor show it to others.
 func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
 	t.Parallel()
-	tools, err := New(Options{Enabled: []string{Memory}, Facts: &Notes{}})
+	tools, err := New(Options{Enabled: Groups(), Facts: &Notes{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := func(name string) []agent.Message {
-		return []agent.Message{
-			{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "call_0", Name: name}}}, {Role: agent.ToolRole, ToolCallID: "call_0"},
-		}
-	}
-	user := agent.Message{Role: agent.User, Text: "remember that I like tides"}
+	typed := agent.Said{Person: "ada", Messages: []agent.Message{agent.Typed("ada", "remember that I like tides")}, Tools: tools}
+	page := typed
+	page.Messages = append([]agent.Message{{Role: agent.ToolRole, Text: "a page"}}, page.Messages...)
+	group := typed
+	group.Shared = true
 	for _, tt := range []struct {
-		name string
-		said []agent.Message
-		want bool
-	}{
-		{"people alone", []agent.Message{user}, false},
-		{"own notes", append(append(step("time"), step("recall")...), user), false},
-		{"a page", append(append(step("fetch"), step("time")...), user), true},
-		{"a page under an id that the clock had", append(append(step("time"), step("fetch")...), user), true},
-		{"a server", append(step("files_read"), user), true},
-		{"a summary", []agent.Message{{Role: agent.System, Text: "They like tides."}, user}, true},
-		{"an answer to nothing", []agent.Message{{Role: agent.ToolRole, ToolCallID: "x"}, user}, true},
-	} {
-		for _, def := range []agent.ToolDef{tools[0], tools[2]} {
-			if got := def.Asks(agent.ToolCall{}, tt.said); got != tt.want {
-				t.Errorf("%s, %s: %t", def.Name, tt.name, got)
+		name    string
+		said    agent.Said
+		changes bool
+		recalls bool
+	}{{"typed, with all built-in tools", typed, false, false}, {"a page", page, true, false}, {"a group", group, false, true}} {
+		for _, def := range tools {
+			want, ok := map[string]bool{"remember": tt.changes, "forget": tt.changes, "recall": tt.recalls}[def.Name]
+			if !ok {
+				continue
+			}
+			if got := def.Asks(agent.ToolCall{}, tt.said); got != want || def.Personal != (def.Name == "recall") {
+				t.Errorf("%s, %s: asks %t, personal %t", def.Name, tt.name, got, def.Personal)
 			}
 		}
-	}
-	if tools[1].Asks != nil {
-		t.Error("recall asks")
 	}
 }
 

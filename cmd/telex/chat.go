@@ -43,6 +43,7 @@ func chatCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			o.Piped = len(args) == 0
 			o.Question, o.In, o.Out, o.Trouble, o.Env = question, os.Stdin, os.Stdout, os.Stderr, os.LookupEnv
 			if demo {
 				if err := checkPace(rate, 0); err != nil {

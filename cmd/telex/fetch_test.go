@@ -236,7 +236,7 @@ func TestFetchOfAnAddressThatNobodyWrote(t *testing.T) {
 			return len(list) == i+1 && len(m.Last().Keyboard) > 0
 		})
 		asked := telegramPost(m).last()
-		if !strings.Contains(asked.text, "Read "+address+", an address that nobody wrote in this conversation") || strings.Join(asked.labels(), " ") != "Approve Deny" {
+		if !strings.Contains(asked.text, "Read "+address+", an address that you did not type here") || strings.Join(asked.labels(), " ") != "Approve Deny" {
 			t.Errorf("ada is asked %q with the buttons %q", asked.text, asked.labels())
 		}
 		if w.telegram.Press(ada, ada, m.ID, asked.button(t, tt.button)) == "" {

@@ -27,6 +27,7 @@ import (
 type ChatOptions struct {
 	Session  string // as CheckSession wants it
 	Question string // it is asked and its answer printed; empty: a conversation
+	Piped    bool   // the question was read from standard input: nobody typed it
 	In, Out  *os.File
 	Trouble  io.Writer // what went wrong with a single question, and prompts
 	Env      config.Env
@@ -77,7 +78,7 @@ func converse(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) er
 	defer func() { _ = client.Close() }() // nothing is left to be said
 	switch {
 	case o.Question != "":
-		return ui.Ask(ctx, client, o.Question, o.Out, o.Trouble)
+		return ui.Ask(ctx, client, o.Question, o.Piped, o.Out, o.Trouble)
 	case capable:
 		return ui.Converse(ctx, client, welcome, screen)
 	default:

@@ -14,6 +14,17 @@ const (
 	Oversized             // a message longer than any may be: without its text
 )
 
+// Origin says who wrote the text of a message. Only typed text has the sender's authority.
+type Origin string
+
+// The origins.
+const (
+	Typed     Origin = ""        // the sender
+	Forwarded Origin = "forward" // somebody else: the sender passed it on
+	ByBot     Origin = "bot"     // a program, in the sender's name: an inline bot
+	Piped     Origin = "pipe"    // whatever was on standard input that is no terminal
+)
+
 // Sender is who wrote an inbound message.
 type Sender struct {
 	ID   UserID
@@ -29,6 +40,7 @@ type Inbound struct {
 	Resume      string    // where Run may continue once this message is accepted
 	Kind        InboundKind
 	Text        string // the whole text as the person meant it, the bot's own mention removed
+	Origin      Origin `json:",omitempty"` // of Text
 	Command     string // Kind Command: the name in lower case, without slash and bot name; empty where one command serves for all: then Args begins with the name, or is a question
 	Args        string // Kind Command: the rest of the text
 	Action      string // Kind Button: the Action's ID

@@ -26,7 +26,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
 		return chat.Inbound{}, false, errNoID
 	}
-	m.unfold()
+	origin := m.unfold()
 	self, _ := b.identity()
 	plain := m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
 	if !plain || m.Author == nil || m.Author.ID == "" || m.Author.ID == self {
@@ -52,6 +52,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 		Sender:      chat.Sender{ID: chat.UserID(m.Author.ID), Name: m.Author.name(m.Member), Bot: m.Author.Bot || m.Webhook != ""},
 		ID:          chat.MessageID(m.ID),
 		Text:        text,
+		Origin:      origin,
 		Addressed:   true,
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
@@ -59,12 +60,14 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	}), true, nil
 }
 
-// unfold takes a forwarded message for what is said: who forwards one says nothing beside it.
+// unfold takes a forwarded message for what is said, and returns who wrote it: who forwards one says nothing beside it.
 // https://docs.discord.com/developers/resources/message#message-snapshot-object
-func (m *incoming) unfold() {
-	if m.Content == "" && len(m.Attachments) == 0 && len(m.Forwarded) > 0 {
-		m.Content, m.Attachments = m.Forwarded[0].Message.Content, m.Forwarded[0].Message.Attachments
+func (m *incoming) unfold() chat.Origin {
+	if m.Content != "" || len(m.Attachments) > 0 || len(m.Forwarded) == 0 {
+		return chat.Typed
 	}
+	m.Content, m.Attachments = m.Forwarded[0].Message.Content, m.Forwarded[0].Message.Attachments
+	return chat.Forwarded
 }
 
 // repliesTo reports whether m replies to a message of the bot.

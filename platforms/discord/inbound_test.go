@@ -117,9 +117,12 @@ func TestDecodeMessage(t *testing.T) {
 			fields: `{"content":"","attachments":[{"id":"1","filename":"a.png","content_type":"image/png","size":12,"url":"https://cdn.discordapp.com/a"}]}`,
 			want:   chat.Inbound{Attachments: []chat.Attachment{{Name: "a.png", MediaType: "image/png", Size: 12, ID: "https://cdn.discordapp.com/a"}}},
 		},
-		"a forwarded message": {fields: `{"content":"","message_snapshots":[{"message":{"content":"look at this","attachments":[]}}]}`, want: chat.Inbound{Text: "look at this"}},
-		"a sticker":           {fields: `{"content":"","sticker_items":[{"id":"1","name":"x"}]}`, want: chat.Inbound{Attachments: []chat.Attachment{{Name: "sticker"}}}},
-		"a poll":              {fields: `{"content":"","poll":{"question":{}}}`, want: chat.Inbound{Attachments: []chat.Attachment{{Name: "poll"}}}},
+		"a forwarded message": {fields: `{"content":"","message_snapshots":[{"message":{"content":"look at this","attachments":[]}}]}`, want: chat.Inbound{Text: "look at this", Origin: chat.Forwarded}},
+		"a forwarded command": {fields: `{"content":"","message_snapshots":[{"message":{"content":"/forget","attachments":[]}}]}`, want: chat.Inbound{
+			Text: "/forget", Origin: chat.Forwarded, Kind: chat.Command, Command: "forget", // which the gateway does not obey
+		}},
+		"a sticker": {fields: `{"content":"","sticker_items":[{"id":"1","name":"x"}]}`, want: chat.Inbound{Attachments: []chat.Attachment{{Name: "sticker"}}}},
+		"a poll":    {fields: `{"content":"","poll":{"question":{}}}`, want: chat.Inbound{Attachments: []chat.Attachment{{Name: "poll"}}}},
 		"unknown components": {
 			fields: `{"components":[{"type":99,"x":[]}],"embeds":5,"flags":"x","thread":{"a":1}}`, want: chat.Inbound{Text: "hello"},
 		},

@@ -1,6 +1,8 @@
 package telegram
 
 import (
+	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +39,7 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 		Sender:      sender,
 		ID:          chat.MessageID(strconv.Itoa(m.ID)),
 		Text:        said.text,
+		Origin:      m.origin(),
 		Addressed:   to.Kind == chat.Private || said.mentioned || said.command != "" || repliesTo(m, self),
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
@@ -47,6 +50,19 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 		in.Kind, in.Command, in.Args = chat.Command, said.command, said.args
 	}
 	return in, true, nil
+}
+
+// origin returns who wrote the text of m, which the sender may only have passed on.
+// https://core.telegram.org/bots/api#message: forward_origin, which servers before version 7.0 of the API lack, and via_bot.
+func (m *incoming) origin() chat.Origin {
+	present := func(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
+	switch {
+	case present(m.ForwardedFrom), present(m.ForwardedAt):
+		return chat.Forwarded
+	case m.ViaBot != nil:
+		return chat.ByBot
+	}
+	return chat.Typed
 }
 
 // decodeCallback turns a press on a button into what the button stands for. The press has an

@@ -176,7 +176,19 @@ func TestDecode(t *testing.T) {
 		},
 		{"own message", inGroup + `,"from":{"id":4242,"is_bot":true,"first_name":"Telex"},"text":"hi"`, nil},
 		{"via the bot itself", inGroup + `,` + ann + `,"via_bot":{"id":4242,"is_bot":true},"text":"hi"`, nil},
-		{"via another bot", inPrivate + `,` + ann + `,"via_bot":{"id":9,"is_bot":true},"text":"hi"`, direct(func(in *chat.Inbound) { in.Text = "hi" })},
+		{"via another bot", inPrivate + `,` + ann + `,"via_bot":{"id":9,"is_bot":true},"text":"hi"`, direct(func(in *chat.Inbound) { in.Text, in.Origin = "hi", chat.ByBot })},
+		{
+			"forwarded", inPrivate + `,` + ann + `,"forward_origin":{"type":"hidden_user","date":1,"sender_user_name":"Bo"},"forward_date":1,"text":"hi"`,
+			direct(func(in *chat.Inbound) { in.Text, in.Origin = "hi", chat.Forwarded }),
+		},
+		{
+			"forwarded by an older server", inPrivate + `,` + ann + `,"forward_from":{"id":8,"first_name":"Bo"},"forward_date":1,"caption":"hi","photo":[{"file_id":"p"}]`,
+			direct(func(in *chat.Inbound) {
+				in.Text, in.Origin = "hi", chat.Forwarded
+				in.Attachments = []chat.Attachment{{ID: "p", Name: "photo.jpg", MediaType: "image/jpeg"}}
+			}),
+		},
+		{"not forwarded", inPrivate + `,` + ann + `,"forward_origin":null,"forward_date":null,"text":"hi"`, direct(func(in *chat.Inbound) { in.Text = "hi" })},
 		{
 			"anonymous administrator", inGroup + `,"from":{"id":1087968824,"is_bot":true,"first_name":"Group","username":"GroupAnonymousBot"},"sender_chat":{"id":-100200300,"type":"supergroup","title":"Club"},"text":"hi"`,
 			public(func(in *chat.Inbound) { in.Text = "hi"; in.Sender = chat.Sender{ID: "-100200300", Name: "Club"} }),
@@ -188,7 +200,7 @@ func TestDecode(t *testing.T) {
 		{"nothing where something could be", inPrivate + `,` + ann + `,"location":null,"photo":[],"sticker":null`, nil},
 		{
 			"unknown fields of odd types", inPrivate + `,` + ann + `,"text":"hi","poll":3,"forward_origin":[],"rich_message":{"blocks":1}`,
-			direct(func(in *chat.Inbound) { in.Text = "hi" }),
+			direct(func(in *chat.Inbound) { in.Text, in.Origin = "hi", chat.Forwarded }),
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

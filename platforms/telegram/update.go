@@ -20,29 +20,32 @@ type update struct {
 
 // incoming holds what is used of a message.
 type incoming struct {
-	ID         int         `json:"message_id"`
-	Album      string      `json:"media_group_id"` // the same in every message of an album
-	Date       int64       `json:"date"`           // Unix seconds
-	Chat       *room       `json:"chat"`
-	Thread     int         `json:"message_thread_id"` // also set on plain replies; a topic only with InTopic
-	InTopic    bool        `json:"is_topic_message"`
-	From       *person     `json:"from"`
-	SenderChat *room       `json:"sender_chat"` // instead of a person: anonymous administrators, channels
-	Forwarded  bool        `json:"is_automatic_forward"`
-	ViaBot     *person     `json:"via_bot"`
-	ReplyTo    *incoming   `json:"reply_to_message"`
-	Text       string      `json:"text"`
-	Entities   []textMark  `json:"entities"`
-	Caption    string      `json:"caption"`
-	InCaption  []textMark  `json:"caption_entities"`
-	Photo      []mediaFile `json:"photo"` // one picture in several sizes
-	Document   *mediaFile  `json:"document"`
-	Voice      *mediaFile  `json:"voice"`
-	Audio      *mediaFile  `json:"audio"`
-	Video      *mediaFile  `json:"video"`
-	VideoNote  *mediaFile  `json:"video_note"`
-	Animation  *mediaFile  `json:"animation"` // is in Document too
-	Sticker    *sticker    `json:"sticker"`
+	ID         int     `json:"message_id"`
+	Album      string  `json:"media_group_id"` // the same in every message of an album
+	Date       int64   `json:"date"`           // Unix seconds
+	Chat       *room   `json:"chat"`
+	Thread     int     `json:"message_thread_id"` // also set on plain replies; a topic only with InTopic
+	InTopic    bool    `json:"is_topic_message"`
+	From       *person `json:"from"`
+	SenderChat *room   `json:"sender_chat"` // instead of a person: anonymous administrators, channels
+	Forwarded  bool    `json:"is_automatic_forward"`
+	ViaBot     *person `json:"via_bot"`
+	// Of the origin of a forwarded message it only matters that there is one.
+	ForwardedFrom json.RawMessage `json:"forward_origin"`
+	ForwardedAt   json.RawMessage `json:"forward_date"`
+	ReplyTo       *incoming       `json:"reply_to_message"`
+	Text          string          `json:"text"`
+	Entities      []textMark      `json:"entities"`
+	Caption       string          `json:"caption"`
+	InCaption     []textMark      `json:"caption_entities"`
+	Photo         []mediaFile     `json:"photo"` // one picture in several sizes
+	Document      *mediaFile      `json:"document"`
+	Voice         *mediaFile      `json:"voice"`
+	Audio         *mediaFile      `json:"audio"`
+	Video         *mediaFile      `json:"video"`
+	VideoNote     *mediaFile      `json:"video_note"`
+	Animation     *mediaFile      `json:"animation"` // is in Document too
+	Sticker       *sticker        `json:"sticker"`
 	wordless
 }
 

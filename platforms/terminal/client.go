@@ -57,8 +57,9 @@ func (c *Client) attach(hello Hello) (Welcome, error) {
 func (c *Client) Say(id, text string) error { return c.write(Frame{Input: &Input{ID: id, Text: text}}) }
 
 // Ask is Say for who says nothing more until that is answered, and so can be asked nothing.
-func (c *Client) Ask(id, text string) error {
-	return c.write(Frame{Input: &Input{ID: id, Text: text, Last: true}})
+func (c *Client) Ask(in Input) error {
+	in.Last = true
+	return c.write(Frame{Input: &in})
 }
 
 // Stop ends the answer that is being written.

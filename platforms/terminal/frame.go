@@ -56,6 +56,8 @@ type Input struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	Last bool   `json:"last,omitempty"` // until it is answered nothing more will come: nobody can be asked anything
+	// Piped says that nobody typed it: it was on standard input that is no terminal.
+	Piped bool `json:"piped,omitempty"`
 }
 
 // Stop ends the answer that is being written.

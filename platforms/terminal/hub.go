@@ -266,6 +266,9 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Inp
 		ID: chat.MessageID(rand.Text()), Text: text, Addressed: true, Reply: true,
 		Unattended: in.Last,
 	}
+	if in.Piped {
+		m.Origin = chat.Piped
+	}
 	if match := commandText.FindStringSubmatch(text); match != nil {
 		m.Kind, m.Command, m.Args = chat.Command, strings.ToLower(match[1]), text[len(match[0]):]
 	}

@@ -110,6 +110,9 @@ func TestConversation(t *testing.T) {
 	if in.To != to || in.Kind != chat.Command || in.Command != "new" || in.Args != "one two" || in.ID == "" || !in.Addressed || in.Sender.ID != operator || in.Unattended {
 		t.Errorf("heard %+v", in)
 	}
+	if in.Origin != chat.Typed {
+		t.Errorf("what was typed is of the origin %q", in.Origin)
+	}
 	ref := s.send(to, chat.Outgoing{Text: "a ▌", Source: "*a*", ReplyTo: in.ID, Preview: true})
 	if m := s.next(c).Message; m == nil || *m != (Message{ID: string(ref.ID), Answer: "7", Text: "a", Source: "*a*", Cursor: " ▌", Live: true}) {
 		t.Errorf("preview is %+v", m)
@@ -396,5 +399,18 @@ func TestHubEnds(t *testing.T) {
 	}
 	if err := <-s.served; err != nil {
 		t.Errorf("Serve = %v", err)
+	}
+}
+
+// What was on a pipe is not what a person typed.
+func TestAPipeIsNotTyped(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	c := s.attach("main")
+	if err := c.Ask(Input{ID: "7", Text: "a page", Piped: true}); err != nil {
+		t.Fatal(err)
+	}
+	if in := <-s.heard; in.Origin != chat.Piped || !in.Unattended || in.Text != "a page" {
+		t.Errorf("heard %+v", in)
 	}
 }

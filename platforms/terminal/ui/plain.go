@@ -31,8 +31,9 @@ const only = "question"
 // Ask asks one question and prints the answer on out while it grows, as the model wrote it. Only what extends the text
 // so far is printed before the end; should the answer turn out otherwise, it is printed once more as a whole, and trouble
 // is told. Nobody can answer what the answer asks. The end of ctx stops the answer. Ask returns when nothing more follows.
-func Ask(ctx context.Context, c *terminal.Client, question string, out, trouble io.Writer) error {
-	if err := c.Ask(only, question); err != nil {
+// Piped says that the question was not typed.
+func Ask(ctx context.Context, c *terminal.Client, question string, piped bool, out, trouble io.Writer) error {
+	if err := c.Ask(terminal.Input{ID: only, Text: question, Piped: piped}); err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.Stop() })() // one that fails ends Next too
@@ -149,7 +150,7 @@ func Chat(ctx context.Context, c *terminal.Client, in io.Reader, out, trouble io
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
-		err := Ask(ctx, c, lines.Text(), out, trouble)
+		err := Ask(ctx, c, lines.Text(), false, out, trouble)
 		if failed, ok := errors.AsType[*FailedError](err); ok {
 			fmt.Fprintln(trouble, failed)
 			continue

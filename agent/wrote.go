@@ -1,7 +1,7 @@
-package tool
+package agent
 
 import (
-	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -9,47 +9,55 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
-
-	"telex/agent"
 )
 
-// domains are hosts, and hosts below which all are meant.
-type domains struct{ exact, below []string }
-
-func newDomains(list []string) (domains, error) {
-	var d domains
-	for _, entry := range list {
-		name, isBelow := strings.CutPrefix(entry, "*.")
-		host, err := hostName(name)
-		if err != nil || host == "" || strings.ContainsAny(host, "*/: ") && !strings.Contains(host, "::") {
-			return domains{}, fmt.Errorf("allowed domain %q: want a host such as example.org or *.example.org", entry)
-		}
-		if isBelow {
-			d.below = append(d.below, "."+host)
-		} else {
-			d.exact = append(d.exact, host)
-		}
+// Wrote says whether the asker typed an address of the web: host, path and query exactly, since any of them could carry
+// something away. The scheme, "www.", a last slash and a fragment may differ. Addresses in outside content do not count:
+// files, transcripts, forwards, other people's messages, results of tools, summaries, and what the model wrote.
+func (s Said) Wrote(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Hostname() == "" || NormalizeURL(u) != nil {
+		return false
 	}
-	return d, nil
-}
-
-func (d domains) has(host string) bool {
-	return slices.Contains(d.exact, host) ||
-		slices.ContainsFunc(d.below, func(suffix string) bool { return strings.HasSuffix(host, suffix) })
-}
-
-// written says whether a person wrote this address: host, path and query exactly, since any of them could carry something
-// away. It does not matter whether the scheme, "www." or a last slash was written, nor what fragment was.
-func written(u *url.URL, said []agent.Message) bool {
 	var forms []string
 	for _, host := range hosts(u) {
 		for _, path := range paths(u) {
 			forms = append(forms, host+path)
 		}
 	}
-	return slices.ContainsFunc(said, func(m agent.Message) bool {
-		return m.Role == agent.User && slices.ContainsFunc(forms, func(form string) bool { return stands(m.Text, form) })
+	return slices.ContainsFunc(s.Typed(), func(text string) bool {
+		return slices.ContainsFunc(forms, func(form string) bool { return stands(text, form) })
 	})
+}
+
+// NormalizeURL brings an address with a host into the form in which it is requested: the host as it is looked up, no default port
+// and no fragment, a path.
+func NormalizeURL(u *url.URL) error {
+	host, err := HostName(u.Hostname())
+	if err != nil {
+		return err
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if p := u.Port(); p != "" && (u.Scheme != "http" || p != "80") && (u.Scheme != "https" || p != "443") {
+		host += ":" + p
+	}
+	u.Host, u.Fragment, u.RawFragment = host, "", ""
+	u.RawQuery = strings.ReplaceAll(u.RawQuery, " ", "%20")
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return nil
+}
+
+// HostName returns a host as it is looked up: lower case, and without letters that DNS does not know.
+func HostName(host string) (string, error) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return host, nil
+	}
+	return idna.Lookup.ToASCII(host)
 }
 
 // hosts returns the ways to write the host.

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestSaidKnowsWhoTypedWhat(t *testing.T) {
+	t.Parallel()
+	const link = "https://example.org/a"
+	program := []Source{{Origin: OriginProgram}}
+	for name, tt := range map[string]struct {
+		said    Said
+		wrote   bool
+		outside bool
+	}{
+		"nothing":           {Said{}, false, false},
+		"typed":             {Said{Messages: []Message{Typed("ada", link)}}, true, false},
+		"typed by another":  {Said{Messages: []Message{Typed("bob", link)}}, false, true},
+		"from an old store": {Said{Messages: []Message{{Role: User, Text: link}}}, false, true},
+		"the model's":       {Said{Messages: []Message{{Role: Assistant, Text: link}}}, false, false},
+		"the model's, who says it is typed": {
+			Said{Messages: []Message{{Role: Assistant, Text: link, Sources: Typed("ada", link).Sources}}}, false, false,
+		},
+		"a file":       {Said{Messages: []Message{{Role: User, Text: link, Sources: []Source{{Origin: OriginFile, Person: "ada", Text: link}}}}}, false, true},
+		"a new origin": {Said{Messages: []Message{{Role: User, Text: link, Sources: []Source{{Origin: "dream", Person: "ada", Text: link}}}}}, false, true},
+		"typed, with a picture": {
+			Said{Messages: []Message{{Role: User, Text: link, Sources: append(Typed("ada", link).Sources, Source{Origin: OriginPicture})}}}, true, true,
+		},
+		"a tool's answer":       {Said{Messages: []Message{{Role: ToolRole, Text: link}}}, false, true},
+		"a tool's typed answer": {Said{Messages: []Message{{Role: ToolRole, Text: link, Sources: Typed("ada", link).Sources}}}, false, true},
+		"the clock's answer":    {Said{Messages: []Message{{Role: ToolRole, Text: link, Sources: program}}}, false, false},
+		"a summary":             {Said{Summarized: true}, false, true},
+		"a server's tool":       {Said{Tools: []ToolDef{{Name: "x"}}}, false, true},
+		"a page's tool":         {Said{Tools: []ToolDef{{Name: "x", Outside: OutsideResults}, {Name: "y", Outside: OutsideNothing}}}, false, false},
+	} {
+		tt.said.Person = "ada"
+		if got := tt.said.Wrote(link); got != tt.wrote {
+			t.Errorf("%s: wrote: %t", name, got)
+		}
+		if got := tt.said.Outside(); got != tt.outside {
+			t.Errorf("%s: outside: %t", name, got)
+		}
+	}
+}
+
+// What a guard is asked with knows of every message that the model read, and of no later one; a tool's answers keep their
+// origin in the history.
+func TestGuardsKnowTheOrigins(t *testing.T) {
+	t.Parallel()
+	var outside []bool
+	asks := func(_ ToolCall, said Said) bool {
+		outside = append(outside, said.Outside())
+		return false
+	}
+	run := func(o Outside) Result {
+		outside = nil
+		tools := toolbox{{Name: "read", ReadOnly: true, Outside: o, Asks: asks, Call: workshop()[0].Call}}
+		turn := Turn{Stream: true, Person: "ada", Messages: []Message{Typed("ada", "hi")}}
+		return runTurn(t, t.Context(), Options{Tools: tools}, turn, called("", "read {}"), called("", "read {}", "no {}"), answer{deltas: texts("Done.")}).Result
+	}
+	for o, want := range map[Outside][]bool{OutsideAll: {true, true}, OutsideResults: {false, true}, OutsideNothing: {false, false}} {
+		got := run(o)
+		if !slices.Equal(outside, want) {
+			t.Errorf("%d: outside content: %v, want %v", o, outside, want)
+		}
+		stored, err := json.Marshal(got.Append)
+		var back []Message
+		if err != nil || json.Unmarshal(stored, &back) != nil {
+			t.Fatal(err)
+		}
+		if after := (Said{Person: "ada", Messages: back}).Outside(); after != (o != OutsideNothing) {
+			t.Errorf("%d: in the history it is outside content: %t: %s", o, after, fmt.Sprint(back))
+		}
+	}
+}
