@@ -12,23 +12,28 @@ import (
 	"telex/internal/chat"
 )
 
+// Age is judged only of what waited with the platform when the adapter connected: a local clock that is ahead by more
+// than max_age makes everything look old.
 func TestWhatWasWrittenWhileWeWereAwayGetsANote(t *testing.T) { // F44
 	note := gateway.DefaultTexts()[gateway.TextLate]
 	for _, c := range []struct {
 		name string
 		at   time.Duration // from now
 		zero bool
+		live bool
 		want string
 	}{
 		{name: "hours ago", at: -20 * time.Hour, want: note},
 		{name: "just before the limit", at: -14 * time.Minute, want: "re: a"},
 		{name: "by a clock that runs ahead", at: 20 * time.Hour, want: "re: a"},
 		{name: "nobody knows when", zero: true, want: "re: a"},
+		{name: "just now, by a platform whose clock is behind ours", at: -20 * time.Hour, live: true, want: "re: a"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := open(t, nil)
 				in := ask("a")
+				in.Missed = !c.live
 				if in.At = in.At.Add(c.at); c.zero {
 					in.At = time.Time{}
 				}
@@ -106,7 +111,7 @@ func TestOnePersonsLateMessagesShareANote(t *testing.T) {
 		l.platform.hangs = true
 		for range 100 {
 			in := ask("a")
-			in.At = in.At.Add(-time.Hour)
+			in.At, in.Missed = in.At.Add(-time.Hour), true
 			l.say(t, in)
 			synctest.Wait()
 		}
@@ -148,4 +153,25 @@ func TestARestartBetweenNotesLosesNone(t *testing.T) {
 		}
 		l.nothingLeft(t)
 	})
+}
+
+// What came live and waits for a restart is as old as its wait here.
+func TestALiveMessageIsJudgedByItsWaitOverARestart(t *testing.T) { // F44
+	for wait, want := range map[time.Duration]string{
+		10 * time.Minute: "re: hi",
+		20 * time.Minute: gateway.DefaultTexts()[gateway.TextLate],
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLife()
+			in := ask("hi")
+			in.ID, in.At = "1", in.At.Add(-20*time.Hour)
+			if _, err := l.store.Accept(t.Context(), chat.Conversation{Endpoint: "tg", Chat: "7"}, in); err != nil {
+				t.Fatal(err)
+			}
+			later(wait)
+			l.begin(t, nil)
+			later(5 * time.Second)
+			equal(t, "messages", l.sees(), []string{want})
+		})
+	}
 }

@@ -28,10 +28,11 @@ type message struct {
 	again    bool // it waited before, and nothing of it was answered
 }
 
-// since is when its sender's wait began. What was written while we were away is accepted
-// late, when the platform hands it over; a clock that runs ahead of ours counts for nothing.
+// since is when its sender's wait began, which is all that a message's age is judged by. What the adapter says it
+// missed has waited with the platform since it was written. Everything else came while we listened, so that its wait
+// began when it was accepted: that the platform's clock says otherwise only means that one of the clocks is wrong.
 func (m message) since() time.Time {
-	if !m.At.IsZero() && m.At.Before(m.accepted) {
+	if m.Missed && !m.At.IsZero() && m.At.Before(m.accepted) {
 		return m.At
 	}
 	return m.accepted

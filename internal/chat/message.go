@@ -49,6 +49,9 @@ type Inbound struct {
 	Attachments []Attachment
 	More        bool      // the platform shows signs that more of the same follows at once: an album, a paste that was split
 	At          time.Time // when the person sent it, by the platform's clock
+	// Missed says that it waited with the platform when the adapter connected: only then its age is known to be real.
+	// At and the local clock alone don't tell it, since one of the two may be wrong.
+	Missed bool `json:",omitempty"`
 	// Unattended says that nobody watches the answer come and says anything to it: nobody can be asked.
 	Unattended bool `json:",omitempty"`
 }

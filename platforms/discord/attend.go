@@ -22,7 +22,7 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 		return nil
 	}
 	at := r.cursorAt(i.ID, seq)
-	in.Resume = at.String()
+	in.Resume, in.Missed = at.String(), r.replays
 	press, place := i.Type == discordgo.InteractionMessageComponent, ""
 	if !press {
 		place = channelOf(in.To)

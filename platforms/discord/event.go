@@ -41,6 +41,8 @@ type incoming struct {
 			Attachments []attachment `json:"attachments"`
 		} `json:"message"`
 	} `json:"message_snapshots"`
+
+	missed bool // it was asked for, or is one of those that a session brings that goes on
 }
 
 // person holds what is used of a user.

@@ -57,6 +57,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
 		At:          m.Timestamp,
+		Missed:      m.missed,
 	}), true, nil
 }
 

@@ -67,6 +67,8 @@ type reception struct {
 	filled chan filling // what was asked for, as it comes
 	gap    gap          // that is being filled in
 	seq    int64        // of the last event that this connection brought
+
+	replays bool // the session goes on, and what it missed comes before all else
 }
 
 // run goes from connection to connection.
@@ -121,7 +123,7 @@ func (r *reception) connect(ctx context.Context) error {
 		return &lost{reason: err}
 	}
 	defer l.close()
-	r.gap.held, r.seq = nil, c.seq // they come again
+	r.gap.held, r.seq, r.replays = nil, c.seq, c.session != "" // they come again
 	if c.session == "" {
 		err = l.identify(ctx, r.token)
 	} else {
@@ -157,7 +159,7 @@ func (r *reception) follow(ctx context.Context, l *link) error {
 				return ended(l.err, up)
 			}
 			if f.Type == "READY" || f.Type == "RESUMED" {
-				up = true
+				up, r.replays = true, false
 				silence.Stop()
 			}
 			if err := r.handle(ctx, f); err != nil {
@@ -215,6 +217,7 @@ func (r *reception) dispatch(ctx context.Context, f frame) error {
 		if err != nil {
 			return skip(err)
 		}
+		m.missed = r.replays
 		if r.gap.keeps(m) {
 			return r.hold(m, f.Seq)
 		}

@@ -62,6 +62,9 @@ func TestMissedIsRead(t *testing.T) {
 				list := r.take(time.Minute)
 				for _, in := range list {
 					got[in.To] = append(got[in.To], in.Text)
+					if in.Missed != (in.Text != "live") {
+						t.Errorf("%s: missed is %t", in.Text, in.Missed)
+					}
 					if in.Text != "live" && in.Resume < from.Cursor {
 						t.Errorf("%s goes on from %s, before %s", in.Text, in.Resume, from.Cursor)
 					}

@@ -335,7 +335,7 @@ func (r *reception) dispatch(ctx context.Context, e envelope) (json.RawMessage, 
 	case "interactive":
 		a, found, err = decodeInteraction(e.Payload)
 	}
-	a.arrived = e.arrived
+	a.arrived, a.in.Missed = e.arrived, e.Retry > 0 // nobody took it the first time
 	return r.settle(ctx, a, found, err)
 }
 

@@ -58,14 +58,15 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	defer answering.Wait()
 	defer cancel()
 	defer close(r.presses)
-	for {
-		updates, err := b.poll(ctx, offset)
+	for r.missed = true; ; {
+		updates, err := b.poll(ctx, offset, r.missed)
 		if err != nil {
 			return receiveError(ctx, unconfirmed(err))
 		}
 		if offset, err = b.take(ctx, r, offset, updates, accept); err != nil {
 			return err
 		}
+		r.missed = r.missed && len(updates) >= maxUpdates
 	}
 }
 
@@ -84,14 +85,16 @@ func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
 	return self, nil
 }
 
-// poll waits for updates from offset on.
-func (b *Bot) poll(ctx context.Context, offset int) ([]json.RawMessage, error) {
+// poll waits for updates from offset on, or asks at once for those that wait there.
+func (b *Bot) poll(ctx context.Context, offset int, waiting bool) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.pollTimeout+answerMargin)
 	defer cancel()
 	params := tgbotapi.Params{"allowed_updates": allowedUpdates}
 	params.AddNonZero("offset", offset)
 	params.AddNonZero("limit", maxUpdates)
-	params.AddNonZero("timeout", int((b.pollTimeout+time.Second-1)/time.Second))
+	if !waiting {
+		params.AddNonZero("timeout", int((b.pollTimeout+time.Second-1)/time.Second))
+	}
 	result, err := b.call(ctx, "getUpdates", params)
 	if err != nil {
 		return nil, err
@@ -129,7 +132,7 @@ func (b *Bot) take(
 			b.log.DebugContext(ctx, "update ignored", slog.Int("update_id", a.id))
 			continue
 		}
-		a.in.Resume = strconv.Itoa(offset)
+		a.in.Resume, a.in.Missed = strconv.Itoa(offset), r.missed
 		if err := accept(ctx, a.in); err != nil {
 			if ctx.Err() != nil {
 				return 0, ctx.Err()
@@ -151,6 +154,7 @@ type reception struct {
 	self    tgbotapi.User
 	album   string  // the last one with a message for the bot
 	presses presses // that were accepted
+	missed  bool    // what the next poll returns waited at Telegram when Run began: until one returns less than it may
 }
 
 // arrival is one update, decoded or with the reason why not.

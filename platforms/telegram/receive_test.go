@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,8 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 	for _, p := range polls {
 		next <- p
 	}
+	var waiting atomic.Bool // updates that were there before Run began
+	waiting.Store(true)
 	return serve(t, func(w http.ResponseWriter, r *http.Request, method string) {
 		if method == "getMe" {
 			_, _ = io.WriteString(w, me)
@@ -44,12 +47,17 @@ func feed(t *testing.T, polls ...string) (*Bot, chan string) {
 		if got, want := r.PostForm.Get("allowed_updates"), `["message","callback_query","my_chat_member"]`; got != want {
 			t.Errorf("allowed_updates = %s, want %s", got, want)
 		}
-		if got, want := r.PostForm.Get("timeout"), "30"; got != want {
-			t.Errorf("timeout = %s, want %s", got, want)
+		want := "30"
+		if waiting.Load() {
+			want = "" // only what waits already
+		}
+		if got := r.PostForm.Get("timeout"); got != want {
+			t.Errorf("timeout = %q, want %q", got, want)
 		}
 		offsets <- r.PostForm.Get("offset")
 		select {
 		case p := <-next:
+			waiting.Store(waiting.Load() && strings.Count(p, "update_id") >= 100)
 			_, _ = io.WriteString(w, p)
 		default:
 			<-r.Context().Done()
@@ -91,6 +99,33 @@ func TestRunAcceptsInOrder(t *testing.T) {
 		if got := <-offsets; got != want {
 			t.Errorf("polled from %s, want %s", got, want)
 		}
+	}
+}
+
+// What waited at Telegram when Run began is marked as missed, also where it is more than one poll returns; what comes
+// then is not, whatever the clocks say.
+func TestRunMarksWhatWaited(t *testing.T) {
+	t.Parallel()
+	var waiting []string
+	for i := range 100 {
+		waiting = append(waiting, said(i+1, "missed"))
+	}
+	b, _ := feed(t, list(waiting...), list(said(101, "missed")), list(said(102, "live")), list(said(103, "live"), said(104, "last")))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	err := b.Run(ctx, chat.Resume{}, func(_ context.Context, in chat.Inbound) error {
+		n++
+		if want := in.Text == "missed"; in.Missed != want {
+			t.Errorf("message %d, %q: missed is %t", n, in.Text, in.Missed)
+		}
+		if in.Text == "last" {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || n != 104 {
+		t.Errorf("Run = %v after %d messages, want %v after 104", err, n, context.Canceled)
 	}
 }
 
