@@ -94,8 +94,8 @@ type purse struct {
 func (p purse) Request(c chat.Call) preview.Ticket { return p.Budget.Request(c) }
 
 // Block implements preview.Budget.
-func (p purse) Block(c chat.Call, s chat.Scope, d time.Duration) {
-	p.save(p.Budget.Block(c, s, d))
+func (p purse) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
+	p.save(p.Budget.Block(c, s, ops, d))
 }
 
 // resolve checks once that p keeps what its capabilities promise.

@@ -33,14 +33,19 @@ type suspect struct {
 	at   time.Time
 }
 
-// Block records a refusal of c: nothing is granted in the scope for d from now on, and its
-// speed is lowered. A scope of 0 stands for the chat and lowers the message's speed with it; it
-// stands for the endpoint when it must have been that. The message of a create, which has none
-// yet, stands for the chat. It returns what is blocked now, for those who keep it.
-func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
+// Block records a refusal of c: no call of the kinds in ops is granted in the scope for d
+// from now on, and its limits slow down; 0 stands for all kinds,
+// and c's own is among them. A scope of 0 stands for the chat and slows the message
+// down with it; it stands for the endpoint when it must have been that. The message of a create,
+// which has none yet, stands for the chat. It returns what is blocked now, for those who keep it.
+func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) chat.Block {
 	if d <= 0 {
 		d = leastBlock
 	}
+	if ops == 0 {
+		ops = chat.OpAll
+	}
+	ops |= c.Op
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
@@ -49,25 +54,23 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, d time.Duration) chat.Block {
 		k = key(chat.ScopeEndpoint, c)
 	}
 	sc := b.scope(k)
-	news := !sc.blocked.After(now)
+	repeated := sc.blockedUntil(c.Op).After(now)
+	until := sc.block(ops, now.Add(d))
 	for _, l := range c.Limits {
 		unnamed := s == 0 && k.scope == chat.ScopeChat && (l.Scope == chat.ScopeMessage || l.Scope == chat.ScopeThread)
 		if (l.Scope == k.scope || unnamed) && l.Ops&c.Op != 0 {
 			m := b.scope(key(l.Scope, c)).meter(l)
 			m.settle(now)
-			m.speed.refuse(news, m.running+len(m.arrived), l.Count, now)
+			m.slow.refuse(repeated, m.running+len(m.arrived), l.Count, until, now)
 		}
 	}
-	if until := now.Add(d); until.After(sc.blocked) {
-		sc.blocked = until
-	}
 	b.dispatch(now)
-	return chat.Block{Scope: k.scope, Chat: k.chat, Thread: k.thread, Message: k.message, Until: sc.blocked}
+	return chat.Block{Scope: k.scope, Ops: ops, Chat: k.chat, Thread: k.thread, Message: k.message, Until: until}
 }
 
 // guilty says that the endpoint's limit must have been hit when c was refused: not for the
-// first, but when several chats were refused that had hardly used their own limits. They get
-// their speed back.
+// first, but when several chats were refused that had hardly used their own limits. Their
+// slowdowns end.
 func (b *Budget) guilty(c chat.Call, now time.Time) bool {
 	if b.spent(c, now) {
 		return false
@@ -82,7 +85,7 @@ func (b *Budget) guilty(c chat.Call, now time.Time) bool {
 	for _, s := range b.suspects {
 		if sc := b.scopes[scopeKey{scope: chat.ScopeChat, chat: s.chat}]; sc != nil {
 			for _, m := range sc.meters {
-				m.speed = speed{percent: fullSpeed}
+				m.slow = slowdown{}
 			}
 		}
 	}
@@ -122,9 +125,11 @@ func (b *Budget) Restore(k chat.Block) {
 	defer b.mu.Unlock()
 	now := time.Now()
 	sc := b.scope(scopeKey{scope: k.Scope, chat: k.Chat, thread: k.Thread, message: k.Message})
-	if until := now.Add(min(k.Until.Sub(now), mostRestored) + restoreMargin); until.After(sc.blocked) {
-		sc.blocked = until
+	ops := k.Ops
+	if ops == 0 { // stored before blocks had kinds
+		ops = chat.OpAll
 	}
+	sc.block(ops, now.Add(min(k.Until.Sub(now), mostRestored)+restoreMargin))
 }
 
 // BlockedUntil returns when the last block that holds for c ends, or ended: a block is known
@@ -134,9 +139,45 @@ func (b *Budget) BlockedUntil(c chat.Call) time.Time {
 	defer b.mu.Unlock()
 	var until time.Time
 	for _, k := range keys(c) {
-		if sc := b.scopes[k]; sc != nil && sc.blocked.After(until) {
-			until = sc.blocked
+		if sc := b.scopes[k]; sc != nil {
+			until = latest(until, sc.blockedUntil(c.Op))
 		}
 	}
 	return until
+}
+
+// block is a refusal of one scope: no call of these kinds before until.
+type block struct {
+	ops   chat.Op
+	until time.Time
+}
+
+// block closes the scope for calls of these kinds until a time, or for longer where it is closed
+// for longer already, and returns until when.
+func (s *scope) block(ops chat.Op, until time.Time) time.Time {
+	for i := range s.blocks {
+		if b := &s.blocks[i]; b.ops == ops {
+			b.until = latest(b.until, until)
+			return b.until
+		}
+	}
+	s.blocks = append(s.blocks, block{ops, until})
+	return until
+}
+
+// blockedUntil returns when the last block that holds for calls of a kind ends, or ended.
+func (s *scope) blockedUntil(op chat.Op) (until time.Time) {
+	for _, b := range s.blocks {
+		if b.ops&op != 0 {
+			until = latest(until, b.until)
+		}
+	}
+	return until
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

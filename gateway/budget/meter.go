@@ -21,7 +21,7 @@ const shortWindow = 5 * time.Second
 type meter struct {
 	limit chat.Limit
 	scope *scope
-	speed speed
+	slow  slowdown
 
 	running int         // calls under way
 	arrived []time.Time // when those that still fill the window arrived at the latest, oldest first
@@ -31,27 +31,33 @@ type meter struct {
 }
 
 func newMeter(l chat.Limit, s *scope) *meter {
-	m := &meter{limit: l, scope: s, speed: speed{percent: fullSpeed}}
-	m.bucket = rate.NewLimiter(rate.Every(m.interval()), m.burst())
-	return m
+	return &meter{limit: l, scope: s, bucket: rate.NewLimiter(rate.Every(interval(l)), burst(l))}
 }
 
-func (m *meter) count() int { return max(1, m.limit.Count*m.speed.percent/fullSpeed) }
+// burst is how many calls the bucket of a limit holds.
+func burst(l chat.Limit) int { return max(1, l.Burst) }
 
-func (m *meter) burst() int { return max(1, m.limit.Burst*m.speed.percent/fullSpeed) }
+// interval is how long the bucket of a limit takes to get one call back.
+func interval(l chat.Limit) time.Duration { return l.Window / time.Duration(max(1, l.Count)) }
 
-// interval is how long the bucket takes to get one call back.
-func (m *meter) interval() time.Duration { return m.limit.Window / time.Duration(m.count()) }
+// capacity is how many calls t and others like it may use of a window.
+func (m *meter) capacity(t *Ticket, now time.Time) int {
+	if t.call.Class == chat.ClassFinal {
+		return max(1, m.limit.Count)
+	}
+	return max(1, m.slow.capacity(m.limit.Count, now))
+}
 
 // wait returns how long t has to wait in this meter; see Ticket.wait.
 func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	m.settle(now)
 	pledged, lapse := m.pledged(t, now)
+	count, held := m.capacity(t, now), burst(m.limit)
 	d := max(
-		m.waitForBucket(min(t.keep(m.scope.queued, m.burst())+pledged, m.burst()-1), now),
-		m.waitForWindow(min(t.keep(m.scope.queued, m.count())+pledged, m.count()-1), now),
+		m.waitForBucket(min(t.keep(m.scope.queued, held)+pledged, held-1), now),
+		m.waitForWindow(count, min(t.keep(m.scope.queued, count)+pledged, count-1), now),
 	)
-	if t.call.Class >= chat.ClassPreview && m.scope.queued > 1 {
+	if t.call.Class >= chat.ClassPreview && (m.scope.queued > 1 || count < m.limit.Count) {
 		d = max(d, m.paced.Sub(now))
 	}
 	if d > 0 {
@@ -60,49 +66,50 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	return d
 }
 
-// waitForWindow returns when there is room for one more call beside the kept ones.
-func (m *meter) waitForWindow(kept int, now time.Time) time.Duration {
-	over := m.running + len(m.arrived) - (m.count() - kept)
-	switch {
-	case over < 0:
+// waitForWindow returns when a window of count calls has room for one more beside the kept ones.
+// While a slowdown ends, the count grows, so that it is looked at again a little later.
+func (m *meter) waitForWindow(count, kept int, now time.Time) time.Duration {
+	over := m.running + len(m.arrived) - (count - kept)
+	if over < 0 {
 		return 0
-	case over >= len(m.arrived):
-		return forever
 	}
-	return m.arrived[over].Add(m.limit.Window).Sub(now)
+	d := forever
+	if over < len(m.arrived) {
+		d = m.arrived[over].Add(m.limit.Window).Sub(now)
+	}
+	if count < m.limit.Count {
+		d = min(d, rampUp/time.Duration(m.limit.Count))
+	}
+	return d
 }
 
 // waitForBucket returns when the bucket has one more call beside the kept ones. Calls under
 // way are taken to arrive just before it: one that hangs holds its place until it ends.
 func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 	need := m.running + 1 + kept
-	if need > m.burst() {
+	if need > burst(m.limit) {
 		return forever
 	}
 	missing := float64(need) - m.bucket.TokensAt(now)
-	return max(0, time.Duration(math.Ceil(missing*float64(m.interval()))))
+	return max(0, time.Duration(math.Ceil(missing*float64(interval(m.limit)))))
 }
 
-// settle forgets the calls that have left the window and lets a lowered speed recover.
+// settle forgets the calls that have left the window.
 func (m *meter) settle(now time.Time) {
 	gone := 0
 	for gone < len(m.arrived) && now.Sub(m.arrived[gone]) >= m.limit.Window {
 		gone++
 	}
 	m.arrived = m.arrived[:copy(m.arrived, m.arrived[gone:])]
-	m.speed.recover(now)
-	if r := rate.Every(m.interval()); r != m.bucket.Limit() {
-		m.bucket.SetLimitAt(now, r)
-		m.bucket.SetBurstAt(now, m.burst())
-	}
 }
 
 // take counts the call of t, which begins now.
 func (m *meter) take(t *Ticket, now time.Time) {
 	m.running++
-	m.pledge(t)
+	m.pledge(t, now)
 	if t.call.Class >= chat.ClassPreview {
-		room := m.count() - t.keep(m.scope.queued, m.count())
+		count := m.capacity(t, now)
+		room := count - t.keep(m.scope.queued, count)
 		m.paced = now.Add(m.limit.Window / time.Duration(room))
 	}
 }
@@ -124,7 +131,7 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 // hardly ever happened.
 func (m *meter) assume(now time.Time) {
 	m.settle(now)
-	calls := m.count()
+	calls := max(1, m.limit.Count)
 	if m.limit.Window > shortWindow {
 		calls /= 2
 	}
@@ -145,11 +152,11 @@ func (m *meter) giveBack(t *Ticket) {
 // used is how many calls are in the window, and how full the bucket's debt is in calls.
 func (m *meter) used(now time.Time) (inWindow, ofBurst float64) {
 	m.settle(now)
-	return float64(m.running + len(m.arrived)), float64(m.running+m.burst()) - m.bucket.TokensAt(now)
+	return float64(m.running + len(m.arrived)), float64(m.running+burst(m.limit)) - m.bucket.TokensAt(now)
 }
 
 // idle says that forgetting the meter would change nothing.
 func (m *meter) idle(now time.Time) bool {
 	m.settle(now)
-	return m.speed.percent == fullSpeed && m.running+len(m.arrived) == 0 && m.bucket.TokensAt(now) >= float64(m.burst())
+	return !m.slow.active(now) && m.running+len(m.arrived) == 0 && m.bucket.TokensAt(now) >= float64(burst(m.limit))
 }

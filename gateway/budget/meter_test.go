@@ -170,22 +170,22 @@ func TestPreviewsLeaveRoomForAFinal(t *testing.T) {
 	}
 }
 
-// Calls that were under way when the first refusal came are no news.
-func TestManyRefusalsAtOnceLowerTheSpeedOnce(t *testing.T) {
+// Calls that were under way when the first refusal came are refused for the same reason.
+func TestManyRefusalsAtOnceSlowDownOnce(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4))
-		speed := func() int { return b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).speed.percent }
+		level := func() int { return b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).slow.level }
 		for range 4 {
-			b.Block(c, chat.ScopeChat, time.Second)
+			b.Block(c, chat.ScopeChat, 0, time.Second)
 			time.Sleep(100 * time.Millisecond)
 		}
-		if got := speed(); got != 50 {
-			t.Errorf("speed %d after refusals within a block, want 50", got)
+		if got := level(); got != 10 {
+			t.Errorf("level %d after refusals within a block, want 10", got)
 		}
 		time.Sleep(time.Second)
-		b.Block(c, chat.ScopeChat, time.Second)
-		if got := speed(); got != 25 {
-			t.Errorf("speed %d after one more, want 25", got)
+		b.Block(c, chat.ScopeChat, 0, time.Second)
+		if got := level(); got != 5 {
+			t.Errorf("level %d after one more, want 5", got)
 		}
 	})
 }
@@ -193,18 +193,18 @@ func TestManyRefusalsAtOnceLowerTheSpeedOnce(t *testing.T) {
 func TestOnlyTheRefusedLimitIsLowered(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		c := call("a", chat.ClassFinal, perChat(20, 20*time.Second, 4), overall(30, time.Second, 30))
-		b.Block(c, chat.ScopeEndpoint, time.Second)
-		if got := b.scope(key(chat.ScopeEndpoint, c)).meter(c.Limits[1]).speed.percent; got != 50 {
-			t.Errorf("speed of the endpoint %d, want 50", got)
+		b.Block(c, chat.ScopeEndpoint, 0, time.Second)
+		if got := b.scope(key(chat.ScopeEndpoint, c)).meter(c.Limits[1]).slow.level; got != 15 {
+			t.Errorf("level of the endpoint %d, want 15", got)
 		}
-		if got := b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).speed.percent; got != 100 {
-			t.Errorf("speed of the chat %d, want 100", got)
+		if got := b.scope(key(chat.ScopeChat, c)).meter(c.Limits[0]).slow.level; got != 0 {
+			t.Errorf("level of the chat %d, want none", got)
 		}
 		typing := c
 		typing.Op, typing.Limits = chat.OpTyping, []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: 1, Window: 1, Burst: 1}}
-		b.Block(typing, chat.ScopeChat, time.Second)
-		if got := b.scope(key(chat.ScopeChat, c)).meter(typing.Limits[0]).speed.percent; got != 100 {
-			t.Errorf("speed of a limit that does not count typing %d, want 100", got)
+		b.Block(typing, chat.ScopeChat, 0, time.Second)
+		if got := b.scope(key(chat.ScopeChat, c)).meter(typing.Limits[0]).slow.level; got != 0 {
+			t.Errorf("level of a limit that does not count typing %d, want none", got)
 		}
 	})
 }

@@ -17,7 +17,7 @@ type scopeKey struct {
 
 // scope is one message, one thread, one chat or the endpoint.
 type scope struct {
-	blocked    time.Time // nothing is granted before
+	blocks     []block // a few: one for each set of kinds that was refused
 	meters     []*meter
 	allowances []*allowance
 	queued     int // tickets that wait
@@ -81,7 +81,7 @@ func (s *scope) meter(l chat.Limit) *meter {
 
 // idle says that forgetting the scope would change nothing that matters.
 func (s *scope) idle(now time.Time) bool {
-	return s.queued+s.running == 0 && now.Sub(s.blocked) > rememberBlock &&
+	return s.queued+s.running == 0 && now.Sub(s.blockedUntil(chat.OpAll)) > rememberBlock &&
 		!slices.ContainsFunc(s.meters, func(m *meter) bool { return !m.idle(now) }) &&
 		!slices.ContainsFunc(s.allowances, func(a *allowance) bool { return now.Before(a.until) })
 }

@@ -96,7 +96,7 @@ func (t *Ticket) leave(unused bool) {
 func (t *Ticket) wait(now time.Time) time.Duration {
 	var d time.Duration
 	for _, s := range t.scopes {
-		d = max(d, s.blocked.Sub(now))
+		d = max(d, s.blockedUntil(t.call.Op).Sub(now))
 		for _, a := range s.allowances {
 			if a.ops&t.call.Op != 0 {
 				d = max(d, a.wait(t.keep(s.queued, a.limit), now))

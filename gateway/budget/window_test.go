@@ -34,8 +34,8 @@ type arrival struct {
 	call chat.Call
 }
 
-// block is a refusal as the caller learned of it.
-type block struct {
+// closure is a refusal as the caller learned of it.
+type closure struct {
 	from, until time.Time
 	scope       scopeKey
 }
@@ -87,7 +87,7 @@ func jobs(t *rapid.T, net network) []job {
 }
 
 // play runs the jobs and returns what the platform saw and what was refused. All end.
-func play(jobs []job) (arrivals []arrival, blocks []block, starts []arrival, left int) {
+func play(jobs []job) (arrivals []arrival, blocks []closure, starts []arrival, left int) {
 	b := New()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -116,10 +116,10 @@ func play(jobs []job) (arrivals []arrival, blocks []block, starts []arrival, lef
 			mu.Unlock()
 			time.Sleep(j.down)
 			if j.refuse > 0 {
-				b.Block(c, j.scope, j.refuse)
+				b.Block(c, j.scope, 0, j.refuse)
 				now := time.Now()
 				mu.Lock()
-				blocks = append(blocks, block{now, now.Add(j.refuse), key(j.scope, c)})
+				blocks = append(blocks, closure{now, now.Add(j.refuse), key(j.scope, c)})
 				mu.Unlock()
 			}
 			ticket.Done()

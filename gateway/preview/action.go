@@ -58,8 +58,10 @@ func (a action) creates() bool { return a.kind == doSend || a.kind == doFile || 
 
 func (a action) op() chat.Op {
 	switch a.kind {
-	case doSend, doFile:
+	case doSend:
 		return chat.OpSend
+	case doFile:
+		return chat.OpFile
 	case doEdit:
 		return chat.OpEdit
 	case doDelete:

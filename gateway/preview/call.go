@@ -158,7 +158,7 @@ func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, err
 		r.trace(ctx, a, err)
 		e := chat.AsSendError(err)
 		if receipt.Told = e.Told; e.Kind == chat.RateLimited {
-			r.ep.Budget.Block(r.request(a), e.Scope, e.RetryAfter)
+			r.ep.Budget.Block(r.request(a), e.Scope, e.Ops, e.RetryAfter)
 		}
 	}
 	if len(receipt.Told) > 0 {

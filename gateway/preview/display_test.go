@@ -308,7 +308,7 @@ func TestContextEndsAWaitInTheBudget(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		e := p.endpoint()
-		e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}}, chat.ScopeChat, time.Hour)
+		e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}}, chat.ScopeChat, 0, time.Hour)
 		s := beginAt(t, p, e, streaming(), "key")
 		s.says("one two three", time.Second)
 		s.cancel()

@@ -67,8 +67,9 @@ type Finder interface {
 type Budget interface {
 	// Request queues a call.
 	Request(c chat.Call) Ticket
-	// Block records that the platform refused c: nothing is granted in the scope for d.
-	Block(c chat.Call, s chat.Scope, d time.Duration)
+	// Block records that the platform refused c: no call of the kinds in ops is granted in the scope
+	// for d. 0 stands for all kinds.
+	Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration)
 	// Tell records what the platform said of its limits in the answer to c.
 	Tell(c chat.Call, told []chat.Told)
 	// BlockedUntil returns when the last block that holds for c ends, or lately ended; the

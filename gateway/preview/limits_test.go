@@ -131,7 +131,7 @@ func TestDeadlineCountsFromAnybodysBlock(t *testing.T) {
 		s := beginAt(t, p, e, Config{}, "key")
 		s.slot.Finish(Ending{Text: "final"})
 		s.waits(5 * time.Second) // the final failed once, and waits for the window now
-		e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}}, chat.ScopeChat, time.Hour)
+		e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}}, chat.ScopeChat, 0, time.Hour)
 		s.waits(time.Minute)
 		s.delivers(Ending{}, "final")
 		for _, c := range p.calls {

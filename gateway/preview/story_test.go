@@ -18,7 +18,9 @@ type purse struct{ *budget.Budget }
 
 func (p purse) Request(c chat.Call) Ticket { return p.Budget.Request(c) }
 
-func (p purse) Block(c chat.Call, s chat.Scope, d time.Duration) { p.Budget.Block(c, s, d) }
+func (p purse) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
+	p.Budget.Block(c, s, ops, d)
+}
 
 // story is one reply that a test tells.
 type story struct {

@@ -41,6 +41,7 @@ type SendError struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration // RateLimited: wait this long, counted from the answer
 	Scope      Scope         // RateLimited: what is blocked; 0 when the platform does not say
+	Ops        Op            // RateLimited: the kinds of calls that are blocked there; 0: all
 	Moved      ChatID        // Moved: the chat's new id
 	Told       []Told        // RateLimited: what the refusal said of the limits; see Receipt
 	Err        error

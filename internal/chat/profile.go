@@ -63,7 +63,7 @@ func (s Scope) String() string {
 // Op is a set of kinds of calls.
 type Op uint16
 
-// The kinds of calls that platforms count.
+// The kinds of calls that platforms count. The numbers are stored.
 const (
 	OpSend Op = 1 << iota
 	OpEdit
@@ -74,7 +74,8 @@ const (
 	OpAppend // add to one
 	OpStop   // end one
 	OpFind   // look for a message
-	OpAll    = OpSend | OpEdit | OpDelete | OpTyping | OpDraft | OpStart | OpAppend | OpStop | OpFind
+	OpFile   // send a message that is a file
+	OpAll    = OpSend | OpEdit | OpDelete | OpTyping | OpDraft | OpStart | OpAppend | OpStop | OpFind | OpFile
 )
 
 // Limit is one published limit: at most Count calls of the kinds in Ops within any Window,

@@ -174,9 +174,10 @@ type Part struct {
 	Tries  int       // State intended: how many processes may have made it by now
 }
 
-// Block says that nothing may be sent in a scope for a while.
+// Block says that calls of some kinds may not be made in a scope for a while.
 type Block struct {
 	Scope   Scope
+	Ops     Op // 0: all
 	Chat    ChatID
 	Thread  ThreadID // ScopeThread
 	Message MessageID

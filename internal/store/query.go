@@ -321,13 +321,13 @@ FROM part WHERE turn = ? ORDER BY idx`
 // Blocks.
 const (
 	saveBlock = `
-INSERT INTO block (endpoint, scope, chat, thread, message, until) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (endpoint, scope, chat, thread, message) DO UPDATE SET until = excluded.until
+INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (endpoint, scope, ops, chat, thread, message) DO UPDATE SET until = excluded.until
 WHERE excluded.until > block.until`
 
 	listBlocks = `
-SELECT scope, chat, thread, message, until FROM block WHERE endpoint = ? AND until > ?
-ORDER BY scope, chat, thread, message`
+SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = ? AND until > ?
+ORDER BY scope, ops, chat, thread, message`
 
 	sweepBlocks = `DELETE FROM block WHERE until <= ?`
 )

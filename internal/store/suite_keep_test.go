@@ -71,6 +71,7 @@ func testBlocks(f *fixture) {
 	save("tg", chat.ScopeChat, "1", "", time.Second) // never shortened
 	save("tg", chat.ScopeMessage, "1", "7", time.Second)
 	save("tg", chat.ScopeEndpoint, "", "", time.Hour)
+	f.must(f.SaveBlock(ctx, "tg", chat.Block{Scope: chat.ScopeEndpoint, Ops: chat.OpTyping, Until: now.Add(time.Minute)}))
 	save("other", chat.ScopeEndpoint, "", "", time.Hour)
 	f.reopen()
 	time.Sleep(time.Second)
@@ -79,10 +80,11 @@ func testBlocks(f *fixture) {
 	for i := range got {
 		got[i].Until = got[i].Until.UTC()
 	}
-	slices.SortFunc(got, func(a, b chat.Block) int { return cmp.Compare(a.Scope, b.Scope) })
+	slices.SortFunc(got, func(a, b chat.Block) int { return cmp.Or(cmp.Compare(a.Scope, b.Scope), cmp.Compare(a.Ops, b.Ops)) })
 	want := []chat.Block{
 		{Scope: chat.ScopeChat, Chat: "1", Until: now.Add(time.Minute).UTC()},
 		{Scope: chat.ScopeEndpoint, Until: now.Add(time.Hour).UTC()},
+		{Scope: chat.ScopeEndpoint, Ops: chat.OpTyping, Until: now.Add(time.Minute).UTC()},
 	}
 	if !slices.EqualFunc(got, want, func(a, b chat.Block) bool {
 		same := a.Until.Equal(b.Until)

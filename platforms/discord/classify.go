@@ -68,7 +68,7 @@ func (b *Bot) refused(r request, x *exchange, body []byte) error {
 	failure := &chat.SendError{Kind: kindOf(x.status, p, ours, r.token != "")}
 	if failure.Kind == chat.RateLimited {
 		failure.RetryAfter = retryAfter(p, x.header)
-		failure.Scope = blocked(r, x.header, p, ours)
+		failure.Scope, failure.Ops = b.closedBy(r, x.header, p, ours)
 	}
 	if ours && x.status == http.StatusTooManyRequests {
 		failure.Told = b.buckets.told(r, x.header)
@@ -109,17 +109,23 @@ func retryAfter(p problem, h http.Header) time.Duration {
 	return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
 }
 
-// blocked says what a 429 closes. What comes from in front of the platform closes everything, for it
-// counts by address.
+// closedBy says what a 429 closes: the bucket that it names, for calls of the kinds that are known to
+// share it. What comes from in front of the platform closes everything, for it counts by address.
 // https://docs.discord.com/developers/topics/rate-limits#header-format
-func blocked(r request, h http.Header, p problem, ours bool) chat.Scope {
-	switch {
-	case !ours, p.Global, h.Get("X-RateLimit-Global") != "", h.Get("X-RateLimit-Scope") == "global":
-		return chat.ScopeEndpoint
-	case r.token != "" && r.op == chat.OpEdit:
-		return chat.ScopeMessage // its bucket is the interaction's
+func (b *Bot) closedBy(r request, h http.Header, p problem, ours bool) (chat.Scope, chat.Op) {
+	op := r.op
+	if op == 0 { // a call that helps to send, such as opening a thread
+		op = chat.OpSend | chat.OpFile
 	}
-	return chat.ScopeThread
+	switch name := h.Get("X-RateLimit-Bucket"); {
+	case !ours, p.Global, h.Get("X-RateLimit-Global") != "", h.Get("X-RateLimit-Scope") == "global":
+		return chat.ScopeEndpoint, chat.OpAll
+	case r.token != "" && r.op == chat.OpEdit:
+		return chat.ScopeMessage, op // its bucket is the interaction's
+	case r.token == "" && r.op != 0 && name != "":
+		return chat.ScopeThread, b.buckets.together(r.op, name)
+	}
+	return chat.ScopeThread, op
 }
 
 // kindOf classifies an answer that is no success; byToken says that the call proved who it is by an

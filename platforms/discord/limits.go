@@ -85,7 +85,7 @@ func (b *Bot) Profile(chat.Target) chat.Profile {
 		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
 			{
-				Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpEdit,
+				Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpFile | chat.OpEdit,
 				Count: messageCount, Window: messageWindow, Burst: messageCount,
 			},
 			{Scope: chat.ScopeThread, Ops: chat.OpDelete, Count: deleteCount, Window: deleteWindow, Burst: deleteCount},

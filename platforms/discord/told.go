@@ -52,5 +52,8 @@ func (b *buckets) together(op chat.Op, name string) chat.Op {
 			op |= other
 		}
 	}
+	if op&chat.OpSend != 0 {
+		op |= chat.OpFile // a file is sent by the same route
+	}
 	return op
 }

@@ -14,8 +14,34 @@ import (
 // over which Slack counts.
 const defaultRetryAfter = 30 * time.Second
 
-// methodPost is the one method that is limited per channel.
 const methodPost = "chat.postMessage"
+
+// closedBy says what a refusal of a method closes: that method in the workspace, and posting in its
+// channel alone. Methods that only help others close what they help with; see [unstarted].
+// https://docs.slack.dev/apis/web-api/rate-limits
+func closedBy(method string) (chat.Scope, chat.Op) {
+	switch method {
+	case methodPost:
+		return chat.ScopeChat, chat.OpSend
+	case methodUpdate:
+		return chat.ScopeEndpoint, chat.OpEdit
+	case methodDelete, methodDrop:
+		return chat.ScopeEndpoint, chat.OpDelete
+	case methodStart:
+		return chat.ScopeEndpoint, chat.OpStart
+	case methodAppend:
+		return chat.ScopeEndpoint, chat.OpAppend
+	case methodStop:
+		return chat.ScopeEndpoint, chat.OpStop
+	case methodStatus:
+		return chat.ScopeEndpoint, chat.OpTyping
+	case methodHistory, methodReplies:
+		return chat.ScopeEndpoint, chat.OpFind
+	case methodUploadURL, methodUpload, methodComplete:
+		return chat.ScopeEndpoint, chat.OpFile
+	}
+	return chat.ScopeEndpoint, chat.OpAll
+}
 
 // classify says what may be done after a failed call. known: the answer is the API's.
 func classify(method string, x *exchange, a *answer, known bool) *chat.SendError {
@@ -25,11 +51,8 @@ func classify(method string, x *exchange, a *answer, known bool) *chat.SendError
 	case x.failed != nil:
 		return &chat.SendError{Kind: chat.Uncertain}
 	case x.status == http.StatusTooManyRequests, known && slices.Contains([]string{"ratelimited", "rate_limited"}, a.Error):
-		failure := &chat.SendError{Kind: chat.RateLimited, RetryAfter: retryAfter(x.retryAfter), Scope: chat.ScopeEndpoint}
-		if method == methodPost {
-			failure.Scope = chat.ScopeChat
-		}
-		return failure
+		scope, ops := closedBy(method)
+		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: retryAfter(x.retryAfter), Scope: scope, Ops: ops}
 	case known:
 		return &chat.SendError{Kind: kindOf(method, a)}
 	case x.status == http.StatusRequestEntityTooLarge: // a proxy says so

@@ -41,7 +41,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 		return err
 	})
 	if err != nil {
-		return chat.Receipt{}, unstarted(err)
+		return chat.Receipt{}, unstarted(chat.OpFile, err)
 	}
 	var place struct {
 		URL  string `json:"upload_url"`
@@ -51,7 +51,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 		return chat.Receipt{}, err
 	}
 	if err := b.upload(ctx, place.URL, f.Content); err != nil {
-		return chat.Receipt{}, unstarted(err)
+		return chat.Receipt{}, unstarted(chat.OpFile, err)
 	}
 	comment := m.Plain
 	if comment == "" {

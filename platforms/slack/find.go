@@ -52,7 +52,7 @@ func (c *creates) get(hashed string) (time.Time, bool) {
 func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
-		return chat.MessageRef{}, false, unstarted(err)
+		return chat.MessageRef{}, false, unstarted(chat.OpFind, err)
 	}
 	list, err := b.recentOwn(ctx, to, self)
 	if err != nil {

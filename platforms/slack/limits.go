@@ -60,6 +60,9 @@ const (
 	// statusCount is for assistant.threads.setStatus. https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 	statusCount = 600
 
+	// fileCount is for the two methods that upload a file, of tier 4 each.
+	fileCount = tier4
+
 	// The two methods that read messages are tier 3. Looking for one takes a page or two, and what a
 	// new Run catches up on gets what is left.
 	findCount = 12
@@ -80,8 +83,9 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		EditInterval: editInterval,
 		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
-			{Scope: chat.ScopeChat, Ops: chat.OpSend, Count: postCount, Window: postWindow, Burst: postBurst},
+			{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpFile, Count: postCount, Window: postWindow, Burst: postBurst},
 			inAll(chat.OpSend, postsInAll),
+			inAll(chat.OpFile, fileCount),
 			inAll(chat.OpEdit, tier3),
 			inAll(chat.OpDelete, tier3),
 			inAll(chat.OpStart, tier2),

@@ -76,7 +76,9 @@ func methodOfReading(to chat.Target) string {
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := methodOfReading(to)
 	if wait := b.blocks.left(method); wait > 0 {
-		return nil, "", &chat.SendError{Kind: chat.RateLimited, RetryAfter: wait, Scope: chat.ScopeEndpoint, Err: fmt.Errorf("%s: ratelimited", method)}
+		return nil, "", &chat.SendError{
+			Kind: chat.RateLimited, RetryAfter: wait, Scope: chat.ScopeEndpoint, Ops: chat.OpFind, Err: fmt.Errorf("%s: ratelimited", method),
+		}
 	}
 	a, err := b.call(ctx, method, func(api *library.Client) error {
 		if to.Thread == "" {

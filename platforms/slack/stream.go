@@ -52,16 +52,20 @@ func (b *Bot) addressee(ctx context.Context, to chat.Target, question chat.Messa
 	}
 	self, err := b.identity(ctx)
 	if err != nil {
-		return nil, unstarted(err)
+		return nil, unstarted(chat.OpStart, err)
 	}
 	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(self.Team)), nil
 }
 
-// unstarted makes of a failure before the call that matters one of a call that was not made.
-func unstarted(err error) error {
+// unstarted makes of a failure before the call that matters, which is of kind op, one of a call that
+// was not made. A refusal for its rate closes calls of that kind, which can't be made without it.
+func unstarted(op chat.Op, err error) error {
 	failure := *chat.AsSendError(err)
-	if failure.Kind == chat.Uncertain {
+	switch failure.Kind {
+	case chat.Uncertain:
 		failure.Kind = chat.Temporary
+	case chat.RateLimited:
+		failure.Ops = op
 	}
 	return &failure
 }

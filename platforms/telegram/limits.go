@@ -96,7 +96,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		FileLimit:    maxUpload,
 	}
 	inChat := chat.Limit{
-		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft,
+		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile,
 		Count: privateCount, Window: privateWindow, Burst: privateBurst,
 	}
 	if to.Kind == chat.Group {

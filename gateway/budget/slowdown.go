@@ -1,0 +1,72 @@
+package budget
+
+import "time"
+
+const (
+	// firstHold is how long a slowdown lasts in full after the refusal, and rampUp how long it takes
+	// to go back to the declared limit then: what was a passing refusal is forgotten in a minute.
+	firstHold = 30 * time.Second
+	rampUp    = 30 * time.Second
+	// holdFactor makes the hold longer each time the return fails at the same number of calls, since
+	// then a lower limit is in force that nobody declares; longestHold bounds it.
+	holdFactor  = 8
+	longestHold = time.Hour
+	// leastShare is the smallest part of the declared limit that is left, in percent.
+	leastShare = 10
+)
+
+// slowdown is how a meter treats a limit after the platform refused a call although the declared
+// limit was kept. It binds everything but finals, which may always use what is declared.
+//
+// One refusal may have passed already, so it costs little and not for long. A limit that is lower
+// than declared shows itself by refusing again at the same number of calls each time the slowdown
+// has ended. Only that makes the next slowdown longer.
+type slowdown struct {
+	level    int           // calls a window that are left; 0: no refusal is remembered
+	began    time.Time     // when the block of the last refusal ended, or ends
+	hold     time.Duration // how long the level holds from there
+	refusals int           // within the last block
+}
+
+// capacity returns how many calls of count a window may have.
+func (s *slowdown) capacity(count int, now time.Time) int {
+	over := now.Sub(s.began) - s.hold
+	switch {
+	case s.level == 0 || s.level >= count || over >= rampUp:
+		return count
+	case over <= 0:
+		return s.level
+	}
+	return s.level + int(int64(count-s.level)*int64(over)/int64(rampUp))
+}
+
+// active says that the level binds, or that it is remembered in case the next refusal is like the last.
+func (s *slowdown) active(now time.Time) bool { return s.level > 0 && now.Sub(s.began) < s.hold+longestHold }
+
+// refuse records a refusal whose block ends at until, with used calls of count in the window, the
+// refused ones included. repeated: the block was in force already, so that the call began before the
+// refusal was known. It only shows more precisely how many calls were accepted.
+func (s *slowdown) refuse(repeated bool, used, count int, until, now time.Time) {
+	if !repeated {
+		s.refusals = 0
+	}
+	s.refusals++
+	accepted := used - s.refusals
+	least := max(1, count*leastShare/100)
+	switch {
+	case repeated:
+		s.level = max(least, min(s.level, max(accepted, count/2)))
+	case !s.active(now):
+		s.level, s.hold = max(accepted, count/2), firstHold
+	case now.Sub(s.began) < s.hold:
+		s.level = max(least, min(s.level, max(accepted, s.level/2)))
+	case near(accepted, s.level):
+		s.level, s.hold = max(least, min(s.level, accepted)), min(longestHold, s.hold*holdFactor)
+	default:
+		s.level, s.hold = max(accepted, count/2), firstHold
+	}
+	s.began = until
+}
+
+// near says that two refusals came at about the same number of calls.
+func near(a, b int) bool { return a-b <= max(2, b/4) && b-a <= max(2, b/4) }

@@ -1,0 +1,136 @@
+package budget
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// tier is a limit like Slack's: calls a minute over the whole workspace, half of them at once.
+func tier(count int, ops chat.Op) chat.Limit {
+	return chat.Limit{Scope: chat.ScopeEndpoint, Ops: ops, Count: count, Window: time.Minute, Burst: count / 2}
+}
+
+// refuseOnce makes one call that the platform refuses, and waits until the refusal is over.
+func refuseOnce(b *Budget, c chat.Call, scope chat.Scope, retryAfter time.Duration) {
+	ticket := b.Request(c)
+	<-ticket.Ready()
+	b.Block(c, scope, 0, retryAfter)
+	ticket.Done()
+	time.Sleep(retryAfter)
+}
+
+// atOnce makes one call of a class in each of n chats at the same time and returns how long all took.
+func atOnce(b *Budget, n int, class chat.Class, limits ...chat.Limit) time.Duration {
+	start := time.Now()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			c := call(chat.ChatID(fmt.Sprint(i)), class, limits...)
+			c.Op = chat.OpEdit
+			waited(b.Request(c))
+		})
+	}
+	wg.Wait()
+	return time.Since(start)
+}
+
+// D4: a few refusals that are over slow no final down at all, and after a minute nothing else.
+func TestRefusalsThatAreOverSlowNothingDown(t *testing.T) {
+	limit := tier(50, chat.OpEdit)
+	for _, later := range []time.Duration{0, time.Minute, 15 * time.Minute} {
+		for _, class := range []chat.Class{chat.ClassFinal, chat.ClassPreview} {
+			if class == chat.ClassPreview && later < time.Minute {
+				continue // previews may be careful that long
+			}
+			t.Run(fmt.Sprintf("%v, %v later", class, later), func(t *testing.T) {
+				var without, with time.Duration
+				for _, refusals := range []int{0, 4} {
+					inBubbleOnce(t, func(b *Budget) {
+						c := call("a", chat.ClassPreview, limit)
+						c.Op = chat.OpEdit
+						for range refusals {
+							refuseOnce(b, c, chat.ScopeEndpoint, time.Second)
+							time.Sleep(3 * time.Second)
+						}
+						time.Sleep(later)
+						without, with = with, atOnce(b, 30, class, limit)
+					})
+				}
+				// The refused calls count as well: four of the fifty are taken, at 1.2 s each.
+				if most := without*13/10 + 5*time.Second; with > most {
+					t.Errorf("30 calls took %v after four refusals and %v without, want at most %v", with, without, most)
+				}
+			})
+		}
+	}
+}
+
+// D12: what older finals of many parts announced keeps a younger one waiting only where they could
+// use it: not while each waits for its own chat and the endpoint is idle.
+func TestAnnouncedCallsLeaveAnIdleEndpointToOthers(t *testing.T) {
+	inBubble(t, func(t *testing.T, b *Budget) {
+		limits := []chat.Limit{perChat(20, 20*time.Second, 3), overall(30, time.Second, 30)}
+		var wg sync.WaitGroup
+		for i := range 8 {
+			wg.Go(func() {
+				parts(b, chat.Target{Chat: chat.ChatID(fmt.Sprint("long", i))}, 8, 400*time.Millisecond, limits...)
+			})
+		}
+		short := make([]time.Duration, 20)
+		for i := range short {
+			time.Sleep(150 * time.Millisecond)
+			wg.Go(func() { short[i] = waited(b.Request(call(chat.ChatID(fmt.Sprint(i)), chat.ClassFinal, limits...))) })
+		}
+		wg.Wait()
+		if got := slices.Max(short); got > 100*time.Millisecond {
+			t.Errorf("a short final waited %v beside eight long ones, want it to go at once; all: %v", got, short)
+		}
+	})
+}
+
+// D4: a refusal closes the kinds of calls that the platform names and no others, and the call's own
+// kind always.
+func TestRefusalClosesItsKindsOnly(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		scope   chat.Scope
+		ops     chat.Op // of the refusal
+		refused chat.Op // what was called
+		closed  chat.Op
+	}{
+		{"Slack: a method in the workspace", chat.ScopeEndpoint, chat.OpTyping, chat.OpTyping, chat.OpTyping},
+		{"Discord: a bucket of two kinds", chat.ScopeChat, chat.OpSend | chat.OpEdit, chat.OpEdit, chat.OpSend | chat.OpEdit},
+		{"Telegram: a chat", chat.ScopeChat, 0, chat.OpTyping, chat.OpAll},
+		{"a helping call of another kind", chat.ScopeChat, chat.OpSend, chat.OpEdit, chat.OpSend | chat.OpEdit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, b *Budget) {
+				of := func(op chat.Op) chat.Call {
+					made := call("a", chat.ClassFinal)
+					made.Op = op
+					return made
+				}
+				saved := b.Block(of(c.refused), c.scope, c.ops, 10*time.Second)
+				restored := New()
+				restored.Restore(saved)
+				for _, budget := range []*Budget{b, restored} {
+					for op := chat.OpSend; op&chat.OpAll != 0; op <<= 1 {
+						ticket := budget.Request(of(op))
+						if got, want := granted(ticket), c.closed&op == 0; got != want {
+							t.Errorf("a call of kind %b is granted: %t, want %t", op, got, want)
+						}
+						ticket.Cancel()
+					}
+				}
+				if got := b.BlockedUntil(of(chat.OpDelete)); got.IsZero() != (c.closed&chat.OpDelete == 0) {
+					t.Errorf("deleting is blocked until %v", got)
+				}
+			})
+		})
+	}
+}
