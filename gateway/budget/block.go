@@ -59,9 +59,7 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) 
 	for _, l := range c.Limits {
 		unnamed := s == 0 && k.scope == chat.ScopeChat && (l.Scope == chat.ScopeMessage || l.Scope == chat.ScopeThread)
 		if (l.Scope == k.scope || unnamed) && l.Ops&c.Op != 0 {
-			m := b.scope(key(l.Scope, c)).meter(l)
-			m.settle(now)
-			m.slow.refuse(repeated, m.running+len(m.arrived), l.Count, until, now)
+			b.scope(key(l.Scope, c)).meter(l).refuse(repeated, until, now)
 		}
 	}
 	b.dispatch(now)
@@ -69,10 +67,11 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) 
 }
 
 // guilty says that the endpoint's limit must have been hit when c was refused: not for the
-// first, but when several chats were refused that had hardly used their own limits. Their
+// first, but when several chats were refused that had used less of their own limits than of the
+// endpoint's. Their
 // slowdowns end.
 func (b *Budget) guilty(c chat.Call, now time.Time) bool {
-	if b.spent(c, now) {
+	if own := b.share(c, now, true); own >= 0.5 || own > b.share(c, now, false) {
 		return false
 	}
 	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
@@ -92,16 +91,24 @@ func (b *Budget) guilty(c chat.Call, now time.Time) bool {
 	return true
 }
 
-// spent says that others than c had used half of one of the limits of its chat or message.
-func (b *Budget) spent(c chat.Call, now time.Time) bool {
-	return slices.ContainsFunc(c.Limits, func(l chat.Limit) bool {
-		if l.Scope == chat.ScopeEndpoint || l.Ops&c.Op == 0 {
-			return false
+// share returns how much of the limits of its chat or message, or else of the endpoint, others than c
+// had used: of the one that is used most.
+func (b *Budget) share(c chat.Call, now time.Time, own bool) (most float64) {
+	for _, l := range c.Limits {
+		if own != (l.Scope != chat.ScopeEndpoint) || l.Ops&c.Op == 0 {
+			continue
 		}
 		inWindow, ofBurst := b.scope(key(l.Scope, c)).meter(l).used(now)
-		half := func(others float64, capacity int) bool { return others >= 0.5 && 2*others >= float64(capacity-1) }
-		return half(inWindow-1, l.Count) || half(ofBurst-1, l.Burst)
-	})
+		for _, used := range []struct {
+			calls    float64
+			capacity int
+		}{{inWindow - 1, l.Count}, {ofBurst - 1, l.Burst}} {
+			if used.calls >= 0.5 {
+				most = max(most, used.calls/float64(max(1, used.capacity-1)))
+			}
+		}
+	}
+	return most
 }
 
 // Assume says that an earlier process may have made calls like c until now, as many as it could:

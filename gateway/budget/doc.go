@@ -22,11 +22,14 @@
 //
 // Less urgent classes leave room: one call for each ticket in the scope's queue, since every
 // reply in progress may end next, within bounds, and evenly spaced while others wait. A final of
-// many parts is not overtaken by younger ones: they leave room for all that it announced.
+// many parts is not overtaken by younger ones: they leave room for what it announced, as far as the
+// limit could not keep up with it.
 //
-// After a 429 nothing is granted in the blocked scope until it is over; then the scope goes on
-// at half its speed and recovers slowly, for an hour not to where refusals came. A refusal that
-// names no scope blocks the chat; if many chats are refused that hardly used their own limits,
-// the endpoint is blocked as well. What answers tell of limits makes them narrower at once, never
+// After a 429 no call of the kinds that it names is granted in the blocked scope until it is over.
+// Then previews slow down to what was accepted, or to half, for half a minute, and are back in a
+// minute. A limit that is lower than declared refuses again at the same number of calls; each time
+// it does so the slowdown lasts longer, up to an hour. Finals and first displays are never slowed
+// down. A refusal that names no scope blocks the chat; if many chats are refused that used less of
+// their own limits than of the endpoint's, the endpoint is blocked as well. What answers tell of limits makes them narrower at once, never
 // wider than an adapter declares: one that trusts its platform's answers declares the widest.
 package budget

@@ -25,6 +25,7 @@ type meter struct {
 
 	running int         // calls under way
 	arrived []time.Time // when those that still fill the window arrived at the latest, oldest first
+	refused []time.Time // when the platform refused some of them, oldest first
 	bucket  *rate.Limiter
 	paced   time.Time // when the next less urgent call may go while others wait
 	pledges []pledge
@@ -42,7 +43,7 @@ func interval(l chat.Limit) time.Duration { return l.Window / time.Duration(max(
 
 // capacity is how many calls t and others like it may use of a window.
 func (m *meter) capacity(t *Ticket, now time.Time) int {
-	if t.call.Class == chat.ClassFinal {
+	if t.call.Class < chat.ClassPreview {
 		return max(1, m.limit.Count)
 	}
 	return max(1, m.slow.capacity(m.limit.Count, now))
@@ -96,11 +97,24 @@ func (m *meter) waitForBucket(kept int, now time.Time) time.Duration {
 
 // settle forgets the calls that have left the window.
 func (m *meter) settle(now time.Time) {
+	m.arrived = m.recent(m.arrived, now)
+	m.refused = m.recent(m.refused, now)
+}
+
+// recent returns those of the times, oldest first, that are in the window.
+func (m *meter) recent(list []time.Time, now time.Time) []time.Time {
 	gone := 0
-	for gone < len(m.arrived) && now.Sub(m.arrived[gone]) >= m.limit.Window {
+	for gone < len(list) && now.Sub(list[gone]) >= m.limit.Window {
 		gone++
 	}
-	m.arrived = m.arrived[:copy(m.arrived, m.arrived[gone:])]
+	return list[:copy(list, list[gone:])]
+}
+
+// refuse says that the platform refused a call that is counted, and that its block ends at until.
+func (m *meter) refuse(repeated bool, until, now time.Time) {
+	m.settle(now)
+	m.refused = append(m.refused, now)
+	m.slow.refuse(repeated, max(0, m.running+len(m.arrived)-len(m.refused)), m.limit.Count, until, now)
 }
 
 // take counts the call of t, which begins now.

@@ -16,16 +16,16 @@ const (
 )
 
 // slowdown is how a meter treats a limit after the platform refused a call although the declared
-// limit was kept. It binds everything but finals, which may always use what is declared.
+// limit was kept. It binds previews and typing; finals and first displays may always use what is
+// declared.
 //
 // One refusal may have passed already, so it costs little and not for long. A limit that is lower
 // than declared shows itself by refusing again at the same number of calls each time the slowdown
 // has ended. Only that makes the next slowdown longer.
 type slowdown struct {
-	level    int           // calls a window that are left; 0: no refusal is remembered
-	began    time.Time     // when the block of the last refusal ended, or ends
-	hold     time.Duration // how long the level holds from there
-	refusals int           // within the last block
+	level int           // calls a window that are left; 0: no refusal is remembered
+	began time.Time     // when the block of the last refusal ended, or ends
+	hold  time.Duration // how long the level holds from there
 }
 
 // capacity returns how many calls of count a window may have.
@@ -41,17 +41,14 @@ func (s *slowdown) capacity(count int, now time.Time) int {
 }
 
 // active says that the level binds, or that it is remembered in case the next refusal is like the last.
-func (s *slowdown) active(now time.Time) bool { return s.level > 0 && now.Sub(s.began) < s.hold+longestHold }
+func (s *slowdown) active(now time.Time) bool {
+	return s.level > 0 && now.Sub(s.began) < s.hold+longestHold
+}
 
-// refuse records a refusal whose block ends at until, with used calls of count in the window, the
-// refused ones included. repeated: the block was in force already, so that the call began before the
-// refusal was known. It only shows more precisely how many calls were accepted.
-func (s *slowdown) refuse(repeated bool, used, count int, until, now time.Time) {
-	if !repeated {
-		s.refusals = 0
-	}
-	s.refusals++
-	accepted := used - s.refusals
+// refuse records a refusal whose block ends at until, when so many calls of count had been accepted
+// in the window. repeated: the block was in force already, so that the call began before the refusal
+// was known. It only shows more precisely how many calls were accepted.
+func (s *slowdown) refuse(repeated bool, accepted, count int, until, now time.Time) {
 	least := max(1, count*leastShare/100)
 	switch {
 	case repeated:

@@ -11,7 +11,8 @@ func TestSlowdown(t *testing.T) {
 	type step struct {
 		what     string
 		after    time.Duration // since the end of the block before
-		used     int           // with the refused call; 0: no refusal
+		accepted int           // calls in the window when one is refused
+		calm     bool          // no refusal
 		repeated bool          // while the block before is in force
 		level    int           // what is left then
 		hold     time.Duration
@@ -21,40 +22,40 @@ func TestSlowdown(t *testing.T) {
 		steps []step
 	}{
 		{"one refusal passes in a minute", []step{
-			{what: "refused", used: 3, level: 10, hold: firstHold},
-			{what: "held", after: firstHold - 1, level: 10, hold: firstHold},
-			{what: "half way back", after: firstHold + rampUp/2, level: 15, hold: firstHold},
-			{what: "back", after: firstHold + rampUp, level: 20, hold: firstHold},
-			{what: "another one much later, elsewhere", after: 10 * time.Minute, used: 2, level: 10, hold: firstHold},
+			{what: "refused", accepted: 2, level: 10, hold: firstHold},
+			{what: "held", after: firstHold - 1, calm: true, level: 10, hold: firstHold},
+			{what: "half way back", after: firstHold + rampUp/2, calm: true, level: 15, hold: firstHold},
+			{what: "back", after: firstHold + rampUp, calm: true, level: 20, hold: firstHold},
+			{what: "another one much later, elsewhere", after: 10 * time.Minute, accepted: 1, level: 10, hold: firstHold},
 		}},
 		{"a hidden half is found, and tried ever less often", []step{
-			{what: "refused", used: 11, level: 10, hold: firstHold},
-			{what: "refused on the way back", after: firstHold + rampUp/10, used: 12, level: 10, hold: 4 * time.Minute},
-			{what: "left alone", after: 4*time.Minute - 1, level: 10, hold: 4 * time.Minute},
-			{what: "tried", after: 4*time.Minute + rampUp/10, used: 12, level: 10, hold: 32 * time.Minute},
-			{what: "tried", after: 32*time.Minute + rampUp/10, used: 12, level: 10, hold: longestHold},
-			{what: "tried", after: longestHold + rampUp/10, used: 12, level: 10, hold: longestHold},
-			{what: "the limit is back", after: longestHold + rampUp, level: 20, hold: longestHold},
-			{what: "refused elsewhere", after: 80 * time.Minute, used: 20, level: 19, hold: firstHold},
+			{what: "refused", accepted: 10, level: 10, hold: firstHold},
+			{what: "refused on the way back", after: firstHold + rampUp/10, accepted: 11, level: 10, hold: 4 * time.Minute},
+			{what: "left alone", after: 4*time.Minute - 1, calm: true, level: 10, hold: 4 * time.Minute},
+			{what: "tried", after: 4*time.Minute + rampUp/10, accepted: 11, level: 10, hold: 32 * time.Minute},
+			{what: "tried", after: 32*time.Minute + rampUp/10, accepted: 11, level: 10, hold: longestHold},
+			{what: "tried", after: longestHold + rampUp/10, accepted: 11, level: 10, hold: longestHold},
+			{what: "the limit is back", after: longestHold + rampUp, calm: true, level: 20, hold: longestHold},
+			{what: "refused elsewhere", after: 80 * time.Minute, accepted: 19, level: 19, hold: firstHold},
 		}},
 		{"near the limit it leaves what was accepted", []step{
-			{what: "refused", used: 19, level: 18, hold: firstHold},
+			{what: "refused", accepted: 18, level: 18, hold: firstHold},
 		}},
 		{"many at once are one refusal and show what was accepted", []step{
-			{what: "first", used: 20, level: 19, hold: firstHold},
-			{what: "second", used: 20, repeated: true, level: 18, hold: firstHold},
-			{what: "third", used: 20, repeated: true, level: 17, hold: firstHold},
+			{what: "first", accepted: 19, level: 19, hold: firstHold},
+			{what: "second", accepted: 18, repeated: true, level: 18, hold: firstHold},
+			{what: "third", accepted: 17, repeated: true, level: 17, hold: firstHold},
 		}},
 		{"lower and lower, but not to nothing, and not for long", []step{
-			{used: 1, level: 10, hold: firstHold},
-			{after: time.Second, used: 1, level: 5, hold: firstHold},
-			{after: time.Second, used: 1, level: 2, hold: firstHold},
-			{after: time.Second, used: 1, level: 2, hold: firstHold},
-			{what: "back", after: firstHold + rampUp, level: 20, hold: firstHold},
+			{accepted: 0, level: 10, hold: firstHold},
+			{after: time.Second, accepted: 0, level: 5, hold: firstHold},
+			{after: time.Second, accepted: 0, level: 2, hold: firstHold},
+			{after: time.Second, accepted: 0, level: 2, hold: firstHold},
+			{what: "back", after: firstHold + rampUp, calm: true, level: 20, hold: firstHold},
 		}},
 		{"finals that are refused above what is left lower nothing", []step{
-			{used: 11, level: 10, hold: firstHold},
-			{after: time.Second, used: 15, level: 10, hold: firstHold},
+			{accepted: 10, level: 10, hold: firstHold},
+			{after: time.Second, accepted: 14, level: 10, hold: firstHold},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,9 +67,9 @@ func TestSlowdown(t *testing.T) {
 				if st.repeated {
 					now = until.Add(-blocked / 2)
 				}
-				if st.used > 0 {
+				if !st.calm {
 					until = now.Add(blocked)
-					s.refuse(st.repeated, st.used, count, until, now)
+					s.refuse(st.repeated, st.accepted, count, until, now)
 					now = until
 				}
 				if got := s.capacity(count, now); got != st.level || s.hold != st.hold {

@@ -101,24 +101,26 @@ func TestRateLimit(t *testing.T) {
 		body   string
 		wait   time.Duration
 		scope  chat.Scope
+		ops    chat.Op
 	}{
-		"user":   {map[string]string{"X-RateLimit-Scope": "user", "Retry-After": "2"}, limited, 1235 * time.Millisecond, chat.ScopeThread},
-		"shared": {map[string]string{"X-RateLimit-Scope": "shared"}, limited, 1235 * time.Millisecond, chat.ScopeThread},
+		"user":   {map[string]string{"X-RateLimit-Scope": "user", "Retry-After": "2"}, limited, 1235 * time.Millisecond, chat.ScopeThread, chat.OpSend},
+		"bucket": {map[string]string{"X-RateLimit-Scope": "user", "X-RateLimit-Bucket": "m"}, limited, 1235 * time.Millisecond, chat.ScopeThread, chat.OpSend | chat.OpFile},
+		"shared": {map[string]string{"X-RateLimit-Scope": "shared"}, limited, 1235 * time.Millisecond, chat.ScopeThread, chat.OpSend},
 		"global": {
-			map[string]string{"X-RateLimit-Scope": "global", "X-RateLimit-Global": "true"}, limited, 1235 * time.Millisecond, chat.ScopeEndpoint,
+			map[string]string{"X-RateLimit-Scope": "global", "X-RateLimit-Global": "true"}, limited, 1235 * time.Millisecond, chat.ScopeEndpoint, chat.OpAll,
 		},
-		"global in the body": {nil, `{"message":"x","retry_after":3,"global":true}`, 3 * time.Second, chat.ScopeEndpoint},
-		"header alone":       {map[string]string{"Retry-After": "7"}, `{"message":"x"}`, 7 * time.Second, chat.ScopeThread},
-		"ban of an address":  {map[string]string{"Retry-After": "600"}, "error code: 1015", 10 * time.Minute, chat.ScopeEndpoint},
-		"no wait":            {nil, "error code: 1015", defaultRetryAfter, chat.ScopeEndpoint},
-		"nonsense":           {map[string]string{"Retry-After": "-1"}, `{"message":"x","retry_after":1e300}`, defaultRetryAfter, chat.ScopeThread},
+		"global in the body": {nil, `{"message":"x","retry_after":3,"global":true}`, 3 * time.Second, chat.ScopeEndpoint, chat.OpAll},
+		"header alone":       {map[string]string{"Retry-After": "7"}, `{"message":"x"}`, 7 * time.Second, chat.ScopeThread, chat.OpSend},
+		"ban of an address":  {map[string]string{"Retry-After": "600"}, "error code: 1015", 10 * time.Minute, chat.ScopeEndpoint, chat.OpAll},
+		"no wait":            {nil, "error code: 1015", defaultRetryAfter, chat.ScopeEndpoint, chat.OpAll},
+		"nonsense":           {map[string]string{"Retry-After": "-1"}, `{"message":"x","retry_after":1e300}`, defaultRetryAfter, chat.ScopeThread, chat.OpSend},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := serveAnswer(t, http.StatusTooManyRequests, c.header, c.body)
 			_, err := b.Send(t.Context(), chat.Target{Chat: "1"}, chat.Outgoing{Text: "x"})
-			if e := chat.AsSendError(err); e.Kind != chat.RateLimited || e.RetryAfter != c.wait || e.Scope != c.scope {
-				t.Errorf("Send = %v, %v, scope %v, want %v, scope %v", err, e.RetryAfter, e.Scope, c.wait, c.scope)
+			if e := chat.AsSendError(err); e.Kind != chat.RateLimited || e.RetryAfter != c.wait || e.Scope != c.scope || e.Ops != c.ops {
+				t.Errorf("Send = %v, %v, scope %v, kinds %b, want %v, scope %v, kinds %b", err, e.RetryAfter, e.Scope, e.Ops, c.wait, c.scope, c.ops)
 			}
 		})
 	}
@@ -138,10 +140,10 @@ func TestTold(t *testing.T) {
 	}
 	b := newBuckets()
 	if got := b.told(request{op: chat.OpSend}, headers("5", "4", "4.5", "m")); len(got) != 1 ||
-		got[0] != (chat.Told{Scope: chat.ScopeThread, Ops: chat.OpSend, Limit: 5, Remaining: 4, Reset: 4500 * time.Millisecond}) {
+		got[0] != (chat.Told{Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpFile, Limit: 5, Remaining: 4, Reset: 4500 * time.Millisecond}) {
 		t.Errorf("told %+v", got)
 	}
-	if got := b.told(request{op: chat.OpEdit}, headers("5", "3", "4", "m")); len(got) != 1 || got[0].Ops != chat.OpSend|chat.OpEdit {
+	if got := b.told(request{op: chat.OpEdit}, headers("5", "3", "4", "m")); len(got) != 1 || got[0].Ops != chat.OpSend|chat.OpFile|chat.OpEdit {
 		t.Errorf("told %+v, want sends and edits together", got)
 	}
 	if got := b.told(request{op: chat.OpDelete}, headers("3", "3", "0", "d")); len(got) != 1 || got[0].Ops != chat.OpDelete {

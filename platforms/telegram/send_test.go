@@ -174,6 +174,7 @@ func TestProfile(t *testing.T) {
 	if got, want := b.Capabilities(), (chat.Capabilities{Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true, Buttons: true}); got != want {
 		t.Errorf("Capabilities = %+v, want %+v", got, want)
 	}
+	const messages = chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile
 	all := chat.Limit{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: 30, Window: time.Second, Burst: 30}
 	for _, c := range []struct {
 		to       chat.Target
@@ -181,8 +182,8 @@ func TestProfile(t *testing.T) {
 		draft    time.Duration
 		inChat   chat.Limit
 	}{
-		{private, 1500 * time.Millisecond, 25 * time.Second, chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft, Count: 20, Window: 20 * time.Second, Burst: 3}},
-		{group, 3 * time.Second, 0, chat.Limit{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft, Count: 20, Window: time.Minute, Burst: 5}},
+		{private, 1500 * time.Millisecond, 25 * time.Second, chat.Limit{Scope: chat.ScopeChat, Ops: messages, Count: 20, Window: 20 * time.Second, Burst: 3}},
+		{group, 3 * time.Second, 0, chat.Limit{Scope: chat.ScopeChat, Ops: messages, Count: 20, Window: time.Minute, Burst: 5}},
 	} {
 		got := b.Profile(c.to)
 		if got.TextLimit != 4096 || got.EditInterval != c.interval || got.TypingEvery != 4*time.Second || got.DraftFor != c.draft {
