@@ -90,7 +90,7 @@ func schedules(t *rapid.T) schedule {
 	}
 	if n := rapid.IntRange(0, 20).Draw(t, "count"); n > 0 {
 		s.profile.Limits = []chat.Limit{{
-			Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit,
+			Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpFile,
 			Count: n, Window: span("window", 100, 20_000), Burst: rapid.IntRange(1, n).Draw(t, "burst"),
 		}}
 	}
