@@ -18,8 +18,11 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
 	c := &Client{}
-	for _, s := range o.Servers {
-		c.servers = append(c.servers, newServer(s, o, open(s, o.Transport)))
+	large := make(chan struct{}, 1)
+	for _, config := range o.Servers {
+		s := newServer(config, o, open(config, o.Transport))
+		s.intake.large = large
+		c.servers = append(c.servers, s)
 	}
 	return c, nil
 }

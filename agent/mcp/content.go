@@ -17,10 +17,11 @@ import (
 
 // What is taken of one call besides text.
 const (
-	maxImages = 10
-	maxFiles  = 10
-	maxBytes  = 12 << 20 // of all images and files; the message that brings them has at most 16 MiB
-	maxError  = 4 << 10  // bytes of what a tool says about its failure
+	maxContents = 1000 // parts of a result
+	maxImages   = 10
+	maxFiles    = 10
+	maxBytes    = 12 << 20 // of all images and files; the message that brings them has at most maxMessage
+	maxError    = 4 << 10  // bytes of what a tool says about its failure
 )
 
 // output returns what a call came to. A tool that says it failed gives an error, with its words for the model.
@@ -29,7 +30,11 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 		return agent.Output{}, errors.New("the tool asks something back, and nobody can be asked here")
 	}
 	var t taken
-	for _, content := range res.Content {
+	for i, content := range res.Content {
+		if i == maxContents {
+			t.name("%d more parts of the result, left out because there are too many", len(res.Content)-i)
+			break
+		}
 		t.take(content)
 	}
 	if len(t.said) == 0 && res.StructuredContent != nil { // servers should write it as text, too; not all do

@@ -21,8 +21,11 @@ const (
 
 // define returns a server's tool as an agent's, without its Call.
 func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
-	if t.Name == "" {
+	switch {
+	case t.Name == "":
 		return agent.ToolDef{}, errors.New("it has no name")
+	case len(t.Name) > maxListName:
+		return agent.ToolDef{}, fmt.Errorf("its name exceeds %d bytes", maxListName)
 	}
 	schema, err := parameters(t.InputSchema)
 	if err != nil {
@@ -35,7 +38,7 @@ func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 	}
 	return agent.ToolDef{
 		Name:        nameFor(s.Name, t.Name),
-		Description: cut(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription),
+		Description: strings.Clone(cut(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription)),
 		Parameters:  schema,
 		ReadOnly:    readOnly,
 		Timeout:     s.Timeout,

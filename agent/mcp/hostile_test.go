@@ -44,9 +44,11 @@ func TestToolsWithOneName(t *testing.T) {
 	t.Parallel()
 	log := &said{}
 	s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, nil)
-	defs := s.define(t.Context(), []*sdk.Tool{
+	list := listing{server: s}
+	list.take(t.Context(), []*sdk.Tool{
 		{Name: "a", Description: "the first", InputSchema: map[string]any{}}, {Name: "a", Description: "another", InputSchema: map[string]any{}},
 	})
+	defs := list.done(t.Context())
 	if len(defs) != 1 || defs[0].Description != "the first" || !strings.Contains(log.String(), "another has its name") {
 		t.Errorf("there are %+v\n%s", defs, log)
 	}
@@ -86,7 +88,7 @@ func TestNothingIsLeftOfAChildThatEnds(t *testing.T) {
 	t.Parallel()
 	s := myself(t, "parent")
 	s.Env["PIDS"] = filepath.Join(t.TempDir(), "pids")
-	c, err := start(s, newLines((&said{}).logger(), newSecrets(s)))
+	c, err := start(s, newIntake(), newLines((&said{}).logger(), newSecrets(s)))
 	if err != nil {
 		t.Fatal(err)
 	}

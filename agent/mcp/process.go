@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,36 +21,45 @@ const patience = 2 * time.Second
 // child is a server that runs as a process, in a process group with all that it starts.
 type child struct {
 	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stdout *os.File
+	stdin  *os.File
+	stdout *gate
+	broken chan error // gets a limit that it exceeded
 	said   *lines
+	cancel func()        // ends what waits in stdout
 	exited chan struct{} // closed once it has ended, and err is set
 	err    error
 }
 
 // start runs a server's command. The caller calls end.
-func start(s Server, said *lines) (*child, error) {
+func start(s Server, in *intake, said *lines) (*child, error) {
 	cmd := exec.Command(s.Command, s.Args...)
 	cmd.Env, cmd.Dir, cmd.Stderr = environment(s.Env), s.Dir, said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Something that the child started may still hold its standard error.
 	cmd.WaitDelay = time.Second
-	stdin, err := cmd.StdinPipe()
+	// Not by cmd.StdoutPipe, which is closed with what is left in it as soon as the child has ended.
+	theirIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("open its standard input: %w", err)
 	}
-	// Not by StdoutPipe, which is closed with what is left in it as soon as the child has ended.
-	stdout, theirs, err := os.Pipe()
+	stdout, theirOut, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open its standard output: %w", err), stdin.Close())
+		return nil, errors.Join(fmt.Errorf("open its standard output: %w", err), stdin.Close(), theirIn.Close())
 	}
-	cmd.Stdout = theirs
-	if err := cmd.Start(); err != nil {
-		_, _, _ = stdin.Close(), stdout.Close(), theirs.Close() // Start may have closed some of them
+	cmd.Stdin, cmd.Stdout = theirIn, theirOut
+	err = cmd.Start()
+	_, _ = theirIn.Close(), theirOut.Close() // the child has them
+	if err != nil {
+		_, _ = stdin.Close(), stdout.Close()
 		return nil, fmt.Errorf("start %s: %w", s.Command, err)
 	}
-	_ = theirs.Close() // the child has it
-	c := &child{cmd: cmd, stdin: stdin, stdout: stdout, said: said, exited: make(chan struct{})}
+	c := &child{cmd: cmd, stdin: stdin, broken: make(chan error, 1), said: said, exited: make(chan struct{})}
+	var ctx context.Context
+	ctx, c.cancel = context.WithCancel(context.Background())
+	c.stdout = &gate{
+		ReadCloser: stdout, ctx: ctx, abort: func() { _ = stdout.Close() }, intake: in, framing: jsonValues,
+		failed: func(err error) { c.broken <- err }, // once: the gate stays closed
+	}
 	go c.wait() // end waits for it
 	return c, nil
 }
@@ -75,6 +85,7 @@ func (c *child) end() {
 			<-c.exited
 		}
 	}
+	c.cancel()
 	_ = c.stdout.Close()
 }
 
@@ -91,7 +102,18 @@ func (c *child) within(d time.Duration) bool {
 
 // transport speaks to the child. Closing it closes the child's input; its output is closed by end, once it has ended.
 func (c *child) transport() sdk.Transport {
-	return &sdk.IOTransport{Reader: io.NopCloser(c.stdout), Writer: c.stdin}
+	return &sdk.IOTransport{Reader: io.NopCloser(c.stdout), Writer: stdin{c.stdin}}
+}
+
+// stdin is a child's standard input. A child that does not read it is given up: the SDK would queue what it sends.
+type stdin struct{ *os.File }
+
+// Write implements io.Writer.
+func (s stdin) Write(p []byte) (int, error) {
+	if err := s.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return 0, err
+	}
+	return s.File.Write(p)
 }
 
 // why returns how the child ended, with its last words; nil when it runs.

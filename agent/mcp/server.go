@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +48,7 @@ type server struct {
 	log     *slog.Logger
 	secrets secrets
 	open    opener
+	intake  *intake
 
 	tried chan struct{} // closed by try
 	first sync.Once
@@ -64,7 +64,7 @@ type server struct {
 func newServer(s Server, o Options, open opener) *server {
 	return &server{
 		Server: s, version: o.Version, log: o.Log.With(slog.String("mcp_server", s.Name)), secrets: newSecrets(s),
-		open: open, ready: make(chan struct{}), tried: make(chan struct{}),
+		open: open, intake: newIntake(), ready: make(chan struct{}), tried: make(chan struct{}),
 	}
 }
 
@@ -116,7 +116,8 @@ func (s *server) redacted(err error) error {
 	if err == nil {
 		err = errors.New("the connection was closed")
 	}
-	return errors.New(cut(s.secrets.redact(oneLine(plain(err).Error())), 2*maxLine))
+	// Some more than is shown, so that a secret at the cut is recognized.
+	return errors.New(cut(s.secrets.redact(oneLine(cut(plain(err).Error(), 8*maxLine))), 2*maxLine))
 }
 
 // plain takes off an error what says only where it came through.
@@ -163,6 +164,9 @@ func (s *server) keep(ctx context.Context, c *session) error {
 		case <-ctx.Done():
 			return nil
 		case err := <-c.ended:
+			return err
+		case err := <-c.link.broken:
+			c.end(err)
 			return err
 		case <-c.look:
 			if !sleep(ctx, listEvery) {
@@ -256,45 +260,6 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 	}
 }
 
-// define makes the tools of a server's list, by name. What can't be offered is left out, and the log says so.
-func (s *server) define(ctx context.Context, list []*sdk.Tool) []agent.ToolDef {
-	s.wanting(ctx, list)
-	var defs []agent.ToolDef
-	seen := map[string]bool{}
-	for _, t := range list {
-		if s.listed(s.Deny, t.Name) {
-			continue
-		}
-		def, err := s.Server.define(t)
-		if err == nil && seen[def.Name] {
-			err = errors.New("another has its name")
-		}
-		if err != nil {
-			s.log.LogAttrs(ctx, slog.LevelWarn, "a tool of an MCP server is left out",
-				slog.String("tool", cut(oneLine(t.Name), maxToolName)), slog.Any("error", err))
-			continue
-		}
-		seen[def.Name] = true
-		name, readOnly := t.Name, def.ReadOnly
-		def.Call = func(ctx context.Context, in agent.Input) (agent.Output, error) {
-			return s.call(ctx, name, readOnly, in)
-		}
-		defs = append(defs, def)
-	}
-	slices.SortFunc(defs, func(a, b agent.ToolDef) int { return strings.Compare(a.Name, b.Name) })
-	return defs
-}
-
-// wanting says which entries of the configuration stand for no tool of the list: whoever mistyped one believes
-// that a tool is denied.
-func (s *server) wanting(ctx context.Context, list []*sdk.Tool) {
-	for _, entry := range slices.Concat(s.Deny, s.ReadOnly) {
-		if !slices.ContainsFunc(list, func(t *sdk.Tool) bool { return s.means(entry, t.Name) }) {
-			s.log.LogAttrs(ctx, slog.LevelWarn, "no tool of the MCP server is named as deny or read_only says", slog.String("name", entry))
-		}
-	}
-}
-
 // call makes a call over the connection there is. It takes effect once at most.
 func (s *server) call(ctx context.Context, tool string, readOnly bool, in agent.Input) (agent.Output, error) {
 	c, err := s.connection(ctx, nil)
@@ -322,7 +287,7 @@ func (s *server) call(ctx context.Context, tool string, readOnly bool, in agent.
 	}
 	answer, ok := errors.AsType[*jsonrpc.Error](err)
 	if ok && answered(answer) {
-		return agent.Output{}, errors.New(cut(s.secrets.redact(answer.Message), maxError))
+		return agent.Output{}, errors.New(cut(s.secrets.redact(cut(answer.Message, 2*maxError)), maxError))
 	}
 	if !ok { // else it is in the server's words, which may quote the call
 		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", cut(oneLine(tool), maxToolName)), slog.Any("error", s.redacted(err)))

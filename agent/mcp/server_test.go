@@ -40,7 +40,7 @@ func (m *memory) open(*server) (link, error) {
 		return link{}, err
 	}
 	m.live = append(m.live, live)
-	return link{here, func() { _ = live.Close() }, func() error { return nil }}, nil
+	return link{transport: here, end: func() { _ = live.Close() }, why: func() error { return nil }}, nil
 }
 
 // turnOff closes what is open and lets nothing be opened.
@@ -210,7 +210,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 		s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, func(*server) (link, error) {
 			r, w := io.Pipe()
 			pipes = append(pipes, r, w)
-			return link{&sdk.IOTransport{Reader: r, Writer: discard{}}, func() {}, func() error { return nil }}, nil
+			return link{transport: &sdk.IOTransport{Reader: r, Writer: discard{}}, end: func() {}, why: func() error { return nil }}, nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})

@@ -18,8 +18,6 @@ import (
 )
 
 const (
-	maxTools   = 200 // of a server; the agent offers 128 of all
-	maxPages   = 50  // of its list
 	listTime   = 30 * time.Second
 	lastAnswer = 100 * time.Millisecond // is waited for once a session has ended
 	oldestNew  = "2025-11-25"           // the newest protocol that begins with initialize
@@ -29,6 +27,7 @@ const (
 type link struct {
 	transport sdk.Transport
 	end       func()       // returns once nothing is left of it
+	broken    <-chan error // gets a limit that the server exceeded, for which the session ends; nil: none
 	why       func() error // says why it broke; nil: it does not know
 }
 
@@ -39,24 +38,26 @@ type opener func(s *server) (link, error)
 func open(config Server, base http.RoundTripper) opener {
 	if config.Command != "" {
 		return func(s *server) (link, error) {
-			child, err := start(s.Server, newLines(s.log, s.secrets))
+			child, err := start(s.Server, s.intake, newLines(s.log, s.secrets))
 			if err != nil {
 				return link{}, err
 			}
-			return link{child.transport(), child.end, child.why}, nil
+			return link{transport: child.transport(), end: child.end, broken: child.broken, why: child.why}, nil
 		}
 	}
 	return func(s *server) (link, error) {
 		base := base
 		if base == nil {
 			if t, ok := http.DefaultTransport.(*http.Transport); ok {
-				base = t.Clone() // its connections end with the session
+				t = t.Clone() // its connections end with the session
+				t.MaxResponseHeaderBytes = maxHeaders
+				base = t
 			}
 		}
-		client := newWeb(s.Server, base)
+		w := newWeb(s, base)
 		return link{
-			&sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client},
-			client.CloseIdleConnections, func() error { return nil },
+			transport: &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: w.client(), MaxEventSize: maxMessage + 1},
+			end:       w.CloseIdleConnections, broken: w.broken, why: func() error { return nil },
 		}, nil
 	}
 }
@@ -71,6 +72,7 @@ type session struct {
 
 	legal *sdk.ClientSession
 	done  chan struct{} // closed with the session, which ends all calls
+	over  error         // what calls are told then; set before
 
 	waiter sync.WaitGroup // for goroutines; add only by spawn
 
@@ -152,6 +154,8 @@ func (c *session) connect(ctx context.Context, legacy bool) error {
 		if err != nil {
 			return fmt.Errorf("connect: %w", err)
 		}
+	case err := <-c.link.broken:
+		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -159,13 +163,23 @@ func (c *session) connect(ctx context.Context, legacy bool) error {
 	return nil
 }
 
+// end ends all calls, with what they are told; the first one counts.
+func (c *session) end(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over == nil {
+		c.over = why
+		close(c.done)
+	}
+}
+
 // close ends the session. It returns once nothing runs for it any more, which an HTTP server can delay by 5 s.
 func (c *session) close() {
+	c.end(errOver)
 	c.mu.Lock()
 	c.closed = true
 	conn := c.conn
 	c.mu.Unlock()
-	close(c.done)
 	if conn != nil {
 		_ = conn.Close() // the SDK's own Close would wait for the calls that are under way
 	}
@@ -200,7 +214,7 @@ func (c *session) about() []slog.Attr {
 func (c *session) list(ctx context.Context) ([]agent.ToolDef, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTime, fmt.Errorf("it did not answer within %s", listTime))
 	defer cancel()
-	var all []*sdk.Tool
+	found := listing{server: c.server}
 	cursor := ""
 	for range maxPages {
 		page, err := c.legal.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
@@ -210,17 +224,12 @@ func (c *session) list(ctx context.Context) ([]agent.ToolDef, error) {
 			}
 			return nil, err
 		}
-		all = append(all, page.Tools...)
-		if page.NextCursor == "" || len(all) > maxTools {
+		if !found.take(ctx, page.Tools) || page.NextCursor == "" {
 			break
 		}
 		cursor = page.NextCursor
 	}
-	if len(all) > maxTools {
-		c.server.log.LogAttrs(ctx, slog.LevelWarn, "MCP server has too many tools, the rest is left out", slog.Int("most", maxTools))
-		all = all[:maxTools]
-	}
-	return c.server.define(ctx, all), nil
+	return found.done(ctx), nil
 }
 
 // call makes a call.
@@ -255,8 +264,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 			}
 		case <-timer.C:
 		}
-		cancel(errOver)
-		return nil, errOver
+		cancel(c.over)
+		return nil, c.over
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

@@ -3,29 +3,55 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 const (
-	maxBody = 16 << 20 // bytes of an answer that is no stream, as of a message on a pipe
 	// streamWait is how long a server may take to begin the stream of its own messages. Some begin it with their first
 	// message, for which nobody can wait.
 	streamWait = 10 * time.Second
+	// writeTime is how long a server may take to accept what it is sent, but for requests, which have their own limits.
+	writeTime = 30 * time.Second
+	// getsAtOnce and getsASecond limit how often a stream is opened: a server can end it as often as it wants.
+	getsAtOnce, getsASecond = 5, 1
+	// maxHeaders is how many bytes the headers of an answer may have.
+	maxHeaders = 64 << 10
 )
 
-// web is HTTP with a server: its headers, its bounds.
+// web is HTTP with a server: its headers, its limits.
 type web struct {
 	base    http.RoundTripper
 	headers map[string]string
+	intake  *intake
+	gets    *rate.Limiter
+	broken  chan error // gets the first limit that the server exceeded
 }
 
-// newWeb returns a client for a server.
-func newWeb(s Server, base http.RoundTripper) *http.Client {
-	return &http.Client{Transport: &web{base, s.Headers}, CheckRedirect: stay}
+// newWeb returns the HTTP of one connection to a server.
+func newWeb(s *server, base http.RoundTripper) *web {
+	return &web{
+		base: base, headers: s.Headers, intake: s.intake,
+		gets: rate.NewLimiter(getsASecond, getsAtOnce), broken: make(chan error, 1),
+	}
+}
+
+// client returns a client that sends by w.
+func (w *web) client() *http.Client { return &http.Client{Transport: w, CheckRedirect: stay} }
+
+// fail ends the connection.
+func (w *web) fail(err error) {
+	select {
+	case w.broken <- err:
+	default: // there is a reason already
+	}
 }
 
 // stay follows a server to another path of its own, such as one with a slash behind. The headers are for nobody else.
@@ -44,25 +70,75 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, value := range w.headers {
 		req.Header.Set(name, value)
 	}
-	late := func() bool { return false }
-	if req.Method == http.MethodGet {
-		timer := time.AfterFunc(streamWait, cancel)
-		late = func() bool { return !timer.Stop() }
-	}
-	res, err := w.base.RoundTrip(req)
-	if late() {
-		if err == nil {
-			_ = res.Body.Close()
-		}
-		cancel()
-		return refused(req), nil
-	}
+	// Compressed data can grow a thousandfold, and there is no need for it.
+	req.Header.Set("Accept-Encoding", "identity")
+	res, err := w.send(req, cancel)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	res.Body = &body{ReadCloser: res.Body, cancel: cancel, left: maxBody, stream: isStream(res)}
+	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+		cancel()
+		_ = res.Body.Close()
+		return nil, fmt.Errorf("response is compressed (%s) although that was not accepted", cut(oneLine(encoding), 20))
+	}
+	g := &gate{ReadCloser: res.Body, ctx: ctx, abort: cancel, intake: w.intake, framing: wholeBody, failed: w.fail}
+	switch {
+	case res.StatusCode < 200 || res.StatusCode >= 300:
+		g.ReadCloser = limited{io.LimitReader(res.Body, errorBodySize), res.Body}
+	case isStream(res):
+		g.framing = eventStream
+	}
+	res.Body = g
 	return res, nil
+}
+
+// send sends a request, and gives up what nobody should wait for.
+func (w *web) send(req *http.Request, cancel func()) (*http.Response, error) {
+	patience := time.Duration(0)
+	stream := req.Method == http.MethodGet
+	switch {
+	case stream:
+		if err := w.gets.Wait(req.Context()); err != nil {
+			return nil, fmt.Errorf("wait to open the stream again: %w", err)
+		}
+		patience = streamWait
+	case req.Method == http.MethodPost && !isRequest(req):
+		patience = writeTime
+	default:
+		return w.base.RoundTrip(req)
+	}
+	timer := time.AfterFunc(patience, cancel)
+	res, err := w.base.RoundTrip(req)
+	if timer.Stop() {
+		return res, err
+	}
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	if stream {
+		return refused(req), nil
+	}
+	err = fmt.Errorf("server did not accept a message within %s", writeTime)
+	w.fail(err) // the SDK goes on as if the message did not matter, and queues what the server sends meanwhile
+	return nil, err
+}
+
+// isRequest says that the body is a request, to which the server answers in its own time.
+func isRequest(req *http.Request) bool {
+	if req.GetBody == nil {
+		return true
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return true
+	}
+	var message struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	err = errors.Join(json.NewDecoder(body).Decode(&message), body.Close())
+	return err != nil || message.Method != "" && message.ID != nil
 }
 
 // CloseIdleConnections closes what is open for nothing.
@@ -85,23 +161,8 @@ func refused(req *http.Request) *http.Response {
 	}
 }
 
-// body is an answer's body within bounds; a stream has none as a whole, and each of its messages one by the SDK.
-type body struct {
-	io.ReadCloser
-	cancel context.CancelFunc
-	left   int
-	stream bool
-}
-
-func (b *body) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= n; b.left < 0 && !b.stream {
-		return 0, fmt.Errorf("the answer is longer than %d MiB", maxBody>>20)
-	}
-	return n, err
-}
-
-func (b *body) Close() error {
-	defer b.cancel()
-	return b.ReadCloser.Close()
+// limited is a body of which only the beginning is read.
+type limited struct {
+	io.Reader
+	io.Closer
 }

@@ -243,7 +243,7 @@ func TestHTTPAnswersAreBounded(t *testing.T) {
 			if err == nil && strings.Contains(string(body), "tools/call") {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`))
-				for range maxBody >> 10 {
+				for range maxMessage >> 10 {
 					if _, err := w.Write([]byte(strings.Repeat("x", 2<<10))); err != nil {
 						return
 					}
@@ -256,7 +256,7 @@ func TestHTTPAnswersAreBounded(t *testing.T) {
 	}
 	onSite(t, Server{}, h, func(t *testing.T, c *Client, _ *site, _ *said) {
 		_, err := find(t, c, "it_echo").Call(t.Context(), agent.Input{Arguments: `{}`})
-		if err == nil || !strings.Contains(err.Error(), "the answer is longer than 16 MiB") {
+		if err == nil || !strings.Contains(err.Error(), "message exceeds 8 MiB") {
 			t.Errorf("a huge answer was taken: %v", err)
 		}
 	})

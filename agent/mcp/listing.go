@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"telex/agent"
+)
+
+const (
+	maxTools    = 200     // of a server; the agent offers 128 of all
+	maxPages    = 50      // of its list
+	maxListing  = 1 << 20 // bytes of all descriptions and schemas, which stay in memory
+	maxLeftOut  = 5       // tools that are left out and named in the log, each time
+	maxListName = 256     // bytes of a server's name for a tool
+)
+
+// listing makes tools of a server's list, page by page. A page is not kept.
+type listing struct {
+	server  *server
+	defs    []agent.ToolDef
+	names   []string // the server's own, of all tools
+	bytes   int      // of descriptions and schemas
+	leftOut int
+}
+
+// take takes a page. It reports whether there is room for more.
+func (l *listing) take(ctx context.Context, page []*sdk.Tool) bool {
+	for _, t := range page {
+		if len(l.names) == maxTools {
+			l.server.log.LogAttrs(ctx, slog.LevelWarn, "MCP server has too many tools, the rest is left out", slog.Int("most", maxTools))
+			return false
+		}
+		if t == nil {
+			continue
+		}
+		l.names = append(l.names, strings.Clone(cut(t.Name, maxListName)))
+		if l.server.listed(l.server.Deny, t.Name) {
+			continue
+		}
+		if err := l.add(t); err != nil {
+			l.leave(ctx, t, err)
+		}
+	}
+	return true
+}
+
+func (l *listing) add(t *sdk.Tool) error {
+	s := l.server
+	def, err := s.Server.define(t)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(l.defs, func(d agent.ToolDef) bool { return d.Name == def.Name }) {
+		return errors.New("another has its name")
+	}
+	size := len(def.Description) + len(def.Parameters)
+	if l.bytes+size > maxListing {
+		return fmt.Errorf("descriptions and schemas of the server's tools exceed %d MiB", maxListing>>20)
+	}
+	l.bytes += size
+	name, readOnly := strings.Clone(t.Name), def.ReadOnly
+	def.Call = func(ctx context.Context, in agent.Input) (agent.Output, error) {
+		return s.call(ctx, name, readOnly, in)
+	}
+	l.defs = append(l.defs, def)
+	return nil
+}
+
+// leave says why a tool is left out; of many tools, only that they are.
+func (l *listing) leave(ctx context.Context, t *sdk.Tool, err error) {
+	if l.leftOut++; l.leftOut > maxLeftOut {
+		return
+	}
+	l.server.log.LogAttrs(ctx, slog.LevelWarn, "a tool of an MCP server is left out",
+		slog.String("tool", cut(oneLine(cut(t.Name, maxListName)), maxToolName)), slog.Any("error", err))
+}
+
+// done returns the tools, by name. What can't be offered is left out, and the log says so.
+func (l *listing) done(ctx context.Context) []agent.ToolDef {
+	if l.leftOut > maxLeftOut {
+		l.server.log.LogAttrs(ctx, slog.LevelWarn, "more tools of an MCP server are left out", slog.Int("tools", l.leftOut-maxLeftOut))
+	}
+	l.wanting(ctx)
+	slices.SortFunc(l.defs, func(a, b agent.ToolDef) int { return strings.Compare(a.Name, b.Name) })
+	return l.defs
+}
+
+// wanting says which entries of the configuration stand for no tool of the list: whoever mistyped one believes
+// that a tool is denied.
+func (l *listing) wanting(ctx context.Context) {
+	s := l.server
+	for _, entry := range slices.Concat(s.Deny, s.ReadOnly) {
+		if !slices.ContainsFunc(l.names, func(name string) bool { return s.means(entry, name) }) {
+			s.log.LogAttrs(ctx, slog.LevelWarn, "no tool of the MCP server is named as deny or read_only says", slog.String("name", entry))
+		}
+	}
+}
