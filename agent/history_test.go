@@ -65,7 +65,7 @@ type journal struct {
 	begun            []string
 	files            map[string][]File
 	stepErr          error
-	onBegin          func()
+	onBegin          func(changes bool)
 	beginErr, endErr error
 }
 
@@ -76,14 +76,21 @@ func (j *journal) Step(_ context.Context, messages []Message) error {
 	return j.stepErr
 }
 
-func (j *journal) Begin(_ context.Context, c ToolCall) error {
-	if j.beginErr == nil {
-		j.begun = append(j.begun, c.ID)
+func (j *journal) Begin(_ context.Context, changes bool, calls ...ToolCall) error {
+	for _, c := range calls {
+		if j.beginErr == nil {
+			j.begun = append(j.begun, c.ID)
+		}
 	}
 	if j.onBegin != nil {
-		j.onBegin()
+		j.onBegin(changes)
 	}
 	return j.beginErr
+}
+
+func (j *journal) Stopped(_ context.Context, c ToolCall) error {
+	j.begun = slices.DeleteFunc(j.begun, func(id string) bool { return id == c.ID })
+	return nil
 }
 
 func (j *journal) End(ctx context.Context, answer Message, files []File) error {
@@ -148,7 +155,7 @@ func TestStoppedAsACallBegins(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	j := &journal{onBegin: cancel}
+	j := &journal{onBegin: func(bool) { cancel() }}
 	turn := streamed
 	turn.Journal, turn.Approver = j, &person{verdict: Approved}
 	got := runTurn(t, ctx, Options{Tools: workshop()}, turn, called("", "write {}"))
@@ -392,19 +399,18 @@ func TestWhatWasAskedWaits(t *testing.T) {
 	}
 }
 
-// The journal hears that a call begins only where running it twice would matter: one that only reads is run
-// again after a crash, approved or not.
-func TestReadingIsNotBegun(t *testing.T) {
+// The journal hears that a call begins whether it reads or not, and which it is: what killed a process is not run again.
+func TestReadingIsBegun(t *testing.T) {
 	t.Parallel()
 	tools := workshop()
 	tools[0].Asks = func(ToolCall, Said) bool { return true }
-	began := 0
+	var began []bool
 	p := &person{verdict: Approved}
 	turn := streamed
-	turn.Approver, turn.Journal = p, &journal{onBegin: func() { began++ }}
+	turn.Approver, turn.Journal = p, &journal{onBegin: func(changes bool) { began = append(began, changes) }}
 	got := runTurn(t, t.Context(), Options{Tools: tools}, turn, called("", "read {}", "write {}"), answer{deltas: texts("Done.")})
-	if got.Text != "Done." || began != 1 || len(p.proposals) != 2 || p.proposals[0].Standing || !p.proposals[1].Standing {
-		t.Errorf("%q, %d begun, proposed %+v", got.Text, began, p.proposals)
+	if got.Text != "Done." || fmt.Sprint(began) != "[false true]" || len(p.proposals) != 2 || p.proposals[0].Standing || !p.proposals[1].Standing {
+		t.Errorf("%q, %v begun, proposed %+v", got.Text, began, p.proposals)
 	}
 }
 

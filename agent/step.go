@@ -66,7 +66,14 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 			read = append(read, p)
 		}
 	}
-	r.dispatch(ctx, read, cmp.Or(r.opts.MaxParallel, defaultParallel))
+	if err := r.announce(ctx, false, read...); err != nil {
+		return err
+	}
+	for i, o := range r.dispatch(ctx, read, cmp.Or(r.opts.MaxParallel, defaultParallel)) {
+		if !o.started {
+			r.stopped(ctx, read[i])
+		}
+	}
 	for _, p := range ask {
 		if ctx.Err() != nil {
 			break
@@ -117,13 +124,30 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 		r.settle(ctx, p, outcome{err: errors.New("the tool has changed since a person was asked, so nothing was done. Call it again to ask anew")})
 		return nil
 	}
-	if r.turn.Journal != nil && !p.def.ReadOnly {
-		if err := r.turn.Journal.Begin(ctx, p.ToolCall); err != nil {
-			return fmt.Errorf("store that a call begins: %w", err)
-		}
+	if err := r.announce(ctx, !p.def.ReadOnly, p); err != nil {
+		return err
 	}
-	if o := r.dispatch(ctx, []parsedCall{p}, 1); !o[0].started {
+	switch o := r.dispatch(ctx, []parsedCall{p}, 1); {
+	case o[0].started:
+	case p.def.ReadOnly:
+		r.stopped(ctx, p)
+	default:
 		r.record(ctx, answerTo(p.ToolCall, resultNotRun), nil, false) // which is known, though the journal heard that it begins
+	}
+	return nil
+}
+
+// announce stores that calls run now. Its error ends the turn.
+func (r *run) announce(ctx context.Context, changes bool, calls ...parsedCall) error {
+	if r.turn.Journal == nil || len(calls) == 0 {
+		return nil
+	}
+	begun := make([]ToolCall, len(calls))
+	for i, p := range calls {
+		begun[i] = p.ToolCall
+	}
+	if err := r.turn.Journal.Begin(ctx, changes, begun...); err != nil {
+		return fmt.Errorf("store that a call begins: %w", err)
 	}
 	return nil
 }
@@ -190,7 +214,22 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 		answer.Sources = nil
 	}
 	r.record(ctx, answer, files, cut)
+	if cut && p.def.ReadOnly {
+		r.stopped(ctx, p)
+	}
 	r.statuses.set(p.ID, p.Name, "", state)
+}
+
+// stopped stores that a call which only reads ended with the turn and without a result, and so killed no process.
+func (r *run) stopped(ctx context.Context, p parsedCall) {
+	if r.turn.Journal == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
+	defer cancel()
+	if err := r.turn.Journal.Stopped(ctx, p.ToolCall); err != nil {
+		r.log.LogAttrs(ctx, slog.LevelError, "a tool call was stopped, which was not stored: it is not run again", slog.Any("error", err))
+	}
 }
 
 // record takes the answer to a call into the history, and into the journal unless the call was cut off.

@@ -13,8 +13,8 @@ type ToolDef struct {
 	Description string // for the model
 	// Parameters is the JSON Schema of the arguments, an object.
 	Parameters json.RawMessage
-	// ReadOnly says that a call changes nothing: calls of such tools run side by side. The others run one
-	// after the other, each once a person has approved it, and never twice.
+	// ReadOnly says that a call changes nothing: calls of such tools run side by side, and again where a turn
+	// goes on behind a stop. The others run one after the other, each once a person has approved it, and never twice.
 	ReadOnly bool
 	// Timeout is how long a call may take; 0: DefaultToolTimeout.
 	Timeout time.Duration
@@ -109,12 +109,16 @@ type Journal interface {
 	// Step stores what the turn's history grows by before the calls of a step run: the model's message
 	// with its calls, and what people said before it.
 	Step(ctx context.Context, messages []Message) error
-	// Begin says that a call that is not read-only runs now.
-	Begin(ctx context.Context, call ToolCall) error
+	// Begin says that calls run now, and whether they change something. A process that finds one of them without an
+	// answer does not run it again: it may have taken effect, and it may be what ended the process before.
+	Begin(ctx context.Context, changes bool, calls ...ToolCall) error
+	// Stopped says that a call which changes nothing was ended before it had a result, with its turn: the next
+	// process runs it again.
+	Stopped(ctx context.Context, call ToolCall) error
 	// End stores the answer to a call, and what the call made for people: at most MostFiles files and
-	// MostFileBytes in a whole turn. Images are in the answer, and not among these. Calls of which it never
-	// heard are run again after a crash, unless Begin heard of them: their outcome is unknown, which the
-	// model is told.
+	// MostFileBytes in a whole turn. Images are in the answer, and not among these. The outcome of a call that
+	// Begin heard of and neither End nor Stopped is unknown after a crash, which the model is told. Calls of
+	// which the journal never heard are run then.
 	End(ctx context.Context, answer Message, files []File) error
 }
 

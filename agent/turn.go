@@ -71,7 +71,7 @@ type Turn struct {
 	// Steps is what an earlier process's run of this turn gave its Journal, in order, with the answers that
 	// came: the turn goes on behind it. What they say is told again, and they are in Result.Append.
 	Steps []Message
-	// Begun are the ids of those calls in Steps that had begun to run and have no answer.
+	// Begun are the ids of those calls in Steps that had begun to run and were neither answered nor stopped.
 	Begun []string
 	// Asked are the ids of those calls in Steps about which people were asked. They are not run without that being
 	// decided, whatever their tools say of themselves by now.

@@ -33,9 +33,22 @@ func (j *journal) Step(ctx context.Context, messages []agent.Message) error {
 }
 
 // Begin implements agent.Journal.
-func (j *journal) Begin(ctx context.Context, call agent.ToolCall) error {
-	j.changed.Store(true) // also when nobody knows whether that was stored
-	return j.note(ctx, chat.Step{Kind: chat.StepBegun, Call: call.ID})
+func (j *journal) Begin(ctx context.Context, changes bool, calls ...agent.ToolCall) error {
+	kind := chat.StepReads
+	if changes {
+		kind = chat.StepBegun
+		j.changed.Store(true) // also when nobody knows whether that was stored
+	}
+	steps := make([]chat.Step, len(calls))
+	for i, call := range calls {
+		steps[i] = chat.Step{Kind: kind, Call: call.ID}
+	}
+	return j.note(ctx, steps...)
+}
+
+// Stopped implements agent.Journal.
+func (j *journal) Stopped(ctx context.Context, call agent.ToolCall) error {
+	return j.note(ctx, chat.Step{Kind: chat.StepStopped, Call: call.ID})
 }
 
 // End implements agent.Journal.
@@ -70,7 +83,8 @@ func stepOf(kind chat.StepKind, call string, body any) (chat.Step, error) {
 // replay is what a turn did according to its journal.
 type replay struct {
 	said      []agent.Message // by the model, and the answers to its calls
-	begun     []string        // calls that change something, by id
+	begun     []string        // calls that began to run and were not stopped, by id
+	changed   bool            // one of them changes something
 	files     map[string][]agent.File
 	proposals []*proposal
 }
@@ -91,7 +105,11 @@ func readJournal(steps []chat.Step) (r replay, err error) {
 				r.said, r.files[s.Call] = append(r.said, c.Answer), c.Files
 			}
 		case chat.StepBegun:
+			r.begun, r.changed = append(r.begun, s.Call), true
+		case chat.StepReads:
 			r.begun = append(r.begun, s.Call)
+		case chat.StepStopped:
+			r.begun = slices.DeleteFunc(r.begun, func(call string) bool { return call == s.Call })
 		case chat.StepAsked:
 			p := newProposal(s.Call)
 			if err = json.Unmarshal(s.Body, p); err == nil {

@@ -251,24 +251,35 @@ func TestATurnWhoseCallBeganGetsTooOld(t *testing.T) {
 	})
 }
 
-// What a person decided outlives a crash while the call runs: one that only reads runs again, and nobody is asked again.
-func TestWhatWasDecidedIsNotAskedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLab()
-		l.reads, l.takes = true, 10*time.Second
-		l.open(t, nil)
-		l.say(t, ask("light"))
-		later(5 * time.Second)
-		l.say(t, pressing(l.button("approve:")))
-		later(5 * time.Second)
-		l.kill()
-		l.open(t, nil)
-		later(30 * time.Second)
-		equal(t, "messages", l.sees(), []string{switched})
-		if l.times() != 2 {
-			t.Errorf("ran %d times", l.times())
-		}
-	})
+// A process that dies while a call runs may have died of it: the next one does not run it again, also where it only reads,
+// and asks nobody again. A call that a stop ended is run again.
+func TestACallThatOnlyReadsAndItsProcess(t *testing.T) {
+	for name, tt := range map[string]struct {
+		end  func(*lab)
+		runs int
+	}{
+		"killed":  {func(l *lab) { l.kill() }, 1},
+		"stopped": {func(l *lab) { _ = l.stop() }, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab()
+				l.reads, l.takes = true, 20*time.Second
+				l.open(t, nil)
+				l.say(t, ask("light"))
+				later(5 * time.Second)
+				l.say(t, pressing(l.button("approve:")))
+				later(5 * time.Second)
+				tt.end(l)
+				l.open(t, nil)
+				later(30 * time.Second)
+				equal(t, "messages", l.sees(), []string{switched})
+				if unknown := strings.Contains(l.told(), "not known whether"); l.times() != tt.runs || unknown != (tt.runs == 1) {
+					t.Errorf("ran %d times, the model was told %q", l.times(), l.told())
+				}
+			})
+		})
+	}
 }
 
 // What tools made before a crash is there in the end: of these platforms' files, their names.

@@ -144,7 +144,7 @@ func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	if t.earlier.undecided() {
 		t.undone = TextUndecided
 	}
-	t.journal.changed.Store(len(t.earlier.begun) > 0)
+	t.journal.changed.Store(t.earlier.changed)
 	if cut := t.earlier.cutOff(); len(cut) > 0 {
 		a.log.Warn("a tool was at work when the process died: what it did is not known, and it is not run again",
 			slog.String("turn", t.id), slog.Any("calls", cut))

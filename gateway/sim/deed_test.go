@@ -95,6 +95,9 @@ func (w *world) judgeEffect(d *deed) {
 		w.complain("F38: %s takes effect while its turn is not under way", d.key)
 	}
 	if d.tool == look {
+		if n := len(d.effects); n > 1 && d.effects[n-2].life.diedAt(time.Now()) {
+			w.complain("%s is run again, though a process died while it ran", d.key)
+		}
 		return
 	}
 	if len(d.effects) > 1 {
@@ -175,7 +178,12 @@ func (w *world) judgeTold(key, text, what string) {
 	case strings.HasPrefix(text, "Error: it is not known"):
 		d.unknown = true
 		w.counts.add("answers: unknown", 1)
-		if reads || w.decisionFor(d) == nil && !w.standsApproved(w.turns[d.turn], d.tool) {
+		switch {
+		case reads:
+			if !slices.ContainsFunc(w.turns[d.turn].begun, func(b beginning) bool { return b.life.diedAt(time.Now()) }) {
+				lie()
+			}
+		case w.decisionFor(d) == nil && !w.standsApproved(w.turns[d.turn], d.tool):
 			lie()
 		}
 	case text == "Error: the turn ended before there was a result." && reads:

@@ -109,7 +109,7 @@ func (w *world) noteSteps(turn string, steps []chat.Step) {
 			w.noteAsked(t, s)
 		case chat.StepDecided:
 			w.noteDecided(t, s)
-		case chat.StepBegun, chat.StepAnswered:
+		case chat.StepBegun, chat.StepReads, chat.StepStopped, chat.StepAnswered:
 		}
 	}
 }

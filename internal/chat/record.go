@@ -54,6 +54,8 @@ type StepKind string
 const (
 	StepSaid     StepKind = "said"     // a message by which the turn's history grew
 	StepBegun    StepKind = "begun"    // a call that changes something runs from now on
+	StepReads    StepKind = "reads"    // a call that changes nothing runs from now on
+	StepStopped  StepKind = "stopped"  // such a call was ended before it had a result
 	StepAnswered StepKind = "answered" // what came of a call
 	StepAsked    StepKind = "asked"    // a call waits for a person
 	StepDecided  StepKind = "decided"  // a person, or nobody in time, decided about it
