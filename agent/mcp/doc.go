@@ -7,11 +7,13 @@
 //	server.go      the life of one: connect, serve, lose, connect again
 //	session.go     one connection, and the calls over it
 //	definition.go  a server's tool as an agent's (pure)
+//	listing.go     the tools of a server, from the pages of its list, within limits
 //	naming.go      what tools are called (pure)
 //	content.go     what a call returned, for the model and for people (pure)
 //	process.go     a child process and all that it started
 //	stderr.go      what a child says, in the log
-//	web.go         HTTP with the configured headers, within bounds
+//	gate.go        limits on everything that servers send, before the SDK reads it
+//	web.go         HTTP with the configured headers
 //	secret.go      secrets taken out of what is logged and told
 //
 // # Coming and going

@@ -53,7 +53,7 @@ func (l *listing) take(ctx context.Context, page []*sdk.Tool) bool {
 
 func (l *listing) add(t *sdk.Tool) error {
 	s := l.server
-	def, err := s.Server.define(t)
+	def, err := s.define(t)
 	if err != nil {
 		return err
 	}
