@@ -52,12 +52,11 @@ test: ## Run every test, whole processes included, with the race detector where 
 test-nostream: | bin ## Run every test once more with streaming switched off by the environment.
 	TELEX_STREAMING_ENABLED=false go test -shuffle=on -coverprofile=$(COVER_PROFILE) ./...
 
-# The same set each time, so that a failure is a change's doing; SET=2 is another one, and so on. A failure prints
-# its seed and its kind: make sim KIND=draft SEED=17 plays that schedule alone.
+# The same set each time, so that a failure is a change's doing. SET=2 is another one, SET=random one that nobody has
+# played, SETS=40 plays so many from SET on. A violation is printed with the command that plays its schedule alone.
 .PHONY: sim
-sim: ## Play 22,500 random schedules of the whole gateway in virtual time; SCHEDULES of each KIND of a SET, or one SEED.
-	go test -count=1 -timeout=30m -v -run='^TestWhateverHappens$$/^$(or $(KIND),.*)$$' ./gateway/sim \
-		$(if $(SEED),-rapid.checks=1 -rapid.seed=$(SEED),-rapid.checks=$(or $(SCHEDULES),1500) -rapid.seed=$(or $(SET),1))
+sim: ## Play 22,500 random schedules of the whole gateway in virtual time; SCHEDULES of each KIND of each of SETS from SET on, or one SEED.
+	@SET='$(SET)' SETS='$(SETS)' SCHEDULES='$(SCHEDULES)' KIND='$(KIND)' SEED='$(SEED)' tools/sim.sh
 
 .PHONY: mutate
 mutate: ## Take the guards out one by one: a test must fail each time; ONLY=name for one of them.

@@ -141,6 +141,7 @@ type approver struct {
 func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict, error) {
 	a, t := r.a, r.t
 	if a.consented(ctx, t, p) {
+		r.settle(ctx, p)
 		return agent.Approved, nil
 	}
 	if t.in.Unattended {
@@ -180,6 +181,15 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 		t.undone = TextUndecided
 	}
 	return q.verdict, nil
+}
+
+// settle decides the proposal that an earlier process made about a call which a standing approval covers now: that process
+// ended between storing the approval and storing the decision. Left open, the proposal would take what people say about it
+// later, and nothing would come of that.
+func (r approver) settle(ctx context.Context, p agent.Proposal) {
+	if q := r.t.docket.of(p.Call.ID); q != nil && r.t.docket.claim(q) {
+		r.a.rule(ctx, r.t.id, q, ruling{Verdict: agent.Approved, By: r.a.person(r.t.in).String(), Always: true})
+	}
 }
 
 // file returns the proposal about a call: the one that an earlier process made, or a new one, which is stored.

@@ -34,14 +34,18 @@ func (s *state) preview(now time.Time) action {
 	}
 	i, from := s.active()
 	open := s.open(i)
-	if a, ok := s.askApart(now, s.view.Status.urgent() && !open); ok {
+	text, due := s.shownText(now)
+	want, later := s.wanted(now, i, text)
+	beside := s.view.Status.urgent() && !(open && s.holds(i, from, text, want))
+	if a, ok := s.askApart(now, beside); ok {
 		return a
 	}
 	if !open {
 		return s.pause(now, time.Time{}, false)
 	}
-	text, due := s.shownText(now)
-	want, later := s.wanted(now, i, text)
+	if beside {
+		want = frame{above: want.above}
+	}
 	if due.IsZero() || !later.IsZero() && later.Before(due) {
 		due = later
 	}
@@ -52,7 +56,7 @@ func (s *state) preview(now time.Time) action {
 	if due = s.due(); now.Before(due) && !asks {
 		return s.pause(now, due, true)
 	}
-	if s.view.Status.urgent() {
+	if s.view.Status.urgent() && !beside {
 		s.draftFor = 0 // it has no buttons, and leaves nothing
 		if s.streamed(i) {
 			s.streamFor = 0 // what grows can't show what will not stay
@@ -64,10 +68,22 @@ func (s *state) preview(now time.Time) action {
 	return s.show(i, from, text, want, asks, now)
 }
 
+// holds says that what is asked can stand in part i, which shows the text from a place on, or in the part behind it.
+func (s *state) holds(i int, from markup.Mark, text string, want frame) bool {
+	if !s.beyond(i + 1) {
+		return true
+	}
+	a := s.layout(i, from, text, want)
+	return !a.seal
+}
+
+// beyond says that part i will be in a file.
+func (s *state) beyond(i int) bool { return s.canFile && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts }
+
 // open says that part i may show a preview.
 func (s *state) open(i int) bool {
 	switch {
-	case s.muted, s.canFile && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts:
+	case s.muted, s.beyond(i):
 		return false
 	case s.view.Status.urgent():
 		return s.canEdit
@@ -125,7 +141,7 @@ func (s *state) hollow(a *action, want frame) {
 func (s *state) layout(i int, from markup.Mark, text string, want frame) action {
 	a := action{part: i, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
-		Dialect: s.dialect, Limit: s.limit, From: from, Open: true,
+		Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: s.view.Paused && len(text) == len(s.view.Text),
 		Append: s.grows, // in all parts, also once they are edited: the places where they begin are the same
 	}
 	laid := markup.Layout(text, o)

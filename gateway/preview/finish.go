@@ -214,7 +214,7 @@ func (s *state) layoutFinal() []markup.Part {
 
 // layoutText returns the parts of the final without its note.
 func (s *state) layoutText() []markup.Part {
-	text, o := s.ending.Text, markup.Options{Dialect: s.dialect, Limit: s.limit, Open: s.ending.Cut}
+	text, o := s.ending.Text, markup.Options{Dialect: s.dialect, Limit: s.limit, Open: s.ending.Cut, Paused: true}
 	if s.literal {
 		text, o.Open = verbatim(text), false
 	}

@@ -177,6 +177,10 @@ func (r *Reply) intent(a action) chat.Part {
 		now := r.at(a.part)
 		a.body, a.cursor, a.frame, a.stands = now.shown, now.cursor, now.frame, true
 	}
+	kept := a.part >= 0 && a.part < len(r.parts) && a.body.blank() && !r.parts[a.part].blank()
+	if kept { // should the process die, the text that the message may show still counts
+		a.body, a.cursor = r.parts[a.part].standing(), true
+	}
 	p := chat.Part{
 		Index: r.index(a.part), Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
 		Text: a.body.rendered.Text, Cut: r.cutOf(a.part), File: a.kind == doFile,
@@ -186,7 +190,7 @@ func (r *Reply) intent(a action) chat.Part {
 	}
 	switch {
 	case a.part == apart:
-	case a.stands:
+	case a.stands, kept:
 		p.Source = r.parts[a.part].source
 	case r.ending == nil, r.ending.Keep:
 		p.Source = r.sourceOf(a)

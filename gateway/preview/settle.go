@@ -39,6 +39,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleCreate(a, p, r.Ref)
 	case doDelete:
 		p.renew()
+		p.text = payload{}
 		return
 	case doFind:
 		s.settleFind(p, r.Ref)
@@ -55,7 +56,12 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	default:
 		p.unsure = false
 	}
-	p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+	if p.unsure {
+		p.replace(&a)
+	} else {
+		p.show(&a)
+		p.text = payload{}
+	}
 	if a.creates() {
 		s.lower(a.part)
 	}

@@ -16,6 +16,7 @@ type View struct {
 	Since  time.Time // when the oldest text came that is not visible yet; zero without any
 	Resets int       // how often the text started over
 	Status Status    // what the turn does beside
+	Paused bool      // the model does something else now: what follows Text is a new paragraph
 }
 
 // Ending says how a reply ends.
@@ -43,6 +44,7 @@ type Slot struct {
 	resets  int
 	since   time.Time
 	status  Status
+	paused  int       // length of the text when the model went on to a tool
 	asked   time.Time // since when people see what status asks them; zero: they don't
 	ending  *Ending
 	changed chan struct{} // capacity 1: that something changed, not how often
@@ -75,7 +77,7 @@ func (s *Slot) Append(delta string, tokens int) {
 // Reset voids all text: the reply starts over.
 func (s *Slot) Reset() {
 	s.mu.Lock()
-	s.text, s.tokens = new(strings.Builder), 0
+	s.text, s.tokens, s.paused = new(strings.Builder), 0, 0
 	s.resets++
 	s.mu.Unlock()
 	s.signal()
@@ -151,7 +153,10 @@ func (s *Slot) Ending() Ending {
 func (s *Slot) load() (View, *Ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return View{Text: s.text.String(), Tokens: s.tokens, Since: s.since, Resets: s.resets, Status: s.status}, s.ending
+	return View{
+		Text: s.text.String(), Tokens: s.tokens, Since: s.since, Resets: s.resets, Status: s.status,
+		Paused: s.paused == s.text.Len(),
+	}, s.ending
 }
 
 // seen says that all text up to n bytes is visible now.

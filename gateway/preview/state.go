@@ -84,6 +84,7 @@ type part struct {
 	given     bool      // given up: the platform refuses it whatever we do
 	plain     bool      // its markup was refused: text only
 	shown     payload   // what the platform last acknowledged, or was asked for when unsure
+	text      payload   // what it may still show in place of shown, which has nothing of the text
 	cursor    bool      // shown with the cursor, a button, or a frame
 	frame     frame     // that was shown around it
 	unsure    bool      // the last edit may or may not have taken effect
@@ -110,18 +111,38 @@ func (p *part) shows(b payload) bool {
 // nothing is what a message shows that has nothing of the text and can't be empty.
 const nothing = "–"
 
-// blank says that p shows nothing of the text.
-func (p *part) blank() bool {
-	return p.shown.rendered.Text == "" || p.shown.rendered.Text == nothing && p.shown.end == 0
+// blank says that p shows nothing of the text, and can't.
+func (p *part) blank() bool { return p.shown.blank() && p.text.blank() }
+
+// blank says that b has nothing of the text.
+func (b payload) blank() bool {
+	return b.rendered.Text == "" || b.rendered.Text == nothing && b.end == 0
 }
 
-// standing is what p shows without what stood below it.
+// standing is what p shows or may show, without what stood around it.
 func (p *part) standing() payload {
-	if p.shown.rendered.Text != "" {
+	switch {
+	case !p.shown.blank():
+		return p.shown
+	case !p.text.blank():
+		return p.text
+	case p.shown.rendered.Text != "":
 		return p.shown
 	}
 	return p.nothing()
 }
+
+// replace notes that a was tried where something else may still stand: unless that had nothing of the text, nobody
+// may take the message for one without text.
+func (p *part) replace(a *action) {
+	if !p.shown.blank() {
+		p.text = p.shown
+	}
+	p.show(a)
+}
+
+// show notes that a was tried.
+func (p *part) show(a *action) { p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame }
 
 // nothing is the payload of a message that has nothing of the text.
 func (part) nothing() payload {

@@ -36,6 +36,9 @@ func (s *Slot) Tell(status Status) {
 		s.asked = time.Time{}
 	}
 	s.status = status
+	if !status.empty() {
+		s.paused = s.text.Len()
+	}
 	s.mu.Unlock()
 	s.signal()
 	if status.urgent() {

@@ -159,13 +159,14 @@ func (s *state) unknown(a action, p *part, now time.Time) {
 	case a.creates():
 		p.started, p.file = p.started || a.kind == doStart, a.kind == doFile
 		p.mixed = p.mixed || p.doubted && !p.tried(&a)
-		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+		p.replace(&a)
 		if p.first.IsZero() {
 			p.first = s.lastCall
 		}
 		s.doubt(p, now)
 	case a.kind == doEdit:
-		p.shown, p.cursor, p.frame, p.unsure, p.taken = a.body, a.cursor, a.frame, true, false
+		p.replace(&a)
+		p.unsure, p.taken = true, false
 	}
 }
 

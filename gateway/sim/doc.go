@@ -19,6 +19,7 @@
 //
 // A schedule is drawn by rapid, so that a failure is made small and comes with a seed:
 //
-//	make sim                  many schedules
-//	make sim SEED=17 KIND=x   the one that failed
+//	make sim                       many schedules, always the same
+//	make sim SET=random SETS=40    many more that nobody has played
+//	make sim SEED=17 KIND=x        the one that failed
 package sim

@@ -89,8 +89,9 @@ func (l *life) dieLocked(k *kill) {
 	l.cancel()
 	l.w.note("killed %s", k.where)
 	l.w.counts.add("kill: "+k.where, 1)
-	time.AfterFunc(k.down, l.w.begin)
-	l.w.downUntil = time.Now().Add(k.down)
+	down := max(k.down, l.w.s.latency) // what was on the wire has arrived by then
+	time.AfterFunc(down, l.w.begin)
+	l.w.downUntil = time.Now().Add(down)
 }
 
 // stop ends the process in good order, and begins the next.

@@ -88,10 +88,12 @@ func (l *life) serve(ctx context.Context, c *call, effect func() *chat.SendError
 	if f.kind == slowAnswer {
 		extra = f.after % (15 * time.Second)
 	}
+	there := time.Now().Add(w.s.latency/2 + extra)
 	switch l.travel(ctx, w.s.latency/2+extra) {
 	case dies:
 		if l.ghost && k == nil && f.kind == "" {
-			_ = w.arrive(c, fault{}, effect) // it was on the wire; nobody hears the answer
+			time.Sleep(time.Until(there))    // it was on the wire, and arrives no sooner than any call
+			_ = w.arrive(c, fault{}, effect) // nobody hears the answer
 		}
 		<-ctx.Done()
 		return ctx.Err()

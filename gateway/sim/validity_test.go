@@ -30,10 +30,6 @@ func (w *world) judgeText(m chat.Outgoing) {
 		w.complain("D7: broken text %q", text)
 	}
 	text, note, _ := strings.Cut(text, "\n\n⚠️")
-	if whole := trimStart(text); whole != text { // the model may have stopped in the middle of one
-		w.counts.add("exception: the model was in the middle of a character", 1)
-		text = whole
-	}
 	if bad := brokenGrapheme(text + note); bad != "" {
 		w.complain("D7: %s in %q", bad, text)
 	}
@@ -58,17 +54,6 @@ func (w *world) judgeText(m chat.Outgoing) {
 	if strings.Count(m.Text, "▌") > 1 || !m.Preview && strings.Contains(m.Text, "▌") {
 		w.complain("a cursor where none may be: %q", m.Text)
 	}
-}
-
-// trimStart leaves out the start of one of the schedule's graphemes that text ends with. It may
-// not end with what joins two characters.
-func trimStart(text string) string {
-	for _, start := range []string{"👨‍👩", "👨", "é", "🇩"} {
-		if cut, ok := strings.CutSuffix(text, start); ok {
-			return cut
-		}
-	}
-	return text
 }
 
 // brokenGrapheme names what is left of one of the schedule's graphemes.

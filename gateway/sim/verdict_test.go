@@ -157,9 +157,6 @@ func (v verdict) accepts(r reading) bool {
 		}
 	}
 	seen := words.FindAllString(text, -1)
-	if !v.exact && r.w.s.style == nasty {
-		seen = r.mendSeams(seen, v.words)
-	}
 	if !v.exact && r.file == "" {
 		return slices.ContainsFunc(v.words, func(all []string) bool { return begins(seen, all) || r.removed && subsequence(seen, all) })
 	}
@@ -180,26 +177,6 @@ func (v verdict) accepts(r reading) bool {
 	default:
 		return text == v.text
 	}
-}
-
-// mendSeams makes good what a construct that closed late did to an answer that nothing finished: it moved where a
-// part that was full already ended, so that a word there is seen twice or not at all. A final mends that.
-func (r reading) mendSeams(seen []string, said [][]string) []string {
-	once := slices.Compact(slices.Clone(seen))
-	for _, all := range said {
-		var out []string
-		for _, word := range all {
-			if len(out) < len(once) && once[len(out)] == word {
-				out = append(out, word)
-			}
-		}
-		n := len(once)
-		if n > 0 && len(out) == n && slices.Index(all, once[n-1]) < n+r.parts && (len(once) < len(seen) || !begins(seen, all)) {
-			r.w.counts.add("exception: a cut that moved", 1)
-			return all[:slices.Index(all, once[n-1])+1]
-		}
-	}
-	return seen
 }
 
 // begins says that all begins with seen.

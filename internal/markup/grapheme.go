@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -61,6 +62,18 @@ func finished(s string) int {
 		}
 	}
 	return n
+}
+
+// wholeCharacters returns how much of s, the beginning of a longer text, shows no character that what follows may still
+// make another one: an emoji that is joined to the next, or a letter that gets one more accent. Letters of ASCII and
+// scripts that know no accents don't wait.
+func wholeCharacters(s string) int {
+	n := wholeRunes(s)
+	r, _ := utf8.DecodeLastRuneInString(s[:n])
+	if r < utf8.RuneSelf || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || unicode.In(r, unicode.P, unicode.Z) {
+		return n
+	}
+	return graphemeStart(s[:n])
 }
 
 // wholeRunes returns how much of s does not end in a part of a character.

@@ -43,6 +43,7 @@ type Options struct {
 	Limit   int  // longest part, in the dialect's unit, after rendering
 	From    Mark // leave out what comes before
 	Open    bool // the source is an unfinished prefix: heal it, show nothing that may still turn into something else
+	Paused  bool // with Open: what follows is another paragraph or nothing, so that the last character is whole
 	Append  bool // for a message that can only be added to, see Layout; the same for all parts of a reply, and for the final
 }
 
@@ -71,23 +72,26 @@ func Layout(src string, o Options) []Part {
 	if o.Append {
 		return layGrown(src, from, o)
 	}
-	l, end := arrange(src, from, o.Open, o.Dialect.Shape())
+	l, end := arrange(src, from, o)
 	return newCutter(l, o, end).parts(o.From)
 }
 
 // arrange lays out src from offset from on, which is where a top-level block starts. It
 // also returns how much of src is shown.
-func arrange(src string, from int, open bool, shape Shape) (laid, int) {
-	p := newParser(false)
+func arrange(src string, from int, o Options) (laid, int) {
+	p, shape := newParser(false), o.Dialect.Shape()
 	end := len(src)
 	var refs []parser.Reference
 	if strings.Contains(src[from:], "]") {
 		refs = references(src[:from])
 	}
-	if !open {
+	if !o.Open {
 		return flatten(shape, false, based{document: parse(p, []byte(src[from:]), refs), base: from}), end
 	}
-	end = max(from, settled(src))
+	if !o.Paused {
+		end = wholeCharacters(src)
+	}
+	end = max(from, settled(src[:end]))
 	doc := parse(p, []byte(src[from:end]), refs)
 	head, tail, shown := heal(p, doc)
 	blank := tail.base > 0 && blankBefore(doc.src, tail.base)

@@ -182,15 +182,33 @@ func TestHealing(t *testing.T) {
 		{"a **b\n\nc", "a **b\n\nc"},
 		{"**b\n", "<b>b</b>"},
 		{"a 👩\u200d", "a"},
-		{"a 👩\u200d💻", "a 👩\u200d💻"},
+		{"a 👩\u200d💻", "a"}, // more may be joined to it
+		{"a 👩\u200d💻 ", "a 👩\u200d💻"},
+		{"a 👩", "a"},
+		{"a 👩.", "a 👩."},
+		{"caf\u00e9", "caf"},
+		{"caf\u00e9 ", "caf\u00e9"},
+		{"a 世界", "a 世界"},
 		{"a 🇩", "a"},
 		{"a 🇩🇪🇫", "a 🇩🇪"},
 		{"a 1\ufe0f", "a"},
-		{"a ❤\ufe0f", "a ❤\ufe0f"},
+		{"a ❤\ufe0f", "a"},
+		{"a ❤\ufe0f ", "a ❤\ufe0f"},
 		{"a \xf0\x9f\x91", "a"},
 	} {
 		if got := shown(tt.src, true); got != tt.want {
 			t.Errorf("open %q\n got %q\nwant %q", tt.src, got, tt.want)
+		}
+	}
+}
+
+// A text that pauses ends with a whole character; its marks are healed all the same.
+func TestPaused(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{"**a 👩\u200d💻": "<b>a 👩\u200d💻</b>", "caf\u00e9": "caf\u00e9", "a ❤\ufe0f": "a ❤\ufe0f", "a 👩\u200d": "a", "a 🇩": "a"} {
+		parts := Layout(src, Options{Dialect: styledText{}, Limit: 4096, Open: true, Paused: true})
+		if len(parts) != 1 || parts[0].Rendered.Text != want {
+			t.Errorf("%q: %+v, want %q", src, parts, want)
 		}
 	}
 }

@@ -1,0 +1,100 @@
+package preview
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Violations that the simulation of package sim found, each as a story of its own. The invariant or case that was
+// violated stands in front.
+
+// D1: a part that is full above a question ends in the middle of a paragraph. What the model writes next leaves a
+// mark in it open for good, so that the paragraph is laid out otherwise. The next part goes on behind the last word all the
+// same, and a stop leaves every word once.
+func TestRegressionPartGoesOnWhereItEndedAboveAQuestion(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 60
+		s := begin(t, p, streaming())
+		s.says("one **two three four five six seven eight nine", 2*time.Second)
+		s.asks("yes:1", "Do you really want that?", 2*time.Second)
+		s.slot.Tell(Status{})
+		s.says(" ten.\n\neleven", 5*time.Second)
+		s.ends(Ending{Keep: true})
+		got := strings.Fields(strings.ReplaceAll(strings.Join(s.sees(), " "), "*", ""))
+		equal(t, "person sees", got, strings.Fields("one two three four five six seven eight nine ten. eleven"))
+	})
+}
+
+// D7: an emoji of which only the beginning came is not shown, so that no later process puts a question below half of
+// it. The last one before a tool is whole.
+func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		s := live(t, p, p.endpoint(), streaming())
+		s.says("one two three 👨\u200d👩", 2*time.Second)
+		equal(t, "half of it came", s.sees(), []string{"one two three ▌"})
+		s.again()
+		s.asks("yes:1", "Really?", 2*time.Second)
+		equal(t, "asked by the next process", s.sees(), []string{"one two three\n\nReally?"})
+		s.slot.Tell(Status{})
+		s.says("one two three 👨\u200d👩\u200d👧", 2*time.Second)
+		s.asks("yes:2", "Really?", 2*time.Second)
+		equal(t, "asked again", s.sees(), []string{"one two three 👨\u200d👩\u200d👧\n\nReally?"})
+		s.slot.Tell(Status{})
+		s.waits(2 * time.Second)
+		equal(t, "decided", s.sees(), []string{"one two three 👨\u200d👩\u200d👧 ▌"})
+		s.delivers(Ending{Text: "one two three 👨\u200d👩\u200d👧", Cut: true, Note: "Broken."}, "one two three 👨\u200d👩\u200d👧\n\nBroken.")
+	})
+}
+
+// D12: a question that has no room in the last part before the file stands apart. It must not fill up that part, in
+// which there is room for more text.
+func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		e.Drafter, e.Streamer = nil, nil
+		p.profile.TextLimit = 60
+		c := streaming()
+		c.MaxParts = 1
+		s := live(t, p, e, c)
+		s.says("one two three four five six seven ", 2*time.Second)
+		s.asks("yes:1", "Do you really want that?", 2*time.Second)
+		equal(t, "asked", s.sees(), []string{"one two three four five six seven ▌", "Do you really want that?"})
+		s.slot.Tell(Status{})
+		s.says("eight", 5*time.Second)
+		equal(t, "decided", s.sees(), []string{"one two three four five six seven eight ▌"})
+		s.delivers(Ending{Text: "one two three four five six seven eight"}, "one two three four five six seven eight")
+	})
+}
+
+// F05: nobody knows whether the create of a text took effect, nor that of a question under the same key by the next
+// process. The text is not deleted as a message that shows nothing but the question.
+func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
+	for name, transport := range map[string]Transport{"a message": Edit, "a stream": Native} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p, e := lavish()
+				p.profile.KeyFor = time.Hour
+				p.fate = nth(map[int]fate{0: {hang: true, applied: true}, 1: {hang: true, applied: true}})
+				c := streaming()
+				c.Transport = transport
+				s := live(t, p, e, c)
+				s.says("one two three ", 2*time.Second)
+				s.again()
+				s.asks("yes:1", "Really?", 2*time.Second)
+				s.again()
+				s.ends(Ending{Keep: true})
+				if got := s.sees(); len(got) != 1 || !strings.HasPrefix("one two three", got[0]) || got[0] == "" {
+					t.Errorf("a person sees %q, want the text", got)
+				}
+				if n := s.count(chat.OpDelete); n > 0 {
+					t.Errorf("%d messages were deleted", n)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,45 @@
+package sim
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// A decision that was taken decided nothing: all calls of a tool were approved, and the process died before it had stored
+// that this decides the question that stood, too. What people say about that question later is about a decided one.
+func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
+	t.Parallel()
+	for n := range 24 {
+		t.Run(fmt.Sprint("killed after write ", n), func(t *testing.T) {
+			t.Parallel()
+			s := story("no-edit", calling("a0w0x", "a0w1x", change))
+			s.tools, s.kind.caps.Buttons = true, true
+			s.latency, s.approval = 2*time.Second, time.Hour
+			s.reactions = []reaction{{kind: doAlways, after: time.Second, again: 4 * time.Second}} // as the final is on its way
+			s.kills = []kill{{where: afterWrite, n: n, down: s.latency}}
+			perform(t, s)
+		})
+	}
+}
+
+// D3: a call that is on its way when its process dies arrives no sooner than any other, so that the budget's window holds.
+func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
+	t.Parallel()
+	s := story("edit", talk(numbered(30)))
+	s.latency = 300 * time.Millisecond
+	s.kills = []kill{{where: atTime, at: 1400 * time.Millisecond, ghost: true}}
+	w := perform(t, s)
+	ghosts := 0
+	for _, c := range w.made(chat.OpAll) {
+		if c.effect && c.took.Sub(c.at) != s.latency/2 {
+			t.Errorf("%s arrives after %v", c, c.took.Sub(c.at))
+		}
+		if c.effect && c.done.IsZero() {
+			ghosts++
+		}
+	}
+	equal(t, "calls that arrived from the dead", ghosts, 1)
+}
