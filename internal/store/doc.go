@@ -31,4 +31,10 @@
 // The file is SQLite's. The daemon has it alone, by a lock file beside it; reading it, to check or to copy it, is
 // always possible. A new file is made beside its place and moved there, so an empty or headless one is damage and
 // never the start of something. Bodies of finished messages and texts of delivered replies are removed at once.
+//
+// One goroutine writes, two read beside it, and one moves the write-ahead log into the file. Nobody who writes waits for
+// a reader, such as a backup. A reader that sees an older state keeps the log from being emptied, so what was erased
+// stays readable there until it has gone: the erasing call waits for that a second, then the log says that it is late.
+// A backup is one read transaction. SQLite's online backup goes in steps instead, but begins again after each write of
+// another process, so beside a busy daemon it never ends.
 package store

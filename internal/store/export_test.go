@@ -19,6 +19,12 @@ func MigrateTo(ctx context.Context, db *sql.DB, version int64) error {
 // Readers returns the connections that only read.
 func Readers(s *Store) *sql.DB { return s.read }
 
+// ReadersOf returns the connections of a store that is only read.
+func ReadersOf(r *Reader) *sql.DB { return r.read }
+
+// AwaitErased waits until nothing that was erased can be read any more.
+func AwaitErased(ctx context.Context, s *Store) { s.by.log.await(ctx, s.by.erasures.Load()) }
+
 // Writer returns the connection that writes, which a test may use while it calls nothing else.
 func Writer(s *Store) *sql.Conn { return s.by.conn }
 
@@ -52,7 +58,7 @@ func Panic(ctx context.Context, s *Store) error {
 }
 
 // Commits returns how many transactions of the writer have begun.
-func Commits(s *Store) int { return s.by.commits }
+func Commits(s *Store) int { return int(s.by.commits.Load()) }
 
 // Append adds to a history without a turn, as older versions did.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {

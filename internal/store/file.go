@@ -66,6 +66,10 @@ func (s *Store) openFile(ctx context.Context, reserve *reserve) error {
 	if err := s.migrate(ctx, db); err != nil {
 		return errors.Join(err, db.Close())
 	}
+	s.read.SetMaxIdleConns(0) // checks and backups are seldom
+	if s.views, err = newViews(ctx, s.Reader); err != nil {
+		return errors.Join(err, db.Close())
+	}
 	s.by, err = newWriter(ctx, s.Reader, db, reserve)
 	return err
 }
@@ -183,7 +187,7 @@ func (r *Reader) inspect(ctx context.Context) error {
 	case st.Size() < leastSize: // SQLite would take it for an empty database
 		return errDamage(fmt.Sprintf("the file ends after %d bytes", st.Size()))
 	}
-	if r.read, err = openReaders(r.path); err != nil {
+	if r.read, err = openReaders(r.path, readers); err != nil {
 		return err
 	}
 	if err := r.identify(ctx); err != nil {
@@ -231,4 +235,16 @@ func version(ctx context.Context, db *sql.DB) (int64, error) {
 	}
 	err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version").Scan(&n)
 	return n, err
+}
+
+// fileSize returns the size of a file; 0 when there is none.
+func fileSize(path string) (int64, error) {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil
+	case err != nil:
+		return 0, err
+	}
+	return st.Size(), nil
 }

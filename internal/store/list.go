@@ -56,7 +56,7 @@ func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Se
 
 // viewCurrent is view for a store whose schema may be an older one.
 func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx) error) error {
-	if r.by == nil {
+	if r.views == nil {
 		has, err := version(ctx, r.read)
 		if err != nil {
 			return r.explain(ctx, what, err)

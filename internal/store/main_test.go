@@ -24,6 +24,9 @@ func TestMain(m *testing.M) {
 	var err error
 	switch role {
 	case "":
+		if err = installDisk(); err != nil {
+			break
+		}
 		goleak.VerifyTestMain(m)
 		return
 	case "hold":

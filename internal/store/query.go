@@ -20,15 +20,6 @@ RETURNING id`
 	renameConversation = `UPDATE conversation SET chat = ? WHERE id = ?`
 	deleteConversation = `DELETE FROM conversation WHERE id = ?`
 
-	sweepConversations = `
-DELETE FROM conversation
-WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.conversation = conversation.id)
-  AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.conversation = conversation.id)
-  AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.conversation = conversation.id)
-  AND NOT EXISTS (SELECT 1 FROM session WHERE session.conversation = conversation.id)
-  AND NOT EXISTS (SELECT 1 FROM usage WHERE usage.conversation = conversation.id)
-  AND NOT EXISTS (SELECT 1 FROM consent WHERE consent.conversation = conversation.id)`
-
 	// conversationsOf lists where something of a person is, or may be.
 	conversationsOf = `
 SELECT c.id FROM conversation c
@@ -119,8 +110,6 @@ UPDATE inbox SET state = 'pending', turn = '', attempts = attempts - 1 WHERE tur
 	listWaitingBodies = `
 SELECT i.id, i.body FROM inbox i JOIN conversation c ON c.id = i.conversation
 WHERE c.endpoint = ? AND i.state = 'pending' ORDER BY i.id /*lock*/`
-
-	sweepInbox = `DELETE FROM inbox WHERE state = 'done' AND done_at < ?`
 )
 
 // Sessions.
@@ -143,10 +132,8 @@ ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, folded = ex
     folds = session.folds + 1, at = excluded.at
 WHERE excluded.folded >= session.folded`
 
-	dropSummary    = `UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE conversation = ?`
-	sweepSummaries = `UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 AND at < ?`
-	deleteSession  = `DELETE FROM session WHERE conversation = ?`
-	sweepSessions  = `DELETE FROM session WHERE model = '' AND folded = 0`
+	dropSummary   = `UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE conversation = ?`
+	deleteSession = `DELETE FROM session WHERE conversation = ?`
 
 	listEntries = `SELECT id, turn, person, at, body FROM entry WHERE conversation = ? AND id > ? ORDER BY id`
 
@@ -167,7 +154,6 @@ DELETE FROM entry WHERE ((conversation = ? AND id > ?) OR (conversation = ? AND 
 	deleteEntries       = `DELETE FROM entry WHERE conversation = ?`
 	deleteTurnEntries   = `DELETE FROM entry WHERE conversation = ? AND turn = ?`
 	deletePersonEntries = `DELETE FROM entry WHERE conversation = ? AND person IN (?, '')`
-	sweepEntries        = `DELETE FROM entry WHERE at < ?`
 
 	listSessions = `
 SELECT c.endpoint, c.chat, c.thread, COALESCE(e.entries, 0), COALESCE(e.newest, 0),
@@ -207,7 +193,6 @@ FROM usage u JOIN conversation c ON c.id = u.conversation
 WHERE u.at >= ? AND u.at < ? ORDER BY u.turn, u.id`
 
 	anonymizeUsage = `UPDATE usage SET person = '' WHERE conversation = ? AND person = ?`
-	sweepUsage     = `DELETE FROM usage WHERE at < ?`
 )
 
 // What people approved, and what they asked to be remembered.
@@ -314,8 +299,6 @@ FROM part WHERE turn = ? ORDER BY idx`
 	addStep     = `INSERT INTO step (turn, kind, tool_call, body) VALUES (?, ?, ?, ?)`
 	listSteps   = `SELECT kind, tool_call, body FROM step WHERE turn = ? ORDER BY id`
 	deleteSteps = `DELETE FROM step WHERE turn = ?`
-
-	sweepTurns = `DELETE FROM turn WHERE ended_at > 0 AND ended_at < ?`
 )
 
 // Blocks.
@@ -328,6 +311,40 @@ WHERE excluded.until > block.until`
 	listBlocks = `
 SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = ? AND until > ?
 ORDER BY scope, ops, chat, thread, message`
+)
+
+// What a sweep deletes: a list returns rows that are over, as many as it is told to, and the query below it deletes one
+// of them, unless it is not over any more.
+const (
+	listOverInbox = `SELECT id FROM inbox WHERE state = 'done' AND done_at < ? LIMIT ?`
+	sweepInbox    = `DELETE FROM inbox WHERE state = 'done' AND done_at < ? AND id = ?`
+
+	listOverTurns = `SELECT id FROM turn WHERE ended_at > 0 AND ended_at < ? LIMIT ?`
+	sweepTurns    = `DELETE FROM turn WHERE ended_at > 0 AND ended_at < ? AND id = ?`
+
+	listOverUsage = `SELECT id FROM usage WHERE at < ? LIMIT ?`
+	sweepUsage    = `DELETE FROM usage WHERE at < ? AND id = ?`
+
+	listOverEntries = `SELECT id FROM entry WHERE at < ? LIMIT ?`
+	sweepEntries    = `DELETE FROM entry WHERE at < ? AND id = ?`
+
+	listOverSummaries = `SELECT conversation FROM session WHERE folded > 0 AND at < ? LIMIT ?`
+	sweepSummaries    = `
+UPDATE session SET summary = '', folded = 0, folds = 0, at = 0 WHERE folded > 0 AND at < ? AND conversation = ?`
+
+	// A session without a summary was stored at 0.
+	listOverSessions = `SELECT conversation FROM session WHERE model = '' AND folded = 0 AND at < ? LIMIT ?`
+	sweepSessions    = `DELETE FROM session WHERE model = '' AND folded = 0 AND at < ? AND conversation = ?`
+
+	emptyConversation = `
+  AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.conversation = conversation.id)
+  AND NOT EXISTS (SELECT 1 FROM entry WHERE entry.conversation = conversation.id)
+  AND NOT EXISTS (SELECT 1 FROM turn WHERE turn.conversation = conversation.id)
+  AND NOT EXISTS (SELECT 1 FROM session WHERE session.conversation = conversation.id)
+  AND NOT EXISTS (SELECT 1 FROM usage WHERE usage.conversation = conversation.id)
+  AND NOT EXISTS (SELECT 1 FROM consent WHERE consent.conversation = conversation.id)`
+	listOverConversations = `SELECT id FROM conversation WHERE id < ?` + emptyConversation + ` LIMIT ?`
+	sweepConversations    = `DELETE FROM conversation WHERE id < ? AND id = ?` + emptyConversation
 
 	sweepBlocks = `DELETE FROM block WHERE until <= ?`
 )

@@ -19,11 +19,13 @@ const (
 	// applicationID stands in the file's header and tells a store from other databases: "telx".
 	// https://www.sqlite.org/pragma.html#pragma_application_id
 	applicationID = 0x74656c78
-	// readers is how many reads run side by side. The log keeps them from waiting for the writer.
+	// readers is how many checks and backups run side by side.
 	readers = 4
 	// busyTimeout is how long a write waits for another process, which only a backup or a check can be.
 	busyTimeout = "busy_timeout(10000)"
-	// logLimit is how large, in bytes, the write-ahead log stays after it was folded into the file.
+	// fullSync syncs the log with each commit, and the file with each checkpoint.
+	fullSync = "synchronous(FULL)"
+	// logLimit is how large, in bytes, the write-ahead log stays after it was moved into the file.
 	logLimit = "journal_size_limit(16777216)"
 )
 
@@ -37,7 +39,7 @@ const (
 // secure_delete overwrites what is deleted, on pages that become free too: who forgets means it.
 func openWriter(path, journal string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", address(path, "rw",
-		busyTimeout, "foreign_keys(1)", "synchronous(FULL)", "secure_delete(1)", logLimit, "journal_mode("+journal+")"))
+		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))
 	if err != nil {
 		return nil, err
 	}
@@ -45,14 +47,24 @@ func openWriter(path, journal string) (*sql.DB, error) {
 	return db, nil
 }
 
-// openReaders returns a pool of connections that can't write.
-func openReaders(path string) (*sql.DB, error) {
+// openCheckpointer returns a pool of one connection that moves the log into the file and waits for no lock.
+func openCheckpointer(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", address(path, "rw", "busy_timeout(0)", fullSync, logLimit, "wal_autocheckpoint(0)"))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+// openReaders returns a pool of n connections that can't write.
+func openReaders(path string, n int) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", address(path, "ro", busyTimeout))
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(readers)
-	db.SetMaxIdleConns(readers)
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
 	return db, nil
 }
 

@@ -18,20 +18,21 @@ type Options struct {
 }
 
 // Store is an open store. Its methods are safe for concurrent use; each is one transaction, which is on the disk
-// when it returns without an error. One goroutine, which Close ends, makes them all.
+// when it returns without an error. One goroutine makes all that change something, others read beside it; Close ends them.
 type Store struct {
 	*Reader
 	lock *lock
+	by   *writer
 }
 
 // Reader is the part of a store that changes nothing.
 type Reader struct {
-	path string
-	log  *slog.Logger
-	now  func() time.Time
-	d    dialect
-	read *sql.DB
-	by   *writer // makes all transactions where there is one; nil when nothing is ever written
+	path  string
+	log   *slog.Logger
+	now   func() time.Time
+	d     dialect
+	read  *sql.DB
+	views *views // reads of an open Store; nil: read is used
 }
 
 // Open opens the store, makes it when there is none, and brings an older schema up to date. It fails with
@@ -81,10 +82,14 @@ func (s *Store) Close() error {
 
 // Close closes the store.
 func (r *Reader) Close() error {
-	if r.read == nil {
-		return nil
+	var err error
+	if r.views != nil {
+		err = r.views.close()
 	}
-	return r.read.Close()
+	if r.read == nil {
+		return err
+	}
+	return errors.Join(err, r.read.Close())
 }
 
 func newReader(o Options) (*Reader, error) {
@@ -139,16 +144,22 @@ func (s *Store) update(ctx context.Context, what string, do func(*tx) error) err
 	return s.explain(ctx, what, s.by.run(ctx, &call{do: do}))
 }
 
-// erase is update for what must not be readable in the store's files afterwards.
+// erase is update for what must not be readable in the store's files afterwards. It returns when that is so, or after
+// eraseWait, because a reader is in the way: the checkpointer goes on trying, and logs a longer delay.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx) error) error {
-	return s.explain(ctx, what, s.by.run(ctx, &call{do: do, erases: true}))
+	c := &call{do: do, erases: true}
+	if err := s.by.run(ctx, c); err != nil {
+		return s.explain(ctx, what, err)
+	}
+	s.by.log.await(ctx, c.erasure)
+	return nil
 }
 
 // view runs do in a transaction that sees one state of the store, whatever is written meanwhile. do may be run
 // again after a failure, as if it had not been.
 func (r *Reader) view(ctx context.Context, what string, do func(*tx) error) error {
-	if r.by != nil {
-		return r.explain(ctx, what, r.by.run(ctx, &call{do: do}))
+	if r.views != nil {
+		return r.explain(ctx, what, r.views.run(ctx, do))
 	}
 	return r.explain(ctx, what, r.look(ctx, do))
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"math"
 	"time"
 )
 
@@ -13,6 +15,9 @@ const keyLife = 7*24*time.Hour + time.Hour
 // usageLife is how long it stays known what a turn used: the longest time that anybody sums up is a year.
 const usageLife = 400 * 24 * time.Hour
 
+// sweepBatch is how many rows one transaction of a sweep deletes. Everybody who writes waits for it.
+const sweepBatch = 200
+
 // Swept says what a sweep deleted.
 type Swept struct {
 	Messages, Turns, Entries, Summaries, Usage, Blocks int64
@@ -21,36 +26,119 @@ type Swept struct {
 // Sweep deletes what is over: finished messages and turns after 7 days, history and summaries older than retention
 // (0 keeps them), what turns used after 400 days, blocks that ended, conversations of which nothing is left. What is
 // unfinished stays, however old, and so does a chosen model.
+//
+// It does so in small transactions. Between two of them it pauses for as long as the last one took, and until that is
+// out of the log, so that others write in between. After an error it returns what was deleted before.
 func (s *Store) Sweep(ctx context.Context, now time.Time, retention time.Duration) (done Swept, err error) {
-	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
-	err = s.erase(ctx, "sweep", func(t *tx) error {
-		done = Swept{}
-		steps := []sweep{
-			{&done.Messages, sweepInbox, before(keyLife)},
-			{&done.Turns, sweepTurns, before(keyLife)},
-			{&done.Usage, sweepUsage, before(usageLife)},
-			{&done.Blocks, sweepBlocks, before(0)},
+	var others int64 // sessions and conversations
+	steps := sweepSteps(&done, &others, now, retention)
+	for first := true; ; first = false {
+		rows, found, err := s.over(ctx, steps)
+		if err != nil || found == 0 && !first {
+			return done, err
 		}
-		if retention > 0 {
-			steps = append(steps,
-				sweep{&done.Entries, sweepEntries, before(retention)}, sweep{&done.Summaries, sweepSummaries, before(retention)})
+		began := time.Now()
+		deleted, err := s.sweepRows(ctx, steps, rows)
+		if err != nil || found == 0 || deleted == 0 {
+			return done, err
 		}
-		for _, s := range steps {
-			if *s.deleted, err = t.exec(ctx, s.query, s.before); err != nil {
-				return err
-			}
+		if err := pause(ctx, time.Since(began)); err != nil {
+			return done, err
 		}
-		return t.all(ctx, []string{sweepSessions, sweepConversations})
-	})
-	if err != nil {
-		return Swept{}, err
 	}
-	return done, nil
 }
 
-// sweep deletes what is older than a time and counts it.
-type sweep struct {
-	deleted *int64
-	query   string
-	before  int64
+// sweepStep deletes rows of one kind that are over at a time, and counts them.
+type sweepStep struct {
+	deleted      *int64
+	list, delete string
+	at           int64
+}
+
+// sweepSteps come in the order in which rows are over: the last ones are those that others have left.
+func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Duration) []sweepStep {
+	before := func(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
+	steps := []sweepStep{
+		{&done.Messages, listOverInbox, sweepInbox, before(keyLife)},
+		{&done.Turns, listOverTurns, sweepTurns, before(keyLife)},
+		{&done.Usage, listOverUsage, sweepUsage, before(usageLife)},
+		{&done.Blocks, "", sweepBlocks, before(0)},
+	}
+	if retention > 0 {
+		steps = append(steps,
+			sweepStep{&done.Entries, listOverEntries, sweepEntries, before(retention)},
+			sweepStep{&done.Summaries, listOverSummaries, sweepSummaries, before(retention)})
+	}
+	return append(steps,
+		sweepStep{others, listOverSessions, sweepSessions, math.MaxInt64},
+		sweepStep{others, listOverConversations, sweepConversations, math.MaxInt64})
+}
+
+// over lists rows of each step, sweepBatch at most. Nobody who writes waits for that.
+func (s *Store) over(ctx context.Context, steps []sweepStep) (rows [][]any, found int, err error) {
+	err = s.view(ctx, "sweep", func(t *tx) error {
+		rows, found = make([][]any, len(steps)), 0
+		for i, step := range steps {
+			if step.list == "" {
+				continue
+			}
+			err := t.each(ctx, func(r *sql.Rows) error {
+				var id any
+				err := r.Scan(&id)
+				rows[i] = append(rows[i], id)
+				return err
+			}, step.list, step.at, int64(sweepBatch-found))
+			if err != nil {
+				return err
+			}
+			found += len(rows[i])
+		}
+		return nil
+	})
+	return rows, found, err
+}
+
+// sweepRows deletes listed rows, and what needs no list, in one transaction.
+func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, rows [][]any) (deleted int64, err error) {
+	counts := make([]int64, len(steps))
+	err = s.erase(ctx, "sweep", func(t *tx) error {
+		clear(counts)
+		for i, step := range steps {
+			args := [][]any{{step.at}}
+			if step.list != "" {
+				args = args[:0]
+				for _, id := range rows[i] {
+					args = append(args, []any{step.at, id})
+				}
+			}
+			for _, a := range args {
+				n, err := t.exec(ctx, step.delete, a...)
+				if err != nil {
+					return err
+				}
+				counts[i] += n
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	for i, n := range counts {
+		*steps[i].deleted += n
+		deleted += n
+	}
+	return deleted, nil
+}
+
+// pause waits for d or the end of ctx, which it returns.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

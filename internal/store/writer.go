@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 
 	code "modernc.org/sqlite/lib"
 )
@@ -31,7 +32,6 @@ const (
 	mark        = "SAVEPOINT one"
 	releaseMark = "RELEASE one"
 	undoMark    = "ROLLBACK TO one"
-	truncateLog = "PRAGMA wal_checkpoint(TRUNCATE)" // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 )
 
 // call is a transaction that somebody waits for.
@@ -39,63 +39,81 @@ type call struct {
 	do      func(*tx) error
 	accepts bool            // it takes on work, which is refused first when room gets short
 	erases  bool            // what it deletes must not be readable in the files any more
+	erasure uint64          // set before done: the number of the erasing commit
 	ctx     context.Context //nolint:containedctx // of the one who waits: the call is dropped when it has ended
 	done    chan error      // capacity 1: nobody waits for the one who waited
 }
 
-// writer is the goroutine that makes all transactions, on the one connection that may write. SQLite runs on its
-// stack and on no other, since it makes each one that it runs on large. Statements stay prepared, and calls that
-// arrive while the disk is busy share the next sync.
-type writer struct {
-	reader  *Reader
-	db      *sql.DB
-	conn    *sql.Conn
-	stmts   map[string]*sql.Stmt
-	reserve *reserve
-	commits int // begun so far
+// submit hands a call to the goroutine that reads calls, and returns its result. Once the call has begun it does not
+// end with ctx: it takes no longer than the disk needs.
+func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *call) error {
+	c.ctx, c.done = ctx, make(chan error, 1)
+	select {
+	case calls <- c:
+		return <-c.done
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-ended:
+		return errClosed
+	}
+}
 
-	calls chan *call // without capacity: who is not taken can still go away
-	quit  chan struct{}
-	ended chan struct{}
+// writer is the goroutine that makes all transactions that change something, on the one connection that may write.
+// SQLite makes the stack of each goroutine that it runs on large, so it runs on few. Calls that arrive while the disk
+// is busy share the next sync. The writer never moves its log into the file: checkpointer does, beside it.
+type writer struct {
+	*connection
+	reader  *Reader
+	reserve *reserve
+	log     *checkpointer
+
+	commits  atomic.Int64  // transactions begun so far
+	erasures atomic.Uint64 // commits so far after which something must be unreadable
+	unfolded atomic.Int64  // calls since the log was last emptied
+
+	calls  chan *call // without capacity: who is not taken can still go away
+	pauses chan func()
+	quit   chan struct{}
+	ended  chan struct{}
 }
 
 // newWriter takes db over, also when it fails.
 func newWriter(ctx context.Context, r *Reader, db *sql.DB, reserve *reserve) (*writer, error) {
-	conn, err := db.Conn(ctx)
+	c, err := connect(ctx, db)
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, err
 	}
 	w := &writer{
-		reader: r, db: db, conn: conn, stmts: make(map[string]*sql.Stmt), reserve: reserve,
-		calls: make(chan *call), quit: make(chan struct{}), ended: make(chan struct{}),
+		connection: c, reader: r, reserve: reserve,
+		calls: make(chan *call), pauses: make(chan func()), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	_ = reserve.keep() // where there is no room, whoever accepts is told
-	go w.loop()        //nolint:contextcheck // it outlives the context that opens the store
+	w.log = newCheckpointer(w)
+	go w.loop() //nolint:contextcheck // it outlives the context that opens the store
 	return w, nil
 }
 
-// close ends the goroutine, which close waits for, after the calls that it has taken.
+// close ends the checkpointer and then the writer, after the calls that it has taken. The writer's connection is the
+// last one: to close it moves the log into the file.
 func (w *writer) close() error {
+	err := w.log.close()
 	close(w.quit)
 	<-w.ended
-	var errs []error
-	for _, s := range w.stmts {
-		errs = append(errs, s.Close())
-	}
-	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
+	return errors.Join(err, w.connection.close())
 }
 
-// run returns when the call is on the disk, or is not and never will be. Once it has begun it does not end with
-// ctx: it takes no longer than the disk needs.
-func (w *writer) run(ctx context.Context, c *call) error {
-	c.ctx, c.done = ctx, make(chan error, 1)
+// run returns when the call is on the disk, or is not and never will be.
+func (w *writer) run(ctx context.Context, c *call) error { return submit(ctx, w.calls, w.ended, c) }
+
+// pause runs do between two transactions. It reports false when the writer has ended.
+func (w *writer) pause(do func()) bool {
+	done := make(chan struct{})
 	select {
-	case w.calls <- c:
-		return <-c.done
-	case <-ctx.Done():
-		return ctx.Err()
+	case w.pauses <- func() { defer close(done); do() }:
+		<-done
+		return true
 	case <-w.ended:
-		return errClosed
+		return false
 	}
 }
 
@@ -108,6 +126,8 @@ func (w *writer) loop() {
 			batch = w.more(append(batch[:0], c))
 			w.make(batch)
 			clear(batch)
+		case do := <-w.pauses:
+			do()
 		case <-w.quit:
 			return
 		}
@@ -137,12 +157,9 @@ func (w *writer) make(batch []*call) {
 		}
 		return err != nil
 	})
-	erases := slices.ContainsFunc(batch, func(c *call) bool { return c.erases })
 	if len(batch) > 1 {
 		if errs, ok := w.together(batch); ok {
-			if erases {
-				w.fold()
-			}
+			w.committed(batch...)
 			for i, c := range batch {
 				c.done <- errs[i]
 			}
@@ -151,18 +168,27 @@ func (w *writer) make(batch []*call) {
 	}
 	for _, c := range batch {
 		err := w.alone(c)
-		if c.erases {
-			w.fold()
+		if err == nil {
+			w.committed(c)
 		}
 		c.done <- err
 	}
 }
 
-// fold writes the log into the file and empties it: old versions of pages stand there. Whoever reads
-// meanwhile, such as a backup, can keep that from being done; the next time it is.
-func (w *writer) fold() {
-	if err := w.control(truncateLog); err != nil {
-		w.reader.log.Warn("what was deleted may still be readable in the store's log file", slog.Any("error", err))
+// committed numbers what was erased, and wakes the checkpointer for it, or because the log has grown.
+func (w *writer) committed(batch ...*call) {
+	before := w.unfolded.Load()
+	after := w.unfolded.Add(int64(len(batch)))
+	wake := before/checkpointEvery != after/checkpointEvery
+	if slices.ContainsFunc(batch, func(c *call) bool { return c.erases }) {
+		wake = true
+		n := w.erasures.Add(1)
+		for _, c := range batch {
+			c.erasure = n
+		}
+	}
+	if wake {
+		w.log.wake()
 	}
 }
 
@@ -207,6 +233,9 @@ func (w *writer) alone(c *call) error {
 	}
 	do := func(t *tx) error { return protect(c.do, t) }
 	err := w.transact(do)
+	if w.reader.full(err) && w.control(passiveCheckpoint) == nil { // the log can be used again from its beginning
+		err = w.transact(do)
+	}
 	switch {
 	case c.accepts:
 		w.reserve.tell(err == nil, w.reader.full(err))
@@ -230,7 +259,7 @@ func (w *writer) refused(c *call) error {
 
 // transact runs do between the begin and the end of a transaction. After an error nothing of it is left.
 func (w *writer) transact(do func(*tx) error) error {
-	w.commits++
+	w.commits.Add(1)
 	err := w.control(begin)
 	if sqliteCode(err) == code.SQLITE_ERROR { // one that could not be rolled back stands in the way
 		w.undo()
@@ -256,11 +285,6 @@ func (w *writer) undo() {
 	}
 }
 
-func (w *writer) control(query string) error {
-	_, err := w.ExecContext(context.Background(), query)
-	return err
-}
-
 // protect makes an error of a panic, so that it ends what its caller does and not the daemon.
 func protect(do func(*tx) error, t *tx) (err error) {
 	defer func() {
@@ -269,35 +293,4 @@ func protect(do func(*tx) error, t *tx) (err error) {
 		}
 	}()
 	return do(t)
-}
-
-// ExecContext implements statements. It can't be interrupted: a statement takes microseconds, and watching a
-// context costs as much.
-func (w *writer) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	s, err := w.prepared(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return s.ExecContext(context.WithoutCancel(ctx), args...)
-}
-
-// QueryContext implements statements; see ExecContext.
-func (w *writer) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	s, err := w.prepared(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return s.QueryContext(context.WithoutCancel(ctx), args...)
-}
-
-func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
-	if s := w.stmts[query]; s != nil {
-		return s, nil
-	}
-	s, err := w.conn.PrepareContext(context.WithoutCancel(ctx), query)
-	if err != nil {
-		return nil, err
-	}
-	w.stmts[query] = s
-	return s, nil
 }

@@ -1,0 +1,239 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+const (
+	// worstAccept bounds what an accept may take beside the disk's syncs. Slack and Discord want an answer within 3 s.
+	worstAccept = 250 * time.Millisecond
+	// mostSyncs is how many syncs an accept may wait for: that of the transaction before, its own, and two of a
+	// checkpoint that could find no moment without a write.
+	mostSyncs = 4
+)
+
+// leastTurns is how many turns each conversation has at least.
+const leastTurns = 4
+
+// talk is one turn after the other until ctx ends, as the gateway stores them; told hears when each accept was.
+func talk(ctx context.Context, s *store.Store, n int, told func(span)) error {
+	c := private(chat.ChatID(strconv.Itoa(n)))
+	text := strings.Repeat("what the model says ", 100)
+	for i := 0; ctx.Err() == nil || i < leastTurns; i++ {
+		id := chat.MessageID(strconv.Itoa(i))
+		turn := fmt.Sprintf("%d-%d", n, i)
+		began := time.Now()
+		if _, err := s.Accept(context.WithoutCancel(ctx), c, message(c, id)); err != nil {
+			return err
+		}
+		told(span{began, time.Now()})
+		for _, do := range []func(context.Context) error{
+			func(ctx context.Context) error { return s.Begin(ctx, turnOf(turn, c, id)) },
+			func(ctx context.Context) error { _, _, err := s.Session(ctx, c); return err },
+			func(ctx context.Context) error {
+				return s.Record(ctx, turn, chat.Part{State: chat.PartStands, Key: turn, Text: text, Source: text})
+			},
+			func(ctx context.Context) error { return s.Decide(ctx, turn, decision(text, text, text)) },
+			func(ctx context.Context) error { return s.End(ctx, turn, chat.Growth{}) },
+			func(ctx context.Context) error {
+				if i%3 == 2 { // somebody forgets now and then
+					return s.Forget(ctx, c)
+				}
+				return nil
+			},
+		} {
+			if err := do(context.WithoutCancel(ctx)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Fifty conversations go on while a hundred backups are made, one after the other: no accept waits for a backup, nor for
+// what is erased meanwhile, on a fast disk and on one whose every sync takes 200 ms.
+func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measures time
+	for _, sync := range []time.Duration{0, 200 * time.Millisecond} {
+		t.Run("sync="+sync.String(), func(t *testing.T) { measureAccepts(t, sync) })
+	}
+}
+
+func measureAccepts(t *testing.T, takes time.Duration) {
+	const conversations, backups = 50, 100
+	dir, copies := t.TempDir(), t.TempDir()
+	disk := slowDirOf(t, dir, takes)
+	s := mustOpen(t, store.File(dir))
+	defer mustClose(t, s)
+	source, err := store.OpenReadOnly(t.Context(), store.Options{Path: store.File(dir)}) // as telex store backup does
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mustClose(t, source)
+	ctx, cancel := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	var accepts []span
+	var running sync.WaitGroup
+	for n := range conversations {
+		running.Go(func() {
+			err := talk(ctx, s, n, func(a span) {
+				mu.Lock()
+				defer mu.Unlock()
+				accepts = append(accepts, a)
+			})
+			if err != nil {
+				t.Errorf("conversation %d: %v", n, err)
+			}
+		})
+	}
+	for i := range backups {
+		file := filepath.Join(copies, strconv.Itoa(i))
+		if err := source.Backup(t.Context(), file); err != nil {
+			t.Error(err)
+			break
+		}
+		if err := os.Remove(file); err != nil {
+			t.Error(err)
+		}
+	}
+	cancel()
+	running.Wait()
+	var beside, altogether []time.Duration
+	for _, a := range accepts {
+		beside = append(beside, disk.beside(a))
+		altogether = append(altogether, a.to.Sub(a.from))
+	}
+	slices.Sort(beside)
+	slices.Sort(altogether)
+	last := len(accepts) - 1
+	t.Logf("%d accepts beside %d backups: beside the syncs median %v, p99 %v, worst %v; with them median %v, worst %v", len(accepts), backups,
+		beside[last/2], beside[last*99/100], beside[last], altogether[last/2], altogether[last])
+	if beside[last] > worstAccept {
+		t.Errorf("an accept took %v beside the syncs, want %v at most", beside[last], worstAccept)
+	}
+	if most := mostSyncs*takes + worstAccept; takes > 0 && altogether[last] > most {
+		t.Errorf("an accept took %v, want %v at most", altogether[last], most)
+	}
+}
+
+// Who reads an older state, as a backup does, keeps what is forgotten from being overwritten. Nobody waits for that, the
+// log tells it when it lasts, and once the reader has gone it is done without anybody's doing.
+func TestForgottenBesideAReader(t *testing.T) {
+	t.Parallel()
+	const secret = "blue-stone-under-the-key"
+	dir := t.TempDir()
+	log := &lines{}
+	s, err := store.Open(t.Context(), store.Options{Path: store.File(dir), Log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{T: t, Store: s}
+	defer f.close()
+	c := private("1")
+	f.ask("1", c, "u", growth(secret+strings.Repeat(" and more", 2000), secret))
+	reader, err := store.Readers(s).BeginTx(t.Context(), nil)
+	f.must(err)
+	var n int
+	f.must(reader.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM entry").Scan(&n))
+	began := time.Now()
+	f.must(f.Forget(t.Context(), c))
+	f.accept(c, "2")
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("to forget and to accept took %v, want no waiting for a reader", took)
+	}
+	if holding(t, s, secret) == 0 {
+		t.Error("nothing holds the secret: this test shows nothing")
+	}
+	log.await(t, "deleted data can still be read in the store's log")
+	f.must(reader.Rollback())
+	log.await(t, "deleted data is gone from the store's log")
+	if n := holding(t, s, secret); n > 0 {
+		t.Errorf("%d files still hold it", n)
+	}
+}
+
+// A process that ends while somebody reads leaves the log, and the next one overwrites it before anything else happens.
+func TestForgottenIsGoneAfterTheNextStart(t *testing.T) {
+	t.Parallel()
+	const secret = "blue-stone-under-the-key"
+	dir := t.TempDir()
+	f := &fixture{T: t, Store: mustOpen(t, store.File(dir)), open: sqliteOpener(dir)}
+	c := private("1")
+	f.ask("1", c, "u", growth(secret+strings.Repeat(" and more", 2000), secret))
+	other, err := store.OpenReadOnly(t.Context(), store.Options{Path: store.File(dir)})
+	f.must(err)
+	reader, err := store.ReadersOf(other).BeginTx(t.Context(), nil)
+	f.must(err)
+	var n int
+	f.must(reader.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM entry").Scan(&n))
+	f.must(f.Forget(t.Context(), c))
+	f.close()
+	if data, err := os.ReadFile(store.File(dir) + "-wal"); err != nil || !bytes.Contains(data, []byte(secret)) {
+		t.Fatalf("the log does not hold the secret (%v): this test shows nothing", err)
+	}
+	f.must(reader.Rollback())
+	f.must(other.Close())
+	s := mustOpen(t, store.File(dir))
+	f.Store = s
+	defer f.close()
+	store.AwaitErased(t.Context(), s)
+	if n := holding(t, s, secret); n > 0 {
+		t.Errorf("%d files still hold it", n)
+	}
+}
+
+// What is read does not wait for what is written.
+func TestReadsDoNotWaitForTheWriter(t *testing.T) {
+	t.Parallel()
+	f, s, _ := newFixture(t)
+	c := private("1")
+	f.accept(c, "1")
+	release := store.Stall(t.Context(), s)
+	defer release()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if list, err := f.Pending(ctx); err != nil || len(list) != 1 {
+		t.Errorf("got %v, %v, want one message", list, err)
+	}
+}
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) await(t *testing.T, part string) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < time.Minute; runtime.Gosched() {
+		l.mu.Lock()
+		found := strings.Contains(l.text.String(), part)
+		l.mu.Unlock()
+		if found {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the log lacks %q", part)
+}

@@ -1,0 +1,232 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+const (
+	// checkpointEvery is after how many calls the log is moved into the file: about 1000 pages.
+	checkpointEvery = 256
+	// forceAfter is after how many calls the writer stands still for it: the log never becomes empty while it is written.
+	forceAfter = 4 * checkpointEvery
+	// eraseForce is how long an erasure waits for a moment without a write. Then the writer stands still for it.
+	eraseForce = 2 * time.Second
+	// eraseWait is how long the one who erases waits until nothing can be read any more.
+	eraseWait = time.Second
+	// eraseLate is how long an erasure is delayed before the log says so.
+	eraseLate = 5 * time.Second
+	// firstPause and maxPause are the times between two tries.
+	firstPause = 2 * time.Millisecond
+	maxPause   = time.Second
+)
+
+// Both return a row: whether something was in the way, the pages in the log, and how many of them are in the file.
+// https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
+const (
+	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // waits for nobody, and nobody waits for it
+	truncateCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)" // keeps writers out, and empties the log
+)
+
+// checkpointer moves the write-ahead log into the file, on a connection of its own, while others read and write. Old
+// versions of pages stand in the log, so an erasure is complete only when the log is empty. Two things keep it from
+// becoming empty: a reader that still sees an older state, such as a backup, and a writer that goes on. For a reader
+// it waits, and tries again; nothing else can be done, and no write waits meanwhile. For the writer it waits a little.
+type checkpointer struct {
+	writer *writer
+	conn   *connection // nil until it is needed
+	wanted chan struct{}
+	ctx    context.Context //nolint:containedctx // ends with close
+	cancel context.CancelFunc
+	ended  chan struct{}
+	limit  int64 // see forceAfter; doubled while forcing does not help
+
+	mu     sync.Mutex
+	erased uint64        // number of the newest erasure that is complete
+	moved  chan struct{} // closed and replaced when erased grows
+}
+
+// newCheckpointer starts the goroutine, which close waits for.
+func newCheckpointer(w *writer) *checkpointer {
+	c := &checkpointer{
+		writer: w, wanted: make(chan struct{}, 1), ended: make(chan struct{}), moved: make(chan struct{}), limit: forceAfter,
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if n, err := fileSize(w.reader.path + "-wal"); err != nil || n > 0 { // an earlier process may have erased something
+		w.erasures.Add(1)
+		c.wake()
+	}
+	go c.loop()
+	return c
+}
+
+// wake never blocks.
+func (c *checkpointer) wake() {
+	select {
+	case c.wanted <- struct{}{}:
+	default:
+	}
+}
+
+func (c *checkpointer) close() error {
+	c.cancel()
+	<-c.ended
+	if c.conn == nil {
+		return nil
+	}
+	return c.conn.close()
+}
+
+// await returns once an erasure is complete. It does not wait for long: the loop goes on, and logs a delay.
+func (c *checkpointer) await(ctx context.Context, erasure uint64) {
+	timer := time.NewTimer(eraseWait)
+	defer timer.Stop()
+	for {
+		c.mu.Lock()
+		erased, moved := c.erased, c.moved
+		c.mu.Unlock()
+		if erased >= erasure {
+			return
+		}
+		select {
+		case <-moved:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-c.ended:
+			return
+		}
+	}
+}
+
+func (c *checkpointer) loop() {
+	defer close(c.ended)
+	for {
+		select {
+		case <-c.wanted:
+			c.work()
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// work tries until the log is empty, or, where nothing was erased, until it can be used again from its beginning.
+func (c *checkpointer) work() {
+	log := c.writer.reader.log
+	began, pause, late := time.Now(), firstPause, false
+	for {
+		erasing := c.writer.erasures.Load() > c.complete()
+		done, err := c.try(erasing, time.Since(began) > eraseForce)
+		switch {
+		case err != nil && c.ctx.Err() == nil:
+			log.Error("checkpoint of the store failed", slog.Any("error", err))
+		case done && late:
+			log.Info("deleted data is gone from the store's log", slog.Duration("delay", time.Since(began)))
+		}
+		if done || !erasing {
+			return
+		}
+		if !late && time.Since(began) > eraseLate {
+			late = true
+			log.Warn("deleted data can still be read in the store's log: a reader, such as a backup, is in the way; trying again until it is gone")
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-c.ctx.Done():
+			timer.Stop()
+			log.Warn("deleted data may still be readable in the store's log; the next start removes it")
+			return
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+func (c *checkpointer) complete() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.erased
+}
+
+// try does all that disturbs nobody, and empties the log if the writer wrote nothing meanwhile: then that takes no
+// sync. With force, or when the log has become too long, it empties it all the same, and the writer waits for the disk.
+func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
+	if err := c.open(); err != nil {
+		return false, err
+	}
+	w := c.writer
+	commits := w.commits.Load()
+	r, err := c.checkpoint(passiveCheckpoint)
+	if err != nil || r.busy || r.moved < r.pages {
+		return false, err
+	}
+	tooLong := w.unfolded.Load() >= c.limit
+	w.pause(func() {
+		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
+			return
+		}
+		erasures := w.erasures.Load()
+		if r, err = c.checkpoint(truncateCheckpoint); err != nil || r.busy {
+			return
+		}
+		done = true
+		w.unfolded.Store(0)
+		c.finish(erasures)
+	})
+	switch {
+	case done:
+		c.limit = forceAfter
+	case tooLong:
+		c.limit *= 2
+	}
+	return done, err
+}
+
+// finish says that the log holds nothing of these erasures any more.
+func (c *checkpointer) finish(erasures uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if erasures > c.erased {
+		c.erased = erasures
+		close(c.moved)
+		c.moved = make(chan struct{})
+	}
+}
+
+// open opens the connection. It waits for no lock: the loop tries again.
+func (c *checkpointer) open() error {
+	if c.conn != nil {
+		return nil
+	}
+	db, err := openCheckpointer(c.writer.reader.path)
+	if err != nil {
+		return err
+	}
+	c.conn, err = connect(c.ctx, db)
+	return err
+}
+
+// checkpointed is the row that a checkpoint returns.
+type checkpointed struct {
+	busy         bool // somebody was in the way
+	pages, moved int64
+}
+
+func (c *checkpointer) checkpoint(how string) (r checkpointed, err error) {
+	rows, err := c.conn.QueryContext(c.ctx, how)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := rows.Scan(&r.busy, &r.pages, &r.moved); err != nil {
+			return r, err
+		}
+	}
+	return r, rows.Err()
+}

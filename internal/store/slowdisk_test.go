@@ -1,0 +1,161 @@
+package store_test
+
+import (
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// slowDisk is SQLite's own way to files, with a sync that takes longer for the files of some directories.
+// https://www.sqlite.org/vfs.html
+type slowDisk struct {
+	open uintptr // SQLite's own xOpen
+
+	mu     sync.Mutex
+	dirs   map[string]*slowDir
+	files  map[uintptr]slowFile // by SQLite's handle
+	tables map[uintptr]uintptr  // the methods of a kind of files, and those of the slow ones
+}
+
+// slowFile is an open file in a slow directory.
+type slowFile struct {
+	dir  *slowDir
+	sync uintptr // SQLite's own xSync for it
+}
+
+// slowDir is a directory whose files sync slowly.
+type slowDir struct {
+	takes time.Duration
+	mu    sync.Mutex
+	done  []span
+}
+
+// span is when something happened.
+type span struct{ from, to time.Time }
+
+// slowed is the way to files of every store in these tests. Only installDisk sets it, before the tests run.
+var slowed = &slowDisk{
+	dirs: map[string]*slowDir{}, files: map[uintptr]slowFile{}, tables: map[uintptr]uintptr{},
+}
+
+// installDisk makes it SQLite's default.
+func installDisk() error {
+	tls := libc.NewTLS()
+	defer tls.Close()
+	if rc := sqlite3.Xsqlite3_initialize(tls); rc != sqlite3.SQLITE_OK {
+		return errors.New("SQLite can't be initialized")
+	}
+	own := sqlite3.Xsqlite3_vfs_find(tls, 0)
+	vfs := (*sqlite3.Tsqlite3_vfs)(pointer(libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(sqlite3.Tsqlite3_vfs{})))))
+	*vfs = *(*sqlite3.Tsqlite3_vfs)(pointer(own))
+	name, err := libc.CString("slow")
+	if err != nil {
+		return err
+	}
+	slowed.open = vfs.FxOpen
+	vfs.FzName, vfs.FxOpen, vfs.FpNext = name, address(openSlowly), 0
+	if rc := sqlite3.Xsqlite3_vfs_register(tls, uintptr(unsafe.Pointer(vfs)), 1); rc != sqlite3.SQLITE_OK {
+		return errors.New("the slow disk can't be registered")
+	}
+	return nil
+}
+
+// pointer is the address that SQLite, whose memory the collector does not move, gave.
+func pointer(p uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }
+
+// address is how SQLite, translated to Go, calls a function.
+func address(f any) uintptr {
+	type iface [2]uintptr
+	return (*iface)(unsafe.Pointer(&f))[1]
+}
+
+// openSlowly is xOpen.
+func openSlowly(tls *libc.TLS, vfs, name, file uintptr, flags int32, out uintptr) int32 {
+	open := *(*func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32)(unsafe.Pointer(&struct{ uintptr }{slowed.open}))
+	rc := open(tls, vfs, name, file, flags, out)
+	slowed.mu.Lock()
+	defer slowed.mu.Unlock()
+	delete(slowed.files, file) // of an earlier file
+	if rc != sqlite3.SQLITE_OK || name == 0 {
+		return rc
+	}
+	d := slowed.dirs[filepath.Dir(libc.GoString(name))]
+	if d == nil {
+		return rc
+	}
+	opened := (*sqlite3.Tsqlite3_file)(pointer(file))
+	own := opened.FpMethods
+	slowed.files[file] = slowFile{dir: d, sync: (*sqlite3.Tsqlite3_io_methods)(pointer(own)).FxSync}
+	if slowed.tables[own] == 0 {
+		table := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(sqlite3.Tsqlite3_io_methods{})))
+		methods := (*sqlite3.Tsqlite3_io_methods)(pointer(table))
+		*methods = *(*sqlite3.Tsqlite3_io_methods)(pointer(own))
+		methods.FxSync = address(syncSlowly)
+		slowed.tables[own] = table
+	}
+	opened.FpMethods = slowed.tables[own]
+	return rc
+}
+
+// syncSlowly is xSync.
+func syncSlowly(tls *libc.TLS, file uintptr, flags int32) int32 {
+	began := time.Now()
+	slowed.mu.Lock()
+	f := slowed.files[file]
+	slowed.mu.Unlock()
+	rc := (*(*func(*libc.TLS, uintptr, int32) int32)(unsafe.Pointer(&struct{ uintptr }{f.sync})))(tls, file, flags)
+	f.dir.wait(began)
+	return rc
+}
+
+// slowDirOf makes the syncs of the files in a directory take that long.
+func slowDirOf(t *testing.T, dir string, takes time.Duration) *slowDir {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &slowDir{takes: takes}
+	slowed.mu.Lock()
+	defer slowed.mu.Unlock()
+	slowed.dirs[real] = d
+	return d
+}
+
+func (d *slowDir) wait(began time.Time) {
+	time.Sleep(time.Until(began.Add(d.takes))) // the disk, which no test can make faster
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.done = append(d.done, span{began, time.Now()})
+}
+
+// beside is how much of a time no sync was under way.
+func (d *slowDir) beside(call span) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	rest, at := call.to.Sub(call.from), call.from
+	for _, s := range d.done { // by the time of their end
+		from, to := later(s.from, at), s.to
+		if call.to.Before(to) {
+			to = call.to
+		}
+		if to.After(from) {
+			rest -= to.Sub(from)
+			at = to
+		}
+	}
+	return rest
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

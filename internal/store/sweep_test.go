@@ -1,0 +1,67 @@
+package store_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/store"
+)
+
+// Thousands of rows that are over go in many transactions, between which others write; whoever writes meanwhile waits
+// for one of them at most.
+func TestSweepOfMuch(t *testing.T) {
+	t.Parallel()
+	const messages = 3000
+	f, s, clock := newFixture(t)
+	var writing sync.WaitGroup
+	for n := range 30 { // together: one at a time takes a sync each
+		writing.Go(func() {
+			c := private(chat.ChatID(strconv.Itoa(n)))
+			for i := range messages / 30 {
+				id := strconv.Itoa(i)
+				if _, err := f.Accept(t.Context(), c, message(c, chat.MessageID(id))); err != nil {
+					t.Error(err)
+				}
+				if err := f.Drop(t.Context(), c, chat.MessageID(id)); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := store.Append(t.Context(), s, c, "old", "old"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writing.Wait()
+	clock.advance(1000 * 24 * time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	between := 0
+	writing.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			if _, err := f.Accept(t.Context(), private("new"), message(private("new"), chat.MessageID(strconv.Itoa(i)))); err != nil {
+				t.Error(err)
+			}
+			between++
+		}
+	})
+	before := store.Commits(s)
+	swept, err := s.Sweep(t.Context(), clock.now(), time.Hour)
+	transactions := store.Commits(s) - before
+	cancel()
+	writing.Wait()
+	f.must(err)
+	if want := (store.Swept{Messages: messages, Entries: 60}); swept != want {
+		t.Errorf("got %+v, want %+v", swept, want)
+	}
+	if transactions-between < messages/200 || between < messages/200 {
+		t.Errorf("got %d transactions, %d of others, want many, and others between them", transactions, between)
+	}
+	rep, err := s.Check(t.Context())
+	f.must(err)
+	if rep.Conversations != 1 || rep.Entries != 0 || int(rep.Keys) != between {
+		t.Errorf("got %+v, want what was accepted meanwhile alone", rep)
+	}
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// viewers is how many reads of an open store run side by side.
+const viewers = 2
+
+// beginRead begins a transaction that sees one state. SQLite takes that state at the first read.
+const beginRead = "BEGIN"
+
+// views are goroutines that read, each on a connection that can't write. They wait neither for the writer nor for the
+// disk's syncs, and the writer does not wait for them.
+type views struct {
+	reader  *Reader
+	calls   chan *call
+	quit    chan struct{}
+	running sync.WaitGroup
+	conns   []*connection
+	closing sync.Once
+}
+
+func newViews(ctx context.Context, r *Reader) (*views, error) {
+	v := &views{reader: r, calls: make(chan *call), quit: make(chan struct{})}
+	for range viewers {
+		db, err := openReaders(r.path, 1)
+		if err != nil {
+			return nil, errors.Join(err, v.close())
+		}
+		c, err := connect(ctx, db)
+		if err != nil {
+			return nil, errors.Join(err, v.close())
+		}
+		v.conns = append(v.conns, c)
+		v.running.Go(func() { v.loop(c) }) //nolint:contextcheck // it outlives the context that opens the store
+	}
+	return v, nil
+}
+
+// close ends the goroutines after the calls that they have taken.
+func (v *views) close() error {
+	v.closing.Do(func() { close(v.quit) })
+	v.running.Wait()
+	var errs []error
+	for _, c := range v.conns {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (v *views) run(ctx context.Context, do func(*tx) error) error {
+	return submit(ctx, v.calls, v.quit, &call{do: do})
+}
+
+func (v *views) loop(on *connection) {
+	for {
+		select {
+		case c := <-v.calls:
+			if err := c.ctx.Err(); err != nil {
+				c.done <- err
+				continue
+			}
+			c.done <- v.transact(on, c.do)
+		case <-v.quit:
+			return
+		}
+	}
+}
+
+// transact always ends what it began: a transaction that stays open would keep the log from being emptied.
+func (v *views) transact(on *connection, do func(*tx) error) error {
+	if err := on.control(beginRead); err != nil {
+		return err
+	}
+	err := protect(do, v.reader.tx(on))
+	if end := on.control(rollback); end != nil && err == nil {
+		err = fmt.Errorf("end read: %w", end)
+	}
+	return err
+}
