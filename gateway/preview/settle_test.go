@@ -69,3 +69,47 @@ func TestResentPartIsNotDeleted(t *testing.T) {
 		t.Error("the part that was sent again counts as deleted")
 	}
 }
+
+// Once it is known that a create made no message, the next one is the first under its key: it may be repeated under it
+// for as long as any other, and nothing of the one before is mixed up with it, such as that this was a stream.
+func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s := ended(now, "final")
+	s.canFind, s.canStream, s.keyFor = true, true, time.Minute
+	s.parts = []part{{lost: true, started: true, first: now.Add(-time.Hour)}}
+	step := func(want actionKind, err error) {
+		t.Helper()
+		now = now.Add(10 * time.Second)
+		a := s.next(now)
+		if a.kind != want {
+			t.Fatalf("next action %d, want %d", a.kind, want)
+		}
+		r := chat.Receipt{}
+		if a.kind == doSend && err == nil {
+			r.Ref.ID = "1"
+		}
+		s.lastCall = now
+		s.settle(a, r, err, now)
+	}
+	step(doFind, nil)
+	step(doSend, &chat.SendError{Kind: chat.Uncertain})
+	step(doSend, nil) // under its key, which the platform knows
+	step(doEnd, nil)  // not the end of a stream, which this is not
+}
+
+// While one ending is being stored, no other is: what is stored and what people see would differ.
+func TestOneEndingIsDecidedAtATime(t *testing.T) {
+	t.Parallel()
+	s := NewSlot()
+	stored := []string{}
+	s.Decide(Ending{Text: "first"}, func() {
+		stored = append(stored, "first")
+		s.Decide(Ending{Text: "second"}, func() { stored = append(stored, "second") })
+		s.Finish(Ending{Text: "third"})
+	})
+	equal(t, "stored", stored, []string{"first"})
+	if got := s.Ending().Text; got != "first" {
+		t.Errorf("the reply ends with %q, want what was stored", got)
+	}
+}
