@@ -69,6 +69,7 @@ func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inboun
 	if !fresh {
 		return g.repeated(ctx, c, in)
 	}
+	g.remind(c)
 	g.wake(c, func(a *actor) { a.inbox = append(a.inbox, message{Inbound: in, accepted: time.Now()}) })
 	return nil
 }

@@ -28,8 +28,10 @@ type actor struct {
 	got     int            // messages so far
 	owed    []note         // lines that wait until those before were delivered
 	turn    *turn          // the running one
+	parked  []*turn        // earlier ones that are still being delivered
 	answers sync.WaitGroup // command answers under way
 	saying  atomic.Int32   // how many
+	stalled atomic.Int32   // how many more that can't be shown for now
 }
 
 // mostSaid is how many fixed lines one conversation may have under way: somebody who sends the
@@ -64,12 +66,15 @@ func (a *actor) run() {
 		for _, order := range orders {
 			a.guard(nil, order)
 		}
+		a.collect()
 		if a.ticket.waits() && a.hasWork() && !a.g.isStopping() {
 			<-a.news
 			continue
 		}
 		a.pay()
 		switch {
+		case a.turn != nil && a.parkable(a.turn):
+			a.park()
 		case a.turn != nil:
 			if a.turn.docket.open("") != nil && a.g.isStopping() {
 				a.turn.cancel(errShutdown) // only a person is waited for, and the next process can do so too
@@ -93,7 +98,7 @@ func (a *actor) run() {
 			requeued := a.queue[0].again
 			messages := a.pop()
 			a.guard(messages, func() { a.begin(messages, requeued) })
-		case a.saying.Load() > 0: // whoever came next would not know of them
+		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // whoever came next would not know of them
 			<-a.news
 		case len(a.owed) > 0 && !a.g.isStopping(): // the last answer ended just now
 		default:

@@ -97,6 +97,9 @@ func (a *actor) command(m message) bool {
 func (a *actor) stop(m message) {
 	in := m.Inbound
 	idle := a.turn == nil && len(a.queue) == 0 && len(a.left) == 0
+	if a.cutParked(anyTurn) {
+		idle = false
+	}
 	a.clear(m.accepted)
 	switch {
 	case a.turn != nil:
@@ -161,6 +164,7 @@ func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 // what it would have added to the history is void.
 func (a *actor) fresh(m message, done TextKey) {
 	a.clear(m.accepted)
+	a.cutParked(anyTurn)
 	a.void()
 	if err := a.g.Store.Forget(a.g.deliveries, a.conversation); err != nil {
 		a.fail(m.Inbound, "history could not be deleted", err)
@@ -259,7 +263,9 @@ func (a *actor) undoLast(in chat.Inbound) {
 		a.say(in, a.g.Texts[TextNothingToUndo])
 		return
 	}
-	says, e := a.record(in), preview.Ending{Text: a.g.Texts[TextUndone]}
+	last := past.entries[len(past.entries)-1].Turn
+	a.cutParked(func(t *turn) bool { return t.id == last }) // nobody wants the rest of it
+	says, e := a.record(in), preview.Ending{Text: a.g.Texts[TextUndone], At: time.Now()}
 	if says.Ending, err = json.Marshal(e); err == nil {
 		_, err = a.g.Store.Undo(a.g.deliveries, a.conversation, says)
 	}
@@ -303,6 +309,7 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 		}
 		return theirs
 	})
+	a.cutParked(func(t *turn) bool { return t.in.Sender.ID == u })
 	if a.turn != nil && a.turn.in.Sender.ID == u {
 		a.void()
 		a.returns(a.turn.leftover()) // for what follows

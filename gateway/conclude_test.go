@@ -127,7 +127,7 @@ func TestMessagesAreConcludedOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h, p := openAttentive(t)
 				tt.do(t, h)
-				later(time.Minute)
+				later(20 * time.Minute) // as long as a reply is tried
 				equal(t, "told", p.told, tt.want)
 			})
 		})

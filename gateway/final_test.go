@@ -87,20 +87,3 @@ func TestRefusedCredentialsLoseNoAnswer(t *testing.T) {
 		equal(t, "messages", l.sees(), []string{"re: x"})
 	})
 }
-
-// Nobody is left to answer where the bot was shut out: the turn is over.
-func TestAReplyThatNobodySeesIsOver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLife()
-		l.begin(t, nil)
-		l.platform.failing(&chat.SendError{Kind: chat.Forbidden, Err: errors.New("blocked")})
-		l.say(t, ask("a"))
-		later(time.Minute)
-		if left, _ := l.store.Unfinished(t.Context()); len(left) > 0 {
-			t.Errorf("turns are left: %+v", left)
-		}
-		if pending, _ := l.store.Pending(t.Context()); len(pending) > 0 {
-			t.Errorf("messages wait: %+v", pending)
-		}
-	})
-}

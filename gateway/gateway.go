@@ -87,6 +87,7 @@ type Gateway struct {
 
 	mu       sync.Mutex
 	actors   map[chat.Conversation]*actor
+	undone   map[chat.Conversation][]string // turns whose replies are not as they must be, for the next message of the chat
 	stopping bool
 	running  sync.WaitGroup // actors
 
@@ -106,7 +107,7 @@ func New(o Options) (*Gateway, error) {
 	}
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
 	g := &Gateway{
-		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor),
+		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
 		heavy: make(chan struct{}, mostHeavy), shrinking: make(chan struct{}, mostShrinking), refused: newSeldom(time.Minute),
 		strangers: newSeldom(time.Minute), expected: newSeldom(moreWindow),

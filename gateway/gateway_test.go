@@ -308,7 +308,7 @@ func TestUndeliverableReplyIsLogged(t *testing.T) {
 		h.say(t, ask("hi"))
 		later(3 * time.Second)
 		h.say(t, command("help"))
-		later(3 * time.Second)
+		later(20 * time.Minute)
 		for _, want := range []string{"reply was not delivered", "answer was not delivered", "bot was blocked"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("log lacks %q: %s", want, log.String())
@@ -380,18 +380,25 @@ func TestAPanicInAFixedLineEndsNothing(t *testing.T) {
 	})
 }
 
-// Nobody writes on for a person who has shut the bot out.
-func TestABlockedBotEndsTheTurn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := open(t, nil)
-		h.answers["a"] = strings.Repeat("word ", 500)
-		h.fail = &chat.SendError{Kind: chat.Forbidden, Err: errors.New("bot was blocked")}
-		h.say(t, ask("a"))
-		later(2 * time.Second)
-		if len(h.ended) != 1 || h.ended[0] == nil {
-			t.Errorf("the model writes on: %v", h.ended)
-		}
-	})
+// A chat that refuses a preview may take the next one: the model goes on.
+func TestARefusedPreviewEndsNoTurn(t *testing.T) {
+	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
+		t.Run(kind.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := open(t, nil)
+				h.answers["a"] = long
+				h.failing(&chat.SendError{Kind: kind, Err: errors.New("not now")})
+				h.say(t, ask("a"))
+				later(2 * time.Second)
+				h.failing(nil)
+				later(time.Minute)
+				equal(t, "messages", h.sees(), []string{long})
+				if len(h.ended) != 1 || h.ended[0] != nil {
+					t.Errorf("the model was ended: %v", h.ended)
+				}
+			})
+		})
+	}
 }
 
 func TestAFloodOfCommandsIsBounded(t *testing.T) {

@@ -95,6 +95,7 @@ func (a *actor) press(m message) {
 		a.stop(m)
 		return
 	}
+	a.cutParked(func(t *turn) bool { return t.id == id })
 	a.drop(m.Inbound)
 }
 

@@ -17,6 +17,7 @@ func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 	}
 	return g.order(ctx, c, func(a *actor) error {
 		a.clear(time.Now())
+		a.cutParked(anyTurn)
 		a.void()
 		return g.Store.Forget(ctx, c)
 	})

@@ -276,14 +276,29 @@ func TestReceivingIsTriedAgain(t *testing.T) {
 func TestRefusedCredentialsStopOneEndpointOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := newPlatform()
-		bad.runs = []error{&chat.SendError{Kind: chat.Auth, Err: errors.New("401")}}
+		refused := &chat.SendError{Kind: chat.Auth, Err: errors.New("401")}
+		bad.runs = []error{refused, refused, refused, nil}
 		h := open(t, func(o *gateway.Options) {
 			o.Endpoints = append(o.Endpoints, gateway.Endpoint{ID: "bad", Platform: bad})
 		})
 		later(10 * time.Minute)
-		if bad.started != 1 {
-			t.Errorf("the refused endpoint ran %d times, want once", bad.started)
+		if bad.started != 3 {
+			t.Errorf("the refused endpoint ran %d times, want that its credentials are checked twice more, and then no run", bad.started)
 		}
+		h.say(t, ask("hi"))
+		later(3 * time.Second)
+		equal(t, "messages", h.sees(), []string{"re: hi"})
+	})
+}
+
+// One refusal of the credentials may be the platform's mistake: the next connection works.
+func TestCredentialsThatAreRefusedOnceStopNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := &chat.SendError{Kind: chat.Auth, Err: errors.New("401")}
+		p := newPlatform()
+		p.runs = []error{refused, refused}
+		h := openWith(t, house{platform: p, script: &script{}}, nil)
+		later(time.Minute)
 		h.say(t, ask("hi"))
 		later(3 * time.Second)
 		equal(t, "messages", h.sees(), []string{"re: hi"})

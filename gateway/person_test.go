@@ -44,7 +44,8 @@ type platform struct {
 	started  int
 	lasts    time.Duration // of the runs that fail
 	resumes  []string
-	fail     error // of every send, while set
+	fail     error                               // of every send, while set
+	refuses  func(op chat.Op, text string) error // of sends and edits; may be nil
 	noID     bool
 	cut      bool // calls have no effect: the process is dead
 	hangs    bool // calls take as long as their context lets them
@@ -138,6 +139,11 @@ func (p *platform) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (c
 	if p.fail != nil {
 		return chat.Receipt{}, p.fail
 	}
+	if p.refuses != nil {
+		if err := p.refuses(chat.OpSend, m.Text); err != nil {
+			return chat.Receipt{}, err
+		}
+	}
 	id := chat.MessageID(strconv.Itoa(1000 + p.sent))
 	p.sent++
 	p.messages = append(p.messages, &shown{id: id, to: to, replyTo: m.ReplyTo, versions: []string{m.Text}, buttons: m.Actions})
@@ -156,6 +162,11 @@ func (p *platform) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoin
 	if p.editPanics > 0 {
 		p.editPanics--
 		panic("the edit broke")
+	}
+	if p.refuses != nil {
+		if err := p.refuses(chat.OpEdit, m.Text); err != nil {
+			return chat.Receipt{}, err
+		}
 	}
 	for _, s := range p.messages {
 		if s.id == ref.ID {

@@ -102,7 +102,7 @@ func (p purse) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) {
 func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	p := e.Platform
 	r := &endpoint{Endpoint: e, buttons: p.Capabilities().Buttons, purse: budget.New(), works: make(chan struct{})}
-	out := preview.Endpoint{Sender: p, Budget: purse{r.purse, func(b chat.Block) {
+	out := preview.Endpoint{Sender: p, Pulse: new(preview.Pulse), Budget: purse{r.purse, func(b chat.Block) {
 		if err := g.Store.SaveBlock(g.deliveries, e.ID, b); err != nil {
 			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
 		}

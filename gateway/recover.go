@@ -186,7 +186,10 @@ func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
 
 // conclusion makes the known ending of an earlier process's turn visible. It is the running
 // turn meanwhile, so that the next answer does not come before it.
-func (a *actor) conclusion(rec chat.Turn, e preview.Ending) {
+func (a *actor) conclusion(rec chat.Turn, e preview.Ending) { a.turn = a.redeliver(rec, e) }
+
+// redeliver makes the known ending of a turn visible that was begun earlier.
+func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
 	in := chat.Inbound{To: rec.To}
 	if n := len(rec.Messages); n > 0 {
 		in = rec.Messages[n-1]
@@ -194,13 +197,18 @@ func (a *actor) conclusion(rec chat.Turn, e preview.Ending) {
 	t := &turn{
 		id: rec.ID, in: in, messages: rec.Messages, recovered: true,
 		slot: preview.NewSlot(), cancel: func(error) {}, done: make(chan struct{}), began: time.Now(),
+		delivery: delivery{decided: make(chan struct{})},
 	}
+	close(t.delivery.decided)
 	t.slot.Finish(e)
-	a.turn = t
+	opts := a.replyTo(rec, t.slot, a.endpoint.streaming())
+	opts.Before, opts.Troubled = a.earlier(), a.inTrouble(t)
 	go func() {
+		defer a.poke() // a parked turn is collected then
 		defer close(t.done)
-		t.outcome = show(a.g.deliveries, a.replyTo(rec, t.slot, a.endpoint.streaming()))
+		t.outcome = show(a.g.deliveries, opts)
 	}()
+	return t
 }
 
 // late owes a note to a message that waited too long, or that earlier processes died of. It

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
+	"time"
 
 	"telex/gateway/preview"
 	"telex/internal/chat"
@@ -104,7 +105,7 @@ func (a *actor) say(in chat.Inbound, text string) {
 // any other, so that it survives a restart.
 func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
 	rec := a.record(messages...)
-	rec.To = to
+	rec.To, e.At = to, time.Now()
 	var err error
 	panicked := caught(func() {
 		if rec.Ending, err = json.Marshal(e); err == nil {
@@ -121,16 +122,18 @@ func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inboun
 func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 	slot := preview.NewSlot()
 	slot.Finish(e)
-	a.saying.Add(1)
+	l := a.newLine()
 	a.answers.Go(func() {
 		defer a.poke() // once it does not count any more
-		defer a.saying.Add(-1)
-		out := show(a.g.deliveries, a.replyTo(rec, slot, a.endpoint.streaming()))
+		defer l.end()
+		opts := a.replyTo(rec, slot, a.endpoint.streaming())
+		opts.Troubled = l.trouble
+		out := show(a.g.deliveries, opts)
 		switch {
 		case !out.Delivered && a.g.deliveries.Err() != nil:
 			a.log.Warn("answer is kept for the next start: the platform did not take it in time", slog.String("turn", rec.ID), slog.Any("error", out.Err))
-		case refused(out.Err):
-			a.log.Error(errRefused, slog.String("turn", rec.ID), slog.Any("error", out.Err))
+		case out.Undone:
+			a.log.Error("answer was not delivered; "+laterTries, slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		case !out.Delivered:
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		}
@@ -145,6 +148,7 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 // only would not survive a crash.
 func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	var err error
+	e.At = time.Now()
 	d := chat.Decision{Growth: g}
 	if d.Ending, err = json.Marshal(e); err == nil {
 		err = a.g.Store.Decide(a.g.deliveries, turn, d)
@@ -157,7 +161,7 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 // cut stores that a reply stays as it is, however it was decided to end: what was stopped must not go on after a
 // restart, below what came next.
 func (a *actor) cut(turn string) {
-	ending, err := json.Marshal(preview.Ending{Keep: true})
+	ending, err := json.Marshal(preview.Ending{Keep: true, At: time.Now()})
 	if err == nil {
 		err = a.g.Store.Cut(a.g.deliveries, turn, ending)
 	}
@@ -166,14 +170,36 @@ func (a *actor) cut(turn string) {
 	}
 }
 
-// settle ends a turn whose reply is as it must be. One that the end of the daemon cut short is
-// left for the next.
+// decideAsShown stores that a turn's reply stays as it is shown, and reports false when that is not possible: its
+// session was forgotten, or the store fails.
+func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
+	ending, err := json.Marshal(preview.Ending{Keep: true, At: time.Now()})
+	if err == nil {
+		err = a.g.Store.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})
+	}
+	if err != nil {
+		a.log.Info("an interrupted reply was not stored before its end", slog.String("turn", turn), slog.Any("error", err))
+	}
+	return err == nil
+}
+
+// settleAsShown ends a turn of which people keep what they see. One that is undone is not run again.
+func (a *actor) settleAsShown(t *turn, g chat.Growth) {
+	if t.outcome.Undone && !t.recovered && t.slot.Ending().Keep && a.decideAsShown(t.id, g) {
+		g = chat.Growth{}
+	}
+	a.settle(t.id, t.outcome, g)
+}
+
+// settle ends a turn whose reply is as it must be. One that the end of the daemon cut short is left for the next, and
+// one that is undone for the next message of its chat as well.
 func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 	if a.g.deliveries.Err() != nil {
 		return
 	}
-	if refused(out.Err) {
-		return // report said that it waits for the next start
+	if out.Undone && time.Since(out.Ended) < maxUndone {
+		a.g.noteUndone(a.conversation, turn)
+		return
 	}
 	if err := a.g.Store.End(a.g.deliveries, turn, g); err != nil {
 		a.log.Error("end of a turn was not stored", slog.String("turn", turn), slog.Any("error", err))

@@ -29,8 +29,10 @@ func (a *actor) report(t *turn) {
 	switch {
 	case !t.outcome.Delivered && a.g.deliveries.Err() != nil:
 		log.Warn("reply is kept for the next start: the platform did not take it in time", slog.Any("error", errors.Join(t.outcome.Err, t.err)))
-	case refused(t.outcome.Err):
-		log.Error(errRefused, slog.Any("error", t.outcome.Err))
+	case t.outcome.Undone && forbidden(t.outcome.Err):
+		log.Info("reply was not delivered: the bot may not write there; "+laterTries, slog.Any("error", t.outcome.Err))
+	case t.outcome.Undone:
+		log.Error("reply was not delivered; "+laterTries, slog.Any("error", errors.Join(t.outcome.Err, t.err)))
 	case !t.outcome.Delivered && forbidden(t.outcome.Err):
 		log.Info("reply was not delivered: the bot may not write there", slog.Any("error", t.outcome.Err))
 	case !t.outcome.Delivered:
@@ -48,11 +50,5 @@ func forbidden(err error) bool {
 	return ok && e.Kind == chat.Forbidden
 }
 
-// errRefused is what the log says of a reply that the platform would not take from this account.
-const errRefused = "reply is kept for the next start: the platform refuses the credentials"
-
-// refused says that the platform refuses the account's credentials.
-func refused(err error) bool {
-	e, ok := errors.AsType[*chat.SendError](err)
-	return ok && e.Kind == chat.Auth
-}
+// laterTries ends what the log says of a reply that was given up for now.
+const laterTries = "it is tried again with the next message of the chat and at the next start"

@@ -19,6 +19,9 @@ const (
 	connected = 2 * time.Second
 	// settled is how long it must have lasted for a new failure to count as news.
 	settled = 30 * time.Second
+	// maxRefusals is how many connections in a row must be refused for the credentials before an endpoint stops. Each
+	// begins with a check of the credentials: a single refusal may be the platform's mistake.
+	maxRefusals = 3
 )
 
 // supervise keeps one endpoint receiving until ctx ends, whatever it meets. Only refused
@@ -27,7 +30,7 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 	log := g.Log.With(slog.String("endpoint", string(e.ID)))
 	delay := firstRetry
 	var last chat.ErrorKind
-	failing, tries := false, 0
+	failing, tries, refusals := false, 0, 0
 	for ctx.Err() == nil {
 		began := time.Now()
 		heal := tries // which the timer reads
@@ -49,7 +52,13 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 		if lasted >= settled {
 			failing, tries = false, 0
 		}
+		if se.Kind != chat.Auth || lasted > connected {
+			refusals = 0
+		}
 		if se.Kind == chat.Auth {
+			refusals++
+		}
+		if refusals >= maxRefusals {
 			log.Error("endpoint stopped: the platform refuses its credentials; correct them and restart", slog.Any("error", err))
 			g.buried(e)
 			return

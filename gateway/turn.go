@@ -56,6 +56,8 @@ type turn struct {
 	retries   []chat.MessageID // of those that wait to ask its own again
 	recovered bool             // an earlier process left it: its ending was known from the start
 
+	delivery delivery
+
 	result  agent.Result
 	err     error
 	broken  error // a panic while the ending was stored
@@ -88,17 +90,22 @@ func (a *actor) start(rec chat.Turn) {
 	streaming := a.endpoint.streaming()
 	log.Info("turn begins", slog.String("user", string(t.in.Sender.ID)))
 	a.turn = t
+	opts := a.replyTo(rec, t.slot, streaming)
+	opts.Before, opts.Troubled = a.earlier(), a.inTrouble(t)
 	go func() {
+		defer a.poke() // a parked turn is collected then
 		defer close(t.done)
 		defer t.cancel(nil)
 		var showing sync.WaitGroup
 		showing.Go(func() {
-			t.outcome = show(a.g.deliveries, a.replyTo(rec, t.slot, streaming))
+			t.outcome = show(a.g.deliveries, opts)
 			t.cancel(errUnseen) // without effect when the model has ended
 		})
 		t.result, t.err = guarded(func() (agent.Result, error) { return a.think(ctx, t, streaming.Enabled) })
 		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
+		close(t.delivery.decided)
+		a.poke() // the delivery may be in trouble already
 		showing.Wait()
 	}()
 }
@@ -110,6 +117,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
 		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
 		journal: journal{store: a.g.Store, turn: rec.ID}, thinksAloud: a.g.ShowReasoning,
+		delivery: delivery{decided: make(chan struct{})},
 	}
 	if len(rec.Steps) > 0 {
 		a.takeUpSteps(t, rec.Steps)
@@ -320,6 +328,10 @@ func (a *actor) conclude(t *turn) {
 	if panicked {
 		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))
 	}
+	if t.delivery.parked {
+		a.concludeParked(t, panicked)
+		return
+	}
 	e := t.slot.Ending()
 	if t.recovered {
 		a.settle(t.id, t.outcome, chat.Growth{})
@@ -336,7 +348,7 @@ func (a *actor) conclude(t *turn) {
 		return
 	}
 	if t.void {
-		a.settle(t.id, t.outcome, chat.Growth{Usage: spent(t.result)})
+		a.settleAsShown(t, chat.Growth{Usage: spent(t.result)})
 		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return
 	}
@@ -347,12 +359,17 @@ func (a *actor) conclude(t *turn) {
 		a.requeue(t)
 		return
 	}
-	growth, err := t.growth(t.said(preview.Ending{Keep: true, Text: t.outcome.Shown}))
+	a.settleAsShown(t, a.grown(t, t.outcome.Shown))
+	a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
+}
+
+// grown is what the session grows by when an interrupted turn has shown a text.
+func (a *actor) grown(t *turn, shown string) chat.Growth {
+	growth, err := t.growth(t.said(preview.Ending{Keep: true, Text: shown}))
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
-	a.settle(t.id, t.outcome, growth)
-	a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
+	return growth
 }
 
 // tellFold says, once in a conversation, that its beginning was summarized.
@@ -366,11 +383,16 @@ func (a *actor) tellFold(t *turn) {
 // stopped answers the command that ended t. What was shown stays, so that only a reply that
 // had shown nothing needs a word.
 func (a *actor) stopped(t *turn) {
-	if len(t.outcome.Refs) == 0 {
-		a.say(*t.stoppedBy, a.g.Texts[TextStopped])
+	a.confirmStop(*t.stoppedBy, len(t.outcome.Refs) > 0)
+}
+
+// confirmStop answers a command that stopped a reply.
+func (a *actor) confirmStop(in chat.Inbound, visible bool) {
+	if !visible {
+		a.say(in, a.g.Texts[TextStopped])
 		return
 	}
-	a.drop(*t.stoppedBy)
+	a.drop(in)
 }
 
 // requeue puts a question of which nothing was answered before the one that interrupted it:

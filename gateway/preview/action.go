@@ -21,6 +21,7 @@ const (
 	doStart  // create a message that only grows
 	doAppend // let it grow
 	doStop   // make it a message like any other
+	doProbe  // show that the bot is at work, to learn whether the platform answers at all
 	doFind   // ask whether a create of unknown outcome took effect
 	doSeal   // no call: the part is full and already shows what it must, or a question is left as it stands
 	doEnd

@@ -25,9 +25,20 @@ const (
 // out. It returns nil when something more important came up or ctx ended; the ticket is then
 // given back.
 func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
+	if a.creates() && len(r.before) > 0 {
+		if !r.yield(ctx) {
+			return nil
+		}
+		r.refresh()
+		b := r.next(time.Now())
+		if !a.same(b) {
+			return nil
+		}
+		*a = b
+	}
 	call := r.request(*a)
 	r.honour(call)
-	t := r.ep.Budget.Request(call)
+	t, since := r.ep.Budget.Request(call), time.Now()
 	granted := false
 	defer func() {
 		if !granted {
@@ -42,7 +53,9 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	}
 	if r.queue(ctx, t, *a) {
 		r.honour(call)
-		r.progress(time.Now()) // the budget's waits are none of the platform's failures
+		if r.ending != nil { // the budget's waits are none of the platform's failures
+			r.deadline = r.deadline.Add(time.Since(since))
+		}
 		r.refresh()
 		if b := r.next(time.Now()); a.same(b) {
 			*a, granted = b, true
@@ -109,7 +122,7 @@ func (r *Reply) request(a action) chat.Call {
 		c.Message = a.ref.ID
 	case a.part == apart:
 		c.Message = r.apart.ref.ID
-	case a.part < len(r.parts) && r.parts[a.part].exists && a.kind != doType && a.kind != doDraft:
+	case a.part < len(r.parts) && r.parts[a.part].exists && a.kind != doType && a.kind != doProbe && a.kind != doDraft:
 		c.Message = r.parts[a.part].ref.ID
 	}
 	if c.Since.IsZero() {
@@ -131,20 +144,26 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	switch a.kind {
 	case doType:
 		r.lastType = time.Now()
-	case doFind:
+	case doFind, doProbe:
 	default:
 		r.lastCall = time.Now()
 	}
+	done := r.slow()
 	receipt, err := r.call(ctx, t, a)
+	done()
 	moved := r.moved
+	r.answered = r.ep.Pulse.Last()
 	if r.settle(a, receipt, err, time.Now()); r.moved != moved {
 		r.follows(ctx)
+	}
+	if r.trouble >= overtakenAfter {
+		r.slot.first.failed()
 	}
 	r.note(ctx, a, plan)
 	if a.kind == doFile && err != nil && r.parts[a.part].given {
 		r.log.Warn("a file was left out: the platform refuses it", slog.String("file", a.file.Name), slog.Any("error", err))
 	}
-	if err == nil && r.ending == nil && a.kind != doType && a.part >= 0 && !a.stands {
+	if err == nil && r.ending == nil && a.kind != doType && a.kind != doProbe && a.part >= 0 && !a.stands {
 		r.source = r.view.Text[:min(r.visible(), len(r.view.Text))]
 		r.slot.seen(len(r.source))
 	}
@@ -154,7 +173,9 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
 	defer t.Done() // after the block, so that what it frees is not granted to others before
 	receipt, err := r.do(ctx, a)
-	if err != nil {
+	if err == nil {
+		r.ep.Pulse.Beat()
+	} else {
 		r.trace(ctx, a, err)
 		e := chat.AsSendError(err)
 		if receipt.Told = e.Told; e.Kind == chat.RateLimited {
@@ -170,7 +191,7 @@ func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, err
 func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	timeout := callTimeout
 	switch {
-	case a.kind == doType:
+	case a.kind == doType, a.kind == doProbe:
 		timeout = typingTimeout
 	case r.ending == nil && !a.creates() && a.kind != doDelete:
 		timeout = previewTimeout
@@ -274,7 +295,7 @@ func (r *Reply) draftID(i int) int64 {
 // trace logs a failed call, loudly when it is the first of a row.
 func (r *Reply) trace(ctx context.Context, a action, err error) {
 	level := slog.LevelDebug
-	if r.trouble == 0 && a.kind != doType {
+	if r.trouble == 0 && a.kind != doType && a.kind != doProbe {
 		level = slog.LevelWarn
 	}
 	r.log.LogAttrs(ctx, level, "call failed",

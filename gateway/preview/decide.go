@@ -21,10 +21,24 @@ func (s *state) next(now time.Time) action {
 		return s.preview(now)
 	case now.After(s.deadline), s.ending.Stand:
 		return action{kind: doEnd}
-	case s.ending.Keep:
+	}
+	if a, ok := s.probe(now); ok {
+		return a
+	}
+	return s.remaining(now)
+}
+
+// remaining is what the ending still wants, whatever the time.
+func (s *state) remaining(now time.Time) action {
+	if s.ending.Keep {
 		return s.keep(now)
 	}
 	return s.finish(now)
+}
+
+// undone says that nothing but its deadline keeps the reply from what its ending still wants.
+func (s *state) undone(now time.Time) bool {
+	return s.ending != nil && !s.ending.Stand && !s.dead && now.After(s.deadline) && s.remaining(now).kind != doEnd
 }
 
 // preview shows the newest view when it is due.

@@ -96,6 +96,7 @@ type Endpoint struct {
 	Streamer Streamer
 	Finder   Finder
 	Budget   Budget
+	Pulse    *Pulse // shared by all replies of the endpoint; nil: each has its own
 }
 
 // Shows says that a message with room for the cursor has room for all of a question.

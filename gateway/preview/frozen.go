@@ -92,10 +92,13 @@ func (s *state) thaw() action {
 func (s *state) settleFrozen(a action, err error, now time.Time) {
 	if err != nil {
 		switch e := chat.AsSendError(err); e.Kind {
-		case chat.RateLimited, chat.Temporary, chat.Uncertain:
-			s.trouble++
-			s.patience(e, now)
+		case chat.RateLimited, chat.Temporary, chat.Uncertain, chat.Conflict:
+			s.fails(e, now)
 			s.backoff(now)
+			return
+		case chat.Forbidden, chat.Auth:
+			s.fails(e, now)
+			s.suspend(now)
 			return
 		}
 	}

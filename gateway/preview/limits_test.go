@@ -9,6 +9,7 @@ import (
 
 	"telex/gateway/budget"
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 // nth gives the n-th call (from 0) that sends or edits its fate.
@@ -90,7 +91,7 @@ func TestDeadlineOfAFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(c *call) fate {
-			if c.attempt == 1 {
+			if c.op == chat.OpSend && c.attempt == 1 {
 				return tooMany(time.Hour)
 			}
 			return fail(chat.Temporary)
@@ -114,6 +115,91 @@ func TestDeadlineOfAFinal(t *testing.T) {
 			}
 		}
 	})
+}
+
+// D4, D14: a message that fails while the platform answers other calls is given up after a quarter of an hour, not
+// after a day, however its failures are classified.
+func TestDeadlineOfOneBadMessage(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fails func(c *call) bool
+		kind  chat.ErrorKind
+		other bool // another reply of the endpoint succeeds; else only its own typing indicator does
+	}{
+		{"an edit, while others succeed", func(c *call) bool { return c.op == chat.OpEdit }, chat.Uncertain, true},
+		{"an edit, alone", func(c *call) bool { return c.op == chat.OpEdit }, chat.Uncertain, false},
+		{"an edit, surely not done", func(c *call) bool { return c.op == chat.OpEdit }, chat.Temporary, false},
+		{"a create, alone", func(c *call) bool { return c.op == chat.OpSend }, chat.Temporary, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = func(call *call) fate {
+					if call.to == "a" && c.fails(call) {
+						return fail(c.kind)
+					}
+					return fate{}
+				}
+				e := p.endpoint()
+				if e.Pulse = new(Pulse); c.other {
+					e.Typer = nil
+				}
+				s := beginAt(t, p, e, streaming(), "key")
+				s.says("one two three", time.Second)
+				began := time.Now()
+				s.slot.Finish(Ending{Text: "final"})
+				for c.other && time.Since(began) < 20*time.Minute {
+					e.Pulse.Beat() // by another reply
+					s.waits(time.Minute)
+				}
+				o := s.ends(Ending{})
+				if o.Delivered || !o.Undone {
+					t.Errorf("outcome %+v, want it undone", o)
+				}
+				last := p.calls[len(p.calls)-1].at.Sub(began)
+				if last < 14*time.Minute || last > 17*time.Minute {
+					t.Errorf("last try after %v, want a quarter of an hour", last)
+				}
+			})
+		})
+	}
+}
+
+// A create that fails and is looked for, over and over, gets on no more than one that can't be looked for.
+func TestDeadlineOfACreateThatIsLookedFor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpSend {
+				return uncertain(false)
+			}
+			return fate{}
+		}
+		e := p.endpoint()
+		e.Finder = channel{p}
+		s := beginAt(t, p, e, Config{}, "key")
+		o := s.ends(Ending{Text: "final"})
+		if took := time.Since(p.began); o.Delivered || took > 20*time.Minute {
+			t.Errorf("outcome %+v after %v, want it given up after a quarter of an hour", o, took)
+		}
+		if n := s.count(chat.OpAll); n > 500 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+// The time of a final does not begin anew with each process, nor with each wait for the budget.
+func TestDeadlineSurvivesTheProcess(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct{ ago, want time.Duration }{
+		{0, finalDeadline}, {10 * time.Minute, 5 * time.Minute}, {time.Hour, lastChance}, {-time.Hour, finalDeadline},
+	} {
+		s := &state{dialect: markup.Plain{}, limit: 100}
+		s.end(&Ending{Text: "final", At: now.Add(-c.ago)}, now)
+		if got := s.deadline.Sub(now); got != c.want {
+			t.Errorf("decided %v ago: it is tried for %v, want %v", c.ago, got, c.want)
+		}
+	}
 }
 
 // D4: another reply's 429 counts too, even one that comes while the final waits in the queue.

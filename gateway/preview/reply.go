@@ -18,8 +18,12 @@ type Options struct {
 	ReplyTo  chat.MessageID // the asking message, where the answer should refer to it
 	Key      string         // names the reply in idempotency keys
 	Slot     *Slot
-	Recorder Recorder       // nil: nothing is kept
-	Parts    []chat.Part    // what an earlier process left of this reply
+	Recorder Recorder    // nil: nothing is kept
+	Parts    []chat.Part // what an earlier process left of this reply
+	Before   []*Slot     // earlier replies of the conversation that may still make messages: theirs come first
+	// Troubled is called with true when the ending can't be shown for now, for another reason than a rate limit, and
+	// with false when it can again. It may be called from any goroutine and must not block. It may be nil.
+	Troubled func(bool)
 	Jitter   func() float64 // from [0,1): spreads what failed together; nil: nothing is spread
 	Log      *slog.Logger
 }
@@ -27,6 +31,8 @@ type Options struct {
 // Outcome is what became of a reply.
 type Outcome struct {
 	Delivered bool              // the final is visible, by content
+	Ended     time.Time         // when its ending was decided
+	Undone    bool              // it was given up for its time alone: later, the rest can be tried again
 	Doubt     bool              // the outcome of a create stayed unknown: its message may stand beside the reply
 	Shown     string            // the Markdown of the last preview that a person saw
 	Refs      []chat.MessageRef // the messages of the reply, in order
@@ -40,6 +46,10 @@ type Reply struct {
 	ep   Endpoint
 	slot *Slot
 	log  *slog.Logger
+
+	before   []*Slot
+	troubled func(bool)
+	reported bool // what troubled was told last
 
 	recorder Recorder
 	unstored bool // that its state could not be stored was told
@@ -57,7 +67,7 @@ func New(o Options) *Reply {
 	if !o.Config.Enabled {
 		o.Config.Cursor, o.Config.Button = "", nil // nor where a person is asked
 	}
-	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder}
+	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, before: o.Before, troubled: o.Troubled}
 	r.state = state{
 		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key,
 		dialect: dialect, limit: profile.TextLimit, typing: profile.TypingEvery,
@@ -65,6 +75,9 @@ func New(o Options) *Reply {
 		canType: o.Endpoint.Typer != nil, canProbe: o.Endpoint.Typer != nil,
 		canFile: o.Endpoint.Filer != nil, canFind: o.Endpoint.Finder != nil, canStream: o.Endpoint.Streamer != nil,
 		keyFor: profile.KeyFor, fileLimit: profile.FileLimit, jitter: o.Jitter,
+	}
+	if r.ep.Pulse == nil {
+		r.ep.Pulse = new(Pulse)
 	}
 	switch {
 	case o.Config.Transport == Draft && o.Endpoint.Drafter != nil:
@@ -84,8 +97,10 @@ func New(o Options) *Reply {
 // once, whatever is visible; a reply that is merely interrupted ends through its Slot.
 func (r *Reply) Run(ctx context.Context) Outcome {
 	r.started = time.Now()
+	defer r.slot.Over()
 	for ctx.Err() == nil {
 		r.refresh()
+		r.publish()
 		if r.inView() {
 			r.slot.showed(r.view.Status, r.lastCall)
 		}
@@ -144,6 +159,8 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	case <-changed:
 	case <-ended:
 	case <-r.slot.urged:
+	case <-r.slot.first.now:
+		r.hold = time.Time{} // another reply waits for this one
 	case <-r.cutShort():
 	case <-timer:
 	case <-ctx.Done():
@@ -161,7 +178,7 @@ func (r *Reply) cutShort() <-chan struct{} {
 func (r *Reply) outcome(err error) Outcome {
 	q := r.apart
 	o := Outcome{
-		Delivered: err == nil && r.delivered(), Nameless: r.nameless, Err: err,
+		Delivered: err == nil && r.delivered(), Ended: r.ended, Undone: err == nil && r.undone(time.Now()), Nameless: r.nameless, Err: err,
 		Doubt: r.stray || q.uncertain > 0 || !q.exists && (q.lost || q.doubted),
 	}
 	for _, p := range r.parts {

@@ -12,6 +12,9 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	case a.kind == doType:
 		s.settleTyping(a, err, now)
 		return
+	case a.kind == doProbe:
+		s.asked = now // a success is in answered, and a failure says nothing new
+		return
 	case a.part == old:
 		s.settleFrozen(a, err, now)
 		return
@@ -23,8 +26,10 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleError(a, chat.AsSendError(err), now)
 		return
 	}
-	s.trouble, s.hold = 0, time.Time{}
-	s.progress(now)
+	if a.kind != doFind || r.Ref.ID != "" { // to learn that nothing stands is no progress
+		s.trouble, s.hold = 0, time.Time{}
+		s.progress(now)
+	}
 	if a.kind == doDraft {
 		s.settleDraft(a)
 		return
@@ -90,9 +95,7 @@ func (s *state) settleTyping(a action, err error, now time.Time) {
 	default:
 		switch e := chat.AsSendError(err); e.Kind {
 		case chat.Uncertain, chat.Temporary, chat.RateLimited:
-			s.err = e
-			s.trouble++
-			s.patience(e, now)
+			s.fails(e, now)
 			s.backoff(now)
 		default: // it answers, if not as wished
 			s.probed = true
@@ -146,7 +149,12 @@ func (s *state) restart() {
 // refused in an unfinished text gets another chance.
 func (s *state) end(e *Ending, now time.Time) {
 	s.ending, s.ended = e, now
-	s.deadline = now.Add(finalDeadline)
+	if !e.At.IsZero() && e.At.Before(now) {
+		s.ended = e.At
+	}
+	if s.deadline = s.ended.Add(finalDeadline); s.deadline.Before(now.Add(lastChance)) {
+		s.deadline = now.Add(lastChance)
+	}
 	s.hold, s.trouble = time.Time{}, 0
 	for i := range s.parts {
 		s.parts[i].plain = s.parts[i].plain && e.Keep

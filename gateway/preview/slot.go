@@ -30,6 +30,10 @@ type Ending struct {
 	// It comes with Keep.
 	Stand bool `json:",omitempty"`
 
+	// At is when the reply was decided to end like this; the zero time means when its process learns of it. The time in
+	// which a final is tried counts from here, whichever process tries it.
+	At time.Time `json:",omitzero"`
+
 	// Files follow the text, in order, each as a message of its own. Nobody changes their content any more. What
 	// can't be sent is named below the text instead, and one that the platform refuses is left out.
 	Files []chat.File `json:",omitempty"`
@@ -52,13 +56,16 @@ type Slot struct {
 	claimed bool          // by Decide: no other ending counts
 	cut     chan struct{} // closed by Cut
 	urged   chan struct{} // capacity 1: that somebody is asked, which waits for no interval
+	visible bool          // a message of the reply stands
+	shown   string        // Markdown of the last preview that a person saw
+	first   precedence
 }
 
 // NewSlot returns an empty slot.
 func NewSlot() *Slot {
 	return &Slot{
 		text: new(strings.Builder), changed: make(chan struct{}, 1), urged: make(chan struct{}, 1),
-		ended: make(chan struct{}), cut: make(chan struct{}),
+		ended: make(chan struct{}), cut: make(chan struct{}), first: precedence{now: make(chan struct{}, 1)},
 	}
 }
 

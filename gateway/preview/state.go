@@ -42,6 +42,10 @@ const (
 	// finalDeadline is how long a final is tried after the last time the platform said when
 	// to come back.
 	finalDeadline = 15 * time.Minute
+	// slowCall is how long a call of an ending may take before the conversation may go on without it.
+	slowCall = 3 * time.Second
+	// lastChance is how long a final is tried at least by a process that finds it after its time.
+	lastChance = time.Minute
 	// mostPatience is how long a final outlasts a platform that is away altogether.
 	mostPatience = 24 * time.Hour
 	// leastLimit bounds how far "too long" can halve the length of a part.
@@ -210,6 +214,10 @@ type state struct {
 	lastType  time.Time
 	hold      time.Time      // own backoff after trouble
 	trouble   int            // failures in a row
+	refused   bool           // the last failure is one that only time can mend
+	failing   time.Time      // when the first of them ended
+	answered  time.Time      // when any call of the endpoint last succeeded
+	asked     time.Time      // when it was last tested whether the platform answers at all
 	ended     time.Time      // when the ending came
 	deadline  time.Time      // of the final; zero while the reply runs
 	jitter    func() float64 // from [0,1): spreads what failed together; nil: no spread

@@ -15,19 +15,39 @@ const (
 	// A platform that was away for longSilence failures in a row is not asked as often.
 	longSilence = 60
 	slowBackoff = time.Minute
+	// A final that failed probeAfter times in a row is worth a call that tells whether the platform is away, and
+	// one more every probeEvery.
+	probeAfter = 3
+	probeEvery = 10 * time.Minute
+	// maxSuspension bounds the wait after refused access. That is rarely over within seconds.
+	maxSuspension = 30 * time.Second
 )
+
+// fails notes one more failure in a row.
+func (s *state) fails(e *chat.SendError, now time.Time) {
+	s.err = e
+	switch e.Kind {
+	case chat.Temporary, chat.Uncertain, chat.Conflict, chat.Forbidden, chat.Auth:
+		s.refused = true
+	default:
+		s.refused = false
+	}
+	if s.trouble == 0 {
+		s.failing = now
+	}
+	s.trouble++
+	s.patience(e, now)
+}
 
 // settleError folds in that action a failed.
 func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
-	s.err = e
-	s.trouble++
-	s.patience(e, now)
+	s.fails(e, now)
 	switch {
 	case e.Kind == chat.RateLimited: // the budget makes everybody wait
 	case e.Kind == chat.Moved:
 		s.follow(e.Moved)
 	case e.Kind == chat.Forbidden, e.Kind == chat.Auth:
-		s.dead = true
+		s.suspend(now)
 	case a.part == apart:
 		s.apartError(a, e, now)
 	case a.kind == doDraft:
@@ -61,7 +81,8 @@ func (s *state) fileError(a action) {
 	}
 }
 
-// patience lets a final take as long as it was told, and as long as the platform is away.
+// patience lets a final take as long as it was told, and as long as the platform is away: while no call of the
+// endpoint succeeds. Else the failure is this reply's own, and its deadline stays.
 func (s *state) patience(e *chat.SendError, now time.Time) {
 	if s.ending == nil {
 		return
@@ -70,6 +91,9 @@ func (s *state) patience(e *chat.SendError, now time.Time) {
 	switch e.Kind {
 	case chat.RateLimited:
 	case chat.Temporary, chat.Uncertain:
+		if s.answers() {
+			return
+		}
 		if last := s.ended.Add(mostPatience); until.After(last) {
 			until = last
 		}
@@ -79,6 +103,18 @@ func (s *state) patience(e *chat.SendError, now time.Time) {
 	if until.After(s.deadline) {
 		s.deadline = until
 	}
+}
+
+// answers says that the platform lets calls of the endpoint succeed while those of this reply fail.
+func (s *state) answers() bool { return s.answered.After(s.failing) }
+
+// probe returns a harmless call that tells a platform which is away from one that refuses this reply alone. False
+// means that this is known, or was asked a while ago. It is made after a few failures in a row.
+func (s *state) probe(now time.Time) (action, bool) {
+	if s.trouble < probeAfter || !s.canProbe || s.answers() || now.Before(s.asked.Add(probeEvery)) {
+		return action{}, false
+	}
+	return action{kind: doProbe, class: chat.ClassFinal}, true
 }
 
 // messageError reacts to a failed call on a message like any other.
@@ -271,13 +307,21 @@ func (s *state) giveUp(p *part) {
 	}
 }
 
-// backoff makes the next call wait, longer with every failure in a row. What failed together
-// does not come back together.
+// backoff makes the next call wait, longer with every failure in a row.
 func (s *state) backoff(now time.Time) {
-	most := mostBackoff
 	if s.ending == nil {
-		most = previewBackoff
+		s.pauseFor(previewBackoff, now)
+		return
 	}
+	s.pauseFor(mostBackoff, now)
+}
+
+// suspend reacts to a call that the platform refused for the chat or for the credentials. The call had no effect.
+// One refusal may be a mistake of the platform or soon be undone, so the same call is made again later.
+func (s *state) suspend(now time.Time) { s.pauseFor(maxSuspension, now) }
+
+// pauseFor makes the next call wait, at most for most. What failed together does not come back together.
+func (s *state) pauseFor(most time.Duration, now time.Time) {
 	d := min(most, firstBackoff<<min(s.trouble-1, 10))
 	if s.trouble > longSilence {
 		d = slowBackoff

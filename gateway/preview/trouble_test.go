@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -321,23 +322,89 @@ func TestTooLongForever(t *testing.T) {
 	})
 }
 
-// Where the bot may not write, nothing more is tried.
-func TestForbiddenStops(t *testing.T) {
+// D14: access that is refused once, or for minutes, costs no final and leaves no cursor.
+func TestRefusedAccessPasses(t *testing.T) {
+	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
+		for name, refuse := range map[string]func(p *person, c *call) bool{
+			"the first display": func(p *person, c *call) bool { return c.op == chat.OpSend && c.attempt == 0 },
+			"the first edit":    func(p *person, c *call) bool { return c.op == chat.OpEdit && c.attempt == 0 },
+			"a later edit":      func(p *person, c *call) bool { return c.op == chat.OpEdit && c.attempt == 1 },
+			"the final":         func(p *person, c *call) bool { return c.m.Text == "final" && c.at.Sub(p.began) < 70*time.Second },
+			"everything, for a while": func(p *person, c *call) bool {
+				return c.at.Sub(p.began) > 2*time.Second && c.at.Sub(p.began) < 10*time.Minute
+			},
+		} {
+			t.Run(kind.String()+": "+name, func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					p := newPerson()
+					p.fate = func(c *call) fate {
+						if refuse(p, c) {
+							return fail(kind)
+						}
+						return fate{}
+					}
+					s := begin(t, p, streaming())
+					s.says("one two three", 2*time.Second)
+					s.says(" four", 2*time.Second)
+					s.says(" five", 30*time.Second)
+					if n := s.count(chat.OpAll); n > 8 {
+						t.Errorf("%d calls within half a minute, want the previews suspended:\n%s", n, strings.Join(s.log(), "\n"))
+					}
+					s.delivers(Ending{Text: "final"}, "final")
+				})
+			})
+		}
+	}
+}
+
+// A chat that stays closed to the bot is given up when the time of the final is over, and not before.
+func TestRefusedAccessIsTriedForMinutes(t *testing.T) {
 	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth} {
 		t.Run(kind.String(), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
-				p.fate = nth(map[int]fate{1: fail(kind)})
+				p.fate = func(c *call) fate {
+					if c.op == chat.OpEdit {
+						return fail(kind)
+					}
+					return fate{}
+				}
 				s := begin(t, p, streaming())
 				s.says("one two three", time.Second)
-				s.says(" four", time.Minute)
 				o := s.ends(Ending{Text: "final"})
-				if o.Delivered || chat.AsSendError(o.Err).Kind != kind {
-					t.Errorf("outcome %+v, want it %v", o, kind)
+				if o.Delivered || !o.Undone || chat.AsSendError(o.Err).Kind != kind {
+					t.Errorf("outcome %+v, want it %v, to be done later", o, kind)
 				}
-				if n := s.count(chat.OpAll); n != 2 {
-					t.Errorf("%d calls, want 2", n)
+				last := p.calls[len(p.calls)-1].at.Sub(p.began)
+				if last < finalDeadline-maxSuspension || last > finalDeadline+time.Second {
+					t.Errorf("last try after %v, want about %v", last, finalDeadline)
 				}
+				if n := s.count(chat.OpAll); n > 50 {
+					t.Errorf("%d calls in a quarter of an hour", n)
+				}
+			})
+		})
+	}
+}
+
+// A message that waits to be deleted is not left where it is because the call was refused once.
+func TestRefusedDeletionIsRepeated(t *testing.T) {
+	for _, kind := range []chat.ErrorKind{chat.Forbidden, chat.Auth, chat.Conflict} {
+		t.Run(kind.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = func(c *call) fate {
+					switch {
+					case c.op == chat.OpEdit:
+						return fail(chat.Frozen)
+					case c.op == chat.OpDelete && c.attempt == 0:
+						return fail(kind)
+					}
+					return fate{}
+				}
+				s := begin(t, p, streaming())
+				s.says("one two three", 2*time.Second)
+				s.delivers(Ending{Text: "final"}, "final")
 			})
 		})
 	}

@@ -117,7 +117,7 @@ func (w *world) judgeOrder() {
 					last = at
 				}
 			}
-			if before != nil && !w.disturbed(before) && !w.disturbed(t) {
+			if before != nil && !w.disturbed(before) && !w.disturbed(t) && !w.overtaken(before, t) {
 				w.judgePlace(before, t)
 			}
 			before = t
@@ -135,6 +135,41 @@ func (w *world) judgePlace(above, below *turnLog) {
 			}
 		}
 	}
+}
+
+// overtakenAfter is how many calls of a reply must fail in a row for the next one not to wait any more.
+const overtakenAfter = 4
+
+// overtaken says that a reply could not be shown when the one after it was: the platform had refused it again and again
+// (D14). Or all of its messages stood, and one of them could not be made what it should say after all, so that
+// another took its place.
+func (w *world) overtaken(above, below *turnLog) bool {
+	all := w.standing(below)
+	if len(all) == 0 {
+		return false
+	}
+	made, failures := all[0].made, 0
+	for _, c := range above.calls {
+		switch {
+		case c.op == chat.OpTyping:
+		case c.at.After(made):
+			if failures > 0 && w.waived(above) {
+				return true
+			}
+			if failures > 0 && (c.failed(chat.TooLong) || c.failed(chat.Frozen) || c.failed(chat.Gone)) {
+				w.counts.add("exception: overtaken, and then in need of another message", 1)
+				return true
+			}
+		case c.err == nil && !c.done.IsZero() && c.op != chat.OpFind:
+			failures = 0
+		default:
+			if failures++; failures >= overtakenAfter {
+				w.counts.add("exception: overtaken by the next reply", 1)
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // secondChance says that what one process refused, but did not come to say so, the next may answer.
