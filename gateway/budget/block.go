@@ -33,11 +33,11 @@ type suspect struct {
 	at   time.Time
 }
 
-// Block records a refusal of c: no call of the kinds in ops is granted in the scope for d
-// from now on, and its limits slow down; 0 stands for all kinds,
-// and c's own is among them. A scope of 0 stands for the chat and slows the message
-// down with it; it stands for the endpoint when it must have been that. The message of a create,
-// which has none yet, stands for the chat. It returns what is blocked now, for those who keep it.
+// Block records a refusal of c: no call of the kinds in ops, and of c's own kind, is granted in the
+// scope for d from now on, and the scope's limits slow down. Without ops it is all kinds. A scope of 0
+// stands for the chat and slows the message down with it; it stands for the endpoint when it must have
+// been that. The message of a create, which has none yet, stands for the chat. Block returns what is
+// blocked now, for those who keep it.
 func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) chat.Block {
 	if d <= 0 {
 		d = leastBlock

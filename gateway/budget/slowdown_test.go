@@ -26,6 +26,7 @@ func TestSlowdown(t *testing.T) {
 			{what: "held", after: firstHold - 1, calm: true, level: 10, hold: firstHold},
 			{what: "half way back", after: firstHold + rampUp/2, calm: true, level: 15, hold: firstHold},
 			{what: "back", after: firstHold + rampUp, calm: true, level: 20, hold: firstHold},
+			{what: "as declared from then on", after: 5 * time.Minute, calm: true, level: 20, hold: firstHold},
 			{what: "another one much later, elsewhere", after: 10 * time.Minute, accepted: 1, level: 10, hold: firstHold},
 		}},
 		{"a hidden half is found, and tried ever less often", []step{
