@@ -214,7 +214,7 @@ func drawProfile(t *rapid.T, k kind) chat.Profile {
 		}
 	}
 	text := chat.OpAll &^ (chat.OpTyping | chat.OpFind)
-	limit(chat.ScopeChat, rapid.SampledFrom([]chat.Op{text, chat.OpAll, chat.OpSend}).Draw(t, "ops"), 2, 20, span(t, "window", 1000, 20_000))
+	limit(chat.ScopeChat, rapid.SampledFrom([]chat.Op{text, chat.OpAll, chat.OpSend | chat.OpFile}).Draw(t, "ops"), 2, 20, span(t, "window", 1000, 20_000))
 	limit(chat.ScopeEndpoint, chat.OpAll, 4, 30, time.Second)
 	if k.caps.Edit {
 		limit(chat.ScopeMessage, chat.OpEdit, 2, 8, span(t, "edits", 1000, 10_000))
