@@ -32,8 +32,8 @@ var errSlow = fmt.Errorf("it took longer than %d seconds", int(fetchTime/time.Se
 
 // FetchOptions configure fetch.
 type FetchOptions struct {
-	// AllowDomains are read without approval: example.org that host alone, *.example.org all below it. Where they lead on
-	// to other sites, that is told and not followed.
+	// AllowDomains are read without approval: example.org that host alone, *.example.org all below it. Redirects are followed
+	// within a site and to these; others are told to the model.
 	AllowDomains []string
 	// Open are networks that may be reached, at any port, although they are not public: an intranet, or a test's
 	// loopback. Empty: none.
@@ -148,11 +148,11 @@ func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent
 	}
 }
 
-// strays says that a listed domain leads out of what is listed. Its addresses are anybody's to choose, nobody approved this
-// one, and many sites lead on to whatever stands in their address.
+// strays says that a redirect leads to another site that is not listed. The server chose that address: nobody typed or approved
+// it, and many sites lead on to whatever stands in their own address.
 func (f *fetch) strays(asked, to *url.URL) bool {
 	bare := func(u *url.URL) string { return strings.TrimPrefix(u.Hostname(), "www.") }
-	return f.allowed.has(asked.Hostname()) && !f.allowed.has(to.Hostname()) && bare(asked) != bare(to)
+	return !f.allowed.has(to.Hostname()) && bare(asked) != bare(to)
 }
 
 // because returns what to say of an error: neither addresses inside the network nor the layers it came through.

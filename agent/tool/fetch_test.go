@@ -93,12 +93,16 @@ func online(t *testing.T, names map[string]string, h http.HandlerFunc, f func(t 
 	})
 }
 
-func fetchOn(t *testing.T, n *internet, proxy func(*http.Request) (*url.URL, error)) agent.ToolDef {
+func fetchOn(t *testing.T, n *internet, proxy func(*http.Request) (*url.URL, error), allow ...string) agent.ToolDef {
 	t.Helper()
 	if proxy == nil {
 		proxy = func(*http.Request) (*url.URL, error) { return nil, nil }
 	}
-	fetch := &fetch{agent: "telex/test", line: line{guard: newGuard(nil), resolver: n, proxy: proxy, dial: n.dial}}
+	allowed, err := newDomains(allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetch := &fetch{agent: "telex/test", allowed: allowed, line: line{guard: newGuard(nil), resolver: n, proxy: proxy, dial: n.dial}}
 	def, err := fetch.def()
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +132,8 @@ func TestFetchRefusesWhatIsNotPublic(t *testing.T) {
 		fmt.Fprint(w, "secrets of ", r.Host)
 	}
 	refused := "this address is not on the public internet, and only that may be read"
-	online(t, names, h, func(t *testing.T, def agent.ToolDef, n *internet) {
+	online(t, names, h, func(t *testing.T, _ agent.ToolDef, n *internet) {
+		def := fetchOn(t, n, nil, "*.test", "localhost") // so that redirects are followed there, and judged
 		for _, address := range []string{
 			"http://inside.test/", "http://localhost/", "http://six.test/", "http://nat.test/", "http://metadata.test/latest/meta-data/",
 			"http://127.0.0.1/", "http://169.254.169.254/", "https://[::1]/",
@@ -218,7 +223,8 @@ func TestFetchRedirects(t *testing.T) {
 	for i := range 10 {
 		names[fmt.Sprintf("%d.example.org", i)] = people
 	}
-	online(t, names, h, func(t *testing.T, def agent.ToolDef, _ *internet) {
+	online(t, names, h, func(t *testing.T, _ agent.ToolDef, n *internet) {
+		def := fetchOn(t, n, nil, "*.example.org")
 		var steps []string
 		out, err := def.Call(t.Context(), agent.Input{
 			Arguments: `{"url":"http://example.org/5"}`, Progress: func(s string) { steps = append(steps, s) },
@@ -509,9 +515,9 @@ func TestProposeFetch(t *testing.T) {
 	}
 }
 
-// TestListedDomainsLeadNowhereElse: what stands in the address of a listed domain was approved by nobody.
-func TestListedDomainsLeadNowhereElse(t *testing.T) {
-	names := map[string]string{"listed.org": people, "www.listed.org": people, "a.listed.net": people, "b.listed.net": people, "evil.org": people}
+// TestRedirectsLeadNowhereElse: nobody typed or approved where another site begins.
+func TestRedirectsLeadNowhereElse(t *testing.T) {
+	names := map[string]string{"listed.org": people, "www.listed.org": people, "a.listed.net": people, "b.listed.net": people, "evil.org": people, "www.evil.org": people}
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
 			http.Redirect(w, r, to, http.StatusFound)
@@ -520,22 +526,15 @@ func TestListedDomainsLeadNowhereElse(t *testing.T) {
 		fmt.Fprintf(w, "%s has this", r.Host)
 	}
 	online(t, names, handler, func(t *testing.T, _ agent.ToolDef, n *internet) {
-		allowed, err := newDomains([]string{"listed.org", "*.listed.net"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := &fetch{agent: "telex/test", allowed: allowed, line: line{
-			guard: newGuard(nil), resolver: n, proxy: func(*http.Request) (*url.URL, error) { return nil, nil }, dial: n.dial,
-		}}
-		def, err := f.def()
-		if err != nil {
-			t.Fatal(err)
-		}
+		def := fetchOn(t, n, nil, "listed.org", "*.listed.net")
 		for address, want := range map[string]string{
 			"http://listed.org/?to=http://www.listed.org/":     "www.listed.org has this",
 			"http://listed.org/?to=http://a.listed.net/":       "a.listed.net has this",
 			"http://a.listed.net/?to=http://b.listed.net/":     "b.listed.net has this",
-			"http://evil.org/?to=http://listed.org/":           "listed.org has this", // somebody wrote or approved it
+			"http://evil.org/?to=http://listed.org/":           "listed.org has this",
+			"http://evil.org/?to=http://b.org/?m=secret":       "evil.org leads on to http://b.org/?m=secret, which is another site",
+			"http://evil.org/?to=http://a.evil.org/":           "evil.org leads on to http://a.evil.org/, which is another site",
+			"http://evil.org/?to=http://www.evil.org/":         "www.evil.org has this",
 			"http://listed.org/?to=http://evil.org/?m=secret":  "listed.org leads on to http://evil.org/?m=secret, which is another site",
 			"http://a.listed.net/?to=http://evil.org/":         "a.listed.net leads on to http://evil.org/, which is another site",
 			"http://listed.org/?to=/%3Fto=http://evil.org/%2F": "listed.org leads on to http://evil.org/",
