@@ -34,6 +34,8 @@
 //	stream.go     Run as an iterator
 //	model.go      what a model API must provide; one package below this one each
 //	tool.go       what a tool must, and who approves and remembers its calls
+//	provenance.go who wrote what (pure)
+//	wrote.go      whether the asker typed an address (pure)
 //
 // # Tools
 //

@@ -9,7 +9,7 @@
 //	guard.go     which addresses may be reached (pure)
 //	dial.go      the one way to reach them, also behind a proxy
 //	page.go      what came, made into text: readability, Markdown, character sets (pure)
-//	written.go   whether somebody wrote an address (pure)
+//	domains.go   lists of hosts (pure)
 //	memory.go    remember, recall, forget
 //	facts.go     where facts are kept; a store in memory
 //
@@ -23,12 +23,13 @@
 // # What fetch asks
 //
 // A page can tell the model to fetch an address that carries away what the conversation holds. So an address
-// that nobody in the conversation wrote, exactly as it is to be fetched, needs a person's approval, unless its
-// domain is listed.
+// that the asker did not type, exactly as it is to be fetched, needs approval, unless its domain is listed. A
+// redirect is followed within its site and to listed domains: nobody typed or approved any other.
 //
 // # What memory asks
 //
 // Remembering changes only the bot's own notes of the person who asks, so it needs no approval: it would be a
-// question for each "call me Ada". But once tools have brought anything from outside into the conversation, that may be
-// what asks, and would be there in every conversation to come: from then on a person approves.
+// question for each "call me Ada". But once the model reads any outside content (agent.Said.Outside), that may be what asks,
+// and what it planted would be there in every conversation to come: then a person approves. What is remembered of a person is
+// shown to a group once that person, and nobody in their place, has approved it.
 package tool
