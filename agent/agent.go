@@ -61,7 +61,7 @@ func (o Options) validate() error {
 	if o.Log == nil {
 		return errors.New("no logger")
 	}
-	if o.Limits.Turn < 0 || o.Limits.Silence < 0 || o.Limits.ModelCalls < 0 || o.Limits.ToolCalls < 0 {
+	if o.Limits.Turn < 0 || o.Limits.FirstToken < 0 || o.Limits.Silence < 0 || o.Limits.ModelCalls < 0 || o.Limits.ToolCalls < 0 {
 		return fmt.Errorf("negative limit in %+v", o.Limits)
 	}
 	if o.MaxParallel < 0 {
@@ -180,6 +180,8 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 		r.log.LogAttrs(ctx, level, "the answer was cut before its usage came, counting 0 tokens for it")
 	}
 	switch {
+	case errors.Is(err, errFirstToken):
+		result.Stop = StopFirstToken
 	case errors.Is(err, errSilence):
 		result.Stop = StopSilence
 	case errors.Is(err, errCallLimit):

@@ -10,121 +10,26 @@ import (
 	"time"
 )
 
-// cutError is a stream that ended early, after its first token.
-type cutError struct{ err error }
-
-func (e *cutError) Error() string { return e.err.Error() }
-func (e *cutError) Unwrap() error { return e.err }
-
-// askModel gets one answer of the turn's model: streamed where the turn wants it and the provider can,
-// else whole. A stream that breaks is asked for once more, whole; what it had told stays until
-// that answer is there.
+// askModel gets one answer of the turn's model. An attempt that the provider began to work on and that came to
+// nothing is made once more. What it told stays until the second answer is complete.
 func (r *run) askModel(ctx context.Context) (Completion, error) {
-	if !r.stream {
-		return r.whole(ctx)
-	}
-	c, err := r.streamed(ctx)
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return c, err
-	case isKind(err, NoStreaming):
-		r.uncall() // refused before anything was done
-		return r.whole(ctx)
-	case canAskAgain(err):
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the model's stream broke, asking again without streaming", slog.Any("error", err))
-		r.warned = true // that says why the usage is too small
-		c, again := r.whole(ctx)
-		if again != nil {
-			return c, fmt.Errorf("ask again after a broken stream: %w", again)
-		}
-		return c, nil
-	default:
+	c, err := r.send(ctx, !r.stream)
+	if err == nil || ctx.Err() != nil || !worthRepeating(err) {
 		return c, err
 	}
-}
-
-// canAskAgain says whether a failed stream is worth one call without streaming: it was cut
-// after its first token, or broke each time before it.
-func canAskAgain(err error) bool {
-	if _, cut := errors.AsType[*cutError](err); cut {
-		return isKind(err, Broken) || isKind(err, Retryable) || isKind(err, RateLimited)
+	r.log.LogAttrs(ctx, slog.LevelWarn, "the model's answer did not come to its end, asking once more", slog.Any("error", err))
+	r.warned = true // that says why the usage is too small
+	hold := !r.stream || r.reply.text.Len() > 0
+	c, again := r.send(ctx, hold)
+	if again != nil {
+		return c, fmt.Errorf("ask once more after %q: %w", err.Error(), again)
 	}
-	return isKind(err, Broken)
-}
-
-// mostText is how long an answer may get, in bytes: several times what any model can write. A
-// provider that never stops must not fill the memory.
-const mostText = 2 << 20
-
-// mostCalls is how many calls one answer may hold.
-const mostCalls = 256
-
-// errTooMuch ends the stream of an answer that got longer than mostText.
-var errTooMuch = errors.New("the answer is longer than any may be")
-
-// streamed asks for a streamed answer and tells it as it comes.
-func (r *run) streamed(ctx context.Context) (Completion, error) {
-	return r.send(ctx, func(ctx context.Context, request Request) (Completion, error) {
-		kept := r.keeping(request)
-		ctx, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		ctx, watch, stop := watchSilence(ctx, r.opts.Limits.Silence)
-		defer stop()
-		begun, late, size := false, false, 0
-		c, err := r.model.Model.Stream(ctx, request, func(d Delta) {
-			if ctx.Err() != nil {
-				late = true // a turn that was ended says nothing more
-				return
-			}
-			watch.hear()
-			defer watch.listen()
-			if !begun && d != (Delta{}) {
-				begun = true
-				r.begin(kept)
-			}
-			size += len(d.Text) + len(d.Reasoning) + len(d.Refusal)
-			if size > mostText || d.Call != nil && (len(d.Call.Arguments) > mostText || d.Call.Position >= mostCalls) {
-				cancel(errTooMuch)
-				return
-			}
-			r.reply.add(d)
-		})
-		switch {
-		case errors.Is(context.Cause(ctx), errTooMuch):
-			return Completion{Finish: FinishLength}, nil
-		case err == nil && !late:
-			return c, nil
-		case err == nil:
-			return c, context.Cause(ctx)
-		case errors.Is(context.Cause(ctx), errSilence):
-			return c, fmt.Errorf("%w (%v)", errSilence, r.opts.Limits.Silence)
-		case begun && isKind(err, ContextLength): // the answer filled what was left of the window
-			return Completion{Finish: FinishLength}, nil
-		case begun:
-			return c, &cutError{err: err}
-		default:
-			return c, err
-		}
-	})
-}
-
-// whole asks for a whole answer and tells it at once, in place of what a broken stream told.
-func (r *run) whole(ctx context.Context) (Completion, error) {
-	kept := false
-	c, err := r.send(ctx, func(ctx context.Context, request Request) (Completion, error) {
-		kept = r.keeping(request)
-		return r.model.Model.Complete(ctx, request)
-	})
-	if err != nil {
-		return c, err
-	}
-	if len(c.Text) > mostText {
-		c.Text, c.Finish = c.Text[:mostText], FinishLength // a character cut in two is mended below
-	}
-	c.ToolCalls = c.ToolCalls[:min(len(c.ToolCalls), mostCalls)]
-	r.begin(kept)
-	r.reply.add(Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
 	return c, nil
+}
+
+// worthRepeating says that an attempt on which the provider was at work may succeed when it is made once more.
+func worthRepeating(err error) bool {
+	return workBegan(err) && (isSilence(err) || isKind(err, Broken) || isKind(err, Retryable) || isKind(err, RateLimited))
 }
 
 // keeping says whether the thinking and the calls of an answer matter.
@@ -137,7 +42,7 @@ func (r *run) begin(calls bool) {
 	r.statuses.abandon()
 	r.ids.next()
 	r.reply = r.reply.again("the model's answer starts over")
-	r.reply.tokens, r.reply.call = &r.meter.tokens, nil
+	r.reply.call = nil
 	if calls {
 		r.reply.call = r.identify
 	}
@@ -159,13 +64,10 @@ func (r *run) identify(d CallDelta) {
 	r.statuses.set(r.ids.of(d.ID), name, display, ToolIdentified)
 }
 
-// asking makes one request to the model.
-type asking func(context.Context, Request) (Completion, error)
-
-// send makes one model call for an answer, with what people said meanwhile and in a size and
-// shape that the provider takes.
-func (r *run) send(ctx context.Context, ask asking) (Completion, error) {
-	return r.call(ctx, func(ctx context.Context) (Completion, error) {
+// send asks the model for an answer, with what people said meanwhile and in a size and shape that the provider
+// takes. With hold nothing of the answer is told before it is complete.
+func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
+	return r.retry(ctx, func(ctx context.Context) (Completion, error) {
 		for {
 			request, err := r.prepare(ctx)
 			if err != nil {
@@ -173,8 +75,10 @@ func (r *run) send(ctx context.Context, ask asking) (Completion, error) {
 			}
 			estimate := request.tokens()
 			r.context = r.model.learned.tokens(estimate)
-			c, err := r.try(ctx, request, estimate, ask)
+			answer := receiver{run: r, calls: r.keeping(request), hold: hold}
+			c, err := r.try(ctx, request, estimate, answer.take)
 			if err == nil {
+				answer.complete()
 				r.learn(ctx, c)
 				return c, nil
 			}
@@ -209,43 +113,15 @@ func (r *run) learn(ctx context.Context, c Completion) {
 	}
 }
 
-// try makes one request, of so many tokens by estimate, and learns from what the provider
-// counted. Where it counted nothing, the estimate goes to what was used.
-func (r *run) try(ctx context.Context, request Request, estimate int, ask asking) (Completion, error) {
-	before := r.meter.tokens.Tokens()
-	c, err := ask(ctx, request)
-	_, cut := errors.AsType[*cutError](err)
-	switch {
-	case err == nil && c.Usage != nil:
-		r.model.learned.accepted(request, estimate, c.Usage.Prompt)
-	case err == nil:
-		r.model.learned.accepted(request, estimate, 0)
-		r.meter.guess(r.model.learned.tokens(estimate), before, c)
-	case cut, ctx.Err() != nil, isKind(err, Broken), errors.Is(err, errSilence): // it was at work
-		r.meter.guess(r.model.learned.tokens(estimate), before, c)
-	}
-	return c, err
-}
-
-// call makes one model call within the turn's limit of them, tries it again while it fails
-// before its first token, and adds up what it used.
-func (r *run) call(ctx context.Context, try func(context.Context) (Completion, error)) (Completion, error) {
-	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.calls >= limit {
-		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
-	}
-	r.calls++
-	r.meter.calls++
+// retry makes attempts until one succeeds, the provider began to work on one, or nothing more is to be hoped for.
+func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, error)) (Completion, error) {
 	for attempt := 1; ; attempt++ {
 		c, err := try(ctx)
-		if err == nil {
-			r.count(ctx, c.Usage)
-			return c, nil
-		}
-		if _, cut := errors.AsType[*cutError](err); cut || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || workBegan(err) {
 			return c, err
 		}
 		wait, again := retryWait(err, attempt, r.patience(), rand.Float64())
-		if !again {
+		if limit := r.opts.Limits.ModelCalls; !again || limit > 0 && r.calls+r.reserved >= limit {
 			return c, attempted(err, attempt)
 		}
 		r.log.LogAttrs(ctx, slog.LevelWarn, "model call failed, trying again",
@@ -254,12 +130,6 @@ func (r *run) call(ctx context.Context, try func(context.Context) (Completion, e
 			return c, err
 		}
 	}
-}
-
-// uncall takes back a call that came to nothing.
-func (r *run) uncall() {
-	r.calls--
-	r.meter.calls--
 }
 
 // patience is the longest wait that a provider may ask for.
@@ -294,16 +164,4 @@ func attempted(err error, attempts int) error {
 		return fmt.Errorf("after %d attempts: %w", attempts, err)
 	}
 	return err
-}
-
-func (r *run) count(ctx context.Context, u *Usage) {
-	if u != nil {
-		r.meter.usage = r.meter.usage.Add(*u)
-		r.meter.told = r.meter.tokens.Tokens()
-		return
-	}
-	if !r.warned {
-		r.warned = true
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the model told no usage, counting 0 tokens")
-	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -94,15 +95,20 @@ func order(models []*chained, name string, now time.Time) []*chained {
 
 // ask gets one answer from the first model of the chain that gives one. The turn stays with that one.
 func (r *run) ask(ctx context.Context) (Completion, error) {
+	var before error // why the model before this one failed
 	for {
 		c, err := r.askModel(ctx)
 		if err == nil {
 			r.model.worked()
 			return c, nil
 		}
+		if errors.Is(err, errCallLimit) && before != nil {
+			return c, fmt.Errorf("%w, after: %w", err, before)
+		}
 		if !r.nextModel(ctx, err) {
 			return c, err
 		}
+		before = err
 	}
 }
 
@@ -124,9 +130,6 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 	}
 	if next >= len(r.order) {
 		return false
-	}
-	if _, cut := errors.AsType[*cutError](err); !cut && !errors.Is(err, errSilence) {
-		r.uncall() // refused before anything was done
 	}
 	r.log.LogAttrs(ctx, slog.LevelWarn, "the model failed, asking the next one",
 		slog.String("next", r.order[next].Model.Name()), slog.Any("error", err))

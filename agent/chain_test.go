@@ -79,7 +79,9 @@ func chain(t *testing.T, o Options, turn Turn, main, spare []answer) (ran, *scri
 }
 
 func TestNextModelAnswers(t *testing.T) {
-	fail := func(kind ErrorKind) answer { return answer{err: &ModelError{Kind: kind, Err: errors.New("no")}} }
+	fail := func(kind ErrorKind) answer {
+		return answer{err: &ModelError{Kind: kind, Status: 503, Err: errors.New("no")}}
+	}
 	cut := answer{deltas: texts("He"), err: &ModelError{Kind: Broken, Err: errors.New("cut")}, c: Completion{}}
 	spare := []answer{{deltas: texts("Hello."), c: Completion{Usage: &Usage{Prompt: 7, Completion: 2}}}}
 	for _, tt := range []struct {
@@ -93,14 +95,14 @@ func TestNextModelAnswers(t *testing.T) {
 		{"no such model", []answer{fail(BadRequest)}, `text:"Hello."`, 1},
 		{"busy", []answer{fail(Retryable), fail(Retryable), fail(Retryable), fail(Retryable)}, `text:"Hello."`, 4},
 		{"told to wait for long", []answer{{err: &ModelError{Kind: RateLimited, RetryAfter: 20 * time.Second, Err: errors.New("slow")}}}, `text:"Hello."`, 1},
-		{"silent", []answer{{hang: true}}, `text:"Hello."`, 1},
-		{"silent midway", []answer{{deltas: texts("He"), hang: true}}, `text:"He" reset text:"Hello."`, 1},
+		{"silent", []answer{{hang: true}, {hang: true}}, `text:"Hello."`, 2},
+		{"silent midway", []answer{{deltas: texts("He"), hang: true}, {hang: true}}, `text:"He" reset text:"Hello."`, 2},
 		{"broken for good", []answer{cut, fail(Auth)}, `text:"He" reset text:"Hello."`, 2},
 		{"no money midway", []answer{{deltas: texts("He"), err: &ModelError{Kind: Quota, Err: errors.New("no")}}}, `text:"He" reset text:"Hello."`, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got, second := chain(t, Options{Limits: Limits{Silence: time.Second}}, streamed, tt.main, spare)
+				got, second := chain(t, Options{Limits: Limits{FirstToken: time.Second, Silence: time.Second}}, streamed, tt.main, spare)
 				got.check(t, StopDone, "Hello.", tt.events)
 				if got.Model != "spare" || len(got.model.requests) != tt.asked || len(second.requests) != 1 || got.err != nil {
 					t.Errorf("%s answered, asked %d and %d times, error %v", got.Model, len(got.model.requests), len(second.requests), got.err)

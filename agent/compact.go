@@ -23,7 +23,6 @@ var (
 	errNoSummary   = errors.New("the model wrote no summary")
 	errLongSummary = errors.New("there is no room for a summary's request")
 	errManySteps   = fmt.Errorf("a summary needs more than %d calls", maxSummaries)
-	errThought     = errors.New("the model had no tokens left for the summary")
 )
 
 // summaryPrompt is the system prompt of a call for a summary; %d words.
@@ -36,6 +35,8 @@ const summaryRequest = "Summarize the conversation above, as you were told to. W
 // compact puts a summary in place of the first messages, up to and without the given one. What
 // one call can't take is summarized in steps; those that were done stay when a later one fails.
 func (r *run) compact(ctx context.Context, upTo int) error {
+	r.reserved = max(1, min(3, r.opts.Limits.ModelCalls/4)) // for the answer, should it be refused and repeated
+	defer func() { r.reserved = 0 }()
 	before := r.done
 	for range maxSummaries {
 		if r.done == upTo {
@@ -48,7 +49,6 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 		case ctx.Err() != nil:
 			return err
 		case isKind(err, ContextLength): // asked again with less: the room has got smaller
-		case errors.Is(err, errThought) && r.model.learned.learnThinker():
 		default:
 			return err
 		}
@@ -62,39 +62,24 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.call(ctx, func(ctx context.Context) (Completion, error) {
-		return r.try(ctx, request, request.tokens(), r.model.Model.Complete)
+	text := newReply(r.opts.ThinkTags, func(Event) {})
+	c, err := r.retry(ctx, func(ctx context.Context) (Completion, error) {
+		text = text.again("")
+		return r.try(ctx, request, request.tokens(), text.add)
 	})
 	if isKind(err, ContextLength) {
-		r.uncall() // refused before anything was done
 		r.model.learned.refused(request.tokens())
 	}
 	if err != nil {
 		return err
 	}
-	text := r.summaryText(c)
-	switch {
-	case text == "" && c.Finish == FinishLength && request.MaxOutput > 0:
-		return errThought
-	case text == "" || c.Finish == FinishFiltered:
+	text.close()
+	summary := text.said()
+	if !visible(summary) || c.Finish == FinishFiltered {
 		return errNoSummary
 	}
-	r.summary, r.done = shorten(text, r.mostSummary()), r.done+n
+	r.summary, r.done = shorten(summary, r.mostSummary()), r.done+n
 	return nil
-}
-
-// summaryText takes the thinking out of a summary. Nothing of it is told.
-func (r *run) summaryText(c Completion) string {
-	text := newReply(r.opts.ThinkTags, &r.meter.tokens, func(Event) {})
-	text.add(Delta{Text: c.Text, Reasoning: c.Reasoning})
-	text.close()
-	if c.Usage != nil {
-		r.meter.told = r.meter.tokens.Tokens()
-	}
-	if said := text.said(); visible(said) {
-		return said
-	}
-	return ""
 }
 
 // summaryTokens returns how many tokens a summary may have, as the provider counts.
@@ -123,12 +108,8 @@ func (r *run) mostSummary() int {
 // far. They are as many as have room.
 func (r *run) summaryRequest(upTo int) (request Request, n int, err error) {
 	last := Message{Role: User, Text: summaryRequest}
-	request.MaxOutput = r.summaryTokens()
 	const wordsPerToken = 0.6
-	request.System = systemText(fmt.Sprintf(summaryPrompt, int(wordsPerToken*float64(request.MaxOutput))), r.summary)
-	if r.model.learned.thinker() {
-		request.MaxOutput = 0
-	}
+	request.System = systemText(fmt.Sprintf(summaryPrompt, int(wordsPerToken*float64(r.summaryTokens()))), r.summary)
 	messages := withoutCalls(limitImages(r.messages[r.done:upTo], 0, imageOlder)) // a summary is asked for without tools
 	n = len(messages)
 	if room := r.room(); room > 0 {

@@ -7,7 +7,8 @@
 //	resume.go     what an earlier process did of it
 //	pipeline.go   several nodes in place of one answer
 //	chain.go      which model is asked, and when one rests
-//	ask.go        the calls of one model: streamed or whole, tried again, asked once more
+//	ask.go        the attempts at one answer of one model: tried again, asked once more
+//	attempt.go    one attempt: streamed or whole, its silence, what it used
 //	reply.go      deltas in; text for people and calls out
 //	think.go      thinking taken out of the text while it streams
 //	code.go       where in a text code is, for think.go
@@ -60,18 +61,23 @@
 // Where a turn may call no more tools, or may ask for its last answer, the model is asked without tools, so
 // that an answer comes; a line behind it and Result.Stop say so.
 //
-// A Journal hears of a step before its calls run, of a call that changes something before it runs, and of
+// A Journal hears of what the turn used before the next attempt, of a step before its calls run, of a call that changes something before it runs, and of
 // what came of each. So a turn that a crash ended goes on behind what it had done: calls that were not
 // begun, or only read, are run once their tools are there; of the others the model is told that nobody knows.
 // Where nobody goes on with it, Mended closes its history.
 //
 // # Trouble with the model
 //
-// A call that fails before its first token is tried up to four times, after growing waits or
-// when the provider says. A stream that breaks after its first token is asked for once more,
-// whole; what was told stays until the whole answer is there and a Reset voids it. A provider
-// that can't stream is asked without, silently. One that takes no images, or no tools, is asked without
-// once and from then on; one that refuses calls it did not make itself gets them told as text.
+// Every answer is streamed, also one that nobody reads as it comes, such as a summary: silence can only be seen in a
+// stream. A provider that refuses to stream is asked without, silently.
+//
+// An attempt that the provider refuses is made up to four times, after growing waits or when the provider says. Once
+// the provider was at work, a failed attempt may cost what a whole answer costs: when the stream breaks, falls silent
+// or never begins, there is one more attempt. What was told stays until the second answer is whole and a Reset voids
+// it. Every attempt that reached a provider counts in Limits.ModelCalls and in what the turn used.
+//
+// A provider that takes no images, or no tools, is asked without once and for ten minutes; one that refuses calls it
+// did not make itself gets them told as text.
 //
 // A model with which nothing more can be tried is followed by the next one of the chain, and a Reset voids
 // what it had told in the answer that broke. The turn stays with that model. One that fails in turn after

@@ -74,9 +74,9 @@ func TestEachLimit(t *testing.T) {
 			"silence",
 			Options{Limits: Limits{Silence: 2 * time.Second}},
 			streamed,
-			[]answer{read, {deltas: texts("Do"), hang: true}},
+			[]answer{read, {deltas: texts("Do"), hang: true}, {deltas: texts("D"), hang: true}},
 			StopSilence,
-			"Let me see.\n\nDo", "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Do", "silence", 2, 1,
+			"Let me see.\n\nDo", "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Do", "silence", 3, 1,
 		},
 		{
 			"model calls",
@@ -110,7 +110,7 @@ func TestEachLimit(t *testing.T) {
 			Turn{Stream: true, Messages: streamed.Messages, More: meanwhile("", strings.Repeat("word ", 9000))},
 			[]answer{read},
 			StopTooLong,
-			"Let me see.\n\n" + lines.TooLong, "assistant:Let me see.[a read {}]\ntool a:did {}\nuser:" + strings.Repeat("word ", 9000), "too_long", 2, 1,
+			"Let me see.\n\n" + lines.TooLong, "assistant:Let me see.[a read {}]\ntool a:did {}\nuser:" + strings.Repeat("word ", 9000), "too_long", 1, 1,
 		},
 		{
 			"one call's time",

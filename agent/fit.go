@@ -62,9 +62,9 @@ func (r *run) offer() (tools []ToolDef, limited StopReason) {
 	switch {
 	case l.ToolCalls > 0 && r.toolCalls >= l.ToolCalls:
 		return nil, StopToolCalls
-	case l.ModelCalls > 0 && r.calls >= l.ModelCalls && r.toolCalls > 0:
+	case l.ModelCalls > 0 && r.calls+1 >= l.ModelCalls && r.toolCalls > 0:
 		return nil, StopCalls
-	case l.ModelCalls > 0 && r.calls >= l.ModelCalls:
+	case l.ModelCalls > 0 && r.calls+1 >= l.ModelCalls:
 		return nil, ""
 	}
 	return tools, ""
@@ -135,7 +135,7 @@ func (r *run) lastTry(d *draft) Request {
 // concede makes the next request one that the provider may take, after it refused this one. It
 // says whether there is a next one. As requests only get smaller, asking again ends.
 func (r *run) concede(ctx context.Context, refused Request, err error) (again bool, _ error) {
-	if _, cut := errors.AsType[*cutError](err); cut || ctx.Err() != nil {
+	if isCut(err) || ctx.Err() != nil {
 		return false, err
 	}
 	if t, ok := blamed(err, refused.Tools); ok { // one server's tool must not cost everybody all answers

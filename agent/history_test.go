@@ -62,6 +62,8 @@ func TestMend(t *testing.T) {
 // journal is a Journal that keeps what a turn would need after a crash.
 type journal struct {
 	steps            []Message
+	spent            []Spent
+	spentWrites      int
 	begun            []string
 	files            map[string][]File
 	stepErr          error
@@ -69,11 +71,18 @@ type journal struct {
 	beginErr, endErr error
 }
 
-func (j *journal) Step(_ context.Context, messages []Message) error {
+func (j *journal) Step(_ context.Context, messages []Message, spent []Spent) error {
 	if j.stepErr == nil {
 		j.steps = append(j.steps, messages...)
+		j.spent = spent
 	}
 	return j.stepErr
+}
+
+func (j *journal) Spent(_ context.Context, spent []Spent) error {
+	j.spent = spent
+	j.spentWrites++
+	return nil
 }
 
 func (j *journal) Begin(_ context.Context, changes bool, calls ...ToolCall) error {

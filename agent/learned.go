@@ -25,7 +25,6 @@ type learned struct {
 	blind    bool // it takes none
 	toolless bool // it takes no tools
 	spoiled  spoiled
-	thinks   bool // it needs more than a summary's tokens to write one
 }
 
 func newLearned() *learned { return &learned{factor: 1} }
@@ -142,21 +141,5 @@ func (l *learned) learnSpoiled(s spoiled) (news []string) {
 		l.spoiled = maps.Clone(s)
 	}
 	slices.Sort(news)
-	return news
-}
-
-// thinker says that the model needs more than a summary's tokens to write one.
-func (l *learned) thinker() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.thinks
-}
-
-// learnThinker remembers it, and says whether that is news.
-func (l *learned) learnThinker() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	news := !l.thinks
-	l.thinks = true
 	return news
 }

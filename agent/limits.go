@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -11,13 +12,13 @@ type Limits struct {
 	// Turn is the time a turn may take. Its clock stops while a wait that the provider asked
 	// for (Retry-After), or for a person, goes on.
 	Turn time.Duration
-	// Silence is how long a streaming provider may send nothing, from the request to the first
-	// data and from data to data; comments (keep-alives) are nothing. An unstreamed answer
-	// comes all at once after a long silence, so that only Turn bounds it.
+	// FirstToken is how long a model may take from the request to the first piece of its answer.
+	FirstToken time.Duration
+	// Silence is how long the answer may then stand still. Only what makes it grow counts: empty deltas and
+	// keep-alives are silence. Where the provider can't stream, only Turn bounds the wait.
 	Silence time.Duration
-	// ModelCalls is how many answers may be asked for. An attempt that the provider refused
-	// before it wrote anything is not counted; asking again after a broken stream is. The last one gets
-	// no tools.
+	// ModelCalls is how many attempts may reach a provider, whatever comes of them: refused ones and repeated
+	// ones too. The last one gets no tools.
 	ModelCalls int
 	// ToolCalls is how many tools may be called, whatever comes of it: a call that a person denied, or that the
 	// model got wrong, is one too. Then the model is asked once more, without tools.
@@ -26,9 +27,10 @@ type Limits struct {
 
 // The limits as causes of a cancelled context.
 var (
-	errTurnLimit = errors.New("the turn took too long")
-	errSilence   = errors.New("the model was silent for too long")
-	errCallLimit = errors.New("the turn needs more model calls than it may make")
+	errTurnLimit  = errors.New("the turn took too long")
+	errFirstToken = errors.New("the model did not begin its answer in time")
+	errSilence    = errors.New("the model was silent for too long")
+	errCallLimit  = errors.New("the turn needs more model calls than it may make")
 )
 
 // turnClock ends a turn's context when its time is used up. Its methods are called from the
@@ -66,19 +68,38 @@ func (c *turnClock) resume() {
 	}
 }
 
-// silenceWatch ends a call's context when nothing is heard for a while.
-type silenceWatch struct {
-	timer *time.Timer // nil: no limit
-	limit time.Duration
+// silenceError is an attempt that a limit on silence ended.
+type silenceError struct {
+	cause  error // errFirstToken or errSilence
+	limits Limits
+	err    error // what the provider had told: its usage
 }
 
-// watchSilence returns a context that ends with errSilence as its cause when the watch was
-// not told of anything for limit.
-func watchSilence(ctx context.Context, limit time.Duration) (_ context.Context, w *silenceWatch, stop func()) {
+func (e *silenceError) Error() string {
+	if errors.Is(e.cause, errFirstToken) {
+		return fmt.Sprintf("%v (limits.first_token: %v)", e.cause, e.limits.FirstToken)
+	}
+	return fmt.Sprintf("%v (limits.silence: %v)", e.cause, e.limits.Silence)
+}
+
+func (e *silenceError) Is(target error) bool { return errors.Is(e.cause, target) }
+func (e *silenceError) Unwrap() error        { return e.err }
+
+// silenceWatch ends a call's context when the answer stands still for too long.
+type silenceWatch struct {
+	timer   *time.Timer // nil: no limit holds now
+	silence time.Duration
+	cancel  context.CancelCauseFunc
+	began   bool
+}
+
+// watchSilence returns a context that ends with errFirstToken as its cause when nothing came for first, or with
+// errSilence when nothing more came for silence.
+func watchSilence(ctx context.Context, first, silence time.Duration) (_ context.Context, w *silenceWatch, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w = &silenceWatch{limit: limit}
-	if limit > 0 {
-		w.timer = time.AfterFunc(limit, func() { cancel(errSilence) })
+	w = &silenceWatch{silence: silence, cancel: cancel}
+	if first > 0 {
+		w.timer = time.AfterFunc(first, func() { cancel(errFirstToken) })
 	}
 	return ctx, w, func() {
 		w.hear()
@@ -96,9 +117,15 @@ func (w *silenceWatch) hear() {
 
 // listen starts the watch anew.
 func (w *silenceWatch) listen() {
-	if w.timer != nil {
-		w.timer.Reset(w.limit)
+	switch {
+	case w.began && w.timer != nil:
+		w.timer.Reset(w.silence)
+	case !w.began && w.silence > 0:
+		w.timer = time.AfterFunc(w.silence, func() { w.cancel(errSilence) })
+	case !w.began:
+		w.timer = nil
 	}
+	w.began = true
 }
 
 // sleep waits for d, or less when ctx ends; then it returns ctx's cause.

@@ -1,5 +1,10 @@
 package agent
 
+import (
+	"context"
+	"log/slog"
+)
+
 // meter is what one model used in a turn.
 type meter struct {
 	model  string
@@ -27,20 +32,54 @@ func (r *run) meterOf(model string) *meter {
 	return m
 }
 
-// guess takes what a call used that told no usage: so many tokens of a prompt, and what the answer had got to.
-func (m *meter) guess(prompt int, before int, c Completion) {
+// count takes what the provider says that an attempt used.
+func (m *meter) count(u Usage) {
+	m.usage = m.usage.Add(u)
+	m.told = m.tokens.Tokens()
+}
+
+// guess takes what an attempt used that told no usage, in estimated tokens.
+func (m *meter) guess(prompt, completion int) {
 	m.untold += prompt
-	m.came += m.tokens.Tokens() - before + EstimateTokens(c.Text) + EstimateTokens(c.Reasoning)
+	m.came += completion
+}
+
+// earlier returns the meter of what an earlier process used.
+func (s Spent) earlier() *meter {
+	return &meter{
+		model: s.Model, usage: s.Usage, calls: s.Calls, untold: s.EstimatedPrompt, came: s.EstimatedCompletion,
+		tokens: TokenCounter{weight: s.Estimate * weightUnit}, told: s.Estimate,
+	}
+}
+
+// spent returns what each model used so far.
+func (r *run) spent() []Spent {
+	var out []Spent
+	for _, m := range r.meters {
+		if s := m.spent(); s != (Spent{Model: m.model}) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// saveSpent has the journal keep what the turn used so far, before the next attempt uses more: a process that dies
+// then loses nothing of it.
+func (r *run) saveSpent(ctx context.Context) {
+	if r.turn.Journal == nil || !r.unsaved {
+		return
+	}
+	if err := r.turn.Journal.Spent(ctx, r.spent()); err != nil {
+		r.log.LogAttrs(ctx, slog.LevelError, "what the turn used was not stored", slog.Any("error", err))
+		return
+	}
+	r.unsaved = false
 }
 
 // account fills in what the turn used.
 func (r *run) account(result *Result) {
-	for _, m := range r.meters {
-		s := m.spent()
-		if s == (Spent{Model: m.model}) {
-			continue // it was never at work
-		}
-		result.Spent = append(result.Spent, s)
+	result.Spent = r.spent()
+	for _, s := range result.Spent {
 		result.Usage = result.Usage.Add(s.Usage)
 		result.ModelCalls += s.Calls
 		result.Estimate += s.Estimate

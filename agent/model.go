@@ -66,6 +66,7 @@ type Completion struct {
 	ToolCalls []ToolCall
 	Finish    Finish
 	Usage     *Usage // nil when the provider sent none
+	Refused   int    // requests that the provider refused before it took one of another shape
 }
 
 // Finish is why the model itself ended its answer.
@@ -102,7 +103,10 @@ type ModelError struct {
 	Kind       ErrorKind
 	RetryAfter time.Duration // told by the provider; 0: not told
 	NoRetry    bool          // the provider says that trying again is of no use
+	NotSent    bool          // the request did not reach the provider
 	Status     int           // HTTP status; 0: there was no answer
+	Usage      *Usage        // that the provider told all the same; nil: none
+	Refused    int           // requests of other shapes that the provider refused before this one
 	Err        error
 }
 

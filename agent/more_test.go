@@ -178,7 +178,7 @@ func TestEstimatedCompletion(t *testing.T) {
 		guessed bool
 	}{
 		{"told", []answer{called("", "read {}"), {deltas: long, c: Completion{Usage: &Usage{Completion: more}}}}, step + more, false},
-		{"cut after a step", []answer{called("", "read {}"), {deltas: long, hang: true}}, step, true},
+		{"cut after a step", []answer{called("", "read {}"), {deltas: long, hang: true}, {err: &ModelError{Kind: Auth, Status: 401, Err: errors.New("no")}}}, step, true},
 		{"not told after a step", []answer{called("", "read {}"), {deltas: long}}, step, true},
 		{"broken, and asked again", []answer{{deltas: long, err: broke}, {c: Completion{Text: "Hello.", Usage: &Usage{Completion: 2}}}}, 2, true},
 	} {
@@ -215,11 +215,11 @@ func TestEstimatedPrompt(t *testing.T) {
 		{"refused", []answer{{err: &ModelError{Kind: Auth, Err: errors.New("no")}}}, 0},
 		{"cut", []answer{{deltas: texts("He"), err: broke}, {c: Completion{Text: "Hello.", Usage: &Usage{Prompt: 9}}}}, prompt},
 		{"cut for good", []answer{{deltas: texts("He"), err: &ModelError{Kind: Quota, Err: errors.New("no")}}}, prompt},
-		{"silent", []answer{{hang: true}}, prompt},
+		{"silent, and asked again", []answer{{hang: true}, {hang: true}}, 2 * prompt},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				got := runTurn(t, t.Context(), Options{Limits: Limits{Silence: 1e9}}, streamed, tt.answers...)
+				got := runTurn(t, t.Context(), Options{Limits: Limits{FirstToken: 1e9, Silence: 1e9}}, streamed, tt.answers...)
 				if got.EstimatedPrompt != tt.want {
 					t.Errorf("got %d, want %d", got.EstimatedPrompt, tt.want)
 				}

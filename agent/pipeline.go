@@ -66,6 +66,6 @@ func (r *run) enter(n Node, last bool) {
 		r.more, emit = r.turn.More, r.emit
 	}
 	said := r.reply
-	r.reply = newReply(r.opts.ThinkTags, &r.meter.tokens, emit)
+	r.reply = newReply(r.opts.ThinkTags, emit)
 	r.reply.before, r.reply.fence = said.before, said.fence
 }

@@ -25,7 +25,7 @@ func TestPipeline(t *testing.T) {
 	got, second := chain(t, o, turn, draft, final)
 	got.check(t, StopDone, "The answer.", `a:identified:"read" a:executing:"read" a:completed:"read" text:"The " text:"answer."`)
 	first := got.model.requests[0]
-	if strings.Join(got.model.kinds, " ") != "whole" || strings.Join(second.kinds, " ") != "stream stream" || len(first.Tools) > 0 {
+	if strings.Join(got.model.kinds, " ") != "stream" || strings.Join(second.kinds, " ") != "stream stream" || len(first.Tools) > 0 {
 		t.Errorf("asked %v and %v", got.model.kinds, second.kinds)
 	}
 	if first.System != "Draft." || said(first.Messages) != "user:earlier assistant:yes user:hi" {
@@ -60,6 +60,10 @@ func TestPipelineEndsEarly(t *testing.T) {
 		{"the limit spans all nodes", answer{c: Completion{Text: "A draft."}}, StopCalls, "", "more model calls"},
 		{"an error", answer{err: &ModelError{Kind: Auth, Err: errors.New("no")}}, StopError, "", "node draft of the pipeline"},
 	} {
+		o.Limits.ModelCalls = 1
+		if tt.name == "an error" {
+			o.Limits.ModelCalls = 2 // which has reached the first model
+		}
 		got, second := chain(t, o, streamed, []answer{tt.a}, nil)
 		asked := len(second.requests) > 0 // only where the first model failed
 		if got.Stop != tt.stop || got.Text != tt.text || asked != (tt.name == "an error") || got.events != "" {
@@ -148,17 +152,18 @@ func TestLimitsSpanThePipeline(t *testing.T) {
 	})
 }
 
-// slowly is a script whose whole answers take their time.
+// slowly is a script whose first answer takes its time.
 type slowly struct {
 	script
 	takes time.Duration
 }
 
-func (s *slowly) Complete(ctx context.Context, r Request) (Completion, error) {
+func (s *slowly) Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error) {
 	if err := sleep(ctx, s.takes); err != nil {
 		return Completion{}, err
 	}
-	return s.script.Complete(ctx, r)
+	s.takes = 0
+	return s.script.Stream(ctx, r, emit)
 }
 
 // Who decides whether an address was typed by a person sees people's words only, not what a pipeline put in place of the

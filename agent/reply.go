@@ -19,18 +19,17 @@ type reply struct {
 	filter   *thinkFilter
 	pending  string // an incomplete character at the end of the last piece
 	text     strings.Builder
-	tokens   *TokenCounter
 	reasoned bool // some thinking came, in whichever way
 	refusal  strings.Builder
 }
 
-func newReply(tags []string, tokens *TokenCounter, emit func(Event)) *reply {
-	return &reply{emit: emit, tags: tags, filter: newThinkFilter(tags), tokens: tokens}
+func newReply(tags []string, emit func(Event)) *reply {
+	return &reply{emit: emit, tags: tags, filter: newThinkFilter(tags)}
 }
 
 // again returns a reply in place of this one, which told something that is void now.
 func (r *reply) again(why string) *reply {
-	next := newReply(r.tags, r.tokens, r.emit)
+	next := newReply(r.tags, r.emit)
 	next.before, next.fence, next.call = r.before, r.fence, r.call
 	if r.text.Len() > 0 {
 		r.reset(why)
@@ -41,7 +40,7 @@ func (r *reply) again(why string) *reply {
 // after returns the reply that goes on where this one ended: text before and after tool calls is one
 // reply (F07), its parts a paragraph each.
 func (r *reply) after() *reply {
-	next := newReply(r.tags, r.tokens, r.emit)
+	next := newReply(r.tags, r.emit)
 	next.before, next.fence, next.call = r.before, r.fence, r.call
 	if r.text.Len() > 0 {
 		next.before = r.before + r.joint + r.text.String()
@@ -107,7 +106,6 @@ func (r *reply) say(p parted) {
 	r.reason(p.void)
 	r.reason(p.reasoning)
 	if p.text != "" {
-		r.tokens.Add(p.text)
 		joint := ""
 		if r.text.Len() == 0 {
 			r.joint = r.join()
@@ -120,7 +118,6 @@ func (r *reply) say(p parted) {
 
 func (r *reply) reason(s string) {
 	if s != "" {
-		r.tokens.Add(s)
 		r.reasoned = true
 		r.emit(Reasoning{Delta: s})
 	}

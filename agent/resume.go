@@ -15,7 +15,7 @@ func (r *run) takeUp() {
 	var steps []Message
 	steps, r.open = mend(r.turn.Steps, r.turn.Begun)
 	r.grown, r.kept, r.place = steps, len(steps), len(steps)
-	said := newReply(nil, new(TokenCounter), r.emit)
+	said := newReply(nil, r.emit)
 	for _, m := range steps {
 		if m.Role == Assistant {
 			said.add(Delta{Text: m.Text})

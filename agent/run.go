@@ -58,7 +58,9 @@ type run struct {
 	meters    []*meter
 	meter     *meter // of model
 	context   int    // tokens of the last request for an answer
-	calls     int    // of models
+	calls     int    // attempts that reached a model
+	reserved  int    // of the limit on these, for the answer behind a summary
+	unsaved   bool   // the journal lacks some of what was used
 	toolCalls int
 	warned    bool // that usage is missing
 }
@@ -80,10 +82,14 @@ func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
 		files:    make(map[string][]File),
 		left:     allowance{files: MostFiles, bytes: MostFileBytes},
 	}
+	for _, s := range t.Spent {
+		r.meters = append(r.meters, s.earlier())
+		r.calls += s.Calls
+	}
 	r.use(0)
 	r.answered = r.model
 	r.statuses.emit = emit
-	r.reply = newReply(a.opts.ThinkTags, &r.meter.tokens, emit)
+	r.reply = newReply(a.opts.ThinkTags, emit)
 	r.takeUp()
 	return r
 }

@@ -63,6 +63,10 @@ func (s *script) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 		<-ctx.Done()
 		return Completion{}, &ModelError{Kind: Broken, Err: ctx.Err()}
 	}
+	if d := (Delta{Text: a.c.Text, Reasoning: a.c.Reasoning, Refusal: a.c.Refusal}); d != (Delta{}) { // a whole answer
+		emit(d)
+	}
+	a.c.Text, a.c.Reasoning, a.c.Refusal = "", "", ""
 	return a.c, a.err
 }
 
@@ -182,6 +186,7 @@ func TestEndsOfAnAnswer(t *testing.T) {
 						a.c.Reasoning += d.Reasoning
 						a.c.Refusal += d.Refusal
 					}
+					a.deltas = nil
 				}
 				got := runTurn(t, t.Context(), Options{ThinkTags: []string{"think"}}, turn, a)
 				if got.err != nil || got.Stop != tt.stop || got.Text != tt.text || got.Partial {
@@ -236,7 +241,7 @@ func TestBrokenStreamIsAskedOnceMoreF09(t *testing.T) {
 	if n := strings.Count(got.log, "level=WARN"); n != 1 {
 		t.Errorf("%d warnings, want 1:\n%s", n, got.log)
 	}
-	if kinds := strings.Join(got.model.kinds, " "); kinds != "stream whole" {
+	if kinds := strings.Join(got.model.kinds, " "); kinds != "stream stream" {
 		t.Errorf("calls %q", kinds)
 	}
 }
@@ -275,7 +280,7 @@ func TestFilterMidwayIsNoError(t *testing.T) {
 func TestProviderWithoutStreamingIsAskedWithout(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{Limits: Limits{ModelCalls: 1}}, streamed,
-		answer{err: &ModelError{Kind: NoStreaming, Err: errors.New("no")}},
+		answer{err: &ModelError{Kind: NoStreaming, NotSent: true, Err: errors.New("no")}},
 		answer{c: Completion{Text: "Hello.", Usage: &Usage{Prompt: 1}}})
 	got.check(t, StopDone, "Hello.", `text:"Hello."`)
 	if got.ModelCalls != 1 || got.log != "" {
@@ -298,8 +303,8 @@ func TestRetriesBeforeTheFirstToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := runTurn(t, t.Context(), Options{}, streamed, busy, busy, busy, answer{deltas: texts("Hello.")})
 		got.check(t, StopDone, "Hello.", `text:"Hello."`)
-		if got.ModelCalls != 1 {
-			t.Errorf("%d calls, want 1: attempts are no calls", got.ModelCalls)
+		if got.ModelCalls != 4 {
+			t.Errorf("%d calls, want 4: each attempt reached the provider", got.ModelCalls)
 		}
 		for i, want := range []time.Duration{0, 500 * time.Millisecond, 1500 * time.Millisecond, 3500 * time.Millisecond} {
 			if at := got.model.times[i]; at > want || at < want*3/4 {
@@ -316,8 +321,11 @@ func TestRetriesBeforeTheFirstToken(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		cut := answer{err: &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}}
-		got := runTurn(t, t.Context(), Options{}, streamed, cut, cut, cut, cut, answer{c: Completion{Text: "Hello."}})
+		got := runTurn(t, t.Context(), Options{}, streamed, cut, answer{c: Completion{Text: "Hello."}})
 		got.check(t, StopDone, "Hello.", `text:"Hello."`)
+		if kinds := strings.Join(got.model.kinds, " "); kinds != "stream stream" {
+			t.Errorf("calls %q", kinds)
+		}
 	})
 }
 
@@ -373,7 +381,7 @@ func TestTurnLimit(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		o.Limits.Turn = time.Second // ends in the wait for the second attempt or the third
-		busy := answer{err: &ModelError{Kind: Retryable, Err: errors.New("busy")}}
+		busy := answer{err: &ModelError{Kind: Retryable, Status: 503, Err: errors.New("busy")}}
 		got := runTurn(t, t.Context(), o, streamed, busy, busy, busy, busy)
 		got.check(t, StopTimeLimit, "", "")
 		if got.Elapsed != time.Second {
@@ -383,17 +391,21 @@ func TestTurnLimit(t *testing.T) {
 }
 
 func TestSilenceLimit(t *testing.T) {
-	o := Options{Limits: Limits{Turn: time.Hour, Silence: 10 * time.Second}}
-	synctest.Test(t, func(t *testing.T) {
-		got := runTurn(t, t.Context(), o, streamed, answer{deltas: append(texts("a", "b"), Delta{}), every: 9 * time.Second, hang: true})
+	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}}
+	stuck := answer{deltas: append(texts("a", "b"), Delta{}), every: 9 * time.Second, hang: true}
+	synctest.Test(t, func(t *testing.T) { // the empty delta at 27 s is silence
+		got := runTurn(t, t.Context(), o, streamed, stuck, stuck)
 		got.check(t, StopSilence, "ab", `text:"a" text:"b"`)
-		if got.Elapsed != 37*time.Second || !got.Partial {
+		if got.Elapsed != 56*time.Second || !got.Partial {
 			t.Errorf("took %v, partial %v", got.Elapsed, got.Partial)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) { // before the first token too
-		got := runTurn(t, t.Context(), o, streamed, answer{hang: true}, answer{deltas: texts("never")})
-		got.check(t, StopSilence, "", "")
+		got := runTurn(t, t.Context(), o, streamed, answer{hang: true}, answer{hang: true}, answer{deltas: texts("never")})
+		got.check(t, StopFirstToken, "", "")
+		if got.Elapsed != 40*time.Second || !strings.Contains(got.err.Error(), "limits.first_token") {
+			t.Errorf("took %v, error %v", got.Elapsed, got.err)
+		}
 	})
 	synctest.Test(t, func(t *testing.T) { // a slow reader is not the model's silence
 		a, err := New(Options{Models: []ModelOptions{{Model: &script{answers: []answer{{deltas: texts("a", "b")}}}}}, Limits: o.Limits, Log: slog.New(slog.DiscardHandler)})

@@ -39,9 +39,10 @@ func (r *run) step(ctx context.Context, c Completion) error {
 	}
 	r.kept, r.place = len(r.grown), len(r.grown)
 	if r.turn.Journal != nil {
-		if err := r.turn.Journal.Step(ctx, slices.Clone(told)); err != nil {
+		if err := r.turn.Journal.Step(ctx, slices.Clone(told), r.spent()); err != nil {
 			return fmt.Errorf("store a step of the turn: %w", err)
 		}
+		r.unsaved = false
 	}
 	return r.runCalls(ctx, calls)
 }

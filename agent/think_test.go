@@ -154,8 +154,7 @@ func TestReplyIsTheSameHoweverItIsCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := modelText().Draw(t, "in")
 		run := func(pieces ...string) (text, told string) {
-			var tokens TokenCounter
-			r := newReply([]string{"think", "thinking"}, &tokens, func(e Event) {
+			r := newReply([]string{"think", "thinking"}, func(e Event) {
 				switch e := e.(type) {
 				case Text:
 					if strings.ContainsRune(strings.ToValidUTF8(e.Delta, "\x00"), 0) {

@@ -107,8 +107,10 @@ const (
 // at a time, by the goroutine that called Run.
 type Journal interface {
 	// Step stores what the turn's history grows by before the calls of a step run: the model's message
-	// with its calls, and what people said before it.
-	Step(ctx context.Context, messages []Message) error
+	// with its calls, and what people said before it; and what the turn used so far.
+	Step(ctx context.Context, messages []Message, spent []Spent) error
+	// Spent stores what the turn used so far, in place of what was stored before.
+	Spent(ctx context.Context, spent []Spent) error
 	// Begin says that calls run now, and whether they change something. A process that finds one of them without an
 	// answer does not run it again: it may have taken effect, and it may be what ended the process before.
 	Begin(ctx context.Context, changes bool, calls ...ToolCall) error

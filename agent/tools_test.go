@@ -451,7 +451,7 @@ func TestProviderWithoutTools(t *testing.T) {
 		{Role: User, Text: "and?"},
 	}}
 	r, err := a.Run(t.Context(), turn, func(Event) {})
-	if err != nil || r.Text != "Hello." || r.ModelCalls != 1 {
+	if err != nil || r.Text != "Hello." || r.ModelCalls != 2 {
 		t.Errorf("got %q, %v, %d calls", r.Text, err, r.ModelCalls)
 	}
 	r, err = a.Run(t.Context(), turn, func(Event) {})

@@ -77,7 +77,10 @@ type Turn struct {
 	// decided, whatever their tools say of themselves by now.
 	Asked []string
 	// Files are what the calls in Steps made for people, by the ids of the calls, as the Journal got them.
-	Files    map[string][]File
+	Files map[string][]File
+	// Spent is what earlier processes used for this turn: the Journal's, and an estimate for the answer that was being
+	// written when one died. It counts as this run's.
+	Spent    []Spent
 	Journal  Journal  // nil: nothing is kept, and nothing is known after a crash
 	Approver Approver // nil: whatever needs approval is denied
 }
@@ -104,20 +107,21 @@ type StopReason string
 
 // The reasons.
 const (
-	StopDone      StopReason = "done"
-	StopLength    StopReason = "length"     // the model hit its output limit
-	StopFiltered  StopReason = "filtered"   // the provider's content filter
-	StopRefused   StopReason = "refused"    // the model refused
-	StopEmpty     StopReason = "empty"      // nothing came
-	StopThinking  StopReason = "thinking"   // only reasoning came
-	StopCancelled StopReason = "cancelled"  // ctx ended
-	StopTimeLimit StopReason = "turn_limit" // Limits.Turn
-	StopSilence   StopReason = "silence"    // Limits.Silence
-	StopCalls     StopReason = "call_limit" // Limits.ModelCalls
-	StopToolCalls StopReason = "tool_limit" // Limits.ToolCalls
-	StopError     StopReason = "error"      // the model could not be used
-	StopNoTool    StopReason = "no_tool"    // the model called a tool, and there is none
-	StopTooLong   StopReason = "too_long"   // the question alone does not fit the model's window
+	StopDone       StopReason = "done"
+	StopLength     StopReason = "length"      // the model hit its output limit
+	StopFiltered   StopReason = "filtered"    // the provider's content filter
+	StopRefused    StopReason = "refused"     // the model refused
+	StopEmpty      StopReason = "empty"       // nothing came
+	StopThinking   StopReason = "thinking"    // only reasoning came
+	StopCancelled  StopReason = "cancelled"   // ctx ended
+	StopTimeLimit  StopReason = "turn_limit"  // Limits.Turn
+	StopFirstToken StopReason = "first_token" // Limits.FirstToken
+	StopSilence    StopReason = "silence"     // Limits.Silence
+	StopCalls      StopReason = "call_limit"  // Limits.ModelCalls
+	StopToolCalls  StopReason = "tool_limit"  // Limits.ToolCalls
+	StopError      StopReason = "error"       // the model could not be used
+	StopNoTool     StopReason = "no_tool"     // the model called a tool, and there is none
+	StopTooLong    StopReason = "too_long"    // the question alone does not fit the model's window
 )
 
 // Usage is tokens as the provider counted them, added up over all calls of a turn.

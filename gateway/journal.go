@@ -16,18 +16,23 @@ import (
 type journal struct {
 	store   Turns
 	turn    string
+	run     int         // of the turn, counted from 1
 	changed atomic.Bool // a call that changes something has begun, in this process or an earlier one
 	failed  atomic.Bool // it could not be written
 }
 
 // Step implements agent.Journal.
-func (j *journal) Step(ctx context.Context, messages []agent.Message) error {
-	steps := make([]chat.Step, len(messages))
+func (j *journal) Step(ctx context.Context, messages []agent.Message, spent []agent.Spent) error {
+	steps := make([]chat.Step, len(messages)+1)
 	for i, m := range messages {
 		var err error
 		if steps[i], err = stepOf(chat.StepSaid, "", m); err != nil {
 			return err
 		}
+	}
+	var err error
+	if steps[len(messages)], err = j.spentStep(spent, j.run-1); err != nil {
+		return err
 	}
 	return j.note(ctx, steps...)
 }
@@ -87,6 +92,7 @@ type replay struct {
 	changed   bool            // one of them changes something
 	files     map[string][]agent.File
 	proposals []*proposal
+	spent     spentSoFar
 }
 
 // readJournal reads the steps of a turn. What people said to it meanwhile is left out: the turn has their messages.
@@ -104,6 +110,8 @@ func readJournal(steps []chat.Step) (r replay, err error) {
 			if err = json.Unmarshal(s.Body, &c); err == nil {
 				r.said, r.files[s.Call] = append(r.said, c.Answer), c.Files
 			}
+		case chat.StepSpent:
+			err = r.readSpent(s.Body)
 		case chat.StepBegun:
 			r.begun, r.changed = append(r.begun, s.Call), true
 		case chat.StepReads:

@@ -144,6 +144,11 @@ func (a *actor) resume(rec chat.Turn) {
 // shown is what the history grows by when an earlier process's turn ends as it is: the question,
 // and what people saw of the answer.
 func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
+	r, err := readJournal(rec.Steps)
+	if err != nil {
+		a.log.Error("what tools did was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+	}
+	g.Usage = usageOf(a.usedBefore(rec, r))
 	question, answer := a.words(rec.Messages...), strings.TrimSpace(lastSource(rec.Parts))
 	if rec.Replaces != "" {
 		p, err := a.past()
@@ -153,10 +158,6 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 		}
 		_, question, _ = p.without(rec.Replaces)
 		question = adding(question, a.words(rec.Messages[1:]...))
-	}
-	r, err := readJournal(rec.Steps)
-	if err != nil {
-		a.log.Error("what tools did was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
 	said := agent.Mended(r.said, r.begun)
 	if question.Text == "" || answer == "" && len(said) == 0 {

@@ -12,7 +12,7 @@ import (
 // report writes the one line that says how a turn went, and why when it went wrong.
 func (a *actor) report(t *turn) {
 	var used chat.Usage // with an estimate of what the provider did not tell, as it is stored
-	for _, u := range spent(t.result) {
+	for _, u := range usageOf(t.result.Spent) {
 		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
 	}
 	log := a.log.With(

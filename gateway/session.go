@@ -105,7 +105,7 @@ func encode(messages []agent.Message) ([][]byte, error) {
 
 // growth is what a turn adds to its session, when people saw so many messages of it.
 func (t *turn) growth(said []agent.Message) (g chat.Growth, err error) {
-	g.Usage = spent(t.result)
+	g.Usage = usageOf(t.result.Spent)
 	if g.History, err = encode(said); err != nil {
 		return g, err
 	}
@@ -118,10 +118,10 @@ func (t *turn) growth(said []agent.Message) (g chat.Growth, err error) {
 	return g, nil
 }
 
-// spent is what a turn used. What the provider did not tell is estimated, so that it counts.
-func spent(r agent.Result) []chat.Usage {
+// usageOf returns what a turn used as the store keeps it. What the provider did not tell is estimated, so that it counts.
+func usageOf(spent []agent.Spent) []chat.Usage {
 	var out []chat.Usage
-	for _, s := range r.Spent {
+	for _, s := range spent {
 		u := chat.Usage{
 			Model: s.Model, Calls: s.Calls,
 			Prompt: s.Usage.Prompt, Cached: s.Usage.Cached, Completion: s.Usage.Completion, Reasoning: s.Usage.Reasoning,
@@ -135,7 +135,7 @@ func spent(r agent.Result) []chat.Usage {
 			u.Completion = s.Estimate
 			u.Estimated = true
 		}
-		if u.Prompt+u.Completion > 0 {
+		if u.Calls > 0 || u.Prompt+u.Completion > 0 {
 			out = append(out, u)
 		}
 	}

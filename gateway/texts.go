@@ -20,6 +20,7 @@ const (
 	TextFailed      TextKey = "failed"        // {id}; the turn failed inside
 	TextModel       TextKey = "model_trouble" // {id}; the model could not be used
 	TextTimeLimit   TextKey = "time_limit"    // {id}; the turn took too long
+	TextFirstToken  TextKey = "first_token"   // {id}; the model did not begin to answer
 	TextSilence     TextKey = "silence"       // {id}; the model went silent
 	TextCallLimit   TextKey = "call_limit"    // {id}; too many model or tool calls
 	TextLength      TextKey = "length"
@@ -106,6 +107,7 @@ func DefaultTexts() Texts {
 		TextFailed:      "⚠️ Something went wrong here. (error {id})",
 		TextModel:       "⚠️ The model could not be used just now. (error {id})",
 		TextTimeLimit:   "⚠️ This took too long, so I stopped. (error {id})",
+		TextFirstToken:  "⚠️ The model did not start to answer in time. (error {id})",
 		TextSilence:     "⚠️ The model stopped answering. (error {id})",
 		TextCallLimit:   "⚠️ This needed too many steps, so I stopped. (error {id})",
 		TextLength:      l.Length,
@@ -239,6 +241,8 @@ func failure(stop agent.StopReason) TextKey {
 	switch stop {
 	case agent.StopTimeLimit:
 		return TextTimeLimit
+	case agent.StopFirstToken:
+		return TextFirstToken
 	case agent.StopSilence:
 		return TextSilence
 	case agent.StopCalls:

@@ -116,12 +116,13 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
 		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
-		journal: journal{store: a.g.Store, turn: rec.ID}, thinksAloud: a.g.ShowReasoning,
+		journal: journal{store: a.g.Store, turn: rec.ID, run: rec.Runs + 1}, thinksAloud: a.g.ShowReasoning,
 		delivery: delivery{decided: make(chan struct{})},
 	}
 	if len(rec.Steps) > 0 {
 		a.takeUpSteps(t, rec.Steps)
 	}
+	a.takeUpSpent(t, *rec)
 	var err error
 	if t.history, err = a.past(); err != nil {
 		panic(err) // guard tells both sides
@@ -182,6 +183,7 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
 		Journal:  &t.journal, Approver: approver{a, t},
 		Steps: t.earlier.said, Begun: t.earlier.begun, Asked: t.earlier.asked(), Files: t.earlier.files,
+		Spent: t.earlier.spent.Spent,
 	}, t.fold)
 }
 
@@ -340,6 +342,7 @@ func (a *actor) conclude(t *turn) {
 	}
 	defer a.tellFold(t)
 	if e.Keep && t.why == nil && !t.unseen && !panicked {
+		a.keepSpent(t)
 		return // the daemon is stopping: the next process runs the turn again
 	}
 	if !e.Keep {
@@ -348,7 +351,7 @@ func (a *actor) conclude(t *turn) {
 		return
 	}
 	if t.void {
-		a.settleAsShown(t, chat.Growth{Usage: spent(t.result)})
+		a.settleAsShown(t, chat.Growth{Usage: usageOf(t.result.Spent)})
 		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return
 	}

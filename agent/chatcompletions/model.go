@@ -65,7 +65,7 @@ func (m *Model) ask(
 ) (agent.Completion, error) {
 	return m.shapes.Ask(func(s shape) (agent.Completion, error) {
 		if stream && s.noStreaming {
-			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, Err: errNotStreamed}
+			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, NotSent: true, Err: errNotStreamed}
 		}
 		return send(ctx, s)
 	}, func(err error, s shape) (shape, bool) {
@@ -100,12 +100,12 @@ func (m *Model) complete(ctx context.Context, r agent.Request, s shape) (agent.C
 func (m *Model) readWhole(data []byte) (agent.Completion, error) {
 	var k chunk
 	if err := json.Unmarshal(data, &k); err != nil {
-		return agent.Completion{}, m.Broken(fmt.Errorf("read the answer: %w", err))
+		return agent.Completion{}, m.Broken(fmt.Errorf("read the answer: %w", err), nil)
 	}
 	c := consumer{model: m.opts.Model}
 	d := c.take(k)
 	if !c.finished {
-		return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Err: errors.New("the answer has no choices")}
+		return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Usage: c.usage.total(), Err: errors.New("the answer has no choices")}
 	}
 	m.note(&c)
 	out := c.completion()
@@ -176,5 +176,5 @@ func (m *Model) ended(c *consumer, err error) (agent.Completion, error) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%w: %w", errNoFinish, err)
 	}
-	return agent.Completion{}, m.Broken(err)
+	return agent.Completion{}, m.Broken(err, c.usage.total())
 }

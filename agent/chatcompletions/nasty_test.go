@@ -59,12 +59,12 @@ func TestNastyStreams(t *testing.T) {
 	}{
 		{
 			"cut in the arguments",
-			[]string{streaming(calling(`{"index":0,"id":"a","function":{"name":"clock","arguments":"{\"zo"}}`)), wholly(`"tool_calls":[{"id":"b","function":{"name":"clock","arguments":"{\"z\":1}"}}]`, "tool_calls"), said},
+			[]string{streaming(calling(`{"index":0,"id":"a","function":{"name":"clock","arguments":"{\"zo"}}`)), streaming(wholly(`"tool_calls":[{"id":"b","function":{"name":"clock","arguments":"{\"z\":1}"}}]`, "tool_calls"), done), said},
 			`{"z":1}`, "Noon.", agent.StopDone,
 		},
 		{
 			"cut behind whole calls",
-			[]string{streaming(calling(`{"index":0,"id":"a","function":{"name":"clock","arguments":"{}"}}`)), wholly(`"content":"Noon."`, "stop")},
+			[]string{streaming(calling(`{"index":0,"id":"a","function":{"name":"clock","arguments":"{}"}}`)), streaming(wholly(`"content":"Noon."`, "stop"), done)},
 			"", "Noon.", agent.StopDone,
 		},
 		{
@@ -99,7 +99,7 @@ func TestNastyStreams(t *testing.T) {
 		},
 		{
 			"the provider's own error in the middle",
-			[]string{streaming(calling(`{"index":0,"id":"a","function":{"name":"clock","arguments":"{}"}}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`, done), wholly(`"content":"Noon."`, "stop")},
+			[]string{streaming(calling(`{"index":0,"id":"a","function":{"name":"clock","arguments":"{}"}}`), `{"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}`, done), streaming(wholly(`"content":"Noon."`, "stop"), done)},
 			"", "Noon.", agent.StopDone,
 		},
 		{

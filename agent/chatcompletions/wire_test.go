@@ -200,7 +200,7 @@ func TestWireAnswers(t *testing.T) {
 	}
 }
 
-// F09: whatever ends before its finish_reason is asked for once more, whole.
+// F09: whatever ends before its finish_reason is asked for once more.
 func TestWireBreaksF09(t *testing.T) {
 	abort := func(frames ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -229,7 +229,7 @@ func TestWireBreaksF09(t *testing.T) {
 				if got.Usage != (agent.Usage{Prompt: 5, Completion: 3}) || got.ModelCalls != 2 || got.err != nil {
 					t.Errorf("usage %+v, %d calls, error %v", got.Usage, got.ModelCalls, got.err)
 				}
-				if w.bodies[0]["stream"] != true || w.bodies[1]["stream"] != false {
+				if w.bodies[0]["stream"] != true || w.bodies[1]["stream"] != true {
 					t.Errorf("stream: %v, then %v", w.bodies[0]["stream"], w.bodies[1]["stream"])
 				}
 			})
@@ -358,7 +358,7 @@ func TestWireRetries(t *testing.T) {
 	inWorld(t, inTurn(busy, slow, refuse(400, map[string]string{"X-Should-Retry": "true"}, `{"error":{"message":"again"}}`), good), nil, func(t *testing.T, w *world) {
 		got := w.ask(t.Context(), "hi")
 		got.check(t, agent.StopDone, "Hello", "Hello")
-		if got.Elapsed < 20*time.Second || got.Elapsed > 25*time.Second || got.ModelCalls != 1 || len(w.bodies) != 4 {
+		if got.Elapsed < 20*time.Second || got.Elapsed > 25*time.Second || got.ModelCalls != 4 || len(w.bodies) != 4 {
 			t.Errorf("took %v, %d calls, %d requests", got.Elapsed, got.ModelCalls, len(w.bodies))
 		}
 	})
@@ -378,7 +378,9 @@ func TestWireRetries(t *testing.T) {
 
 // F60: comments do not count as a sign of life, data does.
 func TestWireSilenceF60(t *testing.T) {
-	limit := func(_ *chatcompletions.Options, o *agent.Options) { o.Limits.Silence = 10 * time.Second }
+	limit := func(_ *chatcompletions.Options, o *agent.Options) {
+		o.Limits.FirstToken, o.Limits.Silence = 10*time.Second, 10*time.Second
+	}
 	frames := []string{text("Hel"), "data: {\"choices\":[]}\n\n"}
 	for range 100 {
 		frames = append(frames, ": keep-alive\n\n")
@@ -386,8 +388,8 @@ func TestWireSilenceF60(t *testing.T) {
 	inWorld(t, sse(9*time.Second, frames...), limit, func(t *testing.T, w *world) {
 		got := w.ask(t.Context(), "hi")
 		got.check(t, agent.StopSilence, "Hel", "Hel")
-		if got.Elapsed != 28*time.Second {
-			t.Errorf("took %v, want 28s", got.Elapsed)
+		if got.Elapsed != 38*time.Second { // 9 s to the word and 10 s of silence, twice: an event without content is silence
+			t.Errorf("took %v, want 38s", got.Elapsed)
 		}
 		synctest.Wait()
 		if w.left == 0 {
@@ -396,9 +398,9 @@ func TestWireSilenceF60(t *testing.T) {
 	})
 	inWorld(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, limit, func(t *testing.T, w *world) { // not even a status
 		got := w.ask(t.Context(), "hi")
-		got.check(t, agent.StopSilence, "", "")
-		if got.Elapsed != 10*time.Second {
-			t.Errorf("took %v, want 10s", got.Elapsed)
+		got.check(t, agent.StopFirstToken, "", "")
+		if got.Elapsed != 20*time.Second {
+			t.Errorf("took %v, want 20s", got.Elapsed)
 		}
 	})
 }

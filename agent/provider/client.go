@@ -111,16 +111,25 @@ func (c *Client) Open(stream bool, fields map[string]any) (*openai.Client, *Exch
 	return openai.NewClientWithConfig(config), x
 }
 
-// Broken is an answer that could not be read to its end.
-func (c *Client) Broken(err error) error {
-	if _, ok := errors.AsType[*agent.ModelError](err); ok {
-		return err
+// Broken is an answer that could not be read to its end, and what the provider said until then that it used.
+func (c *Client) Broken(err error, used *agent.Usage) error {
+	me, ok := errors.AsType[*agent.ModelError](err)
+	if !ok {
+		me = c.redact.transportError(agent.Broken, err)
+		err = me
 	}
-	return c.redact.transportError(agent.Broken, err)
+	if me.Usage == nil {
+		me.Usage = used
+	}
+	return err
 }
 
-// Failed is what a provider said went wrong after it had taken the request.
-func (c *Client) Failed(e *APIError) error { return c.redact.streamError(e) }
+// Failed is what a provider said went wrong after it had taken the request, and what it said that it used.
+func (c *Client) Failed(e *APIError, used *agent.Usage) error {
+	me := c.redact.streamError(e)
+	me.Usage = used
+	return me
+}
 
 // newTransport returns a connection pool like the standard library's, apart from everyone
 // else's connections. Every answer that is being written has a connection to itself where the

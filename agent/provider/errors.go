@@ -239,7 +239,7 @@ func (e *redactedError) Unwrap() error { return e.err }
 
 // transportError is a request that got no answer, or whose answer could not be read on. The
 // URL is left out: it can hold a password.
-func (r redactor) transportError(kind agent.ErrorKind, err error) error {
+func (r redactor) transportError(kind agent.ErrorKind, err error) *agent.ModelError {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
@@ -269,7 +269,7 @@ func (r redactor) frameError(f sse.Frame) error {
 }
 
 // streamError is what a provider said went wrong after it had taken the request.
-func (r redactor) streamError(e *APIError) error {
+func (r redactor) streamError(e *APIError) *agent.ModelError {
 	me := r.statusError(e.status, 0, e)
 	if me.Kind == agent.BadRequest && e.status == 0 {
 		me.Kind = agent.Broken // the request was taken; the provider failed on the way

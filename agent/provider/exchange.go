@@ -3,10 +3,13 @@ package provider
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"time"
 
@@ -41,13 +44,27 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	}
 	res, err := x.client.Do(req)
 	if err != nil {
-		return nil, x.redact.transportError(agent.Retryable, err)
+		me := x.redact.transportError(agent.Retryable, err)
+		me.NotSent = notSent(err)
+		return nil, me
 	}
 	if err := x.convert(res); err != nil {
 		_ = res.Body.Close() // the error says more than that of closing
 		return nil, err
 	}
 	return res, nil
+}
+
+// notSent says that a request failed before it could be sent: there was no connection.
+func notSent(err error) bool {
+	if _, ok := errors.AsType[*net.DNSError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return true
+	}
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect")
 }
 
 func (x *Exchange) prepare(req *http.Request) error {

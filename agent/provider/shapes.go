@@ -29,14 +29,15 @@ func NewShapes[S comparable](first S, join func(a, b S) S) *Shapes[S] {
 func (f *Shapes[S]) Ask(
 	send func(S) (agent.Completion, error), concede func(error, S) (S, bool), learned func(before, after S, why error),
 ) (agent.Completion, error) {
-	for {
+	for refused := 0; ; refused++ {
 		f.mu.Lock()
 		s := f.shape
 		f.mu.Unlock()
 		c, err := send(s)
 		next, conceded := concede(err, s)
 		if !conceded {
-			return c, asModelError(err)
+			c.Refused = refused
+			return c, asModelError(err, refused)
 		}
 		f.learn(next, func(before, after S) { learned(before, after, err) })
 	}
@@ -114,12 +115,13 @@ func (r Refusal) OfStreaming() bool {
 }
 
 // asModelError makes an error of go-openai's own one that the agent understands.
-func asModelError(err error) error {
+func asModelError(err error, refused int) error {
 	if err == nil {
 		return nil
 	}
-	if _, ok := errors.AsType[*agent.ModelError](err); ok {
+	if me, ok := errors.AsType[*agent.ModelError](err); ok {
+		me.Refused = refused
 		return err
 	}
-	return &agent.ModelError{Kind: agent.BadRequest, Err: err}
+	return &agent.ModelError{Kind: agent.BadRequest, Refused: refused, Err: err}
 }

@@ -223,9 +223,9 @@ func (clock) Tools() []agent.ToolDef {
 func TestBothModelPackagesRunTurns(t *testing.T) {
 	for _, question := range []string{
 		"Explain the tides",
-		"{{standin cut=120 on=stream}} Explain the tides",
-		"{{standin eof=text on=stream}} Explain the tides",
-		"{{standin fail=50 on=stream}} Explain the tides",
+		"{{standin cut=120 on=stream times=1}} Explain the tides",
+		"{{standin eof=text on=stream times=1}} Explain the tides",
+		"{{standin fail=50 on=stream times=1}} Explain the tides",
 		"{{standin status=503 times=2}} say: Hello.",
 		"{{standin status=429 retry_after=7 times=1}} say: Hello.",
 		"{{standin refuse=stream}} say: Hello.",
@@ -244,7 +244,7 @@ func TestBothModelPackagesRunTurns(t *testing.T) {
 			imitated(t, a, nil, func(t *testing.T, m agent.Model, _ *openai.Server) {
 				runner, err := agent.New(agent.Options{
 					Models: []agent.ModelOptions{{Model: m}}, ThinkTags: []string{"think"}, Log: slog.New(slog.DiscardHandler), Tools: clock{},
-					Limits: agent.Limits{Turn: 5 * time.Minute, Silence: 10 * time.Second, ModelCalls: 16},
+					Limits: agent.Limits{Turn: 5 * time.Minute, FirstToken: 20 * time.Second, Silence: 10 * time.Second, ModelCalls: 16},
 				})
 				if err != nil {
 					t.Fatal(err)

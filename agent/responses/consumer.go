@@ -209,6 +209,9 @@ func (c *consumer) end(data []byte, status string, tell func(agent.Delta)) error
 	if err := json.Unmarshal(data, &r); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}
+	if r.Usage != nil {
+		c.usage = r.Usage
+	}
 	if status == "failed" {
 		if e := provider.ErrorOf(r.Error); e != nil {
 			return e
@@ -234,7 +237,7 @@ func (c *consumer) end(data []byte, status string, tell func(agent.Delta)) error
 			c.finish = agent.FinishFiltered
 		}
 	}
-	c.usage, c.finished = r.Usage, true
+	c.finished = true
 	return nil
 }
 

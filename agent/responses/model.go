@@ -59,7 +59,7 @@ func (m *Model) Complete(ctx context.Context, r agent.Request) (agent.Completion
 func (m *Model) ask(ctx context.Context, stream bool, send func(shape) (agent.Completion, error)) (agent.Completion, error) {
 	return m.shapes.Ask(func(s shape) (agent.Completion, error) {
 		if stream && s.noStreaming {
-			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, Err: errNotStreamed}
+			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, NotSent: true, Err: errNotStreamed}
 		}
 		c, err := send(s)
 		if provider.Named(err, "invalid_encrypted_content") && !s.noEcho {
@@ -97,7 +97,7 @@ func (m *Model) readWhole(data []byte) (agent.Completion, error) {
 		text, reasoning, refusal = text+d.Text, reasoning+d.Reasoning, refusal+d.Refusal
 	})
 	if err != nil {
-		return agent.Completion{}, m.failed(err)
+		return agent.Completion{}, m.failed(&c, err)
 	}
 	out := m.completion(&c)
 	out.Text, out.Reasoning, out.Refusal = text, reasoning, refusal
@@ -131,7 +131,7 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 		case err != nil && c.finished: // nothing that happens after the end matters
 			return m.completion(&c), nil
 		case err != nil:
-			return agent.Completion{}, m.failed(err)
+			return agent.Completion{}, m.failed(&c, err)
 		case c.finished && tail == nil:
 			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
 			defer tail.Stop()
@@ -148,14 +148,14 @@ func (m *Model) completion(c *consumer) agent.Completion {
 }
 
 // failed judges what ended an answer before its end.
-func (m *Model) failed(err error) error {
+func (m *Model) failed(c *consumer, err error) error {
 	if e, ok := errors.AsType[*provider.APIError](err); ok {
 		if _, judged := errors.AsType[*agent.ModelError](err); !judged {
-			return m.Failed(e)
+			return m.Failed(e, c.usage.total())
 		}
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = fmt.Errorf("%w: %w", errNoEnd, err)
 	}
-	return m.Broken(err)
+	return m.Broken(err, c.usage.total())
 }

@@ -43,7 +43,7 @@ type Turn struct {
 // Step is an entry of a turn's journal: what somebody must know who goes on with the turn after a crash.
 type Step struct {
 	Kind StepKind
-	Call string // the tool call that it is about; empty for StepSaid
+	Call string // the tool call that it is about; empty for StepSaid and StepSpent
 	Body []byte // as the gateway wrote it; may be empty
 }
 
@@ -58,6 +58,7 @@ const (
 	StepStopped  StepKind = "stopped"  // such a call was ended before it had a result
 	StepAnswered StepKind = "answered" // what came of a call
 	StepAsked    StepKind = "asked"    // a call waits for a person
+	StepSpent    StepKind = "spent"    // what the turn used so far; it replaces the one before
 	StepDecided  StepKind = "decided"  // a person, or nobody in time, decided about it
 )
 

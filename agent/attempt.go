@@ -1,0 +1,236 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+)
+
+const (
+	// mostText is how long an answer may get, in bytes: several times what any model can write. A
+	// provider that never stops must not fill the memory.
+	mostText = 2 << 20
+	// mostCalls is how many calls one answer may hold.
+	mostCalls = 256
+)
+
+// errTooMuch ends the stream of an answer that got longer than mostText.
+var errTooMuch = errors.New("the answer is longer than any may be")
+
+// cutError is an answer that broke off after its first token.
+type cutError struct{ err error }
+
+func (e *cutError) Error() string { return e.err.Error() }
+func (e *cutError) Unwrap() error { return e.err }
+
+func isCut(err error) bool {
+	_, cut := errors.AsType[*cutError](err)
+	return cut
+}
+
+// isSilence says that a model exceeded one of the limits on its silence.
+func isSilence(err error) bool { return errors.Is(err, errSilence) || errors.Is(err, errFirstToken) }
+
+// reached says that a failed attempt got as far as the provider.
+func reached(err error) bool {
+	me, ok := errors.AsType[*ModelError](err)
+	return !ok || !me.NotSent
+}
+
+// workBegan says that the provider was at work, as far as anybody can know, when an attempt failed. Each such
+// attempt may cost what a whole answer costs.
+func workBegan(err error) bool {
+	if isCut(err) || isSilence(err) {
+		return true
+	}
+	me, ok := errors.AsType[*ModelError](err)
+	if !ok || me.NotSent {
+		return false
+	}
+	switch me.Status {
+	case http.StatusGatewayTimeout, 524: // the gateway gave up waiting; 524 is Cloudflare's
+		return true
+	case 0: // the connection was lost before the answer's head came
+		return me.Kind == Broken || me.Kind == Retryable
+	}
+	return me.Kind == Broken
+}
+
+// attempt sends one request and hands tell each piece of the answer. It counts the attempt and what it used.
+func (r *run) attempt(ctx context.Context, request Request, estimate int, ask asking, tell func(Delta)) (Completion, error) {
+	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.calls+r.reserved >= limit {
+		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
+	}
+	r.saveSpent(ctx)
+	r.calls++
+	r.meter.calls++
+	var came TokenCounter
+	began := false
+	c, err := ask(ctx, request, func(d Delta) {
+		began = true
+		for _, text := range []string{d.Text, d.Reasoning, d.Refusal} {
+			came.Add(text)
+			r.meter.tokens.Add(text)
+		}
+		tell(d)
+	})
+	used, refused := c.Usage, c.Refused
+	if me, ok := errors.AsType[*ModelError](err); ok {
+		used, refused = cmp.Or(used, me.Usage), max(refused, me.Refused)
+	}
+	r.calls += refused
+	r.meter.calls += refused
+	if err != nil && began {
+		err = &cutError{err: err}
+	}
+	switch {
+	case used != nil:
+		r.meter.count(*used)
+	case err == nil, workBegan(err), ctx.Err() != nil && reached(err):
+		r.meter.guess(r.model.learned.tokens(estimate), came.Tokens())
+	case !reached(err):
+		r.calls--
+		r.meter.calls--
+		r.unsaved = r.unsaved || refused > 0
+		return c, err
+	}
+	r.unsaved = true
+	if err != nil {
+		return c, err
+	}
+	r.learnUsage(ctx, request, estimate, used)
+	return c, nil
+}
+
+// learnUsage takes what the provider counted for a request; nil: it did not tell.
+func (r *run) learnUsage(ctx context.Context, request Request, estimate int, used *Usage) {
+	if used != nil {
+		r.model.learned.accepted(request, estimate, used.Prompt)
+		return
+	}
+	r.model.learned.accepted(request, estimate, 0)
+	if !r.warned {
+		r.warned = true
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the model told no usage, counting 0 tokens")
+	}
+}
+
+// asking sends a request to the turn's model and hands tell each piece of the answer, which the Completion then
+// lacks.
+type asking func(ctx context.Context, request Request, tell func(Delta)) (Completion, error)
+
+// try makes an attempt: streamed, or whole where the provider can't stream.
+func (r *run) try(ctx context.Context, request Request, estimate int, tell func(Delta)) (Completion, error) {
+	c, err := r.attempt(ctx, request, estimate, r.askStream, tell)
+	if !isKind(err, NoStreaming) {
+		return c, err
+	}
+	return r.attempt(ctx, request, estimate, r.askWhole, tell)
+}
+
+// askStream asks for a streamed answer, within the limits on silence.
+func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) (Completion, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ctx, watch, stop := watchSilence(ctx, r.opts.Limits.FirstToken, r.opts.Limits.Silence)
+	defer stop()
+	began, late, size := false, false, 0
+	var newest CallDelta
+	c, err := r.model.Model.Stream(ctx, request, func(d Delta) {
+		if ctx.Err() != nil {
+			late = true // a turn that was ended says nothing more
+			return
+		}
+		if d == (Delta{}) || d.Call != nil && *d.Call == newest {
+			return // no progress: the provider is alive, and the model silent
+		}
+		if d.Call != nil {
+			newest = *d.Call
+		}
+		watch.hear()
+		defer watch.listen()
+		d.Text = d.Text[:min(len(d.Text), mostText-size)] // a character cut in two is mended later
+		size += len(d.Text) + len(d.Reasoning) + len(d.Refusal)
+		if size > mostText || d.Call != nil && (len(d.Call.Arguments) > mostText || d.Call.Position >= mostCalls) {
+			cancel(errTooMuch)
+			return
+		}
+		began = true
+		tell(d)
+		if size == mostText {
+			cancel(errTooMuch)
+		}
+	})
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errTooMuch):
+		return Completion{Finish: FinishLength}, nil
+	case err == nil && !late:
+		return c, nil
+	case err == nil:
+		return c, cause
+	case isSilence(cause):
+		return c, &silenceError{cause: cause, limits: r.opts.Limits, err: err}
+	case began && isKind(err, ContextLength): // the answer filled what was left of the window
+		return Completion{Finish: FinishLength}, nil
+	default:
+		return c, err
+	}
+}
+
+// askWhole asks for an answer in one piece.
+func (r *run) askWhole(ctx context.Context, request Request, tell func(Delta)) (Completion, error) {
+	c, err := r.model.Model.Complete(ctx, request)
+	if err != nil {
+		return c, err
+	}
+	if len(c.Text) > mostText {
+		c.Text, c.Finish = c.Text[:mostText], FinishLength // a character cut in two is mended later
+	}
+	c.ToolCalls = c.ToolCalls[:min(len(c.ToolCalls), mostCalls)]
+	if d := (Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal}); d != (Delta{}) {
+		tell(d)
+	}
+	c.Text, c.Reasoning, c.Refusal = "", "", ""
+	return c, nil
+}
+
+// receiver takes the pieces of one answer and puts them into the reply: each as it comes, or all of them once the
+// answer is complete.
+type receiver struct {
+	run                      *run
+	calls                    bool // the thinking and the calls matter
+	hold                     bool // nothing is told before the answer is complete
+	began                    bool
+	text, reasoning, refusal strings.Builder
+}
+
+func (v *receiver) take(d Delta) {
+	if v.hold {
+		v.text.WriteString(d.Text)
+		v.reasoning.WriteString(d.Reasoning)
+		v.refusal.WriteString(d.Refusal)
+		return
+	}
+	v.begin()
+	v.run.reply.add(d)
+}
+
+func (v *receiver) begin() {
+	if !v.began {
+		v.began = true
+		v.run.begin(v.calls)
+	}
+}
+
+// complete takes the end of the answer.
+func (v *receiver) complete() {
+	v.begin()
+	if v.hold {
+		v.run.reply.add(Delta{Text: v.text.String(), Reasoning: v.reasoning.String(), Refusal: v.refusal.String()})
+	}
+}

@@ -1,0 +1,220 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A stream that falls silent is asked for once more, also where there is no other model.
+func TestRepeat_silentStream(t *testing.T) {
+	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}}
+	told := &Usage{Prompt: 5, Completion: 2}
+	for _, tt := range []struct {
+		name   string
+		first  answer
+		events string
+		after  time.Duration
+	}{
+		{"before the first token", answer{hang: true}, `text:"Hello."`, 20 * time.Second},
+		{"midway", answer{deltas: texts("He"), hang: true}, `text:"He" reset text:"Hello."`, 10 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got := runTurn(t, t.Context(), o, streamed, tt.first, answer{deltas: texts("Hel", "lo."), c: Completion{Usage: told}})
+				want := tt.events
+				if tt.first.deltas == nil { // nothing stood there, so that the second answer is told as it comes
+					want = `text:"Hel" text:"lo."`
+				}
+				got.check(t, StopDone, "Hello.", want)
+				if got.Elapsed != tt.after || got.err != nil || got.ModelCalls != 2 || got.Usage != *told || got.EstimatedPrompt == 0 {
+					t.Errorf("after %v, error %v, %d calls, usage %+v and %d", got.Elapsed, got.err, got.ModelCalls, got.Usage, got.EstimatedPrompt)
+				}
+			})
+		})
+	}
+}
+
+// F60: deltas without content and repeated states of a call are silence; content is not.
+func TestSilence_emptyDeltasF60(t *testing.T) {
+	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}, Tools: workshop()}
+	call := func(arguments string) Delta {
+		return Delta{Call: &CallDelta{ID: "a", Name: "read", Arguments: arguments}}
+	}
+	empty := make([]Delta, 100)
+	same := make([]Delta, 100)
+	for i := range same {
+		same[i] = call(`{"se`)
+	}
+	growing := []Delta{call(`{`), call(`{"se`), call(`{"seconds"`), call(`{"seconds":0`)}
+	for _, tt := range []struct {
+		name   string
+		deltas []Delta
+		stop   StopReason
+		after  time.Duration
+	}{
+		{"nothing but empty ones", empty, StopFirstToken, 40 * time.Second},
+		{"after a word", append(texts("a"), empty...), StopSilence, 36 * time.Second},
+		{"a call that does not grow", same, StopSilence, 36 * time.Second},
+		{"a call that grows", growing, StopEmpty, 4 * 8 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := answer{deltas: tt.deltas, every: 8 * time.Second}
+				got := runTurn(t, t.Context(), o, streamed, a, a)
+				if got.Stop != tt.stop || got.Elapsed != tt.after {
+					t.Errorf("got %s after %v, want %s after %v (%v)", got.Stop, got.Elapsed, tt.stop, tt.after, got.err)
+				}
+			})
+		})
+	}
+}
+
+// A model may think before its first token for longer than it may be silent later.
+func TestSilence_firstTokenHasItsOwnLimit(t *testing.T) {
+	o := Options{Limits: Limits{Turn: time.Hour, FirstToken: 120 * time.Second, Silence: 60 * time.Second}}
+	synctest.Test(t, func(t *testing.T) {
+		got := runTurn(t, t.Context(), o, streamed, answer{deltas: texts("Hello."), every: 119 * time.Second})
+		got.check(t, StopDone, "Hello.", `text:"Hello."`)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		late := answer{deltas: texts("a", "b"), every: 61 * time.Second}
+		got := runTurn(t, t.Context(), o, streamed, late, late)
+		got.check(t, StopSilence, "a", `text:"a"`)
+	})
+}
+
+// Once a provider began to work, each further attempt may cost a whole answer: there is one. All that reached a
+// provider count.
+func TestRepeat_onlyOnceAfterWorkBegan(t *testing.T) {
+	status := func(kind ErrorKind, status int) answer {
+		return answer{err: &ModelError{Kind: kind, Status: status, Err: errors.New("no")}}
+	}
+	cut := answer{deltas: texts("He"), err: &ModelError{Kind: Broken, Err: errors.New("cut")}}
+	empty := status(Broken, 200)
+	lost := status(Retryable, 0) // the connection, before the answer's head
+	refused := answer{err: &ModelError{Kind: Retryable, NotSent: true, Err: errors.New("connection refused")}}
+	busy := status(Retryable, 503)
+	for _, tt := range []struct {
+		name     string
+		answers  []answer
+		requests int
+		calls    int
+		guessed  int // prompts
+	}{
+		{"cut each time", []answer{cut, cut, cut, cut, cut}, 2, 2, 2},
+		{"an empty stream each time", []answer{empty, empty, empty, empty, empty}, 2, 2, 2},
+		{"cut, then each time without a word", []answer{cut, empty, empty, empty, empty}, 2, 2, 2},
+		{"the connection lost each time", []answer{lost, lost, lost, lost, lost}, 2, 2, 2},
+		{"a gateway that waits no longer", []answer{status(Retryable, 504), status(Retryable, 504), cut, cut}, 2, 2, 2},
+		{"cut, and busy", []answer{cut, busy, busy, busy, busy, cut}, 5, 5, 1},
+		{"busy", []answer{busy, busy, busy, busy, cut}, 4, 4, 0},
+		{"not reached", []answer{refused, refused, refused, refused, cut}, 4, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got := runTurn(t, t.Context(), Options{}, streamed, tt.answers...)
+				prompt := Request{Messages: streamed.Messages}.tokens()
+				if len(got.model.requests) != tt.requests || got.ModelCalls != tt.calls || got.EstimatedPrompt != tt.guessed*prompt {
+					t.Errorf("%d requests, %d calls, %d of %d tokens guessed; want %d, %d, %d prompts",
+						len(got.model.requests), got.ModelCalls, got.EstimatedPrompt, prompt, tt.requests, tt.calls, tt.guessed)
+				}
+			})
+		})
+	}
+}
+
+// Refused attempts count towards the limit: none is made beyond it, and the error is the provider's.
+func TestModelCalls_refusedAttemptsCount(t *testing.T) {
+	busy := answer{err: &ModelError{Kind: Retryable, Status: 503, Err: errors.New("busy")}}
+	synctest.Test(t, func(t *testing.T) {
+		got := runTurn(t, t.Context(), Options{Limits: Limits{ModelCalls: 3}}, streamed, busy, busy, busy, busy)
+		if len(got.model.requests) != 3 || got.ModelCalls != 3 || got.Stop != StopError || !isKind(got.err, Retryable) {
+			t.Errorf("%d requests, %d calls, %s: %v", len(got.model.requests), got.ModelCalls, got.Stop, got.err)
+		}
+	})
+}
+
+// What a provider says that a failed answer used counts as told, and is not estimated.
+func TestUsage_ofFailedAnswers(t *testing.T) {
+	t.Parallel()
+	failed := &ModelError{Kind: Broken, Status: 200, Usage: &Usage{Prompt: 7, Completion: 3, Reasoning: 2}, Err: errors.New("failed")}
+	got := runTurn(t, t.Context(), Options{}, streamed,
+		answer{deltas: texts("He"), err: failed}, answer{deltas: texts("Hello."), c: Completion{Usage: &Usage{Prompt: 7, Completion: 1}}})
+	if want := (Usage{Prompt: 14, Completion: 4, Reasoning: 2}); got.Usage != want || got.EstimatedPrompt+got.EstimatedCompletion != 0 || got.ModelCalls != 2 {
+		t.Errorf("usage %+v, guessed %d and %d, %d calls", got.Usage, got.EstimatedPrompt, got.EstimatedCompletion, got.ModelCalls)
+	}
+}
+
+// A summary that never comes ends after the limits on silence, and the turn goes on without it.
+func TestSilence_ofSummaries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := windowed(2000, 200)
+		o.Limits = Limits{Turn: time.Hour, FirstToken: 20 * time.Second, Silence: 10 * time.Second}
+		got := runTurn(t, t.Context(), o, ask(chat(20, 100), "and now?"),
+			answer{deltas: texts("A"), hang: true}, answer{deltas: texts("Hello.")})
+		got.check(t, StopDone, "Hello.", `text:"Hello."`)
+		if got.Elapsed != 10*time.Second || got.Compaction != nil {
+			t.Errorf("after %v, %+v", got.Elapsed, got.Compaction)
+		}
+	})
+}
+
+// Answers that nobody reads as they come are streamed too; only a provider that can't stream is asked for whole ones.
+func TestStream_alsoWhatIsNotShown(t *testing.T) {
+	t.Parallel()
+	turn := Turn{Messages: streamed.Messages}
+	got := runTurn(t, t.Context(), Options{}, turn, answer{deltas: texts("Hel", "lo.")})
+	got.check(t, StopDone, "Hello.", `text:"Hello."`)
+	if kinds := strings.Join(got.model.kinds, " "); kinds != "stream" {
+		t.Errorf("asked for %s", kinds)
+	}
+	got = runTurn(t, t.Context(), Options{}, turn,
+		answer{err: &ModelError{Kind: NoStreaming, Status: 400, Err: errors.New("no")}}, answer{c: Completion{Text: "Hello."}})
+	got.check(t, StopDone, "Hello.", `text:"Hello."`)
+	if kinds := strings.Join(got.model.kinds, " "); kinds != "stream whole" || got.ModelCalls != 2 {
+		t.Errorf("asked for %s, %d calls", kinds, got.ModelCalls)
+	}
+}
+
+// The journal has what a turn used before the next attempt, and with each step; a run that goes on counts it.
+func TestJournal_keepsWhatWasUsed(t *testing.T) {
+	t.Parallel()
+	used := func(n int) *Usage { return &Usage{Prompt: n, Completion: 1} }
+	j := &journal{}
+	turn := streamed
+	turn.Journal = j
+	var seen []string
+	first := &spy{script: script{answers: []answer{
+		{deltas: texts("He"), err: &ModelError{Kind: Broken, Usage: used(3), Err: errors.New("cut")}},
+		{deltas: texts("Let me see."), c: Completion{Usage: used(4), ToolCalls: []ToolCall{{ID: "a", Name: "read", Arguments: "{}"}}}},
+		{err: &ModelError{Kind: Auth, Status: 401, Err: errors.New("no")}},
+	}}, before: func() { seen = append(seen, fmt.Sprint(j.spent)) }}
+	a := newAgentWith(t, Options{Tools: workshop()}, first)
+	r, _ := a.Run(t.Context(), turn, func(Event) {})
+	want := []string{"[]", "[{main {3 0 1 0} 1 1 0 0}]", "[{main {7 0 2 0} 2 4 0 0}]"}
+	if fmt.Sprint(seen) != fmt.Sprint(want) || j.spentWrites != 1 || r.ModelCalls != 3 {
+		t.Errorf("the journal had\n%q, want\n%q; %d writes beside the steps, %d calls", seen, want, j.spentWrites, r.ModelCalls)
+	}
+
+	turn.Journal, turn.Steps, turn.Spent = nil, j.steps, append(j.spent, Spent{Model: "gone", EstimatedPrompt: 40, EstimatedCompletion: 2, Estimate: 2, Calls: 1})
+	got := runTurn(t, t.Context(), Options{Tools: workshop(), Limits: Limits{ModelCalls: 5}}, turn, answer{deltas: texts("Done."), c: Completion{Usage: used(5)}})
+	if got.Usage != (Usage{Prompt: 12, Completion: 3}) || got.EstimatedPrompt != 40 || got.ModelCalls != 4 || len(got.Spent) != 2 || got.Stop != StopDone {
+		t.Errorf("%s: %+v, %d calls", got.Stop, got.Spent, got.ModelCalls)
+	}
+}
+
+// spy is a script that says when it is asked.
+type spy struct {
+	script
+	before func()
+}
+
+func (s *spy) Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error) {
+	s.before()
+	return s.script.Stream(ctx, r, emit)
+}

@@ -1,0 +1,125 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// used returns what the store has of all turns.
+func (l *lab) used(t *testing.T) chat.Used {
+	t.Helper()
+	u, err := l.store.Used(t.Context(), chat.UsageOf{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// What a turn used before a call waits for a person is counted, whatever becomes of the process meanwhile and however
+// often.
+func TestUsage_whileAnApprovalWaits(t *testing.T) {
+	for _, how := range []string{"killed", "killed twice", "stopped", "too late"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab()
+				l.steps[0].Usage = &agent.Usage{Prompt: 100, Completion: 10, Cached: 7}
+				l.steps[1].Usage = &agent.Usage{Prompt: 130, Completion: 5}
+				l.open(t, nil)
+				l.say(t, ask("light"))
+				later(5 * time.Second)
+				want := chat.Usage{Prompt: 230, Completion: 15, Cached: 7, Calls: 2}
+				switch how {
+				case "stopped":
+					_ = l.stop()
+				case "killed twice":
+					l.kill()
+					l.open(t, nil)
+					later(5 * time.Second)
+					l.kill()
+				default:
+					l.kill()
+				}
+				if how == "too late" {
+					later(20 * time.Minute)
+				}
+				l.open(t, func(o *gateway.Options) { o.MaxAge = 15 * time.Minute })
+				later(5 * time.Second)
+				if how == "too late" {
+					want = chat.Usage{Prompt: 100, Completion: 10, Cached: 7, Calls: 1}
+				} else {
+					l.say(t, pressing(l.button("approve:")))
+				}
+				later(10 * time.Second)
+				if got := l.used(t); got.Usage != want || got.Turns != 1 {
+					t.Errorf("counted %+v of %d turns, want %+v\n%s", got.Usage, got.Turns, want, l.log.String())
+				}
+			})
+		})
+	}
+}
+
+// dictation is a model that writes a word a second.
+type dictation struct{ words int }
+
+func (*dictation) Name() string { return "planner" }
+
+func (d *dictation) Stream(ctx context.Context, _ agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	for range d.words {
+		select {
+		case <-time.After(time.Second):
+			emit(agent.Delta{Text: "word "})
+		case <-ctx.Done():
+			return agent.Completion{}, context.Cause(ctx)
+		}
+	}
+	return agent.Completion{Usage: &agent.Usage{Prompt: 40, Completion: d.words}}, nil
+}
+
+func (*dictation) Complete(context.Context, agent.Request) (agent.Completion, error) {
+	panic("not used")
+}
+
+// An answer that a kill cut off was paid for: an estimate of it counts after the restart, once, and is marked.
+func TestUsage_ofAnAnswerThatAKillCutOff(t *testing.T) {
+	for kills := range 4 {
+		t.Run(fmt.Sprint(kills), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab()
+				model := &dictation{words: 60}
+				open := func() {
+					l.open(t, func(o *gateway.Options) {
+						a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: model}}, Log: o.Log})
+						if err != nil {
+							t.Fatal(err)
+						}
+						o.Runner = a
+					})
+				}
+				open()
+				l.say(t, ask("dictate"))
+				for range kills {
+					later(40 * time.Second)
+					l.kill()
+					open()
+				}
+				later(80 * time.Second)
+				told := chat.Usage{Prompt: 40, Completion: 60, Calls: 1}
+				if kills > 2 { // it is not begun a fourth time
+					told = chat.Usage{}
+				}
+				got := l.used(t)
+				guessed := got.Completion - told.Completion
+				if got.Calls != kills+told.Calls || got.Estimated != (kills > 0) || guessed < 40*kills || guessed > 55*kills || (got.Prompt > told.Prompt) != (kills > 0) {
+					t.Errorf("counted %+v after %d kills in the middle of an answer\n%s", got.Usage, kills, l.log.String())
+				}
+			})
+		})
+	}
+}
