@@ -113,9 +113,9 @@ func TestModelFaultsThatMend(t *testing.T) {
 		requests   int
 		askedPlain bool // the last request did not stream
 	}{
-		{name: "stream is cut in the middle", do: "cut=100 on=stream", requests: 2, askedPlain: true},
-		{name: "stream ends early", do: "eof=100 on=stream", requests: 2, askedPlain: true},
-		{name: "stream ends with an error", do: "fail=100 on=stream", requests: 2, askedPlain: true},
+		{name: "stream is cut in the middle", do: "cut=100 on=stream", times: 1, requests: 2},
+		{name: "stream ends early", do: "eof=100 on=stream", times: 1, requests: 2},
+		{name: "stream ends with an error", do: "fail=100 on=stream", times: 1, requests: 2},
 		{name: "cannot stream", do: "refuse=stream", requests: 2, askedPlain: true},
 		{name: "overloaded at first", do: "status=503", times: 1, requests: 2},
 		{name: "rate limit at first", do: "status=429 retry_after=1", times: 1, requests: 2},
@@ -144,6 +144,7 @@ func TestModelFaultsThatStay(t *testing.T) {
 	t.Parallel()
 	const (
 		unreachable = "⚠️ The model could not be used just now. (error "
+		late        = "⚠️ The model did not start to answer in time. (error "
 		silent      = "⚠️ The model stopped answering. (error "
 		tooLong     = "⚠️ This took too long, so I stopped. (error "
 	)
@@ -154,11 +155,11 @@ func TestModelFaultsThatStay(t *testing.T) {
 		requests       int
 		limits         string
 	}{
-		{name: "hangs in the middle", do: "hang=200", line: silent, shown: true, logged: "silent for too long", requests: 1},
-		{name: "hangs from the start", do: "hang=start", line: silent, logged: "silent for too long", requests: 1},
+		{name: "hangs in the middle", do: "hang=200", line: silent, shown: true, logged: "silent for too long", requests: 2},
+		{name: "hangs from the start", do: "hang=start", line: late, logged: "did not begin its answer in time", requests: 2},
 		{name: "always 500", do: "status=500", line: unreachable, logged: "after 4 attempts", requests: 4},
 		{name: "wrong key", do: "status=401", line: unreachable, logged: "invalid_api_key", requests: 1},
-		{name: "broken both ways", do: "cut=200", line: unreachable, shown: true, logged: "ask again after a broken stream", requests: 5},
+		{name: "broken both ways", do: "cut=200", line: unreachable, shown: true, logged: "ask once more after", requests: 2},
 		{name: "never ends", do: "rate=50", line: tooLong, shown: true, logged: "took too long", requests: 1, limits: "turn: 3s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,7 +170,7 @@ func TestModelFaultsThatStay(t *testing.T) {
 			}
 			limits := c.limits
 			if limits == "" {
-				limits = "silence: 2s"
+				limits = "first_token: 2s, silence: 2s"
 			}
 			p := w.daemon(sections{more: "agent: {limits: {" + limits + "}}"})
 			const question = "words: 1000"

@@ -35,6 +35,10 @@ func limitCases(bench *workbench) []limitCase {
 			line: "⚠️ This took too long, so I stopped. (error {id})", stop: "turn_limit", logged: "turn failed", reason: "the turn took too long",
 		},
 		{
+			name: "agent.limits.first_token", more: "agent: {limits: {first_token: 1s}}", question: "{{standin first=60s}} words: 60",
+			line: "⚠️ The model did not start to answer in time. (error {id})", stop: "first_token", logged: "turn failed", reason: "the model did not begin its answer in time",
+		},
+		{
 			name: "agent.limits.silence", more: "agent: {limits: {silence: 1s}}", question: "{{standin stall=30 stall_for=60s}} words: 60",
 			line: "⚠️ The model stopped answering. (error {id})", stop: "silence", logged: "turn failed", reason: "the model was silent for too long",
 		},

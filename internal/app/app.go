@@ -203,7 +203,7 @@ func (a *App) keepSwept(ctx context.Context) {
 func newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbox, o Options) (*agent.Agent, error) {
 	var models []agent.ModelOptions
 	for _, m := range c.Models {
-		model, err := newModel(m, o)
+		model, err := newModel(m, c.Agent.ShowReasoning == config.ReasoningSummary, o)
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", m.Name, err)
 		}
@@ -213,13 +213,14 @@ func newAgent(c *config.Config, texts gateway.Texts, tools agent.Toolbox, o Opti
 	return agent.New(agent.Options{
 		System: c.Agent.SystemPrompt, ThinkTags: c.Agent.ThinkTags, Models: models, Pipeline: pipeline(c.Agent.Pipeline), Log: o.Log,
 		Tools: tools, MaxParallel: c.Tools.MaxParallel,
-		Limits: agent.Limits{Turn: l.Turn, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
+		Limits: agent.Limits{Turn: l.Turn, FirstToken: l.FirstToken, Silence: l.Silence, ModelCalls: l.ModelCalls, ToolCalls: l.ToolCalls},
 		Lines:  lines(texts),
 	})
 }
 
-// newModel returns a model behind the API that its provider speaks.
-func newModel(m config.Model, o Options) (agent.Model, error) {
+// newModel returns a model behind the API that its provider speaks. With summaries it is asked for those of its
+// reasoning.
+func newModel(m config.Model, summaries bool, o Options) (agent.Model, error) {
 	headers := make(map[string]string, len(m.Headers))
 	for name, value := range m.Headers {
 		headers[name] = value.Reveal()
@@ -227,7 +228,7 @@ func newModel(m config.Model, o Options) (agent.Model, error) {
 	po := provider.Options{
 		Name: m.Name, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Model: m.Model,
 		MaxOutputTokens: m.MaxOutputTokens, Temperature: float32Of(m.Temperature),
-		Stream: m.Stream, Headers: headers, Transport: o.Transport, Log: o.Log,
+		Stream: m.Stream, Summaries: summaries, Headers: headers, Transport: o.Transport, Log: o.Log,
 	}
 	switch m.API {
 	case "chat_completions":

@@ -16,8 +16,9 @@ type Agent struct {
 
 // Limits bounds one turn.
 type Limits struct {
-	Turn       time.Duration `yaml:"turn"`    // the whole turn
-	Silence    time.Duration `yaml:"silence"` // a model that sends nothing
+	Turn       time.Duration `yaml:"turn"`        // the whole turn
+	FirstToken time.Duration `yaml:"first_token"` // from the request to the first piece of the answer
+	Silence    time.Duration `yaml:"silence"`     // from one piece to the next
 	ModelCalls int           `yaml:"model_calls" min:"1" max:"1000"`
 	ToolCalls  int           `yaml:"tool_calls" min:"1" max:"1000"`
 }

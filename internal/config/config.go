@@ -57,7 +57,7 @@ func defaults() *Config {
 	return &Config{
 		Agent: Agent{
 			SystemPrompt:  "You are a helpful assistant.\n",
-			Limits:        Limits{Turn: 5 * time.Minute, Silence: time.Minute, ModelCalls: 16, ToolCalls: 32},
+			Limits:        Limits{Turn: 5 * time.Minute, FirstToken: 2 * time.Minute, Silence: time.Minute, ModelCalls: 16, ToolCalls: 32},
 			ThinkTags:     []string{"think", "thinking", "reasoning"},
 			ShowReasoning: "off",
 			Pipeline:      []PipelineNode{},

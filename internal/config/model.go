@@ -8,7 +8,7 @@ type Model struct {
 	APIKey          Secret            `yaml:"api_key"`  // may be empty only for a base_url on this machine
 	Model           string            `yaml:"model" required:"true"`
 	ContextWindow   int               `yaml:"context_window" min:"1" max:"100000000"`    // tokens
-	MaxOutputTokens int               `yaml:"max_output_tokens" min:"1" max:"100000000"` // tokens
+	MaxOutputTokens int               `yaml:"max_output_tokens" min:"0" max:"100000000"` // tokens; 0: the provider's own limit
 	Temperature     *float64          `yaml:"temperature" min:"0" max:"2"`               // nil: the provider's own
 	Stream          bool              `yaml:"stream"`
 	Headers         map[string]Secret `yaml:"headers"` // added to every request
@@ -17,7 +17,7 @@ type Model struct {
 func (m *Model) setDefaults() {
 	*m = Model{
 		API: "chat_completions", BaseURL: "https://api.openai.com/v1",
-		ContextWindow: 128_000, MaxOutputTokens: 4096, Stream: true,
+		ContextWindow: 128_000, Stream: true,
 		Headers: map[string]Secret{},
 	}
 }

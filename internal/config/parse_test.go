@@ -234,8 +234,8 @@ func TestParseErrors(t *testing.T) {
 		{"query in URL", "models: [{name: a, model: b, api_key: c, base_url: \"https://h?key=hidden-secret\"}]\n", []string{
 			"1:42: models[0].base_url holds a query or a fragment; write it as https://host/path",
 		}},
-		{"answer longer than the window", "models: [{name: a, model: b, api_key: c, context_window: 4096}]\n", []string{
-			"1:42: max_output_tokens (4096) must be less than context_window (4096) in models[0]; the answer is part of the window",
+		{"answer longer than the window", "models: [{name: a, model: b, api_key: c, context_window: 4096, max_output_tokens: 4096}]\n", []string{
+			"1:64: max_output_tokens (4096) must be less than context_window (4096) in models[0]; the answer is part of the window",
 		}},
 		{"temperature", "models: [{name: a, model: b, api_key: c, temperature: 2.1}]\n", []string{
 			`1:55: models[0].temperature must be between 0 and 2, not "2.1"`,

@@ -88,11 +88,7 @@ func (d *decoder) validateModels(models []Model) {
 			first[m.Name] = i
 		}
 		if m.MaxOutputTokens >= m.ContextWindow {
-			key := join(at, "max_output_tokens")
-			if !d.given(key) {
-				key = join(at, "context_window")
-			}
-			d.failAt(d.at(key), "the answer is part of the window", "max_output_tokens (%d) must be less than context_window (%d) in %s",
+			d.failAt(d.at(join(at, "max_output_tokens")), "the answer is part of the window", "max_output_tokens (%d) must be less than context_window (%d) in %s",
 				m.MaxOutputTokens, m.ContextWindow, human(at))
 		}
 		for _, name := range keysOf(m.Headers) {
