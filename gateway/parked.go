@@ -87,7 +87,7 @@ func (a *actor) detach(t *turn) {
 // storeParked stores that a turn which was interrupted stays as it is, and what people saw of it. After a restart it is
 // not run again.
 func (a *actor) storeParked(t *turn) {
-	growth := chat.Growth{Usage: spent(t.result)}
+	growth := chat.Growth{Usage: usageOf(t.result.Spent)}
 	if !t.void {
 		growth = a.grown(t, t.slot.Shown())
 	}
