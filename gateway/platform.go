@@ -51,10 +51,12 @@ type Concluder interface {
 
 // Endpoint is one configured bot account.
 type Endpoint struct {
-	ID         chat.EndpointID
-	Platform   Platform
-	Streaming  preview.Config
-	StopButton Button
+	ID        chat.EndpointID
+	Platform  Platform
+	Streaming preview.Config
+	// LinkPreviews lets the platform show previews of addresses that the asker typed. It shows no others.
+	LinkPreviews bool
+	StopButton   Button
 }
 
 // endpoint is an Endpoint with its optional abilities resolved.

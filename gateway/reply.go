@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"telex/agent"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
@@ -35,6 +36,10 @@ func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
 	c.FileLine, c.FilesLine, c.Button = a.g.Texts[TextRest], a.g.Texts[TextFilesLeft], a.stopButton(rec)
 	c.ButtonAlways = a.endpoint.StopButton == ButtonOn
+	if a.endpoint.LinkPreviews {
+		asker := chat.Person{Endpoint: a.conversation.Endpoint, User: rec.User}
+		c.Typed = agent.Said{Person: asker.String(), Messages: []agent.Message{a.words(rec.Messages...)}}.Wrote
+	}
 	return preview.Options{
 		Endpoint: a.endpoint.out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
 		Recorder: recorder{a.g.Store, rec.ID, a.conversation}, Parts: rec.Parts, Jitter: rand.Float64,

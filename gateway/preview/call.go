@@ -248,6 +248,7 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 	case a.cursor:
 		r.decorate(&m, a)
 	}
+	m.LinkPreview = r.linkPreview(m)
 	return m
 }
 

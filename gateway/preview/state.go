@@ -22,6 +22,10 @@ type Config struct {
 	MaxParts     int           // a final of more parts goes on as a file, where the platform takes files; 0: never
 	FileLine     string        // caption of that file
 	FilesLine    string        // below a text whose files can't be sent; {files} is their names
+
+	// Typed reports whether the asker typed an address. Where the asker typed every address of a message, the platform may
+	// show a preview of the first. nil: it shows none.
+	Typed func(address string) bool
 }
 
 // Transport is how previews reach a platform.

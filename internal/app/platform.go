@@ -36,7 +36,7 @@ func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error)
 func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoint {
 	s := c.Streaming(name, 0)
 	return gateway.Endpoint{
-		ID: chat.EndpointID(name), Platform: p, StopButton: button(s.StopButton),
+		ID: chat.EndpointID(name), Platform: p, StopButton: button(s.StopButton), LinkPreviews: s.LinkPreviews == config.LinkPreviewsAsked,
 		Streaming: preview.Config{
 			Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor,
 			Transport: transport(s.Transport), MaxParts: s.MaxParts, Progress: s.ToolProgress == config.ToolProgressInline,

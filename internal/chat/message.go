@@ -95,8 +95,13 @@ type Outgoing struct {
 	ReplyTo MessageID // the message this one visibly refers to; a missing one must not fail the call
 	Answers MessageID // the same in every part of a reply: what all of them answer
 	Key     string    // idempotency key: equal for every try of the same create
-	Preview bool      // not the final text: no link previews, no notification beyond the first
-	Actions []Action  // buttons, where there are any; none: those that the message had go away
+	Preview bool      // not the final text: no notification beyond the first
+
+	// LinkPreview is the address that the platform may open to show a preview of it. Empty, which is usual, means that it
+	// must open none: a model could tell anybody's server what it knows by an address that is opened without a click. Where
+	// a platform can't be told which address, all that are in the text may be opened: the asker typed each.
+	LinkPreview string
+	Actions     []Action // buttons, where there are any; none: those that the message had go away
 }
 
 // File is what a message of its own is sent as. Its caption is the text of the Outgoing it

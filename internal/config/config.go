@@ -69,7 +69,7 @@ func defaults() *Config {
 		MCPServers: []MCPServer{},
 		StreamingSection: StreamingRules{
 			MinTokens: 20, Cursor: " ▌", Transport: TransportEdit,
-			ToolProgress: "inline", MaxParts: 8, StopButton: "auto",
+			ToolProgress: "inline", MaxParts: 8, StopButton: "auto", LinkPreviews: LinkPreviewsOff,
 		},
 		Conversations: Conversations{
 			Busy: BusyInterrupt, MaxQueued: 20, MaxAge: 15 * time.Minute, Retention: 90 * 24 * time.Hour,

@@ -27,6 +27,12 @@ const (
 	StopButtonOff  = "off"
 )
 
+// Which addresses a platform may open to show a preview of them below a message.
+const (
+	LinkPreviewsOff   = "off"
+	LinkPreviewsAsked = "asked" // those that the asker typed
+)
+
 // TerminalEndpoint is the name under which the section streaming knows the conversation in the terminal.
 const TerminalEndpoint = "cli"
 
@@ -41,6 +47,7 @@ type StreamingRules struct {
 	ToolProgress string         `yaml:"tool_progress" enum:"off|inline"`
 	MaxParts     int            `yaml:"max_parts" min:"1" max:"100"`
 	StopButton   string         `yaml:"stop_button" enum:"auto|on|off"`
+	LinkPreviews string         `yaml:"link_previews" enum:"off|asked"`
 	// Endpoints holds what was set per endpoint; its keys stand in the section beside those above.
 	Endpoints map[string]StreamingRule `yaml:",inline"`
 }
@@ -55,6 +62,7 @@ type StreamingRule struct {
 	ToolProgress *string  `yaml:"tool_progress" enum:"off|inline"`
 	MaxParts     *int     `yaml:"max_parts" min:"1" max:"100"`
 	StopButton   *string  `yaml:"stop_button" enum:"auto|on|off"`
+	LinkPreviews *string  `yaml:"link_previews" enum:"off|asked"`
 }
 
 // decode takes a bool or a mapping.
@@ -82,6 +90,7 @@ type StreamingSettings struct {
 	ToolProgress string
 	MaxParts     int
 	StopButton   string
+	LinkPreviews string
 }
 
 // Streaming returns what holds for an endpoint. kindDefaultInterval is its platform's own edit interval, used
@@ -105,6 +114,7 @@ func (c *Config) Streaming(endpoint string, kindDefaultInterval time.Duration) S
 		ToolProgress: *either(rule.ToolProgress, &s.ToolProgress),
 		MaxParts:     *either(rule.MaxParts, &s.MaxParts),
 		StopButton:   *either(rule.StopButton, &s.StopButton),
+		LinkPreviews: *either(rule.LinkPreviews, &s.LinkPreviews),
 	}
 	out.Enabled = out.Enabled && out.Transport != TransportOff
 	return out

@@ -90,7 +90,7 @@ func TestStreamingSettings(t *testing.T) {
 	const own = 1500 * time.Millisecond
 	builtIn := StreamingSettings{
 		EditInterval: own, MinTokens: 20, Cursor: " ▌", Transport: TransportEdit,
-		ToolProgress: "inline", MaxParts: 8, StopButton: "auto",
+		ToolProgress: "inline", MaxParts: 8, StopButton: "auto", LinkPreviews: "off",
 	}
 	with := func(change func(*StreamingSettings)) StreamingSettings {
 		s := builtIn

@@ -116,6 +116,7 @@ type house struct {
 	button   gateway.Button
 	closed   bool // nobody is let in
 	thoughts bool // of a model are shown
+	previews bool // of addresses that the asker typed are shown
 
 	gateway *gateway.Gateway
 	ledger  *ledger
@@ -154,7 +155,7 @@ func (h *house) begin(a Adapter) {
 	h.ledger = &ledger{Store: h.memory}
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	g, err := gateway.New(gateway.Options{
-		Endpoints: []gateway.Endpoint{{ID: "bot", Platform: platform, Streaming: h.config, StopButton: h.button}},
+		Endpoints: []gateway.Endpoint{{ID: "bot", Platform: platform, Streaming: h.config, StopButton: h.button, LinkPreviews: h.previews}},
 		Runner:    h.runner(log), Store: h.ledger, Access: access.Rules{Open: !h.closed}, Busy: gateway.Queue, MaxQueued: 20,
 		MaxAge: 24 * time.Hour, ShowReasoning: h.thoughts, Log: log,
 	})

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,43 @@ func finalCases() []testCase {
 			pass(time.Hour) // F38: nothing comes after the end
 			if got := len(h.Versions(h.Private())); got != n {
 				h.Errorf("%d versions more came after the end", got-n)
+			}
+		}},
+		{"no address is opened for a preview, unless whoever asked typed all that are in the message", func(s *scene) {
+			const asked = "https://asked.example.org/a"
+			answers := map[string]answer{
+				"same":   {text: "This is " + asked + ", as you know."},
+				"longer": {text: "This is " + asked + "?q=secret and that is " + asked},
+				"other":  {text: "This is " + asked + " and that is [this](https://leak.example.org/secret)."},
+				"bare":   {text: "This is " + asked + " and that is secret.leak.example.org"},
+			}
+			for _, tt := range []struct {
+				on       bool
+				question string
+				typed    bool // the asker typed an address that the answer begins with
+				all      bool // and there is no other in it
+			}{
+				{false, "same " + asked, false, false},
+				{true, "same", false, false},
+				{true, "same " + asked, true, true},
+				{true, "longer " + asked, true, false},
+				{true, "other " + asked, true, false},
+				{true, "bare " + asked, true, false},
+			} {
+				h := s.house(answers, func(h *house) { h.previews = tt.on })
+				for _, to := range h.both() {
+					shown, opened := len(h.Shown(to)), len(h.Opened(to))
+					h.ask(to, tt.question)
+					pass(lasting)
+					if got := len(h.Shown(to)) - shown; got != 1 {
+						h.Fatalf("%q has %d answers", tt.question, got)
+					}
+					got := h.Opened(to)[opened:]
+					if foreign := slices.ContainsFunc(got, func(a string) bool { return a != asked }); foreign || !tt.typed && len(got) > 0 || tt.all && len(got) == 0 {
+						h.Errorf("on is %t, %q: opened are %q", tt.on, tt.question, got)
+					}
+				}
+				h.end()
 			}
 		}},
 		{"D1: every kind of formatting is in the final as it should be", func(s *scene) {

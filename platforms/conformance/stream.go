@@ -25,6 +25,16 @@ func streamCases() []testCase {
 				s.wantShown(to, "one two 🦊\n\nthree four")
 			})
 		}},
+		{"no address in a stream is opened to show a preview of it", func(s *scene) {
+			s.streams(func(st streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+				ref := s.stream(st, to, m, "see https://leak.example.com/1")
+				s.grow(st, ref, " and [a](https://leak.example.com/2)")
+				s.stop(st, ref, " or https://leak.example.com/3")
+				if got := s.Opened(to); len(got) != 0 {
+					s.Errorf("the platform opened %q", got)
+				}
+			})
+		}},
 		{"a stream can be stopped without more text, and twice", func(s *scene) {
 			s.streams(func(st streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 				ref := s.stream(st, to, m, "one")

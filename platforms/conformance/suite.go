@@ -48,7 +48,7 @@ const (
 // cases returns all of them, in the order of the table.
 func cases() []testCase {
 	return slices.Concat(
-		sendCases(), editCases(), textCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
+		sendCases(), editCases(), textCases(), exactCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
 		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(),
 		finalCases(), overflowCases(), limitCases(), refusalCases(), turnCases(), troubleCases(), endingCases(), killCases(), answerFileCases(),
 		specialCases(), commandCases(), questionCases(), thoughtCases(),

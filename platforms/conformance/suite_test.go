@@ -34,6 +34,7 @@ func TestSuiteFindsMistakes(t *testing.T) {
 		{"repeats by itself", "an unclear outcome is uncertain, and nothing is repeated"},
 		{"never ends a stream", "D13, F48: a stream with a long silence"},
 		{"calls everyone", "mentions in what a model writes call nobody"},
+		{"previews links", "no address in a message is opened"},
 		{"cuts what it edits", "D1: a long answer stands in parts"},
 		{"leaves buttons", "D9: a press on the button stops the answer"},
 		{"leaves presses open", "a press arrives once"},

@@ -60,21 +60,6 @@ func textCases() []testCase {
 				}
 			}
 		}},
-		{"code is shown byte for byte, so that it can be copied", func(s *scene) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
-				for _, code := range []string{
-					"<!DOCTYPE html> <!-- a --> <a href=\"b\">&amp; &lt;</a>", "<#if x> <#1> #include <stdio.h>",
-					"<xs:element name=\"a\"/> <soap:Body>", "at 10:30:45, 2026-11-22T10:30:45+01:00", "a && b || c < d > e <= f",
-					"std::map<int, T>::iterator :a:b:", "**a** *b* _c_ ~~d~~ [e](f) \\g \\\\ # h", "@Test @media @property", "<T> <?php <% x %>",
-				} {
-					s.show(to, "It is this:\n\n```\n"+code+"\n```\n\nand inline `"+code+"` too.")
-					texts := s.Shown(to)
-					if got := texts[len(texts)-1]; strings.Count(got, code) != 2 {
-						s.Errorf("%q can't be copied from %q", code, got)
-					}
-				}
-			}
-		}},
 		{"the longest parts of a formatted text are taken, and shown whole (F30, F49)", func(s *scene) {
 			for _, to := range []chat.Target{s.Private(), s.Group()} {
 				for _, source := range []string{

@@ -42,6 +42,7 @@ type toy struct {
 	wrong    []string
 	refused  int
 	pings    map[chat.Target][]string
+	opened   map[chat.Target][]string
 }
 
 // toyMessage is a message that stands, stood, or is a person's.
@@ -85,7 +86,7 @@ func newToy(flaw string) *toy {
 	return &toy{
 		flaw: flaw, drafts: map[chat.Target]toyDraft{}, news: make(chan struct{}), faults: map[chat.Op][]Fault{},
 		calls: map[chat.Op]int{}, used: map[chat.ChatID][]time.Time{}, blocked: map[chat.ChatID]time.Time{},
-		banned: map[chat.ChatID]bool{}, files: map[string][]byte{}, waiting: map[chat.MessageID]bool{}, pings: map[chat.Target][]string{},
+		banned: map[chat.ChatID]bool{}, files: map[string][]byte{}, waiting: map[chat.MessageID]bool{}, pings: map[chat.Target][]string{}, opened: map[chat.Target][]string{},
 	}
 }
 
@@ -264,6 +265,7 @@ func (b *toyBot) create(to chat.Target, m chat.Outgoing, f *File) (*toyMessage, 
 	fresh.change(m.Text)
 	b.messages, b.sent[fresh.id] = append(b.messages, fresh), true
 	b.notify(to, m.Text)
+	b.open(to, m)
 	if !b.has("leaves drafts") {
 		delete(b.drafts, to)
 	}
@@ -286,6 +288,16 @@ func (y *toy) newID() chat.MessageID {
 func (y *toy) notify(to chat.Target, text string) {
 	if strings.Contains(text, "@everyone") {
 		y.pings[to] = append(y.pings[to], "@everyone")
+	}
+}
+
+// open shows previews of links.
+func (b *toyBot) open(to chat.Target, m chat.Outgoing) {
+	switch {
+	case m.LinkPreview != "":
+		b.opened[to] = append(b.opened[to], m.LinkPreview)
+	case b.has("previews links") && strings.Contains(m.Text, "https://"):
+		b.opened[to] = append(b.opened[to], m.Text)
 	}
 }
 
@@ -370,6 +382,7 @@ func (b *toyBot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing)
 			old.actions = m.Actions
 		}
 		b.notify(ref.Target, m.Text)
+		b.open(ref.Target, m)
 		return nil
 	})
 	return chat.Receipt{Ref: ref}, err

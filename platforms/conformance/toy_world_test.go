@@ -233,6 +233,12 @@ func (y *toy) Pings(to chat.Target) []string {
 	return slices.Clone(y.pings[to])
 }
 
+func (y *toy) Opened(to chat.Target) []string {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return slices.Clone(y.opened[to])
+}
+
 func (y *toy) Sample() string {
 	return "The plan\n\nSome bold, italic and old words, with code_1 and a link.\n\n• first\n• second\n  ◦ deeper\n\n1. one\n2. two\n\n" +
 		"quoted\n\nfmt.Println(\"a < b\")\n\nName    Size\n------  ----\nant        1\nbeetle    20\n\nThat is all."

@@ -100,6 +100,9 @@ type World interface {
 	// Pings returns whom the bot's messages in a place notified by a mention, in any version that
 	// notifies. The author of the message that is answered does not count.
 	Pings(to chat.Target) []string
+	// Opened returns the addresses that the platform opened by itself to show previews of them, below any version of the
+	// bot's messages in a place.
+	Opened(to chat.Target) []string
 	// Sample returns what Shown says of a message that shows the Markdown of Sample in the private
 	// chat: written by hand, never by the adapter's dialect.
 	Sample() string

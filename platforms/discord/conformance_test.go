@@ -279,6 +279,18 @@ func (w *world) Pings(to chat.Target) []string {
 	return list
 }
 
+func (w *world) Opened(to chat.Target) []string {
+	var list []string
+	for _, m := range w.server.History(channel(to)) {
+		for _, v := range m.Versions {
+			if m.FromBot {
+				list = append(list, v.Opened()...)
+			}
+		}
+	}
+	return list
+}
+
 func (w *world) Sample() string {
 	return strings.Join([]string{
 		"# The plan",

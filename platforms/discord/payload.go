@@ -58,11 +58,11 @@ type upload struct {
 	Filename string `json:"filename"`
 }
 
-// encode returns m as the platform takes it. Links show a preview with the final alone: it would come and
-// go while the text grows.
+// encode returns m as the platform takes it. Without the flag Discord opens every address in the text to show a preview.
+// https://docs.discord.com/developers/resources/message#message-object-message-flags
 func encode(m chat.Outgoing) message {
 	out := message{Content: m.Text, Allowed: mentions{Parse: []string{}}, Components: buttons(m.Actions)}
-	if m.Preview {
+	if m.LinkPreview == "" {
 		out.Flags = int(discordgo.MessageFlagsSuppressEmbeds)
 	}
 	return out

@@ -98,7 +98,14 @@ func TestWhatIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, body = last()
-	check(body, map[string]any{"allowed_mentions": quiet, "flags": 0.0, "components": []any{}, "nonce": nil, "message_reference": nil})
+	check(body, map[string]any{"allowed_mentions": quiet, "flags": 4.0, "components": []any{}, "nonce": nil, "message_reference": nil})
+	m.LinkPreview = "https://example.org"
+	if _, err := b.Edit(t.Context(), chat.MessageRef{Target: to, ID: "77"}, m); err != nil {
+		t.Fatal(err)
+	}
+	_, body = last()
+	check(body, map[string]any{"flags": 0.0})
+	m.LinkPreview = ""
 	if _, err := b.SendFile(t.Context(), to, m, chat.File{Name: "a b.md", Content: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -61,7 +62,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	_, err = b.call(ctx, methodComplete, func(api *library.Client) error {
 		_, err := api.CompleteUploadExternalContext(ctx, library.CompleteUploadExternalParameters{
 			Files: []library.FileSummary{{ID: place.File, Title: name}}, Channel: string(to.Chat),
-			ThreadTimestamp: string(to.Thread), InitialComment: fallback(comment),
+			ThreadTimestamp: string(to.Thread), InitialComment: withoutLinks(fallback(comment)),
 		})
 		return err
 	})
@@ -69,6 +70,15 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 		return chat.Receipt{}, err
 	}
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(place.File)}}, nil
+}
+
+// linkLike is what Slack may make a link of.
+var linkLike = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]*:/|(?:[\p{L}\p{N}_-]+\.)+\p{L}{2})\S*`)
+
+// withoutLinks makes code of the addresses in a text. The comment of a file is the one text whose link previews can't be
+// turned off, and in code Slack makes no links.
+func withoutLinks(text string) string {
+	return linkLike.ReplaceAllStringFunc(text, func(a string) string { return "`" + strings.ReplaceAll(a, "`", "%60") + "`" })
 }
 
 // upload puts a file's content to the address that Slack made for it. The address is enough: no token

@@ -239,6 +239,21 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// In code Slack makes no links.
+func TestWithoutLinks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"The rest, in a file.":              "The rest, in a file.",
+		"see https://a.example/b?c=`d` now": "see `https://a.example/b?c=%60d%60` now",
+		"(secret.a.example) tel:/1 1.2 e.g": "(`secret.a.example)` `tel:/1` 1.2 e.g",
+		"&lt;https://a.example&gt;":         "&lt;`https://a.example&gt;`",
+	} {
+		if got := withoutLinks(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestRingForgetsTheOldest(t *testing.T) {
 	t.Parallel()
 	var r ring[int]

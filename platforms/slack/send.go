@@ -27,8 +27,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	// Models name many links; a card for each would bury the answer.
-	options = append(options, metadata(hash(m.Key)), library.MsgOptionDisableLinkUnfurl(), library.MsgOptionDisableMediaUnfurl())
+	options = append(options, metadata(hash(m.Key)))
 	if to.Thread != "" {
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
@@ -144,10 +143,16 @@ func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	if plain == "" {
 		plain = m.Text
 	}
-	return []library.MsgOption{
-		library.MsgOptionText(fallback(plain), false),
-		library.MsgOptionBlocks(blocks...),
-	}, nil
+	return append(linkPreviews(m), library.MsgOptionText(fallback(plain), false), library.MsgOptionBlocks(blocks...)), nil
+}
+
+// linkPreviews says whether Slack may open what a text links to, which it does on its own for some links.
+// https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
+func linkPreviews(m chat.Outgoing) []library.MsgOption {
+	if m.LinkPreview != "" {
+		return []library.MsgOption{library.MsgOptionEnableLinkUnfurl()}
+	}
+	return []library.MsgOption{library.MsgOptionDisableLinkUnfurl(), library.MsgOptionDisableMediaUnfurl()}
 }
 
 // buttons returns a row of buttons; nil without any.

@@ -24,6 +24,7 @@ func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.
 	if err != nil {
 		return chat.Receipt{}, err
 	}
+	options = append(options, linkPreviews(m)...)
 	if m.Text != "" {
 		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
 	}

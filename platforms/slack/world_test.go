@@ -276,6 +276,16 @@ func (w *world) Pings(to chat.Target) []string {
 	return list
 }
 
+func (w *world) Opened(to chat.Target) []string {
+	var list []string
+	for _, m := range w.messages(to) {
+		for _, v := range m.Versions {
+			list = append(list, v.Opened...)
+		}
+	}
+	return list
+}
+
 func (w *world) Sample() string { return sample }
 
 func (w *world) Buttons(ref chat.MessageRef) []chat.Action {

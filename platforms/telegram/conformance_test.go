@@ -199,6 +199,18 @@ func (w *world) Pings(to chat.Target) []string {
 	return list
 }
 
+func (w *world) Opened(to chat.Target) []string {
+	var list []string
+	for _, m := range w.server.History(w.id(to)) {
+		for _, v := range m.Versions {
+			if address := v.Opened(); m.FromBot && m.Media == "" && address != "" {
+				list = append(list, address)
+			}
+		}
+	}
+	return list
+}
+
 func (w *world) Sample() string {
 	return strings.Join([]string{
 		"The plan",

@@ -90,8 +90,10 @@ type (
 		ID       int  `json:"message_id"`
 		Optional bool `json:"allow_sending_without_reply"`
 	}
+	// https://core.telegram.org/bots/api#linkpreviewoptions
 	linkPreviewOptions struct {
-		Disabled bool `json:"is_disabled"`
+		Disabled bool   `json:"is_disabled,omitempty"`
+		URL      string `json:"url,omitempty"`
 	}
 	messageEntity struct {
 		Type     string `json:"type"`
@@ -141,10 +143,10 @@ func encode(params tgbotapi.Params, m chat.Outgoing) error {
 	if err := encodeText(params, "text", "entities", m); err != nil {
 		return err
 	}
-	if err := encodeActions(params, m.Actions); err != nil || !m.Preview {
+	if err := encodeActions(params, m.Actions); err != nil {
 		return err
 	}
-	return encodeAs(params, "link_preview_options", linkPreviewOptions{Disabled: true})
+	return encodeAs(params, "link_preview_options", linkPreviewOptions{Disabled: m.LinkPreview == "", URL: m.LinkPreview})
 }
 
 // encodeText adds a text with its formatting under the names that a method has for them.

@@ -36,6 +36,9 @@ func wantForm(t *testing.T, got, want map[string]string) {
 	}
 }
 
+// noPreview turns previews of links off.
+const noPreview = `{"is_disabled":true}`
+
 func TestEncoding(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -46,7 +49,7 @@ func TestEncoding(t *testing.T) {
 	if want := (chat.Receipt{Ref: ref}); err != nil || receipt.Ref != want.Ref {
 		t.Errorf("Send = %+v, %v, want %+v", receipt, err, want)
 	}
-	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "hi & <you>"})
+	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "hi & <you>", "link_preview_options": noPreview})
 
 	topic := chat.Target{Chat: "-100200300", Thread: "12", Kind: chat.Group}
 	rich := chat.Outgoing{
@@ -80,6 +83,15 @@ func TestEncoding(t *testing.T) {
 		"entities": spans, "link_preview_options": `{"is_disabled":true}`,
 	})
 
+	rich.Preview, rich.LinkPreview = false, "https://example.org/?a=1&b=2"
+	if _, err := b.Edit(ctx, ref, rich); err != nil {
+		t.Error(err)
+	}
+	wantForm(t, last(), map[string]string{
+		"": "editMessageText", "chat_id": "7", "message_id": "99", "text": "🦊 code link", "entities": spans,
+		"link_preview_options": `{"url":"https://example.org/?a=1\u0026b=2"}`,
+	})
+
 	if err := b.Delete(ctx, ref); err != nil {
 		t.Error(err)
 	}
@@ -95,7 +107,7 @@ func TestEncoding(t *testing.T) {
 	if _, err := b.Send(ctx, private, chat.Outgoing{Text: "x", ReplyTo: "q3"}); err != nil {
 		t.Error(err)
 	}
-	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x"})
+	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x", "link_preview_options": noPreview})
 }
 
 // Buttons stand in one row. Without any an edit names no keyboard, which takes away the one that
@@ -110,15 +122,15 @@ func TestButtons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x", "reply_markup": markup})
+	wantForm(t, last(), map[string]string{"": "sendMessage", "chat_id": "7", "text": "x", "reply_markup": markup, "link_preview_options": noPreview})
 	if _, err := b.Edit(ctx, ref, m); err != nil {
 		t.Fatal(err)
 	}
-	wantForm(t, last(), map[string]string{"": "editMessageText", "chat_id": "7", "message_id": "99", "text": "x", "reply_markup": markup})
+	wantForm(t, last(), map[string]string{"": "editMessageText", "chat_id": "7", "message_id": "99", "text": "x", "reply_markup": markup, "link_preview_options": noPreview})
 	if _, err := b.Edit(ctx, ref, chat.Outgoing{Text: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	wantForm(t, last(), map[string]string{"": "editMessageText", "chat_id": "7", "message_id": "99", "text": "x"})
+	wantForm(t, last(), map[string]string{"": "editMessageText", "chat_id": "7", "message_id": "99", "text": "x", "link_preview_options": noPreview})
 	if err := b.Draft(ctx, private, 5, m); err != nil {
 		t.Fatal(err)
 	}

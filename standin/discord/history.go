@@ -2,7 +2,9 @@ package discord
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -60,6 +62,19 @@ type Version struct {
 
 // Loading tells whether the message shows only that the bot is thinking.
 func (v Version) Loading() bool { return v.Flags&flagLoading != 0 }
+
+// addresses are what the platform makes links of in a text: what stands in angle brackets is a link without a preview.
+// Source: https://support.discord.com/hc/en-us/articles/210298617
+var addresses = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|<https?://[^\\s>]*>|\\]\\(<https?://[^\\s>]*>\\)|https?://[^\\s<>]+[^\\s<>.,:;\"'\\])]")
+
+// Opened are the addresses that the platform opens to show embeds below the message, without anybody clicking.
+// Source: https://docs.discord.com/developers/resources/message#message-object-message-flags, SUPPRESS_EMBEDS.
+func (v Version) Opened() []string {
+	if v.Flags&flagSuppressEmbeds != 0 {
+		return nil
+	}
+	return slices.DeleteFunc(addresses.FindAllString(v.Content, -1), func(a string) bool { return !strings.HasPrefix(a, "http") })
+}
 
 // Button is a button on display, or a link when it has a URL.
 type Button struct {

@@ -2,6 +2,7 @@ package slack_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -347,5 +348,29 @@ func TestMetadata(t *testing.T) {
 	p.ok("chat.update", args{"channel": channel, "ts": ts, "text": "z", "metadata": "{}"})
 	if got := read("1"); got[ts] != "" {
 		t.Errorf("after {}: got %v, want none", got)
+	}
+}
+
+// Previews are fetched unless both kinds are off; in code there are no links.
+func TestOpened(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, tt := range []struct {
+		more args
+		want string
+	}{
+		{args{"text": "https://a.org/b <https://c.org|d> `https://e.org`"}, "[https://a.org/b https://c.org]"},
+		{args{"text": "x", "blocks": `[{"type":"markdown","text":"[a](https://a.org)"}]`}, "[https://a.org]"},
+		{args{"markdown_text": "https://a.org."}, "[https://a.org]"},
+		{args{"text": "https://a.org", "unfurl_links": "false"}, "[https://a.org]"},
+		{args{"text": "https://a.org", "unfurl_links": "false", "unfurl_media": "false"}, "[]"},
+		{args{"text": "https://a.org", "unfurl_links": "true"}, "[https://a.org]"},
+	} {
+		tt.more["channel"] = channel
+		p.ok("chat.postMessage", tt.more)
+		history := p.server.History(channel)
+		if got := fmt.Sprint(history[len(history)-1].Last().Opened); got != tt.want {
+			t.Errorf("%v: got %s, want %s", tt.more, got, tt.want)
+		}
 	}
 }

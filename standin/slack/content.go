@@ -20,6 +20,7 @@ type content struct {
 	metadata                   json.RawMessage
 	hasMetadata, emptyMetadata bool
 	truncated                  bool
+	noUnfurls                  bool
 }
 
 // readContent reads the arguments that post, update and stop have in common.
@@ -27,6 +28,7 @@ func (s *Server) readContent(r *request, most int, cut bool) (content, *apiError
 	c := content{
 		text: r.text("text"), hasText: r.has("text"),
 		markdown: r.text("markdown_text"), hasMarkdown: r.text("markdown_text") != "",
+		noUnfurls: noUnfurls(r),
 	}
 	if c.hasMarkdown && (c.text != "" || r.text("blocks") != "") {
 		return c, fail("markdown_text_conflict")
@@ -83,11 +85,19 @@ func (c *content) readMetadata(r *request) *apiError {
 // empty tells that there is nothing to show.
 func (c *content) empty() bool { return c.text == "" && c.markdown == "" && len(c.blocks) == 0 }
 
+// noUnfurls tells whether a call wants no previews of what its text links to. Each of the two kinds is on unless it is
+// turned off, which for links depends on what is not documented.
+// Source: https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
+func noUnfurls(r *request) bool {
+	off := func(name string) bool { return r.has(name) && !r.flag(name) }
+	return off("unfurl_links") && off("unfurl_media")
+}
+
 // apply is the version that shows c after before; for a new message before is zero.
 // Blocks that an update does not name stay; Markdown, which takes their place, does not.
 func (s *Server) apply(now time.Time, before Version, c content, method string) Version {
 	v := before
-	v.At, v.Method, v.Broken = now, method, false
+	v.At, v.Method, v.Broken, v.noUnfurls = now, method, false, c.noUnfurls
 	switch {
 	case c.hasMarkdown:
 		v.Text, v.Markdown, v.Blocks, v.Buttons = c.markdown, c.markdown, nil, nil
@@ -127,6 +137,10 @@ func (s *Server) settle(v Version) Version {
 		source = v.blocks.shown
 	}
 	v.Shown = s.shown(source)
+	v.Opened = nil
+	if !v.noUnfurls {
+		v.Opened = addresses(source + "\n\n" + v.Text)
+	}
 	v.Mentions = mentions(source)
 	if len(v.Blocks) > 0 { // the text is in the notification, where it calls as well.
 		for _, who := range mentions(v.Text) {

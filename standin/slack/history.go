@@ -52,12 +52,15 @@ type Version struct {
 	Buttons  []Button        `json:"buttons,omitempty"`
 	Tasks    []Task          `json:"tasks,omitempty"` // of a stream.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Opened are the addresses that the platform opens to show previews of them, without anybody clicking.
+	Opened []string `json:"opened,omitempty"`
 	// Streaming is shown while a native stream runs. Broken is how one looks that ended by
 	// itself, until an update mends it.
 	Streaming bool `json:"streaming,omitempty"`
 	Broken    bool `json:"broken,omitempty"`
 
-	blocks parsedBlocks
+	blocks    parsedBlocks
+	noUnfurls bool // previews are off.
 }
 
 // Last is the newest version.

@@ -1,6 +1,8 @@
 package slack
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -164,6 +166,16 @@ func escape(text string) string {
 
 func entity(text string) bool {
 	return strings.HasPrefix(text, "&amp;") || strings.HasPrefix(text, "&lt;") || strings.HasPrefix(text, "&gt;")
+}
+
+// linked is an address that the platform makes a link of, in either kind of markup, and code, where it makes none.
+var linked = regexp.MustCompile("(?s)```.*?```|``.+?``|`[^`\n]+`|https?://[^\\s<>|]+[^\\s<>|.,:;!?\"'\\])]")
+
+// addresses are those that a text links to, each once. Sorted.
+func addresses(text string) []string {
+	list := slices.DeleteFunc(linked.FindAllString(strings.ReplaceAll(text, "](", "] "), -1), func(a string) bool { return a[0] == '`' })
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // shown is what a person reads of a mrkdwn text: names for mentions, labels for links,

@@ -126,7 +126,7 @@ func (s *Server) startStream(r *request) (any, *apiError) {
 	if aerr != nil {
 		return nil, aerr
 	}
-	v, aerr := s.grow(r.now, Version{Streaming: true}, g, r.call.Method)
+	v, aerr := s.grow(r.now, Version{Streaming: true, noUnfurls: noUnfurls(r)}, g, r.call.Method)
 	if aerr != nil {
 		return nil, aerr
 	}

@@ -130,6 +130,8 @@ func (s *Server) wire(c *chat, m *Message, withReply bool) *wireMessage {
 	w.ForwardOrigin = m.wireOrigin()
 	if v.LinkPreviewOff {
 		w.LinkPreviewOptions = &wireLinkPreview{IsDisabled: true}
+	} else if v.LinkPreviewURL != "" {
+		w.LinkPreviewOptions = &wireLinkPreview{URL: v.LinkPreviewURL}
 	}
 	if len(v.Keyboard) > 0 {
 		w.ReplyMarkup = &wireMarkup{InlineKeyboard: v.Keyboard}

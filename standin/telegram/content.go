@@ -87,17 +87,17 @@ func checkButton(b Button) *apiError {
 
 func equalKeyboards(a, b [][]Button) bool { return slices.EqualFunc(a, b, slices.Equal[[]Button]) }
 
-// linkPreviewOff reads link_preview_options, or its older form.
-func linkPreviewOff(r *request) (bool, *apiError) {
+// linkPreview reads link_preview_options, or its older form: whether previews are off, and the address of the one that is wanted.
+func linkPreview(r *request) (off bool, url string, aerr *apiError) {
 	var options wireLinkPreview
 	found, err := r.object("link_preview_options", &options)
 	if err != nil {
-		return false, badRequest("can't parse link preview options JSON object")
+		return false, "", badRequest("can't parse link preview options JSON object")
 	}
 	if !found {
-		return r.flag("disable_web_page_preview"), nil
+		return r.flag("disable_web_page_preview"), "", nil
 	}
-	return options.IsDisabled, nil
+	return options.IsDisabled, options.URL, nil
 }
 
 // hasLink tells whether the content shows something that has a preview.

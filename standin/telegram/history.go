@@ -3,6 +3,7 @@ package telegram
 import (
 	"slices"
 	"time"
+	"unicode/utf16"
 )
 
 // Message is one message of a chat with everything a person ever saw of it.
@@ -50,12 +51,37 @@ type Version struct {
 	// Detected are those Telegram found by itself: links, mentions, commands.
 	Detected []Entity `json:"detected,omitempty"`
 	// LinkPreviewOff tells whether link previews were disabled.
-	LinkPreviewOff bool       `json:"link_preview_off,omitempty"`
+	LinkPreviewOff bool `json:"link_preview_off,omitempty"`
+	// LinkPreviewURL is the one address that a preview was asked for.
+	LinkPreviewURL string     `json:"link_preview_url,omitempty"`
 	Keyboard       [][]Button `json:"keyboard,omitempty"`
 }
 
 // Last is the newest version.
 func (m Message) Last() Version { return m.Versions[len(m.Versions)-1] }
+
+// Opened is the address that the platform opens to show a preview below the text, without anybody clicking: the one
+// that was asked for, else the first in the text; "" for none. Captions have no previews.
+// Source: https://core.telegram.org/bots/api#linkpreviewoptions
+func (v Version) Opened() string {
+	switch {
+	case v.LinkPreviewOff:
+		return ""
+	case v.LinkPreviewURL != "":
+		return v.LinkPreviewURL
+	}
+	links := slices.Concat(v.Entities, v.Detected)
+	sortEntities(links)
+	for _, e := range links {
+		switch e.Type {
+		case "text_link":
+			return e.URL
+		case "url":
+			return string(utf16.Decode(utf16.Encode([]rune(v.Text))[e.Offset:e.end()]))
+		}
+	}
+	return ""
+}
 
 // Text is the newest version's text.
 func (m Message) Text() string { return m.Last().Text }

@@ -86,7 +86,7 @@ func (s *Server) outgoing(r *request, c *chat, f formatted) (*Message, *apiError
 	if aerr != nil {
 		return nil, aerr
 	}
-	off, aerr := linkPreviewOff(r)
+	off, link, aerr := linkPreview(r)
 	if aerr != nil {
 		return nil, aerr
 	}
@@ -103,7 +103,7 @@ func (s *Server) outgoing(r *request, c *chat, f formatted) (*Message, *apiError
 		Silent: r.flag("disable_notification"), fixedMarkup: fixed,
 		Versions: []Version{{
 			At: r.now, Method: r.call.Method, Text: f.text, Entities: f.entities,
-			Detected: detect(f.text, f.entities), LinkPreviewOff: off, Keyboard: keyboard,
+			Detected: detect(f.text, f.entities), LinkPreviewOff: off, LinkPreviewURL: link, Keyboard: keyboard,
 		}},
 	}, nil
 }
@@ -169,7 +169,7 @@ func (s *Server) editMessageText(r *request) (any, *apiError) {
 	if aerr != nil {
 		return nil, aerr
 	}
-	off, aerr := linkPreviewOff(r)
+	off, link, aerr := linkPreview(r)
 	if aerr != nil {
 		return nil, aerr
 	}
@@ -187,7 +187,7 @@ func (s *Server) editMessageText(r *request) (any, *apiError) {
 	}
 	v := Version{
 		At: r.now, Method: r.call.Method, Text: f.text, Entities: f.entities,
-		Detected: detect(f.text, f.entities), LinkPreviewOff: off, Keyboard: keyboard,
+		Detected: detect(f.text, f.entities), LinkPreviewOff: off, LinkPreviewURL: link, Keyboard: keyboard,
 	}
 	if unchanged(m.Last(), v) {
 		s.stats.NotModified++
@@ -205,7 +205,7 @@ func (s *Server) editMessageText(r *request) (any, *apiError) {
 func unchanged(old, fresh Version) bool {
 	return old.Text == fresh.Text && equalEntities(old.Entities, fresh.Entities) &&
 		equalKeyboards(old.Keyboard, fresh.Keyboard) &&
-		(old.LinkPreviewOff == fresh.LinkPreviewOff || !hasLink(fresh))
+		(old.LinkPreviewOff == fresh.LinkPreviewOff && old.LinkPreviewURL == fresh.LinkPreviewURL || !hasLink(fresh))
 }
 
 func (s *Server) deleteMessage(r *request) (any, *apiError) {

@@ -1,0 +1,61 @@
+package preview
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"telex/internal/chat"
+)
+
+var (
+	// addressLike is in everything that a platform may take for an address, and in some other text.
+	addressLike = regexp.MustCompile(`(?i):/|www\.|[\p{L}\p{N}_-]\.\p{L}{2}`)
+	// destination is where a link of Markdown goes.
+	destination = regexp.MustCompile(`\]\(<?([^()<>\s]*)`)
+)
+
+// linkPreview returns the address for which the platform may show a preview: the first one in m, if the asker typed every
+// address in it. A preview of any other address would tell its server what the model put into it.
+func (r *Reply) linkPreview(m chat.Outgoing) string {
+	if r.cfg.Typed == nil {
+		return ""
+	}
+	found := addresses(m.Plain)
+	for _, link := range destination.FindAllStringSubmatch(m.Text, -1) {
+		found = append(found, link[1])
+	}
+	for _, s := range m.Spans {
+		if s.URL != "" {
+			found = append(found, s.URL)
+		}
+	}
+	for _, address := range found {
+		if !r.cfg.Typed(address) {
+			return ""
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return found[0]
+}
+
+// addresses returns every word of a text that could be an address, without parentheses around it and one mark behind it. It
+// leaves no other character out, so that an address is compared as a whole.
+func addresses(text string) []string {
+	var list []string
+	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return unicode.IsSpace(c) || c == '<' || c == '>' }) {
+		if !addressLike.MatchString(word) {
+			continue
+		}
+		if n := len(word) - 1; strings.IndexByte(".,:;", word[n]) >= 0 {
+			word = word[:n]
+		}
+		if inner, ok := strings.CutPrefix(word, "("); ok {
+			word = strings.TrimSuffix(inner, ")")
+		}
+		list = append(list, word)
+	}
+	return list
+}
