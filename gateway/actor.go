@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type actor struct {
 	owed    []note         // lines that wait until those before were delivered
 	turn    *turn          // the running one
 	parked  []*turn        // earlier ones that are still being delivered
+	writes  writes         // what the store did not take yet
 	answers sync.WaitGroup // command answers under way
 	saying  atomic.Int32   // how many
 	stalled atomic.Int32   // how many more that can't be shown for now
@@ -67,6 +69,7 @@ func (a *actor) run() {
 			a.guard(nil, order)
 		}
 		a.collect()
+		a.retryWrites()
 		if a.ticket.waits() && a.hasWork() && !a.g.isStopping() {
 			<-a.news
 			continue
@@ -85,6 +88,11 @@ func (a *actor) run() {
 				t := a.turn
 				a.turn = nil
 				a.guard(t.messages, func() { a.conclude(t) })
+			}
+		case a.unstored():
+			select {
+			case <-a.news:
+			case <-a.g.deliveries.Done():
 			}
 		case len(a.left) > 0 && !a.g.isStopping():
 			rec := a.left[0]
@@ -242,8 +250,8 @@ func (a *actor) drop(messages ...chat.Inbound) {
 	for _, m := range messages {
 		ids = append(ids, m.ID)
 	}
-	if err := a.g.Store.Drop(a.g.deliveries, a.conversation, ids...); err != nil {
-		a.log.Error("messages that are not answered stay stored", slog.Any("error", err))
-	}
+	a.write("messages that are not answered", "", func(ctx context.Context) error {
+		return a.g.Store.Drop(ctx, a.conversation, ids...)
+	})
 	a.concluded(false, messages...)
 }

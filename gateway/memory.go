@@ -2,19 +2,11 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"telex/internal/chat"
-)
-
-// What a Memory refuses.
-var (
-	// errForgotten is a turn that may not go on: its session was forgotten, or it has ended.
-	errForgotten = errors.New("the turn is not current")
-	errUnknown   = errors.New("not in the store")
 )
 
 const (

@@ -25,7 +25,7 @@ func (s *Memory) Begin(_ context.Context, t chat.Turn) error {
 // begin is Begin. The caller holds mu.
 func (s *Memory) begin(t chat.Turn) error {
 	if slices.Contains(s.ended, t.ID) {
-		return errForgotten
+		return chat.ErrFenced
 	}
 	if old := s.turn(t.ID); old != nil {
 		return s.rerun(old)
@@ -34,7 +34,7 @@ func (s *Memory) begin(t chat.Turn) error {
 	for _, in := range t.Messages {
 		m := s.find(t.Conversation, in.ID, taken)
 		if m == nil {
-			return fmt.Errorf("message %q: %w", in.ID, errUnknown)
+			return fmt.Errorf("message %q: %w", in.ID, chat.ErrUnknown)
 		}
 		taken = append(taken, m)
 	}
@@ -69,7 +69,7 @@ func (s *Memory) begin(t chat.Turn) error {
 // rerun counts one more run of a turn.
 func (s *Memory) rerun(t *memoryTurn) error {
 	if t.State != chat.TurnRunning || t.Void {
-		return errForgotten
+		return chat.ErrFenced
 	}
 	t.Runs++
 	for _, m := range s.inbox {
@@ -89,7 +89,7 @@ func (s *Memory) Decide(_ context.Context, turn string, d chat.Decision) error {
 		return err
 	}
 	if t == nil || t.Void {
-		return errForgotten
+		return chat.ErrFenced
 	}
 	t.State, t.Ending, t.Steps = chat.TurnDecided, d.Ending, nil
 	s.grow(t, d.Growth)
@@ -105,7 +105,7 @@ func (s *Memory) Join(_ context.Context, turn string, ids ...chat.MessageID) err
 		return err
 	}
 	if t == nil || t.State != chat.TurnRunning || t.Void {
-		return errForgotten
+		return chat.ErrFenced
 	}
 	for _, id := range ids {
 		if m := s.find(t.Conversation, id, nil); m != nil && m.turn == "" {
@@ -125,7 +125,7 @@ func (s *Memory) Note(_ context.Context, turn string, steps ...chat.Step) error 
 		return err
 	}
 	if t == nil || t.State != chat.TurnRunning || t.Void {
-		return errForgotten
+		return chat.ErrFenced
 	}
 	for _, step := range steps {
 		step.Body = slices.Clone(step.Body)
@@ -171,7 +171,7 @@ func (s *Memory) Release(_ context.Context, turn string) error {
 		return err
 	}
 	if t.State == chat.TurnDecided {
-		return errForgotten
+		return chat.ErrFenced
 	}
 	s.end(t)
 	for _, m := range s.inbox {
@@ -213,7 +213,7 @@ func (s *Memory) Record(_ context.Context, turn string, p chat.Part) error {
 	case err != nil:
 		return err
 	case t == nil && p.State == chat.PartIntended:
-		return errForgotten
+		return chat.ErrFenced
 	case t == nil: // nobody will ask for it
 		return nil
 	}
@@ -231,7 +231,7 @@ func (s *Memory) Record(_ context.Context, turn string, p chat.Part) error {
 func (s *Memory) current(id string) (*memoryTurn, error) {
 	t := s.turn(id)
 	if t == nil && !slices.Contains(s.ended, id) {
-		return nil, fmt.Errorf("turn %s: %w", id, errUnknown)
+		return nil, fmt.Errorf("turn %s: %w", id, chat.ErrUnknown)
 	}
 	return t, nil
 }

@@ -201,6 +201,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
 		delivery: delivery{decided: make(chan struct{})},
 	}
 	close(t.delivery.decided)
+	t.stored.Store(true)
 	t.slot.Finish(e)
 	opts := a.replyTo(rec, t.slot, a.endpoint.streaming())
 	opts.Before, opts.Troubled = a.earlier(), a.inTrouble(t)

@@ -112,25 +112,30 @@ func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inboun
 	rec := a.record(messages...)
 	rec.To, e.At = to, time.Now()
 	var err error
-	panicked := caught(func() {
-		if rec.Ending, err = json.Marshal(e); err == nil {
-			err = a.g.Store.Begin(a.g.deliveries, rec)
-		}
-	})
-	if err = errors.Join(err, panicked); err != nil {
-		a.log.Error("answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+	if rec.Ending, err = json.Marshal(e); err != nil {
+		a.log.Error("answer was not encoded", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
-	a.deliver(rec, e)
+	stored := true
+	if err = caught(func() { stored = a.storeTurn(rec) }); err != nil {
+		a.log.Error("turn was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+	}
+	a.deliverStored(rec, e, stored)
 }
 
 // deliver makes a known ending visible, beside whatever else goes on.
-func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
+func (a *actor) deliver(rec chat.Turn, e preview.Ending) { a.deliverStored(rec, e, true) }
+
+// deliverStored is deliver, which waits for the store first where that does not have the turn.
+func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	slot := preview.NewSlot()
 	slot.Finish(e)
 	l := a.newLine()
 	a.answers.Go(func() {
 		defer a.poke() // once it does not count any more
 		defer l.end()
+		if !stored && !a.awaitStore(a.g.turns, rec) {
+			return // its messages wait in the store, for the next process
+		}
 		opts := a.replyTo(rec, slot, a.endpoint.streaming())
 		opts.Troubled = l.trouble
 		out := show(a.g.deliveries, opts)
@@ -149,30 +154,29 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) {
 	})
 }
 
-// decide stores how a turn ends. A store that fails does not keep the reply from people: it
-// only would not survive a crash.
+// decide stores how a turn ends. A store that fails does not keep the reply from people: it would only not survive a
+// crash. The ending is stored once the store works again, with what the session grows by.
 func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
-	var err error
 	e.At = time.Now()
-	d := chat.Decision{Growth: g}
-	if d.Ending, err = json.Marshal(e); err == nil {
-		err = a.g.Store.Decide(a.g.deliveries, turn, d)
-	}
+	ending, err := json.Marshal(e)
 	if err != nil {
-		a.log.Error("ending was not stored", slog.String("turn", turn), slog.Any("error", err))
+		a.log.Error("ending was not encoded", slog.String("turn", turn), slog.Any("error", err))
+		return
 	}
+	a.write("ending of a turn", turn, func(ctx context.Context) error {
+		return a.g.Store.Decide(ctx, turn, chat.Decision{Ending: ending, Growth: g})
+	})
 }
 
 // cut stores that a reply stays as it is, however it was decided to end: what was stopped must not go on after a
 // restart, below what came next.
 func (a *actor) cut(turn string) {
 	ending, err := json.Marshal(preview.Ending{Keep: true, At: time.Now()})
-	if err == nil {
-		err = a.g.Store.Cut(a.g.deliveries, turn, ending)
-	}
 	if err != nil {
-		a.log.Error("end of a reply was not stored", slog.String("turn", turn), slog.Any("error", err))
+		a.log.Error("ending was not encoded", slog.String("turn", turn), slog.Any("error", err))
+		return
 	}
+	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.Store.Cut(ctx, turn, ending) })
 }
 
 // decideAsShown stores that a turn's reply stays as it is shown, and reports false when that is not possible: its
@@ -206,7 +210,5 @@ func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 		a.g.noteUndone(a.conversation, turn)
 		return
 	}
-	if err := a.g.Store.End(a.g.deliveries, turn, g); err != nil {
-		a.log.Error("end of a turn was not stored", slog.String("turn", turn), slog.Any("error", err))
-	}
+	a.write("end of a turn", turn, func(ctx context.Context) error { return a.g.Store.End(ctx, turn, g) })
 }

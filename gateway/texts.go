@@ -18,6 +18,7 @@ type TextKey string
 // turn in the log.
 const (
 	TextFailed      TextKey = "failed"        // {id}; the turn failed inside
+	TextUnsaved     TextKey = "unsaved"       // {id}; the store fails: a question waits until it works again
 	TextModel       TextKey = "model_trouble" // {id}; the model could not be used
 	TextTimeLimit   TextKey = "time_limit"    // {id}; the turn took too long
 	TextFirstToken  TextKey = "first_token"   // {id}; the model did not begin to answer
@@ -105,6 +106,7 @@ func DefaultTexts() Texts {
 	l := agent.DefaultLines()
 	return Texts{
 		TextFailed:      "⚠️ Something went wrong here. (error {id})",
+		TextUnsaved:     "⚠️ I can't save anything just now. I will answer as soon as I can. (error {id})",
 		TextModel:       "⚠️ The model could not be used just now. (error {id})",
 		TextTimeLimit:   "⚠️ This took too long, so I stopped. (error {id})",
 		TextFirstToken:  "⚠️ The model did not start to answer in time. (error {id})",

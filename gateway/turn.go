@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"telex/agent"
@@ -44,6 +45,7 @@ type turn struct {
 	earlier     replay  // what an earlier process did of it
 	cancel      context.CancelCauseFunc
 	done        chan struct{}
+	stored      atomic.Bool // the store knows that it has begun
 
 	why       error         // why it was interrupted; nil when it was not
 	unseen    bool          // it ended because nobody could see the reply
@@ -82,9 +84,8 @@ func (a *actor) start(rec chat.Turn) {
 		return
 	}
 	log := a.log.With(slog.String("turn", t.id))
-	if err := a.g.Store.Begin(a.g.deliveries, rec); err != nil {
-		log.Error("turn was not stored: it would not survive a crash", slog.Any("error", err))
-	}
+	// A turn that runs again is in the store already: then the store only counts the run.
+	t.stored.Store(a.storeTurn(rec) || rec.Runs > 0)
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancelCause(a.g.turns)
 	streaming := a.endpoint.streaming()
@@ -96,6 +97,13 @@ func (a *actor) start(rec chat.Turn) {
 		defer a.poke() // a parked turn is collected then
 		defer close(t.done)
 		defer t.cancel(nil)
+		if !t.stored.Load() {
+			if !a.awaitStore(ctx, rec) {
+				t.slot.Finish(preview.Ending{Keep: true})
+				return
+			}
+			t.stored.Store(true)
+		}
 		var showing sync.WaitGroup
 		showing.Go(func() {
 			t.outcome = show(a.g.deliveries, opts)
@@ -231,7 +239,9 @@ func (a *actor) interrupt(why error) {
 	a.turn.slot.Finish(preview.Ending{Keep: true})
 	if errors.Is(why, errStopped) {
 		a.turn.slot.Cut() // not even a final that is on its way
-		a.cut(a.turn.id)
+		if a.turn.stored.Load() {
+			a.cut(a.turn.id)
+		}
 	}
 	a.turn.cancel(why)
 }
@@ -313,13 +323,17 @@ func (t *turn) said(e preview.Ending) []agent.Message {
 
 // conclude settles what a turn that has ended leaves behind.
 func (a *actor) conclude(t *turn) {
-	a.report(t)
 	defer func() {
 		for _, f := range t.then {
 			f()
 		}
 	}()
 	a.returns(t.leftover())
+	if !t.stored.Load() {
+		a.abandon(t)
+		return
+	}
+	a.report(t)
 	if t.outcome.Nameless {
 		a.endpoint.nameless.Store(true)
 	}
@@ -375,6 +389,22 @@ func (a *actor) grown(t *turn, shown string) chat.Growth {
 	return growth
 }
 
+// abandon gives up a turn that did not begin, since the store did not take it. Its messages wait there as before.
+func (a *actor) abandon(t *turn) {
+	switch {
+	case t.why == nil: // the daemon is stopping: the next process answers them
+		return
+	case errors.Is(t.why, errNewMessage):
+		a.withdraw(t)
+		a.putBack(t.messages)
+	default:
+		a.drop(t.messages...)
+	}
+	if t.stoppedBy != nil {
+		a.stopped(t)
+	}
+}
+
 // tellFold says, once in a conversation, that its beginning was summarized.
 func (a *actor) tellFold(t *turn) {
 	if t.result.Compaction == nil || t.history.Folds > 0 || t.void || a.g.isStopping() {
@@ -401,9 +431,7 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 // requeue puts a question of which nothing was answered before the one that interrupted it:
 // they are answered together.
 func (a *actor) requeue(t *turn) {
-	if err := a.g.Store.Release(a.g.deliveries, t.id); err != nil {
-		a.log.Error("turn was not released", slog.String("turn", t.id), slog.Any("error", err))
-	}
+	a.write("release of a turn", t.id, func(ctx context.Context) error { return a.g.Store.Release(ctx, t.id) })
 	a.withdraw(t) // it is asked again by itself
 	a.putBack(t.answered())
 }

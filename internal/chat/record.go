@@ -1,8 +1,17 @@
 package chat
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // The records of this file are what survives the process. A store keeps them as they are.
+
+// What a store refuses for good: to try again changes nothing.
+var (
+	ErrFenced  = errors.New("the turn is not current") // it ended, or its session was reset
+	ErrUnknown = errors.New("not in the store")        // no such turn, or no such unfinished message
+)
 
 // Pending is an accepted message that nothing has answered yet.
 type Pending struct {

@@ -1,6 +1,10 @@
 package store
 
-import "errors"
+import (
+	"errors"
+
+	"telex/internal/chat"
+)
 
 // What a caller can tell apart. Each comes wrapped in an error that names the file and says what to do.
 var (
@@ -18,7 +22,7 @@ var (
 	// the same call succeeds once there is room.
 	ErrFull = errors.New("no space left for the store")
 	// ErrFenced: the turn may not write any more: it ended, or the session was reset.
-	ErrFenced = errors.New("the turn is not current")
+	ErrFenced = chat.ErrFenced
 	// ErrUnknown: no such turn, or no such unfinished message.
-	ErrUnknown = errors.New("not in the store")
+	ErrUnknown = chat.ErrUnknown
 )

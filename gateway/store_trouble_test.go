@@ -1,0 +1,210 @@
+package gateway_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// broken is a store whose writes fail by name while they are listed, as on a full disk.
+type broken struct {
+	gateway.Store
+	mu    sync.Mutex
+	fails []string
+}
+
+func (b *broken) set(fails ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fails = fails
+}
+
+func (b *broken) err(name string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if slices.Contains(b.fails, name) {
+		return errStore
+	}
+	return nil
+}
+
+func (b *broken) Begin(ctx context.Context, t chat.Turn) error {
+	if err := b.err("begin"); err != nil {
+		return err
+	}
+	return b.Store.Begin(ctx, t)
+}
+
+func (b *broken) Decide(ctx context.Context, turn string, d chat.Decision) error {
+	if err := b.err("decide"); err != nil {
+		return err
+	}
+	return b.Store.Decide(ctx, turn, d)
+}
+
+func (b *broken) End(ctx context.Context, turn string, g chat.Growth) error {
+	if err := b.err("end"); err != nil {
+		return err
+	}
+	return b.Store.End(ctx, turn, g)
+}
+
+func (b *broken) Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+	if err := b.err("drop"); err != nil {
+		return err
+	}
+	return b.Store.Drop(ctx, c, ids...)
+}
+
+// trouble begins a process whose store can be broken.
+func (l *life) trouble(t *testing.T, change func(*gateway.Options)) *broken {
+	t.Helper()
+	b := &broken{}
+	l.begin(t, func(o *gateway.Options) {
+		b.Store, o.Store = o.Store, b
+		if change != nil {
+			change(o)
+		}
+	})
+	return b
+}
+
+// A question whose turn can't be stored is answered once the store takes it: answered before, it would be answered again
+// by the next process, which finds it waiting.
+func TestAQuestionIsAnsweredOnceAlthoughItsTurnCouldNotBeStored(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLife()
+			b := l.trouble(t, nil)
+			b.set("begin")
+			l.say(t, ask("hi"))
+			later(3 * time.Second)
+			l.say(t, command("help"))
+			later(3 * time.Second)
+			equal(t, "messages while the store fails", l.sees(), nil)
+			if killed {
+				l.kill()
+				l.begin(t, nil)
+			} else {
+				b.set()
+			}
+			later(30 * time.Second)
+			got := l.sees()
+			if len(got) != 2 || !slices.Contains(got, "re: hi") {
+				t.Errorf("people see %q, want the answer and the help", got)
+			}
+			l.kill()
+			l.begin(t, nil)
+			later(30 * time.Second)
+			equal(t, "messages after a restart", l.sees(), got)
+			l.nothingLeft(t)
+		})
+	}
+}
+
+// Somebody whose question waits for the store is told so, once, and /stop ends the wait.
+func TestAQuestionThatWaitsForTheStoreIsToldSoAndCanBeStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		b := l.trouble(t, nil)
+		b.set("begin")
+		l.say(t, ask("hi"))
+		later(30 * time.Second)
+		if got := l.sees(); len(got) != 1 || !strings.HasPrefix(got[0], "⚠️ I can't save anything just now") {
+			t.Fatalf("people see %q, want a line", got)
+		}
+		l.say(t, command("stop"))
+		later(5 * time.Second)
+		b.set()
+		later(30 * time.Second)
+		equal(t, "messages", l.sees()[1:], []string{"Stopped."})
+		l.nothingLeft(t)
+	})
+}
+
+// A new message that comes meanwhile is answered together with the one that waits.
+func TestANewMessageWhileAQuestionWaitsForTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		b := l.trouble(t, nil)
+		b.set("begin")
+		l.say(t, ask("one"))
+		later(3 * time.Second)
+		l.say(t, ask("two"))
+		later(3 * time.Second)
+		b.set()
+		later(30 * time.Second)
+		equal(t, "messages", l.sees(), []string{"re: one\n\ntwo"})
+		l.nothingLeft(t)
+	})
+}
+
+// What an answer adds to the history and what it used are stored once, also where that failed at first, and before
+// the next question is asked.
+func TestAnEndingThatCouldNotBeStoredIsStoredLater(t *testing.T) {
+	for name, fails := range map[string][]string{
+		"decide": {"decide"}, "end": {"end"}, "both": {"decide", "end"}, "all": {"begin", "decide", "end", "drop"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLife()
+				b := l.trouble(t, nil)
+				l.script.result = func(r *agent.Result) {
+					r.Usage = agent.Usage{Prompt: 10, Completion: 5}
+				}
+				l.say(t, ask("a"))
+				later(500 * time.Millisecond)
+				b.set(fails...)
+				later(5 * time.Second)
+				equal(t, "messages while the store fails", l.sees(), []string{long}) // people need not wait for it
+				l.say(t, ask("b"))
+				later(time.Second)
+				b.set()
+				later(30 * time.Second)
+				equal(t, "messages", l.sees(), []string{long, "re: b"})
+				equal(t, "the turn after it", l.told(1), []string{"user: a", "assistant: " + long, "user: b"})
+				used, err := l.store.Used(t.Context(), chat.UsageOf{})
+				if err != nil || used.Prompt != 20 || used.Turns != 2 {
+					t.Errorf("used %+v and %v, want 20 tokens of two turns", used, err)
+				}
+				l.nothingLeft(t)
+			})
+		})
+	}
+}
+
+// The daemon that stops keeps trying as long as it may, and ends in time.
+func TestStoppingWhileAnEndingCanNotBeStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		b := l.trouble(t, nil)
+		l.say(t, ask("a"))
+		later(500 * time.Millisecond)
+		b.set("decide", "end")
+		later(10 * time.Second)
+		began := time.Now()
+		go func() {
+			time.Sleep(3 * time.Second)
+			b.set()
+		}()
+		if err := l.stop(); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		l.nothingLeft(t)
+		l.begin(t, nil)
+		l.say(t, ask("b"))
+		later(5 * time.Second)
+		equal(t, "the turn after it", l.told(0), []string{"user: a", "assistant: " + long, "user: b"})
+	})
+}

@@ -1,0 +1,202 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+const (
+	// A write that failed is tried again after firstWriteRetry, and then after twice the time, up to maxWriteRetry.
+	firstWriteRetry = 500 * time.Millisecond
+	maxWriteRetry   = 5 * time.Second
+	// unsavedAfter is how long a question waits for the store before its sender is told so.
+	unsavedAfter = 10 * time.Second
+	// unsavedNotice is how long the platform may take to show that line.
+	unsavedNotice = 30 * time.Second
+)
+
+// writes are the changes that a conversation still has to store, because the store failed: how turns ended, and which
+// messages get no answer. They are tried again in their order until they succeed. Until then no turn begins: it would
+// not know what was said before.
+type writes struct {
+	mu    sync.Mutex
+	todo  []write
+	delay time.Duration
+	due   time.Time
+}
+
+// write is one change. do may be called again after a failure.
+type write struct {
+	what, turn string
+	do         func(context.Context) error
+}
+
+// write changes something in the store, now or once the store works again.
+func (a *actor) write(what, turn string, do func(context.Context) error) {
+	one := write{what, turn, do}
+	if a.writes.behind(one) {
+		return
+	}
+	err := do(a.g.deliveries)
+	switch {
+	case err == nil:
+	case a.worthwhile(err):
+		one.log(a.log).Error("not stored; trying again until it is", slog.Any("error", err))
+		a.writes.add(one)
+		time.AfterFunc(firstWriteRetry, a.poke)
+	default:
+		one.log(a.log).Error("not stored", slog.Any("error", err))
+	}
+}
+
+// retryWrites tries again what is due, in its order, until something fails. Only the actor's goroutine does so.
+func (a *actor) retryWrites() {
+	for {
+		first, due := a.writes.first(a.g.isStopping())
+		if !due {
+			return
+		}
+		err := safely(func() error { return first.do(a.g.deliveries) })
+		if err != nil && a.worthwhile(err) {
+			time.AfterFunc(a.writes.postpone(), a.poke)
+			return
+		}
+		if a.writes.done(); err != nil {
+			first.log(a.log).Error("not stored", slog.Any("error", err))
+			continue
+		}
+		first.log(a.log).Info("stored at last")
+	}
+}
+
+// worthwhile reports whether a write that failed is to be tried again. After the grace of a stopping daemon nothing is.
+func (a *actor) worthwhile(err error) bool { return retryable(err) && a.g.deliveries.Err() == nil }
+
+// behind adds a write if others wait, and reports whether they do.
+func (w *writes) behind(one write) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.todo) == 0 {
+		return false
+	}
+	w.todo = append(w.todo, one)
+	return true
+}
+
+// add adds a write that failed.
+func (w *writes) add(one write) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.todo = append(w.todo, one); len(w.todo) == 1 {
+		w.delay = firstWriteRetry
+		w.due = time.Now().Add(w.delay)
+	}
+}
+
+// first returns the oldest write; false when there is none, or none that is due. At the end everything is due.
+func (w *writes) first(end bool) (write, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.todo) == 0 || !end && time.Now().Before(w.due) {
+		return write{}, false
+	}
+	return w.todo[0], true
+}
+
+// postpone returns when the oldest write is to be tried again.
+func (w *writes) postpone() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.delay = min(maxWriteRetry, 2*w.delay)
+	w.due = time.Now().Add(w.delay)
+	return w.delay
+}
+
+// done takes the oldest write off.
+func (w *writes) done() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.todo, w.delay = w.todo[1:], firstWriteRetry
+}
+
+// waiting reports whether there are any.
+func (w *writes) waiting() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.todo) > 0
+}
+
+func (w write) log(log *slog.Logger) *slog.Logger {
+	return log.With(slog.String("change", w.what), slog.String("turn", w.turn))
+}
+
+// unstored reports whether changes wait for the store. After the grace of a stopping daemon nothing waits any more.
+func (a *actor) unstored() bool { return a.g.deliveries.Err() == nil && a.writes.waiting() }
+
+// retryable reports whether the same call may succeed later: a store refuses some for good.
+func retryable(err error) bool {
+	return !errors.Is(err, chat.ErrFenced) && !errors.Is(err, chat.ErrUnknown) && !errors.Is(err, errPanic)
+}
+
+// safely is f with a panic as its error.
+func safely(f func() error) (err error) {
+	if panicked := caught(func() { err = f() }); panicked != nil {
+		return panicked
+	}
+	return err
+}
+
+// storeTurn stores that a turn begins. It reports false when the store failed and may work again: then nothing of the turn
+// may be shown, since the next process would find its messages unanswered.
+func (a *actor) storeTurn(rec chat.Turn) bool {
+	err := a.g.Store.Begin(a.g.deliveries, rec)
+	if err != nil {
+		a.log.Error("turn was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
+	}
+	return err == nil || !retryable(err)
+}
+
+// awaitStore stores that a turn begins as soon as the store takes it, and reports false when ctx ended before.
+func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
+	began, told := time.Now(), false
+	for delay := firstWriteRetry; ; delay = min(maxWriteRetry, 2*delay) {
+		pause(ctx, delay)
+		if ctx.Err() != nil {
+			return false
+		}
+		err := safely(func() error { return a.g.Store.Begin(a.g.deliveries, rec) })
+		if err == nil || !retryable(err) {
+			a.log.Info("turn begins: the store works again", slog.String("turn", rec.ID), slog.Duration("after", time.Since(began)))
+			return true
+		}
+		if !told && time.Since(began) >= unsavedAfter {
+			told = true
+			a.tellUnsaved(ctx, rec)
+		}
+	}
+}
+
+// tellUnsaved tells a person, not too often, that what they wrote waits for the store. Nothing of that line is stored.
+func (a *actor) tellUnsaved(ctx context.Context, rec chat.Turn) {
+	if len(rec.Messages) == 0 || !a.g.refused.may(a.conversation.String()+" "+string(TextUnsaved)) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, unsavedNotice)
+	defer cancel()
+	notice := rec
+	notice.ID = newID()
+	slot := preview.NewSlot()
+	slot.Finish(preview.Ending{Note: a.g.Texts.line(TextUnsaved, rec.ID)})
+	o := a.replyTo(notice, slot, a.endpoint.streaming())
+	o.Recorder = nil
+	if out := show(ctx, o); !out.Delivered {
+		a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", fmt.Errorf("tell that it waits: %w", out.Err)))
+	}
+}
