@@ -44,6 +44,9 @@ type Options struct {
 	Version   string            // of telex, told to servers
 	Transport http.RoundTripper // for HTTP; nil: a transport of its own for each connection
 	Log       *slog.Logger
+	// Keeper is the command of a process that runs Keep with the arguments that follow, such as this program under a
+	// command of its own. Empty: what a server starts, and leaves the server's process group, may outlive it.
+	Keeper []string
 }
 
 const maxName = 24

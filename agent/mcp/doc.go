@@ -10,7 +10,8 @@
 //	listing.go     the tools of a server, from the pages of its list, within limits
 //	naming.go      what tools are called (pure)
 //	content.go     what a call returned, for the model and for people (pure)
-//	process.go     a child process and all that it started
+//	process.go     a child process
+//	keeper_*.go    the process in between, which ends all that a child started, also when the daemon dies
 //	stderr.go      what a child says, in the log
 //	gate.go        limits on everything that servers send, before the SDK reads it
 //	web.go         HTTP with the configured headers
@@ -32,4 +33,10 @@
 // # Goroutines
 //
 // Run has one for each server, which has one for its connection and one for its process. All have ended when Run returns.
+//
+// # Processes
+//
+// Between the daemon and a server that is a child process stands a keeper: the daemon's own program, which runs Keep. It
+// is the subreaper of everything that the server starts. It kills all of that when the server ends, when the daemon says
+// so, and when the pipe to the daemon closes because the daemon was killed. Linux only.
 package mcp

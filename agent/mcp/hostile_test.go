@@ -88,7 +88,8 @@ func TestNothingIsLeftOfAChildThatEnds(t *testing.T) {
 	t.Parallel()
 	s := myself(t, "parent")
 	s.Env["PIDS"] = filepath.Join(t.TempDir(), "pids")
-	c, err := start(s, newIntake(), newLines((&said{}).logger(), newSecrets(s)))
+	log := &said{}
+	c, err := start(newServer(s, Options{Log: log.logger()}, nil), newLines(log.logger(), newSecrets(s)))
 	if err != nil {
 		t.Fatal(err)
 	}

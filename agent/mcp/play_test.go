@@ -59,6 +59,14 @@ func play(kind string) {
 		if err := os.WriteFile(os.Getenv("PIDS"), fmt.Append(nil, child.Process.Pid), 0o600); err != nil {
 			os.Exit(3)
 		}
+	case "daemon": // runs a server, in a shell, until it is killed
+		c, err := New(Options{
+			Servers: []Server{{Name: "it", Command: "sh", Args: os.Args[1:]}}, Log: slog.New(slog.DiscardHandler), Keeper: keeperCommand(),
+		})
+		if err != nil {
+			os.Exit(3)
+		}
+		c.Run(ctx)
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no such database")
 		os.Exit(3)
@@ -186,11 +194,14 @@ func myself(t *testing.T, kind string) Server {
 	return Server{Name: "it", Command: me, Env: map[string]string{playVar: kind, "KEY": "very-secret-key"}}
 }
 
+// keeperCommand is this binary as a keeper.
+func keeperCommand() []string { return []string{"/proc/self/exe", keeperArg} }
+
 // running returns a client that runs until the test ends.
 func running(t *testing.T, servers ...Server) (*Client, *said) {
 	t.Helper()
 	log := &said{}
-	c, err := New(Options{Servers: servers, Version: "test", Log: log.logger()})
+	c, err := New(Options{Servers: servers, Version: "test", Log: log.logger(), Keeper: keeperCommand()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -18,50 +19,107 @@ import (
 // (https://modelcontextprotocol.io/specification/2025-06-18/basic/lifecycle#shutdown).
 const patience = 2 * time.Second
 
-// child is a server that runs as a process, in a process group with all that it starts.
+// killWait is how long a keeper may take to kill everything before it is killed itself.
+const killWait = 15 * time.Second
+
+// markName is the variable by which what a server started is found once its keeper was killed.
+const markName = "TELEX_MCP_SERVER"
+
+// child is a server that runs as a process: below a keeper, which ends everything that the server starts, or else in a
+// process group.
 type child struct {
-	cmd    *exec.Cmd
-	stdin  *os.File
-	stdout *gate
-	broken chan error // gets a limit that it exceeded
-	said   *lines
-	cancel func()        // ends what waits in stdout
-	exited chan struct{} // closed once it has ended, and err is set
-	err    error
+	cmd     *exec.Cmd // the keeper, or the server
+	control *os.File  // the pipe to the keeper; nil: there is none
+	mark    string    // of the server's environment
+	stdin   *os.File
+	stdout  *gate
+	broken  chan error // gets a limit that it exceeded
+	said    *lines
+	cancel  func()        // ends what waits in stdout
+	exited  chan struct{} // closed once it has ended, and err is set
+	err     error
 }
 
-// start runs a server's command. The caller calls end.
-func start(s Server, in *intake, said *lines) (*child, error) {
-	cmd := exec.Command(s.Command, s.Args...)
-	cmd.Env, cmd.Dir, cmd.Stderr = environment(s.Env), s.Dir, said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+// start runs a server's command, below a keeper where there is one. The caller calls end.
+func start(s *server, said *lines) (*child, error) {
+	c := &child{broken: make(chan error, 1), said: said, exited: make(chan struct{}), mark: rand.Text()}
+	c.cmd = exec.Command(s.Command, s.Args...)
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var theirs []*os.File // ends of pipes
+	defer func() {
+		for _, f := range theirs {
+			_ = f.Close() // the child has it, if there is one
+		}
+	}()
+	pipe := func() (read, write *os.File, err error) {
+		if read, write, err = os.Pipe(); err != nil {
+			err = fmt.Errorf("open a pipe: %w", err)
+		}
+		return read, write, err
+	}
+	if keeperSupported && len(s.keeper) > 0 {
+		if err := c.keep(s, pipe, &theirs); err != nil {
+			return nil, err
+		}
+	}
+	c.cmd.Env, c.cmd.Dir, c.cmd.Stderr = environment(s.Env, c.mark), s.Dir, said
 	// Something that the child started may still hold its standard error.
-	cmd.WaitDelay = time.Second
+	c.cmd.WaitDelay = time.Second
+	theirIn, stdin, err := pipe()
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	c.stdin, theirs = stdin, append(theirs, theirIn)
 	// Not by cmd.StdoutPipe, which is closed with what is left in it as soon as the child has ended.
-	theirIn, stdin, err := os.Pipe()
+	stdout, theirOut, err := pipe()
 	if err != nil {
-		return nil, fmt.Errorf("open its standard input: %w", err)
+		return nil, errors.Join(err, c.close())
 	}
-	stdout, theirOut, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open its standard output: %w", err), stdin.Close(), theirIn.Close())
-	}
-	cmd.Stdin, cmd.Stdout = theirIn, theirOut
-	err = cmd.Start()
-	_, _ = theirIn.Close(), theirOut.Close() // the child has them
-	if err != nil {
-		_, _ = stdin.Close(), stdout.Close()
-		return nil, fmt.Errorf("start %s: %w", s.Command, err)
-	}
-	c := &child{cmd: cmd, stdin: stdin, broken: make(chan error, 1), said: said, exited: make(chan struct{})}
+	theirs = append(theirs, theirOut)
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(context.Background())
 	c.stdout = &gate{
-		ReadCloser: stdout, ctx: ctx, abort: func() { _ = stdout.Close() }, intake: in, framing: jsonValues,
+		ReadCloser: stdout, ctx: ctx, abort: func() { _ = stdout.Close() }, intake: s.intake, framing: jsonValues,
 		failed: func(err error) { c.broken <- err }, // once: the gate stays closed
+	}
+	c.cmd.Stdin, c.cmd.Stdout = theirIn, theirOut
+	if err := c.cmd.Start(); err != nil {
+		_ = c.close()
+		return nil, fmt.Errorf("start %s: %w", s.Command, err)
 	}
 	go c.wait() // end waits for it
 	return c, nil
+}
+
+// keep puts a keeper in between.
+func (c *child) keep(s *server, pipe func() (r, w *os.File, err error), theirs *[]*os.File) error {
+	if c.cmd.Err != nil { // the command is not in PATH
+		return fmt.Errorf("start %s: %w", s.Command, c.cmd.Err)
+	}
+	args := slices.Concat(s.keeper[1:], []string{c.cmd.Path}, s.Args)
+	c.cmd = exec.Command(s.keeper[0], args...)
+	isolate(c.cmd)
+	theirControl, control, err := pipe()
+	if err != nil {
+		return err
+	}
+	c.control, *theirs = control, append(*theirs, theirControl)
+	c.cmd.ExtraFiles = []*os.File{theirControl}
+	return nil
+}
+
+// close closes our ends of the pipes.
+func (c *child) close() (err error) {
+	for _, f := range []*os.File{c.control, c.stdin} {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	if c.stdout != nil {
+		c.cancel()
+		err = errors.Join(err, c.stdout.Close())
+	}
+	return err
 }
 
 // wait waits for the child, and kills what it leaves behind, which would hold its output.
@@ -69,6 +127,9 @@ func (c *child) wait() {
 	defer close(c.exited)
 	c.err = c.cmd.Wait()
 	c.signal(syscall.SIGKILL)
+	if c.control != nil && !c.cmd.ProcessState.Exited() { // the keeper was killed
+		sweep(c.cmd.Process.Pid, c.mark)
+	}
 }
 
 // signal goes to all of the group. Nobody being left is no error.
@@ -79,14 +140,31 @@ func (c *child) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, 
 func (c *child) end() {
 	_ = c.stdin.Close() // it may have been closed already
 	if !c.within(patience) {
-		c.signal(syscall.SIGTERM)
+		c.terminate()
 		if !c.within(patience) {
-			c.signal(syscall.SIGKILL)
-			<-c.exited
+			c.kill()
 		}
 	}
-	c.cancel()
-	_ = c.stdout.Close()
+	_ = c.close() // some of it is closed already
+}
+
+func (c *child) terminate() {
+	if c.control == nil {
+		c.signal(syscall.SIGTERM)
+		return
+	}
+	_, _ = c.control.Write([]byte{terminate}) // it may have ended
+}
+
+func (c *child) kill() {
+	if c.control != nil {
+		_ = c.control.Close() // the keeper kills everything
+		if c.within(killWait) {
+			return
+		}
+	}
+	c.signal(syscall.SIGKILL)
+	<-c.exited
 }
 
 func (c *child) within(d time.Duration) bool {
@@ -118,7 +196,7 @@ func (s stdin) Write(p []byte) (int, error) {
 
 // why returns how the child ended, with its last words; nil when it runs.
 func (c *child) why() error {
-	if !c.within(100 * time.Millisecond) { // its output may end a moment before it does
+	if !c.within(time.Second) { // its output may end a moment before it does, and the keeper ends last
 		return nil
 	}
 	how := "it ended"
@@ -132,8 +210,8 @@ func (c *child) why() error {
 }
 
 // environment returns what a child is given: a program of somebody else's has no business with the daemon's secrets.
-func environment(added map[string]string) []string {
-	var env []string
+func environment(added map[string]string, mark string) []string {
+	env := []string{markName + "=" + mark}
 	for _, name := range []string{"PATH", "HOME", "LANG"} {
 		if _, ok := added[name]; ok {
 			continue

@@ -47,14 +47,14 @@ func TestChildGetsAMinimalEnvironment(t *testing.T) {
 		names = append(names, name)
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "GOCOVERDIR" })
-	if want := []string{"HOME", "KEY", "LANG", "PATH", playVar}; !slices.Equal(names, want) {
+	if want := []string{"HOME", "KEY", "LANG", "PATH", playVar, markName}; !slices.Equal(names, want) {
 		t.Errorf("the child has %q, want %q", names, want)
 	}
 }
 
 func TestConfiguredEnvironmentWins(t *testing.T) {
 	t.Setenv("HOME", "/home/ada")
-	got := environment(map[string]string{"HOME": "/var/empty", "A": "b"})
+	got := environment(map[string]string{"HOME": "/var/empty", "A": "b"}, "x")
 	if !slices.Contains(got, "HOME=/var/empty") || slices.Contains(got, "HOME=/home/ada") || !slices.Contains(got, "A=b") {
 		t.Errorf("the environment is %q", got)
 	}
@@ -194,7 +194,7 @@ func TestNothingIsLeftOfAStubbornChild(t *testing.T) {
 			s := myself(t, kind)
 			pids := filepath.Join(t.TempDir(), "pids")
 			s.Env["PIDS"] = pids
-			c, err := New(Options{Servers: []Server{s}, Log: (&said{}).logger()})
+			c, err := New(Options{Servers: []Server{s}, Log: (&said{}).logger(), Keeper: keeperCommand()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -49,6 +49,7 @@ type server struct {
 	secrets secrets
 	open    opener
 	intake  *intake
+	keeper  []string
 
 	tried chan struct{} // closed by try
 	first sync.Once
@@ -63,7 +64,7 @@ type server struct {
 
 func newServer(s Server, o Options, open opener) *server {
 	return &server{
-		Server: s, version: o.Version, log: o.Log.With(slog.String("mcp_server", s.Name)), secrets: newSecrets(s),
+		Server: s, version: o.Version, keeper: o.Keeper, log: o.Log.With(slog.String("mcp_server", s.Name)), secrets: newSecrets(s),
 		open: open, intake: newIntake(), ready: make(chan struct{}), tried: make(chan struct{}),
 	}
 }

@@ -38,7 +38,7 @@ type opener func(s *server) (link, error)
 func open(config Server, base http.RoundTripper) opener {
 	if config.Command != "" {
 		return func(s *server) (link, error) {
-			child, err := start(s.Server, s.intake, newLines(s.log, s.secrets))
+			child, err := start(s, newLines(s.log, s.secrets))
 			if err != nil {
 				return link{}, err
 			}

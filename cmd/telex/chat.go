@@ -76,7 +76,7 @@ func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) error {
 		return err
 	}
 	defer closeLog()
-	o.Log = log
+	o.Log, o.Keeper = log, keeper()
 	warn(log, cfg)
 	return app.Chat(ctx, cfg, o)
 }

@@ -31,7 +31,7 @@ func runCommand() *cobra.Command {
 			if doubt := cfg.Access.Nobody(); doubt != "" {
 				log.Warn(doubt) //nolint:sloglint // the sentence is the message
 			}
-			a, err := app.New(c.Context(), cfg, app.Options{Log: log, Env: os.LookupEnv})
+			a, err := app.New(c.Context(), cfg, app.Options{Log: log, Env: os.LookupEnv, Keeper: keeper()})
 			if err != nil {
 				return err
 			}
@@ -40,6 +40,21 @@ func runCommand() *cobra.Command {
 			log.Info("telex has stopped")
 			return err
 		},
+	}
+}
+
+// keepName is the command that the daemon runs its servers of tools with.
+const keepName = "keep-server"
+
+// keeper returns this program with that command. The path leads to the running program, also once an upgrade has replaced
+// the file.
+func keeper() []string { return []string{"/proc/self/exe", keepName} }
+
+// keepCommand is for the daemon, and not for people.
+func keepCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: keepName, Short: "Run a server of tools for the daemon", Hidden: true, DisableFlagParsing: true,
+		Run: func(_ *cobra.Command, args []string) { os.Exit(app.KeepServer(args)) },
 	}
 }
 

@@ -82,7 +82,7 @@ func root() *cobra.Command {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath())}
 	})
 	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
-		pairCommand(), sessionsCommand(), usageCommand(), storeCommand(), versionCommand())
+		pairCommand(), sessionsCommand(), usageCommand(), storeCommand(), versionCommand(), keepCommand())
 	return c
 }
 

@@ -39,6 +39,7 @@ type Options struct {
 	Transport http.RoundTripper // for every outgoing request; nil: one of their own each
 	Env       config.Env        // names the state directory
 	Store     gateway.Store     // nil: the one that the configuration names, in the state directory
+	Keeper    []string          // the command that runs KeepServer; empty: servers of tools have no keeper
 	Terminal  *terminal.Hub     // nil: no conversation in a terminal; with it, platforms are not required
 }
 

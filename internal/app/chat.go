@@ -32,6 +32,7 @@ type ChatOptions struct {
 	Trouble  io.Writer // what went wrong with a single question, and prompts
 	Env      config.Env
 	Log      *slog.Logger
+	Keeper   []string      // as in Options
 	Store    gateway.Store // nil: the one that the configuration names
 }
 
@@ -135,7 +136,7 @@ func startLocal(ctx context.Context, c *config.Config, o ChatOptions) (net.Conn,
 	alone.Endpoints = nil // they are the daemon's
 	var a *App
 	hub := newHub(&alone, o.Log, func() gateway.Store { return a.store }) // asked once a client attaches
-	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Terminal: hub})
+	a, err := New(ctx, &alone, Options{Log: o.Log, Env: o.Env, Store: o.Store, Keeper: o.Keeper, Terminal: hub})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -28,13 +28,17 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 			ReadOnly: s.ReadOnly, Deny: s.Deny,
 		})
 	}
-	client, err := mcp.New(mcp.Options{Servers: servers, Version: Version(""), Transport: o.Transport, Log: o.Log})
+	client, err := mcp.New(mcp.Options{Servers: servers, Version: Version(""), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper})
 	if err != nil {
 		return nil, err
 	}
 	a.beside = append(a.beside, client.Run)
 	return tool.Join(own, client), nil
 }
+
+// KeepServer runs a server of tools, a path and its arguments, in place of this program, and returns its exit status once
+// neither it nor anything that it started is left, or once the daemon is gone.
+func KeepServer(args []string) int { return mcp.Keep(args) }
 
 func revealed(secrets map[string]config.Secret) map[string]string {
 	out := make(map[string]string, len(secrets))

@@ -1,0 +1,105 @@
+//go:build linux
+
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// escapes are ways in which a server, a shell script, leaves processes behind. $N is an argument for sleep by which they
+// are found.
+var escapes = map[string]string{
+	"ignores signals and its input": `trap "" HUP INT TERM; while :; do sleep $N; done`,
+	"forks":                         `sleep $N & sleep $N & cat`,
+	"new session":                   `setsid sleep $N & cat`,
+	"new session, and ends":         `setsid sleep $N & sleep 0.3`,
+	"double fork":                   `(setsid sh -c "sleep $N & sleep $N &" &); cat`,
+	"without environment":           `env -i PATH="$PATH" setsid sleep $N & cat`,
+	"without streams":               `setsid sleep $N <&- >&- 2>&- & cat`,
+	"stops itself":                  `setsid sleep $N & kill -STOP $$`,
+	"kills its keeper":              `setsid sleep $N & sleep 0.3; kill -9 $PPID; sleep $N`,
+	"new sessions all the time":     `echo 'setsid sh "$0" "$1" & sleep 0.0$1' >chain; setsid sh chain $N & cat`,
+	"forks all the time":            `while :; do sleep $N & sleep 0.02; done`,
+}
+
+// left returns the processes whose arguments hold a word.
+func left(word string) (found []string) {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return nil
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err == nil && strings.Contains(string(raw), word) && alive(number(filepath.Base(filepath.Dir(file)))) {
+			found = append(found, file+": "+strings.ReplaceAll(string(raw), "\x00", " "))
+		}
+	}
+	return found
+}
+
+// Nothing that a server started outlives the server, the connection to it, or the daemon, however the daemon ends.
+func TestNoProcessIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, script := range escapes {
+		for _, end := range []string{"stopped", "killed"} {
+			t.Run(name+", "+end, func(t *testing.T) {
+				t.Parallel()
+				word := fmt.Sprintf("600%08d", rand.IntN(1e8))
+				script := strings.ReplaceAll(script, "$N", word)
+				if end == "stopped" {
+					underStop(t, script, word)
+				} else {
+					underKill(t, script, word)
+				}
+				until(t, "no process to be left", func() bool { return len(left(word)) == 0 })
+			})
+		}
+	}
+}
+
+// underStop runs a script as a server of this process, and stops in good order.
+func underStop(t *testing.T, script, word string) {
+	t.Helper()
+	c, err := New(Options{
+		Servers: []Server{{Name: "it", Command: "sh", Args: []string{"-c", script}, Dir: t.TempDir()}},
+		Log:     (&said{}).logger(), Keeper: keeperCommand(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); c.Run(ctx) }()
+	until(t, "the processes", func() bool {
+		return len(left("sleep\x00"+word)) > 0 || strings.Contains(script, "chain") && len(left(word)) > 0
+	})
+	cancel()
+	<-done
+}
+
+// underKill runs a script as a server of a process of its own, and kills that.
+func underKill(t *testing.T, script, word string) {
+	t.Helper()
+	me, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon := exec.Command(me, "-c", script)
+	daemon.Dir, daemon.Env = t.TempDir(), append(os.Environ(), playVar+"=daemon")
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the processes", func() bool {
+		return len(left("sleep\x00"+word)) > 0 || strings.Contains(script, "chain") && len(left(word)) > 1
+	})
+	_ = daemon.Process.Signal(syscall.SIGKILL)
+	_ = daemon.Wait() // it was killed
+}
