@@ -109,7 +109,7 @@ func InOrder(list []Version) []Version {
 // Effect is a Fault as the stand-ins have it.
 type Effect struct {
 	Action     string
-	Status     int           // of a server's own failure
+	Status     int           // of a failure
 	RetryAfter time.Duration // of a RateLimit
 }
 
@@ -124,6 +124,10 @@ func (f Fault) OnCall() Effect {
 		return Effect{Action: fault.CutBefore}
 	case CutAfter:
 		return Effect{Action: fault.CutAfter}
+	case Refused:
+		return Effect{Action: fault.Status, Status: http.StatusForbidden}
+	case Unauthorized:
+		return Effect{Action: fault.Status, Status: http.StatusUnauthorized}
 	case Hang:
 	}
 	return Effect{Action: fault.Hang}

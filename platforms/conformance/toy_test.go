@@ -200,6 +200,10 @@ func (b *toyBot) try(ctx context.Context, op chat.Op, to chat.Target, effect fun
 		return uncertain("server error")
 	case CutBefore:
 		return uncertain("cut")
+	case Refused:
+		return &chat.SendError{Kind: chat.Forbidden}
+	case Unauthorized:
+		return &chat.SendError{Kind: chat.Auth}
 	case RateLimit, CutAfter:
 	}
 	b.mu.Lock()

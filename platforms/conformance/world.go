@@ -227,11 +227,13 @@ type Fault uint8
 
 // The faults.
 const (
-	RateLimit   Fault = iota // refused, to be tried again after RetryAfter
-	ServerError              // the platform's own failure, with no effect
-	CutBefore                // the connection breaks before the call takes effect
-	CutAfter                 // the connection breaks after the call took effect
-	Hang                     // no answer for a day
+	RateLimit    Fault = iota // refused, to be tried again after RetryAfter
+	ServerError               // the platform's own failure, with no effect
+	CutBefore                 // the connection breaks before the call takes effect
+	CutAfter                  // the connection breaks after the call took effect
+	Hang                      // no answer for a day
+	Refused                   // the bot may not write there: 403, or the platform's word for it
+	Unauthorized              // the credentials are refused: 401, or the platform's word for it
 )
 
 // RetryAfter is what a RateLimit asks to wait.

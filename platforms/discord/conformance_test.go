@@ -228,7 +228,11 @@ func (w *world) Break(op chat.Op, f conformance.Fault) {
 
 // once is a fault that hits one call.
 func once(method string, e conformance.Effect) standin.Fault {
-	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
+	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
+	if e.Status == http.StatusForbidden {
+		f.Description, f.Code = "Missing Access", 50001
+	}
+	return f
 }
 
 func (w *world) Enforce(r conformance.Rates) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -229,7 +230,14 @@ func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.
 
 // once is a fault that hits one call.
 func once(method string, e conformance.Effect) standin.Fault {
-	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: int(e.RetryAfter / time.Second)}
+	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: int(e.RetryAfter / time.Second)}
+	switch e.Status { // of these the platform speaks in its own words, with 200
+	case http.StatusForbidden:
+		f.Action, f.Error = standin.ActError, "channel_not_found"
+	case http.StatusUnauthorized:
+		f.Action, f.Error = standin.ActError, "invalid_auth"
+	}
+	return f
 }
 
 func (w *world) Enforce(r conformance.Rates) {

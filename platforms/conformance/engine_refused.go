@@ -1,0 +1,72 @@
+package conformance
+
+import (
+	"strings"
+	"time"
+
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// refusedCases are about a platform that refuses one call of an answer, for whatever reason, and takes the next.
+func refusedCases() []testCase {
+	var list []testCase
+	for _, at := range []struct {
+		name string
+		when string // that much of the answer is shown when the call is refused
+	}{
+		{"first preview edit", ""},
+		{"later preview edit", "word40"},
+		{"final edit", prose(600)},
+	} {
+		list = append(list, testCase{"D14: one " + at.name + " that is answered 403, 401 or 5xx costs neither the final nor leaves a cursor", func(s *scene) {
+			s.refusedOnce(at.when)
+		}})
+	}
+	return append(list, testCase{"D14: one create that is answered 403 or 401 does not cost the answer", func(s *scene) {
+		h := s.house(map[string]answer{"go": {text: prose(600)}, "short": {text: "Yes."}}, nil)
+		for _, to := range h.both() {
+			for _, f := range []Fault{Refused, Unauthorized} {
+				for word, text := range map[string]string{"go": prose(600), "short": "Yes."} {
+					before := len(h.Shown(to))
+					h.Break(chat.OpSend, f)
+					h.ask(to, word)
+					pass(lasting)
+					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != text {
+						h.Errorf("after fault %d in %+v are shown %q, want %q", f, to, got, text)
+					}
+				}
+			}
+		}
+	}})
+}
+
+// refusedOnce gives answers of which one edit is refused: the next one once so much is shown, and at the end of the
+// text the final one.
+func (s *scene) refusedOnce(when string) {
+	s.Helper()
+	if _, ok := s.editor(); !ok {
+		return
+	}
+	text := prose(600)
+	h := s.house(map[string]answer{"go": {text: text, tail: 5 * time.Second}}, func(h *house) { h.config.Transport = preview.Edit })
+	for _, to := range h.both() {
+		for _, f := range []Fault{Refused, Unauthorized, ServerError} {
+			before, failed := len(h.Shown(to)), strings.Count(h.log.String(), "call failed")
+			h.ask(to, "go")
+			h.until("that enough is shown", func() bool {
+				shown := h.Shown(to)
+				return len(shown) > before && strings.Contains(shown[before], when)
+			})
+			h.Break(chat.OpEdit, f)
+			pass(lasting)
+			if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != text {
+				h.Errorf("after fault %d in %+v are shown %q, want the text", f, to, got)
+			}
+			if n := strings.Count(h.log.String(), "call failed"); n != failed+1 {
+				h.Errorf("after fault %d in %+v the log tells of %d calls that failed, want one", f, to, n-failed)
+			}
+		}
+		h.wantGrowth(to, text)
+	}
+}
