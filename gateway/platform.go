@@ -74,7 +74,7 @@ type endpoint struct {
 	told     Concluder // nil: it does not want to know
 	pulse    Pulse     // nil: it has no loop that could hang
 	vital    vital
-	buttons  bool      // it can show them
+	buttons  bool // it can show them
 	purse    *budget.Budget
 	restored pacer         // of what an earlier process left
 	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
