@@ -133,6 +133,7 @@ func (a *actor) clear(before time.Time) {
 		a.drop(m.Inbound)
 	}
 	a.queue = nil
+	a.forgive(func(chat.UserID) bool { return true })
 }
 
 // answersCommand says that a turn is what a command was answered with, or a knock, or nobody.
@@ -320,6 +321,7 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 		}
 		return m.Sender.ID == u
 	})
+	a.forgive(func(who chat.UserID) bool { return who == u })
 	return a.g.Store.Erase(a.g.deliveries, a.conversation, u)
 }
 

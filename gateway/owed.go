@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"slices"
+
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
@@ -23,6 +25,18 @@ func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 		}
 	}
 	a.owed = append(a.owed, note{key, id, messages})
+}
+
+// forgive drops the messages of some people that are still owed a line. What forgets what they asked forgets these too: the
+// next process, which does not know that they were turned away, would answer them.
+func (a *actor) forgive(who func(chat.UserID) bool) {
+	a.owed = slices.DeleteFunc(a.owed, func(n note) bool {
+		theirs := who(n.messages[0].Sender.ID)
+		if theirs {
+			a.drop(n.messages...)
+		}
+		return theirs
+	})
 }
 
 // pay sends the next line that is owed, one after the other, so that a backlog neither crowds

@@ -49,12 +49,6 @@ type Concluder interface {
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 
-// Pulse is an adapter whose Run reports that its receive loop still turns.
-type Pulse interface {
-	// Pulse returns when the loop last turned, and how long one turn may take at most while the network answers, or fails.
-	Pulse() (last time.Time, limit time.Duration)
-}
-
 // Endpoint is one configured bot account.
 type Endpoint struct {
 	ID        chat.EndpointID
@@ -72,9 +66,7 @@ type endpoint struct {
 	fetcher  Fetcher   // nil: attachments can't be read there
 	menu     Menu      // nil: it has none
 	told     Concluder // nil: it does not want to know
-	pulse    Pulse     // nil: it has no loop that could hang
-	vital    vital
-	buttons  bool // it can show them
+	buttons  bool      // it can show them
 	purse    *budget.Budget
 	restored pacer         // of what an earlier process left
 	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
@@ -127,7 +119,6 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	r.fetcher, _ = p.(Fetcher)
 	r.menu, _ = p.(Menu)
 	r.told, _ = p.(Concluder)
-	r.pulse, _ = p.(Pulse)
 	for _, c := range []struct {
 		name     string
 		promised bool

@@ -117,7 +117,7 @@ func load(c *cobra.Command) (*config.Config, error) {
 	}
 	cfg, err := app.LoadConfig(explicit, os.LookupEnv)
 	if err != nil {
-		return nil, configError{err}
+		return nil, usageError{err}
 	}
 	return cfg, nil
 }

@@ -156,7 +156,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	if r.settle(a, receipt, err, time.Now()); r.moved != moved {
 		r.follows(ctx)
 	}
-	if r.trouble >= overtakenAfter {
+	if r.trouble-r.limited >= overtakenAfter {
 		r.slot.first.failed()
 	}
 	r.note(ctx, a, plan)

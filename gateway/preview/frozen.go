@@ -60,11 +60,17 @@ func (p *part) renew() {
 	p.gen++
 }
 
-// unfreeze replaces a message that would stay with its cursor, unless it has nothing of the text.
+// unfreeze replaces a message that would stay with its cursor, unless it has nothing of the text, and then those that
+// follow it, so that the order stays.
 func (s *state) unfreeze(now time.Time) action {
-	for i, p := range s.parts { // in order
-		cursor := slices.ContainsFunc(s.frozen, func(f frozen) bool { return f.part == i && f.cursor })
-		if cursor && s.canDelete && !p.exists && !p.blank() {
+	again := false
+	for i, p := range s.parts {
+		frozen, cursor := false, false
+		for _, f := range s.frozen {
+			frozen, cursor = frozen || f.part == i, cursor || f.part == i && f.cursor
+		}
+		again = again || cursor
+		if again && frozen && s.canDelete && !p.exists && !p.blank() {
 			return s.create(action{kind: doSend, part: i, body: p.standing(), stands: true, class: chat.ClassFinal}, now)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 
 // A conversation may go on while the messages of an earlier reply can't be made yet. So that they still come in order,
 // a reply makes a new message only after the earlier ones have made theirs. One that failed overtakenAfter times in a
-// row, and now again, is overtaken: what the platform refuses must not hold up all others.
+// row, and now again, is overtaken: what the platform refuses must not hold up all others. A rate limit is no such
+// failure, since it holds for the others too.
 
 // overtakenAfter is how many failures in a row let others go first: a few seconds' worth.
 const overtakenAfter = 4

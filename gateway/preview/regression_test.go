@@ -98,3 +98,31 @@ func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 		})
 	}
 }
+
+// D1: a reply of several messages is stopped. The answer to the create of the first one was lost, so that it must be
+// edited, and it can't be. What takes its place stands below the others, which must follow it.
+func TestRegressionStoppedWhereTheFirstPartIsFrozen(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.TextLimit, p.profile.KeyFor = 60, time.Hour
+		e.Drafter, e.Streamer, e.Filer = nil, nil, nil
+		p.fate = func(c *call) fate {
+			switch {
+			case c.op == chat.OpSend && c.attempt == 0:
+				return uncertain(true)
+			case c.op == chat.OpEdit && c.id == "1":
+				return fail(chat.Frozen)
+			}
+			return fate{}
+		}
+		s := beginAt(t, p, e, streaming(), "key")
+		s.says("one two three", 100*ms)
+		const text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+		s.says(strings.TrimPrefix(text, "one two three"), 10*time.Second)
+		if n := len(s.sees()); n != 3 {
+			t.Fatalf("%d messages: %q", n, s.sees())
+		}
+		s.ends(Ending{Keep: true})
+		equal(t, "person sees", strings.Fields(strings.Join(s.sees(), " ")), strings.Fields(text))
+	})
+}

@@ -220,6 +220,7 @@ type state struct {
 	trouble   int            // failures in a row
 	refused   bool           // the last failure is one that only time can mend
 	failing   time.Time      // when the first of them ended
+	limited   int            // how many of them were rate limits
 	answered  time.Time      // when any call of the endpoint last succeeded
 	asked     time.Time      // when it was last tested whether the platform answers at all
 	ended     time.Time      // when the ending came

@@ -14,7 +14,10 @@ const (
 	previewBackoff = 2 * time.Second
 	// A platform that was away for longSilence failures in a row is not asked as often.
 	longSilence = 60
-	slowBackoff = time.Minute
+	// mostRefusals by rate limits in a row are obeyed to the moment. Then a reply waits longer than it is told: whoever
+	// goes on at that moment may meet the others that do, again and again.
+	mostRefusals = 3
+	slowBackoff  = time.Minute
 	// A final that failed probeAfter times in a row is worth a call that tells whether the platform is away, and
 	// one more every probeEvery.
 	probeAfter = 3
@@ -33,9 +36,11 @@ func (s *state) fails(e *chat.SendError, now time.Time) {
 		s.refused = false
 	}
 	if s.trouble == 0 {
-		s.failing = now
+		s.failing, s.limited = now, 0
 	}
-	s.trouble++
+	if s.trouble++; e.Kind == chat.RateLimited {
+		s.limited++
+	}
 	s.patience(e, now)
 }
 
@@ -44,6 +49,9 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 	s.fails(e, now)
 	switch {
 	case e.Kind == chat.RateLimited: // the budget makes everybody wait
+		if s.trouble > mostRefusals {
+			s.backoff(now)
+		}
 	case e.Kind == chat.Moved:
 		s.follow(e.Moved)
 	case e.Kind == chat.Forbidden, e.Kind == chat.Auth:

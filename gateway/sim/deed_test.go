@@ -113,7 +113,7 @@ func (w *world) judgeEffect(d *deed) {
 	case q != nil && w.decider(q, agent.Approved) != nil:
 		w.counts.add("effects that were approved", 1)
 		if m := w.decider(q, agent.Approved); m.about == "" && (q.seen.IsZero() || m.wrote.Before(q.seen)) {
-			w.counts.add("exception: approved by a word from before the question was visible", 1)
+			w.except(shownBefore)
 		}
 	case w.standsApproved(t, d.tool):
 		w.counts.add("effects that were approved once for all", 1)
@@ -227,16 +227,17 @@ func (w *world) judgeDeeds() {
 
 // broken says that something but its own end may have ended a turn.
 func (w *world) broken(t *turnLog) bool {
-	if slices.ContainsFunc(t.calls, func(c *call) bool { return c.failed(chat.Forbidden) }) { // nobody can see it any more
-		return true
-	}
 	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
 }
 
 // judgeHeard judges that what people said about a question which nobody decided was not lost: no process took it and
 // lived on.
 func (w *world) judgeHeard(q *question) {
-	if w.broken(q.turn) || len(w.moved) > 0 {
+	if w.broken(q.turn) {
+		return
+	}
+	if len(w.moved) > 0 {
+		w.except(unheardMoved)
 		return
 	}
 	for _, m := range w.messages {

@@ -149,22 +149,22 @@ func (w *world) overtaken(above, below *turnLog) bool {
 		return false
 	}
 	made, failures := all[0].made, 0
-	for _, c := range above.calls {
+	for _, c := range w.tries(above) {
 		switch {
-		case c.op == chat.OpTyping:
+		case c.op == chat.OpTyping && c.err == nil:
 		case c.at.After(made):
 			if failures > 0 && w.waived(above) {
 				return true
 			}
 			if failures > 0 && (c.failed(chat.TooLong) || c.failed(chat.Frozen) || c.failed(chat.Gone)) {
-				w.counts.add("exception: overtaken, and then in need of another message", 1)
+				w.except(overtakenNeeds)
 				return true
 			}
 		case c.err == nil && !c.done.IsZero() && c.op != chat.OpFind:
 			failures = 0
 		default:
 			if failures++; failures >= overtakenAfter {
-				w.counts.add("exception: overtaken by the next reply", 1)
+				w.except(overtakenByNext)
 				return true
 			}
 		}
@@ -172,26 +172,28 @@ func (w *world) overtaken(above, below *turnLog) bool {
 	return false
 }
 
-// secondChance says that what one process refused, but did not come to say so, the next may answer.
-func (w *world) secondChance() bool { return w.s.perMinute > 0 && len(w.lives) > 1 }
+// tries returns the calls of a reply, and those that may have asked for it whether the platform answers.
+func (w *world) tries(t *turnLog) []*call {
+	if len(t.calls) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(w.calls), func(c *call) bool {
+		return c.turn != t.id && (c.op != chat.OpTyping || c.to != t.calls[0].to || c.at.Before(t.calls[0].at))
+	})
+}
 
 // disturbed says that a person or the platform took messages of a turn away, so that their
 // order says nothing.
 func (w *world) disturbed(t *turnLog) bool {
-	if w.secondChance() {
+	if len(w.moved) > 0 && !w.s.private(t.place) {
+		w.except(orderMoved)
 		return true
 	}
-	if len(w.moved) > 0 && !w.s.private(t.place) { // old and new chat are two conversations for a while
-		return true
+	taken := slices.ContainsFunc(w.person.of(t.id), func(m *message) bool { return m.deletedBy == "person" || m.frozen })
+	if taken {
+		w.except(orderTaken)
 	}
-	for _, s := range t.states { // a create was repeated under its key, to learn what the first did
-		if s == chat.PartIntended && w.s.kind.keyed {
-			return true
-		}
-	}
-	return slices.ContainsFunc(w.person.of(t.id), func(m *message) bool {
-		return m.deletedBy == "person" || m.frozen
-	})
+	return taken
 }
 
 // standing returns the messages of a turn's reply that stand, less those that the design
@@ -209,13 +211,13 @@ func (w *world) standing(t *turnLog) (out []*message) {
 func (w *world) excused(m *message) bool {
 	switch {
 	case w.moved[m.chat] != "" && (w.follows(m) || m.preview()):
-		w.counts.add("exception: left behind in a chat that moved", 1)
+		w.except(leftBehind)
 	case m.by.fault == nameless && (m.versions[0].Preview || w.resumedBy(m) || w.stuckAbove(m)):
-		w.counts.add("exception: message without an id", 1)
+		w.except(withoutID)
 	case m.frozen && !w.s.kind.caps.Delete:
-		w.counts.add("exception: can neither be edited nor deleted", 1)
+		w.except(unchangeable)
 	case m.by.unknown() && !m.known && !w.s.kind.reconciles():
-		w.counts.add("exception: create of unknown outcome", 1)
+		w.except(unknownCreate)
 	default:
 		return false
 	}

@@ -14,7 +14,11 @@ import (
 // judgeHistory judges what the model is told of what came before (F37, F40).
 func (w *world) judgeHistory(r *run) {
 	t := w.turns[r.turn]
-	if t == nil || r.life.isDead() || len(w.moved) > 0 {
+	if t == nil || r.life.isDead() {
+		return
+	}
+	if len(w.moved) > 0 {
+		w.except(memoryMoved)
 		return
 	}
 	history := r.seen
@@ -48,7 +52,7 @@ func (w *world) judgeMemory(t *turnLog, place int, summary string, history []age
 		if m.place != place {
 			w.complain("F40: m%d of another conversation is in the history %s", n, what)
 		}
-		if m.accepted.Before(w.forgottenBy(place, m.user)) && !w.secondChance() {
+		if m.accepted.Before(w.forgottenBy(place, m.user)) {
 			w.complain("F37: m%d, which was forgotten, is in the history %s", n, what)
 		}
 	}
@@ -151,6 +155,7 @@ func (w *world) judgeAsked(t *turnLog) {
 // judgeRemembered judges what is remembered in the end, and what was counted.
 func (w *world) judgeRemembered() {
 	if len(w.moved) > 0 {
+		w.except(memoryMoved)
 		return
 	}
 	for place := range w.s.places {
@@ -222,11 +227,23 @@ func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string 
 // stopless says that nobody stopped the final of a turn on its way.
 func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stopped(t, t.decided) }
 
-// judgeUsage judges that every turn is counted, and none twice.
+// judgeUsage judges that every turn is counted, and none twice. Of a run that died while an answer was being written
+// the next process counts an estimate: it is no more than what was said.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
 	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // a Memory needs no context
-	if used.Completion != used.Turns {
+	if used.Completion != used.Turns && len(w.lives) == 1 {
 		w.complain("in place %d the usage of %d turns was counted %d times", place, used.Turns, used.Completion)
+	}
+	most := used.Turns
+	for _, t := range w.order {
+		for _, r := range t.runs {
+			if t.place == place {
+				most += 1 + agent.EstimateTokens(strings.Join(r.said, " "))
+			}
+		}
+	}
+	if used.Completion > most {
+		w.complain("in place %d %d tokens were counted, no more than %d were said", place, used.Completion, most)
 	}
 	done := 0
 	for _, t := range w.order {

@@ -19,6 +19,7 @@ type question struct {
 	turn          *turnLog
 	tool          string
 	filed         time.Time
+	filedIn       *life
 	seen          time.Time // by a person, first
 	seenIn        *life     // newest
 	ruled         time.Time // zero: nobody decided, as far as the store knows
@@ -119,7 +120,7 @@ func (w *world) noteAsked(t *turnLog, s chat.Step) {
 	if err := json.Unmarshal(s.Body, &p); err != nil {
 		w.complain("a proposal of turn %s: %v", t.id, err)
 	}
-	q := &question{id: p.ID, key: deedName.FindString(p.Text), call: s.Call, turn: t, tool: p.Tool, filed: time.Now()}
+	q := &question{id: p.ID, key: deedName.FindString(p.Text), call: s.Call, turn: t, tool: p.Tool, filed: time.Now(), filedIn: w.lives[len(w.lives)-1]}
 	if w.deeds[q.key] == nil {
 		w.complain("people are asked about %q, which no model called", p.Text)
 		return
@@ -191,7 +192,7 @@ func (w *world) decides(m *written, q *question, v agent.Verdict) bool {
 	if m.about != "" && m.about != q.id {
 		return false
 	}
-	if !w.inTime(m, q) {
+	if !w.inTime(m, q) || w.blind(m, q) {
 		return false
 	}
 	asker := m.user == w.asker(q.turn)
@@ -199,6 +200,12 @@ func (w *world) decides(m *written, q *question, v agent.Verdict) bool {
 		return asker
 	}
 	return asker || m.user == admin
+}
+
+// blind says that somebody who named no question wrote m before this one was visible. What an earlier process showed its
+// successor can't know: it takes the question for seen.
+func (w *world) blind(m *written, q *question) bool {
+	return m.about == "" && m.acceptedIn == q.filedIn && (q.seen.IsZero() || m.accepted.Before(q.seen))
 }
 
 // look lets the person react to a question that a message shows, once in the life of each process.

@@ -43,3 +43,25 @@ func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	}
 	equal(t, "calls that arrived from the dead", ghosts, 1)
 }
+
+// F37: a question is turned away by a limit, and its line has to wait; then everything is forgotten. A process that knows
+// nothing of the limit must not answer that question.
+func TestRegressionTurnedAwayAndForgotten(t *testing.T) {
+	t.Parallel()
+	for _, forgets := range []string{"new", "forget"} {
+		for n := range 24 {
+			t.Run(fmt.Sprintf("%s, killed after write %d", forgets, n), func(t *testing.T) {
+				t.Parallel()
+				s := story("edit", talk("a0w0x a0w1x"))
+				s.perMinute, s.latency = 1, time.Second
+				for i, kind := range []string{"status", "text", forgets} {
+					s.says = append(s.says, say{at: time.Duration(i+1) * 3 * time.Second, user: "ann", kind: kind})
+				}
+				s.says[2].at = s.says[1].at + 100*time.Millisecond
+				s.says[3].at = s.says[1].at + 200*time.Millisecond
+				s.kills = []kill{{where: afterWrite, n: n, down: 2 * time.Minute}}
+				perform(t, s)
+			})
+		}
+	}
+}

@@ -26,6 +26,8 @@ type run struct {
 	heard  []string // what was said to it meanwhile
 	stage  int      // of the answer, that comes next
 	shown  string   // what a person must read of all stages, white space aside
+
+	streams bool // somebody watches
 }
 
 // script is a model that says what the schedule says.
@@ -156,7 +158,7 @@ func (l *life) wait(ctx context.Context, d time.Duration) error {
 func (w *world) startRun(l *life, t agent.Turn) *run {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	r := &run{turn: t.ID, life: l, said: []string{""}, began: time.Now(), seen: t.Messages, told: t.Summary}
+	r := &run{turn: t.ID, life: l, said: []string{""}, began: time.Now(), seen: t.Messages, told: t.Summary, streams: t.Stream}
 	n := 0
 	if numbers := asked(t.Messages[len(t.Messages)-1].Text); len(numbers) > 0 {
 		n = numbers[len(numbers)-1]

@@ -162,6 +162,7 @@ func (s speaker) Complete(ctx context.Context, q agent.Request) (agent.Completio
 // Stream implements agent.Model. What it tells after ctx ended is late.
 func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	w, r := s.l.w, ctx.Value(runKey{}).(*run)
+	said, shown := r.said[0], r.shown
 	deltas := w.nextStage(r, q)
 	for _, d := range deltas {
 		err := s.l.wait(ctx, min(d.after, patience))
@@ -185,6 +186,9 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 		emit(agent.Delta{Call: &agent.CallDelta{Position: i, ID: c.ID, Name: c.Name, Arguments: c.Arguments}})
 	}
 	if len(calls) == 0 && r.answer.fails != "" {
+		if !r.streams { // nothing comes of an answer that nobody watches
+			r.said[0], r.shown = said, shown
+		}
 		return agent.Completion{}, &agent.ModelError{Kind: agent.Auth, Err: context.DeadlineExceeded}
 	}
 	return agent.Completion{ToolCalls: calls}, nil

@@ -15,6 +15,7 @@ import (
 type reading struct {
 	w       *world
 	text    string // joined, white space aside
+	each    []string
 	file    string // what the file says
 	caption string // what stands above it but for the fixed line
 	removed bool   // the person took messages away
@@ -60,7 +61,7 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 			r.caption = strings.TrimPrefix(squeeze(m.text()), squeeze(gateway.DefaultTexts()[gateway.TextRest]))
 			continue
 		}
-		r.text += squeeze(m.text())
+		r.text, r.each = r.text+squeeze(m.text()), append(r.each, squeeze(m.text()))
 	}
 	for _, m := range w.person.of(t.id) {
 		r.removed = r.removed || m.deletedBy == "person"
@@ -77,20 +78,14 @@ func (w *world) waived(t *turnLog) bool {
 		}
 	}
 	if w.stuck(t) {
-		w.counts.add("exception: can't be edited, and what is sent anew stands below the rest", 1)
+		w.except(sentAnewBelow)
 		return true
 	}
 	unknown := map[partOfLife]int{}
 	for _, c := range t.calls {
 		switch {
-		case w.s.kind.keyed && w.resumedCall(t, c) && c.op == chat.OpEdit && c.failed(chat.TooLong) && w.stopped(t, t.begun[0].at):
-			w.counts.add("exception: stopped, and what a repeated create found can't be made what it should say", 1)
-			return true
-		case c.failed(chat.Forbidden):
-			w.counts.add("exception: shut out", 1)
-			return true
-		case c.fault == badContent:
-			w.counts.add("exception: the platform refuses the content", 1)
+		case c.fault == badContent && !c.m.Preview:
+			w.except(refusedContent)
 			return true
 		case c.creates() && c.unknown() && !w.s.kind.reconciles() && !apart(c.m.Key):
 			p := partOfLife{c.life, c.m.Key}
@@ -101,15 +96,12 @@ func (w *world) waived(t *turnLog) bool {
 	sum := map[string]int{}
 	for p, n := range doubts {
 		if sum[p.key] += n; sum[p.key] > 1 && !w.s.kind.reconciles() {
-			w.counts.add("exception: given up after two creates of unknown outcome", 1)
+			w.except(givenUp)
 			return true
 		}
 	}
 	return false
 }
-
-// resumedCall says that another process began the turn of a call.
-func (w *world) resumedCall(t *turnLog, c *call) bool { return c.life != t.begun[0].life }
 
 // stuck says that a message of the reply can neither be edited nor deleted, while others stand, or while it can't be
 // learned whether the last edit before a kill took effect.
@@ -140,7 +132,7 @@ func (v verdict) String() string {
 // accepts says that the reading is what the verdict wants.
 func (v verdict) accepts(r reading) bool {
 	if v.mixed {
-		return true
+		return v.mixes(r)
 	}
 	text := r.text + squeeze(r.file) + r.caption
 	if len(v.note) > 0 {
@@ -172,11 +164,44 @@ func (v verdict) accepts(r reading) bool {
 	case r.removed:
 		return subsequence(once(slices.DeleteFunc(seen, func(s string) bool { return !slices.Contains(want, s) })), want)
 	case r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete && text != v.text && strings.HasPrefix(text, v.text):
-		r.w.counts.add("exception: longer before, and nothing can be deleted", 1)
+		r.w.except(longerBefore)
 		return true
 	default:
 		return text == v.text
 	}
+}
+
+// mixes says that the reading is the beginning of what was said, of which some messages may already be the final: where
+// that is cut in other places, words at the seams are seen twice or not yet.
+func (v verdict) mixes(r reading) bool {
+	seen := words.FindAllString(r.text+squeeze(r.file), -1)
+	if slices.ContainsFunc(v.words, func(all []string) bool { return begins(seen, all) || r.removed && subsequence(seen, all) }) {
+		return true
+	}
+	times := map[string]int{}
+	for _, text := range append(r.each, squeeze(r.file)) {
+		part := words.FindAllString(text, -1)
+		if !slices.ContainsFunc(v.words, func(all []string) bool { return contains(part, all) }) {
+			return false
+		}
+		for _, word := range part {
+			if times[word]++; times[word] > 2 {
+				return false
+			}
+		}
+	}
+	r.w.except(cutElsewhere)
+	return true
+}
+
+// contains says that part stands somewhere in all as it is.
+func contains(part, all []string) bool {
+	for i := range max(0, len(all)-len(part)) + 1 {
+		if begins(part, all[i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // begins says that all begins with seen.
@@ -248,7 +273,8 @@ func (w *world) verdicts(t *turnLog) []verdict {
 		list = append(list, kept)
 	}
 	if !t.decided.IsZero() && w.stopped(t, t.decided) {
-		list = append(list, verdict{name: "kept: stopped while the final was on its way", mixed: true})
+		final := words.FindAllString(r.answer.final, -1)
+		list = append(list, verdict{name: "kept: stopped while the final was on its way", mixed: true, words: append(slices.Clip(said), final)})
 	}
 	if !finished || died {
 		if len(t.begun) >= 3 {

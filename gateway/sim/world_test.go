@@ -22,6 +22,8 @@ type written struct {
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
+
+	acceptedIn *life
 }
 
 // world is one schedule as it is played.
@@ -290,7 +292,7 @@ func (w *world) accepted(in chat.Inbound) {
 	if !m.accepted.IsZero() {
 		w.complain("F50: message %s is accepted twice", in.ID)
 	}
-	m.accepted = time.Now()
+	m.accepted, m.acceptedIn = time.Now(), w.lives[len(w.lives)-1]
 	w.note("m%d is accepted", numberOf(in.ID))
 }
 

@@ -80,7 +80,7 @@ func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
+	a.closers = append(a.closers, p.Close)
 	return p, nil
 }
 

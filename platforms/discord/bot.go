@@ -45,7 +45,6 @@ type Bot struct {
 	socket  *http.Client // opens connections to the gateway
 	log     *slog.Logger
 
-	heart        chat.Heartbeat
 	interactions *interactions
 	buckets      *buckets
 	places       *places
