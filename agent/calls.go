@@ -17,8 +17,9 @@ type parsedCall struct {
 	// ToolCall is what the history keeps. Every provider takes its name and its arguments, whatever the
 	// model wrote, and its id is the only one of its kind in the turn.
 	ToolCall
-	def     ToolDef
-	problem string // why it can't be run, for the model to mend it; empty: it can
+	def      ToolDef
+	approved bool   // by the operator, once for all
+	problem  string // why it can't be run, for the model to mend it; empty: it can
 }
 
 // mostQuoted bounds, in bytes, what of a model's mistake is shown to it again.

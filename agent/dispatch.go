@@ -81,9 +81,17 @@ func (j job) start(ctx context.Context, call int, p *progress) {
 		timeout = DefaultToolTimeout
 	}
 	late := fmt.Errorf("%w (%v)", errDeadline, timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, late)
+	ctx, cancel := context.WithCancelCause(ctx)
+	deadline := time.AfterFunc(timeout, func() { cancel(late) })
 	input := j.input
-	input.Progress = func(text string) { p.tell(call, text) }
+	input.Progress = func(text string) {
+		if deadline.Stop() { // else it has passed
+			deadline.Reset(timeout)
+		}
+		if text != "" {
+			p.tell(call, text)
+		}
+	}
 	ended := context.AfterFunc(ctx, func() {
 		time.AfterFunc(hangGrace, func() {
 			p.end(call, outcome{started: true, err: fmt.Errorf("%w: %w", context.Cause(ctx), errHangs)})
@@ -96,7 +104,8 @@ func (j job) start(ctx context.Context, call int, p *progress) {
 				o = outcome{started: true, err: errPanicked, trace: fmt.Sprintf("%v\n%s", v, debug.Stack())}
 			}
 			ended()
-			cancel()
+			deadline.Stop()
+			cancel(nil)
 			p.end(call, o)
 		}()
 		output, err := j.def.Call(ctx, input)

@@ -18,7 +18,7 @@ const (
 // fails at saying so needs approval.
 func needsApproval(p parsedCall, said Said) (needs bool) {
 	if !p.def.ReadOnly {
-		return true
+		return !p.def.AutoApprove
 	}
 	if p.def.Asks == nil {
 		return false
@@ -111,7 +111,11 @@ func unescaped(quoted string) string {
 
 // version is a hash of what a tool says of itself.
 func (d ToolDef) version() string {
-	sum := sha256.Sum256(slices.Concat([]byte(d.Name), []byte{0}, []byte(d.Description), []byte{0}, d.Parameters))
+	said := slices.Concat([]byte(d.Name), []byte{0}, []byte(d.Description), []byte{0}, d.Parameters)
+	if d.Revision != "" { // else the approvals that stand in stores hold on
+		said = slices.Concat(said, []byte{0}, []byte(d.Revision))
+	}
+	sum := sha256.Sum256(said)
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -48,7 +48,7 @@ func (r *run) step(ctx context.Context, c Completion) error {
 }
 
 // runCalls runs calls whose messages stand in the history: those that only read side by side, the others
-// one after the other, each once a person has approved it.
+// one after the other, each once a person has approved it, unless the operator has.
 func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 	var read, ask []parsedCall
 	said := r.said()
@@ -63,8 +63,11 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 			r.record(ctx, answerTo(p.ToolCall, p.problem), nil, false)
 		case slices.Contains(r.turn.Asked, p.ID), needsApproval(p, said):
 			ask = append(ask, p)
-		default:
+		case p.def.ReadOnly:
 			read = append(read, p)
+		default:
+			p.approved = true
+			ask = append(ask, p)
 		}
 	}
 	if err := r.announce(ctx, false, read...); err != nil {
@@ -103,9 +106,12 @@ func (r *run) said() Said {
 	return s
 }
 
-// runApproved runs a call once a person has approved it. Its error ends the turn.
+// runApproved runs a call once a person has approved it, or at once where the operator has. Its error ends the turn.
 func (r *run) runApproved(ctx context.Context, p parsedCall) error {
-	verdict, err := r.approval(ctx, p)
+	verdict, err := Approved, error(nil)
+	if !p.approved {
+		verdict, err = r.approval(ctx, p)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil // the caller sees to it; nothing was decided

@@ -16,7 +16,13 @@ type ToolDef struct {
 	// ReadOnly says that a call changes nothing: calls of such tools run side by side, and again where a turn
 	// goes on behind a stop. The others run one after the other, each once a person has approved it, and never twice.
 	ReadOnly bool
-	// Timeout is how long a call may take; 0: DefaultToolTimeout.
+	// AutoApprove says that a call needs no person although it changes something. Only the operator decides that.
+	AutoApprove bool
+	// Revision stands for whatever else of the tool's description must not change unnoticed, such as what its server
+	// says that it changes: a tool with another revision is another tool, for which no approval holds.
+	Revision string
+	// Timeout is how long a call may take, from its start or from the newest progress that it told, within the turn's
+	// limit; 0: DefaultToolTimeout.
 	Timeout time.Duration
 	// Show says in a few words what a call is about, such as "Reading example.org". The arguments may be
 	// incomplete. Empty: there is nothing better to say than before. Nil: the tool's name.
@@ -43,7 +49,8 @@ type Input struct {
 	Arguments string // JSON: a valid object, in which no name stands twice
 	// Person and Conversation name who asked and where, for tools that keep something; "" when nobody says.
 	Person, Conversation string
-	// Progress tells people how far the call is, in a few words. It may be called until Call returns.
+	// Progress tells people how far the call is, in a few words; none leave what stands there. It gives the call
+	// more time. It may be called until Call returns.
 	Progress func(text string)
 }
 

@@ -9,15 +9,21 @@ import (
 	"telex/agent"
 )
 
+// startGrace is how long the first turns after Run began wait for servers that have not told their tools yet.
+const startGrace = time.Second
+
 // Client is all configured servers. It is safe for concurrent use.
-type Client struct{ servers []*server }
+type Client struct {
+	servers []*server
+	late    chan struct{} // closed startGrace after Run began
+}
 
 // New returns a client. It starts nothing and calls nobody.
 func New(o Options) (*Client, error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("mcp: %w", err)
 	}
-	c := &Client{}
+	c := &Client{late: make(chan struct{})}
 	large := make(chan struct{}, 1)
 	for _, config := range o.Servers {
 		s := newServer(config, o, open(config, o.Transport))
@@ -31,6 +37,8 @@ func New(o Options) (*Client, error) {
 // child process gone, for which it takes some seconds at most. It is called once. Trouble with servers goes to
 // the log; it never ends Run.
 func (c *Client) Run(ctx context.Context) {
+	grace := time.AfterFunc(startGrace, func() { close(c.late) })
+	defer grace.Stop()
 	var all sync.WaitGroup
 	for _, s := range c.servers {
 		all.Go(func() { s.run(ctx) })
@@ -47,11 +55,14 @@ func (c *Client) Tools() []agent.ToolDef {
 	return all
 }
 
-// Await returns once every server has told its tools, or could not be reached the first time; or when ctx ends.
+// Await returns once every server has told its tools, or could not be reached the first time; at the latest a moment after
+// Run began, so that a server that hangs delays no answer; or when ctx ends.
 func (c *Client) Await(ctx context.Context) {
 	for _, s := range c.servers {
 		select {
 		case <-s.tried:
+		case <-c.late:
+			return
 		case <-ctx.Done():
 			return
 		}

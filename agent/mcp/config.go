@@ -29,12 +29,15 @@ type Server struct {
 	Headers map[string]string // sent with each request; may hold secrets
 
 	// ReadOnly are the tools that change nothing, by the server's own names or by those that people and models see;
-	// one that ends in "*" stands for all that begin so. Nil: those that the server says so of. Not nil, also when
-	// empty: these and no others.
+	// one that ends in "*" stands for all that begin so.
 	ReadOnly []string
+	// AutoApprove are tools that change something and need no person, written in the same way.
+	AutoApprove []string
 	// Deny are the tools that are not offered, written in the same way.
 	Deny []string
-	// Timeout is how long a call may take; 0: agent.DefaultToolTimeout.
+	// Trust says that the server is believed which of its tools change nothing, besides those of ReadOnly.
+	Trust bool
+	// Timeout is how long a call may take, from its start or from the newest progress; 0: agent.DefaultToolTimeout.
 	Timeout time.Duration
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,18 +33,54 @@ func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 		return agent.ToolDef{}, err
 	}
 	title := s.Name + ": " + titleOf(t)
-	readOnly := t.Annotations != nil && t.Annotations.ReadOnlyHint
-	if s.ReadOnly != nil {
-		readOnly = s.listed(s.ReadOnly, t.Name)
+	hints, err := hintsOf(t)
+	if err != nil {
+		return agent.ToolDef{}, err
 	}
 	return agent.ToolDef{
 		Name:        nameFor(s.Name, t.Name),
 		Description: strings.Clone(cut(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription)),
 		Parameters:  schema,
-		ReadOnly:    readOnly,
+		ReadOnly:    s.listed(s.ReadOnly, t.Name) || s.Trust && t.Annotations != nil && t.Annotations.ReadOnlyHint,
+		AutoApprove: s.listed(s.AutoApprove, t.Name),
+		Revision:    hints,
 		Timeout:     s.Timeout,
 		Show:        func(string) string { return title },
 	}, nil
+}
+
+// hintsOf returns what the server says of what a tool does, beside its description; empty when it says nothing.
+func hintsOf(t *sdk.Tool) (string, error) {
+	if t.Annotations == nil {
+		return "", nil
+	}
+	hints := *t.Annotations
+	hints.Title = "" // people see it, and decide nothing by it
+	raw, err := json.Marshal(hints)
+	if err != nil {
+		return "", fmt.Errorf("write its hints: %w", err)
+	}
+	if string(raw) == "{}" {
+		return "", nil
+	}
+	return string(raw), nil
+}
+
+// changes says what of a tool is not what it was.
+func changes(before, now agent.ToolDef) (parts []string) {
+	for _, part := range []struct {
+		name  string
+		equal bool
+	}{
+		{"description", before.Description == now.Description},
+		{"schema", bytes.Equal(before.Parameters, now.Parameters)},
+		{"hints", before.Revision == now.Revision},
+	} {
+		if !part.equal {
+			parts = append(parts, part.name)
+		}
+	}
+	return parts
 }
 
 // titleOf returns a tool's name for people, by the protocol's order of precedence.

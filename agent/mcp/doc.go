@@ -27,7 +27,8 @@
 // # Trust
 //
 // A server is somebody else's program. It is given no more of the environment than PATH, HOME, LANG and what is configured;
-// what it sends is bounded; what it calls read-only is believed unless the config says otherwise; and it is offered
+// what it sends is limited; which tools only read is up to the config, unless that trusts the server; a tool that changes
+// its description, schema or hints is another tool; and the server is offered
 // neither roots nor sampling nor questions to people.
 //
 // # Goroutines

@@ -161,7 +161,8 @@ func TestACallThatThePipeDoesNotTake(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), 3*time.Second, why)
 		defer cancel()
 		began := time.Now()
-		if _, err := s.call(ctx, "echo", true, agent.Input{Arguments: `{}`}); !errors.Is(err, why) || time.Since(began) != 3*time.Second {
+		echo, _ := defined(s.tools(), "it_echo")
+		if _, err := s.call(ctx, "echo", echo, agent.Input{Arguments: `{}`}); !errors.Is(err, why) || time.Since(began) != 3*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		end()

@@ -65,9 +65,9 @@ func (l *listing) add(t *sdk.Tool) error {
 		return fmt.Errorf("descriptions and schemas of the server's tools exceed %d MiB", maxListing>>20)
 	}
 	l.bytes += size
-	name, readOnly := strings.Clone(t.Name), def.ReadOnly
+	name, offered := strings.Clone(t.Name), def
 	def.Call = func(ctx context.Context, in agent.Input) (agent.Output, error) {
-		return s.call(ctx, name, readOnly, in)
+		return s.call(ctx, name, offered, in)
 	}
 	l.defs = append(l.defs, def)
 	return nil
@@ -96,9 +96,9 @@ func (l *listing) done(ctx context.Context) []agent.ToolDef {
 // that a tool is denied.
 func (l *listing) wanting(ctx context.Context) {
 	s := l.server
-	for _, entry := range slices.Concat(s.Deny, s.ReadOnly) {
+	for _, entry := range slices.Concat(s.Deny, s.ReadOnly, s.AutoApprove) {
 		if !slices.ContainsFunc(l.names, func(name string) bool { return s.means(entry, name) }) {
-			s.log.LogAttrs(ctx, slog.LevelWarn, "no tool of the MCP server is named as deny or read_only says", slog.String("name", entry))
+			s.log.LogAttrs(ctx, slog.LevelWarn, "no tool of the MCP server is named as deny, read_only or auto_approve says", slog.String("name", entry))
 		}
 	}
 }

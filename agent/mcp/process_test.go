@@ -17,7 +17,9 @@ import (
 
 func TestChildServes(t *testing.T) {
 	t.Parallel()
-	c, log := running(t, myself(t, "server"))
+	config := myself(t, "server")
+	config.Trust = true
+	c, log := running(t, config)
 	echo := find(t, c, "it_echo")
 	if !echo.ReadOnly || echo.Show("") != "it: Echo" || echo.Description != "Says it again." {
 		t.Errorf("echo is %+v, shown as %q", echo, echo.Show(""))

@@ -21,6 +21,8 @@ import (
 const (
 	// connectTime is how long connecting may take. A command such as npx downloads the server first.
 	connectTime = 2 * time.Minute
+	// slowConnect is after what time without an answer the log says so.
+	slowConnect = 10 * time.Second
 	// callWait is how long a call waits for a server that is away.
 	callWait = 10 * time.Second
 	// away is how long the tools of a server that is away are still offered.
@@ -141,7 +143,12 @@ func (s *server) serve(ctx context.Context, legacy bool) (connected bool, err er
 	defer link.end()
 	c := newSession(s, link)
 	defer c.close()
-	if err := c.connect(ctx, legacy); ctx.Err() != nil {
+	slow := time.AfterFunc(slowConnect, func() {
+		s.log.LogAttrs(ctx, slog.LevelWarn, "MCP server has not answered yet: its tools are missing until it does", slog.Duration("after", slowConnect))
+	})
+	err = c.connect(ctx, legacy)
+	slow.Stop()
+	if ctx.Err() != nil {
 		return false, nil
 	} else if err != nil {
 		return false, c.because(err)
@@ -186,7 +193,7 @@ func (s *server) keep(ctx context.Context, c *session) error {
 func (s *server) found(ctx context.Context, c *session, defs []agent.ToolDef) {
 	defer s.try()
 	s.mu.Lock()
-	before := s.live
+	before, had := s.live, s.defs
 	s.defs, s.err = defs, nil
 	if before != c {
 		s.live, s.since = c, time.Now()
@@ -195,6 +202,34 @@ func (s *server) found(ctx context.Context, c *session, defs []agent.ToolDef) {
 	s.mu.Unlock()
 	s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server tells its tools",
 		append(c.about(), slog.Bool("connected_anew", before != c), slog.Int("tools", len(defs)))...)
+	for _, was := range had {
+		now, there := defined(defs, was.Name)
+		if parts := changes(was, now); there && len(parts) > 0 {
+			s.log.LogAttrs(ctx, slog.LevelWarn, "a tool of an MCP server has changed: no approval of it holds any more",
+				slog.String("tool", was.Name), slog.Any("changed", parts))
+		}
+	}
+}
+
+func defined(defs []agent.ToolDef, name string) (agent.ToolDef, bool) {
+	for _, d := range defs {
+		if d.Name == name {
+			return d, true
+		}
+	}
+	return agent.ToolDef{}, false
+}
+
+// errChanged is a call's error that was made for a tool as it was before.
+var errChanged = errors.New("the tool has changed since it was offered, so nothing was done. Call it again to use it as it is now")
+
+// changed says that a tool is not what it was when it was offered: read-only may not be read-only any more. One that is
+// gone is the server's to refuse.
+func (s *server) changed(offered agent.ToolDef) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, there := defined(s.defs, offered.Name)
+	return there && len(changes(offered, now)) > 0
 }
 
 // leave notes that the server is not connected any more.
@@ -262,10 +297,13 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 }
 
 // call makes a call over the connection there is. It takes effect once at most.
-func (s *server) call(ctx context.Context, tool string, readOnly bool, in agent.Input) (agent.Output, error) {
+func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, in agent.Input) (agent.Output, error) {
 	c, err := s.connection(ctx, nil)
 	if err != nil {
 		return agent.Output{}, err
+	}
+	if s.changed(offered) {
+		return agent.Output{}, errChanged
 	}
 	res, err := c.call(ctx, tool, in)
 	if errors.Is(err, sdk.ErrSessionMissing) {
@@ -273,6 +311,9 @@ func (s *server) call(ctx context.Context, tool string, readOnly bool, in agent.
 		// which nothing can have happened.
 		if c, err = s.connection(ctx, c); err != nil {
 			return agent.Output{}, err
+		}
+		if s.changed(offered) {
+			return agent.Output{}, errChanged
 		}
 		res, err = c.call(ctx, tool, in)
 	}
@@ -296,7 +337,7 @@ func (s *server) call(ctx context.Context, tool string, readOnly bool, in agent.
 	// Whatever it is: the connection may be of no use any more, which looking at the tools will show.
 	c.wonder()
 	unknown := ""
-	if !readOnly {
+	if !offered.ReadOnly {
 		unknown = "; whether the call took effect is not known"
 	}
 	return agent.Output{}, fmt.Errorf("the server %s did not answer: %w%s", s.Name, s.redacted(err), unknown)

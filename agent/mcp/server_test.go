@@ -63,7 +63,7 @@ func virtual(t *testing.T, config Server, made func() *sdk.Server, f func(t *tes
 	synctest.Test(t, func(t *testing.T) {
 		log, m := &said{}, &memory{made: made}
 		s := newServer(config, Options{Log: log.logger()}, m.open)
-		c := &Client{servers: []*server{s}}
+		c := &Client{servers: []*server{s}, late: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); c.Run(ctx) }()
@@ -139,31 +139,61 @@ func TestCallWaitsForARestart(t *testing.T) {
 	})
 }
 
-// Await knows that the first try has come to something, and never blocks for longer than its context.
+// Await waits for the first try of every server, but not for one that hangs: not longer than its context, nor than a moment
+// after the start, and later not at all.
 func TestAwait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &memory{made: newTestServer, off: true}
-		s := newServer(Server{Name: "it"}, Options{Log: (&said{}).logger()}, func(s *server) (link, error) {
-			time.Sleep(3 * time.Second)
-			return m.open(s)
+	for _, tt := range []struct {
+		takes time.Duration // the first try
+		want  []time.Duration
+	}{
+		{700 * time.Millisecond, []time.Duration{300 * time.Millisecond, 400 * time.Millisecond, 0}},
+		{time.Hour, []time.Duration{300 * time.Millisecond, 700 * time.Millisecond, 0}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &memory{made: newTestServer, off: true}
+			s := newServer(Server{Name: "it"}, Options{Log: (&said{}).logger()}, func(s *server) (link, error) {
+				time.Sleep(tt.takes)
+				return m.open(s)
+			})
+			c := &Client{servers: []*server{s}, late: make(chan struct{})}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { defer close(done); c.Run(ctx) }()
+			short, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer stop()
+			for i, want := range tt.want {
+				begun, until := time.Now(), t.Context()
+				if i == 0 {
+					until = short
+				}
+				if c.Await(until); time.Since(begun) != want {
+					t.Errorf("with a try of %v, wait %d took %v, want %v", tt.takes, i, time.Since(begun), want)
+				}
+			}
+			cancel()
+			<-done
 		})
-		c := &Client{servers: []*server{s}}
+	}
+}
+
+// Of a server that does not answer the log says soon that its tools are missing.
+func TestAServerThatHangsIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &said{}
+		r, w := io.Pipe()
+		s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, func(*server) (link, error) {
+			return link{transport: &sdk.IOTransport{Reader: r, Writer: discard{}}, end: func() {}, why: func() error { return nil }}, nil
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { defer close(done); c.Run(ctx) }()
-		short, stop := context.WithTimeout(t.Context(), time.Second)
-		defer stop()
-		for i, want := range []time.Duration{time.Second, 2 * time.Second, 0} {
-			begun, until := time.Now(), t.Context()
-			if i == 0 {
-				until = short
-			}
-			if c.Await(until); time.Since(begun) != want {
-				t.Errorf("awaited for %v, want %v", time.Since(begun), want)
-			}
+		go func() { defer close(done); s.run(ctx) }()
+		time.Sleep(slowConnect + time.Second)
+		if !strings.Contains(log.String(), "has not answered yet") {
+			t.Errorf("the log says\n%s", log)
 		}
 		cancel()
 		<-done
+		_, _ = r.Close(), w.Close()
 	})
 }
 
@@ -239,9 +269,11 @@ func TestReadOnlyAndDenied(t *testing.T) {
 		readOnly []string
 		gone     []string
 	}{
-		{"the hints", Server{}, []string{"it_echo"}, nil},
-		{"the config adds", Server{ReadOnly: []string{"env", "gr*"}}, []string{"it_env", "it_grow"}, nil},
-		{"the config trusts nothing", Server{ReadOnly: []string{}}, nil, nil},
+		{"hints are not believed", Server{}, nil, nil},
+		{"hints are trusted", Server{Trust: true}, []string{"it_echo"}, nil},
+		{"the config says so", Server{ReadOnly: []string{"env", "gr*"}}, []string{"it_env", "it_grow"}, nil},
+		{"the config says so besides", Server{Trust: true, ReadOnly: []string{"env"}}, []string{"it_echo", "it_env"}, nil},
+		{"approved is not read-only", Server{AutoApprove: []string{"env", "it_gr*"}}, nil, nil},
 		{"denied", Server{Deny: []string{"crash", "e*"}}, nil, []string{"it_crash", "it_echo", "it_env"}},
 		{"by the names that people see", Server{ReadOnly: []string{"it_env"}, Deny: []string{"it_crash", "it_ec*"}}, []string{"it_env"}, []string{"it_crash", "it_echo"}},
 		{"by names that nothing has", Server{ReadOnly: []string{"env", "none"}, Deny: []string{"it_nothing*"}}, []string{"it_env"}, nil},
@@ -254,8 +286,11 @@ func TestReadOnlyAndDenied(t *testing.T) {
 						t.Errorf("of %s is told: %t, want %t", name, told, said)
 					}
 				}
-				var readOnly []string
+				var readOnly, approved []string
 				for _, def := range c.Tools() {
+					if def.AutoApprove {
+						approved = append(approved, def.Name)
+					}
 					if def.ReadOnly {
 						readOnly = append(readOnly, def.Name)
 					}
@@ -265,6 +300,9 @@ func TestReadOnlyAndDenied(t *testing.T) {
 				}
 				if !slices.Equal(readOnly, tt.readOnly) {
 					t.Errorf("read-only are %q, want %q", readOnly, tt.readOnly)
+				}
+				if tt.name == "approved is not read-only" != slices.Equal(approved, []string{"it_env", "it_grow"}) {
+					t.Errorf("approved are %q", approved)
 				}
 				if want := 7 - len(tt.gone); len(c.Tools()) != want {
 					t.Errorf("the tools are %q, want %d", toolNames(c), want)

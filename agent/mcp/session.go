@@ -293,7 +293,7 @@ func (c *session) progressed(_ context.Context, req *sdk.ProgressNotificationCli
 	text := progressText(req.Params)
 	c.mu.Lock() // also while it is told, so that nothing is told once the call has returned
 	defer c.mu.Unlock()
-	if tell, ok := c.progress[token]; ok && text != "" {
+	if tell, ok := c.progress[token]; ok { // also without a text: the call goes on
 		tell(text)
 	}
 }

@@ -25,7 +25,7 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 	for _, s := range c.MCPServers {
 		servers = append(servers, mcp.Server{
 			Name: s.Name, Command: s.Command, Args: s.Args, Env: revealed(s.Env), URL: s.URL, Headers: revealed(s.Headers),
-			ReadOnly: s.ReadOnly, Deny: s.Deny,
+			ReadOnly: s.ReadOnly, AutoApprove: s.AutoApprove, Deny: s.Deny, Trust: s.Trust, Timeout: s.Timeout,
 		})
 	}
 	client, err := mcp.New(mcp.Options{Servers: servers, Version: Version(""), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper})

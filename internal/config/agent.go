@@ -45,12 +45,17 @@ type Fetch struct {
 
 // MCPServer is one server of tools: a command to start, or a URL.
 type MCPServer struct {
-	Name     string            `yaml:"name" required:"true"`
-	Command  string            `yaml:"command"`
-	Args     []string          `yaml:"args"`
-	Env      map[string]Secret `yaml:"env"`
-	URL      string            `yaml:"url"`
-	Headers  map[string]Secret `yaml:"headers"`
-	ReadOnly []string          `yaml:"read_only"` // tools that need no approval
-	Deny     []string          `yaml:"deny"`      // tools that are never offered
+	Name        string            `yaml:"name" required:"true"`
+	Command     string            `yaml:"command"`
+	Args        []string          `yaml:"args"`
+	Env         map[string]Secret `yaml:"env"`
+	URL         string            `yaml:"url"`
+	Headers     map[string]Secret `yaml:"headers"`
+	ReadOnly    []string          `yaml:"read_only"`    // tools that change nothing
+	AutoApprove []string          `yaml:"auto_approve"` // tools that change something and need no approval
+	Deny        []string          `yaml:"deny"`         // tools that are never offered
+	Trust       bool              `yaml:"trust"`        // the server is believed which tools change nothing
+	Timeout     time.Duration     `yaml:"timeout"`      // of a call, from its start or its newest progress
 }
+
+func (s *MCPServer) setDefaults() { s.Timeout = time.Minute }

@@ -29,7 +29,7 @@ func TestParseServers(t *testing.T) {
 		})
 	}
 	mustParse(t, base+`mcp_servers:
-  - {name: files, command: mcp-files, args: [--root, /srv], env: {K: v}, read_only: [list_files], deny: [delete_file]}
+  - {name: files, command: mcp-files, args: [--root, /srv], env: {K: v}, read_only: [list_files], auto_approve: [touch_file], deny: [delete_file], trust: true, timeout: 90s}
   - {name: search-2, url: "https://mcp.example.com/?key=x", headers: {Authorization: "Bearer x"}}
 agent: {pipeline: [{name: draft, model: main}, {name: polish}]}
 tools: {fetch: {allow_domains: [example.org, "*.example.com", "[2001:db8::1]"]}}
