@@ -171,4 +171,6 @@ func (b *workbench) runs(tool, name string) int {
 }
 
 // section is the configuration that offers the tools.
-func (b *workbench) section() string { return "mcp_servers: [{name: desk, url: " + b.url + ", trust: true}]\n" }
+func (b *workbench) section() string {
+	return "mcp_servers: [{name: desk, url: " + b.url + ", trust: true}]\n"
+}
