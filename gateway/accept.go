@@ -57,6 +57,16 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	return err
 }
 
+// refusal returns the line for a sender who is not let in; "" for everybody else. In private, where codes let people in, a
+// stranger is given one or none, as for any message.
+func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
+	c := chat.Conversation{Endpoint: e, Chat: in.To.Chat, Thread: in.To.Thread}
+	if g.door.Allows(c, in.Sender.ID) || in.To.Kind == chat.Private && g.door.Rules().Pair {
+		return ""
+	}
+	return g.Texts[TextNoAccess]
+}
+
 // admit stores a message, and gives it to its conversation.
 func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inbound) error {
 	if len(in.Text)+len(in.Args) > mostText {

@@ -49,6 +49,13 @@ type Concluder interface {
 	Concluded(to chat.Target, messages []chat.MessageID, failed bool)
 }
 
+// Screener is a Platform that must answer some messages before accept returns: Discord waits 3 s for the first answer to a
+// command.
+type Screener interface {
+	// Screen is called once, before Run.
+	Screen(chat.Screen)
+}
+
 // Endpoint is one configured bot account.
 type Endpoint struct {
 	ID        chat.EndpointID
@@ -119,6 +126,9 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	r.fetcher, _ = p.(Fetcher)
 	r.menu, _ = p.(Menu)
 	r.told, _ = p.(Concluder)
+	if s, ok := p.(Screener); ok {
+		s.Screen(chat.Screen{Refusal: func(in chat.Inbound) string { return g.refusal(e.ID, in) }, Unstored: g.Texts[TextUnstored]})
+	}
 	for _, c := range []struct {
 		name     string
 		promised bool

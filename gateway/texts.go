@@ -72,6 +72,8 @@ const (
 	TextNobody      TextKey = "nobody" // {slash}
 	TextNotAdmin    TextKey = "not_admin"
 	TextPrivateOnly TextKey = "private_only"
+	TextNoAccess    TextKey = "no_access"  // to a person who is not let in and used a command that must be answered
+	TextUnstored    TextKey = "not_stored" // a message that could not be stored
 
 	TextApproval      TextKey = "approval"           // {what} {how} {id} {slash}; what a tool is about to do
 	TextHow           TextKey = "approval_how"       // {id} {slash}; how to decide, in private
@@ -141,6 +143,9 @@ func DefaultTexts() Texts {
 		TextUnreadable: "I could not read {files}. Text and pictures I can.",
 
 		TextStopButton: "Stop",
+
+		TextNoAccess: "You don't have access to this bot. Its operator can give it to you.",
+		TextUnstored: "⚠️ I couldn't save your message. Please send it again.",
 
 		TextApproval:      "May I do this?\n{what}\n{how}",
 		TextHow:           "Answer yes or no, or: {slash}approve {id}, {slash}deny {id}",

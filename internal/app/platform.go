@@ -94,6 +94,7 @@ func newAdapter(e config.Endpoint, o Options, log *slog.Logger) (account, error)
 	case e.Discord != nil:
 		return discord.New(discord.Options{
 			Token: e.Discord.Token.Reveal(), APIBase: e.Discord.APIBase, Threads: e.Discord.Threads, HTTP: o.Transport, Log: log,
+			Version: Version(""),
 		})
 	case e.Slack != nil:
 		return slack.New(slack.Options{

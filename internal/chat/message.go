@@ -56,6 +56,15 @@ type Inbound struct {
 	Unattended bool `json:",omitempty"`
 }
 
+// Screen is what a platform needs that must answer a message before it can be stored.
+type Screen struct {
+	// Refusal returns the line for the sender of a message who is not let in, and "" when the message is for accept to judge.
+	// It does not wait for the store.
+	Refusal func(Inbound) string
+	// Unstored is the line for the sender of a message that could not be stored.
+	Unstored string
+}
+
 // Attachment is a file that came with a message. Its content is not fetched yet.
 type Attachment struct {
 	Name, MediaType string // what the sender's side says of it, and may be empty or wrong

@@ -4,14 +4,81 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/url"
 
 	"github.com/bwmarrin/discordgo"
+
+	"telex/internal/chat"
 )
 
-// mostAtOnce is how many interactions are looked after at once.
-const mostAtOnce = 64
+const (
+	// maxCallbacks is how many interactions are acknowledged at the same time. More wait: each takes callbackTime at most.
+	maxCallbacks = 512
+	// mostAtOnce is how many answered commands are looked after at once.
+	mostAtOnce = 64
+)
 
-// interact hands on what somebody did, and then tells the platform that it was received, which must be soon.
+// early acknowledges an interaction as soon as it is read, whatever other events are still being handled: Discord waits 3 s.
+// A member's command shows "thinking…" until it is answered. A command of somebody who is not let in gets its only answer
+// here, which nobody else sees.
+func (r *reception) early(ctx context.Context, f frame) {
+	if f.Type != "INTERACTION_CREATE" {
+		return
+	}
+	i, err := unpack[interacted](f.Data)
+	if err != nil {
+		return // interact says so
+	}
+	in, c, found, err := r.decodeInteraction(i)
+	if err != nil || !found || r.session.knows(i.ID) {
+		return
+	}
+	refusal, place := "", ""
+	if in.Kind == chat.Command && r.screen.Refusal != nil {
+		refusal = r.screen.Refusal(in)
+	}
+	if in.Kind == chat.Command && refusal == "" {
+		place = channelOf(in.To) // where "thinking…" stands
+	}
+	done := r.interactions.begin(i.ID, place) // before anybody can want to answer
+	if refusal != "" {
+		r.interactions.shown(c)
+	}
+	select {
+	case r.callbacks <- struct{}{}:
+	case <-ctx.Done():
+		done()
+		return
+	}
+	r.workers.Go(func() {
+		defer func() { <-r.callbacks }()
+		defer done()
+		r.acknowledge(ctx, c, acknowledgement(i.Type, refusal))
+	})
+}
+
+// acknowledgement is the first answer to an interaction: nothing visible for a press, a line that only the person sees for who
+// is refused, else "thinking…".
+// https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
+func acknowledgement(kind discordgo.InteractionType, refusal string) map[string]any {
+	switch {
+	case kind == discordgo.InteractionMessageComponent:
+		return map[string]any{"type": int(discordgo.InteractionResponseDeferredMessageUpdate)}
+	case refusal != "":
+		return map[string]any{"type": int(discordgo.InteractionResponseChannelMessageWithSource), "data": privately(refusal)}
+	}
+	return map[string]any{"type": int(discordgo.InteractionResponseDeferredChannelMessageWithSource)}
+}
+
+// privately is a message that only the person sees who used an interaction.
+func privately(text string) message {
+	m := encode(chat.Outgoing{Text: text})
+	m.Flags |= int(discordgo.MessageFlagsEphemeral)
+	return m
+}
+
+// interact hands on what somebody did, which early has acknowledged.
 func (r *reception) interact(ctx context.Context, i *interacted, seq int64) error {
 	in, c, found, err := r.decodeInteraction(i)
 	switch {
@@ -23,22 +90,34 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 	}
 	at := r.cursorAt(i.ID, seq)
 	in.Resume, in.Missed = at.String(), r.replays
-	press, place := i.Type == discordgo.InteractionMessageComponent, ""
-	if !press {
-		place = channelOf(in.To)
-	}
-	done := r.interactions.begin(i.ID, place) // before anybody can want to answer
 	if err := r.accept(ctx, in); err != nil {
-		done()
+		r.tellUnstored(ctx, c, in.Kind)
 		return fmt.Errorf("accept interaction %s: %w", i.ID, err)
 	}
 	r.session.remember(i.ID)
 	r.noted(i.ID, at)
-	r.atOnce(ctx, func() {
-		defer done()
-		r.acknowledge(ctx, c, press)
-	}, done)
 	return nil
+}
+
+// tellUnstored tells a person that what they did could not be stored. The platform may offer it again; the answer then takes
+// the place of this line.
+func (r *reception) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
+	if r.screen.Unstored == "" || ctx.Err() != nil { // who stops in order takes it up again
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, callbackTime)
+	defer cancel()
+	err := r.interactions.acknowledged(ctx, c)
+	if err == nil {
+		own := request{name: "editOwn", verb: http.MethodPatch, path: ownPath(c, "@original"), body: encode(chat.Outgoing{Text: r.screen.Unstored}), token: c.token}
+		if kind == chat.Button { // its message is the question
+			own.name, own.verb, own.path, own.body = "followUp", http.MethodPost, "/webhooks/"+c.app+"/"+url.PathEscape(c.token), privately(r.screen.Unstored)
+		}
+		_, err = r.call(ctx, own)
+	}
+	if err != nil {
+		r.log.WarnContext(ctx, "nobody was told that an interaction could not be stored", slog.String("interaction", c.interaction), slog.Any("error", err))
+	}
 }
 
 // conclusions looks after the commands that were answered.
@@ -48,24 +127,19 @@ func (r *reception) conclusions(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case id := <-r.Bot.conclusions:
-			if c, ok := parseCommand(id); ok {
-				r.atOnce(ctx, func() { r.conclude(ctx, c) }, func() {})
+			c, ok := parseCommand(id)
+			if !ok {
+				continue
 			}
+			select {
+			case r.slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			r.workers.Go(func() {
+				defer func() { <-r.slots }()
+				r.conclude(ctx, c)
+			})
 		}
 	}
-}
-
-// atOnce does something beside all else, or nothing but otherwise when too much is done already.
-func (r *reception) atOnce(ctx context.Context, do, otherwise func()) {
-	select {
-	case r.slots <- struct{}{}:
-	default:
-		r.log.WarnContext(ctx, "interaction is not looked after: too many came at once")
-		otherwise()
-		return
-	}
-	r.workers.Go(func() {
-		defer func() { <-r.slots }()
-		do()
-	})
 }

@@ -27,6 +27,7 @@ var tokenShape = regexp.MustCompile(`^[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+\.[0-9A-Za-z
 // Options says which bot to be and how to reach the platform.
 type Options struct {
 	Token   string            // without "Bot "; required
+	Version string            // of the program; empty: not known
 	APIBase string            // scheme and host; empty: the platform itself
 	Threads bool              // a question in a guild's channel is answered in a thread that begins with it
 	HTTP    http.RoundTripper // nil: a transport of the bot's own
@@ -41,6 +42,7 @@ type Bot struct {
 	token   string
 	api     string // with the version, without a slash
 	threads bool
+	agent   string // how the bot calls itself to servers
 	client  *http.Client
 	socket  *http.Client // opens connections to the gateway
 	log     *slog.Logger
@@ -51,6 +53,7 @@ type Bot struct {
 	questions    *questions
 	conclusions  chan chat.MessageID // of commands that may still show that the bot is thinking
 	session      *session
+	screen       chat.Screen // set before Run
 
 	mu         sync.Mutex // guards what follows
 	self       string     // the bot's user id; empty: not known yet
@@ -82,6 +85,7 @@ func New(o Options) (*Bot, error) {
 		token:   o.Token,
 		api:     strings.TrimRight(o.APIBase, "/") + "/api/v10",
 		threads: o.Threads,
+		agent:   userAgent(o.Version),
 		client:  &http.Client{Transport: o.HTTP, CheckRedirect: refuseRedirect},
 		socket:  &http.Client{Transport: own, CheckRedirect: refuseRedirect},
 		log:     o.Log,
@@ -94,6 +98,9 @@ func New(o Options) (*Bot, error) {
 		session:      &session{},
 	}, nil
 }
+
+// Screen tells the bot what to answer before a message is stored.
+func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"telex/internal/chat"
@@ -20,9 +21,21 @@ import (
 // with embeds, stays below.
 const maxAnswer = 16 << 20 // bytes
 
-// userAgent is what the platform asks clients to call themselves; others may be turned away.
+// homepage stands for the address of the project, which has none yet; .invalid is a domain that nobody can own.
+const homepage = "https://telex.invalid"
+
+// userAgent is what the platform asks clients to call themselves, with an address and a version. Others may be turned away.
 // https://docs.discord.com/developers/reference#user-agent
-const userAgent = "DiscordBot (telex, 1)"
+func userAgent(version string) string {
+	number := strings.TrimPrefix(version, "v")
+	if !versionNumber.MatchString(number) {
+		number = "0"
+	}
+	return "DiscordBot (" + homepage + ", " + number + ")"
+}
+
+// versionNumber is a version that says nothing but numbers, and what a release candidate adds.
+var versionNumber = regexp.MustCompile(`^[0-9][0-9A-Za-z.+-]*$`)
 
 // request is one call of the API.
 type request struct {
@@ -103,7 +116,7 @@ func (b *Bot) request(ctx context.Context, r request) (*http.Request, error) {
 	if r.token == "" {
 		req.Header.Set("Authorization", "Bot "+b.token)
 	}
-	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("User-Agent", b.agent)
 	return req, nil
 }
 

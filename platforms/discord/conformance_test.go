@@ -184,7 +184,7 @@ func (w *world) writer(to chat.Target) string {
 // standing returns the bot's messages that stand in a place.
 func (w *world) standing(to chat.Target) []standin.Message {
 	return slices.DeleteFunc(w.server.View(channel(to), time.Now()), func(m standin.Message) bool {
-		return !m.FromBot || m.Last().Loading()
+		return !m.FromBot || m.Last().Loading() || m.OnlyFor != ""
 	})
 }
 

@@ -54,7 +54,7 @@ func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3} }
 var (
 	mention     = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
 	codeMention = regexp.MustCompile(`^@(?:everyone|here)`)
-	emoji       = regexp.MustCompile(`^:\w+:`)
+	emoji       = regexp.MustCompile(`^:(?:\w*[A-Za-z]\w*|100|1234):`) // a time, such as 10:30:45, has none
 	language    = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 

@@ -73,7 +73,7 @@ func (b *Bot) download(ctx context.Context, address string, limit int64) ([]byte
 		return nil, failed(chat.Rejected, err)
 	}
 	req.Header.Set("Accept-Encoding", "identity") // the length that is announced is then the content's
-	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("User-Agent", b.agent)
 	resp, err := b.client.Do(req)
 	if err != nil {
 		return nil, failed(chat.Temporary, err)

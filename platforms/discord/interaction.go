@@ -77,20 +77,14 @@ func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Ou
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
 }
 
-// acknowledge tells the platform within its deadline that an interaction was received: a command with
-// "thinking…", a press with nothing. A try that fails is repeated as long as there is time: the platform
-// takes only one.
-// https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
-func (b *Bot) acknowledge(ctx context.Context, c command, press bool) {
+// acknowledge answers an interaction for the first time, within the platform's deadline. A try that fails is repeated as long
+// as there is time: the platform takes only one.
+func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	ctx, cancel := context.WithTimeout(ctx, callbackTime)
 	defer cancel()
-	kind := discordgo.InteractionResponseDeferredChannelMessageWithSource
-	if press {
-		kind = discordgo.InteractionResponseDeferredMessageUpdate
-	}
 	r := request{
 		name: "callback", verb: http.MethodPost, path: "/interactions/" + c.interaction + "/" + url.PathEscape(c.token) + "/callback",
-		body: map[string]any{"type": int(kind)}, token: c.token,
+		body: body, token: c.token,
 	}
 	var err error
 	for again := true; again; {
@@ -125,7 +119,7 @@ func (b *Bot) acknowledge(ctx context.Context, c command, press bool) {
 // doesn't block; Run does the work.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	for _, id := range messages {
-		if _, ok := parseCommand(id); !ok {
+		if c, ok := parseCommand(id); !ok || !b.interactions.waits(c) {
 			continue
 		}
 		select {

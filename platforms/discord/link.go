@@ -78,6 +78,7 @@ type link struct {
 	log      *slog.Logger
 	interval time.Duration
 	events   chan frame // closed when no more come; err says why
+	early    func(frame)
 	err      error
 	seq      atomic.Int64 // of the last event that came
 	acked    atomic.Bool  // the last heartbeat was answered
@@ -85,8 +86,9 @@ type link struct {
 	workers  sync.WaitGroup
 }
 
-// open connects to the gateway and waits for its Hello.
-func (b *Bot) open(ctx context.Context, address string) (*link, error) {
+// open connects to the gateway and waits for its Hello. early is called with each event as soon as it is read; events wait in
+// line behind others to be handled.
+func (b *Bot) open(ctx context.Context, address string, early func(frame)) (*link, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
 		return nil, errors.New("the gateway's address is none") // least of all one without encryption
@@ -112,7 +114,7 @@ func (b *Bot) open(ctx context.Context, address string) (*link, error) {
 		_ = ws.CloseNow()
 		return nil, fmt.Errorf("no hello: %w", err)
 	}
-	l := &link{ws: ws, log: b.log, interval: interval, events: make(chan frame, mostWaiting)}
+	l := &link{ws: ws, log: b.log, interval: interval, events: make(chan frame, mostWaiting), early: early}
 	l.acked.Store(true)
 	running, stop := context.WithCancelCause(ctx)
 	l.cancel = stop
@@ -180,6 +182,7 @@ func (l *link) read(ctx context.Context) {
 		}
 		switch f.Op {
 		case opDispatch:
+			l.early(f)
 			select {
 			case l.events <- f:
 			case <-ctx.Done():

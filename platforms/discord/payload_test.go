@@ -79,7 +79,7 @@ func TestWhatIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, body := last()
-	if r.URL.Path != "/api/v10/channels/1/messages" || r.Header.Get("Authorization") != "Bot "+testToken || !strings.HasPrefix(r.Header.Get("User-Agent"), "DiscordBot (") {
+	if r.URL.Path != "/api/v10/channels/1/messages" || r.Header.Get("Authorization") != "Bot "+testToken || r.Header.Get("User-Agent") != "DiscordBot (https://telex.invalid, 0)" {
 		t.Errorf("the request is %s %v", r.URL, r.Header)
 	}
 	check(body, map[string]any{
@@ -260,7 +260,7 @@ func TestGatewayAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"ws://gateway.discord.gg", "http://x", "", "%", "wss://"} {
-		if l, err := b.open(t.Context(), address); err == nil || !strings.Contains(err.Error(), "address") {
+		if l, err := b.open(t.Context(), address, func(frame) {}); err == nil || !strings.Contains(err.Error(), "address") {
 			t.Errorf("%q: open = %v, %v", address, l, err)
 		}
 	}
@@ -296,5 +296,18 @@ func TestEntryPointStays(t *testing.T) {
 	}
 	if len(put) != 2 || put[0]["name"] != "launch" || put[0]["handler"] != 2.0 || put[1]["name"] != "new" {
 		t.Errorf("set were %v, want the foreign one and /new", put)
+	}
+}
+
+// https://docs.discord.com/developers/reference#user-agent wants an address and a version.
+func TestUserAgent(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"v1.2.3": "DiscordBot (https://telex.invalid, 1.2.3)", "0.9.0-rc.1+x": "DiscordBot (https://telex.invalid, 0.9.0-rc.1+x)",
+		"": "DiscordBot (https://telex.invalid, 0)", "(devel)": "DiscordBot (https://telex.invalid, 0)", "1, x)": "DiscordBot (https://telex.invalid, 0)",
+	} {
+		if got := userAgent(version); got != want {
+			t.Errorf("%q: got %q, want %q", version, got, want)
+		}
 	}
 }

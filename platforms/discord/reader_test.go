@@ -46,7 +46,7 @@ var (
 	quote      = regexp.MustCompile(`^(?:> [^\n]*\n?)+`)
 	bigQuote   = regexp.MustCompile(`^>>> `)
 	item       = regexp.MustCompile(`^(?:[*+-]|\d+\.) +.`)
-	special    = regexp.MustCompile(`^(?:<@[!&]?\d+>|<#\d+>|@everyone|@here|<t:-?\d+(?::\w)?>|<a?:\w+:\d+>|<id:\w+>|</[^>]+:\d+>|:\w+:|(?s:\|\|.+?\|\|))`)
+	special    = regexp.MustCompile(`^(?:<@[!&]?\d+>|<#\d+>|@everyone|@here|<t:-?\d+(?::\w)?>|<a?:\w+:\d+>|<id:\w+>|</[^>]+:\d+>|:(?:\w*[A-Za-z]\w*|100|1234):|(?s:\|\|.+?\|\|))`)
 )
 
 // text reads s, which begins a line or not.

@@ -44,7 +44,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 		b.log.WarnContext(ctx, "resume cursor can't be read; messages from before are not asked for")
 	}
 	running, cancel := context.WithCancel(ctx)
-	r := &reception{Bot: b, accept: accept, asked: from.Places, slots: make(chan struct{}, mostAtOnce), filled: make(chan filling)}
+	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks), slots: make(chan struct{}, mostAtOnce), filled: make(chan filling)}
 	defer r.workers.Wait()
 	defer cancel()
 	b.session.start(start)
@@ -59,10 +59,11 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 // reception is one Run.
 type reception struct {
 	*Bot
-	accept  func(context.Context, chat.Inbound) error
-	asked   []chat.Target // where turns began
-	workers sync.WaitGroup
-	slots   chan struct{} // one for each interaction that is looked after
+	accept    func(context.Context, chat.Inbound) error
+	asked     []chat.Target // where turns began
+	workers   sync.WaitGroup
+	callbacks chan struct{} // one for each interaction that is acknowledged
+	slots     chan struct{} // one for each answered command that is looked after
 
 	filled chan filling // what was asked for, as it comes
 	gap    gap          // that is being filled in
@@ -117,7 +118,7 @@ func (r *reception) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	l, err := r.open(ctx, address)
+	l, err := r.open(ctx, address, func(f frame) { r.early(ctx, f) })
 	if err != nil {
 		r.session.set(func(c *cursor) { c.address = "" }) // elsewhere next time
 		return &lost{reason: err}
