@@ -31,12 +31,15 @@ const (
 	tooLong     = "too long"
 	nameless    = "no message id"
 	isFrozen    = "can't be edited"
-	isForbidden = "forbidden"
+	isForbidden = "forbidden"                     // once
+	isAuth      = "unauthorized"                  // once
+	isBad       = "server error for this message" // and for this one alone, for as long as the fault says
 )
 
 func faultKinds() []string {
 	return []string{
 		limited, limited, limited, refused, cutBefore, cutAfter, hangBefore, hangAfter, slowAnswer, badMarkup, tooLong, isFrozen,
+		isForbidden, isAuth, isBad,
 	}
 }
 
@@ -75,10 +78,10 @@ func (s *schedule) drawTrouble(t *rapid.T) {
 			s.faults[rapid.IntRange(0, 25).Draw(t, "call")] = drawFault(t, faultKinds())
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "typing faults") {
-			s.typing[rapid.IntRange(0, 5).Draw(t, "indicator")] = drawFault(t, []string{limited, refused, cutBefore, hangBefore})
+			s.typing[rapid.IntRange(0, 5).Draw(t, "indicator")] = drawFault(t, []string{limited, refused, cutBefore, hangBefore, isForbidden, isAuth})
 		}
 		if rapid.IntRange(0, 9).Draw(t, "rare") == 0 {
-			s.faults[rapid.IntRange(0, 15).Draw(t, "rare call")] = drawFault(t, []string{badContent, nameless, isForbidden})
+			s.faults[rapid.IntRange(0, 15).Draw(t, "rare call")] = drawFault(t, []string{badContent, nameless})
 		}
 	}
 	if sorts&2 != 0 {

@@ -319,13 +319,21 @@ func fixed(keys ...gateway.TextKey) (lines []string) {
 	return lines
 }
 
+// forgotten is after how long what a message shows may be sent once more: a reply that was given up for now and is taken
+// up again, as after a restart, does not know what the platform acknowledged.
+const forgotten = 10 * time.Minute
+
 // judgeRepeats judges that nobody is sent what already stands (D2, F21).
 func (w *world) judgeRepeats() {
 	type place struct {
 		life *life
 		id   chat.MessageID
 	}
-	last := map[place]chat.Outgoing{}
+	type sent struct {
+		chat.Outgoing
+		at time.Time
+	}
+	last := map[place]sent{}
 	doubted := map[string]bool{} // what a create with this key finds is not known
 	for _, t := range w.order {
 		for p, s := range t.states {
@@ -344,6 +352,7 @@ func (w *world) judgeRepeats() {
 		}
 		p := place{c.life, c.id}
 		old, known := last[p]
+		known = known && c.at.Sub(old.at) < forgotten
 		if known && c.op == chat.OpEdit && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) && slices.Equal(old.Actions, c.m.Actions) {
 			w.complain("D2: %s is sent again what it shows: %s", c.id, c)
 		}
@@ -351,7 +360,7 @@ func (w *world) judgeRepeats() {
 		case c.creates() && doubted[c.m.Key]:
 			delete(last, p)
 		case c.err == nil && !c.done.IsZero():
-			last[p] = c.m
+			last[p] = sent{c.m, c.at}
 		default:
 			delete(last, p)
 		}

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -232,14 +233,35 @@ func (w *world) accident(c *call, f fault) *chat.SendError {
 	case f.kind == isFrozen && c.op == chat.OpEdit && m != nil:
 		w.hit(c, f.kind)
 		m.frozen = true
-	case f.kind == isForbidden && c.op != chat.OpTyping:
+	case f.kind == isForbidden:
 		w.hit(c, f.kind)
 		return &chat.SendError{Kind: chat.Forbidden}
+	case f.kind == isAuth:
+		w.hit(c, f.kind)
+		return &chat.SendError{Kind: chat.Auth}
+	case f.kind == isBad && (c.creates() || c.op == chat.OpEdit):
+		w.hit(c, f.kind)
+		w.bad[badName(c)] = time.Now().Add(min(f.after, mostBad))
+	}
+	if time.Now().Before(w.bad[badName(c)]) && !w.known(c) {
+		c.fault = isBad
+		return &chat.SendError{Kind: chat.Uncertain}
 	}
 	if m != nil && m.frozen && c.op == chat.OpEdit {
 		return &chat.SendError{Kind: chat.Frozen}
 	}
 	return nil
+}
+
+// mostBad is how long the platform fails with one message: longer than a final is tried.
+const mostBad = 40 * time.Minute
+
+// badName names the message that a call makes or edits.
+func badName(c *call) string {
+	if c.creates() {
+		return "create " + c.m.Key
+	}
+	return fmt.Sprint("change ", c.op, " ", c.to.Chat, " ", c.id)
 }
 
 // leave notes how a call ended for its process.

@@ -52,6 +52,8 @@ type world struct {
 	penalties  []penalty
 	blocks     []chat.Block
 	moved      map[chat.ChatID]chat.ChatID
+	bad        map[string]time.Time // until when the platform fails with one message
+	reminded   time.Time
 	knocked    time.Time // when a stranger was given a code last
 	texts      int       // calls but for typing
 	indicators int
@@ -74,7 +76,7 @@ type world struct {
 func newWorld(s schedule) *world {
 	return &world{
 		s: s, began: time.Now(), store: gateway.NewMemory(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
-		deeds: map[string]*deed{}, readAs: map[string]string{}, turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{},
+		deeds: map[string]*deed{}, readAs: map[string]string{}, turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{}, bad: map[string]time.Time{},
 		person: person{drafts: map[chat.Target]version{}}, counts: counts{},
 	}
 }
@@ -311,11 +313,33 @@ func (w *world) settle() {
 		if w.idle() {
 			return
 		}
+		w.remind()
 		time.Sleep(step)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.complain("things are left to do after %v", mostTime)
+}
+
+// quiet is how long there are no calls although something is left to do: longer than any wait that a fault asks for.
+const quiet = 70 * time.Minute
+
+// remind lets somebody write where something is left to do, and nobody tries any more: what could not be shown in its
+// time waits for the next message.
+func (w *world) remind() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.calls); n > 0 && time.Since(w.calls[n-1].at) < quiet || time.Since(w.reminded) < quiet {
+		return
+	}
+	w.reminded = time.Now()
+	for _, t := range w.order {
+		if t.released.IsZero() && t.ended.IsZero() {
+			w.counts.add("reminders", 1)
+			w.messages = append(w.messages, &written{say: say{place: t.place, user: "ann", kind: "help"}})
+			w.writeLocked(len(w.messages) - 1)
+		}
+	}
 }
 
 // idle says that every update is taken and every turn has ended.
