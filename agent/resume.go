@@ -48,6 +48,39 @@ func (r *run) takeUpFiles(steps []Message) {
 	}
 }
 
+// askAgain waits for the decisions about those calls of an earlier process whose tools are not there: the tools of servers
+// may need a while, or be gone for good, and people who decide must not wait for that. What is approved is left for finishCalls.
+func (r *run) askAgain(ctx context.Context) error {
+	if r.turn.Approver == nil {
+		return nil
+	}
+	var left []ToolCall
+	for _, c := range r.open {
+		if !slices.Contains(r.turn.Asked, c.ID) || r.offers(c) {
+			left = append(left, c)
+			continue
+		}
+		verdict, err := r.decision(ctx, Proposal{Call: c, Tool: c.Name})
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil || verdict == Approved:
+			left = append(left, c)
+		default:
+			r.toolCalls++
+			r.statuses.set(c.ID, c.Name, "", ToolFailed)
+			r.record(ctx, answerTo(c, denial(verdict)), nil, false)
+		}
+	}
+	r.open = left
+	return nil
+}
+
+// offers says that the tool of a call is there.
+func (r *run) offers(c ToolCall) bool {
+	return slices.ContainsFunc(r.available(), func(d ToolDef) bool { return d.Name == c.Name })
+}
+
 // finishCalls runs the calls that the earlier process left.
 func (r *run) finishCalls(ctx context.Context) error {
 	if len(r.open) == 0 {
@@ -95,9 +128,7 @@ func (r *run) awaitTools(ctx context.Context) []ToolDef {
 	defer r.clock.resume()
 	for began := time.Now(); ; {
 		tools := r.available()
-		missing := slices.ContainsFunc(r.open, func(c ToolCall) bool {
-			return !slices.ContainsFunc(tools, func(d ToolDef) bool { return d.Name == c.Name })
-		})
+		missing := slices.ContainsFunc(r.open, func(c ToolCall) bool { return !r.offers(c) })
 		if !missing || time.Since(began) >= toolWait || sleep(ctx, toolLook) != nil {
 			return tools
 		}

@@ -97,6 +97,9 @@ func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
 // converse is the turn: the model answers, its calls are run, it answers again, until an answer has no
 // calls.
 func (r *run) converse(ctx context.Context) (Completion, error) {
+	if err := r.askAgain(ctx); err != nil {
+		return Completion{}, err
+	}
 	r.awaitToolbox(ctx)
 	r.messages = append(r.messages, r.grown...) // an earlier process's steps
 	if err := r.finishCalls(ctx); err != nil {

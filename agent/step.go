@@ -170,10 +170,15 @@ func (r *run) approval(ctx context.Context, p parsedCall) (Verdict, error) {
 	if r.turn.Approver == nil {
 		return Denied, ErrNobodyToAsk
 	}
-	r.statuses.set(p.ID, p.Name, "", ToolInterrupted)
+	return r.decision(ctx, propose(p))
+}
+
+// decision waits for a person.
+func (r *run) decision(ctx context.Context, p Proposal) (Verdict, error) {
+	r.statuses.set(p.Call.ID, p.Tool, "", ToolInterrupted)
 	r.clock.pause()
 	defer r.clock.resume()
-	return r.turn.Approver.Approve(ctx, propose(p))
+	return r.turn.Approver.Approve(ctx, p)
 }
 
 // dispatch runs calls and takes what comes of them.

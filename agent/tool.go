@@ -90,7 +90,8 @@ type Proposal struct {
 	// Whole is the same text, in at most 64 KiB.
 	Whole string
 	// Version changes with what the tool says of itself, to models and so to people: what was approved of one version
-	// was not of another.
+	// was not of another. It is empty, and so are Text and Whole, where people were asked about the call by an earlier process and
+	// its tool is not there: that question stands.
 	Version string
 	// Personal says that only the one who asked may approve it, and no admin in their place.
 	Personal bool

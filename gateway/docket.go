@@ -130,6 +130,9 @@ func isProposalID(s string) bool {
 	return len(s) == idLength && strings.Trim(strings.ToLower(s), idLetters) == ""
 }
 
+// errNotAsked says that there is no question about a call, and no tool that could say what it does.
+var errNotAsked = errors.New("nobody was asked about this call")
+
 // approver lets people decide about the calls of one turn. It is the turn's agent.Approver and belongs to the
 // goroutine that runs the model.
 type approver struct {
@@ -194,8 +197,11 @@ func (r approver) settle(ctx context.Context, p agent.Proposal) {
 
 // file returns the proposal about a call: the one that an earlier process made, or a new one, which is stored.
 func (r approver) file(ctx context.Context, p agent.Proposal) (*proposal, error) {
-	if q := r.t.docket.of(p.Call.ID); q != nil && q.Version == p.Version {
+	switch q := r.t.docket.of(p.Call.ID); {
+	case q != nil && (q.Version == p.Version || p.Version == ""):
 		return q, nil
+	case p.Version == "":
+		return nil, errNotAsked
 	}
 	q := newProposal(p.Call.ID)
 	q.ID, q.Tool, q.Version, q.Text, q.Standing = newProposalID(), p.Tool, p.Version, p.Text, p.Standing
