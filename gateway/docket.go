@@ -179,7 +179,11 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 	if t.docket.claim(q) {
 		a.rule(ctx, t.id, q, ruling{Verdict: agent.TimedOut})
 	}
-	<-q.ruled // at once: whoever claimed it publishes
+	select {
+	case <-q.ruled: // soon: whoever claimed it stores it and publishes
+	case <-ctx.Done():
+		return agent.Denied, context.Cause(ctx)
+	}
 	if q.verdict == agent.TimedOut {
 		t.undone = TextUndecided
 	}

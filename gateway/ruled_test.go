@@ -1,0 +1,54 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+)
+
+// asking is a Runner that asks a person, for as long as the test wants.
+type asking struct {
+	ctx     context.Context
+	verdict agent.Verdict
+	err     error
+	done    chan struct{}
+}
+
+func (r *asking) Run(_ context.Context, t agent.Turn, _ func(agent.Event)) (agent.Result, error) {
+	defer close(r.done)
+	r.verdict, r.err = t.Approver.Approve(r.ctx, agent.Proposal{Call: agent.ToolCall{ID: "c"}, Tool: "x", Text: "x", Whole: "x", Version: "1"})
+	return agent.Result{Text: "ok", Stop: agent.StopDone}, nil
+}
+
+// A turn that ends does not wait for a decision that is being stored.
+func TestATurnThatEndsWaitsForNoDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r := &asking{ctx: ctx, done: make(chan struct{})}
+		store := &moody{}
+		l.open(t, func(o *gateway.Options) { store.Store, o.Store, o.Runner = o.Store, store, r })
+		l.say(t, ask("light"))
+		later(119 * time.Second) // its time is 2 minutes
+		store.set(func(m *moody) { m.decides = time.Hour })
+		l.say(t, pressing(l.button("approve:")))
+		later(5 * time.Second)
+		cancel()
+		later(time.Second)
+		select {
+		case <-r.done:
+			if r.verdict != agent.Denied || !errors.Is(r.err, context.Canceled) {
+				t.Errorf("got %v, %v", r.verdict, r.err)
+			}
+		default:
+			t.Error("the turn still waits")
+		}
+		later(2 * time.Hour)
+	})
+}
