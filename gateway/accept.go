@@ -30,6 +30,9 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	if in.Kind == chat.Command && in.Origin != chat.Typed { // nobody commands by what they only pass on
 		in.Kind, in.Command, in.Args = chat.Text, "", ""
 	}
+	if in.Kind == chat.Migration {
+		return g.migrate(ctx, e, in.To.Chat, in.MovedTo)
+	}
 	in = g.named(e, in)
 	switch {
 	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // it is somebody else's
@@ -80,7 +83,7 @@ func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inboun
 		return g.repeated(ctx, c, in)
 	}
 	g.remind(c)
-	g.wake(c, func(a *actor) { a.inbox = append(a.inbox, message{Inbound: in, accepted: time.Now()}) })
+	g.wake(g.now(c), func(a *actor) { a.inbox = append(a.inbox, message{Inbound: in, accepted: time.Now()}) })
 	return nil
 }
 

@@ -17,6 +17,7 @@ type actor struct {
 	g            *Gateway
 	endpoint     *endpoint
 	conversation chat.Conversation
+	aliases      []chat.Conversation // what else it is now, since its chat has a new id; the gateway's mutex guards it
 	log          *slog.Logger
 
 	inbox  []message

@@ -239,7 +239,9 @@ func (g *Gateway) retire(a *actor) bool {
 	if len(a.inbox)+len(a.orders) > 0 {
 		return false
 	}
-	delete(g.actors, a.conversation)
+	for _, c := range append(a.aliases, a.conversation) {
+		delete(g.actors, c)
+	}
 	return true
 }
 

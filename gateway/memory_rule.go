@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -12,16 +13,20 @@ import (
 func (s *Memory) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.blocks[e] = append(s.inForce(e), b)
-	slices.SortStableFunc(s.blocks[e], func(a, b chat.Block) int { return b.Until.Compare(a.Until) })
+	s.blocks[e] = longest(append(s.inForce(e), b))
+	return nil
+}
+
+// longest leaves one of the blocks about the same.
+func longest(blocks []chat.Block) []chat.Block {
+	slices.SortStableFunc(blocks, func(a, b chat.Block) int { return b.Until.Compare(a.Until) })
 	same := make(map[chat.Block]bool)
-	s.blocks[e] = slices.DeleteFunc(s.blocks[e], func(b chat.Block) bool {
+	return slices.DeleteFunc(blocks, func(b chat.Block) bool {
 		b.Until = time.Time{}
 		shorter := same[b]
 		same[b] = true
 		return shorter
 	})
-	return nil
 }
 
 // Blocks implements Rules.
@@ -44,7 +49,7 @@ func (s *Memory) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID
 	if now, ok := s.moved[place{e, to}]; ok && now != from {
 		to = now
 	}
-	if from == to {
+	if from == to || s.moved[place{e, from}] == to {
 		return nil
 	}
 	delete(s.moved, place{e, to}) // should the chat have gone back to an id that it had
@@ -56,6 +61,41 @@ func (s *Memory) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID
 	}
 	s.carry(e, from, to)
 	return nil
+}
+
+// Moves implements access.Store.
+func (s *Memory) Moves(context.Context) ([]chat.Move, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []chat.Move
+	for old, now := range s.moved {
+		out = append(out, chat.Move{Endpoint: old.endpoint, From: old.chat, To: now})
+	}
+	slices.SortFunc(out, func(a, b chat.Move) int {
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.From, b.From))
+	})
+	return out, nil
+}
+
+// Knows implements Rules.
+func (s *Memory) Knows(_ context.Context, e chat.EndpointID, in chat.ChatID) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now, ok := s.moved[place{e, in}]; ok {
+		in = now
+	}
+	is := func(c chat.Conversation) bool { return c.Endpoint == e && c.Chat == in }
+	for c := range s.known {
+		if is(c) {
+			return true, nil
+		}
+	}
+	for c := range s.sessions {
+		if is(c) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // carry takes what a chat has over to its new id.
@@ -80,6 +120,12 @@ func (s *Memory) carry(e chat.EndpointID, from, to chat.ChatID) {
 			t.stale = true // a summary of one says nothing of the other
 		}
 	}
+	for i := range s.blocks[e] {
+		if s.blocks[e][i].Chat == from {
+			s.blocks[e][i].Chat = to
+		}
+	}
+	s.blocks[e] = longest(s.blocks[e])
 	for i := range s.usage {
 		moves(&s.usage[i].conversation)
 	}

@@ -65,6 +65,7 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	if err := g.door.Load(ctx); err != nil {
 		return err
 	}
+	g.adviseMoves()
 	for id, e := range g.endpoints {
 		blocks, err := g.Store.Blocks(ctx, id)
 		if err != nil {

@@ -17,19 +17,20 @@ import (
 
 // recorder keeps the parts of one turn's reply.
 type recorder struct {
-	store Store
-	turn  string
-	from  chat.Conversation
+	g    *Gateway
+	turn string
+	at   *endpoint
+	from chat.ChatID
 }
 
 // Record implements preview.Recorder.
 func (r recorder) Record(ctx context.Context, p chat.Part) error {
-	return r.store.Record(ctx, r.turn, p)
+	return r.g.Store.Record(ctx, r.turn, p)
 }
 
 // Moved implements preview.Recorder.
 func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
-	return r.store.Move(ctx, r.from.Endpoint, r.from.Chat, to)
+	return r.g.moved(ctx, r.at, r.from, to)
 }
 
 // replyTo says where the reply of a turn goes and how.
@@ -42,7 +43,7 @@ func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) pre
 	}
 	return preview.Options{
 		Endpoint: a.endpoint.out, Config: c, To: rec.To, ReplyTo: rec.ReplyTo, Key: rec.ID, Slot: slot,
-		Recorder: recorder{a.g.Store, rec.ID, a.conversation}, Parts: rec.Parts, Jitter: rand.Float64,
+		Recorder: recorder{a.g, rec.ID, a.endpoint, rec.To.Chat}, Parts: rec.Parts, Jitter: rand.Float64,
 		Log: a.log.With(slog.String("turn", rec.ID)),
 	}
 }
@@ -93,6 +94,7 @@ func (a *actor) record(messages ...chat.Inbound) chat.Turn {
 	if last.Reply {
 		rec.ReplyTo = last.ID
 	}
+	rec.To, rec.ReplyTo = a.place(rec.To, rec.ReplyTo)
 	return rec
 }
 
@@ -110,7 +112,8 @@ func (a *actor) say(in chat.Inbound, text string) {
 // any other, so that it survives a restart.
 func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
 	rec := a.record(messages...)
-	rec.To, e.At = to, time.Now()
+	rec.To, rec.ReplyTo = a.place(to, rec.ReplyTo)
+	e.At = time.Now()
 	var err error
 	if rec.Ending, err = json.Marshal(e); err != nil {
 		a.log.Error("answer was not encoded", slog.String("turn", rec.ID), slog.Any("error", err))

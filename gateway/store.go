@@ -98,7 +98,9 @@ type Facts interface {
 type Rules interface {
 	SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error
 	Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error)
-	// Move carries everything of a chat over to its new id.
+	// Knows says whether a chat has had a conversation.
+	Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error)
+	// Move carries everything of a chat over to its new id. To do so again changes nothing.
 	Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error
 }
 

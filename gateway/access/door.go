@@ -31,6 +31,8 @@ type Store interface {
 	Admitted(ctx context.Context) ([]chat.Admission, error)
 	// Dismiss deletes that a person is let in, and says whether they were.
 	Dismiss(ctx context.Context, p chat.Person) (bool, error)
+	// Moves returns which chats have new ids: the newest id of each.
+	Moves(ctx context.Context) ([]chat.Move, error)
 }
 
 const (
@@ -58,11 +60,12 @@ type Door struct {
 	mu       sync.Mutex
 	knocking []chat.Knocking // oldest first
 	admitted map[chat.Person]chat.Admission
+	moved    map[place]chat.ChatID // where chats are now that had another id
 }
 
 // NewDoor returns a door that knows the rules only; Load makes it know the rest.
 func NewDoor(r Rules, s Store, log *slog.Logger) *Door {
-	return &Door{rules: r, store: s, log: log, admitted: make(map[chat.Person]chat.Admission)}
+	return &Door{rules: r, store: s, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
 }
 
 // Load reads who was let in before.
@@ -77,10 +80,17 @@ func (d *Door) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read who waits: %w", err)
 	}
+	moves, err := d.store.Moves(ctx)
+	if err != nil {
+		return fmt.Errorf("read which chats have new ids: %w", err)
+	}
 	for _, a := range admitted {
 		d.admitted[a.Person] = a
 	}
 	d.knocking = knocking
+	for _, m := range moves {
+		d.moved[place{m.Endpoint, m.From}] = m.To
+	}
 	return nil
 }
 
@@ -89,7 +99,7 @@ func (d *Door) Rules() Rules { return d.rules }
 
 // Allows says whether a message of u in c may be answered.
 func (d *Door) Allows(c chat.Conversation, u chat.UserID) bool {
-	if d.rules.Allows(c, u) {
+	if d.rules.allows(c, func(rule Rule) bool { return d.Matches(rule, c, u) }) {
 		return true
 	}
 	d.mu.Lock()

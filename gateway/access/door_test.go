@@ -42,6 +42,8 @@ func (s *shelf) Admit(_ context.Context, a chat.Admission) error {
 
 func (s *shelf) Admitted(context.Context) ([]chat.Admission, error) { return s.admitted, s.fail }
 
+func (s *shelf) Moves(context.Context) ([]chat.Move, error) { return nil, nil }
+
 func (s *shelf) Dismiss(_ context.Context, p chat.Person) (bool, error) {
 	for i, a := range s.admitted {
 		if a.Person == p {

@@ -40,10 +40,14 @@ type Rules struct {
 // Allows says whether a message of u in c may be answered. A person is let in everywhere, a
 // chat lets in everybody who writes there.
 func (r Rules) Allows(c chat.Conversation, u chat.UserID) bool {
+	return r.allows(c, func(rule Rule) bool { return rule.Matches(c, u) })
+}
+
+// allows is Allows where somebody else says which rules name the person or the chat.
+func (r Rules) allows(c chat.Conversation, matches func(Rule) bool) bool {
 	if r.Open || r.operates(c.Endpoint) {
 		return true
 	}
-	matches := func(rule Rule) bool { return rule.Matches(c, u) }
 	return slices.ContainsFunc(r.Allow, matches) || slices.ContainsFunc(r.Admins, matches)
 }
 

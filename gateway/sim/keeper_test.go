@@ -175,6 +175,12 @@ func (k *keeper) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block)
 	return k.write(func() error { return w.store.SaveBlock(ctx, e, b) }, func() { w.blocks = append(w.blocks, b) })
 }
 
+func (k *keeper) Moves(ctx context.Context) ([]chat.Move, error) { return k.l.w.store.Moves(ctx) }
+
+func (k *keeper) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error) {
+	return k.l.w.store.Knows(ctx, e, c)
+}
+
 func (k *keeper) Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error {
 	return k.write(func() error { return k.l.w.store.Move(ctx, e, from, to) }, nil)
 }

@@ -12,6 +12,7 @@ const (
 	Button                // a press of a button that this bot showed: Action says which
 	Knock                 // anything from a person who is not let in: without its text, to be answered with a pairing code
 	Oversized             // a message longer than any may be: without its text
+	Migration             // the platform says that the chat To has a new id: MovedTo. Nobody said anything
 )
 
 // Origin says who wrote the text of a message. Only typed text has the sender's authority.
@@ -44,6 +45,7 @@ type Inbound struct {
 	Command     string // Kind Command: the name in lower case, without slash and bot name; empty where one command serves for all: then Args begins with the name, or is a question
 	Args        string // Kind Command: the rest of the text
 	Action      string // Kind Button: the Action's ID
+	MovedTo     ChatID `json:",omitempty"` // Kind Migration: the chat's new id
 	Addressed   bool   // the bot was meant: private chat, mention, reply to the bot, or command
 	Reply       bool   // the answer should visibly refer to this message (groups)
 	Attachments []Attachment

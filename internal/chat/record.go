@@ -195,3 +195,9 @@ type Block struct {
 	Message MessageID
 	Until   time.Time
 }
+
+// Move says that a chat has a new id.
+type Move struct {
+	Endpoint EndpointID
+	From, To ChatID
+}

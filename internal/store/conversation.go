@@ -45,6 +45,9 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		if err != nil {
 			return err
 		}
+		if now, err := t.whereIs(ctx, e, from); err != nil || now == to && to != from {
+			return err // it is known: the running turns know the history of both chats
+		}
 		if to == from { // it went back to an id that it had
 			to = target
 			if _, err := t.exec(ctx, forgetMove, e, to); err != nil {
@@ -55,6 +58,9 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 			return err
 		}
 		if _, err := t.exec(ctx, outdateChats, e, from, to); err != nil {
+			return err
+		}
+		if err := t.moveBlocks(ctx, e, from, to); err != nil {
 			return err
 		}
 		threads := map[int64]chat.ThreadID{}
@@ -75,6 +81,43 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 		}
 		return nil
 	})
+}
+
+// Moves returns which chats have new ids: the newest id of each.
+func (r *Reader) Moves(ctx context.Context) (moves []chat.Move, err error) {
+	err = r.view(ctx, "list moved chats", func(t *tx) error {
+		moves = nil
+		return t.each(ctx, func(rows *sql.Rows) error {
+			var m chat.Move
+			err := rows.Scan(&m.Endpoint, &m.From, &m.To)
+			moves = append(moves, m)
+			return err
+		}, listMoves)
+	})
+	return moves, err
+}
+
+// Knows says whether a chat has had a conversation, by whichever of its ids.
+func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (known bool, err error) {
+	err = r.view(ctx, "look for a chat", func(t *tx) error {
+		now, err := t.whereIs(ctx, e, c)
+		if err != nil {
+			return err
+		}
+		var id int64
+		known, err = t.first(ctx, []any{&id}, findChat, e, now)
+		return err
+	})
+	return known && err == nil, err
+}
+
+// moveBlocks lets the blocks of a chat hold for its new id; of two about the same the longer one does.
+func (t *tx) moveBlocks(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error {
+	if _, err := t.exec(ctx, copyBlocks, to, e, from); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, deleteBlocks, e, from)
+	return err
 }
 
 func (t *tx) saveMove(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 
 	"telex/internal/chat"
 )
@@ -22,7 +23,7 @@ var (
 	// the same call succeeds once there is room.
 	ErrFull = errors.New("no space left for the store")
 	// ErrFenced: the turn may not write any more: it ended, or the session was reset.
-	ErrFenced = chat.ErrFenced
+	ErrFenced = fmt.Errorf("%w", chat.ErrFenced)
 	// ErrUnknown: no such turn, or no such unfinished message.
-	ErrUnknown = chat.ErrUnknown
+	ErrUnknown = fmt.Errorf("%w", chat.ErrUnknown)
 )

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,6 +56,53 @@ func testMove(f *fixture) {
 	f.waits("tg:-1001:9/3", "tg:-1001/4", "tg:-1001/2!")
 	if fresh, err := f.Accept(ctx, group(), in); fresh || err != nil {
 		f.Errorf("old message again: got %v, %v, want known", fresh, err)
+	}
+	moves, err := f.Moves(ctx)
+	f.must(err)
+	if want := []chat.Move{{Endpoint: "other", From: "-1", To: "-2"}, {Endpoint: "tg", From: "-1", To: "-1001"}}; !slices.Equal(moves, want) {
+		f.Errorf("got moves %+v, want %+v", moves, want)
+	}
+	for c, want := range map[chat.ChatID]bool{"-1": true, "-1001": true, "-7": false} {
+		if known, err := f.Knows(ctx, "tg", c); known != want || err != nil {
+			f.Errorf("knows %s: got %v, %v, want %v", c, known, err, want)
+		}
+	}
+}
+
+// A block of a chat holds under its new id, and of two about the same the longer one does.
+func testBlocksMove(f *fixture) {
+	ctx := f.Context()
+	now := time.Now().Truncate(time.Millisecond).UTC()
+	block := func(c chat.ChatID, s chat.Scope, minutes int) chat.Block {
+		return chat.Block{Scope: s, Ops: chat.OpAll, Chat: c, Until: now.Add(time.Duration(minutes) * time.Minute)}
+	}
+	for _, b := range []chat.Block{
+		block("-1", chat.ScopeChat, 5), block("-1001", chat.ScopeChat, 3), block("-1", chat.ScopeThread, 1), block("-1001", chat.ScopeThread, 2),
+	} {
+		f.must(f.SaveBlock(ctx, "tg", b))
+	}
+	f.must(f.Move(ctx, "tg", "-1", "-1001"))
+	got, err := f.Blocks(ctx, "tg")
+	f.must(err)
+	slices.SortFunc(got, func(a, b chat.Block) int { return int(a.Scope) - int(b.Scope) })
+	if want := []chat.Block{block("-1001", chat.ScopeChat, 5), block("-1001", chat.ScopeThread, 2)}; !reflect.DeepEqual(got, want) {
+		f.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+// To move a chat again changes nothing: what runs in the new chat may still make summaries.
+func testMoveAgain(f *fixture) {
+	ctx := f.Context()
+	f.remember(group(), "said")
+	f.must(f.Move(ctx, "tg", "-1", "-1001"))
+	f.accept(supergroup(), "1")
+	f.begin("t", supergroup(), "1")
+	f.must(f.Move(ctx, "tg", "-1", "-1001"))
+	_, entries, err := f.Session(ctx, supergroup())
+	f.must(err)
+	f.must(f.Decide(ctx, "t", chat.Decision{Ending: []byte("x"), Growth: chat.Growth{Fold: &chat.Fold{Summary: "s", Upto: entries[0].ID}}}))
+	if s, _, err := f.Session(ctx, supergroup()); err != nil || s.Summary != "s" {
+		f.Errorf("got summary %q, %v, want that of the turn", s.Summary, err)
 	}
 }
 

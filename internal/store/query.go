@@ -42,6 +42,10 @@ ON CONFLICT (endpoint, old_chat) DO UPDATE SET new_chat = excluded.new_chat`
 	// shortenMoves makes a chat that moved twice point at where it is now.
 	shortenMoves = `UPDATE moved SET new_chat = ? WHERE endpoint = ? AND new_chat = ?`
 
+	listMoves = `SELECT endpoint, old_chat, new_chat FROM moved ORDER BY endpoint, old_chat`
+
+	findChat = `SELECT id FROM conversation WHERE endpoint = ? AND chat = ? LIMIT 1`
+
 	// forgetMove is for an id that is in use again.
 	forgetMove = `DELETE FROM moved WHERE endpoint = ? AND old_chat = ?`
 
@@ -307,6 +311,13 @@ const (
 INSERT INTO block (endpoint, scope, ops, chat, thread, message, until) VALUES (?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (endpoint, scope, ops, chat, thread, message) DO UPDATE SET until = excluded.until
 WHERE excluded.until > block.until`
+
+	copyBlocks = `
+INSERT INTO block (endpoint, scope, ops, chat, thread, message, until)
+SELECT endpoint, scope, ops, ?, thread, message, until FROM block WHERE endpoint = ? AND chat = ?
+ON CONFLICT (endpoint, scope, ops, chat, thread, message) DO UPDATE SET until = excluded.until
+WHERE excluded.until > block.until`
+	deleteBlocks = `DELETE FROM block WHERE endpoint = ? AND chat = ?`
 
 	listBlocks = `
 SELECT scope, ops, chat, thread, message, until FROM block WHERE endpoint = ? AND until > ?

@@ -248,6 +248,8 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"Blocks", testBlocks},
 		{"MoveCarriesAll_F54", testMove},
 		{"MoveMerges_F54", testMoveMerges},
+		{"MoveCarriesBlocks_F54", testBlocksMove},
+		{"MoveAgain_F54", testMoveAgain},
 		{"MoveTwiceAndBack_F54", testMoveChain},
 		{"MoveKeepsEqualIDsApart_F54", testMoveEqualIDs},
 		{"MoveWhileAMessageWaits_F54", testMoveWaiting},
@@ -296,7 +298,7 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 func testWholeMessage(f *fixture) {
 	in := chat.Inbound{
 		To:     chat.Target{Chat: "-100", Thread: "7", Kind: chat.Group},
-		Sender: chat.Sender{ID: "u1", Name: "Zoë 🦊", Bot: true}, ID: "m1", Resume: "42", Kind: chat.Button, Action: "stop:1",
+		Sender: chat.Sender{ID: "u1", Name: "Zoë 🦊", Bot: true}, ID: "m1", Resume: "42", Kind: chat.Button, Action: "stop:1", MovedTo: "-1001",
 		Text: "line\nwith \"quotes\", a zero \x00 and ünïcode", Command: "new", Args: "a b", Addressed: true, Reply: true, More: true, Missed: true, Unattended: true, Origin: chat.Forwarded,
 		Attachments: []chat.Attachment{{Name: "a.ogg", MediaType: "audio/ogg", Size: 1 << 40, ID: "f"}},
 		At:          time.Date(2026, 5, 6, 7, 8, 9, 123456789, time.UTC),

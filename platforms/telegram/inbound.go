@@ -17,6 +17,9 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	if m.Chat == nil || m.ID == 0 {
 		return chat.Inbound{}, false, errNoChat
 	}
+	if m.MovedTo != 0 || m.MovedFrom != 0 {
+		return migration(m), true, nil
+	}
 	to, ok := target(m)
 	if !ok || m.Forwarded || isSelf(m.From, self) || isSelf(m.ViaBot, self) {
 		return chat.Inbound{}, false, nil
@@ -63,6 +66,19 @@ func (m *incoming) origin() chat.Origin {
 		return chat.ByBot
 	}
 	return chat.Typed
+}
+
+// migration turns either of the two messages that tell of it into the news that a group is a supergroup now.
+// https://core.telegram.org/bots/api#message
+func migration(m *incoming) chat.Inbound {
+	from, to := m.Chat.ID, m.MovedTo
+	if to == 0 {
+		from, to = m.MovedFrom, m.Chat.ID
+	}
+	return chat.Inbound{
+		To: chat.Target{Chat: chatID(from), Kind: chat.Group}, Kind: chat.Migration, MovedTo: chatID(to),
+		ID: chat.MessageID(strconv.Itoa(m.ID)), At: time.Unix(m.Date, 0),
+	}
 }
 
 // decodeCallback turns a press on a button into what the button stands for. The press has an

@@ -37,6 +37,9 @@ func TestDecode(t *testing.T) {
 		edit(&in)
 		return &in
 	}
+	migrated := func() *chat.Inbound {
+		return &chat.Inbound{To: chat.Target{Chat: "-200300", Kind: chat.Group}, ID: "11", Kind: chat.Migration, MovedTo: "-100200300", At: at}
+	}
 	for _, c := range []struct {
 		name, message string
 		want          *chat.Inbound // nil: ignored
@@ -195,6 +198,11 @@ func TestDecode(t *testing.T) {
 		},
 		{"channel in its discussion group", inGroup + `,"from":{"id":777000,"first_name":"Telegram"},"sender_chat":{"id":-100900,"type":"channel","title":"News"},"is_automatic_forward":true,"text":"news"`, nil},
 		{"no sender", inGroup + `,"text":"hi"`, nil},
+		{
+			"group that is a supergroup now, by its old id", strings.Replace(inGroup, "-100200300", "-200300", 1) + `,` + ann + `,"migrate_to_chat_id":-100200300`,
+			migrated(),
+		},
+		{"the same by its new id", inGroup + `,` + ann + `,"migrate_from_chat_id":-200300`, migrated()},
 		{"service message", inGroup + `,` + ann + `,"new_chat_members":[{"id":8,"first_name":"Bo"}]`, nil},
 		{"pinned message", inGroup + `,` + ann + `,"pinned_message":{"message_id":3,"date":1,"chat":{"id":-100200300,"type":"supergroup"},"location":{"latitude":1}}`, nil},
 		{"nothing where something could be", inPrivate + `,` + ann + `,"location":null,"photo":[],"sticker":null`, nil},

@@ -34,6 +34,8 @@ type incoming struct {
 	ForwardedFrom json.RawMessage `json:"forward_origin"`
 	ForwardedAt   json.RawMessage `json:"forward_date"`
 	ReplyTo       *incoming       `json:"reply_to_message"`
+	MovedTo       int64           `json:"migrate_to_chat_id"`   // the group is that supergroup now
+	MovedFrom     int64           `json:"migrate_from_chat_id"` // the supergroup was that group
 	Text          string          `json:"text"`
 	Entities      []textMark      `json:"entities"`
 	Caption       string          `json:"caption"`

@@ -1,0 +1,71 @@
+package access
+
+import (
+	"slices"
+
+	"telex/internal/chat"
+)
+
+// place is a chat of an endpoint.
+type place struct {
+	endpoint chat.EndpointID
+	chat     chat.ChatID
+}
+
+// Move notes that a chat has a new id: rules that name the old one hold for it. It reports false when that is known.
+func (d *Door) Move(m chat.Move) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if m.From == m.To || d.now(m.Endpoint, m.From) == m.To {
+		return false
+	}
+	delete(d.moved, place{m.Endpoint, m.To}) // should the chat have gone back to an id that it had
+	d.moved[place{m.Endpoint, m.From}] = m.To
+	for old, now := range d.moved {
+		if old.endpoint == m.Endpoint && now == m.From {
+			d.moved[old] = m.To
+		}
+	}
+	return true
+}
+
+// Moves returns which chats have new ids.
+func (d *Door) Moves() []chat.Move {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []chat.Move
+	for old, now := range d.moved {
+		out = append(out, chat.Move{Endpoint: old.endpoint, From: old.chat, To: now})
+	}
+	return out
+}
+
+// Now returns the id that a chat has now.
+func (d *Door) Now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now(e, c)
+}
+
+func (d *Door) now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
+	if to, ok := d.moved[place{e, c}]; ok {
+		return to
+	}
+	return c
+}
+
+// Matches says whether a rule names this person or this chat, by whichever id the chat has or had.
+func (d *Door) Matches(r Rule, c chat.Conversation, u chat.UserID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if r.Chat != "" {
+		r.Chat, c.Chat = d.now(r.Endpoint, r.Chat), d.now(c.Endpoint, c.Chat)
+	}
+	return r.Matches(c, u)
+}
+
+// NamesChat says whether a rule is about this chat.
+func (r Rules) NamesChat(e chat.EndpointID, c chat.ChatID) bool {
+	names := func(rule Rule) bool { return rule.Endpoint == e && rule.Chat == c }
+	return slices.ContainsFunc(r.Allow, names) || slices.ContainsFunc(r.Admins, names)
+}

@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"telex/internal/chat"
+)
+
+// migrate takes up that a chat has a new id, which the platform may tell several times, by either id.
+func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
+	if from == "" || to == "" || g.door.Now(e.ID, from) == g.door.Now(e.ID, to) {
+		return nil
+	}
+	if !g.isNamed(e.ID, from) { // of groups that nobody is let in nothing is stored
+		known, err := g.Store.Knows(ctx, e.ID, from)
+		if err != nil || !known {
+			return err
+		}
+	}
+	return g.moved(ctx, e, from, to)
+}
+
+// moved takes everything of a chat over to its new id: what is stored, what it may do and what it has under way.
+func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
+	if err := g.Store.Move(ctx, e.ID, from, to); err != nil {
+		return fmt.Errorf("move chat: %w", err)
+	}
+	if !g.door.Move(chat.Move{Endpoint: e.ID, From: from, To: to}) {
+		return nil
+	}
+	g.Log.Info("a chat has a new id: its history and its access moved with it",
+		slog.String("endpoint", string(e.ID)), slog.String("old", string(from)), slog.String("new", string(to)))
+	if g.isNamed(e.ID, from) {
+		g.adviseMove(chat.Move{Endpoint: e.ID, From: from, To: to})
+	}
+	g.readdress(e.ID, from, to)
+	blocks, err := g.Store.Blocks(ctx, e.ID)
+	if err != nil {
+		return fmt.Errorf("read blocks: %w", err)
+	}
+	for _, b := range blocks {
+		if b.Chat == to {
+			e.purse.Restore(b)
+		}
+	}
+	return nil
+}
+
+// isNamed reports whether the configuration is about a chat.
+func (g *Gateway) isNamed(e chat.EndpointID, c chat.ChatID) bool {
+	for _, o := range g.Overrides {
+		if o.Match.Endpoint == e && o.Match.Chat == c {
+			return true
+		}
+	}
+	return g.Access.NamesChat(e, c)
+}
+
+// adviseMove says what the configuration should say from now on.
+func (g *Gateway) adviseMove(m chat.Move) {
+	name := func(c chat.ChatID) string { return string(m.Endpoint) + ":chat:" + string(c) }
+	g.Log.Warn("the configuration names a chat by the id that it had; it is obeyed for the new one, which should take its place there",
+		slog.String("old", name(m.From)), slog.String("new", name(m.To)))
+}
+
+// adviseMoves does so for every chat that has moved.
+func (g *Gateway) adviseMoves() {
+	for _, m := range g.door.Moves() {
+		if g.isNamed(m.Endpoint, m.From) {
+			g.adviseMove(m)
+		}
+	}
+}
+
+// readdress lets the actors of a chat receive what is sent to its new id: they own the conversations until they are done.
+func (g *Gateway) readdress(e chat.EndpointID, from, to chat.ChatID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for c, a := range g.actors {
+		if c.Endpoint != e || c.Chat != from {
+			continue
+		}
+		now := chat.Conversation{Endpoint: e, Chat: to, Thread: c.Thread}
+		if g.actors[now] == nil {
+			g.actors[now] = a
+			a.aliases = append(a.aliases, now)
+		}
+	}
+	for c, turns := range g.undone {
+		if c.Endpoint == e && c.Chat == from {
+			now := chat.Conversation{Endpoint: e, Chat: to, Thread: c.Thread}
+			g.undone[now] = append(g.undone[now], turns...)
+			delete(g.undone, c)
+		}
+	}
+}
+
+// now returns a conversation under the id that its chat has now.
+func (g *Gateway) now(c chat.Conversation) chat.Conversation {
+	c.Chat = g.door.Now(c.Endpoint, c.Chat)
+	return c
+}
+
+// place returns a target under the id that its chat has now. No message of the old chat means anything in the new one.
+func (a *actor) place(to chat.Target, replyTo chat.MessageID) (chat.Target, chat.MessageID) {
+	if now := a.g.door.Now(a.endpoint.ID, to.Chat); now != to.Chat {
+		to.Chat, replyTo = now, ""
+	}
+	return to, replyTo
+}
