@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"regexp"
 	"slices"
 )
@@ -43,6 +44,7 @@ func propose(p parsedCall) Proposal {
 	}
 	out := Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Version: p.def.version(), Standing: !p.def.ReadOnly, Personal: p.def.Personal}
 	out.Whole = plain(text, mostWhole)
+	out.Unreadable = len(plain(text, math.MaxInt)) > mostWhole
 	return out
 }
 

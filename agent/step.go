@@ -62,6 +62,11 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 			r.statuses.set(p.ID, p.Name, "", ToolFailed)
 			r.record(ctx, answerTo(p.ToolCall, p.problem), nil, false)
 		case slices.Contains(r.turn.Asked, p.ID), needsApproval(p, said):
+			if why := misfit(p.def.Parameters, p.Arguments); why != "" { // nobody need be asked
+				r.statuses.set(p.ID, p.Name, "", ToolFailed)
+				r.record(ctx, answerTo(p.ToolCall, why), nil, false)
+				continue
+			}
 			ask = append(ask, p)
 		case p.def.ReadOnly:
 			read = append(read, p)
@@ -115,6 +120,9 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	switch {
 	case ctx.Err() != nil:
 		return nil // the caller sees to it; nothing was decided
+	case errors.Is(err, ErrUnreadable):
+		r.settle(ctx, p, outcome{err: fmt.Errorf("nothing was done: the arguments have more than the %d KiB that a person can read before approving them. Split them up", mostWhole>>10)})
+		return nil
 	case err != nil:
 		level := slog.LevelError
 		if errors.Is(err, ErrNobodyToAsk) {

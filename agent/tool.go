@@ -89,6 +89,8 @@ type Proposal struct {
 	Text string
 	// Whole is the same text, in at most 64 KiB.
 	Whole string
+	// Unreadable says that Whole is cut all the same: nobody may approve what nobody can read.
+	Unreadable bool
 	// Version changes with what the tool says of itself, to models and so to people: what was approved of one version
 	// was not of another. It is empty, and so are Text and Whole, where people were asked about the call by an earlier process and
 	// its tool is not there: that question stands.
@@ -134,6 +136,9 @@ type Journal interface {
 
 // ErrNobodyToAsk is Approve's where there is no person to decide. The model is told so.
 var ErrNobodyToAsk = errors.New("nobody can be asked here")
+
+// ErrUnreadable is Approve's about a proposal that is too long for a person to read. The model is told so.
+var ErrUnreadable = errors.New("the call is too long to be read")
 
 // Approver lets a person decide about a proposal.
 type Approver interface {

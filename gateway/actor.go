@@ -12,7 +12,7 @@ import (
 )
 
 // actor is the one owner of a conversation. Its fields belong to its goroutine, but for
-// inbox and orders, which the gateway's mutex guards.
+// inbox, orders and given, which the gateway's mutex guards.
 type actor struct {
 	g            *Gateway
 	endpoint     *endpoint
@@ -22,6 +22,7 @@ type actor struct {
 
 	inbox  []message
 	orders []func()      // by an operator, to be run by the actor
+	given  time.Time     // when the oldest of them was given; zero: there is none; guarded like them
 	news   chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
 
 	left    []chat.Turn    // by an earlier process, to be taken up first

@@ -32,11 +32,11 @@ func (a *actor) inquiry(to chat.Target, q *proposal) inquiry {
 	if to.Kind != chat.Private {
 		how = TextHowGroup
 	}
-	places := []string{"id", q.ID, "slash", slash, "what", q.Text, "how", a.g.Texts.fill(how, "id", q.ID, "slash", slash)}
-	out := inquiry{text: a.g.Texts.fill(TextApproval, places...)}
-	if q.Whole != "" || !preview.Shows(a.endpoint.out, to, a.endpoint.Streaming.Cursor, out.text) {
+	places := []string{"id", q.ID, "slash", slash, "how", a.g.Texts.fill(how, "id", q.ID, "slash", slash)}
+	out := a.g.Texts.proposing(q.Text, places...)
+	if q.Whole != "" || !preview.Shows(a.endpoint.out, to, a.endpoint.Streaming.Cursor, out.text, out.code) {
 		places[len(places)-1] += " " + a.g.Texts.fill(TextShow, "id", q.ID, "slash", slash)
-		out.text = a.g.Texts.fill(TextApproval, places...)
+		out = a.g.Texts.proposing(q.Text, places...)
 	}
 	if !a.endpoint.buttons {
 		return out
@@ -46,6 +46,17 @@ func (a *actor) inquiry(to chat.Target, q *proposal) inquiry {
 		out.actions = append(out.actions, chat.Action{ID: alwaysAction + q.ID, Label: a.g.Texts[TextAlwaysButton]})
 	}
 	return out
+}
+
+// proposing returns the question about what a model wants to do, with the other places filled in.
+func (t Texts) proposing(what string, places ...string) inquiry {
+	before, after, found := strings.Cut(t[TextApproval], "{what}")
+	if !found {
+		what = ""
+	}
+	text := fill(before, places...)
+	code := preview.Span{From: len(text), To: len(text) + len(what)}
+	return inquiry{text: text + what + fill(after, places...), code: code}
 }
 
 // codeBlock returns Markdown that shows a text as it is, whatever is in it.
@@ -220,10 +231,11 @@ func (a *actor) carryOut(m message, w waiting, asker chat.UserID, d decision) {
 // inquiry is a question to a person: its lines stand below the text until it is answered.
 type inquiry struct {
 	text    string
+	code    preview.Span // of text: what a model wrote
 	actions []chat.Action
 }
 
 // status is what people see of it.
 func (i inquiry) status() preview.Status {
-	return preview.Status{Lines: strings.Split(i.text, "\n"), Actions: i.actions, Urgent: true}
+	return preview.Status{Lines: strings.Split(i.text, "\n"), Code: i.code, Actions: i.actions, Urgent: true}
 }

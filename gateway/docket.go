@@ -152,6 +152,10 @@ func (r approver) Approve(ctx context.Context, p agent.Proposal) (agent.Verdict,
 		a.audit(t.id, &proposal{Tool: p.Tool, call: p.Call.ID}, ruling{}, "denied: nobody can be asked")
 		return agent.Denied, agent.ErrNobodyToAsk
 	}
+	if p.Unreadable {
+		a.audit(t.id, &proposal{Tool: p.Tool, call: p.Call.ID}, ruling{}, "denied: too long to be read")
+		return agent.Denied, agent.ErrUnreadable
+	}
 	q, err := r.file(ctx, p)
 	if err != nil {
 		return agent.Denied, err

@@ -188,12 +188,6 @@ func (g *Gateway) drain() error {
 	return nil
 }
 
-// Ping returns once the gateway's own state could be looked at: proof of life for a watchdog.
-func (g *Gateway) Ping() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-}
-
 // Door lets people in.
 func (g *Gateway) Door() *access.Door { return g.door }
 
@@ -218,6 +212,9 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 		defer g.running.Go(a.run) // once it was given something
 	}
 	give(a)
+	if a.given.IsZero() {
+		a.given = time.Now()
+	}
 	a.poke()
 	return true
 }
@@ -227,7 +224,7 @@ func (g *Gateway) take(a *actor) ([]message, []func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	in, orders := a.inbox, a.orders
-	a.inbox, a.orders = nil, nil
+	a.inbox, a.orders, a.given = nil, nil, time.Time{}
 	return in, orders
 }
 

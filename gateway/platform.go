@@ -56,6 +56,12 @@ type Screener interface {
 	Screen(chat.Screen)
 }
 
+// Pulse is an adapter whose Run reports that its receive loop still turns.
+type Pulse interface {
+	// Pulse returns when the loop last turned, and how long one turn may take at most while the network answers, or fails.
+	Pulse() (last time.Time, limit time.Duration)
+}
+
 // Endpoint is one configured bot account.
 type Endpoint struct {
 	ID        chat.EndpointID
@@ -73,7 +79,9 @@ type endpoint struct {
 	fetcher  Fetcher   // nil: attachments can't be read there
 	menu     Menu      // nil: it has none
 	told     Concluder // nil: it does not want to know
-	buttons  bool      // it can show them
+	pulse    Pulse     // nil: it has no loop that could hang
+	vital    vital
+	buttons  bool // it can show them
 	purse    *budget.Budget
 	restored pacer         // of what an earlier process left
 	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
@@ -129,6 +137,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	if s, ok := p.(Screener); ok {
 		s.Screen(chat.Screen{Refusal: func(in chat.Inbound) string { return g.refusal(e.ID, in) }, Unstored: g.Texts[TextUnstored]})
 	}
+	r.pulse, _ = p.(Pulse)
 	for _, c := range []struct {
 		name     string
 		promised bool

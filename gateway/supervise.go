@@ -68,7 +68,9 @@ func (g *Gateway) supervise(ctx context.Context, e *endpoint) {
 		}
 		failing, last = true, se.Kind
 		tries++
-		pause(ctx, max(se.RetryAfter, jitter(delay)))
+		wait := max(se.RetryAfter, jitter(delay))
+		e.vital.retries(wait)
+		pause(ctx, wait)
 		delay = min(mostRetry, 2*delay)
 	}
 }
@@ -92,13 +94,18 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
 			err = fmt.Errorf("panic while receiving: %v\n%s", p, debug.Stack())
 		}
 	}()
+	e.vital.retries(0)
 	from, err := g.Store.Resume(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read resume cursor: %w", err)
 	}
 	works := time.AfterFunc(connected, e.markWorks)
 	defer works.Stop()
-	err = e.Platform.Run(ctx, from, func(ctx context.Context, in chat.Inbound) error { return g.accept(ctx, e, in) })
+	e.vital.runs()
+	err = e.Platform.Run(ctx, from, func(ctx context.Context, in chat.Inbound) error {
+		defer e.vital.accepting()()
+		return g.accept(ctx, e, in)
+	})
 	if err == nil {
 		err = errors.New("the adapter stopped receiving")
 	}

@@ -235,12 +235,14 @@ func (t Texts) line(k TextKey, id string) string {
 }
 
 // fill returns a fixed line with its places filled in: names and values in turn.
-func (t Texts) fill(k TextKey, places ...string) string {
+func (t Texts) fill(k TextKey, places ...string) string { return fill(t[k], places...) }
+
+func fill(line string, places ...string) string {
 	var pairs []string
 	for i := 0; i+1 < len(places); i += 2 {
 		pairs = append(pairs, "{"+places[i]+"}", places[i+1])
 	}
-	return strings.NewReplacer(pairs...).Replace(t[k])
+	return strings.NewReplacer(pairs...).Replace(line)
 }
 
 // failure returns the key of the line for a turn that ended without an answer of its own.

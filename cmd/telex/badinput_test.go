@@ -14,7 +14,8 @@ const (
 	goodPlatforms = "platforms: {telegram: {token: \"1:a\"}}\n"
 )
 
-// Every mistake is named with its place, nothing is started, and the exit code is 2.
+// Every mistake is named with its place, nothing is started, and the exit code is 78, EX_CONFIG,
+// on which the unit does not restart.
 func TestWrongConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -76,17 +77,17 @@ func TestWrongConfiguration(t *testing.T) {
 					t.Fatal(err)
 				}
 				p := launch{dir: dir, env: c.env}.start(t, append(command, "--config", "c.yaml")...)
-				wantRefusal(t, p, c.want)
+				wantRefusal(t, p, exitConfig, c.want)
 			})
 		}
 	}
 }
 
-// wantRefusal checks that a process ended at once with exit code 2 and said exactly this.
-func wantRefusal(t *testing.T, p *process, stderr string) {
+// wantRefusal checks that a process ended at once with an exit code and said exactly this.
+func wantRefusal(t *testing.T, p *process, want int, stderr string) {
 	t.Helper()
-	if code := p.exit(patience); code != exitUsage {
-		t.Errorf("exit %d, want %d", code, exitUsage)
+	if code := p.exit(patience); code != want {
+		t.Errorf("exit %d, want %d", code, want)
 	}
 	if got := p.stderr.String(); got != stderr {
 		t.Errorf("stderr\ngot  %q\nwant %q", got, stderr)
@@ -123,7 +124,7 @@ func TestConfigurationThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			wantRefusal(t, launch{env: c.env}.start(t, c.args...), c.want)
+			wantRefusal(t, launch{env: c.env}.start(t, c.args...), exitConfig, c.want)
 		})
 	}
 }
@@ -149,7 +150,7 @@ func TestWrongUsage(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.args), func(t *testing.T) {
 			t.Parallel()
-			wantRefusal(t, launch{}.start(t, c.args...), c.want)
+			wantRefusal(t, launch{}.start(t, c.args...), exitUsage, c.want)
 		})
 	}
 }

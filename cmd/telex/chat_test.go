@@ -90,7 +90,7 @@ func TestChatFails(t *testing.T) {
 		{"breaks off", "{{standin fail=2}} say: one two three", []string{"--demo"}, exitFailed, "one two\n", "could not be used"},
 		{"nothing asked", " \n", []string{"--demo"}, exitUsage, "", "no question"},
 		{"bad session", "hi", []string{"--demo", "--session", "a b"}, exitUsage, "", "no name of a session"},
-		{"no config", "hi", nil, exitUsage, "", "config"},
+		{"no config", "hi", nil, exitConfig, "", "config"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -117,7 +117,7 @@ func load(c *cobra.Command) (*config.Config, error) {
 	}
 	cfg, err := app.LoadConfig(explicit, os.LookupEnv)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, configError{err}
 	}
 	return cfg, nil
 }

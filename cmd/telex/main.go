@@ -19,7 +19,8 @@ import (
 const (
 	exitDone   = 0
 	exitFailed = 1
-	exitUsage  = 2 // wrong usage or configuration
+	exitUsage  = 2  // a flag or an argument is wrong; a crash of the Go runtime exits so too
+	exitConfig = 78 // the configuration is wrong: EX_CONFIG of sysexits.h. The unit does not restart on it
 )
 
 // version is set by the release build.
@@ -29,7 +30,7 @@ func main() { os.Exit(run()) }
 
 // run is main with a result, so that deferred calls happen and tests can call it.
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), stopSignals()...)
 	defer stop()
 	// A second signal ends the process at once.
 	defer context.AfterFunc(ctx, stop)()
@@ -48,19 +49,37 @@ func run() int {
 	return exitCode(err)
 }
 
+// stopSignals end telex in good order. SIGHUP is one as long as nothing is reloaded by it: a terminal that was closed
+// sends it, and by default it would end the process at once. Who started telex with nohup wants it to be ignored.
+func stopSignals() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
+}
+
 // errSilent is a failure that was explained already.
 var errSilent = errors.New("failed")
 
-// usageError is wrong usage: a flag, an argument, or a configuration that can't be had.
+// usageError is wrong usage: a flag or an argument.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
+// configError is a configuration that can't be had.
+type configError struct{ error }
+
+func (e configError) Unwrap() error { return e.error }
+
 func exitCode(err error) int {
 	var usage usageError
+	var missing configError
 	var wrong config.Errors
 	switch {
-	case errors.As(err, &usage), errors.As(err, &wrong):
+	case errors.As(err, &missing), errors.As(err, &wrong):
+		return exitConfig
+	case errors.As(err, &usage):
 		return exitUsage
 	default:
 		return exitFailed

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"errors"
 	"net"
 	"os"
@@ -19,7 +20,7 @@ const slowAnswer = "{{standin rate=30}} words: 5000"
 
 func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -189,6 +190,48 @@ func TestServiceManagerIsTold(t *testing.T) {
 	if code := p.exit(patience); code != exitDone {
 		t.Errorf("exit %d, want %d", code, exitDone)
 	}
+}
+
+// A daemon whose store hangs does not tell the watchdog that it lives, and one whose store works again does.
+func TestWatchdogWhileTheStoreHangs(t *testing.T) {
+	t.Parallel()
+	m := newManager(t)
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	s := newState(t)
+	p := launch{
+		env:  []string{s.env, "NOTIFY_SOCKET=" + m.path, "WATCHDOG_USEC=600000"},
+		wrap: []string{"/bin/sh", "-c", `WATCHDOG_PID=$$ exec "$0" "$@"`},
+	}.start(t, "run", "--config", w.config(sections{}))
+	if got := m.hear(); got != "READY=1" {
+		t.Errorf("first it told %q, want READY=1", got)
+	}
+	db, err := sql.Open("sqlite", s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	p.awaitLog("watchdog is not told that we live", 1)
+	for len(m.heard) > 0 {
+		<-m.heard
+	}
+	select {
+	case got := <-m.heard:
+		t.Errorf("while the store hangs it told %q", got)
+	case <-time.After(2 * time.Second):
+	}
+	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.hear(); got != "WATCHDOG=1" {
+		t.Errorf("then it told %q, want WATCHDOG=1", got)
+	}
+	p.stop()
 }
 
 // Another process's watchdog is none of ours.

@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"strings"
 	"time"
 
 	"telex/internal/chat"
@@ -21,7 +20,8 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 		return s.dismiss(now)
 	}
 	p := &s.apart
-	want := s.asking(s.clipped(strings.Join(s.view.Status.Lines, "\n")), s.view.Status.asks())
+	question, code := s.question()
+	want := s.asking(question, code, s.view.Status.asks())
 	switch same := p.tried(&want); {
 	case same && (p.given || p.exists && !p.unsure):
 		return action{}, false
@@ -38,9 +38,9 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 }
 
 // asking is the create of a message apart.
-func (s *state) asking(text, asks string) action {
+func (s *state) asking(text string, code Span, asks string) action {
 	return action{
-		kind: doSend, part: apart, body: payload{rendered: s.dialect.Render(markup.Piece{Text: text}), plain: text},
+		kind: doSend, part: apart, body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text},
 		cursor: asks != "", frame: frame{asks: asks}, class: chat.ClassFirst,
 	}
 }
@@ -48,7 +48,7 @@ func (s *state) asking(text, asks string) action {
 // leave takes what a preview without an id asked for the message apart, so that it is not asked again.
 func (s *state) leave(f frame) {
 	if f.below != "" {
-		a := s.asking(f.below, f.asks)
+		a := s.asking(f.below, f.code, f.asks)
 		s.apart = part{gen: s.apart.gen + 1, exists: true, shown: a.body, cursor: a.cursor, frame: a.frame}
 	}
 }

@@ -52,9 +52,14 @@ func TestClipInEveryDialect(t *testing.T) {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
 			s := state{dialect: d, limit: rapid.IntRange(150, 2000).Draw(t, "limit")}
 			details := strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments()), 1, 300).Draw(t, "details"), "")
-			text := "Run `this`?\n" + details + "\nAnswer *yes* or /no."
-			got := s.clipped(text)
-			if n := d.Len(d.Render(markup.Piece{Text: got})); n > s.limit {
+			const before, after = "Run `this`?\n", "\nAnswer *yes* or /no."
+			text := before + details + after
+			s.view.Status = Status{Lines: strings.Split(text, "\n"), Code: Span{len(before), len(before + details)}}
+			got, code := s.question()
+			if want := (Span{len(before), len(got) - len(after)}); code != want && details != "" {
+				t.Fatalf("code is %v of %q, want %v", code, got, want)
+			}
+			if n := d.Len(d.Render(lines(got, code))); n > s.limit {
 				t.Fatalf("%d of %d: %q", n, s.limit, got)
 			}
 			first, rest, _ := strings.Cut(got, "\n")
@@ -64,7 +69,7 @@ func TestClipInEveryDialect(t *testing.T) {
 			if got != text && !strings.Contains(got, " characters are not shown) …") {
 				t.Fatalf("nobody is told that something is left out: %q", got)
 			}
-			if got != text && d.Len(d.Render(markup.Piece{Text: got})) < s.limit-120 {
+			if got != text && d.Len(d.Render(lines(got, code))) < s.limit-120 {
 				t.Fatalf("too much was left out: %q", got)
 			}
 		}))

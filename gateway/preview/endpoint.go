@@ -98,10 +98,3 @@ type Endpoint struct {
 	Budget   Budget
 	Pulse    *Pulse // shared by all replies of the endpoint; nil: each has its own
 }
-
-// Shows says that a message with room for the cursor has room for all of a question.
-func Shows(e Endpoint, to chat.Target, cursor, question string) bool {
-	dialect := e.Sender.Dialect(to)
-	room := e.Sender.Profile(to).TextLimit - dialect.Len(markup.Rendered{Text: cursor})
-	return dialect.Len(dialect.Render(markup.Piece{Text: question})) <= room
-}

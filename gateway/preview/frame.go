@@ -13,6 +13,7 @@ import (
 type frame struct {
 	above string // what the model thinks
 	below string // the status
+	code  Span   // of below, shown as code
 	asks  string // which buttons of the status there are
 	waits bool   // a person is asked, so that nothing is being written: there is no cursor
 }
@@ -33,7 +34,8 @@ func (s *state) wanted(now time.Time, i int, text string) (f frame, due time.Tim
 	}
 	switch {
 	case v.urgent():
-		f.below, f.asks, f.waits = s.clipped(strings.Join(v.Lines, "\n")), v.asks(), true
+		f.below, f.code = s.question()
+		f.asks, f.waits = v.asks(), true
 	case !v.empty() && s.cfg.Progress && s.cfg.Enabled && lasts(v.Since):
 		f.below, f.asks = strings.Join(v.Lines, "\n"), v.asks()
 	}
@@ -65,7 +67,7 @@ func (s *state) framed(body markup.Rendered, f frame) markup.Rendered {
 		body = s.joined(s.dialect.Render(markup.Piece{Text: f.above, Formats: []markup.Format{quote}}), body)
 	}
 	if f.below != "" {
-		body = s.joined(body, s.dialect.Render(markup.Piece{Text: f.below}))
+		body = s.joined(body, s.dialect.Render(lines(f.below, f.code)))
 	}
 	return body
 }
@@ -119,14 +121,9 @@ func (s *state) inView() bool {
 	if !s.view.Status.urgent() {
 		return false
 	}
-	question := s.clipped(strings.Join(s.view.Status.Lines, "\n"))
+	question, _ := s.question()
 	if s.apart.exists && s.apart.shown.plain == question || s.drafted() && s.draft.frame.below == question {
 		return true
 	}
 	return slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && p.frame.below == question })
-}
-
-// clipped returns what asks a person, as much of it as fits into a message.
-func (s *state) clipped(question string) string {
-	return clip(question, func(text string) bool { return s.fits(s.dialect.Render(markup.Piece{Text: text})) })
 }

@@ -11,6 +11,7 @@ import (
 // person. It stands around the text of every preview and is gone from the final.
 type Status struct {
 	Lines   []string      // as they are, not Markdown
+	Code    Span          // of the lines, joined: what is shown as code, so that nothing in it is a link, a mention or a command
 	Since   time.Time     // when the first of what is under way began
 	Actions []chat.Action // buttons, in place of the one that stops the reply
 	Urgent  bool          // somebody must see it: it is shown also where nothing else is yet, and before previews of others

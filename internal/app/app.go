@@ -2,12 +2,12 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"telex/agent"
@@ -29,8 +29,15 @@ type App struct {
 	sweep   func(context.Context) // deletes what is over; nil: nothing is kept
 	control *control              // nil: nothing is kept that operators could look into
 	socket  string                // path of the control's
-	closers []func()
-	beside  []func(context.Context) // what runs as long as turns may
+	down    teardown
+	beside  []beside // what runs as long as turns may
+	pings   []func(context.Context) error
+}
+
+// beside is something that runs until its context ends.
+type beside struct {
+	name string
+	run  func(context.Context)
 }
 
 // Options are what the environment gives an App besides its configuration.
@@ -50,7 +57,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 			return nil, err
 		}
 	}
-	a := &App{log: o.Log}
+	a := &App{log: o.Log, down: teardown{log: o.Log}}
 	var kept *store.Store
 	if o.Store == nil {
 		var err error
@@ -109,31 +116,21 @@ func (a *App) build(c *config.Config, o Options) error {
 
 // Run is the daemon: it answers until ctx ends and then stops in good order, within the
 // configured grace. It returns at once when it can't start.
-func (a *App) Run(ctx context.Context) error {
-	defer a.Close()
+func (a *App) Run(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, a.down.run()) }()
 	supervisor := newSupervisor(a.log)
-	alive, stopWatchdog := context.WithCancel(context.WithoutCancel(ctx))
-	started, watchdog := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(watchdog)
-		supervisor.watch(alive, started, a.gateway.Ping)
-	}()
-	defer func() { stopWatchdog(); <-watchdog }()
-	lasting, endBeside := context.WithCancel(context.WithoutCancel(ctx))
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	defer endBeside()
-	for _, run := range a.beside {
-		beside.Go(func() { run(lasting) })
+	started := make(chan struct{})
+	lasting := context.WithoutCancel(ctx)
+	a.start(lasting, "watchdog", func(ctx context.Context) { supervisor.watch(ctx, started, a.alive) })
+	for _, b := range a.beside {
+		a.start(lasting, b.name, b.run)
 	}
-	var stopping sync.WaitGroup
-	defer stopping.Wait()
-	running, ended := context.WithCancel(ctx)
-	defer ended() // the gateway also ends by itself, when it can't start
-	stopping.Go(func() { <-running.Done(); supervisor.stopping() })
-	stopping.Go(func() { a.keepSwept(running) })
+	// These end with ctx, or before: the gateway also ends by itself, when it can't start.
+	a.start(ctx, "word to the service manager", func(ctx context.Context) { <-ctx.Done(); supervisor.stopping() })
+	a.start(ctx, "sweep of the store", a.keepSwept)
 	if a.control != nil {
-		defer a.control.start(ctx, a.socket)()
+		end := a.control.start(ctx, a.socket)
+		a.down.add("control socket", func() error { end(); return nil })
 	}
 	return a.gateway.Run(ctx, func() {
 		if a.control != nil {
@@ -144,12 +141,35 @@ func (a *App) Run(ctx context.Context) error {
 	})
 }
 
+// start runs something until ctx ends, and until the teardown at the latest, which waits for it.
+func (a *App) start(ctx context.Context, name string, run func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		run(ctx)
+	}()
+	a.down.add(name, func() error {
+		cancel()
+		<-ended
+		return nil
+	})
+}
+
+// alive returns what hangs.
+func (a *App) alive(ctx context.Context) error {
+	errs := []error{a.gateway.Alive()}
+	for _, ping := range a.pings {
+		errs = append(errs, ping(ctx))
+	}
+	return errors.Join(errs...)
+}
+
 // Close lets go of what New acquired. Run does so itself.
 func (a *App) Close() {
-	for _, f := range a.closers {
-		f()
+	if err := a.down.run(); err != nil {
+		a.log.Error("not all was closed", slog.Any("error", err))
 	}
-	a.closers = nil
 }
 
 // openStore opens the file in the state directory that holds everything durable.
@@ -158,15 +178,14 @@ func (a *App) openStore(ctx context.Context, o Options, retention time.Duration)
 	if err != nil {
 		return nil, err
 	}
+	opened := newSupervisor(o.Log).starting(ctx, "checking the store "+store.File(dir))
 	s, err := store.Open(ctx, store.Options{Path: store.File(dir), Log: o.Log})
+	opened()
 	if err != nil {
 		return nil, err
 	}
-	a.closers = append(a.closers, func() {
-		if err := s.Close(); err != nil {
-			o.Log.Error("store was not closed", slog.Any("error", err))
-		}
-	})
+	a.down.add("store", s.Close)
+	a.pings = append(a.pings, s.Ping)
 	name, err := socketName(dir)
 	if err != nil {
 		return nil, err

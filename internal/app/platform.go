@@ -80,7 +80,7 @@ func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.closers = append(a.closers, p.Close)
+	a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
 	return p, nil
 }
 

@@ -29,7 +29,8 @@ func TestStartThatFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		closed := false
-		a := &App{gateway: g, log: log, sweep: func(context.Context) {}, closers: []func(){func() { closed = true }}}
+		a := &App{gateway: g, log: log, sweep: func(context.Context) {}, down: teardown{log: log}}
+		a.down.add("store", func() error { closed = true; return nil })
 		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 		defer cancel()
 		began := time.Now()

@@ -14,6 +14,13 @@ import (
 // watchdogShare is how many times within the watchdog's interval it hears from us.
 const watchdogShare = 3
 
+// maxCheck is how long the search for what hangs waits for the store, and lateCheck how much later the log says that
+// not even that ends it.
+const (
+	maxCheck  = 5 * time.Second
+	lateCheck = time.Second
+)
+
 // minPing bounds how often the watchdog is told that we live.
 const minPing = 100 * time.Millisecond
 
@@ -55,9 +62,9 @@ func notify(state string) error {
 	return nil
 }
 
-// watch tells the watchdog, which waits for that once we have started, that we live, each time after alive returned: a
-// daemon that is stuck does not, and is restarted.
-func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func()) {
+// watch tells the watchdog, which waits for that once we have started, that we live, each time after alive found
+// nothing that hangs: a daemon in which something hangs is restarted.
+func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func(context.Context) error) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		s.log.Warn("watchdog is not told that we live", slog.Any("error", err))
@@ -70,15 +77,65 @@ func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive fu
 	case <-ctx.Done():
 		return
 	}
-	tick := time.NewTicker(max(minPing, interval/watchdogShare))
+	every := max(minPing, interval/watchdogShare)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			alive()
-			s.tell(daemon.SdNotifyWatchdog)
+			s.check(ctx, max(every, min(interval, maxCheck)), alive)
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+func (s supervisor) check(ctx context.Context, within time.Duration, alive func(context.Context) error) {
+	checking, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	late := time.AfterFunc(within+lateCheck, func() {
+		s.log.Error("watchdog is not told that we live: the check for what hangs does not return")
+	})
+	defer late.Stop()
+	err := alive(checking)
+	switch {
+	case err == nil:
+		s.tell(daemon.SdNotifyWatchdog)
+	case ctx.Err() == nil:
+		s.log.Error("watchdog is not told that we live: something hangs", slog.Any("error", err))
+	}
+}
+
+// extendEvery is how often a start that takes long is told, and extendBy for how long that holds.
+const (
+	extendEvery = 10 * time.Second
+	extendBy    = 60 * time.Second
+)
+
+// starting tells the service manager, until the returned function is called, that the start goes on: a check of a
+// large store takes longer than the manager waits by itself. What takes is logged once.
+func (s supervisor) starting(ctx context.Context, what string) (done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		began := time.Now()
+		tick := time.NewTicker(extendEvery)
+		defer tick.Stop()
+		for told := false; ; told = true {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				if told {
+					s.tell("STATUS=")
+				}
+				return
+			}
+			if !told {
+				s.log.Info("the start takes long", slog.String("step", what), slog.Duration("so_far", time.Since(began)))
+			}
+			s.tell(fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d\nSTATUS=%s", extendBy.Microseconds(), what))
+		}
+	}()
+	return func() { cancel(); <-ended }
 }

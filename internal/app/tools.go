@@ -32,7 +32,7 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.beside = append(a.beside, client.Run)
+	a.beside = append(a.beside, beside{"MCP servers", client.Run})
 	return tool.Join(own, client), nil
 }
 

@@ -65,6 +65,15 @@ func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	return r, nil
 }
 
+// Ping returns once the store has made an empty transaction and an empty read: proof that neither hangs.
+func (s *Store) Ping(ctx context.Context) error {
+	nothing := func(*tx) error { return nil }
+	if err := s.update(ctx, "ping store", nothing); err != nil {
+		return err
+	}
+	return s.view(ctx, "ping store", nothing)
+}
+
 // Close waits for running calls and closes the store. Whatever was stored is on the disk already.
 func (s *Store) Close() error {
 	err := s.Reader.Close() // first, so that the writer is the last one and folds the log into the file

@@ -103,6 +103,22 @@ func receiveCases() []testCase {
 				s.Errorf("Run = %v having accepted %q, want %v and one", err, got, context.Canceled)
 			}
 		}},
+		{"a run that receives nothing shows that it goes on", func(s *scene) {
+			p, ok := s.adapter.(pulse)
+			if !ok {
+				return // its Run has no loop
+			}
+			r := s.start("")
+			for range 60 {
+				pass(47 * time.Second)
+				synctest.Wait()
+				last, limit := p.Pulse()
+				if still := time.Since(last); still > limit {
+					s.Errorf("its loop has stood still for %v, want %v at most", still, limit)
+				}
+			}
+			r.stop(s)
+		}},
 		{"sending works while receiving", func(s *scene) {
 			r := s.start("")
 			s.send(s.Private(), "meanwhile")

@@ -47,6 +47,9 @@ type (
 		Append(ctx context.Context, ref chat.MessageRef, text string) error
 		Stop(ctx context.Context, ref chat.MessageRef, text string) error
 	}
+	pulse interface {
+		Pulse() (last time.Time, limit time.Duration)
+	}
 	finder interface {
 		Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error)
 	}

@@ -47,6 +47,7 @@ type Bot struct {
 	socket  *http.Client // opens connections to the gateway
 	log     *slog.Logger
 
+	heart        chat.Heartbeat
 	interactions *interactions
 	buckets      *buckets
 	places       *places

@@ -56,6 +56,10 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return err
 }
 
+// Pulse implements gateway.Pulse: the loop turns with every event and every BeatEvery, unless calls of answerTime are
+// made for an event.
+func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 3 * time.Minute }
+
 // reception is one Run.
 type reception struct {
 	*Bot
@@ -104,6 +108,7 @@ func (r *reception) run(ctx context.Context) error {
 
 // connect handles what one connection brings, until it ends.
 func (r *reception) connect(ctx context.Context) error {
+	r.heart.Beat()
 	if err := r.meet(ctx); err != nil {
 		return err
 	}
@@ -145,8 +150,12 @@ func (r *reception) follow(ctx context.Context, l *link) error {
 	up := false
 	silence := time.NewTimer(greetTime) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer silence.Stop()
+	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
+	defer beat.Stop()
 	for {
+		r.heart.Beat()
 		select {
+		case <-beat.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-silence.C:
@@ -293,6 +302,7 @@ func (r *reception) noted(id string, at cursor) {
 
 // take hands a message on, if it is for the bot.
 func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
+	r.heart.Beat()
 	if r.session.knows(m.ID) {
 		return nil
 	}

@@ -47,6 +47,7 @@ type Bot struct {
 	self    atomic.Pointer[identity]
 	command atomic.Pointer[string] // the slash command as it was last used, with its slash
 	known   atomic.Bool            // who the bot is was logged
+	heart   chat.Heartbeat
 
 	people  people
 	reads   pace // conversations.history and conversations.replies of all Runs

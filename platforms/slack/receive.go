@@ -61,6 +61,9 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return receiveError(ctx, context.Cause(run))
 }
 
+// Pulse implements gateway.Pulse: the loop that keeps the sockets turns every BeatEvery, unless it opens one.
+func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 2 * time.Minute }
+
 // reception is one Run.
 type reception struct {
 	bot    *Bot

@@ -65,16 +65,28 @@ func (r *reception) serve(ctx context.Context) error {
 			failed(&chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)})
 		}
 	}()
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
+	err = r.bot.await(ctx, ended)
 	end()            // which ends requests that are still read or wait
 	requests.close() // the others finish what they have in hand, and are answered
 	_ = srv.Close()  // Shutdown would wait for connections that nobody used yet
 	<-done
 	return err
+}
+
+// await returns why serving ends.
+func (b *Bot) await(ctx context.Context, ended <-chan error) error {
+	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
+	defer beat.Stop()
+	for {
+		b.heart.Beat()
+		select {
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-beat.C:
+		}
+	}
 }
 
 // listener returns what serve listens on, and closes.

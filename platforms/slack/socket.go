@@ -77,7 +77,10 @@ func (r *reception) listen(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	k := keeper{links: make(map[*link]bool), news: make(chan news), delay: firstRetry}
+	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
+	defer beat.Stop()
 	for {
+		r.bot.heart.Beat()
 		if k.wanted() {
 			l, err := r.connect(ctx)
 			switch {
@@ -104,6 +107,7 @@ func (r *reception) listen(ctx context.Context) error {
 			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.links)))
 		case <-k.later:
 			k.later = nil
+		case <-beat.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

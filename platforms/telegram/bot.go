@@ -45,6 +45,7 @@ type Bot struct {
 	pollTimeout time.Duration
 	log         *slog.Logger
 	known       atomic.Bool // who the bot is was logged
+	heart       chat.Heartbeat
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.

@@ -59,6 +59,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	defer cancel()
 	defer close(r.presses)
 	for r.missed = true; ; {
+		b.heart.Beat()
 		updates, err := b.poll(ctx, offset, r.missed)
 		if err != nil {
 			return receiveError(ctx, unconfirmed(err))
@@ -68,6 +69,11 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 		}
 		r.missed = r.missed && len(updates) >= maxUpdates
 	}
+}
+
+// Pulse implements gateway.Pulse: one poll is the longest that the loop waits.
+func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
+	return b.heart.Last(), b.pollTimeout + answerMargin + time.Minute
 }
 
 // self asks who the bot is.
@@ -115,6 +121,7 @@ func (b *Bot) take(
 ) (int, error) {
 	confirmed := false
 	for _, a := range r.open(updates) {
+		b.heart.Beat()
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
