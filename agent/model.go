@@ -91,6 +91,7 @@ const (
 	NoStreaming   ErrorKind = "no_streaming"   // works without streaming
 	NoTools       ErrorKind = "no_tools"       // works without tools
 	ContextLength ErrorKind = "context_length" // the conversation is too long
+	TooLarge      ErrorKind = "too_large"      // more tokens than the account may use in a minute: a smaller request works
 	Filtered      ErrorKind = "filtered"       // the provider's content filter
 	BadImage      ErrorKind = "bad_image"      // an image can't be read, or the request is too large with it
 	Quota         ErrorKind = "quota"          // the account has no money left
@@ -104,6 +105,7 @@ type ModelError struct {
 	RetryAfter time.Duration // told by the provider; 0: not told
 	NoRetry    bool          // the provider says that trying again is of no use
 	NotSent    bool          // the request did not reach the provider
+	Limit      int           // ContextLength, TooLarge: tokens that a request may have; 0: not told
 	Status     int           // HTTP status; 0: there was no answer
 	Usage      *Usage        // that the provider told all the same; nil: none
 	Refused    int           // requests of other shapes that the provider refused before this one

@@ -28,7 +28,7 @@ var (
 type Options = provider.Options
 
 // Model is one model of one provider. It remembers what the provider has refused, so that each
-// refusal is met once.
+// refusal is met once in ten minutes.
 type Model struct {
 	*provider.Client
 	opts   Options
@@ -73,11 +73,11 @@ func (m *Model) ask(
 	}, func(before, after shape, why error) {
 		switch {
 		case after.noTemperature && !before.noTemperature:
-			m.Log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out from now on", slog.Any("error", why))
+			m.Log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out for ten minutes", slog.Any("error", why))
 		case after.replays && !before.replays, after.extra && !before.extra:
-			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider wants back what it sent with its calls, sending it from now on", slog.Any("error", why))
+			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider wants back what it sent with its calls, sending it for ten minutes", slog.Any("error", why))
 		default:
-			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out from now on", slog.Any("error", why))
+			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out for ten minutes", slog.Any("error", why))
 		}
 	})
 }

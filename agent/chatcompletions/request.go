@@ -11,7 +11,7 @@ import (
 )
 
 // shape is how a request must look for this provider. It begins with the API as OpenAI
-// documents it and loses what the provider refuses, one thing at a time and for good.
+// documents it and loses what the provider refuses, one thing at a time, for ten minutes.
 type shape struct {
 	noStreaming   bool
 	noUsageOption bool // stream_options is refused: old servers

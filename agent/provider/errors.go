@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +21,10 @@ type APIError struct {
 	Type    string          `json:"type"`
 	Param   string          `json:"param"`
 	Code    json.RawMessage `json:"code"` // a string, a number, or null
-	status  int             // 0: it has none of its own
+	// Other words of one provider each, in whatever form.
+	Window   json.RawMessage `json:"n_ctx"`    // llama.cpp: how many tokens fit
+	Metadata json.RawMessage `json:"metadata"` // OpenRouter: why moderation stopped a request
+	status   int             // 0: it has none of its own
 }
 
 // Error says what the provider said.
@@ -65,9 +67,14 @@ func (e *APIError) named(words ...string) bool {
 //	{"choices":[{"finish_reason":"error"}]}              OpenRouter
 //	{"type":"error","message":…,"param":…,"code":…}      OpenAI's event of the Responses API
 //	{"detail":…}                                         FastAPI, with an HTTP status only
+//	[{"error":{…}}]                                      Gemini
 func errorIn(data []byte) *APIError {
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return nil // spares the decoding for nearly every event
+	}
+	var list []json.RawMessage
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) && json.Unmarshal(data, &list) == nil && len(list) > 0 {
+		data = list[0]
 	}
 	var body struct {
 		Error   json.RawMessage `json:"error"`
@@ -133,65 +140,6 @@ func excerpt(body []byte) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// noImages matches how servers say that a model takes no images. llama.cpp's says so with a
-// status of 500 (https://github.com/ggml-org/llama.cpp, tools/server: "image input is not supported").
-var noImages = regexp.MustCompile(`(?i)\bimages?\b.{0,40}\bnot supported`)
-
-// noTools matches how servers say that a model takes no tools:
-//
-//	"registry.ollama.ai/library/gemma:2b does not support tools" (https://github.com/ollama/ollama, server/images.go)
-//	"No endpoints found that support tool use" (OpenRouter, a 404)
-//	`"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set` (https://github.com/vllm-project/vllm)
-//	"tools param requires --jinja flag" (https://github.com/ggml-org/llama.cpp, a 500)
-//	"`tool calling` is not supported with this model" (Groq)
-//	"Function calling is not enabled for models/gemma-3-27b-it" (Gemini, Mistral)
-//	"deepseek-reasoner does not support Function Calling" (DeepSeek)
-var noTools = regexp.MustCompile(`(?i)\b(tools?|tool.?(use|choice|call(s|ing)?)|functions?|function.?call(s|ing)?)\b.{0,30}` +
-	`\b(not (supported|enabled|available|allowed)|unsupported|requires? --)|` +
-	`(not support|unsupported|no endpoints found that support).{0,40}\b(tools?|tool.?(use|choice|call(s|ing)?)|functions?|function.?call(s|ing)?)\b`)
-
-// badImage matches how servers say that they can't use one image.
-var badImage = regexp.MustCompile(`(?i)(could not|cannot|can't|unable to|failed to) (process|decode|load|read|parse|identify) (the )?(input )?image|image.{0,40}(too large|exceeds)`)
-
-var tooLong = regexp.MustCompile(`(?i)context.?(length|window|size)|maximum context|too many (input )?tokens|prompt is too long`)
-
-// kindOf decides what can be done about an error answer.
-func kindOf(status int, e *APIError) agent.ErrorKind {
-	switch {
-	case e.named("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "moderation_blocked",
-		"invalid_prompt", "image_content_policy_violation"): // of the Responses API
-
-		return agent.Filtered
-	case e.named("insufficient_quota", "billing_hard_limit_reached", "insufficient_credits"), status == http.StatusPaymentRequired:
-		return agent.Quota // OpenAI sends it as a 429, which waiting does not mend
-	case e.named("rate_limit_exceeded", "rate_limit_error", "too_many_requests"), status == http.StatusTooManyRequests:
-		return agent.RateLimited
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return agent.Auth
-	case e.named("context_length_exceeded"),
-		status < 500 && tooLong.MatchString(e.Message):
-		return agent.ContextLength
-	case status == http.StatusRequestEntityTooLarge,
-		e.named("invalid_image_format", "invalid_image", "invalid_image_url", "invalid_base64", "image_parse_error", "image_too_large",
-			// https://platform.openai.com/docs/api-reference/responses/object (error.code)
-			"invalid_base64_image", "invalid_image_mode", "image_too_small", "image_file_too_large", "unsupported_image_media_type",
-			"empty_image_file", "failed_to_download_image", "image_file_not_found"),
-		status < 500 && badImage.MatchString(e.Message):
-		return agent.BadImage
-	case status < 500 && (e.Param == "tools" || e.Param == "tool_choice") && refusal.MatchString(e.Message),
-		(status < 500 || status == http.StatusInternalServerError) && status != http.StatusOK && noTools.MatchString(e.Message):
-		return agent.NoTools
-	case status == http.StatusInternalServerError && noImages.MatchString(e.Message):
-		return agent.BadRequest
-	case e.named("server_is_overloaded", "slow_down", "service_unavailable_error"),
-		status == http.StatusOK, // an error without a status of its own
-		status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
-		return agent.Retryable
-	default:
-		return agent.BadRequest
-	}
-}
-
 // retryAfter reads how long the provider asks us to wait: retry-after-ms, else Retry-After in
 // seconds or as a date. 0: it does not say.
 func retryAfter(h http.Header, now time.Time) time.Duration {
@@ -251,7 +199,11 @@ func (r redactor) statusError(status int, wait time.Duration, e *APIError) *agen
 	clean := *e
 	clean.Message, clean.Type, clean.Param = r.text(e.Message), r.text(e.Type), r.text(e.Param)
 	clean.Code = json.RawMessage(r.text(string(e.Code)))
-	return &agent.ModelError{Kind: kindOf(status, &clean), RetryAfter: wait, Status: status, Err: &clean}
+	me := &agent.ModelError{Kind: kindOf(status, &clean), RetryAfter: wait, Status: status, Err: &clean}
+	if me.Kind == agent.ContextLength || me.Kind == agent.TooLarge {
+		me.Limit = limitIn(&clean)
+	}
+	return me
 }
 
 // frameError is an error that came inside a stream: the HTTP status was 200.

@@ -26,6 +26,17 @@ func TestKinds(t *testing.T) {
 		{401, `{"error":{"message":"no"}}`, agent.Auth},
 		{402, `{"error":{"message":"pay"}}`, agent.Quota},
 		{403, `{"error":"no"}`, agent.Auth},
+		{403, `{"error":{"message":"Your chosen model requires moderation and your input was flagged","code":403}}`, agent.Filtered},
+		{403, `{"error":{"message":"No.","code":403,"metadata":{"reasons":["violence"],"flagged_input":"x"}}}`, agent.Filtered},
+		{403, `{"code":"The caller does not have permission to execute the specified operation","error":"Content violates usage guidelines. Team: x"}`, agent.Filtered},
+		{403, `{"error":{"message":"Request blocked: prompt injection patterns detected","code":403}}`, agent.Filtered},
+		{403, `{"error":"Your team x has either used all available credits or reached its monthly spending limit."}`, agent.Quota},
+		{429, `{"error":"Your team x has either used all available credits or reached its monthly spending limit."}`, agent.Quota},
+		{403, `{"error":{"message":"Key limit exceeded (total limit).","code":403}}`, agent.Quota},
+		{400, `{"error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}`, agent.Quota},
+		{403, `{"error":{"message":"The caller does not have permission","status":"PERMISSION_DENIED","code":403}}`, agent.Auth},
+		{403, `{"error":{"message":"Country, region, or territory not supported","code":"unsupported_country_region_territory"}}`, agent.Auth},
+		{429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details. Please retry in 34s.","code":429}}`, agent.RateLimited},
 		{404, `{"error":{"message":"no such model"}}`, agent.BadRequest},
 		{408, `{"error":{"message":"late"}}`, agent.Retryable},
 		{413, `{"error":{"message":"too large"}}`, agent.BadImage},
@@ -64,6 +75,42 @@ func TestKinds(t *testing.T) {
 		}
 		if got := kindOf(tt.status, e); got != tt.want {
 			t.Errorf("%d %s: got %s, want %s", tt.status, tt.body, got, tt.want)
+		}
+	}
+}
+
+// Texts as the providers write them.
+func TestKinds_ofTooMuch(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status int
+		body   string
+		want   agent.ErrorKind
+		limit  int
+	}{
+		{400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 9000 tokens","code":"context_length_exceeded"}}`, agent.ContextLength, 8192},
+		{400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","code":"context_length_exceeded"}}`, agent.ContextLength, 0},
+		{400, `[{"error":{"code":400,"message":"The input token count (1054016) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`, agent.ContextLength, 1048576},
+		{400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 136973 tokens."}`, agent.ContextLength, 131072},
+		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}`, agent.ContextLength, 200000},
+		{400, "{\"error\":{\"message\":\"input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again\"}}", agent.ContextLength, 200000},
+		{400, `{"error":{"message":"Input is too long for requested model."}}`, agent.ContextLength, 0},
+		{400, `{"error":{"message":"The model returned the following errors: Input is too long for requested model."}}`, agent.ContextLength, 0},
+		{400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","code":"context_length_exceeded"}}`, agent.ContextLength, 0},
+		{400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9000,"n_ctx":4096}}`, agent.ContextLength, 4096},
+		{400, `{"message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_error","object":"error"}`, agent.ContextLength, 32768},
+		{422, "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 3474 `inputs` tokens\"}", agent.ContextLength, 2048},
+		{403, `{"error":{"message":"This endpoint's maximum context length is 1,000 tokens."}}`, agent.ContextLength, 1000},
+		{413, "{\"error\":{\"message\":\"Request too large for model `llama-3.3-70b-versatile` in organization `o` service tier `on_demand` on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce your message size and try again. Need more tokens? Upgrade at https://console.groq.com/settings/billing\",\"type\":\"tokens\",\"code\":\"rate_limit_exceeded\"}}", agent.TooLarge, 12000},
+		{429, `{"error":{"message":"Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 342389. The input or output tokens must be reduced in order to run successfully.","type":"tokens","code":"rate_limit_exceeded"}}`, agent.TooLarge, 30000},
+		{429, `{"error":{"message":"Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 2s.","type":"tokens","code":"rate_limit_exceeded"}}`, agent.RateLimited, 0},
+	} {
+		e := errorIn([]byte(tt.body))
+		if e == nil {
+			e = &APIError{Message: excerpt([]byte(tt.body))}
+		}
+		if got := (redactor{}).statusError(tt.status, 0, e); got.Kind != tt.want || got.Limit != tt.limit {
+			t.Errorf("%d %s: got %s, limit %d; want %s, limit %d", tt.status, tt.body, got.Kind, got.Limit, tt.want, tt.limit)
 		}
 	}
 }

@@ -6,32 +6,47 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"telex/agent"
 )
 
-// Shapes finds the shape in which a provider takes requests, and remembers it, so that each
-// refusal is met once. A shape says what was learned about the provider, and nothing in it is ever
-// unlearned. It is safe for concurrent use.
+// refusalHolds is how long a refusal is remembered. A provider that is mended, or a router that chose another server, is
+// noticed then; one that is not costs a refused request.
+const refusalHolds = 10 * time.Minute
+
+// Shapes finds the shape in which a provider takes requests, and remembers for a while what it refused. A shape says what
+// was learned about the provider, and joining shapes loses nothing. It is safe for concurrent use.
 type Shapes[S comparable] struct {
-	mu    sync.Mutex
-	shape S
-	join  func(a, b S) S
+	mu      sync.Mutex
+	lasting S // the first one, and what was noted
+	refused S // what was learned from refusals
+	until   time.Time
+	logged  S // everything that learned was told of
+	join    func(a, b S) S
 }
 
 // NewShapes returns what begins with a shape. Join returns the shape that has learned what a and b did.
 func NewShapes[S comparable](first S, join func(a, b S) S) *Shapes[S] {
-	return &Shapes[S]{shape: first, join: join}
+	return &Shapes[S]{lasting: first, logged: first, join: join}
+}
+
+// shape returns the shape that holds now.
+func (f *Shapes[S]) shape() S {
+	if time.Now().Before(f.until) {
+		return f.join(f.lasting, f.refused)
+	}
+	return f.lasting
 }
 
 // Ask sends a request in the shape that is known, and again in the one that concede makes of it for
-// the error. Learned is told of every refusal that is news. The error is an *agent.ModelError.
+// the error. Learned is told of every refusal once. The error is an *agent.ModelError.
 func (f *Shapes[S]) Ask(
 	send func(S) (agent.Completion, error), concede func(error, S) (S, bool), learned func(before, after S, why error),
 ) (agent.Completion, error) {
 	for refused := 0; ; refused++ {
 		f.mu.Lock()
-		s := f.shape
+		s := f.shape()
 		f.mu.Unlock()
 		c, err := send(s)
 		next, conceded := concede(err, s)
@@ -47,17 +62,23 @@ func (f *Shapes[S]) Ask(
 func (f *Shapes[S]) learn(s S, learned func(before, after S)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s = f.join(f.shape, s); s != f.shape {
-		learned(f.shape, s)
-		f.shape = s
+	now := f.shape()
+	if s = f.join(now, s); s == now {
+		return
+	}
+	f.refused, f.until = s, time.Now().Add(refusalHolds)
+	if all := f.join(f.logged, s); all != f.logged {
+		learned(f.logged, all)
+		f.logged = all
 	}
 }
 
-// Note remembers what was learned in another way than by a refusal.
+// Note remembers for good what was learned in another way than by a refusal.
 func (f *Shapes[S]) Note(s S) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.shape = f.join(f.shape, s)
+	f.lasting = f.join(f.lasting, s)
+	f.logged = f.join(f.logged, s)
 }
 
 // refusal matches how servers say that they don't know or don't take a parameter. A value that

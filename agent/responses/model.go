@@ -27,7 +27,7 @@ var (
 type Options = provider.Options
 
 // Model is one model of one provider. It remembers what the provider has refused, so that each
-// refusal is met once.
+// refusal is met once in ten minutes.
 type Model struct {
 	*provider.Client
 	opts   Options
@@ -73,9 +73,9 @@ func (m *Model) ask(ctx context.Context, stream bool, send func(shape) (agent.Co
 		return concede(err, s, stream)
 	}, func(before, after shape, why error) {
 		if after.noTemperature && !before.noTemperature {
-			m.Log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out from now on", slog.Any("error", why))
+			m.Log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out for ten minutes", slog.Any("error", why))
 		} else {
-			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out from now on", slog.Any("error", why))
+			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out for ten minutes", slog.Any("error", why))
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 const minOutput = 16
 
 // shape is how a request must look for this provider. It begins with the API as OpenAI
-// documents it and loses what the provider refuses, one thing at a time and for good.
+// documents it and loses what the provider refuses, one thing at a time, for ten minutes.
 type shape struct {
 	noStreaming   bool
 	noTemperature bool // reasoning models take only their default
