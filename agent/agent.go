@@ -154,6 +154,10 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 		result.Stop, result.Append = StopTooLong, r.history(r.reply.own())
 		result.Text = r.withLine(r.reply.said(), a.opts.Lines.TooLong)
 		err = nil
+	case errors.Is(err, errNoRoom):
+		result.Stop, result.Append = StopNoRoom, r.history(r.reply.own())
+		result.Text = r.withLine(r.reply.said(), a.opts.Lines.NoRoom)
+		err = nil
 	case isKind(err, Filtered):
 		r.finish(&result, Completion{Finish: FinishFiltered})
 		err = nil

@@ -96,7 +96,7 @@ func (r *run) learn(ctx context.Context, c Completion) {
 		r.context = c.Usage.Prompt
 	}
 	if r.blind && !r.badImage && r.model.learned.learnBlind() {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no images, leaving them out from now on")
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no images, leaving them out for ten minutes")
 	}
 	if r.surplus > 0 && !r.crowded {
 		r.crowded = true
@@ -105,11 +105,11 @@ func (r *run) learn(ctx context.Context, c Completion) {
 	}
 	if len(r.spoiled) > 0 {
 		if names := r.model.learned.learnSpoiled(r.spoiled); len(names) > 0 {
-			r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses tools for what they are, leaving them out from now on", slog.Any("tools", names))
+			r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses tools for what they are, leaving them out for ten minutes", slog.Any("tools", names))
 		}
 	}
 	if r.toolless && r.model.learned.learnToolless() {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no tools, leaving them out from now on")
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no tools, leaving them out for ten minutes")
 	}
 }
 

@@ -119,7 +119,7 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 		return false // of the turn's own making, or what another model is not asked to get round
 	}
 	next := r.at + 1
-	if errors.Is(err, errTooLong) {
+	if errors.Is(err, errTooLong) || errors.Is(err, errNoRoom) {
 		for next < len(r.order) && !r.order[next].wider(r.model) {
 			next++
 		}
@@ -151,5 +151,5 @@ func (r *run) use(at int) {
 	r.blind, r.badImage = r.model.learned.takesNoImages(), false
 	r.spoiled = r.model.learned.takesNot()
 	r.toolless, r.flat = r.model.learned.takesNoTools(), false
-	r.squeezed, r.refused = asItFits, 0
+	r.squeezed, r.refused, r.refusals, r.overflow = asItFits, 0, 0, nil
 }

@@ -48,7 +48,7 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 		case err == nil:
 		case ctx.Err() != nil:
 			return err
-		case isKind(err, ContextLength): // asked again with less: the room has got smaller
+		case isKind(err, ContextLength), isKind(err, TooLarge): // asked again with less: the room has got smaller
 		default:
 			return err
 		}
@@ -67,8 +67,8 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 		text = text.again("")
 		return r.try(ctx, request, request.tokens(), text.add)
 	})
-	if isKind(err, ContextLength) {
-		r.model.learned.refused(request.tokens())
+	if me, ok := errors.AsType[*ModelError](err); ok && overflows(err, request) {
+		r.model.learned.refused(request.tokens(), me.Limit)
 	}
 	if err != nil {
 		return err
@@ -85,8 +85,8 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 // summaryTokens returns how many tokens a summary may have, as the provider counts.
 func (r *run) summaryTokens() int {
 	most := mostSummary
-	if r.model.Window > 0 {
-		most = min(most, max(leastSummary, r.model.Window/summaryShare))
+	if r.window() > 0 {
+		most = min(most, max(leastSummary, r.window()/summaryShare))
 	}
 	if r.model.MaxOutput > 0 {
 		most = min(most, r.model.MaxOutput)

@@ -90,9 +90,13 @@
 // that the provider's own counts calibrate. What does not fit beside the answer is made to: long
 // results of tools are shortened, then the older messages are summarized, so that the newest
 // half of the room stays as it was said, then the oldest are left out. A summary is a call like
-// any other, and never the last one that the turn may make. A provider that finds a request too
-// long all the same teaches that its room is smaller and is asked with less, at last with the
-// question alone. People meet a context error only as the line that their question is too long.
+// any other, and never the last one that the turn may make.
+//
+// Where the question alone would not fit, the longest answer is made shorter first, then results of tools, then what
+// describes the tools, the longest first. A provider that finds a request too long all the same teaches its window, when
+// it says so, or that the room is smaller, for ten minutes; the next request is smaller, at last the question with as
+// little as possible. The log names what took the room and the configuration's key for it. People read that their
+// question is too long only when it is.
 //
 // # Goroutines
 //

@@ -1,6 +1,9 @@
 package agent
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // draft is a request on its way to fit a model's window. All numbers of tokens are estimates.
 type draft struct {
@@ -42,9 +45,6 @@ func (d *draft) alone() int {
 	return Request{System: d.system, Messages: d.messages[d.question:], Tools: d.tools}.tokens()
 }
 
-// older says that there is something but the question.
-func (d *draft) older() bool { return d.summary != "" || d.question > 0 }
-
 // forget leaves nothing but the question.
 func (d *draft) forget() {
 	d.summary = ""
@@ -79,6 +79,113 @@ func shortenIn(messages []Message, most int) {
 			messages[i].Text = shorten(messages[i].Text, most)
 		}
 	}
+}
+
+// shrinkTools makes what describes the tools at most so many tokens: the longest schemas lose their descriptions, then
+// the longest descriptions are cut, then the longest tools are left out. It returns the names of those.
+func (d *draft) shrinkTools(most int) (shortened, left []string) {
+	d.tools = slices.Clone(d.tools)
+	size := make([]int, len(d.tools))
+	sum := 0
+	for i, t := range d.tools {
+		size[i] = toolTokens([]ToolSpec{t})
+		sum += size[i]
+	}
+	bySize := func() []int {
+		order := make([]int, len(d.tools))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return size[b] - size[a] })
+		return order
+	}
+	for _, change := range []func(*ToolSpec){bareParameters, shortDescription} {
+		for _, i := range bySize() {
+			if sum <= most {
+				break
+			}
+			change(&d.tools[i])
+			now := toolTokens(d.tools[i : i+1])
+			if now < size[i] && !slices.Contains(shortened, d.tools[i].Name) {
+				shortened = append(shortened, d.tools[i].Name)
+			}
+			sum, size[i] = sum+now-size[i], now
+		}
+	}
+	out := make(map[int]bool)
+	for _, i := range bySize() {
+		if sum <= most {
+			break
+		}
+		left, out[i] = append(left, d.tools[i].Name), true
+		sum -= size[i]
+	}
+	kept := d.tools[:0:0]
+	for i, t := range d.tools {
+		if !out[i] {
+			kept = append(kept, t)
+		}
+	}
+	d.tools = kept
+	return shortened, left
+}
+
+// shortDescription cuts what a tool says of itself.
+func shortDescription(t *ToolSpec) {
+	const most = 32
+	t.Description = shorten(t.Description, most)
+}
+
+// bareParameters takes out of a tool's schema what only explains it.
+func bareParameters(t *ToolSpec) {
+	var schema any
+	if json.Unmarshal(t.Parameters, &schema) != nil {
+		return
+	}
+	if bare, err := json.Marshal(bareSchema(schema)); err == nil && len(bare) < len(t.Parameters) {
+		t.Parameters = bare
+	}
+}
+
+// bareSchema returns a JSON Schema without annotations.
+func bareSchema(schema any) any {
+	object, ok := schema.(map[string]any)
+	if !ok {
+		return schema
+	}
+	out := make(map[string]any, len(object))
+	for key, value := range object {
+		switch key {
+		case "description", "title", "examples", "example", "default", "$comment":
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas": // whose keys are names
+			named, ok := value.(map[string]any)
+			if !ok {
+				out[key] = value
+				continue
+			}
+			bare := make(map[string]any, len(named))
+			for name, s := range named {
+				bare[name] = bareSchema(s)
+			}
+			out[key] = bare
+		case "anyOf", "oneOf", "allOf", "prefixItems":
+			list, ok := value.([]any)
+			if !ok {
+				out[key] = value
+				continue
+			}
+			bare := make([]any, len(list))
+			for i, s := range list {
+				bare[i] = bareSchema(s)
+			}
+			out[key] = bare
+		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
+			out[key] = bareSchema(value)
+		default:
+			out[key] = value
+		}
+	}
+	return out
 }
 
 // newest returns where the newest messages begin that have at most so many tokens together: at a

@@ -1,13 +1,23 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
+	"slices"
 )
 
-// errTooLong says that the question alone does not fit the model's window.
-var errTooLong = errors.New("the question does not fit the model's window")
+var (
+	// errTooLong says that the question alone does not fit the model's window.
+	errTooLong = errors.New("the question does not fit the model's window")
+	// errNoRoom says that it would, but for what the configuration puts beside it.
+	errNoRoom = errors.New("the configuration leaves no room for a question in the model's window")
+)
+
+// maxRefusals is how many requests of a turn may be refused as too long, until nothing more is tried.
+const maxRefusals = 6
 
 // squeeze is how far requests of a turn were made smaller after the provider found one too long.
 type squeeze uint8
@@ -15,26 +25,53 @@ type squeeze uint8
 const (
 	asItFits     squeeze = iota
 	summarized           // once more, with older messages summarized
-	questionOnly         // the last try
+	questionOnly         // as little as possible, and less each time
 )
 
-// room returns how many estimated tokens a request may have; 0: any number.
-func (r *run) room() int { return r.model.learned.room(r.model.Window, r.output()) }
-
-// output returns how many tokens of the window are kept for the answer.
-func (r *run) output() int {
-	const share = 8 // of the window, for an answer whose limit is not known
-	if r.model.MaxOutput == 0 {
-		return r.model.Window / share
-	}
-	return r.model.MaxOutput
+// fit is the room that a request has.
+type fit struct {
+	room   int // estimated tokens; 0: any number
+	output int // tokens of the answer, as the provider counts; 0: no matter
 }
 
-// hopeless says that the question can't fit, going by the window that the model is said to
-// have. What was refused before says nothing for sure about this question.
-func (r *run) hopeless(d *draft) bool {
-	fitting := r.model.learned.fitting(r.model.Window, r.output())
-	return r.squeezed == asItFits && fitting > 0 && d.alone() > fitting
+// window returns how many tokens a request and its answer may have together; 0: any number.
+func (r *run) window() int { return r.model.learned.limited(r.model.Window) }
+
+// output returns how many tokens of the window should be kept for the answer.
+func (r *run) output() int {
+	const share = 8 // of the window, for an answer whose limit is not known
+	window := r.window()
+	switch most := r.model.learned.maxOutput(r.model.MaxOutput); {
+	case most == 0:
+		return window / share
+	case window > 0 && r.model.Window != window: // what is configured was not meant for this window
+		return min(most, window/2)
+	default:
+		return most
+	}
+}
+
+// room returns how many estimated tokens a request may have; 0: any number.
+func (r *run) room() int { return r.model.learned.room(r.window(), r.output()) }
+
+// fit returns the room for a draft. The answer gets less of the window where the question would not fit beside it, but
+// never less than an eighth.
+func (r *run) fit(ctx context.Context, d *draft) fit {
+	window, output := r.window(), r.output()
+	if alone := d.alone(); window > 0 && alone > r.model.learned.fitting(window, output) {
+		const margin = 0.95
+		need := int(float64(r.model.learned.tokens(alone))/margin) + 2
+		output = max(min(output, max(window/8, 1)), min(output, window-need))
+	}
+	f := fit{room: r.model.learned.room(window, output)}
+	if output < r.model.MaxOutput {
+		f.output = output
+		if r.model.learned.report("output") {
+			r.log.LogAttrs(ctx, slog.LevelWarn, "the longest answer is made shorter, so that the request fits the model's window",
+				slog.String("key", "models[].max_output_tokens"), slog.Int("max_output_tokens", r.model.MaxOutput), slog.Int("used", output), slog.Int("window", window))
+		}
+	}
+	return f
 }
 
 // draft returns the request as it would be if everything fitted.
@@ -71,40 +108,103 @@ func (r *run) offer() (tools []ToolDef, limited StopReason) {
 }
 
 // prepare returns the next request: with what people said meanwhile, and made to fit. It makes
-// model calls of its own where older messages must be summarized. Its error is the context's, or
-// errTooLong.
+// model calls of its own where older messages must be summarized. Its error is the context's, errTooLong or errNoRoom.
 func (r *run) prepare(ctx context.Context) (Request, error) {
 	if r.more != nil {
 		more := r.more(ctx)
 		r.grow(more...)
 	}
-	d, room := r.draft(), r.room()
+	d := r.draft()
+	f := r.fit(ctx, d)
 	if r.squeezed == questionOnly {
-		return r.lastTry(d), nil
+		return r.lastTry(ctx, d, f)
 	}
-	if room == 0 || d.tokens() <= room {
-		return d.request(), nil
+	if f.room == 0 || d.tokens() <= f.room {
+		return r.request(d, f), nil
 	}
-	d.shortenResults(room)
-	if d.tokens() <= room {
-		return d.request(), nil
+	r.shrink(ctx, d, f.room)
+	if d.tokens() <= f.room {
+		return r.request(d, f), nil
 	}
-	if r.hopeless(d) {
-		return Request{}, errTooLong
+	if r.squeezed == asItFits && r.hopeless(d, f) {
+		return Request{}, r.tooLong(ctx, d)
 	}
-	if err := r.makeRoom(ctx, d, room); err != nil {
+	if err := r.makeRoom(ctx, d, f.room); err != nil {
 		return Request{}, err
 	}
-	d, room = r.draft(), r.room() // which a summary's usage may have changed
-	d.shortenResults(room)
-	if dropped := d.drop(room); dropped > 0 {
+	d = r.draft() // a summary's usage may have changed the room
+	f = r.fit(ctx, d)
+	r.shrink(ctx, d, f.room)
+	if dropped := d.drop(f.room); dropped > 0 {
 		r.log.LogAttrs(ctx, slog.LevelWarn, "older messages do not fit, leaving them out of this request", slog.Int("messages", dropped))
 	}
 	if r.squeezed == summarized && d.tokens() >= r.refused {
 		r.squeezed = questionOnly // no smaller than what was refused
-		return r.lastTry(d), nil
+		return r.lastTry(ctx, d, f)
 	}
-	return d.request(), nil
+	return r.request(d, f), nil
+}
+
+// hopeless says that the question can't fit, going by the window that the model is said to have. What was refused before
+// says nothing for sure about this question.
+func (r *run) hopeless(d *draft, f fit) bool {
+	window := r.window()
+	return window > 0 && d.alone() > r.model.learned.fitting(window, max(f.output, min(r.output(), window/8)))
+}
+
+// request returns the request that a draft came to.
+func (r *run) request(d *draft, f fit) Request {
+	r.tools = slices.DeleteFunc(slices.Clone(r.tools), func(t ToolDef) bool {
+		return !slices.ContainsFunc(d.tools, func(s ToolSpec) bool { return s.Name == t.Name })
+	})
+	request := d.request()
+	request.MaxOutput = f.output
+	return request
+}
+
+// shrink makes a draft smaller that does not fit: long results of tools, then what describes the tools.
+func (r *run) shrink(ctx context.Context, d *draft, room int) {
+	d.shortenResults(room)
+	tools := toolTokens(d.tools)
+	most := min(room/2, room-(d.alone()-tools)) // the conversation needs room, too
+	if tools <= most || d.tokens() <= room {
+		return
+	}
+	shortened, left := d.shrinkTools(max(0, most))
+	if (len(shortened) > 0 || len(left) > 0) && r.model.learned.report("tools") {
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the descriptions of the tools do not fit the model's window: the longest ones are shortened or left out",
+			slog.String("key", "tools.enabled, mcp_servers[].deny, models[].context_window"), slog.Int("estimated_tokens", tools), slog.Int("room", room),
+			slog.Int("shortened", len(shortened)), slog.Any("left_out", left))
+	}
+}
+
+// tooLong says in the log what takes the room, and returns the error for a question that does not fit. People are told
+// that their question is too long only where it is what takes the most.
+func (r *run) tooLong(ctx context.Context, d *draft) error {
+	system, tools, asked := EstimateTokens(d.system), toolTokens(d.tools), 0
+	for _, m := range d.messages[d.question:] {
+		if m.Role == User {
+			asked += m.tokens()
+		}
+	}
+	results := d.alone() - system - tools - asked
+	err, key := errTooLong, "models[].context_window"
+	if most := max(system, tools, results); most >= asked {
+		err = errNoRoom
+		switch most {
+		case system:
+			key = "agent.system_prompt, " + key
+		case tools:
+			key = "tools.enabled, mcp_servers[].deny, " + key
+		}
+	}
+	r.log.LogAttrs(ctx, slog.LevelWarn, "the request does not fit the model's window",
+		slog.String("key", key), slog.Int("window", r.window()), slog.Int("configured_window", r.model.Window),
+		slog.Int("system_prompt", system), slog.Int("tools", tools), slog.Int("question", asked), slog.Int("steps", results))
+	if isKind(r.overflow, TooLarge) { // the account's limit, not the model's
+		return r.overflow
+	}
+	return err
 }
 
 // makeRoom has the older messages summarized, so that about half of the room is free. An error
@@ -125,11 +225,20 @@ func (r *run) makeRoom(ctx context.Context, d *draft, room int) error {
 	return nil
 }
 
-// lastTry returns the question alone, with short results of tools.
-func (r *run) lastTry(d *draft) Request {
+// lastTry returns the question alone, with short results of tools and few words about the tools: less each time.
+func (r *run) lastTry(ctx context.Context, d *draft, f fit) (Request, error) {
 	d.forget()
-	d.shortenResults(min(d.tokens(), r.refused) / 2)
-	return d.request()
+	if size := d.tokens(); size >= r.refused {
+		target := min(size, r.refused) / 2
+		d.shortenResults(target)
+		if over := d.tokens() - target; over > 0 {
+			d.shrinkTools(max(0, toolTokens(d.tools)-over))
+		}
+	}
+	if d.tokens() >= r.refused && (f.output == 0 || f.output >= r.refusedOutput) {
+		return Request{}, r.tooLong(ctx, d)
+	}
+	return r.request(d, f), nil
 }
 
 // concede makes the next request one that the provider may take, after it refused this one. It
@@ -158,15 +267,46 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 		r.flat = true
 		r.blind = r.model.learned.takesNoImages() // which was not it
 		return true, err
-	case !isKind(err, ContextLength):
+	case !overflows(err, refused):
 		return false, err
-	case r.squeezed == questionOnly, !r.draft().older():
-		return false, errors.Join(errTooLong, err)
+	case r.refusals == maxRefusals:
+		return false, r.tooLong(ctx, r.draft())
 	}
-	r.refused = refused.tokens()
-	r.model.learned.refused(r.refused)
-	r.squeezed++
-	r.log.LogAttrs(ctx, slog.LevelWarn, "the provider found the request too long, asking again with less of the conversation",
-		slog.Int("estimated_tokens", r.refused), slog.Any("error", err))
+	r.overflowed(ctx, refused, err)
 	return true, err
+}
+
+// overflows says that a smaller request may be taken.
+func overflows(err error, refused Request) bool {
+	me, ok := errors.AsType[*ModelError](err)
+	return ok && (me.Kind == ContextLength || me.Kind == TooLarge ||
+		me.Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages))
+}
+
+// overflowed takes that a request was too long, so that the next one is smaller: by a shorter answer where that was the
+// largest part of it, else by less of the conversation.
+func (r *run) overflowed(ctx context.Context, refused Request, err error) {
+	r.refusals++
+	r.overflow = err
+	limit := 0
+	if me, ok := errors.AsType[*ModelError](err); ok {
+		limit = me.Limit
+	}
+	key, known := "models[].context_window", r.window()
+	size, output := refused.tokens(), cmp.Or(refused.MaxOutput, r.model.MaxOutput)
+	r.refusedOutput = output
+	switch least := max(r.model.MaxOutput/8, 64); {
+	case limit > 0 && limit != known && (known == 0 || limit < known): // now it is known what fits
+		r.model.learned.refused(size, limit)
+	case output > least && output > size:
+		key = "models[].max_output_tokens"
+		r.model.learned.shrinkOutput(least)
+	default:
+		r.model.learned.refused(size, 0)
+		r.squeezed = min(r.squeezed+1, questionOnly)
+		r.refused = size
+	}
+	r.log.LogAttrs(ctx, slog.LevelWarn, "the provider found the request too long, asking again with a smaller one",
+		slog.String("key", key), slog.Int("estimated_tokens", size), slog.Int("max_output_tokens", output),
+		slog.Int("window", r.model.Window), slog.Int("limit", limit), slog.Any("error", err))
 }

@@ -10,6 +10,7 @@ type Lines struct {
 	Empty    string // nothing came
 	NoTool   string // the model called a tool, and there is none
 	TooLong  string // the question alone does not fit the model's window
+	NoRoom   string // the configuration leaves no room for it there
 	// The turn reached its limit of calls: of tools, of answers by the model.
 	ToolCalls, ModelCalls string
 }
@@ -24,6 +25,7 @@ func DefaultLines() Lines {
 		Empty:    "(The model gave no answer. Please ask again.)",
 		NoTool:   "(The model asked for a tool, but no tools are available here.)",
 		TooLong:  "This is too long for me. Please send it in smaller pieces.",
+		NoRoom:   "My setup leaves no room for your question, so I can't answer it. Whoever runs me finds the reason in the log.",
 
 		ToolCalls:  "(The limit of tool calls for one answer was reached, so this may be incomplete.)",
 		ModelCalls: "(The limit of steps for one answer was reached, so this may be incomplete.)",
@@ -44,6 +46,7 @@ func (l Lines) orDefault() Lines {
 		{&l.Empty, d.Empty},
 		{&l.NoTool, d.NoTool},
 		{&l.TooLong, d.TooLong},
+		{&l.NoRoom, d.NoRoom},
 		{&l.ToolCalls, d.ToolCalls},
 		{&l.ModelCalls, d.ModelCalls},
 	} {

@@ -29,19 +29,22 @@ type run struct {
 	kept     int       // of grown: the journal has it
 
 	// Who is asked.
-	models   []*chained
-	node     bool // of a pipeline, and not the last
-	order    []*chained
-	at       int      // of model in order
-	model    *chained // the turn's now
-	answered *chained // whose text is in reply
-	blind    bool     // no images are sent
-	badImage bool     // that is for the images themselves, not for the model
-	toolless bool     // no tools are sent, and calls are told as text
-	flat     bool     // calls are told as text
-	spoiled  spoiled  // tools that are not sent
-	squeezed squeeze  // what refusals for length came to
-	refused  int      // estimated tokens of the last request that was refused for its length
+	models        []*chained
+	node          bool // of a pipeline, and not the last
+	order         []*chained
+	at            int      // of model in order
+	model         *chained // the turn's now
+	answered      *chained // whose text is in reply
+	blind         bool     // no images are sent
+	badImage      bool     // that is for the images themselves, not for the model
+	toolless      bool     // no tools are sent, and calls are told as text
+	flat          bool     // calls are told as text
+	spoiled       spoiled  // tools that are not sent
+	squeezed      squeeze  // what refusals for length came to
+	refusals      int      // for length
+	overflow      error    // the last of them
+	refused       int      // estimated tokens of the last request that was refused for its length
+	refusedOutput int      // and of its answer
 
 	// What comes of it.
 	reply    *reply

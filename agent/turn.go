@@ -121,6 +121,7 @@ const (
 	StopToolCalls  StopReason = "tool_limit"  // Limits.ToolCalls
 	StopError      StopReason = "error"       // the model could not be used
 	StopNoTool     StopReason = "no_tool"     // the model called a tool, and there is none
+	StopNoRoom     StopReason = "no_room"     // the configuration leaves no room for a question in the model's window
 	StopTooLong    StopReason = "too_long"    // the question alone does not fit the model's window
 )
 

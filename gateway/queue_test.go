@@ -377,3 +377,27 @@ func TestAQuestionThatIsTooLongIsForgotten(t *testing.T) {
 		equal(t, "messages", h.sees(), []string{"re: a", "Too long.", "re: c"})
 	})
 }
+
+// When a turn gets too long after tools ran, what they did stays in the history and what they made goes out.
+func TestTooLongAfterToolsKeepsWhatTheyDid(t *testing.T) {
+	for _, stop := range []agent.StopReason{agent.StopTooLong, agent.StopNoRoom} {
+		synctest.Test(t, func(t *testing.T) {
+			h := open(t, nil)
+			call := agent.ToolCall{ID: "1", Name: "plot", Arguments: "{}"}
+			h.result = func(r *agent.Result) {
+				r.Text, r.Stop = "Let me see.\n\nToo long.", stop
+				r.Append = []agent.Message{{Role: agent.Assistant, Text: "Let me see.", ToolCalls: []agent.ToolCall{call}}, {Role: agent.ToolRole, ToolCallID: "1", Name: "plot", Text: "done"}}
+				r.Files = []agent.File{{Name: "plot.txt", MediaType: "text/plain", Content: []byte("plot")}}
+			}
+			h.say(t, ask("a"))
+			later(3 * time.Second)
+			h.result = nil
+			h.say(t, ask("b"))
+			later(3 * time.Second)
+			equal(t, "the last turn", h.told(1), []string{"user: a", "assistant: Let me see.", "tool: done", "user: b"})
+			if got := h.sees(); len(got) < 2 || got[0] != "Let me see.\n\nToo long.\n\nI could not send plot.txt here." || got[len(got)-1] != "re: b" {
+				t.Errorf("%s: sees %q", stop, got)
+			}
+		})
+	}
+}

@@ -43,6 +43,7 @@ const (
 	TextUnsupported TextKey = "unsupported"  // a message that holds nothing which can be read
 	TextHelp        TextKey = "help"         // {commands}
 
+	TextNoRoom     TextKey = "no_room"    // the configuration leaves no room for a message
 	TextTooLong    TextKey = "too_long"   // a message that is too long for anybody
 	TextTooFast    TextKey = "too_fast"   // access.limits.turns_per_minute
 	TextTooMany    TextKey = "too_many"   // too many turns in one conversation
@@ -133,6 +134,7 @@ func DefaultTexts() Texts {
 		TextUnsupported: "I can't read this kind of message. Please write it as text.",
 		TextHelp:        "Write to me and I answer. Pictures, text files and more can be attached.\n\n{commands}",
 
+		TextNoRoom:     l.NoRoom,
 		TextTooLong:    l.TooLong,
 		TextTooFast:    "That was a lot in a short time. Please wait a minute and send this again.",
 		TextTooMany:    "This conversation is too fast for me. Please wait a minute and send this again.",

@@ -274,7 +274,7 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 // ending says how the reply ends.
 func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	switch {
-	case t.err == nil && (t.fixed || t.result.Stop == agent.StopTooLong):
+	case t.err == nil && t.withoutAnswer():
 		return preview.Ending{Note: t.result.Text} // nobody asked a model
 	case t.err == nil:
 		return preview.Ending{Text: t.result.Text, Note: a.g.Texts[t.undone], Files: files(t.result)}
@@ -301,9 +301,17 @@ func files(r agent.Result) []chat.File {
 	return out
 }
 
+// withoutAnswer says that a line stands for the answer: no model read the question. Where tools ran before it got too
+// long, what they did is part of the history and their files go out.
+func (t *turn) withoutAnswer() bool {
+	tooLong := t.result.Stop == agent.StopTooLong || t.result.Stop == agent.StopNoRoom
+	return t.fixed || tooLong && len(t.result.Files) == 0 &&
+		!slices.ContainsFunc(t.result.Append, func(m agent.Message) bool { return m.Role == agent.ToolRole })
+}
+
 // said is what the history grows by: what the person asked and saw.
 func (t *turn) said(e preview.Ending) []agent.Message {
-	if t.fixed || t.result.Stop == agent.StopTooLong { // or the model would meet it again in every turn
+	if t.withoutAnswer() { // or the model would meet it again in every turn
 		return nil
 	}
 	if t.err == nil && !e.Keep {

@@ -274,7 +274,7 @@ func lines(t gateway.Texts) agent.Lines {
 	return agent.Lines{
 		Thinking: t[gateway.TextThinking], Refused: t[gateway.TextRefused], Filtered: t[gateway.TextFiltered],
 		Length: t[gateway.TextLength], Empty: t[gateway.TextEmpty], NoTool: t[gateway.TextNoTool],
-		TooLong: t[gateway.TextTooLong], ToolCalls: t[gateway.TextToolLimit], ModelCalls: t[gateway.TextStepLimit],
+		TooLong: t[gateway.TextTooLong], NoRoom: t[gateway.TextNoRoom], ToolCalls: t[gateway.TextToolLimit], ModelCalls: t[gateway.TextStepLimit],
 	}
 }
 

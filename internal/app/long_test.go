@@ -73,7 +73,7 @@ func longConversation(t *testing.T, factor string) {
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx) }()
 
-	const ada, turns = 1001, 500
+	const turns = 500
 	var asked []string
 	for i := range turns {
 		question := fmt.Sprintf("words: %d", 10+i%40)
