@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -12,22 +11,27 @@ import (
 
 func storeCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "store", Short: "Back up or check what is kept", Args: noArgs,
-		Long: "Back up or check what is kept: the file telex.db in the state directory, which is\n" +
-			"$STATE_DIRECTORY, else $XDG_STATE_HOME/telex, else ~/.local/state/telex. The daemon may run.",
+		Use: "store", Short: "Back up, check or restore what is kept", Args: noArgs,
+		Long: "Back up, check or restore what is kept: the file telex.db in the state directory, which is\n" +
+			"$STATE_DIRECTORY, else $XDG_STATE_HOME/telex, else ~/.local/state/telex, or the service's /var/lib/telex\n" +
+			"where that has none. The daemon may run, except while the store is restored.",
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the store, as it is at one moment, into a new file",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] == "" {
-				return usageError{fmt.Errorf("%q takes the name of one new file\nRun '%s --help' for usage", c.CommandPath(), c.CommandPath())}
-			}
-			return nil
-		},
+		Args:  oneArg("the name of one new file"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return app.BackupStore(c.Context(), os.LookupEnv, c.OutOrStdout(), args[0])
+		},
+	}, &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup in the store's place",
+		Long: "Check a backup and put it in the store's place. The daemon must not run. The store that was there is kept\n" +
+			"beside it, with the time in its name. As root, the files get the owner of the state directory.",
+		Args: oneArg("the name of one backup"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return app.RestoreStore(c.Context(), os.LookupEnv, c.OutOrStdout(), args[0])
 		},
 	}, &cobra.Command{
 		Use:   "check",

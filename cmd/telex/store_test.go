@@ -95,6 +95,60 @@ func TestStoreBesideDaemon(t *testing.T) {
 	wantText(t, "stdout of check, the daemon gone", stdout, "  messages known       1\n", "  turns unfinished     0\n")
 }
 
+// A backup is restored while no daemon runs, and a daemon goes on with it; what was there is kept.
+func TestStoreRestore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, telegram.Options{}, openai.Options{})
+	s := newState(t)
+	daemon := w.daemon(sections{}, s.env)
+	w.ask("Explain the tides")
+	daemon.awaitLog("turn ended", 1)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	s.run(t, exitDone, "backup", backup)
+	w.ask("And once more")
+	daemon.awaitLog("turn ended", 2)
+
+	stdout, stderr := s.run(t, exitFailed, "restore", backup)
+	wantText(t, "stderr", stderr, "a telex runs; stop it first", s.file+" is in use by another process")
+	if stdout != "" {
+		t.Errorf("stdout %q, want nothing", stdout)
+	}
+	daemon.stop()
+	if err := os.WriteFile(backup+".damaged", []byte(strings.Repeat("text ", 4096)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr = s.run(t, exitFailed, "restore", backup+".damaged")
+	wantText(t, "stderr", stderr, "telex: check backup: ", "damaged")
+	stdout, _ = s.run(t, exitDone, "restore", backup)
+	wantText(t, "stdout", stdout, s.file+": restored from "+backup+"\n", s.file+".before-restore-", ": the store that was there; ")
+	stdout, _ = s.run(t, exitDone, "check")
+	wantText(t, "stdout of check", stdout, "  messages known       1\n")
+	daemon = w.daemon(sections{}, s.env)
+	w.ask("After the restore")
+	daemon.awaitLog("turn ended", 1)
+	daemon.stop()
+	stdout, _ = s.run(t, exitDone, "check")
+	wantText(t, "stdout of check", stdout, "  messages known       2\n")
+}
+
+// Who only looks makes no file: root would own it, and the service's user could not open it.
+func TestListingMakesNoFile(t *testing.T) {
+	t.Parallel()
+	s := made(t)
+	for _, name := range []string{s.file + ".lock", s.file + "-reserve"} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{"pair list", "pair list --json", "sessions list", "usage", "store check"} {
+		s.command(t, exitDone, strings.Fields(args)...)
+		entries, err := os.ReadDir(s.dir)
+		if err != nil || len(entries) != 1 {
+			t.Errorf("telex %s: got %v, %v, want the store alone", args, entries, err)
+		}
+	}
+}
+
 func TestSecondDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
@@ -239,7 +293,8 @@ func TestStoreUsage(t *testing.T) {
 		{"backup a b", `telex: "telex store backup" takes the name of one new file`},
 		{"backup --force a", "telex: unknown flag: --force"},
 		{"check telex.db", `telex: unknown command or argument "telex.db" for "telex store check"`},
-		{"restore", `telex: unknown command or argument "restore" for "telex store"`},
+		{"restore", `telex: "telex store restore" takes the name of one backup`},
+		{"restore a b", `telex: "telex store restore" takes the name of one backup`},
 	} {
 		stdout, stderr := s.run(t, exitUsage, strings.Fields(c.args)...)
 		if stdout != "" {
@@ -248,5 +303,5 @@ func TestStoreUsage(t *testing.T) {
 		wantText(t, "stderr", stderr, c.stderr, "--help' for usage\n")
 	}
 	stdout, _ := s.run(t, exitDone)
-	wantText(t, "stdout", stdout, "backup ", "check ", "STATE_DIRECTORY")
+	wantText(t, "stdout", stdout, "backup ", "check ", "restore ", "STATE_DIRECTORY")
 }

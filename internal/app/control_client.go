@@ -50,6 +50,48 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	return use(&desk{store: s, door: door, forget: s.Forget})
 }
 
+// look is operate for what only reads: where no daemon listens it makes no file and takes no lock.
+func look(ctx context.Context, env config.Env, use func(operations) error) (err error) {
+	dir, err := stateDir(env)
+	if err != nil {
+		return err
+	}
+	conn, err := dialDaemon(ctx, env, dir)
+	switch {
+	case err == nil:
+		return use(remote{conn})
+	case !errors.Is(err, errNoSocket):
+		return err
+	}
+	_, r, err := openStoreReadOnly(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	door := access.NewDoor(access.Rules{}, readOnly{r}, slog.New(slog.DiscardHandler))
+	if err := door.Load(ctx); err != nil {
+		return err
+	}
+	return use(&desk{door: door})
+}
+
+// readOnly is what access keeps, for who only looks.
+type readOnly struct{ *store.Reader }
+
+var errReadOnly = errors.New("the store is open for reading")
+
+// Knock implements access.Store.
+func (readOnly) Knock(context.Context, chat.Knocking) error { return errReadOnly }
+
+// Unknock implements access.Store.
+func (readOnly) Unknock(context.Context, ...chat.Person) error { return errReadOnly }
+
+// Admit implements access.Store.
+func (readOnly) Admit(context.Context, chat.Admission) error { return errReadOnly }
+
+// Dismiss implements access.Store.
+func (readOnly) Dismiss(context.Context, chat.Person) (bool, error) { return false, errReadOnly }
+
 // notReached is the error of a command when the daemon holds the store, which locked says, and no socket of it was found.
 func notReached(locked error) error {
 	return fmt.Errorf("a telex runs and was not reached by its socket: if it starts or stops just now, try again; else run this "+

@@ -61,7 +61,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(terminal.Clea
 
 // ListPairing writes who waits to be let in and who was let in by a code.
 func ListPairing(ctx context.Context, env config.Env, o Output) error {
-	return operate(ctx, env, func(do operations) error {
+	return look(ctx, env, func(do operations) error {
 		p, err := do.pairing(ctx)
 		if err != nil {
 			return err

@@ -58,6 +58,37 @@ func CheckStore(ctx context.Context, env config.Env, w io.Writer) (err error) {
 	return nil
 }
 
+// RestoreStore puts a backup in the place of the store of the state directory that env names, and says on w what it did.
+// A daemon must not hold the store. The store that was there is kept beside it.
+func RestoreStore(ctx context.Context, env config.Env, w io.Writer, file string) error {
+	dir, err := restoreDir(env)
+	if err != nil {
+		return err
+	}
+	done, err := store.Restore(ctx, store.Options{Path: store.File(dir)}, file)
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return fmt.Errorf("restore store: a telex runs; stop it first, for example with systemctl stop telex (%w)", err)
+	case err != nil:
+		return err
+	}
+	if _, err := fmt.Fprintf(w, "%s: restored from %s\n", done.Path, file); err != nil || done.Kept == "" {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s: the store that was there; delete it when it is not needed any more\n", done.Kept)
+	return err
+}
+
+// restoreDir is stateDir for a store that may not be there: on a new machine the directory of the service is enough.
+func restoreDir(env config.Env) (string, error) {
+	dir, err := stateDir(env)
+	named := env.Value("STATE_DIRECTORY") != "" || env.Value("XDG_STATE_HOME") != ""
+	if !named && (err != nil || !exists(store.File(dir))) && exists(serviceState) {
+		return serviceState, nil
+	}
+	return dir, err
+}
+
 // openStoreReadOnly returns the store's path even when the store can't be opened.
 func openStoreReadOnly(ctx context.Context, env config.Env) (path string, r *store.Reader, err error) {
 	dir, err := stateDir(env)

@@ -9,7 +9,7 @@ import (
 
 // Knocking returns everybody who was given a code, oldest first, however long ago.
 func (r *Reader) Knocking(ctx context.Context) (list []chat.Knocking, err error) {
-	err = r.view(ctx, "list codes", func(t *tx) error {
+	err = r.viewCurrent(ctx, "list codes", func(t *tx) error {
 		list = nil
 		return t.each(ctx, func(rows *sql.Rows) error {
 			var k chat.Knocking
@@ -56,7 +56,7 @@ func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 
 // Admitted returns everybody who was let in, oldest first.
 func (r *Reader) Admitted(ctx context.Context) (list []chat.Admission, err error) {
-	err = r.view(ctx, "list admitted people", func(t *tx) error {
+	err = r.viewCurrent(ctx, "list admitted people", func(t *tx) error {
 		list = nil
 		return t.each(ctx, func(rows *sql.Rows) error {
 			var a chat.Admission

@@ -90,7 +90,7 @@ func (s *Store) create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(f.Close(), giveToOwner(name)); err != nil {
 		return err
 	}
 	// In WAL mode from the start: the conversion is a transaction of its own, and a process that dies in it
@@ -187,7 +187,7 @@ func (r *Reader) inspect(ctx context.Context) error {
 	case st.Size() < leastSize: // SQLite would take it for an empty database
 		return errDamage(fmt.Sprintf("the file ends after %d bytes", st.Size()))
 	}
-	if r.read, err = openReaders(r.path, readers); err != nil {
+	if r.read, err = openReaders(r.path, readers, r.atRest()); err != nil {
 		return err
 	}
 	if err := r.identify(ctx); err != nil {
@@ -201,6 +201,20 @@ func (r *Reader) inspect(ctx context.Context) error {
 		return errDamage(problems[0])
 	}
 	return nil
+}
+
+// atRest says that nobody uses the file, so that it can be read without the log and its index: SQLite would make both,
+// and leave them. Only who never writes asks.
+func (r *Reader) atRest() bool {
+	if !r.only {
+		return false
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if _, err := os.Lstat(r.path + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // identify reads whose file it is and how new.

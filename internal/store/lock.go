@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -19,7 +20,15 @@ type lock struct{ file *os.File }
 // takeLock locks the store at path. The kernel drops the lock when the process dies, however it dies.
 func takeLock(path string) (*lock, error) {
 	name := path + ".lock"
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode)
+	f, err := os.OpenFile(name, os.O_RDWR, fileMode)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, fileMode); err != nil {
+			return nil, err
+		}
+		if err = giveToOwner(name); err != nil {
+			_ = f.Close() // nothing was written
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

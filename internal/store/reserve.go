@@ -86,7 +86,9 @@ func (r *reserve) write() error {
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyN(f, rand.NewChaCha8([32]byte{}), reserveSize)
+	if err = giveToOwner(r.name); err == nil {
+		_, err = io.CopyN(f, rand.NewChaCha8([32]byte{}), reserveSize)
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, remove(r.name))
 	}

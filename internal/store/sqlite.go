@@ -57,9 +57,13 @@ func openCheckpointer(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// openReaders returns a pool of n connections that can't write.
-func openReaders(path string, n int) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", address(path, "ro", busyTimeout))
+// openReaders returns a pool of n connections that can't write. They make no file beside one that is at rest.
+func openReaders(path string, n int, atRest bool) (*sql.DB, error) {
+	name := address(path, "ro", busyTimeout)
+	if atRest {
+		name += "&immutable=1" // https://www.sqlite.org/uri.html#uriimmutable
+	}
+	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ type Reader struct {
 	now   func() time.Time
 	d     dialect
 	read  *sql.DB
+	only  bool   // nothing is ever written, nor any file made
 	views *views // reads of an open Store; nil: read is used
 }
 
@@ -52,12 +53,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 }
 
 // OpenReadOnly opens a store to check it or to copy it. Neither needs the lock: a daemon may hold the store and
-// go on writing. An older schema is left as it is. The file must exist.
+// go on writing. An older schema is left as it is. The file must exist. Nothing is made beside it.
 func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	r, err := newReader(o)
 	if err != nil {
 		return nil, err
 	}
+	r.only = true
 	if err := r.inspect(ctx); err != nil {
 		err = r.explain(ctx, "open store", err)
 		return nil, errors.Join(err, r.Close())

@@ -27,7 +27,7 @@ type views struct {
 func newViews(ctx context.Context, r *Reader) (*views, error) {
 	v := &views{reader: r, calls: make(chan *call), quit: make(chan struct{})}
 	for range viewers {
-		db, err := openReaders(r.path, 1)
+		db, err := openReaders(r.path, 1, false)
 		if err != nil {
 			return nil, errors.Join(err, v.close())
 		}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+)
+
+// keptTime is how the time of a restore stands in names of files.
+const keptTime = "20060102T150405Z"
+
+// Restored says what a restore did.
+type Restored struct {
+	Path string // of the store
+	Kept string // where the store is that was there before; empty: there was none
+}
+
+// Restore puts a backup in the store's place, and keeps the store that was there beside it. The backup is checked first
+// and left as it is. Restore fails with ErrLocked while another process holds the store, and changes nothing then, nor
+// when the backup is damaged, of a newer telex, or no store. The place holds the old store or the new one at each
+// moment, also when the machine stops in between.
+func Restore(ctx context.Context, o Options, file string) (Restored, error) {
+	r, err := newReader(o)
+	if err != nil {
+		return Restored{}, err
+	}
+	if err := checkBackup(ctx, o.Log, r.path, file); err != nil {
+		return Restored{}, err
+	}
+	if err := os.MkdirAll(filepath.Dir(r.path), dirMode); err != nil {
+		return Restored{}, err
+	}
+	lock, err := takeLock(r.path)
+	if err != nil {
+		return Restored{}, err
+	}
+	done, err := r.restore(ctx, file)
+	return done, r.explain(ctx, "restore store", errors.Join(err, lock.release()))
+}
+
+// checkBackup says why a file can't take a store's place.
+func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err error) {
+	backup, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("read backup: %w", err)
+	}
+	if st, err := os.Stat(path); err == nil && os.SameFile(backup, st) {
+		return fmt.Errorf("%s is the store itself: name a backup of it", file)
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if n, err := fileSize(file + suffix); err != nil || n > 0 {
+			return fmt.Errorf("%s is a copy of a store in use: a part of it is in %s; use a file that telex store backup made", file, file+suffix)
+		}
+	}
+	r, err := OpenReadOnly(ctx, Options{Path: file, Log: log})
+	if err != nil {
+		return fmt.Errorf("check backup: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	rep, err := r.Check(ctx)
+	switch {
+	case err != nil:
+		return fmt.Errorf("check backup: %w", err)
+	case len(rep.Problems) > 0:
+		return fmt.Errorf("check backup: %s is %w (%s): use another backup", file, ErrCorrupt, rep.Problems[0])
+	}
+	return nil
+}
+
+// restore is Restore for who has the lock.
+func (r *Reader) restore(ctx context.Context, file string) (done Restored, err error) {
+	name := r.path + ".new"
+	if err := copyFile(ctx, file, name); err != nil {
+		return done, errors.Join(err, remove(name))
+	}
+	done = Restored{Path: r.path}
+	_, err = os.Lstat(r.path)
+	switch {
+	case err == nil:
+		if done.Kept, err = r.keep(ctx); err != nil {
+			return Restored{}, errors.Join(err, remove(name))
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return Restored{}, errors.Join(err, remove(name))
+	}
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} { // they belong to the old store, which is kept with them
+		if err := remove(r.path + suffix); err != nil {
+			return Restored{}, err
+		}
+	}
+	if err := os.Rename(name, r.path); err != nil {
+		return Restored{}, err
+	}
+	return done, syncDir(filepath.Dir(r.path))
+}
+
+// keep gives the old store a second name. Its log is moved into it first; one that is too damaged for that keeps
+// its log beside it, under the name that SQLite looks for.
+func (r *Reader) keep(ctx context.Context) (string, error) {
+	if err := r.closeLog(ctx); err != nil {
+		r.log.Warn("the old store is kept with its log, which could not be moved into it", slog.Any("error", err))
+	}
+	kept := r.path + ".before-restore-" + r.now().UTC().Format(keptTime)
+	for n := 2; ; n++ {
+		err := os.Link(r.path, kept)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+		kept = fmt.Sprintf("%s.before-restore-%s-%d", r.path, r.now().UTC().Format(keptTime), n)
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if err := os.Link(r.path+suffix, kept+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+	}
+	return kept, syncDir(filepath.Dir(r.path))
+}
+
+// closeLog moves the log into the file and removes it, as the last one who closes a store does.
+func (r *Reader) closeLog(ctx context.Context) error {
+	if n, err := fileSize(r.path + "-wal"); err != nil || n == 0 {
+		return err
+	}
+	db, err := openWriter(r.path, "WAL")
+	if err != nil {
+		return err
+	}
+	var n int
+	err = db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sqlite_schema").Scan(&n)
+	return errors.Join(err, db.Close())
+}
+
+// copyFile copies a file that is not there yet, for the owner of its directory, onto the disk. One that an interrupted
+// copy left is replaced.
+func copyFile(ctx context.Context, from, to string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close() //nolint:errcheck // nothing was written
+	if err := remove(to); err != nil {
+		return err
+	}
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	if err := giveToOwner(to); err != nil {
+		return err
+	}
+	if _, err := io.Copy(target, source); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return target.Sync()
+}
