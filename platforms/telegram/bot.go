@@ -46,6 +46,8 @@ type Bot struct {
 	log         *slog.Logger
 	known       atomic.Bool // who the bot is was logged
 	heart       chat.Heartbeat
+
+	webhookRemoved bool // for Run
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
@@ -97,7 +99,9 @@ func (b *Bot) Capabilities() chat.Capabilities {
 }
 
 // Dialect returns how text is written, the same everywhere: by entities.
-func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }
+func (b *Bot) Dialect(to chat.Target) markup.Dialect {
+	return Dialect{Private: to.Kind == chat.Private}
+}
 
 // refuseRedirect keeps a redirect from carrying the token, or the message once more, to
 // another place. The API itself never redirects.

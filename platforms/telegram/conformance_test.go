@@ -184,9 +184,12 @@ func (w *world) Versions(to chat.Target) []conformance.Version {
 	return conformance.InOrder(list)
 }
 
-// Pings are what Telegram takes for mentions.
+// Pings are what Telegram takes for mentions, in groups: in a private chat nobody but the person reads.
 func (w *world) Pings(to chat.Target) []string {
 	var list []string
+	if to.Kind == chat.Private {
+		return nil
+	}
 	for _, m := range w.server.History(w.id(to)) {
 		for _, v := range m.Versions {
 			for _, e := range slices.Concat(v.Entities, v.Detected) {

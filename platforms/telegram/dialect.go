@@ -22,14 +22,18 @@ import (
 //	fenced or indented code       pre, with the language of the fence
 //	table                         pre, with aligned columns
 //	[text](url), ![alt](url)      text_link for http, https, tg and mailto; else plain text
-//	@name, [text](tg://user?...)  code, plain text: neither notifies anybody
+//	@name                         code in groups, where it would notify who is there; as it is in private
+//	[text](tg://user?...)         plain text, which notifies nobody
 //	https://example.org           plain text, which Telegram links by itself
 //	> quote                       blockquote; a quote in a quote is part of the outer one
 //	- item, 1. item               "• item", "1. item"; nested ones indented, with ◦ and ▪
 //	- [ ] task, - [x] task        "☐ task", "☑ task"
 //	---                           ──────────
 //	<b>HTML</b>, [^1]             as it was written; <br> is a line break
-type Dialect struct{}
+type Dialect struct {
+	// Private is set in private chats. There a mention notifies nobody: who is mentioned does not read the chat.
+	Private bool
+}
 
 var _ markup.Dialect = Dialect{}
 
@@ -48,9 +52,9 @@ func (Dialect) Shape() markup.Shape {
 // Len counts UTF-16 code units.
 func (Dialect) Len(r markup.Rendered) int { return units(r.Text) }
 
-// Render returns the text and its entities. Mentions become code: Telegram reads none there,
+// Render returns the text and its entities. In groups mentions become code: Telegram reads none there,
 // and the text stays as it is.
-func (Dialect) Render(p markup.Piece) markup.Rendered {
+func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	text := strings.TrimRightFunc(p.Text, unicode.IsSpace)
 	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
 	formats := slices.Clone(p.Formats)
@@ -58,8 +62,10 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 		formats[i].Start -= len(text) - len(trimmed)
 		formats[i].End -= len(text) - len(trimmed)
 	}
-	trimmed = breakSurplus(trimmed, formats)
-	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, fewest(entities(trimmed, formats)))}
+	if !d.Private {
+		trimmed = breakSurplus(trimmed, formats)
+	}
+	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, fewest(entities(trimmed, formats, !d.Private)))}
 }
 
 // fewest returns no more entities than Telegram takes. What keeps a mention quiet goes before
@@ -94,8 +100,8 @@ const (
 	kindQuote  = "blockquote"
 )
 
-// entities returns the entities of text, in order.
-func entities(text string, formats []markup.Format) []styled {
+// entities returns the entities of text, in order. quiet makes code of mentions.
+func entities(text string, formats []markup.Format, quiet bool) []styled {
 	var solid, soft, linked []styled
 	for _, f := range formats {
 		e := styled{start: max(f.Start, 0), end: min(f.End, len(text))}
@@ -132,7 +138,11 @@ func entities(text string, formats []markup.Format) []styled {
 			solid = append(solid, e)
 		}
 	}
-	solid = quieten(text, solid, linked)
+	if quiet {
+		solid = quieten(text, solid, linked)
+	} else {
+		inOrder(solid)
+	}
 	all := slices.Clone(solid)
 	kept := map[string]int{}
 	for _, e := range soft {

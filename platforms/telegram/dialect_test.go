@@ -12,6 +12,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"pgregory.net/rapid"
 
+	"telex/internal/chat"
 	"telex/internal/markup"
 	"telex/internal/markup/markuptest"
 )
@@ -239,6 +240,32 @@ func FuzzDialect(f *testing.F) {
 }
 
 func BenchmarkDialect(b *testing.B) { markuptest.Measure(b, Dialect{}, 4096) }
+
+// In private chats a mention notifies nobody and stays as it is, and a link to a person is still none.
+func TestDialectInPrivate(t *testing.T) {
+	t.Parallel()
+	src := "ask **@bob_1** or [@ann](tg://user?id=1), `@x`" + strings.Repeat(" @bob", 130)
+	parts := markup.Layout(src, markup.Options{Dialect: Dialect{Private: true}, Limit: 4096})
+	if len(parts) != 1 {
+		t.Fatalf("there are %d parts", len(parts))
+	}
+	got := parts[0].Rendered
+	if want := "ask @bob_1 or @ann, @x" + strings.Repeat(" @bob", 130); got.Text != want {
+		t.Errorf("got %q, want %q", got.Text, want)
+	}
+	if want := ([]markup.Span{{Kind: "bold", Offset: 4, Length: 6}, {Kind: "code", Offset: 20, Length: 2}}); !slices.Equal(got.Spans, want) {
+		t.Errorf("got %+v, want %+v", got.Spans, want)
+	}
+	for _, tt := range []struct {
+		to   chat.Target
+		want int
+	}{{chat.Target{Chat: "7"}, 0}, {chat.Target{Chat: "-7", Kind: chat.Group}, 1}} {
+		d := new(Bot).Dialect(tt.to)
+		if got := markup.Layout("@bob", markup.Options{Dialect: d, Limit: 4096})[0].Rendered; len(got.Spans) != tt.want {
+			t.Errorf("in %+v: got %+v, want %d entities", tt.to, got, tt.want)
+		}
+	}
+}
 
 // F35: no mention stays, however many there are, and whatever else is formatted.
 func TestDialectQuietensAllMentions(t *testing.T) {

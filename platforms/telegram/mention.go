@@ -45,8 +45,12 @@ func quieten(text string, solid, linked []styled) []styled {
 		}
 		solid = append(solid, e)
 	}
-	slices.SortStableFunc(solid, func(a, b styled) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+	inOrder(solid)
 	return solid
+}
+
+func inOrder(list []styled) {
+	slices.SortStableFunc(list, func(a, b styled) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 }
 
 // within reports whether e begins in one of the others that is not a quote.

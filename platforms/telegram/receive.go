@@ -61,6 +61,9 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	for r.missed = true; ; {
 		b.heart.Beat()
 		updates, err := b.poll(ctx, offset, r.missed)
+		if hasWebhook(err) && b.removeWebhook(ctx) {
+			continue
+		}
 		if err != nil {
 			return receiveError(ctx, unconfirmed(err))
 		}
@@ -230,9 +233,9 @@ func receiveError(ctx context.Context, err error) error {
 	case statusOf(err) == http.StatusNotFound:
 		failure.Err = fmt.Errorf("there is no such bot at this address: either api_base does not lead to a Bot API "+
 			"server (it is scheme and host, and what a proxy wants before /bot<token>), or the token is mistyped (%w)", failure.Err)
-	case failure.Kind == chat.Conflict && says(&failure, "webhook"):
-		failure.Err = fmt.Errorf("this bot has a webhook, and Telegram then refuses polling: "+
-			"remove it with the API's method deleteWebhook, or stop the program that sets it (%w)", failure.Err)
+	case hasWebhook(&failure):
+		failure.Err = fmt.Errorf("this bot has a webhook, and Telegram then refuses polling. telex deletes one webhook after it starts: "+
+			"if it came back, stop the program that sets it (%w)", failure.Err)
 	case failure.Kind == chat.Conflict:
 		failure.Err = fmt.Errorf("another process polls with the same token: "+
 			"stop it, or give one of the two a bot of its own (%w)", failure.Err)

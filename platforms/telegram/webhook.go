@@ -1,0 +1,59 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/url"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/internal/chat"
+)
+
+// hasWebhook reports whether a call failed because the bot has a webhook. Telegram then refuses polling.
+// https://core.telegram.org/bots/api#getupdates
+func hasWebhook(err error) bool {
+	if err == nil {
+		return false
+	}
+	failure := chat.AsSendError(err)
+	return failure.Kind == chat.Conflict && says(failure, "webhook")
+}
+
+// removeWebhook deletes the bot's webhook and keeps the updates that wait. It does so once in the life of the bot: two
+// programs that take the bot from each other would go on for ever. It returns false if the webhook is still there.
+func (b *Bot) removeWebhook(ctx context.Context) bool {
+	if b.webhookRemoved {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerMargin)
+	defer cancel()
+	host := b.webhookHost(ctx)
+	if _, err := b.call(ctx, "deleteWebhook", tgbotapi.Params{"drop_pending_updates": "false"}); err != nil {
+		b.log.WarnContext(ctx, "webhook was not deleted", slog.String("host", host), slog.Any("error", err))
+		return false
+	}
+	b.webhookRemoved = true
+	b.log.WarnContext(ctx, "webhook deleted: Telegram refuses polling while there is one", slog.String("host", host))
+	return true
+}
+
+// webhookHost returns the host of the webhook; empty: not known. The rest of its address may be a secret.
+func (b *Bot) webhookHost(ctx context.Context) string {
+	result, err := b.call(ctx, "getWebhookInfo", nil)
+	if err != nil {
+		return ""
+	}
+	var info struct {
+		URL string `json:"url"`
+	}
+	if json.Unmarshal(result, &info) != nil {
+		return ""
+	}
+	u, err := url.Parse(info.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
