@@ -32,7 +32,11 @@ func (a *actor) help(in chat.Inbound) {
 			list = append(list, a.slash(in.To)+c.Name+" – "+c.Description)
 		}
 	}
-	a.say(in, a.g.Texts.fill(TextHelp, "commands", strings.Join(list, "\n")))
+	attachments := ""
+	if a.endpoint.fetcher != nil {
+		attachments = a.g.Texts[TextAttachments]
+	}
+	a.say(in, a.g.Texts.fill(TextHelp, "attachments", attachments, "commands", strings.Join(list, "\n")))
 }
 
 // choose says which model answers here, or lets another one do so.

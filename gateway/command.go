@@ -52,12 +52,15 @@ func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Comm
 
 func (m message) asksAgain() bool { return asksAgain(m.Inbound) }
 
-// command handles in when it is one of our commands. What only looks like one is left to the
-// model.
+// command handles m when it is one of our commands, or nearly. What else looks like one is left to
+// the model.
 func (a *actor) command(m message) bool {
 	in := m.Inbound
-	if in.Kind != chat.Command || in.Command == cmdMemory && !a.g.Remembers {
+	if in.Kind != chat.Command {
 		return false
+	}
+	if in.Command == cmdMemory && !a.g.Remembers {
+		return a.suggest(in)
 	}
 	switch in.Command {
 	case cmdHelp, "start":
@@ -87,7 +90,7 @@ func (a *actor) command(m message) bool {
 	case cmdPair:
 		a.pair(in)
 	default:
-		return false
+		return a.suggest(in)
 	}
 	return true
 }

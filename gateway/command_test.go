@@ -229,6 +229,58 @@ func TestHelpListsWhatIsThere(t *testing.T) {
 	})
 }
 
+// A command that is nearly one of ours is no question; whatever else begins with a slash is one.
+func TestMistypedCommands(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		for _, c := range []struct{ typed, want string }{
+			{"hlep", "Did you mean /help?"},
+			{"hepl", "Did you mean /help?"},
+			{"sto", "Did you mean /stop?"},
+			{"news", "Did you mean /new?"},
+			{"modl", "Did you mean /model?"},
+			{"aprove", "Did you mean /approve?"},
+			{"retyr", "Did you mean /retry?"},
+			{"translate", "re: /translate"},
+			{"etc", "re: /etc"},
+			{"home", "re: /home"},
+			{"tmp", "re: /tmp"},
+			{"a", "re: /a"},
+			{"pairs", "re: /pairs"},   // for admins alone
+			{"memroy", "re: /memroy"}, // nothing is remembered here
+		} {
+			h.say(t, command(c.typed))
+			later(3 * time.Second)
+			if got := h.sees(); got[len(got)-1] != c.want {
+				t.Errorf("/%s: got %q, want %q", c.typed, got[len(got)-1], c.want)
+			}
+		}
+	})
+}
+
+// sender is a platform that can do nothing but send.
+type sender struct{ gateway.Platform }
+
+func (sender) Capabilities() chat.Capabilities { return chat.Capabilities{} }
+
+// Help promises what works in its place: attachments only where the platform has them.
+func TestHelpPromisesWhatWorks(t *testing.T) {
+	for _, fetches := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			h := open(t, func(o *gateway.Options) {
+				if !fetches {
+					o.Endpoints[0].Platform = sender{o.Endpoints[0].Platform}
+				}
+			})
+			h.say(t, command("help"))
+			later(3 * time.Second)
+			if got := h.sees(); len(got) == 0 || strings.Contains(got[0], "attach") != fetches {
+				t.Errorf("fetches %t: help is %q", fetches, got)
+			}
+		})
+	}
+}
+
 func TestTheMenuIsTriedUntilItIsSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlatform()

@@ -41,7 +41,9 @@ const (
 	TextRest        TextKey = "rest_in_file" // above the file that holds what is too long for messages
 	TextFilesLeft   TextKey = "files_left"   // {files}; files of an answer that can't be sent
 	TextUnsupported TextKey = "unsupported"  // a message that holds nothing which can be read
-	TextHelp        TextKey = "help"         // {commands}
+	TextHelp        TextKey = "help"         // {commands} {attachments}
+	TextAttachments TextKey = "attachments"  // in the help, where the platform has attachments
+	TextDidYouMean  TextKey = "did_you_mean" // {command}
 
 	TextNoRoom     TextKey = "no_room"    // the configuration leaves no room for a message
 	TextTooLong    TextKey = "too_long"   // a message that is too long for anybody
@@ -132,7 +134,9 @@ func DefaultTexts() Texts {
 		TextRest:        "The rest of this answer is in the file.",
 		TextFilesLeft:   "I could not send {files} here.",
 		TextUnsupported: "I can't read this kind of message. Please write it as text.",
-		TextHelp:        "Write to me and I answer. Pictures, text files and more can be attached.\n\n{commands}",
+		TextHelp:        "Write to me and I answer.{attachments}\n\n{commands}",
+		TextAttachments: " You can attach pictures and text files.",
+		TextDidYouMean:  "Did you mean {command}?",
 
 		TextNoRoom:     l.NoRoom,
 		TextTooLong:    l.TooLong,
