@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -62,9 +64,47 @@ agent: {system_prompt: "Never say ${MODEL_KEY}."}
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	p := launch{}.start(t, "version")
-	if code := p.exit(patience); code != exitDone || !regexp.MustCompile(`^\S.*\n$`).MatchString(p.stdout.String()) {
-		t.Errorf("exit %d, stdout %q, want %d and one line", code, p.stdout, exitDone)
+	for _, args := range []string{"version", "--version"} {
+		p := launch{}.start(t, args)
+		if code := p.exit(patience); code != exitDone || !regexp.MustCompile(`^\S.*\n$`).MatchString(p.stdout.String()) {
+			t.Errorf("%s: exit %d, stdout %q, want %d and one line", args, code, p.stdout, exitDone)
+		}
+	}
+}
+
+// A topic that does not exist is wrong usage, whatever level it is on.
+func TestUnknownHelpTopic(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ args, want string }{
+		{"help nonsense", "telex: unknown command or argument \"nonsense\" for \"telex\"\nRun 'telex --help' for usage\n"},
+		{"help demi", "telex: unknown command or argument \"demi\" for \"telex\"\nDid you mean \"telex demo\"?\nRun 'telex --help' for usage\n"},
+		{"help config shw", "telex: unknown command or argument \"shw\" for \"telex config\"\nDid you mean \"telex config show\"?\nRun 'telex config --help' for usage\n"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			t.Parallel()
+			wantRefusal(t, launch{}.start(t, strings.Fields(c.args)...), exitUsage, c.want)
+		})
+	}
+}
+
+// Who reads only the beginning of an answer needs no word about it.
+func TestClosedPipeIsSilent(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"chat", "--demo", "--rate", "2000", "Explain the tides"}, {"--help"}} {
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = reader.Close()
+		var stderr strings.Builder
+		c := exec.CommandContext(t.Context(), os.Args[0], args...)
+		c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GOCOVERDIR=" + t.TempDir(), playsProgram + "=1"}
+		c.Stdout, c.Stderr = writer, &stderr
+		err = c.Run()
+		_ = writer.Close()
+		if err == nil || stderr.String() != "" {
+			t.Errorf("telex %v with nobody who reads: %v, stderr %q, want a failure and nothing said", args, err, stderr.String())
+		}
 	}
 }
 
@@ -79,6 +119,8 @@ func TestHelp(t *testing.T) {
 		{"--help", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
 		{"usage --help", []string{"--since", "--by", "--json", "telex usage --since 2026-01-01 --by person"}},
 		{"config", []string{"check ", "show "}},
+		{"help", []string{"run ", "--config"}},
+		{"help config show", []string{"telex config show"}},
 		{"standin", []string{"telegram ", "discord ", "slack ", "openai "}},
 		{"demo --help", []string{"--say", "--rate", "--latency", "--listen", "TELEX_STREAMING_ENABLED=false"}},
 		{"standin telegram --help", []string{"--listen", "--token", "--latency", "--no-limits"}},

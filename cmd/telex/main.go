@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"telex/internal/app"
 	"telex/internal/config"
 )
 
@@ -40,7 +42,7 @@ func run() int {
 	}
 	var wrong config.Errors
 	switch {
-	case errors.Is(err, errSilent):
+	case errors.Is(err, errSilent), unread(err):
 	case errors.As(err, &wrong): // each line begins with its place in the file
 		fmt.Fprintln(os.Stderr, wrong)
 	default:
@@ -57,6 +59,12 @@ func stopSignals() []os.Signal {
 		signals = append(signals, syscall.SIGHUP)
 	}
 	return signals
+}
+
+// unread says that nobody reads the results any more, as in `telex … | head -1`, which needs no word.
+func unread(err error) bool {
+	failed, ok := errors.AsType[*fs.PathError](err)
+	return ok && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)
 }
 
 // errSilent is a failure that was explained already.
@@ -93,9 +101,12 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noArgs,
+		Version:       app.Version(version),
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.CompletionOptions.HiddenDefaultCmd = true
+	c.SetVersionTemplate("{{.Version}}\n")
+	c.SetHelpCommand(helpCommand())
 	c.PersistentFlags().String("config", "", "configuration file (default $TELEX_CONFIG, ./config.yaml, /etc/telex/config.yaml)")
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath())}
