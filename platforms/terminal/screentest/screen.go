@@ -69,6 +69,17 @@ func (s *Screen) CursorShown() bool {
 	return !s.hidden
 }
 
+// Visible returns the rows of the screen itself, without what has scrolled away.
+func (s *Screen) Visible() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rows []string
+	for row := range strings.SplitSeq(s.vt.String(), "\n") {
+		rows = append(rows, strings.TrimRight(row, " \r"))
+	}
+	return rows
+}
+
 // Lines returns everything that was shown and stands: what has scrolled away, and the screen. Blanks at the end of lines
 // and blank lines at the end are left out.
 func (s *Screen) Lines() []string {

@@ -88,6 +88,26 @@ func TestAnswerNeverFlickers(t *testing.T) {
 	}
 }
 
+// After an answer that is longer than the screen its end fills the screen, above what is typed next.
+func TestLongAnswerStandsOnTheScreen(t *testing.T) {
+	t.Parallel()
+	const width, height, lines = 60, 20, 50
+	w, c, welcome := newWorld(t)
+	p := sit(t, c, welcome, width, height, nil)
+	for round := range 2 {
+		p.types("count\r")
+		in := w.hears()
+		w.edit(w.send(preview(answer(lines/2))), final(answer(lines)))
+		w.hub.Concluded(session, []chat.MessageID{in.ID}, false)
+		p.screen.Await(t, "all lines, once a round", func(stand []string) bool {
+			return screentest.Has("session main")(stand) && len(numbered(stand)) == (round+1)*lines
+		})
+		if got := len(numbered(p.screen.Visible())); got < height-5 {
+			t.Errorf("%d lines of the answer are on a screen of %d rows:\n%s", got, height, strings.Join(p.screen.Visible(), "\n"))
+		}
+	}
+}
+
 func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)

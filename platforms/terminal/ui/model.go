@@ -22,7 +22,7 @@ type (
 	frameMsg   struct{ terminal.Frame }
 	endedMsg   struct{ err error } // the connection has ended
 	leaveMsg   struct{}            // the program is told to end
-	printedMsg struct{ lines int } // so many lines are in the scrollback now
+	printedMsg struct{}            // the lines that were under way are in the scrollback now
 	drawnMsg   struct{}            // the screen has been drawn for the first time
 	tickMsg    struct{}
 )
@@ -62,8 +62,8 @@ type model struct {
 	width, height int
 	begun, drawn  bool // drawing, and for the first time
 	entries       []entry
-	above         []string          // wrapped, on the way to the scrollback
-	printing      bool              // some of them are under way
+	above         []string          // wrapped and final: they go to the scrollback once there is no room for them
+	printing      int               // so many of them, the first ones, are under way
 	done          map[string]string // the messages that have left entries, and their text
 
 	editor  editor
@@ -113,6 +113,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		for i := range m.entries {
 			m.entries[i].lines = wrap(m.entries[i].text+m.entries[i].cursor, m.width)
 		}
+		m.rewrap()
 	case tea.KeyPressMsg:
 		m.notice = ""
 		if cmd := m.key(msg); cmd != nil {
@@ -132,7 +133,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case leaveMsg:
 		m.leave()
 	case printedMsg:
-		m.above, m.printing = m.above[min(msg.lines, len(m.above)):], false
+		m.above, m.printing = m.above[m.printing:], 0
 	case drawnMsg:
 		m.drawn = true
 	case tickMsg:
@@ -159,14 +160,13 @@ func (m *model) next() tea.Cmd {
 		}
 	}
 	var cmds []tea.Cmd
-	if len(m.above) > 0 && !m.printing {
-		n := min(len(m.above), m.reserve())
+	if n := min(m.excess(), m.reserve()); n > 0 && m.printing == 0 {
 		text := strings.Join(m.above[:n], "\n")
 		if text == "" {
 			text = " " // an empty line is not printed at all
 		}
-		m.printing = true
-		cmds = append(cmds, tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{n} }))
+		m.printing = n
+		cmds = append(cmds, tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} }))
 	}
 	if m.busy() && !m.turning {
 		m.turning = true
@@ -176,6 +176,29 @@ func (m *model) next() tea.Cmd {
 		cmds = append(cmds, tea.Quit)
 	}
 	return tea.Batch(cmds...)
+}
+
+// rewrap fits the lines that are not in the scrollback yet to a new width. Those that are being printed count as
+// printed.
+func (m *model) rewrap() {
+	var lines []string
+	for _, l := range m.above[m.printing:] {
+		lines = append(lines, wrap(l, m.width)...)
+	}
+	m.above = append(m.above[:m.printing:m.printing], lines...)
+}
+
+// excess is how many lines have no room on the screen any more, of those that may go to the scrollback. At the end it is
+// all of them, which the shell's prompt then follows.
+func (m *model) excess() int {
+	if m.leaving && len(m.entries) == 0 {
+		return len(m.above)
+	}
+	said := len(m.above)
+	for _, e := range m.entries {
+		said += len(e.lines) + 1
+	}
+	return min(len(m.above), said-m.room())
 }
 
 func (m *model) busy() bool { return len(m.waiting) > 0 || m.typing }

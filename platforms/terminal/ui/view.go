@@ -30,6 +30,16 @@ func (m *model) View() tea.View {
 
 func (m *model) inputRows() int { return max(1, min(mostInput, m.height/3)) }
 
+// room is how many rows there are for what was said.
+func (m *model) room() int {
+	input := 0
+	if !m.leaving {
+		rows, _, _ := m.editor.view(m.width, m.inputRows())
+		input = len(rows)
+	}
+	return max(0, m.height-input-1-m.reserve())
+}
+
 // rows returns what is drawn: the end of what was said as far as there is room, what is being typed, and the status.
 func (m *model) rows() []string {
 	said := append([]string{}, m.above...)
@@ -40,8 +50,7 @@ func (m *model) rows() []string {
 	if !m.leaving {
 		input, _, _ = m.editor.view(m.width, m.inputRows())
 	}
-	room := max(0, m.height-len(input)-1-m.reserve())
-	if len(said) > room {
+	if room := m.room(); len(said) > room {
 		said = said[len(said)-room:]
 	}
 	return append(append(said, input...), m.dim(ansi.Truncate(m.status(), m.width, "…")))
