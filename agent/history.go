@@ -1,6 +1,9 @@
 package agent
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // What stands for the result of a call that has none.
 const (
@@ -65,6 +68,30 @@ func answerTo(c ToolCall, text string) Message {
 func (r *run) grow(messages ...Message) {
 	r.messages = append(r.messages, messages...)
 	r.grown = append(r.grown, messages...)
+}
+
+// CallOutcome is what is known of a call.
+type CallOutcome uint8
+
+// The outcomes.
+const (
+	CallDone CallOutcome = iota
+	CallFailed
+	CallNotRun
+	CallUnknown
+)
+
+// Outcome returns what an answer to a call tells of it.
+func (m Message) Outcome() CallOutcome {
+	switch {
+	case m.Text == resultUnknown:
+		return CallUnknown
+	case m.Text == resultNotRun, m.Text == denial(Denied), m.Text == denial(TimedOut):
+		return CallNotRun
+	case strings.HasPrefix(m.Text, "Error: "):
+		return CallFailed
+	}
+	return CallDone
 }
 
 // amend puts the answer to a call in the place of the one that stood for it.

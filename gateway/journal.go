@@ -17,6 +17,7 @@ type journal struct {
 	store   Turns
 	turn    string
 	run     int         // of the turn, counted from 1
+	begun   []string    // ids of calls that change something, in this process; the goroutine's that runs the model
 	changed atomic.Bool // a call that changes something has begun, in this process or an earlier one
 	failed  atomic.Bool // it could not be written
 }
@@ -42,6 +43,9 @@ func (j *journal) Begin(ctx context.Context, changes bool, calls ...agent.ToolCa
 	kind := chat.StepReads
 	if changes {
 		kind = chat.StepBegun
+		for _, call := range calls {
+			j.begun = append(j.begun, call.ID)
+		}
 		j.changed.Store(true) // also when nobody knows whether that was stored
 	}
 	steps := make([]chat.Step, len(calls))

@@ -133,7 +133,7 @@ func (a *actor) resume(rec chat.Turn) {
 		if rec.Runs >= mostRuns {
 			key = TextFailed
 		}
-		e := preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: a.g.Texts.line(key, rec.ID)}
+		e := preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: lined(a.g.Texts.line(key, rec.ID), r.carriedOut(a.g.Texts))}
 		a.decide(rec.ID, e, a.shown(rec))
 		a.conclusion(rec, e)
 		return

@@ -13,15 +13,24 @@ import (
 
 // asking is a Runner that asks a person, for as long as the test wants.
 type asking struct {
-	ctx     context.Context
+	end     chan struct{} // ends the turn
 	verdict agent.Verdict
 	err     error
 	done    chan struct{}
 }
 
-func (r *asking) Run(_ context.Context, t agent.Turn, _ func(agent.Event)) (agent.Result, error) {
+func (r *asking) Run(ctx context.Context, t agent.Turn, _ func(agent.Event)) (agent.Result, error) {
 	defer close(r.done)
-	r.verdict, r.err = t.Approver.Approve(r.ctx, agent.Proposal{Call: agent.ToolCall{ID: "c"}, Tool: "x", Text: "x", Whole: "x", Version: "1"})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // until done
+		select {
+		case <-r.end:
+			cancel()
+		case <-r.done:
+		}
+	}()
+	r.verdict, r.err = t.Approver.Approve(ctx, agent.Proposal{Call: agent.ToolCall{ID: "c"}, Tool: "x", Text: "x", Whole: "x", Version: "1"})
 	return agent.Result{Text: "ok", Stop: agent.StopDone}, nil
 }
 
@@ -29,9 +38,7 @@ func (r *asking) Run(_ context.Context, t agent.Turn, _ func(agent.Event)) (agen
 func TestATurnThatEndsWaitsForNoDecision(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab()
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		r := &asking{ctx: ctx, done: make(chan struct{})}
+		r := &asking{end: make(chan struct{}), done: make(chan struct{})}
 		store := &moody{}
 		l.open(t, func(o *gateway.Options) { store.Store, o.Store, o.Runner = o.Store, store, r })
 		l.say(t, ask("light"))
@@ -39,7 +46,7 @@ func TestATurnThatEndsWaitsForNoDecision(t *testing.T) {
 		store.set(func(m *moody) { m.decides = time.Hour })
 		l.say(t, pressing(l.button("approve:")))
 		later(5 * time.Second)
-		cancel()
+		close(r.end)
 		later(time.Second)
 		select {
 		case <-r.done:

@@ -91,6 +91,9 @@ const (
 	TextNotYours      TextKey = "not_yours_to_decide"
 	TextUnasked       TextKey = "nobody_to_ask"   // below an answer: a tool call needed an approval, and nobody watched
 	TextUndecided     TextKey = "nobody_decided"  // below an answer: tools.approval_timeout is over
+	TextCarriedOut    TextKey = "carried_out"     // {what}; an approved call that was done before its answer was interrupted
+	TextCallFailed    TextKey = "call_failed"     // {what}; the same, when the tool said that it failed
+	TextCallUnknown   TextKey = "call_unknown"    // {what}; the same, when nobody knows
 	TextAwaits        TextKey = "awaits_approval" // the state of a conversation that waits for a person
 
 	TextMemory       TextKey = "memory" // {facts} {slash}
@@ -166,6 +169,9 @@ func DefaultTexts() Texts {
 		TextNotYours:      "Only who asked for this, or an admin, may decide it.",
 		TextUnasked:       "Something that needs an approval was not done: nobody can be asked here.",
 		TextUndecided:     "Something that needs an approval was not done: nobody decided in time.",
+		TextCarriedOut:    "Done before the answer broke off: {what}",
+		TextCallFailed:    "Tried before the answer broke off, without success: {what}",
+		TextCallUnknown:   "⚠️ I don't know whether this was done: {what} Please check before you ask for it again.",
 		TextAwaits:        "waiting for an approval",
 
 		TextMemory:       "What I remember of you:\n{facts}\n\n{slash}memory forget NUMBER, or {slash}memory forget all",

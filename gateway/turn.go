@@ -289,6 +289,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	if e.Text == "" {
 		e.Text = t.slot.Text()
 	}
+	e.Note = lined(e.Note, a.carriedOut(t))
 	return e
 }
 
@@ -351,6 +352,9 @@ func (a *actor) conclude(t *turn) {
 	panicked := errors.Is(t.outcome.Err, errPanic) || t.broken != nil
 	if panicked {
 		defer a.say(t.in, a.g.Texts.line(TextFailed, t.id))
+	}
+	if t.slot.Ending().Keep && !t.recovered {
+		defer a.tellCarriedOut(t)
 	}
 	if t.delivery.parked {
 		a.concludeParked(t, panicked)

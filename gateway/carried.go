@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"telex/agent"
+	"telex/gateway/preview"
+)
+
+// What an interrupted answer did is in the history, where the model finds it. People are told too: they approved it, and nothing
+// else on their screen says what came of it.
+
+// carriedOut returns a line for each call that changed something, or may have, from the messages of a turn; begun are the ids of
+// those that began.
+func (d *docket) carriedOut(t Texts, said []agent.Message, begun []string) string {
+	names, answers := make(map[string]string), make(map[string]agent.Message)
+	for _, m := range said {
+		for _, c := range m.ToolCalls {
+			names[c.ID] = c.Name
+		}
+		if m.Role == agent.ToolRole {
+			answers[m.ToolCallID] = m
+		}
+	}
+	var told []string
+	for i, id := range begun {
+		if slices.Contains(begun[:i], id) {
+			continue
+		}
+		outcome := agent.CallUnknown
+		if answer, ok := answers[id]; ok {
+			outcome = answer.Outcome()
+		}
+		key, ok := map[agent.CallOutcome]TextKey{
+			agent.CallDone: TextCarriedOut, agent.CallFailed: TextCallFailed, agent.CallUnknown: TextCallUnknown,
+		}[outcome]
+		if !ok {
+			continue // it was not run after all
+		}
+		what := cmp.Or(names[id], "?")
+		if q := d.of(id); q != nil {
+			what = q.Text
+		}
+		told = append(told, t.fill(key, "what", inCode(clip(what))))
+	}
+	return strings.Join(told, "\n")
+}
+
+// tellCarriedOut says what an answer did that was interrupted.
+func (a *actor) tellCarriedOut(t *turn) {
+	if t.unseen || a.g.isStopping() {
+		return // nobody sees it, or the next process goes on with the turn
+	}
+	if line := a.carriedOut(t); line != "" {
+		a.answer(preview.Ending{Text: line}, t.in.To)
+	}
+}
+
+// carriedOut says what a turn did.
+func (a *actor) carriedOut(t *turn) string {
+	return t.docket.carriedOut(a.g.Texts, t.result.Append, slices.Concat(t.earlier.begun, t.journal.begun))
+}
+
+// carriedOut says what an earlier process did that can't go on.
+func (r replay) carriedOut(t Texts) string {
+	return (&docket{proposals: r.proposals}).carriedOut(t, r.said, r.begun)
+}
+
+// lined returns two texts one below the other.
+func lined(above, below string) string {
+	if above == "" || below == "" {
+		return above + below
+	}
+	return above + "\n" + below
+}
+
+// inCode returns Markdown that shows one line of text as it is: nothing in it is a link, a mention or a command.
+func inCode(line string) string {
+	run, longest := 0, 0
+	for i := range len(line) {
+		if run++; line[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	mark := strings.Repeat("`", longest+1)
+	if longest > 0 { // or the marks would join
+		line = " " + line + " "
+	}
+	return mark + line + mark
+}

@@ -1,0 +1,78 @@
+package gateway_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+)
+
+// An answer that ends before it could say what it did leaves a word of that: what was done, or that nobody knows.
+func TestAnInterruptedAnswerSaysWhatWasDone(t *testing.T) {
+	const lamp = `Switch the lamp: {"on":true}`
+	stop := func(l *lab, t *testing.T) { l.say(t, command("stop")) }
+	another := func(l *lab, t *testing.T) {
+		l.steps[0] = agent.Completion{Text: "As you like."}
+		l.say(t, ask("never mind"))
+	}
+	for name, tt := range map[string]struct {
+		takes   time.Duration // for the call
+		during  bool          // the end comes while the call runs, else while the next one waits for approval
+		approve string        // or deny
+		ends    func(*lab, *testing.T)
+		want    string // part of a message; empty: none says anything
+	}{
+		"stopped after it was done":         {0, false, "approve", stop, "Done before the answer broke off: " + lamp},
+		"stopped while it runs":             {time.Minute, true, "approve", stop, "I don't know whether this was done: " + lamp},
+		"another message after it was done": {0, false, "approve", another, "Done before the answer broke off: " + lamp},
+		"another message while it runs":     {time.Minute, true, "approve", another, "I don't know whether this was done: " + lamp},
+		"denied":                            {0, false, "deny", stop, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab()
+				l.twice()
+				l.takes = tt.takes
+				l.open(t, nil)
+				l.say(t, ask("light"))
+				later(5 * time.Second)
+				l.say(t, command(tt.approve))
+				later(5 * time.Second)
+				if waits := l.button("approve:") != ""; waits == tt.during {
+					t.Fatalf("sees %q", l.sees())
+				}
+				tt.ends(l, t)
+				later(20 * time.Second)
+				all := strings.Join(l.sees(), "\n--\n")
+				if tt.want == "" && strings.Contains(all, "lamp") || tt.want != "" && strings.Count(all, tt.want) != 1 {
+					t.Errorf("want %q, sees\n%s", tt.want, all)
+				}
+			})
+		})
+	}
+}
+
+// So does one that an error ends, and one that is closed after a crash.
+func TestABrokenAnswerSaysWhatWasDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.thinks = 50 * time.Millisecond
+		l.takes = time.Second
+		l.open(t, func(o *gateway.Options) { o.MaxAge = time.Minute })
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		l.thinks = time.Hour
+		l.say(t, command("approve"))
+		later(5 * time.Second)
+		l.kill()
+		time.Sleep(2 * time.Minute)
+		l.open(t, func(o *gateway.Options) { o.MaxAge = time.Minute })
+		later(5 * time.Second)
+		if all := strings.Join(l.sees(), "\n--\n"); !strings.Contains(all, `Done before the answer broke off: Switch the lamp: {"on":true}`) || !strings.Contains(all, "I was interrupted here") {
+			t.Errorf("sees\n%s", all)
+		}
+	})
+}
