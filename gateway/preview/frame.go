@@ -122,8 +122,8 @@ func (s *state) inView() bool {
 		return false
 	}
 	question, _ := s.question()
-	if s.apart.exists && s.apart.shown.plain == question || s.drafted() && s.draft.frame.below == question {
+	if s.apart.exists && !s.apart.unsure && s.apart.shown.plain == question || s.drafted() && s.draft.frame.below == question {
 		return true
 	}
-	return slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && p.frame.below == question })
+	return slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && !p.unsure && p.frame.below == question })
 }

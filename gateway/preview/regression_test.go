@@ -126,3 +126,23 @@ func TestRegressionStoppedWhereTheFirstPartIsFrozen(t *testing.T) {
 		equal(t, "person sees", strings.Fields(strings.Join(s.sees(), " ")), strings.Fields(text))
 	})
 }
+
+// A question counts as seen once the platform has confirmed that it stands: what people say before is about something else.
+func TestRegressionQuestionOfUnknownOutcomeIsNotSeen(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = nth(map[int]fate{1: uncertain(false)})
+		s := begin(t, p, streaming())
+		s.says("one two three", 2*time.Second)
+		s.asks("yes:1", "Really?", 100*ms)
+		if !s.slot.Asked().IsZero() {
+			t.Error("seen, though nobody knows whether it stands")
+		}
+		s.waits(5 * time.Second)
+		if s.slot.Asked().IsZero() {
+			t.Error("not seen, though it stands")
+		}
+		s.slot.Tell(Status{})
+		s.delivers(Ending{Text: "final"}, "final")
+	})
+}

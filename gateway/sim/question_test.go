@@ -205,7 +205,7 @@ func (w *world) decides(m *written, q *question, v agent.Verdict) bool {
 // blind says that somebody who named no question wrote m before this one was visible. What an earlier process showed its
 // successor can't know: it takes the question for seen.
 func (w *world) blind(m *written, q *question) bool {
-	return m.about == "" && m.acceptedIn == q.filedIn && (q.seen.IsZero() || m.accepted.Before(q.seen))
+	return m.about == "" && m.droppedBy == q.filedIn && (q.seen.IsZero() || m.accepted.Before(q.seen))
 }
 
 // look lets the person react to a question that a message shows, once in the life of each process.

@@ -22,8 +22,6 @@ type written struct {
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
-
-	acceptedIn *life
 }
 
 // world is one schedule as it is played.
@@ -294,7 +292,7 @@ func (w *world) accepted(in chat.Inbound) {
 	if !m.accepted.IsZero() {
 		w.complain("F50: message %s is accepted twice", in.ID)
 	}
-	m.accepted, m.acceptedIn = time.Now(), w.lives[len(w.lives)-1]
+	m.accepted = time.Now()
 	w.note("m%d is accepted", numberOf(in.ID))
 }
 
