@@ -49,6 +49,8 @@ type Bot struct {
 	known   atomic.Bool            // who the bot is was logged
 	heart   chat.Heartbeat
 
+	screen chat.Screen // set before Run
+
 	people  people
 	reads   pace // conversations.history and conversations.replies of all Runs
 	infos   pace // conversations.info
@@ -109,6 +111,9 @@ func (o *Options) check() error {
 	}
 	return nil
 }
+
+// Screen tells the bot who is refused, and with which words.
+func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() {

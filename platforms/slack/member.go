@@ -28,7 +28,18 @@ func (r *reception) unheard(ctx context.Context, a *arrival) json.RawMessage {
 	if a.in.Kind != chat.Command || !r.bot.isOutside(ctx, a) {
 		return nil
 	}
-	data, err := json.Marshal(map[string]string{"response_type": "ephemeral", "text": outside})
+	return response("ephemeral", outside)
+}
+
+// response acknowledges a command: ephemeral, only the person reads the text; in_channel, everybody sees the command that was
+// used, and the text if there is one.
+// https://docs.slack.dev/interactivity/implementing-slash-commands#responding_immediate_response
+func response(kind, text string) json.RawMessage {
+	fields := map[string]string{"response_type": kind}
+	if text != "" {
+		fields["text"] = text
+	}
+	data, err := json.Marshal(fields)
 	if err != nil {
 		return nil // never: they are strings
 	}

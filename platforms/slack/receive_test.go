@@ -503,6 +503,42 @@ func TestSocketsThatAreNotWanted(t *testing.T) {
 	})
 }
 
+// A command in a channel shows there who used it and what for: Slack shows commands to nobody else by itself. Somebody who is not
+// let in reads so, and nobody else sees anything.
+func TestCommandInAChannelIsShown(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				bot.Screen(chat.Screen{Refusal: func(in chat.Inbound) string {
+					if in.Sender.ID == other {
+						return "Not you."
+					}
+					return ""
+				}})
+				r := receive(t, bot, chat.Resume{})
+				defer r.stop()
+				before := len(w.server.History(channel))
+				w.server.Command(channel, person, "/telex", "why <@"+other+">?")
+				w.server.Command(dm, person, "/telex", "why?")
+				if list := r.take(5 * time.Second); len(list) != 2 {
+					t.Errorf("accepted %+v, want two commands", list)
+				}
+				w.server.Command(channel, other, "/telex", "why?")
+				_ = r.take(5 * time.Second)
+				seen := w.server.History(channel)[before:]
+				if len(seen) != 2 || seen[0].User != person || seen[0].EphemeralTo != "" || seen[0].Shown() != "/telex why @person-2002?" ||
+					seen[1].EphemeralTo != other || seen[1].Shown() != "Not you." {
+					t.Errorf("the channel shows %+v, want the member's command and a line for the other", seen)
+				}
+				if seen := w.server.History(dm); len(seen) != 0 {
+					t.Errorf("the direct message shows %+v", seen)
+				}
+				w.wantGood()
+			})
+		})
+	}
+}
+
 // Whoever uses a command where the bot is no member learns why nothing comes, and nobody else sees it.
 func TestCommandWhereTheBotIsNot(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {

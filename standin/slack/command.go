@@ -150,7 +150,12 @@ func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, 
 	default:
 		run.Acked = time.Now()
 	}
-	if reply, ok := readReply(answer); ok {
+	reply, ok := readReply(answer)
+	if reply.Type == "in_channel" && run.Command != "" {
+		// Source: https://docs.slack.dev/interactivity/implementing-slash-commands#responding_immediate_response
+		s.show(c, &Message{User: run.User}, s.settle(Version{Method: "person", Text: normalize(strings.TrimSpace(run.Command + " " + run.Text))}))
+	}
+	if ok {
 		s.reply(c, run.User, reply)
 	}
 	if run.Failed != "" && run.Command != "" {

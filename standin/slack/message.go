@@ -7,6 +7,14 @@ import (
 
 // add posts m with v as its first version, and tells everyone.
 func (s *Server) add(c *channel, m *Message, v Version) {
+	s.show(c, m, v)
+	if m.EphemeralTo == "" {
+		s.tellPosted(c, m)
+	}
+}
+
+// show posts m with v as its first version, of which no app hears.
+func (s *Server) show(c *channel, m *Message, v Version) {
 	m.TS, m.Channel = s.nextTS(), c.info.ID
 	v.At = time.Now()
 	m.Versions = []Version{v}
@@ -16,9 +24,6 @@ func (s *Server) add(c *channel, m *Message, v Version) {
 		s.endStatus(c, m.Thread())
 	}
 	s.publish(Event{Kind: "message", Channel: c.info.ID, Message: m})
-	if m.EphemeralTo == "" {
-		s.tellPosted(c, m)
-	}
 }
 
 // change adds a version to m and tells everyone.
