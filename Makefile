@@ -82,6 +82,10 @@ killtest: build ## Kill the built binary at random and at chosen instants, and j
 test-mcp: ## Run the MCP client against servers of other makers, from npm; Node.js and the registry are needed.
 	go test -count=1 -v -tags=mcpnpm -run='^TestNPM' ./agent/mcp
 
+.PHONY: test-hostile
+test-hostile: ## Run the built program against hostile MCP servers, and print memory, calls and processes left.
+	go test -count=1 -v -run='^TestHostileMCPServers$$' ./cmd/telex
+
 .PHONY: bench
 bench: build ## Measure the built binary against its stand-ins, each figure beside its bar; ARGS='-scenario one'.
 	go run ./internal/bench -binary bin/telex -json bin/bench.json -assert $(ARGS)

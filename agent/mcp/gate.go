@@ -30,7 +30,7 @@ const (
 	overhead      = 1 << 10 // bytes that each message counts for besides its length
 	bytesASecond  = 8 << 20
 	bytesAtOnce   = 2 * maxMessage
-	ownASecond    = 1 << 18 // of requests and notifications
+	ownASecond    = 1 << 19 // of requests and notifications
 	ownAtOnce     = 2 << 20
 	errorBodySize = 64 << 10 // bytes of the body of an HTTP error
 )

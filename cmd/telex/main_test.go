@@ -13,6 +13,10 @@ import (
 const playsProgram = "TELEX_TEST_PLAYS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == hostileName {
+		serveHostile(os.Args[2:])
+		return
+	}
 	// A keeper has the environment of its server.
 	if os.Getenv(playsProgram) != "" || len(os.Args) > 1 && os.Args[1] == keepName {
 		os.Exit(run())
