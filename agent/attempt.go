@@ -68,12 +68,10 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, ask as
 	r.saveSpent(ctx)
 	r.calls++
 	r.meter.calls++
-	var came TokenCounter
-	began := false
+	before, began := r.meter.tokens.Tokens(), false
 	c, err := ask(ctx, request, func(d Delta) {
 		began = true
 		for _, text := range []string{d.Text, d.Reasoning, d.Refusal} {
-			came.Add(text)
 			r.meter.tokens.Add(text)
 		}
 		tell(d)
@@ -91,7 +89,7 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, ask as
 	case used != nil:
 		r.meter.count(*used)
 	case err == nil, workBegan(err), ctx.Err() != nil && reached(err):
-		r.meter.guess(r.model.learned.tokens(estimate), came.Tokens())
+		r.meter.guess(r.model.learned.tokens(estimate), r.meter.tokens.Tokens()-before)
 	case !reached(err):
 		r.calls--
 		r.meter.calls--

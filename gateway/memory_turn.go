@@ -163,7 +163,7 @@ func (s *Memory) End(_ context.Context, turn string, g chat.Growth) error {
 }
 
 // Release implements Turns.
-func (s *Memory) Release(_ context.Context, turn string) error {
+func (s *Memory) Release(_ context.Context, turn string, used ...chat.Usage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.current(turn)
@@ -173,6 +173,7 @@ func (s *Memory) Release(_ context.Context, turn string) error {
 	if t.State == chat.TurnDecided {
 		return chat.ErrFenced
 	}
+	s.grow(t, chat.Growth{Usage: used})
 	s.end(t)
 	for _, m := range s.inbox {
 		if m.turn == turn {

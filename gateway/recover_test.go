@@ -77,11 +77,11 @@ func (m *mortal) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Mess
 	return m.Store.Drop(ctx, c, ids...)
 }
 
-func (m *mortal) Release(ctx context.Context, t string) error {
+func (m *mortal) Release(ctx context.Context, t string, used ...chat.Usage) error {
 	if err := m.alive(); err != nil {
 		return err
 	}
-	return m.Store.Release(ctx, t)
+	return m.Store.Release(ctx, t, used...)
 }
 
 func (m *mortal) Record(ctx context.Context, t string, p chat.Part) error {

@@ -123,3 +123,21 @@ func TestUsage_ofAnAnswerThatAKillCutOff(t *testing.T) {
 		})
 	}
 }
+
+// What an answer used that a new message interrupted before anything of it was shown counts, although its question is
+// asked again with the new one.
+func TestUsage_ofAnInterruptedAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.steps = []agent.Completion{{Text: "Hello.", Usage: &agent.Usage{Prompt: 30, Completion: 2}}}
+		l.thinks = 10 * time.Second
+		l.open(t, nil)
+		l.say(t, ask("a"))
+		later(5 * time.Second)
+		l.say(t, ask("b"))
+		later(30 * time.Second)
+		if got := l.used(t); got.Calls != 2 || got.Prompt <= 30 || !got.Estimated {
+			t.Errorf("counted %+v\n%s", got.Usage, l.log.String())
+		}
+	})
+}

@@ -39,8 +39,9 @@ type Turns interface {
 	// End says that nothing is left to do for a turn and for the messages that it answers. Its
 	// session grows by what is given.
 	End(ctx context.Context, turn string, g chat.Growth) error
-	// Release ends a turn that answered nothing: its messages wait again, as if it had not begun.
-	Release(ctx context.Context, turn string) error
+	// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. What it
+	// used counts all the same.
+	Release(ctx context.Context, turn string, used ...chat.Usage) error
 	// Unfinished returns the turns that have begun and not ended, oldest first.
 	Unfinished(ctx context.Context) ([]chat.Turn, error)
 }

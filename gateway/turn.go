@@ -383,6 +383,7 @@ func (a *actor) conclude(t *turn) {
 	}
 	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.changed.Load() {
 		if t.outcome.Doubt && a.g.isStopping() {
+			a.keepSpent(t)
 			return // something may stand: the next process, which can find out, runs the turn again
 		}
 		a.requeue(t)
@@ -443,7 +444,7 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 // requeue puts a question of which nothing was answered before the one that interrupted it:
 // they are answered together.
 func (a *actor) requeue(t *turn) {
-	a.write("release of a turn", t.id, func(ctx context.Context) error { return a.g.Store.Release(ctx, t.id) })
+	a.write("release of a turn", t.id, func(ctx context.Context) error { return a.g.Store.Release(ctx, t.id, usageOf(t.result.Spent)...) })
 	a.withdraw(t) // it is asked again by itself
 	a.putBack(t.answered())
 }

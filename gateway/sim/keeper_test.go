@@ -151,8 +151,8 @@ func (k *keeper) End(ctx context.Context, turn string, g chat.Growth) error {
 	})
 }
 
-func (k *keeper) Release(ctx context.Context, turn string) error {
-	return k.write(func() error { return k.l.w.store.Release(ctx, turn) }, func() {
+func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) error {
+	return k.write(func() error { return k.l.w.store.Release(ctx, turn, used...) }, func() {
 		k.l.w.turns[turn].released = time.Now()
 		k.l.w.note("turn %s is released", turn)
 	})

@@ -103,7 +103,9 @@ func testJoin(f *fixture) {
 	f.must(f.Join(ctx, "t"))
 	f.reopen()
 	f.waits("tg:1/5", "tg:2/2", "tg:1/3!", "tg:1/1!", "tg:1/2!")
-	f.must(f.Release(ctx, "t"))
+	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
+	f.must(f.Release(ctx, "t", chat.Usage{Model: "m", Prompt: 7, Calls: 1}))
+	f.uses(chat.UsageOf{Conversation: c}, 7, 1) // which was used all the same, and once
 	pending, err := f.Pending(ctx)
 	f.must(err)
 	if len(pending) != 4 || pending[1].Message.ID != "2" || pending[1].Begun != 0 {

@@ -161,8 +161,9 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 }
 
 // Release ends a turn that answered nothing: its messages wait again, as if it had not been begun. A decided turn
-// can't be released: ErrFenced. To release an ended turn changes nothing.
-func (s *Store) Release(ctx context.Context, id string) error {
+// can't be released: ErrFenced. What it used counts all the same. To release an ended turn
+// changes nothing.
+func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
 		switch {
@@ -170,6 +171,9 @@ func (s *Store) Release(ctx context.Context, id string) error {
 			return err
 		case row.state == chat.TurnDecided:
 			return ErrFenced
+		}
+		if err := t.saveUsage(ctx, id, row, used); err != nil {
+			return err
 		}
 		if err := t.endTurn(ctx, id, released); err != nil {
 			return err

@@ -70,8 +70,8 @@ func (l *ledger) End(ctx context.Context, turn string, g chat.Growth) error {
 }
 
 // Release implements gateway.Store.
-func (l *ledger) Release(ctx context.Context, turn string) error {
-	return l.alive(func() error { return l.Store.Release(ctx, turn) })
+func (l *ledger) Release(ctx context.Context, turn string, used ...chat.Usage) error {
+	return l.alive(func() error { return l.Store.Release(ctx, turn, used...) })
 }
 
 // Note implements gateway.Store.
