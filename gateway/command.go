@@ -154,7 +154,7 @@ func (t *turn) tells() bool { return t.recovered && answersCommand(chat.Turn{Mes
 
 // leave ends a turn of an earlier process as it is; the history grows by what is given, unless it has grown already.
 func (a *actor) leave(rec chat.Turn, g chat.Growth) {
-	e := preview.Ending{Keep: true}
+	e := preview.Ending{Keep: true, Stopped: rec.State != chat.TurnDecided}
 	switch {
 	case rec.State == chat.TurnDecided:
 		a.cut(rec.ID)

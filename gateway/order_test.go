@@ -12,6 +12,9 @@ import (
 	"telex/internal/chat"
 )
 
+// stoppedMark stands below what people saw of an answer that was stopped.
+const stoppedMark = "\n\n(stopped)"
+
 const long = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 
 func TestANewMessageInterrupts(t *testing.T) { // F11, F39, D9
@@ -23,14 +26,15 @@ func TestANewMessageInterrupts(t *testing.T) { // F11, F39, D9
 		h.say(t, ask("b"))
 		later(5 * time.Second)
 		got := h.sees()
-		if len(got) != 2 || !strings.HasPrefix(long, got[0]) || got[0] == "" || got[1] != "re: b" {
-			t.Errorf("got %q, want a shown beginning without cursor and the new answer", got)
+		shown, marked := strings.CutSuffix(got[0], stoppedMark)
+		if len(got) != 2 || !marked || !strings.HasPrefix(long, shown) || shown == "" || got[1] != "re: b" {
+			t.Errorf("got %q, want a shown beginning with the mark, without cursor, and the new answer", got)
 		}
 		if len(h.ended) != 2 || h.ended[0] == nil {
 			t.Errorf("the model of the first turn was not cancelled: %v", h.ended)
 		}
 		m := h.turns[1].Messages
-		if len(m) != 3 || m[1].Text != strings.TrimSpace(got[0]) && m[1].Text != got[0] {
+		if len(m) != 3 || m[1].Text != strings.TrimSpace(shown) {
 			t.Errorf("history: got %+v, want what was shown", m)
 		}
 	})
@@ -130,8 +134,8 @@ func TestStop(t *testing.T) {
 		h.say(t, command("stop"))
 		later(5 * time.Second)
 		got := h.sees()[1:]
-		if len(got) != 1 || !strings.HasPrefix(long, got[0]) || got[0] == long {
-			t.Errorf("running: got %q, want the shown beginning alone", got)
+		if shown, marked := strings.CutSuffix(got[0], stoppedMark); len(got) != 1 || !marked || !strings.HasPrefix(long, shown) || shown == long {
+			t.Errorf("running: got %q, want the shown beginning with the mark alone", got)
 		}
 
 		h.say(t, ask("slow"))

@@ -176,7 +176,7 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 
 // known returns the ending of a turn that need not be run again.
 func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
-	e := preview.Ending{Keep: true}
+	e := preview.Ending{Keep: true, Stopped: rec.State != chat.TurnDecided}
 	if rec.State != chat.TurnDecided {
 		return e, rec.Void
 	}

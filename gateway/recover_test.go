@@ -283,7 +283,7 @@ func TestAnInterruptedTurnIsNotRunAgain(t *testing.T) {
 		l.begin(t, nil)
 		later(5 * time.Second)
 		got := l.sees()
-		if len(got) == 0 || got[0] != "one" || slices.Contains(got, long) {
+		if len(got) == 0 || got[0] != "one"+stoppedMark || slices.Contains(got, long) {
 			t.Errorf("got %q, want what was shown when it was stopped, without a cursor", got)
 		}
 	})

@@ -405,7 +405,7 @@ func TestWhoAskedIsNotLetInAnyMore(t *testing.T) {
 		l.open(t, func(o *gateway.Options) { o.Access = access.Rules{} })
 		l.say(t, pressing(old))
 		later(10 * time.Second)
-		equal(t, "messages", l.sees(), []string{"I switch it on."})
+		equal(t, "messages", l.sees(), []string{"I switch it on." + stoppedMark})
 		if l.times() != 0 || len(l.asked) != asked || l.button("") != "" {
 			t.Errorf("ran %d times, the model was asked %d times more", l.times(), len(l.asked)-asked)
 		}

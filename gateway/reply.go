@@ -35,6 +35,7 @@ func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {
 
 // replyTo says where the reply of a turn goes and how.
 func (a *actor) replyTo(rec chat.Turn, slot *preview.Slot, c preview.Config) preview.Options {
+	c.StopMark = a.g.Texts[TextStopMark]
 	c.FileLine, c.FilesLine, c.Button = a.g.Texts[TextRest], a.g.Texts[TextFilesLeft], a.stopButton(rec)
 	c.ButtonAlways = a.endpoint.StopButton == ButtonOn
 	if a.endpoint.LinkPreviews {
@@ -185,7 +186,7 @@ func (a *actor) cut(turn string) {
 // decideAsShown stores that a turn's reply stays as it is shown, and reports false when that is not possible: its
 // session was forgotten, or the store fails.
 func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
-	ending, err := json.Marshal(preview.Ending{Keep: true, At: time.Now()})
+	ending, err := json.Marshal(preview.Ending{Keep: true, Stopped: true, At: time.Now()})
 	if err == nil {
 		err = a.g.Store.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})
 	}

@@ -33,6 +33,7 @@ const (
 	TextThinking    TextKey = "only_thinking"
 	TextNoTool      TextKey = "no_tool"
 	TextStopped     TextKey = "stopped"
+	TextStopMark    TextKey = "stopped_mark" // below the text of an answer that was stopped or interrupted
 	TextNothing     TextKey = "nothing_to_stop"
 	TextNew         TextKey = "new_conversation"
 	TextQueueFull   TextKey = "queue_full"
@@ -129,6 +130,7 @@ func DefaultTexts() Texts {
 		TextThinking:    l.Thinking,
 		TextNoTool:      l.NoTool,
 		TextStopped:     "Stopped.",
+		TextStopMark:    "(stopped)",
 		TextNothing:     "Nothing is running.",
 		TextNew:         "A new conversation begins. I have forgotten the one before.",
 		TextQueueFull:   "Too many messages are waiting. Please send this again later.",

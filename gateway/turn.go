@@ -236,7 +236,7 @@ func (a *actor) interrupt(why error) {
 	if !errors.Is(a.turn.why, errStopped) { // what a person stopped is not asked again
 		a.turn.why = why
 	}
-	a.turn.slot.Finish(preview.Ending{Keep: true})
+	a.turn.slot.Finish(preview.Ending{Keep: true, Stopped: true})
 	if errors.Is(why, errStopped) {
 		a.turn.slot.Cut() // not even a final that is on its way
 		if a.turn.stored.Load() {
@@ -279,7 +279,8 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	case t.err == nil:
 		return preview.Ending{Text: t.result.Text, Note: a.g.Texts[t.undone], Files: files(t.result)}
 	case ctx.Err() != nil:
-		return preview.Ending{Keep: true, Stand: errors.Is(context.Cause(ctx), errShutdown) && t.docket.open("") != nil}
+		shutdown := errors.Is(context.Cause(ctx), errShutdown)
+		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && t.docket.open("") != nil}
 	}
 	why := failure(t.result.Stop)
 	if t.journal.failed.Load() { // the model did nothing wrong

@@ -63,7 +63,7 @@ func TestNewMessageInterrupts(t *testing.T) {
 		if len(texts) != 2*i+2 || texts[2*i+1] != "words: 5000" {
 			t.Fatalf("ada sees %q, want the answer's beginning, then what she asked first", texts)
 		}
-		checkPrefix(t, texts[2*i], openai.Answer(slowAnswer))
+		checkStopped(t, texts[2*i], openai.Answer(slowAnswer))
 		first := w.model.Requests()[2*i]
 		if first.End != openai.EndClientClosed {
 			t.Fatalf("the request ended with %q, want %q", first.End, openai.EndClientClosed)
@@ -147,7 +147,7 @@ func TestStop(t *testing.T) {
 	if len(texts) != 1 {
 		t.Fatalf("ada sees %q, want what was shown and nothing else", texts)
 	}
-	checkPrefix(t, texts[0], openai.Answer(slowAnswer))
+	checkStopped(t, texts[0], openai.Answer(slowAnswer))
 
 	// What was shown belongs to the conversation.
 	w.ask("history:")
@@ -184,7 +184,7 @@ func TestNewEndsTheTurn(t *testing.T) {
 	w.ask("history:")
 	p.awaitLog("turn ended", 2)
 	texts := w.texts(ada)
-	checkPrefix(t, texts[0], openai.Answer(slowAnswer))
+	checkStopped(t, texts[0], openai.Answer(slowAnswer))
 	w.wantTexts(ada, texts[0], "A new conversation begins. I have forgotten the one before.", "1. system: Be brief.\n2. user: history:")
 }
 

@@ -86,5 +86,5 @@ func TestThreeProcessesTerminated(t *testing.T) {
 	if len(list) != 1 {
 		t.Fatalf("%d messages, want 1", len(list))
 	}
-	checkPrefix(t, list[0].Text(), model.get("/control/answer?question=words:%202000"))
+	checkStopped(t, list[0].Text(), model.get("/control/answer?question=words:%202000"))
 }

@@ -29,7 +29,7 @@ func TestRestartKeepsTheConversation(t *testing.T) {
 	w.awaitGrowth(1)
 	w.ask("/stop")
 	p.awaitLog("turn ended", 2)
-	shown := w.texts(ada)[2]
+	shown := checkStopped(t, w.texts(ada)[2], openai.Answer(slowAnswer))
 	p.signal(syscall.SIGKILL)
 	p.exit(patience)
 
@@ -73,7 +73,7 @@ func TestStopClosesTheConnection(t *testing.T) {
 		}
 		took = append(took, last.Ended.Sub(came))
 		text := w.texts(ada)[i]
-		checkPrefix(t, text, openai.Answer("words: 300"))
+		checkStopped(t, text, openai.Answer("words: 300"))
 	}
 	t.Logf("the connection was closed after %v", took)
 	if slices.Min(took) > 200*time.Millisecond {

@@ -36,7 +36,7 @@ func TestSignalInTheMiddleOfAnAnswer(t *testing.T) {
 				t.Fatalf("%d messages, want 1", len(list))
 			}
 			checkSteps(t, list[0], 3)
-			checkPrefix(t, list[0].Text(), openai.Answer(slowAnswer))
+			checkStopped(t, list[0].Text(), openai.Answer(slowAnswer))
 			if r := w.model.Requests()[0]; r.End != openai.EndClientClosed {
 				t.Errorf("the request to the model ended with %q, want %q", r.End, openai.EndClientClosed)
 			}

@@ -193,6 +193,18 @@ func checkSteps(t *testing.T, m telegram.Message, least int) {
 	}
 }
 
+// checkStopped checks that a message without a cursor shows the beginning of an answer in plain text, and below it that
+// it was stopped. It returns the beginning.
+func checkStopped(t *testing.T, text, answer string) string {
+	t.Helper()
+	shown, marked := strings.CutSuffix(text, "\n\n(stopped)")
+	if !marked {
+		t.Errorf("what stays does not say that it was stopped: %q", text)
+	}
+	checkPrefix(t, shown, answer)
+	return shown
+}
+
 // checkPrefix checks that a message without a cursor shows the beginning of an answer in plain text.
 func checkPrefix(t *testing.T, text, answer string) {
 	t.Helper()

@@ -36,6 +36,7 @@ type action struct {
 	body   payload
 	cursor bool        // body is not all: there is a cursor, a button, or a frame
 	frame  frame       // what stands around body
+	mark   string      // what stands below body that was stopped
 	stands bool        // body is what the message showed before, whatever the text is now
 	size   int         // how much of the text was laid out for body
 	start  markup.Mark // doSend: where the part begins in the source

@@ -247,6 +247,8 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 		m.Actions = r.view.Status.Actions
 	case a.cursor:
 		r.decorate(&m, a)
+	case a.mark != "":
+		r.decorateMark(&m, a)
 	}
 	m.LinkPreview = r.linkPreview(m)
 	return m

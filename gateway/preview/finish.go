@@ -21,7 +21,7 @@ func (s *state) keep(now time.Time) action {
 			return s.stop(i)
 		case p.blank() && !p.file && p.exists && p.ref.ID != "" && s.canDelete: // only what tools did
 			return action{kind: doDelete, part: i, class: chat.ClassFinal}
-		case s.canEdit && p.editable() && (p.cursor || p.unsure):
+		case s.canEdit && p.editable() && (p.cursor || p.unsure || s.lacksMark(i)):
 			return s.bare(i)
 		}
 	}
@@ -30,7 +30,7 @@ func (s *state) keep(now time.Time) action {
 		if i < len(s.parts) && s.parts[i].plain {
 			a.body = plainPayload(a.body)
 		}
-		return s.create(a, now)
+		return s.create(s.marked(a), now)
 	}
 	if a := s.unfreeze(now); a.kind != doEnd {
 		return a
@@ -47,7 +47,7 @@ func (s *state) bare(i int) action {
 	if s.parts[i].plain {
 		a.body = plainPayload(a.body)
 	}
-	return a
+	return s.marked(a)
 }
 
 // finish makes the messages equal to the rendered final, in order; then it removes what was

@@ -55,7 +55,7 @@ func (s *state) lower(i int) {
 
 // renew says that p needs a new message in place of the one it had.
 func (p *part) renew() {
-	p.exists, p.streams, p.unsure, p.cursor, p.file, p.above = false, false, false, false, false, false
+	p.exists, p.streams, p.unsure, p.cursor, p.marked, p.file, p.above = false, false, false, false, false, false, false
 	p.doubted, p.mixed, p.lost, p.first = false, false, false, time.Time{}
 	p.gen++
 }

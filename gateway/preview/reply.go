@@ -133,7 +133,7 @@ func (r *Reply) refresh() {
 		r.restart()
 	}
 	if ending != nil && r.slot.IsCut() {
-		ending = &Ending{Keep: true}
+		ending = &Ending{Keep: true, Stopped: ending.Stopped || !ending.Keep && r.incomplete(ending.Text)}
 	}
 	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep && !r.relaid) {
 		r.end(ending, time.Now())

@@ -26,6 +26,9 @@ type Ending struct {
 	Note string // a plain line that stands below Text, such as why it broke off
 	Keep bool   // interrupted: what is visible stays as it is, without the cursor; all else is ignored
 
+	// Stopped says that what is visible is not all that there would be: a mark below it says so. It comes with Keep.
+	Stopped bool `json:",omitempty"`
+
 	// Stand leaves what is visible as it is, a question and its buttons too: another process goes on with the reply.
 	// It comes with Keep.
 	Stand bool `json:",omitempty"`

@@ -21,6 +21,7 @@ type Config struct {
 	Transport    Transport     // how previews reach the platform, where it can do more than edit
 	MaxParts     int           // a final of more parts goes on as a file, where the platform takes files; 0: never
 	FileLine     string        // caption of that file
+	StopMark     string        // below a text that was stopped, so that it does not look complete; empty: nothing
 	FilesLine    string        // below a text whose files can't be sent; {files} is their names
 
 	// Typed reports whether the asker typed an address. Where the asker typed every address of a message, the platform may
@@ -96,6 +97,7 @@ type part struct {
 	cursor    bool      // shown with the cursor, a button, or a frame
 	frame     frame     // that was shown around it
 	unsure    bool      // the last edit may or may not have taken effect
+	marked    bool      // shown with the mark of a text that was stopped
 	taken     bool      // over from an earlier process, and not edited since
 	start     markup.Mark
 	next      markup.Mark // sealed: where the following part begins
@@ -113,7 +115,7 @@ func (p *part) editable() bool { return p.exists && !p.given && !p.file && p.ref
 
 // shows says that the message surely reads like this, without a cursor.
 func (p *part) shows(b payload) bool {
-	return p.exists && !p.cursor && !p.unsure && !p.streams && p.shown.equal(b)
+	return p.exists && !p.cursor && !p.marked && !p.unsure && !p.streams && p.shown.equal(b)
 }
 
 // nothing is what a message shows that has nothing of the text and can't be empty.
@@ -150,7 +152,9 @@ func (p *part) replace(a *action) {
 }
 
 // show notes that a was tried.
-func (p *part) show(a *action) { p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame }
+func (p *part) show(a *action) {
+	p.shown, p.cursor, p.frame, p.marked = a.body, a.cursor, a.frame, a.mark != ""
+}
 
 // nothing is the payload of a message that has nothing of the text.
 func (part) nothing() payload {

@@ -127,6 +127,9 @@ func (s *state) probe(now time.Time) (action, bool) {
 
 // messageError reacts to a failed call on a message like any other.
 func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
+	if s.refusesMark(a, e.Kind) {
+		return
+	}
 	p := &s.parts[a.part]
 	refused := e.Kind == chat.Rejected || e.Kind == chat.TooLong || e.Kind == chat.Gone || e.Kind == chat.Frozen
 	if refused && a.creates() && p.doubted && s.canFind {
