@@ -230,7 +230,8 @@ func killCases() []testCase {
 					h.seen(to, "word20")
 					h.stopInOrder()
 					for _, shown := range h.Shown(to)[before:] {
-						if strings.Contains(shown, "▌") || !strings.HasPrefix(text, shown) {
+						begun, marked := strings.CutSuffix(shown, stopMark()) // unless it is the whole text
+						if strings.Contains(shown, "▌") || !strings.HasPrefix(text, begun) || marked == (begun == text) && begun != "" {
 							h.Errorf("when it had stopped %q was shown", shown)
 						}
 					}
@@ -330,6 +331,9 @@ func finishes(list []string, text string) bool {
 	return false
 }
 
+// stopMark stands below what people saw of an answer that was stopped.
+func stopMark() string { return "\n\n" + gateway.DefaultTexts()[gateway.TextStopMark] }
+
 // stopped stops an answer in the middle, by each of the ways to do so.
 func (s *scene) stopped(stop func(h *house, to chat.Target)) {
 	s.Helper()
@@ -349,7 +353,7 @@ func (s *scene) stopped(stop func(h *house, to chat.Target)) {
 		list := h.Shown(to)
 		shown, marked := "", false
 		if len(list) == 1 {
-			shown, marked = strings.CutSuffix(list[0], "\n\n"+gateway.DefaultTexts()[gateway.TextStopMark])
+			shown, marked = strings.CutSuffix(list[0], stopMark())
 		}
 		if !marked || !strings.HasPrefix(text, shown) || !strings.Contains(shown, "word20") || shown == text {
 			h.Errorf("shown are %q, want what there was when it was stopped, and the mark", list)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -138,8 +139,18 @@ func TestMigration(t *testing.T) {
 		if failure.Kind != chat.Moved || int64(w.number(string(failure.Moved))) != fresh {
 			t.Errorf("Send = %+v, want moved to %d", failure, fresh)
 		}
-		if list := receive(t, bot); slices.ContainsFunc(list, func(in chat.Inbound) bool { return in.Text != "@"+username+" hello" && in.Text != "hello" }) {
-			t.Errorf("service messages were accepted: %+v", list)
+		var told []chat.ChatID // the messages that tell of it are the only ones that say anything
+		for _, in := range receive(t, bot) {
+			switch {
+			case in.Kind == chat.Migration:
+				told = append(told, in.To.Chat, in.MovedTo)
+			case in.Text != "hello":
+				t.Errorf("accepted %+v", in)
+			}
+		}
+		to := chat.ChatID(strconv.FormatInt(fresh, 10))
+		if want := []chat.ChatID{"-55", to, "-55", to}; !slices.Equal(told, want) {
+			t.Errorf("told of %q, want %q", told, want)
 		}
 	})
 }
