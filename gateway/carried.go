@@ -60,12 +60,12 @@ func (a *actor) tellCarriedOut(t *turn) {
 
 // carriedOut says what a turn did.
 func (a *actor) carriedOut(t *turn) string {
-	return t.docket.carriedOut(a.g.Texts, t.result.Append, slices.Concat(t.earlier.begun, t.journal.begun))
+	return t.docket.carriedOut(a.g.Texts, t.result.Append, slices.Concat(t.earlier.changing, t.journal.begun))
 }
 
 // carriedOut says what an earlier process did that can't go on.
 func (r replay) carriedOut(t Texts) string {
-	return (&docket{proposals: r.proposals}).carriedOut(t, r.said, r.begun)
+	return (&docket{proposals: r.proposals}).carriedOut(t, r.said, r.changing)
 }
 
 // lined returns two texts one below the other.

@@ -94,6 +94,7 @@ type replay struct {
 	said      []agent.Message // by the model, and the answers to its calls
 	begun     []string        // calls that began to run and were not stopped, by id
 	changed   bool            // one of them changes something
+	changing  []string        // those that change something
 	files     map[string][]agent.File
 	proposals []*proposal
 	spent     spentSoFar
@@ -117,11 +118,12 @@ func readJournal(steps []chat.Step) (r replay, err error) {
 		case chat.StepSpent:
 			err = r.readSpent(s.Body)
 		case chat.StepBegun:
-			r.begun, r.changed = append(r.begun, s.Call), true
+			r.begun, r.changing, r.changed = append(r.begun, s.Call), append(r.changing, s.Call), true
 		case chat.StepReads:
 			r.begun = append(r.begun, s.Call)
 		case chat.StepStopped:
-			r.begun = slices.DeleteFunc(r.begun, func(call string) bool { return call == s.Call })
+			stopped := func(call string) bool { return call == s.Call }
+			r.begun, r.changing = slices.DeleteFunc(r.begun, stopped), slices.DeleteFunc(r.changing, stopped)
 		case chat.StepAsked:
 			p := newProposal(s.Call)
 			if err = json.Unmarshal(s.Body, p); err == nil {

@@ -262,6 +262,7 @@ func (w *world) judgeTurn(t *turnLog) {
 		return
 	}
 	w.judgeScreen(t)
+	w.judgeToldOf(t)
 	for _, m := range w.standing(t) {
 		if c := w.s.config.Cursor; c != "" && strings.HasSuffix(m.text(), c) {
 			w.complain("a cursor stays in %s of turn %s: %q", m.id, t.id, m.text())

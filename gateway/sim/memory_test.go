@@ -228,21 +228,23 @@ func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string 
 func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stopped(t, t.decided) }
 
 // judgeUsage judges that every turn is counted, and none twice. Of a run that died while an answer was being written
-// the next process counts an estimate: it is no more than what was said.
+// the next process counts an estimate: it is no more than what people saw of the turn by then.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
 	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // a Memory needs no context
 	if used.Completion != used.Turns && len(w.lives) == 1 {
 		w.complain("in place %d the usage of %d turns was counted %d times", place, used.Turns, used.Completion)
 	}
-	most := used.Turns
+	most := used.Turns + 10 // estimates are none to the token
 	for _, t := range w.order {
+		longest := 0
 		for _, r := range t.runs {
-			if t.place == place {
-				most += 1 + agent.EstimateTokens(strings.Join(r.said, " "))
-			}
+			longest = max(longest, agent.EstimateTokens(strings.Join(r.said, " ")))
+		}
+		if t.place == place {
+			most += len(t.begun) * (1 + longest + longest/2)
 		}
 	}
-	if most += most/2 + 10; used.Completion > most { // estimates are none to the token
+	if used.Completion > most {
 		w.complain("in place %d %d tokens were counted, no more than %d were said", place, used.Completion, most)
 	}
 	done := 0

@@ -66,6 +66,9 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 	for _, m := range w.person.of(t.id) {
 		r.removed = r.removed || m.deletedBy == "person"
 	}
+	for _, line := range toldLines() {
+		r.text = line.ReplaceAllString(r.text, "")
+	}
 	return r
 }
 
@@ -411,7 +414,7 @@ func (w *world) spoken(t *turnLog) []verdict {
 		return list
 	}
 	if len(t.messages) == 0 {
-		return say(gateway.TextCompacted)
+		return append(say(gateway.TextCompacted), verdict{name: "told what an interrupted answer did", exact: true})
 	}
 	m := w.messages[t.messages[len(t.messages)-1]]
 	if m.user == stranger {

@@ -1,0 +1,27 @@
+package gateway
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// What an answer has only read before it was interrupted is no news to anybody.
+func TestCarriedOutLeavesOutWhatReads(t *testing.T) {
+	said, err := json.Marshal(agent.Message{Role: agent.Assistant, ToolCalls: []agent.ToolCall{{ID: "1", Name: "look"}, {ID: "2", Name: "alter"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := readJournal([]chat.Step{
+		{Kind: chat.StepSaid, Body: said}, {Kind: chat.StepReads, Call: "1"}, {Kind: chat.StepBegun, Call: "2"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.carriedOut(DefaultTexts()); strings.Contains(got, "look") || !strings.Contains(got, "alter") {
+		t.Errorf("tells %q", got)
+	}
+}

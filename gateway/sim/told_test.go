@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"regexp"
+	"strings"
+
+	"telex/gateway"
+)
+
+// toldLines find the lines that say what an interrupted answer did, white space aside. Each names a call, or the tool
+// where nobody was asked about the call. What only reads is not told of.
+func toldLines() map[gateway.TextKey]*regexp.Regexp {
+	lines := map[gateway.TextKey]*regexp.Regexp{}
+	for _, k := range []gateway.TextKey{gateway.TextCarriedOut, gateway.TextCallFailed, gateway.TextCallUnknown} {
+		pattern := regexp.QuoteMeta(squeeze(texts()[k]))
+		lines[k] = regexp.MustCompile(strings.ReplaceAll(pattern, `\{what\}`, "(?:Do("+deedName.String()+")|"+change+"|"+alter+")"))
+	}
+	return lines
+}
+
+// judgeToldOf judges that what people are told of calls is true.
+func (w *world) judgeToldOf(t *turnLog) {
+	text := ""
+	for _, m := range w.standing(t) {
+		text += squeeze(m.text())
+	}
+	for k, line := range toldLines() {
+		for _, found := range line.FindAllStringSubmatch(text, -1) {
+			if found[1] == "" {
+				continue
+			}
+			d := w.deeds[found[1]]
+			w.counts.add("people are told: "+string(k), 1)
+			switch {
+			case d == nil:
+				w.complain("turn %s tells of %s, which no model called", t.id, found[1])
+			case k != gateway.TextCallUnknown && len(d.effects) == 0, k == gateway.TextCallFailed && !d.fails:
+				w.complain("turn %s says %s of %s, which had %d effects", t.id, k, d.key, len(d.effects))
+			}
+		}
+	}
+}
