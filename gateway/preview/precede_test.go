@@ -1,0 +1,164 @@
+package preview
+
+import (
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// reports runs a reply whose ending is known and returns what its owner was told of trouble, and when.
+func reports(t *testing.T, p *person) (got []string, o Outcome) {
+	t.Helper()
+	began := time.Now()
+	slot := NewSlot()
+	slot.Finish(Ending{Text: "final"})
+	r := New(Options{
+		Endpoint: p.endpoint(), To: chat.Target{Chat: "a"}, Slot: slot, Log: slog.New(slog.DiscardHandler),
+		Troubled: func(trouble bool) {
+			line := time.Since(began).String() + " over"
+			if trouble {
+				line = time.Since(began).String() + " trouble"
+			}
+			got = append(got, line)
+		},
+	})
+	o = r.Run(t.Context())
+	return got, o
+}
+
+// D14: the owner of a reply learns when it can't be shown, so that the conversation can go on. What holds for every
+// reply, such as a rate limit, and what another call mends at once, is no such trouble.
+func TestTroubleIsReported(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fates map[int]fate
+		want  []string
+	}{
+		{"none", nil, nil},
+		{"a failure", map[int]fate{0: fail(chat.Temporary), 1: fail(chat.Forbidden)}, []string{"0s trouble", "1.5s over"}},
+		{"a call that hangs", map[int]fate{0: {latency: 10 * time.Second}}, []string{"3s trouble", "10s over"}},
+		{"a rate limit", map[int]fate{0: tooMany(time.Minute)}, nil},
+		{"a refused text", map[int]fate{0: fail(chat.TooLong)}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.fate = nth(c.fates)
+				got, o := reports(t, p)
+				equal(t, "told", got, c.want)
+				if !o.Delivered {
+					t.Errorf("outcome %+v", o)
+				}
+			})
+		})
+	}
+}
+
+// inRow runs two replies in one chat, both with a known ending; the second may make its message only after the first.
+func inRow(t *testing.T, p *person, first Ending, wait time.Duration) (earlier, later *story) {
+	t.Helper()
+	e := p.endpoint()
+	earlier = beginAt(t, p, e, Config{}, "first")
+	earlier.slot.Finish(first)
+	earlier.waits(wait)
+	later = &story{person: p, t: t, slot: NewSlot(), cancel: func() {}, ended: make(chan struct{})}
+	r := New(Options{
+		Endpoint: e, To: chat.Target{Chat: "a"}, Key: "second", Slot: later.slot, Before: []*Slot{earlier.slot}, Log: slog.New(slog.DiscardHandler),
+	})
+	later.slot.Finish(Ending{Text: "second"})
+	go func() {
+		defer close(later.ended)
+		later.out = r.Run(t.Context())
+	}()
+	synctest.Wait()
+	return earlier, later
+}
+
+// A reply that waits to try again is asked to do so at once, before the next one makes its message.
+func TestEarlierMessagesComeFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(*call) fate {
+			if time.Since(p.began) < 10*time.Minute {
+				return fail(chat.Temporary)
+			}
+			return fate{}
+		}
+		earlier, later := inRow(t, p, Ending{Text: "first"}, 5*time.Minute)
+		<-later.ended
+		<-earlier.ended
+		equal(t, "person sees", p.sees(), []string{"first", "second"})
+	})
+}
+
+// What the platform refuses again and again is overtaken after a few seconds, and still delivered once that works.
+func TestARefusedReplyIsOvertaken(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if c.m.Text == "first" && time.Since(p.began) < time.Minute {
+				return fail(chat.Forbidden)
+			}
+			return fate{}
+		}
+		earlier, later := inRow(t, p, Ending{Text: "first"}, 0)
+		<-later.ended
+		if took := time.Since(p.began); took < 2*time.Second || took > 10*time.Second {
+			t.Errorf("the next reply came after %v, want a few seconds", took)
+		}
+		<-earlier.ended
+		equal(t, "person sees", p.sees(), []string{"second", "first"})
+	})
+}
+
+// A reply whose messages stand, or that is over, keeps nobody waiting, whatever becomes of its edits.
+func TestWhoNeedsNoMessageIsNotWaitedFor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpEdit {
+				return fate{hang: true}
+			}
+			return fate{}
+		}
+		e := p.endpoint()
+		earlier := beginAt(t, p, e, streaming(), "first")
+		earlier.says("one two three", time.Second)
+		earlier.slot.Finish(Ending{Text: "first"})
+		earlier.waits(time.Second)
+		over := NewSlot()
+		over.Over()
+		slot := NewSlot()
+		slot.Finish(Ending{Text: "second"})
+		began := time.Now()
+		r := New(Options{
+			Endpoint: e, To: chat.Target{Chat: "a"}, Key: "second", Slot: slot, Before: []*Slot{over, earlier.slot}, Log: slog.New(slog.DiscardHandler),
+		})
+		if o := r.Run(t.Context()); !o.Delivered || time.Since(began) > time.Second {
+			t.Errorf("outcome %+v after %v, want it at once", o, time.Since(began))
+		}
+		earlier.cancel()
+		<-earlier.ended
+	})
+}
+
+// The time that a reply waits for those before it is none that it was tried.
+func TestWaitingForOthersCostsNoTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate {
+			switch {
+			case c.m.Text == "first" && c.attempt == 0:
+				return tooMany(time.Hour)
+			}
+			return fate{}
+		}
+		earlier, later := inRow(t, p, Ending{Text: "first"}, 0)
+		<-earlier.ended
+		<-later.ended
+		equal(t, "person sees", p.sees(), []string{"first", "second"})
+	})
+}
