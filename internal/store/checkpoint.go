@@ -118,12 +118,13 @@ func (c *checkpointer) loop() {
 // work tries until the log is empty, or, where nothing was erased, until it can be used again from its beginning.
 func (c *checkpointer) work() {
 	log := c.writer.reader.log
-	began, pause, late := time.Now(), firstPause, false
+	began, pause, late, failed := time.Now(), firstPause, false, false
 	for {
 		erasing := c.writer.erasures.Load() > c.complete()
 		done, err := c.try(erasing, time.Since(began) > eraseForce)
 		switch {
-		case err != nil && c.ctx.Err() == nil:
+		case err != nil && c.ctx.Err() == nil && !failed: // once for all tries
+			failed = true
 			log.Error("checkpoint of the store failed", slog.Any("error", err))
 		case done && late:
 			log.Info("deleted data is gone from the store's log", slog.Duration("delay", time.Since(began)))
