@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 
 	"telex/agent"
@@ -23,7 +24,10 @@ func (j *journal) Spent(ctx context.Context, spent []agent.Spent) error {
 	if err != nil {
 		return err
 	}
-	return j.store.Note(ctx, j.turn, step)
+	if err := j.store.Note(ctx, j.turn, step); !errors.Is(err, chat.ErrFenced) {
+		return err
+	}
+	return nil // what the turn used is stored at its end
 }
 
 func (j *journal) spentStep(spent []agent.Spent, through int) (chat.Step, error) {
