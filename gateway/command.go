@@ -30,16 +30,23 @@ const (
 	cmdPair    = "pair"   // for admins
 )
 
+// CommandNames returns the names of the commands that everybody has, in the order in which people should read them.
+// remembers: models have a tool that keeps facts.
+func CommandNames(remembers bool) []string {
+	names := []string{
+		cmdNew, cmdStop, cmdRetry, cmdUndo, cmdApprove, cmdDeny, cmdModel, cmdStatus, cmdUsage, cmdMemory, cmdForget, cmdHelp,
+	}
+	if !remembers {
+		names = slices.DeleteFunc(names, func(n string) bool { return n == cmdMemory })
+	}
+	return names
+}
+
 // commands returns what platforms offer, in the order in which people should read it.
 func (g *Gateway) commands() []chat.CommandSpec {
 	var out []chat.CommandSpec
 	arguments := map[string]string{cmdAsk: "question", cmdModel: "name", cmdApprove: "id", cmdDeny: "id", cmdMemory: "forget", cmdPair: "code"}
-	for _, name := range []string{
-		cmdAsk, cmdNew, cmdStop, cmdRetry, cmdUndo, cmdApprove, cmdDeny, cmdModel, cmdStatus, cmdUsage, cmdMemory, cmdForget, cmdHelp, cmdPair,
-	} {
-		if name == cmdMemory && !g.Remembers {
-			continue
-		}
+	for _, name := range append([]string{cmdAsk}, append(CommandNames(g.Remembers), cmdPair)...) {
 		out = append(out, chat.CommandSpec{
 			Name: name, Description: g.Texts[commandKey+TextKey(name)], Argument: arguments[name], Asks: name == cmdAsk, Admin: name == cmdPair,
 		})

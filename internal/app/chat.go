@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
 	"telex/agent"
+	"telex/agent/tool"
 	"telex/gateway"
 	"telex/gateway/preview"
 	"telex/internal/chat"
@@ -162,7 +164,8 @@ func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *term
 	model := c.Models[0].Name
 	return terminal.NewHub(terminal.HubOptions{
 		Cursor: c.Streaming(config.TerminalEndpoint, 0).Cursor, Log: log,
-		Model: func(string) string { return model },
+		Model:    func(string) string { return model },
+		Commands: gateway.CommandNames(slices.Contains(c.Tools.Enabled, tool.Memory)),
 		History: func(ctx context.Context, session string) ([]terminal.Line, error) {
 			return lastLines(ctx, kept(), session)
 		},

@@ -13,7 +13,7 @@ import (
 // was not restarted after an update must say so.
 //
 // Fields that one side does not know it leaves out, so that these were added to version 1: Hello.Client with
-// Welcome.Once, for clients that come back, and Line.ID.
+// Welcome.Once, for clients that come back, Line.ID, and Welcome.Commands.
 const Version = 1
 
 // maxFrame is the longest line, in bytes, that either side takes. It holds the longest message as text and as source.
@@ -68,7 +68,9 @@ type Welcome struct {
 	Version int    `json:"version"`
 	Model   string `json:"model,omitempty"`   // who answers; empty: not known
 	History []Line `json:"history,omitempty"` // what was said last, oldest first
-	Once    bool   `json:"once,omitempty"`    // an input is taken once, however often a client with a name says it
+	// Commands are the names of the commands that can be typed behind a slash.
+	Commands []string `json:"commands,omitempty"`
+	Once     bool     `json:"once,omitempty"` // an input is taken once, however often a client with a name says it
 }
 
 // Line is something that was said earlier, as Markdown.

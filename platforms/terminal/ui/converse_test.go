@@ -108,6 +108,19 @@ func TestLongAnswerStandsOnTheScreen(t *testing.T) {
 	}
 }
 
+// The hub says which commands there are, and Tab completes them.
+func TestTabCompletesCommands(t *testing.T) {
+	t.Parallel()
+	w, c, welcome := newWorld(t)
+	p := sit(t, c, welcome, 60, 20, nil)
+	p.types("/st\t")
+	p.screen.Await(t, "the commands that are possible", screentest.Has("/stop /status"))
+	p.types("a\t\r")
+	if in := w.hears(); in.Kind != chat.Command || in.Command != "status" {
+		t.Errorf("heard %+v, want /status", in)
+	}
+}
+
 func TestCtrlC(t *testing.T) {
 	t.Parallel()
 	w, c, welcome := newWorld(t)

@@ -27,6 +27,39 @@ func (e *editor) insert(s string) {
 	e.at += len(s)
 }
 
+// complete goes on with the name of a command whose beginning was typed, as far as it is certain which one. It returns
+// the names that are possible when that is none any more than before.
+func (e *editor) complete(names []string) string {
+	begun, ok := strings.CutPrefix(e.text[:e.at], "/")
+	if !ok || e.at < len(e.text) || strings.ContainsAny(begun, " \n") {
+		return ""
+	}
+	var possible []string
+	for _, n := range names {
+		if strings.HasPrefix(n, begun) {
+			possible = append(possible, n)
+		}
+	}
+	if len(possible) == 0 {
+		return ""
+	}
+	if len(possible) == 1 {
+		e.insert(possible[0][len(begun):] + " ")
+		return ""
+	}
+	same := possible[0]
+	for _, n := range possible[1:] {
+		for !strings.HasPrefix(n, same) {
+			same = same[:len(same)-1]
+		}
+	}
+	if same != begun {
+		e.insert(same[len(begun):])
+		return ""
+	}
+	return "/" + strings.Join(possible, " /")
+}
+
 // set replaces the text.
 func (e *editor) set(s string) { e.text, e.at = s, len(s) }
 

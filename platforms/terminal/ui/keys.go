@@ -20,6 +20,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Suspend
 	case "enter":
 		m.submit()
+	case "tab":
+		m.notice = m.editor.complete(m.offers)
 	case "alt+enter", "shift+enter", "ctrl+j":
 		m.editor.insert("\n")
 	default:

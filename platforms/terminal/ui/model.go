@@ -54,10 +54,11 @@ type model struct {
 	client  side
 	dialect terminal.Dialect
 	session string
-	name    string // of the model that answers
-	once    bool   // the hub takes an input once, however often it is said
-	away    string // why there is no connection just now; empty: there is one
-	gone    error  // how it ended
+	name    string   // of the model that answers
+	once    bool     // the hub takes an input once, however often it is said
+	offers  []string // the names of commands
+	away    string   // why there is no connection just now; empty: there is one
+	gone    error    // how it ended
 
 	width, height int
 	begun, drawn  bool // drawing, and for the first time
@@ -79,7 +80,7 @@ type model struct {
 
 func newModel(c side, w terminal.Welcome, o Options) *model {
 	m := &model{
-		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once,
+		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once, offers: w.Commands,
 		done: make(map[string]string),
 	}
 	return m

@@ -1,0 +1,28 @@
+package ui
+
+import "testing"
+
+// Tab goes on with a command's name as far as it is certain, then says which are possible.
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	names := []string{"new", "stop", "status", "usage", "undo", "approve"}
+	for _, c := range []struct{ typed, want, notice string }{
+		{"/n", "/new ", ""},
+		{"/s", "/st", ""},
+		{"/st", "/st", "/stop /status"},
+		{"/sta", "/status ", ""},
+		{"/", "/", "/new /stop /status /usage /undo /approve"},
+		{"/u", "/u", "/usage /undo"},
+		{"/x", "/x", ""},
+		{"/new", "/new ", ""},
+		{"/model m", "/model m", ""},
+		{"new", "new", ""},
+		{"", "", ""},
+	} {
+		var e editor
+		e.insert(c.typed)
+		if notice := e.complete(names); e.text != c.want || e.at != len(e.text) || notice != c.notice {
+			t.Errorf("%q: got %q, %q, want %q, %q", c.typed, e.text, notice, c.want, c.notice)
+		}
+	}
+}
