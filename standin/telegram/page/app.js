@@ -11,7 +11,7 @@ const EMPTY = [
 const state = {
   bot: { id: 0, first_name: "Bot", username: "bot" },
   chats: new Map(), // id → {info, messages: Map, drafts, action}
-  current: ME, replyTo: 0, commands: [], calls: [],
+  current: ME, replyTo: 0, commands: [], calls: [], unfolded: new Set(), chosen: 0,
 };
 
 const el = (tag, className, ...children) => {
@@ -163,8 +163,29 @@ function bubble(chat, m) {
   const meta = el("span", "meta", (m.versions.length > 1 ? "edited " : "") + clock(m.versions[0].at));
   meta.title = m.versions.length > 1 ? `${m.versions.length - 1} edits, the last at ${new Date(v.at).toLocaleTimeString()}` : new Date(v.at).toLocaleString();
   body.append(meta);
-  box.append(body, tools(chat, m));
+  box.append(body);
+  if (m.from.id === ME && isLong(v.text)) box.append(folding(body, m));
+  box.append(tools(chat, m));
   return box;
+}
+
+// What one has pasted is folded, so that it leaves the answer below on the screen.
+const isLong = (text) => text.length > 1200 || text.split("\n").length > 14;
+
+function folding(body, m) {
+  const more = el("button", "more", "");
+  const draw = () => {
+    const shown = state.unfolded.has(m.id);
+    body.classList.toggle("folded", !shown);
+    more.textContent = shown ? "Show less" : "Show all";
+    more.setAttribute("aria-expanded", shown);
+  };
+  more.addEventListener("click", () => {
+    if (!state.unfolded.delete(m.id)) state.unfolded.add(m.id);
+    draw();
+  });
+  draw();
+  return more;
 }
 
 function tools(chat, m) {
@@ -212,7 +233,11 @@ function fill(li, chat, m) {
 const atBottom = () => $("scroll").scrollHeight - $("scroll").scrollTop - $("scroll").clientHeight < 80;
 const toBottom = () => { $("scroll").scrollTop = $("scroll").scrollHeight; };
 
-function drawMessages() {
+// Who has scrolled up is left there, and offered the way back.
+const drawWay = () => { $("bottom").hidden = atBottom(); };
+
+function drawMessages(follow = true) {
+  const top = $("scroll").scrollTop;
   const chat = chatFor(state.current);
   const list = $("messages");
   const alive = [...chat.messages.values()].filter((m) => !m.deleted).sort((a, b) => a.versions[0].at < b.versions[0].at ? -1 : a.versions[0].at > b.versions[0].at ? 1 : a.id - b.id);
@@ -232,7 +257,9 @@ function drawMessages() {
     list.replaceChildren(...rows);
   }
   drawLive();
-  toBottom();
+  if (follow) toBottom();
+  else $("scroll").scrollTop = top;
+  drawWay();
 }
 
 // drawLive shows what vanishes by itself: typing and drafts.
@@ -263,6 +290,7 @@ function drawLive() {
   $("state").textContent = typing ? what[chat.action.action] || `${chat.action.action}…`
     : chat.info.type === "private" ? "bot" : chat.info.is_forum ? "forum" : "group";
   if (stick) toBottom();
+  drawWay();
 }
 
 function drawChats() {
@@ -325,10 +353,11 @@ async function say(text) {
   setReply(null);
   try {
     await post("say", body);
-  } catch (e) { // the server is gone: nothing typed is lost
-    $("text").value = text;
+    $("trouble").hidden = true;
+  } catch (e) { // the server is gone: nothing typed is lost, what was typed meanwhile neither
+    $("text").value = [text, $("text").value].filter(Boolean).join("\n");
     grow();
-    $("state").textContent = "not sent: the stand-in does not answer";
+    $("trouble").hidden = false;
   }
 }
 
@@ -357,7 +386,7 @@ function show(e) {
   const old = document.getElementById(`m${m.id}`);
   if (e.kind === "edit" && old) fill(old, chat, m);
   else {
-    drawMessages();
+    drawMessages(stick || m.from.id === ME);
     if (e.kind === "message") document.getElementById(`m${m.id}`)?.classList.add("fresh");
   }
   drawLive();
@@ -417,16 +446,45 @@ function suggest() {
   const text = $("text").value;
   const fits = /^\/\w*$/.test(text) ? state.commands.filter((c) => `/${c.command}`.startsWith(text)) : [];
   $("suggest").hidden = !fits.length;
+  state.chosen = 0;
   $("suggest").replaceChildren(...fits.map((c) => {
     const b = el("button", "", el("b", "", `/${c.command}`), el("span", "", c.description));
+    b.type = "button";
+    b.dataset.command = `/${c.command}`;
+    b.setAttribute("role", "option");
     b.addEventListener("click", () => { $("text").value = ""; suggest(); say(`/${c.command}`); });
     return b;
   }));
+  if (fits.length) choose(0);
+}
+
+// choose marks one of the suggested commands; Enter takes it.
+function choose(at) {
+  const list = [...$("suggest").children];
+  state.chosen = (at + list.length) % list.length;
+  list.forEach((b, i) => b.setAttribute("aria-selected", i === state.chosen));
+  list[state.chosen].scrollIntoView({ block: "nearest" });
+}
+
+// suggestKey handles a key while commands are suggested, and reports whether it did.
+function suggestKey(key) {
+  if ($("suggest").hidden) return false;
+  switch (key) {
+    case "ArrowDown": choose(state.chosen + 1); return true;
+    case "ArrowUp": choose(state.chosen - 1); return true;
+    case "Enter": $("suggest").children[state.chosen].click(); return true;
+    case "Tab": $("text").value = $("suggest").children[state.chosen].dataset.command; suggest(); return true;
+    case "Escape": $("suggest").hidden = true; return true;
+  }
+  return false;
 }
 
 function grow() {
+  const stick = atBottom();
   $("text").style.height = "auto";
   $("text").style.height = `${$("text").scrollHeight}px`;
+  if (stick) toBottom();
+  drawWay();
 }
 
 $("compose").addEventListener("submit", (e) => {
@@ -441,9 +499,12 @@ $("compose").addEventListener("submit", (e) => {
 $("text").addEventListener("input", () => { grow(); suggest(); });
 $("text").addEventListener("focus", loadMenu);
 $("text").addEventListener("keydown", (e) => {
+  if (!e.isComposing && !e.shiftKey && suggestKey(e.key)) { e.preventDefault(); return; }
   if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); $("compose").requestSubmit(); }
 });
 $("reply-cancel").addEventListener("click", () => setReply(null));
+$("scroll").addEventListener("scroll", drawWay, { passive: true });
+$("bottom").addEventListener("click", () => { toBottom(); drawWay(); });
 $("back").addEventListener("click", () => $("app").classList.add("list"));
 $("toggle").addEventListener("click", () => {
   $("toggle").setAttribute("aria-expanded", $("app").classList.toggle("open"));
