@@ -69,7 +69,7 @@ func ChatWithDaemon(ctx context.Context, o ChatOptions) (found bool, err error) 
 func converse(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) error {
 	capable := ui.Capable(o.In, o.Out, o.Env.Value)
 	hello := terminal.Hello{Session: o.Session, Dialect: terminal.For(o.Env.Value, capable)}
-	screen := ui.Options{Session: o.Session, Dialect: hello.Dialect, In: o.In, Out: o.Out}
+	screen := ui.Options{Session: o.Session, Dialect: hello.Dialect, In: o.In, Out: o.Out, Reflows: ui.Reflows(o.Env.Value)}
 	if capable && daemon && o.Question == "" {
 		hello.Client = rand.Text()
 		screen.Again = func(ctx context.Context) (*terminal.Client, terminal.Welcome, error) { return again(ctx, o.Env, hello) }

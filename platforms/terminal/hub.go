@@ -32,7 +32,7 @@ type HubOptions struct {
 	Model func(session string) string
 	// Commands are the names of the commands that people have there, for clients to complete.
 	Commands []string
-	Log   *slog.Logger
+	Log      *slog.Logger
 }
 
 // Hub is the platform: it takes what is typed at the terminals that are attached, and shows them the answers. It needs

@@ -1,6 +1,7 @@
 package screentest
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 )
 
@@ -60,6 +62,40 @@ func (s *Screen) Resize(width, height int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.vt.Resize(width, height)
+}
+
+// Reflow changes the size as most terminals do: lines that are too long now are wrapped, and the cursor stays in its
+// place in the text. What scrolls off the screen so is above it. Styles are lost.
+func (s *Screen) Reflow(width, height int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lines []string
+	for _, l := range s.vt.Scrollback().Lines() {
+		lines = append(lines, text(l))
+	}
+	cursor := s.vt.CursorPosition()
+	at := len(lines) + cursor.Y
+	for row := range strings.SplitSeq(s.vt.String(), "\n") {
+		lines = append(lines, strings.TrimRight(row, " \r"))
+	}
+	for len(lines) > at+1 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	s.vt.Resize(width, height)
+	up := 0
+	for _, l := range lines[at+1:] {
+		up += max(1, (ansi.StringWidth(l)+width-1)/width)
+	}
+	up += max(0, (ansi.StringWidth(lines[at])-1)/width) - cursor.X/width
+	_, _ = s.vt.WriteString("\x1b[H\x1b[2J")
+	s.vt.ClearScrollback()
+	_, _ = s.vt.WriteString(strings.Join(lines, "\r\n"))
+	if up > 0 {
+		_, _ = fmt.Fprintf(s.vt, "\x1b[%dA", up)
+	}
+	_, _ = fmt.Fprintf(s.vt, "\x1b[%dG", cursor.X%width+1)
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // CursorShown reports whether the terminal's cursor is visible.

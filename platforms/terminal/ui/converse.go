@@ -20,6 +20,8 @@ type Options struct {
 	In, Out *os.File         // a terminal
 	// Again attaches anew, under the same name, once the connection has ended. Nil: then the conversation ends as well.
 	Again func(context.Context) (*terminal.Client, terminal.Welcome, error)
+	// Reflows says that the terminal wraps its lines anew when it gets narrower.
+	Reflows bool
 }
 
 // Converse is a conversation in a terminal, until the person leaves, ctx ends, or the connection does and can't be made
@@ -43,7 +45,13 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 	if _, err := io.WriteString(out, m.history(w.History, out.width)); err != nil {
 		return fmt.Errorf("print what was said: %w", err)
 	}
-	p := tea.NewProgram(m, append(on, tea.WithoutSignalHandler())...)
+	before := func(_ tea.Model, msg tea.Msg) tea.Msg {
+		if size, ok := msg.(tea.WindowSizeMsg); ok {
+			m.follow(size, out)
+		}
+		return msg
+	}
+	p := tea.NewProgram(m, append(on, tea.WithoutSignalHandler(), tea.WithFilter(before))...)
 	var others sync.WaitGroup
 	defer others.Wait()
 	listening, deaf := context.WithCancel(context.WithoutCancel(ctx)) // what ends ctx may have to wait for an answer's end
@@ -59,6 +67,11 @@ func converse(ctx context.Context, c *terminal.Client, w terminal.Welcome, o Opt
 		return fmt.Errorf("drive the terminal: %w", err)
 	}
 	return m.ended
+}
+
+// Reflows says that a terminal that the environment describes wraps its lines anew when it gets narrower: most do.
+func Reflows(getenv func(string) string) bool {
+	return getenv("TERM") != "linux" && getenv("XTERM_VERSION") == "" && getenv("STY") == "" // the console, xterm, screen
 }
 
 // Capable says that the files and the environment are those of a terminal on which Converse can draw.

@@ -61,6 +61,7 @@ type model struct {
 	gone    error    // how it ended
 
 	width, height int
+	reflows       bool // the terminal wraps its lines anew when it gets narrower
 	begun, drawn  bool // drawing, and for the first time
 	entries       []entry
 	above         []string          // wrapped and final: they go to the scrollback once there is no room for them
@@ -80,7 +81,7 @@ type model struct {
 
 func newModel(c side, w terminal.Welcome, o Options) *model {
 	m := &model{
-		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once, offers: w.Commands,
+		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once, offers: w.Commands, reflows: o.Reflows,
 		done: make(map[string]string),
 	}
 	return m
