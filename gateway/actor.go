@@ -172,6 +172,7 @@ func (a *actor) ask(m message) {
 		a.refuse(v, m.Inbound)
 		return
 	}
+	asked := a.seenQuestion(m)
 	asker := a.turn != nil && (m.To.Kind == chat.Private || m.Sender.ID == a.turn.in.Sender.ID)
 	switch {
 	case a.g.Busy == Steer && asker && a.turn.steerable() && m.Text != "" && len(m.Attachments) == 0 &&
@@ -179,8 +180,12 @@ func (a *actor) ask(m message) {
 		a.turn.offer(m)
 	case !a.enqueue(m):
 		a.tooMany(m.Inbound)
+		return
 	case a.g.Busy == Interrupt && asker: // nobody loses an answer to somebody else's question
 		a.interrupt(errNewMessage)
+	}
+	if asked != nil {
+		a.inTheWay(m, asked, a.g.Busy == Interrupt)
 	}
 }
 

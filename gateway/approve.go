@@ -128,9 +128,9 @@ func (a *actor) saysYesOrNo(m message) bool {
 		return false
 	}
 	switch {
-	case a.g.Texts.isOneOf(TextNo, m.Text): // first, should a word stand for both
+	case a.g.Texts.saysOnly(TextNo, m.Text): // first, should a word stand for both
 		a.decideProposal(m, decision{verdict: agent.Denied})
-	case a.g.Texts.isOneOf(TextYes, m.Text):
+	case a.g.Texts.saysOnly(TextYes, m.Text):
 		a.decideProposal(m, decision{verdict: agent.Approved})
 	default:
 		return false
@@ -147,12 +147,6 @@ func (a *actor) unseen(w waiting, at time.Time) bool {
 	}
 	asked := a.turn.slot.Asked()
 	return asked.IsZero() || asked.After(at)
-}
-
-// isOneOf says that somebody wrote one of the words of a text, and nothing else.
-func (t Texts) isOneOf(key TextKey, said string) bool {
-	said = strings.ToLower(strings.Trim(said, " \t\r\n.!"))
-	return said != "" && slices.ContainsFunc(strings.Split(t[key], ","), func(w string) bool { return strings.ToLower(strings.TrimSpace(w)) == said })
 }
 
 // waiting is a proposal that nobody has decided, and where it was made.

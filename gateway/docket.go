@@ -32,6 +32,8 @@ type proposal struct {
 	Asked    time.Time `json:"asked"`
 	Until    time.Time `json:"until"` // then it is denied
 
+	mentioned bool // to who sent something else than a yes or no; the actor's
+
 	call    string
 	claimed bool          // somebody decides it; the docket's mutex guards it
 	verdict agent.Verdict // once ruled is closed

@@ -90,12 +90,14 @@ const (
 	TextNo            TextKey = "no_words"
 	TextNoProposal    TextKey = "no_proposal"
 	TextNotYours      TextKey = "not_yours_to_decide"
-	TextUnasked       TextKey = "nobody_to_ask"   // below an answer: a tool call needed an approval, and nobody watched
-	TextUndecided     TextKey = "nobody_decided"  // below an answer: tools.approval_timeout is over
-	TextCarriedOut    TextKey = "carried_out"     // {what}; an approved call that was done before its answer was interrupted
-	TextCallFailed    TextKey = "call_failed"     // {what}; the same, when the tool said that it failed
-	TextCallUnknown   TextKey = "call_unknown"    // {what}; the same, when nobody knows
-	TextAwaits        TextKey = "awaits_approval" // the state of a conversation that waits for a person
+	TextUnasked       TextKey = "nobody_to_ask"      // below an answer: a tool call needed an approval, and nobody watched
+	TextUndecided     TextKey = "nobody_decided"     // below an answer: tools.approval_timeout is over
+	TextWithdrawn     TextKey = "question_withdrawn" // {what}; another message came in place of a yes or no, and ended the answer
+	TextDecideFirst   TextKey = "decide_first"       // the same, where it waits
+	TextCarriedOut    TextKey = "carried_out"        // {what}; an approved call that was done before its answer was interrupted
+	TextCallFailed    TextKey = "call_failed"        // {what}; the same, when the tool said that it failed
+	TextCallUnknown   TextKey = "call_unknown"       // {what}; the same, when nobody knows
+	TextAwaits        TextKey = "awaits_approval"    // the state of a conversation that waits for a person
 
 	TextMemory       TextKey = "memory" // {facts} {slash}
 	TextNoMemory     TextKey = "memory_empty"
@@ -165,12 +167,14 @@ func DefaultTexts() Texts {
 		TextApproveButton: "Approve",
 		TextDenyButton:    "Deny",
 		TextAlwaysButton:  "Always here",
-		TextYes:           "yes, y, ok, okay",
-		TextNo:            "no, n",
+		TextYes:           yesWords,
+		TextNo:            noWords,
 		TextNoProposal:    "No question of mine waits for that here, or it is decided already.",
 		TextNotYours:      "Only who asked for this, or an admin, may decide it.",
 		TextUnasked:       "Something that needs an approval was not done: nobody can be asked here.",
 		TextUndecided:     "Something that needs an approval was not done: nobody decided in time.",
+		TextWithdrawn:     "That was not a plain yes or no, so this was not done: {what}",
+		TextDecideFirst:   "I'll come to that. First I need your yes or no to my question above.",
 		TextCarriedOut:    "Done before the answer broke off: {what}",
 		TextCallFailed:    "Tried before the answer broke off, without success: {what}",
 		TextCallUnknown:   "⚠️ I don't know whether this was done: {what} Please check before you ask for it again.",

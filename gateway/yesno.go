@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"telex/gateway/preview"
+	"telex/internal/chat"
+)
+
+// What people may answer to a question, with commas between: words that mean yes, or no, and nothing else in any language that many
+// people write. Left out are the Danish "tak" (thanks), the Spanish "ya" (already), the German "da" (there), and the like. A word
+// that could be taken for a yes is no yes; one that could be taken for a no does no harm.
+const (
+	yesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, klar, mach das, oui, ouais, d'accord, " +
+		"sí, si, vale, claro, sim, sì, va bene, kyllä, joo, igen, evet, tamam, có, " +
+		"да, так, ναι, نعم, כן, हाँ, हां, 是, 是的, 好, 好的, 可以, はい, 네, 예, 응, 👍, 👌, ✅, ✔, 🆗"
+	noWords = "no, n, nope, nah, deny, denied, don't, nein, ne, nee, nö, non, não, nao, nej, nei, ei, nie, nem, hayır, hayir, tidak, không, nu, " +
+		"нет, ні, όχι, οχι, لا, לא, नहीं, 不, 不是, 不要, 不行, 否, いいえ, だめ, 아니요, 아니, 👎, ❌, 🚫, ⛔"
+)
+
+// What may be said beside a yes, and beside a no.
+const (
+	besideYes = "please, pls, plz, bitte, s'il te plaît, s'il vous plaît, svp, por favor, per favore, alsjeblieft, пожалуйста"
+	besideNo  = "thanks, thank you, danke, merci, gracias, obrigado, obrigada, grazie, спасибо"
+)
+
+// saysOnly says that somebody wrote words of a text, beside polite ones, and nothing else.
+func (t Texts) saysOnly(key TextKey, said string) bool {
+	polite := besideYes
+	if key == TextNo {
+		polite = besideNo
+	}
+	words, more := wordsOf(t[key]), wordsOf(polite)
+	found := false
+	for rest := answerWords(said); rest != ""; {
+		w, ok := beginning(rest, words)
+		found = found || ok
+		if !ok {
+			if w, ok = beginning(rest, more); !ok {
+				return false
+			}
+		}
+		rest = strings.TrimPrefix(strings.TrimPrefix(rest, w), " ")
+	}
+	return found
+}
+
+// wordsOf reads a list, the longest first.
+func wordsOf(list string) []string {
+	var words []string
+	for w := range strings.SplitSeq(list, ",") {
+		if w = answerWords(w); w != "" {
+			words = append(words, w)
+		}
+	}
+	slices.SortFunc(words, func(a, b string) int { return len(b) - len(a) })
+	return words
+}
+
+// beginning returns which of the words a text begins with.
+func beginning(text string, words []string) (string, bool) {
+	for _, w := range words {
+		if rest, ok := strings.CutPrefix(text, w); ok && (rest == "" || rest[0] == ' ') {
+			return w, true
+		}
+	}
+	return "", false
+}
+
+// answerWords returns a text in lower case, with one space between its words and symbols, and without what does not matter for
+// a yes or no: the marks at the ends of sentences, the colours of hands. A question mark does matter.
+func answerWords(text string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(text) {
+		switch {
+		case r >= 0x1F3FB && r <= 0x1F3FF, r == '\uFE0F', r == '\uFE0E': // skin tones, and how a symbol is drawn
+		case strings.ContainsRune(".,!;¡。！，、", r):
+			b.WriteByte(' ')
+		case r == '’':
+			b.WriteByte('\'')
+		case unicode.Is(unicode.So, r):
+			b.WriteString(" " + string(r) + " ")
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// inTheWay tells the one who is asked what became of a message that decides nothing: with busy: interrupt it withdrew the question, else
+// it waits for the decision. It is told once for each question, and not where the question was not seen yet.
+func (a *actor) inTheWay(m message, q *proposal, interrupts bool) {
+	line := a.g.Texts[TextDecideFirst]
+	if interrupts {
+		line = a.g.Texts.fill(TextWithdrawn, "what", inCode(clip(q.Text)))
+	}
+	if !q.mentioned {
+		q.mentioned = true
+		a.answer(preview.Ending{Text: line}, m.To)
+	}
+}
+
+// seenQuestion returns what the running turn asks the sender of a message, and is visible; nil: nothing.
+func (a *actor) seenQuestion(m message) *proposal {
+	if a.turn == nil || m.Kind != chat.Text {
+		return nil
+	}
+	w, asker := a.proposed("", m.accepted)
+	if w.q == nil || w.turn != a.turn.id || asker != m.Sender.ID || a.unseen(w, m.accepted) {
+		return nil
+	}
+	return w.q
+}
