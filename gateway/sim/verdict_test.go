@@ -414,7 +414,7 @@ func (w *world) spoken(t *turnLog) []verdict {
 		return list
 	}
 	if len(t.messages) == 0 {
-		return append(say(gateway.TextCompacted), verdict{name: "told what an interrupted answer did", exact: true})
+		return append(say(gateway.TextCompacted, gateway.TextWithdrawn, gateway.TextDecideFirst), verdict{name: "told what an interrupted answer did", exact: true})
 	}
 	m := w.messages[t.messages[len(t.messages)-1]]
 	if m.user == stranger {
