@@ -9,19 +9,33 @@ import (
 // what is asked is mostly about the newest.
 const mostImages = 10
 
+const (
+	// mostImageBytes is how many bytes the images of a request have: encoding a request takes several times as much memory.
+	mostImageBytes = 12 << 20
+	// mostTurnImages is how many bytes the images that tools return in one turn have.
+	mostTurnImages = 24 << 20
+)
+
 // What stands in the text for an image that is not sent.
 const (
 	imageOlder    = "[image]"
 	imageNotShown = "[image: not shown, this model takes no images]"
 )
 
-// limitImages returns the messages with the newest images only, and a line in the text for each
-// of the others. It changes none of the messages that it was given.
+// limitImages returns the messages with the newest images only, so many and with mostImageBytes at most, and a line in
+// the text for each of the others. It changes none of the messages that it was given.
 func limitImages(messages []Message, most int, line string) []Message {
-	out := messages
+	out, bytes := messages, mostImageBytes
 	for i, m := range slices.Backward(messages) {
-		over := max(0, len(m.Images)-most)
-		most -= len(m.Images) - over
+		over := len(m.Images)
+		for most > 0 && over > 0 && len(m.Images[over-1].Data) <= bytes {
+			over--
+			most--
+			bytes -= len(m.Images[over].Data)
+		}
+		if over > 0 {
+			most = 0 // those before are older
+		}
 		if over == 0 {
 			continue
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,5 +100,38 @@ func TestModelWithoutImages(t *testing.T) {
 				t.Errorf("got %v, asked with %q\nwant %v, %q", stops, asked, tt.stops, tt.asked)
 			}
 		})
+	}
+}
+
+// The images of a request are limited in bytes, too: the newest stay.
+func TestLimitImagesByBytes(t *testing.T) {
+	t.Parallel()
+	image := func(mib int) Image { return Image{MediaType: "image/png", Data: make([]byte, mib<<20)} }
+	got := limitImages([]Message{{Text: "one", Images: []Image{image(5), image(1)}}, {Text: "two", Images: []Image{image(5)}}, {Text: "three", Images: []Image{image(5)}}}, 9, imageOlder)
+	if len(got[2].Images) != 1 || len(got[1].Images) != 1 || len(got[0].Images) != 1 || got[0].Text != "one\n[image]" {
+		t.Errorf("%d, %d and %d images stay, the first message is %q", len(got[0].Images), len(got[1].Images), len(got[2].Images), got[0].Text)
+	}
+}
+
+// The images that tools return in one turn are limited: the turn keeps all of them until its end.
+func TestImagesOfATurnAreLimited(t *testing.T) {
+	t.Parallel()
+	tools := toolbox{{Name: "draw", ReadOnly: true, Call: func(context.Context, Input) (Output, error) {
+		return Output{Text: "drawn", Images: []Image{{MediaType: "image/png", Data: make([]byte, 4<<20)}}}, nil
+	}}}
+	calls := make([]string, 8)
+	for i := range calls {
+		calls[i] = "draw {}"
+	}
+	got := runTurn(t, t.Context(), Options{Tools: tools}, streamed, called("", calls...), answer{deltas: texts("Done.")})
+	kept, told := 0, 0
+	for _, m := range got.Append {
+		kept += len(m.Images)
+		if strings.Contains(m.Text, "images were left out") {
+			told++
+		}
+	}
+	if kept != mostTurnImages>>22 || told != 2 {
+		t.Errorf("%d images are kept, %d answers say that some were left out", kept, told)
 	}
 }

@@ -56,7 +56,9 @@ type run struct {
 	ids      callIDs
 	files    map[string][]File // by the ids of calls
 	left     allowance         // of files
-	open     []ToolCall        // of an earlier process, without an answer
+	// imageBytes is how much the images are that tools returned.
+	imageBytes int
+	open       []ToolCall // of an earlier process, without an answer
 
 	meters    []*meter
 	meter     *meter // of model

@@ -213,7 +213,7 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	cut := ctx.Err() != nil && o.err != nil // not the call's own end: it is run again, or said to be unknown
 	switch {
 	case o.err == nil:
-		o.Output = bounded(o.Output)
+		o.Output = r.withinTurn(bounded(o.Output))
 		var images []File
 		images, files, text = r.left.give(p.Name, o.Output)
 		r.files[p.ID] = slices.Concat(images, files)
@@ -238,6 +238,18 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 		r.stopped(ctx, p)
 	}
 	r.statuses.set(p.ID, p.Name, "", state)
+}
+
+// withinTurn leaves out the images of an output for which a turn has no room any more.
+func (r *run) withinTurn(o Output) Output {
+	for i, image := range o.Images {
+		if r.imageBytes += len(image.Data); r.imageBytes > mostTurnImages {
+			o.Text += fmt.Sprintf("\n[%d images were left out: those of one answer may have %d MiB together]", len(o.Images)-i, mostTurnImages>>20)
+			o.Images = o.Images[:i]
+			break
+		}
+	}
+	return o
 }
 
 // stopped stores that a call which only reads ended with the turn and without a result, and so killed no process.
