@@ -15,7 +15,7 @@ import (
 // Limits on one message of a server. The SDK copies a message several times while it decodes it, and a decoded value takes
 // up to a hundred times its length in JSON.
 const (
-	maxMessage = 8 << 20 // bytes
+	maxMessage = 6 << 20 // bytes
 	maxOwn     = 1 << 18 // bytes of a request or a notification, which the SDK queues
 	maxDepth   = 200     // objects and arrays inside each other
 	maxValues  = 200_000 // values and names
@@ -30,8 +30,8 @@ const (
 	overhead      = 1 << 10 // bytes that each message counts for besides its length
 	bytesASecond  = 8 << 20
 	bytesAtOnce   = 2 * maxMessage
-	ownASecond    = 1 << 19 // of requests and notifications
-	ownAtOnce     = 2 << 20
+	ownASecond    = 1 << 18 // of requests and notifications
+	ownAtOnce     = 1 << 19
 	errorBodySize = 64 << 10 // bytes of the body of an HTTP error
 )
 

@@ -48,10 +48,13 @@ func left(word string) (found []string) {
 // Nothing that a server started outlives the server, the connection to it, or the daemon, however the daemon ends.
 func TestNoProcessIsLeft(t *testing.T) {
 	t.Parallel()
+	some := make(chan struct{}, 4) // of them at a time: each starts several processes
 	for name, script := range escapes {
 		for _, end := range []string{"stopped", "killed"} {
 			t.Run(name+", "+end, func(t *testing.T) {
 				t.Parallel()
+				some <- struct{}{}
+				defer func() { <-some }()
 				word := fmt.Sprintf("600%08d", rand.IntN(1e8))
 				script := strings.ReplaceAll(script, "$N", word)
 				if end == "stopped" {

@@ -19,7 +19,9 @@ const (
 	// message, for which nobody can wait.
 	streamWait = 10 * time.Second
 	// writeTime is how long a server may take to accept what it is sent, but for requests, which have their own limits.
-	writeTime = 30 * time.Second
+	writeTime = 15 * time.Second
+	// maxReplies is how many messages that are no requests are sent at a time: a server can make the SDK answer thousands.
+	maxReplies = 4
 	// getsAtOnce and getsASecond limit how often a stream is opened: a server can end it as often as it wants.
 	getsAtOnce, getsASecond = 5, 1
 	// maxHeaders is how many bytes the headers of an answer may have.
@@ -32,6 +34,7 @@ type web struct {
 	headers map[string]string
 	intake  *intake
 	gets    *rate.Limiter
+	replies chan struct{}
 	broken  chan error // gets the first limit that the server exceeded
 }
 
@@ -39,7 +42,7 @@ type web struct {
 func newWeb(s *server, base http.RoundTripper) *web {
 	return &web{
 		base: base, headers: s.Headers, intake: s.intake,
-		gets: rate.NewLimiter(getsASecond, getsAtOnce), broken: make(chan error, 1),
+		gets: rate.NewLimiter(getsASecond, getsAtOnce), replies: make(chan struct{}, maxReplies), broken: make(chan error, 1),
 	}
 }
 
@@ -104,6 +107,12 @@ func (w *web) send(req *http.Request, cancel func()) (*http.Response, error) {
 		}
 		patience = streamWait
 	case req.Method == http.MethodPost && !isRequest(req):
+		select {
+		case w.replies <- struct{}{}:
+			defer func() { <-w.replies }()
+		case <-req.Context().Done():
+			return nil, context.Cause(req.Context())
+		}
 		patience = writeTime
 	default:
 		return w.base.RoundTrip(req)

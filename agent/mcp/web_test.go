@@ -256,7 +256,7 @@ func TestHTTPAnswersAreBounded(t *testing.T) {
 	}
 	onSite(t, Server{}, h, func(t *testing.T, c *Client, _ *site, _ *said) {
 		_, err := find(t, c, "it_echo").Call(t.Context(), agent.Input{Arguments: `{}`})
-		if err == nil || !strings.Contains(err.Error(), "message exceeds 8 MiB") {
+		if err == nil || !strings.Contains(err.Error(), "message exceeds 6 MiB") {
 			t.Errorf("a huge answer was taken: %v", err)
 		}
 	})

@@ -48,8 +48,8 @@ func hostilities() (list []hostility) {
 func huge() []hostility {
 	return []hostility{
 		{"text of 64 MiB", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[{"type":"text","text":"`, "x", 64<<20, `"}]}`) }},
-		{"text of 7 MiB", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[{"type":"text","text":"`, "x", 7<<20, `"}]}`) }},
-		{"text of 7 MiB, escaped", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[{"type":"text","text":"`, `\u00e9`, 1<<20, `"}]}`) }},
+		{"text of 5 MiB", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[{"type":"text","text":"`, "x", 5<<20, `"}]}`) }},
+		{"text of 5 MiB, escaped", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[{"type":"text","text":"`, `\u00e9`, 5<<20/6, `"}]}`) }},
 		{"a million contents", atCall, everyWay(), func(p *peer) {
 			p.long(`"result":{"content":[`, `{"type":"text","text":""},`, 1<<20, `{"type":"text","text":""}]}`)
 		}},
@@ -58,14 +58,14 @@ func huge() []hostility {
 		{"image of 48 MiB", atCall, everyWay(), func(p *peer) {
 			p.long(`"result":{"content":[{"type":"image","mimeType":"image/png","data":"`, "AAAA", 16<<20, `"}]}`)
 		}},
-		{"image of 5 MiB that is none", atCall, everyWay(), func(p *peer) {
-			p.long(`"result":{"content":[{"type":"image","mimeType":"image/png","data":"`, "AAAA", 5<<20/3, `"}]}`)
+		{"image of 4 MiB that is none", atCall, everyWay(), func(p *peer) {
+			p.long(`"result":{"content":[{"type":"image","mimeType":"image/png","data":"`, "AAAA", 4<<20/3, `"}]}`)
 		}},
 		{"resource of 48 MiB", atCall, streams(), func(p *peer) {
 			p.long(`"result":{"content":[{"type":"resource","resource":{"uri":"file:///a","blob":"`, "AAAA", 16<<20, `"}}]}`)
 		}},
 		{"error of 32 MiB", atCall, everyWay(), func(p *peer) { p.long(`"error":{"code":-32603,"message":"`, "x", 32<<20, `"}`) }},
-		{"error of 6 MiB", atCall, everyWay(), func(p *peer) { p.long(`"error":{"code":-32603,"message":"`, "x", 6<<20, `"}`) }},
+		{"error of 5 MiB", atCall, everyWay(), func(p *peer) { p.long(`"error":{"code":-32603,"message":"`, "x", 5<<20, `"}`) }},
 		{"a million levels", atCall, everyWay(), func(p *peer) { p.long(`"result":{"content":[],"structuredContent":`, `[`, 1<<20, ``) }},
 		{"900 levels of objects", atCall, everyWay(), func(p *peer) {
 			p.result(`{"content":[],"structuredContent":` + strings.Repeat(`{"a":`, 900) + `1` + strings.Repeat(`}`, 900) + `}`)
@@ -81,8 +81,8 @@ func huge() []hostility {
 		{"a description of 30 MiB", atList, streams(), func(p *peer) {
 			p.long(`"result":{"tools":[{"name":"dig","description":"`, "x", 30<<20, `","inputSchema":{"type":"object"}}]}`)
 		}},
-		{"a schema of 7 MiB", atList, streams(), func(p *peer) {
-			p.long(`"result":{"tools":[{"name":"dig","inputSchema":{"type":"object","description":"`, "x", 7<<20, `"}}]}`)
+		{"a schema of 5 MiB", atList, streams(), func(p *peer) {
+			p.long(`"result":{"tools":[{"name":"dig","inputSchema":{"type":"object","description":"`, "x", 5<<20, `"}}]}`)
 		}},
 		{"a tool's name of 5 MiB", atList, streams(), func(p *peer) {
 			p.long(`"result":{"tools":[{"inputSchema":{},"name":"`, "x", 5<<20, `"}]}`)
