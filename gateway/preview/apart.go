@@ -73,7 +73,9 @@ func (s *state) dismiss(now time.Time) (action, bool) {
 	case p.exists && s.removable(p):
 		a.kind = doDelete
 	case p.exists && s.canEdit && p.editable() && (p.cursor || p.unsure):
-		a.kind = doEdit
+		if a.kind = doEdit; p.plain {
+			a.body = plainPayload(a.body)
+		}
 	case !p.exists && !p.given && p.uncertain == 0 && !p.doubted && !p.lost:
 		return action{}, false
 	}
@@ -128,6 +130,8 @@ func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
 	case a.kind == doEdit && e.Kind == chat.Rejected && !p.unsure && a.frame != frame{}:
 		p.given, p.exists = true, false
 		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+	case a.kind == doEdit && a.stands && e.Kind == chat.Rejected && !p.plain:
+		p.plain = true // once more, without markup: its buttons must not stay
 	case a.kind == doEdit && e.Kind == chat.Frozen && s.removable(p): // whatever it shows, it is deleted first
 		p.shown, p.cursor, p.frame = payload{}, false, frame{}
 	default: // it is gone, or it stays: another one takes its place

@@ -146,3 +146,29 @@ func TestRegressionQuestionOfUnknownOutcomeIsNotSeen(t *testing.T) {
 		s.delivers(Ending{Text: "final"}, "final")
 	})
 }
+
+// Where nothing can be deleted a question that is over loses its buttons, also when the platform refuses that once.
+func TestRegressionButtonsGoAfterOneRefusal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		e := p.endpoint()
+		e.Deleter = nil
+		p.fate = func(c *call) fate {
+			switch {
+			case c.op == chat.OpSend && c.attempt == 0:
+				return uncertain(true) // so that the question stands apart
+			case c.op == chat.OpEdit && c.attempt == 0:
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		s := live(t, p, e, streaming())
+		s.says("one two three", 2*time.Second)
+		s.asks("yes:1", "Really?", 2*time.Second)
+		equal(t, "asked", p.buttons(), []string{"yes:1"})
+		s.slot.Tell(Status{})
+		s.waits(5 * time.Second)
+		equal(t, "decided", p.buttons(), nil)
+		s.ends(Ending{Keep: true})
+	})
+}

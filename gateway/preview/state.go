@@ -124,9 +124,9 @@ const nothing = "–"
 // blank says that p shows nothing of the text, and can't.
 func (p *part) blank() bool { return p.shown.blank() && p.text.blank() }
 
-// blank says that b has nothing of the text.
-func (b payload) blank() bool {
-	return b.rendered.Text == "" || b.rendered.Text == nothing && b.end == 0
+// blank says that p has nothing of the text.
+func (p payload) blank() bool {
+	return p.rendered.Text == "" || p.rendered.Text == nothing && p.end == 0
 }
 
 // standing is what p shows or may show, without what stood around it.
