@@ -64,11 +64,3 @@ func framed(kind, name, text string) string {
 	}
 	return "[" + head + "]\n" + text + "\n[end of " + mark + "]"
 }
-
-// provenance returns who wrote what in a turn, as far as it has come. It is for the goroutine that runs the model.
-func (a *actor) provenance(t *turn) agent.Said {
-	return agent.Said{
-		Person: a.person(t.in).String(), Shared: t.in.To.Kind != chat.Private, Summarized: t.history.Summary != "",
-		Messages: slices.Concat(t.history.messages, []agent.Message{t.question}, t.heard()),
-	}
-}
