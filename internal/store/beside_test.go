@@ -74,7 +74,10 @@ func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measure
 }
 
 func measureAccepts(t *testing.T, takes time.Duration) {
-	const conversations, backups = 50, 100
+	conversations, backups := 50, 100
+	if raced { // the run without the detector judges
+		conversations, backups = 5, 3
+	}
 	dir, copies := t.TempDir(), t.TempDir()
 	disk := slowDirOf(t, dir, takes)
 	s := mustOpen(t, store.File(dir))
@@ -122,10 +125,10 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	last := len(accepts) - 1
 	t.Logf("%d accepts beside %d backups: beside the syncs median %v, p99 %v, worst %v; with them median %v, worst %v", len(accepts), backups,
 		beside[last/2], beside[last*99/100], beside[last], altogether[last/2], altogether[last])
-	if beside[last] > worstAccept {
+	if beside[last] > worstAccept && !raced {
 		t.Errorf("an accept took %v beside the syncs, want %v at most", beside[last], worstAccept)
 	}
-	if most := mostSyncs*takes + worstAccept; takes > 0 && altogether[last] > most {
+	if most := mostSyncs*takes + worstAccept; takes > 0 && altogether[last] > most && !raced {
 		t.Errorf("an accept took %v, want %v at most", altogether[last], most)
 	}
 }

@@ -1,0 +1,6 @@
+//go:build race
+
+package store_test
+
+// raced says that the race detector runs: SQLite is many times slower then, so tests play less and judge no time.
+const raced = true
