@@ -12,8 +12,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits on one message of a server. They count bytes after framing and before JSON is decoded: the SDK copies a message several times while it decodes it, and a decoded value takes
-// up to a hundred times its length in JSON.
+// Limits on one message of a server, after framing and before JSON is decoded. The SDK copies a message several times while
+// it decodes it, and a decoded value takes up to a hundred times its length in JSON.
 const (
 	maxMessage = 6 << 20 // bytes
 	maxOwn     = 1 << 18 // bytes of a request or a notification, which the SDK queues
