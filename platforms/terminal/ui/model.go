@@ -138,6 +138,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.above, m.printing = m.above[m.printing:], 0
 	case drawnMsg:
 		m.drawn = true
+		// Before something has been printed above it the renderer does not know where its first row is, and leaves each
+		// frame on the screen that is lower than the next.
+		return m, tea.Batch(tea.Println(" "), m.next())
 	case tickMsg:
 		m.phase, m.turning = m.phase+1, false
 	}
