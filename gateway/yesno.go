@@ -47,7 +47,7 @@ func (t Texts) saysOnly(key TextKey, said string) bool {
 	return found
 }
 
-// wordsOf reads a list, the longest first.
+// wordsOf reads a list with commas between its words, the longest word first.
 func wordsOf(list string) []string {
 	var words []string
 	for w := range strings.SplitSeq(list, ",") {
