@@ -280,6 +280,13 @@ func (m *model) move(from, to chat.ChatID) {
 	}
 	m.moveSessions(moved)
 	m.moveConsents(moved)
+	for b, until := range m.blocks {
+		if b.Chat == from {
+			delete(m.blocks, b)
+			b.Chat = to
+			m.blocks[b] = time.UnixMilli(max(until.UnixMilli(), m.blocks[b].UnixMilli()))
+		}
+	}
 	for _, t := range m.turns {
 		if moved(&t.record.Conversation) && t.record.To.Chat == from && t.unfinished() {
 			t.record.To.Chat, t.record.ReplyTo = to, ""
