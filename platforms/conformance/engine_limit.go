@@ -149,66 +149,6 @@ func refusalCases() []testCase {
 			}
 			h.wantGood()
 		}},
-		{"D4: four refusals that are over slow no answer down, neither at once nor later", func(s *scene) {
-			s.Enforce(Published)
-			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
-			places, round := h.Crowd(10), 0
-			op := chat.OpSend
-			if _, ok := h.editor(); ok {
-				op = chat.OpEdit
-			}
-			// ten returns how long ten answers at once take, so long after four others, one call of each refused or none.
-			ten := func(refused bool, later time.Duration) time.Duration {
-				pass(5 * time.Minute) // what was counted before is forgotten
-				for range 4 {
-					before := h.Calls(op)
-					if refused {
-						h.Break(op, RateLimit)
-					}
-					h.ask(h.Private(), "go")
-					h.until("a call", func() bool { return h.Calls(op) > before })
-					pass(2 * RetryAfter)
-				}
-				pass(later)
-				start := time.Now()
-				round++
-				for _, to := range places {
-					h.ask(to, "go")
-				}
-				h.until("the answers", func() bool {
-					return !slices.ContainsFunc(places, func(to chat.Target) bool {
-						return h.joined(to) != strings.Join(slices.Repeat([]string{prose(300)}, round), " ")
-					})
-				})
-				return time.Since(start)
-			}
-			for _, later := range []time.Duration{0, 15 * time.Minute} {
-				if without, with := ten(false, later), ten(true, later); with > without*13/10 {
-					h.Errorf("%v later ten answers at once took %v, and %v after four refusals", later, without, with)
-				}
-			}
-			h.wantGood()
-		}},
-		{"D4: a refused sign of being at work holds no message up where it is counted by itself", func(s *scene) {
-			s.Enforce(Published)
-			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
-			for _, to := range h.both() {
-				p := h.adapter.Profile(to)
-				if p.TypingEvery == 0 || !slices.ContainsFunc(p.Limits, func(l chat.Limit) bool { return l.Ops == chat.OpTyping }) {
-					continue
-				}
-				before := h.Calls(chat.OpTyping)
-				h.Break(chat.OpTyping, RateLimit)
-				h.ask(to, "go")
-				pass(RetryAfter - time.Second)
-				if got := h.Calls(chat.OpTyping) - before; got != 1 {
-					h.Errorf("in %+v are %d signs of being at work, want the refused one", to, got)
-				}
-				h.wantReply(to, prose(300))
-				pass(lasting)
-			}
-			h.wantGood()
-		}},
 		{"D4: a final waits as long as it was told (F03)", func(s *scene) {
 			if _, ok := s.editor(); !ok {
 				return

@@ -50,7 +50,7 @@ func cases() []testCase {
 	return slices.Concat(
 		sendCases(), editCases(), textCases(), exactCases(), buttonCases(), draftCases(), streamCases(), streamEndCases(), streamFailureCases(), fileCases(), keyCases(), findCases(),
 		failureCases(), receiveCases(), decodeCases(), fetchCases(), menuCases(),
-		finalCases(), overflowCases(), limitCases(), refusalCases(), turnCases(), troubleCases(), refusedCases(), endingCases(), killCases(), answerFileCases(),
+		finalCases(), overflowCases(), limitCases(), refusalCases(), narrowRefusalCases(), turnCases(), troubleCases(), refusedCases(), endingCases(), killCases(), answerFileCases(),
 		specialCases(), commandCases(), questionCases(), thoughtCases(),
 	)
 }
