@@ -197,9 +197,7 @@ func (s *Memory) Unfinished(context.Context) ([]chat.Turn, error) {
 				c.Messages = append(c.Messages, m.Message)
 			}
 		}
-		if len(c.Messages) == 0 { // another turn answers them
-			c.Messages, c.Void = []chat.Inbound{{To: c.To}}, true
-		}
+		c.Void = c.Void || len(c.Messages) == 0 // another turn answers them
 		out = append(out, c)
 	}
 	return out, nil

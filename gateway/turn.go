@@ -143,12 +143,25 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	}
 	var found bool
 	if t.history, t.question, found = t.history.without(rec.Replaces); !found {
-		a.say(t.in, a.g.Texts[TextNothingToRetry]) // stored at once: after a restart there may be something
+		a.nothingToRetry(*rec)
 		return nil
 	}
 	t.replaces = rec.Replaces
 	t.question = adding(t.question, a.words(rec.Messages[1:]...)) // what was put to it before a restart
 	return t
+}
+
+// nothingToRetry answers a retry that has no question. It stores the answer at once: after a restart there may be one.
+func (a *actor) nothingToRetry(rec chat.Turn) {
+	text := a.g.Texts[TextNothingToRetry]
+	if rec.Runs == 0 {
+		a.say(rec.Messages[len(rec.Messages)-1], text)
+		return
+	}
+	// An earlier process began the turn. It must end too: another turn would take its messages, and leave it in the store.
+	e := preview.Ending{Text: text}
+	a.decide(rec.ID, e, chat.Growth{Usage: a.shown(rec).Usage})
+	a.conclusion(rec, e)
 }
 
 // takeUpSteps gives a turn what an earlier process did of it.

@@ -1,12 +1,15 @@
 package gateway_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"telex/gateway"
+	"telex/gateway/preview"
+	"telex/internal/chat"
 )
 
 const undone = "I have forgotten the last question and its answer."
@@ -69,5 +72,58 @@ func TestUndoTwiceAfterARestartTakesBackTwoTurns(t *testing.T) {
 		l.say(t, ask("c"))
 		later(5 * time.Second)
 		equal(t, "the turn after them", l.told(len(l.turns)-1), []string{"user: c"})
+	})
+}
+
+// The same while a line that answers no message is being delivered, such as what an interrupted answer did: /undo is about
+// the retry that waits behind it, which replaces the answer, and leaves nothing of it in the store.
+func TestUndoWhileALineIsDeliveredEndsTheRetryThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, ask("b"))
+		later(5 * time.Second)
+		l.kill()
+		c, retry := chat.Conversation{Endpoint: "tg", Chat: "7"}, command("retry")
+		retry.ID = "r"
+		ending, err := json.Marshal(preview.Ending{Text: "done before"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, entries, _ := l.store.Session(t.Context(), c)
+		_, _ = l.store.Accept(t.Context(), c, retry)
+		for _, turn := range []chat.Turn{
+			{ID: "line", Conversation: c, To: retry.To, Ending: ending},
+			{ID: "retry", Conversation: c, To: retry.To, Messages: []chat.Inbound{retry}, Replaces: entries[0].Turn},
+		} {
+			if err := l.store.Begin(t.Context(), turn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.begin(t, nil)
+		later(10 * time.Millisecond)
+		l.say(t, command("undo"))
+		later(10 * time.Second)
+		equal(t, "people see", l.sees(), []string{"re: b", "done before", undone})
+		equal(t, "questions to the model", l.questions(), nil)
+		l.nothingLeft(t)
+	})
+}
+
+// A retry whose question was deleted before it ran again ends with a line: the store has nothing left of it.
+func TestRetryOfWhatIsGoneEndsAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		c, retry := chat.Conversation{Endpoint: "tg", Chat: "7"}, command("retry")
+		retry.ID = "r"
+		_, _ = l.store.Accept(t.Context(), c, retry)
+		turn := chat.Turn{ID: "retry", Conversation: c, To: retry.To, Messages: []chat.Inbound{retry}, Replaces: "gone"}
+		if err := l.store.Begin(t.Context(), turn); err != nil {
+			t.Fatal(err)
+		}
+		l.begin(t, nil)
+		later(5 * time.Second)
+		equal(t, "people see", l.sees(), []string{gateway.DefaultTexts()[gateway.TextNothingToRetry]})
+		l.nothingLeft(t)
 	})
 }

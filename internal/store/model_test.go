@@ -333,9 +333,7 @@ func (m *model) unfinished() (list []chat.Turn) {
 				r.Messages = append(r.Messages, in)
 			}
 		}
-		if len(r.Messages) == 0 {
-			r.Messages, r.Void = []chat.Inbound{{To: r.To}}, true
-		}
+		r.Void = r.Void || len(r.Messages) == 0
 		list = append(list, plain(r))
 	}
 	return list

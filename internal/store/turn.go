@@ -192,7 +192,7 @@ func (t *tx) endTurn(ctx context.Context, id string, as chat.TurnState) error {
 
 // Unfinished returns the turns that were begun and not ended, oldest first, with their messages and parts, and the journals of
 // those that run: what a start has to take up again. A turn of which no message is left, because another one has them all or none can
-// be read, must not run again: it is void, and answers a message that says no more than where it came from.
+// be read, must not run again: it is void.
 func (r *Reader) Unfinished(ctx context.Context) (turns []chat.Turn, err error) {
 	err = r.view(ctx, "list unfinished turns", func(t *tx) error {
 		turns = nil
@@ -234,10 +234,7 @@ func (t *tx) fill(ctx context.Context, turn *chat.Turn) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(turn.Messages) == 0 {
-		turn.Messages = []chat.Inbound{{To: turn.To}}
-		turn.Void = true
-	}
+	turn.Void = turn.Void || len(turn.Messages) == 0
 	if turn.Parts, err = t.parts(ctx, turn.ID); err != nil {
 		return err
 	}
