@@ -55,7 +55,7 @@ func TestPipeline(t *testing.T) {
 	p.awaitLog("turn ended", 1)
 	w.wantTexts(ada, "from the facts")
 	requests := w.model.Requests()
-	if len(requests) != 2 || requests[0].Stream || !requests[1].Stream || !strings.Contains(requests[1].Question, "from the facts") {
+	if len(requests) != 2 || !requests[0].Stream || !requests[1].Stream || !strings.Contains(requests[1].Question, "from the facts") {
 		t.Errorf("the model was asked %+v", requests)
 	}
 	t.Logf("two nodes in %v", time.Since(began))

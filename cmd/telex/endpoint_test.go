@@ -200,8 +200,8 @@ func TestPrecedenceOfStreaming(t *testing.T) {
 			if got := len(w.replies(ada)[0].Versions) > 1; got != c.want {
 				t.Errorf("the answer was shown while it was written: %t, want %t", got, c.want)
 			}
-			if got := w.model.Requests()[0].Stream; got != c.want {
-				t.Errorf("the model was asked to stream: %t, want %t", got, c.want)
+			if !w.model.Requests()[0].Stream { // whatever people see: a silent model is noticed so
+				t.Error("the model was not asked to stream")
 			}
 		})
 	}

@@ -56,8 +56,8 @@ func TestThreeProcesses(t *testing.T) {
 				t.Errorf("calls were answered 429: %s", stats)
 			}
 			requests := model.requests()
-			if len(requests) != 1 || requests[0].Stream != streaming {
-				t.Fatalf("%d requests, want one with stream %t", len(requests), streaming)
+			if len(requests) != 1 || !requests[0].Stream { // whatever people see: a silent model is noticed so
+				t.Fatalf("%d requests, want one that streams", len(requests))
 			}
 			if late := list[0].Last().At.Sub(requests[0].LastToken); late > 300*time.Millisecond {
 				t.Errorf("final %v after the last token, want at most 300ms", late)

@@ -63,6 +63,9 @@ func look(ctx context.Context, env config.Env, use func(operations) error) (err 
 	case !errors.Is(err, errNoSocket):
 		return err
 	}
+	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {
+		return notReached(err)
+	}
 	_, r, err := openStoreReadOnly(ctx, env)
 	if err != nil {
 		return err

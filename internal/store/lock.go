@@ -33,13 +33,9 @@ func takeLock(path string) (*lock, error) {
 		return nil, err
 	}
 	if err := tryLock(f); err != nil {
-		holder := readHolder(f)
+		err = explainLock(path, f, err)
 		_ = f.Close() // nothing was written
-		if errors.Is(err, errHeld) {
-			return nil, fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
-				"stop that one, or give this one a state directory of its own", path, ErrLocked, holder)
-		}
-		return nil, fmt.Errorf("lock %s: %w", name, err)
+		return nil, err
 	}
 	l := &lock{file: f}
 	// Who holds the lock is for people to read; the lock holds without it, on a full disk for example.
@@ -47,6 +43,31 @@ func takeLock(path string) (*lock, error) {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	return l, nil
+}
+
+// explainLock says why the lock file f of the store at path can't be locked.
+func explainLock(path string, f *os.File, err error) error {
+	if errors.Is(err, errHeld) {
+		return fmt.Errorf("%s is %w%s; one telex at a time can use it: "+
+			"stop that one, or give this one a state directory of its own", path, ErrLocked, readHolder(f))
+	}
+	return fmt.Errorf("lock %s.lock: %w", path, err)
+}
+
+// CheckLock returns an error that wraps ErrLocked while another process holds the store at path. It makes no file.
+func CheckLock(path string) error {
+	f, err := os.Open(path + ".lock")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // nothing was written; it drops the lock, too
+	if err := tryLock(f); err != nil {
+		return explainLock(path, f, err)
+	}
+	return nil
 }
 
 // readHolder returns " (pid N)" when the lock file says so.

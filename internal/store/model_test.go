@@ -258,7 +258,7 @@ func (m *model) move(from, to chat.ChatID) {
 	if now, ok := m.moves[to]; ok && now != from {
 		to = now
 	}
-	if from == to {
+	if now, ok := m.moves[from]; from == to || ok && now == to { // it is known
 		return
 	}
 	delete(m.moves, to)
