@@ -23,9 +23,9 @@ func (s *state) fileOf(i int) *chat.File {
 	return nil
 }
 
-// layoutNote returns what stands below the text: the ending's note, and which files can't be sent. What can is in
-// files from now on.
-func (s *state) layoutNote() []markup.Part {
+// layoutNote returns what stands below the text from part at on: the ending's note, and which files can't be sent. What can
+// is in files from now on.
+func (s *state) layoutNote(at int) []markup.Part {
 	var left, escaped []string
 	s.files = nil
 	for _, f := range s.ending.Files {
@@ -41,7 +41,23 @@ func (s *state) layoutNote() []markup.Part {
 		s.remark = below(s.remark, strings.ReplaceAll(s.cfg.FilesLine, "{files}", strings.Join(left, ", ")))
 		source = below(source, strings.ReplaceAll(s.cfg.FilesLine, "{files}", strings.Join(escaped, ", ")))
 	}
-	return markup.Layout(source, markup.Options{Dialect: s.dialect, Limit: s.limit})
+	return s.layoutBelow(at, source)
+}
+
+// layoutBelow returns the parts of a text that begins with part at. Those that stand already are cut as they were.
+func (s *state) layoutBelow(at int, text string) []markup.Part {
+	o := markup.Options{Dialect: s.dialect, Limit: s.limit}
+	var parts []markup.Part
+	for at+len(parts) < len(s.cuts) {
+		o.Limit = s.cuts[at+len(parts)]
+		laid := markup.Layout(text, o)
+		if len(laid) < 2 { // the last one has no successor
+			return append(parts, laid...)
+		}
+		parts, o.From = append(parts, laid[0]), laid[0].Next
+	}
+	o.Limit = s.limit
+	return append(parts, markup.Layout(text, o)...)
 }
 
 // below returns two paragraphs, or the second alone.

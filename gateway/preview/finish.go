@@ -197,8 +197,8 @@ func (s *state) layoutFinal() []markup.Part {
 		s.literal = true
 		text = s.layoutText()
 	}
-	note := s.layoutNote()
 	text = s.layoutRest(text)
+	note := s.layoutNote(len(text))
 	s.final, s.texts, s.noteAt = text, len(text), -1
 	if s.rest != nil {
 		s.texts = s.restAt
@@ -269,6 +269,9 @@ func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 			break
 		}
 		kept, o.From = append(kept, laid[0]), laid[0].Next
+		if laid[0].End >= len(text) {
+			break // further cuts are those of the note
+		}
 	}
 	return kept
 }

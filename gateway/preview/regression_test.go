@@ -172,3 +172,33 @@ func TestRegressionButtonsGoAfterOneRefusal(t *testing.T) {
 		s.ends(Ending{Keep: true})
 	})
 }
+
+// D1: a note of several messages, one of which is too long where nothing can be edited: those above it stay as they were
+// cut, and the rest goes on behind them, also in the next process.
+func TestRegressionNoteStaysAsItWasCut(t *testing.T) {
+	for name, killed := range map[string]bool{"one process": false, "two": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit = 70
+				fates := map[int]fate{2: fail(chat.TooLong)}
+				if killed {
+					fates[4] = tooMany(time.Hour)
+				}
+				p.fate = nth(fates)
+				e := p.endpoint()
+				e.Editor, e.Deleter = nil, nil
+				s := live(t, p, e, Config{})
+				ending := Ending{Text: "one two", Note: words + " " + words}
+				if killed {
+					s.slot.Finish(ending)
+					s.waits(5 * time.Second)
+					s.again()
+				}
+				s.delivers(ending,
+					"one two", "one two three four five six seven eight nine ten eleven twelve",
+					"thirteen fourteen one two three", "four five six seven eight nine ten", "eleven twelve thirteen fourteen")
+			})
+		})
+	}
+}

@@ -266,16 +266,14 @@ func (s *state) shrink(a action, p *part) {
 		s.giveUp(p)
 		return
 	}
-	keep := a.part
 	if s.ending != nil {
-		keep = min(keep, s.texts)
-		s.kept, s.final = s.final[:keep], nil
+		s.kept, s.final = s.final[:min(a.part, s.texts)], nil
 	}
 	if known {
-		s.cuts = s.cuts[:keep]
+		s.cuts = s.cuts[:a.part]
 		return
 	}
-	s.halve(keep)
+	s.halve(a.part)
 }
 
 // halve halves the length of all parts but the first keep.
