@@ -95,7 +95,7 @@ func (w *world) judgeEffect(d *deed) {
 		w.complain("F38: %s takes effect while its turn is not under way", d.key)
 	}
 	if d.tool == look {
-		if n := len(d.effects); n > 1 && d.effects[n-2].life.diedAt(time.Now()) {
+		if n := len(d.effects); n > 1 && !d.effects[n-2].stopped && d.effects[n-2].life.diedAt(time.Now()) {
 			w.complain("%s is run again, though a process died while it ran", d.key)
 		}
 		return

@@ -257,8 +257,9 @@ type deed struct {
 
 // effect is one time that a call took effect.
 type effect struct {
-	life *life
-	at   time.Time
+	life    *life
+	at      time.Time
+	stopped bool // the call ended with its turn, while its process lived
 }
 
 // deedName finds the key of a call.
@@ -288,6 +289,7 @@ func (b bench) call(ctx context.Context, in agent.Input) (agent.Output, error) {
 		return agent.Output{}, err
 	}
 	if err := b.l.wait(ctx, d.takes-d.takes/2); err != nil {
+		w.noteStopped(b.l, d.key)
 		return agent.Output{}, err
 	}
 	if d.fails {
@@ -321,7 +323,7 @@ func (w *world) do(l *life, key string) error {
 		l.dieLocked(k)
 		return errDead
 	}
-	d.effects = append(d.effects, effect{l, time.Now()})
+	d.effects = append(d.effects, effect{life: l, at: time.Now()})
 	w.note("%s takes effect: %s", d.tool, key)
 	w.judgeEffect(d)
 	if k := w.killLocked(n, afterDeed); k != nil {
@@ -329,4 +331,13 @@ func (w *world) do(l *life, key string) error {
 		return errDead
 	}
 	return nil
+}
+
+// noteStopped notes that a call ended with its turn, unless its process is dead.
+func (w *world) noteStopped(l *life, key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if d := w.deeds[key]; !l.isDead() {
+		d.effects[len(d.effects)-1].stopped = true
+	}
 }
