@@ -168,14 +168,14 @@ func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 	case !rec.Void:
 		a.decide(rec.ID, e, g)
 	}
-	a.deliver(rec, e)
+	a.redeliverParked(rec, e) // the messages of later replies come below its own
 }
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
 // what it would have added to the history is void.
 func (a *actor) fresh(m message, done TextKey) {
-	a.clear(m.accepted)
 	a.cutParked(anyTurn)
+	a.clear(m.accepted)
 	a.void()
 	if err := a.g.Store.Forget(a.g.deliveries, a.conversation); err != nil {
 		a.fail(m.Inbound, "history could not be deleted", err)
@@ -313,6 +313,7 @@ func (a *actor) forget(m message) {
 
 // erase deletes what a person asked here, ends the turn that answers them and drops what they sent.
 func (a *actor) erase(u chat.UserID) (int, error) {
+	a.cutParked(func(t *turn) bool { return t.in.Sender.ID == u })
 	a.left = slices.DeleteFunc(a.left, func(rec chat.Turn) bool {
 		theirs := rec.User == u && !answersCommand(rec)
 		if theirs {
@@ -320,7 +321,6 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 		}
 		return theirs
 	})
-	a.cutParked(func(t *turn) bool { return t.in.Sender.ID == u })
 	if a.turn != nil && a.turn.in.Sender.ID == u {
 		a.void()
 		a.returns(a.turn.leftover()) // for what follows

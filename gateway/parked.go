@@ -192,11 +192,16 @@ func (a *actor) mend() {
 	a.g.mu.Unlock()
 	for _, rec := range turns {
 		if e, known := a.known(rec); known && slices.Contains(ids, rec.ID) {
-			t := a.redeliver(rec, e)
-			t.delivery.parked = true
-			a.parked = append(a.parked, t)
+			a.redeliverParked(rec, e)
 		}
 	}
+}
+
+// redeliverParked delivers the known ending of a turn that was begun earlier, in the background.
+func (a *actor) redeliverParked(rec chat.Turn, e preview.Ending) {
+	t := a.redeliver(rec, e)
+	t.delivery.parked = true
+	a.parked = append(a.parked, t)
 }
 
 // line is a fixed line that is being delivered beside whatever else goes on. Only so many count at a time; one that can't

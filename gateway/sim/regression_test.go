@@ -65,3 +65,24 @@ func TestRegressionTurnedAwayAndForgotten(t *testing.T) {
 		}
 	}
 }
+
+// D14: an answer that an earlier process left is taken back by /undo. What is shown of it stays, and needs a message still: it
+// stands above the answer to the next question, also when its first calls are refused.
+func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
+	t.Parallel()
+	for n := range 12 {
+		t.Run(fmt.Sprint("killed after write ", n), func(t *testing.T) {
+			t.Parallel()
+			s := story("stream-with-keys", talk(numbered(30)), talk("a1w0x a1w1x"))
+			s.says = append(s.says,
+				say{at: 1340 * time.Millisecond, user: "ann", kind: "undo"}, say{at: 2 * time.Second, user: "ann", kind: "text"})
+			s.kills = []kill{{where: afterWrite, n: n, down: 3 * time.Second}}
+			s.faults = map[int]fault{
+				0: {kind: hangBefore, after: time.Minute},
+				1: {kind: limited, scope: chat.ScopeChat, named: true, told: true, after: 4 * time.Second},
+				2: {kind: refused, after: time.Second}, 3: {kind: refused, after: time.Second},
+			}
+			perform(t, s)
+		})
+	}
+}
