@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
@@ -125,12 +127,23 @@ func following(src []byte, leaf ast.Node, behind []byte, above bool, sure int) r
 	case sure == len(src):
 		next = ending(src, leaf)
 	default:
-		next = between(behind)
+		if next = between(behind); next == 0 {
+			next = addressStart(src[sure:])
+		}
 	}
 	if heading && next != '\n' {
 		return 0 // a heading that goes on can't be cut here
 	}
 	return next
+}
+
+// addressStart returns the first character of a bare address at the start of src, or 0. Nothing else that later text may
+// change begins with a letter or a digit, and the character is shown also if the address is none in the end.
+func addressStart(src []byte) rune {
+	if r, _ := utf8.DecodeRune(src); unicode.IsLetter(r) || unicode.IsDigit(r) {
+		return r
+	}
+	return 0
 }
 
 // between returns what white space is in the source between a text and the next, which the

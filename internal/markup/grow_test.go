@@ -56,6 +56,14 @@ func TestAppendedTagBeforeAddress(t *testing.T) {
 	}
 }
 
+// An address right behind closing marks becomes a link with its last letter; where text may be cut in front of it stays.
+func TestAppendedMarksBeforeAddress(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{"***世界***https://e.org", "a **世界**www.e.org x", "_世界_http://e.org"} {
+		checkAppended(t, src, Options{Dialect: Plain{}, Limit: 300})
+	}
+}
+
 // checkAppended lays out every prefix of src, and fails the test when a later layout takes
 // back what an earlier one shows.
 func checkAppended(t rapid.TB, src string, o Options) {
