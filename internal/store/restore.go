@@ -58,7 +58,10 @@ func checkBackup(ctx context.Context, log *slog.Logger, path, file string) (err 
 		}
 	}
 	r, err := OpenReadOnly(ctx, Options{Path: file, Log: log})
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrCorrupt): // the advice in err is about a store
+		return fmt.Errorf("check backup: %s is %w: use another backup", file, ErrCorrupt)
+	case err != nil:
 		return fmt.Errorf("check backup: %w", err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
