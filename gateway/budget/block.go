@@ -68,8 +68,7 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) 
 
 // guilty says that the endpoint's limit must have been hit when c was refused: not for the
 // first, but when several chats were refused that had used less of their own limits than of the
-// endpoint's. Their
-// slowdowns end.
+// endpoint's. Their slowdowns end.
 func (b *Budget) guilty(c chat.Call, now time.Time) bool {
 	if own := b.share(c, now, true); own >= 0.5 || own > b.share(c, now, false) {
 		return false

@@ -136,6 +136,8 @@ func (m *meter) end(t *Ticket, arrived, now time.Time) {
 		i--
 	}
 	m.arrived = slices.Insert(m.arrived, i, arrived)
+	m.settle(now)
+	m.slow.accept(len(m.arrived)-len(m.refused), now)
 	m.bucket.ReserveN(arrived, 1)
 	m.lapse(t, now)
 }

@@ -31,7 +31,10 @@ func TestSlowdown(t *testing.T) {
 		}},
 		{"a hidden half is found, and tried ever less often", []step{
 			{what: "refused", accepted: 10, level: 10, hold: firstHold},
-			{what: "refused on the way back", after: firstHold + rampUp/10, accepted: 11, level: 10, hold: 4 * time.Minute},
+			{what: "refused on the way back", after: firstHold + rampUp/10, accepted: 11, level: 10, hold: firstHold},
+			{what: "again", after: firstHold + rampUp/10, accepted: 11, level: 10, hold: firstHold},
+			{what: "again", after: firstHold + rampUp/10, accepted: 11, level: 10, hold: firstHold},
+			{what: "that is no accident", after: firstHold + rampUp/10, accepted: 11, level: 10, hold: 4 * time.Minute},
 			{what: "left alone", after: 4*time.Minute - 1, calm: true, level: 10, hold: 4 * time.Minute},
 			{what: "tried", after: 4*time.Minute + rampUp/10, accepted: 11, level: 10, hold: 32 * time.Minute},
 			{what: "tried", after: 32*time.Minute + rampUp/10, accepted: 11, level: 10, hold: longestHold},

@@ -134,3 +134,55 @@ func TestRefusalClosesItsKindsOnly(t *testing.T) {
 		})
 	}
 }
+
+// D4: single refusals in the middle of steady use slow previews down for a minute each and no longer,
+// however many came before: what was accepted in between shows that no lower limit is in force.
+func TestSingleRefusalsAreForgottenEachTime(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		limit chat.Limit
+		each  time.Duration // between two previews, as the platform's adapter has it
+	}{
+		{"Discord", perChat(5, 5*time.Second, 5), 1200 * time.Millisecond},
+		{"Slack", tier(50, chat.OpAll), 1500 * time.Millisecond},
+		{"Telegram group", perChat(20, time.Minute, 5), 3 * time.Second},
+		{"Telegram", perChat(20, 20*time.Second, 3), 1500 * time.Millisecond},
+	} {
+		for _, apart := range []time.Duration{61 * time.Second, 90 * time.Second} {
+			t.Run(fmt.Sprint(c.name, " ", apart), func(t *testing.T) {
+				previews := func(refusals int) (calls int) {
+					inBubbleOnce(t, func(b *Budget) {
+						preview := func() *Ticket {
+							ticket := b.Request(call("a", chat.ClassPreview, c.limit))
+							<-ticket.Ready()
+							return ticket
+						}
+						steady := func(d time.Duration) (n int) {
+							for end := time.Now().Add(d); time.Now().Before(end); n++ {
+								began := time.Now()
+								ticket := preview()
+								time.Sleep(60 * time.Millisecond)
+								ticket.Done()
+								time.Sleep(time.Until(began.Add(c.each)))
+							}
+							return n
+						}
+						steady(2 * time.Minute)
+						for range refusals {
+							ticket := preview()
+							b.Block(ticket.call, c.limit.Scope, 0, time.Second)
+							ticket.Done()
+							steady(apart)
+						}
+						steady(time.Minute)
+						calls = steady(2 * time.Minute)
+					})
+					return calls
+				}
+				if without, with := previews(0), previews(4); with < without*9/10 {
+					t.Errorf("%d previews in two minutes after four refusals %v apart, %d without", with, apart, without)
+				}
+			})
+		}
+	}
+}
