@@ -25,7 +25,7 @@ func DefaultLines() Lines {
 		Empty:    "(The model gave no answer. Please ask again.)",
 		NoTool:   "(The model asked for a tool, but no tools are available here.)",
 		TooLong:  "This is too long for me. Please send it in smaller pieces.",
-		NoRoom:   "My setup leaves no room for your question, so I can't answer it. Whoever runs me finds the reason in the log.",
+		NoRoom:   "I can't answer this because of how I'm configured. Please tell whoever runs this bot; the log says why.",
 
 		ToolCalls:  "(The limit of tool calls for one answer was reached, so this may be incomplete.)",
 		ModelCalls: "(The limit of steps for one answer was reached, so this may be incomplete.)",

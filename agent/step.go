@@ -260,7 +260,7 @@ func (r *run) stopped(ctx context.Context, p parsedCall) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer cancel()
 	if err := r.turn.Journal.Stopped(ctx, p.ToolCall); err != nil {
-		r.log.LogAttrs(ctx, slog.LevelError, "a tool call was stopped, which was not stored: it is not run again", slog.Any("error", err))
+		r.log.LogAttrs(ctx, slog.LevelError, "stopped tool call could not be stored; it will not be repeated", slog.Any("error", err))
 	}
 }
 

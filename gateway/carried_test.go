@@ -25,9 +25,9 @@ func TestAnInterruptedAnswerSaysWhatWasDone(t *testing.T) {
 		ends    func(*lab, *testing.T)
 		want    string // part of a message; empty: none says anything
 	}{
-		"stopped after it was done":         {0, false, "approve", stop, "Done before the answer broke off: " + lamp},
+		"stopped after it was done":         {0, false, "approve", stop, "This was done before the answer was interrupted: " + lamp},
 		"stopped while it runs":             {time.Minute, true, "approve", stop, "I don't know whether this was done: " + lamp},
-		"another message after it was done": {0, false, "approve", another, "Done before the answer broke off: " + lamp},
+		"another message after it was done": {0, false, "approve", another, "This was done before the answer was interrupted: " + lamp},
 		"another message while it runs":     {time.Minute, true, "approve", another, "I don't know whether this was done: " + lamp},
 		"denied":                            {0, false, "deny", stop, ""},
 	} {
@@ -71,7 +71,7 @@ func TestABrokenAnswerSaysWhatWasDone(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		l.open(t, func(o *gateway.Options) { o.MaxAge = time.Minute })
 		later(5 * time.Second)
-		if all := strings.Join(l.sees(), "\n--\n"); !strings.Contains(all, `Done before the answer broke off: Switch the lamp: {"on":true}`) || !strings.Contains(all, "I was interrupted here") {
+		if all := strings.Join(l.sees(), "\n--\n"); !strings.Contains(all, `This was done before the answer was interrupted: Switch the lamp: {"on":true}`) || !strings.Contains(all, "I was interrupted here") {
 			t.Errorf("sees\n%s", all)
 		}
 	})

@@ -246,6 +246,7 @@ func TestMistypedCommands(t *testing.T) {
 			{"home", "re: /home"},
 			{"tmp", "re: /tmp"},
 			{"a", "re: /a"},
+			{"task", "re: /task"},     // /ask is not offered by name
 			{"pairs", "re: /pairs"},   // for admins alone
 			{"memroy", "re: /memroy"}, // nothing is remembered here
 		} {

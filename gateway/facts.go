@@ -3,7 +3,6 @@ package gateway
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"telex/internal/chat"
 )
@@ -43,7 +42,7 @@ func (a *actor) listFacts(in chat.Inbound, p chat.Person) {
 	}
 	var list []string
 	for _, f := range facts {
-		list = append(list, fmt.Sprintf("%s: %s", f.ID, literal(f.Text)))
+		list = append(list, fmt.Sprintf("%s: %s", f.ID, inCode(strings.Join(strings.Fields(f.Text), " "))))
 	}
 	a.say(in, a.g.Texts.fill(TextMemory, "facts", strings.Join(list, "\n"), "slash", a.slash(in.To)))
 }
@@ -58,16 +57,4 @@ func (a *actor) forgetFact(in chat.Inbound, p chat.Person, id string) {
 	default:
 		a.say(in, a.g.Texts[TextFactGone])
 	}
-}
-
-// literal returns Markdown that shows a text as it is.
-func literal(text string) string {
-	var b strings.Builder
-	for _, c := range text {
-		if c < unicode.MaxASCII && (unicode.IsPunct(c) || unicode.IsSymbol(c)) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(c)
-	}
-	return b.String()
 }

@@ -61,7 +61,7 @@ func (g *Gateway) isNamed(e chat.EndpointID, c chat.ChatID) bool {
 // adviseMove says what the configuration should say from now on.
 func (g *Gateway) adviseMove(m chat.Move) {
 	name := func(c chat.ChatID) string { return string(m.Endpoint) + ":chat:" + string(c) }
-	g.Log.Warn("the configuration names a chat by the id that it had; it is obeyed for the new one, which should take its place there",
+	g.Log.Warn("configuration uses an outdated chat id, which still works; replace it by the new one",
 		slog.String("old", name(m.From)), slog.String("new", name(m.To)))
 }
 

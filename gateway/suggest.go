@@ -11,7 +11,7 @@ import (
 func (a *actor) suggest(in chat.Inbound) bool {
 	admin := a.g.door.Rules().Admin(a.person(in))
 	for _, c := range a.g.commands() {
-		if (!c.Admin || admin) && mistyped(in.Command, c.Name) {
+		if !c.Asks && (!c.Admin || admin) && mistyped(in.Command, c.Name) {
 			a.say(in, a.g.Texts.fill(TextDidYouMean, "command", a.slash(in.To)+c.Name))
 			return true
 		}

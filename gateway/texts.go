@@ -175,8 +175,8 @@ func DefaultTexts() Texts {
 		TextUndecided:     "Something that needs an approval was not done: nobody decided in time.",
 		TextWithdrawn:     "That was not a plain yes or no, so this was not done: {what}",
 		TextDecideFirst:   "I'll come to that. First I need your yes or no to my question above.",
-		TextCarriedOut:    "Done before the answer broke off: {what}",
-		TextCallFailed:    "Tried before the answer broke off, without success: {what}",
+		TextCarriedOut:    "This was done before the answer was interrupted: {what}",
+		TextCallFailed:    "This was tried before the answer was interrupted, and failed: {what}",
 		TextCallUnknown:   "⚠️ I don't know whether this was done: {what} Please check before you ask for it again.",
 		TextAwaits:        "waiting for an approval",
 

@@ -10,11 +10,12 @@ import (
 )
 
 // What people may answer to a question, with commas between: words that mean yes, or no, and nothing else in any language that many
-// people write. Left out are the Danish "tak" (thanks), the Spanish "ya" (already), the German "da" (there), and the like. A word
+// people write. Left out are the Danish "tak" (thanks), the Spanish "ya" (already) and "si" (if), the German "da" (there), "igen" (yes in
+// Hungarian, again in Swedish), and the like. A word
 // that could be taken for a yes is no yes; one that could be taken for a no does no harm.
 const (
-	yesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, klar, mach das, oui, ouais, d'accord, " +
-		"sí, si, vale, claro, sim, sì, va bene, kyllä, joo, igen, evet, tamam, có, " +
+	yesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, mach das, oui, ouais, d'accord, " +
+		"sí, vale, claro, sim, sì, va bene, kyllä, joo, evet, tamam, có, " +
 		"да, так, ναι, نعم, כן, हाँ, हां, 是, 是的, 好, 好的, 可以, はい, 네, 예, 응, 👍, 👌, ✅, ✔, 🆗"
 	noWords = "no, n, nope, nah, deny, denied, don't, nein, ne, nee, nö, non, não, nao, nej, nei, ei, nie, nem, hayır, hayir, tidak, không, nu, " +
 		"нет, ні, όχι, οχι, لا, לא, नहीं, 不, 不是, 不要, 不行, 否, いいえ, だめ, 아니요, 아니, 👎, ❌, 🚫, ⛔"

@@ -72,7 +72,7 @@ var noCredit = regexp.MustCompile(`(?i)used all available credits|(insufficient|
 
 // moderation matches a request that was stopped for what it says (OpenRouter: "Your chosen model requires moderation and
 // your input was flagged", https://openrouter.ai/docs/errors; xAI: "Content violates usage guidelines").
-var moderation = regexp.MustCompile(`(?i)moderation|\bflagged\b|(content|prompt|input|request) (violates|was blocked)|` +
+var moderation = regexp.MustCompile(`(?i)moderation|(content|prompt|input|request|message) (violates|(was|were|has been|is) (blocked|flagged))|` +
 	`violates? .{0,20}(usage guidelines|(usage|content) polic)|content (filter|policy)|prompt injection`)
 
 // number reads a number as people write it; 0: it is none.

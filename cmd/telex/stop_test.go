@@ -213,7 +213,7 @@ func TestWatchdogWhileTheStoreHangs(t *testing.T) {
 	if _, err := db.ExecContext(t.Context(), "PRAGMA busy_timeout = 10000; BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
-	p.awaitLog("watchdog is not told that we live", 1)
+	p.awaitLog("watchdog ping withheld", 1)
 	for len(m.heard) > 0 {
 		<-m.heard
 	}

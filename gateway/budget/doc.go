@@ -26,9 +26,9 @@
 // limit could not keep up with it.
 //
 // After a 429 no call of the kinds that it names is granted in the blocked scope until it is over.
-// Then previews slow down to what was accepted, or to half, for half a minute, and are back in a
-// minute. A limit that is lower than declared refuses again at the same number of calls; where that
-// goes on, the slowdown lasts longer each time, up to an hour. Finals and first displays are never slowed
+// Then previews slow down to what was accepted, or to half, and are back in a
+// minute. A limit that is lower than declared refuses again at the same number of calls; each time
+// it does so the slowdown lasts longer, up to an hour. Finals and first displays are never slowed
 // down. A refusal that names no scope blocks the chat; if many chats are refused that used less of
 // their own limits than of the endpoint's, the endpoint is blocked as well. What answers tell of limits makes them narrower at once, never
 // wider than an adapter declares: one that trusts its platform's answers declares the widest.

@@ -7,11 +7,9 @@ const (
 	// to go back to the declared limit then: what was a passing refusal is forgotten in a minute.
 	firstHold = 30 * time.Second
 	rampUp    = 30 * time.Second
-	// A return that fails at the same number of calls so many times in a row is no accident: a lower
-	// limit is in force that nobody declares. From then on each failure makes the hold longer by
-	// holdFactor; longestHold bounds it.
-	accidents   = 3
-	holdFactor  = 8
+	// holdFactor makes the hold longer each time the return fails at the same number of calls, since
+	// then a lower limit is in force that nobody declares; longestHold bounds it.
+	holdFactor  = 4
 	longestHold = time.Hour
 	// proof is how many calls that were accepted above the level show that no lower limit is in force: more than
 	// those that a window counted with care may let appear there.
@@ -26,13 +24,12 @@ const (
 //
 // One refusal may have passed already, so it costs little and not for long. A limit that is lower
 // than declared shows itself by refusing again at the same number of calls each time the slowdown
-// has ended, before calls above it were accepted. Only that, some times in a row, makes slowdowns longer.
+// has ended, neither sooner nor after calls above it were accepted. Only that makes slowdowns longer.
 type slowdown struct {
 	level int           // calls a window that are left; 0: no refusal is remembered
 	began time.Time     // when the block of the last refusal ended, or ends
 	hold  time.Duration // how long the level holds from there
 	above int           // calls that were accepted above the level since then
-	fails int           // returns in a row that failed at the same number of calls
 }
 
 // capacity returns how many calls of count a window may have.
@@ -68,19 +65,19 @@ func (s *slowdown) refuse(repeated bool, accepted, count int, until, now time.Ti
 	case repeated:
 		s.level = max(least, min(s.level, max(accepted, count/2)))
 	case !s.active(now):
-		s.level, s.hold, s.fails = max(accepted, count/2), firstHold, 0
+		s.level, s.hold = max(accepted, count/2), firstHold
 	case now.Sub(s.began) < s.hold:
 		s.level = max(least, min(s.level, max(accepted, s.level/2)))
 	case near(accepted, s.level) && s.above < proof:
-		s.level = max(least, min(s.level, accepted))
-		if s.fails++; s.fails > accidents {
-			s.hold = min(longestHold, s.hold*holdFactor)
-		}
+		s.level, s.hold = max(least, min(s.level, accepted)), min(longestHold, s.hold*holdFactor)
 	default:
-		s.level, s.hold, s.fails = max(accepted, count/2), firstHold, 0
+		s.level, s.hold = max(accepted, count/2), firstHold
 	}
 	s.began, s.above = until, 0
 }
 
-// near says that two refusals came at about the same number of calls.
-func near(a, b int) bool { return a > 0 && a-b <= max(1, b/4) && b-a <= max(1, b/4) }
+// near says that a refusal came where the one before did that set the level. A limit in force would have
+// let that many calls through again, but for what a window counted with care is wrong by.
+func near(accepted, level int) bool {
+	return accepted > 0 && level-accepted <= max(1, level/20) && accepted-level <= max(1, level/4)
+}

@@ -126,7 +126,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		a.start(lasting, b.name, b.run)
 	}
 	// These end with ctx, or before: the gateway also ends by itself, when it can't start.
-	a.start(ctx, "word to the service manager", func(ctx context.Context) { <-ctx.Done(); supervisor.stopping() })
+	a.start(ctx, "service manager notification", func(ctx context.Context) { <-ctx.Done(); supervisor.stopping() })
 	a.start(ctx, "sweep of the store", a.keepSwept)
 	if a.control != nil {
 		end := a.control.start(ctx, a.socket)

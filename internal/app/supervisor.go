@@ -67,7 +67,7 @@ func notify(state string) error {
 func (s supervisor) watch(ctx context.Context, started <-chan struct{}, alive func(context.Context) error) {
 	interval, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		s.log.Warn("watchdog is not told that we live", slog.Any("error", err))
+		s.log.Warn("watchdog ping withheld", slog.Any("error", err))
 	}
 	if err != nil || interval == 0 {
 		return
@@ -94,7 +94,7 @@ func (s supervisor) check(ctx context.Context, within time.Duration, alive func(
 	checking, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	late := time.AfterFunc(within+lateCheck, func() {
-		s.log.Error("watchdog is not told that we live: the check for what hangs does not return")
+		s.log.Error("watchdog ping withheld: the check for what hangs does not return")
 	})
 	defer late.Stop()
 	err := alive(checking)
@@ -102,7 +102,7 @@ func (s supervisor) check(ctx context.Context, within time.Duration, alive func(
 	case err == nil:
 		s.tell(daemon.SdNotifyWatchdog)
 	case ctx.Err() == nil:
-		s.log.Error("watchdog is not told that we live: something hangs", slog.Any("error", err))
+		s.log.Error("watchdog ping withheld: something hangs", slog.Any("error", err))
 	}
 }
 

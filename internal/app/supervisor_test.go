@@ -62,7 +62,7 @@ admin: {listen: ""}
 	for _, want := range []string{
 		`msg="service manager was not told" state="READY=1"`,
 		`msg="service manager was not told" state="STOPPING=1"`,
-		`msg="watchdog is not told that we live"`,
+		`msg="watchdog ping withheld"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the log lacks %s:\n%s", want, got)

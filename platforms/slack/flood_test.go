@@ -133,7 +133,7 @@ func TestHeadersAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Four hundred connections that nobody signed cost some megabytes, and Slack's own request is answered among them.
+// Four hundred connections that nobody signed cost some megabytes, and Slack's own request is answered after them.
 func TestForgedRequestsCostLittle(t *testing.T) { //nolint:paralleltest // It measures the memory of the process.
 	const (
 		connections = 400

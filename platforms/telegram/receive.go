@@ -235,7 +235,7 @@ func receiveError(ctx context.Context, err error) error {
 			"server (it is scheme and host, and what a proxy wants before /bot<token>), or the token is mistyped (%w)", failure.Err)
 	case hasWebhook(&failure):
 		failure.Err = fmt.Errorf("this bot has a webhook, and Telegram then refuses polling. telex deletes one webhook after it starts: "+
-			"if it came back, stop the program that sets it (%w)", failure.Err)
+			"if it came back, stop the program that sets it, then restart telex (%w)", failure.Err)
 	case failure.Kind == chat.Conflict:
 		failure.Err = fmt.Errorf("another process polls with the same token: "+
 			"stop it, or give one of the two a bot of its own (%w)", failure.Err)
