@@ -11,6 +11,8 @@ import (
 const (
 	// checkpointEvery is after how many calls the log is moved into the file: about 1000 pages.
 	checkpointEvery = 256
+	// reuseEvery is after how many calls the writer itself moves the log into the file while the disk is full.
+	reuseEvery = 32
 	// forceAfter is after how many calls the writer stands still for it: the log never becomes empty while it is written.
 	forceAfter = 4 * checkpointEvery
 	// eraseForce is how long an erasure waits for a moment without a write. Then the writer stands still for it.
@@ -28,7 +30,8 @@ const (
 // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint
 const (
 	passiveCheckpoint  = "PRAGMA wal_checkpoint(PASSIVE)"  // waits for nobody, and nobody waits for it
-	truncateCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)" // keeps writers out, and empties the log
+	restartCheckpoint  = "PRAGMA wal_checkpoint(RESTART)"  // keeps writers out; the log is used again from its beginning
+	truncateCheckpoint = "PRAGMA wal_checkpoint(TRUNCATE)" // the same, and gives the log's room back, which erases it
 )
 
 // checkpointer moves the write-ahead log into the file, on a connection of its own, while others read and write. Old
@@ -171,13 +174,18 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
 			return
 		}
-		erasures := w.erasures.Load()
-		if r, err = c.checkpoint(truncateCheckpoint); err != nil || r.busy {
+		erasures, how := w.erasures.Load(), restartCheckpoint // the log keeps its room, should the disk get full
+		if erasing {
+			how = truncateCheckpoint
+		}
+		if r, err = c.checkpoint(how); err != nil || r.busy {
 			return
 		}
 		done = true
 		w.unfolded.Store(0)
-		c.finish(erasures)
+		if erasing {
+			c.finish(erasures)
+		}
 	})
 	switch {
 	case done:

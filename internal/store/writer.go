@@ -190,6 +190,11 @@ func (w *writer) committed(batch ...*call) {
 	if wake {
 		w.log.wake()
 	}
+	if !w.reserve.stands && before/reuseEvery != after/reuseEvery {
+		// The disk is full. The room that is left must not go to a log that grows until the checkpointer gets to it. A
+		// failure is met again by the next call that finds no room.
+		_ = w.control(restartCheckpoint)
+	}
 }
 
 func (w *writer) together(batch []*call) (errs []error, ok bool) {
@@ -232,14 +237,21 @@ func (w *writer) alone(c *call) error {
 		return err
 	}
 	do := func(t *tx) error { return protect(c.do, t) }
-	err := w.transact(do)
-	if w.reader.full(err) && w.control(passiveCheckpoint) == nil { // the log can be used again from its beginning
-		err = w.transact(do)
-	}
+	err := w.reusing(do)
 	switch {
 	case c.accepts:
 		w.reserve.tell(err == nil, w.reader.full(err))
 	case w.reader.full(err) && w.reserve.release(err):
+		err = w.reusing(do)
+	}
+	return err
+}
+
+// reusing makes a transaction and, where the disk is full, once more from the beginning of the log, whose room can be used again.
+// The checkpointer may be at work, which is worth waiting for.
+func (w *writer) reusing(do func(*tx) error) error {
+	err := w.transact(do)
+	if w.reader.full(err) && w.control(restartCheckpoint) == nil {
 		err = w.transact(do)
 	}
 	return err
