@@ -229,7 +229,7 @@ func runs(t *testing.T, c *Client, log *said) *said {
 // until waits for something that other processes do.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); {
+	for end := time.Now().Add(90 * time.Second); !is(); {
 		if time.Now().After(end) {
 			t.Fatalf("waited in vain: %s", what)
 		}
