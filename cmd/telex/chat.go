@@ -39,9 +39,6 @@ func chatCommand() *cobra.Command {
 			if err := app.CheckSession(o.Session); err != nil {
 				return usageError{err}
 			}
-			if c.Flags().Changed("rate") && !demo {
-				return usageError{errors.New("--rate goes with --demo")}
-			}
 			question, err := questionOf(args, os.Stdin)
 			if err != nil {
 				return err
