@@ -22,7 +22,7 @@ type actor struct {
 
 	inbox  []message
 	orders []func()      // by an operator, to be run by the actor
-	given  time.Time     // when the oldest of them was given; zero: there is none; guarded like them
+	given  time.Time     // when the oldest of them was given; zero without any; guarded like them
 	news   chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
 
 	left    []chat.Turn    // by an earlier process, to be taken up first

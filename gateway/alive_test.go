@@ -99,7 +99,7 @@ func wantAlive(t *testing.T, g *gateway.Gateway, hangs string) {
 	}
 }
 
-// A receive loop that stands still is a hang, and one that turns without a message for a day is none.
+// A receive loop that stands still hangs. One that turns without a message for a day does not.
 func TestHungReceiverIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &beating{}
@@ -144,7 +144,7 @@ func TestHungAcceptIsNotAlive(t *testing.T) {
 	})
 }
 
-// A conversation that does not look at its messages is a hang; one that works for long is none.
+// A conversation that does not look at its messages hangs. One that works for long does not.
 func TestHungConversationIsNotAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, s := &beating{}, &stuckStore{begin: make(chan struct{})}

@@ -29,7 +29,7 @@ const markName = "TELEX_MCP_SERVER"
 // process group.
 type child struct {
 	cmd     *exec.Cmd // the keeper, or the server
-	control *os.File  // the pipe to the keeper; nil: there is none
+	control *os.File  // the pipe to the keeper; nil without a keeper
 	mark    string    // of the server's environment
 	stdin   *os.File
 	stdout  *gate

@@ -75,7 +75,7 @@ var noCredit = regexp.MustCompile(`(?i)used all available credits|(insufficient|
 var moderation = regexp.MustCompile(`(?i)moderation|(content|prompt|input|request|message) (violates|(was|were|has been|is) (blocked|flagged))|` +
 	`violates? .{0,20}(usage guidelines|(usage|content) polic)|content (filter|policy)|prompt injection`)
 
-// number reads a number as people write it; 0: it is none.
+// number reads a number as people write it, and returns 0 for anything else.
 func number(s string) int {
 	n, err := strconv.Atoi(strings.ReplaceAll(s, ",", ""))
 	if err != nil {
