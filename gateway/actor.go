@@ -107,6 +107,7 @@ func (a *actor) run() {
 			}
 			requeued := a.queue[0].again
 			messages := a.pop()
+			a.guard(nil, a.storeOwed)
 			a.guard(messages, func() { a.begin(messages, requeued) })
 		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // whoever came next would not know of them
 			<-a.news

@@ -12,6 +12,7 @@ type note struct {
 	key      TextKey
 	id       string // for the lines that have one
 	messages []chat.Inbound
+	deliver  func() // nil until the line is stored
 }
 
 // owe answers messages of one person with a line when it is their turn. Those of the same
@@ -19,19 +20,19 @@ type note struct {
 // one for each of theirs.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
 	for i := range a.owed {
-		if n := &a.owed[i]; n.key == key && n.messages[0].Sender.ID == messages[0].Sender.ID {
+		if n := &a.owed[i]; n.deliver == nil && n.key == key && n.messages[0].Sender.ID == messages[0].Sender.ID {
 			n.id, n.messages = id, append(n.messages, messages...)
 			return
 		}
 	}
-	a.owed = append(a.owed, note{key, id, messages})
+	a.owed = append(a.owed, note{key: key, id: id, messages: messages})
 }
 
 // forgive drops the messages of some people that are still owed a line. What forgets what they asked forgets these too: the
 // next process, which does not know that they were turned away, would answer them.
 func (a *actor) forgive(who func(chat.UserID) bool) {
 	a.owed = slices.DeleteFunc(a.owed, func(n note) bool {
-		theirs := who(n.messages[0].Sender.ID)
+		theirs := n.deliver == nil && who(n.messages[0].Sender.ID)
 		if theirs {
 			a.drop(n.messages...)
 		}
@@ -48,6 +49,23 @@ func (a *actor) pay() {
 	}
 	n := a.owed[0]
 	a.owed = a.owed[1:]
-	ending := preview.Ending{Note: a.g.Texts.line(n.key, n.id)} // why there is no answer
-	a.answer(ending, n.messages[len(n.messages)-1].To, n.messages...)
+	if n.deliver == nil {
+		n.deliver = a.prepareNote(n)
+	}
+	n.deliver()
+}
+
+// storeOwed stores the lines that are owed, before a later message is answered: the next process would take messages
+// without an answer for questions, and answer them below that one.
+func (a *actor) storeOwed() {
+	for i := range a.owed {
+		if n := &a.owed[i]; n.deliver == nil {
+			n.deliver = a.prepareNote(*n)
+		}
+	}
+}
+
+// prepareNote stores the line that says why there is no answer.
+func (a *actor) prepareNote(n note) (deliver func()) {
+	return a.prepareAnswer(preview.Ending{Note: a.g.Texts.line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 }

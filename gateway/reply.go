@@ -112,6 +112,11 @@ func (a *actor) say(in chat.Inbound, text string) {
 // answer answers messages, or none, with an ending that is known from the start. It is a turn like
 // any other, so that it survives a restart.
 func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inbound) {
+	a.prepareAnswer(e, to, messages...)()
+}
+
+// prepareAnswer stores what answer says. What it returns delivers that.
+func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat.Inbound) (deliver func()) {
 	rec := a.record(messages...)
 	rec.To, rec.ReplyTo = a.place(to, rec.ReplyTo)
 	e.At = time.Now()
@@ -123,7 +128,10 @@ func (a *actor) answer(e preview.Ending, to chat.Target, messages ...chat.Inboun
 	if err = caught(func() { stored = a.storeTurn(rec) }); err != nil {
 		a.log.Error("turn was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
-	a.deliverStored(rec, e, stored)
+	return func() {
+		rec.To, rec.ReplyTo = a.place(rec.To, rec.ReplyTo)
+		a.deliverStored(rec, e, stored)
+	}
 }
 
 // deliver makes a known ending visible, beside whatever else goes on.

@@ -148,11 +148,11 @@ func (w *world) overtaken(above, below *turnLog) bool {
 	if len(all) == 0 {
 		return false
 	}
-	made, failures := all[0].made, 0
+	began, failures := all[0].by.at, 0 // what is learned from then on comes too late
 	for _, c := range w.tries(above) {
 		switch {
 		case c.op == chat.OpTyping && c.err == nil:
-		case c.at.After(made):
+		case !c.learned().Before(began):
 			if failures > 0 && w.waived(above) {
 				return true
 			}

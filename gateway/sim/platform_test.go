@@ -41,6 +41,14 @@ func (c *call) unknown() bool {
 	return c.done.IsZero() || c.failed(chat.Uncertain) || c.life.diedAt(c.done)
 }
 
+// learned is when its process knew how the call ended; of a call that was never answered, when it was made.
+func (c *call) learned() time.Time {
+	if c.done.IsZero() {
+		return c.at
+	}
+	return c.done
+}
+
 var errDead = errors.New("the process is dead")
 
 // where a journey ended.

@@ -66,6 +66,27 @@ func TestRegressionTurnedAwayAndForgotten(t *testing.T) {
 	}
 }
 
+// F39: a question is turned away by a limit, its line has to wait for another, and the next question is answered meanwhile.
+// A process that knows nothing of the limit must not answer the first one below that.
+func TestRegressionTurnedAwayBeforeTheNextQuestion(t *testing.T) {
+	t.Parallel()
+	for n := range 24 {
+		t.Run(fmt.Sprint("killed after write ", n), func(t *testing.T) {
+			t.Parallel()
+			s := story("edit", talk("a0w0x a0w1x"))
+			s.perMinute, s.latency = 1, time.Second
+			for i, sent := range []say{
+				{user: "ben", kind: "status"}, {user: "ann", kind: "text"}, {user: "ben", kind: "text"},
+			} {
+				sent.place, sent.at = 1, 3*time.Second+time.Duration(i)*100*time.Millisecond
+				s.says = append(s.says, sent)
+			}
+			s.kills = []kill{{where: afterWrite, n: n, down: 2 * time.Minute}}
+			perform(t, s)
+		})
+	}
+}
+
 // D14: an answer that an earlier process left is taken back by /undo. What is shown of it stays, and needs a message still: it
 // stands above the answer to the next question, also when its first calls are refused.
 func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
