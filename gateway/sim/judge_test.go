@@ -148,18 +148,22 @@ func (w *world) overtaken(above, below *turnLog) bool {
 	if len(all) == 0 {
 		return false
 	}
-	began, failures := all[0].by.at, 0 // what is learned from then on comes too late
+	began, failures := all[0].by.at, 0
 	for _, c := range w.tries(above) {
-		switch {
-		case c.op == chat.OpTyping && c.err == nil:
-		case !c.learned().Before(began):
-			if failures > 0 && w.waived(above) {
+		if c.op == chat.OpTyping && c.err == nil {
+			continue
+		}
+		if late := !c.learned().Before(began); late && failures > 0 {
+			if w.waived(above) {
 				return true
 			}
-			if failures > 0 && (c.failed(chat.TooLong) || c.failed(chat.Frozen) || c.failed(chat.Gone)) {
+			if c.failed(chat.TooLong) || c.failed(chat.Frozen) || c.failed(chat.Gone) {
 				w.except(overtakenNeeds)
 				return true
 			}
+		}
+		switch {
+		case c.learned().After(began):
 		case c.err == nil && !c.done.IsZero() && c.op != chat.OpFind:
 			failures = 0
 		default:
@@ -210,7 +214,7 @@ func (w *world) standing(t *turnLog) (out []*message) {
 // excused says that a message may stand beside the reply: nobody can know of it or change it.
 func (w *world) excused(m *message) bool {
 	switch {
-	case w.moved[m.chat] != "" && (w.follows(m) || m.preview()):
+	case w.moved[m.chat] != "" && (w.follows(m) || m.preview() || w.releasedSince(m)):
 		w.except(leftBehind)
 	case m.by.fault == nameless && (m.versions[0].Preview || w.resumedBy(m) || w.stuckAbove(m)):
 		w.except(withoutID)
@@ -232,6 +236,12 @@ func (w *world) stuckAbove(m *message) bool {
 // follows says that the reply of m goes on where its chat moved to.
 func (w *world) follows(m *message) bool {
 	return slices.ContainsFunc(w.person.of(m.turn), func(o *message) bool { return o.chat == w.moved[m.chat] })
+}
+
+// releasedSince says that the reply of m was taken back when its chat had moved.
+func (w *world) releasedSince(m *message) bool {
+	t := w.turns[m.turn]
+	return t != nil && t.released.After(w.movedAt)
 }
 
 // resumedBy says that another process than the one that made m goes on with its turn.

@@ -50,6 +50,7 @@ type world struct {
 	penalties  []penalty
 	blocks     []chat.Block
 	moved      map[chat.ChatID]chat.ChatID
+	movedAt    time.Time
 	bad        map[string]time.Time // until when the platform fails with one message
 	reminded   time.Time
 	knocked    time.Time // when a stranger was given a code last
@@ -176,7 +177,7 @@ func (w *world) happen(a accident) {
 		w.fullUntil = time.Since(w.began) + a.lasts
 	case "move":
 		if next := to.Chat + "moved"; to.Kind == chat.Group && w.moved[to.Chat] == "" && to.Chat == "group" {
-			w.moved[to.Chat] = next
+			w.moved[to.Chat], w.movedAt = next, time.Now()
 			w.counts.add("fault: chat moved", 1)
 			w.note("%s moves to %s", to.Chat, next)
 		}
