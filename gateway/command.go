@@ -253,7 +253,7 @@ func (a *actor) undoLeft(in chat.Inbound) {
 			continue
 		}
 		a.left = slices.Delete(a.left, i, i+1)
-		a.leave(rec, chat.Growth{})
+		a.leave(rec, chat.Growth{Usage: a.unstoredUsage(rec)})
 		if rec.State != chat.TurnDecided && rec.Replaces == "" {
 			a.say(in, a.g.Texts[TextUndone])
 			return
@@ -317,7 +317,7 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	a.left = slices.DeleteFunc(a.left, func(rec chat.Turn) bool {
 		theirs := rec.User == u && !answersCommand(rec)
 		if theirs {
-			a.leave(rec, chat.Growth{})
+			a.leave(rec, chat.Growth{Usage: a.unstoredUsage(rec)})
 		}
 		return theirs
 	})

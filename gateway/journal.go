@@ -16,10 +16,11 @@ import (
 type journal struct {
 	store   Turns
 	turn    string
-	run     int         // of the turn, counted from 1
-	begun   []string    // ids of calls that change something, in this process; the goroutine's that runs the model
-	changed atomic.Bool // a call that changes something has begun, in this process or an earlier one
-	failed  atomic.Bool // it could not be written
+	run     int           // of the turn, counted from 1
+	spent   []agent.Spent // as it was stored last; the goroutine's that runs the model
+	begun   []string      // ids of calls that change something, in this process; the goroutine's that runs the model
+	changed atomic.Bool   // a call that changes something has begun, in this process or an earlier one
+	failed  atomic.Bool   // it could not be written
 }
 
 // Step implements agent.Journal.
@@ -98,12 +99,13 @@ type replay struct {
 	files     map[string][]agent.File
 	proposals []*proposal
 	spent     spentSoFar
+	spentAt   int // how many steps the journal had once spent was in it
 }
 
 // readJournal reads the steps of a turn. What people said to it meanwhile is left out: the turn has their messages.
 func readJournal(steps []chat.Step) (r replay, err error) {
 	r.files = make(map[string][]agent.File)
-	for _, s := range steps {
+	for i, s := range steps {
 		switch s.Kind {
 		case chat.StepSaid:
 			var m agent.Message
@@ -116,7 +118,7 @@ func readJournal(steps []chat.Step) (r replay, err error) {
 				r.said, r.files[s.Call] = append(r.said, c.Answer), c.Files
 			}
 		case chat.StepSpent:
-			err = r.readSpent(s.Body)
+			err = r.readSpent(i, s.Body)
 		case chat.StepBegun:
 			r.begun, r.changing, r.changed = append(r.begun, s.Call), append(r.changing, s.Call), true
 		case chat.StepReads:

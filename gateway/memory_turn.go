@@ -124,7 +124,7 @@ func (s *Memory) Note(_ context.Context, turn string, steps ...chat.Step) error 
 	if err != nil {
 		return err
 	}
-	if t == nil || t.State != chat.TurnRunning || t.Void {
+	if t == nil || t.State != chat.TurnRunning || t.Void && !onlyUsage(steps) {
 		return chat.ErrFenced
 	}
 	for _, step := range steps {
@@ -132,6 +132,11 @@ func (s *Memory) Note(_ context.Context, turn string, steps ...chat.Step) error 
 		t.Steps = append(t.Steps, step)
 	}
 	return nil
+}
+
+// onlyUsage reports whether steps say what a turn used and nothing else.
+func onlyUsage(steps []chat.Step) bool {
+	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s chat.Step) bool { return s.Kind != chat.StepSpent })
 }
 
 // Cut implements Turns.
@@ -152,6 +157,9 @@ func (s *Memory) End(_ context.Context, turn string, g chat.Growth) error {
 	t, err := s.current(turn)
 	if err != nil || t == nil {
 		return err
+	}
+	if t.State == chat.TurnRunning {
+		g.Usage = slices.Concat(g.Usage, g.Undecided)
 	}
 	if t.Void {
 		g = chat.Growth{Usage: g.Usage}
@@ -216,7 +224,7 @@ func (s *Memory) Record(_ context.Context, turn string, p chat.Part) error {
 	case t == nil: // nobody will ask for it
 		return nil
 	}
-	p.Spans = slices.Clone(p.Spans)
+	p.Spans, p.Steps = slices.Clone(p.Spans), len(t.Steps)
 	i, found := slices.BinarySearchFunc(t.Parts, p.Index, func(q chat.Part, i int) int { return cmp.Compare(q.Index, i) })
 	if found {
 		t.Parts[i] = p

@@ -27,7 +27,7 @@ type delivery struct {
 	decided chan struct{} // closed once the ending is known and stored
 	trouble atomic.Bool   // it can't be shown for now
 	parked  bool          // the conversation goes on without it
-	growth  chat.Growth   // of a parked turn: what must be stored with its end
+	growth  chat.Growth   // what must be stored with the turn's end
 }
 
 // inTrouble is what the delivery calls when its trouble begins or ends.

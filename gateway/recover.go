@@ -199,7 +199,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
 	t := &turn{
 		id: rec.ID, in: in, messages: rec.Messages, recovered: true,
 		slot: preview.NewSlot(), cancel: func(error) {}, done: make(chan struct{}), began: time.Now(),
-		delivery: delivery{decided: make(chan struct{})},
+		delivery: delivery{decided: make(chan struct{}), growth: chat.Growth{Undecided: a.unstoredUsage(rec)}},
 	}
 	close(t.delivery.decided)
 	t.stored.Store(true)

@@ -141,6 +141,7 @@ func (a *actor) deliver(rec chat.Turn, e preview.Ending) { a.deliverStored(rec, 
 func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 	slot := preview.NewSlot()
 	slot.Finish(e)
+	growth := chat.Growth{Undecided: a.unstoredUsage(rec)}
 	l := a.newLine()
 	a.answers.Go(func() {
 		defer a.poke() // once it does not count any more
@@ -159,7 +160,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 		case !out.Delivered:
 			a.log.Warn("answer was not delivered", slog.String("turn", rec.ID), slog.Any("error", out.Err))
 		}
-		if err := caught(func() { a.settle(rec.ID, out, chat.Growth{}) }); err != nil {
+		if err := caught(func() { a.settle(rec.ID, out, growth) }); err != nil {
 			a.log.Error("end of an answer was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 		}
 		a.concluded(fell(out, e), rec.Messages...)

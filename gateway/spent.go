@@ -3,14 +3,14 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
+	"slices"
 
 	"telex/agent"
 	"telex/internal/chat"
 )
 
-// spentSoFar is what a turn used, as its journal keeps it.
+// spentSoFar is the usage of a turn, as its journal keeps it.
 type spentSoFar struct {
 	Spent []agent.Spent `json:"spent"`
 	// Through is the newest run of the turn of which everything is in Spent. A later one may have died while an
@@ -24,13 +24,11 @@ func (j *journal) Spent(ctx context.Context, spent []agent.Spent) error {
 	if err != nil {
 		return err
 	}
-	if err := j.store.Note(ctx, j.turn, step); !errors.Is(err, chat.ErrFenced) {
-		return err
-	}
-	return nil // what the turn used is stored at its end
+	return j.store.Note(ctx, j.turn, step)
 }
 
 func (j *journal) spentStep(spent []agent.Spent, through int) (chat.Step, error) {
+	j.spent = spent
 	return stepOf(chat.StepSpent, "", spentSoFar{Spent: spent, Through: through})
 }
 
@@ -64,7 +62,7 @@ func (a *actor) usedBefore(rec chat.Turn, r replay) []agent.Spent {
 		question = a.words(rec.Messages...)
 	}
 	prompt := p.tokens() + agent.EstimateTokens(question.Text)
-	answer := agent.EstimateTokens(lastSource(rec.Parts))
+	answer := agent.EstimateTokens(lastSource(recordedSince(rec.Parts, r.spentAt)))
 	for _, m := range r.said {
 		prompt += agent.EstimateTokens(m.Text)
 		if m.Role == agent.Assistant {
@@ -75,6 +73,30 @@ func (a *actor) usedBefore(rec chat.Turn, r replay) []agent.Spent {
 		Model: a.settings(p.Session, rec.User).model.Name, Calls: 1,
 		EstimatedPrompt: prompt, EstimatedCompletion: max(0, answer), Estimate: max(0, answer),
 	})
+}
+
+// recordedSince returns the parts that were recorded when the journal had at least so many steps, and those before them.
+// A later part keeps the text of an attempt whose usage the journal has.
+func recordedSince(parts []chat.Part, steps int) []chat.Part {
+	last := -1
+	for _, p := range parts {
+		if p.Steps >= steps {
+			last = max(last, p.Index)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(parts), func(p chat.Part) bool { return p.Index > last })
+}
+
+// unstoredUsage returns the usage of a turn of an earlier process that the usage of the store does not have.
+func (a *actor) unstoredUsage(rec chat.Turn) []chat.Usage {
+	if rec.State != chat.TurnRunning {
+		return nil
+	}
+	r, err := readJournal(rec.Steps)
+	if err != nil {
+		a.log.Error("usage of a turn is lost", slog.String("turn", rec.ID), slog.Any("error", err))
+	}
+	return usageOf(a.usedBefore(rec, r))
 }
 
 // addSpent returns a list with one more attempt in it.
@@ -99,6 +121,7 @@ func (a *actor) takeUpSpent(t *turn, rec chat.Turn) {
 		return
 	}
 	t.earlier.spent.Spent = a.usedBefore(rec, t.earlier)
+	t.journal.spent = t.earlier.spent.Spent
 	if rec.Runs <= t.earlier.spent.Through || t.earlier.open() {
 		return
 	}
@@ -123,13 +146,13 @@ func (r replay) open() bool {
 	return false
 }
 
-// readSpent reads what a turn used.
-func (r *replay) readSpent(body []byte) error {
+// readSpent reads the usage of a turn from the step at i.
+func (r *replay) readSpent(i int, body []byte) error {
 	var s spentSoFar
 	if err := json.Unmarshal(body, &s); err != nil {
 		return err
 	}
 	s.Through = max(s.Through, r.spent.Through)
-	r.spent = s
+	r.spent, r.spentAt = s, i+1
 	return nil
 }

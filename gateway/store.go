@@ -34,7 +34,7 @@ type Turns interface {
 	// does nothing to messages that do not wait any more.
 	Join(ctx context.Context, turn string, ids ...chat.MessageID) error
 	// Note adds to the journal of a running turn. It returns once that is durable, and fails for a turn that
-	// is not running or that was forgotten. A journal ends with its turn.
+	// is not running; of one that was forgotten it takes nothing but steps of usage. A journal ends with its turn.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
 	// End says that nothing is left to do for a turn and for the messages that it answers. Its
 	// session grows by what is given.

@@ -110,6 +110,9 @@ func (a *actor) start(rec chat.Turn) {
 			t.cancel(errUnseen) // without effect when the model has ended
 		})
 		t.result, t.err = guarded(func() (agent.Result, error) { return a.think(ctx, t, streaming.Enabled) })
+		if t.result.Spent == nil { // no model was asked, or a panic took the result
+			t.result.Spent = t.journal.spent
+		}
 		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
 		close(t.delivery.decided)
@@ -279,6 +282,7 @@ func (a *actor) keep(t *turn, e preview.Ending) {
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
+	t.delivery.growth = chat.Growth{Undecided: growth.Usage} // its session may have been forgotten
 	if a.decide(t.id, e, growth); t.slot.IsCut() {
 		a.cut(t.id) // which came while that was being stored
 	}
@@ -376,7 +380,7 @@ func (a *actor) conclude(t *turn) {
 	}
 	e := t.slot.Ending()
 	if t.recovered {
-		a.settle(t.id, t.outcome, chat.Growth{})
+		a.settle(t.id, t.outcome, t.delivery.growth)
 		a.concluded(fell(t.outcome, e), t.messages...)
 		return
 	}
@@ -386,11 +390,14 @@ func (a *actor) conclude(t *turn) {
 		return // the daemon is stopping: the next process runs the turn again
 	}
 	if !e.Keep {
-		a.settle(t.id, t.outcome, chat.Growth{})
+		a.settle(t.id, t.outcome, t.delivery.growth)
 		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return
 	}
 	if t.void {
+		if t.outcome.Undone { // its end is stored later, perhaps by another process
+			a.keepSpent(t)
+		}
 		a.settleAsShown(t, chat.Growth{Usage: usageOf(t.result.Spent)})
 		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return

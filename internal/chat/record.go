@@ -89,7 +89,9 @@ type Decision struct {
 type Growth struct {
 	History [][]byte // new entries, in order
 	Usage   []Usage  // what the turn used, a row for each model
-	Fold    *Fold    // nil: the summary stays as it is
+	// Undecided is usage that the turn's Decision had. It counts only at the end of a turn that the store did not decide.
+	Undecided []Usage
+	Fold      *Fold // nil: the summary stays as it is
 }
 
 // Fold says that a summary stands for all entries up to one from now on.
@@ -184,6 +186,7 @@ type Part struct {
 	Cut    int       // the longest part when it was laid out
 	First  time.Time // when its create was first tried
 	Tries  int       // State intended: how many processes may have made it by now
+	Steps  int       // how many steps the turn's journal had when this was recorded; the store counts them
 }
 
 // Block says that calls of some kinds may not be made in a scope for a while.

@@ -3,20 +3,21 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"telex/internal/chat"
 )
 
 // Note adds to the journal of a running turn, all of it or nothing. Once it returns, whoever takes the turn up after a
-// crash finds it there. A turn that is not running, or fenced, has none: ErrFenced. A journal goes when its turn is
-// decided, ends or is released.
+// crash finds it there. A turn that is not running has none, and a fenced one keeps only its usage: ErrFenced. A journal
+// goes when its turn is decided, ends or is released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 	return s.update(ctx, "note what turn "+id+" does", func(t *tx) error {
 		row, err := t.existing(ctx, id)
 		switch {
 		case err != nil:
 			return err
-		case row.state != chat.TurnRunning, row.fenced:
+		case row.state != chat.TurnRunning, row.fenced && !onlyUsage(steps):
 			return ErrFenced
 		}
 		for _, step := range steps {
@@ -26,6 +27,11 @@ func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
 		}
 		return nil
 	})
+}
+
+// onlyUsage reports whether steps say what a turn used and nothing else.
+func onlyUsage(steps []chat.Step) bool {
+	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s chat.Step) bool { return s.Kind != chat.StepSpent })
 }
 
 // steps reads a turn's journal.

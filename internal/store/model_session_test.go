@@ -141,6 +141,9 @@ func (p *player) growth(id string) (g chat.Growth) {
 	for range rapid.IntRange(0, 2).Draw(p.T, "models") {
 		g.Usage = append(g.Usage, chat.Usage{Prompt: rapid.IntRange(1, 9).Draw(p.T, "tokens")})
 	}
+	if rapid.Bool().Draw(p.T, "undecided") {
+		g.Undecided = g.Usage
+	}
 	t := p.m.turn(id)
 	if t == nil || rapid.IntRange(0, 2).Draw(p.T, "fold") > 0 {
 		return g

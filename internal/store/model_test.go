@@ -194,6 +194,9 @@ func (m *model) end(id string, g chat.Growth, at time.Time) bool {
 	if t.record.Void {
 		g.History, g.Fold = nil, nil
 	}
+	if t.record.State == chat.TurnRunning {
+		g.Usage = slices.Concat(g.Usage, g.Undecided)
+	}
 	m.grow(t, g, at)
 	t.record.State, t.ended = chat.TurnDone, at
 	for _, x := range m.inbox {
@@ -232,6 +235,7 @@ func (m *model) record(id string, p chat.Part) bool {
 	case !t.unfinished():
 		return p.State != chat.PartIntended
 	}
+	p.Steps = len(t.record.Steps)
 	parts := slices.DeleteFunc(t.record.Parts, func(x chat.Part) bool { return x.Index == p.Index })
 	t.record.Parts = append(parts, p)
 	slices.SortFunc(t.record.Parts, func(a, b chat.Part) int { return a.Index - b.Index })

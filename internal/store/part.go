@@ -41,7 +41,7 @@ func (t *tx) savePart(ctx context.Context, turn string, p chat.Part) error {
 	_, err := t.exec(ctx, savePart, turn, int64(p.Index), string(p.State),
 		p.Ref.Target.Chat, p.Ref.Target.Thread, int64(p.Ref.Target.Kind), p.Ref.ID,
 		p.Source, p.Text, spans, number(p.Cursor), p.Key,
-		p.Plain, number(p.File), int64(p.Cut), millis(p.First), int64(p.Tries))
+		p.Plain, number(p.File), int64(p.Cut), millis(p.First), int64(p.Tries), turn)
 	return err
 }
 
@@ -52,7 +52,7 @@ func (t *tx) parts(ctx context.Context, turn string) (parts []chat.Part, err err
 		var first int64
 		err := rows.Scan(&p.Index, &p.State, &p.Ref.Target.Chat, &p.Ref.Target.Thread, &p.Ref.Target.Kind, &p.Ref.ID,
 			&p.Source, &p.Text, &spans, &p.Cursor, &p.Key,
-			&p.Plain, &p.File, &p.Cut, &first, &p.Tries)
+			&p.Plain, &p.File, &p.Cut, &first, &p.Tries, &p.Steps)
 		if err != nil {
 			return err
 		}

@@ -287,17 +287,18 @@ WHERE t.state IN ('running', 'decided') ORDER BY t.begun_at, t.id`
 
 	savePart = `
 INSERT INTO part (turn, idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
-    plain, is_file, cut, first_at, tries)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    plain, is_file, cut, first_at, tries, steps)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT COUNT(*) FROM step WHERE step.turn = ?))
 ON CONFLICT (turn, idx) DO UPDATE SET state = excluded.state, ref_chat = excluded.ref_chat,
     ref_thread = excluded.ref_thread, ref_kind = excluded.ref_kind, ref_id = excluded.ref_id,
     source = excluded.source, body = excluded.body, spans = excluded.spans,
     has_cursor = excluded.has_cursor, create_key = excluded.create_key, plain = excluded.plain,
-    is_file = excluded.is_file, cut = excluded.cut, first_at = excluded.first_at, tries = excluded.tries`
+    is_file = excluded.is_file, cut = excluded.cut, first_at = excluded.first_at, tries = excluded.tries,
+    steps = excluded.steps`
 
 	listParts = `
 SELECT idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,
-    plain, is_file, cut, first_at, tries
+    plain, is_file, cut, first_at, tries, steps
 FROM part WHERE turn = ? ORDER BY idx`
 
 	addStep     = `INSERT INTO step (turn, kind, tool_call, body) VALUES (?, ?, ?, ?)`

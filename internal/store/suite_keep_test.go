@@ -18,7 +18,7 @@ func testParts(f *fixture) {
 	f.begin("t", c, "1")
 	ref := chat.MessageRef{ID: "77", Target: chat.Target{Chat: "1", Thread: "2", Kind: chat.Group}}
 	first := chat.Part{
-		Tries: 2,
+		Tries: 2, Steps: 3,
 		Index: 0, State: chat.PartSealed, Ref: ref, Source: "*a*", Text: "a", Plain: "A", Spans: []chat.Span{
 			{Kind: "italic", Offset: 0, Length: 1}, {Kind: "link", Offset: 1, Length: 2, URL: "https://x", Language: "go"},
 		}, Key: "t-0", Cursor: true, File: true, Cut: 4096, First: time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC),
@@ -29,8 +29,9 @@ func testParts(f *fixture) {
 	if got, want := f.unfinished().Parts, []chat.Part{intent}; !reflect.DeepEqual(got, want) {
 		f.Fatalf("got %+v, want %+v", got, want)
 	}
-	second := chat.Part{Index: 1, State: chat.PartAbsent, Text: "b", Key: "t-1"}
-	frozen := chat.Part{Index: -1, State: chat.PartFrozen, Ref: chat.MessageRef{ID: "3"}, Key: "t-0"}
+	f.must(f.Note(f.Context(), "t", step(chat.StepSaid, "", "x"), step(chat.StepSpent, "", "y")))
+	second := chat.Part{Index: 1, State: chat.PartAbsent, Text: "b", Key: "t-1", Steps: 2}
+	frozen := chat.Part{Index: -1, State: chat.PartFrozen, Ref: chat.MessageRef{ID: "3"}, Key: "t-0", Steps: 2}
 	f.must(f.Record(f.Context(), "t", second))
 	f.must(f.Record(f.Context(), "t", frozen))
 	for field, value := range reflect.ValueOf(first).Fields() {
@@ -38,6 +39,7 @@ func testParts(f *fixture) {
 			f.Fatalf("chat.Part.%s is not set, so it is not tested", field.Name)
 		}
 	}
+	f.must(f.Note(f.Context(), "t", step(chat.StepAnswered, "c", "z")))
 	f.must(f.Record(f.Context(), "t", first))
 	f.reopen()
 	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {

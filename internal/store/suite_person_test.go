@@ -104,6 +104,11 @@ func testNotesFenced(f *fixture) {
 	_, err = f.Erase(ctx, c, "ada")
 	f.must(err)
 	f.fails(f.Note(ctx, "2", said))
+	f.fails(f.Note(ctx, "2"))
+	used := step(chat.StepSpent, "", "tokens")
+	f.fails(f.Note(ctx, "2", used, said))
+	f.must(f.Note(ctx, "2", used)) // it counts all the same
+	f.notes(said, said, used)
 	f.must(f.End(ctx, "2", chat.Growth{}))
 }
 

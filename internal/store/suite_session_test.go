@@ -327,8 +327,8 @@ func testUsed(f *fixture) {
 	for range 2 { // neither repeated call counts again
 		f.must(f.Decide(ctx, "2", chat.Decision{Growth: chat.Growth{Usage: ten}}))
 	}
-	f.must(f.End(ctx, "2", chat.Growth{}))
-	f.must(f.End(ctx, "2", chat.Growth{Usage: ten}))
+	f.must(f.End(ctx, "2", chat.Growth{Undecided: ten})) // its Decision had it
+	f.must(f.End(ctx, "2", chat.Growth{Usage: ten, Undecided: ten}))
 	f.ask("3", private("2"), "ada", chat.Growth{Usage: []chat.Usage{{Prompt: 100}}})
 	f.ask("4", c, "eve", chat.Growth{Usage: []chat.Usage{{Prompt: 5}}})
 	slack := chat.Conversation{Endpoint: "slack", Chat: "1"}
@@ -336,7 +336,7 @@ func testUsed(f *fixture) {
 	f.run("6", c, "ada", "")
 	f.must(f.Forget(ctx, c)) // the tokens are used all the same
 	f.fails(f.Decide(ctx, "6", chat.Decision{Growth: chat.Growth{Usage: ten}}))
-	f.must(f.End(ctx, "6", chat.Growth{Usage: ten}))
+	f.must(f.End(ctx, "6", chat.Growth{Undecided: ten}))
 	f.reopen()
 	ada := chat.Person{Endpoint: "tg", User: "ada"}
 	today := start.Add(24 * time.Hour)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"slices"
 
 	"telex/internal/chat"
 )
@@ -142,8 +143,11 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 		}
 		forgotten = row.fenced
 		grown := g
+		if row.state == chat.TurnRunning {
+			grown.Usage = slices.Concat(g.Usage, g.Undecided)
+		}
 		if row.fenced {
-			grown = chat.Growth{Usage: g.Usage}
+			grown = chat.Growth{Usage: grown.Usage}
 		}
 		if err := t.grow(ctx, id, row, grown); err != nil {
 			return err

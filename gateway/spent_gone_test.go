@@ -1,0 +1,207 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"telex/agent"
+	"telex/gateway"
+	"telex/internal/chat"
+)
+
+// dictating opens a process whose model writes a word a second.
+func (l *lab) dictating(t *testing.T, words int) {
+	t.Helper()
+	l.open(t, func(o *gateway.Options) {
+		a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: &dictation{words: words}}}, Log: o.Log})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Runner = a
+	})
+}
+
+// The usage of a turn counts although the turn was forgotten or taken back and its process was killed before the turn ended.
+func TestUsage_ofATurnThatIsForgottenAndKilled(t *testing.T) {
+	private, group := ask("dictate"), inGroup(ask("dictate"), "7")
+	for name, tt := range map[string]struct {
+		ask    chat.Inbound
+		before func(t *testing.T, l *lab, c chat.Conversation) // while the first process runs
+		after  []chat.Inbound                                  // what waits for the second process
+	}{
+		"forgotten": {private, func(t *testing.T, l *lab, c chat.Conversation) {
+			if err := l.store.Forget(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+		}, nil},
+		"erased": {group, func(t *testing.T, l *lab, c chat.Conversation) {
+			if _, err := l.store.Erase(t.Context(), c, "7"); err != nil {
+				t.Error(err)
+			}
+		}, nil},
+		"forgotten, and a new start waits": {private, func(t *testing.T, l *lab, c chat.Conversation) {
+			if err := l.store.Forget(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+		}, []chat.Inbound{command("new")}},
+		"a new start waits":      {private, nil, []chat.Inbound{command("new")}},
+		"a forget waits":         {private, nil, []chat.Inbound{command("forget")}},
+		"a group's forget waits": {group, nil, []chat.Inbound{inGroup(command("forget"), "7")}},
+		"an undo waits":          {private, nil, []chat.Inbound{command("undo")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLab()
+				l.dictating(t, 60)
+				l.say(t, tt.ask)
+				later(40 * time.Second)
+				c := chat.Conversation{Endpoint: "tg", Chat: tt.ask.To.Chat}
+				if tt.before != nil {
+					tt.before(t, l, c)
+				}
+				l.kill()
+				for i, in := range tt.after {
+					in.ID = chat.MessageID(rune('A' + i))
+					if _, err := l.store.Accept(t.Context(), c, in); err != nil {
+						t.Fatal(err)
+					}
+				}
+				l.dictating(t, 60)
+				later(80 * time.Second)
+				if got := l.used(t); got.Calls != 1 || !got.Estimated || got.Completion < 40 || got.Completion > 55 || got.Turns != 1 {
+					t.Errorf("counted %+v of %d turns, want one call of 40 words\n%s", got.Usage, got.Turns, l.log.String())
+				}
+			})
+		})
+	}
+}
+
+// A turn's usage is stored although its session is deleted by another process while the answer is written.
+func TestUsage_ofATurnThatIsForgottenMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.dictating(t, 30)
+		l.say(t, ask("dictate"))
+		later(20 * time.Second)
+		if err := l.store.Forget(t.Context(), chat.Conversation{Endpoint: "tg", Chat: "7"}); err != nil {
+			t.Fatal(err)
+		}
+		later(30 * time.Second)
+		if got, want := l.used(t).Usage, (chat.Usage{Prompt: 40, Completion: 30, Calls: 1}); got != want {
+			t.Errorf("counted %+v, want %+v\n%s", got, want, l.log.String())
+		}
+	})
+}
+
+// The usage that a turn's journal has counts although the turn was forgotten while a call waited for a person.
+func TestUsage_ofAForgottenApproval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.steps[0].Usage = &agent.Usage{Prompt: 100, Completion: 10, Cached: 7}
+		l.open(t, nil)
+		l.say(t, ask("light"))
+		later(5 * time.Second)
+		if err := l.store.Forget(t.Context(), chat.Conversation{Endpoint: "tg", Chat: "7"}); err != nil {
+			t.Fatal(err)
+		}
+		l.kill()
+		l.open(t, nil)
+		later(10 * time.Second)
+		if got, want := l.used(t).Usage, (chat.Usage{Prompt: 100, Completion: 10, Cached: 7, Calls: 1}); got != want {
+			t.Errorf("counted %+v, want %+v\n%s", got, want, l.log.String())
+		}
+	})
+}
+
+// The text of an answer that a kill cut off counts once, however many processes die before they show another one.
+func TestUsage_ofTextThatStandsOverSeveralKills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.dictating(t, 60)
+		l.say(t, ask("dictate"))
+		later(40 * time.Second)
+		l.kill()
+		l.dictating(t, 60)
+		later(100 * time.Millisecond)
+		l.kill()
+		l.dictating(t, 60)
+		later(80 * time.Second)
+		got := l.used(t)
+		if guessed := got.Completion - 60; got.Calls != 3 || guessed < 40 || guessed > 55 {
+			t.Errorf("counted %+v, of which %d tokens of text are estimated, want 40 to 55\n%s", got.Usage, guessed, l.log.String())
+		}
+	})
+}
+
+// The text of a broken answer, which the journal has, does not count again when the process is killed before the next
+// attempt shows anything.
+func TestUsage_ofABrokenAnswerBeforeAKill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		model := &breaking{dictation: dictation{words: 60}, after: 40}
+		open := func() {
+			l.open(t, func(o *gateway.Options) {
+				a, err := agent.New(agent.Options{Models: []agent.ModelOptions{{Model: model}}, Log: o.Log})
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Runner = a
+			})
+		}
+		open()
+		l.say(t, ask("dictate"))
+		later(45 * time.Second)
+		l.kill()
+		open()
+		later(80 * time.Second)
+		got := l.used(t)
+		if guessed := got.Completion - 60; got.Calls != 3 || guessed < 40 || guessed > 58 {
+			t.Errorf("counted %+v, of which %d tokens of text are estimated, want 40 to 58\n%s", got.Usage, guessed, l.log.String())
+		}
+	})
+}
+
+// breaking is a dictation whose first answer breaks off.
+type breaking struct {
+	dictation
+	after int
+	broke bool
+}
+
+func (b *breaking) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
+	if b.broke {
+		return b.dictation.Stream(ctx, r, emit)
+	}
+	b.broke = true
+	short := dictation{words: b.after}
+	if _, err := short.Stream(ctx, r, emit); err != nil {
+		return agent.Completion{}, err
+	}
+	time.Sleep(2 * time.Second) // the last words are shown
+	return agent.Completion{}, &agent.ModelError{Kind: agent.Broken, Err: errors.New("connection closed by peer")}
+}
+
+// The usage of earlier processes counts although the next one panics before it asks a model.
+func TestUsage_ofAnEarlierProcessBeforeAPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab()
+		l.dictating(t, 60)
+		l.say(t, ask("dictate"))
+		later(40 * time.Second)
+		l.kill()
+		l.open(t, func(o *gateway.Options) { o.Runner = panicking{} })
+		later(30 * time.Second)
+		if got := l.used(t); got.Calls != 1 || got.Completion < 40 || got.Completion > 55 {
+			t.Errorf("counted %+v, want one call of 40 words\n%s", got.Usage, l.log.String())
+		}
+	})
+}
+
+type panicking struct{}
+
+func (panicking) Run(context.Context, agent.Turn, func(agent.Event)) (agent.Result, error) {
+	panic("out of order")
+}
