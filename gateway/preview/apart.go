@@ -25,7 +25,7 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 	switch same := p.tried(&want); {
 	case same && (p.given || p.exists && !p.unsure):
 		return action{}, false
-	case p.given, p.exists && !same && s.removable(p):
+	case p.given, p.exists && !same: // another question is a new message, which people notice
 		return s.dismiss(now)
 	case p.exists && s.canEdit && p.editable():
 		want.kind = doEdit
@@ -53,7 +53,7 @@ func (s *state) leave(f frame) {
 	}
 }
 
-// removable says that the message can be deleted, so that another question is a new message, which people notice.
+// removable says that the message can be deleted.
 func (s *state) removable(p *part) bool { return s.canDelete && p.ref.ID != "" }
 
 // dismiss returns the call that the message apart needs once its question is over. False is none.
@@ -126,9 +126,6 @@ func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
 		p.doubted, p.lost = false, true // the key leads nowhere
 	case a.creates():
 		p.given = true
-		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
-	case a.kind == doEdit && e.Kind == chat.Rejected && !p.unsure && a.frame != frame{}:
-		p.given, p.exists = true, false
 		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
 	case a.kind == doEdit && a.stands && e.Kind == chat.Rejected && !p.plain:
 		p.plain = true // once more, without markup: its buttons must not stay

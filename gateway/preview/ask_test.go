@@ -557,3 +557,30 @@ func TestQuestionApartKeepsNoButtons(t *testing.T) {
 		equal(t, "buttons", p.buttons(), nil)
 	})
 }
+
+// Where nothing can be deleted another question is a new message. The first one loses its buttons before, also where the
+// platform refuses the second.
+func TestAnotherQuestionApart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		e := p.endpoint()
+		e.Deleter = nil
+		p.fate = func(c *call) fate {
+			if strings.HasPrefix(c.m.Text, "And this?") {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		c := streaming()
+		e.Filer = channel{p}
+		p.profile.TextLimit, c.MaxParts = 20, 1
+		s := live(t, p, e, c)
+		s.says("one two three four five six", 5*time.Second)
+		s.asks("yes:1", "Really?", time.Minute)
+		s.asks("yes:2", "And this?", time.Minute)
+		equal(t, "buttons of the first", p.buttons(), nil)
+		s.asks("yes:3", "And that?", time.Minute)
+		equal(t, "buttons of the third", p.buttons(), []string{"yes:3"})
+		equal(t, "stands", s.sees()[1:], []string{"Really?", "And that?"})
+	})
+}
