@@ -154,7 +154,7 @@ func (m *missed) place(ctx context.Context, to chat.Target) error {
 		if err != nil || !ok || !a.in.Addressed {
 			continue
 		}
-		a.in.Missed = true
+		a.in.Missed = m.waited(a.in)
 		if err := m.take(ctx, a); err != nil {
 			return err
 		}

@@ -281,3 +281,46 @@ func TestPlacesThatAreNoMore(t *testing.T) {
 		}
 	})
 }
+
+// A message waited for this connection only if it was written before the connection was made: not every redelivery did, and
+// not everything that reading finds.
+func TestMissedIsOlderThanTheConnection(t *testing.T) {
+	for _, byHTTP := range []bool{false, true} {
+		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
+			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
+				dropped := standin.Fault{Method: "event", Times: 1, Action: standin.ActDrop}
+				want := func(r *inbox, d time.Duration, text string, missed bool) chat.Inbound {
+					t.Helper()
+					list := r.wantTexts(d, text)
+					if len(list) != 1 {
+						t.FailNow()
+					}
+					if list[0].Missed != missed {
+						t.Errorf("%s: missed is %t, want %t", text, list[0].Missed, missed)
+					}
+					return list[0]
+				}
+				r := receive(t, bot, chat.Resume{})
+				w.server.Fault(dropped)
+				w.say("delivered again")
+				from := want(r, 5*time.Minute, "delivered again", false)
+				r.stop()
+
+				w.server.Fault(dropped)
+				w.say("before the connection")
+				time.Sleep(5 * time.Second)
+				r = receive(t, bot, chat.Resume{}) // which reads nothing
+				want(r, 5*time.Minute, "before the connection", true)
+				r.stop()
+
+				time.Sleep(10 * time.Minute)
+				w.server.Fault(standin.Fault{Method: "conversations.history", Times: 1, Action: standin.ActLatency, Delay: 5 * time.Second})
+				r = receive(t, bot, chat.Resume{Cursor: from.Resume})
+				w.server.Fault(dropped)
+				w.say("read after the connection")
+				want(r, 10*time.Second, "read after the connection", false)
+				r.stop()
+			})
+		})
+	}
+}

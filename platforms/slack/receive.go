@@ -98,6 +98,10 @@ func (r *reception) isOpen(ctx context.Context) {
 	})
 }
 
+// waited reports whether a message waited at Slack when this Run's first connection was made. A message that was written
+// later is new, however often Slack delivers it: its age by Slack's clock says nothing.
+func (r *reception) waited(in chat.Inbound) bool { return in.At.Before(r.opened) }
+
 // hold lets what was missed go first, but not for so long that an acknowledgement would be late.
 func (r *reception) hold(ctx context.Context) {
 	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdFor))

@@ -113,7 +113,7 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 	}
 	r.hold(ctx)
 	a, found, err := decodeRequest(req.Header.Get("Content-Type"), body, r.self)
-	a.in.Missed = req.Header.Get("X-Slack-Retry-Num") != "" // nobody took it the first time
+	a.in.Missed = req.Header.Get("X-Slack-Retry-Num") != "" && r.waited(a.in)
 	if a.arrived = arrived; found && a.ts != "" {
 		defer r.line.enter(ctx, a.in.To.Chat, a.ts)()
 	}

@@ -339,7 +339,7 @@ func (r *reception) dispatch(ctx context.Context, e envelope) (json.RawMessage, 
 	case "interactive":
 		a, found, err = decodeInteraction(e.Payload)
 	}
-	a.arrived, a.in.Missed = e.arrived, e.Retry > 0 // nobody took it the first time
+	a.arrived, a.in.Missed = e.arrived, e.Retry > 0 && r.waited(a.in)
 	return r.settle(ctx, a, found, err)
 }
 
