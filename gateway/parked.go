@@ -147,6 +147,7 @@ func (a *actor) earlier() []*preview.Slot {
 
 // noteUndone remembers that a turn's reply is undone.
 func (g *Gateway) noteUndone(c chat.Conversation, turn string) {
+	c = g.now(c) // what reminds of it comes from there
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !slices.Contains(g.undone[c], turn) {
@@ -171,9 +172,9 @@ func (g *Gateway) remind(in chat.Conversation) {
 
 // mend tries to deliver what is undone in this conversation, in the background.
 func (a *actor) mend() {
-	room := maxParked - len(a.parked)
+	room, here := maxParked-len(a.parked), a.g.now(a.conversation)
 	a.g.mu.Lock()
-	ids := slices.Clone(a.g.undone[a.conversation])
+	ids := slices.Clone(a.g.undone[here])
 	a.g.mu.Unlock()
 	if len(ids) == 0 || room <= 0 {
 		return
@@ -185,9 +186,9 @@ func (a *actor) mend() {
 	}
 	ids = ids[:min(len(ids), room)]
 	a.g.mu.Lock()
-	a.g.undone[a.conversation] = slices.DeleteFunc(a.g.undone[a.conversation], func(id string) bool { return slices.Contains(ids, id) })
-	if len(a.g.undone[a.conversation]) == 0 {
-		delete(a.g.undone, a.conversation)
+	a.g.undone[here] = slices.DeleteFunc(a.g.undone[here], func(id string) bool { return slices.Contains(ids, id) })
+	if len(a.g.undone[here]) == 0 {
+		delete(a.g.undone, here)
 	}
 	a.g.mu.Unlock()
 	for _, rec := range turns {

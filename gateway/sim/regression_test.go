@@ -87,6 +87,18 @@ func TestRegressionTurnedAwayBeforeTheNextQuestion(t *testing.T) {
 	}
 }
 
+// D14: a chat moves while its answer is under way, and the platform refuses that answer alone for so long that it is given up
+// for now. The next message, which comes from the new chat, lets it be tried again.
+func TestRegressionUndoneInAChatThatMoved(t *testing.T) {
+	t.Parallel()
+	s := story("edit-and-find", talk(numbered(30)))
+	s.says[0].place = 1
+	s.accidents = []accident{{at: 1500 * time.Millisecond, kind: "move", place: 1}}
+	s.faults = map[int]fault{3: {kind: isBad, after: time.Hour}}
+	s.says = append(s.says, say{at: 2 * time.Hour, place: 1, user: "ann", kind: "help"})
+	perform(t, s)
+}
+
 // D14: an answer that an earlier process left is taken back by /undo. What is shown of it stays, and needs a message still: it
 // stands above the answer to the next question, also when its first calls are refused.
 func TestRegressionUndoneAfterARestartStaysAboveTheNextAnswer(t *testing.T) {
