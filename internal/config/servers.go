@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,6 +31,7 @@ func (d *decoder) validateServers(servers []MCPServer) {
 			first[s.Name] = i
 		}
 		d.validateServer(at, s)
+		d.validateLists(at, s)
 	}
 }
 
@@ -66,6 +69,50 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 	case u.User != nil:
 		d.failAt(d.at(address), "put the secret into headers", "%s holds a user or a password", human(address))
 	}
+}
+
+// validateLists refuses an entry of a list of tools that another list decides as a whole: deny before read_only, and that
+// before auto_approve. A broader entry of the weaker list is sound: it means all the others.
+func (d *decoder) validateLists(at string, s MCPServer) {
+	const denied = "it is never offered, so leave it out of one of them"
+	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"deny", s.Deny}, denied)
+	d.validateEntries(at, s.Name, toolList{"read_only", s.ReadOnly}, toolList{"deny", s.Deny}, denied)
+	d.validateEntries(at, s.Name, toolList{"auto_approve", s.AutoApprove}, toolList{"read_only", s.ReadOnly},
+		"a tool of read_only changes nothing, so leave it out of one of them")
+}
+
+// toolList is a list of an MCP server's tools, under its key.
+type toolList struct {
+	key     string
+	entries []string
+}
+
+func (d *decoder) validateEntries(at, server string, weak, strong toolList, hint string) {
+	for i, entry := range weak.entries {
+		where := join(join(at, weak.key), strconv.Itoa(i))
+		by := slices.IndexFunc(strong.entries, func(s string) bool { return coversTools(server, s, entry) })
+		if by < 0 || !d.sound(where) {
+			continue
+		}
+		how := strong.key + " as well"
+		if strong.entries[by] != entry {
+			how = strong.key + " as " + d.shownAt(join(join(at, strong.key), strconv.Itoa(by)))
+		}
+		d.failAt(d.at(where), hint, "%s in %s stands in %s", d.shownAt(where), human(join(at, weak.key)), how)
+	}
+}
+
+// coversTools reports whether an entry of a list stands for all tools that another stands for. Both have a tool's name by
+// the server, or that name behind the server's; one that ends in "*" stands for all that begin so.
+func coversTools(server, entry, other string) bool {
+	prefix, all := strings.CutSuffix(entry, "*")
+	plain := strings.TrimPrefix(other, server+"_")
+	for _, name := range []string{other, plain, server + "_" + plain} {
+		if name == entry || all && strings.HasPrefix(strings.TrimSuffix(name, "*"), prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // validatePipeline compares the names of models with those that there are.
