@@ -216,12 +216,14 @@ func (a *actor) withdraw(t *turn) {
 	})
 }
 
-// undo takes the last question and its answer out of the history; one that is being given ends.
+// undo takes the last question and its answer out of the history; one that is being given ends. What waits to be taken up
+// is newer than a turn that runs.
 func (a *actor) undo(in chat.Inbound) {
 	t := a.turn
 	switch {
 	case t != nil && t.void: // it is taken back already: this one is about the turn before it
 		t.then = append(t.then, func() { a.undo(in) })
+	case len(a.left) > 0 && a.undoLeft(in):
 	case t != nil && !t.tells() && mine(in, t.in.Sender.ID):
 		a.void()
 		a.withdraw(t)
@@ -232,20 +234,19 @@ func (a *actor) undo(in chat.Inbound) {
 			}
 			a.say(in, a.g.Texts[TextUndone])
 		})
-	case len(a.left) > 0:
-		a.undoLeft(in)
 	default:
 		a.undoLast(in)
 	}
 }
 
-// undoLeft does so while turns of an earlier process wait to be taken up. What is decided and not in the history is no
-// answer: a line that says why there is none, to a message too many for one.
-func (a *actor) undoLeft(in chat.Inbound) {
+// undoLeft does so with the turns of an earlier process that wait to be taken up, and reports false when none of them is
+// meant. What is decided and not in the history is no answer: a line that says why there is none, to a message too many for
+// one.
+func (a *actor) undoLeft(in chat.Inbound) bool {
 	past, err := a.past()
 	if err != nil {
 		a.fail(in, "session could not be read", err)
-		return
+		return true
 	}
 	for i, rec := range slices.Backward(a.left) {
 		line := rec.State == chat.TurnDecided && !slices.ContainsFunc(past.entries, func(e chat.Entry) bool { return e.Turn == rec.ID })
@@ -254,13 +255,14 @@ func (a *actor) undoLeft(in chat.Inbound) {
 		}
 		a.left = slices.Delete(a.left, i, i+1)
 		a.leave(rec, chat.Growth{Usage: a.unstoredUsage(rec)})
-		if rec.State != chat.TurnDecided && rec.Replaces == "" {
-			a.say(in, a.g.Texts[TextUndone])
-			return
+		if rec.State == chat.TurnDecided || rec.Replaces != "" { // something of it is in the history
+			a.undoLast(in)
+			return true
 		}
-		break
+		a.say(in, a.g.Texts[TextUndone])
+		return true
 	}
-	a.undoLast(in)
+	return false
 }
 
 // undoLast deletes the newest turn of the history.

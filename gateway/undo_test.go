@@ -110,6 +110,43 @@ func TestUndoWhileALineIsDeliveredEndsTheRetryThatWaits(t *testing.T) {
 	})
 }
 
+// The same while the line is why there is no answer: /undo is about the question behind it, and the history stays.
+func TestUndoWhileARefusalIsDeliveredEndsTheQuestionThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLife()
+		l.begin(t, nil)
+		l.say(t, ask("b"))
+		later(5 * time.Second)
+		l.kill()
+		c := chat.Conversation{Endpoint: "tg", Chat: "7"}
+		ending, err := json.Marshal(preview.Ending{Note: "too long"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"refused", "waits"} {
+			q, e := ask(id), ending
+			if id == "waits" {
+				e = nil
+			}
+			q.ID = chat.MessageID(id)
+			_, _ = l.store.Accept(t.Context(), c, q)
+			if err := l.store.Begin(t.Context(), chat.Turn{ID: id, Conversation: c, To: q.To, Messages: []chat.Inbound{q}, User: q.Sender.ID, Ending: e}); err != nil {
+				t.Fatal(err)
+			}
+			later(time.Second)
+		}
+		l.begin(t, nil)
+		later(10 * time.Millisecond)
+		l.say(t, command("undo"))
+		later(10 * time.Second)
+		l.say(t, ask("c"))
+		later(5 * time.Second)
+		equal(t, "the turn after them", l.told(len(l.turns)-1), []string{"user: b", "assistant: re: b", "user: c"})
+		equal(t, "people see", l.sees(), []string{"re: b", "too long", undone, "re: c"})
+		l.nothingLeft(t)
+	})
+}
+
 // A retry whose question was deleted before it ran again ends with a line: the store has nothing left of it.
 func TestRetryOfWhatIsGoneEndsAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
