@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -111,11 +112,12 @@ func (s *scan) wrong() error {
 type intake struct {
 	all, own *rate.Limiter
 	large    chan struct{} // holds the place of the one large message of all servers
+	next     chan struct{} // holds the place of the server's one message that has that place or waits for it
 }
 
 func newIntake() *intake {
 	return &intake{
-		all: rate.NewLimiter(bytesASecond, bytesAtOnce), own: rate.NewLimiter(ownASecond, ownAtOnce), large: make(chan struct{}, 1),
+		all: rate.NewLimiter(bytesASecond, bytesAtOnce), own: rate.NewLimiter(ownASecond, ownAtOnce), large: make(chan struct{}, 1), next: make(chan struct{}, 1),
 	}
 }
 
@@ -140,8 +142,8 @@ type gate struct {
 
 	message scan
 	line    lineScan
-	timer   *time.Timer // of a large message; nil: it holds no place
-	slow    atomic.Bool // a large message took too long
+	place   atomic.Pointer[place] // of a large message; nil: it has none
+	slow    atomic.Bool           // a large message took too long
 	err     error
 }
 
@@ -181,7 +183,9 @@ func (g *gate) Read(p []byte) (int, error) {
 // Close implements io.Closer. It may be called while Read reads.
 func (g *gate) Close() error {
 	g.abort()
-	return g.ReadCloser.Close()
+	err := g.ReadCloser.Close()
+	g.free() // nobody may read again
+	return err
 }
 
 // check takes bytes that have arrived.
@@ -199,7 +203,7 @@ func (g *gate) check(p []byte) error {
 	if err := g.message.wrong(); err != nil {
 		return err
 	}
-	if g.message.bytes > largeMessage && g.timer == nil {
+	if g.message.bytes > largeMessage && g.place.Load() == nil {
 		return g.hold()
 	}
 	return nil
@@ -240,26 +244,47 @@ func (g *gate) end() error {
 	return err
 }
 
-// hold takes the place of the one large message, and gives the message a time limit.
+// hold takes the place of the one large message, and gives the message a time limit. The places of several servers go
+// round: of each server only one message waits, however many it sends.
 func (g *gate) hold() error {
-	select {
-	case g.intake.large <- struct{}{}:
-	case <-g.ctx.Done():
-		return context.Cause(g.ctx)
+	for taken, place := range []chan struct{}{g.intake.next, g.intake.large} {
+		select {
+		case place <- struct{}{}:
+		case <-g.ctx.Done():
+			if taken > 0 {
+				<-g.intake.next
+			}
+			return context.Cause(g.ctx)
+		}
 	}
-	g.timer = time.AfterFunc(largeTime, func() {
+	p := &place{intake: g.intake}
+	p.timer = time.AfterFunc(largeTime, func() {
 		g.slow.Store(true)
+		p.leave() // also when nobody reads the rest
 		g.abort()
 	})
+	g.place.Store(p)
 	return nil
 }
 
-// free gives the place of the one large message back.
+// free gives the place of the one large message back, if this one has it.
 func (g *gate) free() {
-	if g.timer == nil {
-		return
+	if p := g.place.Swap(nil); p != nil {
+		p.timer.Stop()
+		p.leave()
 	}
-	g.timer.Stop()
-	g.timer = nil
-	<-g.intake.large
+}
+
+// place is the place of the one large message, as long as a message has it.
+type place struct {
+	intake *intake
+	timer  *time.Timer
+	left   sync.Once
+}
+
+func (p *place) leave() {
+	p.left.Do(func() {
+		<-p.intake.large
+		<-p.intake.next
+	})
 }
