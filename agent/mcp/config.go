@@ -28,6 +28,9 @@ type Server struct {
 	URL     string            // of streamable HTTP; may hold secrets
 	Headers map[string]string // sent with each request; may hold secrets
 
+	// Secrets are those that stand in Args and URL. Logs and errors don't hold them.
+	Secrets []string
+
 	// ReadOnly are the tools that change nothing, by the server's own names or by those that people and models see;
 	// one that ends in "*" stands for all that begin so.
 	ReadOnly []string

@@ -57,7 +57,16 @@ func TestToolsWithOneName(t *testing.T) {
 // However a server gets at its own secrets, it tells them to nobody: in what it answers a call with, and in why it is away.
 func TestErrorsHoldNoSecret(t *testing.T) {
 	const secret = "very-secret-key"
-	config := Server{Name: "it", Env: map[string]string{"KEY": secret}}
+	for _, config := range []Server{
+		{Name: "it", Env: map[string]string{"KEY": secret}},
+		{Name: "it", Args: []string{"--key=" + secret}, Secrets: []string{secret}},
+	} {
+		errorsHoldNoSecret(t, config, secret)
+	}
+}
+
+func errorsHoldNoSecret(t *testing.T, config Server, secret string) {
+	t.Helper()
 	made := func() *sdk.Server {
 		s := sdk.NewServer(&sdk.Implementation{Name: "test"}, nil)
 		s.AddTool(&sdk.Tool{Name: "refuse", InputSchema: schema()}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

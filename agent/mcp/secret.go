@@ -44,6 +44,9 @@ func newSecrets(s Server) secrets {
 			hide(value, redacted)
 		}
 	}
+	for _, value := range s.Secrets {
+		hide(value, redacted)
+	}
 	return secrets{strings.NewReplacer(pairs...)}
 }
 

@@ -23,9 +23,13 @@ func (a *App) newTools(c *config.Config, o Options) (agent.Toolbox, error) {
 	}
 	var servers []mcp.Server
 	for _, s := range c.MCPServers {
+		var literal []string
+		for _, secret := range s.Secrets() {
+			literal = append(literal, secret.Reveal())
+		}
 		servers = append(servers, mcp.Server{
 			Name: s.Name, Command: s.Command, Args: s.Args, Env: revealed(s.Env), URL: s.URL, Headers: revealed(s.Headers),
-			ReadOnly: s.ReadOnly, AutoApprove: s.AutoApprove, Deny: s.Deny, Trust: s.Trust, Timeout: s.Timeout,
+			ReadOnly: s.ReadOnly, AutoApprove: s.AutoApprove, Deny: s.Deny, Trust: s.Trust, Timeout: s.Timeout, Secrets: literal,
 		})
 	}
 	client, err := mcp.New(mcp.Options{Servers: servers, Version: Version(""), Transport: o.Transport, Log: o.Log, Keeper: o.Keeper})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -88,14 +89,11 @@ func mask(text string, secrets []Secret) string {
 	return text
 }
 
+// secretWords are parts of names that say that a value is a secret.
+const secretWords = "auth|key|token|secret|pass|cookie|credential|signature"
+
+var secretName = regexp.MustCompile("(?i)" + secretWords)
+
 // soundsSecret reports whether the name of a header or of an environment variable says that its value is a
 // secret.
-func soundsSecret(name string) bool {
-	name = strings.ToLower(name)
-	for _, word := range []string{"auth", "key", "token", "secret", "pass", "cookie", "credential", "signature"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
-}
+func soundsSecret(name string) bool { return secretName.MatchString(name) }

@@ -18,6 +18,7 @@ var serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]{0,23}$`)
 func (d *decoder) validateServers(servers []MCPServer) {
 	first := make(map[string]int)
 	for i, s := range servers {
+		d.sensitive = append(d.sensitive, s.Secrets()...)
 		at := fmt.Sprintf("mcp_servers.%d", i)
 		name := join(at, "name")
 		before, twice := first[s.Name]

@@ -59,6 +59,8 @@ func (s shower) value(v reflect.Value) *yaml.Node {
 		return s.endpoints(x)
 	case map[string]Secret:
 		return s.headers(x)
+	case MCPServer:
+		return s.structure(reflect.ValueOf(x.redacted()))
 	}
 	if n, ok := scalarNode(v); ok {
 		n.Value = s.clean(n.Value)

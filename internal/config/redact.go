@@ -1,0 +1,177 @@
+package config
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Where texts of an MCP server may hold secrets.
+var (
+	urlShape = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
+
+	// namedShape is a name that says what its value is, and that value: of "=" up to white space, of ":" all the rest.
+	namedShape = regexp.MustCompile(`(?i)([\w.-]*(?:` + secretWords + `)[\w.-]*["']?\s*)(=\s*("[^"]*"|'[^']*'|\S+)|:\s*(.+))`)
+
+	// tokenShape is what services make their tokens look like.
+	tokenShape = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xapp|xox[a-z]|glpat)-[\w-]{8,}|(?:gh[a-z]|github_pat|hf|npm)_\w{8,}|(?:AKIA|AIza)[\w-]{8,}|` +
+		`eyJ[\w-]{8,}(?:\.[\w-]+)*|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})`)
+
+	// randomShape is what only a program writes, if it holds letters of both kinds, or hexadecimal digits alone.
+	randomShape = regexp.MustCompile(`[\w+=-]*[A-Za-z0-9+]{20,}[\w+=-]*`)
+	hexShape    = regexp.MustCompile(`^[0-9a-fA-F]+$`)
+)
+
+// longValue is from how many bytes on a value of a URL's query is a secret, whatever its name.
+const longValue = 16
+
+// redaction takes secrets out of texts, and collects them.
+type redaction struct{ found []string }
+
+// Secrets returns the secrets that stand literally in the arguments and the URL. Logs and errors must not hold them.
+func (s MCPServer) Secrets() []Secret {
+	var r redaction
+	r.server(s)
+	var out []Secret
+	slices.Sort(r.found)
+	for _, value := range slices.Compact(r.found) {
+		if value != "" {
+			out = append(out, NewSecret(value))
+		}
+	}
+	return out
+}
+
+// redacted returns the server with arguments and a URL for people to read.
+func (s MCPServer) redacted() MCPServer { return new(redaction).server(s) }
+
+func (r *redaction) server(s MCPServer) MCPServer {
+	s.Args, s.URL = r.args(s.Args), r.text(s.URL)
+	return s
+}
+
+// args redacts the arguments of a program. The one behind "--token" is a secret, unless it is an option too.
+func (r *redaction) args(args []string) []string {
+	out := slices.Clone(args)
+	next := false
+	for i, arg := range args {
+		option := strings.HasPrefix(arg, "-")
+		switch {
+		case next && !option:
+			out[i] = r.hide(arg)
+			next = false
+		default:
+			out[i] = r.text(arg)
+			next = option && !strings.ContainsAny(arg, "=: ") && soundsSecret(arg)
+		}
+	}
+	return out
+}
+
+// text redacts the URLs in a text, and the named values and the tokens outside of them.
+func (r *redaction) text(text string) string {
+	var out strings.Builder
+	end := 0
+	for _, at := range urlShape.FindAllStringIndex(text, -1) {
+		out.WriteString(r.words(text[end:at[0]]))
+		out.WriteString(r.url(text[at[0]:at[1]]))
+		end = at[1]
+	}
+	out.WriteString(r.words(text[end:]))
+	return out.String()
+}
+
+func (r *redaction) words(text string) string {
+	text = namedShape.ReplaceAllStringFunc(text, func(found string) string {
+		m := namedShape.FindStringSubmatch(found)
+		value := m[3] + m[4]
+		before := strings.TrimSuffix(found, value)
+		if _, credentials, ok := strings.Cut(value, " "); ok { // Bearer TOKEN
+			r.found = append(r.found, credentials)
+		}
+		bare := strings.Trim(value, `"'{}[],`)
+		r.found = append(r.found, bare)
+		return before + r.hide(value)
+	})
+	return r.tokens(text)
+}
+
+// tokens redacts what looks like a token.
+func (r *redaction) tokens(text string) string {
+	text = tokenShape.ReplaceAllStringFunc(text, r.hide)
+	return randomShape.ReplaceAllStringFunc(text, func(found string) string {
+		if looksRandom(found) {
+			return r.hide(found)
+		}
+		return found
+	})
+}
+
+func looksRandom(text string) bool {
+	digits := 0
+	for _, c := range text {
+		if c >= '0' && c <= '9' {
+			digits++
+		}
+	}
+	both := strings.ToLower(text) != text && strings.ToUpper(text) != text
+	return digits >= 3 && (both || hexShape.MatchString(text))
+}
+
+// url redacts the user, tokens in the path, and all values of the query.
+func (r *redaction) url(text string) string {
+	scheme, rest, _ := strings.Cut(text, "://")
+	host, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		host, path = rest[:i], rest[i:]
+	}
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		if _, password, ok := strings.Cut(host[:i], ":"); ok {
+			r.add(password)
+		}
+		host = r.hide(host[:i]) + host[i:]
+	}
+	path, fragment, hasFragment := strings.Cut(path, "#")
+	path, query, hasQuery := strings.Cut(path, "?")
+	out := scheme + "://" + host + r.tokens(path)
+	if hasQuery {
+		values := strings.Split(query, "&")
+		for i, pair := range values {
+			values[i] = r.value(pair)
+		}
+		out += "?" + strings.Join(values, "&")
+	}
+	if hasFragment {
+		out += "#" + r.tokens(fragment)
+	}
+	return out
+}
+
+// value redacts a value of a query. One that is short and has a harmless name is no secret, and not shown either.
+func (r *redaction) value(pair string) string {
+	name, value, named := strings.Cut(pair, "=")
+	switch {
+	case !named && pair != "":
+		return r.hide(pair)
+	case value == "":
+		return pair
+	case soundsSecret(name) || len(value) >= longValue:
+		r.add(value)
+	}
+	return name + "=" + redacted
+}
+
+// hide returns what stands in the place of a secret.
+func (r *redaction) hide(secret string) string {
+	r.add(secret)
+	return redacted
+}
+
+// add takes a secret, as it stands in a URL and as the server reads it.
+func (r *redaction) add(secret string) {
+	r.found = append(r.found, secret)
+	if plain, err := url.PathUnescape(secret); err == nil && plain != secret && !strings.Contains(secret, ":") {
+		r.found = append(r.found, plain)
+	}
+}
