@@ -313,11 +313,13 @@ function avatar(info) {
   return el("span", `avatar${kind}`, (titleOf(info)[0] || "?").toUpperCase());
 }
 
-// loadMenu asks which commands are offered in the open chat.
+// loadMenu asks which commands are offered in the open chat. Somebody may have typed a slash already.
 async function loadMenu() {
   const id = state.current;
   const commands = (await get(`menu?chat=${id}`)) || [];
-  if (state.current === id) state.commands = commands;
+  if (state.current !== id || JSON.stringify(commands) === JSON.stringify(state.commands)) return;
+  state.commands = commands;
+  suggest();
 }
 
 function open(id) {
@@ -368,7 +370,10 @@ function apply(e) {
     case "message": case "edit": case "delete": show(e); return;
     case "draft": { const c = chatFor(e.chat); c.drafts.set(e.draft.thread_id || 0, e.draft); break; }
     case "action": chatFor(e.chat).action = e.action; break;
-    case "call": count(e.call); return;
+    case "call":
+      count(e.call);
+      if (["setMyCommands", "deleteMyCommands"].includes(e.call.method)) loadMenu();
+      return;
     case "violation": count(null); return;
     default: return;
   }
