@@ -82,6 +82,11 @@ killtest: build ## Kill the built binary at random and at chosen instants, and j
 test-mcp: ## Run the MCP client against servers of other makers, from npm; Node.js and the registry are needed.
 	go test -count=1 -v -tags=mcpnpm -run='^TestNPM' ./agent/mcp
 
+.PHONY: test-browser
+test-browser: ## Use the demo's page with a browser; Debian's package chromium is needed.
+	@command -v chromium >/dev/null || { echo 'make test-browser: chromium not found: install the Debian package chromium (apt-get install chromium)'; exit 1; }
+	go test -count=1 -v -tags=browser -run='^TestBrowser' ./cmd/telex
+
 .PHONY: test-hostile
 test-hostile: ## Run the built program against hostile MCP servers, and print memory, calls and processes left.
 	go test -count=1 -v -run='^TestHostileMCPServers$$' ./cmd/telex
@@ -109,6 +114,7 @@ fmt: ## Format all Go files.
 lint: ## Vet, lint and check the format; .golangci.yml says what and why.
 	go vet ./...
 	go vet -tags=mcpnpm ./agent/mcp
+	go vet -tags=browser ./cmd/telex
 	$(TOOL) golangci-lint run
 
 .PHONY: mods

@@ -1,0 +1,325 @@
+//go:build browser
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// chromium is the program that these tests drive.
+const chromium = "chromium"
+
+// lookers are what the tests ask the page with. The page's own functions belong to a module and can't be called.
+const lookers = `window.look = {
+  scroll: () => document.getElementById("scroll"),
+  field: () => document.getElementById("text"),
+  messages: () => [...document.querySelectorAll("#messages > li[id]")],
+  questions: () => look.messages().filter((li) => li.classList.contains("mine")),
+  answers: () => look.messages().filter((li) => !li.classList.contains("mine")),
+  // text is what a message says, without its time.
+  text: (li) => {
+    const body = li.querySelector(".body").cloneNode(true);
+    body.querySelectorAll(".meta, .lang").forEach((n) => n.remove());
+    return body.textContent;
+  },
+  // shown is whether all of an element is in sight.
+  shown: (node) => {
+    if (!node?.checkVisibility()) return false;
+    const frame = node.closest("#scroll, #suggest")?.getBoundingClientRect() ?? { top: 0, bottom: innerHeight };
+    const box = node.getBoundingClientRect();
+    return box.height > 0 && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1;
+  },
+  atEnd: () => look.scroll().scrollTop + look.scroll().clientHeight > look.scroll().scrollHeight - 2,
+  chosen: () => document.querySelector("#suggest [aria-selected=true]"),
+  // until resolves as soon as a frame is drawn in which the condition holds.
+  until: (condition) => new Promise((resolve) => {
+    const check = () => {
+      const value = condition();
+      if (value) resolve(value); else requestAnimationFrame(check);
+    };
+    check();
+  }),
+};`
+
+// screen is the size of a window.
+type screen struct{ width, height int64 }
+
+var (
+	desktop = screen{1280, 800}
+	phone   = screen{390, 844}
+)
+
+// page is the chat page of a running demo, in a browser of its own.
+type page struct {
+	t    *testing.T
+	ctx  context.Context //nolint:containedctx // chromedp keeps the browser's tab in a context
+	url  string
+	demo *process
+}
+
+// openPage starts the demo and opens its page.
+func openPage(t *testing.T, size screen) *page {
+	t.Helper()
+	path, err := exec.LookPath(chromium)
+	if err != nil {
+		t.Fatalf("%v: install the Debian package %s", err, chromium)
+	}
+	demo, url := startDemo(t, "127.0.0.1:0")
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Env("HOME="+t.TempDir()))
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // Chromium refuses to run as root with its sandbox
+	}
+	ctx, closeBrowser := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(closeBrowser)
+	ctx, closeTab := chromedp.NewContext(ctx)
+	t.Cleanup(closeTab)
+	if err := chromedp.Do(ctx); err != nil { // the browser lives as long as this context
+		t.Fatalf("start %s: %v", path, err)
+	}
+	p := &page{t: t, ctx: ctx, url: url, demo: demo}
+	t.Cleanup(p.report)
+	p.do("open the page", chromedp.EmulateViewport(size.width, size.height), chromedp.Navigate(url))
+	p.do("prepare the page", chromedp.Evaluate[chromedp.Void](lookers))
+	p.await("the page", `document.getElementById("title").textContent`)
+	return p
+}
+
+// startDemo starts the demo with its page at address, and returns the page's URL.
+func startDemo(t *testing.T, address string) (demo *process, url string) {
+	t.Helper()
+	demo = launch{env: []string{streamingVariable + "=true"}}.start(t, "demo", "--listen", address, "--rate", "100")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if !demo.stdout.await(ctx, func(text string) bool {
+		_, err := fmt.Sscanf(text, "Open %s in", &url)
+		return err == nil
+	}) {
+		t.Fatal("the demo prints no address")
+	}
+	return demo, url
+}
+
+// report says what stands on the page of a failed test.
+func (p *page) report() {
+	if !p.t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
+	p.t.Logf("on the page (%v):\n%s", err, text)
+}
+
+func (p *page) do(what string, actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		p.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// await waits until the condition, an expression in JavaScript, holds.
+func (p *page) await(what, condition string) {
+	p.t.Helper()
+	p.do("wait for "+what, chromedp.Evaluate[chromedp.Void]("look.until(() => "+condition+")", chromedp.EvalAwaitPromise))
+}
+
+// value returns the value of an expression.
+func value[T any](p *page, expression string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("evaluate %s: %v", expression, err)
+	}
+	return v
+}
+
+// want fails the test unless the condition holds now.
+func (p *page) want(what, condition string) {
+	p.t.Helper()
+	if !value[bool](p, "Boolean("+condition+")") {
+		p.t.Errorf("not so: %s", what)
+	}
+}
+
+// press presses keys one by one. Each is pressed with the text that it enters, as a keyboard does it: chromedp.KeyEvent
+// enters the text by an event of its own, also when the page has handled the key.
+func (p *page) press(keys string) {
+	p.t.Helper()
+	p.do(fmt.Sprintf("press %q", keys), chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		for _, key := range keys {
+			events := kb.Encode(key) // down, the text if it enters one, up
+			down, up := events[0], events[len(events)-1]
+			if len(events) == 3 {
+				down.Text = events[1].Text
+			}
+			for _, event := range []*input.DispatchKeyEventParams{down, up} {
+				if _, err := chromedp.Call(ctx, input.DispatchKeyEvent, *event); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+}
+
+// ask types a question and sends it.
+func (p *page) ask(question string) {
+	p.t.Helper()
+	p.press(question + kb.Enter)
+}
+
+// paste puts a text into the field at once.
+func (p *page) paste(text string) {
+	p.t.Helper()
+	p.do("paste", chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: text})
+		return err
+	}))
+}
+
+// click clicks the middle of the element with an id.
+func (p *page) click(id string) {
+	p.t.Helper()
+	p.do("click "+id, chromedp.Click(chromedp.ID(id)))
+}
+
+func TestBrowserShowsTheAnswerGrow(t *testing.T) {
+	p := openPage(t, desktop)
+	p.do("watch the answer", chromedp.Evaluate[chromedp.Void](`window.seen = [];
+new MutationObserver(() => {
+  const text = look.answers().length ? look.text(look.answers().at(-1)) : "";
+  if (text && text !== seen.at(-1)) seen.push(text);
+}).observe(document.getElementById("messages"), { childList: true, subtree: true });`))
+	p.ask("Explain the tides")
+	p.await("the answer to grow", `seen.length > 2 && seen.at(-1).endsWith("▌")`)
+	p.await("the answer to end", `seen.length && !seen.at(-1).endsWith("▌")`)
+	seen := value[[]string](p, `seen`)
+	for i, text := range seen[:len(seen)-1] {
+		if !strings.HasSuffix(text, cursor) {
+			t.Errorf("step %d of %d has no cursor: %q", i+1, len(seen), text)
+		}
+		if i > 0 && len(text) <= len(seen[i-1]) {
+			t.Errorf("step %d of %d does not grow: %q after %q", i+1, len(seen), text, seen[i-1])
+		}
+	}
+	answer, _ := tides(t)
+	if got, want := strings.Join(strings.Fields(seen[len(seen)-1]), " "), strings.Join(strings.Fields(answer), " "); got != want {
+		t.Errorf("the page shows\n%q\nwant\n%q", got, want)
+	}
+	p.want("one question and one answer", `look.questions().length === 1 && look.answers().length === 1`)
+	p.want("the end of the answer is in sight", `look.atEnd()`)
+	t.Logf("%d steps", len(seen))
+}
+
+// The page redraws itself every second, and what it said was gone with that.
+func TestBrowserKeepsNotSentInSight(t *testing.T) {
+	p := openPage(t, desktop)
+	p.do("watch the page", chromedp.Evaluate[chromedp.Void](`window.redrawn = 0;
+new MutationObserver(() => redrawn++).observe(document.getElementById("state"), { childList: true });`))
+	p.demo.stop()
+	p.ask("say: after all")
+	const notSent = `/not sent/i.test(document.body.innerText)`
+	p.await("the page to say that nothing was sent", notSent)
+	p.do("count from here", chromedp.Evaluate[chromedp.Void](`redrawn = 0`))
+	p.await("the page to be redrawn", `redrawn > 1`)
+	p.want("the page still says that nothing was sent", notSent)
+	p.want("the text is still in the field", `look.field().value === "say: after all"`)
+
+	startDemo(t, strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/"))
+	p.press(kb.Enter)
+	p.await("the question to be sent", `look.questions().some((li) => look.text(li) === "say: after all")`)
+	p.await("the answer", `look.answers().some((li) => look.text(li) === "after all")`)
+	p.want("nothing is said to be missing", `!(`+notSent+`)`)
+	p.want("the field is empty", `look.field().value === ""`)
+}
+
+func TestBrowserFoldsLongPastes(t *testing.T) {
+	for name, size := range map[string]screen{"desktop": desktop, "phone": phone} {
+		t.Run(name, func(t *testing.T) {
+			p := openPage(t, size)
+			pasted := `{{standin say="It is long."}}` + strings.Repeat("\none more line of it", 150)
+			p.paste(pasted)
+			p.want("the field leaves room for the messages", `look.scroll().clientHeight > innerHeight / 2`)
+			p.press(kb.Enter)
+			p.await("the answer", `look.answers().length && look.text(look.answers()[0]) === "It is long."`)
+			p.await("question and answer to be in sight together", `look.shown(look.questions()[0]) && look.shown(look.answers()[0])`)
+
+			const body = `look.questions()[0].querySelector(".body")`
+			p.want("a part of the text is hidden", body+`.clientHeight < `+body+`.scrollHeight`)
+			unfold := chromedp.Click(chromedp.CSS("#messages .mine .more"))
+			p.do("unfold", unfold)
+			p.await("all of the text", body+`.clientHeight === `+body+`.scrollHeight`)
+			p.do("fold", unfold)
+			p.await("a part of the text to be hidden again", body+`.clientHeight < `+body+`.scrollHeight`)
+		})
+	}
+}
+
+func TestBrowserChoosesCommandsByKeys(t *testing.T) {
+	p := openPage(t, desktop)
+	p.press("/")
+	p.await("the list of commands", `look.chosen() && look.shown(look.chosen())`)
+	commands := value[[]string](p, `[...document.querySelectorAll("#suggest b")].map((b) => b.textContent)`)
+	if len(commands) < 3 {
+		t.Fatalf("commands %q, want more", commands)
+	}
+	chosen := func(want string) {
+		t.Helper()
+		p.want(want+" is chosen and in sight", fmt.Sprintf(`look.shown(look.chosen()) && look.chosen().querySelector("b").textContent === %q`, want))
+	}
+	last := commands[len(commands)-1]
+	chosen(commands[0])
+	p.press(kb.ArrowDown + kb.ArrowDown)
+	chosen(commands[2])
+	p.press(kb.ArrowUp)
+	chosen(commands[1])
+	p.press(kb.ArrowUp + kb.ArrowUp)
+	chosen(last)
+	p.press(kb.ArrowDown)
+	chosen(commands[0])
+
+	p.press(kb.ArrowDown + kb.Tab)
+	p.want("Tab completes the command", fmt.Sprintf(`look.field().value === %q`, commands[1]))
+	p.press(kb.Escape)
+	p.want("Escape closes the list", `!document.getElementById("suggest").checkVisibility()`)
+
+	p.press(strings.Repeat(kb.Backspace, len(commands[1])) + "/")
+	chosen(commands[0])
+	p.press(kb.ArrowUp + kb.Enter)
+	p.await("Enter to send the chosen command", `look.questions().length === 1`)
+	p.want(last+" is sent", fmt.Sprintf(`look.text(look.questions()[0]) === %q && look.field().value === ""`, last))
+	p.want("the list is closed", `!document.getElementById("suggest").checkVisibility()`)
+}
+
+func TestBrowserOffersTheWayToTheBottom(t *testing.T) {
+	for name, size := range map[string]screen{"desktop": desktop, "phone": phone} {
+		t.Run(name, func(t *testing.T) {
+			p := openPage(t, size)
+			p.want("there is no way to where one is", `!document.getElementById("bottom").checkVisibility()`)
+			p.ask("{{standin rate=1000}} length: 9000") // more than one message holds
+			p.await("the first message to fill the window", `look.answers().length === 1 && look.scroll().scrollHeight > look.scroll().clientHeight + 200`)
+			p.want("the page follows the answer", `look.atEnd()`)
+			p.do("scroll up", chromedp.Evaluate[chromedp.Void](`look.scroll().scrollTop = 30`))
+			p.await("the way to the bottom", `look.shown(document.getElementById("bottom"))`)
+			p.await("another message and its end", `look.answers().length > 1 && look.answers().every((li) => !look.text(li).endsWith("▌"))`)
+			p.want("the page stays where it was scrolled to", `look.scroll().scrollTop === 30`)
+			p.click("bottom")
+			p.await("the bottom", `look.atEnd()`)
+			p.await("the way to be gone", `!document.getElementById("bottom").checkVisibility()`)
+		})
+	}
+}
