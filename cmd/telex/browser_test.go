@@ -230,6 +230,8 @@ func TestBrowserKeepsNotSentInSight(t *testing.T) {
 	p := openPage(t, desktop)
 	p.do("watch the page", chromedp.Evaluate[chromedp.Void](`window.redrawn = 0;
 new MutationObserver(() => redrawn++).observe(document.getElementById("state"), { childList: true });`))
+	p.ask("say: before")
+	p.await("an answer", `look.answers().length === 1`)
 	p.demo.stop()
 	p.ask("say: after all")
 	const notSent = `/not sent/i.test(document.body.innerText)`
@@ -240,6 +242,7 @@ new MutationObserver(() => redrawn++).observe(document.getElementById("state"), 
 	p.want("the text is still in the field", `look.field().value === "say: after all"`)
 
 	startDemo(t, strings.TrimSuffix(strings.TrimPrefix(p.url, "http://"), "/"))
+	p.await("what the new demo does not know to be gone", `!look.messages().length`)
 	p.press(kb.Enter)
 	p.await("the question to be sent", `look.questions().some((li) => look.text(li) === "say: after all")`)
 	p.await("the answer", `look.answers().some((li) => look.text(li) === "after all")`)
@@ -320,6 +323,8 @@ func TestBrowserOffersTheWayToTheBottom(t *testing.T) {
 			p.click("bottom")
 			p.await("the bottom", `look.atEnd()`)
 			p.await("the way to be gone", `!document.getElementById("bottom").checkVisibility()`)
+			p.press("/")
+			p.await("the list of commands and the bottom above it", `look.chosen() && look.atEnd()`)
 		})
 	}
 }

@@ -234,7 +234,19 @@ const atBottom = () => $("scroll").scrollHeight - $("scroll").scrollTop - $("scr
 const toBottom = () => { $("scroll").scrollTop = $("scroll").scrollHeight; };
 
 // Who has scrolled up is left there, and offered the way back.
-const drawWay = () => { $("bottom").hidden = atBottom(); };
+let following = true;
+let height = 0; // of the window in which that was found
+const drawWay = () => {
+  if ($("scroll").clientHeight === height) following = atBottom();
+  $("bottom").hidden = following;
+};
+
+// That window shrinks when the field grows or something is shown above it.
+new ResizeObserver(() => {
+  height = $("scroll").clientHeight;
+  if (following) toBottom();
+  drawWay();
+}).observe($("scroll"));
 
 function drawMessages(follow = true) {
   const top = $("scroll").scrollTop;
@@ -432,18 +444,18 @@ async function drawStats() {
 async function load() {
   const [info, chats] = await Promise.all([get("info"), get("chats")]);
   state.bot = info.bot;
-  for (const c of EMPTY) chatFor(c.id, state.chats.get(c.id)?.info || c);
-  for (const c of chats) {
-    const h = await get(`history?chat=${c.id}`);
-    const chat = chatFor(c.id, h.chat);
+  const histories = await Promise.all(chats.map((c) => get(`history?chat=${c.id}`)));
+  state.chats.clear(); // a stand-in that was started anew knows nothing of the old ones
+  for (const c of EMPTY) chatFor(c.id, c);
+  histories.forEach((h, i) => {
+    const chat = chatFor(chats[i].id, h.chat);
     chat.messages = new Map((h.messages || []).map((m) => [m.id, m]));
     chat.action = (h.typing || []).at(-1) || null;
     for (const d of h.drafts || []) chat.drafts.set(d.thread_id || 0, d);
-  }
+  });
   state.calls = (await get("calls?last=40")).filter((c) => c.method !== "getUpdates" && c.done).reverse();
   drawCalls();
-  const asked = Number(location.hash.slice(1));
-  open(state.chats.has(asked) && asked ? asked : state.current);
+  open([Number(location.hash.slice(1)), state.current, ME].find((id) => state.chats.has(id)));
   drawStats();
 }
 
@@ -485,11 +497,8 @@ function suggestKey(key) {
 }
 
 function grow() {
-  const stick = atBottom();
   $("text").style.height = "auto";
   $("text").style.height = `${$("text").scrollHeight}px`;
-  if (stick) toBottom();
-  drawWay();
 }
 
 $("compose").addEventListener("submit", (e) => {
@@ -510,6 +519,7 @@ $("text").addEventListener("keydown", (e) => {
 $("reply-cancel").addEventListener("click", () => setReply(null));
 $("scroll").addEventListener("scroll", drawWay, { passive: true });
 $("bottom").addEventListener("click", () => { toBottom(); drawWay(); });
+$("bottom").addEventListener("mousedown", (e) => e.preventDefault()); // the focus stays in the field
 $("back").addEventListener("click", () => $("app").classList.add("list"));
 $("toggle").addEventListener("click", () => {
   $("toggle").setAttribute("aria-expanded", $("app").classList.toggle("open"));
