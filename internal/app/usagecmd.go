@@ -176,6 +176,9 @@ func usageKey(by store.UsageBy, r store.AccountRow) string {
 		}
 		return r.Person.String()
 	case store.ByConversation:
+		if r.Conversation.Chat == "" { // it was that of somebody who was deleted
+			r.Conversation.Chat = "-"
+		}
 		return r.Conversation.String()
 	case store.ByModel:
 		return r.Model

@@ -188,3 +188,55 @@ func TestSweepOfSessionsAndUsage(t *testing.T) {
 		t.Errorf("got %+v, want the chosen model", got)
 	}
 }
+
+// What a deleted person used stays in the sums for 400 days, without the chats that nobody but they had with the bot.
+func TestDeletePersonLeavesNoChat(t *testing.T) {
+	t.Parallel()
+	f, s, clock := newFixture(t)
+	ctx := t.Context()
+	ten := chat.Growth{Usage: []chat.Usage{{Prompt: 10, Calls: 1}}}
+	direct, crowd := private("D9"), private("-5")
+	f.ask("hers", private("u"), "u", ten)
+	f.ask("also hers", direct, "u", ten)
+	f.ask("hers among others", crowd, "u", ten)
+	f.ask("eve's", crowd, "e", ten)
+	empty := private("-6") // a group in which only she asked
+	f.accept(empty, "1")
+	turn := turnOf("hers in a group", empty, "1")
+	turn.User, turn.To.Kind = "u", chat.Group
+	f.must(f.Begin(ctx, turn))
+	f.must(f.End(ctx, turn.ID, ten))
+	f.must(f.Choose(ctx, private("u"), "m"))
+	f.must(f.Choose(ctx, empty, "m"))
+	f.run("runs", private("u"), "u", "")
+	_, err := s.DeletePerson(ctx, ada())
+	f.must(err)
+	f.must(f.End(ctx, "runs", ten))
+
+	got, err := s.Account(ctx, store.AccountOptions{By: []store.UsageBy{store.ByConversation, store.ByPerson}})
+	f.must(err)
+	sum := func(turns int) chat.Used {
+		return chat.Used{Usage: chat.Usage{Prompt: 10 * turns, Calls: turns}, Turns: turns}
+	}
+	nobody := chat.Person{Endpoint: "tg"}
+	want := []store.AccountRow{
+		{Conversation: private(""), Person: nobody, Used: sum(3)},
+		{Conversation: crowd, Person: nobody, Used: sum(1)},
+		{Conversation: crowd, Person: eve(), Used: sum(1)},
+		{Conversation: empty, Person: nobody, Used: sum(1)},
+	}
+	if !reflect.DeepEqual(got.Rows, want) || got.Total != sum(6) {
+		t.Errorf("got %+v, total %+v,\nwant %+v", got.Rows, got.Total, want)
+	}
+	list, err := s.Sessions(ctx)
+	f.must(err)
+	if len(list) != 1 || list[0].Conversation != empty {
+		t.Errorf("sessions are %+v, want the group's alone", list)
+	}
+	clock.advance(10 * 24 * time.Hour)
+	_, err = s.Sweep(ctx, clock.now(), 0)
+	f.must(err)
+	if rep, err := s.Check(ctx); err != nil || rep.Conversations != 3 {
+		t.Errorf("%+v, %v; want the conversations of the two groups and of the deleted", rep, err)
+	}
+}

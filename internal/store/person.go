@@ -42,7 +42,7 @@ func (t *tx) erase(ctx context.Context, conversation int64, u chat.UserID) (int,
 // DeletePerson deletes what is stored of a person on their endpoint: it erases them in every conversation that has
 // anything of them, or that has their id as a private chat has on some platforms, drops their messages that wait, and
 // forgets what they asked to be remembered and that they were let in or given a code. What they used stays, without
-// their id. It returns how many entries, messages and facts went. A decided reply to them is still delivered.
+// their id and without a chat that was theirs alone. It returns how many entries, messages and facts went. A decided reply to them is still delivered.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err error) {
 	err = s.erase(ctx, "delete person", func(t *tx) error {
 		n, err = t.dropWaiting(ctx, p)
@@ -60,15 +60,11 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err err
 			return err
 		}
 		for _, id := range conversations {
-			erased, err := t.erase(ctx, id, p.User)
+			erased, err := t.erasePerson(ctx, id, p)
 			if err != nil {
 				return err
 			}
 			n += erased
-			// What an unfinished turn uses is stored under the id that stands with it.
-			if err := t.all(ctx, []string{anonymizeTurns, anonymizeUsage}, id, p.User); err != nil {
-				return err
-			}
 		}
 		facts, err := t.exec(ctx, deleteFacts, p.Endpoint, p.User)
 		if err != nil {
@@ -81,6 +77,39 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err err
 		return 0, err
 	}
 	return n, nil
+}
+
+// erasePerson is erase for a person whose id goes as well. A conversation of theirs alone keeps nothing but the keys of
+// messages, for a week.
+func (t *tx) erasePerson(ctx context.Context, conversation int64, p chat.Person) (int, error) {
+	var found int64
+	own, err := t.first(ctx, []any{&found}, findOwn, conversation, p.User, p.User, p.User, p.User, p.User)
+	if err != nil {
+		return 0, err
+	}
+	n, err := t.erase(ctx, conversation, p.User)
+	if err != nil {
+		return 0, err
+	}
+	// What an unfinished turn uses is stored under the id that stands with it.
+	if err := t.all(ctx, []string{anonymizeTurns, anonymizeUsage}, conversation, p.User); err != nil || !own {
+		return n, err
+	}
+	nowhere, err := t.nowhere(ctx, p.Endpoint)
+	if err != nil {
+		return n, err
+	}
+	if _, err := t.exec(ctx, moveUsage, nowhere, conversation); err != nil {
+		return n, err
+	}
+	_, err = t.exec(ctx, deleteSession, conversation)
+	return n, err
+}
+
+// nowhere returns the conversation that has the usage of people who were deleted, if it was in a chat of theirs alone.
+func (t *tx) nowhere(ctx context.Context, e chat.EndpointID) (id int64, err error) {
+	_, err = t.first(ctx, []any{&id}, lockConversation, e, "", "")
+	return id, err
 }
 
 // dropWaiting finishes the messages of a person that no turn has. One that can't be read can't be answered either,

@@ -17,6 +17,7 @@ RETURNING id`
 	// threadsOf lists the conversations of one chat.
 	threadsOf = `SELECT id, thread FROM conversation WHERE endpoint = ? AND chat = ? ORDER BY id /*lock*/`
 
+	endpointOf         = `SELECT endpoint FROM conversation WHERE id = ?`
 	renameConversation = `UPDATE conversation SET chat = ? WHERE id = ?`
 	deleteConversation = `DELETE FROM conversation WHERE id = ?`
 
@@ -29,6 +30,16 @@ WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM usage WHERE usage.conversation = c.id AND usage.person = ?)
     OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
 ORDER BY c.id /*lock*/`
+
+	// findOwn returns the conversation if it is one person's: a chat with their id, or one that is no group as far as
+	// anything tells, and in which nobody else asked.
+	findOwn = `
+SELECT c.id FROM conversation c
+WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
+    SELECT 1 FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN (?, ''))
+    UNION ALL SELECT 1 FROM entry WHERE entry.conversation = c.id AND entry.person NOT IN (?, '')
+    UNION ALL SELECT 1 FROM usage WHERE usage.conversation = c.id AND usage.person NOT IN (?, '')
+    UNION ALL SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person <> ?)) /*lock*/`
 )
 
 // Chats that moved.

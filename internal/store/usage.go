@@ -43,9 +43,20 @@ func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (u chat.Used, err er
 }
 
 func (t *tx) saveUsage(ctx context.Context, turn string, row turnRow, usage []chat.Usage) error {
+	where := row.conversation
+	if row.fenced && row.user == "" && len(usage) > 0 { // who asked was deleted
+		var endpoint chat.EndpointID
+		_, err := t.first(ctx, []any{&endpoint}, endpointOf, where)
+		if err == nil {
+			where, err = t.nowhere(ctx, endpoint)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	for _, u := range usage {
 		_, err := t.exec(ctx, addUsage, row.user, turn, u.Model, t.now, int64(u.Prompt), int64(u.Cached),
-			int64(u.Completion), int64(u.Reasoning), int64(u.Calls), number(u.Estimated), row.conversation)
+			int64(u.Completion), int64(u.Reasoning), int64(u.Calls), number(u.Estimated), where)
 		if err != nil {
 			return err
 		}
