@@ -29,14 +29,11 @@ const (
 
 // action is one decision of next.
 type action struct {
-	kind   actionKind
-	until  time.Time // doWait: zero waits for news only
-	deaf   bool      // doWait: new text changes nothing before until
-	part   int
-	body   payload
-	cursor bool        // body is not all: there is a cursor, a button, or a frame
-	frame  frame       // what stands around body
-	mark   string      // what stands below body that was stopped
+	kind  actionKind
+	until time.Time // doWait: zero waits for news only
+	deaf  bool      // doWait: new text changes nothing before until
+	part  int
+	display
 	stands bool        // body is what the message showed before, whatever the text is now
 	size   int         // how much of the text was laid out for body
 	start  markup.Mark // doSend: where the part begins in the source

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"telex/internal/chat"
-	"telex/internal/markup"
 )
 
 // A question that no preview can show stands apart: in a message of its own, which is nothing of the reply.
@@ -22,15 +21,15 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 	p := &s.apart
 	question, code := s.question()
 	want := s.asking(question, code, s.view.Status.asks())
-	switch same := p.tried(&want); {
-	case same && (p.given || p.exists && !p.unsure):
+	switch same := p.shown.like(want.display); {
+	case same && (p.abandoned || p.exists() && !p.unsure()):
 		return action{}, false
-	case p.given, p.exists && !same: // another question is a new message, which people notice
+	case p.abandoned, p.exists() && !same: // another question is a new message, which people notice
 		return s.dismiss(now)
-	case p.exists && s.canEdit && p.editable():
+	case p.exists() && s.canEdit && p.editable():
 		want.kind = doEdit
 		return want, true
-	case p.exists:
+	case p.exists():
 		return s.dismiss(now)
 	}
 	want = s.create(want, now)
@@ -40,8 +39,10 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 // asking is the create of a message apart.
 func (s *state) asking(text string, code Span, asks string) action {
 	return action{
-		kind: doSend, part: apart, body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text},
-		cursor: asks != "", frame: frame{asks: asks}, class: chat.ClassFirst,
+		kind: doSend, part: apart, class: chat.ClassFirst,
+		display: display{
+			body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks},
+		},
 	}
 }
 
@@ -49,17 +50,17 @@ func (s *state) asking(text string, code Span, asks string) action {
 func (s *state) leave(f frame) {
 	if f.below != "" {
 		a := s.asking(f.below, f.code, f.asks)
-		s.apart = part{gen: s.apart.gen + 1, exists: true, shown: a.body, cursor: a.cursor, frame: a.frame}
+		s.apart = message{gen: s.apart.gen + 1, phase: standing, shown: a.display}
 	}
 }
 
 // removable says that the message can be deleted.
-func (s *state) removable(p *part) bool { return s.canDelete && p.ref.ID != "" }
+func (s *state) removable(p *message) bool { return s.canDelete && p.ref.ID != "" }
 
 // dismiss returns the call that the message apart needs once its question is over. False is none.
 func (s *state) dismiss(now time.Time) (action, bool) {
 	p := &s.apart
-	a := action{kind: doSeal, part: apart, body: p.shown, stands: true, class: chat.ClassPreview}
+	a := action{kind: doSeal, part: apart, display: display{body: p.shown.body}, stands: true, class: chat.ClassPreview}
 	if s.ending != nil {
 		a.class = chat.ClassFinal
 	}
@@ -70,13 +71,13 @@ func (s *state) dismiss(now time.Time) (action, bool) {
 		}
 	}
 	switch {
-	case p.exists && s.removable(p):
+	case p.exists() && s.removable(p):
 		a.kind = doDelete
-	case p.exists && s.canEdit && p.editable() && (p.cursor || p.unsure):
+	case p.exists() && s.canEdit && p.editable() && p.unfinished():
 		if a.kind = doEdit; p.plain {
 			a.body = plainPayload(a.body)
 		}
-	case !p.exists && !p.given && p.uncertain == 0 && !p.doubted && !p.lost:
+	case !p.exists() && !p.abandoned && !p.doubtful():
 		return action{}, false
 	}
 	return a, true
@@ -87,25 +88,26 @@ func (s *state) settleApart(a action, ref chat.MessageRef) {
 	p := &s.apart
 	switch a.kind {
 	case doFind:
-		if p.lost, p.doubted, p.mixed = false, false, false; ref.ID == "" {
-			p.first = time.Time{} // the next create is the first under its key
+		if ref.ID == "" {
+			p.attempt.forget()
 			return
 		}
-		p.ref, p.exists, p.unsure = ref, true, true
+		p.attempt.learned()
+		p.ref, p.phase, p.certainty = ref, standing, unsure
 		return
 	case doDelete, doSeal: // the next one is another message
-		s.stray = s.stray || p.uncertain > 0 || p.doubted && !p.exists
-		*p = part{gen: p.gen + 1}
+		s.stray = s.stray || p.doubtful()
+		*p = message{gen: p.gen + 1}
 		return
 	case doSend:
-		p.ref, p.exists, p.unsure = ref, true, p.doubted && (p.mixed || !p.tried(&a))
-		p.doubted, p.mixed = false, false
+		p.ref, p.phase, p.certainty = ref, standing, p.after(a.display)
+		p.attempt.learned()
 		s.nameless = s.nameless || ref.ID == ""
 		s.draft, s.drawn = draft{}, 0 // it is gone where a message arrives
 	default:
-		p.unsure = false
+		p.certainty = sure
 	}
-	p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+	p.shown = a.display
 }
 
 // apartError folds in that action a on the message apart failed.
@@ -113,8 +115,8 @@ func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
 	p := &s.apart
 	switch {
 	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain: // it can't be learned
-		p.lost, p.doubted, s.canFind = false, false, false
-		p.uncertain++
+		s.canFind = false
+		p.attempt.giveUp()
 	case e.Kind == chat.Uncertain:
 		muted := s.muted
 		s.unknown(a, p, now)
@@ -122,17 +124,16 @@ func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
 		s.backoff(now)
 	case e.Kind == chat.Temporary, e.Kind == chat.Conflict:
 		s.backoff(now)
-	case a.creates() && p.doubted && s.canFind:
-		p.doubted, p.lost = false, true // the key leads nowhere
+	case a.creates() && p.attempt.resolution == byKey && s.canFind:
+		p.attempt.resolution = byFind // the key leads nowhere
 	case a.creates():
-		p.given = true
-		p.shown, p.cursor, p.frame = a.body, a.cursor, a.frame
+		p.abandoned, p.shown = true, a.display
 	case a.kind == doEdit && a.stands && e.Kind == chat.Rejected && !p.plain:
 		p.plain = true // once more, without markup: its buttons must not stay
 	case a.kind == doEdit && e.Kind == chat.Frozen && s.removable(p): // whatever it shows, it is deleted first
-		p.shown, p.cursor, p.frame = payload{}, false, frame{}
+		p.shown = display{}
 	default: // it is gone, or it stays: another one takes its place
-		*p = part{gen: p.gen + 1}
+		*p = message{gen: p.gen + 1}
 	}
 }
 
@@ -150,23 +151,16 @@ func (s *state) restoreApart(r chat.Part, now time.Time) {
 	if gen < s.apart.gen {
 		return
 	}
-	text := payload{rendered: markup.Rendered{Text: r.Text}, plain: r.Text}
-	if r.Plain != "" {
-		text.plain = r.Plain
-	}
-	for _, span := range r.Spans {
-		text.rendered.Spans = append(text.rendered.Spans, markup.Span(span))
-	}
-	p := part{ref: r.Ref, gen: gen, cursor: r.Cursor, unsure: true, shown: text, first: r.First}
+	p := message{ref: r.Ref, gen: gen, certainty: unsure, shown: display{body: recorded(r), cursor: r.Cursor}, attempt: attempt{first: r.First}}
 	here := r.Ref.ID == "" || r.Ref.Target.Chat == s.to.Chat
 	switch {
 	case r.State == chat.PartStands && here:
-		p.exists = true
-	case r.State == chat.PartIntended && (s.keyFor > 0 && now.Sub(p.first) < s.keyFor || s.canFind):
+		p.phase = standing
+	case r.State == chat.PartIntended && (s.keyFor > 0 && now.Sub(p.attempt.first) < s.keyFor || s.canFind):
 		s.doubt(&p, now)
-		p.mixed = p.doubted
+		p.attempt.mixed = p.attempt.resolution == byKey
 	default:
-		p = part{gen: gen + 1}
+		p = message{gen: gen + 1}
 	}
 	s.apart = p
 }

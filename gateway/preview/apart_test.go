@@ -34,7 +34,7 @@ func TestQuestionApartInAChatThatMoved(t *testing.T) {
 				p := newPerson()
 				e := p.endpoint()
 				e.Editor = nil
-				s := live(t, p, e, streaming())
+				s := live(t, p, e, streamed())
 				s.asks("yes:1", "Really?", time.Minute)
 				equal(t, "asked", s.sees(), []string{"Really?"})
 				for i := range s.notes.parts {

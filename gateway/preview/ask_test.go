@@ -87,7 +87,7 @@ func (p *person) buttons() []string {
 
 // Where nothing streams one message is opened for what asks, and the final is edited into it.
 func TestAskedWithoutStreaming(t *testing.T) {
-	for text, gone := range map[string]string{"one": "one", "": nothing} {
+	for text, gone := range map[string]string{"one": "one", "": hollow} {
 		t.Run(text, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
@@ -119,7 +119,7 @@ func TestAskedWhereNothingCanBeEdited(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		e := Endpoint{Sender: p, Typer: p, Budget: p.endpoint().Budget}
-		s := live(t, p, e, streaming())
+		s := live(t, p, e, streamed())
 		s.says("one two three", time.Second)
 		s.asks("yes:1", "Really?", 10*time.Minute)
 		equal(t, "asked", s.sees(), []string{"Really?"})
@@ -141,7 +141,7 @@ func TestAskedWithUnknownOutcome(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{0: uncertain(false), 1: uncertain(true)})
-		s := live(t, p, Endpoint{Sender: p, Budget: p.endpoint().Budget}, streaming())
+		s := live(t, p, Endpoint{Sender: p, Budget: p.endpoint().Budget}, streamed())
 		s.asks("yes:1", "Really?", time.Minute)
 		s.delivers(Ending{Text: "final"}, "Really?", "final")
 		if !s.out.Doubt {
@@ -240,7 +240,7 @@ func TestAskedBesideAMutedReply(t *testing.T) {
 				if !c.deletes {
 					e.Deleter = nil
 				}
-				config := streaming()
+				config := streamed()
 				if config.MaxParts = 1; !c.files {
 					e.Filer = nil
 				}
@@ -277,7 +277,7 @@ func TestAskedByAProcessThatDied(t *testing.T) {
 		name   string
 		config Config
 		want   string
-	}{{"streaming", streaming(), "one two three\n\nReally?"}, {"not streaming", Config{Cursor: " ▌"}, "one two three\n\nReally?"}} {
+	}{{"streaming", streamed(), "one two three\n\nReally?"}, {"not streaming", Config{Cursor: " ▌"}, "one two three\n\nReally?"}} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, again := range []bool{true, false} {
 				t.Run("", func(t *testing.T) {
@@ -310,7 +310,7 @@ func TestAskedBelowALongTextOfAProcessThatDied(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 62
-		s := live(t, p, p.endpoint(), streaming())
+		s := live(t, p, p.endpoint(), streamed())
 		text := strings.TrimSpace(strings.Repeat("word ", 11))
 		s.says(text, 1200*ms)
 		s.again()
@@ -325,7 +325,7 @@ func TestAskedBelowALongTextOfAProcessThatDied(t *testing.T) {
 
 // Where messages have no ids a question is asked once, if it was for the first time that nobody knew that.
 func TestAskedWithoutMessageIDs(t *testing.T) {
-	for name, c := range map[string]Config{"streaming": streaming(), "not streaming": {}} {
+	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
@@ -358,7 +358,7 @@ func TestQuestionApartOfAProcessThatDied(t *testing.T) {
 				e := p.endpoint()
 				e.Editor = nil
 				learn(p, &e)
-				s := live(t, p, e, streaming())
+				s := live(t, p, e, streamed())
 				s.asks("yes:1", "Really?", 3*time.Second)
 				equal(t, "asked", s.sees(), []string{"Really?"})
 				s.again()
@@ -375,7 +375,7 @@ func TestQuestionApartOfAProcessThatDied(t *testing.T) {
 
 // Interrupted while it asks: the text stays, nothing else.
 func TestInterruptedWhileItAsks(t *testing.T) {
-	for name, c := range map[string]Config{"streaming": streaming(), "not streaming": {}} {
+	for name, c := range map[string]Config{"streaming": streamed(), "not streaming": {}} {
 		for _, text := range []string{"one two three", ""} {
 			t.Run(name+" "+text, func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
@@ -399,7 +399,7 @@ func TestInterruptedWhileItAsks(t *testing.T) {
 func TestAskedAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		c := streaming()
+		c := streamed()
 		c.MinTokens, c.Interval = 30, 10*time.Second
 		s := begin(t, p, c)
 		s.says("one", 100*ms)
@@ -420,7 +420,7 @@ func TestAskedBeforeOtherPreviews(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 4, Window: time.Minute, Burst: 4}}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		for range 5 {
 			s.says("one two three ", 1200*ms)
 		}
@@ -439,7 +439,7 @@ func TestLongQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 200
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		text := strings.TrimSpace(strings.Repeat("word ", 30))
 		s.says(text, 1200*ms)
 		s.asks("yes:1", "Run this?\n"+strings.Repeat("details ", 100)+"\nAnswer yes or no.", 3*time.Second)
@@ -464,7 +464,7 @@ func TestAskedInAMessageThatFreezes(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				p.latency = 100 * time.Millisecond
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				p.fate = func(c *call) fate {
 					if c.op == chat.OpEdit {
 						return fail(chat.Frozen)
@@ -493,7 +493,7 @@ func TestAskedUnderTheKeyOfAStream(t *testing.T) { // D13
 		p, e := lavish()
 		p.profile.KeyFor, p.latency = time.Hour, 100*time.Millisecond
 		p.fate = nth(map[int]fate{0: {err: &chat.SendError{Kind: chat.Uncertain}, applied: true}, 1: {hang: true}})
-		c := streaming()
+		c := streamed()
 		c.Transport = Native
 		s := live(t, p, e, c)
 		s.says("one two three", 200*time.Millisecond)
@@ -514,7 +514,7 @@ func TestQuestionApartThatFreezes(t *testing.T) {
 		p.profile.TextLimit = 20
 		e := p.endpoint()
 		e.Finder = channel{p}
-		c := streaming()
+		c := streamed()
 		c.MaxParts, e.Filer = 1, channel{p}
 		p.fate = func(c *call) fate {
 			switch {
@@ -543,7 +543,7 @@ func TestQuestionApartKeepsNoButtons(t *testing.T) {
 		p.latency = 100 * time.Millisecond
 		e := p.endpoint()
 		e.Deleter = nil
-		c := streaming()
+		c := streamed()
 		e.Filer = channel{p}
 		p.profile.TextLimit, c.MaxParts = 20, 1
 		s := live(t, p, e, c)
@@ -571,7 +571,7 @@ func TestAnotherQuestionApart(t *testing.T) {
 			}
 			return fate{}
 		}
-		c := streaming()
+		c := streamed()
 		e.Filer = channel{p}
 		p.profile.TextLimit, c.MaxParts = 20, 1
 		s := live(t, p, e, c)

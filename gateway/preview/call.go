@@ -122,7 +122,7 @@ func (r *Reply) request(a action) chat.Call {
 		c.Message = a.ref.ID
 	case a.part == apart:
 		c.Message = r.apart.ref.ID
-	case a.part < len(r.parts) && r.parts[a.part].exists && a.kind != doType && a.kind != doProbe && a.kind != doDraft:
+	case a.part < len(r.parts) && r.parts[a.part].exists() && a.kind != doType && a.kind != doProbe && a.kind != doDraft:
 		c.Message = r.parts[a.part].ref.ID
 	}
 	if c.Since.IsZero() {
@@ -160,7 +160,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 		r.slot.first.failed()
 	}
 	r.note(ctx, a, plan)
-	if a.kind == doFile && err != nil && r.parts[a.part].given {
+	if a.kind == doFile && err != nil && r.parts[a.part].abandoned {
 		r.log.Warn("a file was left out: the platform refuses it", slog.String("file", a.file.Name), slog.Any("error", err))
 	}
 	if err == nil && r.ending == nil && a.kind != doType && a.kind != doProbe && a.part >= 0 && !a.stands {

@@ -12,7 +12,7 @@ import (
 // told begins a reply on a lavish platform.
 func told(t *testing.T, p *person, e Endpoint, via Transport) *story {
 	t.Helper()
-	c := streaming()
+	c := streamed()
 	c.Transport = via
 	return beginAt(t, p, e, c, "key")
 }
@@ -233,7 +233,7 @@ func TestTheRestGoesAsAFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()
 		p.profile.TextLimit = 40
-		c := streaming()
+		c := streamed()
 		c.MaxParts, c.FileLine = 2, "The rest is in the file."
 		s := beginAt(t, p, e, c, "key")
 		text := strings.TrimSpace(strings.Repeat("some words of a long answer ", 10))
@@ -290,7 +290,7 @@ func TestUncertainCreateIsLookedFor(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := beginAt(t, p, e, streaming(), "key")
+		s := beginAt(t, p, e, streamed(), "key")
 		s.says("one two three", 10*time.Second)
 		if n := len(s.sees()); n != 1 || !strings.HasSuffix(s.sees()[0], "▌") {
 			t.Errorf("previews do not go on: %q", s.sees())
@@ -313,7 +313,7 @@ func TestUncertainCreateIsRepeatedUnderItsKey(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", 10*time.Second)
 		s.says(" four", time.Second)
 		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
@@ -337,7 +337,7 @@ func TestUncertainCreateIsLookedForOnceItsKeyIsForgotten(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := beginAt(t, p, e, streaming(), "key")
+		s := beginAt(t, p, e, streamed(), "key")
 		s.says("one two three", 4*time.Minute)
 		s.says(" four", time.Second)
 		s.delivers(Ending{Text: "one two three four five"}, "one two three four five")
@@ -360,7 +360,7 @@ func TestFrozenMessageIsReplaced(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", 1200*ms)
 		s.says(" four", 1200*ms)
 		s.delivers(Ending{Text: "one two three four"}, "one two three four")

@@ -30,7 +30,7 @@ func lavish() (*person, Endpoint) {
 func (c *call) creates() bool { return c.op == chat.OpSend || c.op == chat.OpStart }
 
 // create makes a message, or finds the one that the key made already.
-func (p *person) create(c *call, m chat.Outgoing) *message {
+func (p *person) create(c *call, m chat.Outgoing) *onScreen {
 	p.draftAt = time.Time{}
 	for _, old := range p.messages {
 		if old.to == c.to && old.versions[0].Key == m.Key && time.Since(old.made) < p.profile.KeyFor {
@@ -39,7 +39,7 @@ func (p *person) create(c *call, m chat.Outgoing) *message {
 		}
 	}
 	c.id = chat.MessageID(fmt.Sprint(len(p.messages) + 1))
-	made := &message{id: c.id, to: c.to, versions: []chat.Outgoing{m}, made: time.Now()}
+	made := &onScreen{id: c.id, to: c.to, versions: []chat.Outgoing{m}, made: time.Now()}
 	p.messages = append(p.messages, made)
 	return made
 }
@@ -74,7 +74,7 @@ func (ch channel) Draft(ctx context.Context, to chat.Target, id int64, m chat.Ou
 func (ch channel) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	c := &call{op: chat.OpStart, to: to.Chat, m: m}
 	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
-	var made *message
+	var made *onScreen
 	_, err := ch.serve(ctx, c, func() *chat.SendError {
 		made = ch.create(c, m)
 		made.live = true

@@ -74,7 +74,7 @@ func (s *state) preview(now time.Time) action {
 		s.draftFor = 0 // it has no buttons, and leaves nothing
 		if s.streamed(i) {
 			s.streamFor = 0 // what grows can't show what will not stay
-			if i < len(s.parts) && s.parts[i].exists {
+			if i < len(s.parts) && s.parts[i].exists() {
 				return s.stop(i)
 			}
 		}
@@ -129,12 +129,12 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 // hollow settles what a message shows that has nothing of the text: what an earlier process left there until there
 // is more, and where there is no cursor to take the place of lines that are over, a sign.
 func (s *state) hollow(a *action, want frame) {
-	if a.body.rendered.Text != "" || a.part >= len(s.parts) || !s.parts[a.part].exists {
+	if a.body.rendered.Text != "" || a.part >= len(s.parts) || !s.parts[a.part].exists() {
 		return
 	}
 	switch p := &s.parts[a.part]; {
 	case len(s.view.Text) < s.recovered && !p.blank():
-		shown := p.shown
+		shown := p.shown.body
 		if p.plain {
 			shown = plainPayload(shown)
 		}
@@ -142,11 +142,11 @@ func (s *state) hollow(a *action, want frame) {
 		if s.view.Status.urgent() && f.below != want.below {
 			return // what is asked stands alone until there is more text than that
 		}
-		if a.body, a.stands = shown, true; !p.streams {
+		if a.body, a.stands = shown, true; !p.streams() {
 			a.frame = f
 		}
-	case a.frame == frame{} && p.frame != frame{} && s.cfg.Cursor == "":
-		a.body = p.nothing()
+	case a.frame == frame{} && p.shown.frame != frame{} && s.cfg.Cursor == "":
+		a.body = nothing()
 	}
 }
 
@@ -180,11 +180,11 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) action 
 // put chooses the call that makes part a.part show a.body. It returns false when it does so
 // already.
 func (s *state) put(a *action, streams bool, now time.Time) bool {
-	exists := a.part < len(s.parts) && s.parts[a.part].exists
+	exists := a.part < len(s.parts) && s.parts[a.part].exists()
 	switch {
-	case exists && s.parts[a.part].streams:
+	case exists && s.parts[a.part].streams():
 		return s.grow(a)
-	case exists && (s.parts[a.part].unsure || !s.parts[a.part].tried(a)):
+	case exists && (s.parts[a.part].unsure() || !s.parts[a.part].shown.like(a.display)):
 		a.kind = doEdit
 	case exists && a.seal:
 		a.kind = doSeal
@@ -196,7 +196,7 @@ func (s *state) put(a *action, streams bool, now time.Time) bool {
 	case s.draftFor > 0 && !a.seal:
 		a.kind = doDraft
 		d := &s.draft
-		return d.at.IsZero() || d.part != a.part || d.cursor != a.cursor || d.frame != a.frame || !d.body.equal(a.body)
+		return d.at.IsZero() || d.part != a.part || !d.like(a.display)
 	default:
 		a.kind = doSend
 		s.prepare(a, now)
@@ -217,7 +217,7 @@ func (s *state) due() time.Time {
 // overflowed is shown without waiting another interval.
 func (s *state) continues() bool {
 	n := len(s.parts)
-	return n > 0 && s.parts[n-1].sealed && (s.draft.at.IsZero() || s.draft.part < n)
+	return n > 0 && s.parts[n-1].sealed() && (s.draft.at.IsZero() || s.draft.part < n)
 }
 
 // active returns the part that grows, and where it begins in the source.
@@ -226,10 +226,10 @@ func (s *state) active() (int, markup.Mark) {
 	if n == 0 {
 		return 0, markup.Mark{}
 	}
-	if last := s.parts[n-1]; !last.sealed {
+	if last := s.parts[n-1]; !last.sealed() {
 		return n - 1, last.start
 	}
-	return n, s.parts[n-1].next
+	return n, *s.parts[n-1].next
 }
 
 // shownText returns the text to show: all of it once there is enough for the first display,
@@ -261,7 +261,7 @@ func (s *state) pause(now, due time.Time, deaf bool) action {
 		}
 	}
 	switch {
-	case !s.displayed && !s.apart.exists && s.canType && s.typing > 0:
+	case !s.displayed && !s.apart.exists() && s.canType && s.typing > 0:
 		renew := s.lastType.Add(s.typing)
 		if !now.Before(renew) {
 			return action{kind: doType, class: chat.ClassTyping}

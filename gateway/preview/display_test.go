@@ -12,7 +12,7 @@ const ms = time.Millisecond
 
 func TestFirstDisplayWaitsForMinTokens(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one", 400*ms)
 		s.says(" two", 400*ms)
 		equal(t, "before", s.log(), nil)
@@ -48,7 +48,7 @@ func TestSlowModelHalfAWordIsNotShown(t *testing.T) {
 // A reply that is complete is never shown as a preview first.
 func TestCompleteReplyIsSentOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.slot.Append("all at once", 3)
 		s.delivers(Ending{Text: "all at once"}, "all at once")
 		equal(t, "calls", s.log(), []string{"0s send 1: all at once"})
@@ -60,7 +60,7 @@ func TestIntervalRunsFromTheCallsStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.latency = 600 * ms
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("1 2 3", 0)
 		for range 40 {
 			s.says(" x", 100*ms)
@@ -85,7 +85,7 @@ func TestIntervalRunsFromTheCallsStart(t *testing.T) {
 // The trailing timer: the last delta is shown though no more come.
 func TestLastDeltaIsShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one two three", 200*ms)
 		s.says(" four", 10*time.Second)
 		equal(t, "calls", s.log(), []string{"0s send 1: one two three ▌", "1s edit 1: one two three four ▌"})
@@ -97,7 +97,7 @@ func TestLastDeltaIsShown(t *testing.T) {
 // new is not asked for at every delta either.
 func TestUnchangedTextIsNotSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one two three", 2*time.Second)
 		for range 100 {
 			s.says(" ", 30*ms)
@@ -129,7 +129,7 @@ func TestSingleSend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				p, c := newPerson(), streaming()
+				p, c := newPerson(), streamed()
 				e := p.endpoint()
 				change(&c, &e)
 				s := beginAt(t, p, e, c, "key")
@@ -179,7 +179,7 @@ func TestTypingMayFail(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.waits(20 * time.Second)
 		s.says("one two three", time.Second)
 		s.delivers(Ending{Text: "one two three"}, "one two three")
@@ -190,7 +190,7 @@ func TestTypingMayFail(t *testing.T) {
 // F38: nothing is sent after the final.
 func TestNothingAfterTheFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one two three", 100*ms)
 		s.says(" four", 100*ms)
 		s.delivers(Ending{Text: "done"}, "done")
@@ -207,7 +207,7 @@ func TestNothingAfterTheFinal(t *testing.T) {
 
 func TestContextEndsARunAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one two three", 100*ms)
 		s.cancel()
 		<-s.ended
@@ -223,7 +223,7 @@ func TestFinalOvertakesAWaitingPreview(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 3, Window: 30 * time.Second, Burst: 3}}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		s.says(" four", 2*time.Second)
 		s.says(" five", 2*time.Second) // the third call is the final's
@@ -239,7 +239,7 @@ func TestNewestTextGoesOut(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit, Count: 1, Window: 10 * time.Second, Burst: 1}}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		s.says(" four", 2*time.Second)
 		s.says(" five", 10*time.Second)
@@ -251,7 +251,7 @@ func TestNewestTextGoesOut(t *testing.T) {
 // What is shown tells the budget how old the oldest text is that nobody sees yet (D12).
 func TestSinceFollowsWhatIsShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		since := func() time.Time { v, _ := s.slot.load(); return v.Since }
 		if !since().IsZero() {
 			t.Error("a reply without text is stale")
@@ -309,7 +309,7 @@ func TestContextEndsAWaitInTheBudget(t *testing.T) {
 		p := newPerson()
 		e := p.endpoint()
 		e.Budget.Block(chat.Call{To: chat.Target{Chat: "a"}}, chat.ScopeChat, 0, time.Hour)
-		s := beginAt(t, p, e, streaming(), "key")
+		s := beginAt(t, p, e, streamed(), "key")
 		s.says("one two three", time.Second)
 		s.cancel()
 		s.waits(time.Second)
@@ -377,7 +377,7 @@ func TestLayoutIsNotRepeated(t *testing.T) {
 		p := newPerson()
 		d := &counting{}
 		p.dialect = d
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		if d.renders != 1 {
 			t.Errorf("%d renders for one preview, want 1", d.renders)

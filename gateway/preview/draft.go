@@ -11,15 +11,14 @@ func (s *state) drafted() bool { return !s.draft.at.IsZero() }
 // redraft shows the draft once more, since it would vanish.
 func (s *state) redraft() action {
 	return action{
-		kind: doDraft, part: s.draft.part, body: s.draft.body, cursor: s.draft.cursor, frame: s.draft.frame,
-		size: s.drawn, class: chat.ClassPreview,
+		kind: doDraft, part: s.draft.part, display: s.draft.display, size: s.drawn, class: chat.ClassPreview,
 	}
 }
 
 // settleDraft notes what the draft shows.
 func (s *state) settleDraft(a action) {
 	s.displayed = true
-	s.draft = draft{part: a.part, body: a.body, cursor: a.cursor, frame: a.frame, at: s.lastCall}
+	s.draft = draft{display: a.display, part: a.part, at: s.lastCall}
 	s.drawn, s.told = a.size, a.frame
 }
 

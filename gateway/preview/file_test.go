@@ -37,7 +37,7 @@ func (p *person) standing() []string {
 }
 
 func withFilesLine() Config {
-	c := streaming()
+	c := streamed()
 	c.FileLine, c.FilesLine = "The rest.", "I could not send {files} here."
 	return c
 }

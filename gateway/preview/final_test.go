@@ -13,7 +13,7 @@ import (
 // D9: interrupted: what was shown stays, the cursor goes.
 func TestInterrupted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one **two** three", 500*ms)
 		s.says(" four", 100*ms)
 		s.delivers(Ending{Keep: true, Text: "ignored"}, "one two three")
@@ -26,7 +26,7 @@ func TestInterrupted(t *testing.T) {
 
 func TestInterruptedBeforeAnything(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one", time.Second)
 		s.delivers(Ending{Keep: true})
 		if s.out.Shown != "" || len(s.out.Refs) != 0 || s.count(chat.OpAll) != 0 {
@@ -42,7 +42,7 @@ func TestInterruptedAfterAnUncertainEdit(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				p.fate = nth(map[int]fate{1: uncertain(applied), 2: fail(chat.Rejected)})
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				s.says("one two three", time.Second)
 				s.says(" four", 100*ms)
 				if o := s.ends(Ending{Keep: true}); o.Delivered {
@@ -51,7 +51,7 @@ func TestInterruptedAfterAnUncertainEdit(t *testing.T) {
 
 				q := newPerson()
 				q.fate = nth(map[int]fate{1: uncertain(applied), 2: tooMany(time.Minute)})
-				s = begin(t, q, streaming())
+				s = begin(t, q, streamed())
 				s.says("one two three", time.Second)
 				s.says(" four", 100*ms)
 				s.delivers(Ending{Keep: true}, "one two three four")
@@ -71,7 +71,7 @@ func TestInterruptedAndRejected(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one **two** three", time.Second)
 		s.delivers(Ending{Keep: true}, "one two three")
 	})
@@ -128,7 +128,7 @@ func TestTextThatShowsNothing(t *testing.T) {
 
 func TestEmptyFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.delivers(Ending{Text: " \n"})
 	})
 }
@@ -138,7 +138,7 @@ func TestFinalWins(t *testing.T) {
 	for _, final := range []string{"one", "quite another text", "one two three"} {
 		t.Run(final, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				s := begin(t, newPerson(), streaming())
+				s := begin(t, newPerson(), streamed())
 				s.says("one two three", time.Second)
 				s.delivers(Ending{Text: final}, final)
 			})
@@ -149,7 +149,7 @@ func TestFinalWins(t *testing.T) {
 // F10: a text that starts over replaces what stands in the same message.
 func TestResetReplaces(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one two three", 1500*ms)
 		s.slot.Reset()
 		s.says("uno", 1500*ms)
@@ -164,7 +164,7 @@ func TestResetReplaces(t *testing.T) {
 // A text that starts over with as many bytes as the one before is new all the same.
 func TestResetToTheSameLength(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one two three", 2*time.Second)
 		s.slot.Reset()
 		s.says("eno owt eerht", 2*time.Second)
@@ -176,7 +176,7 @@ func TestResetToTheSameLength(t *testing.T) {
 // A reset before anything was shown leaves no trace.
 func TestResetBeforeTheFirstDisplay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one two", time.Second)
 		s.slot.Reset()
 		s.says("three", time.Second)
@@ -193,7 +193,7 @@ func TestRollsOver(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 26 // 24 and the cursor
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		for w := range strings.SplitSeq(words, " ") {
 			s.says(w+" ", 250*ms)
 		}
@@ -217,7 +217,7 @@ func TestFinalMayChangeASealedPart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 26
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says(words, 2*time.Second)
 		s.delivers(Ending{Text: strings.Replace(words, "two", "TWO", 1)},
 			"one TWO three four five", "six seven eight nine ten", "eleven twelve thirteen", "fourteen")
@@ -238,7 +238,7 @@ func TestSurplusPartsAreDeleted(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says(words, 5*time.Second)
 		s.delivers(Ending{Text: "short"}, "short")
 		equal(t, "calls", s.log()[4:], []string{
@@ -258,7 +258,7 @@ func TestSurplusPartIsGone(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three four five six", 5*time.Second)
 		s.removes("2")
 		s.delivers(Ending{Text: "short"}, "short")
@@ -272,7 +272,7 @@ func TestSurplusWithoutDelete(t *testing.T) {
 		p.profile.TextLimit = 26
 		e := p.endpoint()
 		e.Deleter = nil
-		s := beginAt(t, p, e, streaming(), "key")
+		s := beginAt(t, p, e, streamed(), "key")
 		s.says("one two three four five six", 5*time.Second)
 		if o := s.ends(Ending{Text: "short"}); o.Delivered {
 			t.Errorf("outcome %+v, want it undelivered", o)
@@ -291,7 +291,7 @@ func TestSurplusRefused(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three four five six", 5*time.Second)
 		if o := s.ends(Ending{Text: "short"}); o.Delivered || o.Err == nil {
 			t.Errorf("outcome %+v, want it undelivered", o)
@@ -308,7 +308,7 @@ func TestResetAfterASeal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 26
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three four five six", 2*time.Second)
 		n := s.count(chat.OpAll)
 		s.slot.Reset()
@@ -349,7 +349,7 @@ func TestFailedContinuation(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 26
 		p.fate = nth(map[int]fate{1: fail(chat.Temporary)})
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three four five six", 5*time.Second)
 		s.delivers(Ending{Text: "one two three four five six"}, "one two three four five", "six")
 		equal(t, "calls", s.log(), []string{
@@ -413,7 +413,7 @@ func TestDeletedParts(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				p.profile.TextLimit = 26
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				s.says("one two three four five six", 5*time.Second)
 				for _, id := range c.removed {
 					s.removes(id)
@@ -429,7 +429,7 @@ func TestSendToWhatIsGone(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(*call) fate { return fail(chat.Gone) }
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Minute)
 		if o := s.ends(Ending{Text: "final"}); o.Delivered || chat.AsSendError(o.Err).Kind != chat.Gone {
 			t.Errorf("outcome %+v, want it undelivered", o)

@@ -17,16 +17,16 @@ func (s *state) keep(now time.Time) action {
 			return a
 		}
 		switch {
-		case p.exists && p.streams:
+		case p.exists() && p.streams():
 			return s.stop(i)
-		case p.blank() && !p.file && p.exists && p.ref.ID != "" && s.canDelete: // only what tools did
+		case p.blank() && !p.file && p.exists() && p.ref.ID != "" && s.canDelete: // only what tools did
 			return action{kind: doDelete, part: i, class: chat.ClassFinal}
-		case s.canEdit && p.editable() && (p.cursor || p.unsure || s.lacksMark(i)):
+		case s.canEdit && p.editable() && (p.unfinished() || s.lacksMark(i)):
 			return s.bare(i)
 		}
 	}
-	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists) {
-		a := action{kind: doSend, part: i, body: s.draft.body, class: chat.ClassFinal}
+	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists()) {
+		a := action{kind: doSend, part: i, display: display{body: s.draft.body}, class: chat.ClassFinal}
 		if i < len(s.parts) && s.parts[i].plain {
 			a.body = plainPayload(a.body)
 		}
@@ -43,7 +43,7 @@ func (s *state) keep(now time.Time) action {
 
 // bare shows part i as it is, without its cursor.
 func (s *state) bare(i int) action {
-	a := action{kind: doEdit, part: i, body: s.parts[i].standing(), stands: true, class: chat.ClassFinal}
+	a := action{kind: doEdit, part: i, display: display{body: s.parts[i].standing()}, stands: true, class: chat.ClassFinal}
 	if s.parts[i].plain {
 		a.body = plainPayload(a.body)
 	}
@@ -79,7 +79,7 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 	if i >= len(want) {
 		return s.remove(i, now)
 	}
-	a := action{kind: doSend, part: i, body: s.payload(i, want[i]), class: chat.ClassFinal}
+	a := action{kind: doSend, part: i, display: display{body: s.payload(i, want[i])}, class: chat.ClassFinal}
 	if a.file = s.fileOf(i); a.file != nil {
 		a.kind = doFile
 	}
@@ -92,15 +92,15 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 		}
 	}
 	switch p := &s.parts[i]; {
-	case p.given, s.deleted(i, len(want)):
-	case !p.exists, p.ref.ID == "" && !p.shows(a.body):
+	case p.abandoned, s.deleted(i, len(want)):
+	case !p.exists(), p.ref.ID == "" && !p.shows(a.body):
 		return s.create(a, now)
 	case a.kind == doFile && !p.file: // text that nobody wants is in its place
 		return s.remove(i, now)
 	case a.kind == doFile: // there is one, and it can't be edited
 	case p.file && s.canDelete:
 		return action{kind: doDelete, part: i, class: chat.ClassFinal}
-	case p.streams:
+	case p.streams():
 		added, ok := p.lacks(a.body)
 		if !ok {
 			return s.stop(i)
@@ -126,14 +126,14 @@ func (s *state) prepare(a *action, now time.Time) {
 		return
 	}
 	p := s.at(a.part)
-	uncertain := p.uncertain
-	if p.doubted && !s.resendable(p, now) {
+	uncertain := p.attempt.unresolved
+	if p.attempt.resolution == byKey && !s.resendable(p, now) {
 		uncertain++
 	}
 	switch {
 	case s.missing(p, now):
 		*a = action{kind: doFind, part: a.part, class: a.class}
-	case uncertain >= uncertainCreates, p.given, uncertain > 0 && s.ending == nil && a.part != apart:
+	case uncertain >= uncertainCreates, p.abandoned, uncertain > 0 && s.ending == nil && a.part != apart:
 		*a = action{kind: doEnd}
 	case uncertain == uncertainCreates-1 && s.canProbe && !s.probed:
 		// The last try must not be spent on a platform that is still down.
@@ -147,20 +147,22 @@ func (s *state) seek(i int, now time.Time) (action, bool) {
 	switch {
 	case s.missing(p, now):
 		return action{kind: doFind, part: i, class: chat.ClassFinal}, true
-	case p.doubted && !p.exists && !p.given && !p.file && s.resendable(p, now):
-		return action{kind: doSend, part: i, body: p.standing(), stands: true, class: chat.ClassFinal}, true
+	case p.attempt.resolution == byKey && !p.exists() && !p.abandoned && !p.file && s.resendable(p, now):
+		return action{kind: doSend, part: i, display: display{body: p.standing()}, stands: true, class: chat.ClassFinal}, true
 	}
 	return action{}, false
 }
 
 // missing says that the platform must be asked whether a create of p took effect: it does not know the
 // key any more, if it ever did.
-func (s *state) missing(p *part, now time.Time) bool {
-	return p.lost || p.doubted && !p.exists && !p.given && s.canFind && !s.resendable(p, now)
+func (s *state) missing(p *message, now time.Time) bool {
+	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.canFind && !s.resendable(p, now)
 }
 
 // resendable says that another create of p under its key makes no second message.
-func (s *state) resendable(p *part, now time.Time) bool { return now.Sub(p.first) < s.keyFor }
+func (s *state) resendable(p *message, now time.Time) bool {
+	return now.Sub(p.attempt.first) < s.keyFor
+}
 
 // remove takes away part i, which the final does not have.
 func (s *state) remove(i int, now time.Time) action {
@@ -168,12 +170,12 @@ func (s *state) remove(i int, now time.Time) action {
 		return a
 	}
 	switch p := &s.parts[i]; {
-	case p.exists && p.streams:
+	case p.exists() && p.streams():
 		return s.stop(i)
-	case !p.exists, p.given, p.ref.ID == "":
+	case !p.exists(), p.abandoned, p.ref.ID == "":
 	case s.canDelete:
 		return action{kind: doDelete, part: i, class: chat.ClassFinal}
-	case s.canEdit && p.editable() && (p.cursor || p.unsure):
+	case s.canEdit && p.editable() && p.unfinished():
 		return s.bare(i)
 	}
 	return action{kind: doEnd}
@@ -183,7 +185,7 @@ func (s *state) remove(i int, now time.Time) action {
 // below them. One that could not be put back before they came is not deleted but missing.
 func (s *state) deleted(i, n int) bool {
 	p, later := s.parts[i], s.parts[i+1:max(i+1, min(n, len(s.parts)))]
-	return p.gone && p.uncertain < uncertainCreates && slices.ContainsFunc(later, func(p part) bool { return p.exists })
+	return p.phase == gone && p.attempt.unresolved < uncertainCreates && slices.ContainsFunc(later, func(p message) bool { return p.exists() })
 }
 
 // layoutFinal returns the parts of the final. A text of which Markdown shows nothing, such
@@ -237,7 +239,7 @@ func (s *state) layoutText() []markup.Part {
 // layoutGrown returns the parts of the final cut where streams were cut, so that what is full stays as it is;
 // nil where there are none, or where that would show anything else.
 func (s *state) layoutGrown(text string, o markup.Options) []markup.Part {
-	if !s.grows || s.literal || len(s.kept)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p part) bool { return p.sealed }) {
+	if !s.grows || s.literal || len(s.kept)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p message) bool { return p.sealed() }) {
 		return nil
 	}
 	whole := markup.Layout(text, o)
@@ -283,12 +285,12 @@ func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	if !s.canFile || s.restText || n <= 0 || len(text) <= n || s.literal {
 		return text
 	}
-	if n < len(s.parts) && !s.parts[n].file && (s.parts[n].exists || s.parts[n].uncertain > 0) {
+	if n < len(s.parts) && !s.parts[n].file && (s.parts[n].exists() || s.parts[n].attempt.unresolved > 0) {
 		return text // an earlier process sent the rest as text
 	}
 	caption := markup.Layout(s.cfg.FileLine, markup.Options{Dialect: s.dialect, Limit: s.limit})
-	if n < len(s.parts) && s.parts[n].file && s.parts[n].exists {
-		caption = []markup.Part{{Rendered: s.parts[n].shown.rendered, Plain: s.parts[n].shown.plain}} // it stands
+	if n < len(s.parts) && s.parts[n].file && s.parts[n].exists() {
+		caption = []markup.Part{{Rendered: s.parts[n].shown.body.rendered, Plain: s.parts[n].shown.body.plain}} // it stands
 	}
 	if len(caption) != 1 {
 		return text
@@ -343,8 +345,8 @@ func (s *state) delivered() bool {
 		return true
 	case s.ending.Keep:
 		i := s.draft.part
-		kept := !s.drafted() || s.draft.body.rendered.Text == "" || i < len(s.parts) && s.parts[i].exists
-		return kept && !slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && (p.cursor || p.unsure || p.streams) })
+		kept := !s.drafted() || s.draft.body.rendered.Text == "" || i < len(s.parts) && s.parts[i].exists()
+		return kept && !slices.ContainsFunc(s.parts, func(p message) bool { return p.unfinished() })
 	}
 	want := s.layoutFinal()
 	for i, w := range want {
@@ -352,13 +354,13 @@ func (s *state) delivered() bool {
 			return false
 		}
 	}
-	return len(s.parts) <= len(want) || !slices.ContainsFunc(s.parts[len(want):], func(p part) bool { return p.exists })
+	return len(s.parts) <= len(want) || !slices.ContainsFunc(s.parts[len(want):], func(p message) bool { return p.exists() })
 }
 
 // stands says that part i surely is what the final wants.
 func (s *state) stands(i int, w markup.Part) bool {
 	if s.fileOf(i) != nil {
-		return s.parts[i].exists || s.parts[i].given
+		return s.parts[i].exists() || s.parts[i].abandoned
 	}
 	return s.parts[i].shows(s.payload(i, w))
 }

@@ -56,7 +56,7 @@ func (s Status) asks() string {
 
 // clears says that part i shows lines that are over, and nothing else: its cursor alone takes their place.
 func (s *state) clears(i int) bool {
-	stale := i < len(s.parts) && s.parts[i].exists && s.parts[i].frame != frame{} || s.drafted() && s.draft.part == i && s.draft.frame != frame{}
+	stale := i < len(s.parts) && s.parts[i].exists() && s.parts[i].shown.frame != frame{} || s.drafted() && s.draft.part == i && s.draft.frame != frame{}
 	return stale && s.cfg.Cursor != ""
 }
 
@@ -122,8 +122,8 @@ func (s *state) inView() bool {
 		return false
 	}
 	question, _ := s.question()
-	if s.apart.exists && !s.apart.unsure && s.apart.shown.plain == question || s.drafted() && s.draft.frame.below == question {
+	if s.apart.exists() && !s.apart.unsure() && s.apart.shown.body.plain == question || s.drafted() && s.draft.frame.below == question {
 		return true
 	}
-	return slices.ContainsFunc(s.parts, func(p part) bool { return p.exists && !p.unsure && p.frame.below == question })
+	return slices.ContainsFunc(s.parts, func(p message) bool { return p.exists() && !p.unsure() && p.shown.frame.below == question })
 }

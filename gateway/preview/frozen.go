@@ -26,10 +26,10 @@ func (s *state) freeze(i int) {
 	}
 	for j := last; j >= i; j-- { // the last first: a process that sees half of this must find part i as it was
 		p := &s.parts[j]
-		if p.exists && p.ref.ID != "" { // what has no id can't be deleted
-			s.frozen = append(s.frozen, frozen{ref: p.ref, part: j, gen: p.gen, cursor: p.cursor || p.unsure})
+		if p.exists() && p.ref.ID != "" { // what has no id can't be deleted
+			s.frozen = append(s.frozen, frozen{ref: p.ref, part: j, gen: p.gen, cursor: p.shown.cursor || p.unsure()})
 		}
-		if p.exists {
+		if p.exists() {
 			p.renew()
 		}
 	}
@@ -41,23 +41,16 @@ func (s *state) freeze(i int) {
 func (s *state) below(i int) {
 	for j := i + 1; j < len(s.parts); j++ {
 		p := &s.parts[j]
-		p.above = p.above || s.canDelete && !p.exists && (p.lost || p.doubted)
+		p.attempt.above = p.attempt.above || s.canDelete && !p.exists() && p.attempt.open()
 	}
 }
 
 // lower replaces a message that turned out to stand above those that were sent anew.
 func (s *state) lower(i int) {
-	if p := &s.parts[i]; p.above && p.exists && p.ref.ID != "" {
-		s.frozen = append(s.frozen, frozen{ref: p.ref, part: i, gen: p.gen, cursor: p.cursor || p.unsure})
+	if p := &s.parts[i]; p.attempt.above && p.exists() && p.ref.ID != "" {
+		s.frozen = append(s.frozen, frozen{ref: p.ref, part: i, gen: p.gen, cursor: p.shown.cursor || p.unsure()})
 		p.renew()
 	}
-}
-
-// renew says that p needs a new message in place of the one it had.
-func (p *part) renew() {
-	p.exists, p.streams, p.unsure, p.cursor, p.marked, p.file, p.above = false, false, false, false, false, false, false
-	p.doubted, p.mixed, p.lost, p.first = false, false, false, time.Time{}
-	p.gen++
 }
 
 // unfreeze replaces a message that would stay with its cursor, unless it has nothing of the text, and then those that
@@ -70,8 +63,8 @@ func (s *state) unfreeze(now time.Time) action {
 			frozen, cursor = frozen || f.part == i, cursor || f.part == i && f.cursor
 		}
 		again = again || cursor
-		if again && frozen && s.canDelete && !p.exists && !p.blank() {
-			return s.create(action{kind: doSend, part: i, body: p.standing(), stands: true, class: chat.ClassFinal}, now)
+		if again && frozen && s.canDelete && !p.exists() && !p.blank() {
+			return s.create(action{kind: doSend, part: i, display: display{body: p.standing()}, stands: true, class: chat.ClassFinal}, now)
 		}
 	}
 	return action{kind: doEnd}
@@ -82,11 +75,11 @@ func (s *state) unfreeze(now time.Time) action {
 func (s *state) thaw() action {
 	for _, f := range s.frozen {
 		p := &s.parts[f.part]
-		unwanted := p.gone || f.part >= len(s.final)
+		unwanted := p.phase == gone || f.part >= len(s.final)
 		if s.ending.Keep {
 			unwanted = p.blank()
 		}
-		if s.canDelete && (p.exists || unwanted) {
+		if s.canDelete && (p.exists() || unwanted) {
 			return action{kind: doDelete, part: old, ref: f.ref, class: chat.ClassFinal}
 		}
 	}
@@ -136,7 +129,7 @@ func (s *state) restoreFrozen(r chat.Part) {
 	}
 	n := -1 - r.Index
 	for len(s.parts) <= n%frozenStride { // the part's own record may not have been stored
-		s.parts = append(s.parts, part{})
+		s.parts = append(s.parts, message{})
 	}
 	s.frozen = append(s.frozen, frozen{ref: r.Ref, part: n % frozenStride, gen: n / frozenStride, cursor: r.Cursor, stored: true})
 }

@@ -42,7 +42,7 @@ func TestKeptTextThatIsTooLongNow(t *testing.T) {
 				}
 				return fate{}
 			}
-			s := begin(t, p, streaming())
+			s := begin(t, p, streamed())
 			s.says(strings.Repeat("word ", 10), 1200*ms)
 			if cut {
 				s.slot.Cut()

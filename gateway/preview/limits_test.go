@@ -30,7 +30,7 @@ func TestPreviewHonoursRetryAfter(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{1: tooMany(7 * time.Second)})
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		for _, w := range []string{" four", " five", " six", " seven", " eight"} {
 			s.says(w, 2*time.Second)
@@ -53,7 +53,7 @@ func TestFinalHonoursRetryAfter(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				p.fate = nth(map[int]fate{1: tooMany(wait), 2: tooMany(wait)})
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				s.says("one two three", time.Second)
 				s.delivers(Ending{Text: "the final"}, "the final")
 				equal(t, "calls", s.log(), []string{
@@ -144,7 +144,7 @@ func TestDeadlineOfOneBadMessage(t *testing.T) {
 				if e.Pulse = new(Pulse); c.other {
 					e.Typer = nil
 				}
-				s := beginAt(t, p, e, streaming(), "key")
+				s := beginAt(t, p, e, streamed(), "key")
 				s.says("one two three", time.Second)
 				began := time.Now()
 				s.slot.Finish(Ending{Text: "final"})
@@ -280,7 +280,7 @@ func TestManyRepliesUnderOneLimit(t *testing.T) {
 			p.latency, p.fate = 60*ms, enforce
 			e := p.endpoint()
 			e.Budget = shared
-			stories = append(stories, beginAt(t, p, e, streaming(), fmt.Sprint(i)))
+			stories = append(stories, beginAt(t, p, e, streamed(), fmt.Sprint(i)))
 		}
 		for range 200 {
 			for _, s := range stories {

@@ -148,7 +148,7 @@ func TestWhatWasSealedByAProcessThatDied(t *testing.T) {
 			}
 			return fate{hang: c.op == chat.OpSend && sends == 2} // it dies as it opens the second part
 		}
-		s := live(t, p, p.endpoint(), streaming())
+		s := live(t, p, p.endpoint(), streamed())
 		s.says(strings.TrimSpace(strings.Repeat("word ", 40)), 10*time.Second)
 		sealed := s.sees()
 		if len(sealed) != 1 || len(sealed[0]) < 90 || strings.Contains(sealed[0], "▌") {

@@ -16,11 +16,11 @@ func (s *state) markAt() (int, bool) {
 	if s.ending == nil || !s.ending.Stopped || s.cfg.StopMark == "" {
 		return 0, false
 	}
-	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists) {
+	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists()) {
 		return i, true
 	}
 	for i, p := range slices.Backward(s.parts) {
-		if p.exists && !p.file && !p.blank() {
+		if p.exists() && !p.file && !p.blank() {
 			return i, true
 		}
 	}
@@ -37,7 +37,7 @@ func (s *state) marked(a action) action {
 
 // lacksMark reports whether part i must be edited for the mark.
 func (s *state) lacksMark(i int) bool {
-	return !s.parts[i].marked && s.bare(i).mark != ""
+	return s.parts[i].shown.mark == "" && s.bare(i).mark != ""
 }
 
 // withMark returns what a message shows that has the mark.

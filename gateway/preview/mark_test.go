@@ -9,7 +9,7 @@ import (
 
 // stoppable is how replies stream whose end is marked where they are stopped.
 func stoppable(via Transport) Config {
-	c := streaming()
+	c := streamed()
 	c.Transport, c.StopMark = via, "(stopped)"
 	return c
 }

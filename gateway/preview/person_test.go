@@ -26,7 +26,7 @@ type person struct {
 	began    time.Time
 	arrivals []*call // as the platform counts them
 	calls    []*call
-	messages []*message
+	messages []*onScreen
 	refused  []block // 429s, from when they were told
 	drafts   []chat.Outgoing
 	draftAt  time.Time // when the draft that is visible was sent; zero without one
@@ -48,8 +48,8 @@ type call struct {
 	attempt  int // how many calls of the same op came before
 }
 
-// message is one message and all that it ever said.
-type message struct {
+// onScreen is one message and all that it ever said.
+type onScreen struct {
 	id       chat.MessageID
 	to       chat.ChatID
 	versions []chat.Outgoing
@@ -60,7 +60,7 @@ type message struct {
 	file     *chat.File
 }
 
-func (m *message) now() chat.Outgoing { return m.versions[len(m.versions)-1] }
+func (m *onScreen) now() chat.Outgoing { return m.versions[len(m.versions)-1] }
 
 // block is a 429 as the caller learned of it.
 type block struct {
@@ -257,7 +257,7 @@ func (p *person) complain(format string, args ...any) {
 }
 
 // message returns a message that stands in this place.
-func (p *person) message(ref chat.MessageRef) *message {
+func (p *person) message(ref chat.MessageRef) *onScreen {
 	for _, m := range p.messages {
 		if m.id == ref.ID && m.to == ref.Target.Chat && !m.deleted {
 			return m

@@ -84,7 +84,7 @@ func (s *Slot) Shown() string {
 func (r *Reply) publish() {
 	visible := false
 	for _, p := range r.parts {
-		visible = visible || p.exists
+		visible = visible || p.exists()
 	}
 	r.slot.mu.Lock()
 	r.slot.visible, r.slot.shown = visible, r.source

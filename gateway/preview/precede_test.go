@@ -125,7 +125,7 @@ func TestWhoNeedsNoMessageIsNotWaitedFor(t *testing.T) {
 			return fate{}
 		}
 		e := p.endpoint()
-		earlier := beginAt(t, p, e, streaming(), "first")
+		earlier := beginAt(t, p, e, streamed(), "first")
 		earlier.says("one two three", time.Second)
 		earlier.slot.Finish(Ending{Text: "first"})
 		earlier.waits(time.Second)

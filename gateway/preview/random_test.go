@@ -420,7 +420,7 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 func (s schedule) final(grown bool) []markup.Part {
 	st := state{cfg: s.config, dialect: s.dialect, limit: s.profile.TextLimit, ending: &s.ending, canFile: s.files}
 	if st.grows = grown; grown {
-		st.parts = []part{{sealed: true}}
+		st.parts = []message{{next: new(markup.Mark)}}
 	}
 	if s.config.Enabled && s.edits {
 		st.limit -= s.dialect.Len(markup.Rendered{Text: s.config.Cursor})

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -35,47 +36,41 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			continue
 		}
 		for len(s.parts) <= r.Index {
-			s.parts = append(s.parts, part{})
+			s.parts = append(s.parts, message{})
 		}
 		p := &s.parts[r.Index]
-		p.ref, p.cursor, p.unsure = r.Ref, r.Cursor, true
-		if p.shown.rendered.Text, p.shown.plain = r.Text, r.Plain; r.Plain == "" {
-			p.shown.plain = r.Text
-		}
-		for _, span := range r.Spans {
-			p.shown.rendered.Spans = append(p.shown.rendered.Spans, markup.Span(span))
-		}
-		p.taken = true
-		p.first, p.file, p.gen, p.source = r.First, r.File, generation(r.Key), r.Source
+		p.ref, p.certainty, p.shown = r.Ref, inherited, display{body: recorded(r), cursor: r.Cursor}
+		p.attempt.first, p.file, p.gen, p.source = r.First, r.File, generation(r.Key), r.Source
 		switch r.State {
 		case chat.PartIntended:
 			// The create may have taken effect: at most one more follows, with the final.
-			p.started = s.canStream && !r.Cursor // which no stream has
+			p.attempt.streams = s.canStream && !r.Cursor // which no stream has
 			s.doubt(p, now)
-			if p.tries = max(1, r.Tries); p.tries >= mostTries && p.uncertain > 0 {
-				p.uncertain = uncertainCreates
+			if p.attempt.processes = max(1, r.Tries); p.attempt.processes >= mostTries && p.attempt.unresolved > 0 {
+				p.attempt.unresolved = uncertainCreates
 			}
-			p.mixed = p.doubted // which payloads were tried is not known
+			p.attempt.mixed = p.attempt.resolution == byKey // which payloads were tried is not known
 		case chat.PartStreams:
-			p.exists, p.streams, p.broken = true, s.canStream, s.canStream
+			if p.phase = standing; s.canStream {
+				p.phase = streaming
+			}
 		case chat.PartGone:
-			p.gone, s.muted = true, true
+			p.phase, s.muted = gone, true
 			p.gen++
 		case chat.PartSealed:
-			p.exists, p.sealed = true, true
+			p.phase, p.next = standing, new(markup.Mark)
 			s.muted = true // where its successor begins in the new text is not known
 		case chat.PartStands:
-			p.exists = true
+			p.phase = standing
 			s.muted = s.muted || r.Index > 0
 		}
-		if s.replaced(r.Ref) || p.exists && r.Ref.Target.Chat != s.to.Chat {
+		if s.replaced(r.Ref) || p.exists() && r.Ref.Target.Chat != s.to.Chat {
 			p.renew()
-			p.gone = false
 		}
 		s.restoreStanding(p, r)
-		if p.exists {
+		if p.exists() {
 			s.displayed, s.source = true, s.source+r.Source
-			p.shown.end = len(s.source)
+			p.shown.body.end = len(s.source)
 		}
 	}
 	for _, f := range s.frozen {
@@ -84,19 +79,30 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 	s.recovered = len(s.source)
 }
 
+// recorded is what the record of a message says that it shows.
+func recorded(r chat.Part) payload {
+	b := payload{rendered: markup.Rendered{Text: r.Text}, plain: cmp.Or(r.Plain, r.Text)}
+	for _, span := range r.Spans {
+		b.rendered.Spans = append(b.rendered.Spans, markup.Span(span))
+	}
+	return b
+}
+
 // restoreStanding takes up what can't be edited: a message without an id shows what it was
 // sent with, and the parts stay as they were cut: where nothing can be edited they must, elsewhere
 // it saves calls.
-func (s *state) restoreStanding(p *part, r chat.Part) {
-	p.unsure = p.unsure && !p.file // nobody can change what a file shows
-	if p.exists && p.ref.ID == "" {
-		p.unsure, s.muted, s.nameless = false, true, true
+func (s *state) restoreStanding(p *message, r chat.Part) {
+	if p.file { // nobody can change what it shows
+		p.certainty = sure
 	}
-	if r.Cut <= 0 || !p.exists && p.uncertain == 0 && !p.doubted && !p.lost {
+	if p.exists() && p.ref.ID == "" {
+		p.certainty, s.muted, s.nameless = sure, true, true
+	}
+	if r.Cut <= 0 || !p.exists() && !p.doubtful() {
 		return
 	}
-	if !s.canEdit {
-		p.unsure = !p.exists
+	if !s.canEdit && p.exists() {
+		p.certainty = sure
 	}
 	if r.Index == len(s.cuts) {
 		s.cuts = append(s.cuts, r.Cut)
@@ -163,7 +169,7 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	if plan.Key == "" {
 		return
 	}
-	if p := r.at(a.part); p.shown.equal(a.body) {
+	if p := r.at(a.part); p.shown.body.equal(a.body) {
 		p.source = plan.Source
 	}
 	if now := r.result(a.part, plan); a.creates() || now.State != plan.State {
@@ -175,7 +181,7 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 func (r *Reply) intent(a action) chat.Part {
 	if a.kind == doDelete || a.kind == doFind { // neither changes what stands, if it does
 		now := r.at(a.part)
-		a.body, a.cursor, a.frame, a.stands = now.shown, now.cursor, now.frame, true
+		a.display, a.stands = now.shown, true
 	}
 	kept := a.part >= 0 && a.part < len(r.parts) && a.body.blank() && !r.parts[a.part].blank()
 	if kept { // should the process die, the text that the message may show still counts
@@ -203,19 +209,19 @@ func (r *Reply) intent(a action) chat.Part {
 		return p
 	}
 	now := *r.at(a.part)
-	if p.Tries = now.tries; a.creates() {
+	if p.Tries = now.attempt.processes; a.creates() {
 		p.Tries++
 	}
-	if p.First = now.first; p.First.IsZero() {
+	if p.First = now.attempt.first; p.First.IsZero() {
 		p.First = time.Now()
 	}
 	if a.creates() {
 		// Whichever create under the key took effect may stand: with a cursor it is none of a stream's, without one the next
 		// process takes it for one.
-		framed := now.doubted && now.cursor && a.kind != doStart
-		p.Cursor = (p.Cursor || framed) && !now.started
+		framed := now.attempt.resolution == byKey && now.shown.cursor && a.kind != doStart
+		p.Cursor = (p.Cursor || framed) && !now.attempt.streams
 	}
-	if now.exists {
+	if now.exists() {
 		p.Ref, p.State = now.ref, now.state()
 	}
 	p.File = now.file && a.kind != doSend || p.File
@@ -255,18 +261,18 @@ func (r *Reply) origin(a action) (source, note string) {
 func (r *Reply) sourceOf(a action) string {
 	start := 0 // text that turned out to be another construct may be shown again: its Markdown counts once
 	for _, p := range r.parts[:min(a.part, len(r.parts))] {
-		start = max(start, p.shown.end)
+		start = max(start, p.shown.body.end)
 	}
 	end := min(a.body.end, len(r.view.Text))
 	return r.view.Text[min(start, end):end]
 }
 
 // state is what is known of a message that stands.
-func (p *part) state() chat.PartState {
+func (p *message) state() chat.PartState {
 	switch {
-	case p.streams:
+	case p.streams():
 		return chat.PartStreams
-	case p.sealed:
+	case p.sealed():
 		return chat.PartSealed
 	default:
 		return chat.PartStands
@@ -278,12 +284,12 @@ func (r *Reply) result(i int, p chat.Part) chat.Part {
 	now := r.at(i)
 	p.File = now.file
 	switch {
-	case now.exists:
+	case now.exists():
 		p.Ref, p.State = now.ref, now.state()
 	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
-	case now.uncertain > 0 || now.lost || now.doubted: // also where an earlier one was deleted
-	case now.gone:
+	case now.doubtful(): // also where an earlier one was deleted
+	case now.phase == gone:
 		p.State = chat.PartGone
 	default:
 		p.State = chat.PartAbsent

@@ -10,7 +10,7 @@ import (
 // What is recorded of a message that only stops streaming is the Markdown of what it shows: the model may have
 // started over.
 func TestRecordOfWhatStands(t *testing.T) {
-	r := &Reply{state: state{parts: []part{{exists: true, streams: true, source: "one two", shown: payload{end: 7}}}}}
+	r := &Reply{state: state{parts: []message{{phase: streaming, source: "one two", shown: display{body: payload{end: 7}}}}}}
 	r.view.Text = "a wholly new text"
 	if got := r.intent(r.stop(0)).Source; got != "one two" {
 		t.Errorf("recorded %q, want what the message shows", got)
@@ -31,17 +31,17 @@ func TestRecordOfTheCut(t *testing.T) {
 func TestTheLastMessageStays(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		part  part
+		part  message
 		final []markup.Part
 		want  actionKind
 	}{
-		{"replaced", part{exists: true}, make([]markup.Part, 1), doDelete},
-		{"replacement did not arrive", part{uncertain: uncertainCreates}, make([]markup.Part, 1), doEnd},
-		{"the person deleted the replacement", part{gone: true}, make([]markup.Part, 1), doDelete},
-		{"nobody wants it", part{}, nil, doDelete},
+		{"replaced", message{phase: standing}, make([]markup.Part, 1), doDelete},
+		{"replacement did not arrive", message{attempt: attempt{unresolved: uncertainCreates}}, make([]markup.Part, 1), doEnd},
+		{"the person deleted the replacement", message{phase: gone}, make([]markup.Part, 1), doDelete},
+		{"nobody wants it", message{}, nil, doDelete},
 	} {
 		s := state{
-			canDelete: true, ending: &Ending{}, final: c.final, parts: []part{c.part},
+			canDelete: true, ending: &Ending{}, final: c.final, parts: []message{c.part},
 			frozen: []frozen{{ref: chat.MessageRef{ID: "1"}}},
 		}
 		if got := s.thaw().kind; got != c.want {
@@ -56,12 +56,12 @@ func TestRecordKeepsThatAQuestionMayStand(t *testing.T) { // D10
 	t.Parallel()
 	for _, c := range []struct {
 		kind  actionKind
-		doubt bool
+		doubt resolution
 		want  bool
-	}{{doSend, true, true}, {doStart, true, false}, {doSend, false, false}, {doEdit, true, false}} {
-		r := &Reply{state: state{dialect: markup.Plain{}, limit: 100, parts: []part{{doubted: c.doubt, cursor: true}}}}
+	}{{doSend, byKey, true}, {doStart, byKey, false}, {doSend, known, false}, {doEdit, byKey, false}} {
+		r := &Reply{state: state{dialect: markup.Plain{}, limit: 100, parts: []message{{attempt: attempt{resolution: c.doubt}, shown: display{cursor: true}}}}}
 		if got := r.intent(action{kind: c.kind}).Cursor; got != c.want {
-			t.Errorf("kind %d, in doubt %t: got %t, want %t", c.kind, c.doubt, got, c.want)
+			t.Errorf("kind %d, in doubt %d: got %t, want %t", c.kind, c.doubt, got, c.want)
 		}
 	}
 }

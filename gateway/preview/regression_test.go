@@ -18,7 +18,7 @@ func TestRegressionPartGoesOnWhereItEndedAboveAQuestion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TextLimit = 60
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one **two three four five six seven eight nine", 2*time.Second)
 		s.asks("yes:1", "Do you really want that?", 2*time.Second)
 		s.slot.Tell(Status{})
@@ -34,7 +34,7 @@ func TestRegressionPartGoesOnWhereItEndedAboveAQuestion(t *testing.T) {
 func TestRegressionHalfAnEmojiIsNotShown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		s := live(t, p, p.endpoint(), streaming())
+		s := live(t, p, p.endpoint(), streamed())
 		s.says("one two three 👨\u200d👩", 2*time.Second)
 		equal(t, "half of it came", s.sees(), []string{"one two three ▌"})
 		s.again()
@@ -58,7 +58,7 @@ func TestRegressionQuestionDoesNotFillTheLastPart(t *testing.T) {
 		p, e := lavish()
 		e.Drafter, e.Streamer = nil, nil
 		p.profile.TextLimit = 60
-		c := streaming()
+		c := streamed()
 		c.MaxParts = 1
 		s := live(t, p, e, c)
 		s.says("one two three four five six seven ", 2*time.Second)
@@ -80,7 +80,7 @@ func TestRegressionTextIsNotDeletedForAQuestionUnderItsKey(t *testing.T) {
 				p, e := lavish()
 				p.profile.KeyFor = time.Hour
 				p.fate = nth(map[int]fate{0: {hang: true, applied: true}, 1: {hang: true, applied: true}})
-				c := streaming()
+				c := streamed()
 				c.Transport = transport
 				s := live(t, p, e, c)
 				s.says("one two three ", 2*time.Second)
@@ -115,7 +115,7 @@ func TestRegressionStoppedWhereTheFirstPartIsFrozen(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := beginAt(t, p, e, streaming(), "key")
+		s := beginAt(t, p, e, streamed(), "key")
 		s.says("one two three", 100*ms)
 		const text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 		s.says(strings.TrimPrefix(text, "one two three"), 10*time.Second)
@@ -132,7 +132,7 @@ func TestRegressionQuestionOfUnknownOutcomeIsNotSeen(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{1: uncertain(false)})
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", 2*time.Second)
 		s.asks("yes:1", "Really?", 100*ms)
 		if !s.slot.Asked().IsZero() {
@@ -162,7 +162,7 @@ func TestRegressionButtonsGoAfterOneRefusal(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := live(t, p, e, streaming())
+		s := live(t, p, e, streamed())
 		s.says("one two three", 2*time.Second)
 		s.asks("yes:1", "Really?", 2*time.Second)
 		equal(t, "asked", p.buttons(), []string{"yes:1"})

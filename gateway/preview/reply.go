@@ -176,19 +176,18 @@ func (r *Reply) cutShort() <-chan struct{} {
 }
 
 func (r *Reply) outcome(err error) Outcome {
-	q := r.apart
 	o := Outcome{
 		Delivered: err == nil && r.delivered(), Ended: r.ended, Undone: err == nil && r.undone(time.Now()), Nameless: r.nameless, Err: err,
-		Doubt: r.stray || q.uncertain > 0 || !q.exists && (q.lost || q.doubted),
+		Doubt: r.stray || r.apart.doubtful(),
 	}
 	for _, p := range r.parts {
-		o.Doubt = o.Doubt || p.uncertain > 0 || !p.exists && (p.lost || p.doubted)
-		if p.exists {
+		o.Doubt = o.Doubt || p.doubtful()
+		if p.exists() {
 			o.Refs = append(o.Refs, p.ref)
 		}
 	}
 	for _, f := range r.frozen {
-		if !r.parts[f.part].exists { // nothing took its place
+		if !r.parts[f.part].exists() { // nothing took its place
 			o.Refs = append(o.Refs, f.ref)
 		}
 	}

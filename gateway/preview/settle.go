@@ -20,7 +20,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	}
 	for len(s.parts) <= a.part && a.kind != doDraft {
-		s.parts = append(s.parts, part{start: a.start})
+		s.parts = append(s.parts, message{start: a.start})
 	}
 	if err != nil {
 		s.settleError(a, chat.AsSendError(err), now)
@@ -44,34 +44,34 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleCreate(a, p, r.Ref)
 	case doDelete:
 		p.renew()
-		p.text = payload{}
+		p.before = payload{}
 		return
 	case doFind:
 		s.settleFind(p, r.Ref)
 		s.lower(a.part)
 		return
 	case doStop:
-		p.streams = false
-		if p.broken { // the whole text follows as an edit, unless what stands is wanted as it is
-			p.broken, p.unsure = false, s.ending == nil || !s.ending.Keep
+		p.phase = standing
+		if p.unsure() { // the whole text follows as an edit, unless what stands is wanted as it is
+			if s.ending != nil && s.ending.Keep {
+				p.certainty = sure
+			}
 			s.drawn, s.told = 0, frame{} // and so what is around it
 			return
 		}
-		p.unsure = false
 	default:
-		p.unsure = false
+		p.certainty = sure
 	}
-	if p.unsure {
-		p.replace(&a)
+	if p.unsure() {
+		p.replace(a.display)
 	} else {
-		p.show(&a)
-		p.text = payload{}
+		p.shown, p.before = a.display, payload{}
 	}
 	if a.creates() {
 		s.lower(a.part)
 	}
 	if a.seal {
-		p.sealed, p.next = true, a.next
+		p.next = &a.next
 	} else {
 		s.drawn, s.told = a.size, a.frame
 	}
@@ -105,32 +105,39 @@ func (s *state) settleTyping(a action, err error, now time.Time) {
 
 // settleCreate notes a message that was created. One without an id can't be edited, so that
 // it must not count as the reply unless it is the final.
-func (s *state) settleCreate(a action, p *part, ref chat.MessageRef) {
+func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 	s.displayed, s.draft = true, draft{}
-	p.ref, p.exists, p.gone = ref, true, false
-	p.unsure = p.doubted && (p.mixed || !p.tried(&a)) && a.kind != doFile // nobody can change what a file shows
-	p.file = a.kind == doFile
-	p.streams, p.begun = a.kind == doStart || p.doubted && p.started, s.lastCall
-	p.broken = p.streams && (p.unsure || a.kind != doStart)
-	p.doubted, p.mixed, p.started = false, false, false
-	if ref.ID == "" {
-		s.muted, s.nameless, p.streams = true, true, false
-		p.exists = s.ending != nil
+	p.ref, p.phase, p.begun = ref, standing, s.lastCall
+	if p.certainty, p.file = p.after(a.display), a.kind == doFile; p.file { // nobody can change what a file shows
+		p.certainty = sure
+	}
+	stream := p.attempt.resolution == byKey && p.attempt.streams // an earlier try may have made one
+	p.attempt.learned()
+	switch {
+	case ref.ID == "":
+		if s.muted, s.nameless = true, true; s.ending == nil {
+			p.phase = absent
+		}
 		s.leave(a.frame)
+	case a.kind == doStart:
+		p.phase = streaming
+	case stream:
+		p.phase, p.certainty = streaming, unsure
 	}
 }
 
 // settleFind notes whether a create of unknown outcome made a message. What it says is one of
 // the payloads that were tried.
-func (s *state) settleFind(p *part, ref chat.MessageRef) {
-	p.lost, p.doubted, p.mixed = false, false, false
+func (s *state) settleFind(p *message, ref chat.MessageRef) {
 	if ref.ID == "" {
-		p.started, p.first = false, time.Time{} // the next create is the first under its key
+		p.attempt.forget()
 		return
 	}
 	s.displayed = true
-	p.ref, p.exists, p.gone, p.unsure = ref, true, false, true
-	p.streams, p.broken = p.started, p.started
+	if p.ref, p.phase, p.certainty = ref, standing, unsure; p.attempt.streams {
+		p.phase = streaming
+	}
+	p.attempt.learned()
 }
 
 // restart reacts to a text that starts over. Parts that are full belong to the void text; only
@@ -140,8 +147,10 @@ func (s *state) restart() {
 	s.drawn, s.told = 0, frame{}
 	for i := range s.parts {
 		p := &s.parts[i]
-		s.muted = s.muted || p.sealed
-		p.broken = p.broken || p.streams
+		s.muted = s.muted || p.sealed()
+		if p.streams() {
+			p.certainty = unsure
+		}
 	}
 }
 

@@ -59,13 +59,13 @@ func TestResentPartIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	s := ended(now, "final")
-	s.parts = []part{{gone: true, ref: chat.MessageRef{ID: "1"}}}
+	s.parts = []message{{phase: gone, ref: chat.MessageRef{ID: "1"}}}
 	a := s.next(now)
 	if a.kind != doSend {
 		t.Fatalf("next action %d, want a send", a.kind)
 	}
 	s.settle(a, chat.Receipt{Ref: chat.MessageRef{ID: "2"}}, nil, now)
-	if s.parts = append(s.parts, part{exists: true}); s.deleted(0, 2) {
+	if s.parts = append(s.parts, message{phase: standing}); s.deleted(0, 2) {
 		t.Error("the part that was sent again counts as deleted")
 	}
 }
@@ -77,7 +77,7 @@ func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	now := time.Now()
 	s := ended(now, "final")
 	s.canFind, s.canStream, s.keyFor = true, true, time.Minute
-	s.parts = []part{{lost: true, started: true, first: now.Add(-time.Hour)}}
+	s.parts = []message{{attempt: attempt{resolution: byFind, streams: true, first: now.Add(-time.Hour)}}}
 	step := func(want actionKind, err error) {
 		t.Helper()
 		now = now.Add(10 * time.Second)

@@ -66,113 +66,28 @@ const (
 // errUndelivered is a final that no single failure explains.
 var errUndelivered = errors.New("final is not visible")
 
-// payload is the content of one message without its cursor.
-type payload struct {
-	rendered markup.Rendered
-	plain    string
-	end      int // source bytes that are shown up to here
-}
-
 func (p payload) equal(q payload) bool {
 	return p.rendered.Text == q.rendered.Text && slices.Equal(p.rendered.Spans, q.rendered.Spans)
 }
 
-// part is one message of the reply.
-type part struct {
-	ref       chat.MessageRef
-	exists    bool
-	gone      bool      // it existed until a person deleted it
-	sealed    bool      // full: gets no more previews
-	streams   bool      // a stream that was not stopped
-	broken    bool      // what the stream shows is not what is wanted: it must be stopped and edited
-	begun     time.Time // when the stream began
-	file      bool      // it is a file: its caption can't be edited
-	above     bool      // what a create of unknown outcome made stands above parts that were sent anew
-	gen       int       // how many messages it had before: each create for a new one has a key of its own
-	source    string    // Markdown of what it shows, less that of the parts before
-	given     bool      // given up: the platform refuses it whatever we do
-	plain     bool      // its markup was refused: text only
-	shown     payload   // what the platform last acknowledged, or was asked for when unsure
-	text      payload   // what it may still show in place of shown, which has nothing of the text
-	cursor    bool      // shown with the cursor, a button, or a frame
-	frame     frame     // that was shown around it
-	unsure    bool      // the last edit may or may not have taken effect
-	marked    bool      // shown with the mark of a text that was stopped
-	taken     bool      // over from an earlier process, and not edited since
-	start     markup.Mark
-	next      markup.Mark // sealed: where the following part begins
-	uncertain int         // creates of unknown outcome that nothing can resolve
-	tries     int         // earlier processes that ended with a create of unknown outcome
-	lost      bool        // the platform can be asked whether the last create took effect
-	doubted   bool        // a create was repeated under its key: which of the payloads stands is not known
-	mixed     bool        // it was repeated with another payload
-	started   bool        // a create of unknown outcome may have made a stream
-	first     time.Time   // when its create was first tried
-}
-
-// editable says that the message is there and can be changed.
-func (p *part) editable() bool { return p.exists && !p.given && !p.file && p.ref.ID != "" }
-
-// shows says that the message surely reads like this, without a cursor.
-func (p *part) shows(b payload) bool {
-	return p.exists && !p.cursor && !p.marked && !p.unsure && !p.streams && p.shown.equal(b)
-}
-
-// nothing is what a message shows that has nothing of the text and can't be empty.
-const nothing = "–"
-
-// blank says that p shows nothing of the text, and can't.
-func (p *part) blank() bool { return p.shown.blank() && p.text.blank() }
+// hollow is what a message shows that has nothing of the text and can't be empty.
+const hollow = "–"
 
 // blank says that p has nothing of the text.
 func (p payload) blank() bool {
-	return p.rendered.Text == "" || p.rendered.Text == nothing && p.end == 0
-}
-
-// standing is what p shows or may show, without what stood around it.
-func (p *part) standing() payload {
-	switch {
-	case !p.shown.blank():
-		return p.shown
-	case !p.text.blank():
-		return p.text
-	case p.shown.rendered.Text != "":
-		return p.shown
-	}
-	return p.nothing()
-}
-
-// replace notes that a was tried where something else may still stand: unless that had nothing of the text, nobody
-// may take the message for one without text.
-func (p *part) replace(a *action) {
-	if !p.shown.blank() {
-		p.text = p.shown
-	}
-	p.show(a)
-}
-
-// show notes that a was tried.
-func (p *part) show(a *action) {
-	p.shown, p.cursor, p.frame, p.marked = a.body, a.cursor, a.frame, a.mark != ""
+	return p.rendered.Text == "" || p.rendered.Text == hollow && p.end == 0
 }
 
 // nothing is the payload of a message that has nothing of the text.
-func (part) nothing() payload {
-	return payload{rendered: markup.Rendered{Text: nothing}, plain: nothing}
-}
-
-// tried says that a shows what the create before it tried to show.
-func (p *part) tried(a *action) bool {
-	return p.shown.equal(a.body) && p.cursor == a.cursor && p.frame == a.frame
+func nothing() payload {
+	return payload{rendered: markup.Rendered{Text: hollow}, plain: hollow}
 }
 
 // draft is the ephemeral preview that a person sees. The zero draft is none.
 type draft struct {
-	part   int
-	body   payload
-	cursor bool
-	frame  frame
-	at     time.Time // when it was last sent
+	display
+	part int
+	at   time.Time // when it was last sent
 }
 
 // state is all that next and settle know. It has no locks: its owner is Run.
@@ -202,9 +117,9 @@ type state struct {
 	ending *Ending
 	relaid bool // the ending is what was shown, in more messages than before
 
-	parts     []part
-	apart     part // a question that no preview can show; it is nothing of the reply
-	stray     bool // such a question may stand where nothing can find it
+	parts     []message
+	apart     message // a question that no preview can show; it is nothing of the reply
+	stray     bool    // such a question may stand where nothing can find it
 	draft     draft
 	frozen    []frozen // messages that were replaced and can't be edited: to be deleted at the end
 	cuts      []int    // how long the first parts were when they were cut, if longer than limit
@@ -248,7 +163,7 @@ type state struct {
 }
 
 // at returns the message that an action is on.
-func (s *state) at(i int) *part {
+func (s *state) at(i int) *message {
 	if i == apart {
 		return &s.apart
 	}
@@ -259,8 +174,8 @@ func (s *state) at(i int) *part {
 func (s *state) visible() int {
 	n := 0
 	for _, p := range s.parts {
-		if p.exists {
-			n = max(n, p.shown.end)
+		if p.exists() {
+			n = max(n, p.shown.body.end)
 		}
 	}
 	return max(n, s.draft.body.end)

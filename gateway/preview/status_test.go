@@ -12,7 +12,7 @@ import (
 func working(lines ...string) Status { return Status{Lines: lines, Since: time.Now()} }
 
 func withProgress() Config {
-	c := streaming()
+	c := streamed()
 	c.Progress = true
 	return c
 }
@@ -62,7 +62,7 @@ func TestStatusAloneOpensAMessageLate(t *testing.T) {
 func TestStatusIsNotShownWhereItIsNotWanted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.slot.Tell(working("⚙ long"))
 		s.waits(10 * time.Second)
 		s.says("one two three", 1200*ms)
@@ -75,7 +75,7 @@ func TestStatusIsNotShownWhereItIsNotWanted(t *testing.T) {
 func TestWhatAsksHasItsButtons(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
-		c := streaming()
+		c := streamed()
 		c.Button, c.ButtonAlways = &chat.Action{ID: "stop:1", Label: "Stop"}, true
 		s := begin(t, p, c)
 		s.says("one two three", 300*ms)

@@ -32,8 +32,8 @@ type story struct {
 	out    Outcome
 }
 
-// streaming is how the stories stream.
-func streaming() Config { return Config{Enabled: true, MinTokens: 3, Cursor: " ▌"} }
+// streamed is how the stories stream.
+func streamed() Config { return Config{Enabled: true, MinTokens: 3, Cursor: " ▌"} }
 
 // endpoint is a platform that can do everything.
 func (p *person) endpoint() Endpoint {

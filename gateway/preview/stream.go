@@ -14,8 +14,8 @@ import (
 
 // streamed says that part i is a stream or will be one.
 func (s *state) streamed(i int) bool {
-	if i < len(s.parts) && s.parts[i].exists {
-		return s.parts[i].streams
+	if i < len(s.parts) && s.parts[i].exists() {
+		return s.parts[i].streams()
 	}
 	return s.streamFor > 0
 }
@@ -39,11 +39,11 @@ func (s *state) grow(a *action) bool {
 }
 
 // lacks returns what must be added to show b, and false when adding is not enough.
-func (p *part) lacks(b payload) (string, bool) {
-	if len(b.rendered.Spans)+len(p.shown.rendered.Spans) > 0 || p.broken {
+func (p *message) lacks(b payload) (string, bool) {
+	if len(b.rendered.Spans)+len(p.shown.body.rendered.Spans) > 0 || p.unsure() {
 		return "", false
 	}
-	return strings.CutPrefix(b.rendered.Text, p.shown.rendered.Text)
+	return strings.CutPrefix(b.rendered.Text, p.shown.body.rendered.Text)
 }
 
 // stop ends the stream of part i as it stands.
@@ -52,13 +52,13 @@ func (s *state) stop(i int) action {
 	if s.ending != nil {
 		class = chat.ClassFinal
 	}
-	return action{kind: doStop, part: i, body: s.parts[i].shown, stands: true, size: s.drawn, class: class}
+	return action{kind: doStop, part: i, display: display{body: s.parts[i].shown.body}, stands: true, size: s.drawn, class: class}
 }
 
 // mend stops a stream that shows what is not wanted, or that has lasted long enough.
 func (s *state) mend(now time.Time) (action, bool) {
 	for i, p := range s.parts {
-		if p.exists && p.streams && (p.broken || !now.Before(p.begun.Add(s.streamFor))) {
+		if p.streams() && (p.unsure() || !now.Before(p.begun.Add(s.streamFor))) {
 			return s.stop(i), true
 		}
 	}
@@ -68,7 +68,7 @@ func (s *state) mend(now time.Time) (action, bool) {
 // expiry is when a stream must be stopped.
 func (s *state) expiry() (time.Time, bool) {
 	for _, p := range s.parts {
-		if p.exists && p.streams {
+		if p.streams() {
 			return p.begun.Add(s.streamFor), true
 		}
 	}

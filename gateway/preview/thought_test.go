@@ -39,7 +39,7 @@ func TestThoughtStandsAboveTheText(t *testing.T) {
 
 // Thoughts that are over at once open nothing, and where nothing streams there are none.
 func TestThoughtThatIsNotShown(t *testing.T) {
-	for name, c := range map[string]Config{"short": streaming(), "not streaming": {}} {
+	for name, c := range map[string]Config{"short": streamed(), "not streaming": {}} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
@@ -100,7 +100,7 @@ func TestThoughtGivesWay(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			p := newPerson()
 			p.profile.TextLimit = 62
-			s := begin(t, p, streaming())
+			s := begin(t, p, streamed())
 			s.slot.Tell(thinking("Let me see."))
 			s.says(strings.TrimSpace(strings.Repeat("word ", 11)), 4*time.Second)
 			equal(t, "seen", s.sees(), []string{strings.Repeat("word ", 11) + "▌"})
@@ -115,7 +115,7 @@ func TestThoughtGivesWay(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			p := newPerson()
 			p.profile.TextLimit = 40
-			s := begin(t, p, streaming())
+			s := begin(t, p, streamed())
 			ask := question("yes:1", "Really?")
 			ask.Thought = "Let me see what he says."
 			s.says("one two three", 0)
@@ -146,7 +146,7 @@ func TestThoughtOfAProcessThatDied(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
-				s := live(t, p, p.endpoint(), streaming())
+				s := live(t, p, p.endpoint(), streamed())
 				s.slot.Append(text, 5)
 				s.slot.Tell(thinking("Let me see."))
 				s.waits(5 * time.Second)

@@ -69,8 +69,8 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain:
 		// It can't be learned: the create counts as one that nothing resolves.
 		p := &s.parts[a.part]
-		p.lost, p.doubted, s.canFind, s.muted = false, false, false, true
-		p.uncertain++
+		s.canFind, s.muted = false, true
+		p.attempt.giveUp()
 	default:
 		s.messageError(a, e, now)
 	}
@@ -82,10 +82,10 @@ func (s *state) fileError(a action) {
 	switch {
 	case s.rest != nil && a.part == s.restAt:
 		s.restText, s.final = true, nil // the rest goes on as parts
-	case p.doubted && s.canFind:
-		p.doubted, p.lost = false, true // the key leads nowhere: what an earlier try may have made is looked for
+	case p.attempt.resolution == byKey && s.canFind:
+		p.attempt.resolution = byFind // the key leads nowhere: what an earlier try may have made is looked for
 	default:
-		p.given = true // the text is the answer
+		p.abandoned = true // the text is the answer
 	}
 }
 
@@ -132,8 +132,8 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 	}
 	p := &s.parts[a.part]
 	refused := e.Kind == chat.Rejected || e.Kind == chat.TooLong || e.Kind == chat.Gone || e.Kind == chat.Frozen
-	if refused && a.creates() && p.doubted && s.canFind {
-		p.doubted, p.lost = false, true // the key leads nowhere: what an earlier try may have made is looked for
+	if refused && a.creates() && p.attempt.resolution == byKey && s.canFind {
+		p.attempt.resolution = byFind // the key leads nowhere: what an earlier try may have made is looked for
 		return
 	}
 	switch e.Kind {
@@ -150,15 +150,17 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 			return
 		}
 		if e.Kind == chat.Frozen && a.kind == doEdit {
-			if !s.canDelete && p.taken && p.tried(&a) {
-				p.unsure = false // most likely it reads like this: where nothing can be deleted it must not stand twice
+			if !s.canDelete && p.certainty == inherited && p.shown.like(a.display) {
+				p.certainty = sure // most likely it reads like this: where nothing can be deleted it must not stand twice
 				return
 			}
 			s.freeze(a.part)
 			return
 		}
 		p.renew()
-		p.gone, s.muted = a.kind == doEdit, true
+		if s.muted = true; a.kind == doEdit {
+			p.phase = gone
+		}
 		s.below(a.part)
 	default:
 		s.backoff(now)
@@ -188,44 +190,46 @@ func (s *state) streamError(a action, e *chat.SendError, now time.Time) {
 	case e.Kind == chat.Temporary:
 		s.backoff(now)
 	case e.Kind == chat.Uncertain, e.Kind == chat.Conflict:
-		p.broken = p.broken || a.added != ""
+		if a.added != "" {
+			p.certainty = unsure
+		}
 		s.backoff(now)
 	case e.Kind == chat.Gone:
 		p.renew()
-		p.gone, s.muted = true, true
+		p.phase, s.muted = gone, true
 	case a.added != "":
-		p.broken = true
+		p.certainty = unsure
 	default: // it can't even be stopped: edit what is there
-		p.streams, p.broken, p.unsure = false, false, true
+		p.phase, p.certainty = standing, unsure
 	}
 }
 
 // unknown notes a call that may have taken effect. Edits and deletes are simply repeated.
-func (s *state) unknown(a action, p *part, now time.Time) {
+func (s *state) unknown(a action, p *message, now time.Time) {
 	switch {
 	case a.creates():
-		p.started, p.file = p.started || a.kind == doStart, a.kind == doFile
-		p.mixed = p.mixed || p.doubted && !p.tried(&a)
-		p.replace(&a)
-		if p.first.IsZero() {
-			p.first = s.lastCall
+		p.attempt.streams, p.file = p.attempt.streams || a.kind == doStart, a.kind == doFile
+		p.attempt.mixed = p.attempt.mixed || p.attempt.resolution == byKey && !p.shown.like(a.display)
+		p.replace(a.display)
+		if p.attempt.first.IsZero() {
+			p.attempt.first = s.lastCall
 		}
 		s.doubt(p, now)
 	case a.kind == doEdit:
-		p.replace(&a)
-		p.unsure, p.taken = true, false
+		p.replace(a.display)
+		p.certainty = unsure
 	}
 }
 
 // doubt notes that the last create of p may have taken effect, and how that can be learned.
-func (s *state) doubt(p *part, now time.Time) {
+func (s *state) doubt(p *message, now time.Time) {
 	switch {
-	case s.keyFor > 0 && now.Sub(p.first) < s.keyFor:
-		p.doubted = true
+	case s.keyFor > 0 && now.Sub(p.attempt.first) < s.keyFor:
+		p.attempt.resolution = byKey
 	case s.canFind:
-		p.lost = true
+		p.attempt.resolution = byFind
 	default:
-		p.uncertain++
+		p.attempt.unresolved++
 		s.muted, s.probed = true, false
 	}
 }
@@ -237,16 +241,16 @@ func (s *state) follow(to chat.ChatID) {
 		return
 	}
 	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
-	s.frozen, s.apart = nil, part{gen: s.apart.gen + 1}
+	s.frozen, s.apart = nil, message{gen: s.apart.gen + 1}
 	for i := range s.parts {
-		if s.parts[i].exists && s.parts[i].ref.Target.Chat != to {
+		if s.parts[i].exists() && s.parts[i].ref.Target.Chat != to {
 			s.parts[i].renew()
 		}
 	}
 }
 
 // plainer reacts to refused content: once without markup, then not at all.
-func (s *state) plainer(a action, p *part) {
+func (s *state) plainer(a action, p *message) {
 	if !p.plain && !a.body.equal(plainPayload(a.body)) {
 		p.plain = true
 		return
@@ -256,7 +260,7 @@ func (s *state) plainer(a action, p *part) {
 
 // shrink halves the length of parts. Those of the final before the one that was too long stay
 // as they were cut: they may stand already where nothing can be edited.
-func (s *state) shrink(a action, p *part) {
+func (s *state) shrink(a action, p *message) {
 	if s.ending != nil && s.ending.Keep && s.limit > leastLimit {
 		s.relay()
 		return
@@ -290,8 +294,8 @@ func (s *state) relay() {
 	e := &Ending{Text: s.source, Cut: true}
 	if s.literal = e.Text == ""; s.literal { // parts of a final, which nothing but the store has as Markdown
 		for i, p := range s.parts {
-			if p.exists || p.doubted || p.lost || slices.ContainsFunc(s.frozen, func(f frozen) bool { return f.part == i }) {
-				e.Text += p.shown.plain + "\n"
+			if p.exists() || p.attempt.open() || slices.ContainsFunc(s.frozen, func(f frozen) bool { return f.part == i }) {
+				e.Text += p.shown.body.plain + "\n"
 			}
 		}
 	}
@@ -309,10 +313,10 @@ func (s *state) cutOf(i int) int {
 }
 
 // giveUp stops trying what can't succeed: previews of this reply, or this part of the final.
-func (s *state) giveUp(p *part) {
+func (s *state) giveUp(p *message) {
 	s.muted = true
 	if s.ending != nil {
-		p.given = true
+		p.abandoned = true
 	}
 }
 

@@ -39,7 +39,7 @@ func TestUncertainCreate(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				p.fate = nth(c.fates)
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				if !c.final {
 					s.says("one two three", 2*time.Second)
 					s.says(" four", 2*time.Minute)
@@ -74,7 +74,7 @@ func TestOutageOfUnknownOutcomes(t *testing.T) {
 					}
 					return fate{}
 				}
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				if !atEnd {
 					s.says("one two three", 2*time.Second)
 				}
@@ -97,7 +97,7 @@ func TestUncertainEdit(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				p.fate = nth(map[int]fate{1: uncertain(applied), 2: uncertain(applied), 4: uncertain(applied), 5: uncertain(applied)})
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				s.says("one two three", time.Second)
 				s.says(" four", 10*time.Second)
 				s.delivers(Ending{Text: "final"}, "final")
@@ -134,7 +134,7 @@ func TestHangingPreviewEdit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{1: {hang: true}})
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		s.says(" four", time.Second)
 		s.delivers(Ending{Text: "final"}, "final")
@@ -151,7 +151,7 @@ func TestDeletedPreview(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.profile.TypingEvery = 4 * time.Second
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		s.removes("1")
 		s.says(" four", 2*time.Second)
@@ -169,7 +169,7 @@ func TestDeletedPreview(t *testing.T) {
 // D6: the same where the final is the first to notice, and F05: nothing is deleted first.
 func TestDeletedBeforeTheFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		s := begin(t, newPerson(), streaming())
+		s := begin(t, newPerson(), streamed())
 		s.says("one two three", time.Second)
 		s.removes("1")
 		s.delivers(Ending{Text: "final"}, "final")
@@ -186,7 +186,7 @@ func TestDeletedPreviewAndUncertainFinal(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		s.removes("1")
 		if o := s.ends(Ending{Text: "final"}); o.Delivered || !o.Doubt {
@@ -201,7 +201,7 @@ func TestNameless(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(*call) fate { return fate{nameless: true} }
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Second)
 		s.says(" four", time.Minute)
 		o := s.ends(Ending{Text: "final"})
@@ -235,7 +235,7 @@ func TestRejectedMarkupGoesPlain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.dialect, p.fate = spanned{}, rejectsMarkup
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one **two** three", time.Second)
 		s.says(" four", 2*time.Second)
 		o := s.ends(Ending{Text: "one **two** three four"})
@@ -259,7 +259,7 @@ func TestRejectedPreviewKeepsTheFinalsMarkup(t *testing.T) {
 		p := newPerson()
 		p.dialect = spanned{}
 		p.fate = nth(map[int]fate{0: fail(chat.Rejected)})
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one **two** three", 2*time.Second)
 		s.delivers(Ending{Text: "one **two** three"}, "one two three")
 		if got := len(p.messages[0].now().Spans); got != 1 {
@@ -274,7 +274,7 @@ func TestRejectedForGood(t *testing.T) {
 		p := newPerson()
 		p.dialect = spanned{}
 		p.fate = func(*call) fate { return fail(chat.Rejected) }
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one **two** three", 5*time.Second)
 		s.says(" four", time.Minute)
 		o := s.ends(Ending{Text: "**final**"})
@@ -299,7 +299,7 @@ func TestTooLongIsHalved(t *testing.T) {
 			}
 			return fate{}
 		}
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		const text = "one two three four five six seven eight nine ten eleven twelve"
 		s.says(text, 10*time.Second)
 		s.delivers(Ending{Text: text}, "one two three four five six", "seven eight nine ten eleven", "twelve")
@@ -310,7 +310,7 @@ func TestTooLongForever(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = func(*call) fate { return fail(chat.TooLong) }
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", time.Minute)
 		s.says(" four", time.Minute)
 		if o := s.ends(Ending{Text: "final"}); o.Delivered {
@@ -343,7 +343,7 @@ func TestRefusedAccessPasses(t *testing.T) {
 						}
 						return fate{}
 					}
-					s := begin(t, p, streaming())
+					s := begin(t, p, streamed())
 					s.says("one two three", 2*time.Second)
 					s.says(" four", 2*time.Second)
 					s.says(" five", 30*time.Second)
@@ -369,7 +369,7 @@ func TestRefusedAccessIsTriedForMinutes(t *testing.T) {
 					}
 					return fate{}
 				}
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				s.says("one two three", time.Second)
 				o := s.ends(Ending{Text: "final"})
 				if o.Delivered || !o.Undone || chat.AsSendError(o.Err).Kind != kind {
@@ -402,7 +402,7 @@ func TestRefusedDeletionIsRepeated(t *testing.T) {
 					}
 					return fate{}
 				}
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				s.says("one two three", 2*time.Second)
 				s.delivers(Ending{Text: "final"}, "final")
 			})
@@ -415,7 +415,7 @@ func TestTemporaryTrouble(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newPerson()
 		p.fate = nth(map[int]fate{0: fail(chat.Temporary), 1: fail(chat.Conflict), 3: fail(chat.Temporary), 4: fail(chat.Temporary)})
-		s := begin(t, p, streaming())
+		s := begin(t, p, streamed())
 		s.says("one two three", 3*time.Second)
 		s.delivers(Ending{Text: "final"}, "final")
 		equal(t, "calls", s.log(), []string{
@@ -445,7 +445,7 @@ func TestMovedIsFollowedOnce(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
 				p.fate = nth(c.fates)
-				s := begin(t, p, streaming())
+				s := begin(t, p, streamed())
 				s.says("one two three", time.Second)
 				s.says(" four", time.Minute)
 				o := s.ends(Ending{Text: "final"})
