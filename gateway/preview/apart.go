@@ -26,7 +26,7 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 		return action{}, false
 	case p.abandoned, p.exists() && !same: // another question is a new message, which people notice
 		return s.dismiss(now)
-	case p.exists() && s.canEdit && p.editable():
+	case p.exists() && s.can(chat.OpEdit) && p.editable():
 		want.kind = doEdit
 		return want, true
 	case p.exists():
@@ -55,7 +55,7 @@ func (s *state) leave(f frame) {
 }
 
 // removable says that the message can be deleted.
-func (s *state) removable(p *message) bool { return s.canDelete && p.ref.ID != "" }
+func (s *state) removable(p *message) bool { return s.can(chat.OpDelete) && p.ref.ID != "" }
 
 // dismiss returns the call that the message apart needs once its question is over. False is none.
 func (s *state) dismiss(now time.Time) (action, bool) {
@@ -64,7 +64,7 @@ func (s *state) dismiss(now time.Time) (action, bool) {
 	if s.ending != nil {
 		a.class = chat.ClassFinal
 	}
-	if s.canDelete || s.canFind { // else what a create under the same key shows could not be taken away
+	if s.can(chat.OpDelete) || s.can(chat.OpFind) { // else what a create under the same key shows could not be taken away
 		if found, ok := s.seek(apart, now); ok {
 			found.class = a.class
 			return found, true
@@ -73,7 +73,7 @@ func (s *state) dismiss(now time.Time) (action, bool) {
 	switch {
 	case p.exists() && s.removable(p):
 		a.kind = doDelete
-	case p.exists() && s.canEdit && p.editable() && p.unfinished():
+	case p.exists() && s.can(chat.OpEdit) && p.editable() && p.unfinished():
 		if a.kind = doEdit; p.plain {
 			a.body = plainPayload(a.body)
 		}
@@ -115,7 +115,7 @@ func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
 	p := &s.apart
 	switch {
 	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain: // it can't be learned
-		s.canFind = false
+		s.cannot(chat.OpFind)
 		p.attempt.giveUp()
 	case e.Kind == chat.Uncertain:
 		muted := s.muted
@@ -124,7 +124,7 @@ func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
 		s.backoff(now)
 	case e.Kind == chat.Temporary, e.Kind == chat.Conflict:
 		s.backoff(now)
-	case a.creates() && p.attempt.resolution == byKey && s.canFind:
+	case a.creates() && p.attempt.resolution == byKey && s.can(chat.OpFind):
 		p.attempt.resolution = byFind // the key leads nowhere
 	case a.creates():
 		p.abandoned, p.shown = true, a.display
@@ -156,7 +156,7 @@ func (s *state) restoreApart(r chat.Part, now time.Time) {
 	switch {
 	case r.State == chat.PartStands && here:
 		p.phase = standing
-	case r.State == chat.PartIntended && (s.keyFor > 0 && now.Sub(p.attempt.first) < s.keyFor || s.canFind):
+	case r.State == chat.PartIntended && (s.keyFor > 0 && now.Sub(p.attempt.first) < s.keyFor || s.can(chat.OpFind)):
 		s.doubt(&p, now)
 		p.attempt.mixed = p.attempt.resolution == byKey
 	default:

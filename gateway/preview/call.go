@@ -137,7 +137,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	plan, stored := r.plan(ctx, a)
 	if !stored && r.ending == nil {
 		t.Cancel()
-		r.trouble++
+		r.row++
 		r.backoff(time.Now())
 		return
 	}
@@ -156,7 +156,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	if r.settle(a, receipt, err, time.Now()); r.moved != moved {
 		r.follows(ctx)
 	}
-	if r.trouble-r.limited >= overtakenAfter {
+	if r.row-r.limited >= overtakenAfter {
 		r.slot.first.failed()
 	}
 	r.note(ctx, a, plan)
@@ -298,7 +298,7 @@ func (r *Reply) draftID(i int) int64 {
 // trace logs a failed call, loudly when it is the first of a row.
 func (r *Reply) trace(ctx context.Context, a action, err error) {
 	level := slog.LevelDebug
-	if r.trouble == 0 && a.kind != doType && a.kind != doProbe {
+	if r.row == 0 && a.kind != doType && a.kind != doProbe {
 		level = slog.LevelWarn
 	}
 	r.log.LogAttrs(ctx, level, "call failed",

@@ -50,7 +50,7 @@ func TestClipInEveryDialect(t *testing.T) {
 	}
 	for name, d := range dialects {
 		t.Run(name, rapid.MakeCheck(func(t *rapid.T) {
-			s := state{dialect: d, limit: rapid.IntRange(150, 2000).Draw(t, "limit")}
+			s := state{place: place{dialect: d, limit: rapid.IntRange(150, 2000).Draw(t, "limit")}}
 			details := strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments()), 1, 300).Draw(t, "details"), "")
 			const before, after = "Run `this`?\n", "\nAnswer *yes* or /no."
 			text := before + details + after

@@ -92,7 +92,9 @@ func (s *state) holds(i int, from markup.Mark, text string, want frame) bool {
 }
 
 // beyond says that part i will be in a file.
-func (s *state) beyond(i int) bool { return s.canFile && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts }
+func (s *state) beyond(i int) bool {
+	return s.can(chat.OpFile) && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts
+}
 
 // open says that part i may show a preview.
 func (s *state) open(i int) bool {
@@ -100,11 +102,11 @@ func (s *state) open(i int) bool {
 	case s.muted, s.beyond(i):
 		return false
 	case s.view.Status.urgent():
-		return s.canEdit
+		return s.can(chat.OpEdit)
 	case !s.cfg.Enabled: // what asked a person is taken away
-		return s.canEdit && s.told != (frame{})
+		return s.can(chat.OpEdit) && s.told != (frame{})
 	}
-	return s.canEdit || s.draftFor > 0 || s.streamFor > 0
+	return s.can(chat.OpEdit) || s.draftFor > 0 || s.streamFor > 0
 }
 
 // show returns the call that makes part i show the text and what is wanted around it, or waits when it does so.
@@ -261,7 +263,7 @@ func (s *state) pause(now, due time.Time, deaf bool) action {
 		}
 	}
 	switch {
-	case !s.displayed && !s.apart.exists() && s.canType && s.typing > 0:
+	case !s.displayed && !s.apart.exists() && s.typing > 0:
 		renew := s.lastType.Add(s.typing)
 		if !now.Before(renew) {
 			return action{kind: doType, class: chat.ClassTyping}

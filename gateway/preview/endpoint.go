@@ -98,3 +98,17 @@ type Endpoint struct {
 	Budget   Budget
 	Pulse    *Pulse // shared by all replies of the endpoint; nil: each has its own
 }
+
+// ops returns what the platform can do.
+func (e Endpoint) ops() chat.Op {
+	ops := chat.OpSend
+	for op, can := range map[chat.Op]bool{
+		chat.OpEdit: e.Editor != nil, chat.OpDelete: e.Deleter != nil, chat.OpTyping: e.Typer != nil, chat.OpFile: e.Filer != nil,
+		chat.OpDraft: e.Drafter != nil, chat.OpStart: e.Streamer != nil, chat.OpFind: e.Finder != nil,
+	} {
+		if can {
+			ops |= op
+		}
+	}
+	return ops
+}

@@ -29,7 +29,7 @@ func (s *state) layoutNote(at int) []markup.Part {
 	var left, escaped []string
 	s.files = nil
 	for _, f := range s.ending.Files {
-		if s.canFile && (s.fileLimit <= 0 || int64(len(f.Content)) <= s.fileLimit) {
+		if s.can(chat.OpFile) && (s.fileLimit <= 0 || int64(len(f.Content)) <= s.fileLimit) {
 			s.files = append(s.files, f)
 			continue
 		}

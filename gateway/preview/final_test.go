@@ -464,7 +464,7 @@ func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 	t.Parallel()
 	const text = "&amp; *- [ ] task\n*<b>```\n\\**👨‍👩‍👧 ===\nwords and more of them, words and more of them, ```\n| 1 | 2 |\n" +
 		"[link](https://example.org) ```go\n*\n|---|---|"
-	s := state{dialect: markup.Plain{}, limit: 109, ending: &Ending{Text: text}}
+	s := state{place: place{dialect: markup.Plain{}, limit: 109}, ending: &Ending{Text: text}}
 	want := s.layoutText()
 	if s.cuts = []int{109}; len(want) != 1 {
 		t.Fatalf("it has %d parts, so this tests nothing", len(want))

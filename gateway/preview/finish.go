@@ -9,6 +9,22 @@ import (
 	"telex/internal/markup"
 )
 
+// finale is the layout of the ending.
+type finale struct {
+	final    []markup.Part // made once per limit
+	texts    int           // how many of them show text, not the note alone
+	remark   string        // what stands below the text, as people read it
+	noteAt   int           // which of final the note ends in; -1: there is none
+	rest     *chat.File    // what does not fit into the parts; nil: everything does
+	restAt   int           // which of final is the caption of rest
+	restText bool          // what is beyond the most parts is text all the same
+	files    []chat.File   // of the ending, as far as they can be sent
+	filesAt  int           // which of final is the caption of the first of them
+	kept     []markup.Part // the first of them, cut when limit was larger
+	literal  bool          // Markdown shows nothing of the final: it is shown as it was written
+	relaid   bool          // the ending is what was shown, in more messages than before
+}
+
 // keep takes cursors away and leaves everything else as it stands. A draft, which would
 // vanish, becomes a message.
 func (s *state) keep(now time.Time) action {
@@ -19,9 +35,9 @@ func (s *state) keep(now time.Time) action {
 		switch {
 		case p.exists() && p.streams():
 			return s.stop(i)
-		case p.blank() && !p.file && p.exists() && p.ref.ID != "" && s.canDelete: // only what tools did
+		case p.blank() && !p.file && p.exists() && p.ref.ID != "" && s.can(chat.OpDelete): // only what tools did
 			return action{kind: doDelete, part: i, class: chat.ClassFinal}
-		case s.canEdit && p.editable() && (p.unfinished() || s.lacksMark(i)):
+		case s.can(chat.OpEdit) && p.editable() && (p.unfinished() || s.lacksMark(i)):
 			return s.bare(i)
 		}
 	}
@@ -98,7 +114,7 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 	case a.kind == doFile && !p.file: // text that nobody wants is in its place
 		return s.remove(i, now)
 	case a.kind == doFile: // there is one, and it can't be edited
-	case p.file && s.canDelete:
+	case p.file && s.can(chat.OpDelete):
 		return action{kind: doDelete, part: i, class: chat.ClassFinal}
 	case p.streams():
 		added, ok := p.lacks(a.body)
@@ -107,7 +123,7 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 		}
 		a.kind, a.added = doStop, added
 		return a
-	case s.canEdit && p.editable() && !p.shows(a.body):
+	case s.can(chat.OpEdit) && p.editable() && !p.shows(a.body):
 		a.kind = doEdit
 		return a
 	}
@@ -135,7 +151,7 @@ func (s *state) prepare(a *action, now time.Time) {
 		*a = action{kind: doFind, part: a.part, class: a.class}
 	case uncertain >= uncertainCreates, p.abandoned, uncertain > 0 && s.ending == nil && a.part != apart:
 		*a = action{kind: doEnd}
-	case uncertain == uncertainCreates-1 && s.canProbe && !s.probed:
+	case uncertain == uncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
 		// The last try must not be spent on a platform that is still down.
 		*a = action{kind: doType, part: a.part, class: chat.ClassFinal}
 	}
@@ -156,7 +172,7 @@ func (s *state) seek(i int, now time.Time) (action, bool) {
 // missing says that the platform must be asked whether a create of p took effect: it does not know the
 // key any more, if it ever did.
 func (s *state) missing(p *message, now time.Time) bool {
-	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.canFind && !s.resendable(p, now)
+	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.can(chat.OpFind) && !s.resendable(p, now)
 }
 
 // resendable says that another create of p under its key makes no second message.
@@ -173,9 +189,9 @@ func (s *state) remove(i int, now time.Time) action {
 	case p.exists() && p.streams():
 		return s.stop(i)
 	case !p.exists(), p.abandoned, p.ref.ID == "":
-	case s.canDelete:
+	case s.can(chat.OpDelete):
 		return action{kind: doDelete, part: i, class: chat.ClassFinal}
-	case s.canEdit && p.editable() && p.unfinished():
+	case s.can(chat.OpEdit) && p.editable() && p.unfinished():
 		return s.bare(i)
 	}
 	return action{kind: doEnd}
@@ -282,7 +298,7 @@ func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	s.rest = nil
 	n := s.cfg.MaxParts
-	if !s.canFile || s.restText || n <= 0 || len(text) <= n || s.literal {
+	if !s.can(chat.OpFile) || s.restText || n <= 0 || len(text) <= n || s.literal {
 		return text
 	}
 	if n < len(s.parts) && !s.parts[n].file && (s.parts[n].exists() || s.parts[n].attempt.unresolved > 0) {

@@ -21,7 +21,7 @@ type frozen struct {
 // that the order stays.
 func (s *state) freeze(i int) {
 	last := i
-	if s.ending != nil && s.canDelete {
+	if s.ending != nil && s.can(chat.OpDelete) {
 		last = len(s.parts) - 1
 	}
 	for j := last; j >= i; j-- { // the last first: a process that sees half of this must find part i as it was
@@ -41,7 +41,7 @@ func (s *state) freeze(i int) {
 func (s *state) below(i int) {
 	for j := i + 1; j < len(s.parts); j++ {
 		p := &s.parts[j]
-		p.attempt.above = p.attempt.above || s.canDelete && !p.exists() && p.attempt.open()
+		p.attempt.above = p.attempt.above || s.can(chat.OpDelete) && !p.exists() && p.attempt.open()
 	}
 }
 
@@ -63,7 +63,7 @@ func (s *state) unfreeze(now time.Time) action {
 			frozen, cursor = frozen || f.part == i, cursor || f.part == i && f.cursor
 		}
 		again = again || cursor
-		if again && frozen && s.canDelete && !p.exists() && !p.blank() {
+		if again && frozen && s.can(chat.OpDelete) && !p.exists() && !p.blank() {
 			return s.create(action{kind: doSend, part: i, display: display{body: p.standing()}, stands: true, class: chat.ClassFinal}, now)
 		}
 	}
@@ -79,7 +79,7 @@ func (s *state) thaw() action {
 		if s.ending.Keep {
 			unwanted = p.blank()
 		}
-		if s.canDelete && (p.exists() || unwanted) {
+		if s.can(chat.OpDelete) && (p.exists() || unwanted) {
 			return action{kind: doDelete, part: old, ref: f.ref, class: chat.ClassFinal}
 		}
 	}
@@ -107,7 +107,7 @@ func (s *state) settleFrozen(a action, err error, now time.Time) {
 			break
 		}
 	}
-	s.trouble = 0
+	s.row = 0
 }
 
 // frozenStride keeps the records of frozen messages apart: below 0, by part and generation.

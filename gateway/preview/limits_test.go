@@ -194,7 +194,7 @@ func TestDeadlineSurvivesTheProcess(t *testing.T) {
 	for _, c := range []struct{ ago, want time.Duration }{
 		{0, finalDeadline}, {10 * time.Minute, 5 * time.Minute}, {time.Hour, lastChance}, {-time.Hour, finalDeadline},
 	} {
-		s := &state{dialect: markup.Plain{}, limit: 100}
+		s := &state{place: place{dialect: markup.Plain{}, limit: 100}}
 		s.end(&Ending{Text: "final", At: now.Add(-c.ago)}, now)
 		if got := s.deadline.Sub(now); got != c.want {
 			t.Errorf("decided %v ago: it is tried for %v, want %v", c.ago, got, c.want)

@@ -118,7 +118,7 @@ func (a action) makes() bool {
 // inTrouble says that the ending is known and that the platform does not let it be shown for now. A rate limit is none
 // such: it holds for the next reply too. Nor is a failure that leads to another call at once.
 func (s *state) inTrouble() bool {
-	return s.ending != nil && s.trouble > 0 && s.refused
+	return s.ending != nil && s.row > 0 && s.refused
 }
 
 // report tells the owner whether the delivery of the ending is in trouble, when that has changed.

@@ -17,7 +17,7 @@ func TestWhatIsAskedAboutIsCode(t *testing.T) {
 	const before, after = "Allow this?\n", "\nOr use /approve x"
 	const what = "mail {\n  \"to\": \"/approve @everyone <@1> <!channel> evil.org\"\n}"
 	ask := func(d markup.Dialect, what string, limit int) markup.Rendered {
-		s := state{dialect: d, limit: limit}
+		s := state{place: place{dialect: d, limit: limit}}
 		s.view.Status = Status{Lines: strings.Split(before+what+after, "\n"), Code: Span{len(before), len(before + what)}}
 		text, code := s.question()
 		return d.Render(lines(text, code))

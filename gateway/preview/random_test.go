@@ -418,7 +418,10 @@ func (s schedule) judgeKept(p *person, got []chat.Outgoing, o Outcome, hopeless 
 
 // final is what the reply must end as.
 func (s schedule) final(grown bool) []markup.Part {
-	st := state{cfg: s.config, dialect: s.dialect, limit: s.profile.TextLimit, ending: &s.ending, canFile: s.files}
+	st := state{place: place{cfg: s.config, dialect: s.dialect, limit: s.profile.TextLimit}, ending: &s.ending}
+	if s.files {
+		st.ops = chat.OpFile
+	}
 	if st.grows = grown; grown {
 		st.parts = []message{{next: new(markup.Mark)}}
 	}

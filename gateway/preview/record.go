@@ -44,14 +44,14 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		switch r.State {
 		case chat.PartIntended:
 			// The create may have taken effect: at most one more follows, with the final.
-			p.attempt.streams = s.canStream && !r.Cursor // which no stream has
+			p.attempt.streams = s.can(chat.OpStart) && !r.Cursor // which no stream has
 			s.doubt(p, now)
 			if p.attempt.processes = max(1, r.Tries); p.attempt.processes >= mostTries && p.attempt.unresolved > 0 {
 				p.attempt.unresolved = uncertainCreates
 			}
 			p.attempt.mixed = p.attempt.resolution == byKey // which payloads were tried is not known
 		case chat.PartStreams:
-			if p.phase = standing; s.canStream {
+			if p.phase = standing; s.can(chat.OpStart) {
 				p.phase = streaming
 			}
 		case chat.PartGone:
@@ -101,7 +101,7 @@ func (s *state) restoreStanding(p *message, r chat.Part) {
 	if r.Cut <= 0 || !p.exists() && !p.doubtful() {
 		return
 	}
-	if !s.canEdit && p.exists() {
+	if !s.can(chat.OpEdit) && p.exists() {
 		p.certainty = sure
 	}
 	if r.Index == len(s.cuts) {

@@ -19,7 +19,7 @@ func TestRecordOfWhatStands(t *testing.T) {
 
 // A part is cut by the next process where it was cut by this one, whatever was learned since (F06).
 func TestRecordOfTheCut(t *testing.T) {
-	r := &Reply{state: state{limit: 35, cuts: []int{70}}}
+	r := &Reply{state: state{place: place{limit: 35}, cuts: []int{70}}}
 	for i, want := range []int{70, 35} {
 		if got := r.intent(action{kind: doSend, part: i}).Cut; got != want {
 			t.Errorf("part %d: recorded %d, want %d", i, got, want)
@@ -41,7 +41,7 @@ func TestTheLastMessageStays(t *testing.T) {
 		{"nobody wants it", message{}, nil, doDelete},
 	} {
 		s := state{
-			canDelete: true, ending: &Ending{}, final: c.final, parts: []message{c.part},
+			place: place{ops: chat.OpDelete}, ending: &Ending{}, finale: finale{final: c.final}, parts: []message{c.part},
 			frozen: []frozen{{ref: chat.MessageRef{ID: "1"}}},
 		}
 		if got := s.thaw().kind; got != c.want {
@@ -59,7 +59,7 @@ func TestRecordKeepsThatAQuestionMayStand(t *testing.T) { // D10
 		doubt resolution
 		want  bool
 	}{{doSend, byKey, true}, {doStart, byKey, false}, {doSend, known, false}, {doEdit, byKey, false}} {
-		r := &Reply{state: state{dialect: markup.Plain{}, limit: 100, parts: []message{{attempt: attempt{resolution: c.doubt}, shown: display{cursor: true}}}}}
+		r := &Reply{state: state{place: place{dialect: markup.Plain{}, limit: 100}, parts: []message{{attempt: attempt{resolution: c.doubt}, shown: display{cursor: true}}}}}
 		if got := r.intent(action{kind: c.kind}).Cursor; got != c.want {
 			t.Errorf("kind %d, in doubt %d: got %t, want %t", c.kind, c.doubt, got, c.want)
 		}

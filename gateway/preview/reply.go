@@ -68,13 +68,12 @@ func New(o Options) *Reply {
 		o.Config.Cursor, o.Config.Button = "", nil // nor where a person is asked
 	}
 	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, before: o.Before, troubled: o.Troubled}
-	r.state = state{
-		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key,
-		dialect: dialect, limit: profile.TextLimit, typing: profile.TypingEvery,
-		canEdit: o.Endpoint.Editor != nil, canDelete: o.Endpoint.Deleter != nil,
-		canType: o.Endpoint.Typer != nil, canProbe: o.Endpoint.Typer != nil,
-		canFile: o.Endpoint.Filer != nil, canFind: o.Endpoint.Finder != nil, canStream: o.Endpoint.Streamer != nil,
-		keyFor: profile.KeyFor, fileLimit: profile.FileLimit, jitter: o.Jitter,
+	r.place = place{
+		cfg: o.Config, to: o.To, replyTo: o.ReplyTo, key: o.Key, ops: o.Endpoint.ops(),
+		dialect: dialect, limit: profile.TextLimit, keyFor: profile.KeyFor, fileLimit: profile.FileLimit,
+	}
+	if r.jitter = o.Jitter; r.can(chat.OpTyping) {
+		r.typing = profile.TypingEvery
 	}
 	if r.ep.Pulse == nil {
 		r.ep.Pulse = new(Pulse)
@@ -85,7 +84,7 @@ func New(o Options) *Reply {
 	case o.Config.Transport == Native && o.Endpoint.Streamer != nil:
 		r.streamFor, r.grows = profile.StreamFor, profile.StreamFor > 0
 	}
-	if r.cfg.Enabled && (r.canEdit || r.draftFor > 0) {
+	if r.cfg.Enabled && (r.can(chat.OpEdit) || r.draftFor > 0) {
 		// Previews and the final are cut at the same places, so that a sealed part stays.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}

@@ -27,7 +27,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	}
 	if a.kind != doFind || r.Ref.ID != "" { // to learn that nothing stands is no progress
-		s.trouble, s.hold = 0, time.Time{}
+		s.row, s.hold = 0, time.Time{}
 		s.progress(now)
 	}
 	if a.kind == doDraft {
@@ -89,9 +89,11 @@ func (s *state) progress(now time.Time) {
 func (s *state) settleTyping(a action, err error, now time.Time) {
 	switch {
 	case a.class == chat.ClassTyping:
-		s.canType = err == nil
+		if err != nil {
+			s.typing = 0
+		}
 	case err == nil:
-		s.probed, s.trouble = true, 0
+		s.probed, s.row = true, 0
 	default:
 		switch e := chat.AsSendError(err); e.Kind {
 		case chat.Uncertain, chat.Temporary, chat.RateLimited:
@@ -164,7 +166,7 @@ func (s *state) end(e *Ending, now time.Time) {
 	if s.deadline = s.ended.Add(finalDeadline); s.deadline.Before(now.Add(lastChance)) {
 		s.deadline = now.Add(lastChance)
 	}
-	s.hold, s.trouble = time.Time{}, 0
+	s.hold, s.row = time.Time{}, 0
 	for i := range s.parts {
 		s.parts[i].plain = s.parts[i].plain && e.Keep
 	}

@@ -10,7 +10,7 @@ import (
 
 // ended is a state whose reply ended at now with this final.
 func ended(now time.Time, text string) *state {
-	s := &state{dialect: markup.Plain{}, limit: 100, canEdit: true, canDelete: true}
+	s := &state{place: place{dialect: markup.Plain{}, limit: 100, ops: chat.OpEdit | chat.OpDelete}}
 	s.end(&Ending{Text: text}, now)
 	return s
 }
@@ -76,7 +76,7 @@ func TestACreateThatMadeNothingIsForgotten(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	s := ended(now, "final")
-	s.canFind, s.canStream, s.keyFor = true, true, time.Minute
+	s.ops, s.keyFor = s.ops|chat.OpFind|chat.OpStart, time.Minute
 	s.parts = []message{{attempt: attempt{resolution: byFind, streams: true, first: now.Add(-time.Hour)}}}
 	step := func(want actionKind, err error) {
 		t.Helper()

@@ -92,74 +92,61 @@ type draft struct {
 
 // state is all that next and settle know. It has no locks: its owner is Run.
 type state struct {
+	place
+	soFar
+	failures
+	finale
+
+	view   View
+	ending *Ending
+
+	parts  []message
+	apart  message // a question that no preview can show; it is nothing of the reply
+	draft  draft
+	frozen []frozen // messages that were replaced and can't be edited: to be deleted at the end
+	cuts   []int    // how long the first parts were when they were cut, if longer than limit
+
+	muted    bool // no more previews in this reply
+	dead     bool // nothing can be sent here any more
+	stray    bool // a question apart may stand where nothing can find it
+	nameless bool // a create succeeded without an id
+}
+
+// place is where a reply goes, and what can be done there.
+type place struct {
 	cfg       Config
 	to        chat.Target
+	moved     chat.ChatID // where the chat went meanwhile
 	replyTo   chat.MessageID
 	key       string
 	dialect   markup.Dialect
-	limit     int // longest part in the dialect's unit, room for the cursor already taken off
-	typing    time.Duration
-	canEdit   bool
-	canDelete bool
-	canType   bool
-	canProbe  bool // typing tells whether the platform answers
-	canFile   bool
-	fileLimit int64 // longest file in bytes; 0: none is known
-	restText  bool  // what is beyond the most parts is text all the same
-	canFind   bool
-	canStream bool
+	limit     int           // longest part in the dialect's unit, room for the cursor already taken off
+	ops       chat.Op       // what the platform can do
+	typing    time.Duration // how often to show that the bot is at work; 0: not at all
+	fileLimit int64         // longest file in bytes; 0: none is known
 	draftFor  time.Duration // how long a draft stays; 0: previews are not drafts
 	streamFor time.Duration // how long a stream may last; 0: previews are not streams
 	grows     bool          // previews began as streams: what is laid out only grows
 	keyFor    time.Duration // how long a create may be repeated under its key
+}
 
-	view   View
-	ending *Ending
-	relaid bool // the ending is what was shown, in more messages than before
+// can says that the platform can make calls of a kind.
+func (p *place) can(op chat.Op) bool { return p.ops&op != 0 }
 
-	parts     []message
-	apart     message // a question that no preview can show; it is nothing of the reply
-	stray     bool    // such a question may stand where nothing can find it
-	draft     draft
-	frozen    []frozen // messages that were replaced and can't be edited: to be deleted at the end
-	cuts      []int    // how long the first parts were when they were cut, if longer than limit
-	source    string   // Markdown of what the parts show
-	displayed bool     // a person has seen something of this reply
-	recovered int      // how much of the source that process had shown
-	muted     bool     // no more previews in this reply
-	dead      bool     // nothing can be sent here any more
-	probed    bool     // the platform has answered since the last create of unknown outcome
-	nameless  bool     // a create succeeded without an id
-	moved     chat.ChatID
-	err       error // the last failure
+// cannot notes that the platform does not make calls of a kind after all.
+func (p *place) cannot(op chat.Op) { p.ops &^= op }
+
+// soFar is what people see of a reply while it is written, and when it changed.
+type soFar struct {
+	source    string    // Markdown of what the parts show
+	displayed bool      // a person has seen something of this reply
+	recovered int       // how much of the source an earlier process had shown
+	drawn     int       // length of the text that was last laid out and shown, as far as it can be
+	told      frame     // what was shown around it
+	looked    time.Time // when a layout last had nothing new to show
 	started   time.Time
 	lastCall  time.Time // when the last call that shows text started
 	lastType  time.Time
-	hold      time.Time      // own backoff after trouble
-	trouble   int            // failures in a row
-	refused   bool           // the last failure is one that only time can mend
-	failing   time.Time      // when the first of them ended
-	limited   int            // how many of them were rate limits
-	answered  time.Time      // when any call of the endpoint last succeeded
-	asked     time.Time      // when it was last tested whether the platform answers at all
-	ended     time.Time      // when the ending came
-	deadline  time.Time      // of the final; zero while the reply runs
-	jitter    func() float64 // from [0,1): spreads what failed together; nil: no spread
-
-	drawn  int       // length of the text that was last laid out and shown, as far as it can be
-	told   frame     // what was shown around it
-	looked time.Time // when a layout last had nothing new to show
-
-	final   []markup.Part // layout of the ending, made once per limit
-	texts   int           // how many of them show text, not the note alone
-	remark  string        // what stands below the text, as people read it
-	noteAt  int           // which of final the note ends in; -1: there is none
-	rest    *chat.File    // what does not fit into the parts; nil: everything does
-	restAt  int           // which of final is the caption of rest
-	files   []chat.File   // of the ending, as far as they can be sent
-	filesAt int           // which of final is the caption of the first of them
-	kept    []markup.Part // the first of them, cut when limit was larger
-	literal bool          // Markdown shows nothing of the final: it is shown as it was written
 }
 
 // at returns the message that an action is on.

@@ -26,6 +26,22 @@ const (
 	maxSuspension = 30 * time.Second
 )
 
+// failures is what is known of calls that failed.
+type failures struct {
+	err      error          // the last failure
+	row      int            // failures in a row
+	limited  int            // how many of them were rate limits
+	refused  bool           // the last failure is one that only time can mend
+	failing  time.Time      // when the first of them ended
+	hold     time.Time      // own backoff after trouble
+	answered time.Time      // when any call of the endpoint last succeeded
+	asked    time.Time      // when it was last tested whether the platform answers at all
+	probed   bool           // the platform has answered since the last create of unknown outcome
+	ended    time.Time      // when the ending came
+	deadline time.Time      // of the final; zero while the reply runs
+	jitter   func() float64 // from [0,1): spreads what failed together; nil: no spread
+}
+
 // fails notes one more failure in a row.
 func (s *state) fails(e *chat.SendError, now time.Time) {
 	s.err = e
@@ -35,10 +51,10 @@ func (s *state) fails(e *chat.SendError, now time.Time) {
 	default:
 		s.refused = false
 	}
-	if s.trouble == 0 {
+	if s.row == 0 {
 		s.failing, s.limited = now, 0
 	}
-	if s.trouble++; e.Kind == chat.RateLimited {
+	if s.row++; e.Kind == chat.RateLimited {
 		s.limited++
 	}
 	s.patience(e, now)
@@ -49,7 +65,7 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 	s.fails(e, now)
 	switch {
 	case e.Kind == chat.RateLimited: // the budget makes everybody wait
-		if s.trouble > mostRefusals {
+		if s.row > mostRefusals {
 			s.backoff(now)
 		}
 	case e.Kind == chat.Moved:
@@ -69,7 +85,8 @@ func (s *state) settleError(a action, e *chat.SendError, now time.Time) {
 	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain:
 		// It can't be learned: the create counts as one that nothing resolves.
 		p := &s.parts[a.part]
-		s.canFind, s.muted = false, true
+		s.muted = true
+		s.cannot(chat.OpFind)
 		p.attempt.giveUp()
 	default:
 		s.messageError(a, e, now)
@@ -82,7 +99,7 @@ func (s *state) fileError(a action) {
 	switch {
 	case s.rest != nil && a.part == s.restAt:
 		s.restText, s.final = true, nil // the rest goes on as parts
-	case p.attempt.resolution == byKey && s.canFind:
+	case p.attempt.resolution == byKey && s.can(chat.OpFind):
 		p.attempt.resolution = byFind // the key leads nowhere: what an earlier try may have made is looked for
 	default:
 		p.abandoned = true // the text is the answer
@@ -119,7 +136,7 @@ func (s *state) answers() bool { return s.answered.After(s.failing) }
 // probe returns a harmless call that tells a platform which is away from one that refuses this reply alone. False
 // means that this is known, or was asked a while ago. It is made after a few failures in a row.
 func (s *state) probe(now time.Time) (action, bool) {
-	if s.trouble < probeAfter || !s.canProbe || s.answers() || now.Before(s.asked.Add(probeEvery)) {
+	if s.row < probeAfter || !s.can(chat.OpTyping) || s.answers() || now.Before(s.asked.Add(probeEvery)) {
 		return action{}, false
 	}
 	return action{kind: doProbe, class: chat.ClassFinal}, true
@@ -132,7 +149,7 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 	}
 	p := &s.parts[a.part]
 	refused := e.Kind == chat.Rejected || e.Kind == chat.TooLong || e.Kind == chat.Gone || e.Kind == chat.Frozen
-	if refused && a.creates() && p.attempt.resolution == byKey && s.canFind {
+	if refused && a.creates() && p.attempt.resolution == byKey && s.can(chat.OpFind) {
 		p.attempt.resolution = byFind // the key leads nowhere: what an earlier try may have made is looked for
 		return
 	}
@@ -150,7 +167,7 @@ func (s *state) messageError(a action, e *chat.SendError, now time.Time) {
 			return
 		}
 		if e.Kind == chat.Frozen && a.kind == doEdit {
-			if !s.canDelete && p.certainty == inherited && p.shown.like(a.display) {
+			if !s.can(chat.OpDelete) && p.certainty == inherited && p.shown.like(a.display) {
 				p.certainty = sure // most likely it reads like this: where nothing can be deleted it must not stand twice
 				return
 			}
@@ -226,7 +243,7 @@ func (s *state) doubt(p *message, now time.Time) {
 	switch {
 	case s.keyFor > 0 && now.Sub(p.attempt.first) < s.keyFor:
 		p.attempt.resolution = byKey
-	case s.canFind:
+	case s.can(chat.OpFind):
 		p.attempt.resolution = byFind
 	default:
 		p.attempt.unresolved++
@@ -300,7 +317,8 @@ func (s *state) relay() {
 		}
 	}
 	s.final, s.kept, s.cuts = nil, nil, nil
-	s.ending, s.relaid, s.canFile = e, true, false // a file would stay as it is when the turn is run again
+	s.ending, s.relaid = e, true
+	s.cannot(chat.OpFile) // a file would stay as it is when the turn is run again
 	s.limit = max(leastLimit, s.limit/2)
 }
 
@@ -335,8 +353,8 @@ func (s *state) suspend(now time.Time) { s.pauseFor(maxSuspension, now) }
 
 // pauseFor makes the next call wait, at most for most. What failed together does not come back together.
 func (s *state) pauseFor(most time.Duration, now time.Time) {
-	d := min(most, firstBackoff<<min(s.trouble-1, 10))
-	if s.trouble > longSilence {
+	d := min(most, firstBackoff<<min(s.row-1, 10))
+	if s.row > longSilence {
 		d = slowBackoff
 	}
 	if s.jitter != nil {
