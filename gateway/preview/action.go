@@ -16,14 +16,16 @@ const (
 	doSend
 	doEdit
 	doDelete
-	doFile   // create a message that is a file
-	doDraft  // show the part as an ephemeral preview
-	doStart  // create a message that only grows
-	doAppend // let it grow
-	doStop   // make it a message like any other
-	doProbe  // show that the bot is at work, to learn whether the platform answers at all
-	doFind   // ask whether a create of unknown outcome took effect
-	doSeal   // no call: the part is full and already shows what it must, or a question is left as it stands
+	doFile     // create a message that is a file
+	doDraft    // show the part as an ephemeral preview
+	doStart    // create a message that only grows
+	doAppend   // let it grow
+	doStop     // make it a message like any other
+	doProbe    // show that the bot is at work, to learn whether the platform answers at all
+	doFind     // ask whether a create of unknown outcome took effect
+	doSkip     // no call: what was laid out shows nothing new
+	doMessages // no call: previews are messages from now on, since drafts and streams can't show what is asked
+	doSeal     // no call: the part is full and already shows what it must, or a question is left as it stands
 	doEnd
 )
 

@@ -9,8 +9,7 @@ import (
 	"telex/internal/markup"
 )
 
-// next names the one thing to do now. It changes nothing but what it remembers of its layouts, and that there are no
-// streams and drafts any more once somebody must see what they can't show.
+// next names the one thing to do now. It changes nothing.
 func (s *state) next(now time.Time) action {
 	switch {
 	case s.dead:
@@ -71,12 +70,11 @@ func (s *state) preview(now time.Time) action {
 		return s.pause(now, due, true)
 	}
 	if s.view.Status.urgent() && !beside {
-		s.draftFor = 0 // it has no buttons, and leaves nothing
-		if s.streamed(i) {
-			s.streamFor = 0 // what grows can't show what will not stay
-			if i < len(s.parts) && s.parts[i].exists() {
-				return s.stop(i)
-			}
+		switch stands := i < len(s.parts) && s.parts[i].exists(); {
+		case stands && s.parts[i].streams():
+			return s.stop(i)
+		case s.draftFor > 0, s.streamFor > 0 && !stands:
+			return action{kind: doMessages}
 		}
 	}
 	return s.show(i, from, text, want, asks, now)
@@ -122,8 +120,7 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 	a.cursor = !a.seal && !streams && (s.cfg.Cursor != "" || s.cfg.Button != nil || a.frame != frame{})
 	empty := a.body.rendered.Text == "" && a.frame == (frame{})
 	if empty && !s.clears(i) || !s.put(&a, streams, now) {
-		s.looked, s.drawn, s.told = now, len(text), want
-		return s.pause(now, time.Time{}, false)
+		return action{kind: doSkip, size: len(text), display: display{frame: want}}
 	}
 	return a
 }

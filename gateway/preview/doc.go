@@ -3,7 +3,7 @@
 //
 // A Reply is one state machine for all platforms, owned by one goroutine. Deciding and doing
 // are apart: next is a pure function of the state and the time that names one action, settle
-// is a pure function that folds the outcome of that action into the state, and Run is the
+// is the only one that folds the outcome of that action into the state, and Run is the
 // thin loop between them that waits, asks the budget and makes the call.
 //
 //	         ┌──────────── Slot (newest view, ending) <── the turn
@@ -15,6 +15,22 @@
 // What the turn does beside writing stands around the text of a preview, in a frame: what the model thinks above,
 // the tools and the question to a person below. Frames are in no record and no final. A question that somebody must
 // see is shown even where there are no previews, if need be in a message apart from the reply.
+//
+// A message is in one of four phases. An outcome of a call takes it from one to another:
+//
+//	absent    ───> standing   a create succeeded, or a message of an earlier create was found
+//	absent    ───> streaming  the create began a stream, or an earlier one may have
+//	streaming ───> standing   the stream was stopped
+//	standing  ───> absent     it was deleted, can't be edited any more, or its chat has a new id: another takes its place
+//	streaming ───> absent     its chat has a new id
+//	standing  ───> gone       a person deleted it
+//	streaming ───> gone       a person deleted it
+//	gone      ───> standing   the final needs it again
+//	gone      ───> absent     what was made in its place has no id: as a preview it can't be edited, so it does not count
+//	gone      ───> streaming  the same, where an earlier create may have begun a stream
+//
+// Beside its phase a message knows how sure it is what it shows, and of a create that was not answered, how its outcome is
+// learned: by repeating it under its key, by asking the platform, or not at all.
 //
 // What was delivered is judged by content: a message counts as final when the payload that
 // the platform last acknowledged for it equals the rendered final and has no cursor.

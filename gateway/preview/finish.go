@@ -11,7 +11,7 @@ import (
 
 // finale is the layout of the ending.
 type finale struct {
-	final    []markup.Part // made once per limit
+	final    []markup.Part // its parts, made once per limit; nil until then
 	texts    int           // how many of them show text, not the note alone
 	remark   string        // what stands below the text, as people read it
 	noteAt   int           // which of final the note ends in; -1: there is none
@@ -69,7 +69,7 @@ func (s *state) bare(i int) action {
 // finish makes the messages equal to the rendered final, in order; then it removes what was
 // replaced.
 func (s *state) finish(now time.Time) action {
-	want := s.layoutFinal()
+	want := s.final
 	first, calls := action{kind: doEnd}, 0
 	for i := range max(len(want), len(s.parts)) {
 		a := s.finishPart(i, want, now)
@@ -204,11 +204,11 @@ func (s *state) deleted(i, n int) bool {
 	return p.phase == gone && p.attempt.unresolved < uncertainCreates && slices.ContainsFunc(later, func(p message) bool { return p.exists() })
 }
 
-// layoutFinal returns the parts of the final. A text of which Markdown shows nothing, such
+// layoutFinal lays out the ending, unless that was done. A text of which Markdown shows nothing, such
 // as a lone link definition, is shown as it was written.
-func (s *state) layoutFinal() []markup.Part {
-	if s.final != nil {
-		return s.final
+func (s *state) layoutFinal() {
+	if s.final != nil || s.ending == nil || s.ending.Keep {
+		return
 	}
 	text := s.layoutText()
 	if len(text) == 0 && strings.TrimSpace(s.ending.Text) != "" {
@@ -227,7 +227,6 @@ func (s *state) layoutFinal() []markup.Part {
 	}
 	s.filesAt = len(s.final)
 	s.final = append(s.final[:s.filesAt:s.filesAt], make([]markup.Part, len(s.files))...)
-	return s.final
 }
 
 // layoutText returns the parts of the final without its note.
@@ -364,7 +363,7 @@ func (s *state) delivered() bool {
 		kept := !s.drafted() || s.draft.body.rendered.Text == "" || i < len(s.parts) && s.parts[i].exists()
 		return kept && !slices.ContainsFunc(s.parts, func(p message) bool { return p.unfinished() })
 	}
-	want := s.layoutFinal()
+	want := s.final
 	for i, w := range want {
 		if i >= len(s.parts) || !s.deleted(i, len(want)) && !s.stands(i, w) {
 			return false

@@ -101,7 +101,7 @@ func (s *state) makesMore(now time.Time) bool {
 	case s.ending.Keep:
 		return s.drafted() || len(s.frozen) > 0 || s.remaining(now).makes()
 	}
-	want := s.layoutFinal()
+	want := s.final
 	for i := range max(len(want), len(s.parts)) {
 		if s.finishPart(i, want, now).makes() {
 			return true

@@ -428,7 +428,8 @@ func (s schedule) final(grown bool) []markup.Part {
 	if s.config.Enabled && s.edits {
 		st.limit -= s.dialect.Len(markup.Rendered{Text: s.config.Cursor})
 	}
-	return st.layoutFinal()
+	st.layoutFinal()
+	return st.final
 }
 
 // squeeze is what the messages say, wherever they are cut.

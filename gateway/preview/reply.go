@@ -110,6 +110,9 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 		case doWait:
 			r.wait(ctx, a)
 			continue
+		case doSkip, doMessages:
+			r.settle(a, chat.Receipt{}, nil, time.Now())
+			continue
 		case doSeal:
 			plan := r.intent(a)
 			r.settle(a, chat.Receipt{}, nil, time.Now())

@@ -8,7 +8,14 @@ import (
 
 // settle folds the outcome of action a, which ended at now, into the state.
 func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
+	defer s.layoutFinal() // which an error may have voided
 	switch {
+	case a.kind == doSkip:
+		s.looked, s.drawn, s.told = now, a.size, a.frame
+		return
+	case a.kind == doMessages:
+		s.draftFor, s.streamFor = 0, 0
+		return
 	case a.kind == doType:
 		s.settleTyping(a, err, now)
 		return
@@ -170,4 +177,5 @@ func (s *state) end(e *Ending, now time.Time) {
 	for i := range s.parts {
 		s.parts[i].plain = s.parts[i].plain && e.Keep
 	}
+	s.layoutFinal()
 }

@@ -1,0 +1,147 @@
+package preview
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"telex/internal/chat"
+	"telex/internal/markup"
+)
+
+var phaseNames = map[phase]string{absent: "absent", standing: "standing", streaming: "streaming", gone: "gone"}
+
+// The drawing of the phases in doc.go is what settle does: every outcome of every call is tried on a message in every phase.
+func TestPhasesAreAsDrawn(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, done := map[string]bool{}, map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t(\w+) +─+> (\w+) `).FindAllStringSubmatch(string(source), -1) {
+		drawn[m[1]+" to "+m[2]] = true
+	}
+	for from := range phaseNames {
+		for _, s := range everyState(from) {
+			for _, c := range everyOutcome() {
+				if !c.fits(s) {
+					continue
+				}
+				after := *s
+				after.parts = slices.Clone(s.parts)
+				after.settle(c.a, c.r, c.err, now)
+				if to := after.parts[0].phase; to != from {
+					done[phaseNames[from]+" to "+phaseNames[to]] = true
+				}
+			}
+		}
+	}
+	if len(done) < 5 {
+		t.Errorf("only %v happen: the test tries too little", done)
+	}
+	for _, change := range slices.Sorted(maps.Keys(done)) {
+		if !drawn[change] {
+			t.Errorf("%s happens and is not drawn", change)
+		}
+	}
+	for _, change := range slices.Sorted(maps.Keys(drawn)) {
+		if !done[change] {
+			t.Errorf("%s is drawn and does not happen", change)
+		}
+	}
+}
+
+var now = time.Now()
+
+// everyState is a reply whose only message is in a phase, in all that may matter for the next one.
+func everyState(p phase) (all []*state) {
+	for _, ops := range []chat.Op{chat.OpSend, chat.OpSend | chat.OpEdit, chat.OpAll} {
+		for _, ending := range []*Ending{nil, {Text: "final"}, {Keep: true}} {
+			for _, r := range []resolution{known, byKey, byFind} {
+				for _, streams := range []bool{false, true} {
+					s := &state{place: place{dialect: markup.Plain{}, limit: 100, ops: ops, keyFor: time.Minute, streamFor: time.Minute}}
+					s.parts = []message{{phase: p, attempt: attempt{resolution: r, streams: streams, first: now}}}
+					if s.parts[0].exists() {
+						s.parts[0].ref, s.parts[0].attempt = chat.MessageRef{ID: "1", Target: chat.Target{Chat: "a"}}, attempt{}
+					}
+					if ending != nil {
+						s.end(ending, now)
+					}
+					all = append(all, s)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// outcome is a call on the first message and what came of it.
+type outcome struct {
+	a   action
+	r   chat.Receipt
+	err error
+}
+
+// fits says that next may choose the call in a state: what is there can be changed, and what is not can be made.
+func (o outcome) fits(s *state) bool {
+	m := &s.parts[0]
+	switch o.a.kind {
+	case doSend, doFile, doStart:
+		return !m.exists() && m.attempt.resolution != byFind && (o.a.kind != doStart || s.ending == nil && s.can(chat.OpStart))
+	case doFind:
+		return !m.exists() && m.attempt.resolution != known && s.can(chat.OpFind)
+	case doEdit:
+		return m.phase == standing && s.can(chat.OpEdit)
+	case doDelete:
+		return m.phase == standing && s.can(chat.OpDelete)
+	default:
+		return m.phase == streaming
+	}
+}
+
+func everyOutcome() (all []outcome) {
+	for _, kind := range []actionKind{doSend, doFile, doStart, doFind, doEdit, doDelete, doAppend, doStop} {
+		a := action{kind: kind, display: display{body: payload{rendered: markup.Rendered{Text: "text"}, plain: "text"}}}
+		if kind == doAppend || kind == doStop {
+			a.added = "more"
+		}
+		all = append(all, outcome{a: a}, outcome{a: a, r: chat.Receipt{Ref: chat.MessageRef{ID: "2"}}})
+		for k := chat.Uncertain; k <= chat.Frozen; k++ {
+			e := &chat.SendError{Kind: k, Err: fmt.Errorf("kind %d", k)}
+			if k == chat.Moved {
+				e.Moved = "b"
+			}
+			all = append(all, outcome{a: a, err: e})
+		}
+	}
+	return all
+}
+
+// next is asked again and again, also to see whether a call that waits is still wanted: it must leave no trace.
+func TestNextChangesNothing(t *testing.T) {
+	t.Parallel()
+	asks := Status{Lines: []string{"May I?"}, Actions: []chat.Action{{ID: "yes"}}, Urgent: true}
+	tools := Status{Lines: []string{"reading"}, Thought: "hm"}
+	for p := range phaseNames {
+		for _, status := range []Status{{}, asks, tools} {
+			for _, text := range []string{"", "one two *three"} {
+				for _, s := range everyState(p) {
+					s.cfg = Config{Enabled: true, Cursor: " ▌", Progress: true}
+					s.view = View{Text: text, Tokens: 10, Status: status}
+					before := *s
+					before.parts = slices.Clone(s.parts)
+					a := s.next(now.Add(time.Second))
+					if !reflect.DeepEqual(before, *s) {
+						t.Fatalf("%s, %+v: next chose %d and changed\n%+v\nto\n%+v", phaseNames[p], status, a.kind, before, *s)
+					}
+				}
+			}
+		}
+	}
+}
