@@ -268,11 +268,11 @@ func (r *Reply) sourceOf(a action) string {
 }
 
 // state is what is known of a message that stands.
-func (p *message) state() chat.PartState {
+func (m *message) state() chat.PartState {
 	switch {
-	case p.streams():
+	case m.streams():
 		return chat.PartStreams
-	case p.sealed():
+	case m.sealed():
 		return chat.PartSealed
 	default:
 		return chat.PartStands

@@ -39,11 +39,11 @@ func (s *state) grow(a *action) bool {
 }
 
 // lacks returns what must be added to show b, and false when adding is not enough.
-func (p *message) lacks(b payload) (string, bool) {
-	if len(b.rendered.Spans)+len(p.shown.body.rendered.Spans) > 0 || p.unsure() {
+func (m *message) lacks(b payload) (string, bool) {
+	if len(b.rendered.Spans)+len(m.shown.body.rendered.Spans) > 0 || m.unsure() {
 		return "", false
 	}
-	return strings.CutPrefix(b.rendered.Text, p.shown.body.rendered.Text)
+	return strings.CutPrefix(b.rendered.Text, m.shown.body.rendered.Text)
 }
 
 // stop ends the stream of part i as it stands.
