@@ -62,8 +62,16 @@ func chatCommand() *cobra.Command {
 	return c
 }
 
-func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) error {
+func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) (err error) {
+	defer func() {
+		if errors.Is(err, app.ErrOtherConfig) {
+			err = usageError{err}
+		}
+	}()
 	o.Log = slog.New(slog.DiscardHandler)
+	if o.Config, err = c.Flags().GetString("config"); err != nil {
+		return err
+	}
 	if found, err := app.ChatWithDaemon(ctx, o); found || err != nil {
 		return err
 	}

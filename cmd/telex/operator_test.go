@@ -284,10 +284,12 @@ func TestChatWithDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	s := newState(t)
-	daemon := w.daemon(sections{}, s.env)
+	config := w.config(sections{})
+	daemon := launch{env: []string{s.env}}.start(t, "run", "--config", config)
+	daemon.awaitLog("receiving", 1)
 	chat := func(question string) string {
 		t.Helper()
-		p := launch{env: []string{s.env}}.start(t, "chat", "--config", w.config(sections{}), question)
+		p := launch{env: []string{s.env}}.start(t, "chat", "--config", config, question)
 		if code := p.exit(patience); code != exitDone {
 			t.Fatalf("exit %d: %s", code, p.stderr)
 		}
@@ -301,6 +303,15 @@ func TestChatWithDaemon(t *testing.T) {
 	}
 	stdout, _ := s.command(t, exitDone, "sessions", "list")
 	wantText(t, "the list", stdout, "cli:main")
+	stdout, _ = s.command(t, exitDone, "chat", "say: no file")
+	wantText(t, "the answer", stdout, "no file")
+	// Another configuration would be ignored: the daemon has its own.
+	other := w.config(sections{})
+	stdout, stderr := s.command(t, exitUsage, "chat", "--config", other, "say: hello")
+	wantText(t, "stderr", stderr, "telex: a daemon runs with the configuration "+config+", not with "+other, "leave --config out", "STATE_DIRECTORY")
+	if stdout != "" {
+		t.Errorf("answered %q", stdout)
+	}
 	daemon.stop()
 }
 

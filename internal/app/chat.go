@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +32,7 @@ type ChatOptions struct {
 	Session  string // as CheckSession wants it
 	Question string // it is asked and its answer printed; empty: a conversation
 	Piped    bool   // the question was read from standard input: nobody typed it
+	Config   string // the file that was asked for; empty: any will do
 	In, Out  *os.File
 	Trouble  io.Writer // what went wrong with a single question, and prompts
 	Env      config.Env
@@ -37,6 +40,9 @@ type ChatOptions struct {
 	Keeper   []string      // as in Options
 	Store    gateway.Store // nil: the one that the configuration names
 }
+
+// ErrOtherConfig says that a daemon answers, which has another configuration than the one that was asked for.
+var ErrOtherConfig = errors.New("leave --config out to talk to the daemon; to talk without it, set STATE_DIRECTORY to another directory")
 
 // CheckSession says why a name is none of a session; nil when it is one.
 func CheckSession(name string) error { return terminal.CheckSession(name) }
@@ -79,6 +85,9 @@ func converse(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) er
 		return err
 	}
 	defer func() { _ = client.Close() }() // nothing is left to be said
+	if daemon && o.Config != "" && !sameFile(o.Config, welcome.Config) {
+		return fmt.Errorf("a daemon runs with the configuration %s, not with %s: %w", cmp.Or(terminal.Clean(welcome.Config), "of its own"), o.Config, ErrOtherConfig)
+	}
 	switch {
 	case o.Question != "":
 		return ui.Ask(ctx, client, o.Question, o.Piped, o.Out, o.Trouble)
@@ -87,6 +96,24 @@ func converse(ctx context.Context, conn net.Conn, o ChatOptions, daemon bool) er
 	default:
 		return ui.Chat(ctx, client, o.In, o.Out, o.Trouble)
 	}
+}
+
+// sameFile reports whether two paths lead to one file. Those that lead nowhere are compared themselves.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	two, errTwo := os.Stat(b)
+	if err != nil || errTwo != nil {
+		return absolute(a) == b
+	}
+	return os.SameFile(one, two)
+}
+
+// absolute returns the path as other processes can use it.
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
 }
 
 // again attaches to the daemon that runs now.
@@ -164,7 +191,7 @@ func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *term
 	model := c.Models[0].Name
 	return terminal.NewHub(terminal.HubOptions{
 		Cursor: c.Streaming(config.TerminalEndpoint, 0).Cursor, Log: log,
-		Model:    func(string) string { return model },
+		Model: func(string) string { return model }, Config: absolute(c.File()),
 		Commands: gateway.CommandNames(slices.Contains(c.Tools.Enabled, tool.Memory)),
 		History: func(ctx context.Context, session string) ([]terminal.Line, error) {
 			return lastLines(ctx, kept(), session)

@@ -13,7 +13,7 @@ import (
 // was not restarted after an update must say so.
 //
 // Fields that one side does not know it leaves out, so that these were added to version 1: Hello.Client with
-// Welcome.Once, for clients that come back, Line.ID, and Welcome.Commands.
+// Welcome.Once, for clients that come back, Line.ID, Welcome.Commands, and Welcome.Config.
 const Version = 1
 
 // maxFrame is the longest line, in bytes, that either side takes. It holds the longest message as text and as source.
@@ -67,6 +67,7 @@ type Stop struct{}
 type Welcome struct {
 	Version int    `json:"version"`
 	Model   string `json:"model,omitempty"`   // who answers; empty: not known
+	Config  string `json:"config,omitempty"`  // the file that telex runs with; empty: not known
 	History []Line `json:"history,omitempty"` // what was said last, oldest first
 	// Commands are the names of the commands that can be typed behind a slash.
 	Commands []string `json:"commands,omitempty"`

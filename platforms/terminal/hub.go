@@ -30,6 +30,8 @@ type HubOptions struct {
 	History func(ctx context.Context, session string) ([]Line, error)
 	// Model returns who answers in a session, for people to read; nil: nothing is shown.
 	Model func(session string) string
+	// Config is the path of the configuration file, which clients are told.
+	Config string
 	// Commands are the names of the commands that people have there, for clients to complete.
 	Commands []string
 	Log      *slog.Logger

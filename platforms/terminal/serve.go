@@ -83,7 +83,7 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 }
 
 func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
-	w := &Welcome{Version: Version, Once: true, Commands: h.o.Commands}
+	w := &Welcome{Version: Version, Once: true, Config: h.o.Config, Commands: h.o.Commands}
 	if h.o.Model != nil {
 		w.Model = h.o.Model(session)
 	}
