@@ -16,7 +16,7 @@ func TestConfigCheck(t *testing.T) {
 		t.Errorf("exit %d, want %d", code, exitDone)
 	}
 	lines := strings.Split(p.stderr.String(), "\n")
-	if len(lines) != 4 || !strings.HasSuffix(lines[0], "c.yaml:2:47: platforms.telegram.api_base is not encrypted: the secret can be read on the way; use https") ||
+	if len(lines) != 4 || !strings.HasPrefix(lines[0], "warning: ") || !strings.HasPrefix(lines[1], "warning: ") || !strings.HasSuffix(lines[0], "c.yaml:2:47: platforms.telegram.api_base is not encrypted: the secret can be read on the way; use https") ||
 		!strings.Contains(lines[1], "c.yaml: access names nobody who may talk to the bot") || !strings.HasSuffix(lines[2], "c.yaml: correct") {
 		t.Errorf("stderr = %q, want the warnings and that the file is correct", p.stderr)
 	}
@@ -118,10 +118,10 @@ func TestHelp(t *testing.T) {
 		{"", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
 		{"--help", []string{"run ", "demo ", "standin ", "config ", "version ", "--config"}},
 		{"usage --help", []string{"--since", "--by", "--json", "telex usage --since 2026-01-01 --by person"}},
-		{"config", []string{"check ", "show "}},
+		{"config --help", []string{"check ", "show "}},
 		{"help", []string{"run ", "--config"}},
 		{"help config show", []string{"telex config show"}},
-		{"standin", []string{"telegram ", "discord ", "slack ", "openai "}},
+		{"help standin", []string{"telegram ", "discord ", "slack ", "openai "}},
 		{"demo --help", []string{"--say", "--rate", "--latency", "--listen", "TELEX_STREAMING_ENABLED=false"}},
 		{"standin telegram --help", []string{"--listen", "--token", "--latency", "--no-limits"}},
 		{"standin discord --help", []string{"--listen", "--token", "--latency", "--no-limits", "--message-content"}},
@@ -140,5 +140,17 @@ func TestHelp(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A command that only holds others did nothing: its help is no result.
+func TestCommandsThatNeedAnother(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"pair", "store", "sessions", "standin", "config"} {
+		p := launch{}.start(t, name)
+		if code := p.exit(patience); code != exitUsage || p.stdout.String() != "" {
+			t.Errorf("telex %s: exit %d, stdout %q, want %d and nothing", name, code, p.stdout, exitUsage)
+		}
+		wantText(t, "stderr", p.stderr.String(), "Available Commands:", `telex: "telex `+name+`" needs a command`)
 	}
 }

@@ -72,7 +72,7 @@ func boundGarbage() {
 func configCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "config", Short: "Check or show the configuration", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: needsCommand,
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "check",

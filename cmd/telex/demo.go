@@ -68,7 +68,7 @@ func demoCommand() *cobra.Command {
 func standinCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "standin", Short: "Run a local imitation of a platform or of a model provider, for any bot", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: needsCommand,
 	}
 	c.AddCommand(standinTelegram(), standinDiscord(), standinSlack(), standinOpenAI())
 	return c

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -36,7 +37,13 @@ func run() int {
 	defer stop()
 	// A second signal ends the process at once.
 	defer context.AfterFunc(ctx, stop)()
-	err := root().ExecuteContext(ctx)
+	out := &resultWriter{Writer: os.Stdout}
+	c := root()
+	c.SetOut(out)
+	err := c.ExecuteContext(ctx)
+	if err == nil {
+		err = out.err // cobra does not report it for its help
+	}
 	if err == nil {
 		return exitDone
 	}
@@ -65,6 +72,21 @@ func stopSignals() []os.Signal {
 func unread(err error) bool {
 	failed, ok := errors.AsType[*fs.PathError](err)
 	return ok && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)
+}
+
+// resultWriter is where commands write, and the first error of that.
+type resultWriter struct {
+	io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (r *resultWriter) Write(p []byte) (int, error) {
+	n, err := r.Writer.Write(p)
+	if r.err == nil {
+		r.err = err
+	}
+	return n, err
 }
 
 // errSilent is a failure that was explained already.
@@ -114,6 +136,15 @@ func root() *cobra.Command {
 	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
 		pairCommand(), sessionsCommand(), usageCommand(), storeCommand(), versionCommand(), keepCommand())
 	return c
+}
+
+// needsCommand is what a command does that only holds others.
+func needsCommand(c *cobra.Command, _ []string) error {
+	c.SetOut(os.Stderr) // nothing was done, so that there is no result
+	if err := c.Help(); err != nil {
+		return err
+	}
+	return usageError{fmt.Errorf("%q needs a command", c.CommandPath())}
 }
 
 // noArgs refuses arguments, with the exit code of wrong usage.

@@ -14,7 +14,7 @@ func pairCommand() *cobra.Command {
 		Use: "pair", Short: "Let people in by the codes that they were given", Args: noArgs,
 		Long: "Let people in by the codes that they were given. With access.default set to pair, a person who is not\n" +
 			"let in and writes to the bot in private gets a code, which is valid for an hour. A daemon may run or not.",
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: needsCommand,
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "Show who waits and who was let in", Args: noArgs,

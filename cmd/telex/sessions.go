@@ -17,7 +17,7 @@ func sessionsCommand() *cobra.Command {
 		Use: "sessions", Short: "Show or delete what conversations remember", Args: noArgs,
 		Long: "Show or delete what conversations remember. A conversation is written endpoint:chat or\n" +
 			"endpoint:chat:thread, as the list shows it. A daemon may run or not.",
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: needsCommand,
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "Show the conversations of which something is kept, the newest first", Args: noArgs,

@@ -15,7 +15,7 @@ func storeCommand() *cobra.Command {
 		Long: "Back up, check or restore what is kept: the file telex.db in the state directory, which is\n" +
 			"$STATE_DIRECTORY, else $XDG_STATE_HOME/telex, else ~/.local/state/telex, or the service's /var/lib/telex\n" +
 			"where that has none. The daemon may run, except while the store is restored.",
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: needsCommand,
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "backup FILE",

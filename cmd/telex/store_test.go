@@ -302,6 +302,6 @@ func TestStoreUsage(t *testing.T) {
 		}
 		wantText(t, "stderr", stderr, c.stderr, "--help' for usage\n")
 	}
-	stdout, _ := s.run(t, exitDone)
+	stdout, _ := s.run(t, exitDone, "--help")
 	wantText(t, "stdout", stdout, "backup ", "check ", "restore ", "STATE_DIRECTORY")
 }
