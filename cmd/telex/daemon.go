@@ -84,13 +84,13 @@ func configCommand() *cobra.Command {
 				return err
 			}
 			for _, w := range cfg.Warnings {
-				fmt.Fprintln(os.Stderr, w)
+				fmt.Fprintln(os.Stderr, "warning: "+w)
 			}
 			if err := cfg.CheckRun(); err != nil {
 				return err
 			}
 			if doubt := cfg.Access.Nobody(); doubt != "" {
-				fmt.Fprintf(os.Stderr, "%s: %s\n", cfg.File(), doubt)
+				fmt.Fprintf(os.Stderr, "warning: %s: %s\n", cfg.File(), doubt)
 			}
 			fmt.Fprintf(os.Stderr, "%s: correct\n", cfg.File())
 			return nil
