@@ -31,7 +31,7 @@ type TelegramStandin struct {
 
 // New returns the stand-in.
 func (o TelegramStandin) New() *telegram.Server {
-	t := telegram.Options{Token: o.Token, Latency: o.Latency, Log: o.Log}
+	t := telegram.Options{Token: o.Token, Latency: o.Latency, GrowingIDs: true, Log: o.Log}
 	if o.NoLimits {
 		t.Limits = telegram.NoLimits()
 	}

@@ -56,7 +56,7 @@ func (s *Server) chatFor(id int64, kind string) *chat {
 	if kind == "" {
 		kind = chatTypeOf(id)
 	}
-	c := &chat{info: Chat{ID: id, Type: kind}, byID: make(map[int]*Message), topics: make(map[int]bool), admins: make(map[int64]bool)}
+	c := &chat{lastID: s.firstID, info: Chat{ID: id, Type: kind}, byID: make(map[int]*Message), topics: make(map[int]bool), admins: make(map[int64]bool)}
 	s.chats[id] = c
 	return c
 }

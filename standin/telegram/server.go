@@ -39,6 +39,9 @@ type Options struct {
 	Latency time.Duration
 	// ReadAll turns privacy mode off: the bot sees all messages of groups.
 	ReadAll bool
+	// GrowingIDs lets the ids of updates and messages begin at a number that grows with the clock, so that none comes again
+	// after a restart of the stand-in's process or after Reset. False: they begin at the same numbers each time.
+	GrowingIDs bool
 	// Log gets one line per call at level debug; nil discards.
 	Log *slog.Logger
 }
@@ -59,6 +62,7 @@ type Server struct {
 
 	chats      map[int64]*chat
 	users      map[int64]User
+	firstID    int // before the first message of a chat.
 	nextShared int // message ids of private chats and basic groups are one sequence.
 	nextQuery  int
 	queries    map[string]time.Time // callback queries that wait for an answer.
@@ -125,15 +129,15 @@ func (s *Server) reset(spare net.Conn) {
 
 func (s *Server) resetLocked() {
 	s.started = time.Now()
+	s.firstID, s.updates = s.begin()
 	s.chats = make(map[int64]*chat)
 	s.users = map[int64]User{s.me.ID: s.me}
-	s.nextShared, s.nextQuery = 0, 0
+	s.nextShared, s.nextQuery = s.firstID, s.firstID
 	s.queries = make(map[string]time.Time)
 	s.answers = nil
 	s.commands = make(map[menuKey][]Command)
 	s.files, s.links = make(map[string]*storedFile), make(map[string]*storedFile)
 	s.nextLink, s.albums = 0, 0
-	s.updates = newQueue()
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
 	s.faults.Reset()
 	s.holds.Reset()

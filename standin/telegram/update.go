@@ -39,7 +39,24 @@ type poll struct {
 	replaced chan struct{} // closed when another poll takes over.
 }
 
-func newQueue() queue { return queue{next: firstUpdate} }
+// idEpoch is when growing ids begin. At idsASecond they have 31 bits for 17 years, which is what clients in some languages
+// take; only who sends more messages than that, over the whole life of a process, meets some again.
+const (
+	idEpoch    = 1767225600 // 2026-01-01, in Unix seconds
+	idsASecond = 4
+)
+
+// begin returns the number that is before the first message's, and an empty queue of updates.
+func (s *Server) begin() (before int, q queue) {
+	if !s.opts.GrowingIDs {
+		return 0, queue{next: firstUpdate}
+	}
+	before = max(0, int(time.Now().Unix()-idEpoch)*idsASecond, s.nextShared, s.nextQuery, int(s.updates.next))
+	for _, c := range s.chats {
+		before = max(before, c.lastID)
+	}
+	return before, queue{next: int64(before) + 1}
+}
 
 // hiddenByDefault are the kinds of updates a bot must ask for by name.
 func hiddenByDefault(kind string) bool {
