@@ -128,10 +128,10 @@ func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
 		p.attempt.resolution = byFind // the key leads nowhere
 	case a.creates():
 		p.abandoned, p.shown = true, a.display
+	case a.kind == doEdit && !a.stands && e.Kind != chat.Gone: // it stands all the same, and goes before another is asked
+		p.shown = display{body: p.shown.body, cursor: true}
 	case a.kind == doEdit && a.stands && e.Kind == chat.Rejected && !p.plain:
 		p.plain = true // once more, without markup: its buttons must not stay
-	case a.kind == doEdit && e.Kind == chat.Frozen && s.removable(p): // whatever it shows, it is deleted first
-		p.shown = display{}
 	default: // it is gone, or it stays: another one takes its place
 		*p = message{gen: p.gen + 1}
 	}

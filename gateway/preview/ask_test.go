@@ -2,6 +2,7 @@ package preview
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -38,8 +39,8 @@ func live(t *testing.T, p *person, e Endpoint, c Config) *lives {
 	return l
 }
 
-// again kills the process, if there is one, and begins another, for which nobody has said anything yet.
-func (l *lives) again() {
+// again kills the process, if there is one, and begins another, for which nobody has said anything but what is told.
+func (l *lives) again(told ...Status) {
 	if l.cancel != nil {
 		l.cancel()
 		<-l.ended
@@ -51,6 +52,9 @@ func (l *lives) again() {
 		Endpoint: l.ep, Config: l.config, To: chat.Target{Chat: "a"}, Key: "key", Slot: l.slot,
 		Recorder: l.notes, Parts: slices.Clone(l.notes.parts), Log: slog.New(slog.DiscardHandler),
 	})
+	for _, status := range told {
+		l.slot.Tell(status)
+	}
 	ended := l.ended
 	go func() {
 		defer close(ended)
@@ -583,4 +587,41 @@ func TestAnotherQuestionApart(t *testing.T) {
 		equal(t, "buttons of the third", p.buttons(), []string{"yes:3"})
 		equal(t, "stands", s.sees()[1:], []string{"Really?", "And that?"})
 	})
+}
+
+// Where there are no buttons, a question that an earlier process asked is asked again in its message. Where that can't be edited,
+// it is taken away before the question is asked anew.
+func TestQuestionApartThatRefusesItsEdit(t *testing.T) {
+	for _, deletes := range []bool{true, false} {
+		t.Run(fmt.Sprint("deletes ", deletes), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				e := p.endpoint()
+				if !deletes {
+					e.Deleter = nil
+				}
+				p.fate = func(c *call) fate {
+					if c.op == chat.OpEdit && c.m.Text == "Really?" {
+						return fail(chat.Rejected)
+					}
+					return fate{}
+				}
+				c := streamed()
+				e.Filer = channel{p}
+				p.profile.TextLimit, c.MaxParts = 20, 1
+				s := live(t, p, e, c)
+				s.says("one two three four five six", 5*time.Second)
+				typed := Status{Lines: []string{"Really?"}, Urgent: true}
+				s.slot.Tell(typed)
+				s.waits(time.Minute)
+				s.again(typed)
+				s.waits(time.Minute)
+				want := []string{"Really?", "Really?"}
+				if deletes {
+					want = want[1:]
+				}
+				equal(t, "stands", s.sees()[1:], want)
+			})
+		})
+	}
 }

@@ -165,7 +165,12 @@ func (v verdict) accepts(r reading) bool {
 	case r.removed && !(r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete):
 		return subsequence(seen, want)
 	case r.removed:
-		return subsequence(once(slices.DeleteFunc(seen, func(s string) bool { return !slices.Contains(want, s) })), want)
+		seen = slices.DeleteFunc(seen, func(s string) bool { return !slices.Contains(want, s) })
+		first, last := once(seen), slices.Clone(seen)
+		slices.Reverse(last)
+		last = once(last)
+		slices.Reverse(last)
+		return subsequence(first, want) || subsequence(last, want)
 	case r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete && text != v.text && strings.HasPrefix(text, v.text):
 		r.w.except(longerBefore)
 		return true
@@ -226,7 +231,8 @@ func (r reading) covers(want []string) bool {
 	return j <= i && slices.Equal(parts, want[:i])
 }
 
-// once leaves out what came before: where nothing can be deleted, a part that is not needed any more stays below.
+// once leaves out what came before: where nothing can be deleted, a part that is not needed any more stays, below the final,
+// or above it when the person deleted the messages before.
 func once(seen []string) (out []string) {
 	for _, s := range seen {
 		if !slices.Contains(out, s) {
