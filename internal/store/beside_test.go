@@ -22,6 +22,9 @@ import (
 const (
 	// worstAccept bounds what an accept may take beside the disk's syncs. Slack and Discord want an answer within 3 s.
 	worstAccept = 250 * time.Millisecond
+	// worstRacedAccept bounds the same under the race detector, which slows SQLite down many times: with all syncs it is
+	// still less than these 3 s.
+	worstRacedAccept = 2 * time.Second
 	// mostSyncs is how many syncs an accept may wait for: that of the transaction before, its own, and two of a
 	// checkpoint that could find no moment without a write.
 	mostSyncs = 4
@@ -75,8 +78,9 @@ func TestAcceptBesideBackups(t *testing.T) { //nolint:paralleltest // it measure
 
 func measureAccepts(t *testing.T, takes time.Duration) {
 	conversations, backups := 50, 100
-	if raced { // the run without the detector judges
-		conversations, backups = 5, 3
+	worst := worstAccept
+	if raced { // the run without the detector judges more strictly
+		conversations, backups, worst = 5, 3, worstRacedAccept
 	}
 	dir, copies := t.TempDir(), t.TempDir()
 	disk := slowDirOf(t, dir, takes)
@@ -125,10 +129,10 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	last := len(accepts) - 1
 	t.Logf("%d accepts beside %d backups: beside the syncs median %v, p99 %v, worst %v; with them median %v, worst %v", len(accepts), backups,
 		beside[last/2], beside[last*99/100], beside[last], altogether[last/2], altogether[last])
-	if beside[last] > worstAccept && !raced {
-		t.Errorf("an accept took %v beside the syncs, want %v at most", beside[last], worstAccept)
+	if beside[last] > worst {
+		t.Errorf("an accept took %v beside the syncs, want %v at most", beside[last], worst)
 	}
-	if most := mostSyncs*takes + worstAccept; takes > 0 && altogether[last] > most && !raced {
+	if most := mostSyncs*takes + worst; takes > 0 && altogether[last] > most {
 		t.Errorf("an accept took %v, want %v at most", altogether[last], most)
 	}
 }

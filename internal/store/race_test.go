@@ -2,5 +2,5 @@
 
 package store_test
 
-// raced says that the race detector runs: SQLite is many times slower then, so tests play less and judge no time.
+// raced says that the race detector runs: SQLite is many times slower then, so tests play less and judge time less strictly.
 const raced = true
