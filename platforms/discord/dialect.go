@@ -20,7 +20,7 @@ import (
 //	**bold**, ###### heading      **bold**; # ## ### stay headings
 //	*italic*, _italic_            *italic*
 //	~~strike~~                    ~~strike~~
-//	`code`, fenced code, table    the same, three backticks in code with a joiner in between
+//	`code`, fenced code, table    the same byte for byte, but three backticks with a joiner in between
 //	[text](url), ![alt](url)      [text](url) for http and https; else plain text. What a label
 //	                              can't hold, such as emoji and brackets, stays outside of it
 //	https://example.org           the same, in <...> if something follows that would belong to it
@@ -34,8 +34,8 @@ var _ markup.Dialect = Dialect{}
 // Shape returns the usual symbols.
 func (Dialect) Shape() markup.Shape { return markup.Plain{}.Shape() }
 
-// Render writes the piece as one string. Mentions in it are broken, so that they notify
-// nobody even where a message is sent without allowed_mentions.
+// Render writes the piece as one string. Mentions in it are broken, but for those in code, so that they
+// show nobody as called. That they notify nobody is what allowed_mentions says.
 func (Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: marks.Write(grammar{}, p)}
 }
@@ -52,10 +52,9 @@ type grammar struct{}
 func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3} }
 
 var (
-	mention     = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
-	codeMention = regexp.MustCompile(`^@(?:everyone|here)`)
-	emoji       = regexp.MustCompile(`^:(?:\w*[A-Za-z]\w*|100|1234):`) // a time, such as 10:30:45, has none
-	language    = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
+	mention  = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
+	emoji    = regexp.MustCompile(`^:(?:\w*[A-Za-z]\w*|100|1234):`) // a time, such as 10:30:45, has none
+	language = regexp.MustCompile(`^[A-Za-z0-9_+.-]{1,20}$`)
 )
 
 // Escape appends a character of text. Nothing that needs it is in a label.
@@ -96,15 +95,9 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	return append(out, at.Rest()[:at.Size]...)
 }
 
-// Code appends a character of code, where nothing but the fence means anything to a client.
-// The server looks for mentions by itself, and may see code elsewhere.
-func (grammar) Code(out []byte, text string, i int, r rune) []byte {
-	out = utf8.AppendRune(out, r)
-	if r == '@' && (codeMention.MatchString(text[i:]) || i > 0 && text[i-1] == '<' && mention.MatchString(text[i:])) {
-		out = append(out, marks.Joiner...)
-	}
-	return out
-}
+// Code appends a character of code, where nothing but the fence means anything to a client. People copy code, so that a
+// mention in it stays as it is: every message and every edit has allowed_mentions, by which it notifies nobody.
+func (grammar) Code(out []byte, _ string, _ int, r rune) []byte { return utf8.AppendRune(out, r) }
 
 // What Discord does not count to an address at its end.
 const trailing = `.,:;"'])`
