@@ -20,7 +20,9 @@ var (
 
 	// randomShape is what only a program writes, if it holds letters of both kinds, or hexadecimal digits alone.
 	randomShape = regexp.MustCompile(`[\w+=-]*[A-Za-z0-9+]{20,}[\w+=-]*`)
-	hexShape    = regexp.MustCompile(`^[0-9a-fA-F]+$`)
+	// countShape is the name of a number of tokens, and that number.
+	countShape = regexp.MustCompile(`(?i)tokens["']?\s*[=:]?\s*["']?\d+["']?$`)
+	hexShape   = regexp.MustCompile(`^[0-9a-fA-F]+$`)
 )
 
 // longValue is from how many bytes on a value of a URL's query is a secret, whatever its name.
@@ -58,6 +60,8 @@ func (r *redaction) args(args []string) []string {
 	for i, arg := range args {
 		option := strings.HasPrefix(arg, "-")
 		switch {
+		case next && !option && countShape.MatchString(args[i-1]+" "+arg):
+			next = false
 		case next && !option:
 			out[i] = r.hide(arg)
 			next = false
@@ -84,6 +88,9 @@ func (r *redaction) text(text string) string {
 
 func (r *redaction) words(text string) string {
 	text = namedShape.ReplaceAllStringFunc(text, func(found string) string {
+		if countShape.MatchString(found) {
+			return found
+		}
 		m := namedShape.FindStringSubmatch(found)
 		value := m[3] + m[4]
 		before := strings.TrimSuffix(found, value)

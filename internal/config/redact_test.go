@@ -14,6 +14,8 @@ func TestServersWithoutSecrets(t *testing.T) {
 		{[]string{"--token=hunter2", "x"}, []string{"--token=[redacted]", "x"}, []string{"hunter2"}},
 		{[]string{"--api-key", "hunter2", "x"}, []string{"--api-key", "[redacted]", "x"}, []string{"hunter2"}},
 		{[]string{"--with-auth", "--depth", "3"}, nil, nil},
+		{[]string{"--max-tokens=100000", "--max-tokens", "100000", "MAX_TOKENS: 100000"}, nil, nil},
+		{[]string{"--key=yes", "--passcode", "1234"}, []string{"--key=[redacted]", "--passcode", "[redacted]"}, []string{"1234", "yes"}},
 		{[]string{"run", "-e", "GITHUB_TOKEN=hunter2", "image"}, []string{"run", "-e", "GITHUB_TOKEN=[redacted]", "image"}, []string{"hunter2"}},
 		{
 			[]string{"--header", "Authorization: Bearer hunter2 x"},
