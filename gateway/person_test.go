@@ -187,7 +187,18 @@ func (p *platform) Delete(ctx context.Context, ref chat.MessageRef) error {
 	return nil
 }
 
-func (p *platform) Typing(ctx context.Context, _ chat.Target) error { return p.pass(ctx) }
+// Typing fails where the platform is away altogether.
+func (p *platform) Typing(ctx context.Context, _ chat.Target) error {
+	if err := p.pass(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fail != nil && chat.AsSendError(p.fail).Kind == chat.Temporary {
+		return p.fail
+	}
+	return nil
+}
 
 // pass lets a call's time go by.
 func (p *platform) pass(ctx context.Context) error {

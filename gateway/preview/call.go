@@ -156,7 +156,7 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	if r.settle(a, receipt, err, time.Now()); r.moved != moved {
 		r.follows(ctx)
 	}
-	if r.row-r.limited >= overtakenAfter {
+	if r.overtaken(time.Now()) {
 		r.slot.first.failed()
 	}
 	r.note(ctx, a, plan)

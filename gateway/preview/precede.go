@@ -4,15 +4,31 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"telex/internal/chat"
 )
 
 // A conversation may go on while the messages of an earlier reply can't be made yet. So that they still come in order,
 // a reply makes a new message only after the earlier ones have made theirs. One that failed overtakenAfter times in a
 // row, and now again, is overtaken: what the platform refuses must not hold up all others. A rate limit is no such
-// failure, since it holds for the others too.
+// failure, and nor is a platform that is away: both hold for the others too.
 
-// overtakenAfter is how many failures in a row let others go first: a few seconds' worth.
-const overtakenAfter = 4
+const (
+	// overtakenAfter is how many failures in a row let others go first: a few seconds' worth.
+	overtakenAfter = 4
+	// mostPrecedence is how long others wait for a platform that seems to be away: that may be wrong.
+	mostPrecedence = 5 * time.Minute
+)
+
+// overtaken says that others need not wait for the reply any more.
+func (s *state) overtaken(now time.Time) bool {
+	if s.row-s.limited < overtakenAfter {
+		return false
+	}
+	kind := chat.AsSendError(s.err).Kind
+	away := (kind == chat.Temporary || kind == chat.Uncertain) && s.can(chat.OpTyping) && !s.answers()
+	return !away || now.Sub(s.failing) >= mostPrecedence
+}
 
 // precedence is what later replies know of an earlier one.
 type precedence struct {
@@ -129,7 +145,8 @@ func (r *Reply) report(trouble bool) {
 	}
 }
 
-// slow reports trouble when a call of an ending takes long. What it returns must be called at the end of the call.
+// slow reports trouble when a call of an ending, or the wait for earlier replies, takes long. What it returns must be called
+// at the end.
 func (r *Reply) slow() (stop func()) {
 	if r.troubled == nil || r.ending == nil || r.reported {
 		return func() {}
@@ -154,6 +171,7 @@ func (r *Reply) yield(ctx context.Context) bool {
 	if r.ending != nil {
 		began := time.Now()
 		defer func() { r.deadline = r.deadline.Add(time.Since(began)) }()
+		defer r.slow()()
 		ended = nil
 	}
 	for _, s := range r.before {
