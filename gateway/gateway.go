@@ -95,6 +95,7 @@ type Gateway struct {
 	// to finish, deliveries when the grace is over.
 	turns, deliveries context.Context //nolint:containedctx // the gateway owns these lifetimes; they are no caller's
 	endTurns, endAll  context.CancelCauseFunc
+	edits             *edits
 }
 
 // errShutdown is why turns end when the daemon does.
@@ -142,6 +143,8 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	g.deliveries, g.endAll = context.WithCancelCause(lasting)
 	defer g.endAll(nil)
 	defer g.endTurns(nil)
+	g.edits = newEdits(lasting, g.Store, g.Log)
+	defer g.edits.close()
 
 	if err := g.takeUp(ctx); err != nil {
 		return err

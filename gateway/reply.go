@@ -25,8 +25,12 @@ type recorder struct {
 
 // Record implements preview.Recorder.
 func (r recorder) Record(ctx context.Context, p chat.Part) error {
+	r.g.edits.before(r.turn, p.Index)
 	return r.g.Store.Record(ctx, r.turn, p)
 }
+
+// Edited implements preview.Recorder.
+func (r recorder) Edited(p chat.Part) { r.g.edits.later(r.turn, p) }
 
 // Moved implements preview.Recorder.
 func (r recorder) Moved(ctx context.Context, to chat.ChatID) error {

@@ -104,8 +104,8 @@ func TestUsage_ofAnAnswerThatAKillCutOff(t *testing.T) {
 				}
 				open()
 				l.say(t, ask("dictate"))
-				for range kills {
-					later(40 * time.Second)
+				for n := range kills { // each a little later, since what was shown is stored within a second, and is not shown again
+					later(time.Duration(40+2*n) * time.Second)
 					l.kill()
 					open()
 				}

@@ -208,3 +208,31 @@ func TestStoppingWhileAnEndingCanNotBeStored(t *testing.T) {
 		equal(t, "the turn after it", l.told(0), []string{"user: a", "assistant: " + long, "user: b"})
 	})
 }
+
+// sleepy is a store that takes its time over messages that stand.
+type sleepy struct{ gateway.Store }
+
+func (s sleepy) Record(ctx context.Context, turn string, p chat.Part) error {
+	if p.State == chat.PartStands {
+		time.Sleep(5 * time.Second)
+	}
+	return s.Store.Record(ctx, turn, p)
+}
+
+// D15: a disk that is busy keeps no preview from people, nor an edit that another one overtook.
+func TestEditsAreNotHeldUpByTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(o *gateway.Options) { o.Store = sleepy{gateway.NewMemory()} })
+		h.answers["a"] = strings.Repeat(long+" ", 8)
+		h.say(t, ask("a"))
+		later(6 * time.Second) // the create is stored by then
+		shown := map[string]bool{}
+		for range 20 {
+			later(200 * time.Millisecond)
+			shown[h.sees()[0]] = true
+		}
+		if len(shown) < 4 {
+			t.Errorf("in four seconds people saw %d texts: %v", len(shown), shown)
+		}
+	})
+}

@@ -16,6 +16,8 @@ import (
 // notebook is what outlives a process of a reply.
 type notebook struct{ parts []chat.Part }
 
+func (n *notebook) Edited(p chat.Part) { _ = n.Record(context.Background(), p) }
+
 func (n *notebook) Record(_ context.Context, p chat.Part) error {
 	n.parts = slices.DeleteFunc(n.parts, func(q chat.Part) bool { return q.Index == p.Index })
 	n.parts = append(n.parts, p)

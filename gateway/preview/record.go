@@ -18,6 +18,8 @@ import (
 type Recorder interface {
 	// Record returns once the state of one message is durable.
 	Record(ctx context.Context, p chat.Part) error
+	// Edited stores, some time later, what an edit of a preview showed. It does not block.
+	Edited(p chat.Part)
 	// Moved returns once everything of the chat is durably carried over to its new id.
 	Moved(ctx context.Context, to chat.ChatID) error
 }
@@ -144,15 +146,26 @@ func (r *Reply) follows(ctx context.Context) {
 	}
 }
 
+// behind says that the record of an edit need not be durable before it: it is worth no more than a moment's text. What asks
+// a person is worth more, and so is the first text of a message, which the next process would take for one without any.
+func (r *Reply) behind(a action) bool {
+	if a.kind != doEdit && a.kind != doAppend || r.ending != nil || a.part < 0 || a.seal || a.stands {
+		return false
+	}
+	before := r.at(a.part).shown
+	return before.frame.below == "" && a.frame.below == "" && !before.body.blank()
+}
+
 // plan stores what action a is about to try, when it makes or changes a message of the reply.
 // It returns false when that was not possible.
 func (r *Reply) plan(ctx context.Context, a action) (chat.Part, bool) {
 	switch a.kind {
 	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
-		if a.part != old {
-			p := r.intent(a)
-			return p, r.record(ctx, p)
+		if a.part == old {
+			break
 		}
+		p := r.intent(a)
+		return p, r.behind(a) || r.record(ctx, p)
 	case doFind:
 		return r.intent(a), true
 	}
@@ -169,11 +182,15 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	if plan.Key == "" {
 		return
 	}
-	if p := r.at(a.part); p.shown.body.equal(a.body) {
-		p.source = plan.Source
+	shows := r.at(a.part).shown.body.equal(a.body)
+	if shows {
+		r.at(a.part).source = plan.Source
 	}
-	if now := r.result(a.part, plan); a.creates() || now.State != plan.State {
+	switch now := r.result(a.part, plan); {
+	case a.creates() || now.State != plan.State:
 		r.record(ctx, now)
+	case shows && r.behind(a) && r.recorder != nil:
+		r.recorder.Edited(now)
 	}
 }
 

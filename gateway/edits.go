@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// editsEvery is how long the record of an edit may wait for others.
+const editsEvery = time.Second
+
+// edits stores what edits of previews showed, behind them: about once a second for all replies together, and of each
+// message only the newest. A process that dies leaves records that are at most so old; the next one takes no message for
+// sure until it was edited anew (D15).
+type edits struct {
+	store   Deliveries
+	ctx     context.Context //nolint:containedctx // the gateway's, as long as anything may be stored
+	log     *slog.Logger
+	mu      sync.Mutex
+	waiting map[edited]chat.Part
+	storing map[edited]bool
+	stored  chan struct{} // closed once storing is
+	timer   *time.Timer   // until the next ones are stored; nil: none wait and none are being stored
+}
+
+// edited names a message of a reply.
+type edited struct {
+	turn  string
+	index int
+}
+
+func newEdits(ctx context.Context, store Deliveries, log *slog.Logger) *edits {
+	return &edits{store: store, ctx: ctx, log: log, waiting: make(map[edited]chat.Part)}
+}
+
+// later stores p soon. It does not block.
+func (e *edits) later(turn string, p chat.Part) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiting[edited{turn, p.Index}] = p
+	if e.timer == nil {
+		e.timer = time.AfterFunc(editsEvery, e.flush)
+	}
+}
+
+// before makes sure that nothing older of a message is stored after it returns.
+func (e *edits) before(turn string, index int) {
+	e.mu.Lock()
+	key, stored := edited{turn, index}, e.stored
+	delete(e.waiting, key)
+	storing := e.storing[key]
+	e.mu.Unlock()
+	if storing {
+		<-stored
+	}
+}
+
+// flush stores what waits. The calls run side by side, so that the store makes them durable with one sync.
+func (e *edits) flush() {
+	e.mu.Lock()
+	if e.storing != nil { // by the timer, which stores the rest later
+		e.mu.Unlock()
+		return
+	}
+	batch := e.waiting
+	e.waiting, e.storing, e.stored = make(map[edited]chat.Part), make(map[edited]bool), make(chan struct{})
+	for key := range batch {
+		e.storing[key] = true
+	}
+	e.mu.Unlock()
+	var group sync.WaitGroup
+	for key, p := range batch {
+		group.Go(func() {
+			if err := e.store.Record(e.ctx, key.turn, p); err != nil {
+				e.log.Debug("what an edit showed was not stored", slog.String("turn", key.turn), slog.Any("error", err))
+			}
+		})
+	}
+	group.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	close(e.stored)
+	if e.storing, e.timer = nil, nil; len(e.waiting) > 0 {
+		e.timer = time.AfterFunc(editsEvery, e.flush)
+	}
+}
+
+// close stores what waits and waits for what is being stored. Nothing may come later any more.
+func (e *edits) close() {
+	e.mu.Lock()
+	if e.timer != nil {
+		e.timer.Stop()
+	}
+	storing, stored := e.storing != nil, e.stored
+	e.mu.Unlock()
+	if storing {
+		<-stored
+	}
+	e.flush()
+}
