@@ -31,6 +31,7 @@ type turnLog struct {
 	begun    []beginning
 	runs     []*run
 	decided  time.Time
+	decider  *life // who decided it last
 	ended    time.Time
 	released time.Time
 	calls    []*call
@@ -131,7 +132,8 @@ func (k *keeper) begun(t chat.Turn) {
 
 func (k *keeper) Decide(ctx context.Context, turn string, d chat.Decision) error {
 	return k.write(func() error { return k.l.w.store.Decide(ctx, turn, d) }, func() {
-		k.l.w.turns[turn].decided = time.Now()
+		t := k.l.w.turns[turn]
+		t.decided, t.decider = time.Now(), k.l
 		k.l.w.note("turn %s is decided: %s", turn, d.Ending)
 	})
 }

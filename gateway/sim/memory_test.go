@@ -82,13 +82,14 @@ func (w *world) forgottenBy(place int, u chat.UserID) (last time.Time) {
 	return last
 }
 
-// remembered says that the model came to the end of a turn's answer, and that nobody took it out of the history.
+// remembered says that the model came to the end of a turn's answer, and that nobody took it out of the history. What
+// another process decided did not know of that end.
 func (w *world) remembered(t *turnLog) bool {
 	if t.undone || t.ended.IsZero() || t.decided.IsZero() || len(t.runs) == 0 || w.commanded(t) {
 		return false
 	}
 	last := t.runs[len(t.runs)-1]
-	if !last.over || last.err != nil || last.life != t.begun[len(t.begun)-1].life || last.life.diedAt(last.ended) {
+	if !last.over || last.err != nil || last.life != t.begun[len(t.begun)-1].life || last.life != t.decider || last.life.diedAt(last.ended) {
 		return false
 	}
 	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // the question went on to it, and with it
