@@ -13,6 +13,7 @@ import (
 	"telex/gateway"
 	"telex/gateway/access"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // beating is a platform whose receive loop says that it turns, every 30 seconds, until it hangs.
@@ -49,7 +50,7 @@ func (b *beating) Pulse() (time.Time, time.Duration) {
 
 // stuckStore is a store that hangs.
 type stuckStore struct {
-	*gateway.Memory
+	*memory.Store
 	accept, begin chan struct{} // nil: it does not hang there
 }
 
@@ -57,20 +58,20 @@ func (s *stuckStore) Accept(ctx context.Context, c chat.Conversation, m chat.Inb
 	if s.accept != nil {
 		<-s.accept
 	}
-	return s.Memory.Accept(ctx, c, m)
+	return s.Store.Accept(ctx, c, m)
 }
 
 func (s *stuckStore) Begin(ctx context.Context, t chat.Turn) error {
 	if s.begin != nil {
 		<-s.begin
 	}
-	return s.Memory.Begin(ctx, t)
+	return s.Store.Begin(ctx, t)
 }
 
 // living runs a gateway until the test ends.
 func living(t *testing.T, p *beating, s *stuckStore) *gateway.Gateway {
 	t.Helper()
-	s.Memory = gateway.NewMemory()
+	s.Store = memory.New()
 	p.platform = newPlatform()
 	g, err := gateway.New(gateway.Options{
 		Endpoints: []gateway.Endpoint{{ID: "tg", Platform: p}}, Store: s, Access: access.Rules{Open: true},

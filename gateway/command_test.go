@@ -12,6 +12,7 @@ import (
 	"telex/gateway"
 	"telex/gateway/access"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // told returns what the n-th turn was told, newest last.
@@ -301,7 +302,7 @@ func TestTheMenuIsTriedUntilItIsSet(t *testing.T) {
 func TestPairing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
-		store := &spy{Memory: gateway.NewMemory()}
+		store := &spy{Store: memory.New()}
 		h := open(t, func(o *gateway.Options) {
 			o.Access = access.Rules{Pair: true, Admins: []access.Rule{{Endpoint: "tg", User: "1"}}}
 			o.Store, o.Log = store, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))

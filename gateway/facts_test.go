@@ -9,12 +9,13 @@ import (
 
 	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 func TestPeopleReadAndForgetWhatIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		texts := gateway.DefaultTexts()
-		store := gateway.NewMemory()
+		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store, o.Remembers = store, true })
 		me, you := chat.Person{Endpoint: "tg", User: "7"}, chat.Person{Endpoint: "tg", User: "8"}
 		answer := func(args string) string {
@@ -65,7 +66,7 @@ func TestPeopleReadAndForgetWhatIsRemembered(t *testing.T) {
 
 func TestForgetInPrivateForgetsWhatIsRememberedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := gateway.NewMemory()
+		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store, o.Remembers = store, true })
 		me := chat.Person{Endpoint: "tg", User: "7"}
 		_, err := store.Remember(t.Context(), me, "is called Ada")
@@ -115,7 +116,7 @@ func TestMemoryWhereItIsNot(t *testing.T) {
 // A store that can't be read is said to be so, not to be empty.
 func TestMemoryThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, func(o *gateway.Options) { o.Store, o.Remembers = amnesia{gateway.NewMemory()}, true })
+		h := open(t, func(o *gateway.Options) { o.Store, o.Remembers = amnesia{memory.New()}, true })
 		for _, args := range []string{"", "forget 1", "forget all"} {
 			h.say(t, with(command("memory"), args))
 			later(3 * time.Second)
@@ -135,7 +136,7 @@ func TestMemoryThatCannotBeRead(t *testing.T) {
 }
 
 // amnesia is a store whose facts can't be reached.
-type amnesia struct{ *gateway.Memory }
+type amnesia struct{ *memory.Store }
 
 func (amnesia) Facts(context.Context, chat.Person) ([]chat.Fact, error) { return nil, errStore }
 func (amnesia) ForgetFact(context.Context, chat.Person, string) (bool, error) {

@@ -16,6 +16,7 @@ import (
 	"telex/gateway"
 	"telex/gateway/access"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 var errStore = errors.New("disk full")
@@ -65,7 +66,7 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var log journal
-				store := &spy{Memory: gateway.NewMemory()}
+				store := &spy{Store: memory.New()}
 				h := open(t, func(o *gateway.Options) {
 					o.Access, o.Store = allow, store
 					o.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -90,7 +91,7 @@ func TestAccessIsCheckedBeforeAnythingIsStored(t *testing.T) {
 
 // spy counts what is stored, and can fail.
 type spy struct {
-	*gateway.Memory
+	*memory.Store
 	accepted int
 	fail     error
 	failRead error
@@ -101,19 +102,19 @@ func (s *spy) Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (
 		return false, s.fail
 	}
 	s.accepted++
-	return s.Memory.Accept(ctx, c, m)
+	return s.Store.Accept(ctx, c, m)
 }
 
 func (s *spy) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	if s.failRead != nil {
 		return chat.Session{}, nil, s.failRead
 	}
-	return s.Memory.Session(ctx, c)
+	return s.Store.Session(ctx, c)
 }
 
 func TestAMessageThatCannotBeStoredIsOfferedAgain(t *testing.T) { // F43
 	synctest.Test(t, func(t *testing.T) {
-		store := &spy{Memory: gateway.NewMemory(), fail: errStore}
+		store := &spy{Store: memory.New(), fail: errStore}
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		err := h.accept(t.Context(), ask("hi"))
 		if !errors.Is(err, errStore) {
@@ -250,7 +251,7 @@ func TestAPanicEndsItsTurnOnly(t *testing.T) {
 
 func TestAStoreThatPanicsTheActorIsToldToBothSides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &spy{Memory: gateway.NewMemory(), failRead: errStore}
+		store := &spy{Store: memory.New(), failRead: errStore}
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.say(t, ask("hi"))
 		later(3 * time.Second)
@@ -318,7 +319,7 @@ func TestUndeliverableReplyIsLogged(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	s := gateway.NewMemory()
+	s := memory.New()
 	c := chat.Conversation{Endpoint: "tg", Chat: "7"}
 	for i := range 3000 {
 		id := chat.MessageID(strconv.Itoa(i))
@@ -419,7 +420,7 @@ func TestAFloodOfCommandsIsBounded(t *testing.T) {
 // An actor that is idle but for its answers still counts them.
 func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := gateway.NewMemory()
+		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.platform.hangs = true
 		for range 200 {
@@ -434,7 +435,7 @@ func TestAFloodOfCommandsIsBoundedWhileThePlatformHangs(t *testing.T) {
 
 // breaks is a store that panics in so many calls.
 type breaks struct {
-	*gateway.Memory
+	*memory.Store
 	decide, begin, end, history atomic.Int32
 }
 
@@ -442,28 +443,28 @@ func (b *breaks) Decide(ctx context.Context, id string, d chat.Decision) error {
 	if b.decide.Add(-1) >= 0 {
 		panic("decide broke")
 	}
-	return b.Memory.Decide(ctx, id, d)
+	return b.Store.Decide(ctx, id, d)
 }
 
 func (b *breaks) Begin(ctx context.Context, turn chat.Turn) error {
 	if b.begin.Add(-1) >= 0 {
 		panic("begin broke")
 	}
-	return b.Memory.Begin(ctx, turn)
+	return b.Store.Begin(ctx, turn)
 }
 
 func (b *breaks) End(ctx context.Context, id string, g chat.Growth) error {
 	if b.end.Add(-1) >= 0 {
 		panic("end broke")
 	}
-	return b.Memory.End(ctx, id, g)
+	return b.Store.End(ctx, id, g)
 }
 
 func (b *breaks) Session(ctx context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	if b.history.Add(-1) >= 0 {
 		return chat.Session{}, nil, errStore
 	}
-	return b.Memory.Session(ctx, c)
+	return b.Store.Session(ctx, c)
 }
 
 func TestAPanicOfTheStoreIsTold(t *testing.T) {
@@ -476,7 +477,7 @@ func TestAPanicOfTheStoreIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := &breaks{Memory: gateway.NewMemory()}
+				store := &breaks{Store: memory.New()}
 				h := open(t, func(o *gateway.Options) { o.Store = store })
 				broken(store)
 				h.say(t, ask("a"))
@@ -531,7 +532,7 @@ func TestAPanicBeforeShowingEndsNothing(t *testing.T) {
 
 func TestAFailureForgetsNoMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &breaks{Memory: gateway.NewMemory()}
+		store := &breaks{Store: memory.New()}
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.script.hangs = true
 		h.say(t, ask("one"))

@@ -10,6 +10,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway"
+	"telex/internal/store/memory"
 )
 
 // A turn's ID is a primary key, and every key that makes a create repeatable is made of it: 32 bits would meet again
@@ -17,7 +18,7 @@ import (
 func TestIDsOfTurnsHave64BitsAndPeopleReadTheirBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log journal
-		store := gateway.NewMemory()
+		store := memory.New()
 		h := open(t, func(o *gateway.Options) {
 			o.Store, o.Log = store, slog.New(slog.NewTextHandler(&log, nil))
 		})

@@ -10,6 +10,7 @@ import (
 
 	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // stoppedMark stands below what people saw of an answer that was stopped.
@@ -311,7 +312,7 @@ func TestCredentialsThatAreRefusedOnceStopNothing(t *testing.T) {
 
 func TestResumeBeginsWhereTheLastRunEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := gateway.NewMemory()
+		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.say(t, ask("hi"))
 		later(3 * time.Second)

@@ -11,6 +11,7 @@ import (
 	"telex/agent"
 	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // counting is a model whose answers take a time, and which counts how many it gives at once.
@@ -43,7 +44,7 @@ func (c *counting) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)
 }
 
 // waitingIn lets messages wait in so many conversations, as a process that died left them.
-func waitingIn(t *testing.T, store *gateway.Memory, conversations int) {
+func waitingIn(t *testing.T, store *memory.Store, conversations int) {
 	t.Helper()
 	for i := range conversations {
 		in := ask("question " + strconv.Itoa(i))
@@ -58,7 +59,7 @@ func waitingIn(t *testing.T, store *gateway.Memory, conversations int) {
 func TestWhatIsLeftIsTakenUpAFewConversationsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const conversations = 500
-		store, model := gateway.NewMemory(), &counting{takes: 4 * time.Second}
+		store, model := memory.New(), &counting{takes: 4 * time.Second}
 		waitingIn(t, store, conversations)
 		h := openWith(t, house{platform: newPlatform(), script: &script{}}, func(o *gateway.Options) {
 			o.Store, o.Runner = store, model
@@ -89,7 +90,7 @@ func TestWhatIsLeftIsTakenUpAFewConversationsAtATime(t *testing.T) {
 // Conversations that hang keep the others waiting for a while only.
 func TestConversationsThatHangDoNotHoldUpTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, model := gateway.NewMemory(), &counting{takes: time.Hour}
+		store, model := memory.New(), &counting{takes: time.Hour}
 		waitingIn(t, store, 100)
 		openWith(t, house{platform: newPlatform(), script: &script{}}, func(o *gateway.Options) {
 			o.Store, o.Runner = store, model
@@ -104,7 +105,7 @@ func TestConversationsThatHangDoNotHoldUpTheRest(t *testing.T) {
 // A conversation that waits for its place obeys commands at once, and ends with the daemon.
 func TestAConversationThatWaitsForItsPlaceObeysCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, model := gateway.NewMemory(), &counting{takes: 20 * time.Second}
+		store, model := memory.New(), &counting{takes: 20 * time.Second}
 		waitingIn(t, store, 100)
 		h := openWith(t, house{platform: newPlatform(), script: &script{}}, func(o *gateway.Options) {
 			o.Store, o.Runner = store, model

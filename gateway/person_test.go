@@ -18,6 +18,7 @@ import (
 	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/markup"
+	"telex/internal/store/memory"
 )
 
 // latency is how long each call to the fake platform takes.
@@ -381,7 +382,7 @@ func openWith(t *testing.T, h house, change func(*gateway.Options)) house {
 			ID: "tg", Platform: h.platform,
 			Streaming: preview.Config{Enabled: true, MinTokens: 1, Cursor: "▌"},
 		}},
-		Runner: h.script, Store: gateway.NewMemory(), Access: access.Rules{Open: true},
+		Runner: h.script, Store: memory.New(), Access: access.Rules{Open: true},
 		MaxQueued: 3, MaxAge: 15 * time.Minute, Grace: 6 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {

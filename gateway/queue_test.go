@@ -14,6 +14,7 @@ import (
 	"telex/gateway"
 	"telex/gateway/access"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 func TestSteeringReachesTheRunningTurn(t *testing.T) {
@@ -180,7 +181,7 @@ func TestOtherBotsAreIgnoredUnlessTheyAreListed(t *testing.T) {
 
 func TestAMessageThatIsTooLongIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := gateway.NewMemory()
+		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.say(t, ask(strings.Repeat("x", 65<<10)))
 		later(time.Second)
@@ -273,7 +274,7 @@ func TestWhatIsSpokenIsTranscribed(t *testing.T) {
 // Tokens that a turn used count, however it ended.
 func TestWhatAnInterruptedTurnUsedCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := gateway.NewMemory()
+		store := memory.New()
 		h := open(t, func(o *gateway.Options) { o.Store = store })
 		h.answers["a"] = strings.Repeat("word ", 100)
 		h.interrupted = func(r *agent.Result) { // at its second call

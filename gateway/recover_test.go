@@ -15,6 +15,7 @@ import (
 	"telex/gateway"
 	"telex/gateway/preview"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // mortal is a store that a killed process can't reach any more: from then on nothing it does
@@ -93,7 +94,7 @@ func (m *mortal) Record(ctx context.Context, t string, p chat.Part) error {
 
 // life is one process after the other over the same platform and store.
 type life struct {
-	store    *gateway.Memory
+	store    *memory.Store
 	platform *platform
 	mortal   *mortal
 	script   *script
@@ -125,7 +126,7 @@ func (l *life) kill() {
 	l.platform.mu.Unlock()
 }
 
-func newLife() *life { return &life{store: gateway.NewMemory(), platform: newPlatform()} }
+func newLife() *life { return &life{store: memory.New(), platform: newPlatform()} }
 
 func TestKilledWhileTheModelWrites(t *testing.T) { // D10
 	for _, at := range []time.Duration{10, 60, 150, 400, 1100, 1500} {

@@ -12,6 +12,7 @@ import (
 	"telex/agent"
 	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // broken is a store whose writes fail by name while they are listed, as on a full disk.
@@ -222,7 +223,7 @@ func (s sleepy) Record(ctx context.Context, turn string, p chat.Part) error {
 // D15: a disk that is busy keeps no preview from people, nor an edit that another one overtook.
 func TestEditsAreNotHeldUpByTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := open(t, func(o *gateway.Options) { o.Store = sleepy{gateway.NewMemory()} })
+		h := open(t, func(o *gateway.Options) { o.Store = sleepy{memory.New()} })
 		h.answers["a"] = strings.Repeat(long+" ", 8)
 		h.say(t, ask("a"))
 		later(6 * time.Second) // the create is stored by then

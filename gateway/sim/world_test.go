@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // written is a message that somebody wrote.
@@ -28,7 +28,7 @@ type written struct {
 type world struct {
 	s     schedule
 	began time.Time
-	store *gateway.Memory // outlives every process
+	store *memory.Store // outlives every process
 
 	mu        sync.Mutex
 	person    person
@@ -74,7 +74,7 @@ type world struct {
 
 func newWorld(s schedule) *world {
 	return &world{
-		s: s, began: time.Now(), store: gateway.NewMemory(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
+		s: s, began: time.Now(), store: memory.New(), killed: map[int]bool{}, newUpdate: make(chan struct{}),
 		deeds: map[string]*deed{}, readAs: map[string]string{}, turns: map[string]*turnLog{}, moved: map[chat.ChatID]chat.ChatID{}, bad: map[string]time.Time{},
 		person: person{drafts: map[chat.Target]version{}}, counts: counts{},
 	}

@@ -23,6 +23,7 @@ import (
 	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/internal/store"
+	"telex/internal/store/memory"
 	"telex/platforms/terminal"
 	"telex/platforms/terminal/ui"
 )
@@ -278,6 +279,6 @@ func ChatDemo(ctx context.Context, rate float64, o ChatOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Store = gateway.NewMemory()
+	o.Store = memory.New()
 	return Chat(ctx, c, o)
 }

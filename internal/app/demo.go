@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/config"
+	"telex/internal/store/memory"
 	"telex/standin/openai"
 	"telex/standin/telegram"
 )
@@ -84,7 +84,7 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 	if err != nil {
 		return err
 	}
-	daemon, err := New(ctx, c, Options{Log: o.Log, Store: gateway.NewMemory()})
+	daemon, err := New(ctx, c, Options{Log: o.Log, Store: memory.New()})
 	if err != nil {
 		return err
 	}

@@ -11,11 +11,12 @@ import (
 
 	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 func TestFactsAreThoseOfTheStore(t *testing.T) {
 	t.Parallel()
-	ctx, kept := t.Context(), gateway.NewMemory()
+	ctx, kept := t.Context(), memory.New()
 	f := facts{store: kept, log: slog.New(slog.DiscardHandler)}
 	ada := chat.Person{Endpoint: "telegram", User: "1"}
 	added, err := f.Add(ctx, ada.String(), "likes tides")

@@ -41,7 +41,7 @@ type row struct {
 func importTable() []row {
 	adapter := []string{"internal/chat", "internal/markup"}
 	writers := append(slices.Clone(adapter), "internal/markup/marks") // of platforms that take Markdown as one string
-	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*"}
+	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*", "internal/store/memory"}
 	machinery := []string{"standin/host", "standin/fault", "standin/watch", "standin/control", "standin/quota"}
 	return []row{
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
@@ -58,7 +58,7 @@ func importTable() []row {
 
 		{
 			Path: "gateway", Imports: []string{"internal/chat", "agent", "gateway/*"},
-			Tests: []string{"agent/*", "platforms/*", "standin/*", "internal/markup"},
+			Tests: []string{"agent/*", "platforms/*", "standin/*", "internal/markup", "internal/store/memory"},
 		},
 		{Path: "gateway/preview", Imports: adapter, Tests: []string{"gateway/budget", "platforms/*", "standin/*"}},
 		{Path: "gateway/budget", Imports: []string{"internal/chat"}, Tests: []string{"platforms/*", "standin/*"}},
@@ -66,7 +66,7 @@ func importTable() []row {
 		{Path: "gateway/attachment", Imports: []string{"internal/chat"}},
 		{
 			Path:  "gateway/sim",
-			Tests: []string{"gateway", "gateway/*", "agent", "internal/chat", "internal/markup", "platforms/telegram"},
+			Tests: []string{"gateway", "gateway/*", "agent", "internal/chat", "internal/markup", "platforms/telegram", "internal/store/memory"},
 		},
 
 		{Path: "platforms/telegram", Imports: adapter, Tests: adapterTests},
@@ -97,7 +97,8 @@ func importTable() []row {
 		{Path: "internal/markup/marks", Imports: []string{"internal/markup"}, Tests: []string{"internal/markup/*"}},
 		{Path: "internal/markup/markuptest", Imports: []string{"internal/markup"}, TestOnly: true},
 		{Path: "internal/config"},
-		{Path: "internal/store", Imports: []string{"internal/chat"}, Tests: []string{"gateway"}},
+		{Path: "internal/store", Imports: []string{"internal/chat"}, Tests: []string{"gateway", "internal/store/memory"}},
+		{Path: "internal/store/memory", Imports: []string{"internal/chat"}},
 		{Path: "internal/app", Imports: []string{"..."}},
 		{Path: "internal/bench", Imports: []string{"standin/*"}},
 		{Path: "internal/killtest", Imports: []string{"standin/*", "internal/store", "internal/chat"}},

@@ -13,9 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/app"
 	"telex/internal/config"
+	"telex/internal/store/memory"
 	"telex/standin/memnet"
 	"telex/standin/openai"
 	"telex/standin/telegram"
@@ -64,7 +64,7 @@ func longConversation(t *testing.T, factor string) {
 	}
 	transport := net.transport()
 	a, err := app.New(t.Context(), c, app.Options{
-		Log: slog.New(slog.DiscardHandler), Transport: transport, Store: gateway.NewMemory(),
+		Log: slog.New(slog.DiscardHandler), Transport: transport, Store: memory.New(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,12 +10,13 @@ import (
 
 	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 var errUnreadable = errors.New("the store can't be read")
 
 // unreadable is a store that has lost what the gateway starts with.
-type unreadable struct{ *gateway.Memory }
+type unreadable struct{ *memory.Store }
 
 // Unfinished implements gateway.Store.
 func (unreadable) Unfinished(context.Context) ([]chat.Turn, error) { return nil, errUnreadable }
@@ -24,7 +25,7 @@ func (unreadable) Unfinished(context.Context) ([]chat.Turn, error) { return nil,
 func TestStartThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
-		g, err := gateway.New(gateway.Options{Store: unreadable{gateway.NewMemory()}, Log: log})
+		g, err := gateway.New(gateway.Options{Store: unreadable{memory.New()}, Log: log})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/app"
 	"telex/internal/config"
+	"telex/internal/store/memory"
 )
 
 // watchedLog collects a log and cancels once it holds a text.
@@ -51,7 +51,7 @@ admin: {listen: ""}
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), c, app.Options{Store: gateway.NewMemory(), Log: slog.New(slog.NewTextHandler(log, nil))})
+	a, err := app.New(t.Context(), c, app.Options{Store: memory.New(), Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/app"
 	"telex/internal/config"
+	"telex/internal/store/memory"
 	"telex/standin/memnet"
 	"telex/standin/openai"
 	"telex/standin/telegram"
@@ -56,7 +56,7 @@ streaming: {enabled: true}
 		t.Fatal(err)
 	}
 	transport := net.transport()
-	a, err := app.New(t.Context(), c, app.Options{Log: slog.New(slog.NewTextHandler(&v.log, nil)), Transport: transport, Store: gateway.NewMemory()})
+	a, err := app.New(t.Context(), c, app.Options{Log: slog.New(slog.NewTextHandler(&v.log, nil)), Transport: transport, Store: memory.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

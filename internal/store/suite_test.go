@@ -13,11 +13,12 @@ import (
 	"telex/gateway"
 	"telex/internal/chat"
 	"telex/internal/store"
+	"telex/internal/store/memory"
 )
 
 var (
 	_ gateway.Store = (*store.Store)(nil)
-	_ gateway.Store = (*gateway.Memory)(nil)
+	_ gateway.Store = (*memory.Store)(nil)
 )
 
 // opener opens the same store again and again.
@@ -36,7 +37,7 @@ func sqliteOpener(dir string) opener {
 
 // memoryOpener hands out one Memory, which outlives the processes of a simulation.
 func memoryOpener() opener {
-	m := gateway.NewMemory()
+	m := memory.New()
 	return func(context.Context) (gateway.Store, error) { return m, nil }
 }
 

@@ -16,6 +16,7 @@ import (
 	"telex/gateway/access"
 	"telex/gateway/preview"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // The cases of the engine run the whole gateway over the adapter and its stand-in: what a person sees must be
@@ -130,7 +131,7 @@ type house struct {
 func (s *scene) house(answers map[string]answer, change func(*house)) *house {
 	s.Helper()
 	if s.memory == nil {
-		s.memory = gateway.NewMemory()
+		s.memory = memory.New()
 	}
 	h := &house{
 		scene: s, button: gateway.ButtonOff,

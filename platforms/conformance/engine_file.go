@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"telex/gateway"
 	"telex/gateway/preview"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // endingFiles are files of an answer, as tools make them.
@@ -25,7 +25,7 @@ func endingFiles(names ...string) []chat.File {
 func (s *scene) decided(to chat.Target, e preview.Ending) *house {
 	s.Helper()
 	if s.memory == nil {
-		s.memory = gateway.NewMemory()
+		s.memory = memory.New()
 	}
 	ending, err := json.Marshal(e)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 )
 
 // Run runs the suite as subtests of t. It logs what came of each case, and says it in attributes of the tests
@@ -66,8 +66,8 @@ type scene struct {
 	World
 	adapter Adapter
 	log     *Log
-	lacks   string          // an ability that the case asked for in vain
-	memory  *gateway.Memory // what outlives the processes of a case; nil: none ran
+	lacks   string        // an ability that the case asked for in vain
+	memory  *memory.Store // what outlives the processes of a case; nil: none ran
 }
 
 // came says in a word what came of the case.

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	"telex/platforms/discord"
 	standin "telex/standin/discord"
@@ -342,7 +342,7 @@ func TestCommandIsConcluded(t *testing.T) {
 func TestManyCommands(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
-		house(t, bot, gateway.NewMemory(), conformance.Talker{}, true)
+		house(t, bot, memory.New(), conformance.Talker{}, true)
 		w.say(w.direct, "hello")
 		time.Sleep(quiet)
 		w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 9 * time.Second})

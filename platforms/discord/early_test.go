@@ -8,6 +8,7 @@ import (
 
 	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	standin "telex/standin/discord"
 )
@@ -19,7 +20,7 @@ func TestStrangersAreRefusedAtOnce(t *testing.T) {
 		if err := bot.SetCommands(t.Context(), commands(), nil); err != nil {
 			t.Fatal(err)
 		}
-		house(t, bot, gateway.NewMemory(), conformance.Talker{}, false)
+		house(t, bot, memory.New(), conformance.Talker{}, false)
 		const burst = 140
 		for i := range burst {
 			to := []chat.Target{w.Group(), w.Private()}[i%2]

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	standin "telex/standin/discord"
 )
@@ -23,7 +23,7 @@ func TestFilesAreNotAllowed(t *testing.T) {
 			t.Errorf("SendFile = %v, want that it is rejected", err)
 		}
 		text := strings.Repeat("word ", 2500)
-		house(t, bot, gateway.NewMemory(), conformance.Talker{Text: text}, true)
+		house(t, bot, memory.New(), conformance.Talker{Text: text}, true)
 		w.say(standin.DefaultChannel, "a long answer, please")
 		time.Sleep(10 * time.Minute)
 		if got := strings.Fields(strings.Join(w.Shown(w.Group()), " ")); len(got) != 2500 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	standin "telex/standin/discord"
 )
@@ -17,7 +17,7 @@ import (
 func TestDroppedGateway(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot := w.bot(discarded(), conformance.Proper)
-		house(t, bot, gateway.NewMemory(), conformance.Talker{}, true)
+		house(t, bot, memory.New(), conformance.Talker{}, true)
 		channels := []string{w.direct, standin.DefaultChannel, "400000000000000002"}
 		w.say(channels[2], "hello") // the channel comes into being
 		w.say(w.direct, "hello")    // and the DM is known

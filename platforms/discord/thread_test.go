@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"telex/gateway"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	"telex/platforms/discord"
 	standin "telex/standin/discord"
@@ -198,7 +198,7 @@ func TestThreadGetsAnotherName(t *testing.T) {
 func TestThreadsAreReadOnly(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		w.threads = true
-		house(t, w.bot(discarded(), conformance.Proper), gateway.NewMemory(), conformance.Talker{}, true)
+		house(t, w.bot(discarded(), conformance.Proper), memory.New(), conformance.Talker{}, true)
 		forbid := func(thread string) {
 			w.server.Fault(standin.Fault{
 				Method: "createMessage|typing", Channel: thread, Action: standin.ActStatus, Status: 403, Code: 50013, Description: "Missing Permissions",
@@ -240,7 +240,7 @@ func TestThreadsEndToEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 				w.threads = true
-				house(t, w.bot(discarded(), conformance.Proper), gateway.NewMemory(), conformance.Talker{}, open)
+				house(t, w.bot(discarded(), conformance.Proper), memory.New(), conformance.Talker{}, open)
 				id := w.say(standin.DefaultChannel, "a question of several words")
 				time.Sleep(quiet)
 				below := chat.Target{Chat: standin.DefaultChannel, Thread: chat.ThreadID(id), Kind: chat.Group}

@@ -13,6 +13,7 @@ import (
 	"telex/gateway/access"
 	"telex/gateway/preview"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	"telex/platforms/slack"
 	standin "telex/standin/slack"
@@ -62,7 +63,7 @@ func (w *world) wantShown(to chat.Target, want ...string) {
 // socket was cut before the acknowledgement could arrive (F50).
 func TestOneAnswerEach(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-		house(t, bot, gateway.NewMemory(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
+		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 		w.server.Fault(standin.Fault{Method: "event", Every: 2, Action: standin.ActDuplicate})
 		w.server.Disconnect(standin.ReasonWarning, time.Minute)
 		time.Sleep(time.Second)
@@ -95,7 +96,7 @@ func TestLongStreamWithSilentTail(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				house(t, bot, gateway.NewMemory(), c, preview.Native)
+				house(t, bot, memory.New(), c, preview.Native)
 				to := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
 				for range 8 * 60 {
 					time.Sleep(time.Second)
@@ -118,7 +119,7 @@ func TestStreamBreaksInAnOutage(t *testing.T) {
 	for _, kind := range []string{standin.OutageCut, standin.OutageHang, standin.OutageError} {
 		t.Run(kind, func(t *testing.T) {
 			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				house(t, bot, gateway.NewMemory(), conformance.Talker{Text: words(20), Pause: 10 * time.Millisecond, Tail: 8 * time.Minute}, preview.Native)
+				house(t, bot, memory.New(), conformance.Talker{Text: words(20), Pause: 10 * time.Millisecond, Tail: 8 * time.Minute}, preview.Native)
 				to := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
 				time.Sleep(3 * time.Minute)
 				if got := w.Streaming(to); len(got) != 1 || !strings.HasPrefix(words(20), got[0]) {
@@ -144,7 +145,7 @@ func TestThirtyThreads(t *testing.T) {
 	for name, transport := range map[string]preview.Transport{"edits": preview.Edit, "streams": preview.Native} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				house(t, bot, gateway.NewMemory(), conformance.Talker{Pause: 500 * time.Millisecond, Text: words(60)}, transport)
+				house(t, bot, memory.New(), conformance.Talker{Pause: 500 * time.Millisecond, Text: words(60)}, transport)
 				var places []chat.Target
 				for i := range 30 {
 					in := standin.Incoming{Channel: fmt.Sprintf("C%d", 1+i%10), User: fmt.Sprintf("U%d", 1+i), Text: mention + " go"}
@@ -180,7 +181,7 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 			t.Run(fmt.Sprint(method, " ", f), func(t *testing.T) {
 				inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 					w.server.Fault(once(method, f.OnCall()))
-					house(t, bot, gateway.NewMemory(), conformance.Talker{Text: c.text, Pause: 10 * time.Millisecond}, c.transport)
+					house(t, bot, memory.New(), conformance.Talker{Text: c.text, Pause: 10 * time.Millisecond}, c.transport)
 					first := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " go"}))
 					time.Sleep(5 * time.Minute)
 					second := thread(w.server.Say(standin.Incoming{Channel: channel, Text: mention + " again"}))
@@ -210,7 +211,7 @@ func TestUncertainCreatesAreFound(t *testing.T) {
 // Sockets that are cut again and again during answers lose nothing and answer nothing twice.
 func TestTwentyCuts(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-		house(t, bot, gateway.NewMemory(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
+		house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 		places := map[chat.Target]string{}
 		for i := range 20 {
 			text := fmt.Sprint("question ", i)
@@ -232,7 +233,7 @@ func TestTwentyCuts(t *testing.T) {
 // A daemon that was away answers what was written meanwhile, once, and where it belongs (F44).
 func TestAwayForAnHour(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-		store := gateway.NewMemory()
+		store := memory.New()
 		stop := house(t, bot, store, conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 		before := w.server.Say(standin.Incoming{Channel: channel, Text: mention + " before"})
 		time.Sleep(time.Minute)
@@ -254,7 +255,7 @@ func TestAwayForAnHour(t *testing.T) {
 // A command is answered where it was given, and in threads by its bare word; the button stops an answer.
 func TestCommandsAndButtons(t *testing.T) {
 	inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-		house(t, bot, gateway.NewMemory(), conformance.Talker{Text: words(300), Pause: 100 * time.Millisecond}, preview.Edit)
+		house(t, bot, memory.New(), conformance.Talker{Text: words(300), Pause: 100 * time.Millisecond}, preview.Edit)
 		w.server.Command(channel, person, "/ai", "help")
 		w.server.Command(channel, person, "/ai", "what is this?")
 		time.Sleep(time.Minute)
@@ -300,7 +301,7 @@ func TestLostCreateIsNoEarlierFile(t *testing.T) {
 	for name, to := range map[string]chat.Target{"direct message": {Chat: dm}, "thread": thread("")} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{Limits: standin.PublishedLimits()}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				house(t, bot, gateway.NewMemory(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
+				house(t, bot, memory.New(), conformance.Talker{Pause: 10 * time.Millisecond}, preview.Edit)
 				say := func(text string) string {
 					return w.server.Say(standin.Incoming{Channel: string(to.Chat), Thread: string(to.Thread), Text: mention + " " + text})
 				}

@@ -17,6 +17,7 @@ import (
 	"telex/gateway/access"
 	"telex/gateway/preview"
 	"telex/internal/chat"
+	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	standin "telex/standin/telegram"
 )
@@ -25,7 +26,7 @@ import (
 
 // fullStore is a store that has no room for a while.
 type fullStore struct {
-	*gateway.Memory
+	*memory.Store
 	mu       sync.Mutex
 	failures int // of Accept, to come
 	accepted []string
@@ -38,7 +39,7 @@ func (s *fullStore) Accept(ctx context.Context, c chat.Conversation, m chat.Inbo
 		s.failures--
 		return false, errors.New("disk full")
 	}
-	fresh, err := s.Memory.Accept(ctx, c, m)
+	fresh, err := s.Store.Accept(ctx, c, m)
 	if err == nil && fresh {
 		s.accepted = append(s.accepted, m.Text)
 	}
@@ -83,7 +84,7 @@ func (w *world) polls(since time.Time) int {
 // everything is accepted once and in order (F43).
 func TestFullStore(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
-		store := &fullStore{Memory: gateway.NewMemory(), failures: 5}
+		store := &fullStore{Store: memory.New(), failures: 5}
 		house(t, w, bot, store, conformance.Talker{}, preview.Edit)
 		began := time.Now()
 		for _, text := range []string{"one", "two", "three"} {
@@ -118,7 +119,7 @@ func TestFullStore(t *testing.T) {
 // A store that never has room again does not make the poll loop spin either.
 func TestFullStoreForAnHour(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
-		store := &fullStore{Memory: gateway.NewMemory(), failures: 1 << 30}
+		store := &fullStore{Store: memory.New(), failures: 1 << 30}
 		house(t, w, bot, store, conformance.Talker{}, preview.Edit)
 		began := time.Now()
 		w.server.Say(standin.Incoming{User: privateID, Text: "one"})
@@ -154,7 +155,7 @@ func TestDraftsEndToEnd(t *testing.T) {
 					})
 				}
 				text := words(600) // for a minute, in two parts
-				house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: text}, preview.Draft)
+				house(t, w, bot, memory.New(), conformance.Talker{Text: text}, preview.Draft)
 				w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 				time.Sleep(2 * time.Minute)
 				if got := strings.Join(w.Shown(w.Private()), " "); got != text {
@@ -180,7 +181,7 @@ func TestDraftRefusedForItsRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 		w.server.Fault(standin.Fault{Method: "sendMessageDraft", Nth: 2, Action: standin.ActRateLimit, RetryAfter: 280})
-		house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: words(100)}, preview.Draft)
+		house(t, w, bot, memory.New(), conformance.Talker{Text: words(100)}, preview.Draft)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 		time.Sleep(6 * time.Minute)
 		if got := strings.Join(w.Shown(w.Private()), " "); got != words(100) {
@@ -200,7 +201,7 @@ func TestOutageInTheMiddle(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %d", kind, transport), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 					w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
-					house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: words(200)}, transport)
+					house(t, w, bot, memory.New(), conformance.Talker{Text: words(200)}, transport)
 					w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 					time.Sleep(8 * time.Second)
 					w.server.Outage(standin.Outage{Kind: kind, For: 10 * time.Second})
@@ -227,7 +228,7 @@ func TestRestAsFile(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 		text := words(2000)
-		house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: text}, preview.Edit)
+		house(t, w, bot, memory.New(), conformance.Talker{Text: text}, preview.Edit)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 		time.Sleep(5 * time.Minute)
 		shown, files := w.Shown(w.Private()), w.Files(w.Private())
@@ -246,7 +247,7 @@ func TestRestAsFile(t *testing.T) {
 func TestMovedInTheMiddle(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
-		house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: words(200)}, preview.Edit)
+		house(t, w, bot, memory.New(), conformance.Talker{Text: words(200)}, preview.Edit)
 		w.server.Say(standin.Incoming{Chat: -55, Text: "@" + username + " go"})
 		time.Sleep(10 * time.Second)
 		fresh := w.server.Migrate(-55)
@@ -268,7 +269,7 @@ func TestFrozenInTheMiddle(t *testing.T) {
 		w.server.Fault(standin.Fault{
 			Method: "editMessageText", Nth: 3, Action: standin.ActStatus, Status: 400, Description: "Bad Request: message can't be edited",
 		})
-		house(t, w, bot, gateway.NewMemory(), conformance.Talker{Text: words(100)}, preview.Edit)
+		house(t, w, bot, memory.New(), conformance.Talker{Text: words(100)}, preview.Edit)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 		time.Sleep(time.Minute)
 		if got, want := w.Shown(w.Private()), []string{words(100)}; !slices.Equal(got, want) {
@@ -291,7 +292,7 @@ func TestWrongAddressMends(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 				w.server.Fault(standin.Fault{Action: standin.ActStatus, Status: c.status, Description: c.description})
-				house(t, w, bot, gateway.NewMemory(), conformance.Talker{}, preview.Edit)
+				house(t, w, bot, memory.New(), conformance.Talker{}, preview.Edit)
 				time.Sleep(time.Hour)
 				w.server.Say(standin.Incoming{User: privateID, Text: "hello"})
 				if got := w.server.Stats().Calls; got > 100 || !c.mends && got != 3 {

@@ -13,6 +13,7 @@ import (
 	"telex/gateway"
 	"telex/gateway/access"
 	"telex/gateway/preview"
+	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	standin "telex/standin/telegram"
 )
@@ -35,7 +36,7 @@ func TestAGroupBecomesASupergroup(t *testing.T) {
 				ID: "telegram", Platform: bot.(gateway.Platform), // a guard of this package says that it is one
 				Streaming: preview.Config{Enabled: true, MinTokens: 3, Cursor: " ▌"},
 			}},
-			Runner: counter{}, Store: gateway.NewMemory(), MaxQueued: 10, MaxAge: time.Hour, Grace: 10 * time.Second,
+			Runner: counter{}, Store: memory.New(), MaxQueued: 10, MaxAge: time.Hour, Grace: 10 * time.Second,
 			Access: access.Rules{Allow: []access.Rule{{Endpoint: "telegram", Chat: "-1001"}}}, Log: slog.New(slog.DiscardHandler),
 		})
 		synctest.Wait()

@@ -1,4 +1,4 @@
-package gateway
+package memory
 
 import (
 	"context"
@@ -16,23 +16,23 @@ type consent struct {
 	tool         string
 }
 
-// Consent implements Consents.
-func (s *Memory) Consent(_ context.Context, c chat.Conversation, u chat.UserID, tool string) error {
+// Consent implements gateway.Consents.
+func (s *Store) Consent(_ context.Context, c chat.Conversation, u chat.UserID, tool string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.consents[consent{s.now(c), u, tool}] = true
 	return nil
 }
 
-// Consented implements Consents.
-func (s *Memory) Consented(_ context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
+// Consented implements gateway.Consents.
+func (s *Store) Consented(_ context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.consents[consent{s.now(c), u, tool}], nil
 }
 
 // revoke ends the consents that a person gave in a conversation; everybody's when none is named.
-func (s *Memory) revoke(c chat.Conversation, u chat.UserID) {
+func (s *Store) revoke(c chat.Conversation, u chat.UserID) {
 	for k := range s.consents {
 		if k.conversation == c && (u == "" || k.user == u) {
 			delete(s.consents, k)
@@ -40,15 +40,15 @@ func (s *Memory) revoke(c chat.Conversation, u chat.UserID) {
 	}
 }
 
-// Facts implements Facts.
-func (s *Memory) Facts(_ context.Context, p chat.Person) ([]chat.Fact, error) {
+// Facts implements gateway.Facts.
+func (s *Store) Facts(_ context.Context, p chat.Person) ([]chat.Fact, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.facts[p]), nil
 }
 
-// Remember implements Facts.
-func (s *Memory) Remember(_ context.Context, p chat.Person, text string) (chat.Fact, error) {
+// Remember implements gateway.Facts.
+func (s *Store) Remember(_ context.Context, p chat.Person, text string) (chat.Fact, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told[p]++
@@ -57,8 +57,8 @@ func (s *Memory) Remember(_ context.Context, p chat.Person, text string) (chat.F
 	return f, nil
 }
 
-// ForgetFact implements Facts.
-func (s *Memory) ForgetFact(_ context.Context, p chat.Person, id string) (bool, error) {
+// ForgetFact implements gateway.Facts.
+func (s *Store) ForgetFact(_ context.Context, p chat.Person, id string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.facts[p])
@@ -66,8 +66,8 @@ func (s *Memory) ForgetFact(_ context.Context, p chat.Person, id string) (bool, 
 	return len(s.facts[p]) < before, nil
 }
 
-// ForgetFacts implements Facts.
-func (s *Memory) ForgetFacts(_ context.Context, p chat.Person) (int, error) {
+// ForgetFacts implements gateway.Facts.
+func (s *Store) ForgetFacts(_ context.Context, p chat.Person) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := len(s.facts[p])

@@ -1,4 +1,4 @@
-package gateway
+package memory
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"telex/internal/chat"
 )
 
-// SaveBlock implements Rules. A block that is known is only ever prolonged.
-func (s *Memory) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
+// SaveBlock implements gateway.Rules. A block that is known is only ever prolonged.
+func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.blocks[e] = longest(append(s.inForce(e), b))
@@ -29,21 +29,21 @@ func longest(blocks []chat.Block) []chat.Block {
 	})
 }
 
-// Blocks implements Rules.
-func (s *Memory) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, error) {
+// Blocks implements gateway.Rules.
+func (s *Store) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.inForce(e), nil
 }
 
 // inForce returns a copy of the blocks that are not over.
-func (s *Memory) inForce(e chat.EndpointID) []chat.Block {
+func (s *Store) inForce(e chat.EndpointID) []chat.Block {
 	now := time.Now()
 	return slices.DeleteFunc(slices.Clone(s.blocks[e]), func(b chat.Block) bool { return !b.Until.After(now) })
 }
 
-// Move implements Rules. From now on the old id means the new one in every call.
-func (s *Memory) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
+// Move implements gateway.Rules. From now on the old id means the new one in every call.
+func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now, ok := s.moved[place{e, to}]; ok && now != from {
@@ -64,7 +64,7 @@ func (s *Memory) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID
 }
 
 // Moves implements access.Store.
-func (s *Memory) Moves(context.Context) ([]chat.Move, error) {
+func (s *Store) Moves(context.Context) ([]chat.Move, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []chat.Move
@@ -77,8 +77,8 @@ func (s *Memory) Moves(context.Context) ([]chat.Move, error) {
 	return out, nil
 }
 
-// Knows implements Rules.
-func (s *Memory) Knows(_ context.Context, e chat.EndpointID, in chat.ChatID) (bool, error) {
+// Knows implements gateway.Rules.
+func (s *Store) Knows(_ context.Context, e chat.EndpointID, in chat.ChatID) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now, ok := s.moved[place{e, in}]; ok {
@@ -99,7 +99,7 @@ func (s *Memory) Knows(_ context.Context, e chat.EndpointID, in chat.ChatID) (bo
 }
 
 // carry takes what a chat has over to its new id.
-func (s *Memory) carry(e chat.EndpointID, from, to chat.ChatID) {
+func (s *Store) carry(e chat.EndpointID, from, to chat.ChatID) {
 	moves := func(c *chat.Conversation) bool {
 		here := c.Endpoint == e && c.Chat == from
 		if here {

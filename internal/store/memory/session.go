@@ -1,4 +1,4 @@
-package gateway
+package memory
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// session is what a Memory keeps of a conversation.
+// session is what a Store keeps of a conversation.
 type session struct {
 	chat.Session
 	history []chat.Entry
@@ -26,8 +26,8 @@ func (se *session) drop(which func(chat.Entry) bool) {
 	se.history = slices.DeleteFunc(se.history, which)
 }
 
-// Session implements Sessions. The result is the caller's.
-func (s *Memory) Session(_ context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
+// Session implements gateway.Sessions. The result is the caller's.
+func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	se := s.session(s.now(c))
@@ -39,16 +39,16 @@ func (s *Memory) Session(_ context.Context, c chat.Conversation) (chat.Session, 
 	return se.Session, out, nil
 }
 
-// Choose implements Sessions.
-func (s *Memory) Choose(_ context.Context, c chat.Conversation, model string) error {
+// Choose implements gateway.Sessions.
+func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.session(s.now(c)).Model = model
 	return nil
 }
 
-// Undo implements Sessions. The turns that are running know what was undone: they can't make summaries any more.
-func (s *Memory) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
+// Undo implements gateway.Sessions. The turns that are running know what was undone: they can't make summaries any more.
+func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if says.ID != "" {
@@ -75,8 +75,8 @@ func (s *Memory) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([
 	return out, nil
 }
 
-// Forget implements Sessions. The ids of messages stay known, so that none is answered twice.
-func (s *Memory) Forget(_ context.Context, c chat.Conversation) error {
+// Forget implements gateway.Sessions. The ids of messages stay known, so that none is answered twice.
+func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c = s.now(c)
@@ -92,8 +92,8 @@ func (s *Memory) Forget(_ context.Context, c chat.Conversation) error {
 	return nil
 }
 
-// Erase implements Sessions. What nobody is known to have asked may be theirs and goes too.
-func (s *Memory) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
+// Erase implements gateway.Sessions. What nobody is known to have asked may be theirs and goes too.
+func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c = s.now(c)
@@ -114,7 +114,7 @@ func (s *Memory) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (i
 }
 
 // outdate says of the unfinished turns of a conversation that what they know of it is not so any more.
-func (s *Memory) outdate(c chat.Conversation) {
+func (s *Store) outdate(c chat.Conversation) {
 	for _, t := range s.turns {
 		if t.Conversation == c {
 			t.stale = true
@@ -124,7 +124,7 @@ func (s *Memory) outdate(c chat.Conversation) {
 
 // join makes one session of two. Entries are numbered anew when there is a summary: those that it does not stand for
 // must come after those that it does.
-func (s *Memory) join(into, from *session) {
+func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
 	folded := slices.Concat(into.history[:into.live()], from.history[:from.live()])
 	live := slices.Concat(into.history[into.live():], from.history[from.live():])
@@ -141,7 +141,7 @@ func (s *Memory) join(into, from *session) {
 }
 
 // grow makes a turn's additions to its session.
-func (s *Memory) grow(t *memoryTurn, g chat.Growth) {
+func (s *Store) grow(t *memoryTurn, g chat.Growth) {
 	se := s.session(t.Conversation)
 	if t.Replaces != "" && len(g.History) > 0 {
 		se.drop(func(e chat.Entry) bool { return e.Turn == t.Replaces })
@@ -161,7 +161,7 @@ func (s *Memory) grow(t *memoryTurn, g chat.Growth) {
 	}
 }
 
-func (s *Memory) session(c chat.Conversation) *session {
+func (s *Store) session(c chat.Conversation) *session {
 	se := s.sessions[c]
 	if se == nil {
 		se = &session{}
@@ -187,8 +187,8 @@ func (u used) of(w chat.UsageOf) bool {
 		!u.at.Before(w.From) && (w.To.IsZero() || u.at.Before(w.To))
 }
 
-// Used implements Sessions.
-func (s *Memory) Used(_ context.Context, of chat.UsageOf) (sum chat.Used, err error) {
+// Used implements gateway.Sessions.
+func (s *Store) Used(_ context.Context, of chat.UsageOf) (sum chat.Used, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of.Conversation = s.now(of.Conversation)

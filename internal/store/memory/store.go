@@ -1,4 +1,4 @@
-package gateway
+package memory
 
 import (
 	"context"
@@ -10,19 +10,18 @@ import (
 )
 
 const (
-	// knownIDs is how many message ids a Memory remembers per conversation, and how many turns that have ended:
+	// knownIDs is how many message ids a Store remembers per conversation, and how many turns that have ended:
 	// platforms repeat what was not acknowledged, which is recent.
 	knownIDs = 256
-	// keptMessages is how many messages of a conversation a Memory keeps: more than any model's window takes,
+	// keptMessages is how many messages of a conversation a Store keeps: more than any model's window takes,
 	// and a bound for a process that runs for months.
 	keptMessages = 1000
-	// keptUsage is how many rows of usage a Memory keeps, of all conversations: more than a day's.
+	// keptUsage is how many rows of usage a Store keeps, of all conversations: more than a day's.
 	keptUsage = 10000
 )
 
-// Memory is a Store that lives as long as the process, or as long as a test wants. It does what a durable one
-// does, and is no kinder.
-type Memory struct {
+// Store keeps everything in memory.
+type Store struct {
 	mu       sync.Mutex
 	known    map[chat.Conversation][]chat.MessageID // as they were accepted, under the ids of then
 	sessions map[chat.Conversation]*session
@@ -53,9 +52,9 @@ type place struct {
 	chat     chat.ChatID
 }
 
-// NewMemory returns an empty Memory.
-func NewMemory() *Memory {
-	return &Memory{
+// New returns an empty Store.
+func New() *Store {
+	return &Store{
 		known: make(map[chat.Conversation][]chat.MessageID), sessions: make(map[chat.Conversation]*session),
 		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string), places: make(map[chat.EndpointID][]chat.Target),
 		blocks: make(map[chat.EndpointID][]chat.Block), consents: make(map[consent]bool), facts: make(map[chat.Person][]chat.Fact),
@@ -63,8 +62,8 @@ func NewMemory() *Memory {
 	}
 }
 
-// Accept implements Inbox.
-func (s *Memory) Accept(_ context.Context, c chat.Conversation, m chat.Inbound) (bool, error) {
+// Accept implements gateway.Inbox.
+func (s *Store) Accept(_ context.Context, c chat.Conversation, m chat.Inbound) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if m.Resume != "" {
@@ -89,15 +88,15 @@ func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 	return m
 }
 
-// Resume implements Inbox.
-func (s *Memory) Resume(_ context.Context, e chat.EndpointID) (chat.Resume, error) {
+// Resume implements gateway.Inbox.
+func (s *Store) Resume(_ context.Context, e chat.EndpointID) (chat.Resume, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return chat.Resume{Cursor: s.resume[e], Places: slices.Clone(s.places[e])}, nil
 }
 
-// Drop implements Inbox.
-func (s *Memory) Drop(_ context.Context, c chat.Conversation, ids ...chat.MessageID) error {
+// Drop implements gateway.Inbox.
+func (s *Store) Drop(_ context.Context, c chat.Conversation, ids ...chat.MessageID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, id := range ids {
@@ -108,8 +107,8 @@ func (s *Memory) Drop(_ context.Context, c chat.Conversation, ids ...chat.Messag
 	return nil
 }
 
-// Pending implements Inbox.
-func (s *Memory) Pending(context.Context) ([]chat.Pending, error) {
+// Pending implements gateway.Inbox.
+func (s *Store) Pending(context.Context) ([]chat.Pending, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []chat.Pending
@@ -122,7 +121,7 @@ func (s *Memory) Pending(context.Context) ([]chat.Pending, error) {
 }
 
 // now follows a conversation to the present id of its chat.
-func (s *Memory) now(c chat.Conversation) chat.Conversation {
+func (s *Store) now(c chat.Conversation) chat.Conversation {
 	if to, ok := s.moved[place{c.Endpoint, c.Chat}]; ok {
 		c.Chat = to
 	}
@@ -131,7 +130,7 @@ func (s *Memory) now(c chat.Conversation) chat.Conversation {
 
 // find returns the unfinished message that an id means, which is none of those taken: one that waits before one
 // that a turn has. It means two only in a chat that moved.
-func (s *Memory) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
+func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) (found *accepted) {
 	c = s.now(c)
 	for _, m := range s.inbox {
 		if m.Conversation != c || m.Message.ID != id || slices.Contains(taken, m) {
@@ -148,7 +147,7 @@ func (s *Memory) find(c chat.Conversation, id chat.MessageID, taken []*accepted)
 }
 
 // done forgets messages.
-func (s *Memory) done(which func(*accepted) bool) {
+func (s *Store) done(which func(*accepted) bool) {
 	s.inbox = slices.DeleteFunc(s.inbox, which)
 }
 

@@ -1,4 +1,4 @@
-package gateway
+package memory
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	"telex/internal/chat"
 )
 
-// Knocking implements Doors.
-func (s *Memory) Knocking(context.Context) ([]chat.Knocking, error) {
+// Knocking implements access.Store.
+func (s *Store) Knocking(context.Context) ([]chat.Knocking, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.SortedStableFunc(slices.Values(s.knocking), func(a, b chat.Knocking) int {
@@ -17,8 +17,8 @@ func (s *Memory) Knocking(context.Context) ([]chat.Knocking, error) {
 	}), nil
 }
 
-// Knock implements Doors.
-func (s *Memory) Knock(_ context.Context, k chat.Knocking) error {
+// Knock implements access.Store.
+func (s *Store) Knock(_ context.Context, k chat.Knocking) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unknock(k.Person)
@@ -26,8 +26,8 @@ func (s *Memory) Knock(_ context.Context, k chat.Knocking) error {
 	return nil
 }
 
-// Unknock implements Doors.
-func (s *Memory) Unknock(_ context.Context, ps ...chat.Person) error {
+// Unknock implements access.Store.
+func (s *Store) Unknock(_ context.Context, ps ...chat.Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range ps {
@@ -36,12 +36,12 @@ func (s *Memory) Unknock(_ context.Context, ps ...chat.Person) error {
 	return nil
 }
 
-func (s *Memory) unknock(p chat.Person) {
+func (s *Store) unknock(p chat.Person) {
 	s.knocking = slices.DeleteFunc(s.knocking, func(k chat.Knocking) bool { return k.Person == p })
 }
 
-// Admit implements Doors.
-func (s *Memory) Admit(_ context.Context, a chat.Admission) error {
+// Admit implements access.Store.
+func (s *Store) Admit(_ context.Context, a chat.Admission) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unknock(a.Person)
@@ -50,8 +50,8 @@ func (s *Memory) Admit(_ context.Context, a chat.Admission) error {
 	return nil
 }
 
-// Admitted implements Doors.
-func (s *Memory) Admitted(context.Context) ([]chat.Admission, error) {
+// Admitted implements access.Store.
+func (s *Store) Admitted(context.Context) ([]chat.Admission, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.SortedStableFunc(slices.Values(s.admitted), func(a, b chat.Admission) int {
@@ -59,14 +59,14 @@ func (s *Memory) Admitted(context.Context) ([]chat.Admission, error) {
 	}), nil
 }
 
-// Dismiss implements Doors.
-func (s *Memory) Dismiss(_ context.Context, p chat.Person) (bool, error) {
+// Dismiss implements access.Store.
+func (s *Store) Dismiss(_ context.Context, p chat.Person) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dismiss(p), nil
 }
 
-func (s *Memory) dismiss(p chat.Person) bool {
+func (s *Store) dismiss(p chat.Person) bool {
 	before := len(s.admitted)
 	s.admitted = slices.DeleteFunc(s.admitted, func(a chat.Admission) bool { return a.Person == p })
 	return len(s.admitted) < before

@@ -1,4 +1,4 @@
-package gateway
+package memory
 
 import (
 	"cmp"
@@ -15,15 +15,15 @@ type memoryTurn struct {
 	stale     bool // its history was changed meanwhile: its summary would bring back what is gone
 }
 
-// Begin implements Turns.
-func (s *Memory) Begin(_ context.Context, t chat.Turn) error {
+// Begin implements gateway.Turns.
+func (s *Store) Begin(_ context.Context, t chat.Turn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.begin(t)
 }
 
 // begin is Begin. The caller holds mu.
-func (s *Memory) begin(t chat.Turn) error {
+func (s *Store) begin(t chat.Turn) error {
 	if slices.Contains(s.ended, t.ID) {
 		return chat.ErrFenced
 	}
@@ -67,7 +67,7 @@ func (s *Memory) begin(t chat.Turn) error {
 }
 
 // rerun counts one more run of a turn.
-func (s *Memory) rerun(t *memoryTurn) error {
+func (s *Store) rerun(t *memoryTurn) error {
 	if t.State != chat.TurnRunning || t.Void {
 		return chat.ErrFenced
 	}
@@ -80,8 +80,8 @@ func (s *Memory) rerun(t *memoryTurn) error {
 	return nil
 }
 
-// Decide implements Turns.
-func (s *Memory) Decide(_ context.Context, turn string, d chat.Decision) error {
+// Decide implements gateway.Turns.
+func (s *Store) Decide(_ context.Context, turn string, d chat.Decision) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.current(turn)
@@ -96,8 +96,8 @@ func (s *Memory) Decide(_ context.Context, turn string, d chat.Decision) error {
 	return nil
 }
 
-// Join implements Turns.
-func (s *Memory) Join(_ context.Context, turn string, ids ...chat.MessageID) error {
+// Join implements gateway.Turns.
+func (s *Store) Join(_ context.Context, turn string, ids ...chat.MessageID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.current(turn)
@@ -116,8 +116,8 @@ func (s *Memory) Join(_ context.Context, turn string, ids ...chat.MessageID) err
 	return nil
 }
 
-// Note implements Turns.
-func (s *Memory) Note(_ context.Context, turn string, steps ...chat.Step) error {
+// Note implements gateway.Turns.
+func (s *Store) Note(_ context.Context, turn string, steps ...chat.Step) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.current(turn)
@@ -139,8 +139,8 @@ func onlyUsage(steps []chat.Step) bool {
 	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s chat.Step) bool { return s.Kind != chat.StepSpent })
 }
 
-// Cut implements Turns.
-func (s *Memory) Cut(_ context.Context, turn string, ending []byte) error {
+// Cut implements gateway.Turns.
+func (s *Store) Cut(_ context.Context, turn string, ending []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.current(turn)
@@ -150,8 +150,8 @@ func (s *Memory) Cut(_ context.Context, turn string, ending []byte) error {
 	return err
 }
 
-// End implements Turns.
-func (s *Memory) End(_ context.Context, turn string, g chat.Growth) error {
+// End implements gateway.Turns.
+func (s *Store) End(_ context.Context, turn string, g chat.Growth) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.current(turn)
@@ -170,8 +170,8 @@ func (s *Memory) End(_ context.Context, turn string, g chat.Growth) error {
 	return nil
 }
 
-// Release implements Turns.
-func (s *Memory) Release(_ context.Context, turn string, used ...chat.Usage) error {
+// Release implements gateway.Turns.
+func (s *Store) Release(_ context.Context, turn string, used ...chat.Usage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.current(turn)
@@ -192,8 +192,8 @@ func (s *Memory) Release(_ context.Context, turn string, used ...chat.Usage) err
 	return nil
 }
 
-// Unfinished implements Turns.
-func (s *Memory) Unfinished(context.Context) ([]chat.Turn, error) {
+// Unfinished implements gateway.Turns.
+func (s *Store) Unfinished(context.Context) ([]chat.Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []chat.Turn
@@ -211,8 +211,8 @@ func (s *Memory) Unfinished(context.Context) ([]chat.Turn, error) {
 	return out, nil
 }
 
-// Record implements Deliveries.
-func (s *Memory) Record(_ context.Context, turn string, p chat.Part) error {
+// Record implements gateway.Deliveries.
+func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, err := s.current(turn)
@@ -235,7 +235,7 @@ func (s *Memory) Record(_ context.Context, turn string, p chat.Part) error {
 }
 
 // current returns an unfinished turn, nil for one that has ended, and an error for one that never was.
-func (s *Memory) current(id string) (*memoryTurn, error) {
+func (s *Store) current(id string) (*memoryTurn, error) {
 	t := s.turn(id)
 	if t == nil && !slices.Contains(s.ended, id) {
 		return nil, fmt.Errorf("turn %s: %w", id, chat.ErrUnknown)
@@ -243,7 +243,7 @@ func (s *Memory) current(id string) (*memoryTurn, error) {
 	return t, nil
 }
 
-func (s *Memory) turn(id string) *memoryTurn {
+func (s *Store) turn(id string) *memoryTurn {
 	i := slices.IndexFunc(s.turns, func(t *memoryTurn) bool { return t.ID == id })
 	if i < 0 {
 		return nil
@@ -252,7 +252,7 @@ func (s *Memory) turn(id string) *memoryTurn {
 }
 
 // end forgets a turn but for its id.
-func (s *Memory) end(t *memoryTurn) {
+func (s *Store) end(t *memoryTurn) {
 	s.turns = slices.DeleteFunc(s.turns, func(o *memoryTurn) bool { return o == t })
 	s.ended = last(append(s.ended, t.ID), knownIDs)
 }
