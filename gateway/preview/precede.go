@@ -115,6 +115,11 @@ func (s *state) makesMore(now time.Time) bool {
 	case s.dead, s.ending.Stand:
 		return false
 	case s.ending.Keep:
+		for i := range s.parts {
+			if _, seeks := s.seek(i, now); seeks { // to learn of a message may make it
+				return true
+			}
+		}
 		return s.drafted() || len(s.frozen) > 0 || s.remaining(now).makes()
 	}
 	want := s.final

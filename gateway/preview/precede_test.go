@@ -162,3 +162,21 @@ func TestWaitingForOthersCostsNoTime(t *testing.T) {
 		equal(t, "person sees", p.sees(), []string{"first", "second"})
 	})
 }
+
+// A reply that was stopped makes messages while it learns of them, also where other calls come first.
+func TestWhatWasStoppedMayStillMakeMessages(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	s := &state{place: place{ops: chat.OpSend | chat.OpEdit, keyFor: time.Hour}}
+	s.parts = []message{
+		{phase: standing, ref: chat.MessageRef{ID: "1"}, shown: display{body: payload{plain: "one"}, cursor: true}},
+		{attempt: attempt{resolution: byKey, first: now}},
+	}
+	s.end(&Ending{Keep: true}, now)
+	if a := s.next(now); a.kind != doEdit {
+		t.Fatalf("next action %d, want the edit of the first message", a.kind)
+	}
+	if !s.makesMore(now) {
+		t.Error("others need not wait, although the second message is to be sent again under its key")
+	}
+}

@@ -137,8 +137,12 @@ func (w *world) judgePlace(above, below *turnLog) {
 	}
 }
 
-// overtakenAfter is how many calls of a reply must fail in a row for the next one not to wait any more.
-const overtakenAfter = 4
+const (
+	// overtakenAfter is how many calls of a reply must fail in a row for the next one not to wait any more.
+	overtakenAfter = 4
+	// hung is how long a call must take for that to be trouble.
+	hung = 3 * time.Second
+)
 
 // overtaken says that a reply could not be shown when the one after it was: the platform had refused it again and again
 // (D14). Or all of its messages stood, and one of them could not be made what it should say after all, so that
@@ -164,6 +168,9 @@ func (w *world) overtaken(above, below *turnLog) bool {
 		}
 		switch {
 		case c.learned().After(began):
+			if began.Sub(c.at) >= hung {
+				failures++
+			}
 		case c.err == nil && !c.done.IsZero() && c.op != chat.OpFind:
 			failures = 0
 		default:
