@@ -213,7 +213,7 @@ func (a *actor) carryOut(m message, w waiting, asker chat.UserID, d decision) {
 			a.log.Error("a standing approval was not stored: it holds for this call only", slog.String("turn", w.turn), slog.Any("error", err))
 		}
 	}
-	r := ruling{ID: w.q.ID, Verdict: d.verdict, By: a.person(m.Inbound).String(), Always: d.always && w.q.Standing}
+	r := ruling{ID: w.q.ID, Verdict: d.verdict, By: a.person(m.Inbound).String(), Always: d.always && w.q.Standing, At: time.Now()}
 	a.rule(a.g.deliveries, w.turn, w.q, r)
 	for i, rec := range a.left {
 		if step, err := stepOf(chat.StepDecided, w.q.call, r); err == nil && rec.ID == w.turn {

@@ -35,6 +35,7 @@ type proposal struct {
 	mentioned bool // to who sent something else than a yes or no; the actor's
 
 	call    string
+	decided time.Time     // by a person, as an earlier process stored it
 	claimed bool          // somebody decides it; the docket's mutex guards it
 	verdict agent.Verdict // once ruled is closed
 	ruled   chan struct{}
@@ -46,6 +47,7 @@ type ruling struct {
 	Verdict agent.Verdict `json:"verdict"`
 	By      string        `json:"by,omitempty"`     // a Person's String; empty: nobody, in time
 	Always  bool          `json:"always,omitempty"` // and whatever else the tool is called for here
+	At      time.Time     `json:"at,omitzero"`      // when a person decided
 }
 
 func newProposal(call string) *proposal { return &proposal{call: call, ruled: make(chan struct{})} }

@@ -99,7 +99,8 @@ type replay struct {
 	files     map[string][]agent.File
 	proposals []*proposal
 	spent     spentSoFar
-	spentAt   int // how many steps the journal had once spent was in it
+	spentAt   int      // how many steps the journal had once spent was in it
+	unknown   []string // calls that had begun by then: one without an answer has an unknown outcome
 }
 
 // readJournal reads the steps of a turn. What people said to it meanwhile is left out: the turn has their messages.
@@ -148,7 +149,7 @@ func readJournal(steps []chat.Step) (r replay, err error) {
 func (r replay) rule(d ruling) {
 	for _, p := range r.proposals {
 		if p.ID == d.ID && !p.claimed {
-			p.claimed = true
+			p.claimed, p.decided = true, d.At
 			p.publish(d.Verdict)
 		}
 	}
@@ -185,9 +186,11 @@ func (r replay) answered(call string) bool {
 	return slices.ContainsFunc(r.said, func(m agent.Message) bool { return m.Role == agent.ToolRole && m.ToolCallID == call })
 }
 
-// waits says that a call waits for a person at a time, or for its turn to go on since one decided.
+// waits says that a call waits for a person at a time, or for its turn to go on since one decided. A decision may come as late
+// as the start of the process that takes the turn up.
 func (r replay) waits(now time.Time) bool {
 	return slices.ContainsFunc(r.proposals, func(p *proposal) bool {
-		return !r.answered(p.call) && !slices.Contains(r.begun, p.call) && now.Before(p.Until)
+		waiting := now.Before(p.Until) || now.Before(p.decided.Add(restartGrace))
+		return waiting && !r.answered(p.call) && !slices.Contains(r.begun, p.call)
 	})
 }

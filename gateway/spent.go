@@ -122,7 +122,7 @@ func (a *actor) takeUpSpent(t *turn, rec chat.Turn) {
 	}
 	t.earlier.spent.Spent = a.usedBefore(rec, t.earlier)
 	t.journal.spent = t.earlier.spent.Spent
-	if rec.Runs <= t.earlier.spent.Through || t.earlier.open() {
+	if rec.Runs <= t.earlier.spent.Through {
 		return
 	}
 	step, err := t.journal.spentStep(t.earlier.spent.Spent, rec.Runs)
@@ -134,11 +134,12 @@ func (a *actor) takeUpSpent(t *turn, rec chat.Turn) {
 	}
 }
 
-// open says that calls have no answer yet: no model is asked meanwhile.
+// open says that calls have no answer yet: no model is asked meanwhile. A call that an earlier process began gets no answer
+// from its tool any more.
 func (r replay) open() bool {
 	for _, m := range r.said {
 		for _, c := range m.ToolCalls {
-			if !r.answered(c.ID) {
+			if !r.answered(c.ID) && !slices.Contains(r.unknown, c.ID) {
 				return true
 			}
 		}
@@ -153,6 +154,6 @@ func (r *replay) readSpent(i int, body []byte) error {
 		return err
 	}
 	s.Through = max(s.Through, r.spent.Through)
-	r.spent, r.spentAt = s, i+1
+	r.spent, r.spentAt, r.unknown = s, i+1, slices.Clone(r.begun)
 	return nil
 }
