@@ -229,11 +229,12 @@ func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 	who := a.person(messages[0])
 	a.log.Info("messages are not answered: a limit is reached",
 		slog.String("limit", string(key)), slog.String("person", who.String()), slog.Int("messages", len(messages)))
-	if a.g.refused.may(who.String() + " " + string(key)) {
-		a.owe(key, "", messages...)
+	about := who.String() + " " + string(key)
+	if a.g.refused.has(about) {
+		a.drop(messages...)
 		return
 	}
-	a.drop(messages...)
+	a.oweNote(note{key: key, messages: messages, about: about})
 }
 
 // knock answers a person who is not let in with a code.

@@ -13,19 +13,24 @@ type note struct {
 	id       string // for the lines that have one
 	messages []chat.Inbound
 	deliver  func() // nil until the line is stored
+	about    string // what the line is about, if it is not to be repeated for a while; empty: it always is
 }
 
 // owe answers messages of one person with a line when it is their turn. Those of the same
 // person that wait for the same line share it: a backlog costs each who wrote one message, not
 // one for each of theirs.
 func (a *actor) owe(key TextKey, id string, messages ...chat.Inbound) {
+	a.oweNote(note{key: key, id: id, messages: messages})
+}
+
+func (a *actor) oweNote(owed note) {
 	for i := range a.owed {
-		if n := &a.owed[i]; n.deliver == nil && n.key == key && n.messages[0].Sender.ID == messages[0].Sender.ID {
-			n.id, n.messages = id, append(n.messages, messages...)
+		if n := &a.owed[i]; n.deliver == nil && n.key == owed.key && n.messages[0].Sender.ID == owed.messages[0].Sender.ID {
+			n.id, n.messages = owed.id, append(n.messages, owed.messages...)
 			return
 		}
 	}
-	a.owed = append(a.owed, note{key: key, id: id, messages: messages})
+	a.owed = append(a.owed, owed)
 }
 
 // forgive drops the messages of some people that are still owed a line. What forgets what they asked forgets these too: the
@@ -65,7 +70,12 @@ func (a *actor) storeOwed() {
 	}
 }
 
-// prepareNote stores the line that says why there is no answer.
+// prepareNote stores the line that says why there is no answer. From then on it counts as said: a line that is only owed may be
+// forgotten, or lost with the process.
 func (a *actor) prepareNote(n note) (deliver func()) {
-	return a.prepareAnswer(preview.Ending{Note: a.g.Texts.line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
+	deliver = a.prepareAnswer(preview.Ending{Note: a.g.Texts.line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
+	if n.about != "" {
+		a.g.refused.mark(n.about)
+	}
+	return deliver
 }
