@@ -108,6 +108,8 @@ func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
 		}
 	}
 	switch p := &s.parts[i]; {
+	case p.abandoned && p.unfinished() && !p.streams() && s.can(chat.OpEdit) && !p.file && p.ref.ID != "": // what stands stays, without the cursor
+		return s.bare(i)
 	case p.abandoned, s.deleted(i, len(want)):
 	case !p.exists(), p.ref.ID == "" && !p.shows(a.body):
 		return s.create(a, now)
@@ -234,6 +236,9 @@ func (s *state) layoutText() []markup.Part {
 	text, o := s.ending.Text, markup.Options{Dialect: s.dialect, Limit: s.limit, Open: s.ending.Cut, Paused: true}
 	if s.literal {
 		text, o.Open = verbatim(text), false
+	}
+	if o.Open {
+		text += "\n" // nothing more comes: else the last row of a table would be one that goes on, and not be shown
 	}
 	if grown := s.layoutGrown(text, o); grown != nil {
 		return grown

@@ -334,6 +334,9 @@ func (s *state) cutOf(i int) int {
 func (s *state) giveUp(p *message) {
 	s.muted = true
 	if s.ending != nil {
+		if p.abandoned { // also what stands is refused
+			p.shown.cursor, p.certainty = false, sure
+		}
 		p.abandoned = true
 	}
 }
