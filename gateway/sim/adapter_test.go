@@ -61,6 +61,7 @@ func (a *adapter) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (ch
 func (a *adapter) create(ctx context.Context, c *call, f *chat.File) (chat.Receipt, error) {
 	w := a.l.w
 	r := chat.Receipt{Ref: chat.MessageRef{Target: c.to}}
+	c.file = f
 	err := a.l.serve(ctx, c, func() *chat.SendError {
 		if e := w.fits(c); e != nil {
 			return e
@@ -82,7 +83,9 @@ type editing struct{ a *adapter }
 func (e editing) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	c := &call{op: chat.OpEdit, to: ref.Target, id: ref.ID, m: m}
 	if ref.ID == "" {
-		e.a.l.w.log("edit of no message")
+		e.a.l.w.mu.Lock()
+		e.a.l.w.complain("edit of no message: %s", c.m.Text)
+		e.a.l.w.mu.Unlock()
 	}
 	return chat.Receipt{Ref: ref}, e.a.l.serve(ctx, c, func() *chat.SendError {
 		if e := e.a.l.w.fits(c); e != nil {

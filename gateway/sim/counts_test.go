@@ -58,6 +58,9 @@ func situations() []string {
 // enough is how many schedules meet every situation.
 const enough = 300
 
+// all is how many schedules meet every exception too: an exception that no schedule needs hides what it stands for.
+const all = 22_500
+
 // missing returns the situations that none of many schedules met; nothing when there were too few to tell, or not of every kind.
 func (t *total) missing() (none []string) {
 	t.mu.Lock()
@@ -65,7 +68,16 @@ func (t *total) missing() (none []string) {
 	if t.counts["schedules"] < enough || slices.ContainsFunc(kinds(), func(k kind) bool { return t.counts["schedules: "+k.name] == 0 }) {
 		return nil
 	}
-	for _, s := range situations() {
+	want := situations()
+	if t.counts["schedules"] >= all {
+		rare := rareExceptions()
+		for e := range exceptions() {
+			if _, named := rare[e]; !named {
+				want = append(want, "exception: "+string(e))
+			}
+		}
+	}
+	for _, s := range want {
 		if t.counts[s] == 0 {
 			none = append(none, s)
 		}

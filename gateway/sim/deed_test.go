@@ -56,12 +56,12 @@ type consented struct {
 // noteConsent judges that somebody who may gave a standing approval.
 func (w *world) noteConsent(c chat.Conversation, u chat.UserID, tool string) {
 	tool, _, _ = strings.Cut(tool, "@") // no tool changes here
-	given := consented{w.placeOf(c.Chat, c.Thread), u, tool, time.Now()}
-	w.consents = append(w.consents, given)
-	w.note("all calls of %s by %s are approved in place %d", tool, u, given.place)
+	approval := consented{w.placeOf(c.Chat, c.Thread), u, tool, time.Now()}
+	w.consents = append(w.consents, approval)
+	w.note("all calls of %s by %s are approved in place %d", tool, u, approval.place)
 	w.counts.add("standing approvals", 1)
 	for _, q := range w.questions {
-		if q.turn.place == given.place && q.tool == tool && w.asker(q.turn) == u && slices.ContainsFunc(w.messages, func(m *written) bool {
+		if q.turn.place == approval.place && q.tool == tool && w.asker(q.turn) == u && slices.ContainsFunc(w.messages, func(m *written) bool {
 			return m.always && w.decides(m, q, agent.Approved)
 		}) {
 			return
@@ -74,7 +74,7 @@ func (w *world) noteConsent(c chat.Conversation, u chat.UserID, tool string) {
 func (w *world) standsApproved(t *turnLog, tool string) bool {
 	return slices.ContainsFunc(w.consents, func(c consented) bool {
 		gone := w.forgottenBy(t.place, c.user)
-		return c.place == t.place && c.user == w.asker(t) && c.tool == tool && (!gone.After(c.at) || !gone.Before(time.Now()) || len(w.moved) > 0)
+		return c.place == t.place && c.user == w.asker(t) && c.tool == tool && (!gone.After(c.at) || !gone.Before(time.Now()) || len(w.moved) > 0 && !w.s.private(t.place))
 	})
 }
 
@@ -106,6 +106,9 @@ func (w *world) judgeEffect(d *deed) {
 	if d.undone {
 		w.complain("%s takes effect after the model was told that it was not done", d.key)
 	}
+	if w.stoppedBefore(t, time.Now()) {
+		w.complain("%s takes effect after its turn was stopped", d.key)
+	}
 	q := w.questionAbout(d.key)
 	switch {
 	case q != nil && !q.ruled.IsZero() && q.verdict != agent.Approved:
@@ -120,6 +123,17 @@ func (w *world) judgeEffect(d *deed) {
 	default:
 		w.complain("%s takes effect, and nobody approved it", d.key)
 	}
+}
+
+// stoppedBefore says that a command that stops a turn was taken before a moment. Questions that came after it wait until it ends.
+func (w *world) stoppedBefore(t *turnLog, at time.Time) bool {
+	if len(w.moved) > 0 && !w.s.private(t.place) {
+		w.except(memoryMoved)
+		return false
+	}
+	return slices.ContainsFunc(w.messages, func(m *written) bool {
+		return m.place == t.place && w.ends(m, w.asker(t)) && m.accepted.After(t.begun[0].at) && m.accepted.Before(at)
+	})
 }
 
 // judgeAnswers judges that each call in a history has exactly one answer, right behind it, and that the answer is
@@ -156,7 +170,7 @@ func (w *world) judgeTold(key, text, what string) {
 	}
 	q, reads := w.questionAbout(key), d.tool == look
 	switch {
-	case text == "done "+key, text == "Error: no luck.":
+	case text == "done "+key && !d.fails, text == "Error: no luck." && d.fails:
 		if len(d.effects) == 0 {
 			lie()
 		}
@@ -214,7 +228,7 @@ func (w *world) judgeDeeds() {
 			w.judgeHeard(q)
 			continue
 		}
-		if q.verdict == agent.Approved && len(d.effects) == 0 && !d.unknown && !w.broken(t) {
+		if q.verdict == agent.Approved && len(d.effects) == 0 && !d.unknown && (!w.broken(t) || w.hadTime(q)) {
 			w.complain("%s was approved with question %s, and nothing came of it", q.key, q.id)
 		}
 	}
@@ -230,19 +244,38 @@ func (w *world) broken(t *turnLog) bool {
 	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
 }
 
+// hadTime says that the process in which a call was approved lived on for long enough to run it, and that nothing ended its turn
+// meanwhile.
+func (w *world) hadTime(q *question) bool {
+	slack := 10 * time.Second
+	for _, d := range w.deeds {
+		if d.turn == q.turn.id {
+			slack += d.takes
+		}
+	}
+	until := q.ruled.Add(slack)
+	for _, l := range w.lives {
+		if l.diedAt(until) && !l.diedAt(q.ruled.Add(-time.Nanosecond)) || !l.stopping.IsZero() && !l.stopping.Before(q.ruled) && !l.stopping.After(until) {
+			return false
+		}
+	}
+	for i, m := range w.messages {
+		if m.place == q.turn.place && !m.accepted.IsZero() && !m.accepted.Before(q.filed) && !m.accepted.After(until) && (w.ends(m, w.asker(q.turn)) || m.kind == "retry" || w.interrupts(i) && w.s.busy == gateway.Interrupt) {
+			return false
+		}
+	}
+	return true
+}
+
 // judgeHeard judges that what people said about a question which nobody decided was not lost: no process took it and
 // lived on.
 func (w *world) judgeHeard(q *question) {
 	if w.broken(q.turn) {
 		return
 	}
-	if len(w.moved) > 0 {
-		w.except(unheardMoved)
-		return
-	}
 	for _, m := range w.messages {
 		meant := w.decides(m, q, agent.Approved) || w.decides(m, q, agent.Denied)
-		if meant && m.about != "" && !m.dropped.IsZero() && !m.droppedBy.diedAt(m.dropped) && m.dropped.Before(q.turn.ended) {
+		if meant && !m.dropped.IsZero() && !m.droppedBy.diedAt(m.dropped) && m.dropped.Before(q.turn.ended) {
 			w.complain("what %s said about question %s was taken, and nothing was decided", m.user, q.id)
 		}
 	}
@@ -299,8 +332,9 @@ func (w *world) judgeScreen(t *turnLog) {
 		case !m.stands() || w.excused(m):
 		case !caps.Edit && !caps.Delete:
 			w.counts.add("questions that stay: nothing can be changed there", 1)
+			w.except(questionStays)
 		case !caps.Delete && (len(m.now().Actions) == 0 || m.frozen):
-			w.counts.add("questions that stay without their buttons: nothing can be deleted there", 1)
+			w.except(questionStays)
 		default:
 			w.complain("question %s of turn %s stays: %q with %v", m.id, t.id, m.text(), m.now().Actions)
 		}

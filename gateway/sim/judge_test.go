@@ -78,28 +78,6 @@ func (w *world) judgeMessages() {
 	}
 }
 
-// mayDrop says that a message may go without an answer: a command, one that a command put an
-// end to, or one too many.
-func (w *world) mayDrop(n int) bool {
-	m := w.messages[n]
-	if m.kind != "text" || w.s.perMinute > 0 {
-		return true
-	}
-	waiting := 0
-	for i, o := range w.messages {
-		if i == n || o.place != m.place || o.accepted.IsZero() {
-			continue
-		}
-		if (w.ends(o, m.user) && o.kind != "undo") && !o.accepted.Before(m.accepted) {
-			return true
-		}
-		if !o.accepted.After(m.accepted) {
-			waiting++
-		}
-	}
-	return waiting >= w.s.queue
-}
-
 // judgeOrder judges that questions are answered in the order in which they came (F39), and that
 // the answers stand in that order.
 func (w *world) judgeOrder() {
@@ -162,7 +140,7 @@ func (w *world) overtaken(above, below *turnLog) bool {
 				return true
 			}
 			if c.failed(chat.TooLong) || c.failed(chat.Frozen) || c.failed(chat.Gone) {
-				w.except(overtakenNeeds)
+				w.except(overtakenByNext)
 				return true
 			}
 		}
@@ -227,12 +205,30 @@ func (w *world) excused(m *message) bool {
 		w.except(withoutID)
 	case m.frozen && !w.s.kind.caps.Delete:
 		w.except(unchangeable)
+	case m.frozen && w.refusesFinal(m), w.refusesAll(m):
+		w.except(refusedContent)
 	case m.by.unknown() && !m.known && !w.s.kind.reconciles():
 		w.except(unknownCreate)
 	default:
 		return false
 	}
 	return true
+}
+
+// refusesFinal says that the platform refused what was to take the place of m.
+func (w *world) refusesFinal(m *message) bool {
+	return slices.ContainsFunc(w.calls, func(c *call) bool { return c.turn == m.turn && c.fault == badContent && !c.m.Preview })
+}
+
+// refusesAll says that the platform refused the final for m, and then an edit to what m shows without its cursor.
+func (w *world) refusesAll(m *message) bool {
+	times := 0
+	for _, c := range w.calls {
+		if c.op == chat.OpEdit && c.id == m.id && c.to.Chat == m.chat && !c.m.Preview && c.failed(chat.Rejected) {
+			times++
+		}
+	}
+	return times > 1 && w.refusesFinal(m)
 }
 
 // stuckAbove says that what stood above m was sent anew, and so all that followed.
@@ -269,14 +265,14 @@ func (w *world) judgeTurn(t *turnLog) {
 		return
 	}
 	if t.ended.IsZero() {
-		return // that is said already
+		if !slices.Contains(w.left(), "turn "+t.id) {
+			w.complain("turn %s never ended", t.id)
+		}
+		return
 	}
 	w.judgeAsked(t)
 	if w.commanded(t) && len(t.runs) > 0 {
 		w.complain("the model is asked to answer a command: turn %s", t.id)
-	}
-	if w.waived(t) {
-		return
 	}
 	w.judgeScreen(t)
 	w.judgeToldOf(t)
@@ -287,6 +283,10 @@ func (w *world) judgeTurn(t *turnLog) {
 		if m.live {
 			w.complain("D13: the stream %s of turn %s was never stopped", m.id, t.id)
 		}
+	}
+	if w.waived(t) {
+		w.judgeWaived(t)
+		return
 	}
 	readings, verdicts := w.readings(t), w.verdicts(t)
 	var allowed []string
@@ -337,9 +337,8 @@ func fixed(keys ...gateway.TextKey) (lines []string) {
 	return lines
 }
 
-// forgotten is after how long what a message shows may be sent once more: a reply that was given up for now and is taken
-// up again, as after a restart, does not know what the platform acknowledged.
-const forgotten = 10 * time.Minute
+// givenUpFor is how long a reply rests at least that was given up for now, before it is taken up again.
+const givenUpFor = 10 * time.Minute
 
 // judgeRepeats judges that nobody is sent what already stands (D2, F21).
 func (w *world) judgeRepeats() {
@@ -370,8 +369,11 @@ func (w *world) judgeRepeats() {
 		}
 		p := place{c.life, c.id}
 		old, known := last[p]
-		known = known && c.at.Sub(old.at) < forgotten
-		if known && c.op == chat.OpEdit && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) && slices.Equal(old.Actions, c.m.Actions) {
+		again := known && c.op == chat.OpEdit && old.Text == c.m.Text && slices.Equal(old.Spans, c.m.Spans) && slices.Equal(old.Actions, c.m.Actions)
+		switch {
+		case again && c.at.Sub(old.at) >= givenUpFor:
+			w.except(editedAgain)
+		case again:
 			w.complain("D2: %s is sent again what it shows: %s", c.id, c)
 		}
 		switch {

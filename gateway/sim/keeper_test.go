@@ -38,8 +38,10 @@ type turnLog struct {
 	edited   chat.MessageID // by the newest preview
 	lastEdit time.Time
 	lastLife *life
-	asks     bool                          // people were asked about a call
-	steps    int                           // with calls, that are stored
+	asks     bool // people were asked about a call
+	steps    int  // with calls, that are stored
+	usage    []chat.Usage
+	line     string
 	states   map[partOfLife]chat.PartState // as each process stored it last
 }
 
@@ -123,7 +125,7 @@ func (k *keeper) begun(t chat.Turn) {
 			tl.place = w.messages[n].place
 			tl.messages = append(tl.messages, n)
 		}
-		tl.first = len(tl.messages)
+		tl.first, tl.line = len(tl.messages), string(t.Ending)
 		w.turns[t.ID], w.order = tl, append(w.order, tl)
 	}
 	tl.begun = append(tl.begun, beginning{k.l, time.Now()})
@@ -133,6 +135,9 @@ func (k *keeper) begun(t chat.Turn) {
 func (k *keeper) Decide(ctx context.Context, turn string, d chat.Decision) error {
 	return k.write(func() error { return k.l.w.store.Decide(ctx, turn, d) }, func() {
 		t := k.l.w.turns[turn]
+		if t.decided.IsZero() {
+			t.usage = append(t.usage, d.Usage...)
+		}
 		t.decided, t.decider = time.Now(), k.l
 		k.l.w.note("turn %s is decided: %s", turn, d.Ending)
 	})
@@ -147,6 +152,9 @@ func (k *keeper) Cut(ctx context.Context, turn string, ending []byte) error {
 func (k *keeper) End(ctx context.Context, turn string, g chat.Growth) error {
 	return k.write(func() error { return k.l.w.store.End(ctx, turn, g) }, func() {
 		if t := k.l.w.turns[turn]; t != nil && t.ended.IsZero() {
+			if t.usage = append(t.usage, g.Usage...); t.decided.IsZero() {
+				t.usage = append(t.usage, g.Undecided...)
+			}
 			t.ended = time.Now()
 			k.l.w.note("turn %s ended", turn)
 		}
@@ -155,6 +163,7 @@ func (k *keeper) End(ctx context.Context, turn string, g chat.Growth) error {
 
 func (k *keeper) Release(ctx context.Context, turn string, used ...chat.Usage) error {
 	return k.write(func() error { return k.l.w.store.Release(ctx, turn, used...) }, func() {
+		k.l.w.turns[turn].usage = append(k.l.w.turns[turn].usage, used...)
 		k.l.w.turns[turn].released = time.Now()
 		k.l.w.note("turn %s is released", turn)
 	})

@@ -42,6 +42,8 @@ func (w *world) weigh(c *call) {
 	for _, l := range w.s.profile.Limits {
 		if n := w.within(c, l, true); c.op&l.Ops != 0 && n > l.Count {
 			w.complain("D3: %d calls within %v in scope %s, the limit is %d", n, l.Window, l.Scope, l.Count)
+		} else if c.op&l.Ops != 0 && w.within(c, l, false) > l.Count {
+			w.except(deadCalls)
 		}
 	}
 }

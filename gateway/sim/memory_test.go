@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"telex/agent"
-	"telex/gateway"
 	"telex/internal/chat"
 )
 
@@ -17,7 +16,7 @@ func (w *world) judgeHistory(r *run) {
 	if t == nil || r.life.isDead() {
 		return
 	}
-	if len(w.moved) > 0 {
+	if len(w.moved) > 0 && !w.s.private(t.place) {
 		w.except(memoryMoved)
 		return
 	}
@@ -89,7 +88,7 @@ func (w *world) remembered(t *turnLog) bool {
 		return false
 	}
 	last := t.runs[len(t.runs)-1]
-	if !last.over || last.err != nil || last.life != t.begun[len(t.begun)-1].life || last.life != t.decider || last.life.diedAt(last.ended) {
+	if !last.over || last.err != nil || last.life != t.decider || last.life.diedAt(last.ended) {
 		return false
 	}
 	return !slices.ContainsFunc(w.order, func(again *turnLog) bool { // the question went on to it, and with it
@@ -155,11 +154,11 @@ func (w *world) judgeAsked(t *turnLog) {
 
 // judgeRemembered judges what is remembered in the end, and what was counted.
 func (w *world) judgeRemembered() {
-	if len(w.moved) > 0 {
-		w.except(memoryMoved)
-		return
-	}
 	for place := range w.s.places {
+		if len(w.moved) > 0 && !w.s.private(place) {
+			w.except(memoryMoved)
+			continue
+		}
 		to := w.target(place)
 		c := chat.Conversation{Endpoint: endpoint, Chat: to.Chat, Thread: to.Thread}
 		session, entries, _ := w.store.Session(nil, c) //nolint:staticcheck // a Memory needs no context
@@ -191,7 +190,10 @@ func (w *world) judgeEntries(entries []chat.Entry, history []agent.Message) {
 			w.complain("in the history turn %s comes after turn %s", t.id, w.order[newest].id)
 		}
 		newest = at
-		if i+1 < len(entries) && entries[i+1].Turn == e.Turn || !w.s.calm() || w.s.style != plain || !w.stopless(t) || w.s.kind.caps.Edit && !w.s.kind.caps.Delete {
+		if i+1 < len(entries) && entries[i+1].Turn == e.Turn {
+			continue
+		}
+		if !w.readAsRemembered(t) {
 			continue
 		}
 		var seen strings.Builder
@@ -225,6 +227,17 @@ func answered(t *turnLog, entries []chat.Entry, history []agent.Message) string 
 	return strings.Join(said, "\n\n")
 }
 
+// readAsRemembered says that what people read of a turn is what the history must say, word by word.
+func (w *world) readAsRemembered(t *turnLog) bool {
+	if !w.s.calm() && w.finalRun(t) == nil {
+		return false // of an answer that a kill cut off, the steps are remembered
+	}
+	if w.s.style != plain || !w.stopless(t) || w.s.kind.caps.Edit && !w.s.kind.caps.Delete || w.waived(t) {
+		return false
+	}
+	return !slices.ContainsFunc(w.person.of(t.id), func(m *message) bool { return m.deletedBy == "person" || m.stands() && w.excused(m) })
+}
+
 // stopless says that nobody stopped the final of a turn on its way.
 func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stopped(t, t.decided) }
 
@@ -232,17 +245,23 @@ func (w *world) stopless(t *turnLog) bool { return t.decided.IsZero() || !w.stop
 // the next process counts an estimate: it is no more than what people saw of the turn by then.
 func (w *world) judgeUsage(place int, c chat.Conversation) {
 	used, _ := w.store.Used(nil, chat.UsageOf{Conversation: c}) //nolint:staticcheck // a Memory needs no context
-	if used.Completion != used.Turns && len(w.lives) == 1 {
-		w.complain("in place %d the usage of %d turns was counted %d times", place, used.Turns, used.Completion)
+	sum := 0
+	for _, t := range w.order {
+		if t.place == place {
+			sum += w.judgeUsageOf(t)
+		}
+	}
+	if sum != used.Calls {
+		w.complain("in place %d %d model calls were stored, %d are counted", place, sum, used.Calls)
 	}
 	most := used.Turns + 10 // estimates are none to the token
 	for _, t := range w.order {
-		longest := 0
-		for _, r := range t.runs {
-			longest = max(longest, agent.EstimateTokens(strings.Join(r.said, " ")))
+		if t.place != place {
+			continue
 		}
-		if t.place == place {
-			most += len(t.begun) * (1 + longest + longest/2)
+		for _, r := range t.runs {
+			said := agent.EstimateTokens(r.everything)
+			most += 2*(r.calls+len(t.begun)) + said + said/2
 		}
 	}
 	if used.Completion > most {
@@ -257,6 +276,30 @@ func (w *world) judgeUsage(place int, c chat.Conversation) {
 	if used.Turns < done {
 		w.complain("in place %d the usage of %d turns was counted, there were %d", place, used.Turns, done)
 	}
+}
+
+// judgeUsageOf judges that each model call of a turn is counted once, and returns how many were. A process that is killed can't say
+// whether it had asked the model: the next one counts a call for it.
+func (w *world) judgeUsageOf(t *turnLog) int {
+	got, made, killed := 0, 0, 0
+	for _, u := range t.usage {
+		got += u.Calls
+	}
+	for _, r := range t.runs {
+		made += r.calls
+	}
+	for _, b := range t.begun {
+		if !b.life.died.IsZero() && (!t.over() || b.life.diedAt(t.ended) && t.released.IsZero() || b.life.diedAt(t.released) && t.ended.IsZero()) {
+			killed++
+		}
+	}
+	switch {
+	case got < made:
+		w.complain("%d of %d model calls of turn %s are counted", got, made, t.id)
+	case got > made+killed:
+		w.complain("%d model calls of turn %s are counted, there were %d", got, t.id, made)
+	}
+	return got
 }
 
 // judgeStored judges what of a message is stored.
@@ -285,24 +328,25 @@ const together = time.Second
 
 // judgePieces judges that what a client split is one question.
 func (w *world) judgePieces() {
-	if !w.s.calm() || w.s.busy != gateway.Queue || w.s.perMinute > 0 {
-		return
-	}
 	for place := range w.s.places {
+		if len(w.moved) > 0 && !w.s.private(place) {
+			continue // the two places of a chat that moves are two conversations
+		}
 		var order []int
 		for i, m := range w.messages {
 			if m.place == place && !m.accepted.IsZero() {
 				order = append(order, i)
 			}
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return w.messages[a].accepted.Compare(w.messages[b].accepted) })
+		slices.SortStableFunc(order, func(a, b int) int { return w.messages[a].update - w.messages[b].update })
 		for k := 1; k < len(order); k++ {
 			m, next := w.messages[order[k-1]], w.messages[order[k]]
 			a, b := w.answer(order[k-1]), w.answer(order[k])
 			if !m.more || next.kind != "text" || m.user != next.user || next.accepted.Sub(m.accepted) > together || a == nil || b == nil {
 				continue
 			}
-			if len(a.runs) == 0 || len(b.runs) == 0 {
+			heard := slices.Contains(a.messages[a.first:], order[k-1]) // a model that is at work hears pieces as they come
+			if heard || len(a.runs) == 0 || len(b.runs) == 0 {
 				continue
 			}
 			w.counts.add("pieces that are one question", 1)

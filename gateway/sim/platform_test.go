@@ -24,6 +24,7 @@ type call struct {
 	took   time.Time // when it arrived; zero: it did not
 	done   time.Time // when its process learned more; zero: it did not
 	err    error
+	file   *chat.File
 	fault  string
 	effect bool
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,19 +14,21 @@ import (
 
 // run is one time that the model was asked.
 type run struct {
-	turn   string
-	life   *life
-	answer answer
-	said   []string // what was told, by text that started over
-	began  time.Time
-	ended  time.Time
-	over   bool
-	err    error // nil: the answer is the result
-	seen   []agent.Message
-	told   string   // the summary
-	heard  []string // what was said to it meanwhile
-	stage  int      // of the answer, that comes next
-	shown  string   // what a person must read of all stages, white space aside
+	turn       string
+	life       *life
+	answer     answer
+	said       []string // what was told, by text that started over
+	began      time.Time
+	ended      time.Time
+	over       bool
+	err        error // nil: the answer is the result
+	seen       []agent.Message
+	told       string   // the summary
+	heard      []string // what was said to it meanwhile
+	everything string   // that was told, whatever became of it
+	calls      int      // of the model, while its process lived
+	stage      int      // of the answer, that comes next
+	shown      string   // what a person must read of all stages, white space aside
 
 	streams bool // somebody watches
 }
@@ -49,7 +52,13 @@ func asked(text string) (numbers []int) {
 func (s script) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (agent.Result, error) {
 	w := s.l.w
 	r := w.startRun(s.l, t)
-	res := agent.Result{Model: "script", Usage: agent.Usage{Completion: 1}, Spent: []agent.Spent{{Model: "script", Usage: agent.Usage{Completion: 1}}}}
+	res := agent.Result{Model: "script", Usage: agent.Usage{Completion: 1}, Spent: slices.Clone(t.Spent)}
+	if len(res.Spent) == 0 {
+		res.Spent = []agent.Spent{{Model: "script"}}
+	}
+	res.Spent[0].Usage.Completion++
+	res.Spent[0].Calls++
+	r.calls++
 	s.hear(ctx, r, t)
 	err := s.speak(ctx, r, t, emit)
 	if err == nil {
@@ -193,4 +202,5 @@ func (w *world) tell(r *run, text string, reset bool) {
 		r.said = append(r.said, "")
 	}
 	r.said[len(r.said)-1] += text
+	r.everything += text
 }

@@ -97,8 +97,6 @@ func (h hand) Run(ctx context.Context, t agent.Turn, emit func(agent.Event)) (ag
 	res, err := h.agent.Run(context.WithValue(ctx, runKey{}, r), t, emit)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	res.Usage = agent.Usage{Completion: 1} // as if each turn were one call, so that turns can be counted
-	res.Spent = []agent.Spent{{Model: res.Model, Usage: res.Usage}}
 	r.over, r.err, r.ended = true, err, time.Now()
 	if e, failed := errors.AsType[*agent.Error](err); failed && e.Reason == agent.StopCancelled {
 		r.err = e.Err
@@ -191,7 +189,7 @@ func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.De
 		}
 		return agent.Completion{}, &agent.ModelError{Kind: agent.Auth, Err: context.DeadlineExceeded}
 	}
-	return agent.Completion{ToolCalls: calls}, nil
+	return agent.Completion{ToolCalls: calls, Usage: &agent.Usage{Completion: 1}}, nil
 }
 
 // nextStage returns what the model says now.
@@ -199,6 +197,7 @@ func (w *world) nextStage(r *run, q agent.Request) []delta {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !r.life.isDead() {
+		r.calls++
 		w.judgeAnswers(q.Messages, "that the model is shown in turn "+r.turn)
 	}
 	if r.said[0] != "" {

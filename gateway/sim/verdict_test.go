@@ -19,7 +19,18 @@ type reading struct {
 	file    string // what the file says
 	caption string // what stands above it but for the fixed line
 	removed bool   // the person took messages away
+	gone    string // what these said
+	whole   string // the text with what these said
+	between bool   // one of them stood above another that stands
 	parts   int
+}
+
+// withoutToldLines takes the lines away that say what an interrupted answer did.
+func withoutToldLines(text string) string {
+	for _, line := range toldLines() {
+		text = line.ReplaceAllString(text, "")
+	}
+	return text
 }
 
 // readings are the ways to read a reply: each message that is excused is a part of it or stands
@@ -63,12 +74,21 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 		}
 		r.text, r.each = r.text+squeeze(m.text()), append(r.each, squeeze(m.text()))
 	}
-	for _, m := range w.person.of(t.id) {
-		r.removed = r.removed || m.deletedBy == "person"
+	all := w.person.of(t.id)
+	for i, m := range all {
+		if m.deletedBy == "person" || slices.Contains(messages, m) {
+			if m.file == nil {
+				r.whole += squeeze(m.text())
+			}
+			r.whole += squeeze(m.content())
+		}
+		if m.deletedBy == "person" {
+			r.removed = true
+			r.gone += squeeze(m.text() + m.content())
+			r.between = r.between || slices.ContainsFunc(all[i+1:], (*message).stands)
+		}
 	}
-	for _, line := range toldLines() {
-		r.text = line.ReplaceAllString(r.text, "")
-	}
+	r.text = withoutToldLines(r.text)
 	return r
 }
 
@@ -122,7 +142,8 @@ type verdict struct {
 	words [][]string // the whole words seen are the beginning of one of these
 	note  []string   // then one of these lines follows
 	exact bool
-	mixed bool // parts of the final stand beside what was shown before
+	least int  // and at least so many of them
+	open  bool // the note is a line with a value behind it
 }
 
 func (v verdict) String() string {
@@ -134,44 +155,23 @@ func (v verdict) String() string {
 
 // accepts says that the reading is what the verdict wants.
 func (v verdict) accepts(r reading) bool {
-	if v.mixed {
-		return v.mixes(r)
+	text, noted := v.withoutNote(r)
+	if !noted {
+		return false
 	}
-	text := r.text + squeeze(r.file) + r.caption
-	if len(v.note) > 0 {
-		i := slices.IndexFunc(v.note, func(n string) bool { return strings.Contains(text, n) })
-		if i < 0 && !r.removed {
-			return false
-		}
-		if i >= 0 {
-			before, after, _ := strings.Cut(text, v.note[i])
-			text = before + after
-			if r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete {
-				text = before // what was longer can't be deleted
-			}
-		}
-	}
-	seen := words.FindAllString(text, -1)
-	if !v.exact && r.file == "" {
-		return slices.ContainsFunc(v.words, func(all []string) bool { return begins(seen, all) || r.removed && subsequence(seen, all) })
-	}
-	if !v.exact {
-		return slices.ContainsFunc(v.words, r.covers)
-	}
-	want := words.FindAllString(v.text, -1)
+	seen, want := words.FindAllString(text, -1), words.FindAllString(v.text, -1)
 	switch {
+	case !v.exact && r.file != "":
+		return slices.ContainsFunc(v.words, r.covers)
+	case !v.exact:
+		return slices.ContainsFunc(v.words, func(all []string) bool {
+			return begins(seen, all) && (r.removed || len(seen) >= v.least) || r.removed && subsequence(seen, all)
+		})
 	case r.file != "":
 		return r.covers(want)
-	case r.removed && !(r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete):
-		return subsequence(seen, want)
 	case r.removed:
-		seen = slices.DeleteFunc(seen, func(s string) bool { return !slices.Contains(want, s) })
-		first, last := once(seen), slices.Clone(seen)
-		slices.Reverse(last)
-		last = once(last)
-		slices.Reverse(last)
-		return subsequence(first, want) || subsequence(last, want)
-	case r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete && text != v.text && strings.HasPrefix(text, v.text):
+		return r.shows(seen, want)
+	case r.keepsLonger() && text != v.text && r.hasMessagesWith(v.text):
 		r.w.except(longerBefore)
 		return true
 	default:
@@ -179,37 +179,70 @@ func (v verdict) accepts(r reading) bool {
 	}
 }
 
-// mixes says that the reading is the beginning of what was said, of which some messages may already be the final: where
-// that is cut in other places, words at the seams are seen twice or not yet.
-func (v verdict) mixes(r reading) bool {
-	seen := words.FindAllString(r.text+squeeze(r.file), -1)
-	if slices.ContainsFunc(v.words, func(all []string) bool { return begins(seen, all) || r.removed && subsequence(seen, all) }) {
-		return true
+// withoutNote returns what the person sees but for the line that the verdict wants, and false where that is not there. It stands
+// once, and behind it is nothing but messages that can't be deleted.
+func (v verdict) withoutNote(r reading) (string, bool) {
+	text := r.text + squeeze(r.file) + r.caption
+	if len(v.note) == 0 {
+		return text, true
 	}
-	times := map[string]int{}
-	for _, text := range append(r.each, squeeze(r.file)) {
-		part := words.FindAllString(text, -1)
-		if !slices.ContainsFunc(v.words, func(all []string) bool { return contains(part, all) }) {
-			return false
-		}
-		for _, word := range part {
-			if times[word]++; times[word] > 2 {
-				return false
-			}
-		}
+	i := slices.IndexFunc(v.note, func(n string) bool { return strings.Contains(text, n) })
+	if i < 0 {
+		return text, slices.ContainsFunc(v.note, func(n string) bool { return strings.Contains(r.whole, n) })
 	}
-	r.w.except(cutElsewhere)
-	return true
+	before, after, _ := strings.Cut(text, v.note[i])
+	switch {
+	case !strings.Contains(after, v.note[i]) && !r.keepsLonger():
+		return before + after, true
+	case after == "":
+		return before, true
+	case r.keepsLonger() && (r.removed || v.open || r.hasMessagesWith(before+v.note[i])):
+		if !v.open {
+			r.w.except(longerBefore)
+		}
+		return before, true
+	}
+	return text, false
 }
 
-// contains says that part stands somewhere in all as it is.
-func contains(part, all []string) bool {
-	for i := range max(0, len(all)-len(part)) + 1 {
-		if begins(part, all[i:]) {
+// keepsLonger says that what was longer before stays: messages can be edited, not deleted.
+func (r reading) keepsLonger() bool { return r.w.s.kind.caps.Edit && !r.w.s.kind.caps.Delete }
+
+// hasMessagesWith says that the first messages have a text, and that each message behind them was longer before.
+func (r reading) hasMessagesWith(text string) bool {
+	for i := range r.each {
+		if withoutToldLines(strings.Join(r.each[:i+1], "")) == text {
 			return true
 		}
 	}
 	return false
+}
+
+// shows says that the reading has all that is wanted, but for what the person deleted.
+func (r reading) shows(seen, want []string) bool {
+	if r.keepsLonger() {
+		seen = slices.DeleteFunc(seen, func(word string) bool { return !slices.Contains(want, word) })
+		first, last := once(seen), slices.Clone(seen)
+		slices.Reverse(last)
+		last = once(last)
+		slices.Reverse(last)
+		if !subsequence(first, want) && !subsequence(last, want) {
+			return false
+		}
+	} else if !subsequence(seen, want) {
+		return false
+	}
+	gone := words.FindAllString(r.gone, -1)
+	for _, word := range want {
+		if slices.Contains(seen, word) || slices.Contains(gone, word) {
+			continue
+		}
+		if r.between {
+			r.w.except(deletedBetween)
+		}
+		return r.between
+	}
+	return true
 }
 
 // begins says that all begins with seen.
@@ -228,11 +261,10 @@ func (r reading) covers(want []string) bool {
 	case r.removed:
 		return subsequence(parts, want)
 	}
-	return j <= i && slices.Equal(parts, want[:i])
+	return (j == i || j < i && r.w.s.style == nasty) && slices.Equal(parts, want[:i])
 }
 
-// once leaves out what came before: where nothing can be deleted, a part that is not needed any more stays, below the final,
-// or above it when the person deleted the messages before.
+// once leaves out what came before: where nothing can be deleted, a part that is not needed any more stays below.
 func once(seen []string) (out []string) {
 	for _, s := range seen {
 		if !slices.Contains(out, s) {
@@ -266,7 +298,7 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	kept := verdict{name: "kept", words: said}
 	if w.commanded(t) || len(t.runs) == 0 {
 		list := w.spoken(t)
-		if w.interrupted(t, &run{}) || len(t.messages) > 0 && w.messages[t.messages[0]].asks() {
+		if w.interrupted(t, &run{}) {
 			list = append(list, kept)
 		}
 		return list
@@ -283,14 +315,14 @@ func (w *world) verdicts(t *turnLog) []verdict {
 	}
 	if !t.decided.IsZero() && w.stopped(t, t.decided) {
 		final := words.FindAllString(r.answer.final, -1)
-		list = append(list, verdict{name: "kept: stopped while the final was on its way", mixed: true, words: append(slices.Clip(said), final)})
+		list = append(list, verdict{name: "kept: stopped while the final was on its way", words: append(slices.Clip(said), final)})
 	}
 	if !finished || died {
 		if len(t.begun) >= 3 {
-			list = append(list, verdict{name: "closed: it kills", words: said, note: fixed(gateway.TextFailed)})
+			list = append(list, verdict{name: "closed: it kills", words: said, note: fixed(gateway.TextFailed), open: true})
 		}
 		if w.resumed(t) > w.s.maxAge {
-			list = append(list, verdict{name: "closed: too old", words: said, note: fixed(gateway.TextInterrupted)})
+			list = append(list, verdict{name: "closed: too old", words: said, note: fixed(gateway.TextInterrupted), open: true})
 		}
 	}
 	return list
@@ -310,7 +342,12 @@ func (w *world) complete(r *run) verdict {
 		note := squeeze(strings.ReplaceAll(gateway.DefaultTexts()[keys[r.answer.fails]], "{id}", r.turn[:8]))
 		v := verdict{name: "failed", note: []string{note}, exact: true, text: w.shown(r)}
 		if w.s.style == nasty { // an open end may hold something back
-			v.exact, v.words = false, [][]string{words.FindAllString(r.said[len(r.said)-1], -1)}
+			said := r.said[len(r.said)-1]
+			if w.s.tools {
+				said = r.answer.final
+			}
+			shown := w.rendered(strings.TrimSpace(said)+"\n", true)
+			v.exact, v.words, v.least = false, [][]string{words.FindAllString(said, -1)}, len(words.FindAllString(shown, -1))
 		}
 		return v
 	}
@@ -340,119 +377,4 @@ func (w *world) resumed(t *turnLog) time.Duration {
 		}
 	}
 	return t.ended.Sub(oldest)
-}
-
-// interrupted says that somebody put an end to a turn while it ran or was being delivered.
-func (w *world) interrupted(t *turnLog, r *run) bool {
-	if len(t.messages) == 0 {
-		return w.stopped(t, t.begun[0].at)
-	}
-	ended := r.ended
-	if r.life != t.begun[len(t.begun)-1].life { // the newest process did not come to ask the model
-		ended = time.Time{}
-	}
-	for i, m := range w.messages {
-		if m.place != t.place || m.accepted.IsZero() || slices.Contains(t.messages, i) {
-			continue
-		}
-		if m.accepted.Before(w.messages[t.messages[0]].accepted) || m.accepted.After(t.ended) {
-			continue
-		}
-		switch {
-		case w.stopped(t, w.messages[t.messages[0]].accepted):
-			return true
-		case w.s.private(m.place) || m.user == w.messages[t.messages[len(t.messages)-1]].user:
-		default:
-			continue
-		}
-		switch {
-		case (w.interrupts(i) && w.s.busy == gateway.Interrupt || m.kind == "retry") && (ended.IsZero() || !m.accepted.After(ended)):
-			return true
-		}
-	}
-	return false
-}
-
-// interrupts says that a message is a question, which ends the answer before it where the mode is so. A yes or no that
-// decided about a call is none.
-func (w *world) interrupts(n int) bool {
-	m := w.messages[n]
-	return m.kind == "text" || (m.kind == "yes" || m.kind == "no") && (m.dropped.IsZero() || m.dropped.After(m.accepted))
-}
-
-// stopped says that somebody stopped a turn from a time on.
-func (w *world) stopped(t *turnLog, from time.Time) bool {
-	return slices.ContainsFunc(w.messages, func(m *written) bool {
-		return m.place == t.place && w.ends(m, w.asker(t)) && !m.accepted.Before(from) && !m.accepted.After(t.ended)
-	})
-}
-
-// ends says that m is a command that puts an end to what somebody asked.
-func (w *world) ends(m *written, asker chat.UserID) bool {
-	switch m.kind {
-	case "stop", "new", "undo":
-		return m.user != stranger
-	case "forget":
-		return m.user == asker || w.s.private(m.place) && m.user != stranger
-	}
-	return false
-}
-
-// asker is who asked what a turn answers.
-func (w *world) asker(t *turnLog) chat.UserID {
-	if len(t.messages) == 0 {
-		return ""
-	}
-	return w.messages[t.messages[len(t.messages)-1]].user
-}
-
-// commanded says that a turn answers a command.
-func (w *world) commanded(t *turnLog) bool {
-	return !slices.ContainsFunc(t.messages, func(n int) bool { return w.messages[n].asks() && w.messages[n].user != stranger })
-}
-
-// spoken is what a turn without the model may say.
-func (w *world) spoken(t *turnLog) []verdict {
-	say := func(keys ...gateway.TextKey) (list []verdict) {
-		for _, k := range keys {
-			list = append(list, verdict{name: string(k), note: fixed(k), words: [][]string{nil}})
-		}
-		return list
-	}
-	if len(t.messages) == 0 {
-		return append(say(gateway.TextCompacted, gateway.TextWithdrawn, gateway.TextDecideFirst), verdict{name: "told what an interrupted answer did", exact: true})
-	}
-	m := w.messages[t.messages[len(t.messages)-1]]
-	if m.user == stranger {
-		return say(gateway.TextPair, gateway.TextFailed)
-	}
-	switch m.kind {
-	case "stop":
-		return say(gateway.TextStopped, gateway.TextNothing, gateway.TextLate, gateway.TextFailed)
-	case "new":
-		return say(gateway.TextNew, gateway.TextLate, gateway.TextFailed)
-	case "help":
-		return say(gateway.TextHelp, gateway.TextLate, gateway.TextFailed)
-	case "undo":
-		return say(gateway.TextUndone, gateway.TextNothingToUndo, gateway.TextFailed)
-	case "forget":
-		return say(gateway.TextForgotten, gateway.TextFailed)
-	case "status":
-		return say(gateway.TextStatus, gateway.TextFailed)
-	case "usage":
-		return say(gateway.TextUsage, gateway.TextFailed)
-	case "model":
-		return say(gateway.TextModels, gateway.TextFailed)
-	case "press", "approve", "deny":
-		return say(gateway.TextNoProposal, gateway.TextNotYours, gateway.TextFailed)
-	case "retry":
-		return say(gateway.TextNothingToRetry, gateway.TextQueueFull, gateway.TextTooFast, gateway.TextInterrupted, gateway.TextFailed)
-	case "big":
-		return say(gateway.TextTooLong, gateway.TextLate, gateway.TextFailed)
-	}
-	list := say(gateway.TextQueueFull, gateway.TextLate, gateway.TextInterrupted, gateway.TextFailed)
-	if w.s.perMinute > 0 {
-		list = append(list, say(gateway.TextTooFast)...)
-	}
-	return list
 }

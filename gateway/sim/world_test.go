@@ -334,7 +334,7 @@ func (w *world) remind() {
 	w.reminded = time.Now()
 	for _, t := range w.order {
 		if t.released.IsZero() && t.ended.IsZero() {
-			w.counts.add("reminders", 1)
+			w.except(waitsForNext)
 			w.messages = append(w.messages, &written{say: say{place: t.place, user: "ann", kind: "help"}})
 			w.writeLocked(len(w.messages) - 1)
 		}

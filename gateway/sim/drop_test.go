@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"telex/gateway"
+)
+
+// mostLines is how many fixed lines one conversation has under way before further ones are left out.
+const mostLines = 5
+
+// mayDrop says that a message may go without an answer. A command that ends it, or a line that was said a moment ago, is the answer.
+func (w *world) mayDrop(n int) bool {
+	m := w.messages[n]
+	if w.linesUnderWay(m.place, m.dropped) >= mostLines {
+		w.except(crowded)
+		return true
+	}
+	switch m.kind {
+	case "press":
+		return true // the button shows what became of it: judgeHeard judges that
+	case "text", "big":
+		return w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
+	case "retry":
+		again := slices.ContainsFunc(w.order, func(t *turnLog) bool { return t.place == m.place && t.released.Equal(m.dropped) })
+		return again || w.droppedBy(n, "stop", "new", "forget", "undo") || w.wasToldLately(m) // again: its question is asked again anyway
+	case "yes", "no":
+		return w.decidesAny(m) || w.droppedBy(n, "stop", "new", "forget") || w.wasToldLately(m)
+	case "approve", "deny":
+		return w.decidesAny(m) || w.saidLately(m, gateway.TextNotYours, false)
+	case "stop":
+		return w.droppedBy(n, "stop", "new", "forget", "undo") || w.stopsVisibly(m)
+	default:
+		return false
+	}
+}
+
+// droppedBy says that a command which ends what message n asked was accepted behind it, and before it was dropped.
+func (w *world) droppedBy(n int, kinds ...string) bool {
+	m := w.messages[n]
+	for i, o := range w.messages {
+		if i != n && o.place == m.place && slices.Contains(kinds, o.kind) && w.ends(o, m.user) && !o.accepted.Before(m.accepted) && !o.accepted.After(m.dropped) {
+			return true
+		}
+	}
+	return false
+}
+
+// decidesAny says that a message decides about a question.
+func (w *world) decidesAny(m *written) bool {
+	return slices.ContainsFunc(w.questions, func(q *question) bool { return w.decides(m, q, m.decides-1) })
+}
+
+// stopsVisibly says that a command stopped a reply of which something was visible: its mark is the answer.
+func (w *world) stopsVisibly(m *written) bool {
+	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
+		runs := !t.begun[0].at.After(m.accepted) && (t.ended.IsZero() || !t.ended.Before(m.accepted))
+		return t.place == m.place && runs && len(w.person.of(t.id)) > 0
+	})
+}
+
+// wasToldLately says that who wrote m was told a moment before that they wrote too much.
+func (w *world) wasToldLately(m *written) bool {
+	return w.saidLately(m, gateway.TextQueueFull, true) || w.s.perMinute > 0 && w.saidLately(m, gateway.TextTooFast, false)
+}
+
+// saidLately says that a line was begun, about the time of m, to who wrote it, or to everybody in its place.
+func (w *world) saidLately(m *written, key gateway.TextKey, everybody bool) bool {
+	return slices.ContainsFunc(w.order, func(t *turnLog) bool {
+		to := w.asker(t) == m.user
+		if everybody {
+			to = t.place == m.place
+		}
+		about := t.begun[0].at.After(m.accepted.Add(-2 * time.Minute))
+		return to && len(t.messages) > 0 && len(t.runs) == 0 && about && strings.Contains(squeeze(t.line), fixed(key)[0])
+	})
+}
+
+// linesUnderWay returns how many fixed lines are under way in a place.
+func (w *world) linesUnderWay(place int, at time.Time) (n int) {
+	for _, t := range w.order {
+		if t.place == place && len(t.runs) == 0 && !t.begun[0].at.After(at) && (t.ended.IsZero() || !t.ended.Before(at)) {
+			n++
+		}
+	}
+	return n
+}

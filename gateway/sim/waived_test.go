@@ -1,0 +1,81 @@
+package sim
+
+import "telex/internal/chat"
+
+// judgeWaived judges the words of a reply of which the text as a whole is excused: one that is missing was in a call that failed or
+// that nobody knows the outcome of, and one that stands twice may stand in such a call's message. The screen and the cursor are
+// judged as for any reply.
+func (w *world) judgeWaived(t *turnLog) {
+	r := w.finalRun(t)
+	if r == nil {
+		return
+	}
+	seen, gone := w.wordsOnScreen(t)
+	doubtful := map[string]int{}
+	for _, c := range t.calls {
+		if c.creates() && (c.unknown() || c.fault == nameless) || c.fault == badContent {
+			for _, word := range words.FindAllString(c.m.Text+c.content(), -1) {
+				doubtful[word]++
+			}
+		}
+	}
+	for _, word := range words.FindAllString(r.answer.final, -1) {
+		if seen[word] == 0 && doubtful[word] == 0 && !gone[word] {
+			w.complain("D1: %s of turn %s is nowhere", word, t.id)
+			return
+		}
+	}
+	for word, n := range seen {
+		if n > 1+doubtful[word] {
+			w.complain("D1: %s of turn %s stands in %d messages", word, t.id, n)
+			return
+		}
+	}
+}
+
+// finalRun returns the run whose answer a turn's final is, nil when it has none or was interrupted.
+func (w *world) finalRun(t *turnLog) *run {
+	if len(t.runs) == 0 || w.commanded(t) || t.decided.IsZero() {
+		return nil
+	}
+	r := t.runs[len(t.runs)-1]
+	if !r.over || r.err != nil || r.life.diedAt(r.ended) || w.interrupted(t, r) || w.stopped(t, t.decided) {
+		return nil
+	}
+	return r
+}
+
+// wordsOnScreen returns in how many messages each word of a turn's reply stands, and which words a person deleted. What can
+// neither be edited nor deleted, and what a file says, is not counted.
+func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
+	seen, gone = map[string]int{}, map[string]bool{}
+	for _, m := range w.person.of(t.id) {
+		for _, word := range words.FindAllString(m.content(), -1) { // its first line may stand above it, too
+			gone[word] = true
+		}
+		for _, word := range words.FindAllString(m.text(), -1) {
+			switch {
+			case m.stands() && !(m.frozen && !w.s.kind.caps.Delete):
+				seen[word]++
+			case m.stands():
+				gone[word] = gone[word] || seen[word] == 0
+			case m.deletedBy == "person":
+				gone[word] = true
+			}
+		}
+	}
+	return seen, gone
+}
+
+// content is what the file of a create says.
+func (c *call) content() string { return fileText(c.file) }
+
+// content is what the file of a message says.
+func (m *message) content() string { return fileText(m.file) }
+
+func fileText(f *chat.File) string {
+	if f == nil {
+		return ""
+	}
+	return string(f.Content)
+}
