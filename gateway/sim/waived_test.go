@@ -50,6 +50,9 @@ func (w *world) finalRun(t *turnLog) *run {
 func (w *world) wordsOnScreen(t *turnLog) (seen map[string]int, gone map[string]bool) {
 	seen, gone = map[string]int{}, map[string]bool{}
 	for _, m := range w.person.of(t.id) {
+		if w.moved[m.chat] != "" && m.stands() && w.excused(m) {
+			continue
+		}
 		for _, word := range words.FindAllString(m.content(), -1) { // its first line may stand above it, too
 			gone[word] = true
 		}
