@@ -42,15 +42,38 @@ demo: build ## Run the whole system against its stand-ins, no account needed; AR
 
 ## Test.
 
+# Each test runs once in the way that can find something, and the total of random draws (RAPID_CHECKS) is one for all:
+#   test-raced        what is concurrent, with the race detector
+#   test-unraced      what is not, and the files for tests without it (go:build !race): there the detector finds nothing
+#                     and takes ten times as long
+#   test-environment  once more with streaming switched off by the environment, what can see the environment
+# tools/packages.sh reads from the sources which packages these are.
 .PHONY: test
-test: ## Run every test, whole processes included, with the race detector where there is a C compiler.
-	$(if $(RACE),,@echo 'make test: NO C COMPILER FOUND, SO THE TESTS RUN WITHOUT THE RACE DETECTOR')
-	go test $(RACE) -shuffle=on ./...
+test: test-raced test-unraced test-environment cover ## Run every test, whole processes included, with the race detector where there is a C compiler and concurrency.
 
-# Not raced: `make test` did that. The same run measures the coverage that `make cover` judges.
-.PHONY: test-nostream
-test-nostream: | bin ## Run every test once more with streaming switched off by the environment.
-	TELEX_STREAMING_ENABLED=false go test -shuffle=on -coverprofile=$(COVER_PROFILE) ./...
+RAPID := RAPID_CHECKS=$(or $(RAPID_CHECKS),200)
+RACED = $(shell tools/packages.sh raced)
+# The coverage that `make cover` judges is measured in the run that is needed anyway.
+COVERED := ./agent ./agent/% ./gateway ./gateway/%
+
+# The simulator plays schedules of its own choice unless it is told how many.
+.PHONY: test-raced
+test-raced: test-raced-covered
+	$(RAPID) go test $(RACE) -shuffle=on $(filter-out $(COVERED),$(RACED))
+
+.PHONY: test-raced-covered
+test-raced-covered: | bin
+	$(if $(RACE),,@echo 'make test: NO C COMPILER FOUND, SO THE TESTS RUN WITHOUT THE RACE DETECTOR')
+	go test $(RACE) -shuffle=on ./gateway/sim
+	$(RAPID) go test $(RACE) -shuffle=on -coverprofile=bin/cover-raced.out $(filter-out ./gateway/sim,$(filter $(COVERED),$(RACED)))
+
+.PHONY: test-unraced
+test-unraced: | bin
+	$(RAPID) go test -shuffle=on -coverprofile=bin/cover-unraced.out $(shell tools/packages.sh unraced)
+
+.PHONY: test-environment
+test-environment:
+	TELEX_STREAMING_ENABLED=false go test -shuffle=on $(shell tools/packages.sh environment)
 
 # The same set each time, so that a failure is a change's doing. SET=2 is another one, SET=random one that nobody has
 # played, SETS=40 plays so many from SET on. A violation is printed with the command that plays its schedule alone.
@@ -103,7 +126,7 @@ microbench: | bin ## Run the Go benchmarks, and compare with BASE=file when give
 ## Check. Each step says what it found and fails alone, so that one can be run by itself.
 
 .PHONY: check
-check: lint mods generated layout static unit cover ## Run every check that is not `make test`.
+check: lint mods generated layout static unit ## Run every check that is not `make test`.
 	@echo 'make check: all clean'
 
 .PHONY: fmt
@@ -140,7 +163,8 @@ unit: ## Check the systemd unit, where systemd-analyze is installed.
 	tools/unit.sh deploy/telex.service
 
 .PHONY: cover
-cover: test-nostream ## Check that agent, gateway and internal/markup are covered to 85 %.
+cover: test-raced-covered test-unraced ## Check that agent, gateway and internal/markup are covered to 85 %.
+	@cat bin/cover-raced.out bin/cover-unraced.out >$(COVER_PROFILE)
 	tools/cover.sh $(COVER_PROFILE) 85 agent gateway internal/markup
 
 .PHONY: clean

@@ -3,7 +3,6 @@ package store_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -116,91 +115,6 @@ func seed(f *fixture, s *store.Store) {
 	for _, p := range []chat.Person{ada(), eve()} {
 		_, err := f.Remember(ctx, p, "a fact")
 		f.must(err)
-	}
-}
-
-// dump is all that can be read from a store.
-func dump(f *fixture, s *store.Store) string {
-	f.Helper()
-	ctx := f.Context()
-	pending, err := f.Pending(ctx)
-	f.must(err)
-	turns, err := f.Unfinished(ctx)
-	f.must(err)
-	blocks, err := f.Blocks(ctx, "tg")
-	f.must(err)
-	cursor, err := f.Resume(ctx, "tg")
-	f.must(err)
-	rep, err := s.Check(ctx)
-	f.must(err)
-	text := fmt.Sprintf("%+v\n%+v\n%+v\n%q\n%+v\n", pending, turns, blocks, cursor, rep)
-	for _, c := range []chat.ChatID{"0", "1", "2"} {
-		session, entries, err := s.Transcript(ctx, private(c))
-		f.must(err)
-		used, err := f.Used(ctx, chat.UsageOf{Conversation: private(c)})
-		f.must(err)
-		consented, err := f.Consented(ctx, private(c), "u", "buy")
-		f.must(err)
-		text += fmt.Sprintf("%s: %+v %+v %+v %v\n", c, session, entries, used, consented)
-	}
-	knocking, err := f.Knocking(ctx)
-	f.must(err)
-	admitted, err := f.Admitted(ctx)
-	f.must(err)
-	theirs, err := f.Used(ctx, chat.UsageOf{Person: ada()})
-	f.must(err)
-	text += fmt.Sprintf("%+v\n%+v\n%+v\n", knocking, admitted, theirs)
-	for _, p := range []chat.Person{ada(), eve()} {
-		facts, err := f.Facts(ctx, p)
-		f.must(err)
-		text += fmt.Sprintf("%s: %+v\n", p, facts)
-	}
-	return text
-}
-
-// TestAllOrNothing takes one table after the other away from every call: a call that fails anywhere says so and
-// leaves nothing behind.
-func TestAllOrNothing(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "telex.db")
-	s := mustOpen(t, path)
-	f := &fixture{T: t, Store: s}
-	defer f.close()
-	seed(f, s)
-	before := dump(f, s)
-	f.must(s.Backup(t.Context(), path+".seed"))
-	template, err := os.ReadFile(path + ".seed")
-	f.must(err)
-	rename := func(from, to string) {
-		t.Helper()
-		if _, err := store.Writer(s).ExecContext(t.Context(), "ALTER TABLE "+from+" RENAME TO "+to); err != nil {
-			t.Fatal(err)
-		}
-	}
-	failed := map[string]int{}
-	for name, call := range calls(s) {
-		for _, table := range []string{
-			"conversation", "endpoint", "inbox", "entry", "turn", "part", "block", "moved",
-			"session", "usage", "knocking", "admitted", "step", "consent", "fact", "fact_number",
-		} {
-			rename(table, "away")
-			err := call(t.Context())
-			rename("away", table)
-			if err == nil {
-				// It does not need the table; what it did is undone by starting over.
-				f.close()
-				write(t, path, template)
-				*s = *mustOpen(t, path)
-				continue
-			}
-			failed[name]++
-			if after := dump(f, s); after != before {
-				t.Errorf("%s without table %s: got\n%s\nwant\n%s", name, table, after, before)
-			}
-		}
-		if failed[name] == 0 {
-			t.Errorf("%s never failed", name)
-		}
 	}
 }
 

@@ -8,17 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"telex/internal/chat"
 	"telex/internal/store"
@@ -271,33 +267,6 @@ func TestForeignFile(t *testing.T) {
 	refused(t, path, store.ErrForeign, "file of its own")
 }
 
-// schema returns what tables and indexes a file has.
-func schema(t *testing.T, path string) map[string]string {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mustClose(t, db)
-	rows, err := db.QueryContext(t.Context(), "SELECT name, COALESCE(sql, '') FROM sqlite_schema")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mustClose(t, rows)
-	found := map[string]string{}
-	for rows.Next() {
-		var name, text string
-		if err := rows.Scan(&name, &text); err != nil {
-			t.Fatal(err)
-		}
-		found[name] = text
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return found
-}
-
 // old makes a store as an older version left it.
 func old(t *testing.T, path string, schema int64) {
 	t.Helper()
@@ -314,67 +283,6 @@ func old(t *testing.T, path string, schema int64) {
 		t.Fatalf("to schema %d: %v", schema, err)
 	}
 	mustClose(t, db)
-}
-
-// Every schema that a release had becomes the newest one, with all that was in it.
-func TestMigrations(t *testing.T) {
-	t.Parallel()
-	fresh := filepath.Join(t.TempDir(), "telex.db")
-	mustClose(t, mustOpen(t, fresh))
-	for from := int64(1); from <= store.Latest(); from++ {
-		path := filepath.Join(t.TempDir(), "telex.db")
-		old(t, path, from)
-		r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if rep, err := r.Check(t.Context()); err != nil || rep.Schema != from || len(rep.Problems) > 0 {
-			t.Errorf("schema %d: got %+v, %v, want a sound store that stays as it is", from, rep, err)
-		}
-		if err := r.Backup(t.Context(), path+".backup"); err != nil {
-			t.Error(err)
-		}
-		mustClose(t, r)
-
-		for _, file := range []string{path, path + ".backup"} {
-			f := &fixture{T: t, Store: mustOpen(t, file)}
-			checkOldContent(f)
-			f.close()
-			if got, want := schema(t, file), schema(t, fresh); !maps.Equal(got, want) {
-				t.Errorf("from schema %d: got %v, want %v", from, got, want)
-			}
-		}
-	}
-}
-
-func checkOldContent(f *fixture) {
-	f.Helper()
-	c := chat.Conversation{Endpoint: "telegram", Chat: "-100777", Thread: "42"}
-	pending, err := f.Pending(f.Context())
-	f.must(err)
-	want := []chat.Pending{{
-		Conversation: c,
-		Message: chat.Inbound{
-			To: chat.Target{Chat: "-100777", Thread: "42", Kind: chat.Group}, Sender: chat.Sender{ID: "5", Name: "Ada"},
-			ID: "11", Resume: "900001", Text: "Wie ist das Wetter?", Addressed: true, Reply: true,
-			Attachments: []chat.Attachment{{Name: "a.ogg", MediaType: "audio/ogg", Size: 12, ID: "F1"}},
-			At:          time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC),
-		},
-		Accepted: time.Date(2026, 1, 1, 0, 0, 10, 0, time.UTC),
-	}}
-	if !reflect.DeepEqual(pending, want) {
-		f.Errorf("got %+v, want %+v", pending, want)
-	}
-	known := chat.Conversation{Endpoint: "telegram", Chat: "1234"}
-	f.remembers(known, `{"role":"user","text":"hello"}`, `{"role":"assistant","text":"hi"}`)
-	if from, err := f.Resume(f.Context(), "telegram"); from.Cursor != "900001" || err != nil {
-		f.Errorf("got cursor %q, %v, want 900001", from.Cursor, err)
-	}
-	if fresh, err := f.Accept(f.Context(), known, message(known, "10")); fresh || err != nil {
-		f.Errorf("got fresh %v, %v, want a known message", fresh, err)
-	}
-	f.begin("t", c, "11")
-	f.must(f.Decide(f.Context(), "t", decision("x")))
 }
 
 // empty returns the content of a store in which nothing is yet: making one is slow next to copying it.
@@ -468,79 +376,6 @@ func TestInterruptedCreation(t *testing.T) {
 	mustClose(t, mustOpen(t, path))
 }
 
-// The first bytes of every page say what is in it; without them the store is refused, wherever the page is.
-func TestDamagedPages(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "telex.db")
-	sound := filled(t, path)
-	for at := 4096; at < len(sound); at += 4096 {
-		damaged := slices.Clone(sound)
-		copy(damaged[at:], []byte{0xA5, 0x5A, 0xFF, 0x00, 0xA5, 0x5A, 0xFF, 0x00})
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := useAll(t.Context(), path); !errors.Is(err, store.ErrCorrupt) || !strings.HasPrefix(err.Error(), "open store") {
-			t.Errorf("page %d: got %v, want it refused at the start", at/4096+1, err)
-		}
-	}
-}
-
-// Damage anywhere is an error that says so, or does no harm; never a panic and never a wrong kind of error.
-func TestRandomDamage(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "telex.db")
-	sound := filled(t, path)
-	random := rand.New(rand.NewPCG(3, 4))
-	found := 0
-	for i := range 60 {
-		damaged := slices.Clone(sound)
-		at := random.IntN(len(damaged) - 32)
-		for k := range 1 + random.IntN(32) {
-			damaged[at+k] = byte(random.Uint32())
-		}
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := useAll(t.Context(), path)
-		switch {
-		case err == nil:
-		case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrForeign), errors.Is(err, store.ErrNewer):
-			found++
-		default:
-			t.Errorf("damage %d at byte %d: got %v, want it named", i, at, err)
-		}
-	}
-	t.Logf("found %d of 60; the others hit the middle of texts", found)
-	if found == 0 {
-		t.Error("no damage was found")
-	}
-}
-
-// useAll does what a daemon does in its life.
-func useAll(ctx context.Context, path string) (err error) {
-	s, err := store.Open(ctx, store.Options{Path: path})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if _, err := s.Pending(ctx); err != nil {
-		return err
-	}
-	for i := range 20 {
-		if _, _, err := s.Session(ctx, private(chat.ChatID(strconv.Itoa(i)))); err != nil {
-			return err
-		}
-	}
-	if _, err := s.Accept(ctx, private("new"), message(private("new"), "1")); err != nil {
-		return err
-	}
-	if _, err := s.Sweep(ctx, time.Now(), time.Nanosecond); err != nil {
-		return err
-	}
-	_, err = s.Check(ctx)
-	return err
-}
-
 // One message that can't be read does not keep the others from being answered.
 func TestUnreadableMessage(t *testing.T) {
 	t.Parallel()
@@ -571,48 +406,6 @@ func TestUnreadableMessage(t *testing.T) {
 		t.Errorf("got %v, want the two rows named", rep.Problems)
 	}
 	f.close()
-}
-
-// Rows that refer to nothing are damage that SQLite does not see by itself.
-func TestCheckFindsOrphans(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "telex.db")
-	mustClose(t, mustOpen(t, path))
-	raw(t, path, "INSERT INTO entry (conversation, body, at) VALUES (77, '', 0)")
-	r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mustClose(t, r)
-	rep, err := r.Check(t.Context())
-	if err != nil || len(rep.Problems) != 1 || !strings.Contains(rep.Problems[0], "conversation") {
-		t.Errorf("got %+v, %v, want the row named", rep, err)
-	}
-}
-
-// A table, a column or an index that is not there is damage that SQLite can't know of.
-func TestCheckFindsWhatIsMissing(t *testing.T) {
-	t.Parallel()
-	for statement, want := range map[string][]string{
-		"DROP TABLE moved":                        {"table moved is missing"},
-		"DROP TABLE part":                         {"table part is missing"},
-		"ALTER TABLE session DROP COLUMN summary": {"column summary of table session is missing"},
-		"DROP INDEX usage_person":                 {"index usage_person of table usage is missing"},
-		"CREATE TABLE extra (a TEXT)":             nil,
-	} {
-		path := filepath.Join(t.TempDir(), "telex.db")
-		mustClose(t, mustOpen(t, path))
-		raw(t, path, statement)
-		r, err := store.OpenReadOnly(t.Context(), store.Options{Path: path})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rep, err := r.Check(t.Context())
-		if err != nil || !slices.Equal(rep.Problems, want) {
-			t.Errorf("%s: got %q, %v, want %q", statement, rep.Problems, err, want)
-		}
-		mustClose(t, r)
-	}
 }
 
 func TestPostgresPlaceholders(t *testing.T) {

@@ -88,7 +88,10 @@ func (s said) add(line string) {
 // F43: a process killed at any instant loses nothing that it acknowledged and stores nothing twice.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	const kills = 30
+	kills := 30
+	if raced { // one call after the other: the run without the detector plays them all
+		kills = 5
+	}
 	path := filepath.Join(t.TempDir(), "telex.db")
 	heard, random := said{}, rand.New(rand.NewPCG(1, 2))
 	for range kills {

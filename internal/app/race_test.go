@@ -1,0 +1,99 @@
+package app_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// packagesOf returns what tools/packages.sh prints, from which make test knows how each package's tests are run.
+func packagesOf(t *testing.T, kind string) (list []string) {
+	t.Helper()
+	script := filepath.Join("..", "..", "tools", "packages.sh")
+	out, err := exec.CommandContext(t.Context(), "sh", script, kind).CombinedOutput() //nolint:gosec // a file of ours
+	if err != nil {
+		t.Fatalf("%s %s: %v: %s", script, kind, err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		list = append(list, strings.TrimPrefix(strings.TrimSpace(line), "./"))
+	}
+	return list
+}
+
+// concurrency returns the first thing in a file that is concurrent or needs what is; nothing when there is none.
+func concurrency(f *ast.File) (found string) {
+	for _, i := range f.Imports {
+		switch name, _ := strconv.Unquote(i.Path.Value); name {
+		case "sync", "sync/atomic", "testing/synctest", "os/exec", "net/http", "net/http/httptest", "golang.org/x/sync/errgroup":
+			return "import of " + name
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = "go statement"
+		case *ast.ChanType, *ast.SendStmt, *ast.SelectStmt:
+			found = "channel"
+		case *ast.UnaryExpr:
+			if n.Op == token.ARROW {
+				found = "channel"
+			}
+		}
+		return found == ""
+	})
+	return found
+}
+
+// handsOn says whether a file hands on the process's whole environment: os.LookupEnv itself, and not a call of it.
+func handsOn(f *ast.File) (yes bool) {
+	called := map[ast.Expr]bool{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CallExpr:
+			called[n.Fun] = true
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "os" && n.Sel.Name == "LookupEnv" && !called[n] {
+				yes = true
+			}
+		}
+		return !yes
+	})
+	return yes
+}
+
+// Every test is run by make test: with the race detector where anything is concurrent, without it where a file is for
+// that only, and with the environment set where it is seen.
+func TestLayoutRunsWhatItMust(t *testing.T) {
+	t.Parallel()
+	raced, unraced, environment := packagesOf(t, "raced"), packagesOf(t, "unraced"), packagesOf(t, "environment")
+	for _, p := range load(t) {
+		isRaced, isUnraced := slices.Contains(raced, p.Path), slices.Contains(unraced, p.Path)
+		if !isRaced && !isUnraced {
+			t.Errorf("%s: make test does not run its tests", p.Path)
+		}
+		for name, src := range p.Files {
+			f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, only := concurrency(f), strings.HasPrefix(src, "//go:build !race\n")
+			switch {
+			case only && !isUnraced:
+				t.Errorf("%s: make test never runs it", name)
+			case only && found != "":
+				t.Errorf("%s: it is not for the race detector and is concurrent: %s", name, found)
+			case found != "" && !isRaced:
+				t.Errorf("%s: it is concurrent (%s), and its package is tested without the race detector", name, found)
+			}
+			if handsOn(f) && !slices.Contains(environment, p.Path) {
+				t.Errorf("%s: it sees the environment, and its package's tests are not run with streaming switched off there", name)
+			}
+		}
+	}
+}
