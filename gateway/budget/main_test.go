@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) {
 	// Schedules are cheap in virtual time; the command line may ask for another number.
-	if err := flag.Set("rapid.checks", "300"); err != nil {
+	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
