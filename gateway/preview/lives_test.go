@@ -163,3 +163,32 @@ func TestWhatWasSealedByAProcessThatDied(t *testing.T) {
 		}
 	})
 }
+
+// D5: two creates of a part whose outcome nobody can learn are all there are, also when the process dies after them: the
+// parts behind it stand already.
+func TestWhatWasGivenUpIsNotTriedByTheNextProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 20
+		e := p.endpoint()
+		e.Editor, e.Deleter, e.Typer = nil, nil, nil
+		creates := 0
+		p.fate = func(c *call) fate {
+			if strings.HasPrefix(c.m.Text, "one") {
+				creates++
+				return fail(chat.Uncertain)
+			}
+			return fate{hang: strings.HasPrefix(c.m.Text, "seven")} // the process dies here
+		}
+		l := live(t, p, e, Config{})
+		final := Ending{Text: "one two three four five six seven eight nine ten"}
+		l.slot.Finish(final)
+		l.waits(20 * time.Second)
+		l.again()
+		l.slot.Finish(final)
+		l.waits(time.Minute)
+		if creates != 2 {
+			t.Errorf("the first part was sent %d times, want 2", creates)
+		}
+	})
+}

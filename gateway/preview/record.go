@@ -300,6 +300,9 @@ func (m *message) state() chat.PartState {
 func (r *Reply) result(i int, p chat.Part) chat.Part {
 	now := r.at(i)
 	p.File = now.file
+	if now.attempt.unresolved >= uncertainCreates { // nor does the next process try it again
+		p.Tries = mostTries
+	}
 	switch {
 	case now.exists():
 		p.Ref, p.State = now.ref, now.state()
