@@ -473,3 +473,24 @@ func TestNothingFollowsAWholeFinal(t *testing.T) { // D1
 		t.Errorf("sent once: %d parts, the last is %q", len(got), got[len(got)-1].Rendered.Text)
 	}
 }
+
+// A final is refused, and before its message has lost its cursor the reply is cut: the cursor goes all the same.
+func TestCutAfterARefusal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.Limits = []chat.Limit{{Scope: chat.ScopeMessage, Ops: chat.OpEdit, Count: 1, Window: 5 * time.Second, Burst: 1}}
+		p.fate = func(c *call) fate {
+			if strings.HasSuffix(c.m.Text, "four") {
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streamed())
+		s.says("one two three", 6*time.Second)
+		s.slot.Finish(Ending{Text: "one two three four"})
+		s.waits(time.Second)
+		s.slot.Cut()
+		s.waits(time.Minute)
+		equal(t, "stands", s.sees(), []string{"one two three"})
+	})
+}

@@ -175,7 +175,9 @@ func (s *state) end(e *Ending, now time.Time) {
 	}
 	s.hold, s.row = time.Time{}, 0
 	for i := range s.parts {
-		s.parts[i].plain = s.parts[i].plain && e.Keep
+		p := &s.parts[i]
+		p.plain = p.plain && e.Keep
+		p.abandoned = p.abandoned && !(e.Keep && p.exists()) // another text was refused than what stands
 	}
 	s.layoutFinal()
 }

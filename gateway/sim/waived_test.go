@@ -17,6 +17,9 @@ func (w *world) judgeWaived(t *turnLog) {
 			for _, word := range words.FindAllString(c.m.Text+c.content(), -1) {
 				doubtful[word]++
 			}
+			for _, word := range words.FindAllString(w.shownIn(c), -1) { // it stands where something else was refused
+				doubtful[word]++
+			}
 		}
 	}
 	for _, word := range words.FindAllString(r.answer.final, -1) {
@@ -31,6 +34,14 @@ func (w *world) judgeWaived(t *turnLog) {
 			return
 		}
 	}
+}
+
+// shownIn is what the message of a call shows now.
+func (w *world) shownIn(c *call) string {
+	if m := w.person.message(chat.MessageRef{Target: c.to, ID: c.id}); m != nil && c.id != "" {
+		return m.text()
+	}
+	return ""
 }
 
 // finalRun returns the run whose answer a turn's final is, nil when it has none or was interrupted.
