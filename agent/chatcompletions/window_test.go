@@ -35,8 +35,11 @@ func TestImitatedWindow(t *testing.T) {
 		}
 		var turn agent.Turn
 		turn.Stream = true
-		compactions := 0
-		for i := range 500 {
+		turns, compactions := 500, 0
+		if raced {
+			turns = 120
+		}
+		for i := range turns {
 			question := fmt.Sprintf("words: %d", 20+i*13%80)
 			if i == 2 {
 				question = "say: Noted.\nPlease remember that the cat is called Pangur."

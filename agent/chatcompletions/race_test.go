@@ -1,0 +1,6 @@
+//go:build race
+
+package chatcompletions_test
+
+// raced says that the race detector runs: the longest tests are shorter then, as they are played in full without it.
+const raced = true
