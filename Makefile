@@ -42,34 +42,31 @@ demo: build ## Run the whole system against its stand-ins, no account needed; AR
 
 ## Test.
 
-# Each test runs once in the way that can find something, and the total of random draws (RAPID_CHECKS) is one for all:
+# How each package is tested, tools/packages.sh reads from the sources:
 #   test-raced        what is concurrent, with the race detector
-#   test-unraced      what is not, and the files for tests without it (go:build !race): there the detector finds nothing
-#                     and takes ten times as long
+#   test-unraced      without it, what is not concurrent, where the detector finds nothing and takes ten times as long;
+#                     the files for tests without it (go:build !race); and agent and gateway, where this run measures the
+#                     coverage too: counting with the detector takes longer than the second run
 #   test-environment  once more with streaming switched off by the environment, what can see the environment
-# tools/packages.sh reads from the sources which packages these are.
+# RAPID_CHECKS is how often a property is checked in a run: what runs twice adds up. The simulator has schedules of its own
+# unless it is told how many, the same ones each time, so it is played once.
 .PHONY: test
 test: test-raced test-unraced test-environment cover ## Run every test, whole processes included, with the race detector where there is a C compiler and concurrency.
 
-RAPID := RAPID_CHECKS=$(or $(RAPID_CHECKS),200)
+RAPID = RAPID_CHECKS=$(or $(RAPID_CHECKS),200)
 RACED = $(shell tools/packages.sh raced)
-# The coverage that `make cover` judges is measured in the run that is needed anyway.
 COVERED := ./agent ./agent/% ./gateway ./gateway/%
 
-# The simulator plays schedules of its own choice unless it is told how many.
 .PHONY: test-raced
-test-raced: test-raced-covered
-	$(RAPID) go test $(RACE) -shuffle=on $(filter-out $(COVERED),$(RACED))
-
-.PHONY: test-raced-covered
-test-raced-covered: | bin
+test-raced:
 	$(if $(RACE),,@echo 'make test: NO C COMPILER FOUND, SO THE TESTS RUN WITHOUT THE RACE DETECTOR')
-	go test $(RACE) -shuffle=on ./gateway/sim
-	$(RAPID) go test $(RACE) -shuffle=on -coverprofile=bin/cover-raced.out $(filter-out ./gateway/sim,$(filter $(COVERED),$(RACED)))
+	go test $(RACE) -shuffle=on $(filter $(COVERED),$(RACED))
+	$(RAPID) go test $(RACE) -shuffle=on $(filter-out $(COVERED),$(RACED))
 
 .PHONY: test-unraced
 test-unraced: | bin
-	$(RAPID) go test -shuffle=on -coverprofile=bin/cover-unraced.out $(shell tools/packages.sh unraced)
+	$(RAPID) go test -shuffle=on -coverprofile=$(COVER_PROFILE) $(sort $(shell tools/packages.sh unraced) \
+		$(filter-out ./gateway/sim,$(filter $(COVERED),$(RACED))))
 
 .PHONY: test-environment
 test-environment:
@@ -163,8 +160,7 @@ unit: ## Check the systemd unit, where systemd-analyze is installed.
 	tools/unit.sh deploy/telex.service
 
 .PHONY: cover
-cover: test-raced-covered test-unraced ## Check that agent, gateway and internal/markup are covered to 85 %.
-	@cat bin/cover-raced.out bin/cover-unraced.out >$(COVER_PROFILE)
+cover: test-unraced ## Check that agent, gateway and internal/markup are covered to 85 %.
 	tools/cover.sh $(COVER_PROFILE) 85 agent gateway internal/markup
 
 .PHONY: clean

@@ -2,5 +2,8 @@
 
 package budget
 
-// checks is how often each property is checked, beside the checks with the race detector.
-const checks = "540"
+const (
+	raced = false
+	// checks is how often each property is checked, beside the checks with the race detector.
+	checks = "540"
+)

@@ -2,6 +2,9 @@
 
 package budget
 
-// checks is how often each property is checked: with the race detector a schedule takes sixteen times as long, and most
-// are played without it.
-const checks = "60"
+const (
+	raced = true // the race detector runs
+	// checks is how often each property is checked: with the race detector a schedule takes sixteen times as long, and most
+	// are played without it.
+	checks = "60"
+)
