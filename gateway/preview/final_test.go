@@ -494,3 +494,25 @@ func TestCutAfterARefusal(t *testing.T) {
 		equal(t, "stands", s.sees(), []string{"one two three"})
 	})
 }
+
+// A message is replaced so that the order stays, and the platform refuses what should take its place: it loses its cursor.
+func TestReplacedByWhatIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 20
+		p.fate = func(c *call) fate {
+			switch {
+			case c.op == chat.OpEdit && strings.HasPrefix(c.m.Text, "ONE"):
+				return fail(chat.Frozen)
+			case c.op == chat.OpSend && !c.m.Preview && strings.HasPrefix(c.m.Text, "five"):
+				return fail(chat.Rejected)
+			}
+			return fate{}
+		}
+		s := begin(t, p, streamed())
+		s.says("one two three four five", 5*time.Second)
+		s.says(" six", 5*time.Second)
+		s.ends(Ending{Text: "ONE two three four five six seven eight"})
+		equal(t, "stands", s.sees(), []string{"five six", "ONE two three four", "eight"})
+	})
+}

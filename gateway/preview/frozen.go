@@ -86,6 +86,16 @@ func (s *state) thaw() action {
 	return action{kind: doEnd}
 }
 
+// bringBack lets a message stand that was replaced, where nothing took its place: it must lose its cursor at least.
+func (s *state) bringBack(p *message) {
+	i := slices.IndexFunc(s.frozen, func(f frozen) bool { return &s.parts[f.part] == p && f.gen == p.gen-1 })
+	if i < 0 || p.exists() || !s.frozen[i].cursor || !s.can(chat.OpEdit) {
+		return
+	}
+	p.ref, p.phase, p.certainty, p.shown.cursor = s.frozen[i].ref, standing, unsure, true
+	s.frozen = slices.Delete(s.frozen, i, i+1)
+}
+
 // settleFrozen notes that such a message was deleted. It shows a cursor, or the answer twice, so it is tried for
 // as long as a final where that may help.
 func (s *state) settleFrozen(a action, err error, now time.Time) {

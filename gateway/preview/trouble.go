@@ -338,6 +338,7 @@ func (s *state) giveUp(p *message) {
 			p.shown.cursor, p.certainty = false, sure
 		}
 		p.abandoned = true
+		s.bringBack(p)
 	}
 }
 
