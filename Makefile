@@ -55,18 +55,17 @@ test: test-raced test-unraced test-environment cover ## Run every test, whole pr
 
 RAPID = RAPID_CHECKS=$(or $(RAPID_CHECKS),200)
 RACED = $(shell tools/packages.sh raced)
-COVERED := ./agent ./agent/% ./gateway ./gateway/%
+UNRACED = $(sort $(shell tools/packages.sh unraced) $(filter-out ./gateway/sim,$(filter ./agent ./agent/% ./gateway ./gateway/%,$(RACED))))
 
 .PHONY: test-raced
 test-raced:
 	$(if $(RACE),,@echo 'make test: NO C COMPILER FOUND, SO THE TESTS RUN WITHOUT THE RACE DETECTOR')
-	go test -vet=off $(RACE) -shuffle=on $(filter $(COVERED),$(RACED))
-	$(RAPID) go test -vet=off $(RACE) -shuffle=on $(filter-out $(COVERED),$(RACED))
+	go test -vet=off $(RACE) -shuffle=on $(filter $(UNRACED) ./gateway/sim,$(RACED))
+	$(RAPID) go test -vet=off $(RACE) -shuffle=on $(filter-out $(UNRACED) ./gateway/sim,$(RACED))
 
 .PHONY: test-unraced
 test-unraced: | bin
-	$(RAPID) go test -vet=off -shuffle=on -coverprofile=$(COVER_PROFILE) $(sort $(shell tools/packages.sh unraced) \
-		$(filter-out ./gateway/sim,$(filter $(COVERED),$(RACED))))
+	$(RAPID) go test -vet=off -shuffle=on -coverprofile=$(COVER_PROFILE) $(UNRACED)
 
 .PHONY: test-environment
 test-environment:
