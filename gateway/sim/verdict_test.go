@@ -162,7 +162,7 @@ func (v verdict) accepts(r reading) bool {
 	seen, want := words.FindAllString(text, -1), words.FindAllString(v.text, -1)
 	switch {
 	case !v.exact && r.file != "":
-		return slices.ContainsFunc(v.words, r.covers)
+		return slices.ContainsFunc(v.words, r.coversSome)
 	case !v.exact:
 		return slices.ContainsFunc(v.words, func(all []string) bool {
 			return begins(seen, all) && (r.removed || len(seen) >= v.least) || r.removed && subsequence(seen, all)
@@ -262,6 +262,16 @@ func (r reading) covers(want []string) bool {
 		return subsequence(parts, want)
 	}
 	return (j == i || j < i && r.w.s.style == nasty) && slices.Equal(parts, want[:i])
+}
+
+// coversSome says that the parts and then the file show the beginning of what is wanted.
+func (r reading) coversSome(want []string) bool {
+	for n := range want {
+		if r.covers(want[:n+1]) {
+			return true
+		}
+	}
+	return r.covers(nil)
 }
 
 // once leaves out what came before: where nothing can be deleted, a part that is not needed any more stays below.
