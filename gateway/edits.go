@@ -9,11 +9,12 @@ import (
 	"telex/internal/chat"
 )
 
-// editsEvery is how long the record of an edit may wait for others.
-const editsEvery = time.Second
+// editsEvery is how long the record of an edit waits for others. It is short, since what a process did not store when it is
+// killed is taken back from what people saw: the next one knows of no more.
+const editsEvery = 50 * time.Millisecond
 
-// edits stores what edits of previews showed, behind them: about once a second for all replies together, and of each
-// message only the newest. A process that dies leaves records that are at most so old; the next one takes no message for
+// edits stores what edits of previews showed, behind them: together for all replies, and of each message only the newest
+// while the store is busy. A process that dies leaves records that are a moment old; the next one takes no message for
 // sure until it was edited anew (D15).
 type edits struct {
 	store   Deliveries

@@ -38,19 +38,19 @@ func onSlate(t *testing.T, takes time.Duration) (*slate, *edits) {
 	return s, newEdits(t.Context(), s, slog.New(slog.DiscardHandler))
 }
 
-// D15: what edits showed is stored once a second for all, and of each message only the newest.
+// D15: what edits showed is stored together for all, and of each message only the newest.
 func TestEditsAreStoredTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 200*time.Millisecond)
 		for _, text := range []string{"one", "two", "three"} {
 			e.later("a", chat.Part{Text: text})
 			e.later("b", chat.Part{Text: text})
-			time.Sleep(300 * time.Millisecond)
+			time.Sleep(editsEvery / 4)
 		}
 		if got := s.stored(); got != nil {
-			t.Errorf("stored %q after 0.9 s", got)
+			t.Errorf("stored %q before it was time", got)
 		}
-		time.Sleep(350 * time.Millisecond)
+		time.Sleep(editsEvery + 200*time.Millisecond)
 		if got, want := s.stored(), []string{"a three", "b three"}; !slices.Equal(got, want) {
 			t.Errorf("stored %q, want %q", got, want)
 		}
@@ -69,7 +69,7 @@ func TestEditsComeBeforeWhatIsWaitedFor(t *testing.T) {
 		e.later("a", chat.Part{Text: "waits"})
 		e.before("a", 0)
 		e.later("a", chat.Part{Text: "is being stored"})
-		time.Sleep(2 * time.Second)
+		time.Sleep(editsEvery + time.Second)
 		began := time.Now()
 		e.before("b", 0) // has nothing to do with it
 		if d := time.Since(began); d > 0 {

@@ -235,5 +235,6 @@ func TestEditsAreNotHeldUpByTheStore(t *testing.T) {
 		if len(shown) < 4 {
 			t.Errorf("in four seconds people saw %d texts: %v", len(shown), shown)
 		}
+		later(time.Minute) // until all is stored
 	})
 }

@@ -118,9 +118,19 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 	return nil
 }
 
-// known is what a person sees in a chat, without cursors and without what nobody knows of.
+// recordLag is how long an edit may be shown that its daemon has not stored: edits are recorded behind the call (D15).
+const recordLag = 500 * time.Millisecond
+
+// known is what a person saw in a chat some time before the last kill, without cursors and without what nobody knows of.
 func (t *trial) known(c int64) string {
-	known := slices.DeleteFunc(t.shown(c), func(m shown) bool { return m.nameless })
+	known := t.shown(c)
+	for i, m := range t.world.standing(c) {
+		stored := t.lives[len(t.lives)-1].killed.Add(-recordLag)
+		for n := len(m.Versions) - 1; n > 0 && m.Versions[n].At.After(stored); n-- {
+			known[i].text = m.Versions[n-1].Text
+		}
+	}
+	known = slices.DeleteFunc(known, func(m shown) bool { return m.nameless })
 	for i := range known {
 		known[i].text = strings.TrimSuffix(known[i].text, cursor)
 	}
