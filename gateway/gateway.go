@@ -146,7 +146,10 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	g.edits = newEdits(lasting, g.Store, g.Log)
 	defer g.edits.close()
 
-	if err := g.takeUp(ctx); err != nil {
+	switch err := g.takeUp(ctx); {
+	case ctx.Err() != nil: // stopped before anything began: what was left waits for the next process
+		return nil
+	case err != nil:
 		return err
 	}
 	var receivers sync.WaitGroup

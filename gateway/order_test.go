@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -235,6 +236,19 @@ func TestShutdownMakesRepliesFinal(t *testing.T) { // D9, F08
 			t.Errorf("the reply that was nearly done was not finished: %q", got)
 		}
 	})
+}
+
+// Who stops the gateway while it still reads what was left has stopped it in good order.
+func TestStoppedWhileItStarts(t *testing.T) {
+	g, err := gateway.New(gateway.Options{Store: memory.New(), Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Run(ctx, func() { t.Error("it says that it has started") }); err != nil {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestShutdownEndsEvenWhenThePlatformHangs(t *testing.T) {
