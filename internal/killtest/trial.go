@@ -121,12 +121,11 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 // recordLag is how long an edit may be shown that its daemon has not stored: edits are recorded behind the call (D15).
 const recordLag = 500 * time.Millisecond
 
-// known is what a person saw in a chat some time before the last kill, without cursors and without what nobody knows of.
+// known is what a person sees in a chat, without cursors, and without what the daemons could not store before they were killed.
 func (t *trial) known(c int64) string {
 	known := t.shown(c)
 	for i, m := range t.world.standing(c) {
-		stored := t.lives[len(t.lives)-1].killed.Add(-recordLag)
-		for n := len(m.Versions) - 1; n > 0 && m.Versions[n].At.After(stored); n-- {
+		for n := len(m.Versions) - 1; n > 0 && t.unstored(m.Versions[n].At); n-- {
 			known[i].text = m.Versions[n-1].Text
 		}
 	}
@@ -135,6 +134,12 @@ func (t *trial) known(c int64) string {
 		known[i].text = strings.TrimSuffix(known[i].text, cursor)
 	}
 	return join(known)
+}
+
+// unstored says that a daemon was killed so soon after an edit, or while it was on its way, that it may not have stored what
+// that showed.
+func (t *trial) unstored(edited time.Time) bool {
+	return slices.ContainsFunc(t.lives, func(l *life) bool { return l.killed.Sub(edited).Abs() < recordLag })
 }
 
 // complete says that every answer stands as it must.
