@@ -516,3 +516,34 @@ func TestReplacedByWhatIsRefused(t *testing.T) {
 		equal(t, "stands", s.sees(), []string{"five six", "ONE two three four", "eight"})
 	})
 }
+
+// The final is cut in other places than the previews were, and is stopped half way: no word stands twice at the seam.
+func TestStoppedAtASeam(t *testing.T) {
+	for name, c := range map[string]struct {
+		final string
+		want  []string
+	}{
+		"the rest is in the first message": {"one two three four five", []string{"one two three four five"}},
+		"some of it is in the first":       {"one two three four five six seven eight nine", []string{"one two three four five six seven"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := newPerson()
+				p.profile.TextLimit, p.latency = 40, time.Second
+				s := begin(t, p, streamed())
+				s.says("one two three", 5*time.Second)
+				s.asks("yes:1", "May I do this for you now?", 5*time.Second) // in a message of its own
+				s.slot.Tell(Status{})
+				s.says(" four five", 5*time.Second)
+				if all := s.sees(); len(all) != 2 || all[1] != "four five ▌" {
+					t.Fatalf("a person sees %q", all)
+				}
+				s.slot.Finish(Ending{Text: c.final})
+				s.waits(700 * time.Millisecond) // the edit of the first message is on its way
+				s.slot.Cut()
+				s.waits(time.Minute)
+				equal(t, "stands", s.sees(), c.want)
+			})
+		})
+	}
+}

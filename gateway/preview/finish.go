@@ -32,6 +32,9 @@ func (s *state) keep(now time.Time) action {
 		if a, ok := s.seek(i, now); ok {
 			return a
 		}
+		if a, ok := s.trim(i); ok {
+			return a
+		}
 		switch {
 		case p.exists() && p.streams():
 			return s.stop(i)
@@ -55,6 +58,27 @@ func (s *state) keep(now time.Time) action {
 		return a
 	}
 	return s.thaw()
+}
+
+// trim takes from part i what the part before it shows too: that one was made final before the rest was given up, and the final
+// is cut in other places than the previews were. False means that there is nothing to take.
+func (s *state) trim(i int) (action, bool) {
+	p := &s.parts[i]
+	if i == 0 || i > len(s.final) || !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal {
+		return action{}, false
+	}
+	before := s.final[i-1]
+	if !s.parts[i-1].shows(s.payload(i-1, before)) || before.Next == p.start || p.shown.body.end > len(s.view.Text) {
+		return action{}, false
+	}
+	a := action{kind: doEdit, part: i, display: display{body: nothing()}, class: chat.ClassFinal}
+	o := markup.Options{Dialect: s.dialect, Limit: s.limit, From: before.Next, Open: true, Paused: true}
+	if laid := markup.Layout(s.view.Text[:p.shown.body.end], o); len(laid) > 0 {
+		a.body = s.payload(i, laid[0])
+	} else if s.can(chat.OpDelete) {
+		a.kind = doDelete
+	}
+	return s.marked(a), a.kind == doDelete || p.unfinished() || !p.shown.body.equal(a.body)
 }
 
 // bare shows part i as it is, without its cursor.
