@@ -54,7 +54,8 @@ func (r *reception) early(ctx context.Context, f frame) {
 	r.workers.Go(func() {
 		defer func() { <-r.callbacks }()
 		defer done()
-		r.acknowledge(ctx, c, acknowledgement(i.Type, refusal))
+		// The end of Run does not end it: who asked sees an error otherwise, although the command will come again.
+		r.acknowledge(context.WithoutCancel(ctx), c, acknowledgement(i.Type, refusal))
 	})
 }
 
