@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,7 +29,7 @@ type world struct {
 	agent   *agent.Agent
 	model   *chatcompletions.Model
 	log     bytes.Buffer
-	left    time.Duration // when the provider noticed that the client had gone; 0: never
+	left    atomic.Int64 // when the provider noticed that the client had gone, as a time.Duration; 0: never
 	began   time.Time
 	bodies  []map[string]any // of the requests
 	headers []http.Header
@@ -49,8 +50,8 @@ func inWorld(t *testing.T, handler http.HandlerFunc, change func(*chatcompletion
 			w.headers = append(w.headers, r.Header)
 			r.Body = io.NopCloser(bytes.NewReader(data))
 			handler(rw, r)
-			if r.Context().Err() != nil && w.left == 0 {
-				w.left = time.Since(w.began)
+			if r.Context().Err() != nil {
+				w.left.CompareAndSwap(0, int64(time.Since(w.began)))
 			}
 		}), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)}
 		transport := memnet.Serve(t, server).Transport(t)
@@ -392,7 +393,7 @@ func TestWireSilenceF60(t *testing.T) {
 			t.Errorf("took %v, want 38s", got.Elapsed)
 		}
 		synctest.Wait()
-		if w.left == 0 {
+		if w.left.Load() == 0 {
 			t.Error("the connection is still open")
 		}
 	})
@@ -433,8 +434,8 @@ func TestWireCancelClosesTheConnection(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if w.left == 0 || w.left > 2600*time.Millisecond {
-			t.Errorf("the provider noticed after %v, want at most 2.6s", w.left)
+		if left := time.Duration(w.left.Load()); left == 0 || left > 2600*time.Millisecond {
+			t.Errorf("the provider noticed after %v, want at most 2.6s", left)
 		}
 	})
 }
