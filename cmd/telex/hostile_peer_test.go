@@ -170,7 +170,7 @@ func serveHostile(args []string) {
 		raw, err := in.ReadBytes('\n')
 		if err != nil {
 			if strings.HasPrefix(s.how.name, "ignores") {
-				time.Sleep(time.Hour)
+				time.Sleep(time.Hour) // a server that does not end by itself: the test must see it killed
 			}
 			return
 		}

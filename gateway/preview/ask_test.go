@@ -93,7 +93,7 @@ func (p *person) buttons() []string {
 
 // Where nothing streams one message is opened for what asks, and the final is edited into it.
 func TestAskedWithoutStreaming(t *testing.T) {
-	for text, gone := range map[string]string{"one": "one", "": hollow} {
+	for text, gone := range map[string]string{"one": "one", "": placeholder} {
 		t.Run(text, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()

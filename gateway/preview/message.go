@@ -11,7 +11,7 @@ import (
 type phase uint8
 
 const (
-	absent    phase = iota // there is none, or none that is known of
+	absent    phase = iota // nobody knows of a message that stands
 	standing               // it is there, and can be edited
 	streaming              // it is there, and only grows until the stream is stopped
 	gone                   // a person deleted it

@@ -70,17 +70,17 @@ func (p payload) equal(q payload) bool {
 	return p.rendered.Text == q.rendered.Text && slices.Equal(p.rendered.Spans, q.rendered.Spans)
 }
 
-// hollow is what a message shows that has nothing of the text and can't be empty.
-const hollow = "–"
+// placeholder stands in a message that shows nothing of the text: platforms take no empty ones.
+const placeholder = "–"
 
 // blank says that p has nothing of the text.
 func (p payload) blank() bool {
-	return p.rendered.Text == "" || p.rendered.Text == hollow && p.end == 0
+	return p.rendered.Text == "" || p.rendered.Text == placeholder && p.end == 0
 }
 
-// nothing is the payload of a message that has nothing of the text.
+// nothing is the payload of such a message.
 func nothing() payload {
-	return payload{rendered: markup.Rendered{Text: hollow}, plain: hollow}
+	return payload{rendered: markup.Rendered{Text: placeholder}, plain: placeholder}
 }
 
 // draft is the ephemeral preview that a person sees. The zero draft is none.
