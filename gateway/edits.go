@@ -24,6 +24,7 @@ type edits struct {
 	waiting map[edited]chat.Part
 	storing map[edited]bool
 	stored  chan struct{} // closed once storing is
+	next    chan struct{} // closed once what waits now is
 	timer   *time.Timer   // until the next ones are stored; nil: none wait and none are being stored
 }
 
@@ -34,7 +35,7 @@ type edited struct {
 }
 
 func newEdits(ctx context.Context, store Deliveries, log *slog.Logger) *edits {
-	return &edits{store: store, ctx: ctx, log: log, waiting: make(map[edited]chat.Part)}
+	return &edits{store: store, ctx: ctx, log: log, waiting: make(map[edited]chat.Part), next: make(chan struct{})}
 }
 
 // later stores p soon. It does not block.
@@ -47,15 +48,21 @@ func (e *edits) later(turn string, p chat.Part) {
 	}
 }
 
-// before makes sure that nothing older of a message is stored after it returns.
-func (e *edits) before(turn string, index int) {
+// before makes sure that nothing older of a message is stored after it returns. It fails when ctx ends first.
+func (e *edits) before(ctx context.Context, turn string, index int) error {
 	e.mu.Lock()
 	key, stored := edited{turn, index}, e.stored
 	delete(e.waiting, key)
 	storing := e.storing[key]
 	e.mu.Unlock()
-	if storing {
-		<-stored
+	if !storing {
+		return nil
+	}
+	select {
+	case <-stored:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -67,7 +74,7 @@ func (e *edits) flush() {
 		return
 	}
 	batch := e.waiting
-	e.waiting, e.storing, e.stored = make(map[edited]chat.Part), make(map[edited]bool), make(chan struct{})
+	e.waiting, e.storing, e.stored, e.next = make(map[edited]chat.Part), make(map[edited]bool), e.next, make(chan struct{})
 	for key := range batch {
 		e.storing[key] = true
 	}
@@ -75,7 +82,7 @@ func (e *edits) flush() {
 	var group sync.WaitGroup
 	for key, p := range batch {
 		group.Go(func() {
-			if err := e.store.Record(e.ctx, key.turn, p); err != nil {
+			if err := safely(func() error { return e.store.Record(e.ctx, key.turn, p) }); err != nil {
 				e.log.Debug("what an edit showed was not stored", slog.String("turn", key.turn), slog.Any("error", err))
 			}
 		})
@@ -89,16 +96,28 @@ func (e *edits) flush() {
 	}
 }
 
-// close stores what waits and waits for what is being stored. Nothing may come later any more.
-func (e *edits) close() {
-	e.mu.Lock()
-	if e.timer != nil {
-		e.timer.Stop()
+// close stores what waits, and returns when that is done or ctx ends: a store that hangs must not keep the process from ending.
+// Nothing may come later any more.
+func (e *edits) close(ctx context.Context) {
+	for {
+		e.mu.Lock()
+		if e.timer != nil {
+			e.timer.Stop()
+		}
+		stored, idle := e.stored, e.storing == nil
+		if idle && len(e.waiting) == 0 {
+			e.mu.Unlock()
+			return
+		}
+		if idle {
+			e.timer = time.AfterFunc(0, e.flush)
+			stored = e.next
+		}
+		e.mu.Unlock()
+		select {
+		case <-stored:
+		case <-ctx.Done():
+			return
+		}
 	}
-	storing, stored := e.storing != nil, e.stored
-	e.mu.Unlock()
-	if storing {
-		<-stored
-	}
-	e.flush()
 }

@@ -55,7 +55,7 @@ func TestEditsAreStoredTogether(t *testing.T) {
 			t.Errorf("stored %q, want %q", got, want)
 		}
 		e.later("a", chat.Part{Text: "four"})
-		e.close()
+		e.close(t.Context())
 		if got := s.stored(); !slices.Contains(got, "a four") || len(got) != 3 {
 			t.Errorf("stored %q, want what came last as well", got)
 		}
@@ -67,22 +67,43 @@ func TestEditsComeBeforeWhatIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := onSlate(t, 5*time.Second)
 		e.later("a", chat.Part{Text: "waits"})
-		e.before("a", 0)
+		_ = e.before(t.Context(), "a", 0)
 		e.later("a", chat.Part{Text: "is being stored"})
 		time.Sleep(editsEvery + time.Second)
 		began := time.Now()
-		e.before("b", 0) // has nothing to do with it
+		_ = e.before(t.Context(), "b", 0) // has nothing to do with it
 		if d := time.Since(began); d > 0 {
 			t.Errorf("another message waits %v", d)
 		}
-		e.before("a", 0)
+		_ = e.before(t.Context(), "a", 0)
 		if got, want := s.stored(), []string{"a is being stored"}; !slices.Equal(got, want) {
 			t.Errorf("stored %q, want %q", got, want)
 		}
 		time.Sleep(time.Minute)
-		e.close()
+		e.close(t.Context())
 		if got := s.stored(); len(got) != 1 {
 			t.Errorf("stored %q, want nothing more", got)
 		}
+	})
+}
+
+// A store that hangs keeps neither a record from being given up nor the process from ending.
+func TestEditsBesideAStoreThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, e := onSlate(t, time.Hour)
+		e.later("a", chat.Part{Text: "hangs"})
+		time.Sleep(time.Second)
+		e.later("a", chat.Part{Text: "waits"})
+		ctx, cancel := context.WithTimeout(t.Context(), lastWait)
+		defer cancel()
+		began := time.Now()
+		if err := e.before(ctx, "a", 0); err == nil {
+			t.Error("it says that nothing older is being stored")
+		}
+		e.close(ctx)
+		if d := time.Since(began); d != lastWait {
+			t.Errorf("it took %v, want %v", d, lastWait)
+		}
+		time.Sleep(3 * time.Hour) // until the store works again
 	})
 }

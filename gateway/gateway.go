@@ -144,7 +144,11 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer g.endAll(nil)
 	defer g.endTurns(nil)
 	g.edits = newEdits(lasting, g.Store, g.Log)
-	defer g.edits.close()
+	defer func() {
+		ending, cancel := context.WithTimeout(lasting, lastWait)
+		defer cancel()
+		g.edits.close(ending)
+	}()
 
 	switch err := g.takeUp(ctx); {
 	case ctx.Err() != nil: // stopped before anything began: what was left waits for the next process

@@ -25,7 +25,9 @@ type recorder struct {
 
 // Record implements preview.Recorder.
 func (r recorder) Record(ctx context.Context, p chat.Part) error {
-	r.g.edits.before(r.turn, p.Index)
+	if err := r.g.edits.before(ctx, r.turn, p.Index); err != nil {
+		return err
+	}
 	return r.g.Store.Record(ctx, r.turn, p)
 }
 
