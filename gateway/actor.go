@@ -36,6 +36,7 @@ type actor struct {
 	answers sync.WaitGroup // command answers under way
 	saying  atomic.Int32   // how many
 	stalled atomic.Int32   // how many more that can't be shown for now
+	arrived atomic.Bool    // one ended, and the running turn was not told: its draft vanished
 }
 
 // mostSaid is how many fixed lines one conversation may have under way: somebody who sends the

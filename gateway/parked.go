@@ -96,7 +96,7 @@ func (a *actor) storeParked(t *turn) {
 	}
 }
 
-// collect concludes the parked turns that are delivered or given up.
+// collect concludes the parked turns that are delivered or given up, and tells the running one of messages beside it.
 func (a *actor) collect() {
 	for i := 0; i < len(a.parked); {
 		t := a.parked[i]
@@ -104,9 +104,13 @@ func (a *actor) collect() {
 		case <-t.done:
 			a.parked = slices.Delete(a.parked, i, i+1)
 			a.guard(nil, func() { a.conclude(t) })
+			a.arrived.Store(true)
 		default:
 			i++
 		}
+	}
+	if a.turn != nil && a.arrived.Swap(false) {
+		a.turn.slot.Redraw()
 	}
 }
 

@@ -15,6 +15,13 @@ func (s *state) redraft() action {
 	}
 }
 
+// erase says that the draft vanished: it is due to be shown again.
+func (s *state) erase() {
+	if s.drafted() {
+		s.draft.at = s.draft.at.Add(-s.draftFor)
+	}
+}
+
 // settleDraft notes what the draft shows.
 func (s *state) settleDraft(a action) {
 	s.displayed = true

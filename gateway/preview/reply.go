@@ -134,6 +134,9 @@ func (r *Reply) refresh() {
 	if r.view.Resets != resets {
 		r.restart()
 	}
+	if r.slot.redrawn() {
+		r.erase()
+	}
 	if ending != nil && r.slot.IsCut() {
 		ending = &Ending{Keep: true, Stopped: ending.Stopped || !ending.Keep && r.incomplete(ending.Text)}
 	}

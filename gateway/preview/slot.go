@@ -58,6 +58,7 @@ type Slot struct {
 	ended   chan struct{} // closed by Finish
 	claimed bool          // by Decide: no other ending counts
 	cut     chan struct{} // closed by Cut
+	erased  bool          // by Redraw: a draft vanished
 	urged   chan struct{} // capacity 1: that somebody is asked, which waits for no interval
 	visible bool          // a message of the reply stands
 	shown   string        // Markdown of the last preview that a person saw
@@ -132,6 +133,23 @@ func (s *Slot) Cut() {
 	if !s.IsCut() {
 		close(s.cut)
 	}
+}
+
+// Redraw says that another message came to stand in the chat. A draft vanishes with that, and is shown again.
+func (s *Slot) Redraw() {
+	s.mu.Lock()
+	s.erased = true
+	s.mu.Unlock()
+	s.signal()
+}
+
+// redrawn says whether Redraw was called since it was asked last.
+func (s *Slot) redrawn() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	erased := s.erased
+	s.erased = false
+	return erased
 }
 
 // IsCut reports whether Cut was called.

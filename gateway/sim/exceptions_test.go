@@ -62,7 +62,7 @@ func exceptions() map[exception]string {
 
 		sentAnewBelow:  "The platform refuses to edit a message that has others below it, and it has no deletion. The new message stands below them.",
 		refusedContent: "The platform refuses the text of the final, with and without markup. What stands stays, without a cursor.",
-		givenUp:        "D5: a create of unknown outcome is repeated once at most. When both outcomes are unknown, a third create could be the third copy.",
+		givenUp:        "D5: a create of unknown outcome is repeated once at most. When both outcomes are unknown, a third create could be the third copy; and what they were to replace is not deleted, since it may be all that a person sees.",
 		crowded:        "One conversation sends commands faster than the platform takes the answers. More lines would wait without bound.",
 		waitsForNext:   "D14: the platform refuses the reply for longer than a final is tried. The next message of the chat is the sign to try again.",
 		deadCalls:      "A killed process can't tell the next one how many calls it made. A process that waited for a whole window at each start would be late each time.",

@@ -205,6 +205,8 @@ func (w *world) excused(m *message) bool {
 		w.except(withoutID)
 	case m.frozen && !w.s.kind.caps.Delete:
 		w.except(unchangeable)
+	case m.frozen && w.turns[m.turn] != nil && w.givenUp(w.turns[m.turn]):
+		w.except(givenUp)
 	case m.frozen && w.refusesFinal(m), w.refusesAll(m):
 		w.except(refusedContent)
 	case m.by.unknown() && !m.known && !w.s.kind.reconciles():

@@ -23,6 +23,9 @@ func story(kindName string, answers ...answer) schedule {
 		real:    4096, latency: 50 * time.Millisecond, places: 4, queue: 20, maxAge: 15 * time.Minute,
 		answers: answers, says: []say{{user: "ann", kind: "text"}}, faults: map[int]fault{}, typing: map[int]fault{},
 	}
+	if s.kind.caps.Draft {
+		s.profile.DraftFor = 25 * time.Second
+	}
 	if s.kind.keyed {
 		s.profile.KeyFor = time.Hour
 	}

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +24,25 @@ func TestRegressionApprovedOnceForAllAndKilled(t *testing.T) {
 			s.kills = []kill{{where: afterWrite, n: n, down: s.latency}}
 			perform(t, s)
 		})
+	}
+}
+
+// D12: a line of the bot's own makes the draft beside it vanish. The draft is shown again at once, not only when it is renewed.
+func TestRegressionDraftBesideALine(t *testing.T) {
+	t.Parallel()
+	s := story("draft", talk("a0w0x a0w1x a0w2x"))
+	s.answers[0].deltas[2].after = 20 * time.Second
+	s.says = append(s.says, say{at: 5 * time.Second, user: "ann", kind: "status"})
+	w := perform(t, s)
+	var line time.Time
+	for _, c := range w.made(chat.OpSend) {
+		if line.IsZero() {
+			line = c.done
+		}
+	}
+	again := slices.ContainsFunc(w.made(chat.OpDraft), func(c *call) bool { return !c.at.Before(line) && c.at.Sub(line) < 2*time.Second })
+	if line.IsZero() || !again {
+		t.Errorf("the draft is not shown again after the line\nwhat happened:\n%s", strings.Join(w.story(), "\n"))
 	}
 }
 

@@ -94,23 +94,33 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 
 // waived says that the design promises nothing about this reply, and counts why.
 func (w *world) waived(t *turnLog) bool {
+	switch {
+	case w.stuck(t):
+		w.except(sentAnewBelow)
+	case slices.ContainsFunc(t.calls, func(c *call) bool { return c.fault == badContent && !c.m.Preview }):
+		w.except(refusedContent)
+	case w.givenUp(t):
+		w.except(givenUp)
+	default:
+		return false
+	}
+	return true
+}
+
+// givenUp says that the outcome of two creates of one message stayed unknown.
+func (w *world) givenUp(t *turnLog) bool {
+	if w.s.kind.reconciles() {
+		return false
+	}
 	doubts := map[partOfLife]int{}
 	for p, s := range t.states {
 		if s == chat.PartIntended && !apart(p.key) { // it died before it knew more, or before the call
 			doubts[p] = 1
 		}
 	}
-	if w.stuck(t) {
-		w.except(sentAnewBelow)
-		return true
-	}
 	unknown := map[partOfLife]int{}
 	for _, c := range t.calls {
-		switch {
-		case c.fault == badContent && !c.m.Preview:
-			w.except(refusedContent)
-			return true
-		case c.creates() && c.unknown() && !w.s.kind.reconciles() && !apart(c.m.Key):
+		if c.creates() && c.unknown() && !apart(c.m.Key) {
 			p := partOfLife{c.life, c.m.Key}
 			unknown[p]++
 			doubts[p] = max(doubts[p], unknown[p])
@@ -118,8 +128,7 @@ func (w *world) waived(t *turnLog) bool {
 	}
 	sum := map[string]int{}
 	for p, n := range doubts {
-		if sum[p.key] += n; sum[p.key] > 1 && !w.s.kind.reconciles() {
-			w.except(givenUp)
+		if sum[p.key] += n; sum[p.key] > 1 {
 			return true
 		}
 	}
