@@ -189,6 +189,9 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	switch now := r.result(a.part, plan); {
 	case a.creates() || now.State != plan.State:
 		r.record(ctx, now)
+	case a.kind == doEdit && !plan.Cursor && r.at(a.part).exists() && (!shows || r.at(a.part).unsure()): // it failed: what stood before may stand, with its cursor
+		now.Cursor = true
+		r.record(ctx, now)
 	case shows && r.behind(a) && r.recorder != nil:
 		r.recorder.Edited(now)
 	}

@@ -46,6 +46,25 @@ func TestRegressionDraftBesideALine(t *testing.T) {
 	}
 }
 
+// D1: edits to the final failed until it was given up for now, and when it is tried again the message can't be edited any more.
+// It does not show the final, so another message does.
+func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{cutBefore, isBad} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s := story("edit-without-delete", talk("a0w0x a0w1x a0w2x"))
+			s.faults = map[int]fault{}
+			for n := 1; n < 200; n++ {
+				s.faults[n] = fault{kind: kind, after: 20 * time.Minute}
+			}
+			s.faults[200] = fault{kind: isFrozen}
+			s.says = append(s.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
+			perform(t, s)
+		})
+	}
+}
+
 // D3: a call that is on its way when its process dies arrives no sooner than any other, so that the budget's window holds.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
