@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -514,6 +515,25 @@ func TestReplacedByWhatIsRefused(t *testing.T) {
 		s.says(" six", 5*time.Second)
 		s.ends(Ending{Text: "ONE two three four five six seven eight"})
 		equal(t, "stands", s.sees(), []string{"five six", "ONE two three four", "eight"})
+	})
+}
+
+// A message that was made final shows what two behind it show. Both lose it.
+func TestStoppedAtTwoSeams(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.latency = 40, time.Second
+		s := begin(t, p, streamed())
+		for i, text := range []string{"one", " two", " three"} {
+			s.says(text, 5*time.Second)
+			s.asks(fmt.Sprint("yes:", i), "May I do this for you, I wonder now?", 5*time.Second) // in a message of its own
+			s.slot.Tell(Status{})
+		}
+		s.slot.Finish(Ending{Text: "one two three four"})
+		s.waits(700 * time.Millisecond) // the edit of the first message is on its way
+		s.slot.Cut()
+		s.waits(time.Minute)
+		equal(t, "stands", s.sees(), []string{"one two three four"})
 	})
 }
 

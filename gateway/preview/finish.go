@@ -43,17 +43,21 @@ func (s *state) keep(now time.Time) action {
 	return s.thaw()
 }
 
-// trim takes from part i what the part before it shows too: that one was made final before the rest was given up, and the final
+// trim takes from part i what one before it shows too: that one was made final before the rest was given up, and the final
 // is cut in other places than the previews were. False means that there is nothing to take.
 func (s *state) trim(i int) (action, bool) {
 	p := &s.parts[i]
-	if i == 0 || i > len(s.final) || !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal {
+	if !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal || p.shown.body.end > len(s.view.Text) {
 		return action{}, false
 	}
-	before := s.final[i-1]
-	if !s.parts[i-1].shows(s.payload(i-1, before)) || before.Next == p.start || p.shown.body.end > len(s.view.Text) {
+	k := i - 1
+	for k >= 0 && (!s.parts[k].exists() || s.parts[k].blank()) { // all of it was taken
+		k--
+	}
+	if k < 0 || k >= len(s.final) || !s.parts[k].shows(s.payload(k, s.final[k])) || !p.start.Before(s.final[k].Next) {
 		return action{}, false
 	}
+	before := s.final[k]
 	a := action{kind: doEdit, part: i, display: display{body: nothing()}, class: chat.ClassFinal}
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit, From: before.Next, Open: true, Paused: true}
 	if laid := markup.Layout(s.view.Text[:p.shown.body.end], o); len(laid) > 0 {

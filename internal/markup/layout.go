@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/yuin/goldmark/parser"
@@ -27,6 +28,11 @@ type Span struct {
 // shown twice and nothing is left out. The zero Mark is the beginning. Text that is only
 // appended to the source never moves a Mark.
 type Mark struct{ Offset, Line, Col, Shown int }
+
+// Before reports whether a comes earlier in the source than b.
+func (a Mark) Before(b Mark) bool {
+	return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Shown, b.Shown)) < 0
+}
 
 // Part is the content of one message.
 type Part struct {
