@@ -186,11 +186,11 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	if shows {
 		r.at(a.part).source = plan.Source
 	}
-	switch now := r.result(a.part, plan); {
-	case a.creates() || now.State != plan.State:
-		r.record(ctx, now)
-	case a.kind == doEdit && !plan.Cursor && r.at(a.part).exists() && (!shows || r.at(a.part).unsure()): // it failed: what stood before may stand, with its cursor
-		now.Cursor = true
+	now := r.result(a.part, plan)
+	failed := a.kind == doEdit && !plan.Cursor && r.at(a.part).exists() && (!shows || r.at(a.part).unsure())
+	now.Cursor = now.Cursor || failed // that of what stood before
+	switch {
+	case a.creates() || now.State != plan.State || failed:
 		r.record(ctx, now)
 	case shows && r.behind(a) && r.recorder != nil:
 		r.recorder.Edited(now)
