@@ -189,7 +189,7 @@ func (r *reception) catchUp(ctx context.Context, f filling) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		m.missed = true
+		m.missed = m.Timestamp.Before(r.connected)
 		if err := r.take(ctx, m, r.cursorAt(m.ID, 0)); err != nil {
 			return err
 		}

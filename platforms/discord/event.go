@@ -42,7 +42,7 @@ type incoming struct {
 		} `json:"message"`
 	} `json:"message_snapshots"`
 
-	missed bool // it was asked for, or is one of those that a session brings that goes on
+	missed bool // it was written before the connection was made that brought it
 }
 
 // person holds what is used of a user.

@@ -73,7 +73,8 @@ type reception struct {
 	gap    gap          // that is being filled in
 	seq    int64        // of the last event that this connection brought
 
-	replays bool // the session goes on, and what it missed comes before all else
+	connected time.Time // when the connection was made: what was written later is new, even if it was asked for
+	replays   bool      // the session goes on, and what it missed comes before all else
 }
 
 // run goes from connection to connection.
@@ -129,6 +130,7 @@ func (r *reception) connect(ctx context.Context) error {
 		return &lost{reason: err}
 	}
 	defer l.close()
+	r.connected = time.Now()
 	r.gap.held, r.seq, r.replays = nil, c.seq, c.session != "" // they come again
 	if c.session == "" {
 		err = l.identify(ctx, r.token)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -169,6 +170,33 @@ func TestProcessGoesOn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A message waited for this connection only if it was written before the connection was made: not everything that
+// asking for older messages finds did.
+func TestMissedIsOlderThanTheConnection(t *testing.T) {
+	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
+		r := start(t, w.bot(discarded(), conformance.Proper), chat.Resume{})
+		w.say(w.direct, "one")
+		r.wantTexts("one")
+		_ = r.stop()
+		w.say(w.direct, "while away")
+		time.Sleep(time.Hour)
+		w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: standin.ActLatency, Delay: 10 * time.Second})
+		r = r.again(w.bot(discarded(), conformance.Proper))
+		time.Sleep(6 * time.Second) // the old session is refused first
+		w.say(w.direct, "after the connection")
+		missed := map[string]bool{}
+		for _, in := range r.take() {
+			missed[in.Text] = in.Missed
+		}
+		if want := (map[string]bool{"while away": true, "after the connection": false}); !maps.Equal(missed, want) {
+			t.Errorf("missed are %v, want %v", missed, want)
+		}
+		if n := len(w.calls("getMessages")); n == 0 {
+			t.Error("no messages were asked for")
+		}
+	})
 }
 
 // What is older than a day is not answered any more.
