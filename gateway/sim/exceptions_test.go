@@ -142,7 +142,11 @@ func rareExceptions() map[exception]schedule {
 	between.answers[0].deltas = append(between.answers[0].deltas, other.deltas...)
 	between.answers[0].final, between.answers[0].shown = other.final, other.shown
 	between.accidents = []accident{{at: 2190 * time.Millisecond, kind: "delete"}}
-	return map[exception]schedule{crowded: crowd, deletedBetween: between}
+	again := story("edit", talk(numbered(17)))
+	again.profile.TextLimit, again.real = 60, 60
+	again.says = append(again.says, say{at: 2 * time.Hour, user: "ann", kind: "help"})
+	again.faults = map[int]fault{3: {kind: isBad, after: time.Hour}} // the second message, whose first can be made final
+	return map[exception]schedule{crowded: crowd, deletedBetween: between, editedAgain: again}
 }
 
 func TestRareExceptions(t *testing.T) {
