@@ -537,6 +537,24 @@ func TestStoppedAtTwoSeams(t *testing.T) {
 	})
 }
 
+// The final is shorter than what was shown of it, and is stopped as soon as its only message says so.
+func TestStoppedBehindAShorterFinal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.latency = 20, time.Second
+		s := begin(t, p, streamed())
+		s.says("one two three four five six", 5*time.Second)
+		if all := s.sees(); len(all) != 2 {
+			t.Fatalf("a person sees %q", all)
+		}
+		s.slot.Finish(Ending{Text: "one"})
+		s.waits(700 * time.Millisecond) // the edit of the first message is on its way
+		s.slot.Cut()
+		s.waits(time.Minute)
+		equal(t, "stands", s.sees(), []string{"one"})
+	})
+}
+
 // The final is cut in other places than the previews were, and is stopped half way: no word stands twice at the seam.
 func TestStoppedAtASeam(t *testing.T) {
 	for name, c := range map[string]struct {

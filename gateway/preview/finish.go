@@ -54,11 +54,18 @@ func (s *state) trim(i int) (action, bool) {
 	for k >= 0 && (!s.parts[k].exists() || s.parts[k].blank()) { // all of it was taken
 		k--
 	}
-	if k < 0 || k >= len(s.final) || !s.parts[k].shows(s.payload(k, s.final[k])) || !p.start.Before(s.final[k].Next) {
+	if k < 0 || k >= len(s.final) || !s.parts[k].shows(s.payload(k, s.final[k])) {
 		return action{}, false
 	}
 	before := s.final[k]
 	a := action{kind: doEdit, part: i, display: display{body: nothing()}, class: chat.ClassFinal}
+	switch {
+	case k == len(s.final)-1 && s.can(chat.OpDelete): // the whole final stands, which may be another text than this
+		a.kind = doDelete
+		return a, true
+	case !p.start.Before(before.Next):
+		return action{}, false
+	}
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit, From: before.Next, Open: true, Paused: true}
 	if laid := markup.Layout(s.view.Text[:p.shown.body.end], o); len(laid) > 0 {
 		a.body = s.payload(i, laid[0])

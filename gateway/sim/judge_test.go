@@ -89,9 +89,11 @@ func (w *world) judgeOrder() {
 				continue
 			}
 			for _, n := range t.messages[:t.first] {
-				if at := w.messages[n].accepted; at.Before(last) && !w.disturbed(t) {
+				switch at := w.messages[n].accepted; {
+				case w.messages[n].joined: // with what it was put to, also once that was released
+				case at.Before(last) && !w.disturbed(t):
 					w.complain("m%d is answered after a later one", n)
-				} else {
+				default:
 					last = at
 				}
 			}

@@ -11,6 +11,7 @@ func (k *keeper) Join(ctx context.Context, turn string, ids ...chat.MessageID) e
 		for _, id := range ids {
 			if t, n := k.l.w.turns[turn], numberOf(id); t != nil {
 				t.messages = append(t.messages, n)
+				k.l.w.messages[n].joined = true
 			}
 		}
 		k.l.w.note("turn %s takes %v in", turn, ids)

@@ -22,6 +22,7 @@ type written struct {
 	dropped   time.Time
 	wrote     time.Time
 	droppedBy *life
+	joined    bool // it was put to a turn that ran, ahead of what waited
 }
 
 // world is one schedule as it is played.
