@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -16,6 +14,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/internal/markup"
+	"telex/platforms/internal/calls"
 )
 
 // defaultAPIBase is the cloud server.
@@ -40,7 +39,7 @@ type Options struct {
 type Bot struct {
 	api         tgbotapi.BotAPI // a template: every call works on a copy with its own client
 	files       string          // the address that the paths of files continue; it holds the token
-	token       string
+	secrets     calls.Secrets
 	client      *http.Client
 	pollTimeout time.Duration
 	log         *slog.Logger
@@ -55,11 +54,9 @@ func New(o Options) (*Bot, error) {
 	if !tokenShape.MatchString(o.Token) {
 		return nil, errors.New("telegram: the token is empty or not of the form 123456:ABC-DEF")
 	}
-	if o.APIBase == "" {
-		o.APIBase = defaultAPIBase
-	}
-	if u, err := url.Parse(o.APIBase); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errors.New("telegram: api_base must be an http or https address")
+	base, err := calls.Base(o.APIBase, defaultAPIBase)
+	if err != nil {
+		return nil, fmt.Errorf("telegram: %w", err)
 	}
 	if o.PollTimeout < 0 || o.PollTimeout > maxPollTimeout {
 		return nil, fmt.Errorf("telegram: poll timeout %v is not between 0 and %v", o.PollTimeout, maxPollTimeout)
@@ -68,19 +65,18 @@ func New(o Options) (*Bot, error) {
 		o.PollTimeout = defaultPollTimeout
 	}
 	if o.HTTP == nil {
-		o.HTTP = newTransport()
+		o.HTTP = calls.NewTransport(nil, endpointCount)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	b := &Bot{
 		api:         tgbotapi.BotAPI{Token: o.Token},
-		token:       o.Token,
-		client:      &http.Client{Transport: o.HTTP, CheckRedirect: refuseRedirect},
+		secrets:     calls.Secrets{o.Token},
+		client:      calls.NewClient(o.HTTP),
 		pollTimeout: o.PollTimeout,
 		log:         o.Log,
 	}
-	base := strings.TrimRight(o.APIBase, "/")
 	b.api.SetAPIEndpoint(strings.ReplaceAll(base, "%", "%%") + "/bot%s/%s")
 	b.files = base + "/file/bot" + o.Token + "/"
 	return b, nil
@@ -101,23 +97,4 @@ func (b *Bot) Capabilities() chat.Capabilities {
 // Dialect returns how text is written, the same everywhere: by entities.
 func (b *Bot) Dialect(to chat.Target) markup.Dialect {
 	return Dialect{Private: to.Kind == chat.Private}
-}
-
-// refuseRedirect keeps a redirect from carrying the token, or the message once more, to
-// another place. The API itself never redirects.
-func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// newTransport returns the transport of bots that were given none. It speaks HTTP/1.1 only:
-// a connection that breaks then makes one call uncertain, not all that were in flight.
-func newTransport() *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
-		MaxIdleConnsPerHost: endpointCount,
-		IdleConnTimeout:     90 * time.Second,
-		Protocols:           protocols,
-	}
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // noSecret fails the test where text contains the token.
@@ -256,8 +257,8 @@ func TestAnswerIsBounded(t *testing.T) {
 	})
 	_, err := b.Send(t.Context(), private, chat.Outgoing{Text: "x"})
 	wantKind(t, err, chat.Uncertain)
-	if !errors.Is(err, errAnswerTooLarge) {
-		t.Errorf("error = %v, want %v", err, errAnswerTooLarge)
+	if !errors.Is(err, calls.ErrAnswerTooLarge) {
+		t.Errorf("error = %v, want %v", err, calls.ErrAnswerTooLarge)
 	}
 }
 

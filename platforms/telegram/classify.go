@@ -1,38 +1,30 @@
 package telegram
 
 import (
-	"errors"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // defaultRetryAfter is waited when a 429 does not say how long. Real waits in groups are
 // 18 to 35 seconds, in private chats a few; too short a guess lengthens the penalty.
 const defaultRetryAfter = 10 * time.Second
 
-// classify says what may be done after a failed call.
-func classify(err error, x *exchange) *chat.SendError {
-	if x.failed != nil {
-		if x.unsent {
-			return &chat.SendError{Kind: chat.Temporary}
-		}
-		return &chat.SendError{Kind: chat.Uncertain}
-	}
-	api, ok := errors.AsType[*tgbotapi.Error](err)
-	if !ok || (api.Code == 0 && api.Message == "") {
-		api = nil // not the API's answer: a proxy's page, or cut
-	}
+// classify says what may be done after a refused call. api is the API's refusal; nil: the answer is not the API's.
+func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 	switch {
-	case x.status == http.StatusTooManyRequests || (api != nil && api.Code == http.StatusTooManyRequests):
-		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: retryAfter(api, x.retryAfter)}
-	case x.status == http.StatusRequestEntityTooLarge: // a proxy says so too, in its own words
+	case o.Status == http.StatusTooManyRequests || (api != nil && api.Code == http.StatusTooManyRequests):
+		seconds := 0
+		if api != nil {
+			seconds = api.RetryAfter
+		}
+		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(float64(seconds), o.Header, defaultRetryAfter)}
+	case o.Status == http.StatusRequestEntityTooLarge: // a proxy says so too, in its own words
 		return &chat.SendError{Kind: chat.TooLong}
 	case api == nil:
 		return &chat.SendError{Kind: chat.Uncertain}
@@ -41,24 +33,9 @@ func classify(err error, x *exchange) *chat.SendError {
 	}
 	code := api.Code
 	if code == 0 {
-		code = x.status
+		code = o.Status
 	}
 	return &chat.SendError{Kind: kindOf(code, strings.ToLower(api.Message))}
-}
-
-// retryAfter returns how long a 429 asks to wait: by the body, else by the header.
-func retryAfter(api *tgbotapi.Error, header string) time.Duration {
-	seconds := 0
-	if api != nil {
-		seconds = api.RetryAfter
-	}
-	if seconds <= 0 {
-		seconds, _ = strconv.Atoi(header) // a date or nothing gives 0
-	}
-	if seconds <= 0 || int64(seconds) > math.MaxInt64/int64(time.Second) {
-		return defaultRetryAfter
-	}
-	return time.Duration(seconds) * time.Second
 }
 
 // kindOf classifies an answer of the API by its code and its description in lower case.
@@ -152,6 +129,5 @@ func alreadyDeleted(err *chat.SendError) bool { return says(err, "message to del
 
 // says reports whether the API refused a call with this text.
 func says(err *chat.SendError, text string) bool {
-	api, ok := errors.AsType[*tgbotapi.Error](err)
-	return ok && strings.Contains(strings.ToLower(api.Message), text)
+	return strings.Contains(strings.ToLower(calls.Code(err)), text)
 }

@@ -122,7 +122,7 @@ func entities(text string, formats []markup.Format, quiet bool) []styled {
 			e.kind, e.lang = kindPre, f.Language
 		case markup.Link:
 			if !linkable(f.URL, text[e.start:e.end]) {
-				if linksItself(f.URL, text[e.start:e.end]) && !calls(f.URL, text[e.start:e.end]) {
+				if linksItself(f.URL, text[e.start:e.end]) && !hasMention(f.URL, text[e.start:e.end]) {
 					linked = append(linked, e)
 				}
 				continue
@@ -228,9 +228,9 @@ func linksItself(url, text string) bool {
 	return url == text || url == "http://"+text || url == "mailto:"+text
 }
 
-// calls reports whether Telegram may see a mention where Markdown sees an address of mail: <!team|@here> is
+// hasMention reports whether Telegram may see a mention where Markdown sees an address of mail: <!team|@here> is
 // one to Markdown alone.
-func calls(url, text string) bool { return url == "mailto:"+text && len(mentions(text)) > 0 }
+func hasMention(url, text string) bool { return url == "mailto:"+text && len(mentions(text)) > 0 }
 
 // spans converts entities, ordered by start, from bytes to UTF-16 code units.
 func spans(text string, entities []styled) []markup.Span {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // Draft shows an ephemeral preview in a private chat, where clients keep it for about 30
@@ -30,7 +31,7 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 // optional is the failure of a method that a server may lack: then it answers 404, and nothing
 // is wrong but the wish.
 func optional(err error) error {
-	if err == nil || statusOf(err) != http.StatusNotFound {
+	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err
 	}
 	failure := *chat.AsSendError(err)

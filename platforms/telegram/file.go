@@ -7,19 +7,11 @@ import (
 	"image"
 	"image/jpeg"
 	"image/png"
-	"io"
 	"maps"
-	"mime"
-	"mime/multipart"
-	"net/http"
-	"net/textproto"
 	"slices"
-	"strings"
-	"unicode"
-
-	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // SendFile shows a new message that is a file, with m's text below it; a picture is shown in the chat where
@@ -59,11 +51,11 @@ func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, 
 	if err := answerTo(params, m.ReplyTo); err != nil {
 		return chat.Receipt{}, err
 	}
-	body, err := newForm(params, field, f)
-	if err != nil {
-		return chat.Receipt{}, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: %w", method, err)}
+	var fields []calls.Field
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		fields = append(fields, calls.Field{Name: name, Value: params[name]})
 	}
-	result, err := b.exchange(ctx, method, nil, body)
+	result, err := b.exchange(ctx, method, nil, calls.NewForm(fields, field, f))
 	if err != nil {
 		return chat.Receipt{}, optional(err)
 	}
@@ -103,86 +95,4 @@ func checkFile(m chat.Outgoing, f chat.File) error {
 		return nil
 	}
 	return &chat.SendError{Kind: chat.TooLong, Err: problem}
-}
-
-// form is the body of a request with a file. The file is not copied into it.
-type form struct {
-	contentType      string
-	head, file, tail []byte
-}
-
-// newForm returns a form of params and one file. It fails only where a writer to memory does.
-func newForm(params tgbotapi.Params, field string, f chat.File) (*form, error) {
-	var buf bytes.Buffer
-	w := multipart.NewWriter(&buf)
-	for _, name := range slices.Sorted(maps.Keys(params)) {
-		if err := w.WriteField(name, params[name]); err != nil {
-			return nil, fmt.Errorf("write form: %w", err)
-		}
-	}
-	header := textproto.MIMEHeader{}
-	header.Set("Content-Disposition", multipart.FileContentDisposition(field, fileName(f.Name)))
-	header.Set("Content-Type", mediaType(f.MediaType))
-	if _, err := w.CreatePart(header); err != nil {
-		return nil, fmt.Errorf("write form: %w", err)
-	}
-	head := buf.Len()
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("write form: %w", err)
-	}
-	all := buf.Bytes()
-	return &form{contentType: w.FormDataContentType(), head: all[:head:head], file: f.Content, tail: all[head:]}, nil
-}
-
-// fill makes the form the body of a request. The transport may read it again as long as the
-// first connection that it tried took nothing of it.
-func (f *form) fill(req *http.Request) {
-	req.GetBody = func() (io.ReadCloser, error) {
-		return io.NopCloser(io.MultiReader(bytes.NewReader(f.head), bytes.NewReader(f.file), bytes.NewReader(f.tail))), nil
-	}
-	req.Body, _ = req.GetBody() // never fails
-	req.ContentLength = int64(len(f.head) + len(f.file) + len(f.tail))
-	req.Header.Set("Content-Type", f.contentType)
-}
-
-// maxFileName bounds a file's name and keeps its extension. Telegram cuts what is before that
-// to 60 characters: clean_filename in
-// https://github.com/tdlib/td/blob/master/tdutils/td/utils/filesystem.cpp
-const (
-	maxFileName  = 60 // characters
-	maxExtension = 16
-)
-
-// fileName returns a name that is one on every system: no path, nothing invisible, nothing
-// that means something to a shell or a file system.
-func fileName(name string) string {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case strings.ContainsRune("<>:\"|?*&`'", r), !unicode.IsPrint(r), r == unicode.ReplacementChar:
-			return '_'
-		}
-		return r
-	}, name)
-	name = strings.Trim(name, " .")
-	stem, extension := name, ""
-	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= maxExtension {
-		stem, extension = name[:i], name[i:]
-	}
-	if runes := []rune(stem); len(runes)+len(extension) > maxFileName {
-		stem = strings.TrimRight(string(runes[:maxFileName-len(extension)]), " .")
-	}
-	if stem == "" {
-		stem = "file"
-	}
-	return stem + extension
-}
-
-// mediaType returns a type that can stand in a header.
-func mediaType(t string) string {
-	kind, options, err := mime.ParseMediaType(t)
-	if err != nil {
-		return "application/octet-stream"
-	}
-	return mime.FormatMediaType(kind, options)
 }

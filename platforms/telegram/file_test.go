@@ -9,9 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"unicode/utf8"
-
-	"pgregory.net/rapid"
 
 	"telex/internal/chat"
 )
@@ -54,63 +51,6 @@ func TestFileEncoding(t *testing.T) {
 	}
 	if got.body != golden {
 		t.Errorf("the body is\n%q, want\n%q", got.body, golden)
-	}
-}
-
-func TestFileName(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("é", 100)
-	for name, want := range map[string]string{
-		"answer.md":              "answer.md",
-		"größe 🦊 1.tar.gz":       "größe 🦊 1.tar.gz",
-		"../../etc/passwd":       "passwd",
-		`C:\temp\a.txt`:          "a.txt",
-		"a\r\nX-Evil: 1.md":      "a__X-Evil_ 1.md",
-		`q"uo'te.md`:             "q_uo_te.md",
-		"cod\u202egpj.exe":       "cod_gpj.exe",
-		"":                       "file",
-		"..":                     "file",
-		"/":                      "file",
-		" .md ":                  "md",
-		"\xff.md":                "_.md",
-		long + ".md":             strings.Repeat("é", 57) + ".md",
-		long:                     strings.Repeat("é", 60),
-		"a." + long:              "a." + strings.Repeat("é", 58),
-		"x.averyveryverylongone": "x.averyveryverylongone",
-		long[:118] + " b":        strings.Repeat("é", 59),
-	} {
-		if got := fileName(name); got != want {
-			t.Errorf("fileName(%q) = %q, want %q", name, got, want)
-		}
-	}
-}
-
-// Whatever a name is, what goes out is one name, and cleaning it again changes nothing.
-func TestFileNameProperties(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("./\\ a\"\r\n\u202e\x00é")), 0, 90, -1)).Draw(t, "name")
-		got := fileName(name)
-		if got == "" || !utf8.ValidString(got) || strings.ContainsAny(got, "/\\\"\r\n\x00") || utf8.RuneCountInString(got) > maxFileName {
-			t.Fatalf("fileName(%q) = %q", name, got)
-		}
-		if again := fileName(got); again != got {
-			t.Fatalf("fileName(%q) = %q, and of that %q", name, got, again)
-		}
-	})
-}
-
-func TestMediaTypeStaysInItsHeader(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"text/markdown; charset=utf-8": "text/markdown; charset=utf-8",
-		"":                             "application/octet-stream",
-		"a/b\r\nX-Evil: 1":             "application/octet-stream",
-		"no type":                      "application/octet-stream",
-	} {
-		if got := mediaType(in); got != want {
-			t.Errorf("mediaType(%q) = %q, want %q", in, got, want)
-		}
 	}
 }
 

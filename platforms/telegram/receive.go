@@ -14,6 +14,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // answerMargin is how long an answer may take beyond the time the server was asked to wait;
@@ -225,20 +226,17 @@ func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	failure := *chat.AsSendError(err)
-	if failure.Kind == chat.Uncertain {
-		failure.Kind = chat.Temporary
-	}
+	failure := calls.Repeatable(err)
 	switch {
-	case statusOf(err) == http.StatusNotFound:
+	case calls.Status(err) == http.StatusNotFound:
 		failure.Err = fmt.Errorf("there is no such bot at this address: either api_base does not lead to a Bot API "+
 			"server (it is scheme and host, and what a proxy wants before /bot<token>), or the token is mistyped (%w)", failure.Err)
-	case hasWebhook(&failure):
+	case hasWebhook(failure):
 		failure.Err = fmt.Errorf("this bot has a webhook, and Telegram then refuses polling. telex deletes one webhook after it starts: "+
 			"if it came back, stop the program that sets it, then restart telex (%w)", failure.Err)
 	case failure.Kind == chat.Conflict:
 		failure.Err = fmt.Errorf("another process polls with the same token: "+
 			"stop it, or give one of the two a bot of its own (%w)", failure.Err)
 	}
-	return &failure
+	return failure
 }
