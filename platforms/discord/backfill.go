@@ -355,7 +355,7 @@ func (r *reception) page(ctx context.Context, channel, after string) ([]incoming
 
 // messages decodes a page. One that can't be read is left out.
 func (r *reception) messages(ctx context.Context, a *answer) ([]incoming, error) {
-	raw, err := unpack[[]json.RawMessage](a.body)
+	raw, err := unpack[[]json.RawMessage](a.Body)
 	if err != nil {
 		return nil, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getMessages: %w", err)}
 	}

@@ -1,12 +1,10 @@
 package discord
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,6 +12,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/internal/markup"
+	"telex/platforms/internal/calls"
 )
 
 // defaultAPIBase is the platform itself.
@@ -32,7 +31,7 @@ type Options struct {
 	Threads bool              // a question in a guild's channel is answered in a thread that begins with it
 	HTTP    http.RoundTripper // nil: a transport of the bot's own
 	// Dial opens connections, those to the gateway too; nil: the network's.
-	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	Dial calls.Dial
 	Log  *slog.Logger // nil: nothing is logged
 }
 
@@ -40,6 +39,7 @@ type Options struct {
 // Run may be active.
 type Bot struct {
 	token   string
+	secrets calls.Secrets
 	api     string // with the version, without a slash
 	threads bool
 	agent   string // how the bot calls itself to servers
@@ -69,13 +69,11 @@ func New(o Options) (*Bot, error) {
 	if !tokenShape.MatchString(o.Token) {
 		return nil, errors.New("discord: the token is empty or not of the form MTIz.GabCde.xyz")
 	}
-	if o.APIBase == "" {
-		o.APIBase = defaultAPIBase
+	base, err := calls.Base(o.APIBase, defaultAPIBase)
+	if err != nil {
+		return nil, fmt.Errorf("discord: %w", err)
 	}
-	if u, err := url.Parse(o.APIBase); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errors.New("discord: api_base must be an http or https address")
-	}
-	own := newTransport(o.Dial)
+	own := calls.NewTransport(o.Dial, endpointCount)
 	if o.HTTP == nil {
 		o.HTTP = own
 	}
@@ -84,11 +82,12 @@ func New(o Options) (*Bot, error) {
 	}
 	return &Bot{
 		token:   o.Token,
-		api:     strings.TrimRight(o.APIBase, "/") + "/api/v10",
+		secrets: calls.Secrets{o.Token},
+		api:     base + "/api/v10",
 		threads: o.Threads,
 		agent:   userAgent(o.Version),
-		client:  &http.Client{Transport: o.HTTP, CheckRedirect: refuseRedirect},
-		socket:  &http.Client{Transport: own, CheckRedirect: refuseRedirect},
+		client:  calls.NewClient(o.HTTP),
+		socket:  calls.NewClient(own),
 		log:     o.Log,
 
 		interactions: newInteractions(),
@@ -120,25 +119,3 @@ func (b *Bot) Capabilities() chat.Capabilities {
 
 // Dialect returns how text is written, the same everywhere.
 func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }
-
-// refuseRedirect keeps a redirect from carrying the token, or the message once more, to another
-// place. The API itself never redirects.
-func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// newTransport returns the transport of bots that were given none. It speaks HTTP/1.1 only: a
-// connection that breaks then makes one call uncertain, not all that were in flight.
-func newTransport(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Transport {
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dial,
-		TLSHandshakeTimeout: 10 * time.Second,
-		MaxIdleConnsPerHost: endpointCount,
-		IdleConnTimeout:     90 * time.Second,
-		Protocols:           protocols,
-	}
-}

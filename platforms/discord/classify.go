@@ -2,16 +2,14 @@ package discord
 
 import (
 	"encoding/json"
-	"fmt"
-	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // defaultRetryAfter is waited when a 429 does not say how long. The platform always says; what stands
@@ -39,7 +37,7 @@ const (
 // problem is what the platform says of a call that failed.
 // https://docs.discord.com/developers/reference#error-messages
 type problem struct {
-	Code       *int            `json:"code"`
+	Code       int             `json:"code"` // 0: none
 	Message    string          `json:"message"`
 	Errors     json.RawMessage `json:"errors"`
 	RetryAfter float64         `json:"retry_after"` // seconds
@@ -55,58 +53,25 @@ func readProblem(body []byte) (problem, bool) {
 	return p, true
 }
 
-func (p problem) code() int {
-	if p.Code == nil {
-		return 0
-	}
-	return *p.Code
-}
-
 // refused returns the failure of a call that was answered with no success.
-func (b *Bot) refused(r request, x *exchange, body []byte) error {
-	p, ours := readProblem(body)
-	failure := &chat.SendError{Kind: kindOf(x.status, p, ours, r.token != "")}
+func (b *Bot) refused(r request, o calls.Outcome) error {
+	p, ours := readProblem(o.Body)
+	failure := &chat.SendError{Kind: kindOf(o.Status, p, ours, r.token != "")}
 	if failure.Kind == chat.RateLimited {
-		failure.RetryAfter = retryAfter(p, x.header)
-		failure.Scope, failure.Ops = b.closedBy(r, x.header, p, ours)
+		failure.RetryAfter = calls.RetryAfter(p.RetryAfter, o.Header, defaultRetryAfter)
+		failure.Scope, failure.Ops = b.closedBy(r, o.Header, p, ours)
 	}
-	if ours && x.status == http.StatusTooManyRequests {
-		failure.Told = b.buckets.told(r, x.header)
+	if ours && o.Status == http.StatusTooManyRequests {
+		failure.Told = b.buckets.told(r, o.Header)
 	}
-	text := fmt.Sprintf("the answer is not Discord's (HTTP %d)", x.status)
-	if ours {
-		text = describe(p, x.status)
+	// The message alone: the fields that were found wrong can repeat what was sent.
+	code, words := "", p.Message
+	if p.Code != 0 {
+		code = strconv.Itoa(p.Code)
+		words = "code " + code + ": " + words
 	}
-	failure.Err = &callError{text: r.name + ": " + b.redact(text, r.token), status: x.status, code: p.code()}
+	failure.Err = b.secrets.With(r.token).Refused(r.name, o, code, words)
 	return failure
-}
-
-// maxDescription bounds what is quoted of an answer.
-const maxDescription = 300 // bytes
-
-// describe says what the platform said. Of the fields that it found wrong it quotes none: they can
-// repeat what was sent.
-func describe(p problem, status int) string {
-	text := p.Message
-	if len(text) > maxDescription {
-		text = strings.ToValidUTF8(text[:maxDescription], "") + "…"
-	}
-	if p.code() != 0 {
-		return fmt.Sprintf("%s (HTTP %d, code %d)", text, status, p.code())
-	}
-	return fmt.Sprintf("%s (HTTP %d)", text, status)
-}
-
-// retryAfter returns how long a 429 asks to wait: by the body, which knows fractions, else by the header.
-func retryAfter(p problem, h http.Header) time.Duration {
-	seconds := p.RetryAfter
-	if !(seconds > 0) {
-		seconds, _ = strconv.ParseFloat(h.Get("Retry-After"), 64) // a date or nothing gives 0
-	}
-	if !(seconds > 0) || seconds > math.MaxInt64/float64(time.Second)/2 {
-		return defaultRetryAfter
-	}
-	return time.Duration(math.Ceil(seconds*1000)) * time.Millisecond
 }
 
 // closedBy says what a 429 closes: the bucket that it names, for calls of the kinds that are known to
@@ -132,7 +97,7 @@ func (b *Bot) closedBy(r request, h http.Header, p problem, ours bool) (chat.Sco
 // interaction's token, whose refusal says nothing of the bot's.
 func kindOf(status int, p problem, ours, byToken bool) chat.ErrorKind {
 	switch {
-	case p.code() == codeOldEdits:
+	case p.Code == codeOldEdits:
 		// The limit is a secret and hours long: another message takes this one's place.
 		// https://github.com/discord/discord-api-docs/issues/4413
 		return chat.Frozen
@@ -167,7 +132,7 @@ func kindOf(status int, p problem, ours, byToken bool) chat.ErrorKind {
 // kindOfCode classifies by the platform's own code, where that says more than the status.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 func kindOfCode(p problem) (chat.ErrorKind, bool) {
-	switch p.code() {
+	switch p.Code {
 	case codeUnknownMessage, discordgo.ErrCodeCannotEditFromAnotherUser,
 		discordgo.ErrCodeUnknownWebhook, discordgo.ErrCodeUnknownInteraction, discordgo.ErrCodeInvalidWebhookTokenProvided:
 		return chat.Gone, true

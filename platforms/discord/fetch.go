@@ -3,14 +3,13 @@ package discord
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // Fetch returns the content of an attachment. Its address says where it is; only those of the platform
@@ -20,31 +19,18 @@ import (
 // is after about a day, and never Uncertain, for fetching changes nothing. Blocks until all is there or ctx ends.
 // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
-	if a.ID == "" {
-		return nil, &chat.SendError{Kind: chat.Gone, Err: errors.New("download file: the attachment has no content")}
-	}
-	if a.Size > limit {
-		return nil, tooLarge(a.Size, limit)
-	}
-	if !b.ours(a.ID) {
+	if a.ID != "" && !b.ours(a.ID) {
 		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New("download file: the address is none of Discord's")}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("download file: %w", err)}
+	content, err := calls.Download{
+		Client: b.client, Header: http.Header{"User-Agent": {b.agent}}, Size: a.Size, Limit: limit, RetryAfter: defaultRetryAfter,
+	}.Fetch(ctx, a.ID, nil)
+	if code := calls.Status(err); code == http.StatusForbidden || code == http.StatusUnauthorized {
+		failure := *chat.AsSendError(err)
+		failure.Kind = chat.Gone // what stands in front says so of an address that is too old
+		return nil, &failure
 	}
-	content, err := b.download(ctx, a.ID, limit)
-	if err != nil {
-		return nil, err
-	}
-	if got := int64(len(content)); got < a.Size {
-		return nil, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("download file: %d of %d bytes came", got, a.Size)}
-	}
-	return content, nil
-}
-
-// tooLarge says how large something is that should have limit bytes at most.
-func tooLarge(size, limit int64) error {
-	return fmt.Errorf("download file: %w: %d bytes, and %d are the limit", chat.ErrTooLarge, size, limit)
+	return content, err
 }
 
 // ours reports whether an address is one of the platform's for files, or of the server that takes its place.
@@ -58,61 +44,4 @@ func (b *Bot) ours(address string) bool {
 	}
 	api, err := url.Parse(b.api)
 	return err == nil && u.Scheme == api.Scheme && u.Host == api.Host && strings.HasPrefix(u.Path, "/attachments/")
-}
-
-// download loads what is at an address.
-func (b *Bot) download(ctx context.Context, address string, limit int64) ([]byte, error) {
-	failed := func(kind chat.ErrorKind, err error) error {
-		if u, ok := errors.AsType[*url.Error](err); ok {
-			err = u.Err // without the address, whose signature lets anybody in
-		}
-		return &chat.SendError{Kind: kind, Err: fmt.Errorf("download file: %w", err)}
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return nil, failed(chat.Rejected, err)
-	}
-	req.Header.Set("Accept-Encoding", "identity") // the length that is announced is then the content's
-	req.Header.Set("User-Agent", b.agent)
-	resp, err := b.client.Do(req)
-	if err != nil {
-		return nil, failed(chat.Temporary, err)
-	}
-	defer resp.Body.Close() //nolint:errcheck // read to its end or given up.
-	if resp.StatusCode != http.StatusOK {
-		return nil, unfetched(resp)
-	}
-	if resp.ContentLength > limit {
-		return nil, tooLarge(resp.ContentLength, limit)
-	}
-	content, err := io.ReadAll(io.LimitReader(resp.Body, limit))
-	if err != nil {
-		return nil, failed(chat.Temporary, err)
-	}
-	var beyond [1]byte
-	switch n, err := io.ReadFull(resp.Body, beyond[:]); {
-	case n > 0:
-		return nil, fmt.Errorf("download file: %w: more than %d bytes", chat.ErrTooLarge, limit)
-	case !errors.Is(err, io.EOF):
-		return nil, failed(chat.Temporary, err)
-	case ctx.Err() != nil: // the server may end in good order because it hears that we give up
-		return nil, failed(chat.Temporary, ctx.Err())
-	}
-	return content, nil
-}
-
-// unfetched classifies an answer that is not the file. An address that is too old is answered 404, or
-// 403 by what stands in front.
-func unfetched(resp *http.Response) error {
-	failure := &chat.SendError{
-		Kind: chat.Temporary,
-		Err:  &callError{text: fmt.Sprintf("download file: HTTP %d", resp.StatusCode), status: resp.StatusCode},
-	}
-	switch resp.StatusCode {
-	case http.StatusNotFound, http.StatusGone, http.StatusForbidden, http.StatusUnauthorized:
-		failure.Kind = chat.Gone
-	case http.StatusTooManyRequests:
-		failure.Kind, failure.RetryAfter = chat.RateLimited, retryAfter(problem{}, resp.Header)
-	}
-	return failure
 }

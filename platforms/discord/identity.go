@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // identifyEvery is the least time between two sessions.
@@ -59,7 +60,7 @@ func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
 			ResetAfter int64 `json:"reset_after"` // milliseconds
 		} `json:"session_start_limit"`
 	}
-	if err := json.Unmarshal(a.body, &v); err != nil || v.URL == "" {
+	if err := json.Unmarshal(a.Body, &v); err != nil || v.URL == "" {
 		return "", &chat.SendError{Kind: chat.Temporary, Err: errors.New("getGateway: the answer names no address")}
 	}
 	if !begins {
@@ -88,15 +89,12 @@ func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
 // receiveError turns the failure of a call into what Run returns. Asking again can't do harm, so that Uncertain
 // becomes Temporary, and what only the operator can end says how.
 func receiveError(err error) error {
-	failure := *chat.AsSendError(err)
-	if failure.Kind == chat.Uncertain {
-		failure.Kind = chat.Temporary
-	}
+	failure := calls.Repeatable(err)
 	switch {
 	case failure.Kind == chat.Auth:
 		failure.Err = fmt.Errorf("the token is refused: reset it in the Developer Portal, page Bot (%w)", failure.Err)
-	case statusOf(err) == http.StatusNotFound:
+	case calls.Status(err) == http.StatusNotFound:
 		failure.Err = fmt.Errorf("api_base does not lead to Discord's API: it is scheme and host (%w)", failure.Err)
 	}
-	return &failure
+	return failure
 }

@@ -140,7 +140,7 @@ func (b *Bot) findRoom(ctx context.Context, channel string) (room, error) {
 	if err != nil {
 		return room{}, err
 	}
-	r, err := unpack[room](a.body)
+	r, err := unpack[room](a.Body)
 	if err != nil || r.ID != channel {
 		return room{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getChannel: the answer is no channel")}
 	}

@@ -143,7 +143,7 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 		Flags int `json:"flags"`
 	}
 	if err == nil {
-		err = json.Unmarshal(a.body, &m)
+		err = json.Unmarshal(a.Body, &m)
 	}
 	if err == nil && m.Flags&int(discordgo.MessageFlagsLoading) != 0 {
 		r.name, r.verb = "deleteOwn", http.MethodDelete

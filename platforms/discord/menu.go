@@ -83,7 +83,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	}
 	var have []menuEntry
 	var raw []json.RawMessage
-	if json.Unmarshal(a.body, &have) != nil || json.Unmarshal(a.body, &raw) != nil || len(have) != len(raw) {
+	if json.Unmarshal(a.Body, &have) != nil || json.Unmarshal(a.Body, &raw) != nil || len(have) != len(raw) {
 		return &chat.SendError{Kind: chat.Temporary, Err: errors.New("getCommands: the answer is not a list of commands")}
 	}
 	list := []any{}

@@ -34,7 +34,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Outgoing, f *chat.File) (chat.Receipt, error) {
 	content := encode(m)
 	if f != nil {
-		content.Attachments = []upload{{Filename: fileName(f.Name)}}
+		content.Attachments = []upload{{Filename: f.Name}}
 	}
 	post := func(channel string, reply bool) (*answer, error) {
 		body := content.keyed(channel, m.Key)
@@ -64,7 +64,7 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	}
 	return chat.Receipt{
 		Ref:  chat.MessageRef{Target: to, ID: s.id()},
-		Told: b.buckets.told(request{op: chat.OpSend}, a.header),
+		Told: b.buckets.told(request{op: chat.OpSend}, a.Header),
 	}, nil
 }
 
@@ -75,7 +75,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	return chat.Receipt{Ref: ref, Told: b.buckets.told(r, a.header)}, nil
+	return chat.Receipt{Ref: ref, Told: b.buckets.told(r, a.Header)}, nil
 }
 
 // Delete removes a message. A message that is gone already is a success.

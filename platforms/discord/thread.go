@@ -109,7 +109,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 		return nameOf("")
 	}
 	var m incoming
-	if err := json.Unmarshal(a.body, &m); err != nil {
+	if err := json.Unmarshal(a.Body, &m); err != nil {
 		return nameOf("")
 	}
 	text, _ := b.read(&m, "")
