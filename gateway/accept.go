@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -83,7 +84,7 @@ func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inboun
 		return g.repeated(ctx, c, in)
 	}
 	g.remind(c)
-	g.wake(g.now(c), func(a *actor) { a.inbox = append(a.inbox, message{Inbound: in, accepted: time.Now()}) })
+	g.wake(g.now(c), func(a *actor) { a.inbox = append(a.inbox, queue.Message{Inbound: in, Accepted: time.Now()}) })
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"telex/gateway/access"
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -20,15 +21,14 @@ type actor struct {
 	aliases      []chat.Conversation // what else it is now, since its chat has a new id; the gateway's mutex guards it
 	log          *slog.Logger
 
-	inbox  []message
+	inbox  []queue.Message
 	orders []func()      // by an operator, to be run by the actor
 	given  time.Time     // when the oldest of them was given; zero without any; guarded like them
 	news   chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
 
 	left    []chat.Turn    // by an earlier process, to be taken up first
 	ticket  *ticket        // to go on with that and with the messages that waited; nil: nothing was left
-	queue   []message      // waits for its turn
-	got     int            // messages so far
+	queue   queue.Queue    // waits for its turn
 	owed    []note         // lines that wait until those before were delivered
 	turn    *turn          // the running one
 	parked  []*turn        // earlier ones that are still being delivered
@@ -45,7 +45,7 @@ const mostSaid = 5
 
 func newActor(g *Gateway, e *endpoint, c chat.Conversation) *actor {
 	return &actor{
-		g: g, endpoint: e, conversation: c, news: make(chan struct{}, 1),
+		g: g, endpoint: e, conversation: c, news: make(chan struct{}, 1), queue: queue.New(g.queueRules()),
 		log: g.Log.With(slog.String("conversation", c.String())),
 	}
 }
@@ -101,13 +101,12 @@ func (a *actor) run() {
 			rec := a.left[0]
 			a.left = a.left[1:]
 			a.guard(rec.Messages, func() { a.resume(rec) })
-		case len(a.queue) > 0 && !a.g.isStopping():
-			if wait := a.ripens(); wait > 0 {
+		case a.queue.Len() > 0 && !a.g.isStopping():
+			if wait := a.queue.Ripens(); wait > 0 {
 				a.idle(wait)
 				continue
 			}
-			requeued := a.queue[0].again
-			messages := a.pop()
+			messages, requeued := a.queue.Next()
 			a.guard(nil, a.storeOwed)
 			a.guard(messages, func() { a.begin(messages, requeued) })
 		case a.saying.Load()+a.stalled.Load() > 0, len(a.parked) > 0: // whoever came next would not know of them
@@ -122,7 +121,7 @@ func (a *actor) run() {
 }
 
 // hasWork reports whether anything waits but commands, which are carried out at once.
-func (a *actor) hasWork() bool { return len(a.left)+len(a.queue)+len(a.owed) > 0 }
+func (a *actor) hasWork() bool { return len(a.left)+a.queue.Len()+len(a.owed) > 0 }
 
 // idle waits for d or for news.
 func (a *actor) idle(d time.Duration) {
@@ -150,9 +149,7 @@ func (a *actor) guard(messages []chat.Inbound, f func()) {
 
 // sort decides what a new message does now: commands act at once, text waits for its turn
 // and may end the one before.
-func (a *actor) sort(m message) {
-	a.got++
-	m.nth = a.got
+func (a *actor) sort(m queue.Message) {
 	switch {
 	case a.late(m):
 	case m.Kind == chat.Knock:
@@ -169,7 +166,7 @@ func (a *actor) sort(m message) {
 }
 
 // ask lets a message wait for its turn. While one runs, it may end that, or be put to it.
-func (a *actor) ask(m message) {
+func (a *actor) ask(m queue.Message) {
 	if v := a.g.meter.Look(a.conversation, a.person(m.Inbound)); v != access.Fine {
 		a.refuse(v, m.Inbound)
 		return
@@ -177,9 +174,7 @@ func (a *actor) ask(m message) {
 	asked := a.seenQuestion(m)
 	asker := a.turn != nil && (m.To.Kind == chat.Private || m.Sender.ID == a.turn.in.Sender.ID)
 	switch {
-	case a.g.Busy == Steer && asker && a.turn.steerable() && m.Text != "" && len(m.Attachments) == 0 &&
-		!a.waits(m.Sender.ID) && len(a.queue)+a.turn.offered() < a.g.MaxQueued:
-		a.turn.offer(m)
+	case a.g.Busy == Steer && asker && !a.turn.recovered && m.Text != "" && len(m.Attachments) == 0 && a.queue.Offer(m, &a.turn.offers):
 	case !a.enqueue(m):
 		a.tooMany(m.Inbound)
 		return
@@ -189,6 +184,15 @@ func (a *actor) ask(m message) {
 	if asked != nil {
 		a.inTheWay(m, asked, a.g.Busy == Interrupt)
 	}
+}
+
+// enqueue lets a message wait for its turn, and reports false when too many do.
+func (a *actor) enqueue(m queue.Message) bool {
+	offered := 0
+	if a.turn != nil {
+		offered = a.turn.offers.Len()
+	}
+	return a.queue.Add(m, offered)
 }
 
 // tooMany says, not too often, that too many messages wait.
@@ -203,11 +207,11 @@ func (a *actor) tooMany(in chat.Inbound) {
 // begin starts the turn that answers the messages. Those that wait again were counted before.
 func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 	last := messages[len(messages)-1]
-	if len(join(messages)) > mostText {
+	if len(queue.Text(messages)) > mostText {
 		a.owe(TextTooLong, "", messages...)
 		return
 	}
-	if join(messages) == "" && !attached(messages) && !asksAgain(last) {
+	if queue.Text(messages) == "" && !attached(messages) && !asksAgain(last) {
 		a.owe(TextUnsupported, "", messages...)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/preview"
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -119,12 +120,12 @@ const (
 )
 
 // saysYesOrNo takes a plain yes or no of the person whose answer waits for it, and reports whether m is one.
-func (a *actor) saysYesOrNo(m message) bool {
+func (a *actor) saysYesOrNo(m queue.Message) bool {
 	if m.Kind != chat.Text || len(m.Attachments) > 0 || m.Origin != chat.Typed {
 		return false
 	}
-	w, asker := a.proposed("", m.accepted)
-	if w.q == nil || asker != m.Sender.ID || a.unseen(w, m.accepted) {
+	w, asker := a.proposed("", m.Accepted)
+	if w.q == nil || asker != m.Sender.ID || a.unseen(w, m.Accepted) {
 		return false
 	}
 	switch {
@@ -179,9 +180,9 @@ func (a *actor) proposed(id string, said time.Time) (waiting, chat.UserID) {
 }
 
 // decideProposal does what a person decided, should they be the one to decide.
-func (a *actor) decideProposal(m message, d decision) {
-	w, asker := a.proposed(d.id, m.accepted)
-	if w.q != nil && d.id == "" && a.unseen(w, m.accepted) {
+func (a *actor) decideProposal(m queue.Message, d decision) {
+	w, asker := a.proposed(d.id, m.Accepted)
+	if w.q != nil && d.id == "" && a.unseen(w, m.Accepted) {
 		w.q = nil // nobody decides what they have not seen
 	}
 	switch me := a.person(m.Inbound); {
@@ -203,7 +204,7 @@ func (a *actor) decideProposal(m message, d decision) {
 }
 
 // carryOut stores a decision and tells the turn.
-func (a *actor) carryOut(m message, w waiting, asker chat.UserID, d decision) {
+func (a *actor) carryOut(m queue.Message, w waiting, asker chat.UserID, d decision) {
 	a.drop(m.Inbound) // first: a crash in between asks again, where a "yes" that stayed would be a question to the model
 	if !w.docket.claim(w.q) {
 		return // its time has just ended

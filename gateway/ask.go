@@ -93,9 +93,9 @@ func (a *actor) status(in chat.Inbound) {
 		return
 	}
 	m := a.settings(s.Session, in.Sender.ID).model
-	state, waiting := a.g.Texts[TextIdle], len(a.queue)
+	state, waiting := a.g.Texts[TextIdle], a.queue.Len()
 	if a.turn != nil {
-		waiting += a.turn.offered()
+		waiting += a.turn.offers.Len()
 		state = a.g.Texts.fill(TextBusy, "time", time.Since(a.turn.began).Round(time.Second).String())
 		if a.turn.docket.open("") != nil {
 			state = a.g.Texts[TextAwaits]

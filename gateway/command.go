@@ -9,6 +9,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/preview"
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -57,11 +58,9 @@ func (g *Gateway) commands() []chat.CommandSpec {
 // asksAgain says that a message has no question of its own: it is about the last one.
 func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
 
-func (m message) asksAgain() bool { return asksAgain(m.Inbound) }
-
 // command handles m when it is one of our commands, or nearly. What else looks like one is left to
 // the model.
-func (a *actor) command(m message) bool {
+func (a *actor) command(m queue.Message) bool {
 	in := m.Inbound
 	if in.Kind != chat.Command {
 		return false
@@ -104,13 +103,13 @@ func (a *actor) command(m message) bool {
 
 // stop ends the running turn and drops what waits. What was shown stays, so that only a
 // reply that had shown nothing needs a word.
-func (a *actor) stop(m message) {
+func (a *actor) stop(m queue.Message) {
 	in := m.Inbound
-	idle := a.turn == nil && len(a.queue) == 0 && len(a.left) == 0
+	idle := a.turn == nil && a.queue.Len() == 0 && len(a.left) == 0
 	if a.cutParked(anyTurn) {
 		idle = false
 	}
-	a.clear(m.accepted)
+	a.clear(m.Accepted)
 	switch {
 	case a.turn != nil:
 		if earlier := a.turn.stoppedBy; earlier != nil {
@@ -137,12 +136,9 @@ func (a *actor) clear(before time.Time) {
 	}
 	a.left = nil
 	if a.turn != nil {
-		a.queue = append(a.turn.leftover(), a.queue...)
+		a.queue.Reclaim(&a.turn.offers)
 	}
-	for _, m := range a.queue {
-		a.drop(m.Inbound)
-	}
-	a.queue = nil
+	a.dropWaiting(func(chat.Inbound) bool { return true })
 	a.forgive(func(chat.UserID) bool { return true })
 }
 
@@ -173,9 +169,9 @@ func (a *actor) leave(rec chat.Turn, g chat.Growth) {
 
 // fresh begins a new conversation. A running turn belongs to the old one: it ends now, and
 // what it would have added to the history is void.
-func (a *actor) fresh(m message, done TextKey) {
+func (a *actor) fresh(m queue.Message, done TextKey) {
 	a.cutParked(anyTurn)
-	a.clear(m.accepted)
+	a.clear(m.Accepted)
 	a.void()
 	if err := a.g.Store.Forget(a.g.deliveries, a.conversation); err != nil {
 		a.fail(m.Inbound, "history could not be deleted", err)
@@ -194,7 +190,7 @@ func (a *actor) void() {
 
 // retry asks the sender's last question once more. Its answer, and one that is being given, is
 // replaced in the history, not on the screen.
-func (a *actor) retry(m message) {
+func (a *actor) retry(m queue.Message) {
 	if !a.enqueue(m) {
 		a.tooMany(m.Inbound)
 		return
@@ -207,13 +203,14 @@ func (a *actor) retry(m message) {
 
 // withdraw drops what waits to ask the question of a turn once more.
 func (a *actor) withdraw(t *turn) {
-	a.queue = slices.DeleteFunc(a.queue, func(m message) bool {
-		gone := slices.Contains(t.retries, m.ID)
-		if gone {
-			a.drop(m.Inbound)
-		}
-		return gone
-	})
+	a.dropWaiting(func(m chat.Inbound) bool { return slices.Contains(t.retries, m.ID) })
+}
+
+// dropWaiting drops some of the messages that wait.
+func (a *actor) dropWaiting(which func(chat.Inbound) bool) {
+	for _, m := range a.queue.Remove(which) {
+		a.drop(m)
+	}
 }
 
 // undo takes the last question and its answer out of the history; one that is being given ends. What waits to be taken up
@@ -297,7 +294,7 @@ func mine(in chat.Inbound, asker chat.UserID) bool {
 
 // forget deletes everything that this person asked here, and what they were answered. A private
 // conversation is theirs as a whole, and so is what they had remembered.
-func (a *actor) forget(m message) {
+func (a *actor) forget(m queue.Message) {
 	if m.To.Kind == chat.Private {
 		if _, err := a.g.Store.ForgetFacts(a.g.deliveries, a.person(m.Inbound)); err != nil {
 			a.fail(m.Inbound, "facts could not be forgotten", err)
@@ -325,14 +322,9 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	})
 	if a.turn != nil && a.turn.in.Sender.ID == u {
 		a.void()
-		a.returns(a.turn.leftover()) // for what follows
+		a.queue.Reclaim(&a.turn.offers) // for what follows
 	}
-	a.queue = slices.DeleteFunc(a.queue, func(m message) bool {
-		if m.Sender.ID == u {
-			a.drop(m.Inbound)
-		}
-		return m.Sender.ID == u
-	})
+	a.dropWaiting(func(m chat.Inbound) bool { return m.Sender.ID == u })
 	a.forgive(func(who chat.UserID) bool { return who == u })
 	return a.g.Store.Erase(a.g.deliveries, a.conversation, u)
 }

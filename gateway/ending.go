@@ -94,6 +94,6 @@ func (t *turn) said(e preview.Ending) []agent.Message {
 	if text == "" {
 		return nil
 	}
-	said := append([]agent.Message{t.question}, t.heard()...)
+	said := append([]agent.Message{t.question}, t.offers.Taken()...)
 	return append(said, agent.Message{Role: agent.Assistant, Text: text})
 }

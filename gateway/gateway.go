@@ -11,6 +11,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/access"
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -111,7 +112,7 @@ func New(o Options) (*Gateway, error) {
 		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
 		heavy: make(chan struct{}, mostHeavy), shrinking: make(chan struct{}, mostShrinking), refused: newSeldom(time.Minute),
-		strangers: newSeldom(time.Minute), expected: newSeldom(moreWindow),
+		strangers: newSeldom(time.Minute), expected: newSeldom(queue.PieceWindow),
 	}
 	for _, e := range o.Endpoints {
 		r, err := g.resolve(e)
@@ -124,6 +125,18 @@ func New(o Options) (*Gateway, error) {
 		g.endpoints[e.ID] = r
 	}
 	return g, nil
+}
+
+// queueRules are the rules for the messages of one conversation that wait. A question that several messages become must
+// fit the smallest window: what does not would be answered by nobody.
+func (g *Gateway) queueRules() queue.Rules {
+	r := queue.Rules{Max: g.MaxQueued, Merge: g.Busy == Interrupt, MaxMerge: mostText, Alone: asksAgain}
+	for _, m := range g.Models {
+		if m.Window > 0 {
+			r.MaxMerge = min(r.MaxMerge, m.Window) // a token has several bytes, and half of the window is for the rest
+		}
+	}
+	return r
 }
 
 // drainShare is the part of the grace in which running turns may still end by themselves; the
@@ -230,7 +243,7 @@ func (g *Gateway) wake(c chat.Conversation, give func(*actor)) bool {
 }
 
 // take moves everything out of the actor's inbox.
-func (g *Gateway) take(a *actor) ([]message, []func()) {
+func (g *Gateway) take(a *actor) ([]queue.Message, []func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	in, orders := a.inbox, a.orders

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -84,7 +85,7 @@ func asking(in chat.Inbound) chat.Inbound {
 const stopAction = "stop:"
 
 // press does what a button says, should it still be about something.
-func (a *actor) press(m message) {
+func (a *actor) press(m queue.Message) {
 	if d, ok := pressed(m.Action); ok {
 		a.decideProposal(m, d)
 		return

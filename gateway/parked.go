@@ -41,7 +41,7 @@ func (a *actor) inTrouble(t *turn) func(bool) {
 // parkable says that the conversation should go on without its turn: the rest is delivery, which is in trouble,
 // and somebody waits for what comes next.
 func (a *actor) parkable(t *turn) bool {
-	awaited := t.stoppedBy != nil || len(t.then) > 0 || len(a.queue)+len(a.left)+t.offered() > 0
+	awaited := t.stoppedBy != nil || len(t.then) > 0 || a.queue.Len()+len(a.left)+t.offers.Len() > 0
 	if !awaited || !t.delivery.trouble.Load() || len(a.parked) >= maxParked || a.g.isStopping() {
 		return false
 	}
@@ -69,7 +69,7 @@ func (a *actor) park() {
 
 // detach settles what a turn leaves to its conversation.
 func (a *actor) detach(t *turn) {
-	a.returns(t.leftover())
+	a.queue.Reclaim(&t.offers)
 	if in := t.stoppedBy; in != nil {
 		t.stoppedBy = nil
 		a.confirmStop(*in, t.slot.Visible())

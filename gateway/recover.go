@@ -11,6 +11,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/preview"
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -18,30 +19,10 @@ import (
 // kills it every time must not kill it for ever.
 const mostRuns = 3
 
-// message is an accepted message on its way to a turn.
-type message struct {
-	chat.Inbound
-	accepted time.Time
-	begun    int  // by earlier processes
-	nth      int  // in the order in which the actor got them; 0: it comes before all others
-	joins    bool // it belongs to the message before it
-	again    bool // it waited before, and nothing of it was answered
-}
-
-// since is when its sender's wait began, which is all that a message's age is judged by. What the adapter says it
-// missed has waited with the platform since it was written. Everything else came while we listened, so that its wait
-// began when it was accepted: that the platform's clock says otherwise only means that one of the clocks is wrong.
-func (m message) since() time.Time {
-	if m.Missed && !m.At.IsZero() && m.At.Before(m.accepted) {
-		return m.At
-	}
-	return m.accepted
-}
-
 // leftover is what an earlier process left in a conversation.
 type leftover struct {
 	turns    []chat.Turn
-	messages []message
+	messages []queue.Message
 }
 
 // leftovers is that of all conversations, in the order in which they are taken up.
@@ -96,7 +77,7 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 			g.door.Knocks(chat.Person{Endpoint: p.Conversation.Endpoint, User: p.Message.Sender.ID}, p.Message.Sender.Name)
 		}
 		l := left.in(p.Conversation)
-		l.messages = append(l.messages, message{Inbound: p.Message, accepted: p.Accepted, begun: p.Begun})
+		l.messages = append(l.messages, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
 	}
 	for _, c := range left.order {
 		l := left.of[c]
@@ -216,11 +197,11 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
 
 // late owes a note to a message that waited too long, or that earlier processes died of. It
 // reports whether it does.
-func (a *actor) late(m message) bool {
+func (a *actor) late(m queue.Message) bool {
 	switch {
-	case m.begun >= mostRuns:
+	case m.Runs >= mostRuns:
 		a.owe(TextFailed, newID(), m.Inbound)
-	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.Knock && time.Since(m.since()) > a.g.MaxAge:
+	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.Knock && time.Since(m.WaitsSince()) > a.g.MaxAge:
 		a.owe(TextLate, "", m.Inbound)
 	default:
 		return false

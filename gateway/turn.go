@@ -15,6 +15,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/preview"
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -33,8 +34,8 @@ type turn struct {
 	in          chat.Inbound // the newest of the messages that it answers
 	messages    []chat.Inbound
 	question    agent.Message
-	history     past // what the model was told before
-	steer       steering
+	history     past         // what the model was told before
+	offers      queue.Offers // what people say to it
 	slot        *preview.Slot
 	progress    progress // of its tool calls; the goroutine's that runs the model
 	thinksAloud bool     // people see what the model thinks
@@ -210,6 +211,23 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	}, t.fold)
 }
 
+// more hands the turn what was said to it, which it answers too from now on.
+func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
+	if ctx.Err() != nil {
+		return nil
+	}
+	messages, err := t.offers.Take(a.words, func(ids []chat.MessageID) error {
+		return a.g.Store.Join(context.WithoutCancel(ctx), t.id, ids...) // what is taken must be stored
+	})
+	if err != nil {
+		a.log.Error("messages were not put to the turn: they wait for the next", slog.String("turn", t.id), slog.Any("error", err))
+	}
+	return messages
+}
+
+// answered returns all messages that the turn answers.
+func (t *turn) answered() []chat.Inbound { return slices.Concat(t.messages, t.offers.Joined()) }
+
 // guarded runs a turn's work; a panic in it is an error of this turn.
 func guarded(work func() (agent.Result, error)) (res agent.Result, err error) {
 	defer func() {
@@ -268,7 +286,7 @@ func (a *actor) conclude(t *turn) {
 			f()
 		}
 	}()
-	a.returns(t.leftover())
+	a.queue.Reclaim(&t.offers)
 	if !t.stored.Load() {
 		a.abandon(t)
 		return
@@ -343,7 +361,7 @@ func (a *actor) abandon(t *turn) {
 		return
 	case errors.Is(t.why, errNewMessage):
 		a.withdraw(t)
-		a.putBack(t.messages)
+		a.queue.PutBack(t.messages)
 	default:
 		a.drop(t.messages...)
 	}
@@ -380,5 +398,5 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 func (a *actor) requeue(t *turn) {
 	a.write("release of a turn", t.id, func(ctx context.Context) error { return a.g.Store.Release(ctx, t.id, usageOf(t.result.Spent)...) })
 	a.withdraw(t) // it is asked again by itself
-	a.putBack(t.answered())
+	a.queue.PutBack(t.answered())
 }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"telex/gateway/preview"
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -92,7 +93,7 @@ func answerWords(text string) string {
 
 // inTheWay tells the one who is asked what became of a message that decides nothing: with busy: interrupt it withdrew the question, else
 // it waits for the decision. It is told once for each question, and not where the question was not seen yet.
-func (a *actor) inTheWay(m message, q *proposal, interrupts bool) {
+func (a *actor) inTheWay(m queue.Message, q *proposal, interrupts bool) {
 	line := a.g.Texts[TextDecideFirst]
 	if interrupts {
 		line = a.g.Texts.fill(TextWithdrawn, "what", inCode(clip(q.Text)))
@@ -104,12 +105,12 @@ func (a *actor) inTheWay(m message, q *proposal, interrupts bool) {
 }
 
 // seenQuestion returns what the running turn asks the sender of a message, and is visible; nil: nothing.
-func (a *actor) seenQuestion(m message) *proposal {
+func (a *actor) seenQuestion(m queue.Message) *proposal {
 	if a.turn == nil || m.Kind != chat.Text {
 		return nil
 	}
-	w, asker := a.proposed("", m.accepted)
-	if w.q == nil || w.turn != a.turn.id || asker != m.Sender.ID || a.unseen(w, m.accepted) {
+	w, asker := a.proposed("", m.Accepted)
+	if w.q == nil || w.turn != a.turn.id || asker != m.Sender.ID || a.unseen(w, m.Accepted) {
 		return nil
 	}
 	return w.q
