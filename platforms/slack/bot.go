@@ -3,16 +3,18 @@ package slack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
-	"time"
+
+	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
+	"telex/platforms/internal/calls"
 )
 
 // defaultAPIBase is where the methods of the Web API are.
@@ -30,7 +32,7 @@ type Options struct {
 	Log           *slog.Logger      // nil: nothing is logged
 
 	// Dial makes the connections of the bot's own transports, sockets included; nil: the network's.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial calls.Dial
 	// Listener makes what Run listens on instead of Listen, anew for each Run, which closes it.
 	Listener func(ctx context.Context) (net.Listener, error)
 }
@@ -40,9 +42,10 @@ type Options struct {
 type Bot struct {
 	opts    Options
 	base    string // with a slash at its end
-	secrets *strings.Replacer
-	client  *http.Client // the Web API and files
-	sockets *http.Client // the handshakes of sockets
+	secrets calls.Secrets
+	api     *library.Client // builds requests, and sends them by roundTrip
+	client  *http.Client    // the Web API and files
+	sockets *http.Client    // the handshakes of sockets
 	log     *slog.Logger
 	self    atomic.Pointer[identity]
 	command atomic.Pointer[string] // the slash command as it was last used, with its slash
@@ -66,28 +69,29 @@ func New(o Options) (*Bot, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.APIBase == "" {
-		o.APIBase = defaultAPIBase
+	base, err := calls.Base(o.APIBase, defaultAPIBase)
+	if err != nil {
+		return nil, fmt.Errorf("slack: %w", err)
 	}
-	u, err := url.Parse(o.APIBase)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errors.New("slack: api_base must be an http or https address, such as " + defaultAPIBase)
-	}
+	own := calls.NewTransport(o.Dial, idleConnections)
 	if o.HTTP == nil {
-		o.HTTP = newTransport(o.Dial)
+		o.HTTP = own
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Bot{
+	b := &Bot{
 		opts:    o,
-		base:    strings.TrimRight(o.APIBase, "/") + "/",
-		secrets: redactor(o),
-		client:  &http.Client{Transport: o.HTTP, CheckRedirect: refuseRedirect},
-		sockets: &http.Client{Transport: newTransport(o.Dial), CheckRedirect: refuseRedirect},
+		base:    base + "/",
+		secrets: calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
+		client:  calls.NewClient(o.HTTP),
+		sockets: calls.NewClient(own),
 		log:     o.Log,
 		turn:    make(chan struct{}, 1),
-	}, nil
+	}
+	b.api = library.New(o.BotToken, library.OptionAppLevelToken(o.AppToken),
+		library.OptionAPIURL(b.base), library.OptionHTTPClient(calls.Doer(b.roundTrip)))
+	return b, nil
 }
 
 // check refuses what can't work, with the names of the keys.
@@ -132,39 +136,3 @@ func (b *Bot) Capabilities() chat.Capabilities {
 
 // Dialect returns how text is written, the same everywhere.
 func (b *Bot) Dialect(chat.Target) markup.Dialect { return Dialect{} }
-
-// redactor takes the secrets of o out of texts.
-func redactor(o Options) *strings.Replacer {
-	var pairs []string
-	for _, secret := range []string{o.BotToken, o.AppToken, o.SigningSecret} {
-		if secret != "" {
-			pairs = append(pairs, secret, "<secret>")
-			if escaped := url.QueryEscape(secret); escaped != secret {
-				pairs = append(pairs, escaped, "<secret>")
-			}
-		}
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-// refuseRedirect keeps a redirect from carrying a token, or the message once more, to another
-// place. The API itself never redirects.
-func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-
-// newTransport returns a transport of the bot's own. It speaks HTTP/1.1 only: sockets need it, and
-// a connection that breaks then makes one call uncertain, not all that were in flight.
-func newTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
-	if dial == nil {
-		dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         dial,
-		TLSHandshakeTimeout: 10 * time.Second,
-		MaxIdleConnsPerHost: idleConnections,
-		IdleConnTimeout:     90 * time.Second,
-		Protocols:           protocols,
-	}
-}

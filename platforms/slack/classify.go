@@ -3,11 +3,11 @@ package slack
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // defaultRetryAfter is waited when a refusal for its rate does not say how long: half of the minute
@@ -43,35 +43,22 @@ func closedBy(method string) (chat.Scope, chat.Op) {
 	return chat.ScopeEndpoint, chat.OpAll
 }
 
-// classify says what may be done after a failed call. known: the answer is the API's.
-func classify(method string, x *exchange, a *answer, known bool) *chat.SendError {
+// classify says what may be done after a refused call. known: the answer is the API's.
+func classify(method string, o calls.Outcome, a *answer, known bool) *chat.SendError {
 	switch {
-	case x.failed != nil && x.unsent:
-		return &chat.SendError{Kind: chat.Temporary}
-	case x.failed != nil:
-		return &chat.SendError{Kind: chat.Uncertain}
-	case x.status == http.StatusTooManyRequests, known && slices.Contains([]string{"ratelimited", "rate_limited"}, a.Error):
+	case o.Status == http.StatusTooManyRequests, known && slices.Contains([]string{"ratelimited", "rate_limited"}, a.Error):
 		scope, ops := closedBy(method)
-		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: retryAfter(x.retryAfter), Scope: scope, Ops: ops}
+		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: calls.RetryAfter(0, o.Header, defaultRetryAfter), Scope: scope, Ops: ops}
 	case known:
 		return &chat.SendError{Kind: kindOf(method, a)}
-	case x.status == http.StatusRequestEntityTooLarge: // a proxy says so
+	case o.Status == http.StatusRequestEntityTooLarge: // a proxy says so
 		return &chat.SendError{Kind: chat.TooLong}
-	case x.status >= 300 && x.status < http.StatusInternalServerError:
+	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
 		// What stands in front of the API did not let the call through, or the address leads past it.
 		// That can be mended without a restart, so that it is neither Auth nor Forbidden.
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}
-}
-
-// retryAfter returns how long a refusal asks to wait.
-func retryAfter(header string) time.Duration {
-	seconds, err := strconv.Atoi(strings.TrimSpace(header))
-	if err != nil || seconds <= 0 || seconds > 24*60*60 {
-		return defaultRetryAfter
-	}
-	return time.Duration(seconds) * time.Second
 }
 
 // kindOf classifies an answer of the API by its word for the failure.

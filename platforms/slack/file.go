@@ -9,11 +9,11 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
 
 	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 const (
@@ -36,8 +36,8 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	case len(f.Content) > maxUpload, units(m.Plain) > textLimit:
 		return chat.Receipt{}, &chat.SendError{Kind: chat.TooLong, Err: errors.New(methodUpload + ": the file or its caption is too long")}
 	}
-	name := fileName(f.Name)
-	a, err := b.call(ctx, methodUploadURL, func(api *library.Client) error {
+	name := calls.FileName(f.Name)
+	a, err := b.call(ctx, methodUploadURL, func(ctx context.Context, api *library.Client) error {
 		_, err := api.GetUploadURLExternalContext(ctx, library.GetUploadURLExternalParameters{FileName: marked(name, hash(m.Key)), FileSize: len(f.Content)})
 		return err
 	})
@@ -59,7 +59,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 		comment = m.Text
 	}
 	b.creates.note(m.Key, time.Time{})
-	_, err = b.call(ctx, methodComplete, func(api *library.Client) error {
+	_, err = b.call(ctx, methodComplete, func(ctx context.Context, api *library.Client) error {
 		_, err := api.CompleteUploadExternalContext(ctx, library.CompleteUploadExternalParameters{
 			Files: []library.FileSummary{{ID: place.File, Title: name}}, Channel: string(to.Chat),
 			ThreadTimestamp: string(to.Thread), InitialComment: withoutLinks(fallback(comment)),
@@ -84,28 +84,29 @@ func withoutLinks(text string) string {
 // upload puts a file's content to the address that Slack made for it. The address is enough: no token
 // goes there.
 func (b *Bot) upload(ctx context.Context, address string, data []byte) error {
-	x := &exchange{}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
 	if err != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: errors.New(methodUpload + ": Slack named no address that can be used")}
 	}
 	req.Header.Set("Content-Type", "application/octet-stream")
-	resp, err := x.do(b.client, req)
-	if x.failed = err; err == nil {
-		_ = resp.Body.Close() // it is in memory
-	}
-	if x.failed == nil && x.status == http.StatusOK {
+	o := calls.Do(b.client, req)
+	switch {
+	case o.Err != nil:
+		return o.Unanswered(methodUpload, b.secrets)
+	case o.Status == http.StatusOK:
 		return nil
 	}
-	failure := classify(methodUpload, x, &answer{}, false)
-	failure.Err = b.problem(methodUpload, x.failed, x)
+	failure := classify(methodUpload, o, &answer{}, false)
+	failure.Err = b.secrets.Refused(methodUpload, o, "", "")
 	return failure
 }
 
 // deleteFile removes a file, and with it the message that shows it.
 func (b *Bot) deleteFile(ctx context.Context, ref chat.MessageRef) error {
-	_, err := b.call(ctx, methodDrop, func(api *library.Client) error { return api.DeleteFileContext(ctx, string(ref.ID)) })
-	if code := codeOf(err); code == "file_not_found" || code == "file_deleted" {
+	_, err := b.call(ctx, methodDrop, func(ctx context.Context, api *library.Client) error {
+		return api.DeleteFileContext(ctx, string(ref.ID))
+	})
+	if code := calls.Code(err); code == "file_not_found" || code == "file_deleted" {
 		return nil
 	}
 	return err
@@ -113,48 +114,12 @@ func (b *Bot) deleteFile(ctx context.Context, ref chat.MessageRef) error {
 
 // marked returns a file's name with a mark of a key in it, given by what it becomes in metadata.
 func marked(name, hashed string) string {
-	stem, extension := splitName(name)
+	stem, extension := calls.SplitName(name)
 	return stem + markOf(hashed) + extension
 }
 
 // markOf is what a key becomes in the name of a file.
 func markOf(hashed string) string { return "-" + hashed[:12] }
-
-// maxFileName bounds a file's name and keeps its extension: most systems take 255 bytes.
-const (
-	maxFileName  = 60 // characters
-	maxExtension = 16
-)
-
-// fileName returns a name that is one on every system: no path, nothing invisible, nothing that means
-// something to a shell or a file system.
-func fileName(name string) string {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case strings.ContainsRune("<>:\"|?*&`'", r), !unicode.IsPrint(r), r == unicode.ReplacementChar:
-			return '_'
-		}
-		return r
-	}, name)
-	name = strings.Trim(name, " .")
-	stem, extension := splitName(name)
-	if runes := []rune(stem); len(runes)+len(extension) > maxFileName {
-		stem = strings.TrimRight(string(runes[:maxFileName-len(extension)]), " .")
-	}
-	if stem == "" {
-		stem = "file"
-	}
-	return stem + extension
-}
-
-// splitName returns a file's name without its extension, and that.
-func splitName(name string) (stem, extension string) {
-	if i := strings.LastIndexByte(name, '.'); i > 0 && len(name)-i <= maxExtension {
-		return name[:i], name[i:]
-	}
-	return name, ""
-}
 
 // fileHosts are where files are that the bot's token reads, with everything below.
 // https://docs.slack.dev/reference/objects/file-object (url_private)

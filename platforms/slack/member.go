@@ -8,6 +8,7 @@ import (
 	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // A slash command can be used everywhere, also where the bot is no member and so can't answer. The person who used it
@@ -53,12 +54,12 @@ func (b *Bot) isOutside(ctx context.Context, a *arrival) bool {
 	}
 	ctx, cancel := context.WithDeadline(ctx, a.arrived.Add(namesFor))
 	defer cancel()
-	got, err := b.call(ctx, methodInfo, func(api *library.Client) error {
+	got, err := b.call(ctx, methodInfo, func(ctx context.Context, api *library.Client) error {
 		_, err := api.GetConversationInfoContext(ctx, &library.GetConversationInfoInput{ChannelID: string(a.in.To.Chat)})
 		return err
 	})
 	if err != nil {
-		return slices.Contains([]string{"channel_not_found", "not_in_channel"}, codeOf(err))
+		return slices.Contains([]string{"channel_not_found", "not_in_channel"}, calls.Code(err))
 	}
 	var result struct {
 		Channel struct {

@@ -101,8 +101,8 @@ func TestClassification(t *testing.T) {
 		{methodPost, 413, `<html>`, chat.TooLong},
 	} {
 		b, done := answering(t, c.status, c.body)
-		_, err := b.call(t.Context(), c.method, func(api *api) error {
-			_, _, err := api.PostMessageContext(t.Context(), "C1")
+		_, err := b.call(t.Context(), c.method, func(ctx context.Context, api *api) error {
+			_, _, err := api.PostMessageContext(ctx, "C1")
 			return err
 		})
 		failure := chat.AsSendError(err)
@@ -133,18 +133,6 @@ func TestOddRemarks(t *testing.T) {
 			t.Errorf("%s: %q, %v, want the message", odd, r.Ref.ID, err)
 		}
 		done()
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	t.Parallel()
-	for header, want := range map[string]time.Duration{
-		"1": time.Second, " 30 ": 30 * time.Second, "": defaultRetryAfter, "0": defaultRetryAfter, "-1": defaultRetryAfter,
-		"soon": defaultRetryAfter, "99999999999": defaultRetryAfter,
-	} {
-		if got := retryAfter(header); got != want {
-			t.Errorf("%q is %v, want %v", header, got, want)
-		}
 	}
 }
 

@@ -89,7 +89,7 @@ func (b *Bot) nameOf(ctx context.Context, until time.Time) (name func(user strin
 
 // lookUp asks Slack for a name: the one that the person chose, else the full name.
 func (b *Bot) lookUp(ctx context.Context, user string) (string, error) {
-	a, err := b.call(ctx, methodUser, func(api *library.Client) error {
+	a, err := b.call(ctx, methodUser, func(ctx context.Context, api *library.Client) error {
 		_, err := api.GetUserInfoContext(ctx, user)
 		return err
 	})

@@ -39,7 +39,7 @@ func (b *Bot) identity(ctx context.Context) (identity, error) {
 func (b *Bot) whoami(ctx context.Context) (identity, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	a, err := b.call(ctx, methodSelf, func(api *library.Client) error {
+	a, err := b.call(ctx, methodSelf, func(ctx context.Context, api *library.Client) error {
 		_, err := api.AuthTestContext(ctx)
 		return err
 	})
@@ -80,7 +80,7 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 			Kind: chat.RateLimited, RetryAfter: wait, Scope: chat.ScopeEndpoint, Ops: chat.OpFind, Err: fmt.Errorf("%s: ratelimited", method),
 		}
 	}
-	a, err := b.call(ctx, method, func(api *library.Client) error {
+	a, err := b.call(ctx, method, func(ctx context.Context, api *library.Client) error {
 		if to.Thread == "" {
 			_, err := api.GetConversationHistoryContext(ctx, &library.GetConversationHistoryParameters{
 				ChannelID: string(to.Chat), Cursor: p.cursor, Oldest: p.oldest, Limit: p.size, IncludeAllMetadata: true,
@@ -119,7 +119,7 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 // channels returns the places that the bot is a member of, most of them, and where the next page
 // begins; empty at the end.
 func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, string, error) {
-	a, err := b.call(ctx, methodChannels, func(api *library.Client) error {
+	a, err := b.call(ctx, methodChannels, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.GetConversationsForUserContext(ctx, &library.GetConversationsForUserParameters{
 			Cursor: cursor, Limit: channelPage, ExcludeArchived: true,
 			Types: []string{"im", "mpim", "private_channel", "public_channel"},

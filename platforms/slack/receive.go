@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 const (
@@ -225,9 +226,9 @@ func receiveError(ctx context.Context, err error) error {
 		failure.Kind = chat.Temporary
 	}
 	switch {
-	case codeOf(err) == "socket_mode_disabled":
+	case calls.Code(err) == "socket_mode_disabled":
 		failure.Err = fmt.Errorf("the app does not use Socket Mode: turn it on at api.slack.com/apps under Socket Mode (%w)", failure.Err)
-	case codeOf(err) == "not_allowed_token_type":
+	case calls.Code(err) == "not_allowed_token_type":
 		failure.Err = fmt.Errorf("bot_token must be the bot user's token (xoxb-…) and app_token an app-level one (xapp-…) with the scope connections:write (%w)", failure.Err)
 	case failure.Kind == chat.Auth:
 		failure.Err = fmt.Errorf("a token of the app is refused: copy it anew from api.slack.com/apps (%w)", failure.Err)

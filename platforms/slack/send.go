@@ -10,6 +10,7 @@ import (
 	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // metadataType names the metadata that every message of ours carries, and keyField what in it tells
@@ -32,7 +33,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
 	b.creates.note(m.Key, time.Time{})
-	a, err := b.call(ctx, methodPost, func(api *library.Client) error {
+	a, err := b.call(ctx, methodPost, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.PostMessageContext(ctx, string(to.Chat), options...)
 		return err
 	})
@@ -58,11 +59,11 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if _, hashed, _ := split(ref.ID); hashed != "" { // else what it has stays
 		options = append(options, metadata(hashed))
 	}
-	_, err = b.call(ctx, methodUpdate, func(api *library.Client) error {
+	_, err = b.call(ctx, methodUpdate, func(ctx context.Context, api *library.Client) error {
 		_, _, _, err := api.UpdateMessageContext(ctx, string(ref.Target.Chat), ts, options...)
 		return err
 	})
-	if codeOf(err) == "streaming_state_conflict" {
+	if calls.Code(err) == "streaming_state_conflict" {
 		_ = b.Stop(ctx, ref, "") // whatever comes of it: the next edit tells
 	}
 	if err != nil {
@@ -82,7 +83,7 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.call(ctx, methodDelete, func(api *library.Client) error {
+	_, err = b.call(ctx, methodDelete, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.DeleteMessageContext(ctx, string(ref.Target.Chat), ts)
 		return err
 	})
@@ -104,7 +105,7 @@ func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 	if to.Thread == "" {
 		return nil
 	}
-	_, err := b.call(ctx, methodStatus, func(api *library.Client) error {
+	_, err := b.call(ctx, methodStatus, func(ctx context.Context, api *library.Client) error {
 		return api.SetAssistantThreadsStatusContext(ctx, library.AssistantThreadsSetStatusParameters{
 			ChannelID: string(to.Chat), ThreadTS: string(to.Thread), Status: working,
 		})

@@ -13,6 +13,7 @@ import (
 	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // Socket Mode has a client of its own here, and not the library's: that one drops a socket before it
@@ -182,7 +183,7 @@ func (k *keeper) hear(n news) error {
 func (r *reception) connect(ctx context.Context) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	a, err := r.bot.call(ctx, methodOpen, func(api *library.Client) error {
+	a, err := r.bot.call(ctx, methodOpen, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.StartSocketModeContext(ctx)
 		return err
 	})
@@ -197,11 +198,11 @@ func (r *reception) connect(ctx context.Context) (*link, error) {
 	}
 	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.sockets}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
-		x := &exchange{}
-		if resp != nil {
-			x.status, err = resp.StatusCode, nil // its text would hold the address, which is a secret
+		failure := &chat.SendError{Kind: chat.Temporary, Err: r.bot.secrets.Error("open socket", err)}
+		if resp != nil { // the library's text would hold the address, which is a secret
+			failure.Err = r.bot.secrets.Refused("open socket", calls.Outcome{Status: resp.StatusCode}, "", "")
 		}
-		return nil, &chat.SendError{Kind: chat.Temporary, Err: r.bot.problem("open socket", err, x)}
+		return nil, failure
 	}
 	conn.SetReadLimit(maxEnvelope)
 	first, err := greeting(ctx, conn)

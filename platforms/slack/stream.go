@@ -8,6 +8,7 @@ import (
 	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 const (
@@ -29,7 +30,7 @@ func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.
 		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
 	}
 	b.creates.note(m.Key, time.Now())
-	a, err := b.call(ctx, methodStart, func(api *library.Client) error {
+	a, err := b.call(ctx, methodStart, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.StartStreamContext(ctx, string(to.Chat), options...)
 		return err
 	})
@@ -61,14 +62,11 @@ func (b *Bot) addressee(ctx context.Context, to chat.Target, question chat.Messa
 // unstarted makes of a failure before the call that matters, which is of kind op, one of a call that
 // was not made. A refusal for its rate closes calls of that kind, which can't be made without it.
 func unstarted(op chat.Op, err error) error {
-	failure := *chat.AsSendError(err)
-	switch failure.Kind {
-	case chat.Uncertain:
-		failure.Kind = chat.Temporary
-	case chat.RateLimited:
+	failure := calls.Repeatable(err)
+	if failure.Kind == chat.RateLimited {
 		failure.Ops = op
 	}
-	return &failure
+	return failure
 }
 
 // Append adds text at the end of a stream. One that streams no more is Rejected: it ended by itself,
@@ -78,7 +76,7 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 	if err != nil {
 		return err
 	}
-	_, err = b.call(ctx, methodAppend, func(api *library.Client) error {
+	_, err = b.call(ctx, methodAppend, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.AppendStreamContext(ctx, string(ref.Target.Chat), ts, library.MsgOptionMarkdownText(harmless(text)))
 		return err
 	})
@@ -101,11 +99,11 @@ func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error 
 	if text != "" {
 		options = append(options, library.MsgOptionMarkdownText(harmless(text)))
 	}
-	_, err = b.call(ctx, methodStop, func(api *library.Client) error {
+	_, err = b.call(ctx, methodStop, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.StopStreamContext(ctx, string(ref.Target.Chat), ts, options...)
 		return err
 	})
-	if text == "" && codeOf(err) == notStreaming && time.Since(timeOf(ts)) < streamMayEnd {
+	if text == "" && calls.Code(err) == notStreaming && time.Since(timeOf(ts)) < streamMayEnd {
 		return nil
 	}
 	return err
