@@ -537,6 +537,27 @@ func TestStoppedAtTwoSeams(t *testing.T) {
 	})
 }
 
+// The first message of the final shows less than that of the previews did, and is stopped then: no word is missing at the seam.
+func TestStoppedAtASeamWithAGap(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.latency = 20, time.Second
+		s := begin(t, p, streamed())
+		s.says("one two three", 5*time.Second)
+		s.asks("yes:1", "May I do this?", 5*time.Second) // in a message of its own
+		s.slot.Tell(Status{})
+		s.says("fourteen five", 5*time.Second)
+		if all := s.sees(); len(all) != 2 || all[1] != "fourteen five ▌" {
+			t.Fatalf("a person sees %q", all)
+		}
+		s.slot.Finish(Ending{Text: "one two threefourteen five"})
+		s.waits(700 * time.Millisecond) // the edit of the first message is on its way
+		s.slot.Cut()
+		s.waits(time.Minute)
+		equal(t, "stands", s.sees(), []string{"one two", "threefourteen five"})
+	})
+}
+
 // The final is shorter than what was shown of it, and is stopped as soon as its only message says so.
 func TestStoppedBehindAShorterFinal(t *testing.T) {
 	bubble(t, func(t *testing.T) {

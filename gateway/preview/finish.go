@@ -63,7 +63,7 @@ func (s *state) trim(i int) (action, bool) {
 	case k == len(s.final)-1 && s.can(chat.OpDelete): // the whole final stands, which may be another text than this
 		a.kind = doDelete
 		return a, true
-	case !p.start.Before(before.Next):
+	case before.Next == p.start, k < i-1 && before.Next.Before(p.start):
 		return action{}, false
 	}
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit, From: before.Next, Open: true, Paused: true}

@@ -88,7 +88,10 @@ func (s *state) thaw() action {
 
 // bringBack lets a message stand that was replaced, where nothing took its place: it must lose its cursor at least.
 func (s *state) bringBack(p *message) {
-	i := slices.IndexFunc(s.frozen, func(f frozen) bool { return &s.parts[f.part] == p && f.gen == p.gen-1 })
+	i := len(s.frozen) - 1 // the newest
+	for i >= 0 && &s.parts[s.frozen[i].part] != p {
+		i--
+	}
 	if i < 0 || p.exists() || !s.frozen[i].cursor || !s.can(chat.OpEdit) {
 		return
 	}

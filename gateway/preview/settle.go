@@ -140,6 +140,9 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 func (s *state) settleFind(p *message, ref chat.MessageRef) {
 	if ref.ID == "" {
 		p.attempt.forget()
+		if s.keyFor > 0 { // the platform may remember the key of a message that a person deleted, and make no other for it
+			p.gen++
+		}
 		return
 	}
 	s.displayed = true

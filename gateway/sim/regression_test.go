@@ -65,6 +65,18 @@ func TestRegressionGivenUpAndThenUneditable(t *testing.T) {
 	}
 }
 
+// D6: a person deletes a message before the process that could have learned its id looks for it. The platform, which remembers
+// the key, would make no other message for that key: the final goes out with a new one.
+func TestRegressionDeletedBeforeItIsLearnedOf(t *testing.T) {
+	t.Parallel()
+	s := story("edit-with-keys-and-find", talk("a0w0x a0w1x"))
+	s.profile.KeyFor, s.latency = time.Second, 300*time.Millisecond // the final is known before the answer to the search
+	s.kills = []kill{{where: afterCall, n: 0, down: 3 * time.Second}}
+	s.accidents = []accident{{at: 2 * time.Second, kind: "delete"}}
+	w := perform(t, s)
+	equal(t, "what the person sees", w.see(0), []string{"a0w0x a0w1x"})
+}
+
 // D3: a call that is on its way when its process dies arrives no sooner than any other, so that the budget's window holds.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"telex/gateway"
@@ -20,6 +21,10 @@ func toldLines() map[gateway.TextKey]*regexp.Regexp {
 
 // judgeToldOf judges that what people are told of calls is true.
 func (w *world) judgeToldOf(t *turnLog) {
+	if slices.ContainsFunc(t.calls, func(c *call) bool { return c.fault == badContent && !c.m.Preview }) {
+		w.except(refusedContent) // a line may have lost its beginning, and read like another
+		return
+	}
 	text := ""
 	for _, m := range w.standing(t) {
 		text += squeeze(m.text())
