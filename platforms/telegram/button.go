@@ -27,28 +27,17 @@ const (
 	mostPresses = 64
 )
 
-// The inline keyboard below a message, https://core.telegram.org/bots/api#inlinekeyboardmarkup.
-type (
-	keyboard struct {
-		Rows [][]key `json:"inline_keyboard"`
-	}
-	key struct {
-		Text string `json:"text"`
-		Data string `json:"callback_data"` // 1 to 64 bytes, as the ID of a chat.Action is
-	}
-)
-
 // encodeActions adds the buttons, in one row. Without any nothing is added, and an edit then takes
 // those away that the message had: editMessageText replaces text and keyboard alike.
 func encodeActions(params tgbotapi.Params, actions []chat.Action) error {
 	if len(actions) == 0 {
 		return nil
 	}
-	row := make([]key, len(actions))
+	row := make([]tgbotapi.InlineKeyboardButton, len(actions))
 	for i, a := range actions {
-		row[i] = key{Text: a.Label, Data: a.ID}
+		row[i] = tgbotapi.NewInlineKeyboardButtonData(a.Label, a.ID)
 	}
-	return encodeAs(params, "reply_markup", keyboard{Rows: [][]key{row}})
+	return encodeAs(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
 }
 
 // presses is the queue of those that were accepted and have no answer yet.

@@ -97,7 +97,7 @@ func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error)
 	}
 	return chat.Inbound{
 		To:        to,
-		Sender:    chat.Sender{ID: userID(c.From.ID), Name: c.From.name(), Bot: c.From.IsBot},
+		Sender:    chat.Sender{ID: userID(c.From.ID), Name: fullName(c.From), Bot: c.From.IsBot},
 		ID:        chat.MessageID(pressPrefix + c.ID),
 		Kind:      chat.Button,
 		Action:    c.Data,
@@ -130,16 +130,16 @@ func senderOf(m *incoming) (chat.Sender, bool) {
 	case m.SenderChat != nil:
 		return chat.Sender{ID: userID(m.SenderChat.ID), Name: m.SenderChat.Title}, true
 	case m.From != nil:
-		return chat.Sender{ID: userID(m.From.ID), Name: m.From.name(), Bot: m.From.IsBot}, true
+		return chat.Sender{ID: userID(m.From.ID), Name: fullName(m.From), Bot: m.From.IsBot}, true
 	}
 	return chat.Sender{}, false
 }
 
-// name returns the full name.
-func (p *person) name() string { return strings.TrimSpace(p.FirstName + " " + p.LastName) }
+// fullName returns a user's first and last name. User.String prefers the username, which few people know each other by.
+func fullName(u *tgbotapi.User) string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
-// isSelf reports whether p is the bot itself.
-func isSelf(p *person, self tgbotapi.User) bool { return p != nil && p.ID == self.ID }
+// isSelf reports whether u is the bot itself.
+func isSelf(u *tgbotapi.User, self tgbotapi.User) bool { return u != nil && u.ID == self.ID }
 
 // repliesTo reports whether m is a reply to a message of the bot. Every message of a topic
 // refers to the one that opened the topic, which says nothing when the bot opened it.

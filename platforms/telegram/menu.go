@@ -20,19 +20,6 @@ import (
 // https://core.telegram.org/bots/api#botcommand
 var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// menuScope says to whom a list of commands is offered.
-// https://core.telegram.org/bots/api#botcommandscope
-type menuScope struct {
-	Type   string `json:"type"`
-	ChatID int64  `json:"chat_id,omitempty"`
-}
-
-// menuEntry is one command as people see it.
-type menuEntry struct {
-	Command     string `json:"command"`
-	Description string `json:"description"`
-}
-
 // SetCommands offers the commands that are not for admins in every private chat and every
 // group, and all of them in each admin's private chat. It asks first and changes only what
 // differs. A list that Telegram would refuse is Rejected before any call. An admin who never
@@ -40,12 +27,12 @@ type menuEntry struct {
 // later call. Lists of other scopes and languages stay, most of all those of former admins:
 // Telegram can't be asked where there are any.
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
-	all, common := []menuEntry{}, []menuEntry{}
+	all, common := []tgbotapi.BotCommand{}, []tgbotapi.BotCommand{}
 	for _, c := range commands {
 		if c.Asks {
 			continue // whoever sees the menu can write to the bot
 		}
-		entry := menuEntry{Command: c.Name, Description: strings.TrimSpace(c.Description)} // as Telegram keeps it
+		entry := tgbotapi.BotCommand{Command: c.Name, Description: strings.TrimSpace(c.Description)} // as Telegram keeps it
 		all = append(all, entry)
 		if !c.Admin {
 			common = append(common, entry)
@@ -54,8 +41,8 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	if err := checkMenu(all); err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setMyCommands: %w", err)}
 	}
-	for _, scope := range []string{"all_private_chats", "all_group_chats"} {
-		if err := b.offer(ctx, menuScope{Type: scope}, common); err != nil {
+	for _, scope := range []tgbotapi.BotCommandScope{tgbotapi.NewBotCommandScopeAllPrivateChats(), tgbotapi.NewBotCommandScopeAllGroupChats()} {
+		if err := b.offer(ctx, scope, common); err != nil {
 			return err
 		}
 	}
@@ -65,7 +52,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 			b.log.WarnContext(ctx, "admin has no menu: not the id of a user", slog.String("user", string(admin)))
 			continue
 		}
-		err = b.offer(ctx, menuScope{Type: "chat", ChatID: id}, all)
+		err = b.offer(ctx, tgbotapi.NewBotCommandScopeChat(id), all)
 		switch {
 		case err == nil:
 		case chat.AsSendError(err).Kind == chat.Forbidden:
@@ -78,7 +65,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 }
 
 // checkMenu refuses what Telegram would refuse.
-func checkMenu(commands []menuEntry) error {
+func checkMenu(commands []tgbotapi.BotCommand) error {
 	if len(commands) > maxCommands {
 		return fmt.Errorf("there are %d commands, and %d is the most", len(commands), maxCommands)
 	}
@@ -94,7 +81,7 @@ func checkMenu(commands []menuEntry) error {
 }
 
 // offer makes a list the one that a scope has.
-func (b *Bot) offer(ctx context.Context, scope menuScope, want []menuEntry) error {
+func (b *Bot) offer(ctx context.Context, scope tgbotapi.BotCommandScope, want []tgbotapi.BotCommand) error {
 	params := tgbotapi.Params{}
 	if err := encodeAs(params, "scope", scope); err != nil {
 		return err
@@ -103,7 +90,7 @@ func (b *Bot) offer(ctx context.Context, scope menuScope, want []menuEntry) erro
 	if err != nil {
 		return err
 	}
-	var have []menuEntry
+	var have []tgbotapi.BotCommand
 	if err := json.Unmarshal(result, &have); err != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: errors.New("getMyCommands: the answer is not a list of commands")}
 	}

@@ -95,13 +95,6 @@ type (
 		Disabled bool   `json:"is_disabled,omitempty"`
 		URL      string `json:"url,omitempty"`
 	}
-	messageEntity struct {
-		Type     string `json:"type"`
-		Offset   int    `json:"offset"`
-		Length   int    `json:"length"`
-		URL      string `json:"url,omitempty"`
-		Language string `json:"language,omitempty"`
-	}
 )
 
 // place returns the parameters that say where.
@@ -156,9 +149,9 @@ func encodeText(params tgbotapi.Params, text, entities string, m chat.Outgoing) 
 		return nil
 	}
 	spans := m.Spans[:min(len(m.Spans), maxEntities)]
-	list := make([]messageEntity, len(spans))
+	list := make([]tgbotapi.MessageEntity, len(spans))
 	for i, s := range spans {
-		list[i] = messageEntity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
+		list[i] = tgbotapi.MessageEntity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
 	}
 	return encodeAs(params, entities, list)
 }

@@ -10,9 +10,9 @@ import (
 	"telex/internal/chat"
 )
 
-// update holds what is used of an update. The structs are ours because the library's date
+// update holds what is used of an update. The structs around a message are ours because the library's date
 // from 2021: they lack topics, and one field of theirs that has changed since would make the
-// whole message unreadable. Other updates, my_chat_member too, say nothing to answer.
+// whole message unreadable (ADR 13). Other updates, my_chat_member too, say nothing to answer.
 type update struct {
 	Message  *incoming `json:"message"`
 	Callback *callback `json:"callback_query"`
@@ -20,34 +20,34 @@ type update struct {
 
 // incoming holds what is used of a message.
 type incoming struct {
-	ID         int     `json:"message_id"`
-	Album      string  `json:"media_group_id"` // the same in every message of an album
-	Date       int64   `json:"date"`           // Unix seconds
-	Chat       *room   `json:"chat"`
-	Thread     int     `json:"message_thread_id"` // also set on plain replies; a topic only with InTopic
-	InTopic    bool    `json:"is_topic_message"`
-	From       *person `json:"from"`
-	SenderChat *room   `json:"sender_chat"` // instead of a person: anonymous administrators, channels
-	Forwarded  bool    `json:"is_automatic_forward"`
-	ViaBot     *person `json:"via_bot"`
+	ID         int            `json:"message_id"`
+	Album      string         `json:"media_group_id"` // the same in every message of an album
+	Date       int64          `json:"date"`           // Unix seconds
+	Chat       *tgbotapi.Chat `json:"chat"`
+	Thread     int            `json:"message_thread_id"` // also set on plain replies; a topic only with InTopic
+	InTopic    bool           `json:"is_topic_message"`
+	From       *tgbotapi.User `json:"from"`
+	SenderChat *tgbotapi.Chat `json:"sender_chat"` // instead of a person: anonymous administrators, channels
+	Forwarded  bool           `json:"is_automatic_forward"`
+	ViaBot     *tgbotapi.User `json:"via_bot"`
 	// Of the origin of a forwarded message it only matters that there is one.
-	ForwardedFrom json.RawMessage `json:"forward_origin"`
-	ForwardedAt   json.RawMessage `json:"forward_date"`
-	ReplyTo       *incoming       `json:"reply_to_message"`
-	MovedTo       int64           `json:"migrate_to_chat_id"`   // the group is that supergroup now
-	MovedFrom     int64           `json:"migrate_from_chat_id"` // the supergroup was that group
-	Text          string          `json:"text"`
-	Entities      []textMark      `json:"entities"`
-	Caption       string          `json:"caption"`
-	InCaption     []textMark      `json:"caption_entities"`
-	Photo         []mediaFile     `json:"photo"` // one picture in several sizes
-	Document      *mediaFile      `json:"document"`
-	Voice         *mediaFile      `json:"voice"`
-	Audio         *mediaFile      `json:"audio"`
-	Video         *mediaFile      `json:"video"`
-	VideoNote     *mediaFile      `json:"video_note"`
-	Animation     *mediaFile      `json:"animation"` // is in Document too
-	Sticker       *sticker        `json:"sticker"`
+	ForwardedFrom json.RawMessage          `json:"forward_origin"`
+	ForwardedAt   json.RawMessage          `json:"forward_date"`
+	ReplyTo       *incoming                `json:"reply_to_message"`
+	MovedTo       int64                    `json:"migrate_to_chat_id"`   // the group is that supergroup now
+	MovedFrom     int64                    `json:"migrate_from_chat_id"` // the supergroup was that group
+	Text          string                   `json:"text"`
+	Entities      []tgbotapi.MessageEntity `json:"entities"`
+	Caption       string                   `json:"caption"`
+	InCaption     []tgbotapi.MessageEntity `json:"caption_entities"`
+	Photo         []mediaFile              `json:"photo"` // one picture in several sizes
+	Document      *mediaFile               `json:"document"`
+	Voice         *mediaFile               `json:"voice"`
+	Audio         *mediaFile               `json:"audio"`
+	Video         *mediaFile               `json:"video"`
+	VideoNote     *mediaFile               `json:"video_note"`
+	Animation     *mediaFile               `json:"animation"` // is in Document too
+	Sticker       *sticker                 `json:"sticker"`
 	wordless
 }
 
@@ -68,33 +68,10 @@ type wordless struct {
 
 // callback holds what is used of a press on a button.
 type callback struct {
-	ID      string    `json:"id"`
-	From    *person   `json:"from"`
-	Message *incoming `json:"message"` // the one with the button; absent for inline messages
-	Data    string    `json:"data"`
-}
-
-// person holds what is used of a user.
-type person struct {
-	ID        int64  `json:"id"`
-	IsBot     bool   `json:"is_bot"`
-	FirstName string `json:"first_name"`
-	LastName  string `json:"last_name"`
-}
-
-// room holds what is used of a chat.
-type room struct {
-	ID    int64  `json:"id"`
-	Type  string `json:"type"`
-	Title string `json:"title"`
-}
-
-// textMark holds what is used of an entity. Offset and Length count UTF-16 units.
-type textMark struct {
-	Type   string  `json:"type"`
-	Offset int     `json:"offset"`
-	Length int     `json:"length"`
-	User   *person `json:"user"` // text_mention
+	ID      string         `json:"id"`
+	From    *tgbotapi.User `json:"from"`
+	Message *incoming      `json:"message"` // the one with the button; absent for inline messages
+	Data    string         `json:"data"`
 }
 
 // mediaFile holds what is used of a file of any kind.

@@ -45,9 +45,7 @@ func (b *Bot) webhookHost(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	var info struct {
-		URL string `json:"url"`
-	}
+	var info tgbotapi.WebhookInfo
 	if json.Unmarshal(result, &info) != nil {
 		return ""
 	}

@@ -18,10 +18,10 @@ type wording struct {
 
 // read finds the command and the mentions of the bot in a text. Marks that do not fit the
 // text are ignored.
-func read(text string, marks []textMark, self tgbotapi.User) wording {
+func read(text string, marks []tgbotapi.MessageEntity, self tgbotapi.User) wording {
 	units := utf16.Encode([]rune(text))
 	var w wording
-	var cuts []textMark
+	var cuts []tgbotapi.MessageEntity
 	commandEnd := 0
 	for _, m := range marks {
 		if m.Offset < 0 || m.Length <= 0 || m.Offset > len(units) || m.Length > len(units)-m.Offset {
@@ -37,14 +37,14 @@ func read(text string, marks []textMark, self tgbotapi.User) wording {
 			w.command, commandEnd = strings.ToLower(name), m.Length
 			if named {
 				at := slices.Index(units, '@')
-				cuts = append(cuts, textMark{Offset: at, Length: m.Length - at})
+				cuts = append(cuts, tgbotapi.MessageEntity{Offset: at, Length: m.Length - at})
 			}
 		case isMention(m, word, self):
 			w.mentioned = true
 			cuts = append(cuts, m)
 		}
 	}
-	slices.SortFunc(cuts, func(a, b textMark) int { return a.Offset - b.Offset })
+	slices.SortFunc(cuts, func(a, b tgbotapi.MessageEntity) int { return a.Offset - b.Offset })
 	w.text = leaveOut(units, cuts, 0)
 	if w.command != "" {
 		w.args = leaveOut(units, cuts, commandEnd)
@@ -54,7 +54,7 @@ func read(text string, marks []textMark, self tgbotapi.User) wording {
 
 // isMention reports whether a mark, which covers word, means the bot: by its username, or by
 // its id where the client wrote its name.
-func isMention(m textMark, word string, self tgbotapi.User) bool {
+func isMention(m tgbotapi.MessageEntity, word string, self tgbotapi.User) bool {
 	switch m.Type {
 	case "mention":
 		return strings.EqualFold(word, "@"+self.UserName)
@@ -67,7 +67,7 @@ func isMention(m textMark, word string, self tgbotapi.User) bool {
 // leaveOut returns the units from a place on, less the cuts, which are in order. With a cut
 // that opened the text goes the comma or colon after it; with one that stood between two
 // spaces, one of these.
-func leaveOut(units []uint16, cuts []textMark, from int) string {
+func leaveOut(units []uint16, cuts []tgbotapi.MessageEntity, from int) string {
 	var kept strings.Builder
 	keep := func(to int, afterCut bool) {
 		piece := string(utf16.Decode(units[from:max(from, to)]))
