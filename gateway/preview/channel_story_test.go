@@ -258,6 +258,26 @@ func TestTheRestGoesAsAFile(t *testing.T) {
 	})
 }
 
+// A reply that is stopped when all of its final stands but the mark that it was shown whole loses none of its lines.
+func TestStoppedBehindAFile(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, e := lavish()
+		p.profile.TextLimit, p.latency = 40, time.Second
+		c := streamed()
+		c.MaxParts, c.FileLine = 1, "The rest is in the file."
+		s := beginAt(t, p, e, c, "key")
+		text := strings.TrimSpace(strings.Repeat("some words of a long answer ", 10))
+		s.says(text, 10*time.Second)
+		s.slot.Finish(Ending{Text: text, Note: "It broke."})
+		s.waits(1500 * time.Millisecond) // the last message is on its way
+		s.slot.Cut()
+		s.waits(time.Minute)
+		if got := s.sees(); len(got) != 3 || got[1] != "The rest is in the file." || got[2] != "It broke." {
+			t.Errorf("person sees %q", got)
+		}
+	})
+}
+
 func TestRefusedFileGoesOnAsParts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()

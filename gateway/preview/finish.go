@@ -50,6 +50,9 @@ func (s *state) trim(i int) (action, bool) {
 	if !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal || p.shown.body.end > len(s.view.Text) {
 		return action{}, false
 	}
+	if i < len(s.final) && p.shown.body.equal(s.payload(i, s.final[i])) {
+		return action{}, false // it is made final too
+	}
 	k := i - 1
 	for k >= 0 && (!s.parts[k].exists() || s.parts[k].blank()) { // all of it was taken
 		k--
