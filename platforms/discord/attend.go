@@ -22,11 +22,11 @@ const (
 // early acknowledges an interaction as soon as it is read, whatever other events are still being handled: Discord waits 3 s.
 // A member's command shows "thinking…" until it is answered. A command of somebody who is not let in gets its only answer
 // here, which nobody else sees.
-func (r *reception) early(ctx context.Context, f frame) {
+func (r *reception) early(ctx context.Context, f *discordgo.Event) {
 	if f.Type != "INTERACTION_CREATE" {
 		return
 	}
-	i, err := unpack[interacted](f.Data)
+	i, err := unpack[interacted](f.RawData)
 	if err != nil {
 		return // interact says so
 	}
@@ -75,7 +75,7 @@ func acknowledgement(kind discordgo.InteractionType, refusal string) map[string]
 // privately is a message that only the person sees who used an interaction.
 func privately(text string) message {
 	m := encode(chat.Outgoing{Text: text})
-	m.Flags |= int(discordgo.MessageFlagsEphemeral)
+	m.Flags |= discordgo.MessageFlagsEphemeral
 	return m
 }
 

@@ -5,14 +5,7 @@
 // splits, and every failure is a [chat.SendError] that says what may be done next. Neither the
 // bot's token nor the tokens of interactions are in an error or a log.
 //
-// # What it is built on
-//
-// The calls are plain net/http, and the gateway is spoken over github.com/coder/websocket; of
-// discordgo only the numbers and types of the protocol are used. Its calls wait for limits without a
-// context and lose a message whose components they don't know; its gateway waits for Hello without
-// end, can open a connection after it was closed, and may panic in a goroutine of its own
-// (https://github.com/bwmarrin/discordgo/issues/1702). What is left to write is small: one
-// connection at a time, whose end is an error.
+// Of discordgo only the numbers and types of the protocol are used; docs/adr/0014-what-discordgo-does.md says why.
 //
 // # Where messages go
 //

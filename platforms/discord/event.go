@@ -129,15 +129,6 @@ type ready struct {
 	} `json:"application"`
 }
 
-// frame is what comes over the gateway.
-// https://docs.discord.com/developers/events/gateway-events#payload-structure
-type frame struct {
-	Op   int             `json:"op"`
-	Seq  int64           `json:"s"`
-	Type string          `json:"t"`
-	Data json.RawMessage `json:"d"`
-}
-
 var errNoID = errors.New("it has no id or no channel")
 
 // unpack decodes the data of an event. Its errors contain nothing of the content.

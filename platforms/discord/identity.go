@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"telex/internal/chat"
 	"telex/platforms/internal/calls"
 )
@@ -52,24 +54,17 @@ func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
 	if err != nil {
 		return "", receiveError(err)
 	}
-	var v struct {
-		URL   string `json:"url"`
-		Start struct {
-			Total      int   `json:"total"`
-			Remaining  int   `json:"remaining"`
-			ResetAfter int64 `json:"reset_after"` // milliseconds
-		} `json:"session_start_limit"`
-	}
+	var v discordgo.GatewayBotResponse
 	if err := json.Unmarshal(a.Body, &v); err != nil || v.URL == "" {
 		return "", &chat.SendError{Kind: chat.Temporary, Err: errors.New("getGateway: the answer names no address")}
 	}
 	if !begins {
 		return v.URL, nil
 	}
-	if v.Start.Total > 0 && v.Start.Remaining <= 0 {
+	if v.SessionStartLimit.Total > 0 && v.SessionStartLimit.Remaining <= 0 {
 		return "", &chat.SendError{
-			Kind: chat.RateLimited, RetryAfter: time.Duration(v.Start.ResetAfter) * time.Millisecond,
-			Err: fmt.Errorf("getGateway: all %d sessions of a day were begun; another process may use the same token", v.Start.Total),
+			Kind: chat.RateLimited, RetryAfter: time.Duration(v.SessionStartLimit.ResetAfter) * time.Millisecond,
+			Err: fmt.Errorf("getGateway: all %d sessions of a day were begun; another process may use the same token", v.SessionStartLimit.Total),
 		}
 	}
 	b.mu.Lock()

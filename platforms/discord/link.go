@@ -77,8 +77,8 @@ type link struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
 	interval time.Duration
-	events   chan frame // closed when no more come; err says why
-	early    func(frame)
+	events   chan *discordgo.Event // closed when no more come; err says why
+	early    func(*discordgo.Event)
 	err      error
 	seq      atomic.Int64 // of the last event that came
 	acked    atomic.Bool  // the last heartbeat was answered
@@ -88,7 +88,7 @@ type link struct {
 
 // open connects to the gateway and waits for its Hello. early is called with each event as soon as it is read; events wait in
 // line behind others to be handled.
-func (b *Bot) open(ctx context.Context, address string, early func(frame)) (*link, error) {
+func (b *Bot) open(ctx context.Context, address string, early func(*discordgo.Event)) (*link, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
 		return nil, errors.New("the gateway's address is none") // least of all one without encryption
@@ -114,7 +114,7 @@ func (b *Bot) open(ctx context.Context, address string, early func(frame)) (*lin
 		_ = ws.CloseNow()
 		return nil, fmt.Errorf("no hello: %w", err)
 	}
-	l := &link{ws: ws, log: b.log, interval: interval, events: make(chan frame, mostWaiting), early: early}
+	l := &link{ws: ws, log: b.log, interval: interval, events: make(chan *discordgo.Event, mostWaiting), early: early}
 	l.acked.Store(true)
 	running, stop := context.WithCancelCause(ctx)
 	l.cancel = stop
@@ -172,15 +172,15 @@ func (l *link) read(ctx context.Context) {
 			l.end(err)
 			return
 		}
-		var f frame
-		if err := json.Unmarshal(data, &f); err != nil {
+		f := new(discordgo.Event)
+		if err := json.Unmarshal(data, f); err != nil {
 			l.log.WarnContext(ctx, "event skipped", slog.Any("error", errors.New("malformed JSON")))
 			continue
 		}
-		if f.Seq > l.seq.Load() {
-			l.seq.Store(f.Seq)
+		if f.Sequence > l.seq.Load() {
+			l.seq.Store(f.Sequence)
 		}
-		switch f.Op {
+		switch f.Operation {
 		case opDispatch:
 			l.early(f)
 			select {
@@ -196,7 +196,7 @@ func (l *link) read(ctx context.Context) {
 		case opReconnect:
 			err = errReconnect
 		case opInvalidSession:
-			resumable := string(f.Data) == "true"
+			resumable := string(f.RawData) == "true"
 			err = &lost{reason: errors.New("the session is invalid"), refused: true, forget: !resumable}
 		}
 		if err != nil {

@@ -11,45 +11,18 @@ import (
 )
 
 // message is what a message shall be. What must be said every time has no omitempty: without
-// allowed_mentions a text notifies whom it names, and an edit leaves what it doesn't mention.
+// allowed_mentions a text notifies whom it names, and an edit leaves what it doesn't mention. That is why it is not the
+// library's MessageSend (ADR 14).
 // https://docs.discord.com/developers/resources/message#create-message
 type message struct {
-	Content      string     `json:"content"`
-	Nonce        string     `json:"nonce,omitempty"`
-	EnforceNonce bool       `json:"enforce_nonce,omitempty"`
-	Allowed      mentions   `json:"allowed_mentions"`
-	Reference    *reference `json:"message_reference,omitempty"`
-	Components   []row      `json:"components"`
-	Flags        int        `json:"flags"`
-	Attachments  []upload   `json:"attachments,omitempty"`
-}
-
-// mentions says whom a text may notify: nobody, not even the author of what it replies to (F35).
-// https://docs.discord.com/developers/resources/message#allowed-mentions-object
-type mentions struct {
-	Parse       []string `json:"parse"`
-	RepliedUser bool     `json:"replied_user"`
-}
-
-// reference says which message this one replies to. Without FailIfNotExists false a reply to a message
-// that is gone would be refused (F47).
-type reference struct {
-	MessageID       string `json:"message_id"`
-	FailIfNotExists bool   `json:"fail_if_not_exists"`
-}
-
-// row and button are the oldest components there are: every reader of a message knows them.
-// https://docs.discord.com/developers/components/reference#button
-type row struct {
-	Type       int      `json:"type"`
-	Components []button `json:"components"`
-}
-
-type button struct {
-	Type     int    `json:"type"`
-	Style    int    `json:"style"`
-	Label    string `json:"label"`
-	CustomID string `json:"custom_id"`
+	Content      string                           `json:"content"`
+	Nonce        string                           `json:"nonce,omitempty"`
+	EnforceNonce bool                             `json:"enforce_nonce,omitempty"`
+	Allowed      discordgo.MessageAllowedMentions `json:"allowed_mentions"`
+	Reference    *discordgo.MessageReference      `json:"message_reference,omitempty"`
+	Components   []discordgo.MessageComponent     `json:"components"`
+	Flags        discordgo.MessageFlags           `json:"flags"`
+	Attachments  []upload                         `json:"attachments,omitempty"`
 }
 
 // upload describes a file of the form.
@@ -58,28 +31,31 @@ type upload struct {
 	Filename string `json:"filename"`
 }
 
-// encode returns m as the platform takes it. Without the flag Discord opens every address in the text to show a preview.
+// encode returns m as the platform takes it. It may notify nobody, not even the author of what it replies to (F35).
+// Without the flag Discord opens every address in the text to show a preview.
+// https://docs.discord.com/developers/resources/message#allowed-mentions-object
 // https://docs.discord.com/developers/resources/message#message-object-message-flags
 func encode(m chat.Outgoing) message {
-	out := message{Content: m.Text, Allowed: mentions{Parse: []string{}}, Components: buttons(m.Actions)}
+	out := message{
+		Content: m.Text, Allowed: discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}, Components: buttons(m.Actions),
+	}
 	if m.LinkPreview == "" {
-		out.Flags = int(discordgo.MessageFlagsSuppressEmbeds)
+		out.Flags = discordgo.MessageFlagsSuppressEmbeds
 	}
 	return out
 }
 
-// buttons returns the actions as one row; an empty list takes away what was there.
-func buttons(actions []chat.Action) []row {
+// buttons returns the actions as one row; an empty list takes away what was there. They are the oldest components there
+// are: every reader of a message knows them.
+func buttons(actions []chat.Action) []discordgo.MessageComponent {
 	if len(actions) == 0 {
-		return []row{}
+		return []discordgo.MessageComponent{}
 	}
-	r := row{Type: int(discordgo.ActionsRowComponent)}
+	var row discordgo.ActionsRow
 	for _, a := range actions[:min(len(actions), maxButtons)] {
-		r.Components = append(r.Components, button{
-			Type: int(discordgo.ButtonComponent), Style: int(discordgo.SecondaryButton), Label: cut(a.Label, maxLabel), CustomID: a.ID,
-		})
+		row.Components = append(row.Components, discordgo.Button{Style: discordgo.SecondaryButton, Label: cut(a.Label, maxLabel), CustomID: a.ID})
 	}
-	return []row{r}
+	return []discordgo.MessageComponent{row}
 }
 
 // keyed adds what makes a create harmless when it is repeated. A nonce counts for all that the bot
@@ -94,10 +70,11 @@ func (m message) keyed(channel, key string) message {
 }
 
 // replying adds which message this one replies to. What is no message, such as a command, can't be
-// replied to, nor can the one that a thread began with from inside the thread.
+// replied to, nor can the one that a thread began with from inside the thread. A reply to a message that is gone would be
+// refused if it had to exist (F47).
 func (m message) replying(channel string, to chat.MessageID) message {
 	if id := string(to); isSnowflake(id) && id != channel {
-		m.Reference = &reference{MessageID: id}
+		m.Reference = &discordgo.MessageReference{MessageID: id, FailIfNotExists: new(bool)}
 	}
 	return m
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bwmarrin/discordgo"
 	"pgregory.net/rapid"
 
 	"telex/internal/chat"
@@ -86,7 +87,7 @@ func TestWhatIsSent(t *testing.T) {
 		"content": "hi @everyone", "enforce_nonce": true, "allowed_mentions": quiet, "flags": 4.0,
 		"message_reference": map[string]any{"message_id": "5", "fail_if_not_exists": false},
 		"components": []any{map[string]any{"type": 1.0, "components": []any{map[string]any{
-			"type": 2.0, "style": 2.0, "label": strings.Repeat("ü", 79) + "…", "custom_id": "stop:1",
+			"type": 2.0, "style": 2.0, "label": strings.Repeat("ü", 79) + "…", "custom_id": "stop:1", "disabled": false,
 		}}}},
 	})
 	nonce, _ := body["nonce"].(string)
@@ -260,7 +261,7 @@ func TestGatewayAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"ws://gateway.discord.gg", "http://x", "", "%", "wss://"} {
-		if l, err := b.open(t.Context(), address, func(frame) {}); err == nil || !strings.Contains(err.Error(), "address") {
+		if l, err := b.open(t.Context(), address, func(*discordgo.Event) {}); err == nil || !strings.Contains(err.Error(), "address") {
 			t.Errorf("%q: open = %v, %v", address, l, err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"telex/internal/chat"
 )
 
@@ -124,7 +126,7 @@ func (r *reception) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	l, err := r.open(ctx, address, func(f frame) { r.early(ctx, f) })
+	l, err := r.open(ctx, address, func(f *discordgo.Event) { r.early(ctx, f) })
 	if err != nil {
 		r.session.set(func(c *cursor) { c.address = "" }) // elsewhere next time
 		return &lost{reason: err}
@@ -185,61 +187,61 @@ func (r *reception) follow(ctx context.Context, l *link) error {
 }
 
 // handle does what an event asks for, and notes that it was handled.
-func (r *reception) handle(ctx context.Context, f frame) error {
+func (r *reception) handle(ctx context.Context, f *discordgo.Event) error {
 	err := r.dispatch(ctx, f)
 	if err != nil {
 		return err
 	}
-	r.seq = max(r.seq, f.Seq)
+	r.seq = max(r.seq, f.Sequence)
 	if !r.gap.open() {
-		r.session.set(func(c *cursor) { c.seq = max(c.seq, f.Seq) })
+		r.session.set(func(c *cursor) { c.seq = max(c.seq, f.Sequence) })
 	}
 	return nil
 }
 
 // dispatch does what an event asks for. What can't be decoded is logged and counts as handled.
-func (r *reception) dispatch(ctx context.Context, f frame) error {
+func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 	skip := func(err error) error {
 		r.log.WarnContext(ctx, "event skipped", slog.String("type", f.Type), slog.Any("error", err))
 		return nil
 	}
 	switch f.Type {
 	case "READY":
-		hi, err := unpack[ready](f.Data)
+		hi, err := unpack[ready](f.RawData)
 		if err != nil {
 			return &lost{reason: fmt.Errorf("the greeting can't be read: %w", err), forget: true}
 		}
-		r.begin(ctx, hi, f.Seq)
+		r.begin(ctx, hi, f.Sequence)
 	case "RESUMED":
 		r.greeted(ctx, slog.Bool("resumed", true))
 	case "GUILD_CREATE":
-		g, err := unpack[guild](f.Data)
+		g, err := unpack[guild](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
 		r.join(g)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		c, err := unpack[room](f.Data)
+		c, err := unpack[room](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
 		r.places.add(*c)
 	case "MESSAGE_CREATE":
-		m, err := unpack[incoming](f.Data)
+		m, err := unpack[incoming](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
 		m.missed = r.replays
 		if r.gap.keeps(m) {
-			return r.hold(m, f.Seq)
+			return r.hold(m, f.Sequence)
 		}
-		return r.take(ctx, m, r.cursorAt(m.ID, f.Seq))
+		return r.take(ctx, m, r.cursorAt(m.ID, f.Sequence))
 	case "INTERACTION_CREATE":
-		i, err := unpack[interacted](f.Data)
+		i, err := unpack[interacted](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
-		return r.interact(ctx, i, f.Seq)
+		return r.interact(ctx, i, f.Sequence)
 	}
 	return nil
 }

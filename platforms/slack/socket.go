@@ -16,10 +16,7 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Socket Mode has a client of its own here, and not the library's: that one drops a socket before it
-// opens the next, waits up to five minutes by itself where nobody can see it, notices a dead connection
-// only by the pings it lacks, has one queue of acknowledgements for all sockets, and leaves a goroutine
-// behind that reads.
+// Socket Mode has a client of its own here, and not the library's: docs/adr/0015-what-slack-go-does.md says why.
 // https://docs.slack.dev/apis/events-api/using-socket-mode
 
 const methodOpen = "apps.connections.open"
