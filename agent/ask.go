@@ -147,7 +147,7 @@ func (r *run) wait(ctx context.Context, d time.Duration, told bool) error {
 		r.clock.pause()
 		defer r.clock.resume()
 	}
-	return sleep(ctx, d)
+	return Sleep(ctx, d)
 }
 
 func toldToWait(err error) bool {

@@ -19,7 +19,7 @@ func does(name string, f func(context.Context, Input) (Output, error)) ToolDef {
 // takes returns a job that takes a while, unless it is stopped.
 func takes(d time.Duration) job {
 	return job{def: does("wait", func(ctx context.Context, _ Input) (Output, error) {
-		if err := sleep(ctx, d); err != nil {
+		if err := Sleep(ctx, d); err != nil {
 			return Output{}, err
 		}
 		return Output{Text: fmt.Sprint(d)}, nil
@@ -101,7 +101,7 @@ func TestDispatchTellsProgress(t *testing.T) {
 				}
 				for i := range 3 {
 					in.Progress(fmt.Sprint(text, i))
-					if err := sleep(ctx, time.Second); err != nil {
+					if err := Sleep(ctx, time.Second); err != nil {
 						return Output{}, err
 					}
 				}

@@ -128,8 +128,8 @@ func (w *silenceWatch) listen() {
 	w.began = true
 }
 
-// sleep waits for d, or less when ctx ends; then it returns ctx's cause.
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for d, or less when ctx ends; then it returns the cause.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -52,7 +52,7 @@ func TestProgressExtendsACall(t *testing.T) {
 			begun := time.Now()
 			out := dispatch(ctx, []job{{def: ToolDef{Timeout: 2 * time.Second, Call: func(ctx context.Context, in Input) (Output, error) {
 				for range tt.steps {
-					if err := sleep(ctx, 1500*time.Millisecond); err != nil {
+					if err := Sleep(ctx, 1500*time.Millisecond); err != nil {
 						return Output{}, err
 					}
 					in.Progress("")

@@ -140,7 +140,7 @@ func TestPipelineGoesOnAfterACrash(t *testing.T) {
 // The limits of time and of tools span all nodes, and so does what was used.
 func TestLimitsSpanThePipeline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := toolbox{does("read", func(ctx context.Context, _ Input) (Output, error) { return Output{}, sleep(ctx, 3*time.Second) })}
+		slow := toolbox{does("read", func(ctx context.Context, _ Input) (Output, error) { return Output{}, Sleep(ctx, 3*time.Second) })}
 		o := Options{Tools: slow, Pipeline: []Node{{Name: "draft"}, {Name: "polish"}}, Limits: Limits{Turn: 5 * time.Second}}
 		model := &slowly{takes: 3 * time.Second, script: script{answers: []answer{{c: Completion{Text: "A draft.", Usage: &Usage{Prompt: 3}}}, called("One.", "read {}")}}}
 		a := newAgentWith(t, o, model)
@@ -159,7 +159,7 @@ type slowly struct {
 }
 
 func (s *slowly) Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error) {
-	if err := sleep(ctx, s.takes); err != nil {
+	if err := Sleep(ctx, s.takes); err != nil {
 		return Completion{}, err
 	}
 	s.takes = 0

@@ -129,7 +129,7 @@ func (r *run) awaitTools(ctx context.Context) []ToolDef {
 	for began := time.Now(); ; {
 		tools := r.available()
 		missing := slices.ContainsFunc(r.open, func(c ToolCall) bool { return !r.offers(c) })
-		if !missing || time.Since(began) >= toolWait || sleep(ctx, toolLook) != nil {
+		if !missing || time.Since(began) >= toolWait || Sleep(ctx, toolLook) != nil {
 			return tools
 		}
 	}

@@ -53,7 +53,7 @@ func (s *script) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 	a := s.next("stream", r)
 	for _, d := range a.deltas {
 		if a.every > 0 {
-			if err := sleep(ctx, a.every); err != nil {
+			if err := Sleep(ctx, a.every); err != nil {
 				return Completion{}, &ModelError{Kind: Broken, Err: err}
 			}
 		}

@@ -33,7 +33,7 @@ func workshop() toolbox {
 		if arguments.Tell != "" {
 			in.Progress(arguments.Tell)
 		}
-		if err := sleep(ctx, time.Duration(arguments.Seconds)*time.Second); err != nil {
+		if err := Sleep(ctx, time.Duration(arguments.Seconds)*time.Second); err != nil {
 			return Output{}, err
 		}
 		return Output{Text: "did " + in.Arguments}, nil
@@ -119,7 +119,7 @@ type person struct {
 
 func (p *person) Approve(ctx context.Context, proposal Proposal) (Verdict, error) {
 	p.proposals = append(p.proposals, proposal)
-	if err := sleep(ctx, p.takes); err != nil {
+	if err := Sleep(ctx, p.takes); err != nil {
 		return Denied, err
 	}
 	return p.verdict, p.err

@@ -527,13 +527,13 @@ func TestWireRequest(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	good := chatcompletions.Options{BaseURL: "https://api.example/v1", Model: "m", Log: log, APIKey: secret, ContextWindow: 8}
+	good := chatcompletions.Options{BaseURL: "https://api.example/v1", Model: "m", Log: log, APIKey: secret}
 	m, err := chatcompletions.New(good)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Name() != "m" || m.ContextWindow() != 8 {
-		t.Errorf("name %q, window %d", m.Name(), m.ContextWindow())
+	if m.Name() != "m" {
+		t.Errorf("name %q", m.Name())
 	}
 	if s := fmt.Sprintf("%v %+v %s", m, m, m.LogValue()); strings.Contains(s, secret) {
 		t.Errorf("printed: %s", s)

@@ -98,20 +98,9 @@ func (s *server) run(ctx context.Context) {
 		wait := pause(failures)
 		wait += rand.N(wait / 4)
 		s.log.LogAttrs(ctx, level, "MCP server is away, connecting again", slog.Any("error", err), slog.Duration("wait", wait))
-		if !sleep(ctx, wait) {
+		if agent.Sleep(ctx, wait) != nil {
 			return
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -177,7 +166,7 @@ func (s *server) keep(ctx context.Context, c *session) error {
 			c.end(err)
 			return err
 		case <-c.look:
-			if !sleep(ctx, listEvery) {
+			if agent.Sleep(ctx, listEvery) != nil {
 				return nil
 			}
 			defs, err := c.list(ctx)

@@ -21,7 +21,7 @@ type Options struct {
 	Model           string // as the provider calls it
 	MaxOutputTokens int    // 0: the provider's own limit
 	Temperature     *float32
-	ContextWindow   int // tokens; 0: not known
+	MaxAnswer       int64 // bytes of an answer that is not streamed; 0: 64 MB
 	Stream          bool
 	Summaries       bool              // asks for summaries of what the model thinks, where the API has them
 	Headers         map[string]string // sent with every request
@@ -38,7 +38,7 @@ func (o *Options) validate() error {
 		return errors.New("base URL: want http:// or https:// and a host")
 	case o.Model == "":
 		return errors.New("no model")
-	case o.MaxOutputTokens < 0 || o.ContextWindow < 0:
+	case o.MaxOutputTokens < 0:
 		return errors.New("negative number of tokens")
 	case o.Temperature != nil && !(*o.Temperature >= 0 && *o.Temperature <= 2):
 		return fmt.Errorf("temperature %v: want 0 to 2", *o.Temperature)
@@ -74,6 +74,9 @@ func NewClient(o Options) (*Client, error) {
 	if o.Name == "" {
 		o.Name = o.Model
 	}
+	if o.MaxAnswer == 0 {
+		o.MaxAnswer = defaultMaxAnswer
+	}
 	if o.Transport == nil {
 		o.Transport = newTransport()
 	}
@@ -92,9 +95,6 @@ func NewClient(o Options) (*Client, error) {
 // Name returns what people call the model.
 func (c *Client) Name() string { return c.opts.Name }
 
-// ContextWindow returns how many tokens the model can read and write; 0: not known.
-func (c *Client) ContextWindow() int { return c.opts.ContextWindow }
-
 // String returns the model's name. It keeps the key out of formatted output.
 func (c *Client) String() string { return c.opts.Name }
 
@@ -104,7 +104,9 @@ func (c *Client) LogValue() slog.Value { return slog.StringValue(c.opts.Name) }
 // Open returns go-openai's client for one exchange, and that exchange. Fields are those of the
 // request that go-openai can't be trusted with.
 func (c *Client) Open(stream bool, fields map[string]any) (*openai.Client, *Exchange) {
-	x := &Exchange{client: c.client, headers: c.opts.Headers, fields: fields, redact: c.redact, stream: stream}
+	x := &Exchange{
+		client: c.client, headers: c.opts.Headers, fields: fields, redact: c.redact, stream: stream, maxAnswer: c.opts.MaxAnswer,
+	}
 	config := openai.DefaultConfig(c.opts.APIKey)
 	config.BaseURL = c.opts.BaseURL
 	config.HTTPClient = x

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	maxBody      = 64 << 20 // of a whole answer
-	maxErrorBody = 64 << 10
+	defaultMaxAnswer = 64 << 20
+	maxErrorBody     = 64 << 10
 )
 
 // Exchange is go-openai's HTTP client for one call. It sends what go-openai can't say, and
@@ -35,6 +35,8 @@ type Exchange struct {
 	fields  map[string]any // of the request, beside go-openai's
 	redact  redactor
 	stream  bool
+
+	maxAnswer int64
 }
 
 // Do sends a request of go-openai's.
@@ -71,6 +73,9 @@ func (x *Exchange) prepare(req *http.Request) error {
 	for name, value := range x.headers {
 		req.Header.Set(name, value)
 	}
+	if len(x.fields) == 0 {
+		return nil
+	}
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
 		return fmt.Errorf("read own request: %w", err)
@@ -86,9 +91,6 @@ func (x *Exchange) prepare(req *http.Request) error {
 
 // addFields adds fields to a JSON object.
 func addFields(object []byte, fields map[string]any) ([]byte, error) {
-	if len(fields) == 0 {
-		return object, nil
-	}
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(object, &all); err != nil {
 		return nil, err
@@ -180,12 +182,12 @@ func (x *Exchange) unreadable(res *http.Response, kind string) error {
 // readWhole reads a whole answer. A server that was asked for a stream and sent this is taken
 // at its word: it becomes a stream of one event.
 func (x *Exchange) readWhole(res *http.Response, body io.Reader) error {
-	data, err := io.ReadAll(io.LimitReader(body, maxBody+1))
+	data, err := io.ReadAll(io.LimitReader(body, x.maxAnswer+1))
 	switch {
 	case err != nil:
 		return x.redact.transportError(agent.Broken, fmt.Errorf("read the answer: %w", err))
-	case len(data) > maxBody:
-		return &agent.ModelError{Kind: agent.BadRequest, Status: res.StatusCode, Err: fmt.Errorf("the answer is longer than %d MB", maxBody>>20)}
+	case int64(len(data)) > x.maxAnswer:
+		return &agent.ModelError{Kind: agent.BadRequest, Status: res.StatusCode, Err: fmt.Errorf("the answer is longer than %d MB", x.maxAnswer>>20)}
 	}
 	if e := errorIn(data); e != nil {
 		status := e.status

@@ -126,17 +126,17 @@ func TestTrouble(t *testing.T) {
 		waited   time.Duration
 	}{
 		{"overloaded once", []answer{{status: 503}, good}, "Hello.", "", 2, time.Second},
-		{"overloaded twice", []answer{{status: 503, body: "busy"}}, "", "transcribe: HTTP 503: busy", 2, time.Second},
+		{"overloaded twice", []answer{{status: 503, body: "busy"}}, "", "transcribe: retryable: HTTP 503: busy", 2, time.Second},
 		{"told to wait", []answer{{status: 429, retryAfter: "3"}, good}, "Hello.", "", 2, 3 * time.Second},
-		{"told to wait long", []answer{{status: 429, retryAfter: "60"}, good}, "", "transcribe: HTTP 429: the provider gave no message", 1, 0},
+		{"told to wait long", []answer{{status: 429, retryAfter: "60"}, good}, "", "transcribe: rate_limited: HTTP 429: the provider gave no message", 1, 0},
 		{"not reached", []answer{{err: errors.New("no route for " + secret)}, good}, "Hello.", "", 2, time.Second},
-		{"never reached", []answer{{err: errors.New("no route for " + secret)}}, "", "transcribe: no route for [redacted]", 2, time.Second},
-		{"wrong key, quoted back", []answer{{status: 401, body: quoted}}, "", "transcribe: HTTP 401: bad key [redacted]", 1, 0},
-		{"redirect", []answer{{status: 307, body: "there"}}, "", "transcribe: HTTP 307: there", 1, 0},
-		{"no JSON", []answer{{status: 200, body: "<html>"}}, "", "transcribe: the answer is not of this API; check base_url", 1, 0},
+		{"never reached", []answer{{err: errors.New("no route for " + secret)}}, "", "transcribe: retryable: no route for [redacted]", 2, time.Second},
+		{"wrong key, quoted back", []answer{{status: 401, body: quoted}}, "", "transcribe: auth: HTTP 401: bad key [redacted]", 1, 0},
+		{"redirect", []answer{{status: 307, body: "there"}}, "", "transcribe: bad_request: HTTP 307: the address redirects elsewhere; check base_url", 1, 0},
+		{"no JSON", []answer{{status: 200, body: "<html>"}}, "", "transcribe: bad_request: HTTP 200: the answer is not of this API (no content type); check base_url", 1, 0},
 		{"no text", []answer{{status: 200, body: "{}"}}, "", "transcribe: the answer is not of this API; check base_url", 1, 0},
 		{"nobody speaks", []answer{{status: 200, body: `{"text":""}`}}, "", "", 1, 0},
-		{"no end", []answer{{status: 200, body: `{"text":"` + strings.Repeat("a", 5<<20)}}, "", "transcribe: the answer is longer than 4 MB", 1, 0},
+		{"no end", []answer{{status: 200, body: `{"text":"` + strings.Repeat("a", 5<<20)}}, "", "transcribe: bad_request: HTTP 200: the answer is longer than 4 MB", 1, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

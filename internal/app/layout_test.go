@@ -53,7 +53,7 @@ func importTable() []row {
 		{Path: "agent/provider", Imports: []string{"agent", "agent/sse"}},
 		{Path: "agent/sse"},
 		{Path: "agent/scan"},
-		{Path: "agent/transcription", Tests: []string{"standin/*"}},
+		{Path: "agent/transcription", Imports: []string{"agent", "agent/provider"}, Tests: []string{"standin/*"}},
 		{Path: "agent/tool", Imports: []string{"agent"}, Tests: []string{"standin/memnet"}},
 		{Path: "agent/mcp", Imports: []string{"agent"}, Tests: []string{"standin/memnet"}},
 
