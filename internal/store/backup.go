@@ -27,7 +27,7 @@ type Report struct {
 // Check reads the whole store and says what is wrong with it and how much is in it. Damage is in the Report; an
 // error means that it could not be looked for. Of an older schema, or one that lacks something, nothing is counted.
 func (r *Reader) Check(ctx context.Context) (Report, error) {
-	rep := Report{Path: r.path, Knows: latest(r.d)}
+	rep := Report{Path: r.path, Knows: latest()}
 	err := r.diagnose(ctx, &rep)
 	if err == nil {
 		return rep, nil
@@ -52,7 +52,7 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 		return err
 	}
 	rep.Problems = append(rep.Problems, lost...)
-	gone, err := missing(ctx, r.d, r.read, rep.Schema)
+	gone, err := missing(ctx, r.read, rep.Schema)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (t *tx) take(ctx context.Context, c chat.Conversation) (id int64, err error
 	if c.Chat, err = t.whereIs(ctx, c.Endpoint, c.Chat); err != nil {
 		return 0, err
 	}
-	_, err = t.first(ctx, []any{&id}, lockConversation, c.Endpoint, c.Chat, c.Thread)
+	_, err = t.first(ctx, []any{&id}, ensureConversation, c.Endpoint, c.Chat, c.Thread)
 	return id, err
 }
 

@@ -9,11 +9,11 @@ import (
 )
 
 // Latest is the newest schema.
-func Latest() int64 { return latest(sqlite()) }
+func Latest() int64 { return latest() }
 
 // MigrateTo brings a database to one schema.
 func MigrateTo(ctx context.Context, db *sql.DB, version int64) error {
-	return migrateTo(ctx, sqlite(), db, slog.New(slog.DiscardHandler), version)
+	return migrateTo(ctx, db, slog.New(slog.DiscardHandler), version)
 }
 
 // Readers returns the connections that only read.
@@ -83,11 +83,6 @@ func Parts(ctx context.Context, r *Reader, turn string) (parts []chat.Part, err 
 		return err
 	})
 	return parts, err
-}
-
-// Postgres returns the query as PostgreSQL would get it.
-func Postgres(query string) string {
-	return dialect{numbered: true, forUpdate: " FOR UPDATE"}.sql(query)
 }
 
 // LockFile returns the descriptor of the lock.

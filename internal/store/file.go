@@ -233,7 +233,7 @@ func (r *Reader) identify(ctx context.Context) error {
 	if has == 0 {
 		return errDamage("the file has no schema")
 	}
-	if knows := latest(r.d); has > knows {
+	if knows := latest(); has > knows {
 		return fmt.Errorf("%s is %w (schema %d, this one knows %d): install that telex again, "+
 			"or put a backup from before it in its place", r.path, ErrNewer, has, knows)
 	}

@@ -407,12 +407,3 @@ func TestUnreadableMessage(t *testing.T) {
 	}
 	f.close()
 }
-
-func TestPostgresPlaceholders(t *testing.T) {
-	t.Parallel()
-	got := store.Postgres("SELECT 1 WHERE a = ? AND b IN (?, ?) /*lock*/" + strings.Repeat(",?", 9))
-	want := "SELECT 1 WHERE a = $1 AND b IN ($2, $3) FOR UPDATE,$4,$5,$6,$7,$8,$9,$10,$11,$12"
-	if got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}

@@ -61,7 +61,7 @@ func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx) erro
 		if err != nil {
 			return r.explain(ctx, what, err)
 		}
-		if knows := latest(r.d); has < knows {
+		if knows := latest(); has < knows {
 			return fmt.Errorf("%s: %s is %w (schema %d, this one knows %d): start this telex once, which brings it up to date",
 				what, r.path, ErrOlder, has, knows)
 		}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // errHeld says that another process holds a lock file.
@@ -88,3 +90,21 @@ func readHolder(f *os.File) string {
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), unlock(l.file), l.file.Close())
 }
+
+// tryLock locks f or returns errHeld at once. The lock belongs to the open file, so that it also keeps a
+// second Open of the same process out.
+func tryLock(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return errHeld
+		}
+		return err
+	}
+}
+
+// unlock undoes tryLock.
+func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }

@@ -18,9 +18,11 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
+const migrationsDir = "migrations/sqlite"
+
 // latest returns the number of the newest migration.
-func latest(d dialect) int64 {
-	files, err := fs.ReadDir(migrations, d.migrations)
+func latest() int64 {
+	files, err := fs.ReadDir(migrations, migrationsDir)
 	if err != nil || len(files) == 0 {
 		return 0
 	}
@@ -34,10 +36,10 @@ func latest(d dialect) int64 {
 
 // migrate brings the schema up to date, each step in a transaction of its own.
 func (s *Store) migrate(ctx context.Context, db *sql.DB) error {
-	return migrateTo(ctx, s.d, db, s.log, latest(s.d))
+	return migrateTo(ctx, db, s.log, latest())
 }
 
-func migrateTo(ctx context.Context, d dialect, db *sql.DB, log *slog.Logger, target int64) error {
+func migrateTo(ctx context.Context, db *sql.DB, log *slog.Logger, target int64) error {
 	has, err := version(ctx, db)
 	if err != nil {
 		return err
@@ -45,11 +47,11 @@ func migrateTo(ctx context.Context, d dialect, db *sql.DB, log *slog.Logger, tar
 	if has == target {
 		return nil // goose would come to the same result, slower
 	}
-	files, err := fs.Sub(migrations, d.migrations)
+	files, err := fs.Sub(migrations, migrationsDir)
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(d.goose, db, files,
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, files,
 		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true))
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)

@@ -108,7 +108,7 @@ func (t *tx) erasePerson(ctx context.Context, conversation int64, p chat.Person)
 
 // nowhere returns the conversation that has the usage of people who were deleted, if it was in a chat of theirs alone.
 func (t *tx) nowhere(ctx context.Context, e chat.EndpointID) (id int64, err error) {
-	_, err = t.first(ctx, []any{&id}, lockConversation, e, "", "")
+	_, err = t.first(ctx, []any{&id}, ensureConversation, e, "", "")
 	return id, err
 }
 

@@ -1,13 +1,12 @@
 package store
 
-// The queries, all of them. A '?' is a parameter and nothing else; " /*lock*/" ends a SELECT that decides what
-// the same transaction writes.
+// This file holds all queries.
 
 // Conversations.
 const (
-	// lockConversation returns the id, makes the row when there is none, and where several write at once
-	// makes them wait for each other: the update that changes nothing locks the row.
-	lockConversation = `
+	// ensureConversation returns the id, and makes the row when there is none. The update changes nothing; without it,
+	// a row that exists would not be returned.
+	ensureConversation = `
 INSERT INTO conversation (endpoint, chat, thread) VALUES (?, ?, ?)
 ON CONFLICT (endpoint, chat, thread) DO UPDATE SET thread = excluded.thread
 RETURNING id`
@@ -15,7 +14,7 @@ RETURNING id`
 	findConversation = `SELECT id FROM conversation WHERE endpoint = ? AND chat = ? AND thread = ?`
 
 	// threadsOf lists the conversations of one chat.
-	threadsOf = `SELECT id, thread FROM conversation WHERE endpoint = ? AND chat = ? ORDER BY id /*lock*/`
+	threadsOf = `SELECT id, thread FROM conversation WHERE endpoint = ? AND chat = ? ORDER BY id`
 
 	endpointOf         = `SELECT endpoint FROM conversation WHERE id = ?`
 	renameConversation = `UPDATE conversation SET chat = ? WHERE id = ?`
@@ -29,7 +28,7 @@ WHERE c.endpoint = ? AND (c.chat = ?
     OR EXISTS (SELECT 1 FROM turn WHERE turn.conversation = c.id AND turn.person = ?)
     OR EXISTS (SELECT 1 FROM usage WHERE usage.conversation = c.id AND usage.person = ?)
     OR EXISTS (SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person = ?))
-ORDER BY c.id /*lock*/`
+ORDER BY c.id`
 
 	// findOwn returns the conversation if it is one person's: a chat with their id, or one that is no group as far as
 	// anything tells, and in which nobody else asked.
@@ -39,7 +38,7 @@ WHERE c.id = ? AND (c.chat = ? OR NOT EXISTS (
     SELECT 1 FROM turn WHERE turn.conversation = c.id AND (turn.to_kind <> 0 OR turn.person NOT IN (?, ''))
     UNION ALL SELECT 1 FROM entry WHERE entry.conversation = c.id AND entry.person NOT IN (?, '')
     UNION ALL SELECT 1 FROM usage WHERE usage.conversation = c.id AND usage.person NOT IN (?, '')
-    UNION ALL SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person <> ?)) /*lock*/`
+    UNION ALL SELECT 1 FROM consent WHERE consent.conversation = c.id AND consent.person <> ?))`
 )
 
 // Chats that moved.
@@ -99,7 +98,7 @@ ORDER BY MAX(t.begun_at) DESC LIMIT ?`
 	findUnfinished = `
 SELECT id, state, accepted_at FROM inbox
 WHERE conversation = ? AND message = ? AND state <> 'done'
-ORDER BY CASE state WHEN 'pending' THEN 0 ELSE 1 END, id /*lock*/`
+ORDER BY CASE state WHEN 'pending' THEN 0 ELSE 1 END, id`
 
 	listPending = `
 SELECT i.id, c.endpoint, c.chat, c.thread, i.origin, i.message, i.body, i.accepted_at, i.attempts
@@ -124,12 +123,12 @@ UPDATE inbox SET state = 'pending', turn = '', attempts = attempts - 1 WHERE tur
 
 	listWaitingBodies = `
 SELECT i.id, i.body FROM inbox i JOIN conversation c ON c.id = i.conversation
-WHERE c.endpoint = ? AND i.state = 'pending' ORDER BY i.id /*lock*/`
+WHERE c.endpoint = ? AND i.state = 'pending' ORDER BY i.id`
 )
 
 // Sessions.
 const (
-	findSession = `SELECT model, summary, folded, folds, at FROM session WHERE conversation = ? /*lock*/`
+	findSession = `SELECT model, summary, folded, folds, at FROM session WHERE conversation = ?`
 
 	saveSession = `
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, ?, ?, ?, ?)
@@ -256,7 +255,7 @@ ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, approved_by =
 
 // Turns and parts.
 const (
-	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = ? /*lock*/`
+	findTurn = `SELECT conversation, state, fenced, stale, person, replaces FROM turn WHERE id = ?`
 
 	beginTurn = `
 INSERT INTO turn (id, conversation, to_chat, to_thread, to_kind, reply_to,

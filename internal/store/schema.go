@@ -8,14 +8,14 @@ import (
 )
 
 // missing returns the tables, columns and indexes that the migrations up to a version make and db has not.
-func missing(ctx context.Context, d dialect, db *sql.DB, version int64) (problems []string, err error) {
+func missing(ctx context.Context, db *sql.DB, version int64) (problems []string, err error) {
 	fresh, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, fresh.Close()) }()
 	fresh.SetMaxOpenConns(1) // each connection has a memory of its own
-	if err := migrateTo(ctx, d, fresh, slog.New(slog.DiscardHandler), version); err != nil {
+	if err := migrateTo(ctx, fresh, slog.New(slog.DiscardHandler), version); err != nil {
 		return nil, err
 	}
 	want, err := shape(ctx, fresh)

@@ -30,7 +30,6 @@ type Reader struct {
 	path  string
 	log   *slog.Logger
 	now   func() time.Time
-	d     dialect
 	read  *sql.DB
 	only  bool   // nothing is ever written, nor any file made
 	views *views // reads of an open Store; nil: read is used
@@ -108,7 +107,7 @@ func newReader(o Options) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
-	r := &Reader{path: path, log: o.Log, now: o.Now, d: sqlite()}
+	r := &Reader{path: path, log: o.Log, now: o.Now}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -145,7 +144,6 @@ type statements interface {
 // tx is one transaction. Its clock stands still.
 type tx struct {
 	on  statements
-	d   dialect
 	now int64
 	log *slog.Logger
 }
@@ -189,12 +187,12 @@ func (r *Reader) look(ctx context.Context, do func(*tx) error) error {
 }
 
 func (r *Reader) tx(on statements) *tx {
-	return &tx{on: on, d: r.d, now: r.now().UnixMilli(), log: r.log}
+	return &tx{on: on, now: r.now().UnixMilli(), log: r.log}
 }
 
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := t.on.ExecContext(ctx, t.d.sql(query), args...)
+	res, err := t.on.ExecContext(ctx, query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -225,7 +223,7 @@ func (t *tx) first(ctx context.Context, dest []any, query string, args ...any) (
 
 // each calls do with every row. do must not use the transaction.
 func (t *tx) each(ctx context.Context, do func(*sql.Rows) error, query string, args ...any) (err error) {
-	rows, err := t.on.QueryContext(ctx, t.d.sql(query), args...)
+	rows, err := t.on.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}

@@ -1,31 +1,30 @@
-//go:build unix
-
 package store
 
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// tryLock locks f or returns errHeld at once. The lock belongs to the open file, so that it also keeps a
-// second Open of the same process out.
-func tryLock(f *os.File) error {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.EWOULDBLOCK):
-			return errHeld
-		}
+// giveToOwner gives a file that root made in a directory to the directory's owner: the user of a service could not
+// open it otherwise. Anybody else owns what they make, and can give nothing away.
+func giveToOwner(name string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	st, err := os.Stat(filepath.Dir(name))
+	if err != nil {
 		return err
 	}
+	dir, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	return os.Lchown(name, int(dir.Uid), int(dir.Gid))
 }
-
-// unlock undoes tryLock.
-func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
 
 // diskFull says whether the file system of dir has no room for an ordinary user.
 func diskFull(dir string) bool {
