@@ -42,16 +42,15 @@ type action struct {
 	seal   bool        // after success the part is full and the next one begins at next
 	next   markup.Mark
 	class  chat.Class
-	calls  int             // how many calls are known to follow, this one included; 0 counts as 1
-	added  string          // doAppend, doStop: the text that is new
-	file   *chat.File      // doFile
-	ref    chat.MessageRef // doDelete of a message that is no part any more
+	calls  int        // how many calls are known to follow, this one included; 0 counts as 1
+	added  string     // doAppend, doStop: the text that is new
+	file   *chat.File // doFile
 }
 
-// Places of actions that are on no part of the reply.
+// Places of messages that are not of the text.
 const (
-	old   = -1 // a message that is no part any more: ref says which
-	apart = -2 // the message that holds a question beside the reply
+	questionAt   = -1
+	supersededAt = -2 // of the first superseded message; the others follow downwards
 )
 
 // creates says that a makes a new message.

@@ -18,8 +18,8 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 	if !asked {
 		return s.dismiss(now)
 	}
-	p := &s.apart
-	question, code := s.question()
+	p := &s.question
+	question, code := s.questionText()
 	want := s.asking(question, code, s.view.Status.asks())
 	switch same := p.shown.like(want.display); {
 	case same && (p.abandoned || p.exists() && !p.unsure()):
@@ -36,21 +36,24 @@ func (s *state) askApart(now time.Time, asked bool) (action, bool) {
 	return want, want.kind != doEnd
 }
 
+func newQuestion(gen int) message { return message{role: roleQuestion, gen: gen} }
+
 // asking is the create of a message apart.
 func (s *state) asking(text string, code Span, asks string) action {
 	return action{
-		kind: doSend, part: apart, class: chat.ClassFirst,
+		kind: doSend, part: questionAt, class: chat.ClassFirst,
 		display: display{
 			body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks},
 		},
 	}
 }
 
-// leave takes what a preview without an id asked for the message apart, so that it is not asked again.
-func (s *state) leave(f frame) {
+// askedBy takes what a preview without an id asked for the message questionAt, so that it is not asked again.
+func (s *state) askedBy(f frame) {
 	if f.below != "" {
 		a := s.asking(f.below, f.code, f.asks)
-		s.apart = message{gen: s.apart.gen + 1, phase: standing, shown: a.display}
+		s.question = newQuestion(s.question.gen + 1)
+		s.question.phase, s.question.shown = standing, a.display
 	}
 }
 
@@ -59,13 +62,13 @@ func (s *state) removable(p *message) bool { return s.can(chat.OpDelete) && p.re
 
 // dismiss returns the call that the message apart needs once its question is over. False is none.
 func (s *state) dismiss(now time.Time) (action, bool) {
-	p := &s.apart
-	a := action{kind: doSeal, part: apart, display: display{body: p.shown.body}, stands: true, class: chat.ClassPreview}
+	p := &s.question
+	a := action{kind: doSeal, part: questionAt, display: display{body: p.shown.body}, stands: true, class: chat.ClassPreview}
 	if s.ending != nil {
 		a.class = chat.ClassFinal
 	}
 	if s.can(chat.OpDelete) || s.can(chat.OpFind) { // else what a create under the same key shows could not be taken away
-		if found, ok := s.seek(apart, now); ok {
+		if found, ok := s.seek(questionAt, now); ok {
 			found.class = a.class
 			return found, true
 		}
@@ -83,64 +86,36 @@ func (s *state) dismiss(now time.Time) (action, bool) {
 	return a, true
 }
 
-// settleApart folds in that action a on the message apart succeeded.
-func (s *state) settleApart(a action, ref chat.MessageRef) {
-	p := &s.apart
+// settleBeside folds in that action a on a message succeeded that is not of the text.
+func (s *state) settleBeside(a action, ref chat.MessageRef) {
+	m := s.at(a.part)
 	switch a.kind {
 	case doFind:
 		if ref.ID == "" {
-			p.attempt.forget()
+			m.attempt.forget()
 			return
 		}
-		p.attempt.learned()
-		p.ref, p.phase, p.certainty = ref, standing, unsure
+		m.attempt.learned()
+		m.ref, m.phase, m.certainty = ref, standing, unsure
 		return
-	case doDelete, doSeal: // the next one is another message
-		s.stray = s.stray || p.doubtful()
-		*p = message{gen: p.gen + 1}
+	case doDelete, doSeal:
+		s.forget(a.part)
 		return
 	case doSend:
-		p.ref, p.phase, p.certainty = ref, standing, p.after(a.display)
-		p.attempt.learned()
+		m.ref, m.phase, m.certainty = ref, standing, m.after(a.display)
+		m.attempt.learned()
 		s.nameless = s.nameless || ref.ID == ""
 		s.draft, s.drawn = draft{}, 0 // it is gone where a message arrives
 	default:
-		p.certainty = sure
+		m.certainty = sure
 	}
-	p.shown = a.display
-}
-
-// apartError folds in that action a on the message apart failed.
-func (s *state) apartError(a action, e *chat.SendError, now time.Time) {
-	p := &s.apart
-	switch {
-	case a.kind == doFind && e.Kind != chat.Temporary && e.Kind != chat.Uncertain: // it can't be learned
-		s.cannot(chat.OpFind)
-		p.attempt.giveUp()
-	case e.Kind == chat.Uncertain:
-		muted := s.muted
-		s.unknown(a, p, now)
-		s.muted = muted // what becomes of it is not the reply's concern
-		s.backoff(now)
-	case e.Kind == chat.Temporary, e.Kind == chat.Conflict:
-		s.backoff(now)
-	case a.creates() && p.attempt.resolution == byKey && s.can(chat.OpFind):
-		p.attempt.resolution = byFind // the key leads nowhere
-	case a.creates():
-		p.abandoned, p.shown = true, a.display
-	case a.kind == doEdit && !a.stands && e.Kind != chat.Gone: // it stands all the same, and goes before another is asked
-		p.shown = display{body: p.shown.body, cursor: true}
-	case a.kind == doEdit && a.stands && e.Kind == chat.Rejected && !p.plain:
-		p.plain = true // once more, without markup: its buttons must not stay
-	default: // it is gone, or it stays: another one takes its place
-		*p = message{gen: p.gen + 1}
-	}
+	m.shown = a.display
 }
 
 // index is the index of the record of a message.
 func (s *state) index(i int) int {
-	if i == apart {
-		return apartIndex - s.apart.gen
+	if i == questionAt {
+		return apartIndex - s.question.gen
 	}
 	return i
 }
@@ -148,10 +123,10 @@ func (s *state) index(i int) int {
 // restoreApart takes up a question of an earlier process. Nobody waits for its answer any more.
 func (s *state) restoreApart(r chat.Part, now time.Time) {
 	gen := apartIndex - r.Index
-	if gen < s.apart.gen {
+	if gen < s.question.gen {
 		return
 	}
-	p := message{ref: r.Ref, gen: gen, certainty: unsure, shown: display{body: recorded(r), cursor: r.Cursor}, attempt: attempt{first: r.First}}
+	p := message{role: roleQuestion, ref: r.Ref, gen: gen, certainty: unsure, shown: display{body: recorded(r), cursor: r.Cursor}, attempt: attempt{first: r.First}}
 	here := r.Ref.ID == "" || r.Ref.Target.Chat == s.to.Chat
 	switch {
 	case r.State == chat.PartStands && here:
@@ -160,7 +135,7 @@ func (s *state) restoreApart(r chat.Part, now time.Time) {
 		s.doubt(&p, now)
 		p.attempt.mixed = p.attempt.resolution == byKey
 	default:
-		p = message{gen: gen + 1}
+		p = newQuestion(gen + 1)
 	}
-	s.apart = p
+	s.question = p
 }

@@ -117,13 +117,8 @@ func (r *Reply) request(a action) chat.Call {
 		To: r.to, Op: a.op(), Class: a.class, Since: r.view.Since,
 		Limits: r.ep.Sender.Profile(r.to).Limits, Calls: a.calls,
 	}
-	switch {
-	case a.part == old:
-		c.Message = a.ref.ID
-	case a.part == apart:
-		c.Message = r.apart.ref.ID
-	case a.part < len(r.parts) && r.parts[a.part].exists() && a.kind != doType && a.kind != doProbe && a.kind != doDraft:
-		c.Message = r.parts[a.part].ref.ID
+	if a.kind != doType && a.kind != doProbe && a.kind != doDraft && a.part < len(r.parts) && r.at(a.part).exists() {
+		c.Message = r.at(a.part).ref.ID
 	}
 	if c.Since.IsZero() {
 		c.Since = time.Now()
@@ -206,11 +201,7 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	case doEdit:
 		return r.ep.Editor.Edit(ctx, r.at(a.part).ref, r.outgoing(a))
 	case doDelete:
-		ref := a.ref
-		if a.part != old {
-			ref = r.at(a.part).ref
-		}
-		return chat.Receipt{}, r.ep.Deleter.Delete(ctx, ref)
+		return chat.Receipt{}, r.ep.Deleter.Delete(ctx, r.at(a.part).ref)
 	case doFile:
 		return r.ep.Filer.SendFile(ctx, r.to, r.outgoing(a), *a.file)
 	case doDraft:
@@ -243,7 +234,7 @@ func (r *Reply) outgoing(a action) chat.Outgoing {
 		m.ReplyTo = r.replyTo
 	}
 	switch {
-	case a.part == apart && a.cursor:
+	case a.part == questionAt && a.cursor:
 		m.Actions = r.view.Status.Actions
 	case a.cursor:
 		r.decorate(&m, a)
@@ -276,8 +267,8 @@ func (r *Reply) decorate(m *chat.Outgoing, a action) {
 
 // partKey is the idempotency key of every create of one message.
 func (r *Reply) partKey(i int) string {
-	if i == apart {
-		return fmt.Sprintf("%s.q%d", r.key, r.apart.gen)
+	if i == questionAt {
+		return fmt.Sprintf("%s.q%d", r.key, r.question.gen)
 	}
 	if i < len(r.parts) && r.parts[i].gen > 0 {
 		return fmt.Sprintf("%s.%d+%d", r.key, i, r.parts[i].gen)

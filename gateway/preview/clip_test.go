@@ -55,7 +55,7 @@ func TestClipInEveryDialect(t *testing.T) {
 			const before, after = "Run `this`?\n", "\nAnswer *yes* or /no."
 			text := before + details + after
 			s.view.Status = Status{Lines: strings.Split(text, "\n"), Code: Span{len(before), len(before + details)}}
-			got, code := s.question()
+			got, code := s.questionText()
 			if want := (Span{len(before), len(got) - len(after)}); code != want && details != "" {
 				t.Fatalf("code is %v of %q, want %v", code, got, want)
 			}

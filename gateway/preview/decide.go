@@ -260,7 +260,7 @@ func (s *state) pause(now, due time.Time, deaf bool) action {
 		}
 	}
 	switch {
-	case !s.displayed && !s.apart.exists() && s.typing > 0:
+	case !s.displayed && !s.question.exists() && s.typing > 0:
 		renew := s.lastType.Add(s.typing)
 		if !now.Before(renew) {
 			return action{kind: doType, class: chat.ClassTyping}

@@ -28,8 +28,3 @@ func (s *state) settleDraft(a action) {
 	s.draft = draft{display: a.display, part: a.part, at: s.lastCall}
 	s.drawn, s.told = a.size, a.frame
 }
-
-// refuseDraft goes on with edits. The text so far must be shown again.
-func (s *state) refuseDraft() {
-	s.draftFor, s.drawn, s.told = 0, 0, frame{}
-}

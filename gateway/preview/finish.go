@@ -34,13 +34,13 @@ func (s *state) keep(now time.Time) action {
 		}
 		return s.create(s.marked(a), now)
 	}
-	if a := s.unfreeze(now); a.kind != doEnd {
+	if a := s.resend(now); a.kind != doEnd {
 		return a
 	}
 	if a, ok := s.dismiss(now); ok {
 		return a
 	}
-	return s.thaw()
+	return s.reclaim()
 }
 
 // trim takes from part i what one before it shows too: that one was made final before the rest was given up, and the final
@@ -108,7 +108,7 @@ func (s *state) finish(now time.Time) action {
 	if a, ok := s.dismiss(now); ok {
 		return a
 	}
-	return s.thaw()
+	return s.reclaim()
 }
 
 // finishPart is what part i still needs: doEnd is nothing.
@@ -172,7 +172,7 @@ func (s *state) prepare(a *action, now time.Time) {
 	switch {
 	case s.missing(p, now):
 		*a = action{kind: doFind, part: a.part, class: a.class}
-	case uncertain >= uncertainCreates, p.abandoned, uncertain > 0 && s.ending == nil && a.part != apart:
+	case uncertain >= uncertainCreates, p.abandoned, uncertain > 0 && s.ending == nil && a.part != questionAt:
 		*a = action{kind: doEnd}
 	case uncertain == uncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
 		// The last try must not be spent on a platform that is still down.

@@ -34,7 +34,7 @@ func (s *state) wanted(now time.Time, i int, text string) (f frame, due time.Tim
 	}
 	switch {
 	case v.urgent():
-		f.below, f.code = s.question()
+		f.below, f.code = s.questionText()
 		f.asks, f.waits = v.asks(), true
 	case !v.empty() && s.cfg.Progress && s.cfg.Enabled && lasts(v.Since):
 		f.below, f.asks = strings.Join(v.Lines, "\n"), v.asks()
@@ -121,8 +121,8 @@ func (s *state) inView() bool {
 	if !s.view.Status.urgent() {
 		return false
 	}
-	question, _ := s.question()
-	if s.apart.exists() && !s.apart.unsure() && s.apart.shown.body.plain == question || s.drafted() && s.draft.frame.below == question {
+	question, _ := s.questionText()
+	if s.question.exists() && !s.question.unsure() && s.question.shown.body.plain == question || s.drafted() && s.draft.frame.below == question {
 		return true
 	}
 	return slices.ContainsFunc(s.parts, func(p message) bool { return p.exists() && !p.unsure() && p.shown.frame.below == question })

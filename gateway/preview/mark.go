@@ -54,18 +54,6 @@ func (s *state) decorateMark(m *chat.Outgoing, a action) {
 	}
 }
 
-// refusesMark reports whether a failed call may succeed without the mark, which is then left out.
-func (s *state) refusesMark(a action, kind chat.ErrorKind) bool {
-	switch kind {
-	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
-		if a.mark != "" {
-			s.cfg.StopMark = ""
-			return true
-		}
-	}
-	return false
-}
-
 // incomplete reports whether people do not see all of a text yet.
 func (s *state) incomplete(text string) bool {
 	return s.displayed && s.visible() < len(strings.TrimSpace(text))

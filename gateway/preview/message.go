@@ -27,8 +27,18 @@ const (
 	inherited           // it is unsure since an earlier process, and was not edited since
 )
 
-// message is one message of a reply, or the question that stands apart from it.
+// role is what a message is there for.
+type role uint8
+
+const (
+	roleText       role = iota // it is a message of the text
+	roleQuestion               // it asks a person what no preview can show
+	roleSuperseded             // it can't be edited any more: another one takes its place in the text, then it is deleted
+)
+
+// message is one message on the screen, or one that is to be.
 type message struct {
+	role      role
 	ref       chat.MessageRef
 	phase     phase
 	attempt   attempt
@@ -41,10 +51,12 @@ type message struct {
 	next  *markup.Mark // where the following message begins; nil: this one is not full, and gets more previews
 	begun time.Time    // when the stream began
 	gen   int          // how many messages it had before: each create for a new one has a key of its own
+	place int          // superseded: its place in the text
 
 	abandoned bool // the platform refuses it whatever we do
 	plain     bool // its markup was refused: text only
 	file      bool // it is a file: its caption can't be edited
+	stored    bool // superseded: the store knows
 }
 
 // exists says that the message is on the screen.

@@ -120,7 +120,7 @@ func (s *state) makesMore(now time.Time) bool {
 				return true
 			}
 		}
-		return s.drafted() || len(s.frozen) > 0 || s.remaining(now).makes()
+		return s.drafted() || len(s.superseded) > 0 || s.remaining(now).makes()
 	}
 	want := s.final
 	for i := range max(len(want), len(s.parts)) {

@@ -36,8 +36,8 @@ func codeIn(shortened, question string, code Span) Span {
 	return in
 }
 
-// question returns what asks a person, as much of it as fits into a message, and which part of it is code.
-func (s *state) question() (text string, code Span) {
+// questionText returns what asks a person, as much of it as fits into a message, and which part of it is code.
+func (s *state) questionText() (text string, code Span) {
 	whole := strings.Join(s.view.Status.Lines, "\n")
 	find := func(text string) Span { return codeIn(text, whole, s.view.Status.Code) }
 	text = clip(whole, func(text string) bool { return s.fits(s.dialect.Render(lines(text, find(text)))) })

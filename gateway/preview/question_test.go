@@ -19,7 +19,7 @@ func TestWhatIsAskedAboutIsCode(t *testing.T) {
 	ask := func(d markup.Dialect, what string, limit int) markup.Rendered {
 		s := state{place: place{dialect: d, limit: limit}}
 		s.view.Status = Status{Lines: strings.Split(before+what+after, "\n"), Code: Span{len(before), len(before + what)}}
-		text, code := s.question()
+		text, code := s.questionText()
 		return d.Render(lines(text, code))
 	}
 	got := ask(telegram.Dialect{}, what, 4096)

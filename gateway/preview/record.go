@@ -34,7 +34,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			s.restoreApart(r, now)
 			continue
 		case r.Index < 0:
-			s.restoreFrozen(r)
+			s.restoreSuperseded(r)
 			continue
 		}
 		for len(s.parts) <= r.Index {
@@ -66,7 +66,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.phase = standing
 			s.muted = s.muted || r.Index > 0
 		}
-		if s.replaced(r.Ref) || p.exists() && r.Ref.Target.Chat != s.to.Chat {
+		if s.isSuperseded(r.Ref) || p.exists() && r.Ref.Target.Chat != s.to.Chat {
 			p.renew()
 		}
 		s.restoreStanding(p, r)
@@ -75,8 +75,8 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			p.shown.body.end = len(s.source)
 		}
 	}
-	for _, f := range s.frozen {
-		s.below(f.part)
+	for _, m := range s.superseded {
+		s.mayStandAbove(m.place)
 	}
 	s.recovered = len(s.source)
 }
@@ -161,7 +161,7 @@ func (r *Reply) behind(a action) bool {
 func (r *Reply) plan(ctx context.Context, a action) (chat.Part, bool) {
 	switch a.kind {
 	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
-		if a.part == old {
+		if a.part <= supersededAt {
 			break
 		}
 		p := r.intent(a)
@@ -174,9 +174,9 @@ func (r *Reply) plan(ctx context.Context, a action) (chat.Part, bool) {
 
 // note stores what came of action a, where that is more than what was planned.
 func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
-	for i, f := range r.frozen {
-		if !f.stored {
-			r.frozen[i].stored = r.record(ctx, f.record(chat.PartFrozen))
+	for i := range r.superseded {
+		if m := &r.superseded[i]; !m.stored {
+			m.stored = r.record(ctx, m.supersededRecord())
 		}
 	}
 	if plan.Key == "" {
@@ -215,7 +215,7 @@ func (r *Reply) intent(a action) chat.Part {
 		p.Plain = a.body.plain
 	}
 	switch {
-	case a.part == apart:
+	case a.part == questionAt:
 	case a.stands, kept:
 		p.Source = r.parts[a.part].source
 	case r.ending == nil, r.ending.Keep:
@@ -251,7 +251,7 @@ func (r *Reply) intent(a action) chat.Part {
 // origin is the Markdown that a shows and those before it do not, and the note below it.
 func (r *Reply) origin(a action) (source, note string) {
 	switch {
-	case a.part == apart:
+	case a.part == questionAt:
 		return "", ""
 	case a.stands:
 		return r.parts[a.part].source, ""

@@ -42,9 +42,9 @@ func TestTheLastMessageStays(t *testing.T) {
 	} {
 		s := state{
 			place: place{ops: chat.OpDelete}, ending: &Ending{}, finale: finale{final: c.final}, parts: []message{c.part},
-			frozen: []frozen{{ref: chat.MessageRef{ID: "1"}}},
+			superseded: []message{{role: roleSuperseded, ref: chat.MessageRef{ID: "1"}}},
 		}
-		if got := s.thaw().kind; got != c.want {
+		if got := s.reclaim().kind; got != c.want {
 			t.Errorf("%s: got action %v, want %v", c.name, got, c.want)
 		}
 	}

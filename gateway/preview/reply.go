@@ -88,6 +88,7 @@ func New(o Options) *Reply {
 		// Previews and the final are cut at the same places, so that a sealed part stays.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}
+	r.question = newQuestion(0)
 	r.restore(o.Parts, time.Now())
 	return r
 }
@@ -183,7 +184,7 @@ func (r *Reply) cutShort() <-chan struct{} {
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{
 		Delivered: err == nil && r.delivered(), Ended: r.ended, Undone: err == nil && r.undone(time.Now()), Nameless: r.nameless, Err: err,
-		Doubt: r.stray || r.apart.doubtful(),
+		Doubt: r.stray || r.question.doubtful(),
 	}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.doubtful()
@@ -191,9 +192,9 @@ func (r *Reply) outcome(err error) Outcome {
 			o.Refs = append(o.Refs, p.ref)
 		}
 	}
-	for _, f := range r.frozen {
-		if !r.parts[f.part].exists() { // nothing took its place
-			o.Refs = append(o.Refs, f.ref)
+	for _, m := range r.superseded {
+		if !r.parts[m.place].exists() { // nothing took its place
+			o.Refs = append(o.Refs, m.ref)
 		}
 	}
 	o.Shown = r.source

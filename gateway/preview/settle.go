@@ -22,15 +22,12 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	case a.kind == doProbe:
 		s.asked = now // a success is in answered, and a failure says nothing new
 		return
-	case a.part == old:
-		s.settleFrozen(a, err, now)
-		return
 	}
 	for len(s.parts) <= a.part && a.kind != doDraft {
 		s.parts = append(s.parts, message{start: a.start})
 	}
 	if err != nil {
-		s.settleError(a, chat.AsSendError(err), now)
+		s.fail(a, chat.AsSendError(err), now)
 		return
 	}
 	if a.kind != doFind || r.Ref.ID != "" { // to learn that nothing stands is no progress
@@ -41,8 +38,8 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleDraft(a)
 		return
 	}
-	if a.part == apart {
-		s.settleApart(a, r.Ref)
+	if a.part < 0 {
+		s.settleBeside(a, r.Ref)
 		return
 	}
 	p := &s.parts[a.part]
@@ -55,7 +52,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case doFind:
 		s.settleFind(p, r.Ref)
-		s.lower(a.part)
+		s.shiftDown(a.part)
 		return
 	case doStop:
 		p.phase = standing
@@ -75,7 +72,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		p.shown, p.before = a.display, payload{}
 	}
 	if a.creates() {
-		s.lower(a.part)
+		s.shiftDown(a.part)
 	}
 	if a.seal {
 		p.next = &a.next
@@ -127,7 +124,7 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 		if s.muted, s.nameless = true, true; s.ending == nil {
 			p.phase = absent
 		}
-		s.leave(a.frame)
+		s.askedBy(a.frame)
 	case a.kind == doStart:
 		p.phase = streaming
 	case stream:

@@ -100,11 +100,11 @@ type state struct {
 	view   View
 	ending *Ending
 
-	parts  []message
-	apart  message // a question that no preview can show; it is nothing of the reply
-	draft  draft
-	frozen []frozen // messages that were replaced and can't be edited: to be deleted at the end
-	cuts   []int    // how long the first parts were when they were cut, if longer than limit
+	parts      []message // of the text
+	question   message
+	superseded []message
+	draft      draft
+	cuts       []int // how long the first parts were when they were cut, if longer than limit
 
 	muted    bool // no more previews in this reply
 	dead     bool // nothing can be sent here any more
@@ -151,11 +151,18 @@ type soFar struct {
 
 // at returns the message that an action is on.
 func (s *state) at(i int) *message {
-	if i == apart {
-		return &s.apart
+	switch {
+	case i >= 0:
+		return &s.parts[i]
+	case i == questionAt:
+		return &s.question
+	default:
+		return &s.superseded[supersededAt-i]
 	}
-	return &s.parts[i]
 }
+
+// mute ends the previews because of trouble with a message of the text.
+func (s *state) mute(m *message) { s.muted = s.muted || m.role == roleText }
 
 // visible is how many source bytes a person sees.
 func (s *state) visible() int {

@@ -1,0 +1,304 @@
+package preview
+
+import (
+	"time"
+
+	"telex/internal/chat"
+)
+
+// failedCall is a call that failed, and the message that it was on.
+type failedCall struct {
+	action
+	message *message // nil: a draft
+	err     *chat.SendError
+	now     time.Time
+}
+
+// transition is what a failed call changes.
+type transition func(*state, failedCall)
+
+// purpose is what a call was for, as far as that decides what its failure changes.
+type purpose uint8
+
+const (
+	createText purpose = iota
+	createFile
+	createStream
+	createQuestion
+	editText
+	editQuestion
+	deleteText
+	deleteRest // a question that is over, or a superseded message
+	writeStream
+	writeDraft
+	findMessage
+)
+
+// transitionOf is the table of what failures change, by the kind of the error and the purpose of the call.
+func transitionOf(kind chat.ErrorKind, p purpose) transition {
+	switch kind { // nothing was done, whatever the call was for
+	case chat.RateLimited:
+		return obeyLimit
+	case chat.Temporary, chat.Conflict:
+		return tryLater
+	case chat.Forbidden, chat.Auth:
+		return suspend
+	case chat.Moved:
+		return follow
+	}
+	row := [...]struct{ uncertain, rejected, tooLong, gone, frozen transition }{
+		createText:     {mayStand, dropMarkup, cutShorter, giveUp, giveUp},
+		createFile:     {mayStand, refuseFile, refuseFile, refuseFile, refuseFile},
+		createStream:   {mayStand, endStreams, cutShorter, endStreams, endStreams},
+		createQuestion: {mayStand, giveUp, giveUp, giveUp, giveUp},
+		editText:       {mayShow, dropMarkup, cutShorter, vanish, supersede},
+		editQuestion:   {mayShow, replaceQuestion, replaceQuestion, forgetMessage, replaceQuestion},
+		deleteText:     {tryLater, giveUp, giveUp, vanish, vanish},
+		deleteRest:     {tryLater, forgetMessage, forgetMessage, forgetMessage, forgetMessage},
+		writeStream:    {mayHaveGrown, endStream, endStream, vanish, endStream},
+		writeDraft:     {tryLater, endDrafts, cutDraftShorter, endDrafts, endDrafts},
+		findMessage:    {tryLater, endFinds, endFinds, endFinds, endFinds},
+	}[p]
+	switch kind {
+	case chat.Rejected:
+		return row.rejected
+	case chat.TooLong:
+		return row.tooLong
+	case chat.Gone:
+		return row.gone
+	case chat.Frozen:
+		return row.frozen
+	default:
+		return row.uncertain
+	}
+}
+
+// fail takes up that action a failed.
+func (s *state) fail(a action, e *chat.SendError, now time.Time) {
+	s.fails(e, now)
+	f := failedCall{action: a, err: e, now: now}
+	if a.kind != doDraft {
+		f.message = s.at(a.part)
+	}
+	switch e.Kind {
+	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
+		switch m := f.message; {
+		case a.mark != "": // the mark may be the reason
+			s.cfg.StopMark = ""
+			return
+		case a.creates() && m.attempt.resolution == byKey && s.can(chat.OpFind):
+			m.attempt.resolution = byFind // the key leads nowhere: what an earlier try may have made is looked for
+			return
+		}
+	}
+	transitionOf(e.Kind, purposeOf(a, f.message))(s, f)
+}
+
+func purposeOf(a action, m *message) purpose {
+	text := m == nil || m.role == roleText
+	switch a.kind {
+	case doSend:
+		if text {
+			return createText
+		}
+		return createQuestion
+	case doFile:
+		return createFile
+	case doStart:
+		return createStream
+	case doDelete:
+		if text {
+			return deleteText
+		}
+		return deleteRest
+	case doAppend, doStop:
+		return writeStream
+	case doDraft:
+		return writeDraft
+	case doFind:
+		return findMessage
+	default:
+		if text {
+			return editText
+		}
+		return editQuestion
+	}
+}
+
+// obeyLimit leaves the waiting to the budget, which makes everybody wait.
+func obeyLimit(s *state, f failedCall) {
+	if s.row > mostRefusals {
+		s.backoff(f.now)
+	}
+}
+
+func tryLater(s *state, f failedCall) { s.backoff(f.now) }
+
+// suspend waits: one refusal may be a mistake of the platform or soon be undone, so the same call is made again later.
+func suspend(s *state, f failedCall) { s.pauseFor(maxSuspension, f.now) }
+
+// follow goes on in the chat's new place, once. No message id means anything there.
+func follow(s *state, f failedCall) {
+	to := f.err.Moved
+	if s.moved != "" || to == "" {
+		s.dead = true
+		return
+	}
+	s.to.Chat, s.moved, s.muted, s.replyTo = to, to, true, ""
+	s.superseded, s.question = nil, newQuestion(s.question.gen+1)
+	for i := range s.parts {
+		if s.parts[i].exists() && s.parts[i].ref.Target.Chat != to {
+			s.parts[i].renew()
+		}
+	}
+}
+
+// mayStand notes a create that may have taken effect.
+func mayStand(s *state, f failedCall) {
+	m := f.message
+	m.attempt.streams, m.file = m.attempt.streams || f.kind == doStart, f.kind == doFile
+	m.attempt.mixed = m.attempt.mixed || m.attempt.resolution == byKey && !m.shown.like(f.display)
+	m.replace(f.display)
+	if m.attempt.first.IsZero() {
+		m.attempt.first = s.lastCall
+	}
+	s.doubt(m, f.now)
+	s.backoff(f.now)
+}
+
+// mayShow notes an edit that may have taken effect. It is repeated.
+func mayShow(s *state, f failedCall) {
+	f.message.replace(f.display)
+	f.message.certainty = unsure
+	s.backoff(f.now)
+}
+
+// mayHaveGrown notes a call on a stream that may have taken effect. To add text can't be repeated, to stop can.
+func mayHaveGrown(s *state, f failedCall) {
+	if f.added != "" {
+		f.message.certainty = unsure
+	}
+	s.backoff(f.now)
+}
+
+// dropMarkup tries refused content without its markup, and then not at all.
+func dropMarkup(s *state, f failedCall) {
+	if m := f.message; !m.plain && !f.body.equal(plainPayload(f.body)) {
+		m.plain = true
+		return
+	}
+	giveUp(s, f)
+}
+
+// cutShorter halves the length of messages. Those of the final before the one that was too long stay
+// as they were cut: they may stand already where nothing can be edited.
+func cutShorter(s *state, f failedCall) {
+	if s.ending != nil && s.ending.Keep && s.limit > leastLimit {
+		s.relay()
+		return
+	}
+	known := s.cutOf(f.part) > s.limit // cut by an earlier process, before it learned of the limit
+	if !known && s.limit <= leastLimit || s.ending != nil && f.part >= len(s.final) {
+		giveUp(s, f)
+		return
+	}
+	if s.ending != nil {
+		s.kept, s.final = s.final[:min(f.part, s.texts)], nil
+	}
+	if known {
+		s.cuts = s.cuts[:f.part]
+		return
+	}
+	s.halve(f.part)
+}
+
+// cutDraftShorter does the same for a draft.
+func cutDraftShorter(s *state, f failedCall) {
+	if s.limit <= leastLimit {
+		endDrafts(s, f)
+		return
+	}
+	s.halve(f.part)
+}
+
+// giveUp stops trying what can't succeed: previews of this reply, this message of the final, or the question.
+func giveUp(s *state, f failedCall) {
+	m := f.message
+	switch s.mute(m); {
+	case m.role == roleQuestion:
+		m.shown = f.display
+	case s.ending == nil:
+		return
+	case m.abandoned: // also what stands is refused
+		m.shown.cursor, m.certainty = false, sure
+	}
+	m.abandoned = true
+	s.bringBack(m)
+}
+
+// refuseFile sends the rest of a text that can't be a file as messages. Any other file is left out: the text is the answer.
+func refuseFile(s *state, f failedCall) {
+	if s.rest != nil && f.part == s.restAt {
+		s.restText, s.final = true, nil
+		return
+	}
+	giveUp(s, f)
+}
+
+// vanish notes that a message is not there. A person deleted it, unless the bot was about to.
+func vanish(s *state, f failedCall) {
+	f.message.renew()
+	if s.muted = true; f.kind != doDelete {
+		f.message.phase = gone
+	}
+	s.mayStandAbove(f.part)
+}
+
+// supersede replaces a message that can't be edited any more.
+func supersede(s *state, f failedCall) {
+	m := f.message
+	if !s.can(chat.OpDelete) && m.certainty == inherited && m.shown.like(f.display) {
+		m.certainty = sure // most likely it reads like this: where nothing can be deleted it must not stand twice
+		return
+	}
+	s.supersede(f.part)
+}
+
+// endStreams goes on with edits where streams are refused.
+func endStreams(s *state, _ failedCall) { s.streamFor = 0 }
+
+// endStream stops a stream to which nothing can be added, and edits one that can't even be stopped.
+func endStream(_ *state, f failedCall) {
+	if f.message.certainty = unsure; f.added == "" {
+		f.message.phase = standing
+	}
+}
+
+// endDrafts goes on with edits where drafts are refused. The text so far must be shown again.
+func endDrafts(s *state, _ failedCall) { s.draftFor, s.drawn, s.told = 0, 0, frame{} }
+
+// endFinds notes that nobody can tell whether a create took effect.
+func endFinds(s *state, f failedCall) {
+	s.mute(f.message)
+	s.cannot(chat.OpFind)
+	f.message.attempt.giveUp()
+}
+
+// replaceQuestion gives up a question that stands and can't be edited: it goes before another is asked. One that is over
+// loses its buttons once more, without markup.
+func replaceQuestion(s *state, f failedCall) {
+	switch m := f.message; {
+	case !f.stands:
+		m.shown = display{body: m.shown.body, cursor: true}
+	case f.err.Kind == chat.Rejected && !m.plain:
+		m.plain = true
+	default:
+		forgetMessage(s, f)
+	}
+}
+
+// forgetMessage leaves a message to itself that is no part of the text. Another question is another message.
+func forgetMessage(s *state, f failedCall) {
+	s.row = 0
+	s.forget(f.part)
+}
