@@ -49,30 +49,42 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	k := key(s, c)
-	if s == 0 && b.guilty(c, now) {
-		k = key(chat.ScopeEndpoint, c)
+	k, charged := key(s, c), key(s, c).scope
+	if s == 0 && b.hardlyUsed(c, now) {
+		if b.guilty(c, now) {
+			k = key(chat.ScopeEndpoint, c)
+		}
+		if k.scope == chat.ScopeEndpoint || b.slowed(c, now) {
+			charged = chat.ScopeEndpoint
+		}
 	}
-	sc := b.scope(k)
-	repeated := sc.blockedUntil(c.Op).After(now)
-	until := sc.block(ops, now.Add(d))
+	until := b.scope(k).block(ops, now.Add(d))
 	for _, l := range c.Limits {
-		unnamed := s == 0 && k.scope == chat.ScopeChat && (l.Scope == chat.ScopeMessage || l.Scope == chat.ScopeThread)
-		if (l.Scope == k.scope || unnamed) && l.Ops&c.Op != 0 {
-			b.scope(key(l.Scope, c)).meter(l).refuse(repeated, until, now)
+		unnamed := s == 0 && charged == chat.ScopeChat && (l.Scope == chat.ScopeMessage || l.Scope == chat.ScopeThread)
+		if (l.Scope == charged || unnamed) && l.Ops&c.Op != 0 {
+			b.scope(key(l.Scope, c)).meter(l).refuse(until, now)
 		}
 	}
 	b.dispatch(now)
 	return chat.Block{Scope: k.scope, Ops: ops, Chat: k.chat, Thread: k.thread, Message: k.message, Until: until}
 }
 
-// guilty says that the endpoint's limit must have been hit when c was refused: not for the
-// first, but when several chats were refused that had used less of their own limits than of the
-// endpoint's. Their slowdowns end.
+// hardlyUsed says that others than c had used less of the limits of its chat and message than of the endpoint's.
+func (b *Budget) hardlyUsed(c chat.Call, now time.Time) bool {
+	own := b.share(c, now, true)
+	return own < 0.5 && own <= b.share(c, now, false)
+}
+
+// slowed says that the endpoint refused calls like c lately. What else it refuses is evidence of its limit.
+func (b *Budget) slowed(c chat.Call, now time.Time) bool {
+	return slices.ContainsFunc(b.scope(key(chat.ScopeEndpoint, c)).meters, func(m *meter) bool {
+		return m.limit.Ops&c.Op != 0 && m.slow.active(now)
+	})
+}
+
+// guilty says that the endpoint's limit must have been hit when c was refused, which had hardly used
+// its own: not for the first, but when several chats were. Their slowdowns end.
 func (b *Budget) guilty(c chat.Call, now time.Time) bool {
-	if own := b.share(c, now, true); own >= 0.5 || own > b.share(c, now, false) {
-		return false
-	}
 	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
 		return now.Sub(s.at) >= suspectFor || s.chat == c.To.Chat
 	})

@@ -44,7 +44,7 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 		b.dispatch(now) // those whose time has come go first
 	}
 	t := b.ticket(c, now)
-	d := t.wait(now)
+	d, _ := t.wait(now)
 	if d <= 0 {
 		t.grant(now)
 		return t
@@ -60,17 +60,23 @@ func (b *Budget) Request(c chat.Call) *Ticket {
 
 // dispatch grants what can be granted, in order, and arranges to be called again when the
 // next ticket may become ready. A scope that has no room for one call has none for a less
-// urgent one either, so going through the queue in order is fair.
+// urgent one either, so going through the queue in order is fair, and what the endpoint holds
+// ends the search for all calls of these kinds.
 func (b *Budget) dispatch(now time.Time) {
 	next := forever
+	var held chat.Op
 	b.waiting = slices.DeleteFunc(b.waiting, func(t *Ticket) bool {
-		d := t.wait(now)
-		if d > 0 {
-			next = min(next, d)
+		if t.call.Op&held != 0 {
 			return false
 		}
-		t.grant(now)
-		return true
+		d, ops := t.wait(now)
+		if d <= 0 {
+			t.grant(now)
+			return true
+		}
+		next = min(next, d)
+		held |= ops
+		return false
 	})
 	b.arm(now, next)
 }

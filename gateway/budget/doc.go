@@ -20,16 +20,21 @@
 // at most a third longer than the shortest possible. If the network betrays even that, a few
 // calls come too early by the difference, and at worst a 429 follows.
 //
-// Less urgent classes leave room: one call for each ticket in the scope's queue, since every
-// reply in progress may end next, within bounds, and evenly spaced while others wait. A final of
-// many parts is not overtaken by younger ones: they leave room for what it announced, as far as the
-// limit could not keep up with it.
+// The limit is used: previews leave one call to finals and first displays, typing two. While
+// replies wait in a scope, its previews go one by one at the limit's rate. So a final that finds the
+// reserve taken waits for one interval of the limit. What the endpoint holds ends the search through
+// the queue for all calls of these kinds. A final of many parts is not overtaken by younger ones:
+// they leave room for what it announced, as far as the limit could not keep up with it.
 //
 // After a 429 no call of the kinds that it names is granted in the blocked scope until it is over.
-// Then previews slow down to what was accepted, or to half, and are back in a
-// minute. A limit that is lower than declared refuses again at the same number of calls; each time
-// it does so the slowdown lasts longer, up to an hour. Finals and first displays are never slowed
-// down. A refusal that names no scope blocks the chat; if many chats are refused that used less of
-// their own limits than of the endpoint's, the endpoint is blocked as well. What answers tell of limits makes them narrower at once, never
-// wider than an adapter declares: one that trusts its platform's answers declares the widest.
+// Then previews keep to a ceiling, the calls that were accepted or half of the limit, and are back in
+// a minute. A limit that is lower than declared refuses again at the ceiling; each time it does so the
+// slowdown lasts longer, up to an hour. Finals and first displays are never slowed down. Since previews
+// would fill all of a lower limit, they leave a quarter more of it each time a final is refused
+// meanwhile.
+//
+// A refusal that names no scope blocks the chat. If several chats are refused that used less of their
+// own limits than of the endpoint's, the endpoint is blocked as well; later ones are evidence of its
+// limit, one by one. What answers tell of limits makes them narrower at once, never wider than an
+// adapter declares: one that trusts its platform's answers declares the widest.
 package budget

@@ -52,10 +52,10 @@ func TestFairness(t *testing.T) {
 			}
 			wg.Wait()
 		})
-		// A window serves rate calls and lasts a latency more in all; the least that previews
-		// have of it is 2 in 5, less one for rounding.
+		// A window serves rate calls and lasts a latency more in all; previews leave one of them,
+		// and one is for rounding.
 		window := time.Second + latency
-		perWindow := max(1, rate-rate*mostKept/100-1)
+		perWindow := max(1, rate-2)
 		finals := replies/finalEvery + 1 // that came between, per round of previews
 		rounds := time.Duration((replies+finals)/perWindow + 3)
 		if got, most := slices.Max(preview), rounds*window+2*time.Second; got > most {

@@ -55,8 +55,8 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	pledged, lapse := m.pledged(t, now)
 	count, held := m.capacity(t, now), burst(m.limit)
 	d := max(
-		m.waitForBucket(min(t.keep(m.scope.queued, held)+pledged, held-1), now),
-		m.waitForWindow(count, min(t.keep(m.scope.queued, count)+pledged, count-1), now),
+		m.waitForBucket(min(t.reserve(held)+pledged, held-1), now),
+		m.waitForWindow(count, min(t.reserve(count)+pledged, count-1), now),
 	)
 	if t.call.Class >= chat.ClassPreview && (m.scope.queued > 1 || count < m.limit.Count) {
 		d = max(d, m.paced.Sub(now))
@@ -111,10 +111,10 @@ func (m *meter) recent(list []time.Time, now time.Time) []time.Time {
 }
 
 // refuse says that the platform refused a call that is counted, and that its block ends at until.
-func (m *meter) refuse(repeated bool, until, now time.Time) {
+func (m *meter) refuse(until, now time.Time) {
 	m.settle(now)
 	m.refused = append(m.refused, now)
-	m.slow.refuse(repeated, max(0, m.running+len(m.arrived)-len(m.refused)), m.limit.Count, until, now)
+	m.slow.refuse(max(0, m.running+len(m.arrived)-len(m.refused)), m.limit.Count, until, now)
 }
 
 // take counts the call of t, which begins now.
@@ -123,8 +123,9 @@ func (m *meter) take(t *Ticket, now time.Time) {
 	m.pledge(t, now)
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, now)
-		room := count - t.keep(m.scope.queued, count)
-		m.paced = now.Add(m.limit.Window / time.Duration(room))
+		apart := m.limit.Window / time.Duration(count-t.reserve(count))
+		// A grant that came late by the timer's fault does not delay those behind it.
+		m.paced = latest(m.paced, now.Add(-apart)).Add(apart)
 	}
 }
 

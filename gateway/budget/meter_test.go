@@ -105,33 +105,28 @@ func TestMessageScopeCountsEachMessage(t *testing.T) {
 }
 
 // D11: a final finds room where previews were waiting for more.
-func TestKeep(t *testing.T) {
+func TestReserve(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		class                   chat.Class
-		calls, queued, capacity int
-		want                    int
+		class    chat.Class
+		capacity int
+		want     int
 	}{
-		{chat.ClassFinal, 5, 100, 30, 0},
-		{chat.ClassFirst, 0, 100, 30, 0},
-		{chat.ClassPreview, 0, 1, 30, 1},
-		{chat.ClassPreview, 0, 7, 30, 7},
-		{chat.ClassPreview, 4, 1, 30, 3},
-		{chat.ClassPreview, 0, 100, 30, 18},
-		{chat.ClassPreview, 100, 1, 30, 18},
-		{chat.ClassPreview, 0, 100, 3, 1},
-		{chat.ClassPreview, 0, 100, 2, 1},
-		{chat.ClassPreview, 0, 100, 1, 0},
-		{chat.ClassTyping, 0, 1, 30, 2},
-		{chat.ClassTyping, 0, 100, 30, 19},
-		{chat.ClassTyping, 0, 1, 3, 2},
-		{chat.ClassTyping, 0, 1, 2, 1},
-		{chat.ClassTyping, 0, 1, 1, 0},
-		{chat.ClassTyping, 0, 1, 0, 0},
+		{chat.ClassFinal, 30, 0},
+		{chat.ClassFirst, 30, 0},
+		{chat.ClassPreview, 30, 1},
+		{chat.ClassPreview, 3, 1},
+		{chat.ClassPreview, 2, 1},
+		{chat.ClassPreview, 1, 0},
+		{chat.ClassTyping, 30, 2},
+		{chat.ClassTyping, 3, 2},
+		{chat.ClassTyping, 2, 1},
+		{chat.ClassTyping, 1, 0},
+		{chat.ClassTyping, 0, 0},
 	} {
-		ticket := &Ticket{call: chat.Call{Class: c.class, Calls: c.calls}}
-		if got := ticket.keep(c.queued, c.capacity); got != c.want {
-			t.Errorf("%v with %d calls keeps %d of %d with %d in the queue, want %d", c.class, c.calls, got, c.capacity, c.queued, c.want)
+		ticket := &Ticket{call: chat.Call{Class: c.class}}
+		if got := ticket.reserve(c.capacity); got != c.want {
+			t.Errorf("%v leaves %d of %d to others, want %d", c.class, got, c.capacity, c.want)
 		}
 	}
 }

@@ -79,6 +79,17 @@ func (s *scope) meter(l chat.Limit) *meter {
 	return m
 }
 
+// wait returns how long t has to wait for what the platform said of the scope.
+func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
+	d := s.blockedUntil(t.call.Op).Sub(now)
+	for _, a := range s.allowances {
+		if a.ops&t.call.Op != 0 {
+			d = max(d, a.wait(t.reserve(a.limit), now))
+		}
+	}
+	return d
+}
+
 // idle says that forgetting the scope would change nothing that matters.
 func (s *scope) idle(now time.Time) bool {
 	return s.queued+s.running == 0 && now.Sub(s.blockedUntil(chat.OpAll)) > rememberBlock &&

@@ -25,10 +25,6 @@ type Ticket struct {
 	meterArray [4]*meter
 }
 
-// mostKept is how much of a capacity less urgent calls leave untouched at most, in percent. A
-// crowd's finals that come together are done so much sooner; its previews have the rest.
-const mostKept = 60
-
 type ticketState uint8
 
 const (
@@ -92,32 +88,41 @@ func (t *Ticket) leave(unused bool) {
 }
 
 // wait returns how long t has to wait for the slowest of its scopes: 0 when it may go now,
-// forever when only an event can make room.
-func (t *Ticket) wait(now time.Time) time.Duration {
-	var d time.Duration
-	for _, s := range t.scopes {
-		d = max(d, s.blockedUntil(t.call.Op).Sub(now))
-		for _, a := range s.allowances {
-			if a.ops&t.call.Op != 0 {
-				d = max(d, a.wait(t.keep(s.queued, a.limit), now))
-			}
-		}
+// forever when only an event can make room. Where only the endpoint holds it, wait also returns the
+// kinds of calls that the endpoint holds with it: those of every ticket further back in the queue.
+func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
+	for _, s := range t.scopes[1:] {
+		d = max(d, s.wait(t, now))
+	}
+	endpoint := t.scopes[0]
+	own := endpoint.wait(t, now)
+	if own > 0 {
+		held = t.call.Op
 	}
 	for _, m := range t.meters {
-		d = max(d, m.wait(t, now))
+		w := m.wait(t, now)
+		if m.scope != endpoint {
+			d = max(d, w)
+			continue
+		}
+		if own = max(own, w); w > 0 {
+			held |= m.limit.Ops
+		}
 	}
-	return d
+	if d > 0 {
+		held = 0
+	}
+	return max(d, own), held
 }
 
-// keep is how much of a capacity the call leaves untouched for more urgent ones, when so many
-// tickets wait in the scope. A capacity of one can't be shared.
-func (t *Ticket) keep(queued, capacity int) int {
-	if t.call.Class < chat.ClassPreview {
-		return 0
-	}
-	n := min(max(1, queued, t.call.Calls-1), capacity*mostKept/100)
-	if t.call.Class == chat.ClassTyping {
-		n++
+// reserve is how many calls of a capacity t leaves to more urgent ones. A capacity of one can't be shared.
+func (t *Ticket) reserve(capacity int) int {
+	n := 0
+	switch t.call.Class {
+	case chat.ClassPreview:
+		n = 1
+	case chat.ClassTyping:
+		n = 2
 	}
 	return max(0, min(n, capacity-1))
 }
