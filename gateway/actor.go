@@ -82,7 +82,7 @@ func (a *actor) run() {
 		case a.turn != nil && a.parkable(a.turn):
 			a.park()
 		case a.turn != nil:
-			if a.turn.docket.open("") != nil && a.g.isStopping() {
+			if a.turn.approvals.Waiting() && a.g.isStopping() {
 				a.turn.cancel(errShutdown) // only a person is waited for, and the next process can do so too
 			}
 			select {

@@ -97,7 +97,7 @@ func (a *actor) status(in chat.Inbound) {
 	if a.turn != nil {
 		waiting += a.turn.offers.Len()
 		state = a.g.Texts.fill(TextBusy, "time", time.Since(a.turn.began).Round(time.Second).String())
-		if a.turn.docket.open("") != nil {
+		if a.turn.approvals.Waiting() {
 			state = a.g.Texts[TextAwaits]
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"telex/agent"
+	"telex/gateway/approval"
 	"telex/gateway/preview"
 )
 
@@ -14,7 +15,7 @@ import (
 
 // carriedOut returns a line for each call that changed something, or may have, from the messages of a turn; begun are the ids of
 // those that began.
-func (d *docket) carriedOut(t Texts, said []agent.Message, begun []string) string {
+func (t Texts) carriedOut(asked *approval.Approvals, said []agent.Message, begun []string) string {
 	names, answers := make(map[string]string), make(map[string]agent.Message)
 	for _, m := range said {
 		for _, c := range m.ToolCalls {
@@ -39,11 +40,7 @@ func (d *docket) carriedOut(t Texts, said []agent.Message, begun []string) strin
 		if !ok {
 			continue // it was not run after all
 		}
-		what := cmp.Or(names[id], "?")
-		if q := d.of(id); q != nil {
-			what = q.Text
-		}
-		told = append(told, t.fill(key, "what", inCode(clip(what))))
+		told = append(told, t.fill(key, "what", inCode(clip(cmp.Or(asked.Text(id), names[id], "?")))))
 	}
 	return strings.Join(told, "\n")
 }
@@ -60,12 +57,7 @@ func (a *actor) tellCarriedOut(t *turn) {
 
 // carriedOut says what a turn did.
 func (a *actor) carriedOut(t *turn) string {
-	return t.docket.carriedOut(a.g.Texts, t.result.Append, slices.Concat(t.earlier.changing, t.journal.begun))
-}
-
-// carriedOut says what an earlier process did that can't go on.
-func (r replay) carriedOut(t Texts) string {
-	return (&docket{proposals: r.proposals}).carriedOut(t, r.said, r.changing)
+	return a.g.Texts.carriedOut(t.approvals, t.result.Append, slices.Concat(t.earlier.changing, t.journal.begun))
 }
 
 // lined returns two texts one below the other.
@@ -74,20 +66,4 @@ func lined(above, below string) string {
 		return above + below
 	}
 	return above + "\n" + below
-}
-
-// inCode returns Markdown that shows one line of text as it is: nothing in it is a link, a mention or a command.
-func inCode(line string) string {
-	run, longest := 0, 0
-	for i := range len(line) {
-		if run++; line[i] != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
-	}
-	mark := strings.Repeat("`", longest+1)
-	if longest > 0 { // or the marks would join
-		line = " " + line + " "
-	}
-	return mark + line + mark
 }

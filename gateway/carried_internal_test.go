@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"telex/agent"
+	"telex/gateway/approval"
 	"telex/internal/chat"
 )
 
@@ -21,7 +22,7 @@ func TestCarriedOutLeavesOutWhatReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := r.carriedOut(DefaultTexts()); strings.Contains(got, "look") || !strings.Contains(got, "alter") {
+	if got := DefaultTexts().carriedOut(approval.New(approval.Options{}), r.said, r.changing); strings.Contains(got, "look") || !strings.Contains(got, "alter") {
 		t.Errorf("tells %q", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"telex/agent"
+	"telex/gateway/approval"
 	"telex/gateway/preview"
 	"telex/gateway/queue"
 	"telex/internal/chat"
@@ -88,9 +89,9 @@ func (a *actor) command(m queue.Message) bool {
 	case cmdForget:
 		a.forget(m)
 	case cmdApprove:
-		a.decideProposal(m, decides(agent.Approved, words(in)))
+		a.decideProposal(m, approval.Said(agent.Approved, words(in)))
 	case cmdDeny:
-		a.decideProposal(m, decides(agent.Denied, words(in)))
+		a.decideProposal(m, approval.Said(agent.Denied, words(in)))
 	case cmdMemory:
 		a.memory(in)
 	case cmdPair:

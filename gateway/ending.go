@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"telex/agent"
+	"telex/gateway/approval"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
@@ -44,10 +45,10 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	case t.err == nil && t.withoutAnswer():
 		return preview.Ending{Note: t.result.Text} // nobody asked a model
 	case t.err == nil:
-		return preview.Ending{Text: t.result.Text, Note: a.g.Texts[t.undone], Files: files(t.result)}
+		return preview.Ending{Text: t.result.Text, Note: a.g.Texts[gapLine(t.approvals.Gap())], Files: files(t.result)}
 	case ctx.Err() != nil:
 		shutdown := errors.Is(context.Cause(ctx), errShutdown)
-		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && t.docket.open("") != nil}
+		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && t.approvals.Waiting()}
 	}
 	why := failure(t.result.Stop)
 	if t.journal.failed.Load() { // the model did nothing wrong
@@ -59,6 +60,11 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 	}
 	e.Note = lined(e.Note, a.carriedOut(t))
 	return e
+}
+
+// gapLine returns the line that says why a call was not run although nobody said no.
+func gapLine(g approval.Gap) TextKey {
+	return map[approval.Gap]TextKey{approval.NobodyToAsk: TextUnasked, approval.NobodyDecided: TextUndecided}[g]
 }
 
 // files are what the turn's tools made for people.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"telex/agent"
 	"telex/internal/chat"
@@ -28,7 +27,7 @@ func (j *journal) Step(ctx context.Context, messages []agent.Message, spent []ag
 	steps := make([]chat.Step, len(messages)+1)
 	for i, m := range messages {
 		var err error
-		if steps[i], err = stepOf(chat.StepSaid, "", m); err != nil {
+		if steps[i], err = chat.NewStep(chat.StepSaid, "", m); err != nil {
 			return err
 		}
 	}
@@ -63,7 +62,7 @@ func (j *journal) Stopped(ctx context.Context, call agent.ToolCall) error {
 
 // End implements agent.Journal.
 func (j *journal) End(ctx context.Context, answer agent.Message, made []agent.File) error {
-	step, err := stepOf(chat.StepAnswered, answer.ToolCallID, came{answer, made})
+	step, err := chat.NewStep(chat.StepAnswered, answer.ToolCallID, came{answer, made})
 	if err != nil {
 		return err
 	}
@@ -82,25 +81,16 @@ type came struct {
 	Files  []agent.File  `json:"files,omitempty"`
 }
 
-func stepOf(kind chat.StepKind, call string, body any) (chat.Step, error) {
-	b, err := json.Marshal(body)
-	if err != nil {
-		return chat.Step{}, fmt.Errorf("encode a step of the turn: %w", err)
-	}
-	return chat.Step{Kind: kind, Call: call, Body: b}, nil
-}
-
 // replay is what a turn did according to its journal.
 type replay struct {
-	said      []agent.Message // by the model, and the answers to its calls
-	begun     []string        // calls that began to run and were not stopped, by id
-	changed   bool            // one of them changes something
-	changing  []string        // those that change something
-	files     map[string][]agent.File
-	proposals []*proposal
-	spent     spentSoFar
-	spentAt   int      // how many steps the journal had once spent was in it
-	unknown   []string // calls that had begun by then: one without an answer has an unknown outcome
+	said     []agent.Message // by the model, and the answers to its calls
+	begun    []string        // calls that began to run and were not stopped, by id
+	changed  bool            // one of them changes something
+	changing []string        // those that change something
+	files    map[string][]agent.File
+	spent    spentSoFar
+	spentAt  int      // how many steps the journal had once spent was in it
+	unknown  []string // calls that had begun by then: one without an answer has an unknown outcome
 }
 
 // readJournal reads the steps of a turn. What people said to it meanwhile is left out: the turn has their messages.
@@ -127,46 +117,12 @@ func readJournal(steps []chat.Step) (r replay, err error) {
 		case chat.StepStopped:
 			stopped := func(call string) bool { return call == s.Call }
 			r.begun, r.changing = slices.DeleteFunc(r.begun, stopped), slices.DeleteFunc(r.changing, stopped)
-		case chat.StepAsked:
-			p := newProposal(s.Call)
-			if err = json.Unmarshal(s.Body, p); err == nil {
-				r.proposals = append(r.proposals, p)
-			}
-		case chat.StepDecided:
-			var d ruling
-			if err = json.Unmarshal(s.Body, &d); err == nil {
-				r.rule(d)
-			}
 		}
 		if err != nil {
 			return replay{}, fmt.Errorf("read a step of the turn: %w", err)
 		}
 	}
 	return r, nil
-}
-
-// rule takes up what was decided about a proposal.
-func (r replay) rule(d ruling) {
-	for _, p := range r.proposals {
-		if p.ID == d.ID && !p.claimed {
-			p.claimed, p.decided = true, d.At
-			p.publish(d.Verdict)
-		}
-	}
-}
-
-// asked returns the calls about which people were asked.
-func (r replay) asked() []string {
-	calls := make([]string, len(r.proposals))
-	for i, p := range r.proposals {
-		calls[i] = p.call
-	}
-	return calls
-}
-
-// undecided says that nobody decided about a call in time.
-func (r replay) undecided() bool {
-	return slices.ContainsFunc(r.proposals, func(p *proposal) bool { return p.claimed && p.verdict == agent.TimedOut })
 }
 
 // cutOff returns the calls that had begun and have no answer, by tool.
@@ -186,11 +142,5 @@ func (r replay) answered(call string) bool {
 	return slices.ContainsFunc(r.said, func(m agent.Message) bool { return m.Role == agent.ToolRole && m.ToolCallID == call })
 }
 
-// waits says that a call waits for a person at a time, or for its turn to go on since one decided. A decision may come as late
-// as the start of the process that takes the turn up.
-func (r replay) waits(now time.Time) bool {
-	return slices.ContainsFunc(r.proposals, func(p *proposal) bool {
-		waiting := now.Before(p.Until) || now.Before(p.decided.Add(restartGrace))
-		return waiting && !r.answered(p.call) && !slices.Contains(r.begun, p.call)
-	})
-}
+// ran reports whether a call has begun or has an answer.
+func (r replay) ran(call string) bool { return r.answered(call) || slices.Contains(r.begun, call) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"telex/gateway/approval"
 	"telex/gateway/queue"
 	"telex/internal/chat"
 )
@@ -46,7 +47,7 @@ func bare(name string, args []string) bool {
 	case cmdModel, cmdPair:
 		return len(args) <= 1
 	case cmdApprove, cmdDeny:
-		return !slices.ContainsFunc(args, func(w string) bool { return !strings.EqualFold(w, alwaysWord) && !isProposalID(w) })
+		return approval.IsPlain(args)
 	case cmdMemory:
 		return len(args) == 0 || len(args) == 2 && strings.EqualFold(args[0], forgetWord)
 	default:
@@ -84,10 +85,16 @@ func asking(in chat.Inbound) chat.Inbound {
 // stopAction begins the ID of the button that stops a turn, whose id follows.
 const stopAction = "stop:"
 
+// ours reports whether a button is one that replies have.
+func ours(action string) bool {
+	_, decides := approval.Pressed(action)
+	return decides || strings.HasPrefix(action, stopAction)
+}
+
 // press does what a button says, should it still be about something.
 func (a *actor) press(m queue.Message) {
-	if d, ok := pressed(m.Action); ok {
-		a.decideProposal(m, d)
+	if answer, ok := approval.Pressed(m.Action); ok {
+		a.decideProposal(m, answer)
 		return
 	}
 	id, _ := strings.CutPrefix(m.Action, stopAction)

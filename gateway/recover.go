@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -103,18 +104,19 @@ func (a *actor) resume(rec chat.Turn) {
 		a.leave(rec, a.shown(rec))
 		return
 	}
+	asked := a.approvals(rec.ID, rec.User)
 	r, err := readJournal(rec.Steps)
-	if err != nil {
+	if err = errors.Join(err, asked.Replay(rec.Steps)); err != nil {
 		panic(err) // guard tells both sides
 	}
 	// What waits for a person is neither too old, nor what kills processes.
-	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !r.waits(time.Now()) {
+	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !asked.Pending(time.Now(), r.ran) {
 		log.Warn("closing a turn that an earlier process began", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
 		key := TextInterrupted
 		if rec.Runs >= mostRuns {
 			key = TextFailed
 		}
-		e := preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: lined(a.g.Texts.line(key, rec.ID), r.carriedOut(a.g.Texts))}
+		e := preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: lined(a.g.Texts.line(key, rec.ID), a.g.Texts.carriedOut(asked, r.said, r.changing))}
 		a.decide(rec.ID, e, a.shown(rec))
 		a.conclusion(rec, e)
 		return
@@ -178,7 +180,7 @@ func (a *actor) redeliver(rec chat.Turn, e preview.Ending) *turn {
 		in = rec.Messages[n-1]
 	}
 	t := &turn{
-		id: rec.ID, in: in, messages: rec.Messages, recovered: true,
+		id: rec.ID, in: in, messages: rec.Messages, approvals: a.approvals(rec.ID, rec.User), recovered: true,
 		slot: preview.NewSlot(), cancel: func(error) {}, done: make(chan struct{}), began: time.Now(),
 		delivery: delivery{decided: make(chan struct{}), growth: chat.Growth{Undecided: a.unstoredUsage(rec)}},
 	}

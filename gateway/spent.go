@@ -29,7 +29,7 @@ func (j *journal) Spent(ctx context.Context, spent []agent.Spent) error {
 
 func (j *journal) spentStep(spent []agent.Spent, through int) (chat.Step, error) {
 	j.spent = spent
-	return stepOf(chat.StepSpent, "", spentSoFar{Spent: spent, Through: through})
+	return chat.NewStep(chat.StepSpent, "", spentSoFar{Spent: spent, Through: through})
 }
 
 // keepSpent stores all that a run used which another process goes on with.

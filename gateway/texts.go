@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"telex/agent"
+	"telex/gateway/approval"
 )
 
 // Texts are the fixed lines that people see, by key.
@@ -167,8 +168,8 @@ func DefaultTexts() Texts {
 		TextApproveButton: "Approve",
 		TextDenyButton:    "Deny",
 		TextAlwaysButton:  "Always here",
-		TextYes:           yesWords,
-		TextNo:            noWords,
+		TextYes:           approval.YesWords,
+		TextNo:            approval.NoWords,
 		TextNoProposal:    "No question of mine waits for that here, or it is decided already.",
 		TextNotYours:      "Only who asked for this, or an admin, may decide it.",
 		TextUnasked:       "Something that needs an approval was not done: nobody can be asked here.",

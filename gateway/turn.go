@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"telex/agent"
+	"telex/gateway/approval"
 	"telex/gateway/preview"
 	"telex/gateway/queue"
 	"telex/internal/chat"
@@ -40,9 +41,9 @@ type turn struct {
 	progress    progress // of its tool calls; the goroutine's that runs the model
 	thinksAloud bool     // people see what the model thinks
 	journal     journal
-	docket      docket  // what waits for a person, or did
-	undone      TextKey // why a call that needed an approval was not run, where nobody said no; the goroutine's that runs the model
-	earlier     replay  // what an earlier process did of it
+	approvals   *approval.Approvals // what waits for a person, or did
+	mentioned   string              // the proposal whose asker was told what became of another message
+	earlier     replay              // what an earlier process did of it
 	cancel      context.CancelCauseFunc
 	done        chan struct{}
 	stored      atomic.Bool // the store knows that it has begun
@@ -130,6 +131,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 		journal: journal{store: a.g.Store, turn: rec.ID, run: rec.Runs + 1}, thinksAloud: a.g.ShowReasoning,
 		delivery: delivery{decided: make(chan struct{})},
 	}
+	t.approvals = a.approver(t)
 	if len(rec.Steps) > 0 {
 		a.takeUpSteps(t, rec.Steps)
 	}
@@ -170,13 +172,11 @@ func (a *actor) nothingToRetry(rec chat.Turn) {
 // takeUpSteps gives a turn what an earlier process did of it.
 func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	var err error
-	if t.earlier, err = readJournal(steps); err != nil {
+	t.earlier, err = readJournal(steps)
+	if err = errors.Join(err, t.approvals.Replay(steps)); err != nil {
 		panic(err) // guard tells both sides
 	}
-	t.docket.restore(t.earlier.proposals, time.Now())
-	if t.earlier.undecided() {
-		t.undone = TextUndecided
-	}
+	t.approvals.Resume(time.Now())
 	t.journal.changed.Store(t.earlier.changed)
 	if cut := t.earlier.cutOff(); len(cut) > 0 {
 		a.log.Warn("a tool was at work when the process died: what it did is not known, and it is not run again",
@@ -205,8 +205,8 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		Person: a.person(t.in).String(), Conversation: a.conversation.String(), Shared: t.in.To.Kind != chat.Private,
 		Messages: append(slices.Clip(t.history.messages), t.question),
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
-		Journal:  &t.journal, Approver: approver{a, t},
-		Steps: t.earlier.said, Begun: t.earlier.begun, Asked: t.earlier.asked(), Files: t.earlier.files,
+		Journal:  &t.journal, Approver: t.approvals,
+		Steps: t.earlier.said, Begun: t.earlier.begun, Asked: t.approvals.Calls(), Files: t.earlier.files,
 		Spent: t.earlier.spent.Spent,
 	}, t.fold)
 }

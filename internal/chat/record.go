@@ -1,7 +1,9 @@
 package chat
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -54,6 +56,15 @@ type Step struct {
 	Kind StepKind
 	Call string // the tool call that it is about; empty for StepSaid and StepSpent
 	Body []byte // as the gateway wrote it; may be empty
+}
+
+// NewStep returns a step with a body in JSON.
+func NewStep(kind StepKind, call string, body any) (Step, error) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return Step{}, fmt.Errorf("encode a step of the turn: %w", err)
+	}
+	return Step{Kind: kind, Call: call, Body: b}, nil
 }
 
 // StepKind says what a step tells.

@@ -1,13 +1,9 @@
-package gateway
+package approval
 
 import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"telex/gateway/preview"
-	"telex/gateway/queue"
-	"telex/internal/chat"
 )
 
 // What people may answer to a question, with commas between: words that mean yes, or no, and nothing else in any language that many
@@ -15,10 +11,10 @@ import (
 // Hungarian, again in Swedish), and the like. A word
 // that could be taken for a yes is no yes; one that could be taken for a no does no harm.
 const (
-	yesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, mach das, oui, ouais, d'accord, " +
+	YesWords = "yes, y, yep, yeah, yup, sure, ok, okay, approve, approved, go ahead, do it, ja, jep, jawohl, mach das, oui, ouais, d'accord, " +
 		"sí, vale, claro, sim, sì, va bene, kyllä, joo, evet, tamam, có, " +
 		"да, так, ναι, نعم, כן, हाँ, हां, 是, 是的, 好, 好的, 可以, はい, 네, 예, 응, 👍, 👌, ✅, ✔, 🆗"
-	noWords = "no, n, nope, nah, deny, denied, don't, nein, ne, nee, nö, non, não, nao, nej, nei, ei, nie, nem, hayır, hayir, tidak, không, nu, " +
+	NoWords = "no, n, nope, nah, deny, denied, don't, nein, ne, nee, nö, non, não, nao, nej, nei, ei, nie, nem, hayır, hayir, tidak, không, nu, " +
 		"нет, ні, όχι, οχι, لا, לא, नहीं, 不, 不是, 不要, 不行, 否, いいえ, だめ, 아니요, 아니, 👎, ❌, 🚫, ⛔"
 )
 
@@ -28,13 +24,14 @@ const (
 	besideNo  = "thanks, thank you, danke, merci, gracias, obrigado, obrigada, grazie, спасибо"
 )
 
-// saysOnly says that somebody wrote words of a text, beside polite ones, and nothing else.
-func (t Texts) saysOnly(key TextKey, said string) bool {
-	polite := besideYes
-	if key == TextNo {
-		polite = besideNo
-	}
-	words, more := wordsOf(t[key]), wordsOf(polite)
+// SaysYes reports whether somebody wrote words that mean yes, beside polite ones, and nothing else.
+func SaysYes(words, said string) bool { return saysOnly(words, besideYes, said) }
+
+// SaysNo reports the same of a no.
+func SaysNo(words, said string) bool { return saysOnly(words, besideNo, said) }
+
+func saysOnly(list, polite, said string) bool {
+	words, more := wordsOf(list), wordsOf(polite)
 	found := false
 	for rest := answerWords(said); rest != ""; {
 		w, ok := beginning(rest, words)
@@ -89,29 +86,4 @@ func answerWords(text string) string {
 		}
 	}
 	return strings.Join(strings.Fields(b.String()), " ")
-}
-
-// inTheWay tells the one who is asked what became of a message that decides nothing: with busy: interrupt it withdrew the question, else
-// it waits for the decision. It is told once for each question, and not where the question was not seen yet.
-func (a *actor) inTheWay(m queue.Message, q *proposal, interrupts bool) {
-	line := a.g.Texts[TextDecideFirst]
-	if interrupts {
-		line = a.g.Texts.fill(TextWithdrawn, "what", inCode(clip(q.Text)))
-	}
-	if !q.mentioned {
-		q.mentioned = true
-		a.answer(preview.Ending{Text: line}, m.To)
-	}
-}
-
-// seenQuestion returns what the running turn asks the sender of a message, and is visible; nil: nothing.
-func (a *actor) seenQuestion(m queue.Message) *proposal {
-	if a.turn == nil || m.Kind != chat.Text {
-		return nil
-	}
-	w, asker := a.proposed("", m.Accepted)
-	if w.q == nil || w.turn != a.turn.id || asker != m.Sender.ID || a.unseen(w, m.Accepted) {
-		return nil
-	}
-	return w.q
 }
