@@ -2,7 +2,7 @@ package discord
 
 import (
 	"bytes"
-	"errors"
+	"cmp"
 	"fmt"
 	"image"
 	_ "image/gif"  // Registers the format.
@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // linkLife is how long the link to a file is good for.
@@ -58,13 +60,13 @@ func (s *Server) store(now time.Time, c *channel, files []newFile) []Attachment 
 	var list []Attachment
 	for _, f := range files {
 		a := Attachment{
-			ID: s.ids.next(now), Name: fileName(f.name), ContentType: f.kind, Description: f.description,
-			Size: len(f.data), Content: f.data,
+			ID: s.ids.next(now), Name: fileName(f.Name), ContentType: f.Type, Description: f.description,
+			Size: len(f.Data), Content: f.Data,
 		}
-		if f.kind == "application/octet-stream" || f.kind == "" {
-			a.ContentType = http.DetectContentType(f.data)
+		if f.Type == "application/octet-stream" || f.Type == "" {
+			a.ContentType = http.DetectContentType(f.Data)
 		}
-		if config, _, err := image.DecodeConfig(bytes.NewReader(f.data)); err == nil {
+		if config, _, err := image.DecodeConfig(bytes.NewReader(f.Data)); err == nil {
 			a.Width, a.Height = config.Width, config.Height
 		}
 		s.files[a.ID] = stored{a, "/attachments/" + c.info.ID + "/" + a.ID + "/" + url.PathEscape(a.Name)}
@@ -84,7 +86,7 @@ func fileName(name string) string {
 		}
 		return r
 	}, name)
-	return orElse(name, "unknown")
+	return cmp.Or(name, "unknown")
 }
 
 func (s *Server) wireAttachment(_ *Message, a Attachment) wireAttachment {
@@ -101,13 +103,9 @@ func (s *Server) download(r *request) (any, *apiError) {
 	f, ok := s.files[r.param("attachment")]
 	ends, err := strconv.ParseInt(r.query.Get("ex"), 16, 64)
 	if !ok || err != nil || r.query.Get("hm") != bucketHash(f.ID) || r.now.After(time.Unix(ends, 0)) {
-		return answer{
-			status: http.StatusNotFound, contentType: "text/plain;charset=UTF-8", header: make(http.Header),
-			body: []byte("This content is no longer available."),
+		return rig.Answer{
+			Status: http.StatusNotFound, ContentType: "text/plain;charset=UTF-8", Body: []byte("This content is no longer available."),
 		}, nil
 	}
-	return answer{status: http.StatusOK, contentType: orElse(f.ContentType, "application/octet-stream"), header: make(http.Header), body: f.Content}, nil
+	return rig.Answer{Status: http.StatusOK, ContentType: cmp.Or(f.ContentType, "application/octet-stream"), Body: f.Content}, nil
 }
-
-// errBroken makes the connection break off.
-var errBroken = errors.New("connection broken off")

@@ -1,17 +1,15 @@
 package discord
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	"telex/standin/fault"
-	"telex/standin/host"
+	"telex/standin/rig"
 )
 
 // request is one API call on its way through a method; s.mu is held meanwhile.
@@ -20,7 +18,7 @@ type request struct {
 	params  map[string]string
 	query   url.Values
 	payload json.RawMessage
-	files   map[int]upload
+	files   map[int]rig.Upload
 	now     time.Time
 	call    *Call
 	bucket  *scope // nil for a call without a bucket.
@@ -34,10 +32,12 @@ func (r *request) form() form { return readForm(r.payload, &formErrors{}) }
 
 // serveAPI answers the calls of the API, and fetches files.
 func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	call := &Call{At: time.Now(), Request: r.Method + " " + withoutTokens(r.URL.Path)}
 	t, params, aerr := s.find(r)
+	call := &Call{
+		Call:    rig.Call{At: time.Now(), Method: t.name},
+		Request: r.Method + " " + withoutTokens(r.URL.Path), Channel: params["channel"], Message: params["message"],
+	}
 	req := &request{route: t, params: params, query: r.URL.Query(), call: call}
-	call.Method, call.Channel, call.Message = t.name, params["channel"], params["message"]
 	if aerr == nil && !t.public && r.Header.Get("Authorization") != "Bot "+s.opts.Token {
 		aerr = plain(http.StatusUnauthorized)
 	}
@@ -45,44 +45,32 @@ func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, cut <-chan str
 		req.payload, req.files, aerr = readBody(r)
 		call.Body = req.payload
 	}
-	s.locate(req)
-	rule := s.record(call)
-	var a answer
-	switch banned := s.gate(); {
-	case banned != nil:
-		a, rule = *banned, nil
-	case aerr != nil:
-		a, rule = aerr.answer(), nil
-		call.Description = aerr.message
-	default:
-		a = s.perform(r.Context(), req, rule, cut)
-	}
-	s.finish(w, call, rule, a, cut)
+	s.Answer(w, r, call, cut, s.gate(req, aerr), func() rig.Answer { return s.invoke(req) })
 }
 
-// locate finds where an interaction's token leads, so that faults can choose such calls by channel too.
-func (s *Server) locate(r *request) {
-	if r.param("token") == "" {
-		return
-	}
+// gate is the answer to a call that gets no further: one that makes no sense, or of an address that nobody lets in
+// any more. It finds where an interaction's token leads too, so that faults can choose such calls by channel.
+func (s *Server) gate(r *request, aerr *apiError) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	call, token := r.call, r.param("token")
+	call.bucket, call.resource = r.route.bucket, cmp.Or(r.param("channel"), r.param("guild"), token)
 	for _, i := range s.interactionList {
-		if i.Token != r.param("token") {
+		if i.Token != token {
 			continue
 		}
-		r.call.Channel = i.Channel
-		if r.call.Message == "@original" {
-			r.call.Message = i.Original
+		call.Channel, call.resource = i.Channel, i.ID
+		if call.Message == "@original" {
+			call.Message = i.Original
 		}
 	}
-}
-
-// gate is the answer to an address that nobody lets in any more; nil for all others.
-func (s *Server) gate() *answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.banned(time.Now())
+	if banned := s.banned(time.Now()); banned != nil {
+		return banned
+	}
+	if aerr == nil {
+		return nil
+	}
+	return new(call.refused(aerr))
 }
 
 // withoutTokens hides the tokens of interactions in a path.
@@ -96,111 +84,50 @@ func withoutTokens(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// record counts a call and finds the fault that hits it.
-func (s *Server) record(call *Call) *Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls = append(s.calls, call)
-	s.stats.Calls++
-	s.stats.ByMethod[call.Method]++
-	return s.match(call)
-}
-
-// perform waits, lets the call take effect, and shapes the answer, bent by the fault that hit it.
-func (s *Server) perform(ctx context.Context, r *request, rule *Fault, cut <-chan struct{}) answer {
-	half := s.opts.Latency / 2
-	if !host.Pause(half, cut) {
-		return answer{status: statusGone}
-	}
-	a, done := s.before(ctx, r, rule, cut)
-	if !done {
-		a = s.after(r.call, rule, s.invoke(r), cut)
-	}
-	if a.status == statusGone || !host.Pause(half, cut) {
-		return answer{status: statusGone}
-	}
-	return a
-}
-
 // invoke counts the call and runs its method under s.mu.
-func (s *Server) invoke(r *request) answer {
+func (s *Server) invoke(r *request) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.now = time.Now()
-	s.findBucket(r)
+	r.now, r.bucket = time.Now(), s.bucket(r.call)
 	aerr := s.charge(r)
 	var result any
 	if aerr == nil {
 		result, aerr = r.route.serve(s, r)
 	}
-	var a answer
+	var a rig.Answer
 	if aerr != nil {
-		r.call.Description = aerr.message
-		a = aerr.answer()
+		a = r.call.refused(aerr)
 	} else {
 		r.call.Effect = true
 		a = resultAnswer(result)
 	}
-	if r.bucket != nil && a.header.Get("X-RateLimit-Scope") != scopeGlobal {
-		r.bucket.headers(r.now, a.header)
+	if a.Header == nil {
+		a.Header = make(http.Header)
+	}
+	if r.bucket != nil && a.Header.Get("X-RateLimit-Scope") != scopeGlobal {
+		r.bucket.headers(r.now, a.Header)
 	}
 	return a
 }
 
-// findBucket finds the bucket of a call: that of its kind for the channel, guild or token in the path.
-func (s *Server) findBucket(r *request) {
-	if r.route.bucket == bucketNone {
-		return
-	}
-	resource := orElse(r.param("channel"), r.param("guild"))
-	if r.route.bucket == bucketWebhook {
-		resource = r.param("token")
-		for _, i := range s.interactionList {
-			if i.Token == resource {
-				resource = i.ID
-			}
-		}
-	}
-	r.bucket = s.limiter.scope(r.route.bucket, resource)
+// refused is the answer to a call, which notes it; s.mu is held.
+func (c *Call) refused(aerr *apiError) rig.Answer {
+	c.Code, c.Description = aerr.code, aerr.message
+	return aerr.answer()
 }
 
-// finish writes the answer and the record of the call.
-func (s *Server) finish(w http.ResponseWriter, call *Call, rule *Fault, a answer, cut <-chan struct{}) {
-	s.mu.Lock()
-	call.Done, call.Status, call.Code, call.RetryAfter = time.Now(), a.status, a.code, a.retryAfter
-	s.stats.ByStatus[a.status]++
-	if a.status == http.StatusTooManyRequests {
-		s.stats.TooManyRequests++
+// bucket is that of a call's kind for the channel, guild or token in its path; nil for none.
+func (s *Server) bucket(call *Call) *scope {
+	if call.bucket == bucketNone {
+		return nil
 	}
+	return s.limiter.scope(call.bucket, call.resource)
+}
+
+// finish counts the end of a call.
+func (s *Server) finish(call *Call, a rig.Answer) []slog.Attr {
 	s.countInvalid(call.Done, a)
-	s.publish(Event{Kind: "call", Channel: call.Channel, Call: call})
-	s.mu.Unlock()
-	s.log.Debug("call", slog.String("method", call.Method), slog.String("channel", call.Channel),
-		slog.Int("status", a.status), slog.String("description", call.Description))
-	s.deliver(w, a)
-	if rule != nil && rule.Action == ActPauseAnswered {
-		s.hold(call, rule, fault.Answered, cut)
-	}
-}
-
-// deliver writes the answer or drops the connection.
-func (s *Server) deliver(w http.ResponseWriter, a answer) {
-	if a.status == statusGone {
-		panic(http.ErrAbortHandler)
-	}
-	switch err := a.write(w); {
-	case errors.Is(err, errBroken):
-		panic(http.ErrAbortHandler)
-	case err != nil:
-		s.log.Debug("answer", slog.Any("error", err))
-	}
-}
-
-// mark runs f with s.mu held.
-func (s *Server) mark(f func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f()
+	return []slog.Attr{slog.String("channel", call.Channel), slog.String("description", call.Description)}
 }
 
 // getMe answers GET /users/@me.

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"telex/standin/rig"
 )
 
 const (
@@ -257,12 +260,14 @@ func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh 
 	return fresh, nil
 }
 
-func sameFields(a, b map[string]json.RawMessage) bool { return string(encode(a)) == string(encode(b)) }
+func sameFields(a, b map[string]json.RawMessage) bool {
+	return string(rig.Encode(a)) == string(rig.Encode(b))
+}
 
 // readCommand checks a command.
 // Source: https://docs.discord.com/developers/interactions/application-commands#application-command-object
 func readCommand(f form) Command {
-	c := Command{Type: orElse(f.integer("type"), 1), Name: f.text("name", 1, 32), fields: f.fields}
+	c := Command{Type: cmp.Or(f.integer("type"), 1), Name: f.text("name", 1, 32), fields: f.fields}
 	if c.Type == 1 {
 		checkCommandName(f, c.Name)
 		c.Description = f.text("description", 1, 100)

@@ -1,80 +1,102 @@
 package discord
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"telex/standin/control"
-	"telex/standin/host"
+	"telex/standin/rig"
 )
 
-// serveControl answers the control API; see the package comment.
-func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	control.API{
-		Get:         s.controlGet,
-		Post:        s.controlPost,
-		File:        s.content,
-		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
-		ClearFaults: s.ClearFaults,
-		Paused:      func(ctx context.Context, most time.Duration) any { return s.holds.Wait(ctx, most, cut) },
-		Release:     s.holds.Release,
-		Reset:       func(r *http.Request) { s.reset(host.Conn(r)) },
-		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
-		Log:         s.log,
-	}.ServeHTTP(w, r)
+// controls are those of the package comment.
+func (s *Server) controls() rig.Controls {
+	return rig.Controls{
+		File: s.content,
+		Get: map[string]func(url.Values) (any, error){
+			"info":         func(url.Values) (any, error) { return s.info(), nil },
+			"channels":     func(url.Values) (any, error) { return s.Channels(), nil },
+			"stats":        func(url.Values) (any, error) { return s.Stats(), nil },
+			"dm":           s.controlDM,
+			"interactions": func(url.Values) (any, error) { return s.Interactions(), nil },
+			"commands":     func(q url.Values) (any, error) { return append([]Command{}, s.Commands(q.Get("guild"))...), nil }, // a list, also of none
+			"history":      func(q url.Values) (any, error) { return s.Chronicle(q.Get("channel")), nil },
+			"text":         func(q url.Values) (any, error) { return s.reading(q.Get("channel")), nil },
+			"view":         s.controlView,
+		},
+		Post: map[string]func(*http.Request) (any, error){
+			"say":            rig.Posted(s.controlSay),
+			"slash":          rig.Posted(s.controlSlash),
+			"gateway":        rig.Posted(s.controlGateway),
+			"press":          posted(s.controlPress),
+			"thread":         posted(s.controlThread),
+			"delete":         done(func(c controlRequest) error { return s.Delete(c.Channel, c.Message) }),
+			"delete_channel": done(func(c controlRequest) error { return s.DeleteChannel(c.Channel) }),
+			"archive":        done(func(c controlRequest) error { return s.Archive(c.Channel, c.Archived == nil || *c.Archived, c.Locked) }),
+			"permit":         done(func(c controlRequest) error { return s.Permit(c.Channel, c.Access) }),
+			"block":          done(func(c controlRequest) error { s.Block(c.User, c.Blocked == nil || *c.Blocked); return nil }),
+			"kick":           done(func(c controlRequest) error { s.Kick(c.Guild); return nil }),
+			"invite":         done(func(c controlRequest) error { s.Invite(c.Guild); return nil }),
+			"role":           done(func(c controlRequest) error { s.AddRole(c.Role); return nil }),
+			"limits":         rig.Done(s.controlLimits),
+		},
+	}
+}
+
+// posted is a control about people and places, whose ids it checks.
+func posted(do func(controlRequest) (any, error)) func(*http.Request) (any, error) {
+	return rig.Posted(func(c controlRequest) (any, error) {
+		for _, id := range []string{c.Guild, c.User, c.Role} {
+			if id != "" && !isSnowflake(id) {
+				return nil, fmt.Errorf("%q is no id", id)
+			}
+		}
+		return do(c)
+	})
+}
+
+// done is posted for what has no result.
+func done(do func(controlRequest) error) func(*http.Request) (any, error) {
+	return posted(func(c controlRequest) (any, error) { return struct{}{}, do(c) })
 }
 
 // content is that of an attachment.
-func (s *Server) content(r *http.Request) (contentType string, data []byte, err error) {
+func (s *Server) content(query url.Values) (contentType string, data []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, ok := s.files[r.URL.Query().Get("id")]
+	f, ok := s.files[query.Get("id")]
 	if !ok {
 		return "", nil, errors.New("no such file")
 	}
-	return orElse(f.ContentType, "application/octet-stream"), f.Content, nil
+	return cmp.Or(f.ContentType, "application/octet-stream"), f.Content, nil
 }
 
-func (s *Server) controlGet(r *http.Request, name string) (any, error) {
-	query := r.URL.Query()
-	switch name {
-	case "info":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return map[string]any{
-			"bot": s.me, "started": s.started, "now": time.Now(), "person": DefaultPerson, "guild": DefaultGuild, "channel": DefaultChannel,
-		}, nil
-	case "channels":
-		return s.Channels(), nil
-	case "dm":
-		user := orElse(query.Get("user"), DefaultPerson)
-		if !isSnowflake(user) {
-			return nil, fmt.Errorf("user: id expected, got %q", user)
-		}
-		return map[string]string{"channel": s.DM(user)}, nil
-	case "stats":
-		return s.Stats(), nil
-	case "interactions":
-		return s.Interactions(), nil
-	case "commands":
-		return append([]Command{}, s.Commands(query.Get("guild"))...), nil // a list, also of none
-	case "calls":
-		return control.Last(s.Calls(), query.Get("last")), nil
-	case "history":
-		return s.Chronicle(query.Get("channel")), nil
-	case "view":
-		at, err := control.Time(query.Get("at"))
-		if err != nil {
-			return nil, err
-		}
-		return s.Screen(query.Get("channel"), at), nil
-	case "text":
-		return s.reading(query.Get("channel")), nil
+// info is what a program has to know to begin.
+func (s *Server) info() map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]any{
+		"bot": s.me, "started": s.started, "now": time.Now(), "person": DefaultPerson, "guild": DefaultGuild, "channel": DefaultChannel,
 	}
-	return nil, control.ErrUnknown
+}
+
+func (s *Server) controlDM(query url.Values) (any, error) {
+	user := cmp.Or(query.Get("user"), DefaultPerson)
+	if !isSnowflake(user) {
+		return nil, fmt.Errorf("user: id expected, got %q", user)
+	}
+	return map[string]string{"channel": s.DM(user)}, nil
+}
+
+func (s *Server) controlView(query url.Values) (any, error) {
+	at, err := control.Time(query.Get("at"))
+	if err != nil {
+		return nil, err
+	}
+	return s.Screen(query.Get("channel"), at), nil
 }
 
 // reading is what a person reads in a channel now, message by message.
@@ -108,89 +130,34 @@ type controlRequest struct {
 	Off       bool   `json:"off"`
 }
 
-func (s *Server) controlPost(r *http.Request, name string) (any, error) {
-	switch name {
-	case "say":
-		var in Incoming
-		if err := control.Decode(r.Body, &in); err != nil {
-			return nil, err
-		}
-		return s.controlSay(in)
-	case "slash":
-		var in Invocation
-		if err := control.Decode(r.Body, &in); err != nil {
-			return nil, err
-		}
-		id, err := s.Slash(in)
-		return map[string]string{"interaction": id}, err
-	case "fault":
-		var f Fault
-		if err := errors.Join(control.Decode(r.Body, &f), f.check()); err != nil {
-			return nil, err
-		}
-		return map[string]int{"id": s.Fault(f)}, nil
-	case "gateway":
-		var d Disturbance
-		if err := errors.Join(control.Decode(r.Body, &d), d.check()); err != nil {
-			return nil, err
-		}
-		return map[string]int{"connections": s.Gateway(d)}, nil
-	case "outage":
-		var o Outage
-		if err := control.Decode(r.Body, &o); err != nil {
-			return nil, err
-		}
-		return struct{}{}, s.outage(o, host.Conn(r))
-	}
-	var c controlRequest
-	if err := control.Decode(r.Body, &c); err != nil {
+func (s *Server) controlSlash(in Invocation) (any, error) {
+	id, err := s.Slash(in)
+	return map[string]string{"interaction": id}, err
+}
+
+func (s *Server) controlGateway(d Disturbance) (any, error) {
+	if err := d.check(); err != nil {
 		return nil, err
 	}
-	if name != "limits" {
-		return s.controlPeople(name, c)
-	}
+	return map[string]int{"connections": s.Gateway(d)}, nil
+}
+
+func (s *Server) controlPress(c controlRequest) (any, error) {
+	id, err := s.Press(c.Channel, c.Message, c.CustomID, c.User)
+	return map[string]string{"interaction": id}, err
+}
+
+func (s *Server) controlThread(c controlRequest) (any, error) {
+	id, err := s.StartThread(c.Channel, c.Message, c.Name)
+	return map[string]string{"channel": id}, err
+}
+
+func (s *Server) controlLimits(c controlRequest) error {
 	if c.Off {
 		c.Published = NoLimits()
 	}
 	s.SetLimits(c.Published, c.Hidden)
-	return struct{}{}, nil
-}
-
-// controlPeople is what people do, and moderators.
-func (s *Server) controlPeople(name string, c controlRequest) (any, error) {
-	for _, id := range []string{c.Guild, c.User, c.Role} {
-		if id != "" && !isSnowflake(id) {
-			return nil, fmt.Errorf("%q is no id", id)
-		}
-	}
-	var err error
-	switch name {
-	case "press":
-		id, err := s.Press(c.Channel, c.Message, c.CustomID, c.User)
-		return map[string]string{"interaction": id}, err
-	case "thread":
-		id, err := s.StartThread(c.Channel, c.Message, c.Name)
-		return map[string]string{"channel": id}, err
-	case "delete":
-		err = s.Delete(c.Channel, c.Message)
-	case "delete_channel":
-		err = s.DeleteChannel(c.Channel)
-	case "archive":
-		err = s.Archive(c.Channel, c.Archived == nil || *c.Archived, c.Locked)
-	case "permit":
-		err = s.Permit(c.Channel, c.Access)
-	case "block":
-		s.Block(c.User, c.Blocked == nil || *c.Blocked)
-	case "kick":
-		s.Kick(c.Guild)
-	case "invite":
-		s.Invite(c.Guild)
-	case "role":
-		s.AddRole(c.Role)
-	default:
-		err = control.ErrUnknown
-	}
-	return struct{}{}, err
+	return nil
 }
 
 func (s *Server) controlSay(in Incoming) (any, error) {

@@ -91,9 +91,9 @@ func (s *Server) Gateway(d Disturbance) int {
 	case GatewayMute:
 		s.mute += max(1, d.Times)
 	}
-	s.publish(Event{Kind: "gateway", Gateway: d.Kind})
+	s.Publish(Event{Kind: "gateway", Gateway: d.Kind})
 	s.mu.Unlock()
-	s.host.Drop(cut)
+	s.Host.Drop(cut)
 	return n
 }
 

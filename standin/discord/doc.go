@@ -51,9 +51,8 @@
 //
 // # Control over HTTP
 //
-// Bodies and answers are JSON; an error is {"error": "…"} with status 400, 403 or 404. Unknown fields are
-// errors. Browsers may call only from the same origin. Ids are strings; a user that is left out is
-// DefaultPerson.
+// Beside the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) there
+// are those below. Ids are strings; a user that is left out is DefaultPerson.
 //
 //	POST   /control/say            {"channel":"…","user":"…","text":"hello"}   → {"channel":"…","message":"…"}
 //	                               fields: Incoming; without channel in the DM; content of files is base64
@@ -71,14 +70,6 @@
 //	POST   /control/gateway        {"kind":"drop"}                             fields: Disturbance → {"connections":1}
 //	POST   /control/limits         {"published":{"messages":10},"hidden":{"global":5},"off":false}
 //	                               fields: Limits; hidden ones are enforced without being violations
-//	POST   /control/fault          {"method":"createMessage","nth":2,"times":1,"action":"cut_after"} → {"id":1}
-//	                               fields: Fault; delay_ms instead of Delay, for_ms instead of For
-//	DELETE /control/fault          removes all faults and ends an outage
-//	POST   /control/outage         {"kind":"cut","for_ms":10000}               from now on: refuse, cut, 5xx or hang
-//	GET    /control/paused         ?wait=10: waits up to so many seconds for a held call
-//	POST   /control/resume         {"id":1,"drop":false}, or {} for all        → {"resumed":1}
-//	POST   /control/restart        {"down_ms":500}                             cuts all connections
-//	POST   /control/reset          {}                                          forgets everything
 //	GET    /control/info           the bot, the default ids, and the server's clock
 //	GET    /control/channels
 //	GET    /control/dm             ?user=…                                     → {"channel":"…"}
@@ -88,18 +79,4 @@
 //	GET    /control/file           ?id=…                                       the content of an attachment
 //	GET    /control/interactions                                               list of Interaction
 //	GET    /control/commands       ?guild=…                                    list of Command; without guild the global ones
-//	GET    /control/stats          Stats
-//	GET    /control/calls          ?last=20                                    list of Call
-//	GET    /control/events         server-sent events, each an Event
-//
-// # Killing a client at an exact moment
-//
-// Add a fault with action pause_before, pause_after or pause_answered for the call in question, wait for it
-// with GET /control/paused?wait=30, kill -9 the client, and let go of the call: POST /control/resume with
-// {"drop":true} ends it where it is held, so that before its effect it has none; with {} it goes on, as a
-// request does that had left when the client died. In Go, Fault.Do is called at that moment and may kill the
-// client itself.
-//
-// During an outage of kind refuse only the connection that asked for it, and those opened before to the
-// control API, are served; all calls in flight and all connections to the gateway are cut.
 package discord

@@ -1,11 +1,10 @@
 package discord
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"net/http"
 	"strconv"
+
+	"telex/standin/rig"
 )
 
 // JSON error codes that the stand-in answers.
@@ -122,102 +121,43 @@ func (f formErrors) tree() map[string]any {
 	return root
 }
 
-// answer is what goes back over the wire.
-type answer struct {
-	status      int
-	contentType string
-	header      http.Header
-	body        []byte
-	cutMiddle   bool // the connection breaks after half of the body.
-	retryAfter  float64
-	code        int
-}
+// proxy is what stands in front of the platform, and answers when that is ill.
+const proxy = "cloudflare"
 
-const (
-	jsonType = "application/json"
-	// statusGone marks a call whose connection is dropped instead of answered.
-	statusGone = 0
-)
-
-func (e *apiError) answer() answer {
+func (e *apiError) answer() rig.Answer {
 	body := map[string]any{"message": e.message, "code": e.code}
-	a := answer{status: e.status, contentType: jsonType, header: make(http.Header), code: e.code}
+	header := make(http.Header)
 	if len(e.form) > 0 {
 		body["errors"] = e.form.tree()
 	}
+	var retryAfter float64
 	if l := e.limit; l != nil {
-		a.retryAfter = l.retryAfter
+		retryAfter = l.retryAfter
 		body["retry_after"], body["global"] = l.retryAfter, l.scope == scopeGlobal
 		if e.code == 0 {
 			delete(body, "code")
 		}
-		a.header.Set("Retry-After", strconv.Itoa(wholeSeconds(l.retryAfter)))
-		a.header.Set("X-RateLimit-Scope", l.scope)
+		header.Set("X-RateLimit-Scope", l.scope)
 		if l.scope == scopeGlobal {
-			a.header.Set("X-RateLimit-Global", "true")
+			header.Set("X-RateLimit-Global", "true")
 		}
 	}
-	a.body = encode(body)
+	a := rig.JSON(e.status, body)
+	a.Header, a.RetryAfter = header, retryAfter
 	return a
 }
 
-func resultAnswer(v any) answer {
+func resultAnswer(v any) rig.Answer {
 	switch v := v.(type) {
 	case nil:
-		return answer{status: http.StatusNoContent, header: make(http.Header)}
+		return rig.Answer{Status: http.StatusNoContent}
 	case created:
-		return answer{status: http.StatusCreated, contentType: jsonType, header: make(http.Header), body: encode(v.v)}
-	case answer:
+		return rig.JSON(http.StatusCreated, v.v)
+	case rig.Answer:
 		return v
 	}
-	return answer{status: http.StatusOK, contentType: jsonType, header: make(http.Header), body: encode(v)}
+	return rig.JSON(http.StatusOK, v)
 }
 
 // created marks a result that is answered 201.
 type created struct{ v any }
-
-// htmlAnswer is what a proxy in front of the platform answers when that is ill.
-func htmlAnswer(status int) answer {
-	title := fmt.Sprintf("%d %s", status, http.StatusText(status))
-	return answer{
-		status: status, contentType: "text/html", header: make(http.Header),
-		body: []byte("<html>\r\n<head><title>" + title + "</title></head>\r\n<body>\r\n<center><h1>" + title +
-			"</h1></center>\r\n<hr><center>cloudflare</center>\r\n</body>\r\n</html>\r\n"),
-	}
-}
-
-// encode turns the package's own types into JSON; they always can be.
-func encode(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Appendf(nil, `{"message":%q,"code":0}`, "500: "+err.Error())
-	}
-	return data
-}
-
-// write sends the whole answer, so that the client has it when write returns.
-func (a answer) write(w http.ResponseWriter) error {
-	maps.Copy(w.Header(), a.header)
-	if a.contentType != "" {
-		w.Header().Set("Content-Type", a.contentType)
-	}
-	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
-	if a.status == http.StatusNoContent {
-		w.Header().Del("Content-Length")
-	}
-	w.WriteHeader(a.status)
-	body := a.body
-	if a.cutMiddle {
-		body = body[:len(body)/2]
-	}
-	if _, err := w.Write(body); err != nil && a.status != http.StatusNoContent {
-		return fmt.Errorf("write answer: %w", err)
-	}
-	if err := http.NewResponseController(w).Flush(); err != nil {
-		return fmt.Errorf("write answer: %w", err)
-	}
-	if a.cutMiddle {
-		return errBroken
-	}
-	return nil
-}

@@ -1,10 +1,6 @@
 package discord
 
-import (
-	"context"
-	"iter"
-	"time"
-)
+import "time"
 
 // Event is one thing that happened, as Watch and /control/events tell it.
 type Event struct {
@@ -25,28 +21,28 @@ type Event struct {
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// publish tells all watchers; s.mu is held. Pointers in e are copied here, so
-// that a watcher never shares memory with the server.
-func (s *Server) publish(e Event) {
-	s.events.Publish(func(seq int64) Event {
-		e.Seq, e.At = seq, time.Now()
-		if e.Message != nil {
-			c := e.Message.clone()
-			e.Message = &c
-		}
-		if e.Call != nil {
-			c := *e.Call
-			e.Call = &c
-		}
-		if e.Interaction != nil {
-			c := *e.Interaction
-			e.Interaction = &c
-		}
-		return e
-	})
+// stamp numbers an event. What its pointers lead to is copied, so that a watcher never shares memory with the server.
+func stamp(e Event, seq int64, at time.Time) Event {
+	e.Seq, e.At = seq, at
+	if e.Message != nil {
+		e.Message = new(e.Message.clone())
+	}
+	if e.Call != nil {
+		e.Call = new(*e.Call)
+	}
+	if e.Interaction != nil {
+		e.Interaction = new(*e.Interaction)
+	}
+	return e
 }
 
-// Watch returns everything that happens from this call on, until ctx ends or
-// the server closes. The sequence can be read once; reading blocks. Events that
-// are not read are kept in memory until ctx ends.
-func (s *Server) Watch(ctx context.Context) iter.Seq[Event] { return s.events.Watch(ctx) }
+// event tells of a call, of one that is held, or that something happened.
+func event(kind string, call *Call, held *Paused) Event {
+	switch {
+	case held != nil:
+		return Event{Kind: kind, Channel: call.Channel, Paused: held}
+	case call != nil:
+		return Event{Kind: kind, Channel: call.Channel, Call: call}
+	}
+	return Event{Kind: kind}
+}

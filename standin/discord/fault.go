@@ -1,48 +1,45 @@
 package discord
 
 import (
-	"context"
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"telex/standin/fault"
+	"telex/standin/rig"
 )
 
-// Actions of faults.
+// Actions of faults; the package fault says what those do that other platforms have too.
 const (
-	// ActLatency makes the call slower by Delay before it takes effect.
 	ActLatency = fault.Latency
-	// ActRateLimit answers 429 with RetryAfter and closes the call's bucket (or
-	// everything, when Scope is "global") until that is over.
+	// ActRateLimit closes the call's bucket, or everything when Scope is "global".
 	ActRateLimit = fault.RateLimit
-	// ActStatus answers with Status: as HTML from 500 on, else as an API error
-	// with Description. With AfterEffect the call takes effect first.
-	ActStatus = fault.Status
-	// ActCutBefore drops the connection, and the call has no effect.
-	ActCutBefore = fault.CutBefore
-	// ActCutAfter drops the connection after the call took effect.
-	ActCutAfter = fault.CutAfter
-	// ActHang never answers: the call has no effect and the connection stays
-	// open until the client, Restart or Close ends it.
-	ActHang = fault.Hang
-	// ActDeleteFirst lets the person delete the addressed message just before.
-	ActDeleteFirst = "delete_first"
-	// ActNotFound answers as if the addressed message, or the channel, did not exist.
-	ActNotFound = "not_found"
-	// ActMalformed answers half of the JSON after the call took effect.
-	ActMalformed = "malformed"
-	// ActCutMiddle breaks a download off after half of the content.
-	ActCutMiddle = fault.CutMiddle
-	// ActPauseBefore, ActPauseAfter and ActPauseAnswered hold the call before it
-	// takes effect, after that, or once the client has the whole answer: the
-	// moments at which a test kills the client. They end with Resume or Drop, or when
-	// Do returns.
+	// ActStatus answers as HTML from 500 on, else as an API error with Description.
+	ActStatus        = fault.Status
+	ActCutBefore     = fault.CutBefore
+	ActCutAfter      = fault.CutAfter
+	ActCutMiddle     = fault.CutMiddle
+	ActHang          = fault.Hang
+	ActDeleteFirst   = fault.DeleteFirst
+	ActNotFound      = fault.NotFound
+	ActMalformed     = fault.Malformed
 	ActPauseBefore   = fault.PauseBefore
-	ActPauseAfter    = "pause_after"
-	ActPauseAnswered = "pause_answered"
+	ActPauseAfter    = fault.PauseAfter
+	ActPauseAnswered = fault.PauseAnswered
 )
+
+// Kinds of outages; the package fault says what they are.
+const (
+	OutageRefuse = fault.OutageRefuse
+	OutageCut    = fault.OutageCut
+	OutageError  = fault.OutageError
+	OutageHang   = fault.OutageHang
+)
+
+// Outage is a time in which the API does nothing.
+type Outage = fault.Outage
 
 // Fault is a rule: which calls it hits, and what happens to them. Of several
 // rules that match a call, the first one added wins; all of them count it.
@@ -83,54 +80,22 @@ type Fault struct {
 // Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-func validAction(action string) bool {
-	switch action {
-	case ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
-		ActMalformed, ActCutMiddle, ActPauseBefore, ActPauseAfter, ActPauseAnswered:
-		return true
+// rule is the fault in the words of all platforms.
+func (f *Fault) rule() fault.Rule[Call] {
+	return fault.Rule[Call]{
+		When:   fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)},
+		Action: f.Action, Status: f.Status, RetryAfter: f.RetryAfter, Delay: fault.Lasts(f.Delay, f.DelayMS),
+		AfterEffect: f.AfterEffect, Do: f.Do,
 	}
-	return false
 }
 
-// check tells what is wrong with a rule.
-func (f Fault) check() error {
-	switch {
-	case !validAction(f.Action):
-		return fmt.Errorf("unknown fault action %q", f.Action)
-	case f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.RetryAfter < 0 || f.DelayMS < 0 || f.For < 0 || f.ForMS < 0:
-		return fmt.Errorf("fault %s: negative number", f.Action)
-	case f.Scope != "" && f.Scope != scopeUser && f.Scope != scopeShared && f.Scope != scopeGlobal:
+// check tells what is wrong with a fault.
+func (f *Fault) check() error {
+	if f.Scope != "" && f.Scope != scopeUser && f.Scope != scopeShared && f.Scope != scopeGlobal {
 		return fmt.Errorf("fault %s: unknown scope %q", f.Action, f.Scope)
-	case f.Action == ActStatus && (f.Status < 400 || f.Status > 599):
-		return fmt.Errorf("fault status: %d is no error status", f.Status)
 	}
-	return nil
-}
-
-// Fault adds a rule and returns its id. It panics on a rule that makes no sense.
-func (s *Server) Fault(f Fault) int {
-	if err := f.check(); err != nil {
-		panic("discord stand-in: " + err.Error())
-	}
-	f.Delay = fault.Lasts(f.Delay, f.DelayMS)
-	return s.faults.Add(f, fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)})
-}
-
-// ClearFaults removes all rules, ends an outage, and resumes what is held.
-func (s *Server) ClearFaults() {
-	s.faults.Clear()
-	s.host.Refuse(time.Time{})
-	s.Resume(0)
-}
-
-// match counts the call in every rule that chooses it and returns the first
-// rule that hits.
-func (s *Server) match(call *Call) *Fault {
-	hit := s.faults.Match(call.At, func(f Fault) bool { return f.chooses(call) })
-	if hit != nil {
-		call.Fault = hit.Action
-	}
-	return hit
+	return f.rule().Check(ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
+		ActMalformed, ActCutMiddle, ActPauseBefore, ActPauseAfter, ActPauseAnswered)
 }
 
 func (f *Fault) chooses(call *Call) bool {
@@ -139,34 +104,28 @@ func (f *Fault) chooses(call *Call) bool {
 		fault.Named(f.Method, call.Method)
 }
 
-// before does what a fault does ahead of the effect; done means that a is the
-// answer and there will be no effect.
-func (s *Server) before(ctx context.Context, req *request, r *Fault, cut <-chan struct{}) (a answer, done bool) {
-	if r == nil {
-		return answer{}, false
-	}
-	switch r.Action {
+// act does what a fault does in place of a call's effect, or after it.
+func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+	switch f.Action {
 	case ActRateLimit:
-		return s.forceTooMany(req, r), true
+		return s.forceTooMany(call, f), true
 	case ActStatus:
-		if !r.AfterEffect {
-			return r.statusAnswer(), true
-		}
+		s.Locked(func() { call.Code = f.Code })
+		return f.statusAnswer(), true
+	case ActNotFound:
+		aerr := missing(call)
+		s.Locked(func() { call.Code = aerr.code })
+		return aerr.answer(), true
 	case ActDeleteFirst:
-		s.mark(func() {
-			if c := s.channels[req.call.Channel]; c != nil {
-				if m := c.alive(req.call.Message); m != nil {
+		s.Locked(func() {
+			if c := s.channels[call.Channel]; c != nil {
+				if m := c.alive(call.Message); m != nil {
 					s.remove(c, m, time.Now(), "person")
 				}
 			}
 		})
-	case ActNotFound:
-		return missing(req.call).answer(), true
-	default:
-		hold := func() bool { return s.hold(req.call, r, fault.Before, cut) }
-		return answer{status: statusGone}, !fault.Step{Action: r.Action, Delay: r.Delay, Cut: cut, Hold: hold}.GoesOn(ctx)
 	}
-	return answer{}, false
+	return rig.Answer{}, false
 }
 
 // missing is the answer to a call whose target does not exist.
@@ -177,31 +136,9 @@ func missing(call *Call) *apiError {
 	return notFound(codeUnknownChannel, "Channel")
 }
 
-// after does what a fault does between effect and answer.
-func (s *Server) after(call *Call, r *Fault, a answer, cut <-chan struct{}) answer {
-	if r == nil {
-		return a
-	}
-	switch r.Action {
-	case ActStatus:
-		return r.statusAnswer()
-	case ActCutAfter:
-		return answer{status: statusGone}
-	case ActMalformed:
-		a.body = a.body[:len(a.body)/2]
-	case ActCutMiddle:
-		a.cutMiddle = true
-	case ActPauseAfter:
-		if !s.hold(call, r, fault.After, cut) {
-			return answer{status: statusGone}
-		}
-	}
-	return a
-}
-
-func (f *Fault) statusAnswer() answer {
+func (f *Fault) statusAnswer() rig.Answer {
 	if f.Status >= http.StatusInternalServerError && f.Description == "" {
-		return htmlAnswer(f.Status)
+		return rig.HTML(f.Status, proxy)
 	}
 	message := f.Description
 	if message == "" {
@@ -211,53 +148,28 @@ func (f *Fault) statusAnswer() answer {
 }
 
 // forceTooMany answers 429 and closes the call's bucket, or everything. A bucket that is closed already says so.
-func (s *Server) forceTooMany(req *request, r *Fault) answer {
+func (s *Server) forceTooMany(call *Call, f *Fault) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req.now = time.Now()
-	s.findBucket(req)
-	kind, sc := orElse(r.Scope, scopeUser), req.bucket
+	now, kind, sc := time.Now(), cmp.Or(f.Scope, scopeUser), s.bucket(call)
 	if kind == scopeGlobal {
 		sc = s.limiter.scope(bucketGlobal, "")
 	}
-	wait := time.Duration(orElse(r.RetryAfter, 1) * float64(time.Second))
+	wait := time.Duration(cmp.Or(f.RetryAfter, 1) * float64(time.Second))
 	if sc == nil {
-		s.stats.Forced++
+		s.Counted.Forced++
 		return tooMany(wait, kind).answer()
 	}
-	if left := sc.blocked.Sub(req.now); left > s.limiter.published.Jitter {
-		s.violate(req.now, BlockedCall, req.call, fmt.Sprintf("%s is closed for another %v", sc.name, left))
+	if left := sc.blocked.Sub(now); left > s.limiter.published.Jitter {
+		s.violate(now, BlockedCall, call, fmt.Sprintf("%s is closed for another %v", sc.name, left))
 		return tooMany(left, sc.blockedScope).answer()
 	}
-	s.stats.Forced++
-	aerr := s.block(req.now, sc, wait, kind)
-	req.call.Description = aerr.message
+	s.Counted.Forced++
+	aerr := s.block(now, sc, wait, kind)
+	call.Description = aerr.message
 	a := aerr.answer()
 	if kind != scopeGlobal {
-		sc.headers(req.now, a.header)
+		sc.headers(now, a.Header)
 	}
 	return a
 }
-
-// hold keeps a call until Resume, Drop, Restart or Close; false when it does not go on.
-func (s *Server) hold(call *Call, r *Fault, stage string, cut <-chan struct{}) bool {
-	var held Call
-	s.mark(func() { held = *call })
-	if r.Do != nil {
-		r.Do(held)
-		return true
-	}
-	return s.holds.Hold(held, stage, cut, func(p *Paused) {
-		s.mark(func() { s.publish(Event{Kind: "paused", Channel: held.Channel, Paused: p}) })
-	})
-}
-
-// Paused returns the calls that faults hold.
-func (s *Server) Paused() []Paused { return s.holds.List() }
-
-// Resume lets a held call go on; 0 means all of them. It returns how many.
-func (s *Server) Resume(id int) int { return s.holds.Release(id, true) }
-
-// Drop ends a held call where it is, as if its connection had died there: one that is
-// held before its effect has none. 0 means all of them. It returns how many.
-func (s *Server) Drop(id int) int { return s.holds.Release(id, false) }

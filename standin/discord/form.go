@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"telex/standin/rig"
 )
 
 const (
@@ -24,19 +25,13 @@ const (
 	maxFiles = 10
 )
 
-// upload is a file of a request.
-type upload struct {
-	name, kind string
-	data       []byte
-}
-
 // readBody reads the JSON of a request and the files that come with it.
-func readBody(r *http.Request) (json.RawMessage, map[int]upload, *apiError) {
+func readBody(r *http.Request) (json.RawMessage, map[int]rig.Upload, *apiError) {
 	body := http.MaxBytesReader(nil, r.Body, maxRequest)
 	kind, args, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var (
 		payload []byte
-		files   map[int]upload
+		files   map[int]rig.Upload
 		err     error
 	)
 	if kind == "multipart/form-data" {
@@ -57,7 +52,7 @@ func readBody(r *http.Request) (json.RawMessage, map[int]upload, *apiError) {
 		return nil, nil, fail(http.StatusBadRequest, codeInvalidJSON, "The request body contains invalid JSON.")
 	}
 	for _, f := range files {
-		if len(f.data) > maxFile {
+		if len(f.Data) > maxFile {
 			return nil, nil, requestTooLarge()
 		}
 	}
@@ -69,37 +64,19 @@ func requestTooLarge() *apiError {
 }
 
 // readMultipart reads payload_json and the files named files[n].
-func readMultipart(body io.Reader, boundary string) ([]byte, map[int]upload, error) {
-	if boundary == "" {
-		return nil, nil, errors.New("parse multipart: no boundary")
-	}
-	reader := multipart.NewReader(body, boundary)
-	var payload []byte
-	files := make(map[int]upload)
-	for {
-		part, err := reader.NextPart()
-		if err == io.EOF { //nolint:errorlint // a form that was cut wraps io.EOF; only the bare one is its end.
-			return payload, files, nil
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("parse multipart: %w", err)
-		}
-		data, err := io.ReadAll(part)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read part: %w", err)
-		}
-		name := part.FormName()
+func readMultipart(body io.Reader, boundary string) (payload []byte, files map[int]rig.Upload, err error) {
+	files = make(map[int]rig.Upload)
+	err = rig.ReadMultipart(body, boundary, func(name string, u rig.Upload) {
 		if name == "payload_json" {
-			payload = data
-			continue
+			payload = u.Data
+			return
 		}
 		digits, found := strings.CutPrefix(strings.TrimSuffix(name, "]"), "files[")
-		n, err := strconv.Atoi(digits)
-		if !found || err != nil || n < 0 || part.FileName() == "" {
-			continue // the platform ignores what it does not know
+		if n, err := strconv.Atoi(digits); found && err == nil && n >= 0 && u.Name != "" {
+			files[n] = u // the platform ignores what it does not know
 		}
-		files[n] = upload{name: part.FileName(), kind: part.Header.Get("Content-Type"), data: data}
-	}
+	})
+	return payload, files, err
 }
 
 // form reads the fields of a JSON object and collects what is wrong with them.

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"bytes"
+	"cmp"
 	"compress/zlib"
 	"context"
 	"encoding/json"
@@ -17,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"telex/standin/host"
+	"telex/standin/rig"
 )
 
 // socket is a connection to the gateway. Its fields are guarded by Server.mu, but for those that only its own
@@ -72,15 +74,13 @@ func (k *socket) signal() {
 
 // serveGateway serves one connection until it ends.
 func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	call := &Call{At: time.Now(), Method: "gateway", Request: r.Method + " " + r.URL.Path}
-	rule := s.record(call)
-	if a, done := s.before(r.Context(), &request{call: call}, rule, cut); done {
-		s.finish(w, call, rule, a, cut)
+	call := &Call{Call: rig.Call{At: time.Now(), Method: "gateway"}, Request: r.Method + " " + r.URL.Path}
+	if !s.Admit(w, r, call, cut, 0, func() *rig.Answer { return nil }) {
 		return
 	}
 	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
-		s.log.Debug("accept gateway", slog.Any("error", err))
+		s.opts.Log.Debug("accept gateway", slog.Any("error", err))
 		return
 	}
 	ws.SetReadLimit(1 << 20) // beyond maxGatewayPayload, which has a close code of its own
@@ -126,15 +126,15 @@ func (s *Server) converse(ctx context.Context, k *socket) {
 				ended <- int(websocket.CloseStatus(err))
 				return
 			}
-			s.mark(func() { s.receive(k, data) })
+			s.Locked(func() { s.receive(k, data) })
 		}
 	})
 	code := s.write(ctx, k, ended)
 	if err := k.ws.CloseNow(); err != nil {
-		s.log.Debug("close gateway", slog.Any("error", err))
+		s.opts.Log.Debug("close gateway", slog.Any("error", err))
 	}
 	readers.Wait()
-	s.mark(func() { s.leave(k, code) })
+	s.Locked(func() { s.leave(k, code) })
 }
 
 // write sends what is queued and watches over the heartbeats. It returns the close code of the client.
@@ -151,13 +151,13 @@ func (s *Server) write(ctx context.Context, k *socket, ended <-chan int) int {
 		for _, data := range queue {
 			kind, data := k.pack(data)
 			if err := k.ws.Write(ctx, kind, data); err != nil {
-				s.log.Debug("write gateway", slog.Any("error", err))
+				s.opts.Log.Debug("write gateway", slog.Any("error", err))
 				return <-ended
 			}
 		}
 		if ending != nil {
 			if err := k.ws.Close(websocket.StatusCode(ending.code), ending.reason); err != nil {
-				s.log.Debug("close gateway", slog.Any("error", err))
+				s.opts.Log.Debug("close gateway", slog.Any("error", err))
 			}
 			return -1
 		}
@@ -166,7 +166,7 @@ func (s *Server) write(ctx context.Context, k *socket, ended <-chan int) int {
 		case code := <-ended:
 			return code
 		case <-timer.C:
-			s.mark(func() {
+			s.Locked(func() {
 				if time.Since(k.beat) >= grace && !k.silent {
 					s.accuse(k, closeTimedOut, "Session timed out.", "no heartbeat")
 				}
@@ -203,7 +203,7 @@ func (s *Server) leave(k *socket, code int) {
 		wait = 0
 	}
 	s.detach(k, wait)
-	s.publish(Event{Kind: "gateway", Gateway: "closed"})
+	s.Publish(Event{Kind: "gateway", Gateway: "closed"})
 }
 
 // detach takes a connection away from its session, if it has not lost it yet; s.mu is held. From then on the
@@ -227,7 +227,7 @@ func (s *Server) detachAll() []net.Conn {
 
 // accuse ends a connection for something that the client did; a session that timed out is over.
 func (s *Server) accuse(k *socket, code int, reason, detail string) {
-	s.violate(time.Now(), BadGateway, nil, fmt.Sprintf("%d: %s", code, orElse(detail, reason)))
+	s.violate(time.Now(), BadGateway, nil, fmt.Sprintf("%d: %s", code, cmp.Or(detail, reason)))
 	if n := k.session; n != nil && n.socket == k && code == closeTimedOut {
 		n.socket, n.until = nil, time.Time{}
 	}
@@ -318,17 +318,17 @@ func (s *Server) begun(k *socket, n *session) {
 			guilds = append(guilds, map[string]any{"id": g.id, "unavailable": true})
 		}
 	}
-	n.send("READY", encode(map[string]any{
+	n.send("READY", rig.Encode(map[string]any{
 		"v": 10, "user": s.me, "guilds": guilds, "session_id": n.id, "session_type": "normal",
 		"resume_gateway_url": s.resumeURL(), "application": map[string]any{"id": s.me.ID, "flags": 0},
 		"private_channels": []any{}, "relationships": []any{}, "user_settings": map[string]any{}, "_trace": []string{"standin"},
 	}))
 	for _, g := range s.guildList {
 		if g.member && n.wants(intentGuilds) {
-			n.send("GUILD_CREATE", encode(s.wireGuild(g)))
+			n.send("GUILD_CREATE", rig.Encode(s.wireGuild(g)))
 		}
 	}
-	s.publish(Event{Kind: "gateway", Gateway: "identified"})
+	s.Publish(Event{Kind: "gateway", Gateway: "identified"})
 }
 
 // resume continues a session: what was missed comes again, in order.
@@ -385,8 +385,8 @@ func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 			k.push(e.data)
 		}
 	}
-	n.send("RESUMED", encode(map[string]any{"_trace": []string{"standin"}}))
-	s.publish(Event{Kind: "gateway", Gateway: "resumed"})
+	n.send("RESUMED", rig.Encode(map[string]any{"_trace": []string{"standin"}}))
+	s.Publish(Event{Kind: "gateway", Gateway: "resumed"})
 }
 
 // drop ends a session for good, and its connection with the code.

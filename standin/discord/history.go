@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Message is one message of a channel with everything a person ever saw of it.
@@ -195,39 +197,19 @@ func (s *Server) Screen(channelID string, at time.Time) Screen {
 	return screen
 }
 
-// Calls returns every API call so far, in the order of arrival. It is a copy.
-func (s *Server) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]Call, len(s.calls))
-	for i, c := range s.calls {
-		list[i] = *c
-	}
-	return list
-}
-
 // Call is one API call.
 type Call struct {
-	At time.Time `json:"at"` // arrival of the request.
-	// Done is when the answer was written, or the connection cut; zero before.
-	Done time.Time `json:"done,omitzero"`
-	// Method is the name of the call, such as createMessage; see the package comment.
-	Method string `json:"method"`
+	rig.Call
 	// Request is the method and path of HTTP.
 	Request string `json:"request"`
 	Channel string `json:"channel,omitempty"`
 	// Message is the one that was made or addressed.
 	Message string `json:"message,omitempty"`
-	// Status is the HTTP status of the answer, 0 when the connection was cut.
-	Status int `json:"status"`
 	// Code and Description are those of an error answer.
-	Code        int     `json:"code,omitempty"`
-	Description string  `json:"description,omitempty"`
-	RetryAfter  float64 `json:"retry_after,omitempty"` // seconds, in a 429.
-	// Effect tells whether the call took effect, whatever the client was told.
-	Effect bool `json:"effect"`
-	// Fault is the action of the fault that hit the call.
-	Fault string `json:"fault,omitempty"`
+	Code        int    `json:"code,omitempty"`
+	Description string `json:"description,omitempty"`
 	// Body is the JSON of the request; files are left out.
 	Body json.RawMessage `json:"body,omitempty"`
+
+	bucket, resource string // that it counts in.
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Source of the times: https://docs.discord.com/developers/interactions/receiving-and-responding#followup-messages
@@ -101,7 +103,7 @@ func (s *Server) interact(c *channel, i *Interaction, data map[string]any) {
 	if m := c.byID[i.Message]; m != nil {
 		w["message"] = s.wire(c, m)
 	}
-	s.publish(Event{Kind: "interaction", Channel: c.info.ID, Interaction: i})
+	s.Publish(Event{Kind: "interaction", Channel: c.info.ID, Interaction: i})
 	s.dispatch(intentNone, "INTERACTION_CREATE", w)
 }
 
@@ -134,7 +136,7 @@ func (s *Server) callback(r *request) (any, *apiError) {
 		return nil, aerr
 	}
 	i.Answered, i.Response = r.now, kind
-	s.publish(Event{Kind: "interaction", Channel: i.Channel, Interaction: i})
+	s.Publish(Event{Kind: "interaction", Channel: i.Channel, Interaction: i})
 	r.call.Message = i.Original
 	if r.query.Get("with_response") != "true" {
 		return nil, nil
@@ -178,7 +180,7 @@ func (s *Server) respond(r *request, i *Interaction, kind int, data form) *apiEr
 		if m == nil {
 			return unknownMessage()
 		}
-		r.payload = encode(data.fields)
+		r.payload = rig.Encode(data.fields)
 		v, _, aerr := s.revise(r, c, m, true)
 		if aerr != nil {
 			return aerr
@@ -195,7 +197,7 @@ func (s *Server) respond(r *request, i *Interaction, kind int, data form) *apiEr
 }
 
 // reply makes a message that answers an interaction.
-func (s *Server) reply(r *request, c *channel, i *Interaction, data form, files map[int]upload) (*Message, *apiError) {
+func (s *Server) reply(r *request, c *channel, i *Interaction, data form, files map[int]rig.Upload) (*Message, *apiError) {
 	if files == nil {
 		files = r.files
 	}

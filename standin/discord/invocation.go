@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ type Invocation struct {
 func (s *Server) Slash(in Invocation) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in.User = s.person(orElse(in.User, DefaultPerson)).ID
+	in.User = s.person(cmp.Or(in.User, DefaultPerson)).ID
 	c := s.channels[in.Channel]
 	if in.Channel == "" {
 		c = s.dmWith(in.User)
@@ -116,7 +117,7 @@ func (s *Server) Press(channelID, message, customID, user string) (string, error
 	}) {
 		return "", fmt.Errorf("press: no button %q under message %q", customID, message)
 	}
-	i := &Interaction{Type: interactionComponent, User: s.person(orElse(user, DefaultPerson)).ID, Name: customID, Message: message}
+	i := &Interaction{Type: interactionComponent, User: s.person(cmp.Or(user, DefaultPerson)).ID, Name: customID, Message: message}
 	s.interact(c, i, map[string]any{"custom_id": customID, "component_type": componentButton})
 	return i.ID, nil
 }

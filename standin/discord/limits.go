@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"telex/standin/quota"
+	"telex/standin/rig"
 )
 
 // Limits are the rates that the platform enforces. A field that is zero takes the published value (in
@@ -63,19 +65,11 @@ func NoLimits() Limits {
 // orElse fills the fields that are zero from d.
 func (l Limits) orElse(d Limits) Limits {
 	return Limits{
-		Messages: orElse(l.Messages, d.Messages), Deletes: orElse(l.Deletes, d.Deletes), Typing: orElse(l.Typing, d.Typing),
-		Reads: orElse(l.Reads, d.Reads), Others: orElse(l.Others, d.Others), Webhook: orElse(l.Webhook, d.Webhook),
-		Global: orElse(l.Global, d.Global), OldEdits: orElse(l.OldEdits, d.OldEdits), Invalid: orElse(l.Invalid, d.Invalid),
-		Sessions: orElse(l.Sessions, d.Sessions), Jitter: orElse(l.Jitter, d.Jitter),
+		Messages: cmp.Or(l.Messages, d.Messages), Deletes: cmp.Or(l.Deletes, d.Deletes), Typing: cmp.Or(l.Typing, d.Typing),
+		Reads: cmp.Or(l.Reads, d.Reads), Others: cmp.Or(l.Others, d.Others), Webhook: cmp.Or(l.Webhook, d.Webhook),
+		Global: cmp.Or(l.Global, d.Global), OldEdits: cmp.Or(l.OldEdits, d.OldEdits), Invalid: cmp.Or(l.Invalid, d.Invalid),
+		Sessions: cmp.Or(l.Sessions, d.Sessions), Jitter: cmp.Or(l.Jitter, d.Jitter),
 	}
-}
-
-func orElse[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }
 
 // Kinds of buckets. Each is split by the channel, guild, or interaction token in the path.
@@ -249,7 +243,7 @@ func (s *Server) charge(r *request) *apiError {
 	for _, sc := range scopes {
 		sc.published.take(r.now)
 		sc.hidden.take(r.now)
-		quota.Of(s.stats.Scopes, sc.name).Counted++
+		quota.Of(s.Counted.Scopes, sc.name).Counted++
 	}
 	return nil
 }
@@ -266,7 +260,7 @@ func (s *Server) block(now time.Time, sc *scope, wait time.Duration, kind string
 	if until := now.Add(wait); until.After(sc.blocked) {
 		sc.blocked, sc.blockedScope = until, kind
 	}
-	quota.Of(s.stats.Scopes, sc.name).TooManyRequests++
+	quota.Of(s.Counted.Scopes, sc.name).TooManyRequests++
 	return tooMany(wait, kind)
 }
 
@@ -282,8 +276,6 @@ func tooMany(wait time.Duration, kind string) *apiError {
 
 // seconds are those of d, rounded up to milliseconds.
 func seconds(d time.Duration) float64 { return math.Ceil(d.Seconds()*1000) / 1000 }
-
-func wholeSeconds(s float64) int { return int(math.Ceil(s)) }
 
 // headers tell the state of the call's bucket. What a hidden limit does they don't show.
 func (sc *scope) headers(now time.Time, h http.Header) {
@@ -315,11 +307,11 @@ func bucketHash(kind string) string {
 
 // countInvalid counts an answer that the platform takes for a sign of abuse.
 // Source: https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans
-func (s *Server) countInvalid(now time.Time, a answer) {
-	switch a.status {
+func (s *Server) countInvalid(now time.Time, a rig.Answer) {
+	switch a.Status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 	case http.StatusTooManyRequests:
-		if a.header.Get("X-RateLimit-Scope") == scopeShared {
+		if a.Header.Get("X-RateLimit-Scope") == scopeShared {
 			return
 		}
 	default:
@@ -331,15 +323,13 @@ func (s *Server) countInvalid(now time.Time, a answer) {
 
 // banned is the answer of what stands in front of the API to an address that sent too much nonsense; nil
 // while it lets requests through.
-func (s *Server) banned(now time.Time) *answer {
+func (s *Server) banned(now time.Time) *rig.Answer {
 	wait := s.limiter.scope(bucketInvalid, "").published.wait(now)
 	if wait <= 0 {
 		return nil
 	}
-	a := answer{
-		status: http.StatusTooManyRequests, contentType: "text/plain; charset=UTF-8", header: make(http.Header),
-		body: []byte("error code: 1015"), retryAfter: seconds(wait),
+	return &rig.Answer{
+		Status: http.StatusTooManyRequests, ContentType: "text/plain; charset=UTF-8", RetryAfter: seconds(wait),
+		Body: []byte("error code: 1015"),
 	}
-	a.header.Set("Retry-After", strconv.Itoa(wholeSeconds(a.retryAfter)))
-	return &a
 }

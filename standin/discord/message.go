@@ -131,7 +131,7 @@ func (s *Server) add(c *channel, m *Message) {
 		}
 		s.stopTyping(c, m.Versions[0].At)
 	}
-	s.publish(Event{Kind: "message", Channel: c.info.ID, Message: m})
+	s.Publish(Event{Kind: "message", Channel: c.info.ID, Message: m})
 	s.dispatchMessage(c, "MESSAGE_CREATE", m)
 }
 
@@ -236,7 +236,7 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 	if m.FromBot {
 		s.stats.Edits++
 	}
-	s.publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
+	s.Publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
 	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
 }
 
@@ -290,7 +290,7 @@ func (s *Server) deleteMessages(r *request) (any, *apiError) {
 // remove takes a message off the screen.
 func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
 	m.Deleted, m.DeletedBy = now, by
-	s.publish(Event{Kind: "delete", Channel: c.info.ID, Message: m})
+	s.Publish(Event{Kind: "delete", Channel: c.info.ID, Message: m})
 	if m.OnlyFor != "" {
 		return
 	}
@@ -391,6 +391,6 @@ func (s *Server) startTyping(r *request) (any, *apiError) {
 	p := Period{From: r.now, To: r.now.Add(typingTime)}
 	c.typing = append(c.typing, p)
 	s.stats.Typings++
-	s.publish(Event{Kind: "typing", Channel: c.info.ID, Typing: &p})
+	s.Publish(Event{Kind: "typing", Channel: c.info.ID, Typing: &p})
 	return nil, nil
 }

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"telex/standin/rig"
 )
 
 const (
@@ -53,13 +56,13 @@ type payload struct {
 
 // newFile is a file on its way into a message.
 type newFile struct {
-	upload
+	rig.Upload
 	description string
 }
 
 // readPayload checks the fields of a message. Flags that are not among allowedFlags are ignored, as on the
 // platform. v2 tells whether the message that is edited has components of the second version.
-func readPayload(f form, files map[int]upload, interaction, v2 bool, allowedFlags int) payload {
+func readPayload(f form, files map[int]rig.Upload, interaction, v2 bool, allowedFlags int) payload {
 	p := payload{form: f, hasContent: f.given("content"), hasComponents: f.given("components"), hasEmbeds: f.given("embeds"), hasFlags: f.given("flags")}
 	p.flags = f.integer("flags") & allowedFlags
 	v2 = v2 || p.flags&flagComponentsV2 != 0
@@ -96,7 +99,7 @@ func (p *payload) legacy() {
 }
 
 // readFiles joins the files with what the field attachments says of them.
-func (p *payload) readFiles(files map[int]upload) {
+func (p *payload) readFiles(files map[int]rig.Upload) {
 	describe := make(map[string]form)
 	if p.form.given("attachments") {
 		p.keep = []string{}
@@ -116,9 +119,9 @@ func (p *payload) readFiles(files map[int]upload) {
 		p.form.bad("BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", maxFiles), "files")
 	}
 	for _, n := range slices.Sorted(maps.Keys(files)) {
-		file := newFile{upload: files[n]}
+		file := newFile{Upload: files[n]}
 		if a, ok := describe[strconv.Itoa(n)]; ok {
-			file.name = orElse(a.text("filename", 0, 260), file.name)
+			file.Name = cmp.Or(a.text("filename", 0, 260), file.Name)
 			file.description = a.text("description", 0, 1024)
 		}
 		p.files = append(p.files, file)

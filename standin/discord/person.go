@@ -1,10 +1,13 @@
 package discord
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"telex/standin/rig"
 )
 
 // Incoming is something a person writes.
@@ -79,7 +82,7 @@ func (s *Server) Say(in Incoming) (string, error) {
 	v := Version{At: now, Method: "person", Content: clean(in.Text)}
 	var files []newFile
 	for _, f := range in.Files {
-		files = append(files, newFile{upload: upload{name: f.Name, kind: f.ContentType, data: f.Content}})
+		files = append(files, newFile{Upload: rig.Upload{Name: f.Name, Type: f.ContentType, Data: f.Content}})
 	}
 	v.Attachments = s.store(now, c, files)
 	if v.empty() {
@@ -109,8 +112,8 @@ func (in Incoming) check() error {
 
 // writer makes who writes known.
 func (s *Server) writer(in Incoming) User {
-	u := s.person(orElse(in.User, DefaultPerson))
-	u.Username = orElse(in.Username, u.Username)
+	u := s.person(cmp.Or(in.User, DefaultPerson))
+	u.Username = cmp.Or(in.Username, u.Username)
 	if in.Name != "" {
 		u.GlobalName = &in.Name
 	}
@@ -155,14 +158,14 @@ func (s *Server) Delete(channelID, message string) error {
 func (s *Server) Block(person string, blocked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dmWith(s.person(orElse(person, DefaultPerson)).ID).info.Blocked = blocked
+	s.dmWith(s.person(cmp.Or(person, DefaultPerson)).ID).info.Blocked = blocked
 }
 
 // Kick lets a moderator throw the bot out of a guild.
-func (s *Server) Kick(guildID string) { s.membership(orElse(guildID, DefaultGuild), false) }
+func (s *Server) Kick(guildID string) { s.membership(cmp.Or(guildID, DefaultGuild), false) }
 
 // Invite lets a moderator put the bot into a guild.
-func (s *Server) Invite(guildID string) { s.membership(orElse(guildID, DefaultGuild), true) }
+func (s *Server) Invite(guildID string) { s.membership(cmp.Or(guildID, DefaultGuild), true) }
 
 func (s *Server) membership(id string, member bool) {
 	s.mu.Lock()

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -115,7 +116,7 @@ func (s *Server) addChannel(info Channel) *channel {
 	c := &channel{info: info, byID: make(map[string]*Message)}
 	s.channels[info.ID] = c
 	s.channelList = append(s.channelList, c)
-	s.publish(Event{Kind: "channel", Channel: info.ID, Info: &info})
+	s.Publish(Event{Kind: "channel", Channel: info.ID, Info: &info})
 	if info.Type == GuildText {
 		s.dispatch(intentGuilds, "CHANNEL_CREATE", s.wireChannel(c))
 	}
@@ -127,7 +128,7 @@ func (s *Server) textChannel(id, guildID string) *channel {
 	if c := s.channels[id]; c != nil {
 		return c
 	}
-	g := s.guildFor(orElse(guildID, DefaultGuild))
+	g := s.guildFor(cmp.Or(guildID, DefaultGuild))
 	return s.addChannel(Channel{ID: id, Type: GuildText, Guild: g.id, Name: "channel-" + id})
 }
 
@@ -275,7 +276,7 @@ func (s *Server) Channels() []Channel {
 func (s *Server) DM(person string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dmWith(s.person(orElse(person, DefaultPerson)).ID).info.ID
+	return s.dmWith(s.person(cmp.Or(person, DefaultPerson)).ID).info.ID
 }
 
 // roleIn tells whether a guild has a role.

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"log/slog"
 	"net"
 	"net/http"
@@ -8,9 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"telex/standin/fault"
-	"telex/standin/host"
-	"telex/standin/watch"
+	"telex/standin/rig"
 )
 
 const (
@@ -52,14 +51,11 @@ type Options struct {
 // Server imitates Discord for one bot. It is an http.Handler; Serve adds a real or in-memory listener. All
 // methods may be called from any goroutine.
 type Server struct {
+	rig.Rig[Call, Fault, Event]
+
 	opts   Options
 	me     User
-	log    *slog.Logger
 	routes []route
-	host   *host.Host
-	faults fault.Table[Fault]
-	holds  fault.Holds[Call]
-	events watch.Hub[Event]
 
 	mu      sync.Mutex // guards everything below; never held while waiting.
 	started time.Time
@@ -87,31 +83,33 @@ type Server struct {
 	mute         int // connections that will get no Hello.
 
 	limiter limiter
-	calls   []*Call
-	stats   Stats
+	stats   Stats // but for what the rig counts.
 }
 
 // New returns a server with one guild. The caller closes it.
 func New(opts Options) *Server {
-	opts.Token = orElse(opts.Token, DefaultToken)
-	opts.BotID = orElse(opts.BotID, DefaultBot)
-	opts.Username = orElse(opts.Username, "telex")
-	opts.Heartbeat = orElse(opts.Heartbeat, 41250*time.Millisecond)
-	opts.ResumeWindow = orElse(opts.ResumeWindow, 3*time.Minute)
-	opts.NonceWindow = orElse(opts.NonceWindow, 3*time.Minute)
-	log := opts.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
+	opts.Token = cmp.Or(opts.Token, DefaultToken)
+	opts.BotID = cmp.Or(opts.BotID, DefaultBot)
+	opts.Username = cmp.Or(opts.Username, "telex")
+	opts.Heartbeat = cmp.Or(opts.Heartbeat, 41250*time.Millisecond)
+	opts.ResumeWindow = cmp.Or(opts.ResumeWindow, 3*time.Minute)
+	opts.NonceWindow = cmp.Or(opts.NonceWindow, 3*time.Minute)
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
 		opts:    opts,
 		me:      User{ID: opts.BotID, Username: opts.Username, Discriminator: "0000", Bot: true},
-		log:     log,
 		sockets: make(map[*socket]struct{}),
 		routes:  routes(),
 	}
-	s.host = host.New(s, log)
-	s.resetLocked()
+	rig.Init(&s.Rig, rig.Platform[Call, Fault, Event]{
+		Name: "discord", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
+		Serve: s.serve, Control: s.controls(), Reset: s.reset, Detach: s.detachAll,
+		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish, Event: event, Stamp: stamp,
+		Rule: (*Fault).rule, Check: (*Fault).check, Chooses: (*Fault).chooses, Act: s.act,
+		Outage: func(action string, status int) Fault { return Fault{Action: action, Status: status} },
+	})
 	return s
 }
 
@@ -124,19 +122,8 @@ func (s *Server) Bot() User { return s.me }
 // Mention is the text that mentions the bot.
 func (s *Server) Mention() string { return "<@" + s.me.ID + ">" }
 
-// Reset forgets everything that happened: messages, sessions, commands, calls, counters and faults. All
-// connections are cut.
-func (s *Server) Reset() { s.reset(nil) }
-
-func (s *Server) reset(spare net.Conn) {
-	s.restart(0, spare)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.resetLocked()
-	s.publish(Event{Kind: "reset"})
-}
-
-func (s *Server) resetLocked() {
+// reset forgets everything that happened; s.mu is held.
+func (s *Server) reset() {
 	s.started = time.Now()
 	s.ids = newSnowflakes(s.started)
 	s.users = map[string]User{s.me.ID: s.me}
@@ -148,60 +135,19 @@ func (s *Server) resetLocked() {
 	s.interactions, s.interactionList = make(map[string]*Interaction), nil
 	s.sessions, s.lastIdentify, s.refusals, s.mute = nil, time.Time{}, 0, 0
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
-	s.faults.Reset()
-	s.holds.Reset()
-	s.host.Refuse(time.Time{})
-	s.calls = nil
-	s.stats = newStats()
+	s.stats = Stats{}
 	s.person(DefaultPerson)
 	s.textChannel(DefaultChannel, DefaultGuild).info.Name = "general"
 }
 
-// Serve answers requests on l until Close, and then returns nil. It closes l.
-func (s *Server) Serve(l net.Listener) error { return s.host.Serve(l) }
-
-// Close ends Serve, cuts all connections and waits for what is in flight.
-func (s *Server) Close() error {
-	s.events.Close()
-	s.mu.Lock()
-	s.host.End()
-	conns := s.detachAll()
-	s.mu.Unlock()
-	s.host.Drop(conns)
-	return s.host.Close()
-}
-
-// Restart cuts every connection, those to the gateway too, and every call in flight, as a restart of the
-// platform does, and refuses everything for the time down. What was stored stays, sessions too.
-func (s *Server) Restart(down time.Duration) { s.restart(down, nil) }
-
-// restart spares the connection that asked for it.
-func (s *Server) restart(down time.Duration, spare net.Conn) {
-	s.mu.Lock()
-	s.publish(Event{Kind: "restart"})
-	conns := append(s.host.Restart(down, spare), s.detachAll()...)
-	s.mu.Unlock()
-	s.host.Drop(conns)
-}
-
-// ServeHTTP answers /api/v10/…, /attachments/…, /control/…, and the gateway at any path that asks for a WebSocket.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	cut, down := s.host.Enter()
-	defer s.host.Leave()
-	if !strings.HasPrefix(r.URL.Path, "/control/") {
-		s.mark(func() { s.base = "http://" + hostOf(r) })
-	}
-
-	switch {
-	case strings.HasPrefix(r.URL.Path, "/control/"):
-		s.serveControl(w, r, cut)
-	case down:
-		panic(http.ErrAbortHandler)
-	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+// serve answers /api/v10/…, /attachments/…, and the gateway at any path that asks for a WebSocket.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	s.Locked(func() { s.base = "http://" + hostOf(r) })
+	if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		s.serveGateway(w, r, cut)
-	default:
-		s.serveAPI(w, r, cut)
+		return
 	}
+	s.serveAPI(w, r, cut)
 }
 
 // hostOf is where the client reached the server. A client that was led here by its transport may still name

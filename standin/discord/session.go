@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Gateway intents.
@@ -75,13 +77,13 @@ type wireEvent struct {
 }
 
 // payloadOf is a payload of the gateway that is no event.
-func payloadOf(op int, d any) []byte { return encode(wireEvent{Op: op, Data: encode(d)}) }
+func payloadOf(op int, d any) []byte { return rig.Encode(wireEvent{Op: op, Data: rig.Encode(d)}) }
 
 // send gives the session an event, now or when it is resumed.
 func (n *session) send(name string, data json.RawMessage) {
 	n.seq++
 	seq := n.seq
-	e := pastEvent{seq: seq, data: encode(wireEvent{Op: opDispatch, Type: &name, Seq: &seq, Data: data})}
+	e := pastEvent{seq: seq, data: rig.Encode(wireEvent{Op: opDispatch, Type: &name, Seq: &seq, Data: data})}
 	n.events = append(n.events, e)
 	if len(n.events) > maxReplay {
 		n.events = slices.Clone(n.events[len(n.events)-maxReplay:])
@@ -112,7 +114,7 @@ func (s *Server) dispatch(intent int, name string, data any) {
 			continue
 		}
 		if encoded == nil {
-			encoded = encode(data)
+			encoded = rig.Encode(data)
 		}
 		n.send(name, encoded)
 	}
@@ -139,7 +141,7 @@ func (s *Server) dispatchMessage(c *channel, name string, m *Message) {
 	}
 	for _, n := range s.live() {
 		if n.wants(messageIntent(c)) {
-			n.send(name, encode(s.event(c, m, n.intents&intentMessageContent != 0 || s.readable(m))))
+			n.send(name, rig.Encode(s.event(c, m, n.intents&intentMessageContent != 0 || s.readable(m))))
 		}
 	}
 }

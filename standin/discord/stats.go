@@ -1,11 +1,11 @@
 package discord
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"telex/standin/quota"
+	"telex/standin/rig"
 )
 
 // Kinds of violations.
@@ -62,10 +62,7 @@ type ScopeStats = quota.Stats
 
 // Stats are counters since the start or the last Reset.
 type Stats struct {
-	Calls    int            `json:"calls"`
-	ByMethod map[string]int `json:"by_method"`
-	// ByStatus counts answers by HTTP status; 0 are cut connections.
-	ByStatus map[int]int `json:"by_status"`
+	rig.Stats
 	// Messages, Edits, Deletes and Typings of the bot took effect.
 	Messages int `json:"messages"`
 	Edits    int `json:"edits"`
@@ -73,9 +70,6 @@ type Stats struct {
 	Typings  int `json:"typings"`
 	// Deduplicated are sends that a nonce led to an existing message.
 	Deduplicated int `json:"deduplicated"`
-	// TooManyRequests are all answers with status 429, Forced those of them that a fault made.
-	TooManyRequests int `json:"too_many_requests"`
-	Forced          int `json:"forced_too_many_requests"`
 	// InvalidRequests are answers 401, 403 and 429, but for shared ones.
 	InvalidRequests int `json:"invalid_requests"`
 	// Identifies and Resumes succeeded; RefusedResumes were answered with an invalid session.
@@ -89,13 +83,8 @@ type Stats struct {
 	// Heartbeats were received.
 	Heartbeats int `json:"heartbeats"`
 	// Connections are those to the gateway that are open.
-	Connections int                    `json:"connections"`
-	Scopes      map[string]*ScopeStats `json:"scopes"`
-	Violations  Violations             `json:"violations"`
-}
-
-func newStats() Stats {
-	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int), Scopes: make(map[string]*ScopeStats)}
+	Connections int        `json:"connections"`
+	Violations  Violations `json:"violations"`
 }
 
 // Stats returns the counters. It is a copy.
@@ -103,8 +92,7 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, now := s.stats, time.Now()
-	st.ByMethod, st.ByStatus = maps.Clone(st.ByMethod), maps.Clone(st.ByStatus)
-	st.Scopes = quota.Copy(st.Scopes)
+	st.Stats = s.Counted.Clone()
 	st.Connections = len(s.sockets)
 	st.Violations.Details = slices.Clone(st.Violations.Details)
 	for _, i := range s.interactionList {
@@ -125,5 +113,5 @@ func (s *Server) violate(now time.Time, kind string, call *Call, detail string) 
 		v.Method, v.Channel = call.Method, call.Channel
 	}
 	s.stats.Violations.add(v)
-	s.publish(Event{Kind: "violation", Channel: v.Channel, Violation: &v})
+	s.Publish(Event{Kind: "violation", Channel: v.Channel, Violation: &v})
 }

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -78,7 +79,7 @@ func (s *Server) threadable(r *request) (*channel, *apiError) {
 
 func readThread(f form) (name string, minutes int) {
 	name = f.text("name", 1, maxName)
-	minutes = orElse(f.integer("auto_archive_duration"), 4320)
+	minutes = cmp.Or(f.integer("auto_archive_duration"), 4320)
 	if !slices.Contains([]int{60, 1440, 4320, 10080}, minutes) {
 		f.bad("BASE_TYPE_CHOICES", "Value must be one of (60, 1440, 4320, 10080).", "auto_archive_duration")
 	}

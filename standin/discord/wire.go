@@ -3,6 +3,8 @@ package discord
 import (
 	"encoding/json"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // allPermissions are all that the platform has today.
@@ -152,7 +154,7 @@ func (s *Server) wire(c *channel, m *Message) *wireMessage {
 		if target := c.alive(m.ReplyTo); target != nil {
 			inner := s.wire(c, target)
 			inner.Reference, inner.Referenced, inner.Nonce = nil, nil, nil
-			w.Referenced = encode(inner)
+			w.Referenced = rig.Encode(inner)
 		}
 	}
 	if m.Interaction != "" {
@@ -184,7 +186,7 @@ func (s *Server) event(c *channel, m *Message, text bool) *wireMessage {
 		if target := c.alive(m.ReplyTo); target != nil && !s.readable(target) {
 			inner := s.event(c, target, false)
 			inner.Reference, inner.Referenced = nil, nil
-			w.Referenced = encode(inner)
+			w.Referenced = rig.Encode(inner)
 		}
 	}
 	return w

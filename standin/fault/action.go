@@ -7,18 +7,6 @@ import (
 	"telex/standin/host"
 )
 
-// Actions that mean the same on every platform.
-const (
-	Latency     = "latency"
-	Status      = "status"
-	RateLimit   = "rate_limit"
-	CutBefore   = "cut_before"
-	CutAfter    = "cut_after"
-	CutMiddle   = "cut_middle" // of a transfer of content
-	Hang        = "hang"
-	PauseBefore = "pause_before"
-)
-
 // Step is a call at the point where its effect would come, hit by a fault.
 type Step struct {
 	Action string

@@ -1,12 +1,11 @@
 package slack
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
+	"cmp"
 	"maps"
 	"net/http"
-	"strconv"
+
+	"telex/standin/rig"
 )
 
 // object is a JSON object of an answer or a payload.
@@ -31,80 +30,33 @@ func tooMany(seconds int) *apiError {
 	return &apiError{status: http.StatusTooManyRequests, code: "ratelimited", retryAfter: seconds}
 }
 
-// answer is what goes back over the wire.
-type answer struct {
-	status      int // statusGone: the connection is dropped.
-	contentType string
-	retryAfter  int
-	body        []byte
-	// broken: the connection is dropped once sent bytes of the body were written.
-	broken bool
-	sent   int
+// reply is an answer in JSON.
+func reply(status int, o object) rig.Answer {
+	a := rig.JSON(status, o)
+	a.ContentType = "application/json; charset=utf-8"
+	return a
 }
 
-// statusGone marks a call whose connection is dropped instead of answered.
-const statusGone = 0
-
-const jsonType = "application/json; charset=utf-8"
-
-func (e *apiError) answer() answer {
+func (e *apiError) answer() rig.Answer {
 	w := object{"ok": false, "error": e.code}
 	maps.Copy(w, e.extra)
 	if len(e.detail) > 0 {
 		w["response_metadata"] = object{"messages": e.detail}
 	}
-	return answer{status: orElse(e.status, http.StatusOK), contentType: jsonType, retryAfter: e.retryAfter, body: encode(w)}
+	a := reply(cmp.Or(e.status, http.StatusOK), w)
+	a.RetryAfter = float64(e.retryAfter)
+	return a
 }
 
 // resultAnswer is the answer to a call that succeeded: an object, to which ok is
 // added, or bytes that go out as they are.
-func resultAnswer(v any) answer {
+func resultAnswer(v any) rig.Answer {
 	switch v := v.(type) {
-	case answer:
+	case rig.Answer:
 		return v
 	case object:
 		v["ok"] = true
-		return answer{status: http.StatusOK, contentType: jsonType, body: encode(v)}
+		return reply(http.StatusOK, v)
 	}
-	return answer{status: http.StatusOK, contentType: jsonType, body: encode(object{"ok": true})}
+	return reply(http.StatusOK, object{"ok": true})
 }
-
-// encode turns the package's own types into JSON; they always can be.
-func encode(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Appendf(nil, `{"ok":false,"error":"internal_error","detail":%q}`, err.Error())
-	}
-	return data
-}
-
-// htmlAnswer is what a proxy in front of the platform answers when that is ill.
-func htmlAnswer(status int) answer {
-	title := fmt.Sprintf("%d %s", status, http.StatusText(status))
-	body := "<html>\r\n<head><title>" + title + "</title></head>\r\n<body>\r\n<center><h1>" + title + "</h1></center>\r\n</body>\r\n</html>\r\n"
-	return answer{status: status, contentType: "text/html", body: []byte(body)}
-}
-
-// write sends the whole answer, so that the client has it when write returns.
-func (a answer) write(w http.ResponseWriter) error {
-	h := w.Header()
-	h.Set("Content-Type", a.contentType)
-	h.Set("Content-Length", strconv.Itoa(len(a.body)))
-	if a.retryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(a.retryAfter))
-	}
-	w.WriteHeader(a.status)
-	if a.broken {
-		a.body = a.body[:a.sent]
-	}
-	if _, err := w.Write(a.body); err != nil {
-		return fmt.Errorf("write answer: %w", err)
-	}
-	if err := http.NewResponseController(w).Flush(); err != nil {
-		return fmt.Errorf("flush answer: %w", err)
-	}
-	return nil
-}
-
-// discard reads the rest of a body, else the client may lose the answer.
-func discard(r io.Reader) { _, _ = io.Copy(io.Discard, r) } // its end is no news

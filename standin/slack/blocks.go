@@ -1,10 +1,13 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"telex/standin/rig"
 )
 
 // Limits of a message, https://docs.slack.dev/reference/block-kit/blocks and the pages of
@@ -269,7 +272,7 @@ func (r *blockReader) actions(b *block, raw object) {
 // button reads an interactive element; of those only buttons can be pressed here.
 func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 	var e element
-	if err := json.Unmarshal(encode(raw), &e); err != nil {
+	if err := json.Unmarshal(rig.Encode(raw), &e); err != nil {
 		r.no("wrong element")
 		return
 	}
@@ -345,7 +348,7 @@ func richText(v any) string {
 	case "text", "raw_text":
 		return escape(name("text"))
 	case "link":
-		return orElse(escape(name("text")), name("url"))
+		return cmp.Or(escape(name("text")), name("url"))
 	case "user":
 		return "<@" + name("user_id") + ">"
 	case "usergroup":

@@ -65,7 +65,7 @@ func (s *Server) own(c *channel, r *request, refusal string) (*Message, *apiErro
 // postMessage: https://docs.slack.dev/reference/methods/chat.postMessage
 func (s *Server) postMessage(r *request) (any, *apiError) {
 	if id := r.text("channel"); s.isPerson(id) {
-		r.values["channel"] = s.ensure(imOf(id)).info.ID
+		r.Values["channel"] = s.ensure(imOf(id)).info.ID
 	}
 	c, aerr := s.writable(r, "channel")
 	if aerr != nil {
@@ -185,7 +185,7 @@ func (s *Server) setStatus(r *request) (any, *apiError) {
 	if text := r.text("status"); text != "" {
 		st := Status{From: r.now, To: r.now.Add(statusLife), Text: text, Thread: thread}
 		c.statuses = append(c.statuses, st)
-		s.publish(Event{Kind: "status", Channel: c.info.ID, Status: &st})
+		s.Publish(Event{Kind: "status", Channel: c.info.ID, Status: &st})
 	}
 	return object{}, nil
 }

@@ -1,11 +1,14 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Facts of response URLs,
@@ -57,12 +60,12 @@ func (s *Server) Commands() []CommandRun {
 func (s *Server) Command(channel, user, command, text string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	channel = orElse(channel, imOf(orElse(user, DefaultUser)))
+	channel = cmp.Or(channel, imOf(cmp.Or(user, DefaultUser)))
 	c := s.ensure(channel)
 	if c.info.Archived || s.revoked {
 		return 0
 	}
-	user = orElse(user, orElse(c.info.User, DefaultUser))
+	user = cmp.Or(user, cmp.Or(c.info.User, DefaultUser))
 	c.join(user)
 	run := s.begin(&CommandRun{Channel: channel, User: s.ensureUser(user).ID, Command: command, Text: text}, "")
 	name := c.info.Name
@@ -99,7 +102,7 @@ func (s *Server) Press(channel, user, ts, button string) int {
 		return 0
 	}
 	b := v.Buttons[i]
-	user = orElse(user, orElse(c.info.User, DefaultUser))
+	user = cmp.Or(user, cmp.Or(c.info.User, DefaultUser))
 	u := s.ensureUser(user)
 	run := s.begin(&CommandRun{Channel: channel, User: user, Action: b.ActionID, TS: ts}, ts)
 	action := object{
@@ -120,7 +123,7 @@ func (s *Server) Press(channel, user, ts, button string) int {
 			"type": "block_actions", "token": verificationToken, "api_app_id": AppID, "trigger_id": s.nextID("trigger."),
 			"team": object{"id": TeamID, "domain": teamDomain}, "enterprise": nil, "is_enterprise_install": false,
 			"user":    object{"id": u.ID, "username": u.Name, "name": u.Name, "team_id": TeamID},
-			"channel": object{"id": channel, "name": orElse(c.info.Name, "directmessage")}, "container": container,
+			"channel": object{"id": channel, "name": cmp.Or(c.info.Name, "directmessage")}, "container": container,
 			"message": s.wire(c, m), "state": object{"values": object{}}, "response_url": run.ResponseURL,
 			"actions": []object{action},
 		},
@@ -136,7 +139,7 @@ func (s *Server) begin(run *CommandRun, ts string) *CommandRun {
 	run.ResponseURL = s.base + respondPath + key
 	s.responses[key] = &responder{channel: run.Channel, user: run.User, ts: ts, until: run.At.Add(responseLife)}
 	s.commands = append(s.commands, run)
-	s.publish(Event{Kind: "command", Channel: run.Channel, Command: run})
+	s.Publish(Event{Kind: "command", Channel: run.Channel, Command: run})
 	return run
 }
 
@@ -161,7 +164,7 @@ func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, 
 	if run.Failed != "" && run.Command != "" {
 		s.reply(c, run.User, commandReply{Text: run.Command + " failed with the error \"" + run.Failed + "\""})
 	}
-	s.publish(Event{Kind: "command", Channel: run.Channel, Command: run})
+	s.Publish(Event{Kind: "command", Channel: run.Channel, Command: run})
 }
 
 // commandReply is a message that answers a command.
@@ -234,5 +237,5 @@ func (s *Server) useResponse(r *request) (any, *apiError) {
 	}
 	to.uses++
 	r.call.Channel = to.channel
-	return answer{status: http.StatusOK, contentType: "text/plain; charset=utf-8", body: []byte("ok")}, nil
+	return rig.Text(http.StatusOK, "ok"), nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // maxMetadata is the largest metadata of a message, in bytes of JSON.
@@ -75,7 +77,7 @@ func (c *content) readMetadata(r *request) *apiError {
 	if json.Unmarshal(fields["event_payload"], &payload) != nil || payload == nil {
 		return fail("invalid_metadata_schema")
 	}
-	c.metadata = encode(object{"event_type": kind, "event_payload": payload})
+	c.metadata = rig.Encode(object{"event_type": kind, "event_payload": payload})
 	if len(c.metadata) > maxMetadata {
 		return fail("metadata_too_large")
 	}
@@ -111,7 +113,7 @@ func (s *Server) apply(now time.Time, before Version, c content, method string) 
 			v.blocks = c.parsed
 			v.Blocks, v.Buttons = nil, c.parsed.buttons
 			if len(c.blocks) > 0 {
-				v.Blocks = encode(c.blocks)
+				v.Blocks = rig.Encode(c.blocks)
 			}
 		}
 	}

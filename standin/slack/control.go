@@ -1,59 +1,51 @@
 package slack
 
 import (
-	"context"
+	"cmp"
 	"errors"
-	"io"
 	"net/http"
+	"net/url"
 	"time"
 
 	"telex/standin/control"
-	"telex/standin/host"
+	"telex/standin/rig"
 )
 
-// serveControl answers the control API; see the package comment.
-func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	control.API{
-		Get:         s.controlGet,
-		Post:        s.controlPost,
-		File:        s.content,
-		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
-		ClearFaults: s.ClearFaults,
-		Paused:      func(ctx context.Context, most time.Duration) any { return s.holds.Wait(ctx, most, cut) },
-		Release:     s.holds.Release,
-		Reset:       func(r *http.Request) { s.reset(host.Conn(r)) },
-		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
-		Log:         s.log,
-	}.ServeHTTP(w, r)
-}
-
-func (s *Server) controlGet(r *http.Request, name string) (any, error) {
-	query := r.URL.Query()
-	switch name {
-	case "info":
-		return s.info(), nil
-	case "channels":
-		return s.Channels(), nil
-	case "stats":
-		return s.Stats(), nil
-	case "calls":
-		return control.Last(s.Calls(), query.Get("last")), nil
-	case "deliveries":
-		return control.Last(s.Deliveries(), query.Get("last")), nil
-	case "commands":
-		return s.Commands(), nil
-	case "history":
-		return s.Chronicle(query.Get("channel")), nil
-	case "view":
-		at, err := control.Time(query.Get("at"))
-		if err != nil {
-			return nil, err
-		}
-		return s.Screen(query.Get("channel"), at), nil
-	case "text":
-		return s.reading(query.Get("channel")), nil
+// controls are those of the package comment.
+func (s *Server) controls() rig.Controls {
+	type body = controlRequest
+	return rig.Controls{
+		File: s.content,
+		Get: map[string]func(url.Values) (any, error){
+			"info":       func(url.Values) (any, error) { return s.info(), nil },
+			"channels":   func(url.Values) (any, error) { return s.Channels(), nil },
+			"stats":      func(url.Values) (any, error) { return s.Stats(), nil },
+			"deliveries": func(q url.Values) (any, error) { return control.Last(s.Deliveries(), q.Get("last")), nil },
+			"commands":   func(url.Values) (any, error) { return s.Commands(), nil },
+			"history":    func(q url.Values) (any, error) { return s.Chronicle(q.Get("channel")), nil },
+			"text":       func(q url.Values) (any, error) { return s.reading(q.Get("channel")), nil },
+			"view":       s.controlView,
+		},
+		Post: map[string]func(*http.Request) (any, error){
+			"say":           rig.Posted(s.controlSay),
+			"user":          rig.Done(s.controlUser),
+			"channel":       rig.Done(s.controlChannel),
+			"edit":          rig.Done(func(c body) error { return found("message", s.Edit(c.Channel, c.TS, c.Text)) }),
+			"delete":        rig.Done(func(c body) error { return found("message", s.Delete(c.Channel, c.TS)) }),
+			"press":         rig.Posted(s.controlPress),
+			"command":       rig.Posted(s.controlCommand),
+			"assistant":     rig.Posted(func(c body) (any, error) { return map[string]string{"thread_ts": s.OpenAssistant(c.User)}, nil }),
+			"archive":       rig.Done(func(c body) error { s.Archive(c.Channel, !c.Off); return nil }),
+			"remove_bot":    rig.Done(func(c body) error { s.RemoveBot(c.Channel); return nil }),
+			"add_bot":       rig.Done(func(c body) error { s.AddBot(c.Channel); return nil }),
+			"revoke":        rig.Done(func(c body) error { s.Revoke(!c.Off); return nil }),
+			"request_url":   s.controlURL,
+			"disconnect":    rig.Done(func(c body) error { s.Disconnect(c.Reason, time.Duration(c.GraceMS)*time.Millisecond); return nil }),
+			"cut_sockets":   rig.Posted(func(body) (any, error) { return map[string]int{"sockets": s.CutSockets()}, nil }),
+			"stall_sockets": rig.Posted(func(body) (any, error) { return map[string]int{"sockets": s.StallSockets()}, nil }),
+			"limits":        rig.Done(s.controlLimits),
+		},
 	}
-	return nil, control.ErrUnknown
 }
 
 // reading is what a person reads in a channel now, message by message.
@@ -95,132 +87,78 @@ type controlRequest struct {
 	Hidden    Limits `json:"hidden"`
 }
 
-func (s *Server) controlPost(r *http.Request, name string) (any, error) {
-	switch name {
-	case "say":
-		return s.controlSay(r.Body)
-	case "user":
-		var u User
-		if err := control.Decode(r.Body, &u); err != nil || u.ID == "" {
-			return nil, errors.Join(err, errNeedsID(u.ID))
-		}
-		s.SetUser(u)
-		return struct{}{}, nil
-	case "channel":
-		var c Channel
-		if err := control.Decode(r.Body, &c); err != nil || c.ID == "" {
-			return nil, errors.Join(err, errNeedsID(c.ID))
-		}
-		s.SetChannel(c)
-		return struct{}{}, nil
-	case "fault":
-		var f Fault
-		if err := control.Decode(r.Body, &f); err != nil {
-			return nil, err
-		}
-		if err := f.check(); err != nil {
-			return nil, err
-		}
-		return map[string]int{"id": s.Fault(f)}, nil
-	case "outage":
-		var o Outage
-		if err := control.Decode(r.Body, &o); err != nil {
-			return nil, err
-		}
-		return struct{}{}, s.outage(o, host.Conn(r))
-	}
-	var c controlRequest
-	if err := control.Decode(r.Body, &c); err != nil {
+func (s *Server) controlView(query url.Values) (any, error) {
+	at, err := control.Time(query.Get("at"))
+	if err != nil {
 		return nil, err
 	}
-	return s.controlPerson(r, name, c)
+	return s.Screen(query.Get("channel"), at), nil
 }
 
-func errNeedsID(id string) error {
-	if id == "" {
-		return errors.New("id is missing")
+// found is an error when something was not.
+func found(what string, ok bool) error {
+	if !ok {
+		return errors.New("no such " + what)
 	}
 	return nil
 }
 
-// controlPerson is what people do.
-func (s *Server) controlPerson(r *http.Request, name string, c controlRequest) (any, error) {
-	switch name {
-	case "command":
-		if id := s.Command(c.Channel, c.User, c.Command, c.Text); id != 0 {
-			return map[string]int{"id": id}, nil
-		}
+var errNoID = errors.New("id is missing")
+
+func (s *Server) controlUser(u User) error {
+	if u.ID == "" {
+		return errNoID
+	}
+	s.SetUser(u)
+	return nil
+}
+
+func (s *Server) controlChannel(c Channel) error {
+	if c.ID == "" {
+		return errNoID
+	}
+	s.SetChannel(c)
+	return nil
+}
+
+func (s *Server) controlCommand(c controlRequest) (any, error) {
+	id := s.Command(c.Channel, c.User, c.Command, c.Text)
+	if id == 0 {
 		return nil, errors.New("no commands here")
-	case "press":
-		if id := s.Press(c.Channel, c.User, c.TS, c.Button); id != 0 {
-			return map[string]int{"id": id}, nil
-		}
-		return nil, errors.New("no such button")
-	case "assistant":
-		return map[string]string{"thread_ts": s.OpenAssistant(c.User)}, nil
-	case "edit":
-		if !s.Edit(c.Channel, c.TS, c.Text) {
-			return nil, errors.New("no such message")
-		}
-	case "delete":
-		if !s.Delete(c.Channel, c.TS) {
-			return nil, errors.New("no such message")
-		}
-	case "archive":
-		s.Archive(c.Channel, !c.Off)
-	case "remove_bot":
-		s.RemoveBot(c.Channel)
-	case "add_bot":
-		s.AddBot(c.Channel)
-	default:
-		return s.controlPlatform(r, name, c)
 	}
-	return struct{}{}, nil
+	return map[string]int{"id": id}, nil
 }
 
-// controlPlatform is what the platform does.
-func (s *Server) controlPlatform(r *http.Request, name string, c controlRequest) (any, error) {
-	switch name {
-	case "revoke":
-		s.Revoke(!c.Off)
-	case "request_url":
-		if err := s.SetRequestURL(r.Context(), c.URL); err != nil {
-			return nil, err
-		}
-	case "disconnect":
-		s.Disconnect(c.Reason, time.Duration(c.GraceMS)*time.Millisecond)
-	case "cut_sockets":
-		return map[string]int{"sockets": s.CutSockets()}, nil
-	case "stall_sockets":
-		return map[string]int{"sockets": s.StallSockets()}, nil
-	case "limits":
-		if c.Off {
-			c.Published = NoLimits()
-		}
-		s.SetLimits(c.Published, c.Hidden)
-	default:
-		return nil, control.ErrUnknown
-	}
-	return struct{}{}, nil
+func (s *Server) controlPress(c controlRequest) (any, error) {
+	id := s.Press(c.Channel, c.User, c.TS, c.Button)
+	return map[string]int{"id": id}, found("button", id != 0)
 }
 
-func (s *Server) controlSay(body io.Reader) (any, error) {
-	var in Incoming
-	if err := control.Decode(body, &in); err != nil {
-		return nil, err
+func (s *Server) controlURL(r *http.Request) (any, error) {
+	return rig.Done(func(c controlRequest) error { return s.SetRequestURL(r.Context(), c.URL) })(r)
+}
+
+func (s *Server) controlLimits(c controlRequest) error {
+	if c.Off {
+		c.Published = NoLimits()
 	}
+	s.SetLimits(c.Published, c.Hidden)
+	return nil
+}
+
+func (s *Server) controlSay(in Incoming) (any, error) {
 	ts, err := s.say(in)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]string{"channel": orElse(in.Channel, imOf(orElse(in.User, DefaultUser))), "ts": ts}, nil
+	return map[string]string{"channel": cmp.Or(in.Channel, imOf(cmp.Or(in.User, DefaultUser))), "ts": ts}, nil
 }
 
 // content is that of a file.
-func (s *Server) content(r *http.Request) (contentType string, data []byte, err error) {
+func (s *Server) content(query url.Values) (contentType string, data []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.files[r.URL.Query().Get("id")]
+	f := s.files[query.Get("id")]
 	if f == nil {
 		return "", nil, errors.New("no such file")
 	}

@@ -78,7 +78,7 @@ func TestControl(t *testing.T) {
 			{"POST", "add_bot", `{"channel":"C1"}`, 200, ""},
 			{"POST", "limits", `{"off":true}`, 200, ""},
 			{"POST", "fault", `{"method":"auth.test","action":"error","error":"internal_error"}`, 200, `{"id":1}`},
-			{"POST", "fault", `{"action":"fly"}`, 400, "no action"},
+			{"POST", "fault", `{"action":"fly"}`, 400, "unknown fault action"},
 			{"DELETE", "fault", "", 200, ""},
 			{"DELETE", "say", "", 404, "no such control"},
 			{"GET", "nothing", "", 404, "no such control"},

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"slices"
@@ -166,7 +167,7 @@ func (s *Server) channelInfo(r *request) (any, *apiError) {
 // Source: https://docs.slack.dev/reference/methods/users.conversations
 func (s *Server) userChannels(r *request) (any, *apiError) {
 	types := map[string]bool{}
-	for name := range strings.SplitSeq(orElse(r.text("types"), "public_channel"), ",") {
+	for name := range strings.SplitSeq(cmp.Or(r.text("types"), "public_channel"), ",") {
 		types[strings.TrimSpace(name)] = true
 	}
 	kinds := map[string]string{KindPublic: "public_channel", KindPrivate: "private_channel", KindIM: "im", KindMPIM: "mpim"}

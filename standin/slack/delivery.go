@@ -1,10 +1,13 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Kinds of what is delivered to the app, as faults choose them.
@@ -116,7 +119,7 @@ func (s *Server) tell(c *channel, name string, event object) {
 	s.send(&parcel{
 		Delivery: &Delivery{
 			Kind: kindEvent, Type: name, Subtype: text("subtype"), EventID: id, Channel: c.info.ID,
-			TS: orElse(text("deleted_ts"), text("ts")),
+			TS: cmp.Or(text("deleted_ts"), text("ts")),
 		},
 		envelope: "events_api",
 		payload: object{
@@ -136,24 +139,27 @@ const verificationToken = "standin-verification-token"
 // send begins a delivery; s.mu is held. In Socket Mode the first envelope is in its
 // socket's queue when send returns, so that envelopes keep the order of what happened.
 func (s *Server) send(p *parcel) {
-	if s.host.Ended() {
+	if s.Host.Ended() {
 		return
 	}
 	p.At = time.Now()
 	s.deliveries = append(s.deliveries, p.Delivery)
 	s.stats.Pending++
-	rule := s.match(p.call(), true)
+	rule := s.Match(p.call())
 	var o *offer
 	if s.requestURL == "" && rule == nil {
 		o = s.offer(p, 0, "")
 	}
 	ctx := s.era
-	s.host.Go(func() { s.deliver(ctx, p, o, rule) })
+	s.Host.Go(func() { s.deliver(ctx, p, o, rule) })
 }
 
 // call is what faults choose a delivery by.
 func (p *parcel) call() *Call {
-	return &Call{At: time.Now(), Method: p.Kind, Channel: p.Channel, TS: p.TS, Params: map[string]string{"text": string(encode(p.payload))}}
+	return &Call{
+		Call:    rig.Call{At: time.Now(), Method: p.Kind},
+		Channel: p.Channel, TS: p.TS, Params: map[string]string{"text": string(rig.Encode(p.payload))}, delivery: true,
+	}
 }
 
 // deliver makes attempts until one is acknowledged or there are no more. o is the first
@@ -173,9 +179,9 @@ func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *Fault) 
 			break
 		}
 		o = nil
-		s.mark(func() { rule = s.match(p.call(), true) })
+		s.Locked(func() { rule = s.Match(p.call()) })
 	}
-	s.mark(func() {
+	s.Locked(func() {
 		if ctx.Err() != nil {
 			return
 		}
@@ -189,7 +195,7 @@ func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *Fault) 
 		if p.done != nil {
 			p.done(out.answer, out.failed)
 		}
-		s.publish(Event{Kind: "delivery", Channel: p.Channel, Delivery: p.Delivery})
+		s.Publish(Event{Kind: "delivery", Channel: p.Channel, Delivery: p.Delivery})
 	})
 }
 
@@ -202,7 +208,7 @@ func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason strin
 				return outcome{failed: "closed", stop: true}
 			}
 		case ActDrop:
-			s.mark(func() { s.note(p, Attempt{Retry: retry, Reason: reason, Failed: "dropped"}) })
+			s.Locked(func() { s.note(p, Attempt{Retry: retry, Reason: reason, Failed: "dropped"}) })
 			return outcome{failed: "timeout", stop: !wait(ctx, ackTime)}
 		}
 	}
@@ -236,6 +242,6 @@ func (s *Server) note(p *parcel, a Attempt) {
 
 // failed records why the last attempt failed.
 func (s *Server) failed(p *parcel, why string) outcome {
-	s.mark(func() { p.Attempts[len(p.Attempts)-1].Failed = why })
+	s.Locked(func() { p.Attempts[len(p.Attempts)-1].Failed = why })
 	return outcome{failed: why}
 }

@@ -53,8 +53,7 @@
 //
 // # Control over HTTP
 //
-// Bodies and answers are JSON; an error is {"error": "…"} with status 400, 403
-// or 404. Unknown fields are errors. Browsers may call only from the server's own origin.
+// Beside the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) there are:
 //
 //	POST   /control/say           {"channel":"C1","user":"U7","text":"<@U0STANDIN> hello"} → {"channel":"C1","ts":"…"}
 //	                              fields: Incoming; files' content is base64
@@ -75,35 +74,12 @@
 //	POST   /control/stall_sockets {}                                      half-open: only the client can notice
 //	POST   /control/limits        {"published":{"tier3":10},"hidden":{"methods":{"chat.update":5}},"off":false}
 //	                              fields: Limits; hidden ones are enforced without being violations
-//	POST   /control/fault         {"method":"chat.update","nth":2,"times":1,"action":"cut_after"} → {"id":1}
-//	                              fields: Fault; delay_ms instead of Delay, for_ms instead of For
-//	DELETE /control/fault         removes all faults and ends an outage
-//	POST   /control/outage        {"kind":"cut","for_ms":10000}           from now on: refuse, cut, 5xx or hang
-//	GET    /control/paused        ?wait=10: waits up to so many seconds for a held call
-//	POST   /control/resume        {"id":1,"drop":false}, or {} for all    → {"resumed":1}
-//	POST   /control/restart       {"down_ms":500}                         cuts all connections
-//	POST   /control/reset         {}                                      forgets everything
 //	GET    /control/info          the ids, and the server's clock
 //	GET    /control/channels
 //	GET    /control/history       ?channel=C1                             ChannelHistory
 //	GET    /control/text          ?channel=C1                      what a person reads now: [{"from":"…","text":"…"}]
 //	GET    /control/view          ?channel=C1&at=2026-01-02T15:04:05.5Z   Screen; at may be milliseconds
 //	GET    /control/file          ?id=F1                                  the content of a file
-//	GET    /control/stats         Stats
-//	GET    /control/calls         ?last=20                                list of Call
 //	GET    /control/deliveries    ?last=20                                list of Delivery
 //	GET    /control/commands      list of CommandRun
-//	GET    /control/events        server-sent events, each an Event
-//
-// # Killing a client at an exact moment
-//
-// Add a fault with action pause_before, pause_after or pause_answered for the method
-// in question, wait for the call with GET /control/paused?wait=30, kill -9 the client, and
-// let go of the call: POST /control/resume with {"drop":true} ends it where it is held,
-// so that before its effect it has none; with {} it goes on, as a request does that had
-// left when the client died. In Go, Fault.Do is called at that moment and may kill the
-// client itself.
-//
-// During an outage of kind refuse only the connection that asked for it, and those
-// opened before to the control API, are served; all calls in flight and all sockets are cut.
 package slack

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // File is a file of a message.
@@ -40,8 +43,8 @@ func (s *Server) wireFile(f File) object {
 	kind := strings.TrimPrefix(path.Ext(f.Name), ".")
 	link := s.base + downloadPath + TeamID + "-" + f.ID + "/" + path.Base(f.Name)
 	return object{
-		"id": f.ID, "created": f.created.Unix(), "timestamp": f.created.Unix(), "name": f.Name, "title": orElse(f.Title, f.Name),
-		"mimetype": f.Mime, "filetype": orElse(kind, "binary"), "user": f.user, "size": f.Size, "mode": "hosted",
+		"id": f.ID, "created": f.created.Unix(), "timestamp": f.created.Unix(), "name": f.Name, "title": cmp.Or(f.Title, f.Name),
+		"mimetype": f.Mime, "filetype": cmp.Or(kind, "binary"), "user": f.user, "size": f.Size, "mode": "hosted",
 		"is_external": false, "is_public": false, "file_access": "visible", "url_private": link,
 		"url_private_download": link, "permalink": "https://" + teamDomain + ".slack.com/files/" + f.user + "/" + f.ID,
 	}
@@ -49,10 +52,10 @@ func (s *Server) wireFile(f File) object {
 
 // keep stores a file and gives it an id.
 func (s *Server) keep(f File) File {
-	f.ID = orElse(f.ID, s.nextID("F"))
-	f.Mime = orElse(f.Mime, orElse(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"))
+	f.ID = cmp.Or(f.ID, s.nextID("F"))
+	f.Mime = cmp.Or(f.Mime, cmp.Or(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"))
 	f.Mime, _, _ = strings.Cut(f.Mime, ";")
-	f.Size = max(0, orElse(f.Size, len(f.Content)))
+	f.Size = max(0, cmp.Or(f.Size, len(f.Content)))
 	f.created = time.Now()
 	s.files[f.ID] = &storedFile{File: f, received: true, complete: true}
 	return f
@@ -80,7 +83,7 @@ func (s *Server) receiveUpload(r *request) (any, *apiError) {
 		return nil, &apiError{status: http.StatusBadRequest, code: "length_mismatch"}
 	}
 	f.Content, f.Size, f.received = r.file, len(r.file), true
-	return answer{status: http.StatusOK, contentType: "text/plain; charset=utf-8", body: fmt.Appendf(nil, "OK - %d", f.Size)}, nil
+	return rig.Text(http.StatusOK, fmt.Sprintf("OK - %d", f.Size)), nil
 }
 
 // completeUpload: https://docs.slack.dev/reference/methods/files.completeUploadExternal
@@ -98,7 +101,7 @@ func (s *Server) completeUpload(r *request) (any, *apiError) {
 		if f == nil || !f.received || f.complete {
 			return nil, fail("file_not_found")
 		}
-		f.Mime, f.created = orElse(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"), r.now
+		f.Mime, f.created = cmp.Or(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"), r.now
 		f.Mime, _, _ = strings.Cut(f.Mime, ";")
 		f.Title = one.Title
 		files = append(files, f.File)
@@ -189,11 +192,14 @@ func (s *Server) download(r *request) (any, *apiError) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, downloadPath), "/")
 	if aerr := s.authorize(r, method{scopes: []string{"files:read"}}); aerr != nil {
 		r.call.Error = aerr.code
-		return answer{status: http.StatusOK, contentType: "text/html; charset=utf-8", body: []byte("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head></html>")}, nil
+		return rig.Answer{
+			Status: http.StatusOK, ContentType: "text/html; charset=utf-8",
+			Body: []byte("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head></html>"),
+		}, nil
 	}
 	f := s.files[strings.TrimPrefix(name, TeamID+"-")]
 	if f == nil || !f.complete {
 		return nil, &apiError{status: http.StatusNotFound, code: "file_not_found"}
 	}
-	return answer{status: http.StatusOK, contentType: f.Mime, body: f.Content}, nil
+	return rig.Answer{Status: http.StatusOK, ContentType: f.Mime, Body: f.Content}, nil
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -73,7 +74,7 @@ func (m Message) Shown() string { return m.Last().Shown }
 func (m Message) Alive() bool { return m.Deleted.IsZero() }
 
 // Thread is the ts of the thread that the message is in or would begin.
-func (m Message) Thread() string { return orElse(m.ThreadTS, m.TS) }
+func (m Message) Thread() string { return cmp.Or(m.ThreadTS, m.TS) }
 
 // clone detaches the message from the server's own. Elements of the slices are
 // never changed once stored, so they are shared.

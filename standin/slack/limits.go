@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -54,14 +55,14 @@ func NoLimits() Limits {
 
 // orElse fills the fields that are zero from d.
 func (l Limits) orElse(d Limits) Limits {
-	l.Tier1, l.Tier2 = orElse(l.Tier1, d.Tier1), orElse(l.Tier2, d.Tier2)
-	l.Tier3, l.Tier4 = orElse(l.Tier3, d.Tier3), orElse(l.Tier4, d.Tier4)
-	l.PostPerSecond = orElse(l.PostPerSecond, d.PostPerSecond)
-	l.PostBurst = orElse(l.PostBurst, d.PostBurst)
-	l.PostPerMinute = orElse(l.PostPerMinute, d.PostPerMinute)
-	l.StatusPerMinute = orElse(l.StatusPerMinute, d.StatusPerMinute)
-	l.Jitter = orElse(l.Jitter, d.Jitter)
-	l.MinRetryAfter = orElse(l.MinRetryAfter, d.MinRetryAfter)
+	l.Tier1, l.Tier2 = cmp.Or(l.Tier1, d.Tier1), cmp.Or(l.Tier2, d.Tier2)
+	l.Tier3, l.Tier4 = cmp.Or(l.Tier3, d.Tier3), cmp.Or(l.Tier4, d.Tier4)
+	l.PostPerSecond = cmp.Or(l.PostPerSecond, d.PostPerSecond)
+	l.PostBurst = cmp.Or(l.PostBurst, d.PostBurst)
+	l.PostPerMinute = cmp.Or(l.PostPerMinute, d.PostPerMinute)
+	l.StatusPerMinute = cmp.Or(l.StatusPerMinute, d.StatusPerMinute)
+	l.Jitter = cmp.Or(l.Jitter, d.Jitter)
+	l.MinRetryAfter = cmp.Or(l.MinRetryAfter, d.MinRetryAfter)
 	l.Methods = maps.Clone(l.Methods)
 	return l
 }
@@ -150,13 +151,13 @@ func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) *apiError {
 		return s.block(now, sc, s.limiter.seconds(wait))
 	}
 	sc.Take(now)
-	quota.Of(s.stats.Scopes, sc.Name).Counted++
+	quota.Of(s.Counted.Scopes, sc.Name).Counted++
 	return nil
 }
 
 // block closes a scope until retryAfter seconds are over.
 func (s *Server) block(now time.Time, sc *quota.Scope, retryAfter int) *apiError {
 	sc.Close(now.Add(time.Duration(retryAfter) * time.Second))
-	quota.Of(s.stats.Scopes, sc.Name).TooManyRequests++
+	quota.Of(s.Counted.Scopes, sc.Name).TooManyRequests++
 	return tooMany(retryAfter)
 }

@@ -168,5 +168,5 @@ func (s *Server) apiTest(r *request) (any, *apiError) {
 	if code := r.text("error"); code != "" {
 		return nil, fail(code)
 	}
-	return object{"args": r.values}, nil
+	return object{"args": r.Values}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"telex/standin/rig"
 )
 
 func TestMrkdwn(t *testing.T) {
@@ -122,7 +124,7 @@ func FuzzBlocks(f *testing.F) {
 		if len(parsed.list) > maxBlocks || parsed.total > maxWhole {
 			t.Errorf("%s: got %d blocks of %d characters", text, len(parsed.list), parsed.total)
 		}
-		if _, aerr := readBlocks(string(encode(parsed.list)), func() string { return "new" }); aerr != nil && parsed.list != nil {
+		if _, aerr := readBlocks(string(rig.Encode(parsed.list)), func() string { return "new" }); aerr != nil && parsed.list != nil {
 			t.Errorf("%s: what was taken is refused when it is sent again: %v", text, aerr)
 		}
 	})

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -43,9 +44,9 @@ func (s *Server) Say(in Incoming) string {
 func (s *Server) say(in Incoming) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in.Channel = orElse(in.Channel, imOf(orElse(in.User, DefaultUser)))
+	in.Channel = cmp.Or(in.Channel, imOf(cmp.Or(in.User, DefaultUser)))
 	c := s.ensure(in.Channel)
-	in.User = orElse(in.User, orElse(c.info.User, DefaultUser))
+	in.User = cmp.Or(in.User, cmp.Or(c.info.User, DefaultUser))
 	thread := ""
 	if in.Thread != "" {
 		parent := c.byTS[in.Thread]
@@ -62,7 +63,7 @@ func (s *Server) say(in Incoming) (string, error) {
 	}
 	m := &Message{ThreadTS: thread, User: s.ensureUser(in.User).ID, Broadcast: in.Broadcast && thread != "", clientID: s.uuid()}
 	for _, a := range in.Files {
-		m.Files = append(m.Files, s.keep(File{Name: orElse(a.Name, "file"), Mime: a.Mime, Content: a.Content, Size: a.Size, user: in.User}))
+		m.Files = append(m.Files, s.keep(File{Name: cmp.Or(a.Name, "file"), Mime: a.Mime, Content: a.Content, Size: a.Size, user: in.User}))
 	}
 	switch {
 	case in.Bot != "":
@@ -115,7 +116,7 @@ func (s *Server) Delete(channel, ts string) bool {
 func (s *Server) OpenAssistant(user string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	user = orElse(user, DefaultUser)
+	user = cmp.Or(user, DefaultUser)
 	c := s.ensure(imOf(user))
 	root := &Message{User: BotUser, BotID: BotID, FromBot: true, Subtype: "assistant_app_thread"}
 	s.add(c, root, s.settle(Version{Method: "person", Text: "New Assistant Thread"}))

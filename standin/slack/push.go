@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // maxAppAnswer is how much of an app's answer is read, in bytes.
@@ -53,7 +55,7 @@ func (s *Server) challenge(ctx context.Context, target string) error {
 	s.mu.Lock()
 	secret := s.uuid()
 	s.mu.Unlock()
-	body := encode(object{"token": verificationToken, "challenge": secret, "type": "url_verification"})
+	body := rig.Encode(object{"token": verificationToken, "challenge": secret, "type": "url_verification"})
 	got, err := s.post(ctx, target, "application/json", body, http.Header{}, nil)
 	switch {
 	case err != nil:
@@ -112,7 +114,7 @@ func (s *Server) post(ctx context.Context, target, contentType string, body []by
 
 // push delivers once by HTTP.
 func (s *Server) push(ctx context.Context, p *parcel, target string, retry int, reason string, rule *Fault) outcome {
-	contentType, body := "application/json", encode(p.payload)
+	contentType, body := "application/json", rig.Encode(p.payload)
 	switch p.Kind {
 	case kindCommand:
 		contentType, body = "application/x-www-form-urlencoded", commandForm(p.payload)
@@ -125,7 +127,7 @@ func (s *Server) push(ctx context.Context, p *parcel, target string, retry int, 
 		h.Set("X-Slack-Retry-Num", strconv.Itoa(retry))
 		h.Set("X-Slack-Retry-Reason", reason)
 	}
-	s.mark(func() { s.note(p, Attempt{Via: "http", Retry: retry, Reason: reason}) })
+	s.Locked(func() { s.note(p, Attempt{Via: "http", Retry: retry, Reason: reason}) })
 	limited, cancel := context.WithTimeout(ctx, ackTime)
 	defer cancel()
 	got, err := s.post(limited, target, contentType, body, h, rule)

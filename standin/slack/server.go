@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -9,9 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"telex/standin/fault"
-	"telex/standin/host"
-	"telex/standin/watch"
+	"telex/standin/rig"
 )
 
 // Tokens and the signing secret of an app whose options name none.
@@ -63,20 +62,17 @@ type Options struct {
 }
 
 func (o Options) orDefaults() Options {
-	o.BotToken = orElse(o.BotToken, DefaultBotToken)
-	o.AppToken = orElse(o.AppToken, DefaultAppToken)
-	o.SigningSecret = orElse(o.SigningSecret, DefaultSigningSecret)
-	o.BotName = orElse(o.BotName, "telex")
-	o.StreamLife = orElse(o.StreamLife, streamLife)
-	o.SocketLife = orElse(o.SocketLife, socketLife)
+	o.BotToken = cmp.Or(o.BotToken, DefaultBotToken)
+	o.AppToken = cmp.Or(o.AppToken, DefaultAppToken)
+	o.SigningSecret = cmp.Or(o.SigningSecret, DefaultSigningSecret)
+	o.BotName = cmp.Or(o.BotName, "telex")
+	o.StreamLife = cmp.Or(o.StreamLife, streamLife)
+	o.SocketLife = cmp.Or(o.SocketLife, socketLife)
 	if o.Scopes == nil {
 		o.Scopes = AllScopes()
 	}
 	if o.Subscriptions == nil {
 		o.Subscriptions = AllEvents()
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return o
 }
@@ -85,13 +81,10 @@ func (o Options) orDefaults() Options {
 // Serve adds a real or in-memory listener. All methods may be called from any
 // goroutine.
 type Server struct {
-	opts   Options
-	log    *slog.Logger
-	app    *http.Client // posts to the request URL.
-	host   *host.Host
-	faults fault.Table[Fault]
-	holds  fault.Holds[Call]
-	events watch.Hub[Event]
+	rig.Rig[Call, Fault, Event]
+
+	opts Options
+	app  *http.Client // posts to the request URL.
 
 	mu      sync.Mutex // guards everything below; never held while waiting.
 	started time.Time
@@ -120,24 +113,27 @@ type Server struct {
 	commands   []*CommandRun
 
 	limiter limiter
-	calls   []*Call
-	stats   Stats
+	stats   Stats // but for what the rig counts.
 }
 
 // New returns a workspace without messages. The caller closes it.
 func New(opts Options) *Server {
 	opts = opts.orDefaults()
 	s := &Server{
-		opts: opts, log: opts.Log,
+		opts: opts,
 		app: &http.Client{
 			Transport:     &http.Transport{DialContext: opts.Dial},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		base: strings.TrimSuffix(opts.BaseURL, "/"), requestURL: opts.RequestURL,
 	}
-	s.host = host.New(s, opts.Log)
-	s.era, s.endEra = context.WithCancel(context.Background())
-	s.resetLocked()
+	rig.Init(&s.Rig, rig.Platform[Call, Fault, Event]{
+		Name: "slack", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
+		Serve: s.serve, Control: s.controls(), Reset: s.reset, Detach: s.detach,
+		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish, Event: event, Stamp: stamp,
+		Rule: (*Fault).rule, Check: (*Fault).check, Chooses: (*Fault).chooses, Act: s.act,
+		Outage: func(action string, status int) Fault { return Fault{Action: action, Status: status} },
+	})
 	return s
 }
 
@@ -150,22 +146,12 @@ func (s *Server) AppToken() string { return s.opts.AppToken }
 // SigningSecret is what requests to the app are signed with.
 func (s *Server) SigningSecret() string { return s.opts.SigningSecret }
 
-// Reset forgets everything that happened: channels, events, calls, counters,
-// faults and blocked windows. Calls in flight and sockets are cut, what was not
-// delivered yet never will be.
-func (s *Server) Reset() { s.reset(nil) }
-
-func (s *Server) reset(spare net.Conn) {
-	s.restart(0, spare)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.endEra()
+// reset forgets everything that happened, and what was not delivered yet never will be; s.mu is held.
+func (s *Server) reset() {
+	if s.endEra != nil {
+		s.endEra()
+	}
 	s.era, s.endEra = context.WithCancel(context.Background())
-	s.resetLocked()
-	s.publish(Event{Kind: "reset"})
-}
-
-func (s *Server) resetLocked() {
 	s.started = time.Now()
 	s.revoked = false
 	s.channels = make(map[string]*channel)
@@ -178,62 +164,35 @@ func (s *Server) resetLocked() {
 	s.offers = make(map[string]*offer)
 	s.deliveries, s.commands = nil, nil
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
-	s.faults.Reset()
-	s.holds.Reset()
-	s.host.Refuse(time.Time{})
-	s.calls = nil
 	s.stats = newStats()
 }
 
 // Serve answers requests on l until Close, and then returns nil. It closes l.
 func (s *Server) Serve(l net.Listener) error {
 	if _, ok := l.Addr().(*net.TCPAddr); ok {
-		s.mark(func() { s.base = orElse(s.base, "http://"+l.Addr().String()) })
+		s.Locked(func() { s.base = cmp.Or(s.base, "http://"+l.Addr().String()) })
 	}
-	return s.host.Serve(l)
+	return s.Rig.Serve(l)
 }
 
 // Close ends Serve, cuts all connections and waits for what is under way.
 func (s *Server) Close() error {
-	s.events.Close()
-	s.mu.Lock()
-	s.host.End()
-	s.endEra()
-	s.mu.Unlock()
-	err := s.host.Close()
+	s.Locked(func() { s.endEra() })
+	err := s.Rig.Close()
 	s.app.CloseIdleConnections()
 	return err
 }
 
-// Restart cuts every connection, socket and call in flight, as a restart of the
-// platform does, and refuses calls for the time down. What was stored stays,
-// and what the app has not acknowledged is delivered again.
-func (s *Server) Restart(down time.Duration) { s.restart(down, nil) }
-
-// restart spares the connection that asked for it.
-func (s *Server) restart(down time.Duration, spare net.Conn) {
-	s.mu.Lock()
-	s.publish(Event{Kind: "restart"})
-	conns := s.host.Restart(down, spare)
+// detach forgets the sockets, which end with the requests that opened them. What the app has not acknowledged is
+// delivered again.
+func (s *Server) detach() []net.Conn {
 	s.sockets = nil
-	s.mu.Unlock()
-	s.host.Drop(conns)
+	return nil
 }
 
-// ServeHTTP answers /api/<method>, /link/ (sockets), /upload/…, /files-pri/…,
-// /respond/… and /control/….
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	cut, down := s.host.Enter()
-	defer s.host.Leave()
-
+// serve answers /api/<method>, /link/ (sockets), /upload/…, /files-pri/… and /respond/….
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	path := r.URL.Path
-	if strings.HasPrefix(path, "/control/") {
-		s.serveControl(w, r, cut)
-		return
-	}
-	if down {
-		panic(http.ErrAbortHandler)
-	}
 	switch {
 	case strings.HasPrefix(path, "/api/"):
 		s.serveCall(w, r, strings.TrimPrefix(path, "/api/"), cut)
@@ -246,14 +205,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/link/":
 		s.serveSocket(w, r, cut)
 	default:
-		s.respond(w, answer{status: http.StatusNotFound, contentType: "text/plain; charset=utf-8", body: []byte("not found")})
+		s.Respond(w, r, rig.Text(http.StatusNotFound, "not found"), cut)
 	}
-}
-
-func orElse[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }

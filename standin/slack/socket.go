@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"telex/standin/host"
+	"telex/standin/rig"
 )
 
 // Facts of Socket Mode, https://docs.slack.dev/apis/events-api/using-socket-mode
@@ -92,17 +93,8 @@ func (s *Server) openConnection(r *request) (any, *apiError) {
 
 // serveSocket opens a socket for a ticket and serves it until it ends.
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	call := &Call{At: time.Now(), Method: socketMethod}
-	rule := s.record(call, r)
-	if !host.Pause(s.opts.Latency/2, cut) {
-		panic(http.ErrAbortHandler)
-	}
-	a, done := s.before(r.Context(), call, rule, cut)
-	if !done && !s.admit(r) {
-		a, done = answer{status: http.StatusNotFound, contentType: "text/plain; charset=utf-8", body: []byte("ticket is unknown, used or too old")}, true
-	}
-	if done {
-		s.finish(w, call, rule, a, cut)
+	call := &Call{Call: rig.Call{At: time.Now(), Method: socketMethod}}
+	if !s.Admit(w, r, call, cut, s.opts.Latency, func() *rig.Answer { return s.redeem(r) }) {
 		return
 	}
 	k := &socket{wake: make(chan struct{}, 1)}
@@ -114,9 +106,9 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 			return !k.stalled
 		},
 	})
-	s.mark(func() {
+	s.Locked(func() {
 		call.Done, call.Status, call.Effect = time.Now(), http.StatusSwitchingProtocols, err == nil
-		s.stats.ByStatus[call.Status]++
+		s.Counted.ByStatus[call.Status]++
 	})
 	if err != nil {
 		return
@@ -125,14 +117,17 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request, cut <-chan 
 	s.runSocket(r, conn, k, cut)
 }
 
-// admit takes the ticket of a request, which is valid once.
-func (s *Server) admit(r *http.Request) bool {
+// redeem takes the ticket of a request, which is valid once; the answer refuses it.
+func (s *Server) redeem(r *http.Request) *rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := r.URL.Query().Get("ticket")
 	t, ok := s.tickets[id]
 	delete(s.tickets, id)
-	return ok && time.Now().Before(t.until)
+	if ok && time.Now().Before(t.until) {
+		return nil
+	}
+	return new(rig.Text(http.StatusNotFound, "ticket is unknown, used or too old"))
 }
 
 // runSocket serves a socket until it ends, by either side.
@@ -171,21 +166,21 @@ func (s *Server) register(k *socket, life time.Duration) {
 		return
 	}
 	s.sockets = append(s.sockets, k)
-	k.put(frame{data: encode(object{
+	k.put(frame{data: rig.Encode(object{
 		"type": "hello", "num_connections": len(s.sockets), "connection_info": object{"app_id": AppID},
 		"debug_info": object{
 			"host": "applink-standin-" + strconv.Itoa(k.id), "build_number": 1, "started": s.started.UTC().Format(time.DateTime),
 			"approximate_connection_time": int(life.Seconds()),
 		},
 	})})
-	s.publish(Event{Kind: "socket", Sockets: len(s.sockets)})
+	s.Publish(Event{Kind: "socket", Sockets: len(s.sockets)})
 }
 
 func (s *Server) unregister(k *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sockets = slices.DeleteFunc(slices.Clone(s.sockets), func(other *socket) bool { return other == k })
-	s.publish(Event{Kind: "socket", Sockets: len(s.sockets)})
+	s.Publish(Event{Kind: "socket", Sockets: len(s.sockets)})
 }
 
 // readSocket takes acknowledgements until the connection ends.
@@ -233,7 +228,7 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 	defer refresh.Stop()
 	for {
 		var frames []frame
-		s.mark(func() {
+		s.Locked(func() {
 			frames, k.out = k.out, nil
 			if k.stalled {
 				frames = nil
@@ -256,9 +251,9 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 		select {
 		case <-k.wake:
 		case <-warn.C:
-			s.mark(func() { k.put(frame{reason: ReasonWarning, grace: min(warnTime, life)}) })
+			s.Locked(func() { k.put(frame{reason: ReasonWarning, grace: min(warnTime, life)}) })
 		case <-refresh.C:
-			s.mark(func() { k.put(frame{reason: ReasonRefresh}) })
+			s.Locked(func() { k.put(frame{reason: ReasonRefresh}) })
 		case <-cut:
 			return
 		case <-ctx.Done():
@@ -268,7 +263,7 @@ func (s *Server) writeSocket(ctx context.Context, conn *websocket.Conn, k *socke
 }
 
 func disconnect(k *socket, reason string) []byte {
-	return encode(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "applink-standin-" + strconv.Itoa(k.id)}})
+	return rig.Encode(object{"type": "disconnect", "reason": reason, "debug_info": object{"host": "applink-standin-" + strconv.Itoa(k.id)}})
 }
 
 // bye tells the client to disconnect and closes the socket in order.
@@ -289,7 +284,7 @@ func writeFrame(ctx context.Context, conn *websocket.Conn, data []byte) bool {
 func (s *Server) pingSocket(ctx context.Context, conn *websocket.Conn, k *socket) {
 	for wait(ctx, pingEvery) {
 		stalled := false
-		s.mark(func() { stalled = k.stalled })
+		s.Locked(func() { stalled = k.stalled })
 		if stalled {
 			continue
 		}
@@ -317,7 +312,7 @@ func (s *Server) offer(p *parcel, retry int, reason string) *offer {
 	if p.Kind == kindEvent {
 		envelope["retry_attempt"], envelope["retry_reason"] = retry, reason
 	}
-	k.put(frame{data: encode(envelope)})
+	k.put(frame{data: rig.Encode(envelope)})
 	s.note(p, Attempt{Via: "socket", Envelope: o.id, Socket: k.id, Retry: retry, Reason: reason})
 	return o
 }
@@ -330,7 +325,7 @@ func (s *Server) await(ctx context.Context, p *parcel, o *offer) outcome {
 	case payload := <-o.acked:
 		return outcome{acked: true, answer: payload}
 	case <-timer.C:
-		s.mark(func() { o.late = true })
+		s.Locked(func() { o.late = true })
 		select {
 		case payload := <-o.acked: // it came in the same moment
 			return outcome{acked: true, answer: payload}
@@ -349,7 +344,7 @@ func (s *Server) Disconnect(reason string, grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, k := range s.sockets {
-		k.put(frame{reason: orElse(reason, ReasonRefresh), grace: grace})
+		k.put(frame{reason: cmp.Or(reason, ReasonRefresh), grace: grace})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"telex/standin/quota"
+	"telex/standin/rig"
 )
 
 // Kinds of violations.
@@ -49,10 +50,7 @@ type ScopeStats = quota.Stats
 
 // Stats are counters since the start or the last Reset.
 type Stats struct {
-	Calls    int            `json:"calls"`
-	ByMethod map[string]int `json:"by_method"`
-	// ByStatus counts answers by HTTP status; 0 are cut connections.
-	ByStatus map[int]int `json:"by_status"`
+	rig.Stats
 	// ByError counts answers with ok=false.
 	ByError map[string]int `json:"by_error"`
 	// Messages, Edits, Deletes, Streams and Appends are the bot's and took effect.
@@ -61,10 +59,6 @@ type Stats struct {
 	Deletes  int `json:"deletes"`
 	Streams  int `json:"streams"`
 	Appends  int `json:"appends"`
-	// TooManyRequests are all answers with status 429, Forced those of them that
-	// a fault made.
-	TooManyRequests int `json:"too_many_requests"`
-	Forced          int `json:"forced_too_many_requests"`
 	// NotModified are edits that changed nothing.
 	NotModified int `json:"not_modified"`
 	// Deliveries are attempts to bring something to the app, Redelivered those of them
@@ -74,20 +68,13 @@ type Stats struct {
 	Lost        int `json:"lost"`
 	Pending     int `json:"pending"`
 	// Sockets are open now, Opened were so far.
-	Sockets    int                    `json:"sockets"`
-	Opened     int                    `json:"sockets_opened"`
-	Scopes     map[string]*ScopeStats `json:"scopes"`
-	Violations Violations             `json:"violations"`
+	Sockets    int        `json:"sockets"`
+	Opened     int        `json:"sockets_opened"`
+	Violations Violations `json:"violations"`
 }
 
 func newStats() Stats {
-	return Stats{
-		ByMethod:   make(map[string]int),
-		ByStatus:   make(map[int]int),
-		ByError:    make(map[string]int),
-		Scopes:     make(map[string]*ScopeStats),
-		Violations: Violations{ByKind: make(map[string]int)},
-	}
+	return Stats{ByError: make(map[string]int), Violations: Violations{ByKind: make(map[string]int)}}
 }
 
 // Stats returns the counters. It is a copy.
@@ -95,10 +82,8 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stats
-	st.ByMethod = maps.Clone(st.ByMethod)
-	st.ByStatus = maps.Clone(st.ByStatus)
+	st.Stats = s.Counted.Clone()
 	st.ByError = maps.Clone(st.ByError)
-	st.Scopes = quota.Copy(st.Scopes)
 	st.Violations.ByKind = maps.Clone(st.Violations.ByKind)
 	st.Violations.Details = slices.Clone(st.Violations.Details)
 	st.Sockets = len(s.sockets)
@@ -109,5 +94,5 @@ func (s *Server) violate(kind, method, channel, detail string) {
 	v := Violation{At: time.Now(), Kind: kind, Method: method, Channel: channel, Detail: detail}
 	s.stats.Violations.ByKind[kind]++
 	s.stats.Violations.Details = append(s.stats.Violations.Details, v)
-	s.publish(Event{Kind: "violation", Channel: channel, Violation: &v})
+	s.Publish(Event{Kind: "violation", Channel: channel, Violation: &v})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // streamLife is how long a message may stream. It is not documented:
@@ -95,7 +97,7 @@ func (s *Server) grow(now time.Time, before Version, g growth, method string) (V
 		}
 	}
 	if g.blocks.list != nil {
-		v.blocks, v.Blocks, v.Buttons = g.blocks, encode(g.blocks.list), g.blocks.buttons
+		v.blocks, v.Blocks, v.Buttons = g.blocks, rig.Encode(g.blocks.list), g.blocks.buttons
 	}
 	if units(v.Markdown)+v.blocks.total > maxWhole {
 		return v, fail("msg_blocks_too_long")
@@ -174,7 +176,7 @@ func (s *Server) appendStream(r *request) (any, *apiError) {
 		return nil, aerr
 	}
 	m.Versions = append(m.Versions, v)
-	s.publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
+	s.Publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
 	s.stats.Appends++
 	return object{"channel": c.info.ID, "ts": m.TS}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+
+	"telex/standin/rig"
 )
 
 // apiError is an answer with ok=false.
@@ -34,17 +36,8 @@ func tooMany(seconds int) *apiError {
 	}
 }
 
-// answer is what goes back over the wire.
-type answer struct {
-	status      int
-	contentType string
-	retryAfter  int
-	body        []byte
-	chunked     bool                            // the length isn't told.
-	stream      func(http.ResponseWriter) error // writes the answer in its own way; may be nil.
-}
-
-const jsonType = "application/json"
+// proxy is what stands in front of the platform, and answers when that is ill.
+const proxy = "nginx/1.18.0"
 
 type wireParameters struct {
 	MigrateToChatID int64 `json:"migrate_to_chat_id,omitempty"`
@@ -63,45 +56,21 @@ type wireResult struct {
 	Result any  `json:"result"`
 }
 
-func (e *apiError) answer() answer {
+func (e *apiError) answer() rig.Answer {
 	w := wireError{ErrorCode: e.code, Description: e.description}
 	if e.retryAfter > 0 || e.migrateTo != 0 {
 		w.Parameters = &wireParameters{MigrateToChatID: e.migrateTo, RetryAfter: e.retryAfter}
 	}
-	return answer{status: e.code, contentType: jsonType, retryAfter: e.retryAfter, body: encode(w)}
+	a := rig.JSON(e.code, w)
+	a.RetryAfter = float64(e.retryAfter)
+	return a
 }
 
-func resultAnswer(v any) answer {
+func resultAnswer(v any) rig.Answer {
 	if f, ok := v.(*storedFile); ok {
 		return f.answer()
 	}
-	return answer{status: http.StatusOK, contentType: jsonType, body: encode(wireResult{OK: true, Result: v})}
-}
-
-// encode turns the package's own types into JSON; they always can be.
-func encode(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Appendf(nil, `{"ok":false,"error_code":500,"description":%q}`, "Internal Server Error: "+err.Error())
-	}
-	return data
-}
-
-// htmlAnswer is what a proxy in front of the platform answers when that is ill.
-func htmlAnswer(status int) answer {
-	title := fmt.Sprintf("%d %s", status, http.StatusText(status))
-	body := "<html>\r\n<head><title>" + title + "</title></head>\r\n<body>\r\n<center><h1>" + title +
-		"</h1></center>\r\n<hr><center>nginx/1.18.0</center>\r\n</body>\r\n</html>\r\n"
-	return answer{status: status, contentType: "text/html", body: []byte(body)}
-}
-
-// write sends the whole answer, so that the client has it when write returns.
-func (a answer) write(w http.ResponseWriter) error {
-	if a.stream != nil {
-		return a.stream(w)
-	}
-	a.begin(w)
-	return a.piece(w, a.body)
+	return rig.JSON(http.StatusOK, wireResult{OK: true, Result: v})
 }
 
 // withoutMessageID takes the id out of a result, as a gateway that answers for
@@ -115,5 +84,5 @@ func withoutMessageID(body []byte) []byte {
 		return body
 	}
 	delete(w.Result, "message_id")
-	return encode(w)
+	return rig.Encode(w)
 }

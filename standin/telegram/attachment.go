@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
@@ -136,7 +137,7 @@ func (a Attachment) look() file {
 	if err != nil {
 		return f
 	}
-	f.Width, f.Height = orElse(f.Width, config.Width), orElse(f.Height, config.Height)
+	f.Width, f.Height = cmp.Or(f.Width, config.Width), cmp.Or(f.Height, config.Height)
 	if a.Media == "photo" && config.Width*config.Height <= maxThumbPixels {
 		f.thumb = makeThumbnail(a.Content)
 	}
@@ -188,7 +189,7 @@ func (m *Message) wireMedia(w *wireMessage, text string, entities []Entity) {
 	}
 	switch m.Media {
 	case "photo":
-		f.Width, f.Height = orElse(m.Width, 1280), orElse(m.Height, 720)
+		f.Width, f.Height = cmp.Or(m.Width, 1280), cmp.Or(m.Height, 720)
 		if t := m.thumb; t != nil {
 			w.Photo = append(w.Photo, wireFile{
 				FileID: f.FileID + "-s", FileUniqueID: f.FileUniqueID + "-s", FileSize: int64(len(t.data)), Width: t.width, Height: t.height,
@@ -199,18 +200,18 @@ func (m *Message) wireMedia(w *wireMessage, text string, entities []Entity) {
 	case "document":
 		w.Document = f
 	case "voice":
-		f.Duration, f.MimeType, f.FileName = orElse(m.Duration, 3), orElse(m.MimeType, "audio/ogg"), ""
+		f.Duration, f.MimeType, f.FileName = cmp.Or(m.Duration, 3), cmp.Or(m.MimeType, "audio/ogg"), ""
 		w.Voice = f
 	case "audio":
-		f.Duration, f.MimeType = orElse(m.Duration, 3), orElse(m.MimeType, "audio/mpeg")
+		f.Duration, f.MimeType = cmp.Or(m.Duration, 3), cmp.Or(m.MimeType, "audio/mpeg")
 		w.Audio = f
 	case "video":
-		f.Duration, f.MimeType = orElse(m.Duration, 3), orElse(m.MimeType, "video/mp4")
-		f.Width, f.Height = orElse(m.Width, 640), orElse(m.Height, 360)
+		f.Duration, f.MimeType = cmp.Or(m.Duration, 3), cmp.Or(m.MimeType, "video/mp4")
+		f.Width, f.Height = cmp.Or(m.Width, 640), cmp.Or(m.Height, 360)
 		w.Video = f
 	case "sticker":
 		f.FileName, f.MimeType = "", ""
-		f.Width, f.Height = orElse(m.Width, 512), orElse(m.Height, 512)
+		f.Width, f.Height = cmp.Or(m.Width, 512), cmp.Or(m.Height, 512)
 		w.Sticker = &wireSticker{wireFile: *f, Type: "regular", Emoji: "👍"}
 	}
 }
@@ -226,10 +227,10 @@ func (m *Message) wireOrigin() *wireOrigin {
 	switch {
 	case f.Channel != 0:
 		o.Type, o.SenderUserName = "channel", ""
-		o.Chat, o.MessageID = &Chat{ID: f.Channel, Type: Channel, Title: orElse(f.Name, "Channel")}, orElse(f.MessageID, 1)
+		o.Chat, o.MessageID = &Chat{ID: f.Channel, Type: Channel, Title: cmp.Or(f.Name, "Channel")}, cmp.Or(f.MessageID, 1)
 	case f.User != 0:
 		o.Type, o.SenderUserName = "user", ""
-		o.SenderUser = &User{ID: f.User, FirstName: orElse(f.Name, "Person "+strconv.FormatInt(f.User, 10))}
+		o.SenderUser = &User{ID: f.User, FirstName: cmp.Or(f.Name, "Person "+strconv.FormatInt(f.User, 10))}
 	}
 	return o
 }
@@ -245,7 +246,7 @@ func (s *Server) storeFile(m *Message) {
 	}[m.Media]
 	folder, extension, _ := strings.Cut(kind, " ")
 	if i := strings.LastIndexByte(m.FileName, '.'); i > 0 && m.Media != "photo" {
-		extension = orElse(shownPart(m.FileName[i+1:], 20), extension)
+		extension = cmp.Or(shownPart(m.FileName[i+1:], 20), extension)
 	}
 	s.files[m.fileID()] = &storedFile{
 		folder: folder, extension: extension, data: m.File, size: m.FileSize, silent: m.FileSize == 0,

@@ -1,80 +1,98 @@
 package telegram
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
 	"telex/standin/control"
-	"telex/standin/host"
+	"telex/standin/rig"
 )
 
-// serveControl answers the control API; see the package comment.
-func (s *Server) serveControl(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	control.API{
-		Get:         s.controlGet,
-		Post:        s.controlPost,
-		File:        s.sentFile,
-		Events:      func(w http.ResponseWriter, r *http.Request) { s.events.Serve(w, r, cut) },
-		ClearFaults: s.ClearFaults,
-		Paused:      func(ctx context.Context, most time.Duration) any { return s.holds.Wait(ctx, most, cut) },
-		Release:     s.holds.Release,
-		Reset:       func(r *http.Request) { s.reset(host.Conn(r)) },
-		Restart:     func(r *http.Request, down time.Duration) { s.restart(down, host.Conn(r)) },
-		Log:         s.log,
-	}.ServeHTTP(w, r)
+// controls are those of the package comment.
+func (s *Server) controls() rig.Controls {
+	return rig.Controls{
+		File: s.sentFile,
+		Get: map[string]func(url.Values) (any, error){
+			"info":     func(url.Values) (any, error) { return s.info(), nil },
+			"chats":    func(url.Values) (any, error) { return s.Chats(), nil },
+			"stats":    func(url.Values) (any, error) { return s.Stats(), nil },
+			"commands": func(url.Values) (any, error) { return append([]Command{}, s.Commands()...), nil }, // a list, also of none
+			"menu":     s.controlMenu,
+			"answers":  func(url.Values) (any, error) { return s.CallbackAnswers(), nil },
+			"history":  s.controlHistory,
+			"view":     s.controlView,
+		},
+		Post: map[string]func(*http.Request) (any, error){
+			"say":        rig.Posted(s.controlSay),
+			"press":      rig.Posted(s.controlPress),
+			"migrate":    rig.Posted(func(c controlRequest) (any, error) { return map[string]int64{"chat": s.Migrate(c.Chat)}, nil }),
+			"delete":     rig.Done(func(c controlRequest) error { return found("message", s.Delete(c.Chat, c.MessageID)) }),
+			"stop_draft": rig.Done(func(c controlRequest) error { return found("draft", s.StopDraft(c.Chat, c.DraftID)) }),
+			"limits":     rig.Done(s.controlLimits),
+			"block":      rig.Done(func(c controlRequest) error { s.Block(c.Chat, c.Blocked == nil || *c.Blocked); return nil }),
+			"deactivate": rig.Done(func(c controlRequest) error { s.Deactivate(c.Chat); return nil }),
+			"admin":      rig.Done(s.controlAdmin),
+		},
+	}
 }
 
-func (s *Server) controlGet(r *http.Request, name string) (any, error) {
-	query := r.URL.Query()
-	switch name {
-	case "info":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return struct {
-			Bot     User      `json:"bot"`
-			Started time.Time `json:"started"`
-			Now     time.Time `json:"now"`
-		}{s.me, s.started, time.Now()}, nil
-	case "chats":
-		return s.Chats(), nil
-	case "stats":
-		return s.Stats(), nil
-	case "calls":
-		return control.Last(s.Calls(), query.Get("last")), nil
-	case "commands":
-		return append([]Command{}, s.Commands()...), nil // a list, also of none
-	case "menu":
-		chatID, err := strconv.ParseInt(query.Get("chat"), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("chat: number expected, got %q", query.Get("chat"))
-		}
-		userID, err := strconv.ParseInt(orElse(query.Get("user"), "0"), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("user: number expected, got %q", query.Get("user"))
-		}
-		return append([]Command{}, s.Menu(chatID, userID)...), nil // a list, also of none
-	case "answers":
-		return s.CallbackAnswers(), nil
-	case "history", "view":
-		id, err := strconv.ParseInt(query.Get("chat"), 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("chat: number expected, got %q", query.Get("chat"))
-		}
-		if name == "history" {
-			return s.Chronicle(id), nil
-		}
-		at, err := control.Time(query.Get("at"))
-		if err != nil {
-			return nil, err
-		}
-		return s.Screen(id, at), nil
+// found is an error when something was not.
+func found(what string, ok bool) error {
+	if !ok {
+		return errors.New("no such " + what)
 	}
-	return nil, control.ErrUnknown
+	return nil
+}
+
+// info is what a program has to know to begin.
+func (s *Server) info() any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return struct {
+		Bot     User      `json:"bot"`
+		Started time.Time `json:"started"`
+		Now     time.Time `json:"now"`
+	}{s.me, s.started, time.Now()}
+}
+
+// number reads an id in a query.
+func number(query url.Values, name, otherwise string) (int64, error) {
+	n, err := strconv.ParseInt(cmp.Or(query.Get(name), otherwise), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: number expected, got %q", name, query.Get(name))
+	}
+	return n, nil
+}
+
+func (s *Server) controlMenu(query url.Values) (any, error) {
+	chat, err := number(query, "chat", "")
+	user, wrong := number(query, "user", "0")
+	if err = cmp.Or(err, wrong); err != nil {
+		return nil, err
+	}
+	return append([]Command{}, s.Menu(chat, user)...), nil // a list, also of none
+}
+
+func (s *Server) controlHistory(query url.Values) (any, error) {
+	chat, err := number(query, "chat", "")
+	if err != nil {
+		return nil, err
+	}
+	return s.Chronicle(chat), nil
+}
+
+func (s *Server) controlView(query url.Values) (any, error) {
+	chat, err := number(query, "chat", "")
+	at, wrong := control.Time(query.Get("at"))
+	if err = cmp.Or(err, wrong); err != nil {
+		return nil, err
+	}
+	return s.Screen(chat, at), nil
 }
 
 // controlRequest is the union of the bodies of the small controls.
@@ -91,82 +109,30 @@ type controlRequest struct {
 	Off       bool   `json:"off"`
 }
 
-func (s *Server) controlPost(r *http.Request, name string) (any, error) {
-	switch name {
-	case "say":
-		return s.controlSay(r.Body)
-	case "fault":
-		var f Fault
-		if err := control.Decode(r.Body, &f); err != nil {
-			return nil, err
-		}
-		if err := f.check(); err != nil {
-			return nil, err
-		}
-		return map[string]int{"id": s.Fault(f)}, nil
-	case "outage":
-		var o Outage
-		if err := control.Decode(r.Body, &o); err != nil {
-			return nil, err
-		}
-		return struct{}{}, s.outage(o, host.Conn(r))
-	}
-	var c controlRequest
-	if err := control.Decode(r.Body, &c); err != nil {
-		return nil, err
-	}
-	switch name {
-	case "press":
-		id := s.Press(c.Chat, c.User, c.MessageID, c.Data)
-		if id == "" {
-			return nil, errors.New("no such button")
-		}
-		return map[string]string{"query_id": id}, nil
-	case "delete":
-		if !s.Delete(c.Chat, c.MessageID) {
-			return nil, errors.New("no such message")
-		}
-	case "stop_draft":
-		if !s.StopDraft(c.Chat, c.DraftID) {
-			return nil, errors.New("no such draft")
-		}
-	case "limits":
-		if c.Off {
-			c.Published = NoLimits()
-		}
-		s.SetLimits(c.Published, c.Hidden)
-	case "migrate":
-		return map[string]int64{"chat": s.Migrate(c.Chat)}, nil
-	default:
-		return s.controlState(name, c)
-	}
-	return struct{}{}, nil
+func (s *Server) controlPress(c controlRequest) (any, error) {
+	id := s.Press(c.Chat, c.User, c.MessageID, c.Data)
+	return map[string]string{"query_id": id}, found("button", id != "")
 }
 
-func (s *Server) controlState(name string, c controlRequest) (any, error) {
-	switch name {
-	case "block":
-		s.Block(c.Chat, c.Blocked == nil || *c.Blocked)
-	case "deactivate":
-		s.Deactivate(c.Chat)
-	case "admin":
-		admin := c.Admin == nil || *c.Admin
-		if c.User != 0 {
-			s.SetPersonAdmin(c.Chat, c.User, admin)
-			break
-		}
+func (s *Server) controlLimits(c controlRequest) error {
+	if c.Off {
+		c.Published = NoLimits()
+	}
+	s.SetLimits(c.Published, c.Hidden)
+	return nil
+}
+
+func (s *Server) controlAdmin(c controlRequest) error {
+	admin := c.Admin == nil || *c.Admin
+	if c.User != 0 {
+		s.SetPersonAdmin(c.Chat, c.User, admin)
+	} else {
 		s.SetAdmin(c.Chat, admin)
-	default:
-		return nil, control.ErrUnknown
 	}
-	return struct{}{}, nil
+	return nil
 }
 
-func (s *Server) controlSay(body io.Reader) (any, error) {
-	var in Incoming
-	if err := control.Decode(body, &in); err != nil {
-		return nil, err
-	}
+func (s *Server) controlSay(in Incoming) (any, error) {
 	said, err := in.read()
 	if err != nil {
 		return nil, err
@@ -184,7 +150,7 @@ func (s *Server) controlSay(body io.Reader) (any, error) {
 		Chat       int64 `json:"chat"`
 		MessageID  int   `json:"message_id"`
 		MessageIDs []int `json:"message_ids,omitempty"` // of an album.
-	}{Chat: orElse(in.Chat, orElse(in.User, defaultUser)), MessageID: ids[0]}
+	}{Chat: cmp.Or(in.Chat, cmp.Or(in.User, defaultUser)), MessageID: ids[0]}
 	if len(ids) > 1 {
 		told.MessageIDs = ids
 	}

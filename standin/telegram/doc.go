@@ -33,9 +33,7 @@
 //
 // # Control over HTTP
 //
-// Bodies and answers are JSON; an error is {"error": "…"} with status 400, 403
-// or 404. Unknown fields are errors. Browsers may call only from the page's own
-// origin.
+// Beside the controls of package rig (fault, outage, paused, resume, restart, reset, stats, calls, events) there are:
 //
 //	POST   /control/say         {"chat":1001,"text":"hello"}            → {"chat":1001,"message_id":1}
 //	                            fields: Incoming; content is base64, an album answers message_ids too
@@ -48,25 +46,14 @@
 //	POST   /control/migrate     {"chat":-1001}                          → {"chat":-1000100001001}
 //	POST   /control/limits      {"published":{"group_per_minute":10},"hidden":{"private_per_second":0.5},"off":false}
 //	                            fields: Limits; hidden ones are enforced without being violations
-//	POST   /control/fault       {"method":"sendMessage","nth":2,"times":1,"action":"cut_after"} → {"id":1}
-//	                            fields: Fault; delay_ms instead of Delay, for_ms instead of For
-//	DELETE /control/fault       removes all faults and ends an outage
-//	POST   /control/outage      {"kind":"cut","for_ms":10000}           from now on: refuse, cut, 5xx or hang
-//	GET    /control/paused      ?wait=10: waits up to so many seconds for a held call
-//	POST   /control/resume      {"id":1,"drop":false}, or {} for all    → {"resumed":1}
-//	POST   /control/restart     {"down_ms":500}                         cuts all connections
-//	POST   /control/reset       {}                                      forgets everything
 //	GET    /control/info        the bot, and the server's clock
 //	GET    /control/chats
 //	GET    /control/history     ?chat=1001                              ChatHistory
 //	GET    /control/view        ?chat=1001&at=2026-01-02T15:04:05.5Z    Screen; at may be milliseconds
 //	GET    /control/file        ?chat=1001&message_id=2                 the file of a message
-//	GET    /control/stats       Stats
-//	GET    /control/calls       ?last=20                                list of Call
 //	GET    /control/commands    the default command menu
 //	GET    /control/menu        ?chat=-1001&user=1001                   the commands that a person is offered
 //	GET    /control/answers     what button presses were answered with
-//	GET    /control/events      server-sent events, each an Event
 //
 // # Buttons
 //
@@ -94,19 +81,6 @@
 // A server of before 2026, which has no drafts:
 //
 //	{"method":"sendMessageDraft","action":"status","status":404,"description":"Not Found: method not found"}
-//
-// # Killing a client at an exact moment
-//
-// Add a fault with action pause_before, pause_after or pause_answered for the method
-// in question (sendMessage, editMessageText, sendMessageDraft, sendDocument, sendPhoto or any
-// other), wait for the call with GET /control/paused?wait=30, kill -9 the client, and
-// let go of the call: POST /control/resume with {"drop":true} ends it where it is held,
-// so that before its effect it has none; with {} it goes on, as a request does that had
-// left when the client died. In Go, Fault.Do is called at that moment and may kill the
-// client itself.
-//
-// During an outage of kind refuse only the connection that asked for it, and those
-// opened before to the control API, are served; all calls in flight are cut.
 //
 // # The page
 //

@@ -1,52 +1,47 @@
 package telegram
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"telex/standin/fault"
+	"telex/standin/rig"
 )
 
-// Actions of faults.
+// Actions of faults; the package fault says what those do that other platforms have too.
 const (
-	// ActLatency makes the call slower by Delay before it takes effect.
 	ActLatency = fault.Latency
-	// ActRateLimit answers 429 with RetryAfter and closes the call's chat (or
-	// all chats, when Scope is "global") until that is over.
+	// ActRateLimit closes the call's chat, or all chats when Scope is "global".
 	ActRateLimit = fault.RateLimit
-	// ActStatus answers with Status: as HTML from 500 on, else as an API error
-	// with Description. With AfterEffect the call takes effect first.
-	ActStatus = fault.Status
-	// ActCutBefore drops the connection, and the call has no effect.
-	ActCutBefore = fault.CutBefore
-	// ActCutAfter drops the connection after the call took effect.
-	ActCutAfter = fault.CutAfter
-	// ActHang never answers: the call has no effect and the connection stays
-	// open until the client, Restart or Close ends it.
-	ActHang = fault.Hang
-	// ActDeleteFirst lets the person delete the addressed message just before.
-	ActDeleteFirst = "delete_first"
-	// ActNotFound answers as if the addressed message, or the chat, did not exist.
-	ActNotFound = "not_found"
-	// ActMalformed answers half of the JSON after the call took effect.
-	ActMalformed = "malformed"
+	// ActStatus answers as HTML from 500 on, else as an API error with Description.
+	ActStatus      = fault.Status
+	ActCutBefore   = fault.CutBefore
+	ActCutAfter    = fault.CutAfter
+	ActCutMiddle   = fault.CutMiddle
+	ActDrip        = fault.Drip
+	ActHang        = fault.Hang
+	ActDeleteFirst = fault.DeleteFirst
+	ActNotFound    = fault.NotFound
+	ActMalformed   = fault.Malformed
 	// ActNoMessageID takes message_id out of the answer.
-	ActNoMessageID = "no_message_id"
-	// ActCutMiddle breaks a download off after half of the content.
-	ActCutMiddle = fault.CutMiddle
-	// ActDrip sends a download at Rate.
-	ActDrip = "drip"
-	// ActPauseBefore, ActPauseAfter and ActPauseAnswered hold the call before it
-	// takes effect, after that, or once the client has the whole answer: the
-	// moments at which a test kills the client. They end with Resume or Drop, or when
-	// Do returns.
+	ActNoMessageID   = "no_message_id"
 	ActPauseBefore   = fault.PauseBefore
-	ActPauseAfter    = "pause_after"
-	ActPauseAnswered = "pause_answered"
+	ActPauseAfter    = fault.PauseAfter
+	ActPauseAnswered = fault.PauseAnswered
 )
+
+// Kinds of outages; the package fault says what they are.
+const (
+	OutageRefuse = fault.OutageRefuse
+	OutageCut    = fault.OutageCut
+	OutageError  = fault.OutageError
+	OutageHang   = fault.OutageHang
+)
+
+// Outage is a time in which the API does nothing.
+type Outage = fault.Outage
 
 // Fault is a rule: which calls it hits, and what happens to them. Of several
 // rules that match a call, the first one added wins; all of them count it.
@@ -85,56 +80,22 @@ type Fault struct {
 // Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-func validAction(action string) bool {
-	switch action {
-	case ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
-		ActMalformed, ActNoMessageID, ActCutMiddle, ActDrip, ActPauseBefore, ActPauseAfter, ActPauseAnswered:
-		return true
+// rule is the fault in the words of all platforms.
+func (f *Fault) rule() fault.Rule[Call] {
+	return fault.Rule[Call]{
+		When:   fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)},
+		Action: f.Action, Status: f.Status, RetryAfter: float64(f.RetryAfter), Delay: fault.Lasts(f.Delay, f.DelayMS),
+		Rate: f.Rate, AfterEffect: f.AfterEffect, Do: f.Do,
 	}
-	return false
 }
 
-// check tells what is wrong with a rule.
-func (f Fault) check() error {
-	switch {
-	case !validAction(f.Action):
-		return fmt.Errorf("unknown fault action %q", f.Action)
-	case f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.RetryAfter < 0 || f.DelayMS < 0 || f.For < 0 || f.ForMS < 0:
-		return fmt.Errorf("fault %s: negative number", f.Action)
-	case (f.Action == ActCutMiddle || f.Action == ActDrip) && !strings.EqualFold(f.Method, downloadMethod):
+// check tells what is wrong with a fault.
+func (f *Fault) check() error {
+	if (f.Action == ActCutMiddle || f.Action == ActDrip) && !strings.EqualFold(f.Method, downloadMethod) {
 		return fmt.Errorf("fault %s: only for the method %q", f.Action, downloadMethod)
-	case f.Action == ActDrip && f.Rate < 1:
-		return fmt.Errorf("fault %s: rate must be 1 byte per second or more", f.Action)
-	case f.Action == ActStatus && (f.Status < 400 || f.Status > 599):
-		return fmt.Errorf("fault status: %d is no error status", f.Status)
 	}
-	return nil
-}
-
-// Fault adds a rule and returns its id. It panics on a rule that makes no sense.
-func (s *Server) Fault(f Fault) int {
-	if err := f.check(); err != nil {
-		panic("telegram stand-in: " + err.Error())
-	}
-	f.Delay = fault.Lasts(f.Delay, f.DelayMS)
-	return s.faults.Add(f, fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)})
-}
-
-// ClearFaults removes all rules, ends an outage, and resumes what is held.
-func (s *Server) ClearFaults() {
-	s.faults.Clear()
-	s.host.Refuse(time.Time{})
-	s.Resume(0)
-}
-
-// match counts the call in every rule that chooses it and returns the first
-// rule that hits.
-func (s *Server) match(call *Call) *Fault {
-	hit := s.faults.Match(call.At, func(f Fault) bool { return f.chooses(call) })
-	if hit != nil {
-		call.Fault = hit.Action
-	}
-	return hit
+	return f.rule().Check(ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
+		ActMalformed, ActNoMessageID, ActCutMiddle, ActDrip, ActPauseBefore, ActPauseAfter, ActPauseAnswered)
 }
 
 func (f *Fault) chooses(call *Call) bool {
@@ -143,34 +104,25 @@ func (f *Fault) chooses(call *Call) bool {
 		fault.Named(f.Method, call.Method)
 }
 
-// before does what a fault does ahead of the effect; done means that a is the
-// answer and there will be no effect.
-func (s *Server) before(ctx context.Context, call *Call, r *Fault, cut <-chan struct{}) (a answer, done bool) {
-	if r == nil {
-		return answer{}, false
-	}
-	switch r.Action {
+// act does what a fault does in place of a call's effect, or after it.
+func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
+	switch f.Action {
 	case ActRateLimit:
-		return s.forceTooMany(call, r).answer(), true
+		return s.forceTooMany(call, f).answer(), true
 	case ActStatus:
-		if !r.AfterEffect {
-			return r.statusAnswer(), true
-		}
+		return f.statusAnswer(), true
+	case ActNotFound:
+		return notFound(call).answer(), true
 	case ActDeleteFirst:
-		s.mark(func() {
+		s.Locked(func() {
 			if c := s.chats[call.Chat]; c != nil {
 				if m := c.alive(call.MessageID); m != nil {
 					s.remove(c, m, time.Now(), "person")
 				}
 			}
 		})
-	case ActNotFound:
-		return notFound(call).answer(), true
-	default:
-		hold := func() bool { return s.hold(call, r, fault.Before, cut) }
-		return answer{status: statusGone}, !fault.Step{Action: r.Action, Delay: r.Delay, Cut: cut, Hold: hold}.GoesOn(ctx)
 	}
-	return answer{}, false
+	return rig.Answer{}, false
 }
 
 func notFound(call *Call) *apiError {
@@ -185,38 +137,17 @@ func notFound(call *Call) *apiError {
 	return badRequest("chat not found")
 }
 
-// after does what a fault does between effect and answer.
-func (s *Server) after(call *Call, r *Fault, a answer, cut <-chan struct{}) answer {
-	if r == nil {
-		return a
-	}
-	switch r.Action {
-	case ActStatus:
-		return r.statusAnswer()
-	case ActCutAfter:
-		return answer{status: statusGone}
-	case ActMalformed:
-		a.body = a.body[:len(a.body)/2]
-	case ActNoMessageID:
-		a.body = withoutMessageID(a.body)
-	case ActPauseAfter:
-		if !s.hold(call, r, fault.After, cut) {
-			return answer{status: statusGone}
-		}
+// bend changes the answer to a call that took effect.
+func bend(f *Fault, a rig.Answer) rig.Answer {
+	if f.Action == ActNoMessageID {
+		a.Body = withoutMessageID(a.Body)
 	}
 	return a
 }
 
-// answered runs once the client has the answer.
-func (s *Server) answered(call *Call, r *Fault, cut <-chan struct{}) {
-	if r != nil && r.Action == ActPauseAnswered {
-		s.hold(call, r, fault.Answered, cut)
-	}
-}
-
-func (f *Fault) statusAnswer() answer {
+func (f *Fault) statusAnswer() rig.Answer {
 	if f.Status >= http.StatusInternalServerError && f.Description == "" {
-		return htmlAnswer(f.Status)
+		return rig.HTML(f.Status, proxy)
 	}
 	e := &apiError{code: f.Status, description: f.Description, retryAfter: f.RetryAfter}
 	if e.description == "" {
@@ -228,7 +159,7 @@ func (f *Fault) statusAnswer() answer {
 func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stats.Forced++
+	s.Counted.Forced++
 	now := time.Now()
 	sc := s.limiter.global()
 	if r.Scope != globalScope {
@@ -237,7 +168,7 @@ func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
 			return tooMany(max(1, r.RetryAfter))
 		}
 		if aerr := s.checkBlocked(now, c, call); aerr != nil {
-			s.stats.Forced--
+			s.Counted.Forced--
 			return aerr
 		}
 		sc = s.limiter.chat(c)
@@ -246,26 +177,3 @@ func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
 	call.Description = aerr.description
 	return aerr
 }
-
-// hold keeps a call until Resume, Drop, Restart or Close; false when it does not go on.
-func (s *Server) hold(call *Call, r *Fault, stage string, cut <-chan struct{}) bool {
-	var held Call
-	s.mark(func() { held = *call })
-	if r.Do != nil {
-		r.Do(held)
-		return true
-	}
-	return s.holds.Hold(held, stage, cut, func(p *Paused) {
-		s.mark(func() { s.publish(Event{Kind: "paused", Chat: held.Chat, Paused: p}) })
-	})
-}
-
-// Paused returns the calls that faults hold.
-func (s *Server) Paused() []Paused { return s.holds.List() }
-
-// Resume lets a held call go on; 0 means all of them. It returns how many.
-func (s *Server) Resume(id int) int { return s.holds.Release(id, true) }
-
-// Drop ends a held call where it is, as if its connection had died there: one that is
-// held before its effect has none. 0 means all of them. It returns how many.
-func (s *Server) Drop(id int) int { return s.holds.Release(id, false) }

@@ -2,12 +2,14 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
 	_ "image/jpeg" // what a photo can be
 	_ "image/png"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"unicode"
@@ -58,7 +60,7 @@ func shownName(name string) string {
 	stem, extension = shownPart(stem, 60), shownPart(extension, 20)
 	switch {
 	case extension == "":
-		return orElse(stem, "file")
+		return cmp.Or(stem, "file")
 	case stem == "":
 		return extension
 	}
@@ -86,8 +88,7 @@ func shownPart(part string, most int) string {
 }
 
 // sentFile is the content of a file that the bot sent.
-func (s *Server) sentFile(r *http.Request) (contentType string, data []byte, err error) {
-	query := r.URL.Query()
+func (s *Server) sentFile(query url.Values) (contentType string, data []byte, err error) {
 	chatID, err := strconv.ParseInt(query.Get("chat"), 10, 64)
 	id, idErr := strconv.Atoi(query.Get("message_id"))
 	if err = errors.Join(err, idErr); err != nil {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 	"unicode/utf16"
+
+	"telex/standin/rig"
 )
 
 // Message is one message of a chat with everything a person ever saw of it.
@@ -214,36 +216,13 @@ func (s *Server) Chats() []Chat {
 	return list
 }
 
-// Calls returns every API call so far, in the order of arrival. It is a copy.
-func (s *Server) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := make([]Call, len(s.calls))
-	for i, c := range s.calls {
-		list[i] = *c
-	}
-	return list
-}
-
 // Call is one API call.
 type Call struct {
-	At time.Time `json:"at"` // arrival of the request.
-	// Done is when the answer was written, or the connection cut; zero before.
-	Done   time.Time `json:"done,omitzero"`
-	Method string    `json:"method"`
-	Chat   int64     `json:"chat,omitempty"`
+	rig.Call
+	Chat int64 `json:"chat,omitempty"`
 	// MessageID is the message that was made or addressed.
-	MessageID int `json:"message_id,omitempty"`
-	// Status is the HTTP status of the answer, 0 when the connection was cut.
-	Status      int    `json:"status"`
+	MessageID   int    `json:"message_id,omitempty"`
 	Description string `json:"description,omitempty"` // of an error answer.
-	RetryAfter  int    `json:"retry_after,omitempty"` // seconds, in a 429.
-	// Effect tells whether the call took effect, whatever the client was told.
-	Effect bool `json:"effect"`
-	// Fault is the action of the fault that hit the call.
-	Fault string `json:"fault,omitempty"`
 	// Params are the parameters as they arrived; files are left out.
 	Params map[string]string `json:"params,omitempty"`
-
-	download bool // of a file, not a method.
 }

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -57,7 +58,7 @@ func joinCode(list []Entity) []Entity {
 		if n > 0 && codeLike(e.Type) && codeLike(kept[n-1].Type) &&
 			kept[n-1].Offset == e.Offset && kept[n-1].Length == e.Length {
 			kept[n-1].Type = "pre"
-			kept[n-1].Language = orElse(kept[n-1].Language, e.Language)
+			kept[n-1].Language = cmp.Or(kept[n-1].Language, e.Language)
 			continue
 		}
 		kept = append(kept, e)

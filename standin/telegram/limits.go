@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -48,21 +49,13 @@ func NoLimits() Limits {
 
 // orElse fills the fields that are zero from d.
 func (l Limits) orElse(d Limits) Limits {
-	l.PrivatePerSecond = orElse(l.PrivatePerSecond, d.PrivatePerSecond)
-	l.PrivateBurst = orElse(l.PrivateBurst, d.PrivateBurst)
-	l.GroupPerMinute = orElse(l.GroupPerMinute, d.GroupPerMinute)
-	l.GlobalPerSecond = orElse(l.GlobalPerSecond, d.GlobalPerSecond)
-	l.Jitter = orElse(l.Jitter, d.Jitter)
-	l.MinRetryAfter = orElse(l.MinRetryAfter, d.MinRetryAfter)
+	l.PrivatePerSecond = cmp.Or(l.PrivatePerSecond, d.PrivatePerSecond)
+	l.PrivateBurst = cmp.Or(l.PrivateBurst, d.PrivateBurst)
+	l.GroupPerMinute = cmp.Or(l.GroupPerMinute, d.GroupPerMinute)
+	l.GlobalPerSecond = cmp.Or(l.GlobalPerSecond, d.GlobalPerSecond)
+	l.Jitter = cmp.Or(l.Jitter, d.Jitter)
+	l.MinRetryAfter = cmp.Or(l.MinRetryAfter, d.MinRetryAfter)
 	return l
-}
-
-func orElse[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }
 
 // limiter is guarded by Server.mu.
@@ -139,7 +132,7 @@ func (s *Server) charge(now time.Time, c *chat, call *Call) *apiError {
 	}
 	for _, sc := range scopes {
 		sc.Take(now)
-		quota.Of(s.stats.Scopes, sc.Name).Counted++
+		quota.Of(s.Counted.Scopes, sc.Name).Counted++
 	}
 	return nil
 }
@@ -147,6 +140,6 @@ func (s *Server) charge(now time.Time, c *chat, call *Call) *apiError {
 // block closes a scope until retryAfter seconds are over.
 func (s *Server) block(now time.Time, sc *quota.Scope, retryAfter int) *apiError {
 	sc.Close(now.Add(time.Duration(retryAfter) * time.Second))
-	quota.Of(s.stats.Scopes, sc.Name).TooManyRequests++
+	quota.Of(s.Counted.Scopes, sc.Name).TooManyRequests++
 	return tooMany(retryAfter)
 }

@@ -5,14 +5,41 @@ import (
 	"strings"
 )
 
-// methodNames are all methods that exist; the platform ignores their case.
-const methodNames = "getMe getUpdates setWebhook deleteWebhook getWebhookInfo sendMessage editMessageText " +
-	"deleteMessage deleteMessages sendChatAction setMyCommands getMyCommands deleteMyCommands getChat " +
-	"sendMessageDraft answerCallbackQuery sendDocument sendPhoto getFile logOut close"
+// pollMethod is the only method that waits.
+const pollMethod = "getUpdates"
 
-// canonical is the method's name as documented, or as it came when unknown.
+// methods are all that exist but pollMethod; they run with s.mu held.
+func methods() map[string]func(*Server, *request) (any, *apiError) {
+	return map[string]func(*Server, *request) (any, *apiError){
+		"getMe":               (*Server).getMe,
+		"logOut":              (*Server).accept,
+		"close":               (*Server).accept,
+		"setWebhook":          (*Server).setWebhook,
+		"deleteWebhook":       (*Server).deleteWebhook,
+		"getWebhookInfo":      (*Server).webhookInfo,
+		"getChat":             (*Server).getChat,
+		"sendMessage":         (*Server).sendMessage,
+		"sendMessageDraft":    (*Server).sendMessageDraft,
+		"editMessageText":     (*Server).editMessageText,
+		"deleteMessage":       (*Server).deleteMessage,
+		"deleteMessages":      (*Server).deleteMessages,
+		"sendChatAction":      (*Server).sendChatAction,
+		"sendDocument":        (*Server).sendDocument,
+		"sendPhoto":           (*Server).sendPhoto,
+		"getFile":             (*Server).getFile,
+		"setMyCommands":       (*Server).setMyCommands,
+		"getMyCommands":       (*Server).getMyCommands,
+		"deleteMyCommands":    (*Server).deleteMyCommands,
+		"answerCallbackQuery": (*Server).answerCallbackQuery,
+	}
+}
+
+// canonical is the method's name as documented, or as it came when unknown: the platform ignores the case.
 func canonical(method string) string {
-	for name := range strings.FieldsSeq(methodNames) {
+	if strings.EqualFold(method, pollMethod) {
+		return pollMethod
+	}
+	for name := range methods() {
 		if strings.EqualFold(name, method) {
 			return name
 		}
@@ -22,45 +49,15 @@ func canonical(method string) string {
 
 // dispatch runs a method; s.mu is held.
 func (s *Server) dispatch(r *request) (any, *apiError) {
-	switch r.call.Method {
-	case "getMe":
-		return wireMe{User: s.me, CanJoinGroups: true, CanReadAllGroupMessages: s.opts.ReadAll}, nil
-	case "setWebhook":
-		return s.setWebhook(r.params)
-	case "deleteWebhook":
-		return s.deleteWebhook(r.params)
-	case "getWebhookInfo":
-		return s.webhookInfo()
-	case "sendMessage":
-		return s.sendMessage(r)
-	case "editMessageText":
-		return s.editMessageText(r)
-	case "deleteMessage":
-		return s.deleteMessage(r)
-	case "deleteMessages":
-		return s.deleteMessages(r)
-	case "sendChatAction":
-		return s.sendChatAction(r)
-	case "sendMessageDraft":
-		return s.sendMessageDraft(r)
-	case "sendDocument":
-		return s.sendDocument(r)
-	case "sendPhoto":
-		return s.sendPhoto(r)
-	case "getFile":
-		return s.getFile(r)
-	case "setMyCommands":
-		return s.setMyCommands(r)
-	case "getMyCommands":
-		return s.getMyCommands(r)
-	case "deleteMyCommands":
-		return s.deleteMyCommands(r)
-	case "getChat":
-		return s.getChat(r)
-	case "answerCallbackQuery":
-		return s.answerCallbackQuery(r)
-	case "logOut", "close":
-		return true, nil
+	if run, ok := methods()[r.call.Method]; ok {
+		return run(s, r)
 	}
 	return nil, &apiError{code: http.StatusNotFound, description: "Not Found: method not found"}
 }
+
+func (s *Server) getMe(*request) (any, *apiError) {
+	return wireMe{User: s.me, CanJoinGroups: true, CanReadAllGroupMessages: s.opts.ReadAll}, nil
+}
+
+// accept answers what has no effect here.
+func (s *Server) accept(*request) (any, *apiError) { return true, nil }

@@ -37,7 +37,7 @@ func (s *Server) sendChatAction(r *request) (any, *apiError) {
 	p := Period{From: r.now, To: r.now.Add(typingLife), Action: r.text("action"), Thread: thread}
 	c.typing = append(c.typing, p)
 	s.stats.Actions++
-	s.publish(Event{Kind: "action", Chat: c.info.ID, Action: &p})
+	s.Publish(Event{Kind: "action", Chat: c.info.ID, Action: &p})
 	return true, nil
 }
 
@@ -78,7 +78,7 @@ func (s *Server) sendMessageDraft(r *request) (any, *apiError) {
 	}
 	c.drafts = append(c.drafts, d)
 	s.stats.Drafts++
-	s.publish(Event{Kind: "draft", Chat: c.info.ID, Draft: &d})
+	s.Publish(Event{Kind: "draft", Chat: c.info.ID, Draft: &d})
 	return true, nil
 }
 
@@ -96,20 +96,20 @@ func (s *Server) sendFile(r *request, media string) (any, *apiError) {
 	if aerr != nil {
 		return nil, aerr
 	}
-	file, uploaded := r.files[media]
+	file, uploaded := r.Files[media]
 	if name, ok := strings.CutPrefix(r.text(media), "attach://"); ok {
-		file, uploaded = r.files[name]
+		file, uploaded = r.Files[name]
 	}
 	switch {
 	case !uploaded && !r.has(media):
 		return nil, badRequest("there is no " + media + " in the request")
-	case uploaded && len(file.data) == 0:
+	case uploaded && len(file.Data) == 0:
 		return nil, badRequest("file must be non-empty")
-	case len(file.data) > maxUpload:
+	case len(file.Data) > maxUpload:
 		return nil, tooLarge()
 	}
 	if media == "photo" && uploaded {
-		if aerr := checkPhoto(file.data); aerr != nil {
+		if aerr := checkPhoto(file.Data); aerr != nil {
 			return nil, aerr
 		}
 	}
@@ -127,9 +127,9 @@ func (s *Server) sendFile(r *request, media string) (any, *apiError) {
 	if aerr := s.charge(r.now, c, r.call); aerr != nil {
 		return nil, aerr
 	}
-	m.Media, m.File, m.FileSize = media, file.data, int64(len(file.data))
+	m.Media, m.File, m.FileSize = media, file.Data, int64(len(file.Data))
 	if media == "document" {
-		m.FileName = shownName(file.name)
+		m.FileName = shownName(file.Name)
 	}
 	s.add(c, m)
 	s.stats.Messages++
@@ -173,7 +173,7 @@ func (s *Server) answerCallbackQuery(r *request) (any, *apiError) {
 	delete(s.queries, id)
 	a := CallbackAnswer{At: r.now, Query: id, Text: r.text("text"), Alert: r.flag("show_alert"), URL: r.text("url")}
 	s.answers = append(s.answers, a)
-	s.publish(Event{Kind: "answer", Answer: &a})
+	s.Publish(Event{Kind: "answer", Answer: &a})
 	return true, nil
 }
 

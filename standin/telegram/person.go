@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strconv"
@@ -82,7 +83,7 @@ func (s *Server) say(in Incoming, said saying) []int {
 			return nil
 		}
 		m.Versions = append(m.Versions, v)
-		s.publish(Event{Kind: "edit", Chat: c.info.ID, Message: m})
+		s.Publish(Event{Kind: "edit", Chat: c.info.ID, Message: m})
 		if s.sees(c, m) {
 			s.deliver(&wireUpdate{EditedMessage: s.wire(c, m, true)})
 		}
@@ -115,9 +116,9 @@ func (s *Server) say(in Incoming, said saying) []int {
 // place fills in who writes where, and makes both known.
 func (s *Server) place(in *Incoming) (*chat, User) {
 	if in.Chat == 0 {
-		in.Chat = orElse(in.User, defaultUser)
+		in.Chat = cmp.Or(in.User, defaultUser)
 	}
-	kind := orElse(in.ChatType, chatTypeOf(in.Chat))
+	kind := cmp.Or(in.ChatType, chatTypeOf(in.Chat))
 	if in.User == 0 {
 		in.User = defaultUser
 		if kind == Private {
@@ -128,9 +129,9 @@ func (s *Server) place(in *Incoming) (*chat, User) {
 	if !known {
 		user = User{ID: in.User, FirstName: fmt.Sprintf("Person %d", in.User), LanguageCode: "en", IsBot: in.IsBot}
 	}
-	user.FirstName = orElse(in.FirstName, user.FirstName)
-	user.Username = orElse(in.Username, user.Username)
-	user.LanguageCode = orElse(in.LanguageCode, user.LanguageCode)
+	user.FirstName = cmp.Or(in.FirstName, user.FirstName)
+	user.Username = cmp.Or(in.Username, user.Username)
+	user.LanguageCode = cmp.Or(in.LanguageCode, user.LanguageCode)
 	s.users[in.User] = user
 	_, existed := s.chats[in.Chat]
 	c := s.chatFor(in.Chat, kind)
@@ -140,11 +141,11 @@ func (s *Server) place(in *Incoming) (*chat, User) {
 			s.setBlocked(c, false)
 		}
 	} else {
-		c.info.Title = orElse(in.Title, orElse(c.info.Title, fmt.Sprintf("Group %d", -in.Chat)))
+		c.info.Title = cmp.Or(in.Title, cmp.Or(c.info.Title, fmt.Sprintf("Group %d", -in.Chat)))
 	}
 	if !existed {
 		info := c.info
-		s.publish(Event{Kind: "chat", Chat: c.info.ID, Info: &info})
+		s.Publish(Event{Kind: "chat", Chat: c.info.ID, Info: &info})
 	}
 	return c, user
 }
@@ -161,7 +162,7 @@ func (s *Server) setThread(c *chat, m *Message, thread int) {
 		return
 	}
 	if target := c.alive(m.ReplyTo); target != nil && (target.Topic || c.info.Type == Supergroup) {
-		m.ThreadID, m.Topic = orElse(target.ThreadID, target.ID), target.Topic
+		m.ThreadID, m.Topic = cmp.Or(target.ThreadID, target.ID), target.Topic
 	}
 }
 
@@ -318,7 +319,7 @@ func (s *Server) Migrate(chatID int64) int64 {
 	fresh.info.Title = old.info.Title
 	fresh.admin, fresh.admins = old.admin, maps.Clone(old.admins)
 	info := fresh.info
-	s.publish(Event{Kind: "chat", Chat: id, Info: &info})
+	s.Publish(Event{Kind: "chat", Chat: id, Info: &info})
 
 	from := User{ID: defaultUser, FirstName: "Somebody"}
 	service := func(c *chat, text string) *wireMessage {

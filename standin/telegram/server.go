@@ -2,16 +2,13 @@ package telegram
 
 import (
 	"log/slog"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
-	"telex/standin/fault"
-	"telex/standin/host"
-	"telex/standin/watch"
+	"telex/standin/rig"
 )
 
 // DefaultToken is the token of a bot whose options name none.
@@ -49,13 +46,10 @@ type Options struct {
 // Server imitates the Bot API for one bot. It is an http.Handler; Serve adds a
 // real or in-memory listener. All methods may be called from any goroutine.
 type Server struct {
-	opts   Options
-	me     User
-	log    *slog.Logger
-	host   *host.Host
-	faults fault.Table[Fault]
-	holds  fault.Holds[Call]
-	events watch.Hub[Event]
+	rig.Rig[Call, Fault, Event]
+
+	opts Options
+	me   User
 
 	mu      sync.Mutex // guards everything below; never held while waiting.
 	started time.Time
@@ -76,8 +70,7 @@ type Server struct {
 
 	updates queue
 	limiter limiter
-	calls   []*Call
-	stats   Stats
+	stats   Stats // but for what the rig counts.
 }
 
 // New returns a server with no chats. The caller closes it.
@@ -95,17 +88,17 @@ func New(opts Options) *Server {
 		number, _, _ := strings.Cut(opts.Token, ":")
 		opts.BotID, _ = strconv.ParseInt(number, 10, 64)
 	}
-	log := opts.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
 	s := &Server{
 		opts: opts,
 		me:   User{ID: opts.BotID, IsBot: true, FirstName: opts.Name, Username: opts.Username},
-		log:  log,
 	}
-	s.host = host.New(s, log)
-	s.resetLocked()
+	rig.Init(&s.Rig, rig.Platform[Call, Fault, Event]{
+		Name: "telegram", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
+		Serve: s.serve, Control: s.controls(), Reset: s.reset,
+		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish, Event: event, Stamp: stamp,
+		Rule: (*Fault).rule, Check: (*Fault).check, Chooses: (*Fault).chooses, Act: s.act, Bend: bend,
+		Outage: func(action string, status int) Fault { return Fault{Action: action, Status: status} },
+	})
 	return s
 }
 
@@ -115,19 +108,8 @@ func (s *Server) Token() string { return s.opts.Token }
 // Bot is the bot's own user.
 func (s *Server) Bot() User { return s.me }
 
-// Reset forgets everything that happened: chats, updates, calls, counters,
-// faults and blocked windows. Calls in flight are cut.
-func (s *Server) Reset() { s.reset(nil) }
-
-func (s *Server) reset(spare net.Conn) {
-	s.restart(0, spare)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.resetLocked()
-	s.publish(Event{Kind: "reset"})
-}
-
-func (s *Server) resetLocked() {
+// reset forgets everything that happened; s.mu is held.
+func (s *Server) reset() {
 	s.started = time.Now()
 	s.firstID, s.updates = s.begin()
 	s.chats = make(map[int64]*chat)
@@ -139,53 +121,25 @@ func (s *Server) resetLocked() {
 	s.files, s.links = make(map[string]*storedFile), make(map[string]*storedFile)
 	s.nextLink, s.albums = 0, 0
 	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
-	s.faults.Reset()
-	s.holds.Reset()
-	s.host.Refuse(time.Time{})
-	s.calls = nil
-	s.stats = newStats()
+	s.stats = Stats{}
 }
 
-// Serve answers requests on l until Close, and then returns nil. It closes l.
-func (s *Server) Serve(l net.Listener) error { return s.host.Serve(l) }
-
-// Close ends Serve, cuts all connections and waits for the requests in flight.
-func (s *Server) Close() error {
-	s.events.Close()
-	return s.host.Close()
-}
-
-// Restart cuts every connection and every call in flight, as a restart of the
-// platform does, and refuses calls for the time down. What was stored stays.
-func (s *Server) Restart(down time.Duration) { s.restart(down, nil) }
-
-// restart spares the connection that asked for it.
-func (s *Server) restart(down time.Duration, spare net.Conn) {
-	s.mu.Lock()
-	s.publish(Event{Kind: "restart"})
-	conns := s.host.Restart(down, spare)
-	s.mu.Unlock()
-	s.host.Drop(conns)
-}
-
-// ServeHTTP answers /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /.
+// ServeHTTP answers /bot<token>/<method>, /file/bot<token>/<file_path>, /control/… and the page at /, which is there
+// during a restart too.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	cut, down := s.host.Enter()
-	defer s.host.Leave()
-
-	switch path := r.URL.Path; {
-	case strings.HasPrefix(path, "/control/"):
-		s.serveControl(w, r, cut)
-	case strings.HasPrefix(path, "/bot"), strings.HasPrefix(path, "/file/bot"):
-		if down {
-			panic(http.ErrAbortHandler)
-		}
-		if strings.HasPrefix(path, "/file/") {
-			s.serveDownload(w, r, cut)
+	for _, prefix := range []string{"/control/", "/bot", "/file/bot"} {
+		if strings.HasPrefix(r.URL.Path, prefix) {
+			s.Rig.ServeHTTP(w, r)
 			return
 		}
-		s.serveBot(w, r, cut)
-	default:
-		s.servePage(w, r)
 	}
+	s.servePage(w, r)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+	if strings.HasPrefix(r.URL.Path, "/file/") {
+		s.serveDownload(w, r, cut)
+		return
+	}
+	s.serveBot(w, r, cut)
 }

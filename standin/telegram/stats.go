@@ -1,11 +1,11 @@
 package telegram
 
 import (
-	"maps"
 	"slices"
 	"time"
 
 	"telex/standin/quota"
+	"telex/standin/rig"
 )
 
 // Kinds of violations.
@@ -43,36 +43,20 @@ type ScopeStats = quota.Stats
 
 // Stats are counters since the start or the last Reset.
 type Stats struct {
-	Calls    int            `json:"calls"`
-	ByMethod map[string]int `json:"by_method"`
-	// ByStatus counts answers by HTTP status; 0 are cut connections.
-	ByStatus map[int]int `json:"by_status"`
+	rig.Stats
 	// Messages, Edits, Drafts, Deletes and Actions took effect.
 	Messages int `json:"messages"`
 	Edits    int `json:"edits"`
 	Drafts   int `json:"drafts"`
 	Deletes  int `json:"deletes"`
 	Actions  int `json:"actions"`
-	// TooManyRequests are all answers with status 429, Forced those of them that
-	// a fault made.
-	TooManyRequests int `json:"too_many_requests"`
-	Forced          int `json:"forced_too_many_requests"`
 	// NotModified are edits that changed nothing.
 	NotModified int `json:"not_modified"`
 	// Conflicts are answers with status 409.
 	Conflicts int `json:"conflicts"`
 	// Pending are updates that no poll has confirmed.
-	Pending    int                    `json:"pending_updates"`
-	Scopes     map[string]*ScopeStats `json:"scopes"`
-	Violations Violations             `json:"violations"`
-}
-
-func newStats() Stats {
-	return Stats{
-		ByMethod: make(map[string]int),
-		ByStatus: make(map[int]int),
-		Scopes:   make(map[string]*ScopeStats),
-	}
+	Pending    int        `json:"pending_updates"`
+	Violations Violations `json:"violations"`
 }
 
 // Stats returns the counters. It is a copy.
@@ -80,9 +64,7 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stats
-	st.ByMethod = maps.Clone(st.ByMethod)
-	st.ByStatus = maps.Clone(st.ByStatus)
-	st.Scopes = quota.Copy(st.Scopes)
+	st.Stats = s.Counted.Clone()
 	st.Violations.Details = slices.Clone(st.Violations.Details)
 	st.Pending = len(s.updates.pending)
 	return st
@@ -99,5 +81,5 @@ func (s *Server) violate(now time.Time, kind string, call *Call, detail string) 
 		s.stats.Violations.SurplusEntities++
 	}
 	s.stats.Violations.Details = append(s.stats.Violations.Details, v)
-	s.publish(Event{Kind: "violation", Chat: call.Chat, Violation: &v})
+	s.Publish(Event{Kind: "violation", Chat: call.Chat, Violation: &v})
 }

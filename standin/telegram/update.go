@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 const (
@@ -188,7 +190,7 @@ func (s *Server) abandonPoll(self *poll) *apiError {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endPoll(self)
-	return &apiError{code: statusGone}
+	return &apiError{code: rig.Gone}
 }
 
 // readAllowed returns nil when the parameter is absent: the last setting stays.
@@ -206,25 +208,25 @@ func readAllowed(p params) (*[]string, *apiError) {
 	return &list, nil
 }
 
-func (s *Server) setWebhook(p params) (any, *apiError) {
-	url := p.text("url")
+func (s *Server) setWebhook(r *request) (any, *apiError) {
+	url := r.text("url")
 	if url == "" {
-		return s.deleteWebhook(p)
+		return s.deleteWebhook(r)
 	}
 	if !strings.HasPrefix(url, "https://") {
 		return nil, badRequest("bad webhook: An HTTPS URL must be provided for webhook")
 	}
-	allowed, aerr := readAllowed(p)
+	allowed, aerr := readAllowed(r.params)
 	if aerr != nil {
 		return nil, aerr
 	}
-	if !validSecret(p.text("secret_token")) {
+	if !validSecret(r.text("secret_token")) {
 		return nil, badRequest("secret token contains unallowed characters")
 	}
 	if allowed != nil {
 		s.updates.allowed = *allowed
 	}
-	if p.flag("drop_pending_updates") {
+	if r.flag("drop_pending_updates") {
 		s.updates.pending = nil
 	}
 	s.updates.webhook = url
@@ -240,15 +242,15 @@ func validSecret(secret string) bool {
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-func (s *Server) deleteWebhook(p params) (any, *apiError) {
+func (s *Server) deleteWebhook(r *request) (any, *apiError) {
 	s.updates.webhook = ""
-	if p.flag("drop_pending_updates") {
+	if r.flag("drop_pending_updates") {
 		s.updates.pending = nil
 	}
 	return true, nil
 }
 
-func (s *Server) webhookInfo() (any, *apiError) {
+func (s *Server) webhookInfo(*request) (any, *apiError) {
 	return struct {
 		URL            string   `json:"url"`
 		Custom         bool     `json:"has_custom_certificate"`

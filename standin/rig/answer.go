@@ -1,0 +1,126 @@
+package rig
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"telex/standin/host"
+)
+
+// Gone is the status of a call whose connection is dropped instead of answered.
+const Gone = 0
+
+// dripInterval is the time between two pieces of a slow download.
+const dripInterval = 100 * time.Millisecond
+
+// errBroken makes the connection break off.
+var errBroken = errors.New("connection broken off")
+
+// Answer is what goes back over the wire; the zero value drops the connection.
+type Answer struct {
+	Status      int
+	ContentType string
+	Header      http.Header // more headers.
+	// RetryAfter is in seconds; 0 for none.
+	RetryAfter float64
+	Body       []byte
+	// Unsized answers don't tell their length.
+	Unsized bool
+
+	cutMiddle bool // the connection breaks after half of the body.
+	rate      int  // bytes per second; 0: without pauses.
+}
+
+// JSON is an answer with a status.
+func JSON(status int, v any) Answer {
+	return Answer{Status: status, ContentType: "application/json", Body: Encode(v)}
+}
+
+// Text is an answer that is no JSON.
+func Text(status int, text string) Answer {
+	return Answer{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(text)}
+}
+
+// HTML is what a proxy in front of the platform answers when that is ill; server is its name, "" for none.
+func HTML(status int, server string) Answer {
+	if server != "" {
+		server = "<hr><center>" + server + "</center>\r\n"
+	}
+	title := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	return Answer{Status: status, ContentType: "text/html", Body: []byte("<html>\r\n<head><title>" + title +
+		"</title></head>\r\n<body>\r\n<center><h1>" + title + "</h1></center>\r\n" + server + "</body>\r\n</html>\r\n")}
+}
+
+// Encode turns a stand-in's own types into JSON; they always can be.
+func Encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Appendf(nil, `{"error":%q}`, err.Error())
+	}
+	return data
+}
+
+// write sends the whole answer, so that the client has it when write returns.
+func (a Answer) write(ctx context.Context, w http.ResponseWriter, cut <-chan struct{}) error {
+	h := w.Header()
+	maps.Copy(h, a.Header)
+	if a.ContentType != "" {
+		h.Set("Content-Type", a.ContentType)
+	}
+	if a.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(a.RetryAfter))))
+	}
+	if !a.Unsized && a.Status != http.StatusNoContent {
+		h.Set("Content-Length", strconv.Itoa(len(a.Body)))
+	}
+	w.WriteHeader(a.Status)
+	if a.Unsized {
+		// Else the server would add the length of a small body by itself.
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return fmt.Errorf("flush headers: %w", err)
+		}
+	}
+	switch {
+	case a.cutMiddle:
+		return errors.Join(piece(w, a.Body[:len(a.Body)/2]), errBroken)
+	case a.rate > 0:
+		return a.drip(ctx, w, cut)
+	}
+	return piece(w, a.Body)
+}
+
+// drip writes the body at its rate.
+func (a Answer) drip(ctx context.Context, w http.ResponseWriter, cut <-chan struct{}) error {
+	for rest, sent := a.Body, 0; len(rest) > 0; {
+		sent++
+		// Whole bytes, and no drift: what is due by now less what was due before.
+		due := a.rate*sent/int(time.Second/dripInterval) - a.rate*(sent-1)/int(time.Second/dripInterval)
+		n := min(due, len(rest))
+		if !host.Pause(dripInterval, cut) || ctx.Err() != nil {
+			return errBroken
+		}
+		if err := piece(w, rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// piece writes a part of the body, so that the client has it when piece returns.
+func piece(w http.ResponseWriter, part []byte) error {
+	if _, err := w.Write(part); err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return fmt.Errorf("flush answer: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+package rig
+
+import (
+	"maps"
+
+	"telex/standin/quota"
+)
+
+// Stats are the counters of all platforms, since the start or the last Reset. A platform's own embed them.
+type Stats struct {
+	Calls    int            `json:"calls"`
+	ByMethod map[string]int `json:"by_method"`
+	// ByStatus counts answers by HTTP status; 0 are cut connections.
+	ByStatus map[int]int `json:"by_status"`
+	// TooManyRequests are all answers with status 429, Forced those of them that a fault made.
+	TooManyRequests int `json:"too_many_requests"`
+	Forced          int `json:"forced_too_many_requests"`
+	// Scopes are what the platform limits, by name.
+	Scopes map[string]*quota.Stats `json:"scopes"`
+}
+
+func newStats() Stats {
+	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int), Scopes: make(map[string]*quota.Stats)}
+}
+
+// Clone returns a copy that shares nothing.
+func (s Stats) Clone() Stats {
+	s.ByMethod, s.ByStatus, s.Scopes = maps.Clone(s.ByMethod), maps.Clone(s.ByStatus), quota.Copy(s.Scopes)
+	return s
+}
