@@ -30,8 +30,12 @@ func readParams(r *http.Request) (p params, aerr *apiError) {
 		err  error
 		code string
 	}{
-		{rig.ErrQuery, "invalid_arguments"}, {rig.ErrType, "invalid_post_type"}, {rig.ErrRead, "request_timeout"},
-		{rig.ErrForm, "invalid_form_data"}, {rig.ErrJSON, "invalid_json"}, {rig.ErrNotObject, "json_not_object"},
+		{rig.ErrQuery, "invalid_arguments"},
+		{rig.ErrType, "invalid_post_type"},
+		{rig.ErrRead, "request_timeout"},
+		{rig.ErrForm, "invalid_form_data"},
+		{rig.ErrJSON, "invalid_json"},
+		{rig.ErrNotObject, "json_not_object"},
 	} {
 		if errors.Is(err, bad.err) {
 			return p, fail(bad.code)
