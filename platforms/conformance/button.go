@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -17,28 +18,24 @@ func buttonCases() []testCase {
 	both := []chat.Action{{ID: "stop:1a2b3c4d", Label: "Stop"}, {ID: strings.Repeat("x-9:", 16), Label: "Go <on> & *on* 🦊"}}
 	return []testCase{
 		{"buttons are shown below a message, and change with an edit", func(s *scene) {
-			s.buttons(func(w Presser, e editor, to chat.Target) {
+			s.buttons(func(w Presser, e preview.Editor, to chat.Target) {
 				ref := s.offer(to, "one", both...)
 				s.wantButtons(w, ref, both...)
 				for _, list := range [][]chat.Action{both[:1], both, both[1:]} {
 					m := outgoing("one two")
 					m.Actions = list
-					if _, err := e.Edit(s.Context(), ref, m); err != nil {
-						s.Errorf("Edit: %v", err)
-					}
+					s.edit(e, ref, m)
 					s.wantButtons(w, ref, list...)
 					s.wantShown(to, "one two")
 				}
 			})
 		}},
 		{"an edit without buttons takes them away and leaves the text alone", func(s *scene) {
-			s.buttons(func(w Presser, e editor, to chat.Target) {
+			s.buttons(func(w Presser, e preview.Editor, to chat.Target) {
 				for _, text := range []string{"one", "changed", "a *b* _c_ `d` <g> & h."} {
 					ref := s.offer(to, "one", both...)
 					for range 2 {
-						if _, err := e.Edit(s.Context(), ref, outgoing(text)); err != nil {
-							s.Errorf("Edit: %v", err)
-						}
+						s.edit(e, ref, outgoing(text))
 						s.wantButtons(w, ref)
 					}
 					if list := s.Shown(to); list[len(list)-1] != text {
@@ -48,20 +45,18 @@ func buttonCases() []testCase {
 			})
 		}},
 		{"a message without buttons can get some", func(s *scene) {
-			s.buttons(func(w Presser, e editor, to chat.Target) {
+			s.buttons(func(w Presser, e preview.Editor, to chat.Target) {
 				ref := s.send(to, "one")
 				s.wantButtons(w, ref)
 				m := outgoing("one")
 				m.Actions = both
-				if _, err := e.Edit(s.Context(), ref, m); err != nil {
-					s.Errorf("Edit: %v", err)
-				}
+				s.edit(e, ref, m)
 				s.wantButtons(w, ref, both...)
 				s.wantShown(to, "one")
 			})
 		}},
 		{"a text at the limit can have buttons", func(s *scene) {
-			s.buttons(func(w Presser, e editor, to chat.Target) {
+			s.buttons(func(w Presser, e preview.Editor, to chat.Target) {
 				longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
 				ref := s.offer(to, longest, both...)
 				s.wantShown(to, longest)
@@ -69,14 +64,12 @@ func buttonCases() []testCase {
 				longest = strings.Repeat("y", len(longest))
 				m := outgoing(longest)
 				m.Actions = both
-				if _, err := e.Edit(s.Context(), ref, m); err != nil {
-					s.Errorf("Edit: %v", err)
-				}
+				s.edit(e, ref, m)
 				s.wantShown(to, longest)
 			})
 		}},
 		{"a press arrives once, says what was pressed, and is acknowledged", func(s *scene) {
-			s.buttons(func(w Presser, _ editor, to chat.Target) {
+			s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
 				ref := s.offer(to, "one", both...)
 				r := s.start("")
 				r.take()
@@ -113,7 +106,7 @@ func buttonCases() []testCase {
 			})
 		}},
 		{"a press by whoever wrote before comes from the same person", func(s *scene) {
-			s.buttons(func(w Presser, _ editor, to chat.Target) {
+			s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
 				if to.Kind == chat.Group {
 					return // there are several
 				}
@@ -133,7 +126,7 @@ func buttonCases() []testCase {
 }
 
 // buttons runs a part of a case wherever there are buttons.
-func (s *scene) buttons(run func(w Presser, e editor, to chat.Target)) {
+func (s *scene) buttons(run func(w Presser, e preview.Editor, to chat.Target)) {
 	s.Helper()
 	if !s.adapter.Capabilities().Buttons {
 		s.lacks = "Buttons"
@@ -143,7 +136,7 @@ func (s *scene) buttons(run func(w Presser, e editor, to chat.Target)) {
 	if !ok {
 		s.Fatal("the adapter has buttons, and the world can't press them")
 	}
-	e, ok := s.adapter.(editor)
+	e, ok := s.adapter.(preview.Editor)
 	if !ok {
 		s.Fatal("there are buttons without edits: nothing could take them away")
 	}
@@ -159,10 +152,7 @@ func (s *scene) offer(to chat.Target, text string, actions ...chat.Action) chat.
 	m.Actions = actions
 	m.Key = "offered " + text + " after " + time.Now().String()
 	receipt, err := s.adapter.Send(s.Context(), to, m)
-	if err != nil || receipt.Ref.Target != to || receipt.Ref.ID == "" {
-		s.Fatalf("Send = %+v, %v, want a message in %+v", receipt, err, to)
-	}
-	return receipt.Ref
+	return s.shown(to, receipt, err)
 }
 
 func (s *scene) wantButtons(w Presser, ref chat.MessageRef, want ...chat.Action) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -18,7 +19,7 @@ const gone = 10 * time.Minute
 func draftCases() []testCase {
 	return []testCase{
 		{"a draft replaces the one before and is no message", func(s *scene) {
-			s.drafts(func(d drafter, to chat.Target) {
+			s.drafts(func(d preview.Drafter, to chat.Target) {
 				for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // the same again is a success
 					s.draft(d, to, draftID, text)
 					s.wantDrafts(to, text)
@@ -30,13 +31,13 @@ func draftCases() []testCase {
 			s.wantCalls(chat.OpSend, 0)
 		}},
 		{"a draft vanishes when a message arrives (D2)", func(s *scene) {
-			s.drafts(func(d drafter, to chat.Target) {
+			s.drafts(func(d preview.Drafter, to chat.Target) {
 				s.draft(d, to, draftID, "almost")
 				s.send(to, "the answer")
 				s.wantDrafts(to)
 				s.draft(d, to, draftID, "next")
 				s.wantDrafts(to, "next")
-				if f, ok := s.adapter.(filer); ok {
+				if f, ok := s.adapter.(preview.Filer); ok {
 					if _, err := f.SendFile(s.Context(), to, outgoing("a file"), file()); err != nil {
 						s.Errorf("SendFile: %v", err)
 					}
@@ -45,7 +46,7 @@ func draftCases() []testCase {
 			})
 		}},
 		{"a draft that is renewed in time stays, any other vanishes", func(s *scene) {
-			s.drafts(func(d drafter, to chat.Target) {
+			s.drafts(func(d preview.Drafter, to chat.Target) {
 				for range 5 {
 					s.draft(d, to, draftID, "still here")
 					pass(s.adapter.Profile(to).DraftFor)
@@ -56,11 +57,7 @@ func draftCases() []testCase {
 				s.wantShown(to)
 			})
 		}},
-		{"a draft is refused where there are none", func(s *scene) {
-			d, ok := s.drafter()
-			if !ok {
-				return
-			}
+		{"a draft is refused where there are none", with((*scene).drafter, func(s *scene, d preview.Drafter) {
 			places := []chat.Target{s.Private(), s.Group()}
 			for _, to := range places {
 				if s.adapter.Profile(to).DraftFor == 0 {
@@ -71,9 +68,9 @@ func draftCases() []testCase {
 			if !slices.ContainsFunc(places, func(to chat.Target) bool { return s.adapter.Profile(to).DraftFor > 0 }) {
 				s.Error("there are drafts neither in the private chat nor in the group")
 			}
-		}},
+		})},
 		{"a draft at the text limit is shown, one above is too long (F06)", func(s *scene) {
-			s.drafts(func(d drafter, to chat.Target) {
+			s.drafts(func(d preview.Drafter, to chat.Target) {
 				longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
 				s.draft(d, to, draftID, longest)
 				s.wantKind(d.Draft(s.Context(), to, draftID, outgoing(longest+"x")), chat.TooLong)
@@ -81,7 +78,7 @@ func draftCases() []testCase {
 			})
 		}},
 		{"a cut draft can be repeated", func(s *scene) {
-			s.drafts(func(d drafter, to chat.Target) {
+			s.drafts(func(d preview.Drafter, to chat.Target) {
 				for _, f := range []Fault{CutBefore, CutAfter} {
 					s.Break(chat.OpDraft, f)
 					s.wantKind(d.Draft(s.Context(), to, draftID, outgoing("two")), chat.Uncertain)
@@ -91,7 +88,7 @@ func draftCases() []testCase {
 			})
 		}},
 		{"drafts count against the limits that are stated", func(s *scene) {
-			s.drafts(func(_ drafter, to chat.Target) {
+			s.drafts(func(_ preview.Drafter, to chat.Target) {
 				limits := s.adapter.Profile(to).Limits
 				if len(limits) > 0 && !slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Ops&chat.OpDraft != 0 }) {
 					s.Errorf("no limit of %+v counts drafts", limits)
@@ -102,7 +99,7 @@ func draftCases() []testCase {
 }
 
 // drafts runs a part of a case wherever there are drafts.
-func (s *scene) drafts(run func(d drafter, to chat.Target)) {
+func (s *scene) drafts(run func(d preview.Drafter, to chat.Target)) {
 	s.Helper()
 	d, ok := s.drafter()
 	if !ok {
@@ -116,7 +113,7 @@ func (s *scene) drafts(run func(d drafter, to chat.Target)) {
 }
 
 // draft shows a draft, which must succeed.
-func (s *scene) draft(d drafter, to chat.Target, id int64, text string) {
+func (s *scene) draft(d preview.Drafter, to chat.Target, id int64, text string) {
 	s.Helper()
 	if err := d.Draft(s.Context(), to, id, outgoing(text)); err != nil {
 		s.Fatalf("Draft: %v", err)

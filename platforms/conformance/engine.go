@@ -149,14 +149,10 @@ func (s *scene) house(answers map[string]answer, change func(*house)) *house {
 // begin starts a process with an adapter.
 func (h *house) begin(a Adapter) {
 	h.Helper()
-	platform, ok := a.(gateway.Platform)
-	if !ok {
-		h.Fatal("the adapter is no gateway.Platform")
-	}
 	h.ledger = &ledger{Store: h.memory}
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	g, err := gateway.New(gateway.Options{
-		Endpoints: []gateway.Endpoint{{ID: "bot", Platform: platform, Streaming: h.config, StopButton: h.button, LinkPreviews: h.previews}},
+		Endpoints: []gateway.Endpoint{{ID: "bot", Platform: a, Streaming: h.config, StopButton: h.button, LinkPreviews: h.previews}},
 		Runner:    h.runner(log), Store: h.ledger, Access: access.Rules{Open: !h.closed}, Busy: gateway.Queue, MaxQueued: 20,
 		MaxAge: 24 * time.Hour, ShowReasoning: h.thoughts, Log: log,
 	})

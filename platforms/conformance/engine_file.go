@@ -43,16 +43,13 @@ func (s *scene) decided(to chat.Target, e preview.Ending) *house {
 // answerFileCases are about answers that have files.
 func answerFileCases() []testCase {
 	return []testCase{
-		{"files of an answer follow its text, in order", func(s *scene) {
-			if _, ok := s.filer(); !ok {
-				return
-			}
+		{"files of an answer follow its text, in order", with((*scene).filer, func(s *scene, _ preview.Filer) {
 			files := endingFiles("first.txt", "second.txt")
 			h := s.decided(s.Private(), preview.Ending{Text: "The **text**.", Files: files})
 			pass(lasting)
 			h.wantAnswer(s.Private(), "The text.", files...)
 			h.wantGood()
-		}},
+		})},
 		{"a file that is too large or that can't be sent at all is named below the text", func(s *scene) {
 			_, ok := s.filer()
 			limit := s.adapter.Profile(s.Private()).FileLimit
@@ -68,10 +65,7 @@ func answerFileCases() []testCase {
 			h.wantAnswer(s.Private(), "The text.\n\nI could not send a_b_c.txt here.", files[1:]...)
 			h.wantGood()
 		}},
-		{"a file that the platform refuses is left out", func(s *scene) {
-			if _, ok := s.filer(); !ok {
-				return
-			}
+		{"a file that the platform refuses is left out", with((*scene).filer, func(s *scene, _ preview.Filer) {
 			files := endingFiles("empty.txt", "second.txt")
 			files[0].Content = nil
 			h := s.decided(s.Private(), preview.Ending{Text: "The text.", Files: files})
@@ -80,11 +74,8 @@ func answerFileCases() []testCase {
 			if strings.Contains(h.log.String(), "was not delivered") {
 				h.Error("the log says that the answer was not delivered")
 			}
-		}},
-		{"D10: killed between two files, each is sent once", func(s *scene) {
-			if _, ok := s.filer(); !ok {
-				return
-			}
+		})},
+		{"D10: killed between two files, each is sent once", with((*scene).filer, func(s *scene, _ preview.Filer) {
 			files := endingFiles("first.txt", "second.txt", "third.txt")
 			for i, to := range s.Crowd(12) {
 				h := s.decided(to, preview.Ending{Text: "The text.", Files: files})
@@ -102,7 +93,7 @@ func answerFileCases() []testCase {
 				}
 				h.end()
 			}
-		}},
+		})},
 	}
 }
 

@@ -139,10 +139,7 @@ func finalCases() []testCase {
 // overflowCases are about finals that stand already, and about texts that are too long for one message.
 func overflowCases() []testCase {
 	return []testCase{
-		{"D2: what an edit made final already is not sent again", func(s *scene) {
-			if _, ok := s.editor(); !ok {
-				return
-			}
+		{"D2: what an edit made final already is not sent again", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.house(map[string]answer{"quiet": {text: prose(200), tail: 20 * time.Second}}, func(h *house) { h.config.Cursor = "" })
 			for _, to := range h.both() {
 				h.ask(to, "quiet")
@@ -154,9 +151,9 @@ func overflowCases() []testCase {
 				h.wantCalls(chat.OpSend, sends)
 				h.wantCalls(chat.OpEdit, edits)
 			}
-		}},
+		})},
 		{"D2: the final of a draft is a message", func(s *scene) {
-			s.drafts(func(_ drafter, to chat.Target) {
+			s.drafts(func(_ preview.Drafter, to chat.Target) {
 				h := s.house(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *house) { h.config.Transport = preview.Draft })
 				h.ask(to, "quiet")
 				pass(50 * time.Second) // for longer than a draft lasts by itself
@@ -167,10 +164,7 @@ func overflowCases() []testCase {
 				h.wantReply(to, prose(200))
 			})
 		}},
-		{"D8: what overflows rolls over, and what is full is left alone (F16)", func(s *scene) {
-			if _, ok := s.editor(); !ok {
-				return
-			}
+		{"D8: what overflows rolls over, and what is full is left alone (F16)", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			for _, to := range s.both() {
 				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
 				h := s.house(map[string]answer{"long": {text: text, each: 20 * time.Millisecond, tail: 30 * time.Second}}, nil)
@@ -192,7 +186,7 @@ func overflowCases() []testCase {
 				}
 				h.end()
 			}
-		}},
+		})},
 		{"D8, F52: beyond the most parts the rest comes as a file, else as more parts", func(s *scene) {
 			text := prose(30_000)
 			h := s.house(map[string]answer{"long": {text: text, each: 2 * time.Millisecond}}, func(h *house) { h.config.MaxParts = 3 })

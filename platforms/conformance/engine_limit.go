@@ -149,10 +149,7 @@ func refusalCases() []testCase {
 			}
 			h.wantGood()
 		}},
-		{"D4: a final waits as long as it was told (F03)", func(s *scene) {
-			if _, ok := s.editor(); !ok {
-				return
-			}
+		{"D4: a final waits as long as it was told (F03)", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			s.Enforce(Published)
 			h := s.house(map[string]answer{"go": {text: prose(300), tail: 5 * time.Second}}, nil)
 			to := h.Private()
@@ -167,11 +164,8 @@ func refusalCases() []testCase {
 			pass(time.Second)
 			h.wantReply(to, prose(300))
 			h.wantGood()
-		}},
-		{"D4: what a 429 asked for holds after a restart", func(s *scene) {
-			if _, ok := s.editor(); !ok {
-				return
-			}
+		})},
+		{"D4: what a 429 asked for holds after a restart", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			s.Enforce(Published)
 			h := s.house(map[string]answer{"go": {text: prose(300), each: 50 * time.Millisecond}}, nil)
 			to := h.Private()
@@ -190,7 +184,7 @@ func refusalCases() []testCase {
 			pass(lasting)
 			h.wantReply(to, prose(300))
 			h.wantGood()
-		}},
+		})},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"telex/gateway"
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -96,7 +97,7 @@ func questionCases() []testCase {
 			})
 		}},
 		{"where nothing streams a question and the answer are one message, and never with a cursor", func(s *scene) {
-			s.buttons(func(w Presser, _ editor, to chat.Target) {
+			s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
 				h := s.house(nil, func(h *house) { h.planner, h.config.Enabled = newPlanner(), false })
 				q := h.question(w, to)
 				w.Press(q.ref, q.button(h, gateway.TextApproveButton))
@@ -142,7 +143,7 @@ func questionCases() []testCase {
 // questionAt asks about a call of which the tool says so many bytes, made of some words.
 func (s *scene) questionAt(size int, words string) {
 	s.Helper()
-	s.buttons(func(w Presser, _ editor, to chat.Target) {
+	s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
 		h := s.house(nil, func(h *house) { h.planner = newPlanner() })
 		first, last := "The 1st line of it", "The 9th line of it"
 		middle := strings.Repeat(words, size)[:size-len(first+last)-2]
@@ -190,7 +191,7 @@ func (q question) button(h *house, label gateway.TextKey) string {
 // questioned runs a part of a case in both places, with previews by each transport there is.
 func (s *scene) questioned(run func(h *house, w Presser, to chat.Target)) {
 	s.Helper()
-	s.buttons(func(w Presser, _ editor, to chat.Target) {
+	s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
 		for _, transport := range s.transports(to) {
 			h := s.house(nil, func(h *house) { h.planner, h.config.Transport = newPlanner(), transport })
 			run(h, w, to)

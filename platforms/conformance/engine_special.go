@@ -222,7 +222,7 @@ func native(h *house) { h.config.Transport = preview.Native }
 // native runs a part of a case wherever there are streams.
 func (s *scene) native(run func(w StreamWorld, to chat.Target)) {
 	s.Helper()
-	s.streams(func(_ streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(w, to) })
+	s.streams(func(_ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(w, to) })
 }
 
 // found says that a create of unknown outcome can be resolved in a place, the start of a stream too.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"telex/gateway"
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -23,10 +24,7 @@ func troubleCases() []testCase {
 		{"D5, F51: a continuation whose fate is unknown is not doubled where the platform can tell", func(s *scene) {
 			s.unclear(answer{text: prose(s.adapter.Profile(s.Private()).TextLimit * 3 / 2), each: 20 * time.Millisecond}, "a full part")
 		}},
-		{"D5: edits of unknown fate are repeated", func(s *scene) {
-			if _, ok := s.editor(); !ok {
-				return
-			}
+		{"D5: edits of unknown fate are repeated", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.house(map[string]answer{"go": {text: prose(600), tail: 4 * time.Second}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "go")
@@ -40,7 +38,7 @@ func troubleCases() []testCase {
 				pass(lasting)
 				h.wantReply(to, prose(600))
 			}
-		}},
+		})},
 		{"F51: each part has its own outcome: a continuation that fails is tried again alone", func(s *scene) {
 			for i, to := range s.Crowd(4) {
 				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
@@ -60,10 +58,7 @@ func troubleCases() []testCase {
 				h.end()
 			}
 		}},
-		{"D6: a preview that a person deleted does not come back as one, and the final is sent once", func(s *scene) {
-			if _, ok := s.editor(); !ok {
-				return
-			}
+		{"D6: a preview that a person deleted does not come back as one, and the final is sent once", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			h := s.house(map[string]answer{"go": {text: prose(600)}}, nil)
 			for _, to := range h.both() {
 				h.ask(to, "go")
@@ -78,7 +73,7 @@ func troubleCases() []testCase {
 					}
 				}
 			}
-		}},
+		})},
 		{"F47: an answer to a message that was deleted meanwhile stands all the same", func(s *scene) {
 			h := s.house(map[string]answer{"go": {text: prose(300)}, "late": {text: "Yes.", tail: 3 * time.Second}}, nil)
 			for _, to := range h.both() {
@@ -109,7 +104,7 @@ func endingCases() []testCase {
 			s.stopped(func(h *house, to chat.Target) { h.command(to, "stop") })
 		}},
 		{"D9: a press on the button stops the answer, and the button goes with the cursor", func(s *scene) {
-			s.buttons(func(Presser, editor, chat.Target) {})
+			s.buttons(func(Presser, preview.Editor, chat.Target) {})
 			w, ok := s.World.(Presser)
 			if !ok {
 				return
@@ -132,7 +127,7 @@ func endingCases() []testCase {
 			})
 		}},
 		{"a button to stop stands below previews where commands can't be typed, and nowhere else", func(s *scene) {
-			s.buttons(func(w Presser, _ editor, to chat.Target) {
+			s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
 				h := s.house(map[string]answer{"go": {text: prose(600)}}, func(h *house) { h.button = gateway.ButtonAuto })
 				h.ask(to, "go")
 				h.seen(to, "word20")

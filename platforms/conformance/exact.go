@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -59,7 +60,7 @@ func (s *scene) showEverywhere(to chat.Target, source string) {
 	for _, m := range []chat.Outgoing{rendered, {Text: source, Plain: source}} {
 		m.Key = fmt.Sprintf("%s, %d spans", source, len(m.Spans))
 		receipt, err := s.adapter.Send(s.Context(), to, m)
-		if e, ok := s.adapter.(editor); ok && err == nil {
+		if e, ok := s.adapter.(preview.Editor); ok && err == nil {
 			m.Preview = true
 			m.Text, m.Plain = "Yes: "+m.Text, "Yes: "+m.Plain
 			m.Spans = slices.Clone(m.Spans)
@@ -72,7 +73,7 @@ func (s *scene) showEverywhere(to chat.Target, source string) {
 			s.Errorf("%q: %v", m.Text, err)
 		}
 	}
-	if f, ok := s.adapter.(filer); ok {
+	if f, ok := s.adapter.(preview.Filer); ok {
 		rendered.Key = source + " below a file"
 		if _, err := f.SendFile(s.Context(), to, rendered, chat.File{Name: "a.txt", MediaType: "text/plain", Content: []byte("a")}); err != nil {
 			s.Errorf("SendFile with %q: %v", rendered.Text, err)

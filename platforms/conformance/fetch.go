@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/chat"
 )
 
@@ -21,7 +22,7 @@ func attached(size int) File {
 func fetchCases() []testCase {
 	return []testCase{
 		{"what was attached is fetched as it was sent", func(s *scene) {
-			s.fetches(func(f fetcher) {
+			s.fetches(func(f gateway.Fetcher) {
 				for _, size := range []int{1, 5000} {
 					file := attached(size)
 					a := s.attach(file, int64(size))
@@ -33,10 +34,7 @@ func fetchCases() []testCase {
 				}
 			})
 		}},
-		{"what is attached in a group is there, with the bot meant or not", func(s *scene) {
-			if _, ok := s.fetcher(); !ok {
-				return
-			}
+		{"what is attached in a group is there, with the bot meant or not", with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
 			r := s.start("")
 			s.Attach(s.Group(), attached(100), 100)
 			for _, in := range r.take() { // whether it is delivered is the platform's choice
@@ -45,9 +43,9 @@ func fetchCases() []testCase {
 				}
 			}
 			r.stop(s)
-		}},
+		})},
 		{"no more is fetched than is allowed", func(s *scene) {
-			s.fetches(func(f fetcher) {
+			s.fetches(func(f gateway.Fetcher) {
 				file := attached(5000)
 				a := s.attach(file, 5000)
 				s.fetchWithin(f, a, file, 5000)
@@ -57,7 +55,7 @@ func fetchCases() []testCase {
 			})
 		}},
 		{"a file is not what is said of its size", func(s *scene) {
-			s.fetches(func(f fetcher) {
+			s.fetches(func(f gateway.Fetcher) {
 				file := attached(5000)
 				for _, said := range []int64{0, 10} {
 					a := s.attach(file, said)
@@ -68,7 +66,7 @@ func fetchCases() []testCase {
 			})
 		}},
 		{"a file that is no more is gone", func(s *scene) {
-			s.fetches(func(f fetcher) {
+			s.fetches(func(f gateway.Fetcher) {
 				_, err := f.Fetch(s.Context(), s.attach(File{Name: "old.txt"}, 10), enough)
 				s.wantKind(err, chat.Gone)
 				_, err = f.Fetch(s.Context(), chat.Attachment{Name: "poll"}, enough)
@@ -76,7 +74,7 @@ func fetchCases() []testCase {
 			})
 		}},
 		{"half a file is none, and it can be fetched again", func(s *scene) {
-			s.fetches(func(f fetcher) {
+			s.fetches(func(f gateway.Fetcher) {
 				file := attached(5000)
 				for _, said := range []int64{5000, 0} {
 					a := s.attach(file, said)
@@ -89,7 +87,7 @@ func fetchCases() []testCase {
 			})
 		}},
 		{"a refusal to hand out a file is told by its reason", func(s *scene) {
-			s.fetches(func(f fetcher) {
+			s.fetches(func(f gateway.Fetcher) {
 				file := attached(100)
 				a := s.attach(file, 100)
 				s.BreakFetch(RateLimit)
@@ -100,7 +98,7 @@ func fetchCases() []testCase {
 				pass(RetryAfter)
 				s.fetch(f, a, file)
 				for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
-					other, ok := s.connect(how).(fetcher)
+					other, ok := s.connect(how).(gateway.Fetcher)
 					if !ok {
 						continue
 					}
@@ -113,7 +111,7 @@ func fetchCases() []testCase {
 			})
 		}},
 		{"fetching ends with its context", func(s *scene) {
-			s.fetches(func(f fetcher) {
+			s.fetches(func(f gateway.Fetcher) {
 				a := s.attach(attached(5000), 5000)
 				s.BreakFetch(Hang)
 				ctx, cancel := context.WithTimeout(s.Context(), time.Second)
@@ -135,7 +133,7 @@ func fetchCases() []testCase {
 }
 
 // fetches runs a case where attachments can be fetched.
-func (s *scene) fetches(run func(f fetcher)) {
+func (s *scene) fetches(run func(f gateway.Fetcher)) {
 	s.Helper()
 	if f, ok := s.fetcher(); ok {
 		run(f)
@@ -156,12 +154,12 @@ func (s *scene) attach(f File, size int64) chat.Attachment {
 	return in.Attachments[0]
 }
 
-func (s *scene) fetch(f fetcher, a chat.Attachment, want File) {
+func (s *scene) fetch(f gateway.Fetcher, a chat.Attachment, want File) {
 	s.Helper()
 	s.fetchWithin(f, a, want, enough)
 }
 
-func (s *scene) fetchWithin(f fetcher, a chat.Attachment, want File, limit int64) {
+func (s *scene) fetchWithin(f gateway.Fetcher, a chat.Attachment, want File, limit int64) {
 	s.Helper()
 	got, err := f.Fetch(s.Context(), a, limit)
 	if err != nil || !bytes.Equal(got, want.Content) {
@@ -169,7 +167,7 @@ func (s *scene) fetchWithin(f fetcher, a chat.Attachment, want File, limit int64
 	}
 }
 
-func (s *scene) wantTooLarge(f fetcher, a chat.Attachment, limit int64) {
+func (s *scene) wantTooLarge(f gateway.Fetcher, a chat.Attachment, limit int64) {
 	s.Helper()
 	got, err := f.Fetch(s.Context(), a, limit)
 	if !errors.Is(err, chat.ErrTooLarge) || len(got) != 0 {
@@ -179,7 +177,7 @@ func (s *scene) wantTooLarge(f fetcher, a chat.Attachment, limit int64) {
 	s.wantNoSecret("an error", err.Error())
 }
 
-func (s *scene) wantUnfetched(f fetcher, a chat.Attachment, want chat.ErrorKind) {
+func (s *scene) wantUnfetched(f gateway.Fetcher, a chat.Attachment, want chat.ErrorKind) {
 	s.Helper()
 	got, err := f.Fetch(s.Context(), a, enough)
 	s.wantKind(err, want)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"telex/gateway/preview"
 	"telex/internal/chat"
 )
 
@@ -16,11 +17,7 @@ func file() chat.File {
 // fileCases are about messages that are files.
 func fileCases() []testCase {
 	return []testCase{
-		{"a file arrives with its name, its content and its caption", func(s *scene) {
-			f, ok := s.filer()
-			if !ok {
-				return
-			}
+		{"a file arrives with its name, its content and its caption", with((*scene).filer, func(s *scene, f preview.Filer) {
 			for _, to := range []chat.Target{s.Private(), s.Group()} {
 				asked := s.send(to, "before")
 				m := outgoing("the *rest* 🦊")
@@ -34,12 +31,8 @@ func fileCases() []testCase {
 					File{Name: "answer.md", Content: file().Content})
 			}
 			s.wantCalls(chat.OpSend, 8)
-		}},
-		{"a file's name is no path and breaks nothing", func(s *scene) {
-			f, ok := s.filer()
-			if !ok {
-				return
-			}
+		})},
+		{"a file's name is no path and breaks nothing", with((*scene).filer, func(s *scene, f preview.Filer) {
 			for _, name := range []string{"../../etc/passwd", `C:\a\"b".md`, "a\r\nContent-Type: x\r\n\r\n.md", "", strings.Repeat("x", 300) + ".md"} {
 				odd := file()
 				odd.Name = name
@@ -53,24 +46,16 @@ func fileCases() []testCase {
 					s.Errorf("the content of %q is %q, want %q", got.Name, got.Content, file().Content)
 				}
 			}
-		}},
-		{"a file that answers a missing message is shown (F47)", func(s *scene) {
-			f, ok := s.filer()
-			if !ok {
-				return
-			}
+		})},
+		{"a file that answers a missing message is shown (F47)", with((*scene).filer, func(s *scene, f preview.Filer) {
 			ref := s.send(s.Group(), "gone soon")
 			s.Remove(ref)
 			m := outgoing("answer")
 			m.ReplyTo = ref.ID
 			s.sendFile(f, s.Group(), m, file())
 			s.wantShown(s.Group(), "answer")
-		}},
-		{"a cut file is shown once or not at all (F13)", func(s *scene) {
-			f, ok := s.filer()
-			if !ok {
-				return
-			}
+		})},
+		{"a cut file is shown once or not at all (F13)", with((*scene).filer, func(s *scene, f preview.Filer) {
 			for _, c := range []struct {
 				fault Fault
 				text  string
@@ -81,43 +66,30 @@ func fileCases() []testCase {
 			}
 			s.wantCalls(chat.OpSend, 2)
 			s.wantFiles(s.Private(), File{Name: "answer.md", Content: file().Content, Caption: "shown"})
-		}},
+		})},
 		{"a file can be removed", func(s *scene) {
 			f, ok := s.filer()
-			d, deletes := s.adapter.(deleter)
+			d, deletes := s.adapter.(preview.Deleter)
 			if !ok || !deletes {
 				return
 			}
 			ref := s.sendFile(f, s.Private(), outgoing("x"), file())
-			if err := d.Delete(s.Context(), ref); err != nil {
-				s.Errorf("Delete: %v", err)
-			}
+			s.delete(d, ref)
 			s.wantFiles(s.Private())
 		}},
-		{"a file without content is rejected", func(s *scene) {
-			f, ok := s.filer()
-			if !ok {
-				return
-			}
+		{"a file without content is rejected", with((*scene).filer, func(s *scene, f preview.Filer) {
 			_, err := f.SendFile(s.Context(), s.Private(), outgoing("x"), chat.File{Name: "a.md", MediaType: "text/plain"})
 			s.wantKind(err, chat.Rejected)
 			s.wantShown(s.Private())
-		}},
+		})},
 	}
 }
 
 // sendFile shows a file, which must succeed.
-func (s *scene) sendFile(f filer, to chat.Target, m chat.Outgoing, content chat.File) chat.MessageRef {
+func (s *scene) sendFile(f preview.Filer, to chat.Target, m chat.Outgoing, content chat.File) chat.MessageRef {
 	s.Helper()
 	receipt, err := f.SendFile(s.Context(), to, m, content)
-	if err != nil {
-		s.Fatalf("SendFile: %v", err)
-	}
-	s.wantTold(receipt.Told)
-	if receipt.Ref.Target != to || receipt.Ref.ID == "" {
-		s.Fatalf("SendFile = %+v, want a message in %+v", receipt, to)
-	}
-	return receipt.Ref
+	return s.shown(to, receipt, err)
 }
 
 func (s *scene) wantFiles(to chat.Target, want ...File) {

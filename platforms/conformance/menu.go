@@ -3,6 +3,7 @@ package conformance
 import (
 	"slices"
 
+	"telex/gateway"
 	"telex/internal/chat"
 )
 
@@ -14,23 +15,15 @@ func menuCases() []testCase {
 		{Name: "stop", Description: " Stop the answer "}, // spaces that a platform may take away
 	}
 	return []testCase{
-		{"commands are offered to those whom they are for", func(s *scene) {
-			m, ok := s.menu()
-			if !ok {
-				return
-			}
+		{"commands are offered to those whom they are for", with((*scene).menu, func(s *scene, m gateway.Menu) {
 			s.setCommands(m, offered)
 			s.wantMenu(s.Private(), "new", "stop")
 			s.wantMenu(s.Group(), "new", "stop")
 			s.setCommands(m, offered, s.writer())
 			s.wantMenu(s.Private(), "new", "pair", "stop")
 			s.wantMenu(s.Group(), "new", "stop")
-		}},
-		{"nothing is changed where it is so already", func(s *scene) {
-			m, ok := s.menu()
-			if !ok {
-				return
-			}
+		})},
+		{"nothing is changed where it is so already", with((*scene).menu, func(s *scene, m gateway.Menu) {
 			admin := s.writer()
 			s.setCommands(m, offered, admin)
 			before := s.MenuChanges()
@@ -44,12 +37,8 @@ func menuCases() []testCase {
 			if got := s.MenuChanges(); got <= before {
 				s.Errorf("there were %d changes and then %d, want more for another description", before, got)
 			}
-		}},
-		{"no others are offered than were set last", func(s *scene) {
-			m, ok := s.menu()
-			if !ok {
-				return
-			}
+		})},
+		{"no others are offered than were set last", with((*scene).menu, func(s *scene, m gateway.Menu) {
 			admin := s.writer()
 			s.setCommands(m, offered, admin)
 			s.setCommands(m, offered[1:], admin)
@@ -58,28 +47,21 @@ func menuCases() []testCase {
 			s.setCommands(m, nil, admin)
 			s.wantMenu(s.Private())
 			s.wantMenu(s.Group())
-		}},
-		{"a name that can't be offered is refused before any is", func(s *scene) {
-			m, ok := s.menu()
-			if !ok {
-				return
-			}
+		})},
+		{"a name that can't be offered is refused before any is", with((*scene).menu, func(s *scene, m gateway.Menu) {
 			odd := append(slices.Clone(offered), chat.CommandSpec{Name: "not a name", Description: "x"})
 			s.wantKind(m.SetCommands(s.Context(), odd, nil), chat.Rejected)
 			if got := s.MenuChanges(); got != 0 {
 				s.Errorf("there were %d changes, want none", got)
 			}
-		}},
-		{"a menu that can't be set is an error without a secret", func(s *scene) {
-			if _, ok := s.menu(); !ok {
-				return
-			}
+		})},
+		{"a menu that can't be set is an error without a secret", with((*scene).menu, func(s *scene, _ gateway.Menu) {
 			for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
-				if other, ok := s.connect(how).(menu); ok {
+				if other, ok := s.connect(how).(gateway.Menu); ok {
 					s.wantKind(other.SetCommands(s.Context(), offered, nil), want)
 				}
 			}
-		}},
+		})},
 	}
 }
 
@@ -94,7 +76,7 @@ func (s *scene) writer() chat.UserID {
 	return in.Sender.ID
 }
 
-func (s *scene) setCommands(m menu, list []chat.CommandSpec, admins ...chat.UserID) {
+func (s *scene) setCommands(m gateway.Menu, list []chat.CommandSpec, admins ...chat.UserID) {
 	s.Helper()
 	if err := m.SetCommands(s.Context(), list, admins); err != nil {
 		s.Errorf("SetCommands: %v", err)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/chat"
 )
 
@@ -104,7 +105,7 @@ func receiveCases() []testCase {
 			}
 		}},
 		{"a run that receives nothing shows that it goes on", func(s *scene) {
-			p, ok := s.adapter.(pulse)
+			p, ok := s.adapter.(gateway.Pulse)
 			if !ok {
 				return // its Run has no loop
 			}

@@ -57,23 +57,17 @@ func sendCases() []testCase {
 				ref := s.send(to, longest)
 				_, err := s.adapter.Send(s.Context(), to, outgoing(longest+"x"))
 				s.wantKind(err, chat.TooLong)
-				if e, ok := s.adapter.(editor); ok {
+				if e, ok := s.adapter.(preview.Editor); ok {
 					_, err := e.Edit(s.Context(), ref, outgoing(longest+"x"))
 					s.wantKind(err, chat.TooLong)
 					s.wantShown(to, longest)
 					longest = strings.Repeat("y", limit)
-					if _, err := e.Edit(s.Context(), ref, outgoing(longest)); err != nil { // what can be sent can be edited
-						s.Errorf("Edit: %v", err)
-					}
+					s.edit(e, ref, outgoing(longest)) // what can be sent can be edited
 				}
 				s.wantShown(to, longest)
 			}
 		}},
-		{"typing is shown", func(s *scene) {
-			y, ok := s.typer()
-			if !ok {
-				return
-			}
+		{"typing is shown", with((*scene).typer, func(s *scene, y preview.Typer) {
 			places := s.typed()
 			if len(places) == 0 {
 				s.Error("being at work is shown neither in the private chat nor in the group")
@@ -84,7 +78,7 @@ func sendCases() []testCase {
 				}
 			}
 			s.wantCalls(chat.OpTyping, len(places))
-		}},
+		})},
 		{"every promised ability is there, and no other", func(s *scene) {
 			c := s.adapter.Capabilities()
 			for _, a := range []struct {
@@ -136,11 +130,7 @@ func sendCases() []testCase {
 // editCases are about messages that change.
 func editCases() []testCase {
 	return []testCase{
-		{"an edit replaces the text", func(s *scene) {
-			e, ok := s.editor()
-			if !ok {
-				return
-			}
+		{"an edit replaces the text", with((*scene).editor, func(s *scene, e preview.Editor) {
 			for _, to := range []chat.Target{s.Private(), s.Group()} {
 				ref := s.send(to, "one")
 				s.send(to, "another")
@@ -152,12 +142,8 @@ func editCases() []testCase {
 					s.wantShown(to, text, "another")
 				}
 			}
-		}},
-		{"an edit of a removed message says that it is gone (D6)", func(s *scene) {
-			e, ok := s.editor()
-			if !ok {
-				return
-			}
+		})},
+		{"an edit of a removed message says that it is gone (D6)", with((*scene).editor, func(s *scene, e preview.Editor) {
 			ref := s.send(s.Private(), "one")
 			s.Remove(ref)
 			_, err := e.Edit(s.Context(), ref, outgoing("two"))
@@ -165,22 +151,16 @@ func editCases() []testCase {
 			_, err = e.Edit(s.Context(), chat.MessageRef{Target: s.Private()}, outgoing("two"))
 			s.wantKind(err, chat.Gone)
 			s.wantShown(s.Private())
-		}},
-		{"a deleted message is gone, and deleting it again succeeds (F18)", func(s *scene) {
-			d, ok := s.deleter()
-			if !ok {
-				return
-			}
+		})},
+		{"a deleted message is gone, and deleting it again succeeds (F18)", with((*scene).deleter, func(s *scene, d preview.Deleter) {
 			for _, to := range []chat.Target{s.Private(), s.Group()} {
 				ref := s.send(to, "one")
 				s.send(to, "two")
 				for range 2 {
-					if err := d.Delete(s.Context(), ref); err != nil {
-						s.Errorf("Delete: %v", err)
-					}
+					s.delete(d, ref)
 				}
 				s.wantShown(to, "two")
 			}
-		}},
+		})},
 	}
 }

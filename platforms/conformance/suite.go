@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/gateway"
+	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/store/memory"
 )
@@ -152,71 +154,96 @@ func outgoing(text string) chat.Outgoing {
 func (s *scene) send(to chat.Target, text string) chat.MessageRef {
 	s.Helper()
 	receipt, err := s.adapter.Send(s.Context(), to, outgoing(text))
+	return s.shown(to, receipt, err)
+}
+
+// shown returns the message that a create in a place made, which must have succeeded.
+func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.MessageRef {
+	s.Helper()
 	if err != nil {
-		s.Fatalf("Send: %v", err)
+		s.Fatalf("create: %v", err)
 	}
 	s.wantTold(receipt.Told)
 	if receipt.Ref.Target != to || receipt.Ref.ID == "" {
-		s.Fatalf("Send = %+v, want a message in %+v", receipt, to)
+		s.Fatalf("created is %+v, want a message in %+v", receipt, to)
 	}
 	return receipt.Ref
 }
 
-// editor and the like return the ability, and false where the platform has none.
-func (s *scene) editor() (editor, bool) {
-	e, ok := s.adapter.(editor)
-	return e, s.kept("Edit", s.adapter.Capabilities().Edit, ok)
-}
-
-func (s *scene) deleter() (deleter, bool) {
-	d, ok := s.adapter.(deleter)
-	return d, s.kept("Delete", s.adapter.Capabilities().Delete, ok)
-}
-
-func (s *scene) typer() (typer, bool) {
-	y, ok := s.adapter.(typer)
-	return y, s.kept("Typing", s.adapter.Capabilities().Typing, ok)
-}
-
-func (s *scene) filer() (filer, bool) {
-	f, ok := s.adapter.(filer)
-	return f, s.kept("File", s.adapter.Capabilities().File, ok)
-}
-
-func (s *scene) drafter() (drafter, bool) {
-	d, ok := s.adapter.(drafter)
-	return d, s.kept("Draft", s.adapter.Capabilities().Draft, ok)
-}
-
-func (s *scene) streamer() (streamer, bool) {
-	st, ok := s.adapter.(streamer)
-	return st, s.kept("Stream", s.adapter.Capabilities().Stream, ok)
-}
-
-func (s *scene) finder() (finder, bool) {
-	f, ok := s.adapter.(finder)
-	return f, s.kept("Find", s.adapter.Capabilities().Find, ok)
-}
-
-func (s *scene) fetcher() (fetcher, bool) {
-	f, ok := s.adapter.(fetcher)
-	return f, s.kept("Fetch", s.adapter.Capabilities().Fetch, ok)
-}
-
-func (s *scene) menu() (menu, bool) {
-	m, ok := s.adapter.(menu)
-	return m, s.kept("Menu", s.adapter.Capabilities().Menu, ok)
-}
-
-func (s *scene) kept(name string, promised, kept bool) bool {
+// edit changes a message, which must succeed, and so must delete.
+func (s *scene) edit(e preview.Editor, ref chat.MessageRef, m chat.Outgoing) {
 	s.Helper()
-	if !kept && s.lacks == "" {
+	if _, err := e.Edit(s.Context(), ref, m); err != nil {
+		s.Errorf("Edit: %v", err)
+	}
+}
+
+func (s *scene) delete(d preview.Deleter, ref chat.MessageRef) {
+	s.Helper()
+	if err := d.Delete(s.Context(), ref); err != nil {
+		s.Errorf("Delete: %v", err)
+	}
+}
+
+// with is a case for platforms that have an ability.
+func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		if v, ok := ability(s); ok {
+			run(s, v)
+		}
+	}
+}
+
+// ability returns one that is promised or not, and false where the platform has none.
+func ability[I any](s *scene, name string, promised bool) (I, bool) {
+	s.Helper()
+	v, ok := s.adapter.(I)
+	if !ok && s.lacks == "" {
 		s.lacks = name
 	}
-	if promised != kept {
-		s.Fatalf("capability %s is %t, but its interface is implemented: %t", name, promised, kept)
+	if promised != ok {
+		s.Fatalf("capability %s is %t, but its interface is implemented: %t", name, promised, ok)
 	}
-	return kept
+	return v, ok
+}
+
+func (s *scene) can() chat.Capabilities { return s.adapter.Capabilities() }
+
+func (s *scene) editor() (preview.Editor, bool) {
+	return ability[preview.Editor](s, "Edit", s.can().Edit)
+}
+
+func (s *scene) deleter() (preview.Deleter, bool) {
+	return ability[preview.Deleter](s, "Delete", s.can().Delete)
+}
+
+func (s *scene) typer() (preview.Typer, bool) {
+	return ability[preview.Typer](s, "Typing", s.can().Typing)
+}
+
+func (s *scene) filer() (preview.Filer, bool) {
+	return ability[preview.Filer](s, "File", s.can().File)
+}
+
+func (s *scene) drafter() (preview.Drafter, bool) {
+	return ability[preview.Drafter](s, "Draft", s.can().Draft)
+}
+
+func (s *scene) streamer() (preview.Streamer, bool) {
+	return ability[preview.Streamer](s, "Stream", s.can().Stream)
+}
+
+func (s *scene) finder() (preview.Finder, bool) {
+	return ability[preview.Finder](s, "Find", s.can().Find)
+}
+
+func (s *scene) fetcher() (gateway.Fetcher, bool) {
+	return ability[gateway.Fetcher](s, "Fetch", s.can().Fetch)
+}
+
+func (s *scene) menu() (gateway.Menu, bool) {
+	return ability[gateway.Menu](s, "Menu", s.can().Menu)
 }
 
 // call is one way to call the platform.
@@ -242,30 +269,30 @@ func (s *scene) calls() []call {
 	}
 	if edits {
 		list = append(list, call{chat.OpEdit, func(ctx context.Context, a Adapter) error {
-			_, err := a.(editor).Edit(ctx, ref, outgoing("changed")) //nolint:errcheck // the capability was checked.
+			_, err := a.(preview.Editor).Edit(ctx, ref, outgoing("changed")) //nolint:errcheck // the capability was checked.
 			return err
 		}})
 	}
 	if deletes {
 		list = append(list, call{chat.OpDelete, func(ctx context.Context, a Adapter) error {
-			return a.(deleter).Delete(ctx, ref) //nolint:errcheck // the capability was checked.
+			return a.(preview.Deleter).Delete(ctx, ref) //nolint:errcheck // the capability was checked.
 		}})
 	}
 	if _, ok := s.filer(); ok {
 		list = append(list, call{chat.OpSend, func(ctx context.Context, a Adapter) error {
-			_, err := a.(filer).SendFile(ctx, to, outgoing("with a call"), file()) //nolint:errcheck // the capability was checked.
+			_, err := a.(preview.Filer).SendFile(ctx, to, outgoing("with a call"), file()) //nolint:errcheck // the capability was checked.
 			return err
 		}})
 	}
 	if _, ok := s.drafter(); ok && s.adapter.Profile(to).DraftFor > 0 {
 		list = append(list, call{chat.OpDraft, func(ctx context.Context, a Adapter) error {
-			return a.(drafter).Draft(ctx, to, draftID, outgoing("while a call lasts")) //nolint:errcheck // the capability was checked.
+			return a.(preview.Drafter).Draft(ctx, to, draftID, outgoing("while a call lasts")) //nolint:errcheck // the capability was checked.
 		}})
 	}
 	if _, ok := s.typer(); ok {
 		place := s.typed()[0]
 		list = append(list, call{chat.OpTyping, func(ctx context.Context, a Adapter) error {
-			return a.(typer).Typing(ctx, place) //nolint:errcheck // the capability was checked.
+			return a.(preview.Typer).Typing(ctx, place) //nolint:errcheck // the capability was checked.
 		}})
 	}
 	return list

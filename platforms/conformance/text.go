@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"telex/gateway/preview"
 	"telex/internal/chat"
 	"telex/internal/markup"
 )
@@ -14,11 +15,9 @@ func textCases() []testCase {
 		{"every kind of formatting is shown as it should be (F27, F33)", func(s *scene) {
 			ref := s.show(s.Private(), Sample)
 			s.wantShown(s.Private(), s.Sample())
-			if e, ok := s.adapter.(editor); ok {
+			if e, ok := s.adapter.(preview.Editor); ok {
 				for _, source := range []string{"short", Sample} {
-					if _, err := e.Edit(s.Context(), ref, s.rendered(s.Private(), source)[0]); err != nil {
-						s.Errorf("Edit: %v", err)
-					}
+					s.edit(e, ref, s.rendered(s.Private(), source)[0])
 				}
 				s.wantShown(s.Private(), s.Sample())
 			}
@@ -44,15 +43,13 @@ func textCases() []testCase {
 					if got := s.Pings(to); len(got) != 0 {
 						s.Fatalf("%q calls %v", source, got)
 					}
-					e, ok := s.adapter.(editor)
+					e, ok := s.adapter.(preview.Editor)
 					if !ok {
 						continue
 					}
 					other := s.send(to, "one")
 					for _, changed := range []chat.MessageRef{other, ref} {
-						if _, err := e.Edit(s.Context(), changed, s.rendered(to, source+" again")[0]); err != nil {
-							s.Errorf("Edit: %v", err)
-						}
+						s.edit(e, changed, s.rendered(to, source+" again")[0])
 					}
 					if got := s.Pings(to); len(got) != 0 {
 						s.Fatalf("%q calls %v after an edit", source, got)
@@ -78,7 +75,7 @@ func textCases() []testCase {
 							s.Fatalf("part %d of %.40q…: Send: %v", i, source, err)
 						}
 						want.WriteString(m.Plain)
-						e, ok := s.adapter.(editor)
+						e, ok := s.adapter.(preview.Editor)
 						if !ok {
 							continue
 						}
@@ -101,10 +98,8 @@ func textCases() []testCase {
 				n := limit / max(1, d.Len(markup.Rendered{Text: "🦊"}))
 				longest := strings.Repeat("🦊", n)
 				ref := s.send(to, longest)
-				if e, ok := s.adapter.(editor); ok {
-					if _, err := e.Edit(s.Context(), ref, outgoing(longest[4:])); err != nil {
-						s.Errorf("Edit: %v", err)
-					}
+				if e, ok := s.adapter.(preview.Editor); ok {
+					s.edit(e, ref, outgoing(longest[4:]))
 					longest = longest[4:]
 				}
 				s.wantShown(to, longest)

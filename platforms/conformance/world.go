@@ -1,59 +1,16 @@
 package conformance
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 	"time"
 
+	"telex/gateway"
 	"telex/internal/chat"
-	"telex/internal/markup"
 )
 
 // Adapter is what every adapter must be; what else it can do its capabilities promise.
-type Adapter interface {
-	Capabilities() chat.Capabilities
-	Profile(to chat.Target) chat.Profile
-	Dialect(to chat.Target) markup.Dialect
-	Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error
-	Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error)
-}
-
-// The optional abilities.
-type (
-	editor interface {
-		Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error)
-	}
-	deleter interface {
-		Delete(ctx context.Context, ref chat.MessageRef) error
-	}
-	typer interface {
-		Typing(ctx context.Context, to chat.Target) error
-	}
-	filer interface {
-		SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error)
-	}
-	drafter interface {
-		Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoing) error
-	}
-	fetcher interface {
-		Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
-	}
-	menu interface {
-		SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error
-	}
-	streamer interface {
-		Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error)
-		Append(ctx context.Context, ref chat.MessageRef, text string) error
-		Stop(ctx context.Context, ref chat.MessageRef, text string) error
-	}
-	pulse interface {
-		Pulse() (last time.Time, limit time.Duration)
-	}
-	finder interface {
-		Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error)
-	}
-)
+type Adapter = gateway.Platform
 
 // Factory makes the world of one case. What it starts it ends in a cleanup of t.
 type Factory func(t *testing.T) World
