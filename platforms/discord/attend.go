@@ -10,6 +10,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 const (
@@ -26,7 +27,7 @@ func (r *reception) early(ctx context.Context, f *discordgo.Event) {
 	if f.Type != "INTERACTION_CREATE" {
 		return
 	}
-	i, err := unpack[interacted](f.RawData)
+	i, err := receiving.Decode[interacted](f.RawData)
 	if err != nil {
 		return // interact says so
 	}

@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // What is asked for after a lost session.
@@ -41,9 +41,6 @@ const (
 	// mostHeld bounds the events that wait meanwhile; with more the session is taken up again later.
 	mostHeld = 10_000
 )
-
-// errTooMany says that not all messages of a channel were asked for.
-var errTooMany = fmt.Errorf("more than %d messages came", fillPages*pageSize)
 
 // guildsToCome collects where something was written since a message, while a session begins.
 type guildsToCome struct {
@@ -238,7 +235,7 @@ func (r *reception) ask(ctx context.Context, g *guildsToCome) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-		case passes(err) && time.Since(began) < fillPatience:
+		case receiving.Passing(err) && time.Since(began) < fillPatience:
 			r.log.DebugContext(ctx, "channel is asked again later", slog.String("channel", one.ID), slog.Any("error", err))
 			left = append(left, one)
 			continue
@@ -254,15 +251,6 @@ func (r *reception) ask(ctx context.Context, g *guildsToCome) {
 	}
 	r.log.InfoContext(ctx, "asked for what came meanwhile", slog.Int("channels", len(rooms)), slog.Int("messages", messages))
 	tell(filling{done: true})
-}
-
-// passes says that asking later may help.
-func passes(err error) bool {
-	if errors.Is(err, errTooMany) {
-		return false
-	}
-	kind := chat.AsSendError(err).Kind
-	return kind == chat.RateLimited || kind == chat.Temporary || kind == chat.Uncertain
 }
 
 // toAsk returns the channels that are to be asked, each once.
@@ -315,53 +303,37 @@ func (r *reception) since(ctx context.Context, in room, after string) ([]incomin
 			return all, nil
 		}
 	}
-	return all, errTooMany
+	return all, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("more than %d messages came", fillPages*pageSize)}
 }
 
 // page asks for the messages after one, again when that may help.
-func (r *reception) page(ctx context.Context, channel, after string) ([]incoming, error) {
-	for try := 1; ; try++ {
-		if err := wait(ctx, fillPause); err != nil {
-			return nil, err
+func (r *reception) page(ctx context.Context, channel, after string) (list []incoming, err error) {
+	err = receiving.Retry(ctx, fillTries, func() error {
+		if err := receiving.Sleep(ctx, fillPause); err != nil {
+			return err
 		}
-		calling, cancel := context.WithTimeout(ctx, answerTime)
-		a, err := r.call(calling, request{
+		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		a, err := r.call(ctx, request{
 			name: "getMessages", verb: http.MethodGet, path: fmt.Sprintf("/channels/%s/messages?after=%s&limit=%d", channel, after, pageSize),
 		})
-		cancel()
-		var list []incoming
 		if err == nil {
 			list, err = r.messages(ctx, a)
 		}
-		if err == nil {
-			return list, nil
-		}
-		pause := time.Second << (try - 1)
-		switch e := chat.AsSendError(err); e.Kind {
-		case chat.RateLimited:
-			pause = e.RetryAfter
-		case chat.Temporary, chat.Uncertain:
-		default:
-			return nil, err
-		}
-		if try == fillTries {
-			return nil, err
-		}
-		if err := wait(ctx, pause); err != nil {
-			return nil, err
-		}
-	}
+		return err
+	})
+	return list, err
 }
 
 // messages decodes a page. One that can't be read is left out.
 func (r *reception) messages(ctx context.Context, a *answer) ([]incoming, error) {
-	raw, err := unpack[[]json.RawMessage](a.Body)
+	raw, err := receiving.Decode[[]json.RawMessage](a.Body)
 	if err != nil {
 		return nil, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getMessages: %w", err)}
 	}
 	list := make([]incoming, 0, len(*raw))
 	for _, one := range *raw {
-		m, err := unpack[incoming](one)
+		m, err := receiving.Decode[incoming](one)
 		if err != nil {
 			r.log.WarnContext(ctx, "message skipped", slog.Any("error", err))
 			continue

@@ -13,6 +13,7 @@ import (
 	"telex/internal/chat"
 	"telex/internal/markup"
 	"telex/platforms/internal/calls"
+	"telex/platforms/internal/receiving"
 )
 
 // defaultAPIBase is the platform itself.
@@ -51,8 +52,8 @@ type Bot struct {
 	interactions *interactions
 	buckets      *buckets
 	places       *places
-	questions    *questions
-	conclusions  chan chat.MessageID // of commands that may still show that the bot is thinking
+	questions    *receiving.Recent[string] // the names of threads that were not made yet
+	conclusions  chan chat.MessageID       // of commands that may still show that the bot is thinking
 	session      *session
 	screen       chat.Screen // set before Run
 
@@ -93,9 +94,9 @@ func New(o Options) (*Bot, error) {
 		interactions: newInteractions(),
 		buckets:      newBuckets(),
 		places:       newPlaces(),
-		questions:    newQuestions(),
+		questions:    receiving.NewRecent[string](mostQuestions),
 		conclusions:  make(chan chat.MessageID, mostConclusions),
-		session:      &session{},
+		session:      &session{past: receiving.NewRecent[struct{}](mostPast)},
 	}, nil
 }
 

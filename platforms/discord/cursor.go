@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"telex/platforms/internal/receiving"
 )
 
 // cursor is where receiving goes on, as the gateway of telex keeps it with each message. It names the
@@ -53,15 +55,15 @@ func parseCursor(s string) (cursor, bool) {
 
 // session is how far receiving has come, which outlasts connections, and runs of Run.
 type session struct {
+	past *receiving.Recent[struct{}] // messages that were accepted
+
 	mu   sync.Mutex
 	now  cursor
 	used bool // now is newer than any cursor that the store has
 	vain int  // tries in a row to take up the session that ended without an answer
-	past map[string]bool
 	// stuckAt is the message that all others wait for, and stuckSince since when.
 	stuckAt    string
 	stuckSince time.Time
-	order      []string // of past, oldest first
 }
 
 // start returns where to go on, given what the store has.
@@ -118,25 +120,7 @@ const mostPast = 4000
 
 // remember notes that a message was accepted: what is asked for after a lost session overlaps with
 // what was told before.
-func (s *session) remember(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.past == nil {
-		s.past = make(map[string]bool)
-	}
-	if s.past[id] {
-		return
-	}
-	s.past[id] = true
-	if s.order = append(s.order, id); len(s.order) > mostPast {
-		delete(s.past, s.order[0])
-		s.order = s.order[1:]
-	}
-}
+func (s *session) remember(id string) { s.past.Put(id, struct{}{}) }
 
 // knows says that a message was accepted already.
-func (s *session) knows(id string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.past[id]
-}
+func (s *session) knows(id string) bool { return s.past.Has(id) }

@@ -3,7 +3,6 @@ package discord
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -130,18 +129,3 @@ type ready struct {
 }
 
 var errNoID = errors.New("it has no id or no channel")
-
-// unpack decodes the data of an event. Its errors contain nothing of the content.
-func unpack[T any](data json.RawMessage) (*T, error) {
-	v := new(T)
-	if err := json.Unmarshal(data, v); err != nil {
-		if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, fmt.Errorf("%s is not a %s", mismatch.Field, mismatch.Type)
-		}
-		if _, ok := errors.AsType[*time.ParseError](err); ok {
-			return nil, errors.New("a time is none")
-		}
-		return nil, errors.New("malformed JSON")
-	}
-	return v, nil
-}

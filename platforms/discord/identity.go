@@ -12,6 +12,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/platforms/internal/calls"
+	"telex/platforms/internal/receiving"
 )
 
 // identifyEvery is the least time between two sessions.
@@ -71,7 +72,7 @@ func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
 	pause := time.Until(b.identified.Add(identifyEvery))
 	b.mu.Unlock()
 	if pause > 0 {
-		if err := wait(ctx, pause); err != nil {
+		if err := receiving.Sleep(ctx, pause); err != nil {
 			return "", err
 		}
 	}

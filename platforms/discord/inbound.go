@@ -13,16 +13,13 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // decodeMessage decides whether a message is for the bot and what it says. It may ask the platform where a
 // thread is; a *chat.SendError says that it could not. A panic is an error that tells nothing of the text.
 func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, found bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			in, found, err = chat.Inbound{}, false, fmt.Errorf("decode message: panic: %T", p)
-		}
-	}()
+	defer receiving.Recover("decode message", &err)
 	if !isSnowflake(m.ID) || !isSnowflake(m.Channel) {
 		return chat.Inbound{}, false, errNoID
 	}
@@ -45,7 +42,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 		return chat.Inbound{}, false, err
 	}
 	if to.Kind == chat.Group && to.Thread == chat.ThreadID(m.ID) {
-		b.questions.add(m.ID, text)
+		b.questions.Put(m.ID, nameOf(text))
 	}
 	return commanded(chat.Inbound{
 		To:          to,
@@ -140,7 +137,7 @@ func (b *Bot) findRoom(ctx context.Context, channel string) (room, error) {
 	if err != nil {
 		return room{}, err
 	}
-	r, err := unpack[room](a.Body)
+	r, err := receiving.Decode[room](a.Body)
 	if err != nil || r.ID != channel {
 		return room{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getChannel: the answer is no channel")}
 	}
@@ -150,11 +147,7 @@ func (b *Bot) findRoom(ctx context.Context, channel string) (room, error) {
 
 // decodeInteraction decides what somebody did who used a command or pressed a button.
 func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, found bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			in, found, err = chat.Inbound{}, false, fmt.Errorf("decode interaction: panic: %T", p)
-		}
-	}()
+	defer receiving.Recover("decode interaction", &err)
 	c = command{i.App, i.ID, i.Token}
 	if !isSnowflake(i.ID) || !isSnowflake(i.App) || !isSnowflake(i.Channel) || i.Token == "" {
 		return chat.Inbound{}, c, false, errNoID

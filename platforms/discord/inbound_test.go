@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 const (
@@ -28,7 +29,7 @@ func decoder(t testing.TB, threads bool) *Bot {
 		t.Fatal(err)
 	}
 	b.self = selfID
-	g, err := unpack[guild](json.RawMessage(`{"id":"300","channels":[{"id":"400","type":0},{"id":"402","type":2},{"id":"403","type":5}],
+	g, err := receiving.Decode[guild](json.RawMessage(`{"id":"300","channels":[{"id":"400","type":0},{"id":"402","type":2},{"id":"403","type":5}],
 		"threads":[{"id":"450","type":11,"parent_id":"400"}],
 		"roles":[{"id":"300","tags":null},{"id":"900","tags":{"bot_id":"100"}},{"id":"901","tags":{"bot_id":"101"}}]}`))
 	if err != nil {
@@ -129,7 +130,7 @@ func TestDecodeMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, err := unpack[incoming](json.RawMessage(event(c.fields)))
+			m, err := receiving.Decode[incoming](json.RawMessage(event(c.fields)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +172,7 @@ func TestDecodeForThreads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, err := unpack[incoming](json.RawMessage(event(c.fields)))
+			m, err := receiving.Decode[incoming](json.RawMessage(event(c.fields)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -213,7 +214,7 @@ func TestDecodeInUnknownThread(t *testing.T) {
 			b := decoder(t, false)
 			b.api = server.URL
 			t.Cleanup(b.Close)
-			m, err := unpack[incoming](json.RawMessage(event(`{"guild_id":"300","channel_id":"777","channel_type":12,` + me + `}`)))
+			m, err := receiving.Decode[incoming](json.RawMessage(event(`{"guild_id":"300","channel_id":"777","channel_type":12,` + me + `}`)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -272,7 +273,7 @@ func TestDecodeInteraction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			i, err := unpack[interacted](json.RawMessage("{" + c.data + "}"))
+			i, err := receiving.Decode[interacted](json.RawMessage("{" + c.data + "}"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -297,7 +298,7 @@ func TestDecodeErrorsAreSilent(t *testing.T) {
 	for _, data := range []string{
 		`{"content":{"x":"secret"}}`, `{"id":["secret"]}`, `{"timestamp":"secret"}`, `secret`, `{"content":"secret`, `[]`, `{"mentions":"secret"}`,
 	} {
-		if _, err := unpack[incoming](json.RawMessage(data)); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := receiving.Decode[incoming](json.RawMessage(data)); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: error = %v", data, err)
 		}
 	}
@@ -310,7 +311,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"id":"500","application_id":"111","token":"t","channel_id":"600","user":{"id":"2"},"type":2,"data":{"name":"a","options":[{"value":[]}]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b := decoder(t, true)
-		if m, err := unpack[incoming](data); err == nil {
+		if m, err := receiving.Decode[incoming](data); err == nil {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel() // nothing is asked for
 			in, found, err := b.decodeMessage(ctx, m)
@@ -321,7 +322,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("got %+v", in)
 			}
 		}
-		if i, err := unpack[interacted](data); err == nil {
+		if i, err := receiving.Decode[interacted](data); err == nil {
 			in, _, found, err := b.decodeInteraction(i)
 			if err != nil && strings.Contains(err.Error(), "panic") {
 				t.Error(err)
@@ -330,7 +331,7 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("got %+v", in)
 			}
 		}
-		if g, err := unpack[guild](data); err == nil {
+		if g, err := receiving.Decode[guild](data); err == nil {
 			b.places.join(g, selfID)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 const (
@@ -101,7 +102,7 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 			again = e.Kind == chat.Temporary || e.Kind == chat.Uncertain
 		}
 		if deadline, _ := ctx.Deadline(); again && time.Until(deadline) > pause {
-			again = wait(ctx, pause) == nil
+			again = receiving.Sleep(ctx, pause) == nil
 		} else {
 			again = false
 		}
@@ -159,8 +160,7 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 // stands in ids, and the platform says what is over.
 type interactions struct {
 	mu    sync.Mutex
-	known map[string]*interaction
-	order []string
+	known *receiving.Recent[*interaction]
 }
 
 type interaction struct {
@@ -172,21 +172,19 @@ type interaction struct {
 	dead  bool
 }
 
-func newInteractions() *interactions { return &interactions{known: make(map[string]*interaction)} }
+func newInteractions() *interactions {
+	return &interactions{known: receiving.NewRecent[*interaction](mostInteractions)}
+}
 
 // of returns what is known of an interaction. One of an earlier process was acknowledged, or never will be.
 func (s *interactions) of(id string) *interaction {
-	if i, ok := s.known[id]; ok {
+	if i, ok := s.known.Get(id); ok {
 		return i
 	}
 	acked := make(chan struct{})
 	close(acked)
 	i := &interaction{at: began(id, time.Now()), acked: acked}
-	s.known[id] = i
-	if s.order = append(s.order, id); len(s.order) > mostInteractions {
-		delete(s.known, s.order[0])
-		s.order = s.order[1:]
-	}
+	s.known.Put(id, i)
 	return i
 }
 
@@ -206,7 +204,7 @@ func began(id string, now time.Time) time.Time {
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, again := s.known[id]
+	again := s.known.Has(id)
 	i := s.of(id)
 	if !again {
 		i.at = time.Now()
@@ -254,7 +252,7 @@ func (s *interactions) alive(c command) bool {
 func (s *interactions) thinking(place string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, i := range s.known {
+	for _, i := range s.known.Values() {
 		if i.place == place && !i.dead && !i.shown && time.Since(i.at) < tokenLife {
 			return true
 		}

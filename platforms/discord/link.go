@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // Opcodes of the gateway.
@@ -217,7 +218,7 @@ func (l *link) end(err error) {
 // https://docs.discord.com/developers/events/gateway#sending-heartbeats
 func (l *link) beat(ctx context.Context) {
 	pause := time.Duration(rand.Float64() * float64(l.interval))
-	for wait(ctx, pause) == nil {
+	for receiving.Sleep(ctx, pause) == nil {
 		if !l.acked.Swap(false) {
 			l.cancel(errDeaf)
 			return
@@ -251,15 +252,6 @@ func (l *link) identify(ctx context.Context, token string) error {
 func (l *link) resume(ctx context.Context, token string, c cursor) error {
 	l.seq.Store(c.seq)
 	return l.send(ctx, opResume, map[string]any{"token": token, "session_id": c.session, "seq": c.seq})
-}
-
-// wait waits for d, or until ctx ends, whose error it returns then. Calls never wait; receiving must, for
-// heartbeats and for the pauses that the gateway asks for.
-func wait(ctx context.Context, d time.Duration) error {
-	done, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-done.Done()
-	return ctx.Err()
 }
 
 // refusedFor is how long receiving rests that the operator must mend. Each try begins a session,

@@ -13,6 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 const (
@@ -102,7 +103,7 @@ func (r *reception) run(ctx context.Context) error {
 		r.log.DebugContext(ctx, "connection to the gateway ended", slog.Any("reason", end.reason), slog.Bool("session_lost", end.forget))
 		if end.refused || time.Since(began) < shortLived {
 			// https://docs.discord.com/developers/events/gateway#resuming asks for 1 to 5 seconds.
-			if err := wait(ctx, time.Second+time.Duration(rand.Float64()*float64(2*time.Second))); err != nil {
+			if err := receiving.Sleep(ctx, time.Second+time.Duration(rand.Float64()*float64(2*time.Second))); err != nil {
 				return err
 			}
 		}
@@ -207,7 +208,7 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 	}
 	switch f.Type {
 	case "READY":
-		hi, err := unpack[ready](f.RawData)
+		hi, err := receiving.Decode[ready](f.RawData)
 		if err != nil {
 			return &lost{reason: fmt.Errorf("the greeting can't be read: %w", err), forget: true}
 		}
@@ -215,19 +216,19 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 	case "RESUMED":
 		r.greeted(ctx, slog.Bool("resumed", true))
 	case "GUILD_CREATE":
-		g, err := unpack[guild](f.RawData)
+		g, err := receiving.Decode[guild](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
 		r.join(g)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		c, err := unpack[room](f.RawData)
+		c, err := receiving.Decode[room](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
 		r.places.add(*c)
 	case "MESSAGE_CREATE":
-		m, err := unpack[incoming](f.RawData)
+		m, err := receiving.Decode[incoming](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
@@ -237,7 +238,7 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 		}
 		return r.take(ctx, m, r.cursorAt(m.ID, f.Sequence))
 	case "INTERACTION_CREATE":
-		i, err := unpack[interacted](f.RawData)
+		i, err := receiving.Decode[interacted](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
@@ -314,7 +315,7 @@ func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
 	in, found, err := r.decodeMessage(deciding, m)
 	cancel()
 	switch {
-	case err != nil && passes(err) && r.session.stuck(m.ID) > mostStuck:
+	case err != nil && receiving.Passing(err) && r.session.stuck(m.ID) > mostStuck:
 		r.log.ErrorContext(ctx, "message skipped: where it was written can't be learned",
 			slog.String("channel", m.Channel), slog.Any("error", err))
 	case err != nil:

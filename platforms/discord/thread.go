@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/bwmarrin/discordgo"
@@ -48,7 +47,7 @@ func (b *Bot) inPlace(
 	}
 	switch code := codeOf(err); {
 	case code == codeUnknownChannel: // it can't be made, or was one that somebody deleted
-	case code == discordgo.ErrCodeMissingPermissions && b.questions.has(channel): // the bot may begin threads and not write in them
+	case code == discordgo.ErrCodeMissingPermissions && b.questions.Has(channel): // the bot may begin threads and not write in them
 		b.forgo(ctx, string(to.Chat), err)
 		b.places.forgo(channel)
 	default:
@@ -100,7 +99,7 @@ func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 
 // threadName returns a name for a thread: the question, or as much of it as is one.
 func (b *Bot) threadName(ctx context.Context, parent, question string) string {
-	if name, ok := b.questions.name(question); ok {
+	if name, ok := b.questions.Get(question); ok {
 		return name
 	}
 	_ = b.meet(ctx) // whose name is left out; without it the name only looks worse
@@ -149,38 +148,3 @@ func nameOf(text string) string {
 
 // mostQuestions bounds for how many messages it is remembered how their threads shall be called.
 const mostQuestions = 200
-
-// questions remembers the names of threads that were not made yet.
-type questions struct {
-	mu    sync.Mutex
-	names map[string]string
-	order []string
-}
-
-func newQuestions() *questions { return &questions{names: make(map[string]string)} }
-
-func (q *questions) add(id, text string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if _, ok := q.names[id]; ok {
-		return
-	}
-	q.names[id] = nameOf(text)
-	if q.order = append(q.order, id); len(q.order) > mostQuestions {
-		delete(q.names, q.order[0])
-		q.order = q.order[1:]
-	}
-}
-
-// has says that a message was asked to this process, for a thread.
-func (q *questions) has(id string) bool {
-	_, ok := q.name(id)
-	return ok
-}
-
-func (q *questions) name(id string) (string, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	name, ok := q.names[id]
-	return name, ok
-}

@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
 	"telex/platforms/internal/calls"
+	"telex/platforms/internal/receiving"
 )
 
 // defaultAPIBase is where the methods of the Web API are.
@@ -54,14 +56,16 @@ type Bot struct {
 
 	screen chat.Screen // set before Run
 
-	people  people
-	reads   pace // conversations.history and conversations.replies of all Runs
-	infos   pace // conversations.info
-	blocks  blocks
-	creates creates
+	people people
+	reads  pace // conversations.history and conversations.replies of all Runs
+	infos  pace // conversations.info
+	blocks blocks
+	// creates are when this process last began streams, by the hash of their keys, and zero for what it made that is
+	// none: until it is stopped, nothing else tells whose message a stream is.
+	creates *receiving.Recent[time.Time]
 
-	turn   chan struct{}  // holds a token while a message is accepted: one at a time
-	recent ring[struct{}] // messages that were accepted; for who has the token
+	turn   chan struct{}               // holds a token while a message is accepted: one at a time
+	recent *receiving.Recent[struct{}] // messages that were accepted
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
@@ -87,7 +91,9 @@ func New(o Options) (*Bot, error) {
 		client:  calls.NewClient(o.HTTP),
 		sockets: calls.NewClient(own),
 		log:     o.Log,
+		creates: receiving.NewRecent[time.Time](mostCreates),
 		turn:    make(chan struct{}, 1),
+		recent:  receiving.NewRecent[struct{}](mostRecent),
 	}
 	b.api = library.New(o.BotToken, library.OptionAppLevelToken(o.AppToken),
 		library.OptionAPIURL(b.base), library.OptionHTTPClient(calls.Doer(b.roundTrip)))

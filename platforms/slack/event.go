@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -135,12 +134,4 @@ type interaction struct {
 		ID   string `json:"action_id"`
 		TS   string `json:"action_ts"`
 	} `json:"actions"`
-}
-
-// unmarshal decodes data into v. What is no object is an error too.
-func unmarshal(data []byte, v any) error {
-	if data = bytes.TrimSpace(data); len(data) == 0 || data[0] != '{' {
-		return errNoObject
-	}
-	return json.Unmarshal(data, v)
 }

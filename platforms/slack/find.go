@@ -3,7 +3,6 @@ package slack
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"telex/internal/chat"
@@ -22,27 +21,8 @@ const (
 	clocks = time.Minute
 )
 
-// creates are when this process last began streams, by the hash of their keys, and zero for what it made that is none:
-// until it is stopped, nothing else tells whose message a stream is.
-type creates struct {
-	mu   sync.Mutex
-	ring ring[time.Time]
-}
-
 // mostCreates is how many are remembered. Those of unknown fate are asked for soon.
 const mostCreates = 1024
-
-func (c *creates) note(key string, at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ring.put(hash(key), at, mostCreates)
-}
-
-func (c *creates) get(hashed string) (time.Time, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.ring.get(hashed)
-}
 
 // Find returns the message of ours that was created with key, among those of the last day. Files have
 // it in their names. Streams that were not stopped have it nowhere: where nothing has the key, the newest
@@ -70,7 +50,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.Messag
 		}
 	}
 	since := time.Now().Add(-findFresh)
-	began, known := b.creates.get(wanted)
+	began, known := b.creates.Get(wanted)
 	if known {
 		since = began.Add(-clocks)
 	}

@@ -1,7 +1,6 @@
 package slack
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,10 +8,10 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 var (
-	errNoObject = errors.New("a payload is no JSON object")
 	// https://docs.slack.dev/apis/events-api/#rate-limiting
 	errTooMany = errors.New("events: Slack left events out for a minute, for the app gets more than 30,000 in an hour: let it be in fewer channels")
 	errNoPlace = errors.New("a message has no channel or no ts")
@@ -31,8 +30,8 @@ type arrival struct {
 
 // decodeEvent returns what an event of the Events API says; false when it is not for the bot.
 func decodeEvent(data []byte, self identity) (arrival, bool, error) {
-	var c callback
-	if err := unmarshal(data, &c); err != nil {
+	c, err := receiving.Decode[callback](data)
+	if err != nil {
 		return arrival{}, false, fmt.Errorf("decode event: %w", err)
 	}
 	if c.Type == "app_rate_limited" {
@@ -41,17 +40,17 @@ func decodeEvent(data []byte, self identity) (arrival, bool, error) {
 	if c.Type != "event_callback" {
 		return arrival{}, false, nil
 	}
-	var head struct {
+	head, err := receiving.Decode[struct {
 		Type string `json:"type"`
-	}
-	if err := unmarshal(c.Event, &head); err != nil {
+	}](c.Event)
+	if err != nil {
 		return arrival{}, false, fmt.Errorf("decode event: %w", err)
 	}
 	if head.Type != "message" && head.Type != "app_mention" {
 		return arrival{}, false, nil
 	}
-	var m message
-	if err := json.Unmarshal(c.Event, &m); err != nil {
+	m, err := receiving.Decode[message](c.Event)
+	if err != nil {
 		return arrival{}, false, fmt.Errorf("decode %s: %w", head.Type, err)
 	}
 	return m.arrival(self)
@@ -144,8 +143,8 @@ func attachments(files []file) []chat.Attachment {
 // whoever installed it chose its name: the gateway takes the text apart. It can't be used in threads,
 // so that its answer stands at the top.
 func decodeCommand(data []byte) (arrival, bool, error) {
-	var c command
-	if err := unmarshal(data, &c); err != nil {
+	c, err := receiving.Decode[command](data)
+	if err != nil {
 		return arrival{}, false, fmt.Errorf("decode command: %w", err)
 	}
 	return c.arrival()
@@ -171,8 +170,8 @@ func (c *command) arrival() (arrival, bool, error) {
 // decodeInteraction returns which button was pressed. The press has an id of its own, so that two
 // presses of one button differ.
 func decodeInteraction(data []byte) (arrival, bool, error) {
-	var i interaction
-	if err := unmarshal(data, &i); err != nil {
+	i, err := receiving.Decode[interaction](data)
+	if err != nil {
 		return arrival{}, false, fmt.Errorf("decode interaction: %w", err)
 	}
 	if i.Type != "block_actions" || len(i.Actions) == 0 || i.Actions[0].Type != "button" {

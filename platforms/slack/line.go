@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // inOrder is how long a request waits for those that overtook it on their way: what several people
@@ -35,7 +36,7 @@ func (l *line) enter(ctx context.Context, in chat.ChatID, ts string) (leave func
 	}
 	l.waiting[w]++
 	l.mu.Unlock()
-	err := sleep(ctx, inOrder)
+	err := receiving.Sleep(ctx, inOrder)
 	for err == nil {
 		changed, free := l.look(w)
 		if free {

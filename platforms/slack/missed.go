@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // The bounds of catching up. Reading a place costs a call of tier 3, so that what was missed long ago,
@@ -95,7 +96,7 @@ func (m *missed) all(ctx context.Context) error {
 		if wait == illRetry {
 			m.bot.log.WarnContext(ctx, "what was missed can't be read yet; trying again", slog.Any("error", m.ill))
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := receiving.Sleep(ctx, wait); err != nil {
 			return err
 		}
 		todo = m.again
@@ -215,31 +216,18 @@ func (m *missed) try(ctx context.Context, run func() error) (done bool, err erro
 	if m.ill != nil {
 		tries = 1
 	}
-	var last error
-	for n := range tries {
-		err := run()
-		if last = err; err == nil || ctx.Err() != nil {
-			return err == nil, ctx.Err()
-		}
-		failure, wait := chat.AsSendError(err), time.Duration(0)
-		switch {
-		case failure.Kind == chat.RateLimited:
-			wait = failure.RetryAfter
-		case failure.Kind == chat.Forbidden, failure.Kind == chat.Gone: // there is no answering either
-			return true, nil
-		case failure.Kind != chat.Temporary && failure.Kind != chat.Uncertain:
-			m.failed++
-			if m.err == nil {
-				m.err = err
-			}
-			return true, nil
-		case n < tries-1:
-			wait = time.Second << n
-		}
-		if err := sleep(ctx, wait); err != nil {
-			return false, err
+	err = receiving.Retry(ctx, tries, run)
+	switch kind := chat.AsSendError(err).Kind; {
+	case err == nil, ctx.Err() != nil:
+		return err == nil, ctx.Err()
+	case receiving.Passing(err):
+		m.ill = err
+		return false, nil
+	case kind != chat.Forbidden && kind != chat.Gone: // there is no answering either
+		m.failed++
+		if m.err == nil {
+			m.err = err
 		}
 	}
-	m.ill = last
-	return false, nil
+	return true, nil
 }

@@ -242,24 +242,6 @@ func TestWithoutLinks(t *testing.T) {
 	}
 }
 
-func TestRingForgetsTheOldest(t *testing.T) {
-	t.Parallel()
-	var r ring[int]
-	const most = 100
-	for i := range 3 * most {
-		id := strconv.Itoa(i)
-		if _, known := r.get(id); known {
-			t.Fatalf("%s was never put", id)
-		}
-		r.put(id, i, most)
-		r.put(id, i+1, most)
-		_, old := r.get(strconv.Itoa(i - most))
-		if v, known := r.get(id); !known || v != i+1 || old || len(r.values) > most || len(r.keys) != len(r.values) {
-			t.Fatalf("after %d of them %d are known", i, len(r.values))
-		}
-	}
-}
-
 // No minute ever holds more calls than it may.
 func TestPace(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 const (
@@ -163,7 +164,7 @@ func (p *pace) wait(ctx context.Context, most int) error {
 		if d <= 0 {
 			return ctx.Err()
 		}
-		if err := sleep(ctx, d); err != nil {
+		if err := receiving.Sleep(ctx, d); err != nil {
 			return err
 		}
 	}
@@ -204,12 +205,4 @@ func (s *blocks) left(method string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Until(s.until[method])
-}
-
-// sleep waits for d or until ctx ends. Waiting is for Run alone: no call that the gateway makes waits.
-func sleep(ctx context.Context, d time.Duration) error {
-	waiting, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-waiting.Done()
-	return ctx.Err()
 }

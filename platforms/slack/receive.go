@@ -134,7 +134,7 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	}
 	defer done()
 	id := fmt.Sprintf("%s %s %t", a.in.To.Chat, a.in.ID, a.in.Addressed)
-	if _, accepted := r.bot.recent.get(id); accepted {
+	if r.bot.recent.Has(id) {
 		return nil
 	}
 	a.in.Resume = r.cursor(a.ts)
@@ -144,7 +144,7 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 		}
 		return refusal{fmt.Errorf("accept message %s: %w", a.in.ID, err)}
 	}
-	r.bot.recent.put(id, struct{}{}, mostRecent)
+	r.bot.recent.Put(id, struct{}{})
 	return nil
 }
 

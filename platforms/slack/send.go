@@ -32,7 +32,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	if to.Thread != "" {
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
-	b.creates.note(m.Key, time.Time{})
+	b.creates.Put(hash(m.Key), time.Time{})
 	a, err := b.call(ctx, methodPost, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.PostMessageContext(ctx, string(to.Chat), options...)
 		return err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // serve answers Slack's requests until ctx ends or accept fails.
@@ -153,8 +154,8 @@ func (r *reception) refuse(ctx context.Context, w http.ResponseWriter, err error
 // challengeIn returns what Slack wants to read back when the request URL is set; empty for anything
 // else. https://docs.slack.dev/reference/events/url_verification
 func challengeIn(body []byte) string {
-	var c callback
-	if unmarshal(body, &c) != nil || c.Type != "url_verification" {
+	c, err := receiving.Decode[callback](body)
+	if err != nil || c.Type != "url_verification" {
 		return ""
 	}
 	return c.Challenge

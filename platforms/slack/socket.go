@@ -14,6 +14,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/platforms/internal/calls"
+	"telex/platforms/internal/receiving"
 )
 
 // Socket Mode has a client of its own here, and not the library's: docs/adr/0015-what-slack-go-does.md says why.
@@ -214,11 +215,11 @@ func (r *reception) connect(ctx context.Context) (*link, error) {
 }
 
 // greeting reads the first message of a socket, which must be a hello.
-func greeting(ctx context.Context, conn *websocket.Conn) (envelope, error) {
-	var first envelope
+func greeting(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
+	first := new(envelope)
 	_, data, err := conn.Read(ctx)
 	if err == nil {
-		err = unmarshal(data, &first)
+		first, err = receiving.Decode[envelope](data)
 	}
 	switch {
 	case err != nil:
@@ -259,8 +260,8 @@ func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) 
 		if err != nil {
 			return fmt.Errorf("read socket: %w", err)
 		}
-		var e envelope
-		if err := unmarshal(data, &e); err != nil {
+		e, err := receiving.Decode[envelope](data)
+		if err != nil {
 			r.bot.log.WarnContext(ctx, "envelope skipped", slog.Any("error", err))
 			continue
 		}
@@ -279,7 +280,7 @@ func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) 
 		}
 		e.arrived = time.Now()
 		select {
-		case l.queue <- e:
+		case l.queue <- *e:
 		case <-reading.Done():
 			return reading.Err()
 		}
@@ -289,7 +290,7 @@ func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) 
 // ping fails when nobody answers any more.
 func (l *link) ping(alive context.Context) error {
 	for {
-		if err := sleep(alive, pingEvery); err != nil {
+		if err := receiving.Sleep(alive, pingEvery); err != nil {
 			return err
 		}
 		if len(l.queue) == cap(l.queue) {

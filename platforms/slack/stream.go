@@ -29,7 +29,7 @@ func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.
 	if m.Text != "" {
 		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
 	}
-	b.creates.note(m.Key, time.Now())
+	b.creates.Put(hash(m.Key), time.Now())
 	a, err := b.call(ctx, methodStart, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.StartStreamContext(ctx, string(to.Chat), options...)
 		return err

@@ -8,6 +8,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/receiving"
 )
 
 // update holds what is used of an update. The structs around a message are ours because the library's date
@@ -95,14 +96,10 @@ var errNoChat = errors.New("the message has no chat or no id")
 // part of, if it is. It reports false for what needs no attention. Its errors, and a panic
 // that it turns into one, contain nothing of the text.
 func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, album string, found bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			in, album, found, err = chat.Inbound{}, "", false, fmt.Errorf("decode update: panic: %T", p)
-		}
-	}()
-	var u update
-	if err := json.Unmarshal(raw, &u); err != nil {
-		return chat.Inbound{}, "", false, fmt.Errorf("decode update: %w", withoutValue(err))
+	defer receiving.Recover("decode update", &err)
+	u, err := receiving.Decode[update](raw)
+	if err != nil {
+		return chat.Inbound{}, "", false, fmt.Errorf("decode update: %w", err)
 	}
 	switch {
 	case u.Message != nil:
@@ -112,12 +109,4 @@ func decode(raw json.RawMessage, self tgbotapi.User) (in chat.Inbound, album str
 		in, found, err = decodeCallback(u.Callback, self)
 	}
 	return in, "", found, err
-}
-
-// withoutValue reduces a decoding error to the place it is about.
-func withoutValue(err error) error {
-	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s is not a %s", mismatch.Field, mismatch.Type)
-	}
-	return errors.New("malformed JSON")
 }

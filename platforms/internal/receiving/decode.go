@@ -1,0 +1,32 @@
+package receiving
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Decode decodes what arrived. Its errors contain nothing of the content.
+func Decode[T any](data []byte) (*T, error) {
+	v := new(T)
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return v, nil
+	}
+	if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil, fmt.Errorf("%s is not a %s", mismatch.Field, mismatch.Type)
+	}
+	if _, ok := errors.AsType[*time.ParseError](err); ok {
+		return nil, errors.New("invalid time")
+	}
+	return nil, errors.New("malformed JSON")
+}
+
+// Recover turns a panic into an error that tells nothing of the content. It must be deferred itself: one bad message never
+// blocks the next.
+func Recover(operation string, err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%s: panic: %T", operation, p)
+	}
+}

@@ -1,0 +1,50 @@
+package receiving
+
+import (
+	"context"
+	"time"
+
+	"telex/internal/chat"
+)
+
+// Sleep waits for d or until ctx ends, and returns ctx's error. It is for what receives: no call that the gateway makes
+// waits.
+func Sleep(ctx context.Context, d time.Duration) error {
+	waiting, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-waiting.Done()
+	return ctx.Err()
+}
+
+// Passing reports whether the failure of a call that reads may be over later.
+func Passing(err error) bool {
+	switch chat.AsSendError(err).Kind {
+	case chat.RateLimited, chat.Temporary, chat.Uncertain:
+		return true
+	}
+	return false
+}
+
+// Retry calls read until it succeeds or fails for good, at most so many times. Between two tries it waits as long as a rate
+// limit asks, else a second, two, four and so on. It returns the error of the last try, or ctx's once ctx has ended.
+func Retry(ctx context.Context, tries int, read func() error) error {
+	for n := range tries {
+		err := read()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case n == tries-1, !Passing(err):
+			return err
+		}
+		pause := time.Second << n
+		if e := chat.AsSendError(err); e.Kind == chat.RateLimited {
+			pause = e.RetryAfter
+		}
+		if err := Sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
