@@ -22,9 +22,8 @@ const (
 type certainty uint8
 
 const (
-	sure      certainty = iota
-	unsure              // it may also look as it did before
-	inherited           // it is unsure since an earlier process, and was not edited since
+	sure   certainty = iota
+	unsure           // it may also look as it did before
 )
 
 // role is what a message is there for.

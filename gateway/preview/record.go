@@ -41,7 +41,7 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			s.parts = append(s.parts, message{})
 		}
 		p := &s.parts[r.Index]
-		p.ref, p.certainty, p.shown = r.Ref, inherited, display{body: recorded(r), cursor: r.Cursor}
+		p.ref, p.certainty, p.shown = r.Ref, unsure, display{body: recorded(r), cursor: r.Cursor}
 		p.attempt.first, p.file, p.gen, p.source = r.First, r.File, generation(r.Key), r.Source
 		switch r.State {
 		case chat.PartIntended:
@@ -186,11 +186,8 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	if shows {
 		r.at(a.part).source = plan.Source
 	}
-	now := r.result(a.part, plan)
-	failed := a.kind == doEdit && !plan.Cursor && r.at(a.part).exists() && (!shows || r.at(a.part).unsure())
-	now.Cursor = now.Cursor || failed // that of what stood before
-	switch {
-	case a.creates() || now.State != plan.State || failed:
+	switch now := r.result(a.part, plan); {
+	case a.creates() || now.State != plan.State:
 		r.record(ctx, now)
 	case shows && r.behind(a) && r.recorder != nil:
 		r.recorder.Edited(now)

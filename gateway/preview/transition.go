@@ -255,14 +255,7 @@ func vanish(s *state, f failedCall) {
 }
 
 // supersede replaces a message that can't be edited any more.
-func supersede(s *state, f failedCall) {
-	m := f.message
-	if !s.can(chat.OpDelete) && m.certainty == inherited && m.shown.like(f.display) {
-		m.certainty = sure // most likely it reads like this: where nothing can be deleted it must not stand twice
-		return
-	}
-	s.supersede(f.part)
-}
+func supersede(s *state, f failedCall) { s.supersede(f.part) }
 
 // endStreams goes on with edits where streams are refused.
 func endStreams(s *state, _ failedCall) { s.streamFor = 0 }

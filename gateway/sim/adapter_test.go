@@ -178,7 +178,8 @@ func partOf(key string) int {
 	if apart(key) {
 		return -1
 	}
-	n, _ := strconv.Atoi(key[strings.LastIndexByte(key, '.')+1:])
+	before, _, _ := strings.Cut(key[strings.LastIndexByte(key, '.')+1:], "+")
+	n, _ := strconv.Atoi(before)
 	return n
 }
 
