@@ -70,115 +70,63 @@ func standinCommand() *cobra.Command {
 		Use: "standin", Short: "Run a local imitation of a platform or of a model provider, for any bot", Args: noArgs,
 		RunE: needsCommand,
 	}
-	c.AddCommand(standinTelegram(), standinDiscord(), standinSlack(), standinOpenAI())
+	c.AddCommand(
+		standin("telegram", "127.0.0.1:8081", "Imitate the Telegram Bot API, with a chat page and a control API", "token", "latency", "no-limits"),
+		standin("discord", "127.0.0.1:8083", "Imitate Discord's API and gateway, with a control API", "token", "latency", "no-limits", "message-content"),
+		standin("slack", "127.0.0.1:8084", "Imitate Slack's Web API, Socket Mode and Events API, with a control API",
+			"bot-token", "app-token", "signing-secret", "request-url", "latency", "no-limits"),
+		standin("openai", "127.0.0.1:8082", "Imitate an OpenAI-compatible model provider", "key", "rate", "context"),
+	)
 	return c
 }
 
-func standinTelegram() *cobra.Command {
-	var o app.TelegramStandin
+// standin returns the command that runs a stand-in. It takes some of the flags that stand-ins have.
+func standin(name, address, short string, flags ...string) *cobra.Command {
+	var o app.StandinOptions
 	var listen string
 	c := &cobra.Command{
-		Use: "telegram", Short: "Imitate the Telegram Bot API, with a chat page and a control API", Args: noArgs,
+		Use: name, Short: short, Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPace(1, o.Latency); err != nil {
-				return err
-			}
-			o.Log = standinLog(c)
-			s := o.New()
-			return app.ServeStandin(c.Context(), s, listen, func(url string) {
-				fmt.Fprintf(c.OutOrStdout(), "telegram stand-in on %s, chat page at %s/, token %s\n", url, url, s.Token())
-			})
-		},
-	}
-	f := c.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8081", "address to serve on")
-	f.StringVar(&o.Token, "token", "", "the bot token that it accepts (default: one it prints)")
-	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
-	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
-	f.Bool("verbose", false, "log every call")
-	return c
-}
-
-func standinDiscord() *cobra.Command {
-	var o app.DiscordStandin
-	var listen string
-	c := &cobra.Command{
-		Use: "discord", Short: "Imitate Discord's API and gateway, with a control API", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPace(1, o.Latency); err != nil {
-				return err
-			}
-			o.Log = standinLog(c)
-			s := o.New()
-			return app.ServeStandin(c.Context(), s, listen, func(url string) {
-				fmt.Fprintf(c.OutOrStdout(), "discord stand-in on %s, token %s\n", url, s.Token())
-			})
-		},
-	}
-	f := c.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8083", "address to serve on")
-	f.StringVar(&o.Token, "token", "", "the bot token that it accepts (default: one it prints)")
-	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
-	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
-	f.BoolVar(&o.MessageContent, "message-content", false, "grant the privileged intent for the text of messages")
-	f.Bool("verbose", false, "log every call")
-	return c
-}
-
-func standinOpenAI() *cobra.Command {
-	var o app.OpenAIStandin
-	var listen string
-	c := &cobra.Command{
-		Use: "openai", Short: "Imitate an OpenAI-compatible model provider", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPace(o.Rate, 0); err != nil {
+			if err := checkPace(o.Rate, o.Latency); err != nil {
 				return err
 			}
 			if o.Context < 0 {
 				return usageError{errors.New("--context must not be negative")}
 			}
 			o.Log = standinLog(c)
-			return app.ServeStandin(c.Context(), o.New(), listen, func(url string) {
-				fmt.Fprintf(c.OutOrStdout(), "openai stand-in on %s/v1\n", url)
+			s, announce, err := app.NewStandin(name, o)
+			if err != nil {
+				return err
+			}
+			return app.ServeStandin(c.Context(), s, listen, func(url string) {
+				fmt.Fprintf(c.OutOrStdout(), "%s stand-in on %s\n", name, announce(url))
 			})
 		},
 	}
-	f := c.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8082", "address to serve on")
-	f.StringVar(&o.Key, "key", "", "the API key that it asks for (default: none)")
-	f.Float64Var(&o.Rate, "rate", 50, "tokens per second")
-	f.IntVar(&o.Context, "context", 0, "context window of the models in tokens (default: without end)")
-	f.Bool("verbose", false, "log every request")
+	c.Flags().StringVar(&listen, "listen", address, "address to serve on")
+	c.Flags().Bool("verbose", false, "log every call")
+	all := &cobra.Command{} // only holds the flags of all stand-ins
+	addStandinFlags(all, &o)
+	for _, flag := range flags {
+		c.Flags().AddFlag(all.Flags().Lookup(flag))
+	}
 	return c
 }
 
-func standinSlack() *cobra.Command {
-	var o app.SlackStandin
-	var listen string
-	c := &cobra.Command{
-		Use: "slack", Short: "Imitate Slack's Web API, Socket Mode and Events API, with a control API", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := checkPace(1, o.Latency); err != nil {
-				return err
-			}
-			o.Log = standinLog(c)
-			s := o.New()
-			return app.ServeStandin(c.Context(), s, listen, func(url string) {
-				fmt.Fprintf(c.OutOrStdout(), "slack stand-in on %s/api/, bot token %s, app token %s, signing secret %s\n",
-					url, s.BotToken(), s.AppToken(), s.SigningSecret())
-			})
-		},
-	}
+// addStandinFlags adds the flags of all stand-ins. They set o.
+func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 	f := c.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:8084", "address to serve on")
+	f.StringVar(&o.Token, "token", "", "the bot token that it accepts (default: one it prints)")
 	f.StringVar(&o.BotToken, "bot-token", "", "the bot token that it accepts (default: one it prints)")
 	f.StringVar(&o.AppToken, "app-token", "", "the app token that opens sockets (default: one it prints)")
-	f.StringVar(&o.SigningSecret, "signing-secret", "", "what requests to the app are signed with (default: one it prints)")
+	f.StringVar(&o.SigningSecret, "signing-secret", "", "the secret that signs requests to the app (default: one it prints)")
 	f.StringVar(&o.RequestURL, "request-url", "", "where events are posted to (default: nowhere, it is Socket Mode)")
 	f.DurationVar(&o.Latency, "latency", 60*time.Millisecond, "how long each call takes")
 	f.BoolVar(&o.NoLimits, "no-limits", false, "enforce no rate limits")
-	f.Bool("verbose", false, "log every call")
-	return c
+	f.BoolVar(&o.MessageContent, "message-content", false, "grant the privileged intent for the text of messages")
+	f.StringVar(&o.Key, "key", "", "the API key that it asks for (default: none)")
+	f.Float64Var(&o.Rate, "rate", 50, "tokens per second")
+	f.IntVar(&o.Context, "context", 0, "context window of the models in tokens (default: unlimited)")
 }
 
 // checkPace refuses a speed or a latency that there can't be.

@@ -261,7 +261,7 @@ func ChatDemo(ctx context.Context, rate float64, o ChatOptions) (err error) {
 	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	url, served := make(chan string, 1), make(chan error, 1)
-	model := OpenAIStandin{Key: demoKey, Rate: rate, Log: o.Log}.New()
+	model := openaiStandin(StandinOptions{Key: demoKey, Rate: rate, Log: o.Log})
 	go func() {
 		served <- ServeStandin(lasting, model, "127.0.0.1:0", func(u string) { url <- u })
 	}()

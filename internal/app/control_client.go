@@ -21,15 +21,8 @@ import (
 
 // operate calls use with what does an operator's work: the daemon that holds the store, or this process while none does.
 func operate(ctx context.Context, env config.Env, use func(operations) error) (err error) {
-	dir, err := stateDir(env)
-	if err != nil {
-		return err
-	}
-	conn, err := dialDaemon(ctx, env, dir)
-	switch {
-	case err == nil:
-		return use(remote{conn})
-	case !errors.Is(err, errNoSocket):
+	dir, found, err := withDaemon(ctx, env, use)
+	if found || err != nil {
 		return err
 	}
 	if !exists(store.File(dir)) {
@@ -50,17 +43,25 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 	return use(&desk{store: s, door: door, forget: s.Forget})
 }
 
-// look is operate for what only reads: where no daemon listens it makes no file and takes no lock.
-func look(ctx context.Context, env config.Env, use func(operations) error) (err error) {
-	dir, err := stateDir(env)
-	if err != nil {
-		return err
+// withDaemon calls use with the daemon whose state is in dir, if one is reached.
+func withDaemon(ctx context.Context, env config.Env, use func(operations) error) (dir string, found bool, err error) {
+	if dir, err = stateDir(env); err != nil {
+		return "", false, err
 	}
 	conn, err := dialDaemon(ctx, env, dir)
 	switch {
-	case err == nil:
-		return use(remote{conn})
-	case !errors.Is(err, errNoSocket):
+	case errors.Is(err, errNoSocket):
+		return dir, false, nil
+	case err != nil:
+		return "", false, err
+	}
+	return dir, true, use(remote{conn})
+}
+
+// look is operate for what only reads: where no daemon listens it makes no file and takes no lock.
+func look(ctx context.Context, env config.Env, use func(operations) error) (err error) {
+	dir, found, err := withDaemon(ctx, env, use)
+	if found || err != nil {
 		return err
 	}
 	if err := store.CheckLock(store.File(dir)); errors.Is(err, store.ErrLocked) {

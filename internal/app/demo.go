@@ -53,8 +53,8 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 	defer running.Wait()
 	defer cancel()
 	d := &Demo{
-		Telegram: TelegramStandin{Latency: o.Latency, Log: o.Log}.New(),
-		Model:    OpenAIStandin{Key: demoKey, Rate: o.Rate, Log: o.Log}.New(),
+		Telegram: telegramStandin(StandinOptions{Latency: o.Latency, Log: o.Log}),
+		Model:    openaiStandin(StandinOptions{Key: demoKey, Rate: o.Rate, Log: o.Log}),
 	}
 	// The stand-ins outlive the daemon, so that it can say goodbye in good order.
 	lasting, endStandins := context.WithCancel(context.WithoutCancel(ctx))

@@ -21,16 +21,56 @@ type Server interface {
 	Close() error
 }
 
-// TelegramStandin says how the Telegram stand-in behaves.
-type TelegramStandin struct {
-	Token    string
-	Latency  time.Duration
-	NoLimits bool
+// StandinOptions say how a stand-in behaves. Each stand-in reads the fields that it has a use for.
+type StandinOptions struct {
+	Latency  time.Duration // of each call
+	NoLimits bool          // enforce no rate limits
 	Log      *slog.Logger
+
+	Token          string // Telegram, Discord: the bot's; empty: one of its own
+	MessageContent bool   // Discord: grant the privileged intent
+
+	BotToken, AppToken, SigningSecret string // Slack; empty: of its own
+	RequestURL                        string // Slack: gets events by HTTP; empty: Socket Mode
+
+	Key     string  // OpenAI; empty: any key is accepted
+	Rate    float64 // OpenAI: tokens per second
+	Context int     // OpenAI: the models' context window in tokens; 0: unlimited
 }
 
-// New returns the stand-in.
-func (o TelegramStandin) New() *telegram.Server {
+// NewStandin returns a stand-in: telegram, discord, slack or openai. Announce says how to reach it.
+func NewStandin(name string, o StandinOptions) (s Server, announce func(url string) string, err error) {
+	switch name {
+	case "telegram":
+		s := telegramStandin(o)
+		return s, func(url string) string { return fmt.Sprintf("%s, chat page at %s/, token %s", url, url, s.Token()) }, nil
+	case "discord":
+		d := discord.Options{Token: o.Token, Latency: o.Latency, MessageContent: o.MessageContent, Log: o.Log}
+		if o.NoLimits {
+			d.Limits = discord.NoLimits()
+		}
+		s := discord.New(d)
+		return s, func(url string) string { return fmt.Sprintf("%s, token %s", url, s.Token()) }, nil
+	case "slack":
+		so := slack.Options{
+			BotToken: o.BotToken, AppToken: o.AppToken, SigningSecret: o.SigningSecret, RequestURL: o.RequestURL,
+			Latency: o.Latency, Log: o.Log,
+		}
+		if o.NoLimits {
+			so.Limits = slack.NoLimits()
+		}
+		s := slack.New(so)
+		return s, func(url string) string {
+			return fmt.Sprintf("%s/api/, bot token %s, app token %s, signing secret %s", url, s.BotToken(), s.AppToken(), s.SigningSecret())
+		}, nil
+	case "openai":
+		return openaiStandin(o), func(url string) string { return url + "/v1" }, nil
+	default:
+		return nil, nil, fmt.Errorf("unknown stand-in %q", name)
+	}
+}
+
+func telegramStandin(o StandinOptions) *telegram.Server {
 	t := telegram.Options{Token: o.Token, Latency: o.Latency, GrowingIDs: true, Log: o.Log}
 	if o.NoLimits {
 		t.Limits = telegram.NoLimits()
@@ -38,61 +78,8 @@ func (o TelegramStandin) New() *telegram.Server {
 	return telegram.New(t)
 }
 
-// DiscordStandin says how the Discord stand-in behaves.
-type DiscordStandin struct {
-	Token    string
-	Latency  time.Duration
-	NoLimits bool
-	// MessageContent grants the privileged intent.
-	MessageContent bool
-	Log            *slog.Logger
-}
-
-// New returns the stand-in.
-func (o DiscordStandin) New() *discord.Server {
-	d := discord.Options{Token: o.Token, Latency: o.Latency, MessageContent: o.MessageContent, Log: o.Log}
-	if o.NoLimits {
-		d.Limits = discord.NoLimits()
-	}
-	return discord.New(d)
-}
-
-// OpenAIStandin says how the model provider stand-in behaves.
-type OpenAIStandin struct {
-	Key  string
-	Rate float64 // tokens per second
-	// Context is the models' context window in tokens; 0 is without end.
-	Context int
-	Log     *slog.Logger
-}
-
-// New returns the stand-in.
-func (o OpenAIStandin) New() *openai.Server {
-	return openai.New(openai.Options{
-		Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"},
-	})
-}
-
-// SlackStandin says how the Slack stand-in behaves.
-type SlackStandin struct {
-	BotToken, AppToken, SigningSecret string
-	// RequestURL gets events by HTTP; empty is Socket Mode.
-	RequestURL string
-	Latency    time.Duration
-	NoLimits   bool
-	Log        *slog.Logger
-}
-
-// New returns the stand-in.
-func (o SlackStandin) New() *slack.Server {
-	s := slack.Options{
-		BotToken: o.BotToken, AppToken: o.AppToken, SigningSecret: o.SigningSecret, RequestURL: o.RequestURL,
-		Latency: o.Latency, Log: o.Log,
-	}
-	if o.NoLimits {
-		s.Limits = slack.NoLimits()
-	}
-	return slack.New(s)
+func openaiStandin(o StandinOptions) *openai.Server {
+	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"}})
 }
 
 // ServeStandin serves s on the address until ctx ends, and tells the address once it listens.
