@@ -95,7 +95,7 @@ func (r *run) learn(ctx context.Context, c Completion) {
 	if c.Usage != nil && c.Usage.Prompt > 0 {
 		r.context = c.Usage.Prompt
 	}
-	if r.blind && !r.badImage && r.model.learned.learnBlind() {
+	if r.noImages && !r.badImage && r.model.learned.learn(allImages) {
 		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no images, leaving them out for ten minutes")
 	}
 	if r.surplus > 0 && !r.crowded {
@@ -103,12 +103,16 @@ func (r *run) learn(ctx context.Context, c Completion) {
 		r.log.LogAttrs(ctx, slog.LevelWarn, "there are more tools than a model may be offered, the last ones are left out",
 			slog.Int("offered", mostTools), slog.Int("left_out", r.surplus))
 	}
-	if len(r.spoiled) > 0 {
-		if names := r.model.learned.learnSpoiled(r.spoiled); len(names) > 0 {
-			r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses tools for what they are, leaving them out for ten minutes", slog.Any("tools", names))
+	var refused []string
+	for _, t := range r.refusedTools {
+		if r.model.learned.learn(toolKey(t.Name, t.Parameters)) {
+			refused = append(refused, t.Name)
 		}
 	}
-	if r.toolless && r.model.learned.learnToolless() {
+	if len(refused) > 0 {
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses tools for their definitions, leaving them out for ten minutes", slog.Any("tools", refused))
+	}
+	if r.noTools && r.model.learned.learn(allTools) {
 		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no tools, leaving them out for ten minutes")
 	}
 }

@@ -41,19 +41,11 @@ func blamed(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	return tools[at], true
 }
 
-// spoiled are tools that a provider refuses requests for, by their names: their schemas. One that gets another schema
-// is tried again.
-type spoiled map[string]string
-
-func (s spoiled) has(d ToolDef) bool {
-	schema, ok := s[d.Name]
-	return ok && schema == string(d.Parameters)
-}
-
-// unspoiled returns the tools that the turn's model takes.
-func (r *run) unspoiled(tools []ToolDef) []ToolDef {
-	if len(r.spoiled) == 0 {
-		return tools
-	}
-	return slices.DeleteFunc(slices.Clone(tools), r.spoiled.has)
+// acceptedTools returns the tools that the turn's model is not known to refuse.
+func (r *run) acceptedTools(tools []ToolDef) []ToolDef {
+	return slices.DeleteFunc(slices.Clone(tools), func(d ToolDef) bool {
+		key := toolKey(d.Name, d.Parameters)
+		return r.model.learned.refuses(key) ||
+			slices.ContainsFunc(r.refusedTools, func(t ToolSpec) bool { return toolKey(t.Name, t.Parameters) == key })
+	})
 }

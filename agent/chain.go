@@ -148,8 +148,8 @@ func (r *run) use(at int) {
 	name := r.model.Model.Name()
 	r.log = r.opts.Log.With(slog.String("turn", r.turn.ID), slog.String("model", name))
 	r.meter = r.meterOf(name)
-	r.blind, r.badImage = r.model.learned.takesNoImages(), false
-	r.spoiled = r.model.learned.takesNot()
-	r.toolless, r.flat = r.model.learned.takesNoTools(), false
+	r.noImages, r.badImage = r.model.learned.refuses(allImages), false
+	r.refusedTools = nil
+	r.noTools, r.callsAsText = r.model.learned.refuses(allTools), false
 	r.squeezed, r.refused, r.refusals, r.overflow = asItFits, 0, 0, nil
 }

@@ -68,7 +68,7 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 		return r.try(ctx, request, request.tokens(), text.add)
 	})
 	if me, ok := errors.AsType[*ModelError](err); ok && overflows(err, request) {
-		r.model.learned.refused(request.tokens(), me.Limit)
+		r.model.learned.tooLong(request.tokens(), me.Limit)
 	}
 	if err != nil {
 		return err

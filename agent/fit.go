@@ -77,11 +77,11 @@ func (r *run) fit(ctx context.Context, d *draft) fit {
 // draft returns the request as it would be if everything fitted.
 func (r *run) draft() *draft {
 	messages := limitImages(r.messages[r.done:], mostImages, imageOlder)
-	if r.blind {
+	if r.noImages {
 		messages = limitImages(messages, 0, imageNotShown)
 	}
 	r.tools, r.limited = r.offer()
-	if r.toolless || r.flat {
+	if r.noTools || r.callsAsText {
 		messages = withoutCalls(messages)
 	}
 	return &draft{system: r.system, summary: r.summary, messages: messages, tools: specs(r.tools), question: r.question - r.done}
@@ -91,8 +91,8 @@ func (r *run) draft() *draft {
 // after the last tool that it may call, get none, so that they answer with what there is; then limited
 // is what the turn ends with.
 func (r *run) offer() (tools []ToolDef, limited StopReason) {
-	tools = r.unspoiled(r.available())
-	if r.toolless || len(tools) == 0 || r.node {
+	tools = r.acceptedTools(r.available())
+	if r.noTools || len(tools) == 0 || r.node {
 		return nil, ""
 	}
 	l := r.opts.Limits
@@ -248,24 +248,21 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 		return false, err
 	}
 	if t, ok := blamed(err, refused.Tools); ok { // one server's tool must not cost everybody all answers
-		if r.spoiled == nil {
-			r.spoiled = make(spoiled)
-		}
-		r.spoiled[t.Name] = string(t.Parameters)
+		r.refusedTools = append(r.refusedTools, t)
 		return true, err
 	}
 	switch {
-	case (isKind(err, BadRequest) || isKind(err, BadImage)) && !r.blind && hasImages(refused.Messages):
-		r.blind, r.badImage = true, isKind(err, BadImage)
+	case (isKind(err, BadRequest) || isKind(err, BadImage)) && !r.noImages && hasImages(refused.Messages):
+		r.noImages, r.badImage = true, isKind(err, BadImage)
 		return true, err
 	case isKind(err, NoTools) && len(refused.Tools) > 0:
-		r.toolless = true
+		r.noTools = true
 		return true, err
-	case isKind(err, BadRequest) && !r.flat && hasCalls(refused.Messages):
+	case isKind(err, BadRequest) && !r.callsAsText && hasCalls(refused.Messages):
 		// Some providers take no calls without tools, or none that another model made: their ids are of
 		// another form, or a signature is missing.
-		r.flat = true
-		r.blind = r.model.learned.takesNoImages() // which was not it
+		r.callsAsText = true
+		r.noImages = r.model.learned.refuses(allImages) // which was not it
 		return true, err
 	case !overflows(err, refused):
 		return false, err
@@ -297,12 +294,12 @@ func (r *run) overflowed(ctx context.Context, refused Request, err error) {
 	r.refusedOutput = output
 	switch least := max(r.model.MaxOutput/8, 64); {
 	case limit > 0 && limit != known && (known == 0 || limit < known): // now it is known what fits
-		r.model.learned.refused(size, limit)
+		r.model.learned.tooLong(size, limit)
 	case output > least && output > size:
 		key = "models[].max_output_tokens"
 		r.model.learned.shrinkOutput(least)
 	default:
-		r.model.learned.refused(size, 0)
+		r.model.learned.tooLong(size, 0)
 		r.squeezed = min(r.squeezed+1, questionOnly)
 		r.refused = size
 	}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"slices"
 	"sync"
 	"time"
 )
@@ -16,44 +15,71 @@ const (
 
 // learned is what turns found out about one model. It is safe for concurrent use.
 type learned struct {
-	mu     sync.Mutex
-	factor float64 // tokens as the provider counts for each estimated one
-	// most is how many estimated tokens a request may have since the provider refused more;
-	// 0: none was refused.
-	most     limit
-	window   limit // tokens that a request and its answer may have, as the provider says
-	sees     bool  // it took an image
-	output   limit // tokens of an answer, of the provider's count
-	blind    lesson
-	toolless lesson
-	spoiled  map[string]refusedTool // by name
-	reported map[string]lesson      // what was said in the log a moment ago
+	mu         sync.Mutex
+	factor     float64 // tokens as the provider counts for each estimated one
+	most       limit   // estimated tokens that a request may have since the provider refused more
+	window     limit   // tokens that a request and its answer may have, as the provider says
+	output     limit   // tokens of an answer, as the provider counts
+	readImages bool    // it accepted an image
+	refusals   map[string]refusal
 }
 
-// lessonHolds is how long it is remembered that a provider refused something: it may be mended, or have been a router's
-// choice of server.
-const lessonHolds = 10 * time.Minute
+// What a provider can refuse besides single tools; see toolKey.
+const (
+	allImages = "images"
+	allTools  = "tools"
+)
 
-// lesson is something that a provider refused.
-type lesson struct {
-	until time.Time
-	known bool // it was learned before, and said in the log
+// toolKey stands for one tool. A tool that gets another schema is another one: schemas are why tools are refused.
+func toolKey(name string, schema []byte) string { return "tool " + name + " " + string(schema) }
+
+// refusalHolds is how long a refusal is remembered: the provider may be mended, or a router may choose another server.
+const refusalHolds = 10 * time.Minute
+
+// refusal is something that a provider refused. The zero value was never refused.
+type refusal struct{ until time.Time }
+
+func (r refusal) holds() bool { return time.Now().Before(r.until) }
+
+// refuses reports whether the provider refuses something now.
+func (l *learned) refuses(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refusals[what].holds()
 }
 
-func (l lesson) holds() bool { return time.Now().Before(l.until) }
+// learn remembers that the provider refused something and accepted the request without it. It reports whether that
+// was never learned before. A provider that accepted images before refused these ones, not all.
+func (l *learned) learn(what string) (isNew bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return (what != allImages || !l.readImages) && l.remember(what) == refusal{}
+}
 
-// learn remembers it, and says whether it was never learned before.
-func (l *lesson) learn() (news bool) {
-	news = !l.known
-	*l = lesson{until: time.Now().Add(lessonHolds), known: true}
-	return news
+// report reports whether something is worth a line in the log: none was written a moment ago.
+func (l *learned) report(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.remember("log " + what)
+	return !before.holds()
+}
+
+// remember renews a refusal that does not hold, and returns the one before.
+func (l *learned) remember(what string) (before refusal) {
+	before = l.refusals[what]
+	if !before.holds() {
+		l.refusals[what] = refusal{until: time.Now().Add(refusalHolds)}
+	}
+	return before
 }
 
 // limit is a number that a provider refused to exceed.
 type limit struct {
-	lesson
+	refusal
 	n int
 }
+
+func newLimit(n int) limit { return limit{refusal{until: time.Now().Add(refusalHolds)}, n} }
 
 // now returns the limit that holds; 0: none.
 func (l limit) now() int {
@@ -63,13 +89,7 @@ func (l limit) now() int {
 	return l.n
 }
 
-// refusedTool is a tool that a provider refuses for its schema.
-type refusedTool struct {
-	lesson
-	schema string
-}
-
-func newLearned() *learned { return &learned{factor: 1} }
+func newLearned() *learned { return &learned{factor: 1, refusals: make(map[string]refusal)} }
 
 // fitting returns how many estimated tokens a request may have beside an answer of so many tokens
 // in a window of so many; 0: any number.
@@ -106,8 +126,7 @@ func (l *learned) limited(window int) int {
 func (l *learned) shrinkOutput(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.output.n = n
-	l.output.learn()
+	l.output = newLimit(n)
 }
 
 // maxOutput returns how many tokens an answer may have of so many that are configured; 0: no matter.
@@ -118,22 +137,6 @@ func (l *learned) maxOutput(configured int) int {
 		return n
 	}
 	return configured
-}
-
-// report says whether something is worth a line in the log: it was not reported a moment ago.
-func (l *learned) report(what string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.reported[what].holds() {
-		return false
-	}
-	if l.reported == nil {
-		l.reported = make(map[string]lesson)
-	}
-	said := l.reported[what]
-	said.learn()
-	l.reported[what] = said
-	return true
 }
 
 // tokens returns what the provider would count for so many estimated tokens.
@@ -155,7 +158,7 @@ func (l *learned) estimated(tokens int) int {
 func (l *learned) accepted(r Request, estimated, told int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sees = l.sees || hasImages(r.Messages)
+	l.readImages = l.readImages || hasImages(r.Messages)
 	if told > 0 && estimated >= minLesson && !hasImages(r.Messages) {
 		ratio := min(max(float64(told)/float64(estimated), minFactor), maxFactor)
 		l.factor += factorShare * (ratio - l.factor)
@@ -166,85 +169,15 @@ func (l *learned) accepted(r Request, estimated, told int) {
 	}
 }
 
-// refused takes that the provider found a request too long, and how many tokens it said that fit; 0: it did not say.
-func (l *learned) refused(estimated, told int) {
+// tooLong takes that the provider found a request too long, and how many tokens it said that fit; 0: it did not say.
+func (l *learned) tooLong(estimated, told int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if told > 0 && l.window.now() != told {
-		l.window.n = told
-		l.window.learn()
+		l.window = newLimit(told)
 		return
 	}
 	if now, most := l.most.now(), max(1, estimated*3/4); now == 0 || most < now {
-		l.most.n = most
-		l.most.learn()
+		l.most = newLimit(most)
 	}
-}
-
-func (l *learned) takesNoImages() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.blind.holds()
-}
-
-// learnBlind takes that a request was refused with its images and taken without, and says
-// whether it is news that the model takes none. Where it took some before, these were at fault.
-func (l *learned) learnBlind() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.sees && !l.blind.holds() && l.blind.learn()
-}
-
-func (l *learned) takesNoTools() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.toolless.holds()
-}
-
-// learnToolless takes that a request was refused with its tools and taken without, and says whether
-// that is news.
-func (l *learned) learnToolless() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.toolless.holds() && l.toolless.learn()
-}
-
-// takesNot returns the tools for which requests are refused. The result is the caller's.
-func (l *learned) takesNot() spoiled {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var out spoiled
-	for name, t := range l.spoiled {
-		if t.holds() {
-			if out == nil {
-				out = make(spoiled)
-			}
-			out[name] = t.schema
-		}
-	}
-	return out
-}
-
-// learnSpoiled takes that a request was taken without some tools, and returns the names of those of which that is news.
-func (l *learned) learnSpoiled(s spoiled) (news []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for name, schema := range s {
-		known := l.spoiled[name]
-		switch {
-		case known.schema == schema && known.holds():
-			continue // it was not even offered
-		case known.schema != schema:
-			known = refusedTool{schema: schema}
-		}
-		if known.learn() {
-			news = append(news, name)
-		}
-		if l.spoiled == nil {
-			l.spoiled = make(map[string]refusedTool)
-		}
-		l.spoiled[name] = known
-	}
-	slices.Sort(news)
-	return news
 }

@@ -52,11 +52,11 @@ func TestRoom(t *testing.T) {
 	if got := l.room(1100, 100); got != 475 {
 		t.Errorf("with twice the tokens: %d, want 475", got)
 	}
-	l.refused(400, 0)
+	l.tooLong(400, 0)
 	if got, unlimited := l.room(1100, 100), l.room(0, 0); got != 300 || unlimited != 300 {
 		t.Errorf("after a refusal: %d and %d, want 300", got, unlimited)
 	}
-	l.refused(1000, 0) // says less than what is known
+	l.tooLong(1000, 0) // says less than what is known
 	if got := l.room(1100, 100); got != 300 {
 		t.Errorf("after a refusal of more: %d, want 300", got)
 	}

@@ -35,16 +35,16 @@ type run struct {
 	at            int      // of model in order
 	model         *chained // the turn's now
 	answered      *chained // whose text is in reply
-	blind         bool     // no images are sent
-	badImage      bool     // that is for the images themselves, not for the model
-	toolless      bool     // no tools are sent, and calls are told as text
-	flat          bool     // calls are told as text
-	spoiled       spoiled  // tools that are not sent
-	squeezed      squeeze  // what refusals for length came to
-	refusals      int      // for length
-	overflow      error    // the last of them
-	refused       int      // estimated tokens of the last request that was refused for its length
-	refusedOutput int      // and of its answer
+	noImages      bool     // no images are sent
+	badImage      bool     // because of the images themselves, not because of the model
+	noTools       bool     // no tools are sent, and calls are sent as text
+	callsAsText   bool
+	refusedTools  []ToolSpec // the provider refused the turn's requests for these
+	squeezed      squeeze    // what refusals for length came to
+	refusals      int        // for length
+	overflow      error      // the last of them
+	refused       int        // estimated tokens of the last request that was refused for its length
+	refusedOutput int        // and of its answer
 
 	// What comes of it.
 	reply    *reply
