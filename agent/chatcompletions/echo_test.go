@@ -52,11 +52,11 @@ func TestHistoryOfAnotherModel(t *testing.T) {
 		s     shape
 		want  string
 	}{
-		{"m", shape{extra: true}, "extra_content reasoning_details"},
-		{"m", shape{extra: true, noExtra: true}, "reasoning_details"},
-		{"m", shape{extra: true, noDetails: true}, "extra_content"},
-		{"m", shape{}, ""},
-		{"other", shape{extra: true}, ""},
+		{"m", wantsExtra, "extra_content reasoning_details"},
+		{"m", wantsExtra | noExtra, "reasoning_details"},
+		{"m", wantsExtra | noDetails, "extra_content"},
+		{"m", 0, ""},
+		{"other", wantsExtra, ""},
 	} {
 		data, err := json.Marshal(newMessages(r, tt.model, tt.s))
 		if err != nil {

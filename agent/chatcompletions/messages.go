@@ -1,10 +1,10 @@
 package chatcompletions
 
 import (
-	"encoding/base64"
 	"encoding/json"
 
 	"telex/agent"
+	"telex/agent/provider"
 )
 
 // message is one of a request's. It is our own type: go-openai's drops an empty content, which is then
@@ -74,18 +74,18 @@ func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	for _, c := range m.ToolCalls {
 		call := toolCall{ID: c.ID, Type: "function"}
 		call.Function.Name, call.Function.Arguments = c.Name, c.Arguments
-		if s.extra {
+		if s.Has(wantsExtra) {
 			e := readEcho(c.Extra, model)
-			if !s.noExtra {
+			if !s.Has(noExtra) {
 				call.ExtraContent = e.Content
 			}
-			if !s.noDetails {
+			if !s.Has(noDetails) {
 				msg.ReasoningDetails = append(msg.ReasoningDetails, e.Details...)
 			}
 		}
 		msg.ToolCalls = append(msg.ToolCalls, call)
 	}
-	if m.Role == agent.Assistant && s.replays && !s.noReplays {
+	if m.Role == agent.Assistant && s.Has(wantsReasoning) && !s.Has(noReasoning) {
 		msg.ReasoningContent = &m.Reasoning // an empty one too
 	}
 	switch {
@@ -98,8 +98,7 @@ func newMessage(m agent.Message, model string, s shape) (msg message, ok bool) {
 	return msg, false
 }
 
-// contentOf returns the plain text, which every server takes, or parts where there are images. They
-// travel inside the request: a provider can't fetch what chats hold.
+// contentOf returns the plain text, which every server takes, or parts where there are images.
 func contentOf(m agent.Message) any {
 	if len(m.Images) == 0 {
 		if m.Text == "" {
@@ -112,8 +111,7 @@ func contentOf(m agent.Message) any {
 		parts = append(parts, part{Type: "text", Text: m.Text})
 	}
 	for _, image := range m.Images {
-		url := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)
-		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{URL: url}})
+		parts = append(parts, part{Type: "image_url", ImageURL: &imageURL{URL: provider.DataURL(image)}})
 	}
 	return parts
 }

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"telex/agent"
 	"telex/agent/provider"
-	"telex/agent/sse"
 )
 
 // tailWait is how long a stream may go on after it said that the answer is at its end: the
@@ -19,9 +17,7 @@ import (
 const tailWait = 5 * time.Second
 
 var (
-	errNotStreamed = errors.New("this model is asked without streaming")
-	errTail        = errors.New("the stream did not end after the answer")
-	errNoFinish    = errors.New("the stream ended before the answer did")
+	errNoFinish = errors.New("the stream ended before the answer did")
 )
 
 // Options configure a Model.
@@ -32,7 +28,7 @@ type Options = provider.Options
 type Model struct {
 	*provider.Client
 	opts   Options
-	shapes *provider.Shapes[shape]
+	shapes *provider.Shapes
 }
 
 // New returns a model. It calls nobody.
@@ -41,49 +37,30 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chat completions: %w", err)
 	}
-	return &Model{Client: c, opts: o, shapes: provider.NewShapes(shape{noStreaming: !o.Stream}, shape.join)}, nil
+	m := &Model{Client: c, opts: o, shapes: provider.NewShapes(o)}
+	m.shapes.Wanted = wantsReasoning | wantsExtra
+	return m, nil
 }
 
 // Stream is agent.Model's.
 func (m *Model) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
-	return m.ask(ctx, true, func(ctx context.Context, s shape) (agent.Completion, error) {
-		return m.stream(ctx, r, s, emit)
-	})
+	return m.shapes.Ask(ctx, m.Log, true, func(s shape) (agent.Completion, error) { return m.stream(ctx, r, s, emit) }, concede)
 }
 
 // Complete is agent.Model's.
 func (m *Model) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
-	return m.ask(ctx, false, func(ctx context.Context, s shape) (agent.Completion, error) {
-		return m.complete(ctx, r, s)
-	})
-}
-
-// ask sends the request in the shape that the provider takes, and finds that shape first where
-// it has to.
-func (m *Model) ask(
-	ctx context.Context, stream bool, send func(context.Context, shape) (agent.Completion, error),
-) (agent.Completion, error) {
-	return m.shapes.Ask(func(s shape) (agent.Completion, error) {
-		if stream && s.noStreaming {
-			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, NotSent: true, Err: errNotStreamed}
-		}
-		return send(ctx, s)
-	}, func(err error, s shape) (shape, bool) {
-		return concede(err, s, stream)
-	}, func(before, after shape, why error) {
-		switch {
-		case after.noTemperature && !before.noTemperature:
-			m.Log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out for ten minutes", slog.Any("error", why))
-		case after.replays && !before.replays, after.extra && !before.extra:
-			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider wants back what it sent with its calls, sending it for ten minutes", slog.Any("error", why))
-		default:
-			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out for ten minutes", slog.Any("error", why))
-		}
-	})
+	return m.shapes.Ask(ctx, m.Log, false, func(s shape) (agent.Completion, error) { return m.complete(ctx, r, s) }, concede)
 }
 
 // note remembers what the provider sends and wants back.
-func (m *Model) note(c *consumer) { m.shapes.Note(shape{replays: c.replays, extra: c.extra}) }
+func (m *Model) note(c *consumer) {
+	if c.replays {
+		m.shapes.Note(wantsReasoning)
+	}
+	if c.extra {
+		m.shapes.Note(wantsExtra)
+	}
+}
 
 func (m *Model) complete(ctx context.Context, r agent.Request, s shape) (agent.Completion, error) {
 	req, fields := newRequest(&m.opts, r, s, false)
@@ -123,39 +100,30 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	}
 	if x.Whole != nil {
 		c, err := m.readWhole(x.Whole)
-		if err == nil {
-			emit(agent.Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
-			c.Text, c.Reasoning, c.Refusal = "", "", ""
-		}
-		return c, err
-	}
-	defer func() { _ = x.Body.Close() }() // the answer was read or is given up
-	c := consumer{model: m.opts.Model}
-	var tail *time.Timer
-	for {
-		d, err := receive(x.Events, &c)
 		if err != nil {
-			m.note(&c)
-			return m.ended(&c, err)
+			return c, err
+		}
+		return provider.Tell(c, emit), nil
+	}
+	c := consumer{model: m.opts.Model}
+	err := x.Read(tailWait, cancel, func(event []byte) (bool, error) {
+		d, err := receive(event, &c)
+		if err != nil {
+			return c.finished, err
 		}
 		emit(d)
 		for i := range c.told {
 			emit(agent.Delta{Call: &c.told[i]})
 		}
 		c.told = nil // which is the agent's now
-		if c.finished && tail == nil {
-			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
-			defer tail.Stop()
-		}
-	}
+		return c.finished, nil
+	})
+	m.note(&c)
+	return m.ended(&c, err)
 }
 
-// receive reads the next event and folds it.
-func receive(in *sse.Events, c *consumer) (agent.Delta, error) {
-	data, err := in.Next()
-	if err != nil {
-		return agent.Delta{}, err
-	}
+// receive folds an event.
+func receive(data []byte, c *consumer) (agent.Delta, error) {
 	if text, ok := plainText(data); ok {
 		c.told = nil
 		return agent.Delta{Text: text}, nil
@@ -167,10 +135,9 @@ func receive(in *sse.Events, c *consumer) (agent.Delta, error) {
 	return c.take(k), nil
 }
 
-// ended judges the end of a stream. Only a finish_reason makes an answer complete, and then
-// nothing that happens after it matters.
+// ended judges the end of a stream. Only a finish_reason makes an answer complete.
 func (m *Model) ended(c *consumer, err error) (agent.Completion, error) {
-	if c.finished {
+	if err == nil {
 		return c.completion(), nil
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

@@ -1,7 +1,6 @@
 package chatcompletions
 
 import (
-	"encoding/json"
 	"regexp"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -12,16 +11,23 @@ import (
 
 // shape is how a request must look for this provider. It begins with the API as OpenAI
 // documents it and loses what the provider refuses, one thing at a time, for ten minutes.
-type shape struct {
-	noStreaming   bool
-	noUsageOption bool // stream_options is refused: old servers
-	oldMaxTokens  bool // max_tokens instead of max_completion_tokens
-	noTemperature bool // reasoning models take only their default
-	// replays is for the thinking before calls, extra for what else came with them: a provider that sends
+type shape = provider.Shape
+
+const (
+	noUsageOption shape = provider.FirstOwn << iota // stream_options is refused: old servers
+	oldMaxTokens                                    // max_tokens instead of max_completion_tokens
+	// wantsReasoning is for the thinking before calls, wantsExtra for what else came with them: a provider that sends
 	// it wants it back with them (DeepSeek, Gemini, OpenRouter), another one does not know the fields.
-	replays, extra                bool
-	noReplays, noExtra, noDetails bool // they are refused after all
-}
+	wantsReasoning
+	wantsExtra
+	// They are refused after all.
+	noReasoning
+	noExtra
+	noDetails
+
+	noStreaming   = provider.NoStreaming
+	noTemperature = provider.NoTemperature
+)
 
 // newRequest builds what is asked: go-openai's part of it, and the fields that it can't be
 // trusted with. It drops a temperature of 0, and it refuses temperature and max_tokens for
@@ -30,47 +36,24 @@ func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.C
 	req = openai.ChatCompletionRequest{Model: o.Model, Stream: stream}
 	for _, t := range r.Tools {
 		req.Tools = append(req.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-			Name: t.Name, Description: t.Description, Parameters: parameters(t.Parameters),
+			Name: t.Name, Description: t.Description, Parameters: provider.Parameters(t),
 		}})
 	}
-	if stream && !s.noUsageOption {
+	if stream && !s.Has(noUsageOption) {
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	fields = map[string]any{"messages": newMessages(r, o.Model, s)}
 	switch most := o.MostOutput(r); {
 	case most == 0:
-	case s.oldMaxTokens:
+	case s.Has(oldMaxTokens):
 		fields["max_tokens"] = most
 	default:
 		fields["max_completion_tokens"] = most
 	}
-	if o.Temperature != nil && !s.noTemperature {
+	if o.Temperature != nil && !s.Has(noTemperature) {
 		fields["temperature"] = *o.Temperature
 	}
 	return req, fields
-}
-
-// parameters returns a tool's schema; a tool without one takes an empty object.
-func parameters(schema json.RawMessage) json.RawMessage {
-	if len(schema) == 0 {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return schema
-}
-
-// join returns the shape that has learned what either did.
-func (s shape) join(other shape) shape {
-	return shape{
-		noStreaming:   s.noStreaming || other.noStreaming,
-		noUsageOption: s.noUsageOption || other.noUsageOption,
-		oldMaxTokens:  s.oldMaxTokens || other.oldMaxTokens,
-		noTemperature: s.noTemperature || other.noTemperature,
-		replays:       s.replays || other.replays,
-		extra:         s.extra || other.extra,
-		noReplays:     s.noReplays || other.noReplays,
-		noExtra:       s.noExtra || other.noExtra,
-		noDetails:     s.noDetails || other.noDetails,
-	}
 }
 
 // concede returns the shape without what the provider has just refused; ok says whether there
@@ -89,20 +72,20 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 	}
 	// The longer names first: they hold the shorter ones.
 	switch {
-	case stream && !s.noUsageOption && (refused.Of("stream_options") || refused.Of("include_usage")):
-		s.noUsageOption = true
-	case !s.oldMaxTokens && refused.Of("max_completion_tokens"):
-		s.oldMaxTokens = true
-	case !s.noTemperature && refused.Of("temperature"):
-		s.noTemperature = true
-	case s.replays && !s.noReplays && said.Names("reasoning_content"):
-		s.noReplays = true
-	case s.extra && !s.noExtra && said.Names("extra_content"):
-		s.noExtra = true
-	case s.extra && !s.noDetails && said.Names("reasoning_details"):
-		s.noDetails = true
+	case stream && !s.Has(noUsageOption) && (refused.Of("stream_options") || refused.Of("include_usage")):
+		s |= noUsageOption
+	case !s.Has(oldMaxTokens) && refused.Of("max_completion_tokens"):
+		s |= oldMaxTokens
+	case !s.Has(noTemperature) && refused.Of("temperature"):
+		s |= noTemperature
+	case s.Has(wantsReasoning) && !s.Has(noReasoning) && said.Names("reasoning_content"):
+		s |= noReasoning
+	case s.Has(wantsExtra) && !s.Has(noExtra) && said.Names("extra_content"):
+		s |= noExtra
+	case s.Has(wantsExtra) && !s.Has(noDetails) && said.Names("reasoning_details"):
+		s |= noDetails
 	case stream && refused.OfStreaming():
-		s.noStreaming = true
+		s |= noStreaming
 	default:
 		return s, false
 	}
@@ -113,10 +96,10 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 // sent it; but the history may be older than this process.
 func missing(said provider.Rejection, s shape) (next shape, ok bool) {
 	switch {
-	case !s.replays && said.Names("reasoning_content"):
-		s.replays = true
-	case !s.extra && said.Matches(thoughtSignature):
-		s.extra = true
+	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
+		s |= wantsReasoning
+	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):
+		s |= wantsExtra
 	default:
 		return s, false
 	}

@@ -5,4 +5,5 @@
 //	exchange.go  one HTTP exchange: the answer checked, made uniform, errors classified
 //	errors.go    what went wrong and what can be done (pure)
 //	shapes.go    what the provider has refused, remembered
+//	request.go   what requests and calls have in common
 package provider

@@ -3,6 +3,7 @@ package provider
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -141,6 +142,38 @@ func (x *Exchange) convert(res *http.Response) error {
 func (x *Exchange) follow(res *http.Response, body io.Reader) {
 	x.Events, x.Body = sse.New(body, x.redact.frameError), res.Body
 	res.Body = http.NoBody
+}
+
+var errTail = errors.New("the stream did not end after the answer")
+
+// Read hands the events of a streamed answer to take, which says whether the answer is at its end. The stream may go on
+// for tailWait then: cancel ends it. Nothing that happens after the answer's end is an error.
+func (x *Exchange) Read(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
+	defer func() { _ = x.Body.Close() }() // the answer was read or is given up
+	var tail *time.Timer
+	for {
+		event, err := x.Events.Next()
+		ended := tail != nil
+		if err == nil {
+			ended, err = take(event)
+		}
+		switch {
+		case err != nil && ended:
+			return nil
+		case err != nil:
+			return err
+		case ended && tail == nil:
+			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
+			defer tail.Stop()
+		}
+	}
+}
+
+// Tell hands the text of a whole answer to emit, as if it had been streamed.
+func Tell(c agent.Completion, emit func(agent.Delta)) agent.Completion {
+	emit(agent.Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
+	c.Text, c.Reasoning, c.Refusal = "", "", ""
+	return c
 }
 
 // refused reads an error answer.

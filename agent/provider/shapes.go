@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
@@ -15,70 +17,102 @@ import (
 // noticed then; one that is not costs a refused request.
 const refusalHolds = 10 * time.Minute
 
-// Shapes finds the shape in which a provider takes requests, and remembers for a while what it refused. A shape says what
-// was learned about the provider, and joining shapes loses nothing. It is safe for concurrent use.
-type Shapes[S comparable] struct {
+// Shape says how a request must look for a provider. Each bit is one thing that was learned about the provider; most of
+// them leave out what it refuses. The first two mean the same for every API.
+type Shape uint16
+
+// What every API may have to leave out. An API's own bits begin at FirstOwn.
+const (
+	NoStreaming   Shape = 1 << iota
+	NoTemperature       // reasoning models take only their default
+	FirstOwn
+)
+
+// Has reports whether the shape has one of some bits.
+func (s Shape) Has(bits Shape) bool { return s&bits != 0 }
+
+// Shapes finds the shape in which a provider accepts requests, and remembers for a while what it refused. It is safe for
+// concurrent use.
+type Shapes struct {
+	// Wanted are the bits that add to a request what the provider wants.
+	Wanted Shape
+
 	mu      sync.Mutex
-	lasting S // the first one, and what was noted
-	refused S // what was learned from refusals
+	lasting Shape // the first one, and what was noted
+	refused Shape // what was learned from refusals
 	until   time.Time
-	logged  S // everything that learned was told of
-	join    func(a, b S) S
+	logged  Shape
 }
 
-// NewShapes returns what begins with a shape. Join returns the shape that has learned what a and b did.
-func NewShapes[S comparable](first S, join func(a, b S) S) *Shapes[S] {
-	return &Shapes[S]{lasting: first, logged: first, join: join}
+// NewShapes begins with what the configuration says.
+func NewShapes(o Options) *Shapes {
+	s := &Shapes{}
+	if !o.Stream {
+		s.Note(NoStreaming)
+	}
+	return s
 }
 
-// shape returns the shape that holds now.
-func (f *Shapes[S]) shape() S {
+// now returns the shape that holds now.
+func (f *Shapes) now() Shape {
 	if time.Now().Before(f.until) {
-		return f.join(f.lasting, f.refused)
+		return f.lasting | f.refused
 	}
 	return f.lasting
 }
 
+var errNotStreamed = errors.New("this model is asked without streaming")
+
 // Ask sends a request in the shape that is known, and again in the one that concede makes of it for
-// the error. Learned is told of every refusal once. The error is an *agent.ModelError.
-func (f *Shapes[S]) Ask(
-	send func(S) (agent.Completion, error), concede func(error, S) (S, bool), learned func(before, after S, why error),
+// the error. The error is an *agent.ModelError.
+func (f *Shapes) Ask(
+	ctx context.Context, log *slog.Logger, stream bool, send func(Shape) (agent.Completion, error), concede func(err error, s Shape, stream bool) (Shape, bool),
 ) (agent.Completion, error) {
 	for refused := 0; ; refused++ {
 		f.mu.Lock()
-		s := f.shape()
+		s := f.now()
 		f.mu.Unlock()
+		if stream && s.Has(NoStreaming) {
+			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, NotSent: true, Refused: refused, Err: errNotStreamed}
+		}
 		c, err := send(s)
-		next, conceded := concede(err, s)
+		next, conceded := concede(err, s, stream)
 		if !conceded {
 			c.Refused = refused
 			return c, asModelError(err, refused)
 		}
-		f.learn(next, func(before, after S) { learned(before, after, err) })
+		f.learn(ctx, log, next, err)
 	}
 }
 
-// learn remembers a refusal. Turns that run side by side may each have met one.
-func (f *Shapes[S]) learn(s S, learned func(before, after S)) {
+// learn remembers a refusal, and logs it the first time. Turns that run side by side may each have met one.
+func (f *Shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.shape()
-	if s = f.join(now, s); s == now {
+	now := f.now()
+	if s |= now; s == now {
 		return
 	}
 	f.refused, f.until = s, time.Now().Add(refusalHolds)
-	if all := f.join(f.logged, s); all != f.logged {
-		learned(f.logged, all)
-		f.logged = all
+	isNew := s &^ f.logged
+	f.logged |= s
+	switch {
+	case isNew == 0:
+	case isNew.Has(NoTemperature):
+		log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out for ten minutes", slog.Any("error", why))
+	case isNew.Has(f.Wanted):
+		log.LogAttrs(ctx, slog.LevelInfo, "the provider wants back what it sent with its calls, sending it for ten minutes", slog.Any("error", why))
+	default:
+		log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out for ten minutes", slog.Any("error", why))
 	}
 }
 
 // Note remembers for good what was learned in another way than by a refusal.
-func (f *Shapes[S]) Note(s S) {
+func (f *Shapes) Note(s Shape) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.lasting = f.join(f.lasting, s)
-	f.logged = f.join(f.logged, s)
+	f.lasting |= s
+	f.logged |= s
 }
 
 // refusal matches how servers say that they don't know or don't take a parameter. A value that

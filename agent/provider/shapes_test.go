@@ -2,6 +2,9 @@ package provider
 
 import (
 	"errors"
+	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,27 +12,22 @@ import (
 	"telex/agent"
 )
 
-// bits are a shape: each bit is something learned.
-type bits uint8
-
-func joinBits(a, b bits) bits { return a | b }
-
 // A refusal is met once in ten minutes, what was noted holds for good, and the log hears of each once.
 func TestShapes_forgetRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const configured, noted, refused = bits(1), bits(2), bits(4)
-		shapes := NewShapes(configured, joinBits)
+		const configured, noted, refused = NoStreaming, NoTemperature, FirstOwn
+		shapes := NewShapes(Options{})
 		shapes.Note(noted)
-		var asked []bits
-		logged := 0
+		var asked []Shape
+		var log strings.Builder
 		ask := func() agent.Completion {
-			c, err := shapes.Ask(func(s bits) (agent.Completion, error) {
+			c, err := shapes.Ask(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), false, func(s Shape) (agent.Completion, error) {
 				asked = append(asked, s)
-				if s&refused == 0 {
+				if !s.Has(refused) {
 					return agent.Completion{}, errors.New("does not support x")
 				}
 				return agent.Completion{}, nil
-			}, func(err error, s bits) (bits, bool) { return s | refused, err != nil }, func(_, _ bits, _ error) { logged++ })
+			}, func(err error, s Shape, _ bool) (Shape, bool) { return s | refused, err != nil })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,9 +42,10 @@ func TestShapes_forgetRefusals(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		ask()
-		want := []bits{3, 7, 7, 3, 7}
-		if len(asked) != len(want) || asked[3] != want[3] || logged != 1 {
-			t.Errorf("asked in the shapes %v, want %v; logged %d times", asked, want, logged)
+		const first = configured | noted
+		want := []Shape{first, first | refused, first | refused, first, first | refused}
+		if !slices.Equal(asked, want) || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("asked in the shapes %v, want %v; logged:\n%s", asked, want, log.String())
 		}
 	})
 }

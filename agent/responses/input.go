@@ -2,11 +2,11 @@ package responses
 
 import (
 	"cmp"
-	"encoding/base64"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"telex/agent"
+	"telex/agent/provider"
 )
 
 // Roles and types of items.
@@ -90,7 +90,7 @@ func newParts(m agent.Message) []any {
 	for _, image := range m.Images {
 		parts = append(parts, openai.ResponseInputImage{
 			Type: "input_image", Detail: "auto",
-			ImageURL: "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data),
+			ImageURL: provider.DataURL(image),
 		})
 	}
 	return parts

@@ -18,9 +18,7 @@ import (
 const tailWait = time.Second
 
 var (
-	errNotStreamed = errors.New("this model is asked without streaming")
-	errTail        = errors.New("the stream did not end after the answer")
-	errNoEnd       = errors.New("the stream ended before the answer did")
+	errNoEnd = errors.New("the stream ended before the answer did")
 )
 
 // Options configure a Model.
@@ -31,7 +29,7 @@ type Options = provider.Options
 type Model struct {
 	*provider.Client
 	opts   Options
-	shapes *provider.Shapes[shape]
+	shapes *provider.Shapes
 	phased atomic.Bool // it says which of its messages are remarks on the way
 }
 
@@ -41,7 +39,11 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("responses: %w", err)
 	}
-	return &Model{Client: c, opts: o, shapes: provider.NewShapes(shape{noStreaming: !o.Stream, noSummary: !o.Summaries}, shape.join)}, nil
+	m := &Model{Client: c, opts: o, shapes: provider.NewShapes(o)}
+	if !o.Summaries {
+		m.shapes.Note(noSummary)
+	}
+	return m, nil
 }
 
 // Stream is agent.Model's.
@@ -54,30 +56,17 @@ func (m *Model) Complete(ctx context.Context, r agent.Request) (agent.Completion
 	return m.ask(ctx, false, func(s shape) (agent.Completion, error) { return m.complete(ctx, r, s) })
 }
 
-// ask sends the request in the shape that the provider takes, and finds that shape first where
-// it has to.
+// ask sends the request in the shape that the provider takes.
 func (m *Model) ask(ctx context.Context, stream bool, send func(shape) (agent.Completion, error)) (agent.Completion, error) {
-	return m.shapes.Ask(func(s shape) (agent.Completion, error) {
-		if stream && s.noStreaming {
-			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, NotSent: true, Err: errNotStreamed}
-		}
+	return m.shapes.Ask(ctx, m.Log, stream, func(s shape) (agent.Completion, error) {
 		c, err := send(s)
-		if provider.Named(err, "invalid_encrypted_content") && !s.noEcho {
+		if provider.Named(err, "invalid_encrypted_content") && !s.Has(noEcho) {
 			// Of another key or organization, or too old. What is encrypted from now on may be good again.
 			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider can't read its reasoning, asking again without", slog.Any("error", err))
-			s.noEcho = true
-			return send(s)
+			return send(s | noEcho)
 		}
 		return c, err
-	}, func(err error, s shape) (shape, bool) {
-		return concede(err, s, stream)
-	}, func(before, after shape, why error) {
-		if after.noTemperature && !before.noTemperature {
-			m.Log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out for ten minutes", slog.Any("error", why))
-		} else {
-			m.Log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out for ten minutes", slog.Any("error", why))
-		}
-	})
+	}, concede)
 }
 
 func (m *Model) complete(ctx context.Context, r agent.Request, s shape) (agent.Completion, error) {
@@ -113,30 +102,23 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 	}
 	if x.Whole != nil {
 		c, err := m.readWhole(x.Whole)
-		if err == nil {
-			emit(agent.Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
-			c.Text, c.Reasoning, c.Refusal = "", "", ""
+		if err != nil {
+			return c, err
 		}
-		return c, err
+		return provider.Tell(c, emit), nil
 	}
-	defer func() { _ = x.Body.Close() }() // the answer was read or is given up
 	c := consumer{model: m.opts.Model}
-	var tail *time.Timer
-	for {
-		data, err := x.Events.Next()
-		if err == nil && !c.finished {
-			err = c.take(data, emit)
+	err := x.Read(tailWait, cancel, func(event []byte) (bool, error) {
+		if c.finished {
+			return true, nil
 		}
-		switch {
-		case err != nil && c.finished: // nothing that happens after the end matters
-			return m.completion(&c), nil
-		case err != nil:
-			return agent.Completion{}, m.failed(&c, err)
-		case c.finished && tail == nil:
-			tail = time.AfterFunc(tailWait, func() { cancel(errTail) })
-			defer tail.Stop()
-		}
+		err := c.take(event, emit)
+		return c.finished, err
+	})
+	if err != nil {
+		return agent.Completion{}, m.failed(&c, err)
 	}
+	return m.completion(&c), nil
 }
 
 // completion returns what a finished answer came to.

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"encoding/json"
 	"errors"
 	"regexp"
 
@@ -17,49 +16,40 @@ const minOutput = 16
 
 // shape is how a request must look for this provider. It begins with the API as OpenAI
 // documents it and loses what the provider refuses, one thing at a time, for ten minutes.
-type shape struct {
-	noStreaming   bool
-	noTemperature bool // reasoning models take only their default
-	noStore       bool // the server knows no storing
-	noEncrypted   bool // reasoning can't be had encrypted: models that don't reason
-	noSummary     bool // no summaries of the reasoning, or nobody asks for them
-	noEcho        bool // reasoning is not taken back
-}
+type shape = provider.Shape
 
-// join returns the shape without what s or other lacks.
-func (s shape) join(other shape) shape {
-	return shape{
-		noStreaming:   s.noStreaming || other.noStreaming,
-		noTemperature: s.noTemperature || other.noTemperature,
-		noStore:       s.noStore || other.noStore,
-		noEncrypted:   s.noEncrypted || other.noEncrypted,
-		noSummary:     s.noSummary || other.noSummary,
-		noEcho:        s.noEcho || other.noEcho,
-	}
-}
+const (
+	noStore     shape = provider.FirstOwn << iota // the server knows no storing
+	noEncrypted                                   // reasoning can't be had encrypted: models that don't reason
+	noSummary                                     // no summaries of the reasoning, or nobody asks for them
+	noEcho                                        // reasoning is not taken back
+
+	noStreaming   = provider.NoStreaming
+	noTemperature = provider.NoTemperature
+)
 
 // newRequest builds what is asked; phased says that the model wants its messages told apart.
 // Streaming is go-openai's to say.
 func newRequest(o *Options, r agent.Request, s shape, phased bool) openai.CreateResponseRequest {
 	req := openai.CreateResponseRequest{Model: o.Model, Instructions: r.System}
 	echoed := o.Model
-	if s.noEcho {
+	if s.Has(noEcho) {
 		echoed = ""
 	}
 	req.Input = newInput(r.Messages, echoed, phased)
 	if most := o.MostOutput(r); most > 0 {
 		req.MaxOutputTokens = max(most, minOutput)
 	}
-	if !s.noTemperature {
+	if !s.Has(noTemperature) {
 		req.Temperature = o.Temperature
 	}
-	if !s.noStore {
+	if !s.Has(noStore) {
 		req.Store = new(false)
 	}
-	if !s.noEncrypted {
+	if !s.Has(noEncrypted) {
 		req.Include = []openai.ResponseInclude{openai.ResponseIncludeReasoningEncryptedContent}
 	}
-	if !s.noSummary {
+	if !s.Has(noSummary) {
 		req.Reasoning = &openai.ResponseReasoning{Summary: "auto"}
 	}
 	for _, t := range r.Tools {
@@ -72,11 +62,7 @@ func newRequest(o *Options, r agent.Request, s shape, phased bool) openai.Create
 // and then bends or refuses schemas that strict mode can't express
 // (https://platform.openai.com/docs/guides/function-calling#strict-mode).
 func newTool(t agent.ToolSpec) openai.ResponseTool {
-	parameters := t.Parameters
-	if len(parameters) == 0 {
-		parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	fields := map[string]any{"name": t.Name, "parameters": parameters, "strict": false}
+	fields := map[string]any{"name": t.Name, "parameters": provider.Parameters(t), "strict": false}
 	if t.Description != "" {
 		fields["description"] = t.Description
 	}
@@ -94,18 +80,18 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 	of := func(param string) bool { return isRefusal && refused.Of(param) }
 	switch {
 	// The longer names first: they hold the shorter ones.
-	case !s.noEncrypted && (of("encrypted_content") || of("reasoning.encrypted_content") || of("include") || of("include[0]")):
-		s.noEncrypted = true
-	case !s.noSummary && (of("reasoning.summary") || of("reasoning")):
-		s.noSummary = true
-	case !s.noTemperature && of("temperature"):
-		s.noTemperature = true
-	case stream && !s.noStreaming && isRefusal && refused.OfStreaming():
-		s.noStreaming = true
-	case !s.noStore && of("store"):
-		s.noStore = true
-	case !s.noEcho && refusesReasoning(err):
-		s.noEcho = true
+	case !s.Has(noEncrypted) && (of("encrypted_content") || of("reasoning.encrypted_content") || of("include") || of("include[0]")):
+		s |= noEncrypted
+	case !s.Has(noSummary) && (of("reasoning.summary") || of("reasoning")):
+		s |= noSummary
+	case !s.Has(noTemperature) && of("temperature"):
+		s |= noTemperature
+	case stream && !s.Has(noStreaming) && isRefusal && refused.OfStreaming():
+		s |= noStreaming
+	case !s.Has(noStore) && of("store"):
+		s |= noStore
+	case !s.Has(noEcho) && refusesReasoning(err):
+		s |= noEcho
 	default:
 		return s, false
 	}
