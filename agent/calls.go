@@ -34,7 +34,7 @@ func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
 	at := slices.IndexFunc(tools, func(d ToolDef) bool { return d.Name == c.Name })
 	switch {
 	case at < 0:
-		p.problem = fmt.Sprintf("Error: there is no tool named %q.", head(c.Name, 100))
+		p.problem = fmt.Sprintf("Error: there is no tool named %q.", Clip(c.Name, 100))
 		if len(tools) > 0 {
 			names := make([]string, len(tools))
 			for i, d := range tools {
@@ -47,7 +47,7 @@ func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
 		p.problem = "Error: the arguments were cut off where your answer reached its length limit. Call again with shorter ones."
 	case why != "":
 		p.problem = fmt.Sprintf("Error: the arguments are %s, so nothing was done. Call again with a JSON object. You wrote: %s",
-			why, head(c.Arguments, mostQuoted))
+			why, Clip(c.Arguments, mostQuoted))
 	}
 	p.def = tools[at]
 	return p
@@ -75,7 +75,7 @@ func parseArguments(s string) (object, why string) {
 		return "{}", "not a JSON object"
 	}
 	if name, ok := saidTwice(raw); ok {
-		return "{}", fmt.Sprintf("an object that says %q twice", head(name, 100))
+		return "{}", fmt.Sprintf("an object that says %q twice", Clip(name, 100))
 	}
 	return string(raw), ""
 }
@@ -243,13 +243,4 @@ func withoutCalls(messages []Message) []Message {
 
 func hasCalls(messages []Message) bool {
 	return slices.ContainsFunc(messages, func(m Message) bool { return len(m.ToolCalls) > 0 || m.Role == ToolRole })
-}
-
-// head returns the beginning of s: at most so many bytes, whole characters.
-func head(s string, most int) string {
-	if len(s) <= most {
-		return validUTF8(s)
-	}
-	whole, _ := cutIncomplete(s[:most])
-	return validUTF8(whole) + "…"
 }

@@ -18,6 +18,7 @@
 //	dispatch.go   calls run side by side, each with its deadline
 //	progress.go   what they tell, brought together
 //	status.go     a call's states, as events
+//	text.go       text from outside: on one line, shortened (pure)
 //	output.go     what comes of a call, made to fit (pure)
 //	propose.go    what a person is asked (pure)
 //	plain.go      text of which a person sees everything (pure)

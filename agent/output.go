@@ -62,7 +62,7 @@ func bounded(o Output) Output {
 	for _, image := range o.Images {
 		kind, _, err := mime.ParseMediaType(image.MediaType)
 		if size+len(image.Data) > mostCallBytes || len(image.Data) == 0 || err != nil || !strings.HasPrefix(kind, "image/") {
-			leave("an image", oneLine(image.MediaType), len(image.Data))
+			leave("an image", OneLine(image.MediaType), len(image.Data))
 			continue
 		}
 		size += len(image.Data)
@@ -75,7 +75,7 @@ func bounded(o Output) Output {
 	}
 	for _, f := range o.Files {
 		if size+len(f.Content) > mostCallBytes {
-			leave("the file "+fileName(f.Name), oneLine(f.MediaType), len(f.Content))
+			leave("the file "+fileName(f.Name), OneLine(f.MediaType), len(f.Content))
 			continue
 		}
 		size += len(f.Content)

@@ -1,9 +1,6 @@
 package agent
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // reply is one answer of a model on its way to people: its text, valid UTF-8 and without thinking, told
 // as events, and its calls while they are written. It goes on where the answers before it in the turn
@@ -144,26 +141,4 @@ func (r *reply) closeFence() string {
 		return "\n" + fence
 	}
 	return ""
-}
-
-// cutIncomplete parts s before a character whose last bytes may still come.
-func cutIncomplete(s string) (whole, rest string) {
-	for i := len(s) - 1; i >= max(0, len(s)-utf8.UTFMax+1); i-- {
-		if utf8.RuneStart(s[i]) {
-			if !utf8.FullRuneInString(s[i:]) {
-				return s[:i], s[i:]
-			}
-			break
-		}
-	}
-	return s, ""
-}
-
-// validUTF8 replaces each byte that is no UTF-8. (strings.ToValidUTF8 replaces each run of
-// them, which depends on how the text is cut.)
-func validUTF8(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	return string([]rune(s))
 }

@@ -1,10 +1,5 @@
 package agent
 
-import (
-	"strings"
-	"unicode"
-)
-
 // mostDisplay bounds, in bytes, what is said about a call on its line.
 const mostDisplay = 200
 
@@ -24,7 +19,7 @@ func (s *statuses) set(id, name, display string, state ToolState) {
 	if s.calls == nil {
 		s.calls = make(map[string]*Tool)
 	}
-	display = oneLine(display)
+	display = OneLine(Clip(display, mostDisplay))
 	known := s.calls[id]
 	if known != nil && known.Name != name { // it came in pieces
 		if display == "" && known.Display == known.Name {
@@ -61,17 +56,6 @@ func (s *statuses) abandon() {
 }
 
 func ended(state ToolState) bool { return state == ToolCompleted || state == ToolFailed }
-
-// oneLine returns a text as it can stand on a status line.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(head(s, mostDisplay), unseen), " ")
-}
-
-// unseen says that a character is white space, or one that changes what is around it: a line that a model wrote
-// must not pass for another.
-func unseen(c rune) bool {
-	return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)
-}
 
 // display asks a tool what a call of it is about. A tool that fails at it has nothing to say.
 func (d ToolDef) display(arguments string) (text string) {

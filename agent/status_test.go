@@ -74,7 +74,7 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("%s: abandoned as %v", tt.name, got)
 		}
 	}
-	if got := oneLine(strings.Repeat("é", 500)); len(got) > mostDisplay+len("…") {
+	if got := OneLine(Clip(strings.Repeat("é", 500), mostDisplay)); len(got) > mostDisplay+len("…") {
 		t.Errorf("a display of %d bytes", len(got))
 	}
 }
@@ -90,7 +90,7 @@ func TestShowThatPanics(t *testing.T) {
 // A line that a model wrote passes for nothing else, and a name that came in pieces is shown whole.
 func TestStatusOfAnyText(t *testing.T) {
 	t.Parallel()
-	if got := oneLine("a\u202eb\x1b[2Jc\nd\u2028e"); got != "a b [2Jc d e" {
+	if got := OneLine("a\u202eb\x1b[2Jc\nd\u2028e"); got != "a b [2Jc d e" {
 		t.Errorf("got %q", got)
 	}
 	var got []string

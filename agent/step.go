@@ -222,7 +222,7 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	case cut:
 		state, text = ToolFailed, resultStopped
 	default:
-		state, text = ToolFailed, "Error: "+head(o.err.Error(), mostError)+"."
+		state, text = ToolFailed, "Error: "+Clip(o.err.Error(), mostError)+"."
 	}
 	if o.err != nil {
 		r.log.LogAttrs(ctx, slog.LevelInfo, "a tool call failed",

@@ -49,7 +49,7 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 		if text == "" {
 			text = "the tool failed, and does not say why"
 		}
-		return agent.Output{}, errors.New(cut(text, maxError))
+		return agent.Output{}, errors.New(agent.Clip(text, maxError))
 	}
 	t.out.Text = text
 	return t.out, nil
@@ -69,7 +69,7 @@ func (t *taken) say(text string) {
 }
 
 func (t *taken) name(format string, args ...any) {
-	t.named = append(t.named, "["+oneLine(fmt.Sprintf(format, args...))+"]")
+	t.named = append(t.named, "["+agent.OneLine(fmt.Sprintf(format, args...))+"]")
 }
 
 func (t *taken) take(content sdk.Content) {
@@ -180,8 +180,8 @@ func fileName(uri, mediaType string) string {
 			return -1
 		}
 		return r
-	}, oneLine(name))
-	name = strings.TrimLeft(cut(name, 100), ".")
+	}, agent.OneLine(name))
+	name = strings.TrimLeft(agent.Clip(name, 100), ".")
 	if name == "" {
 		name = "file"
 	}

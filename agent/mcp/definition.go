@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -39,7 +38,7 @@ func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 	}
 	return agent.ToolDef{
 		Name:        nameFor(s.Name, t.Name),
-		Description: strings.Clone(cut(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription)),
+		Description: strings.Clone(agent.Clip(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription)),
 		Parameters:  schema,
 		ReadOnly:    s.listed(s.ReadOnly, t.Name) || s.Trust && t.Annotations != nil && t.Annotations.ReadOnlyHint,
 		AutoApprove: s.listed(s.AutoApprove, t.Name),
@@ -86,8 +85,8 @@ func changes(before, now agent.ToolDef) (parts []string) {
 // titleOf returns a tool's name for people, by the protocol's order of precedence.
 func titleOf(t *sdk.Tool) string {
 	for _, title := range []string{t.Title, annotated(t), t.Name} {
-		if title = oneLine(title); title != "" {
-			return cut(title, maxTitle)
+		if title = agent.OneLine(title); title != "" {
+			return agent.Clip(title, maxTitle)
 		}
 	}
 	return "a tool"
@@ -128,27 +127,4 @@ func parameters(schema any) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its schema has %d bytes, and %d is the most", len(raw), maxSchema)
 	}
 	return raw, nil
-}
-
-// cut shortens text to at most that many bytes.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	const mark = "…"
-	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
-}
-
-// oneLine returns text as one line without what can't be seen.
-func oneLine(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return strings.Join(strings.Fields(text), " ")
 }

@@ -40,7 +40,7 @@ func (l *listing) take(ctx context.Context, page []*sdk.Tool) bool {
 		if t == nil {
 			continue
 		}
-		l.names = append(l.names, strings.Clone(cut(t.Name, maxListName)))
+		l.names = append(l.names, strings.Clone(agent.Clip(t.Name, maxListName)))
 		if l.server.listed(l.server.Deny, t.Name) {
 			continue
 		}
@@ -79,7 +79,7 @@ func (l *listing) leave(ctx context.Context, t *sdk.Tool, err error) {
 		return
 	}
 	l.server.log.LogAttrs(ctx, slog.LevelWarn, "a tool of an MCP server is left out",
-		slog.String("tool", cut(oneLine(cut(t.Name, maxListName)), maxToolName)), slog.Any("error", err))
+		slog.String("tool", agent.Clip(agent.OneLine(agent.Clip(t.Name, maxListName)), maxToolName)), slog.Any("error", err))
 }
 
 // done returns the tools, by name. What can't be offered is left out, and the log says so.

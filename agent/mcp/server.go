@@ -109,7 +109,7 @@ func (s *server) redacted(err error) error {
 		err = errors.New("the connection was closed")
 	}
 	// Some more than is shown, so that a secret at the cut is recognized.
-	return errors.New(cut(s.secrets.redact(oneLine(cut(plain(err).Error(), 8*maxLine))), 2*maxLine))
+	return errors.New(agent.Clip(s.secrets.redact(agent.OneLine(agent.Clip(plain(err).Error(), 8*maxLine))), 2*maxLine))
 }
 
 // plain takes off an error what says only where it came through.
@@ -318,10 +318,10 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 	}
 	answer, ok := errors.AsType[*jsonrpc.Error](err)
 	if ok && answered(answer) {
-		return agent.Output{}, errors.New(cut(s.secrets.redact(cut(answer.Message, 2*maxError)), maxError))
+		return agent.Output{}, errors.New(agent.Clip(s.secrets.redact(agent.Clip(answer.Message, 2*maxError)), maxError))
 	}
 	if !ok { // else it is in the server's words, which may quote the call
-		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", cut(oneLine(tool), maxToolName)), slog.Any("error", s.redacted(err)))
+		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", agent.Clip(agent.OneLine(tool), maxToolName)), slog.Any("error", s.redacted(err)))
 	}
 	// Whatever it is: the connection may be of no use any more, which looking at the tools will show.
 	c.wonder()

@@ -205,9 +205,9 @@ func (c *session) about() []slog.Attr {
 		return attrs
 	}
 	if info := res.ServerInfo; info != nil {
-		attrs = append(attrs, slog.String("program", cut(oneLine(info.Name+" "+info.Version), 100)))
+		attrs = append(attrs, slog.String("program", agent.Clip(agent.OneLine(info.Name+" "+info.Version), 100)))
 	}
-	return append(attrs, slog.String("protocol", cut(oneLine(res.ProtocolVersion), 20)))
+	return append(attrs, slog.String("protocol", agent.Clip(agent.OneLine(res.ProtocolVersion), 20)))
 }
 
 // list returns the server's tools.
@@ -300,7 +300,7 @@ func (c *session) progressed(_ context.Context, req *sdk.ProgressNotificationCli
 
 // progressText says in a few words how far a call is.
 func progressText(p *sdk.ProgressNotificationParams) string {
-	text := cut(oneLine(p.Message), maxTitle)
+	text := agent.Clip(agent.OneLine(p.Message), maxTitle)
 	share := p.Progress / p.Total
 	if p.Total <= 0 || math.IsNaN(share) || math.IsInf(share, 0) || share < 0 || share > 1 {
 		return text

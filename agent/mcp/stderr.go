@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/time/rate"
+
+	"telex/agent"
 )
 
 // What of a child's standard error goes to the log.
@@ -54,7 +56,7 @@ func (l *lines) Write(p []byte) (int, error) {
 
 // flush logs the line that was begun.
 func (l *lines) flush() {
-	text := cut(l.secrets.redact(oneLine(string(l.begun))), maxLine)
+	text := agent.Clip(l.secrets.redact(agent.OneLine(string(l.begun))), maxLine)
 	l.begun = l.begun[:0]
 	if text == "" {
 		return
@@ -79,5 +81,5 @@ func (l *lines) tail() string {
 	if len(l.begun) > 0 {
 		l.flush()
 	}
-	return cut(strings.Join(l.last, " / "), maxLine)
+	return agent.Clip(strings.Join(l.last, " / "), maxLine)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"telex/agent"
 )
 
 const (
@@ -83,7 +85,7 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
 		cancel()
 		_ = res.Body.Close()
-		return nil, fmt.Errorf("response is compressed (%s) although that was not accepted", cut(oneLine(encoding), 20))
+		return nil, fmt.Errorf("response is compressed (%s) although that was not accepted", agent.Clip(agent.OneLine(encoding), 20))
 	}
 	g := &gate{ReadCloser: res.Body, ctx: ctx, abort: cancel, intake: w.intake, framing: wholeBody, failed: w.fail}
 	switch {

@@ -246,7 +246,7 @@ func (a *answer) kind(contentType string) error {
 		mediaType = strings.TrimSpace(mediaType)
 	}
 	if !readable(mediaType) {
-		return refusal(fmt.Sprintf("it is of the type %s, which is not text", oneLine(mediaType)))
+		return refusal(fmt.Sprintf("it is of the type %s, which is not text", agent.OneLine(mediaType)))
 	}
 	a.mediaType, a.charset = mediaType, params["charset"]
 	return nil

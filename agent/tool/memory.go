@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"telex/agent"
 )
@@ -71,7 +70,7 @@ func newMemory(facts Facts) ([]agent.ToolDef, error) {
 // proposal says what a call does; nothing where the argument is missing, so that the call is shown as it is.
 func proposal(what, arguments, name string) string {
 	value, _ := partial(arguments, name)
-	if value = oneLine(value); value == "" {
+	if value = agent.OneLine(value); value == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s: %q", what, value)
@@ -87,7 +86,7 @@ func asksShared(_ agent.ToolCall, said agent.Said) bool { return said.Shared }
 var errNobody = errors.New("there is nobody here to remember it for")
 
 func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs) (agent.Output, error) {
-	text := oneLine(args.Fact)
+	text := agent.OneLine(args.Fact)
 	switch {
 	case in.Person == "":
 		return agent.Output{}, errNobody
@@ -168,7 +167,7 @@ func (m memory) forget(ctx context.Context, in agent.Input, args forgetArgs) (ag
 		return agent.Output{}, fmt.Errorf("look up what is remembered: %w", err)
 	}
 	there := false
-	if i := index(known, oneLine(args.Fact)); i >= 0 {
+	if i := index(known, agent.OneLine(args.Fact)); i >= 0 {
 		if there, err = m.facts.Remove(ctx, in.Person, known[i].ID); err != nil {
 			return agent.Output{}, fmt.Errorf("forget: %w", err)
 		}
@@ -182,18 +181,4 @@ func (m memory) forget(ctx context.Context, in agent.Input, args forgetArgs) (ag
 // index returns where the fact with a text is, -1 if there is none.
 func index(known []Fact, text string) int {
 	return slices.IndexFunc(known, func(f Fact) bool { return strings.EqualFold(f.Text, text) })
-}
-
-// oneLine returns s as one line without what can't be seen.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if unicode.IsControl(r) || unicode.In(r, unicode.Cf) && r != '\u200d' { // which joins emoji
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	return strings.Join(strings.Fields(s), " ")
 }

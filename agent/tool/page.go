@@ -20,6 +20,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
+
+	"telex/agent"
 )
 
 // readable says whether a media type is text.
@@ -122,7 +124,7 @@ func markdown(ctx context.Context, body []byte, u *url.URL) (string, error) {
 			text = whole
 		}
 	}
-	if title := oneLine(article.Title()); title != "" && !strings.HasPrefix(text, "# ") {
+	if title := agent.OneLine(article.Title()); title != "" && !strings.HasPrefix(text, "# ") {
 		text = "# " + title + "\n\n" + text
 	}
 	return seen(text), nil
