@@ -106,8 +106,8 @@ func (a *actor) status(in chat.Inbound) {
 		window = group(m.Window)
 	}
 	a.say(in, a.g.Texts.fill(TextStatus,
-		"model", m.Name, "answered", cmp.Or(used.Last, "–"), "context", group(s.tokens()), "window", window,
-		"messages", strconv.Itoa(len(s.messages)), "compactions", strconv.Itoa(s.Folds),
+		"model", m.Name, "answered", cmp.Or(used.Last, "–"), "context", group(s.Tokens()), "window", window,
+		"messages", strconv.Itoa(len(s.Messages)), "compactions", strconv.Itoa(s.Folds),
 		"state", state, "waiting", strconv.Itoa(waiting)))
 }
 

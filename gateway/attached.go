@@ -10,6 +10,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/attachment"
+	"telex/gateway/history"
 	"telex/internal/chat"
 )
 
@@ -65,7 +66,10 @@ func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Messag
 	defer cancel()
 	n := 0
 	for _, m := range messages {
-		q.addWords(a.person(m), m)
+		if m.Text != "" {
+			text, source := history.Words(a.person(m), m)
+			q.texts, q.sources = append(q.texts, text), append(q.sources, source)
+		}
 		for _, at := range m.Attachments {
 			if n++; n > mostAttached {
 				continue
@@ -162,7 +166,7 @@ func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Atta
 		return err
 	}
 	if from != chat.Typed { // else the sender may have said it
-		text = framed("forwarded voice message", "", text)
+		text = history.Frame("forwarded voice message", "", text)
 	}
 	q.texts, q.sources = append(q.texts, text), append(q.sources, agent.Source{Origin: agent.OriginSpeech})
 	return nil
@@ -178,7 +182,7 @@ func (q *question) addText(at chat.Attachment, data []byte) error {
 	if cut {
 		end = fmt.Sprintf("\n[the file goes on; its first %d bytes are shown]", mostAttachText)
 	}
-	q.texts = append(q.texts, framed("file", name(at), text+end))
+	q.texts = append(q.texts, history.Frame("file", name(at), text+end))
 	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile})
 	return nil
 }

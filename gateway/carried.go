@@ -2,45 +2,27 @@ package gateway
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"telex/agent"
 	"telex/gateway/approval"
+	"telex/gateway/history"
 	"telex/gateway/preview"
 )
 
 // What an interrupted answer did is in the history, where the model finds it. People are told too: they approved it, and nothing
 // else on their screen says what came of it.
 
-// carriedOut returns a line for each call that changed something, or may have, from the messages of a turn; begun are the ids of
-// those that began.
-func (t Texts) carriedOut(asked *approval.Approvals, said []agent.Message, begun []string) string {
-	names, answers := make(map[string]string), make(map[string]agent.Message)
-	for _, m := range said {
-		for _, c := range m.ToolCalls {
-			names[c.ID] = c.Name
-		}
-		if m.Role == agent.ToolRole {
-			answers[m.ToolCallID] = m
-		}
-	}
+// carriedOut returns a line for each call that changed something, or may have.
+func (t Texts) carriedOut(asked *approval.Approvals, changes []history.Change) string {
 	var told []string
-	for i, id := range begun {
-		if slices.Contains(begun[:i], id) {
-			continue
-		}
-		outcome := agent.CallUnknown
-		if answer, ok := answers[id]; ok {
-			outcome = answer.Outcome()
-		}
+	for _, c := range changes {
 		key, ok := map[agent.CallOutcome]TextKey{
 			agent.CallDone: TextCarriedOut, agent.CallFailed: TextCallFailed, agent.CallUnknown: TextCallUnknown,
-		}[outcome]
-		if !ok {
-			continue // it was not run after all
+		}[c.Outcome]
+		if ok { // else it was not run after all
+			told = append(told, t.fill(key, "what", inCode(clip(cmp.Or(asked.Text(c.ID), c.Tool, "?")))))
 		}
-		told = append(told, t.fill(key, "what", inCode(clip(cmp.Or(asked.Text(id), names[id], "?")))))
 	}
 	return strings.Join(told, "\n")
 }
@@ -57,7 +39,7 @@ func (a *actor) tellCarriedOut(t *turn) {
 
 // carriedOut says what a turn did.
 func (a *actor) carriedOut(t *turn) string {
-	return a.g.Texts.carriedOut(t.approvals, t.result.Append, slices.Concat(t.earlier.changing, t.journal.begun))
+	return a.g.Texts.carriedOut(t.approvals, history.Changes(t.result.Append, t.journal.Changing()))
 }
 
 // lined returns two texts one below the other.

@@ -7,6 +7,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/approval"
+	"telex/gateway/history"
 	"telex/internal/chat"
 )
 
@@ -16,13 +17,13 @@ func TestCarriedOutLeavesOutWhatReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := readJournal([]chat.Step{
+	r, err := history.Read([]chat.Step{
 		{Kind: chat.StepSaid, Body: said}, {Kind: chat.StepReads, Call: "1"}, {Kind: chat.StepBegun, Call: "2"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := DefaultTexts().carriedOut(approval.New(approval.Options{}), r.said, r.changing); strings.Contains(got, "look") || !strings.Contains(got, "alter") {
+	if got := DefaultTexts().carriedOut(approval.New(approval.Options{}), history.Changes(r.Said, r.Changing)); strings.Contains(got, "look") || !strings.Contains(got, "alter") {
 		t.Errorf("tells %q", got)
 	}
 }

@@ -247,7 +247,7 @@ func (a *actor) undoLeft(in chat.Inbound) bool {
 		return true
 	}
 	for i, rec := range slices.Backward(a.left) {
-		line := rec.State == chat.TurnDecided && !slices.ContainsFunc(past.entries, func(e chat.Entry) bool { return e.Turn == rec.ID })
+		line := rec.State == chat.TurnDecided && !past.Has(rec.ID)
 		if line || answersCommand(rec) || !mine(in, rec.User) {
 			continue
 		}
@@ -270,12 +270,12 @@ func (a *actor) undoLast(in chat.Inbound) {
 		a.fail(in, "session could not be read", err)
 		return
 	}
-	if n := len(past.entries); n == 0 || !mine(in, past.entries[n-1].User) {
+	last, found := past.Newest()
+	if !found || !mine(in, last.User) {
 		a.say(in, a.g.Texts[TextNothingToUndo])
 		return
 	}
-	last := past.entries[len(past.entries)-1].Turn
-	a.cutParked(func(t *turn) bool { return t.id == last }) // nobody wants the rest of it
+	a.cutParked(func(t *turn) bool { return t.id == last.Turn }) // nobody wants the rest of it
 	says, e := a.record(in), preview.Ending{Text: a.g.Texts[TextUndone], At: time.Now()}
 	if says.Ending, err = json.Marshal(e); err == nil {
 		_, err = a.g.Store.Undo(a.g.deliveries, a.conversation, says)

@@ -29,7 +29,7 @@ func (a *actor) finish(ctx context.Context, t *turn) {
 
 // keep stores the ending of a turn, and what the session grows by.
 func (a *actor) keep(t *turn, e preview.Ending) {
-	growth, err := t.growth(t.said(e))
+	growth, err := t.history.Growth(t.said(e), t.result, t.replaces != "")
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
@@ -51,7 +51,7 @@ func (a *actor) ending(ctx context.Context, t *turn) preview.Ending {
 		return preview.Ending{Keep: true, Stopped: shutdown, Stand: shutdown && t.approvals.Waiting()}
 	}
 	why := failure(t.result.Stop)
-	if t.journal.failed.Load() { // the model did nothing wrong
+	if t.journal.Failed() { // the model did nothing wrong
 		why = TextFailed
 	}
 	e := preview.Ending{Text: t.result.Text, Cut: true, Note: a.g.Texts.line(why, t.id), Files: files(t.result)}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"telex/gateway/history"
 	"telex/gateway/preview"
 	"telex/internal/chat"
 )
@@ -55,7 +56,7 @@ func (a *actor) parkable(t *turn) bool {
 
 // unanswered says that a turn may have to be asked again together with what interrupted it.
 func (a *actor) unanswered(t *turn) bool {
-	return t.why != nil && t.stoppedBy == nil && !t.void && !t.recovered && t.slot.Ending().Keep && !t.slot.Visible() && !t.journal.changed.Load()
+	return t.why != nil && t.stoppedBy == nil && !t.void && !t.recovered && t.slot.Ending().Keep && !t.slot.Visible() && !t.journal.Changed()
 }
 
 // park lets the conversation go on. All of the turn that what comes next depends on is settled now.
@@ -87,7 +88,7 @@ func (a *actor) detach(t *turn) {
 // storeParked stores that a turn which was interrupted stays as it is, and what people saw of it. After a restart it is
 // not run again.
 func (a *actor) storeParked(t *turn) {
-	growth := chat.Growth{Usage: usageOf(t.result.Spent)}
+	growth := chat.Growth{Usage: history.Usage(t.result.Spent)}
 	if !t.void {
 		growth = a.grown(t, t.slot.Shown())
 	}

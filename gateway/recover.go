@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
 
 	"telex/agent"
+	"telex/gateway/history"
 	"telex/gateway/preview"
 	"telex/gateway/queue"
 	"telex/internal/chat"
@@ -105,18 +104,18 @@ func (a *actor) resume(rec chat.Turn) {
 		return
 	}
 	asked := a.approvals(rec.ID, rec.User)
-	r, err := readJournal(rec.Steps)
+	r, err := history.Read(rec.Steps)
 	if err = errors.Join(err, asked.Replay(rec.Steps)); err != nil {
 		panic(err) // guard tells both sides
 	}
 	// What waits for a person is neither too old, nor what kills processes.
-	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !asked.Pending(time.Now(), r.ran) {
+	if (rec.Runs >= mostRuns || time.Since(rec.Began) > a.g.MaxAge) && !asked.Pending(time.Now(), r.Ran) {
 		log.Warn("closing a turn that an earlier process began", slog.Int("runs", rec.Runs), slog.Time("began", rec.Began))
 		key := TextInterrupted
 		if rec.Runs >= mostRuns {
 			key = TextFailed
 		}
-		e := preview.Ending{Text: lastSource(rec.Parts), Cut: true, Note: lined(a.g.Texts.line(key, rec.ID), a.g.Texts.carriedOut(asked, r.said, r.changing))}
+		e := preview.Ending{Text: history.Shown(rec.Parts), Cut: true, Note: lined(a.g.Texts.line(key, rec.ID), a.g.Texts.carriedOut(asked, history.Changes(r.Said, r.Changing)))}
 		a.decide(rec.ID, e, a.shown(rec))
 		a.conclusion(rec, e)
 		return
@@ -128,30 +127,25 @@ func (a *actor) resume(rec chat.Turn) {
 // shown is what the history grows by when an earlier process's turn ends as it is: the question,
 // and what people saw of the answer.
 func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
-	r, err := readJournal(rec.Steps)
+	r, err := history.Read(rec.Steps)
 	if err != nil {
 		a.log.Error("what tools did was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
-	g.Usage = usageOf(a.usedBefore(rec, r))
-	question, answer := a.words(rec.Messages...), strings.TrimSpace(lastSource(rec.Parts))
+	g.Usage = history.Usage(a.usedBefore(rec, r))
+	question, kept := a.words(rec.Messages...), r.Kept(rec.Parts)
 	if rec.Replaces != "" {
 		p, err := a.past()
 		if err != nil {
 			a.log.Error("history was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 			return g
 		}
-		_, question, _ = p.without(rec.Replaces)
-		question = adding(question, a.words(rec.Messages[1:]...))
+		_, question, _ = p.Without(rec.Replaces)
+		question = history.Join(question, a.words(rec.Messages[1:]...))
 	}
-	said := agent.Mended(r.said, r.begun)
-	if question.Text == "" || answer == "" && len(said) == 0 {
+	if question.Text == "" || len(kept) == 0 {
 		return g
 	}
-	if len(said) == 0 { // else its words are among what the model said
-		said = []agent.Message{{Role: agent.Assistant, Text: answer}}
-	}
-	g.History, err = encode(append([]agent.Message{question}, said...))
-	if err != nil {
+	if g.History, err = history.Encode(append([]agent.Message{question}, kept...)); err != nil {
 		a.log.Error("history was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
 	return g
@@ -209,15 +203,4 @@ func (a *actor) late(m queue.Message) bool {
 		return false
 	}
 	return true
-}
-
-// lastSource is the Markdown of what a person saw last.
-func lastSource(parts []chat.Part) string {
-	var text strings.Builder
-	for _, p := range slices.SortedFunc(slices.Values(parts), func(a, b chat.Part) int { return a.Index - b.Index }) {
-		if p.Ref.ID != "" {
-			text.WriteString(p.Source)
-		}
-	}
-	return text.String()
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"telex/agent"
+	"telex/gateway/history"
 	"telex/internal/chat"
 )
 
 // report writes the one line that says how a turn went, and why when it went wrong.
 func (a *actor) report(t *turn) {
 	var used chat.Usage // with an estimate of what the provider did not tell, as it is stored
-	for _, u := range usageOf(t.result.Spent) {
+	for _, u := range history.Usage(t.result.Spent) {
 		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
 	}
 	log := a.log.With(

@@ -15,6 +15,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/approval"
+	"telex/gateway/history"
 	"telex/gateway/preview"
 	"telex/gateway/queue"
 	"telex/internal/chat"
@@ -35,15 +36,15 @@ type turn struct {
 	in          chat.Inbound // the newest of the messages that it answers
 	messages    []chat.Inbound
 	question    agent.Message
-	history     past         // what the model was told before
-	offers      queue.Offers // what people say to it
+	history     history.History // what the model was told before
+	offers      queue.Offers    // what people say to it
 	slot        *preview.Slot
 	progress    progress // of its tool calls; the goroutine's that runs the model
 	thinksAloud bool     // people see what the model thinks
-	journal     journal
+	journal     *history.Journal
 	approvals   *approval.Approvals // what waits for a person, or did
 	mentioned   string              // the proposal whose asker was told what became of another message
-	earlier     replay              // what an earlier process did of it
+	earlier     history.Replay      // what an earlier process did of it
 	cancel      context.CancelCauseFunc
 	done        chan struct{}
 	stored      atomic.Bool // the store knows that it has begun
@@ -112,7 +113,7 @@ func (a *actor) start(rec chat.Turn) {
 		})
 		t.result, t.err = guarded(func() (agent.Result, error) { return a.think(ctx, t, streaming.Enabled) })
 		if t.result.Spent == nil { // no model was asked, or a panic took the result
-			t.result.Spent = t.journal.spent
+			t.result.Spent = t.journal.LastSpent()
 		}
 		t.unseen = errors.Is(context.Cause(ctx), errUnseen)
 		a.finish(ctx, t)
@@ -128,14 +129,19 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 	t := &turn{
 		id: rec.ID, in: rec.Messages[len(rec.Messages)-1], messages: rec.Messages,
 		slot: preview.NewSlot(), done: make(chan struct{}), began: time.Now(),
-		journal: journal{store: a.g.Store, turn: rec.ID, run: rec.Runs + 1}, thinksAloud: a.g.ShowReasoning,
-		delivery: delivery{decided: make(chan struct{})},
+		thinksAloud: a.g.ShowReasoning, delivery: delivery{decided: make(chan struct{})},
 	}
 	t.approvals = a.approver(t)
 	if len(rec.Steps) > 0 {
 		a.takeUpSteps(t, rec.Steps)
 	}
-	a.takeUpSpent(t, *rec)
+	t.earlier.Spent = a.usedBefore(*rec, t.earlier)
+	t.journal = history.NewJournal(a.g.Store, rec.ID, rec.Runs+1, t.earlier)
+	if rec.Runs > t.earlier.Through { // the next process must not make the estimate again
+		if err := t.journal.Spent(a.g.deliveries, t.earlier.Spent); err != nil {
+			a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
+		}
+	}
 	var err error
 	if t.history, err = a.past(); err != nil {
 		panic(err) // guard tells both sides
@@ -144,15 +150,15 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 		return t
 	}
 	if rec.Replaces == "" {
-		rec.Replaces = t.history.last(t.in.Sender.ID)
+		rec.Replaces = t.history.Last(t.in.Sender.ID)
 	}
 	var found bool
-	if t.history, t.question, found = t.history.without(rec.Replaces); !found {
+	if t.history, t.question, found = t.history.Without(rec.Replaces); !found {
 		a.nothingToRetry(*rec)
 		return nil
 	}
 	t.replaces = rec.Replaces
-	t.question = adding(t.question, a.words(rec.Messages[1:]...)) // what was put to it before a restart
+	t.question = history.Join(t.question, a.words(rec.Messages[1:]...)) // what was put to it before a restart
 	return t
 }
 
@@ -172,13 +178,12 @@ func (a *actor) nothingToRetry(rec chat.Turn) {
 // takeUpSteps gives a turn what an earlier process did of it.
 func (a *actor) takeUpSteps(t *turn, steps []chat.Step) {
 	var err error
-	t.earlier, err = readJournal(steps)
+	t.earlier, err = history.Read(steps)
 	if err = errors.Join(err, t.approvals.Replay(steps)); err != nil {
 		panic(err) // guard tells both sides
 	}
 	t.approvals.Resume(time.Now())
-	t.journal.changed.Store(t.earlier.changed)
-	if cut := t.earlier.cutOff(); len(cut) > 0 {
+	if cut := t.earlier.CutOff(); len(cut) > 0 {
 		a.log.Warn("a tool was at work when the process died: what it did is not known, and it is not run again",
 			slog.String("turn", t.id), slog.Any("calls", cut))
 	}
@@ -190,7 +195,7 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		question, line := a.read(ctx, t.messages)
 		if ctx.Err() != nil { // what an earlier process did of it must be known all the same
 			t.question = a.words(t.messages...)
-			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.said, t.earlier.begun)},
+			return agent.Result{Stop: agent.StopCancelled, Append: agent.Mended(t.earlier.Said, t.earlier.Begun)},
 				&agent.Error{Reason: agent.StopCancelled, Err: context.Cause(ctx)}
 		}
 		if line != "" {
@@ -203,11 +208,11 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 	return a.g.Runner.Run(ctx, agent.Turn{
 		ID: t.id, Stream: stream, Model: s.model.Name, System: s.system, Summary: t.history.Summary, Tools: s.tools,
 		Person: a.person(t.in).String(), Conversation: a.conversation.String(), Shared: t.in.To.Kind != chat.Private,
-		Messages: append(slices.Clip(t.history.messages), t.question),
+		Messages: append(slices.Clip(t.history.Messages), t.question),
 		More:     func(ctx context.Context) []agent.Message { return a.more(ctx, t) },
-		Journal:  &t.journal, Approver: t.approvals,
-		Steps: t.earlier.said, Begun: t.earlier.begun, Asked: t.approvals.Calls(), Files: t.earlier.files,
-		Spent: t.earlier.spent.Spent,
+		Journal:  t.journal, Approver: t.approvals,
+		Steps: t.earlier.Said, Begun: t.earlier.Begun, Asked: t.approvals.Calls(), Files: t.earlier.Files,
+		Spent: t.earlier.Spent,
 	}, t.fold)
 }
 
@@ -329,11 +334,11 @@ func (a *actor) conclude(t *turn) {
 		if t.outcome.Undone { // its end is stored later, perhaps by another process
 			a.keepSpent(t)
 		}
-		a.settleAsShown(t, chat.Growth{Usage: usageOf(t.result.Spent)})
+		a.settleAsShown(t, chat.Growth{Usage: history.Usage(t.result.Spent)})
 		a.concluded(fell(t.outcome, e) || panicked, t.answered()...)
 		return
 	}
-	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.changed.Load() {
+	if errors.Is(t.why, errNewMessage) && len(t.outcome.Refs) == 0 && !t.journal.Changed() {
 		if t.outcome.Doubt && a.g.isStopping() {
 			a.keepSpent(t)
 			return // something may stand: the next process, which can find out, runs the turn again
@@ -347,7 +352,7 @@ func (a *actor) conclude(t *turn) {
 
 // grown is what the session grows by when an interrupted turn has shown a text.
 func (a *actor) grown(t *turn, shown string) chat.Growth {
-	growth, err := t.growth(t.said(preview.Ending{Keep: true, Text: shown}))
+	growth, err := t.history.Growth(t.said(preview.Ending{Keep: true, Text: shown}), t.result, t.replaces != "")
 	if err != nil {
 		a.log.Error("history was not stored", slog.String("turn", t.id), slog.Any("error", err))
 	}
@@ -396,7 +401,7 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 // requeue puts a question of which nothing was answered before the one that interrupted it:
 // they are answered together.
 func (a *actor) requeue(t *turn) {
-	a.write("release of a turn", t.id, func(ctx context.Context) error { return a.g.Store.Release(ctx, t.id, usageOf(t.result.Spent)...) })
+	a.write("release of a turn", t.id, func(ctx context.Context) error { return a.g.Store.Release(ctx, t.id, history.Usage(t.result.Spent)...) })
 	a.withdraw(t) // it is asked again by itself
 	a.queue.PutBack(t.answered())
 }

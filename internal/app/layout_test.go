@@ -64,6 +64,7 @@ func importTable() []row {
 		{Path: "gateway/preview", Imports: layout, Tests: []string{"gateway/budget", "platforms/*", "standin/*"}},
 		{Path: "gateway/budget", Imports: []string{"internal/chat"}, Tests: []string{"platforms/*", "standin/*"}},
 		{Path: "gateway/approval", Imports: []string{"internal/chat", "agent"}},
+		{Path: "gateway/history", Imports: []string{"internal/chat", "agent"}},
 		{Path: "gateway/queue", Imports: []string{"internal/chat", "agent"}},
 		{Path: "gateway/access", Imports: []string{"internal/chat"}},
 		{Path: "gateway/attachment", Imports: []string{"internal/chat"}},

@@ -1,0 +1,196 @@
+package history
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"telex/agent"
+	"telex/internal/chat"
+)
+
+// Replay is what a turn did according to its journal.
+type Replay struct {
+	Said     []agent.Message // by the model, and the answers to its calls
+	Begun    []string        // calls that began to run and were not stopped, by id
+	Changing []string        // those of them that change something
+	Changed  bool            // a call that changes something has begun, perhaps one that was stopped
+	Files    map[string][]agent.File
+	Spent    []agent.Spent // what was used
+	Through  int           // the newest run of the turn of which everything is in Spent
+
+	spentAt int      // how many steps the journal had once Spent was in it
+	unknown []string // calls that had begun by then: one without an answer has an unknown outcome
+}
+
+// Read reads the steps of a turn. What people said to it meanwhile is left out: the turn has their messages.
+func Read(steps []chat.Step) (r Replay, err error) {
+	r.Files = make(map[string][]agent.File)
+	for i, s := range steps {
+		switch s.Kind {
+		case chat.StepSaid:
+			var m agent.Message
+			if err = json.Unmarshal(s.Body, &m); err == nil && m.Role != agent.User {
+				r.Said = append(r.Said, m)
+			}
+		case chat.StepAnswered:
+			var c answered
+			if err = json.Unmarshal(s.Body, &c); err == nil {
+				r.Said, r.Files[s.Call] = append(r.Said, c.Answer), c.Files
+			}
+		case chat.StepSpent:
+			var spent spentSoFar
+			if err = json.Unmarshal(s.Body, &spent); err == nil {
+				r.Spent, r.Through, r.spentAt, r.unknown = spent.Spent, max(r.Through, spent.Through), i+1, slices.Clone(r.Begun)
+			}
+		case chat.StepBegun:
+			r.Begun, r.Changing, r.Changed = append(r.Begun, s.Call), append(r.Changing, s.Call), true
+		case chat.StepReads:
+			r.Begun = append(r.Begun, s.Call)
+		case chat.StepStopped:
+			stopped := func(call string) bool { return call == s.Call }
+			r.Begun, r.Changing = slices.DeleteFunc(r.Begun, stopped), slices.DeleteFunc(r.Changing, stopped)
+		case chat.StepAsked, chat.StepDecided: // package approval reads these
+		}
+		if err != nil {
+			return Replay{}, fmt.Errorf("read a step of the turn: %w", err)
+		}
+	}
+	return r, nil
+}
+
+// CutOff returns the calls that had begun and have no answer, by tool.
+func (r Replay) CutOff() []string {
+	var tools []string
+	for _, m := range r.Said {
+		for _, c := range m.ToolCalls {
+			if slices.Contains(r.Begun, c.ID) && !r.answered(c.ID) {
+				tools = append(tools, c.Name)
+			}
+		}
+	}
+	return tools
+}
+
+func (r Replay) answered(call string) bool {
+	return slices.ContainsFunc(r.Said, func(m agent.Message) bool { return m.Role == agent.ToolRole && m.ToolCallID == call })
+}
+
+// Ran reports whether a call has begun or has an answer.
+func (r Replay) Ran(call string) bool { return r.answered(call) || slices.Contains(r.Begun, call) }
+
+// Kept returns what the history keeps of a turn that ends as it is, without its question: what the model said and did, or,
+// where it did nothing, what people saw of its answer.
+func (r Replay) Kept(parts []chat.Part) []agent.Message {
+	if said := agent.Mended(r.Said, r.Begun); len(said) > 0 { // what people saw is among it
+		return said
+	}
+	if answer := strings.TrimSpace(Shown(parts)); answer != "" {
+		return []agent.Message{{Role: agent.Assistant, Text: answer}}
+	}
+	return nil
+}
+
+// DiedAnswering reports whether the last process died while an answer may have been written. No provider's count of that
+// answer will ever come.
+func (r Replay) DiedAnswering(rec chat.Turn) bool {
+	return rec.State == chat.TurnRunning && rec.Runs > r.Through && !r.waiting()
+}
+
+// waiting reports whether calls have no answer yet: no model is asked meanwhile. A call that an earlier process began gets
+// no answer from its tool any more.
+func (r Replay) waiting() bool {
+	for _, m := range r.Said {
+		for _, c := range m.ToolCalls {
+			if !r.answered(c.ID) && !slices.Contains(r.unknown, c.ID) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SpentWithEstimate returns what the turn used, with an estimate for the answer during which the process died: of a model,
+// to a prompt of so many tokens before the turn said anything.
+func (r Replay) SpentWithEstimate(model string, prompt int, parts []chat.Part) []agent.Spent {
+	answer := agent.EstimateTokens(Shown(recordedSince(parts, r.spentAt)))
+	for _, m := range r.Said {
+		prompt += agent.EstimateTokens(m.Text)
+		if m.Role == agent.Assistant {
+			answer -= agent.EstimateTokens(m.Text)
+		}
+	}
+	return addSpent(r.Spent, agent.Spent{
+		Model: model, Calls: 1, EstimatedPrompt: prompt, EstimatedCompletion: max(0, answer), Estimate: max(0, answer),
+	})
+}
+
+// addSpent returns a list with one more attempt in it.
+func addSpent(list []agent.Spent, s agent.Spent) []agent.Spent {
+	out := slices.Clone(list)
+	for i := range out {
+		if out[i].Model == s.Model {
+			out[i].Calls += s.Calls
+			out[i].Estimate += s.Estimate
+			out[i].EstimatedPrompt += s.EstimatedPrompt
+			out[i].EstimatedCompletion += s.EstimatedCompletion
+			return out
+		}
+	}
+	return append(out, s)
+}
+
+// recordedSince returns the parts that were recorded when the journal had at least so many steps, and those before them.
+// A later part keeps the text of an attempt whose usage the journal has.
+func recordedSince(parts []chat.Part, steps int) []chat.Part {
+	last := -1
+	for _, p := range parts {
+		if p.Steps >= steps {
+			last = max(last, p.Index)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(parts), func(p chat.Part) bool { return p.Index > last })
+}
+
+// Shown is the Markdown of what a person saw last.
+func Shown(parts []chat.Part) string {
+	var text strings.Builder
+	for _, p := range slices.SortedFunc(slices.Values(parts), func(a, b chat.Part) int { return a.Index - b.Index }) {
+		if p.Ref.ID != "" {
+			text.WriteString(p.Source)
+		}
+	}
+	return text.String()
+}
+
+// Change is a call that changed something, or may have.
+type Change struct {
+	ID, Tool string
+	Outcome  agent.CallOutcome
+}
+
+// Changes returns the calls that changed something, or may have, from the messages of a turn; begun are the ids of those
+// that began.
+func Changes(said []agent.Message, begun []string) []Change {
+	names, outcomes := make(map[string]string), make(map[string]agent.CallOutcome)
+	for _, m := range said {
+		for _, c := range m.ToolCalls {
+			names[c.ID] = c.Name
+		}
+		if m.Role == agent.ToolRole {
+			outcomes[m.ToolCallID] = m.Outcome()
+		}
+	}
+	var out []Change
+	for i, id := range begun {
+		outcome, known := outcomes[id]
+		if !known {
+			outcome = agent.CallUnknown
+		}
+		if !slices.Contains(begun[:i], id) {
+			out = append(out, Change{ID: id, Tool: names[id], Outcome: outcome})
+		}
+	}
+	return out
+}

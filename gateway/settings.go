@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"strings"
+
+	"telex/agent"
+	"telex/gateway/history"
+	"telex/internal/chat"
+)
+
+// past reads what the conversation remembers.
+func (a *actor) past() (history.History, error) {
+	return history.Load(a.g.deliveries, a.g.Store, a.conversation)
+}
+
+// words is the text of messages as the model reads it, with its provenance, without what is attached.
+func (a *actor) words(messages ...chat.Inbound) agent.Message {
+	return history.Question(a.conversation.Endpoint, messages...)
+}
+
+// settings is what holds for one turn.
+type settings struct {
+	model  Model
+	system string   // empty: the agent's own
+	tools  []string // nil: all
+}
+
+// settings returns what holds for somebody here: what was chosen, else the strongest override, else
+// the first model.
+func (a *actor) settings(s chat.Session, u chat.UserID) settings {
+	var out settings
+	name := ""
+	for _, o := range a.g.Overrides {
+		if !a.g.door.Matches(o.Match, a.conversation, u) {
+			continue
+		}
+		if o.Model != "" {
+			name = o.Model
+		}
+		if o.System != "" {
+			out.system = o.System
+		}
+		if o.Tools != nil {
+			out.tools = o.Tools
+		}
+	}
+	for _, want := range []string{s.Model, name} {
+		if m, ok := a.g.model(want); ok {
+			out.model = m
+			return out
+		}
+	}
+	if len(a.g.Models) > 0 {
+		out.model = a.g.Models[0]
+	}
+	return out
+}
+
+// model returns the model with a name, however that is capitalized.
+func (g *Gateway) model(name string) (Model, bool) {
+	for _, m := range g.Models {
+		if name != "" && strings.EqualFold(m.Name, name) {
+			return m, true
+		}
+	}
+	return Model{}, false
+}
