@@ -383,3 +383,12 @@ func FuzzLayout(f *testing.F) {
 		}
 	})
 }
+
+func TestUnits(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{"": 0, "abc": 3, "äß": 2, "世界": 2, "🦊": 2, "👨‍👩‍👧": 8} {
+		if got := Units(text); got != want {
+			t.Errorf("%q: got %d, want %d", text, got, want)
+		}
+	}
+}

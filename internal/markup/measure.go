@@ -1,5 +1,7 @@
 package markup
 
+import "unicode/utf8"
+
 // room returns how many bytes of s can at most be in a part: the text alone, without any
 // marks, must fit the limit.
 func room(d Dialect, s string, limit int) int {
@@ -20,4 +22,15 @@ func room(d Dialect, s string, limit int) int {
 		}
 	}
 	return runeFloor(s, low)
+}
+
+// Units returns the length of s in UTF-16 code units, which is at least that in code points.
+func Units(s string) int {
+	n := utf8.RuneCountInString(s)
+	for i := range len(s) {
+		if s[i] >= 0xf0 { // the first of four bytes: a surrogate pair
+			n++
+		}
+	}
+	return n
 }

@@ -16,8 +16,8 @@ import (
 const (
 	// maxCallbacks is how many interactions are acknowledged at the same time. More wait: each takes callbackTime at most.
 	maxCallbacks = 512
-	// mostAtOnce is how many answered commands are looked after at once.
-	mostAtOnce = 64
+	// concluders is how many answered commands are looked after at once.
+	concluders = 64
 )
 
 // early acknowledges an interaction as soon as it is read, whatever other events are still being handled: Discord waits 3 s.
@@ -122,26 +122,14 @@ func (r *reception) tellUnstored(ctx context.Context, c command, kind chat.Inbou
 	}
 }
 
-// conclusions looks after the commands that were answered.
-func (r *reception) conclusions(ctx context.Context) {
+// concludeAll looks after the commands that were answered, one after the other. Several do so at once.
+func (r *reception) concludeAll(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case id := <-r.Bot.conclusions:
-			c, ok := parseCommand(id)
-			if !ok {
-				continue
-			}
-			select {
-			case r.slots <- struct{}{}:
-			case <-ctx.Done():
-				return
-			}
-			r.workers.Go(func() {
-				defer func() { <-r.slots }()
-				r.conclude(ctx, c)
-			})
+		case c := <-r.concluded:
+			r.conclude(ctx, c)
 		}
 	}
 }

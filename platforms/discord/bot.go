@@ -53,7 +53,7 @@ type Bot struct {
 	buckets      *buckets
 	places       *places
 	questions    *receiving.Recent[string] // the names of threads that were not made yet
-	conclusions  chan chat.MessageID       // of commands that may still show that the bot is thinking
+	concluded    chan command              // those that may still show that the bot is thinking
 	session      *session
 	screen       chat.Screen // set before Run
 
@@ -95,7 +95,7 @@ func New(o Options) (*Bot, error) {
 		buckets:      newBuckets(),
 		places:       newPlaces(),
 		questions:    receiving.NewRecent[string](mostQuestions),
-		conclusions:  make(chan chat.MessageID, mostConclusions),
+		concluded:    make(chan command, maxConcluded),
 		session:      &session{past: receiving.NewRecent[struct{}](mostPast)},
 	}, nil
 }

@@ -43,7 +43,7 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 // Len counts UTF-16 code units. The limit is in "characters"
 // (https://docs.discord.com/developers/resources/message#create-message): the server is
 // known to count code points, of which there are never more.
-func (Dialect) Len(r markup.Rendered) int { return marks.Units(r.Text) }
+func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // grammar is Discord's Markdown.
 type grammar struct{}

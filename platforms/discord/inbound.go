@@ -125,7 +125,7 @@ func (b *Bot) target(r room, message string) chat.Target {
 	switch {
 	case r.isThread() && r.Parent != "":
 		to.Chat, to.Thread = chat.ChatID(r.Parent), chat.ThreadID(r.ID)
-	case b.threads && message != "" && text && !b.places.forgone(r.ID):
+	case b.threads && message != "" && text && !b.places.isThreadless(r.ID):
 		to.Thread = chat.ThreadID(message)
 	}
 	return to

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// mostConclusions bounds the answered commands that wait to be looked after.
-	mostConclusions = 256
+	// maxConcluded bounds the answered commands that wait to be looked after.
+	maxConcluded = 256
 	// mostInteractions bounds what is remembered of interactions: more than are under way at once.
 	mostInteractions = 1000
 	// concludeTime is how long looking after one may take.
@@ -120,11 +120,12 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 // doesn't block; Run does the work.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	for _, id := range messages {
-		if c, ok := parseCommand(id); !ok || !b.interactions.waits(c) {
+		c, ok := parseCommand(id)
+		if !ok || !b.interactions.get(c).waits() {
 			continue
 		}
 		select {
-		case b.conclusions <- id:
+		case b.concluded <- c:
 		default:
 			b.log.Debug("a command may show for a while that the bot is thinking: too many were answered at once")
 		}
@@ -135,7 +136,7 @@ func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 func (b *Bot) conclude(ctx context.Context, c command) {
 	ctx, cancel := context.WithTimeout(ctx, concludeTime)
 	defer cancel()
-	if err := b.interactions.acknowledged(ctx, c); err != nil || !b.interactions.waits(c) {
+	if err := b.interactions.acknowledged(ctx, c); err != nil || !b.interactions.get(c).waits() {
 		return
 	}
 	r := request{name: "getOwn", verb: http.MethodGet, path: ownPath(c, "@original"), token: c.token}
@@ -216,9 +217,7 @@ func (s *interactions) begin(id, place string) (done func()) {
 
 // acknowledged waits until the platform answered our acknowledgement, should that be under way.
 func (s *interactions) acknowledged(ctx context.Context, c command) error {
-	s.mu.Lock()
-	acked := s.of(c.interaction).acked
-	s.mu.Unlock()
+	acked := s.get(c).acked
 	select {
 	case <-acked:
 		return nil
@@ -232,28 +231,26 @@ func (s *interactions) acknowledged(ctx context.Context, c command) error {
 	}
 }
 
-// usable says that a token lives, as far as is known.
-func (s *interactions) usable(c command) bool {
+// get returns what is known of a command's interaction.
+func (s *interactions) get(c command) interaction {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := s.of(c.interaction)
-	return !i.dead && time.Since(i.at) < tokenUse
+	return *s.of(c.interaction)
 }
 
-// alive says that the platform still takes a token, as far as is known.
-func (s *interactions) alive(c command) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := s.of(c.interaction)
-	return !i.dead && time.Since(i.at) < tokenLife
-}
+// alive reports whether the token lives for a use that begins until so long after the interaction began, as far as is
+// known: tokenLife, or tokenUse for a call that could meet its end.
+func (i interaction) alive(use time.Duration) bool { return !i.dead && time.Since(i.at) < use }
+
+// waits reports whether "thinking…" may still stand, and can be taken away.
+func (i interaction) waits() bool { return !i.shown && i.alive(tokenLife) }
 
 // thinking says that a command shows in a channel that the bot is at work.
 func (s *interactions) thinking(place string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, i := range s.known.Values() {
-		if i.place == place && !i.dead && !i.shown && time.Since(i.at) < tokenLife {
+		if i.place == place && i.waits() {
 			return true
 		}
 	}
@@ -277,7 +274,7 @@ func (s *interactions) claim(c command, key string) bool {
 	if i.key != "" {
 		use = tokenLife
 	}
-	if i.dead || time.Since(i.at) >= use {
+	if !i.alive(use) {
 		return false
 	}
 	if i.key == "" {
@@ -291,12 +288,4 @@ func (s *interactions) shown(c command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(c.interaction).shown = true
-}
-
-// waits says that "thinking…" may still stand, and can be taken away.
-func (s *interactions) waits(c command) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	i := s.of(c.interaction)
-	return !i.dead && !i.shown && time.Since(i.at) < tokenLife
 }

@@ -3,54 +3,49 @@ package discord
 import (
 	"slices"
 	"sync"
+
+	"telex/platforms/internal/receiving"
 )
 
 const (
-	// mostRooms bounds the channels whose kind is remembered; others are asked for.
-	mostRooms = 50_000
-	// mostDirect bounds the DMs that are remembered, newest first: after a lost session each must be asked.
-	mostDirect = 200
+	// maxRooms bounds the channels whose kind is remembered; others are asked for.
+	maxRooms = 50_000
+	// maxDirect bounds the DMs that are remembered, newest first: after a lost session each must be asked.
+	maxDirect = 200
 )
 
 // places is what is known of channels and guilds.
 type places struct {
-	mu      sync.Mutex
-	rooms   map[string]room
-	roles   map[string]string // by guild, the role that is the bot's own
-	dms     []string          // newest first
-	forgoes map[string]bool   // channels in which no thread can be made, and questions for which none can
+	rooms *receiving.Recent[room]
+	// threadless are channels in which no thread can be made, and questions for which none can: true. False: it may again.
+	threadless *receiving.Recent[bool]
+
+	mu    sync.Mutex
+	roles map[string]string // by guild, the role that is the bot's own
+	dms   []string          // newest first
 }
 
 func newPlaces() *places {
-	return &places{rooms: make(map[string]room), roles: make(map[string]string), forgoes: make(map[string]bool)}
+	return &places{rooms: receiving.NewRecent[room](maxRooms), threadless: receiving.NewRecent[bool](maxRooms), roles: make(map[string]string)}
 }
 
 func (p *places) add(r room) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !isSnowflake(r.ID) {
-		return
+	if r.Last = ""; isSnowflake(r.ID) {
+		p.rooms.Put(r.ID, r)
 	}
-	if len(p.rooms) >= mostRooms {
-		clear(p.rooms)
-	}
-	r.Last = ""
-	p.rooms[r.ID] = r
 }
 
-func (p *places) room(id string) (room, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r, ok := p.rooms[id]
-	return r, ok
-}
+func (p *places) room(id string) (room, bool) { return p.rooms.Get(id) }
 
 // join takes over what a guild says of itself.
 func (p *places) join(g *guild, self string) {
-	for _, list := range [][]room{g.Channels, g.Threads} {
-		for _, r := range list {
-			r.Guild = g.ID
-			p.add(r)
+	for _, r := range slices.Concat(g.Channels, g.Threads) {
+		r.Guild = g.ID
+		p.add(r)
+	}
+	for _, r := range g.Channels {
+		if p.isThreadless(r.ID) { // permissions may have changed while it was away
+			p.threadless.Put(r.ID, false)
 		}
 	}
 	p.mu.Lock()
@@ -59,10 +54,6 @@ func (p *places) join(g *guild, self string) {
 		if self != "" && r.Tags.Bot == self {
 			p.roles[g.ID] = r.ID
 		}
-	}
-	// Permissions may have changed while it was away.
-	for _, r := range g.Channels {
-		delete(p.forgoes, r.ID)
 	}
 }
 
@@ -79,7 +70,7 @@ func (p *places) direct(channel string) {
 	defer p.mu.Unlock()
 	p.dms = slices.DeleteFunc(p.dms, func(c string) bool { return c == channel })
 	p.dms = slices.Insert(p.dms, 0, channel)
-	p.dms = p.dms[:min(len(p.dms), mostDirect)]
+	p.dms = p.dms[:min(len(p.dms), maxDirect)]
 }
 
 // directs returns where people were met, newest first.
@@ -89,20 +80,15 @@ func (p *places) directs() []string {
 	return slices.Clone(p.dms)
 }
 
-// forgo notes that no thread can be made in a channel, or for a question, and reports whether that is news.
-func (p *places) forgo(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	news := !p.forgoes[id]
-	if len(p.forgoes) >= mostRooms {
-		clear(p.forgoes) // each is found out again
-	}
-	p.forgoes[id] = true
-	return news
+// disableThreads notes that no thread can be made in a channel, or for a question, and reports whether that was not known.
+func (p *places) disableThreads(id string) bool {
+	known := p.isThreadless(id)
+	p.threadless.Put(id, true)
+	return !known
 }
 
-func (p *places) forgone(id string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.forgoes[id]
+// isThreadless reports whether no thread can be made in a channel, or for a question.
+func (p *places) isThreadless(id string) bool {
+	is, _ := p.threadless.Get(id)
+	return is
 }

@@ -47,11 +47,13 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 		b.log.WarnContext(ctx, "resume cursor can't be read; messages from before are not asked for")
 	}
 	running, cancel := context.WithCancel(ctx)
-	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks), slots: make(chan struct{}, mostAtOnce), filled: make(chan filling)}
+	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks), filled: make(chan filling)}
 	defer r.workers.Wait()
 	defer cancel()
 	b.session.start(start)
-	r.workers.Go(func() { r.conclusions(running) })
+	for range concluders {
+		r.workers.Go(func() { r.concludeAll(running) })
+	}
 	err := r.run(running)
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -70,7 +72,6 @@ type reception struct {
 	asked     []chat.Target // where turns began
 	workers   sync.WaitGroup
 	callbacks chan struct{} // one for each interaction that is acknowledged
-	slots     chan struct{} // one for each answered command that is looked after
 
 	filled chan filling // what was asked for, as it comes
 	gap    gap          // that is being filled in

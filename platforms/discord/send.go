@@ -24,7 +24,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 		}
 	}
 	r, err := b.create(ctx, "createMessage", to, m, nil)
-	if c, ok := parseCommand(m.Answers); ok && forbidden(err) && b.interactions.alive(c) {
+	if c, ok := parseCommand(m.Answers); ok && forbidden(err) && b.interactions.get(c).alive(tokenLife) {
 		return b.followUp(ctx, c, to, m)
 	}
 	return r, err
@@ -98,7 +98,7 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 	if !ok || !isSnowflake(channel) {
 		return nil, r, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is no message", r.name, s.message)}
 	}
-	if s.by != (command{}) && b.interactions.usable(s.by) {
+	if s.by != (command{}) && b.interactions.get(s.by).alive(tokenUse) {
 		own := r
 		own.path, own.token = ownPath(s.by, s.message), s.by.token
 		a, err := b.call(ctx, own)
@@ -110,7 +110,7 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 	own := r
 	r.path = "/channels/" + channel + "/messages/" + s.message
 	a, err := b.call(ctx, r)
-	if forbidden(err) && s.by != (command{}) && b.interactions.alive(s.by) { // the bot does not see the channel
+	if forbidden(err) && s.by != (command{}) && b.interactions.get(s.by).alive(tokenLife) { // the bot does not see the channel
 		own.path, own.token = ownPath(s.by, s.message), s.by.token
 		a, err = b.call(ctx, own)
 		return a, own, err

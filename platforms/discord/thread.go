@@ -31,7 +31,7 @@ func (b *Bot) inPlace(
 		a, err := call(channel)
 		return a, channel, err
 	}
-	if b.places.forgone(channel) {
+	if b.places.isThreadless(channel) {
 		a, err := call(string(to.Chat))
 		return a, string(to.Chat), err
 	}
@@ -48,8 +48,8 @@ func (b *Bot) inPlace(
 	switch code := codeOf(err); {
 	case code == codeUnknownChannel: // it can't be made, or was one that somebody deleted
 	case code == discordgo.ErrCodeMissingPermissions && b.questions.Has(channel): // the bot may begin threads and not write in them
-		b.forgo(ctx, string(to.Chat), err)
-		b.places.forgo(channel)
+		b.disableThreads(ctx, string(to.Chat), err)
+		b.places.disableThreads(channel)
 	default:
 		return a, channel, err
 	}
@@ -57,9 +57,9 @@ func (b *Bot) inPlace(
 	return a, string(to.Chat), err
 }
 
-// forgo notes that answers in a channel get no threads.
-func (b *Bot) forgo(ctx context.Context, parent string, err error) {
-	if b.places.forgo(parent) {
+// disableThreads notes that answers in a channel get no threads.
+func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
+	if b.places.disableThreads(parent) {
 		b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
 			"messages in them; until then it answers in the channel", slog.String("channel", parent), slog.Any("error", err))
 	}
@@ -86,10 +86,10 @@ func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	}
 	switch chat.AsSendError(err).Kind {
 	case chat.Forbidden:
-		b.forgo(ctx, parent, err)
+		b.disableThreads(ctx, parent, err)
 		return false, nil
 	case chat.Rejected, chat.Gone: // of this question only: it was deleted, or there are too many threads just now
-		if b.places.forgo(question) {
+		if b.places.disableThreads(question) {
 			b.log.InfoContext(ctx, "no thread was made for a question", slog.String("channel", parent), slog.Any("error", err))
 		}
 		return false, nil

@@ -56,10 +56,11 @@ type Bot struct {
 
 	screen chat.Screen // set before Run
 
-	people people
-	reads  pace // conversations.history and conversations.replies of all Runs
-	infos  pace // conversations.info
-	blocks blocks
+	people  *receiving.Recent[called]
+	lookups pace // users.info
+	reads   pace // conversations.history and conversations.replies of all Runs
+	infos   pace // conversations.info
+	blocks  blocks
 	// creates are when this process last began streams, by the hash of their keys, and zero for what it made that is
 	// none: until it is stopped, nothing else tells whose message a stream is.
 	creates *receiving.Recent[time.Time]
@@ -91,6 +92,7 @@ func New(o Options) (*Bot, error) {
 		client:  calls.NewClient(o.HTTP),
 		sockets: calls.NewClient(own),
 		log:     o.Log,
+		people:  receiving.NewRecent[called](mostPeople),
 		creates: receiving.NewRecent[time.Time](mostCreates),
 		turn:    make(chan struct{}, 1),
 		recent:  receiving.NewRecent[struct{}](mostRecent),

@@ -44,7 +44,7 @@ func (Dialect) Render(p markup.Piece) markup.Rendered {
 // Len counts UTF-16 code units. The limits are in "characters"
 // (https://docs.slack.dev/reference/methods/chat.postMessage), and nobody says which; there
 // are never more code points.
-func (Dialect) Len(r markup.Rendered) int { return marks.Units(r.Text) }
+func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // grammar is the Markdown of markdown_text.
 type grammar struct{}

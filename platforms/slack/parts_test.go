@@ -2,7 +2,7 @@ package slack
 
 import (
 	"context"
-	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 func TestOptionsAreChecked(t *testing.T) {
@@ -214,11 +215,11 @@ func TestFallback(t *testing.T) {
 		runes := rapid.SampledFrom([]rune{'a', '<', '>', '&', '🦊', 'ü'})
 		plain := string(rapid.SliceOfN(runes, 0, 5000).Draw(t, "plain"))
 		got := fallback(plain)
-		if units(got) > textLimit || strings.ContainsAny(got, "<>") {
-			t.Fatalf("%d units: %.100q", units(got), got)
+		if markup.Units(got) > textLimit || strings.ContainsAny(got, "<>") {
+			t.Fatalf("%d units: %.100q", markup.Units(got), got)
 		}
 		read := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&").Replace(got)
-		if !strings.HasPrefix(plain, read) || units(plain) < textLimit/5 && read != plain {
+		if !strings.HasPrefix(plain, read) || markup.Units(plain) < textLimit/5 && read != plain {
 			t.Fatalf("%.100q became %.100q", plain, got)
 		}
 	})
@@ -359,25 +360,39 @@ func TestFetchable(t *testing.T) {
 	}
 }
 
-// Names are asked for once, and not for long.
+// Names are asked for once, and not for long; an old name is better than none.
 func TestPeople(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p people
-		for i := range 3 * mostPeople {
-			p.put(fmt.Sprint(i), "x", time.Hour)
-			if len(p.names) > mostPeople {
-				t.Fatalf("%d names are kept", len(p.names))
+		asked := 0
+		b, err := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: trip(func(r *http.Request) (*http.Response, error) {
+			asked++
+			body := `{"ok":false,"error":"internal_error"}`
+			if asked == 1 {
+				body = `{"ok":true,"user":{"name":"a","real_name":"Ann B.","profile":{"display_name":"ann"}}}`
+			}
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		want := func(calls int) {
+			t.Helper()
+			name, done := b.nameOf(t.Context(), time.Now().Add(namesFor))
+			defer done()
+			if got := name("U1"); got != "ann" || asked != calls {
+				t.Errorf("%q after %d calls, want ann after %d", got, asked, calls)
 			}
 		}
-		p.put("U1", "ann", time.Hour)
-		time.Sleep(time.Hour - time.Second)
-		if name, ok := p.get("U1"); name != "ann" || !ok {
-			t.Errorf("%q, %t", name, ok)
-		}
+		want(1)
+		time.Sleep(knownFor - time.Second)
+		want(1)
 		time.Sleep(2 * time.Second)
-		if name, ok := p.get("U1"); name != "ann" || ok { // better an old name than none
-			t.Errorf("%q, %t", name, ok)
-		}
+		want(2) // it fails
+		time.Sleep(unknownFor - time.Second)
+		want(2)
+		time.Sleep(2 * time.Second)
+		want(3)
 	})
 }

@@ -2,7 +2,6 @@ package slack
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	library "github.com/slack-go/slack"
@@ -26,46 +25,10 @@ const (
 	mostLookups = tier4 / 2
 )
 
-// people are the names that are known.
-type people struct {
-	mu      sync.Mutex
-	names   map[string]called
-	lookups pace
-}
-
 // called is somebody's name, which is empty when it could not be learned.
 type called struct {
 	name  string
-	until time.Time
-}
-
-// get returns what is known of a person's name, and whether it need not be asked for.
-func (p *people) get(user string) (string, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c, ok := p.names[user]
-	return c.name, ok && time.Now().Before(c.until)
-}
-
-// put keeps a name. When there are too many the old ones go, and if none is, all.
-func (p *people) put(user, name string, d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := time.Now()
-	if len(p.names) >= mostPeople {
-		for u, c := range p.names {
-			if now.After(c.until) {
-				delete(p.names, u)
-			}
-		}
-		if len(p.names) >= mostPeople {
-			p.names = nil
-		}
-	}
-	if p.names == nil {
-		p.names = make(map[string]called)
-	}
-	p.names[user] = called{name, now.Add(d)}
+	until time.Time // when it should be asked for again; an old name is better than none
 }
 
 // nameOf returns a function that says what people are called, for one message: it asks Slack until the
@@ -73,16 +36,16 @@ func (p *people) put(user, name string, d time.Duration) {
 func (b *Bot) nameOf(ctx context.Context, until time.Time) (name func(user string) string, done context.CancelFunc) {
 	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {
-		name, known := b.people.get(user)
-		if known || ctx.Err() != nil || time.Until(until) < leastNames || b.people.lookups.take(mostLookups) > 0 {
-			return name
+		known, _ := b.people.Get(user)
+		if time.Now().Before(known.until) || ctx.Err() != nil || time.Until(until) < leastNames || b.lookups.take(mostLookups) > 0 {
+			return known.name
 		}
 		fresh, err := b.lookUp(ctx, user)
 		if err != nil {
-			b.people.put(user, name, unknownFor)
-			return name
+			b.people.Put(user, called{known.name, time.Now().Add(unknownFor)})
+			return known.name
 		}
-		b.people.put(user, fresh, knownFor)
+		b.people.Put(user, called{fresh, time.Now().Add(knownFor)})
 		return fresh
 	}, done
 }

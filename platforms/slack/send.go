@@ -10,6 +10,7 @@ import (
 	library "github.com/slack-go/slack"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 	"telex/platforms/internal/calls"
 )
 
@@ -130,7 +131,7 @@ func own(method string, ref chat.MessageRef) (string, error) {
 // of them when it names markdown_text is not documented; and an update by blocks leaves no "(edited)"
 // behind. https://docs.slack.dev/reference/methods/chat.update#arg_blocks
 func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
-	if n := units(m.Text); n > textLimit {
+	if n := markup.Units(m.Text); n > textLimit {
 		return nil, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and %d is the most", method, n, textLimit)}
 	}
 	if strings.TrimSpace(m.Text) == "" {
@@ -186,22 +187,13 @@ func harmless(text string) string {
 func fallback(plain string) string {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	text := escape.Replace(plain)
-	for limit := textLimit; units(text) > textLimit; limit -= units(text) - textLimit { // entities are longer than what they stand for
+	for limit := textLimit; markup.Units(text) > textLimit; limit -= markup.Units(text) - textLimit { // entities are longer than what they stand for
 		text = escape.Replace(cutUnits(plain, max(0, limit)))
 		if limit <= 0 {
 			break
 		}
 	}
 	return text
-}
-
-// units is the length of a text in UTF-16 units.
-func units(text string) int {
-	n := 0
-	for _, r := range text {
-		n += max(1, utf16.RuneLen(r))
-	}
-	return n
 }
 
 // cutUnits is the longest beginning of text that has no more than n units.

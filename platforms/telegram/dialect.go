@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"telex/internal/markup"
 )
@@ -50,7 +49,7 @@ func (Dialect) Shape() markup.Shape {
 }
 
 // Len counts UTF-16 code units.
-func (Dialect) Len(r markup.Rendered) int { return units(r.Text) }
+func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 // Render returns the text and its entities. In groups mentions become code: Telegram reads none there,
 // and the text stays as it is.
@@ -240,22 +239,11 @@ func spans(text string, entities []styled) []markup.Span {
 	out := make([]markup.Span, 0, len(entities))
 	at, offset := 0, 0
 	for _, e := range entities {
-		offset += units(text[at:e.start])
+		offset += markup.Units(text[at:e.start])
 		at = e.start
 		out = append(out, markup.Span{
-			Kind: e.kind, Offset: offset, Length: units(text[e.start:e.end]), URL: e.url, Language: e.lang,
+			Kind: e.kind, Offset: offset, Length: markup.Units(text[e.start:e.end]), URL: e.url, Language: e.lang,
 		})
 	}
 	return out
-}
-
-// units returns the length of s in UTF-16 code units.
-func units(s string) int {
-	n := utf8.RuneCountInString(s)
-	for i := range len(s) {
-		if s[i] >= 0xf0 { // the first of four bytes: a surrogate pair
-			n++
-		}
-	}
-	return n
 }

@@ -191,7 +191,7 @@ func checkQuiet(t rapid.TB, r markup.Rendered) {
 		}
 	}
 	for _, m := range mentions(r.Text) {
-		at := units(r.Text[:m[0]])
+		at := markup.Units(r.Text[:m[0]])
 		covered := slices.ContainsFunc(r.Spans, func(s markup.Span) bool {
 			return (s.Kind == kindCode || s.Kind == kindPre || s.Kind == kindLink) && s.Offset <= at && s.Offset+s.Length > at
 		})

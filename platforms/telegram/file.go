@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 	"telex/platforms/internal/calls"
 )
 
@@ -85,7 +86,7 @@ func isPhoto(f chat.File) bool {
 // checkFile refuses what Telegram would refuse after the upload.
 func checkFile(m chat.Outgoing, f chat.File) error {
 	var problem error
-	caption := units(m.Text)
+	caption := markup.Units(m.Text)
 	switch {
 	case len(f.Content) > maxUpload:
 		problem = fmt.Errorf("sendDocument: the file has %d bytes, and a bot may send %d at most", len(f.Content), maxUpload)

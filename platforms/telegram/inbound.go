@@ -10,6 +10,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 // decodeMessage decides whether a message is for the bot and what it says.
@@ -46,7 +47,7 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 		Addressed:   to.Kind == chat.Private || said.mentioned || said.command != "" || repliesTo(m, self),
 		Reply:       to.Kind == chat.Group,
 		Attachments: files,
-		More:        m.Album != "" || units(m.Text) >= splitSign,
+		More:        m.Album != "" || markup.Units(m.Text) >= splitSign,
 		At:          time.Unix(m.Date, 0),
 	}
 	if said.command != "" {

@@ -14,6 +14,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 // commandName is what Telegram takes as a command, without its slash.
@@ -73,7 +74,7 @@ func checkMenu(commands []tgbotapi.BotCommand) error {
 		if !commandName.MatchString(c.Command) {
 			return fmt.Errorf("%q is no name of a command: a-z, 0-9 and _, 32 at most", c.Command)
 		}
-		if n := units(c.Description); n < 1 || n > maxCommandDescription {
+		if n := markup.Units(c.Description); n < 1 || n > maxCommandDescription {
 			return fmt.Errorf("the description of %q has %d UTF-16 units, and must have 1 to %d", c.Command, n, maxCommandDescription)
 		}
 	}

@@ -10,17 +10,6 @@ import (
 	"unicode/utf8"
 )
 
-// Units returns the length of s in UTF-16 code units, which is at least that in code points.
-func Units(s string) int {
-	n := utf8.RuneCountInString(s)
-	for i := range len(s) {
-		if s[i] >= 0xf0 { // the first of four bytes: a surrogate pair
-			n++
-		}
-	}
-	return n
-}
-
 // entity is the end of what a semicolon makes a character of.
 var entity = regexp.MustCompile(`&#?[0-9A-Za-z]{1,31}$`)
 

@@ -52,7 +52,7 @@ type dialect struct {
 
 func (d dialect) Render(p markup.Piece) markup.Rendered { return markup.Rendered{Text: Write(d.g, p)} }
 
-func (d dialect) Len(r markup.Rendered) int { return Units(r.Text) }
+func (d dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 
 const j = Joiner
 
@@ -136,15 +136,6 @@ func TestDestination(t *testing.T) {
 	} {
 		if got := Destination(address, "https", "mailto"); got != want {
 			t.Errorf("%q: got %q, want %q", address, got, want)
-		}
-	}
-}
-
-func TestUnits(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int{"": 0, "abc": 3, "äß": 2, "世界": 2, "🦊": 2, "👨‍👩‍👧": 8} {
-		if got := Units(text); got != want {
-			t.Errorf("%q: got %d, want %d", text, got, want)
 		}
 	}
 }
