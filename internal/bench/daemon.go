@@ -13,20 +13,6 @@ import (
 // startPatience is how long a bot may take until it polls.
 const startPatience = 20 * time.Second
 
-// daemonConfig is telex's configuration but for the addresses and the edit interval. Long answers
-// are one answer here: neither the model's limit nor the number of parts ends them.
-const daemonConfig = `
-models:
-  - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin, max_output_tokens: 16000}
-streaming: {telegram: {enabled: true%s}}
-access: {default: allow}
-platforms:
-  telegram: {token: "%s", api_base: "%s"}
-admin: {listen: ""}
-shutdown_grace: 10s
-log: {format: json}
-`
-
 // daemon is telex.
 type daemon struct {
 	*process
@@ -40,21 +26,18 @@ func startDaemon(ctx context.Context, binary string, w *world, interval time.Dur
 	if interval > 0 {
 		edits = fmt.Sprintf(", edit_interval: %g", interval.Seconds())
 	}
-	config := fmt.Sprintf(daemonConfig, w.modelURL, modelKey, edits, w.telegram.Token(), w.telegramURL)
-	started := time.Now()
+	config := w.Config(modelKey, fmt.Sprintf("streaming: {telegram: {enabled: true%s}}", edits))
 	p, err := startProcess(binary, func(dir string) error {
-		err := os.WriteFile(filepath.Join(dir, file), []byte(config), 0o600)
-		started = time.Now()
-		return err
+		return os.WriteFile(filepath.Join(dir, file), []byte(config), 0o600)
 	}, "run", "--config", file)
 	if err != nil {
 		return nil, err
 	}
-	polled, err := w.awaitPoll(ctx, p.exited)
+	polled, err := w.awaitPoll(ctx, p.Exited)
 	if err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
-	return &daemon{p, polled.Sub(started)}, nil
+	return &daemon{p, polled.Sub(p.Started)}, nil
 }
 
 // startTimes starts the daemon a few times and returns the median time to the first poll, in seconds.
@@ -67,10 +50,10 @@ func startTimes(ctx context.Context, binary string, latency time.Duration, times
 		}
 		d, err := startDaemon(ctx, binary, w, 0)
 		if err != nil {
-			return 0, errors.Join(err, w.close())
+			return 0, errors.Join(err, w.Close())
 		}
 		list = append(list, d.firstPoll.Seconds())
-		if err := errors.Join(d.stop(), w.close()); err != nil {
+		if err := errors.Join(d.stop(), w.Close()); err != nil {
 			return 0, err
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"telex/internal/outside"
 )
 
 // naiveRetries is how often the naive loop repeats a send or a final edit that failed.
@@ -40,11 +42,11 @@ func startNaive(ctx context.Context, w *world, interval time.Duration) (*process
 		return nil, err
 	}
 	p, err := startProcess(program, func(string) error { return nil },
-		naiveCommand, w.telegramURL+"/bot"+w.telegram.Token()+"/", w.modelURL+"/v1/chat/completions", interval.String())
+		naiveCommand, w.TelegramURL+"/bot"+w.Telegram.Token()+"/", w.ModelURL+"/v1/chat/completions", interval.String())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := w.awaitPoll(ctx, p.exited); err != nil {
+	if _, err := w.awaitPoll(ctx, p.Exited); err != nil {
 		return nil, errors.Join(err, p.stop())
 	}
 	return p, nil
@@ -80,7 +82,7 @@ func (n *naive) receive(ctx context.Context) {
 		}
 		params := url.Values{"offset": {strconv.Itoa(offset)}, "timeout": {"30"}}
 		if err := n.call(ctx, "getUpdates", params, &updates); err != nil {
-			if pause(ctx, time.Second) != nil {
+			if outside.Pause(ctx, time.Second) != nil {
 				return
 			}
 		}

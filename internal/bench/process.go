@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -9,74 +8,39 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"telex/internal/outside"
 )
 
 // process is a bot in a process of its own, with a directory for its state and its log.
 type process struct {
-	cmd    *exec.Cmd
-	dir    string
-	log    *os.File
-	exited chan struct{}
+	*outside.Process
+	dir string
 }
 
-// startProcess starts a program in a new directory, where prepare may put files first. Nothing of
-// the environment changes what is measured.
+// startProcess starts a program in a new directory, where prepare may put files first.
 func startProcess(program string, prepare func(dir string) error, args ...string) (*process, error) {
+	program, err := filepath.Abs(program)
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "telex-bench-")
 	if err != nil {
 		return nil, err
 	}
-	p := &process{dir: dir, exited: make(chan struct{})}
-	if p.log, err = os.Create(filepath.Join(dir, "log")); err != nil {
+	p := &process{dir: dir}
+	if err = prepare(dir); err == nil {
+		p.Process, err = outside.Start(outside.Place(exec.Command(program, args...), dir, dir), filepath.Join(dir, "log")) // ended by stop
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	if err := prepare(dir); err != nil {
-		return nil, errors.Join(err, p.clean())
-	}
-	if program, err = filepath.Abs(program); err != nil {
-		return nil, errors.Join(err, p.clean())
-	}
-	p.cmd = exec.Command(program, args...) // ended by stop, in good order
-	p.cmd.Dir, p.cmd.Stderr = dir, p.log
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STATE_DIRECTORY=" + dir}
-	if err := p.cmd.Start(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", filepath.Base(program), err), p.clean())
-	}
-	go func() {
-		defer close(p.exited)
-		_ = p.cmd.Wait() // how it ended is in ProcessState
-	}()
 	return p, nil
 }
 
-// stop ends the process and removes what it left. A process that ended before, or in bad order, is
-// an error with the end of its log.
-func (p *process) stop() error {
-	err := p.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-p.exited:
-	case <-time.After(startPatience):
-		err = errors.Join(errors.New("the bot does not stop"), p.cmd.Process.Kill())
-		<-p.exited
-	}
-	if !p.cmd.ProcessState.Success() {
-		err = errors.Join(err, fmt.Errorf("the bot ended with %v; the end of its log:\n%s", p.cmd.ProcessState, p.tail()))
-	}
-	return errors.Join(err, p.clean())
-}
-
-func (p *process) tail() []byte {
-	log, err := os.ReadFile(p.log.Name())
-	if err != nil {
-		return []byte(err.Error())
-	}
-	lines := bytes.SplitAfter(log, []byte("\n"))
-	return bytes.Join(lines[max(0, len(lines)-10):], nil)
-}
-
-func (p *process) clean() error { return errors.Join(p.log.Close(), os.RemoveAll(p.dir)) }
+// stop ends the process in good order and removes what it left.
+func (p *process) stop() error { return errors.Join(p.Stop(), os.RemoveAll(p.dir)) }
 
 // usage is what a process has used.
 type usage struct {
@@ -86,7 +50,7 @@ type usage struct {
 
 // usage reads what the process has used until now.
 func (p *process) usage() (usage, error) {
-	proc := filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid))
+	proc := filepath.Join("/proc", strconv.Itoa(p.Cmd.Process.Pid))
 	var u usage
 	// The threads' own clocks count nanoseconds; the process's sum is cut to ticks of 10 ms.
 	clocks, err := filepath.Glob(filepath.Join(proc, "task", "*", "schedstat"))

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
+	"telex/internal/outside"
 	"telex/standin/telegram"
 )
 
@@ -28,28 +30,21 @@ func (s scenario) bots(binary string) []candidate {
 	}}}
 	if s.baseline {
 		list = append(list, candidate{name: "naive", start: func(ctx context.Context, w *world) (bot, error) {
-			return startNaive(ctx, w, orElse(s.interval, telegramEdit))
+			return startNaive(ctx, w, cmp.Or(s.interval, telegramEdit))
 		}})
 	}
 	return list
 }
 
-func orElse(d, other time.Duration) time.Duration {
-	if d == 0 {
-		return other
-	}
-	return d
-}
-
 // run runs the scenario with one bot in a world of their own.
 func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
-	s.latency = orElse(s.latency, apiLatency)
+	s.latency = cmp.Or(s.latency, apiLatency)
 	r = result{Scenario: s.name, Title: s.title, Bot: c.name, Figures: make(map[measure]float64)}
 	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden})
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, w.close()) }()
+	defer func() { err = errors.Join(err, w.Close()) }()
 	b, err := c.start(ctx, w)
 	if err != nil {
 		return r, err
@@ -76,7 +71,7 @@ func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 
 // measure puts the loads on the bot, one after the other, and fills in the figures.
 func (s scenario) measure(ctx context.Context, w *world, b bot, f map[measure]float64) error {
-	if err := pause(ctx, idleFor); err != nil {
+	if err := outside.Pause(ctx, idleFor); err != nil {
 		return err
 	}
 	idle, err := b.usage()
@@ -101,7 +96,7 @@ func (s scenario) measure(ctx context.Context, w *world, b bot, f map[measure]fl
 		if err := w.awaitFinals(ctx, asked, s.patience(l)); err != nil {
 			return err
 		}
-		if err := pause(ctx, afterwards); err != nil {
+		if err := outside.Pause(ctx, afterwards); err != nil {
 			return err
 		}
 		after, err := b.usage()
@@ -165,12 +160,12 @@ func (s scenario) breakDown(ctx context.Context, w *world) (time.Time, error) {
 	if s.outage.length == 0 {
 		return time.Time{}, nil
 	}
-	if err := pause(ctx, s.outage.after); err != nil {
+	if err := outside.Pause(ctx, s.outage.after); err != nil {
 		return time.Time{}, err
 	}
 	began := time.Now()
-	w.telegram.Restart(s.outage.length)
-	return began, pause(ctx, s.outage.length)
+	w.Telegram.Restart(s.outage.length)
+	return began, outside.Pause(ctx, s.outage.length)
 }
 
 // judge fills in the figures of what people saw and of what the platform counted.
@@ -197,7 +192,7 @@ func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 		f[finalMean], f[finalP95] = mean(finals), percentile(finals, 95)
 		f[finalLatencies] = f[finalP95] / s.latency.Seconds()
 	}
-	stats := w.telegram.Stats()
+	stats := w.Telegram.Stats()
 	f[calls] = float64(len(w.shown()))
 	f[forced], f[tooMany] = float64(stats.Forced), float64(stats.TooManyRequests-stats.Forced)
 	if s.hidden != (telegram.Limits{}) { // nobody can know of them before the first

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf16"
 
+	"telex/internal/outside"
 	"telex/standin/openai"
 	"telex/standin/telegram"
 )
@@ -22,12 +23,9 @@ const firstUser = 10_000
 
 // world is what a bot lives in: a platform with its published limits, and a model provider.
 type world struct {
-	telegram              *telegram.Server
-	model                 *openai.Server
-	telegramURL, modelURL string
-	arrivals              *countingListener // at the platform
-	served                []chan error
-	people                int // asked so far
+	*outside.World
+	arrivals *countingListener // at the platform
+	people   int               // asked so far
 }
 
 type worldOptions struct {
@@ -36,38 +34,14 @@ type worldOptions struct {
 	hidden  telegram.Limits
 }
 
-func newWorld(ctx context.Context, o worldOptions) (*world, error) {
-	w := &world{
-		telegram: telegram.New(telegram.Options{Latency: o.latency, Hidden: o.hidden}),
-		model:    openai.New(openai.Options{Key: modelKey, Rate: o.rate}),
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	w.arrivals = &countingListener{Listener: l}
-	w.telegramURL = w.serve(w.telegram.Serve, w.arrivals)
-	if l, err = new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
-		return nil, errors.Join(err, w.close())
-	}
-	w.modelURL = w.serve(w.model.Serve, l)
-	return w, nil
-}
-
-func (w *world) serve(serve func(net.Listener) error, l net.Listener) (url string) {
-	served := make(chan error, 1)
-	w.served = append(w.served, served)
-	go func() { served <- serve(l) }()
-	return "http://" + l.Addr().String()
-}
-
-// close ends both servers and waits for them.
-func (w *world) close() error {
-	err := errors.Join(w.telegram.Close(), w.model.Close())
-	for _, served := range w.served {
-		err = errors.Join(err, <-served)
-	}
-	return err
+func newWorld(ctx context.Context, o worldOptions) (w *world, err error) {
+	w = &world{arrivals: new(countingListener)}
+	w.World, err = outside.NewWorld(ctx, telegram.Options{Latency: o.latency, Hidden: o.hidden}, openai.Options{Key: modelKey, Rate: o.rate},
+		func(l net.Listener) net.Listener {
+			w.arrivals.Listener = l
+			return w.arrivals
+		})
+	return w, err
 }
 
 // awaitPoll waits until the bot polls for the first time and returns when it did.
@@ -75,7 +49,7 @@ func (w *world) awaitPoll(ctx context.Context, exited <-chan struct{}) (time.Tim
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	for {
-		calls := w.telegram.Calls()
+		calls := w.Telegram.Calls()
 		if i := slices.IndexFunc(calls, func(c telegram.Call) bool { return c.Method == "getUpdates" }); i >= 0 {
 			return calls[i].At, nil
 		}
@@ -104,13 +78,13 @@ func (w *world) ask(people int, write func(seed uint64) answer) ([]question, err
 		w.people++
 		q := question{user: user, text: fmt.Sprintf("Question %d", user), answer: write(uint64(user))}
 		do := fmt.Sprintf("jitter=0.3 say=%q", q.answer.text)
-		if err := w.model.Rule(openai.Rule{Match: q.text, Do: do}); err != nil {
+		if err := w.Model.Rule(openai.Rule{Match: q.text, Do: do}); err != nil {
 			return nil, err
 		}
 		list = append(list, q)
 	}
 	for _, q := range list {
-		w.telegram.Say(telegram.Incoming{User: q.user, Text: q.text})
+		w.Telegram.Say(telegram.Incoming{User: q.user, Text: q.text})
 	}
 	return list, nil
 }
@@ -120,12 +94,12 @@ func (w *world) awaitFinals(ctx context.Context, asked []question, patience time
 	deadline := time.Now().Add(patience)
 	pending := slices.Clone(asked)
 	for len(pending) > 0 && time.Now().Before(deadline) {
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
+		if err := outside.Pause(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 		now := time.Now()
 		pending = slices.DeleteFunc(pending, func(q question) bool {
-			return look(w.telegram.History(q.user), q.answer, now).final(q.answer)
+			return look(w.Telegram.History(q.user), q.answer, now).final(q.answer)
 		})
 	}
 	return nil
@@ -135,19 +109,19 @@ func (w *world) awaitFinals(ctx context.Context, asked []question, patience time
 func (w *world) stories(asked []question) []story {
 	now := time.Now()
 	requests := make(map[string]openai.Request)
-	for _, r := range w.model.Requests() {
+	for _, r := range w.Model.Requests() {
 		requests[r.Question] = r
 	}
 	list := make([]story, len(asked))
 	for i, q := range asked {
-		list[i] = tell(q.answer, requests[q.text], w.telegram.History(q.user), now)
+		list[i] = tell(q.answer, requests[q.text], w.Telegram.History(q.user), now)
 	}
 	return list
 }
 
 // shown returns the calls that belong to a chat: all but polls and the like.
 func (w *world) shown() []telegram.Call {
-	return slices.DeleteFunc(w.telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
+	return slices.DeleteFunc(w.Telegram.Calls(), func(c telegram.Call) bool { return c.Chat == 0 })
 }
 
 // longestText returns the length of the longest text that any message of the bot ever had, as the
@@ -155,7 +129,7 @@ func (w *world) shown() []telegram.Call {
 func (w *world) longestText() int {
 	longest := 0
 	for i := range w.people {
-		for _, m := range w.telegram.History(int64(firstUser + i)) {
+		for _, m := range w.Telegram.History(int64(firstUser + i)) {
 			if !m.FromBot {
 				continue
 			}
@@ -165,16 +139,6 @@ func (w *world) longestText() int {
 		}
 	}
 	return longest
-}
-
-// pause waits, or returns why it could not.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // countingListener remembers when connections came, those that an outage refuses included.

@@ -46,12 +46,12 @@ const storedWithin = 300 * time.Millisecond
 
 // unheard says that the daemon of life i was killed before it had an answer, or had to have stored it.
 func (t *trial) unheard(i int, c telegram.Call) bool {
-	return c.Done.IsZero() || c.Done.After(t.lives[i].killed.Add(-storedWithin))
+	return c.Done.IsZero() || c.Done.After(t.lives[i].Killed.Add(-storedWithin))
 }
 
 // caller returns the number of the daemon that made a call, and whether it was killed.
 func (t *trial) caller(c telegram.Call) (i int, killed bool) {
-	for i+1 < len(t.lives) && c.At.After(t.lives[i+1].started) {
+	for i+1 < len(t.lives) && c.At.After(t.lives[i+1].Started) {
 		i++
 	}
 	return i, i < len(t.left)
@@ -59,7 +59,7 @@ func (t *trial) caller(c telegram.Call) (i int, killed bool) {
 
 // shown returns the bot's messages in a chat.
 func (t *trial) shown(id int64) []shown {
-	calls := t.world.telegram.Calls()
+	calls := t.world.Telegram.Calls()
 	var list []shown
 	for _, m := range t.world.standing(id) {
 		s := shown{id: m.ID, text: m.Text()}
@@ -88,7 +88,7 @@ func (t *trial) origin(calls []telegram.Call, id int64, message int) (nameless b
 	if done := calls[at].Done; done.IsZero() {
 		what += "never answered"
 	} else {
-		what += "answered " + t.lives[i].killed.Sub(done).String() + " before it was killed"
+		what += "answered " + t.lives[i].Killed.Sub(done).String() + " before it was killed"
 	}
 	later := slices.ContainsFunc(calls[at+1:], func(c telegram.Call) bool {
 		j, _ := t.caller(c)
@@ -126,7 +126,7 @@ func (t *trial) blockedCalls() []string {
 	}
 	var windows []window
 	var found []string
-	for _, c := range t.world.telegram.Calls() {
+	for _, c := range t.world.Telegram.Calls() {
 		by, killed := t.caller(c)
 		for _, w := range windows {
 			if c.Chat == w.call.Chat && c.At.After(w.call.Done) && c.At.Before(w.till) && (by == w.by || !w.lost) {

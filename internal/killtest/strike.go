@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"telex/internal/outside"
 	"telex/internal/store"
 	"telex/standin/telegram"
 )
@@ -23,8 +24,8 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 	after := time.Duration(random.Float64() * float64(span))
 	return func(*trial) func(context.Context, *life) (bool, error) {
 		return func(ctx context.Context, l *life) (bool, error) {
-			err := pause(ctx, time.Until(l.started.Add(after)))
-			l.kill()
+			err := outside.Pause(ctx, time.Until(l.Started.Add(after)))
+			l.Kill()
 			return true, err
 		}
 	}
@@ -37,19 +38,19 @@ func atCall(f telegram.Fault, delay time.Duration) strike {
 		hit := make(chan struct{})
 		f.Times = 1
 		if f.Action == telegram.ActPauseBefore {
-			t.world.telegram.Fault(f)
+			t.world.Telegram.Fault(f)
 			return t.drop
 		}
 		f.Do = func(telegram.Call) { close(hit); <-t.struck }
 		t.struck = make(chan struct{})
-		t.world.telegram.Fault(f)
+		t.world.Telegram.Fault(f)
 		return func(ctx context.Context, l *life) (bool, error) {
 			defer close(t.struck)
 			if ok, err := t.until(ctx, l, hit); !ok {
 				return false, err
 			}
-			err := pause(ctx, delay)
-			l.kill()
+			err := outside.Pause(ctx, delay)
+			l.Kill()
 			return true, err
 		}
 	}
@@ -57,12 +58,12 @@ func atCall(f telegram.Fault, delay time.Duration) strike {
 
 // drop waits until the platform holds a call, kills the daemon, and lets the call come to nothing.
 func (t *trial) drop(ctx context.Context, l *life) (bool, error) {
-	held, err := await(ctx, strikePatience, l.exited, func() bool { return len(t.world.telegram.Paused()) > 0 || t.complete() })
-	if err != nil || !held || len(t.world.telegram.Paused()) == 0 {
+	held, err := await(ctx, strikePatience, l.Exited, func() bool { return len(t.world.Telegram.Paused()) > 0 || t.complete() })
+	if err != nil || !held || len(t.world.Telegram.Paused()) == 0 {
 		return false, err
 	}
-	l.kill()
-	t.world.telegram.Drop(0)
+	l.Kill()
+	t.world.Telegram.Drop(0)
 	return true, nil
 }
 
@@ -74,7 +75,7 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 		select {
 		case <-hit:
 			return true, nil
-		case <-l.exited:
+		case <-l.Exited:
 			return false, nil
 		case <-time.After(50 * time.Millisecond):
 			if !t.complete() {
@@ -96,11 +97,11 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 func whileThinking(n int, after time.Duration) strike {
 	return func(t *trial) func(context.Context, *life) (bool, error) {
 		return func(ctx context.Context, l *life) (bool, error) {
-			asked, err := await(ctx, strikePatience, l.exited, func() bool { return t.world.model.Stats().Requests >= n })
+			asked, err := await(ctx, strikePatience, l.Exited, func() bool { return t.world.Model.Stats().Requests >= n })
 			if err == nil {
-				err = pause(ctx, after)
+				err = outside.Pause(ctx, after)
 			}
-			l.kill()
+			l.Kill()
 			return asked, err
 		}
 	}
@@ -111,13 +112,13 @@ func whileThinking(n int, after time.Duration) strike {
 func whenStored(after time.Duration) strike {
 	return func(*trial) func(context.Context, *life) (bool, error) {
 		return func(ctx context.Context, l *life) (bool, error) {
-			file, till := store.File(l.home.state()), l.started.Add(strikePatience)
+			file, till := store.File(l.home.state()), l.Started.Add(strikePatience)
 			for stored := false; time.Now().Before(till) && ctx.Err() == nil; {
 				if _, err := os.Stat(file); err == nil && !stored {
 					stored, till = true, time.Now().Add(after)
 				}
 			}
-			l.kill()
+			l.Kill()
 			return true, ctx.Err()
 		}
 	}
@@ -127,11 +128,11 @@ func whenStored(after time.Duration) strike {
 func whileShown(after time.Duration) strike {
 	return func(t *trial) func(context.Context, *life) (bool, error) {
 		return func(ctx context.Context, l *life) (bool, error) {
-			visible, err := await(ctx, strikePatience, l.exited, func() bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
+			visible, err := await(ctx, strikePatience, l.Exited, func() bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
 			if err == nil {
-				err = pause(ctx, after)
+				err = outside.Pause(ctx, after)
 			}
-			l.kill()
+			l.Kill()
 			return visible, err
 		}
 	}
@@ -141,14 +142,14 @@ func whileShown(after time.Duration) strike {
 func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	return func(t *trial) func(context.Context, *life) (bool, error) {
 		f.Times, f.Action = 1, telegram.ActRateLimit
-		t.world.telegram.Fault(f)
+		t.world.Telegram.Fault(f)
 		return func(ctx context.Context, l *life) (bool, error) {
-			refused, err := await(ctx, strikePatience, l.exited, func() bool { return t.world.telegram.Stats().Forced > 0 || t.complete() })
+			refused, err := await(ctx, strikePatience, l.Exited, func() bool { return t.world.Telegram.Stats().Forced > 0 || t.complete() })
 			if err == nil {
-				err = pause(ctx, after)
+				err = outside.Pause(ctx, after)
 			}
-			l.kill()
-			return refused && t.world.telegram.Stats().Forced > 0, err
+			l.Kill()
+			return refused && t.world.Telegram.Stats().Forced > 0, err
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (p plan) run(ctx context.Context, binary string) (o outcome, err error) {
 	if err != nil {
 		return o, err
 	}
-	defer func() { err = errors.Join(err, w.close()) }()
+	defer func() { err = errors.Join(err, w.Close()) }()
 	h, err := newHome(binary, w, p)
 	if err != nil {
 		return o, err
@@ -73,10 +73,10 @@ func (t *trial) strike(ctx context.Context, h home, o *outcome) (bool, error) {
 			return false, err
 		}
 		hit, err := wait(ctx, l)
-		l.kill() // mostly it is dead already
-		t.world.telegram.ClearFaults()
-		err = errors.Join(err, l.log.Close())
-		if died := l.sound(); err == nil && died != nil {
+		l.Kill() // mostly it is dead already
+		t.world.Telegram.ClearFaults()
+		err = errors.Join(err, l.CloseLog())
+		if died := l.Sound(); err == nil && died != nil {
 			o.add(verdict{Other: 1, What: died.Error()})
 			return true, nil
 		}
@@ -99,12 +99,12 @@ func (t *trial) finish(ctx context.Context, h home, o *outcome) error {
 		return err
 	}
 	t.lives = append(t.lives, last)
-	_, err = await(ctx, finalPatience, last.exited, func() bool { return t.complete() && t.world.polled(last.started) })
+	_, err = await(ctx, finalPatience, last.Exited, func() bool { return t.complete() && t.world.polled(last.Started) })
 	if err != nil {
-		last.kill()
-		return errors.Join(err, last.log.Close())
+		last.Kill()
+		return errors.Join(err, last.CloseLog())
 	}
-	if err := errors.Join(last.stop(), last.log.Close()); err != nil {
+	if err := last.Stop(); err != nil {
 		o.add(verdict{Other: 1, What: err.Error()})
 	}
 	err = h.check(ctx)
@@ -139,7 +139,7 @@ func (t *trial) known(c int64) string {
 // unstored says that a daemon was killed so soon after an edit, or while it was on its way, that it may not have stored what
 // that showed.
 func (t *trial) unstored(edited time.Time) bool {
-	return slices.ContainsFunc(t.lives, func(l *life) bool { return l.killed.Sub(edited).Abs() < recordLag })
+	return slices.ContainsFunc(t.lives, func(l *life) bool { return l.Killed.Sub(edited).Abs() < recordLag })
 }
 
 // complete says that every answer stands as it must.
@@ -165,7 +165,7 @@ func (t *trial) judge(o *outcome) {
 	if list := t.blockedCalls(); len(list) > 0 {
 		o.add(verdict{Limits: len(list), What: fmt.Sprintf("calls while a 429 had closed their chat: %v", list)})
 	}
-	if v := t.world.telegram.Stats().Violations; v.OverLimit > 0 {
+	if v := t.world.Telegram.Stats().Violations; v.OverLimit > 0 {
 		o.add(verdict{Limits: v.OverLimit, What: fmt.Sprintf("calls beyond the limits: %+v", v.Details)})
 	}
 	for i, l := range t.left {
@@ -173,7 +173,7 @@ func (t *trial) judge(o *outcome) {
 			o.What += fmt.Sprintf("\nthe store of daemon %d could not be read: %v", i, l.err)
 		}
 	}
-	if asked := t.world.model.Stats().Requests; t.closed && asked != len(t.strikes) {
+	if asked := t.world.Model.Stats().Requests; t.closed && asked != len(t.strikes) {
 		o.add(verdict{Other: 1, What: fmt.Sprintf("the model was asked %d times, want %d", asked, len(t.strikes))})
 	}
 }

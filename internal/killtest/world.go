@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"telex/internal/outside"
 	"telex/standin/openai"
 	"telex/standin/telegram"
 )
@@ -23,48 +24,15 @@ const latency = 20 * time.Millisecond
 // world is what a daemon lives in, and what outlives it: a platform with its published limits, and a
 // model provider that answers the same question always alike.
 type world struct {
-	telegram              *telegram.Server
-	model                 *openai.Server
-	telegramURL, modelURL string
-	open                  *atomic.Int64 // connections to the platform
-	served                []chan error
+	*outside.World
+	open *atomic.Int64 // connections to the platform
 }
 
-func newWorld(ctx context.Context) (*world, error) {
-	w := &world{
-		telegram: telegram.New(telegram.Options{Latency: latency}),
-		model:    openai.New(openai.Options{Key: modelKey}),
-		open:     new(atomic.Int64),
-	}
-	var err error
-	counted := func(l net.Listener) error { return w.telegram.Serve(countingListener{l, w.open}) }
-	if w.telegramURL, err = w.serve(ctx, counted); err == nil {
-		w.modelURL, err = w.serve(ctx, w.model.Serve)
-	}
-	if err != nil {
-		return nil, errors.Join(err, w.close())
-	}
-	return w, nil
-}
-
-func (w *world) serve(ctx context.Context, serve func(net.Listener) error) (url string, err error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	served := make(chan error, 1)
-	w.served = append(w.served, served)
-	go func() { served <- serve(l) }()
-	return "http://" + l.Addr().String(), nil
-}
-
-// close ends both servers and waits for them.
-func (w *world) close() error {
-	err := errors.Join(w.telegram.Close(), w.model.Close())
-	for _, served := range w.served {
-		err = errors.Join(err, <-served)
-	}
-	return err
+func newWorld(ctx context.Context) (w *world, err error) {
+	w = &world{open: new(atomic.Int64)}
+	w.World, err = outside.NewWorld(ctx, telegram.Options{Latency: latency}, openai.Options{Key: modelKey},
+		func(l net.Listener) net.Listener { return countingListener{l, w.open} })
+	return w, err
 }
 
 // underWay is how long a new connection may take to arrive that a daemon had opened before it died.
@@ -73,7 +41,7 @@ const underWay = 50 * time.Millisecond
 // settle waits until all that a dead daemon had sent has arrived and taken effect. Its successor is
 // not started before: no client can prevent that a call is carried out late.
 func (w *world) settle(ctx context.Context) error {
-	if err := pause(ctx, underWay); err != nil {
+	if err := outside.Pause(ctx, underWay); err != nil {
 		return err
 	}
 	over, err := await(ctx, 20*time.Second, nil, func() bool { return w.open.Load() == 0 })
@@ -119,28 +87,28 @@ func (w *world) ask(list []question) error {
 			continue
 		}
 		do := fmt.Sprintf("rate=%.0f say=%q", q.rate, q.answer)
-		if err := w.model.Rule(openai.Rule{Match: q.text, Do: do}); err != nil {
+		if err := w.Model.Rule(openai.Rule{Match: q.text, Do: do}); err != nil {
 			return err
 		}
 	}
 	for _, q := range list {
 		if q.chat < 0 {
-			w.telegram.Say(telegram.Incoming{Chat: q.chat, User: q.user, Text: "@" + w.telegram.Bot().Username + " " + q.text})
+			w.Telegram.Say(telegram.Incoming{Chat: q.chat, User: q.user, Text: "@" + w.Telegram.Bot().Username + " " + q.text})
 			continue
 		}
-		w.telegram.Say(telegram.Incoming{User: q.chat, Text: q.text})
+		w.Telegram.Say(telegram.Incoming{User: q.chat, Text: q.text})
 	}
 	return nil
 }
 
 // standing returns the bot's messages of a chat that are there.
 func (w *world) standing(chat int64) []telegram.Message {
-	return slices.DeleteFunc(w.telegram.History(chat), func(m telegram.Message) bool { return !m.FromBot || !m.Alive() })
+	return slices.DeleteFunc(w.Telegram.History(chat), func(m telegram.Message) bool { return !m.FromBot || !m.Alive() })
 }
 
 // polled reports whether somebody has asked for messages since then.
 func (w *world) polled(since time.Time) bool {
-	return slices.ContainsFunc(w.telegram.Calls(), func(c telegram.Call) bool {
+	return slices.ContainsFunc(w.Telegram.Calls(), func(c telegram.Call) bool {
 		return c.Method == "getUpdates" && c.At.After(since)
 	})
 }
@@ -161,15 +129,5 @@ func await(ctx context.Context, most time.Duration, given <-chan struct{}, ok fu
 		case <-ctx.Done():
 			return false, context.Cause(ctx)
 		}
-	}
-}
-
-// pause waits, or returns why it could not.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

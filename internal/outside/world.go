@@ -1,0 +1,80 @@
+package outside
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"telex/standin/openai"
+	"telex/standin/telegram"
+)
+
+// World is what a daemon lives in, and what outlives it.
+type World struct {
+	Telegram              *telegram.Server
+	Model                 *openai.Server
+	TelegramURL, ModelURL string
+
+	served []chan error
+}
+
+// NewWorld serves both stand-ins; listen puts itself before Telegram's listener. The caller closes the world.
+func NewWorld(ctx context.Context, t telegram.Options, m openai.Options, listen func(net.Listener) net.Listener) (*World, error) {
+	w := &World{Telegram: telegram.New(t), Model: openai.New(m)}
+	var err error
+	counted := func(l net.Listener) error { return w.Telegram.Serve(listen(l)) }
+	if w.TelegramURL, err = w.serve(ctx, counted); err == nil {
+		w.ModelURL, err = w.serve(ctx, w.Model.Serve)
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *World) serve(ctx context.Context, serve func(net.Listener) error) (url string, err error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	served := make(chan error, 1)
+	w.served = append(w.served, served)
+	go func() { served <- serve(l) }()
+	return "http://" + l.Addr().String(), nil
+}
+
+// Close ends both servers and waits for them.
+func (w *World) Close() error {
+	err := errors.Join(w.Telegram.Close(), w.Model.Close())
+	for _, served := range w.served {
+		err = errors.Join(err, <-served)
+	}
+	return err
+}
+
+// Config is a configuration of telex for the world, whose model asks for key. Answers are as long as the model makes
+// them: more is what else the configuration says.
+func (w *World) Config(key, more string) string {
+	return fmt.Sprintf(`
+models:
+  - {name: standin, base_url: "%s/v1", api_key: "%s", model: standin, max_output_tokens: 16000}
+access: {default: allow}
+platforms:
+  telegram: {token: "%s", api_base: "%s"}
+admin: {listen: ""}
+shutdown_grace: 10s
+log: {format: json}
+%s`, w.ModelURL, key, w.Telegram.Token(), w.TelegramURL, more)
+}
+
+// Pause waits, or returns why it could not.
+func Pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
