@@ -90,12 +90,9 @@ func runAll(ctx context.Context, list []scenario, binary string, together int, o
 	group.SetLimit(max(1, together))
 	for i, s := range list {
 		group.Go(func() error {
-			for _, c := range s.bots(binary) {
-				r, err := s.run(ctx, c)
-				if err != nil {
-					return fmt.Errorf("scenario %s, %s: %w", s.name, c.name, err)
-				}
-				results[i] = append(results[i], r)
+			var err error
+			if results[i], err = s.runBots(ctx, binary); err != nil {
+				return err
 			}
 			printing.Lock()
 			defer printing.Unlock()

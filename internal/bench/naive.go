@@ -27,7 +27,7 @@ const naiveRetries = 20
 // once what was refused. It works on the wire alone and shares nothing with telex.
 type naive struct {
 	api, model string
-	interval   time.Duration
+	interval   time.Duration // between two edits; 0: it reads the answers and shows nothing
 	client     *http.Client
 	running    sync.WaitGroup
 }
@@ -35,7 +35,8 @@ type naive struct {
 // naiveCommand is the first argument of a bench that is to be the naive loop.
 const naiveCommand = "naive"
 
-// startNaive starts this program once more, as the naive loop.
+// startNaive starts this program once more, as the naive loop, or with an interval of 0 as a bare
+// reader of the same streams.
 func startNaive(ctx context.Context, w *world, interval time.Duration) (*process, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -88,7 +89,13 @@ func (n *naive) receive(ctx context.Context) {
 		}
 		for _, u := range updates {
 			offset = u.ID + 1
-			n.running.Go(func() { n.reply(ctx, u.Message.Chat.ID, u.Message.Text) })
+			n.running.Go(func() {
+				if n.interval == 0 {
+					_ = n.read(ctx, u.Message.Text) // the model knows what it wrote
+					return
+				}
+				n.reply(ctx, u.Message.Chat.ID, u.Message.Text)
+			})
 		}
 	}
 }
@@ -163,15 +170,31 @@ func (n *naive) call(ctx context.Context, method string, params url.Values, resu
 	return json.Unmarshal(answer.Result, result)
 }
 
-// stream asks the model and hands on what it writes.
-func (n *naive) stream(ctx context.Context, question string, tokens chan<- string) error {
+// ask asks the model.
+func (n *naive) ask(ctx context.Context, question string) (io.ReadCloser, error) {
 	request, err := json.Marshal(map[string]any{
 		"model": "standin", "stream": true, "messages": []map[string]string{{"role": "user", "content": question}},
 	})
 	if err != nil {
+		return nil, err
+	}
+	return n.post(ctx, n.model, "application/json", bytes.NewReader(request))
+}
+
+// read asks the model and does nothing with the answer.
+func (n *naive) read(ctx context.Context, question string) error {
+	body, err := n.ask(ctx, question)
+	if err != nil {
 		return err
 	}
-	body, err := n.post(ctx, n.model, "application/json", bytes.NewReader(request))
+	defer body.Close() //nolint:errcheck // it was read
+	_, err = io.Copy(io.Discard, body)
+	return err
+}
+
+// stream asks the model and hands on what it writes.
+func (n *naive) stream(ctx context.Context, question string, tokens chan<- string) error {
+	body, err := n.ask(ctx, question)
 	if err != nil {
 		return err
 	}

@@ -161,11 +161,3 @@ func TestPercentile(t *testing.T) {
 		t.Errorf("percentile of nothing = %v, want 0", got)
 	}
 }
-
-// 150 chats that end together: 142.5 finals, 30 of them at once and 30 a second from there on.
-func TestCrowdBar(t *testing.T) {
-	t.Parallel()
-	if got, want := crowdBar(150), 1.15*3.75; math.Abs(got-want) > 1e-9 {
-		t.Errorf("crowdBar(150) = %v, want %v", got, want)
-	}
-}

@@ -33,6 +33,7 @@ const (
 	attempts       measure = "outage_attempts_per_chat"
 	stormCalls     measure = "after_outage_calls_per_chat"
 	cpuPerThousand measure = "cpu_ms_per_1000_tokens"
+	cpuToReader    measure = "cpu_to_reader"
 	cpuGrowth      measure = "cpu_long_to_short"
 	idleMemory     measure = "idle_mib"
 	peakMemory     measure = "peak_mib"
@@ -68,6 +69,7 @@ func rows() []row {
 		{stormCalls, "calls in the second after the outage, per chat", 1},
 		{laterCalls, "calls in the 5 s after the outage, per chat", 1},
 		{cpuPerThousand, "CPU per 1,000 tokens (ms)", 1},
+		{cpuToReader, "CPU as a ratio to the bare reader's", 2},
 		{cpuGrowth, "CPU per token, long to short", 2},
 		{idleMemory, "memory, idle (MiB)", 1},
 		{peakMemory, "memory, peak (MiB)", 1},

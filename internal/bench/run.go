@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"telex/internal/outside"
@@ -18,27 +19,62 @@ type bot interface {
 
 // candidate is a bot that can be started in a world.
 type candidate struct {
-	name   string
-	binary string // empty for the naive loop
-	start  func(ctx context.Context, w *world) (bot, error)
+	name  string
+	shows bool // what the model writes
+	start func(ctx context.Context, w *world) (bot, error)
 }
 
-// bots returns what runs the scenario, telex first.
+// bots returns what runs the scenario, telex first and, where there is one, the reader last.
 func (s scenario) bots(binary string) []candidate {
-	list := []candidate{{"telex", binary, func(ctx context.Context, w *world) (bot, error) {
+	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (bot, error) {
 		return startDaemon(ctx, binary, w, s.interval)
 	}}}
 	if s.baseline {
-		list = append(list, candidate{name: "naive", start: func(ctx context.Context, w *world) (bot, error) {
+		list = append(list, candidate{"naive", true, func(ctx context.Context, w *world) (bot, error) {
 			return startNaive(ctx, w, cmp.Or(s.interval, telegramEdit))
+		}})
+	}
+	if s.reader {
+		list = append(list, candidate{"reader", false, func(ctx context.Context, w *world) (bot, error) {
+			return startNaive(ctx, w, 0)
 		}})
 	}
 	return list
 }
 
+// runBots runs the scenario with one bot after the other, and judges telex.
+func (s scenario) runBots(ctx context.Context, binary string) ([]result, error) {
+	s.latency = cmp.Or(s.latency, apiLatency)
+	var list []result
+	for _, c := range s.bots(binary) {
+		r, err := s.run(ctx, c)
+		if err != nil {
+			return nil, fmt.Errorf("scenario %s, %s: %w", s.name, c.name, err)
+		}
+		list = append(list, r)
+	}
+	telex := &list[0]
+	if s.starts > 0 {
+		var err error
+		if telex.Figures[firstPoll], err = startTimes(ctx, binary, s.latency, s.starts); err != nil {
+			return nil, err
+		}
+	}
+	if last := list[len(list)-1]; s.reader {
+		for _, r := range list {
+			r.Figures[cpuToReader] = r.Figures[cpuPerThousand] / last.Figures[cpuPerThousand]
+		}
+	}
+	for _, b := range append(s.always(), s.bars...) {
+		if value, ok := telex.Figures[b.Measure]; ok {
+			telex.Bars = append(telex.Bars, verdict{b, value <= b.Most})
+		}
+	}
+	return list, nil
+}
+
 // run runs the scenario with one bot in a world of their own.
 func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
-	s.latency = cmp.Or(s.latency, apiLatency)
 	r = result{Scenario: s.name, Title: s.title, Bot: c.name, Figures: make(map[measure]float64)}
 	w, err := newWorld(ctx, worldOptions{latency: s.latency, rate: s.rate, hidden: s.hidden})
 	if err != nil {
@@ -50,27 +86,11 @@ func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.stop()) }()
-	if err := s.measure(ctx, w, b, r.Figures); err != nil {
-		return r, err
-	}
-	if s.starts > 0 {
-		if r.Figures[firstPoll], err = startTimes(ctx, c.binary, s.latency, s.starts); err != nil {
-			return r, err
-		}
-	}
-	if c.binary == "" {
-		return r, nil // the bars are telex's
-	}
-	for _, b := range append(s.always(), s.bars...) {
-		if value, ok := r.Figures[b.Measure]; ok {
-			r.Bars = append(r.Bars, verdict{b, value <= b.Most})
-		}
-	}
-	return r, nil
+	return r, s.measure(ctx, w, c, b, r.Figures)
 }
 
 // measure puts the loads on the bot, one after the other, and fills in the figures.
-func (s scenario) measure(ctx context.Context, w *world, b bot, f map[measure]float64) error {
+func (s scenario) measure(ctx context.Context, w *world, c candidate, b bot, f map[measure]float64) error {
 	if err := outside.Pause(ctx, idleFor); err != nil {
 		return err
 	}
@@ -93,7 +113,11 @@ func (s scenario) measure(ctx context.Context, w *world, b bot, f map[measure]fl
 		if down, err = s.breakDown(ctx, w); err != nil {
 			return err
 		}
-		if err := w.awaitFinals(ctx, asked, s.patience(l)); err != nil {
+		await := w.awaitFinals
+		if !c.shows {
+			await = w.awaitStreams
+		}
+		if err := await(ctx, asked, s.patience(l)); err != nil {
 			return err
 		}
 		if err := outside.Pause(ctx, afterwards); err != nil {
@@ -127,7 +151,7 @@ func (s scenario) measure(ctx context.Context, w *world, b bot, f map[measure]fl
 	if len(costs) > 1 && s.markdown {
 		f[cpuGrowth] = costs[len(costs)-1] / costs[0]
 	}
-	if len(stories) > 0 {
+	if len(stories) > 0 && c.shows {
 		s.judge(w, stories, f)
 	}
 	if s.outage.length > 0 {

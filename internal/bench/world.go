@@ -105,6 +105,24 @@ func (w *world) awaitFinals(ctx context.Context, asked []question, patience time
 	return nil
 }
 
+// awaitStreams waits until the model has written every answer, for so long at most.
+func (w *world) awaitStreams(ctx context.Context, asked []question, patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	for time.Now().Before(deadline) {
+		if err := outside.Pause(ctx, 500*time.Millisecond); err != nil {
+			return err
+		}
+		ended := make(map[string]bool)
+		for _, r := range w.Model.Requests() {
+			ended[r.Question] = !r.Ended.IsZero()
+		}
+		if !slices.ContainsFunc(asked, func(q question) bool { return !ended[q.text] }) {
+			break
+		}
+	}
+	return nil
+}
+
 // stories tells what became of the questions.
 func (w *world) stories(asked []question) []story {
 	now := time.Now()
