@@ -17,8 +17,7 @@ import (
 
 // help lists the commands; for admins also those of their own, and what texts can be set.
 func (a *actor) help(in chat.Inbound) {
-	admin := a.g.door.Rules().Admin(a.person(in))
-	if args := words(in); admin && len(args) == 1 && strings.EqualFold(args[0], "texts") {
+	if args := words(in); a.g.door.Rules().Admin(a.person(in)) && len(args) == 1 && strings.EqualFold(args[0], "texts") {
 		var b strings.Builder
 		for _, k := range TextKeys() {
 			fmt.Fprintf(&b, "`%s`\n", k)
@@ -27,10 +26,8 @@ func (a *actor) help(in chat.Inbound) {
 		return
 	}
 	var list []string
-	for _, c := range a.g.commands() {
-		if !c.Asks && (!c.Admin || admin) {
-			list = append(list, a.slash(in.To)+c.Name+" – "+c.Description)
-		}
+	for _, c := range a.listed(in) {
+		list = append(list, a.slash(in.To)+c.name+" – "+a.g.Texts[c.textKey()])
 	}
 	attachments := ""
 	if a.endpoint.fetcher != nil {
@@ -151,15 +148,10 @@ func group(n int) string {
 	return strings.Join(parts, ",")
 }
 
-// pair shows an admin who waits and who was let in, and lets them decide. It does so in private
-// only: codes are for nobody else's eyes.
+// pair shows an admin who waits and who was let in, and lets them decide.
 func (a *actor) pair(in chat.Inbound) {
 	me, args := a.person(in), words(in)
 	switch {
-	case !a.g.door.Rules().Admin(me):
-		a.say(in, a.g.Texts[TextNotAdmin])
-	case in.To.Kind != chat.Private:
-		a.say(in, a.g.Texts[TextPrivateOnly])
 	case len(args) == 0:
 		a.say(in, a.g.Texts.fill(TextPairs, "waiting", listKnocking(a.g.door.Knocking()), "admitted", listAdmitted(a.g.door.Admitted()),
 			"slash", a.slash(in.To)))

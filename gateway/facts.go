@@ -7,13 +7,21 @@ import (
 	"telex/internal/chat"
 )
 
+// cmdMemory is there where something is remembered at all.
+const cmdMemory = "memory"
+
+// asksForMemory reports whether words after /memory ask for what it can do.
+func asksForMemory(args []string) bool {
+	return len(args) == 2 && strings.EqualFold(args[0], forgetWord)
+}
+
 // forgetWord follows /memory where something of it is to be forgotten.
 const forgetWord = "forget"
 
 // memory shows a person what they asked to be remembered, and forgets it.
 func (a *actor) memory(in chat.Inbound) {
 	me, args := a.person(in), words(in)
-	forgets := len(args) == 2 && strings.EqualFold(args[0], forgetWord)
+	forgets := asksForMemory(args)
 	switch {
 	case !forgets && in.To.Kind != chat.Private:
 		a.say(in, a.g.Texts[TextPrivateOnly]) // it is nobody else's to read

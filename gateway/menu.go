@@ -20,7 +20,7 @@ func (g *Gateway) offer(ctx context.Context, e *endpoint) {
 	for said := false; ctx.Err() == nil; {
 		var err error
 		if panicked := caught(func() {
-			err = e.menu.SetCommands(ctx, g.commands(), g.Access.AdminsOf(e.ID))
+			err = e.menu.SetCommands(ctx, g.menu(), g.Access.AdminsOf(e.ID))
 		}); panicked != nil {
 			log.Error("menu of commands was not set", slog.Any("error", panicked))
 			return

@@ -107,16 +107,13 @@ const (
 	TextNoFact       TextKey = "no_fact" // {slash}
 
 	TextStopButton TextKey = "stop_button" // what stands on the button that ends an answer
-
-	// commandKey begins the keys of what the commands do, in one line: command_new and so on.
-	commandKey TextKey = "command_"
 )
 
-// DefaultTexts returns every fixed line in English. Those that stand in for what a model did
+// DefaultTexts returns every fixed line in English. What a command does stands in the table of commands. Those that stand in for what a model did
 // not say are the agent's.
 func DefaultTexts() Texts {
 	l := agent.DefaultLines()
-	return Texts{
+	t := Texts{
 		TextFailed:      "⚠️ Something went wrong here. (error {id})",
 		TextUnsaved:     "⚠️ I can't save anything just now. I will answer as soon as I can. (error {id})",
 		TextModel:       "⚠️ The model could not be used just now. (error {id})",
@@ -209,22 +206,11 @@ func DefaultTexts() Texts {
 		TextNobody:      "Nobody with this id was let in by a code. Write endpoint:user:ID, as {slash}pair lists them.",
 		TextNotAdmin:    "This is for the admins of this bot.",
 		TextPrivateOnly: "Please send me this in a private chat.",
-
-		commandKey + cmdAsk:     "ask me something",
-		commandKey + cmdHelp:    "list what you can do",
-		commandKey + cmdNew:     "begin a new conversation",
-		commandKey + cmdStop:    "stop the answer",
-		commandKey + cmdRetry:   "ask the last question again",
-		commandKey + cmdUndo:    "forget the last question and its answer",
-		commandKey + cmdModel:   "show or choose the model",
-		commandKey + cmdStatus:  "how this conversation stands",
-		commandKey + cmdUsage:   "what this conversation and you have used",
-		commandKey + cmdForget:  "forget everything that you asked here",
-		commandKey + cmdApprove: "let me do what I ask for",
-		commandKey + cmdDeny:    "keep me from doing it",
-		commandKey + cmdMemory:  "what I remember of you, or forget it",
-		commandKey + cmdPair:    "let somebody in",
 	}
+	for _, c := range commands() {
+		t[c.textKey()] = c.help
+	}
+	return t
 }
 
 // TextKeys returns the keys that the configuration may set, sorted.

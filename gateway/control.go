@@ -7,100 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"telex/agent"
-	"telex/gateway/approval"
 	"telex/gateway/preview"
 	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
-// The commands that people have, as every platform offers them.
-const (
-	cmdAsk     = "ask" // what is written without a command, where the bot sees only commands
-	cmdHelp    = "help"
-	cmdNew     = "new"
-	cmdStop    = "stop"
-	cmdRetry   = "retry"
-	cmdUndo    = "undo"
-	cmdModel   = "model"
-	cmdStatus  = "status"
-	cmdUsage   = "usage"
-	cmdForget  = "forget"
-	cmdApprove = "approve"
-	cmdDeny    = "deny"
-	cmdMemory  = "memory" // where something is remembered at all
-	cmdPair    = "pair"   // for admins
-)
-
-// CommandNames returns the names of the commands that everybody has, in the order in which people should read them.
-// remembers: models have a tool that keeps facts.
-func CommandNames(remembers bool) []string {
-	names := []string{
-		cmdNew, cmdStop, cmdRetry, cmdUndo, cmdApprove, cmdDeny, cmdModel, cmdStatus, cmdUsage, cmdMemory, cmdForget, cmdHelp,
-	}
-	if !remembers {
-		names = slices.DeleteFunc(names, func(n string) bool { return n == cmdMemory })
-	}
-	return names
-}
-
-// commands returns what platforms offer, in the order in which people should read it.
-func (g *Gateway) commands() []chat.CommandSpec {
-	var out []chat.CommandSpec
-	arguments := map[string]string{cmdAsk: "question", cmdModel: "name", cmdApprove: "id", cmdDeny: "id", cmdMemory: "forget", cmdPair: "code"}
-	for _, name := range append([]string{cmdAsk}, append(CommandNames(g.Remembers), cmdPair)...) {
-		out = append(out, chat.CommandSpec{
-			Name: name, Description: g.Texts[commandKey+TextKey(name)], Argument: arguments[name], Asks: name == cmdAsk, Admin: name == cmdPair,
-		})
-	}
-	return out
-}
+// The commands that end an answer, repeat it or take it back.
 
 // asksAgain says that a message has no question of its own: it is about the last one.
 func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
-
-// command handles m when it is one of our commands, or nearly. What else looks like one is left to
-// the model.
-func (a *actor) command(m queue.Message) bool {
-	in := m.Inbound
-	if in.Kind != chat.Command {
-		return false
-	}
-	if in.Command == cmdMemory && !a.g.Remembers {
-		return a.suggest(in)
-	}
-	switch in.Command {
-	case cmdHelp, "start":
-		a.help(in)
-	case cmdStop:
-		a.stop(m)
-	case cmdNew:
-		a.fresh(m, TextNew)
-	case cmdRetry:
-		a.retry(m)
-	case cmdUndo:
-		a.undo(in)
-	case cmdModel:
-		a.choose(in)
-	case cmdStatus:
-		a.status(in)
-	case cmdUsage:
-		a.usage(in)
-	case cmdForget:
-		a.forget(m)
-	case cmdApprove:
-		a.decideProposal(m, approval.Said(agent.Approved, words(in)))
-	case cmdDeny:
-		a.decideProposal(m, approval.Said(agent.Denied, words(in)))
-	case cmdMemory:
-		a.memory(in)
-	case cmdPair:
-		a.pair(in)
-	default:
-		return a.suggest(in)
-	}
-	return true
-}
 
 // stop ends the running turn and drops what waits. What was shown stays, so that only a
 // reply that had shown nothing needs a word.

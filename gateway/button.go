@@ -1,0 +1,53 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+
+	"telex/gateway/approval"
+	"telex/gateway/queue"
+	"telex/internal/chat"
+)
+
+// stopAction begins the ID of the button that stops a turn, whose id follows.
+const stopAction = "stop:"
+
+// ours reports whether a button is one that replies have.
+func ours(action string) bool {
+	_, decides := approval.Pressed(action)
+	return decides || strings.HasPrefix(action, stopAction)
+}
+
+// press does what a button says, should it still be about something.
+func (a *actor) press(m queue.Message) {
+	if answer, ok := approval.Pressed(m.Action); ok {
+		a.decideProposal(m, answer)
+		return
+	}
+	id, _ := strings.CutPrefix(m.Action, stopAction)
+	left := slices.ContainsFunc(a.left, func(rec chat.Turn) bool { return rec.ID == id })
+	if left || a.turn != nil && a.turn.id == id {
+		a.stop(m)
+		return
+	}
+	a.cutParked(func(t *turn) bool { return t.id == id })
+	a.drop(m.Inbound)
+}
+
+// Button says where replies have a button that stops them.
+type Button uint8
+
+// The choices.
+const (
+	ButtonAuto Button = iota // where commands can't be typed
+	ButtonOn
+	ButtonOff
+)
+
+// stopButton returns the button of a turn's reply; nil where it has none.
+func (a *actor) stopButton(rec chat.Turn) *chat.Action {
+	if a.endpoint.StopButton == ButtonOff || !a.endpoint.buttons {
+		return nil
+	}
+	return &chat.Action{ID: stopAction + rec.ID, Label: a.g.Texts[TextStopButton]}
+}
