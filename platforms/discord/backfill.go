@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,8 +30,6 @@ const (
 	pageSize = 100
 	// fillPause keeps these calls to a part of what one bot may make, which replies need more.
 	fillPause = 200 * time.Millisecond
-	// fillTries is how often a page is asked for that does not come.
-	fillTries = 5
 	// fillPatience is how long channels are asked again that can't be read, after all others. What is new
 	// in them waits so long; the platform most likely takes no answer there either.
 	fillPatience = 10 * time.Minute
@@ -209,48 +208,40 @@ func (r *reception) catchUp(ctx context.Context, f filling) error {
 // ask asks what was written in the channels of guilds where something was, and in the places that are known, which
 // can't say so before they are asked. It hands on what it learns channel by channel.
 func (r *reception) ask(ctx context.Context, g *guildsToCome) {
-	tell := func(f filling) bool {
+	tell := func(f filling) error {
 		f.of = g
 		select {
 		case r.filled <- f:
-			return true
+			return nil
 		case <-ctx.Done():
-			return false
+			return ctx.Err()
 		}
 	}
 	rooms := r.toAsk(g)
-	pending := make(map[string]bool, len(rooms))
-	for _, one := range rooms {
+	pending, pieces := make(map[string]bool, len(rooms)), make([]receiving.Piece, len(rooms))
+	messages := 0
+	for i, one := range rooms {
 		pending[one.ID] = true
+		pieces[i] = r.since(one, g.since, func(ctx context.Context, list []incoming, err error) error {
+			switch kind := chat.AsSendError(err).Kind; {
+			case err == nil:
+			case kind == chat.Forbidden, kind == chat.Gone:
+				r.log.DebugContext(ctx, "channel is closed to the bot", slog.String("channel", one.ID), slog.Any("error", err))
+			default:
+				r.log.ErrorContext(ctx, "messages from before may be lost: the channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
+			}
+			messages += len(list)
+			return tell(filling{channel: one.ID, messages: list})
+		})
 	}
-	if !tell(filling{channels: pending}) {
+	backlog := receiving.Backlog{Patience: fillPatience, Trouble: func(err error) {
+		r.log.WarnContext(ctx, "what was missed can't be read yet; trying again", slog.Any("error", err))
+	}}
+	if tell(filling{channels: pending}) != nil || backlog.Run(ctx, pieces) != nil { // only the end of ctx
 		return
 	}
-	messages, began := 0, time.Now()
-	for left := rooms; len(left) > 0; {
-		one := left[0]
-		left = left[1:]
-		list, err := r.since(ctx, one, g.since)
-		switch kind := chat.AsSendError(err).Kind; {
-		case ctx.Err() != nil:
-			return
-		case err == nil:
-		case receiving.Passing(err) && time.Since(began) < fillPatience:
-			r.log.DebugContext(ctx, "channel is asked again later", slog.String("channel", one.ID), slog.Any("error", err))
-			left = append(left, one)
-			continue
-		case kind == chat.Forbidden, kind == chat.Gone:
-			r.log.DebugContext(ctx, "channel is closed to the bot", slog.String("channel", one.ID), slog.Any("error", err))
-		default:
-			r.log.ErrorContext(ctx, "messages from before may be lost: the channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
-		}
-		messages += len(list)
-		if !tell(filling{channel: one.ID, messages: list}) {
-			return
-		}
-	}
 	r.log.InfoContext(ctx, "asked for what came meanwhile", slog.Int("channels", len(rooms)), slog.Int("messages", messages))
-	tell(filling{done: true})
+	_ = tell(filling{done: true})
 }
 
 // toAsk returns the channels that are to be asked, each once.
@@ -285,44 +276,47 @@ func (r *reception) guildOf(ids ...string) string {
 	return "0"
 }
 
-// since returns what was written in a channel after a message, oldest first.
-func (r *reception) since(ctx context.Context, in room, after string) ([]incoming, error) {
+// since is the piece that reads what was written in a channel after a message. done gets it, the oldest first.
+func (r *reception) since(in room, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
 	var all []incoming
-	for range fillPages {
-		page, err := r.page(ctx, in.ID, after)
-		if err != nil {
-			return all, err
-		}
-		slices.SortFunc(page, func(a, b incoming) int { return int(min(1, max(-1, number(a.ID)-number(b.ID)))) })
-		for i := range page {
-			page[i].Channel, page[i].Guild = in.ID, in.Guild
-			after = newer(after, page[i].ID)
-		}
-		all = append(all, page...)
-		if len(page) < pageSize {
-			return all, nil
-		}
+	pages := 0
+	return receiving.Piece{
+		Read: func(ctx context.Context) error {
+			for ; pages < fillPages; pages++ {
+				page, err := r.page(ctx, in.ID, after)
+				if err != nil {
+					return err
+				}
+				slices.SortFunc(page, func(a, b incoming) int { return cmp.Compare(number(a.ID), number(b.ID)) })
+				for i := range page {
+					page[i].Channel, page[i].Guild = in.ID, in.Guild
+					after = newer(after, page[i].ID)
+				}
+				all = append(all, page...)
+				if len(page) < pageSize {
+					return nil
+				}
+			}
+			return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("more than %d messages came", fillPages*pageSize)}
+		},
+		Done: func(ctx context.Context, err error) ([]receiving.Piece, error) { return nil, done(ctx, all, err) },
 	}
-	return all, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("more than %d messages came", fillPages*pageSize)}
 }
 
-// page asks for the messages after one, again when that may help.
-func (r *reception) page(ctx context.Context, channel, after string) (list []incoming, err error) {
-	err = receiving.Retry(ctx, fillTries, func() error {
-		if err := receiving.Sleep(ctx, fillPause); err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(ctx, answerTime)
-		defer cancel()
-		a, err := r.call(ctx, request{
-			name: "getMessages", verb: http.MethodGet, path: fmt.Sprintf("/channels/%s/messages?after=%s&limit=%d", channel, after, pageSize),
-		})
-		if err == nil {
-			list, err = r.messages(ctx, a)
-		}
-		return err
+// page asks for the messages after one.
+func (r *reception) page(ctx context.Context, channel, after string) ([]incoming, error) {
+	if err := receiving.Sleep(ctx, fillPause); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	a, err := r.call(ctx, request{
+		name: "getMessages", verb: http.MethodGet, path: fmt.Sprintf("/channels/%s/messages?after=%s&limit=%d", channel, after, pageSize),
 	})
-	return list, err
+	if err != nil {
+		return nil, err
+	}
+	return r.messages(ctx, a)
 }
 
 // messages decodes a page. One that can't be read is left out.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,14 +87,14 @@ func TestRetry(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began, n := time.Now(), 0
-				err := Retry(t.Context(), 4, func() error {
+				err := retry(t.Context(), 4, func() error {
 					if n++; n <= len(c.errs) {
 						return c.errs[n-1]
 					}
 					return nil
 				})
 				if !errors.Is(err, c.want) || time.Since(began) != c.took {
-					t.Errorf("Retry = %v after %v, want %v after %v", err, time.Since(began), c.want, c.took)
+					t.Errorf("retry = %v after %v, want %v after %v", err, time.Since(began), c.want, c.took)
 				}
 			})
 		})
@@ -101,8 +102,69 @@ func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if err := Retry(ctx, 4, func() error { return limited }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("Retry = %v, want the context's error", err)
+		if err := retry(ctx, 4, func() error { return limited }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("retry = %v, want the context's error", err)
 		}
 	})
+}
+
+// Trouble with one piece makes the others neither wait nor fail; what is found is read next, and what fails again later.
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	temporary, gone := &chat.SendError{Kind: chat.Temporary}, &chat.SendError{Kind: chat.Gone}
+	for name, c := range map[string]struct {
+		trouble  time.Duration // of piece b
+		patience time.Duration
+		want     string
+	}{
+		"no trouble":        {0, time.Minute, "a b c1 c2 d-"},
+		"trouble":           {30 * time.Second, time.Minute, "a c1 c2 d- b"},
+		"trouble too long":  {time.Hour, time.Minute, "a c1 c2 d- b-"},
+		"a moment's":        {3 * time.Second, time.Minute, "a b c1 c2 d-"},
+		"without patience:": {time.Hour, 0, "a b- c1 c2 d-"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				began, told := time.Now(), 0
+				var got []string
+				piece := func(name string, read func() error, more ...Piece) Piece {
+					return Piece{
+						Read: func(context.Context) error { return read() },
+						Done: func(_ context.Context, err error) ([]Piece, error) {
+							if err != nil {
+								name += "-"
+							}
+							got = append(got, name)
+							return more, nil
+						},
+					}
+				}
+				works := func() error { return nil }
+				pieces := []Piece{
+					piece("a", works),
+					piece("b", func() error {
+						if time.Since(began) < c.trouble {
+							return temporary
+						}
+						return nil
+					}),
+					piece("c1", works, piece("c2", works)),
+					piece("d", func() error { return gone }),
+				}
+				err := Backlog{Patience: c.patience, Trouble: func(error) { told++ }}.Run(t.Context(), pieces)
+				if s := strings.Join(got, " "); err != nil || s != c.want || told > 1 {
+					t.Errorf("read %q, %v, and was told of trouble %d times, want %q", s, err, told, c.want)
+				}
+			})
+		})
+	}
+	refused := errors.New("disk full")
+	err := Backlog{}.Run(t.Context(), []Piece{{
+		Read: func(context.Context) error { return nil },
+		Done: func(context.Context, error) ([]Piece, error) { return nil, refused },
+	}})
+	if !errors.Is(err, refused) {
+		t.Errorf("Run = %v, want %v", err, refused)
+	}
 }

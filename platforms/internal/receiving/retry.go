@@ -25,9 +25,9 @@ func Passing(err error) bool {
 	return false
 }
 
-// Retry calls read until it succeeds or fails for good, at most so many times. Between two tries it waits as long as a rate
+// retry calls read until it succeeds or fails for good, at most so many times. Between two tries it waits as long as a rate
 // limit asks, else a second, two, four and so on. It returns the error of the last try, or ctx's once ctx has ended.
-func Retry(ctx context.Context, tries int, read func() error) error {
+func retry(ctx context.Context, tries int, read func() error) error {
 	for n := range tries {
 		err := read()
 		switch {

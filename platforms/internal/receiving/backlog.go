@@ -1,0 +1,73 @@
+package receiving
+
+import (
+	"context"
+	"time"
+)
+
+// How often a piece of a backlog is read in a row, and the pauses before everything is read again that failed.
+const (
+	pieceTries = 4
+	firstPause = 5 * time.Second
+	maxPause   = time.Minute
+)
+
+// Backlog reads what was written while nothing was received, piece by piece. What can't be read because the platform is in
+// trouble is read again when everything else was.
+type Backlog struct {
+	Patience time.Duration   // how long pieces are read again
+	Trouble  func(err error) // is told once that something must be read again
+}
+
+// Piece is a part of a backlog, such as a channel.
+type Piece struct {
+	// Read reads it, with one call at a time: when it fails in a way that may pass, it is called again and goes on.
+	Read func(ctx context.Context) error
+	// Done hands on what was read; err says why not everything was. It returns what is to be read next. Its own error ends
+	// the reading of the backlog.
+	Done func(ctx context.Context, err error) ([]Piece, error)
+}
+
+// Run reads all pieces in their order. It returns ctx's error once ctx has ended, and that of a Done.
+func (b Backlog) Run(ctx context.Context, pieces []Piece) error {
+	until := time.Now().Add(b.Patience)
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		again, trouble, err := round(ctx, pieces, until)
+		if err != nil || len(again) == 0 {
+			return err
+		}
+		if pause == firstPause {
+			b.Trouble(trouble)
+		}
+		if err := Sleep(ctx, pause); err != nil {
+			return err
+		}
+		pieces = again
+	}
+}
+
+// round reads pieces and what comes of them once. It returns those that must be read again, and why. Once something must, the
+// others are tried only once.
+func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece, trouble, err error) {
+	for len(pieces) > 0 {
+		p := pieces[0]
+		tries := pieceTries
+		if trouble != nil {
+			tries = 1
+		}
+		err := retry(ctx, tries, func() error { return p.Read(ctx) })
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if err != nil && Passing(err) && time.Now().Before(until) {
+			again, trouble, pieces = append(again, p), err, pieces[1:]
+			continue
+		}
+		more, err := p.Done(ctx, err)
+		if err != nil {
+			return nil, nil, err
+		}
+		pieces = append(more, pieces[1:]...)
+	}
+	return again, trouble, nil
+}
