@@ -389,13 +389,16 @@ func (a *actor) stopped(t *turn) {
 	a.confirmStop(*t.stoppedBy, len(t.outcome.Refs) > 0)
 }
 
-// confirmStop answers a command that stopped a reply.
+// confirmStop answers a command that stopped a reply. Once deliveries have ended, so has the storing of what they came to: the command
+// stays in the store, and stops the reply in the next process again.
 func (a *actor) confirmStop(in chat.Inbound, visible bool) {
-	if !visible {
+	switch {
+	case a.g.deliveries.Err() != nil:
+	case visible:
+		a.drop(in)
+	default:
 		a.say(in, a.g.Texts[TextStopped])
-		return
 	}
-	a.drop(in)
 }
 
 // requeue puts a question of which nothing was answered before the one that interrupted it:

@@ -197,6 +197,10 @@ func cutShorter(s *state, f failedCall) {
 		s.relay()
 		return
 	}
+	if f.message.abandoned { // its text was refused before, and what may stand in its place is refused too
+		giveUp(s, f)
+		return
+	}
 	known := s.cutOf(f.part) > s.limit // cut by an earlier process, before it learned of the limit
 	if !known && s.limit <= leastLimit || s.ending != nil && f.part >= len(s.final) {
 		giveUp(s, f)

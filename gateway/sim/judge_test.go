@@ -224,12 +224,12 @@ func (w *world) refusesFinal(m *message) bool {
 	return slices.ContainsFunc(w.calls, func(c *call) bool { return c.turn == m.turn && c.fault == badContent && !c.m.Preview })
 }
 
-// refusesAll says that the platform refused the final for m, and then an edit to what m shows without its cursor; of one that
-// has nothing of the text, that edit alone.
+// refusesAll says that the platform refused the final for m, and then an edit to what m shows, or may show, without its cursor; of
+// one that has nothing of the text, that edit alone.
 func (w *world) refusesAll(m *message) bool {
 	times := 0
 	for _, c := range w.calls {
-		if c.op == chat.OpEdit && c.id == m.id && c.to.Chat == m.chat && !c.m.Preview && c.failed(chat.Rejected) {
+		if c.op == chat.OpEdit && c.id == m.id && c.to.Chat == m.chat && !c.m.Preview && (c.failed(chat.Rejected) || c.failed(chat.TooLong)) {
 			if times++; c.m.Text == "–" {
 				times++
 			}

@@ -77,6 +77,22 @@ func TestRegressionDeletedBeforeItIsLearnedOf(t *testing.T) {
 	equal(t, "what the person sees", w.see(0), []string{"a0w0x a0w1x"})
 }
 
+// F37: an answer is stopped while the platform makes the bot wait, a person still approves its call, and the process ends in good order
+// before it could store that the answer was stopped. The next process stops it too: the call is not made.
+func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {
+	t.Parallel()
+	s := story("edit", calling("a0w0x", "a0w1x", change))
+	s.tools, s.kind.caps.Buttons, s.approval = true, true, time.Hour
+	s.says = append(s.says, say{at: 3 * time.Second, user: "ann", kind: "stop"})
+	s.reactions = []reaction{{kind: doApprove, after: 4 * time.Second}}
+	s.faults = map[int]fault{1: {kind: limited, scope: chat.ScopeChat, after: 40 * time.Second}} // what takes the question away
+	s.kills = []kill{{where: inOrder, at: 4500 * time.Millisecond}}
+	w := perform(t, s)
+	if n := w.counts["effects that were approved"]; n > 0 {
+		t.Errorf("%d calls were made\nwhat happened:\n%s", n, strings.Join(w.story(), "\n"))
+	}
+}
+
 // D3: a call that is on its way when its process dies arrives no sooner than any other, so that the budget's window holds.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
