@@ -137,7 +137,8 @@ func (w *world) overtaken(above, below *turnLog) bool {
 		if c.op == chat.OpTyping && c.err == nil {
 			continue
 		}
-		if late := !c.learned().Before(began); late && failures > 0 {
+		hangs := c.learned().After(began) && began.Sub(c.at) >= hung
+		if late := !c.learned().Before(began); late && (failures > 0 || hangs) {
 			if w.waived(above) {
 				return true
 			}
@@ -147,10 +148,9 @@ func (w *world) overtaken(above, below *turnLog) bool {
 			}
 		}
 		switch {
+		case hangs:
+			failures++
 		case c.learned().After(began):
-			if began.Sub(c.at) >= hung {
-				failures++
-			}
 		case c.err == nil && !c.done.IsZero() && c.op != chat.OpFind:
 			failures = 0
 		default:
