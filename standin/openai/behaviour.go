@@ -58,7 +58,7 @@ type behaviour struct {
 	status           int
 	code, message    string
 	body             string
-	header           http.Header
+	headers          http.Header
 	as               string
 	contentType      string
 	crlf, noSpace    bool
@@ -69,215 +69,188 @@ type behaviour struct {
 // call is a tool call that the model makes.
 type call struct{ name, arguments string }
 
-// errUnknownKey is returned by the groups of settings for keys of other groups.
-var errUnknownKey = errors.New("unknown key")
-
 // apply changes b by settings in their order; a later one wins.
 func (b *behaviour) apply(settings []setting) error {
+	known := b.settings()
 	for _, s := range settings {
-		err := errUnknownKey
-		for _, set := range []func(key, value string) error{b.setPace, b.setAnswer, b.setEnding, b.setError, b.setWire} {
-			if err = set(s.key, s.value); !errors.Is(err, errUnknownKey) {
-				break
-			}
+		set, ok := known[s.key]
+		if !ok {
+			return fmt.Errorf("setting %s: unknown key", s.key)
 		}
-		if err != nil {
+		if err := set(s.value); err != nil {
 			return fmt.Errorf("setting %s: %w", s.key, err)
 		}
 	}
 	return nil
 }
 
-// setPace sets when things happen, and to which requests.
-func (b *behaviour) setPace(key, value string) (err error) {
-	switch key {
-	case "on":
-		b.on, err = oneOf(value, "stream", "plain", "chat", "audio")
-	case "skip":
-		b.skip, err = count(value)
-	case "times":
-		b.take, err = count(value)
-	case "rate":
-		if b.rate, err = strconv.ParseFloat(value, 64); math.IsNaN(b.rate) {
-			err = errors.New("want tokens per second")
-		}
-	case "jitter":
-		if b.jitter, err = strconv.ParseFloat(value, 64); !(b.jitter >= 0 && b.jitter <= 1) {
-			err = errors.New("want a share from 0 to 1")
-		}
-	case "delay":
-		b.delay, err = duration(value)
-	case "first":
-		b.first, err = duration(value)
-	case "stall":
-		b.stall, err = count(value)
-	case "stall_for":
-		b.stallFor, err = duration(value)
-	case "comment":
-		b.comment, err = line(value)
-	case "comment_every":
-		b.commentEvery, err = count(value)
-	case "comment_interval":
-		b.commentInterval, err = duration(value)
-	case "chunk":
-		b.chunk, err = count(value)
-	default:
-		err = errUnknownKey
+// settings are all that there are, by key; each reads a value into b.
+func (b *behaviour) settings() map[string]func(value string) error {
+	list := map[string]func(string) error{
+		// When things happen, and to which requests.
+		"on":               oneOf(&b.on, "stream", "plain", "chat", "audio"),
+		"skip":             count(&b.skip),
+		"times":            count(&b.take),
+		"rate":             number(&b.rate, func(f float64) bool { return !math.IsNaN(f) }, "want tokens per second"),
+		"jitter":           number(&b.jitter, func(f float64) bool { return f >= 0 && f <= 1 }, "want a share from 0 to 1"),
+		"delay":            duration(&b.delay),
+		"first":            duration(&b.first),
+		"stall":            count(&b.stall),
+		"stall_for":        duration(&b.stallFor),
+		"comment":          line(&b.comment),
+		"comment_every":    count(&b.commentEvery),
+		"comment_interval": duration(&b.commentInterval),
+		"chunk":            count(&b.chunk),
+
+		// What is answered.
+		"say":          optional(&b.say),
+		"empty":        func(value string) error { b.say = new(string); return noValue(value) },
+		"think":        text(&b.think),
+		"think_as":     oneOf(&b.thinkAs, "reasoning_content", "reasoning", "both", "tags", "open_tag_missing"),
+		"refusal":      text(&b.refusal),
+		"finish":       optional(&b.finish),
+		"call":         b.addCall,
+		"again":        flag(&b.again),
+		"calls_as":     oneOf(&b.callsAs, "index", "gemini", "ollama", "repeat_ids", "empty_ids", "null_index"),
+		"usage":        oneOf(&b.usage, "on", "off", "each"),
+		"cached":       count(&b.cached),
+		"context":      count(&b.context),
+		"token_factor": number(&b.tokenFactor, func(f float64) bool { return f > 0 && f <= 100 }, "want a factor above 0, up to 100"),
+		"noise":        count(&b.noise),
+		"pad":          count(&b.pad),
+
+		// An error from the beginning.
+		"status":         b.setStatus,
+		"code":           text(&b.code),
+		"message":        text(&b.message),
+		"body":           oneOf(&b.body, "json", "html", "empty"),
+		"retry_after":    b.header("Retry-After"),
+		"retry_after_ms": b.header("Retry-After-Ms"),
+		"should_retry":   b.header("X-Should-Retry"),
+		"refuse":         func(value string) error { b.refuse = strings.Split(value, ","); return nil },
+		"require":        b.setRequired,
+
+		// How the bytes look.
+		"fail_as":         oneOf(&b.failAs, "openai", "vllm", "openrouter", "event", "nested"),
+		"as":              oneOf(&b.as, "sse", "json", "html"),
+		"content_type":    line(&b.contentType),
+		"crlf":            flag(&b.crlf),
+		"nospace":         flag(&b.noSpace),
+		"multiline":       flag(&b.multiline),
+		"no_last_newline": flag(&b.noLastNewline),
 	}
-	return err
+	for _, how := range []string{"cut", "eof", "hang", "fail"} {
+		list[how] = func(value string) error { return b.setEnding(how, value) }
+	}
+	return list
 }
 
-// setAnswer sets what is answered.
-func (b *behaviour) setAnswer(key, value string) (err error) {
-	switch key {
-	case "say":
-		b.say = &value
-	case "empty":
-		b.say = new(string)
-		err = noValue(value)
-	case "think":
-		b.think = value
-	case "think_as":
-		b.thinkAs, err = oneOf(value, "reasoning_content", "reasoning", "both", "tags", "open_tag_missing")
-	case "refusal":
-		b.refusal = value
-	case "finish":
-		b.finish = &value
-	case "call":
-		name, arguments, _ := strings.Cut(value, " ")
-		b.calls = append(b.calls, call{name: name, arguments: arguments})
-	case "again":
-		b.again, err = true, noValue(value)
-	case "calls_as":
-		b.callsAs, err = oneOf(value, "index", "gemini", "ollama", "repeat_ids", "empty_ids", "null_index")
-	case "usage":
-		b.usage, err = oneOf(value, "on", "off", "each")
-	case "cached":
-		b.cached, err = count(value)
-	case "context":
-		b.context, err = count(value)
-	case "token_factor":
-		if b.tokenFactor, err = strconv.ParseFloat(value, 64); !(b.tokenFactor > 0 && b.tokenFactor <= 100) {
-			err = errors.New("want a factor above 0, up to 100")
-		}
-	case "noise":
-		b.noise, err = count(value)
-	case "pad":
-		b.pad, err = count(value)
-	default:
-		err = errUnknownKey
-	}
-	return err
+func (b *behaviour) addCall(value string) error {
+	name, arguments, _ := strings.Cut(value, " ")
+	b.calls = append(b.calls, call{name: name, arguments: arguments})
+	return nil
 }
 
 // setEnding sets how an answer stops short.
-func (b *behaviour) setEnding(key, value string) (err error) {
-	switch key {
-	case "cut", "eof", "hang", "fail":
-		b.end.how = key
-		b.end.after, err = place(value)
-		if b.end.after == beforeAll && key != "cut" && key != "hang" {
-			err = errors.New("only cut and hang can happen at the start")
-		}
-	case "fail_as":
-		b.failAs, err = oneOf(value, "openai", "vllm", "openrouter", "event", "nested")
-	default:
-		err = errUnknownKey
+func (b *behaviour) setEnding(how, value string) (err error) {
+	b.end.how = how
+	b.end.after, err = place(value)
+	if b.end.after == beforeAll && how != "cut" && how != "hang" {
+		return errors.New("only cut and hang can happen at the start")
 	}
 	return err
 }
 
-// setError sets an answer that is an error from the beginning.
-func (b *behaviour) setError(key, value string) (err error) {
-	set := func(name string) {
-		if b.header == nil {
-			b.header = http.Header{}
-		}
-		value, err = line(value)
-		b.header.Set(name, value)
-	}
-	switch key {
-	case "status":
-		b.status, err = strconv.Atoi(value)
-		if err == nil && (b.status < 400 || b.status > 599) {
-			err = errors.New("want 400 to 599")
-		}
-	case "code":
-		b.code = value
-	case "message":
-		b.message = value
-	case "body":
-		b.body, err = oneOf(value, "json", "html", "empty")
-	case "retry_after":
-		set("Retry-After")
-	case "retry_after_ms":
-		set("Retry-After-Ms")
-	case "should_retry":
-		set("X-Should-Retry")
-	case "refuse":
-		b.refuse = strings.Split(value, ",")
-	case "require":
-		b.require = strings.Split(value, ",")
-		for _, r := range b.require {
-			if _, err = oneOf(r, "reasoning_content", "thought_signature"); err != nil {
-				break
-			}
-		}
-	default:
-		err = errUnknownKey
+func (b *behaviour) setStatus(value string) (err error) {
+	b.status, err = strconv.Atoi(value)
+	if err == nil && (b.status < 400 || b.status > 599) {
+		return errors.New("want 400 to 599")
 	}
 	return err
 }
 
-// setWire sets how the bytes look.
-func (b *behaviour) setWire(key, value string) (err error) {
-	switch key {
-	case "as":
-		b.as, err = oneOf(value, "sse", "json", "html")
-	case "content_type":
-		b.contentType, err = line(value)
-	case "crlf":
-		b.crlf, err = true, noValue(value)
-	case "nospace":
-		b.noSpace, err = true, noValue(value)
-	case "multiline":
-		b.multiline, err = true, noValue(value)
-	case "no_last_newline":
-		b.noLastNewline, err = true, noValue(value)
-	default:
-		err = errUnknownKey
+func (b *behaviour) setRequired(value string) error {
+	b.require = strings.Split(value, ",")
+	for _, one := range b.require {
+		if err := oneOf(&one, "reasoning_content", "thought_signature")(one); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
-func oneOf(value string, allowed ...string) (string, error) {
-	if !slices.Contains(allowed, value) {
-		return "", fmt.Errorf("want one of %s, got %q", strings.Join(allowed, ", "), value)
+// header sets a header of the answer.
+func (b *behaviour) header(name string) func(string) error {
+	return func(value string) error {
+		if b.headers == nil {
+			b.headers = http.Header{}
+		}
+		if err := line(&value)(value); err != nil {
+			return err
+		}
+		b.headers.Set(name, value)
+		return nil
 	}
-	return value, nil
 }
 
-func count(value string) (int, error) {
-	n, err := strconv.Atoi(value)
-	if err != nil || n < 0 || n > maxAsked {
-		return 0, fmt.Errorf("want a number from 0 to %d, got %q", maxAsked, value)
-	}
-	return n, nil
+func text(to *string) func(string) error {
+	return func(value string) error { *to = value; return nil }
 }
 
-func duration(value string) (time.Duration, error) {
-	d, err := time.ParseDuration(value)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("want a time such as 250ms, got %q", value)
-	}
-	return d, nil
+// optional is a text that may be empty, which is another thing than none.
+func optional(to **string) func(string) error {
+	return func(value string) error { *to = &value; return nil }
 }
 
-func line(value string) (string, error) {
-	if strings.ContainsAny(value, "\r\n") {
-		return "", errors.New("want one line")
+func oneOf(to *string, allowed ...string) func(string) error {
+	return func(value string) error {
+		if !slices.Contains(allowed, value) {
+			return fmt.Errorf("want one of %s, got %q", strings.Join(allowed, ", "), value)
+		}
+		*to = value
+		return nil
 	}
-	return value, nil
+}
+
+func count(to *int) func(string) error {
+	return func(value string) (err error) {
+		if *to, err = strconv.Atoi(value); err != nil || *to < 0 || *to > maxAsked {
+			return fmt.Errorf("want a number from 0 to %d, got %q", maxAsked, value)
+		}
+		return nil
+	}
+}
+
+func number(to *float64, ok func(float64) bool, want string) func(string) error {
+	return func(value string) (err error) {
+		if *to, err = strconv.ParseFloat(value, 64); err == nil && !ok(*to) {
+			return errors.New(want)
+		}
+		return err
+	}
+}
+
+func duration(to *time.Duration) func(string) error {
+	return func(value string) (err error) {
+		if *to, err = time.ParseDuration(value); err != nil || *to < 0 {
+			return fmt.Errorf("want a time such as 250ms, got %q", value)
+		}
+		return nil
+	}
+}
+
+func line(to *string) func(string) error {
+	return func(value string) error {
+		if strings.ContainsAny(value, "\r\n") {
+			return errors.New("want one line")
+		}
+		*to = value
+		return nil
+	}
+}
+
+func flag(to *bool) func(string) error {
+	return func(value string) error { *to = true; return noValue(value) }
 }
 
 func noValue(value string) error {
@@ -298,8 +271,8 @@ func place(value string) (int, error) {
 	case "usage":
 		return afterUsage, nil
 	}
-	n, err := count(value)
-	if err != nil {
+	var n int
+	if err := count(&n)(value); err != nil {
 		return 0, fmt.Errorf("want a number of tokens, start, text, finish or usage, got %q", value)
 	}
 	return n, nil

@@ -224,7 +224,7 @@ func (x *exchange) start() error {
 	if x.b.status != 0 {
 		return x.sendError()
 	}
-	maps.Copy(x.w.Header(), x.b.header)
+	maps.Copy(x.w.Header(), x.b.headers)
 	x.w.Header().Set("Openai-Processing-Ms", strconv.FormatInt(x.b.delay.Milliseconds(), 10))
 	return nil
 }
@@ -243,7 +243,7 @@ func (x *exchange) begin(status int, contentType string) {
 // sendError answers with the error of the settings, which is the complete answer then.
 func (x *exchange) sendError() error {
 	e := errorFor(x.b)
-	maps.Copy(x.w.Header(), x.b.header)
+	maps.Copy(x.w.Header(), x.b.headers)
 	body, form := e.body(), x.b.body
 	if form == "" && x.b.status >= http.StatusBadGateway {
 		form = "html" // So speak the proxies which these statuses come from.

@@ -88,28 +88,18 @@ func TestSettingsTaken(t *testing.T) {
 // TestSettingsDocumented compares the keys that the code knows with those of the package comment.
 func TestSettingsDocumented(t *testing.T) {
 	t.Parallel()
-	code, err := os.ReadFile("behaviour.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, groups, _ := strings.Cut(string(code), "func (b *behaviour) setPace")
-	groups, _, _ = strings.Cut(groups, "func oneOf")
-	keys := 0
-	for _, match := range regexp.MustCompile(`(?m)^\tcase (".*):$`).FindAllStringSubmatch(groups, -1) {
-		for key := range strings.SplitSeq(match[1], ", ") {
-			keys++
-			key = strings.Trim(key, `"`)
-			if !regexp.MustCompile(`(?m)^//\t([a-z_]+=\S+ )*` + key + `\b`).Match(doc) {
-				t.Errorf("setting %s isn't in the package comment", key)
-			}
+	settings := new(behaviour).settings()
+	for key := range settings {
+		if !regexp.MustCompile(`(?m)^//\t([a-z_]+=\S+ )*` + key + `\b`).Match(doc) {
+			t.Errorf("setting %s isn't in the package comment", key)
 		}
 	}
-	if keys < 40 {
-		t.Errorf("found %d keys, want them all", keys)
+	if len(settings) < 40 {
+		t.Errorf("found %d keys, want them all", len(settings))
 	}
 }
 

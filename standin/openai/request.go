@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // chatRequest is the part of a chat completion request that is looked into.
@@ -95,32 +93,21 @@ var functionNameRE = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // parseRequest reads and checks a request body. Errors are *apiError.
 func parseRequest(body []byte, models []string) (*chatRequest, error) {
-	var params map[string]json.RawMessage
-	if err := json.Unmarshal(body, &params); err != nil || params == nil {
-		return nil, invalid("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't "+
-			"using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
-	}
-	for _, name := range slices.Sorted(maps.Keys(params)) {
-		if !strings.Contains(knownParams, " "+name+" ") {
-			return nil, invalid(name, "unknown_parameter", "Unknown parameter: '%s'.", name)
-		}
+	if err := knownFields(body, "", knownParams); err != nil {
+		return nil, err
 	}
 	r := new(chatRequest)
-	if err := json.NewDecoder(bytes.NewReader(body)).Decode(r); err != nil {
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, invalid(wrong.Field, "invalid_type", "Invalid type for '%s': expected %s, but got %s instead.",
-				wrong.Field, wrong.Type, wrong.Value)
-		}
-		return nil, invalid("", "", "We could not parse the JSON body of your request: %v", err)
+	if err := json.Unmarshal(body, r); err != nil {
+		return nil, wrongType(err)
 	}
-	if err := r.check(params, models); err != nil {
+	if err := r.check(models); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
 // check finds the first thing that OpenAI would refuse.
-func (r *chatRequest) check(params map[string]json.RawMessage, models []string) error {
+func (r *chatRequest) check(models []string) error {
 	if r.Model == "" {
 		return invalid("", "", "you must provide a model parameter")
 	}
@@ -128,7 +115,7 @@ func (r *chatRequest) check(params map[string]json.RawMessage, models []string) 
 		return newError(http.StatusNotFound, "invalid_request_error", "", "model_not_found",
 			fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", r.Model))
 	}
-	if params["messages"] == nil {
+	if r.Messages == nil {
 		return invalid("messages", "missing_required_parameter", "Missing required parameter: 'messages'.")
 	}
 	for _, check := range []func() error{r.checkNumbers, r.checkStream, r.checkStop, r.checkTools, r.checkMessages} {
@@ -140,36 +127,43 @@ func (r *chatRequest) check(params map[string]json.RawMessage, models []string) 
 }
 
 func (r *chatRequest) checkNumbers() error {
-	for _, p := range []struct {
-		name     string
-		value    *float64
-		min, max float64
-	}{
-		{"temperature", r.Temperature, 0, 2},
-		{"top_p", r.TopP, 0, 1},
-		{"presence_penalty", r.PresencePenalty, -2, 2},
-		{"frequency_penalty", r.FrequencyPenalty, -2, 2},
-		{"max_tokens", toFloat(r.MaxTokens), 1, math.MaxInt32},
-		{"max_completion_tokens", toFloat(r.MaxCompletionTokens), 1, math.MaxInt32},
-		{"n", toFloat(r.N), 1, 1}, // OpenAI takes up to 128; nobody here asks for several answers.
-	} {
-		kind := "decimal"
-		if strings.HasPrefix(p.name, "max") || p.name == "n" {
-			kind = "integer"
-		}
-		switch {
-		case p.value == nil:
-		case *p.value < p.min:
-			return invalid(p.name, kind+"_below_min_value",
-				"Invalid '%s': %s below minimum value. Expected a value >= %v, but got %v instead.", p.name, kind, p.min, *p.value)
-		case *p.value > p.max:
-			return invalid(p.name, kind+"_above_max_value",
-				"Invalid '%s': %s above maximum value. Expected a value <= %v, but got %v instead.", p.name, kind, p.max, *p.value)
-		}
+	err := checkBounds([]bounds{
+		{"temperature", "decimal", r.Temperature, 0, 2},
+		{"top_p", "decimal", r.TopP, 0, 1},
+		{"presence_penalty", "decimal", r.PresencePenalty, -2, 2},
+		{"frequency_penalty", "decimal", r.FrequencyPenalty, -2, 2},
+		{"max_tokens", "integer", toFloat(r.MaxTokens), 1, math.MaxInt32},
+		{"max_completion_tokens", "integer", toFloat(r.MaxCompletionTokens), 1, math.MaxInt32},
+		{"n", "integer", toFloat(r.N), 1, 1}, // OpenAI takes up to 128; nobody here asks for several answers.
+	})
+	if err != nil {
+		return err
 	}
 	if r.MaxTokens != nil && r.MaxCompletionTokens != nil {
 		return invalid("max_tokens", "invalid_parameter_combination",
 			"Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
+	}
+	return nil
+}
+
+// bounds are those of a number in a request, which may be missing.
+type bounds struct {
+	name, kind string // kind is integer or decimal.
+	value      *float64
+	min, max   float64
+}
+
+func checkBounds(list []bounds) error {
+	for _, p := range list {
+		switch {
+		case p.value == nil:
+		case *p.value < p.min:
+			return invalid(p.name, p.kind+"_below_min_value",
+				"Invalid '%s': %s below minimum value. Expected a value >= %v, but got %v instead.", p.name, p.kind, p.min, *p.value)
+		case *p.value > p.max:
+			return invalid(p.name, p.kind+"_above_max_value",
+				"Invalid '%s': %s above maximum value. Expected a value <= %v, but got %v instead.", p.name, p.kind, p.max, *p.value)
+		}
 	}
 	return nil
 }

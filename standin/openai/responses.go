@@ -155,28 +155,12 @@ func (r *responsesRequest) checkState() error {
 }
 
 func (r *responsesRequest) checkNumbers() error {
-	const most = 1 << 31
-	for _, p := range []struct {
-		name, kind string
-		value      *float64
-		min, max   float64
-	}{
+	return checkBounds([]bounds{
 		{"temperature", "decimal", r.Temperature, 0, 2},
 		{"top_p", "decimal", r.TopP, 0, 1},
 		{"top_logprobs", "integer", toFloat(r.TopLogprobs), 0, 20},
-		{"max_output_tokens", "integer", toFloat(r.MaxOutputTokens), minOutputTokens, most},
-	} {
-		switch {
-		case p.value == nil:
-		case *p.value < p.min:
-			return invalid(p.name, p.kind+"_below_min_value",
-				"Invalid '%s': %s below minimum value. Expected a value >= %v, but got %v instead.", p.name, p.kind, p.min, *p.value)
-		case *p.value > p.max:
-			return invalid(p.name, p.kind+"_above_max_value",
-				"Invalid '%s': %s above maximum value. Expected a value <= %v, but got %v instead.", p.name, p.kind, p.max, *p.value)
-		}
-	}
-	return nil
+		{"max_output_tokens", "integer", toFloat(r.MaxOutputTokens), minOutputTokens, 1 << 31},
+	})
 }
 
 func (r *responsesRequest) checkOptions() error {
