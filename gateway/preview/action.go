@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"telex/internal/chat"
-	"telex/internal/markup"
 )
 
 // actionKind is what an action does.
@@ -34,17 +33,9 @@ type action struct {
 	kind  actionKind
 	until time.Time // doWait: zero waits for news only
 	deaf  bool      // doWait: new text changes nothing before until
-	part  int
-	display
-	stands bool        // body is what the message showed before, whatever the text is now
-	size   int         // how much of the text was laid out for body
-	start  markup.Mark // doSend: where the part begins in the source
-	seal   bool        // after success the part is full and the next one begins at next
-	next   markup.Mark
-	class  chat.Class
-	calls  int        // how many calls are known to follow, this one included; 0 counts as 1
-	added  string     // doAppend, doStop: the text that is new
-	file   *chat.File // doFile
+	desired
+	calls int    // how many calls are known to follow, this one included; 0 counts as 1
+	added string // doAppend, doStop: the text that is new
 }
 
 // Places of messages that are not of the text.

@@ -13,39 +13,28 @@ import (
 // apartIndex and below are the records of such messages, by generation.
 const apartIndex = -1 << 30
 
-// askApart returns the call that the message apart needs: to show what is asked, or to be gone. False is none.
-func (s *state) askApart(now time.Time, asked bool) (action, bool) {
-	if !asked {
-		return s.dismiss(now)
+// askBeside plans the message that holds a question beside the text: to show what is asked, or to be gone.
+func (s *state) askBeside(now time.Time, asked bool) action {
+	d := desired{part: questionAt, aim: aimGone, class: chat.ClassPreview}
+	if asked {
+		text, code := s.questionText()
+		m, want := &s.question, s.asking(text, code, s.view.Status.asks())
+		other := !m.shown.like(want.display) && (m.exists() || m.abandoned) // a new message, which people notice
+		vague := m.exists() && m.unsure() && !(s.can(chat.OpEdit) && m.editable())
+		if !other && !vague {
+			d = want
+		}
 	}
-	p := &s.question
-	question, code := s.questionText()
-	want := s.asking(question, code, s.view.Status.asks())
-	switch same := p.shown.like(want.display); {
-	case same && (p.abandoned || p.exists() && !p.unsure()):
-		return action{}, false
-	case p.abandoned, p.exists() && !same: // another question is a new message, which people notice
-		return s.dismiss(now)
-	case p.exists() && s.can(chat.OpEdit) && p.editable():
-		want.kind = doEdit
-		return want, true
-	case p.exists():
-		return s.dismiss(now)
-	}
-	want = s.create(want, now)
-	return want, want.kind != doEnd
+	return s.plan(d, now)
 }
 
 func newQuestion(gen int) message { return message{role: roleQuestion, gen: gen} }
 
-// asking is the create of a message apart.
-func (s *state) asking(text string, code Span, asks string) action {
-	return action{
-		kind: doSend, part: questionAt, class: chat.ClassFirst,
-		display: display{
-			body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks},
-		},
-	}
+// asking is the message of a question.
+func (s *state) asking(text string, code Span, asks string) desired {
+	return desired{part: questionAt, aim: aimShow, class: chat.ClassFirst, display: display{
+		body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks},
+	}}
 }
 
 // askedBy takes what a preview without an id asked for the message questionAt, so that it is not asked again.
@@ -55,35 +44,6 @@ func (s *state) askedBy(f frame) {
 		s.question = newQuestion(s.question.gen + 1)
 		s.question.phase, s.question.shown = standing, a.display
 	}
-}
-
-// removable says that the message can be deleted.
-func (s *state) removable(p *message) bool { return s.can(chat.OpDelete) && p.ref.ID != "" }
-
-// dismiss returns the call that the message apart needs once its question is over. False is none.
-func (s *state) dismiss(now time.Time) (action, bool) {
-	p := &s.question
-	a := action{kind: doSeal, part: questionAt, display: display{body: p.shown.body}, stands: true, class: chat.ClassPreview}
-	if s.ending != nil {
-		a.class = chat.ClassFinal
-	}
-	if s.can(chat.OpDelete) || s.can(chat.OpFind) { // else what a create under the same key shows could not be taken away
-		if found, ok := s.seek(questionAt, now); ok {
-			found.class = a.class
-			return found, true
-		}
-	}
-	switch {
-	case p.exists() && s.removable(p):
-		a.kind = doDelete
-	case p.exists() && s.can(chat.OpEdit) && p.editable() && p.unfinished():
-		if a.kind = doEdit; p.plain {
-			a.body = plainPayload(a.body)
-		}
-	case !p.exists() && !p.abandoned && !p.doubtful():
-		return action{}, false
-	}
-	return a, true
 }
 
 // settleBeside folds in that action a on a message succeeded that is not of the text.

@@ -27,14 +27,6 @@ func (s *state) next(now time.Time) action {
 	return s.remaining(now)
 }
 
-// remaining is what the ending still wants, whatever the time.
-func (s *state) remaining(now time.Time) action {
-	if s.ending.Keep {
-		return s.keep(now)
-	}
-	return s.finish(now)
-}
-
 // undone says that nothing but its deadline keeps the reply from what its ending still wants.
 func (s *state) undone(now time.Time) bool {
 	return s.ending != nil && !s.ending.Stand && !s.dead && now.After(s.deadline) && s.remaining(now).kind != doEnd
@@ -50,7 +42,7 @@ func (s *state) preview(now time.Time) action {
 	text, due := s.shownText(now)
 	want, later := s.wanted(now, i, text)
 	beside := s.view.Status.urgent() && !(open && s.holds(i, from, text, want))
-	if a, ok := s.askApart(now, beside); ok {
+	if a := s.askBeside(now, beside); a.kind != doEnd {
 		return a
 	}
 	if !open {
@@ -85,8 +77,7 @@ func (s *state) holds(i int, from markup.Mark, text string, want frame) bool {
 	if !s.beyond(i + 1) {
 		return true
 	}
-	a := s.layout(i, from, text, want)
-	return !a.seal
+	return !s.layout(i, from, text, want).seal
 }
 
 // beyond says that part i will be in a file.
@@ -109,25 +100,26 @@ func (s *state) open(i int) bool {
 
 // show returns the call that makes part i show the text and what is wanted around it, or waits when it does so.
 func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool, now time.Time) action {
-	a, streams := s.layout(i, from, text, want), s.streamed(i)
+	d, streams := s.layout(i, from, text, want), s.streamed(i)
 	if !s.displayed || asks {
-		a.class = chat.ClassFirst
+		d.class = chat.ClassFirst
 	}
-	if a.seal || streams {
-		a.frame = frame{}
+	if d.seal || streams {
+		d.frame = frame{}
 	}
-	s.hollow(&a, want)
-	a.cursor = !a.seal && !streams && (s.cfg.Cursor != "" || s.cfg.Button != nil || a.frame != frame{})
-	empty := a.body.rendered.Text == "" && a.frame == (frame{})
-	if empty && !s.clears(i) || !s.put(&a, streams, now) {
-		return action{kind: doSkip, size: len(text), display: display{frame: want}}
+	s.fillPlaceholder(&d, want)
+	d.cursor = !d.seal && !streams && (s.cfg.Cursor != "" || s.cfg.Button != nil || d.frame != frame{})
+	if d.body.rendered.Text != "" || d.frame != (frame{}) || s.clears(i) {
+		if a := s.plan(d, now); a.kind != doEnd {
+			return a
+		}
 	}
-	return a
+	return action{kind: doSkip, desired: desired{size: len(text), display: display{frame: want}}}
 }
 
-// hollow settles what a message shows that has nothing of the text: what an earlier process left there until there
+// fillPlaceholder settles what a message shows that has nothing of the text: what an earlier process left there until there
 // is more, and where there is no cursor to take the place of lines that are over, a sign.
-func (s *state) hollow(a *action, want frame) {
+func (s *state) fillPlaceholder(a *desired, want frame) {
 	if a.body.rendered.Text != "" || a.part >= len(s.parts) || !s.parts[a.part].exists() {
 		return
 	}
@@ -151,8 +143,8 @@ func (s *state) hollow(a *action, want frame) {
 
 // layout returns what part i shows of the text from a place on, with what is wanted around it as far as there is
 // room. What is urgent has room: where there is none below the text, it stands in the next part.
-func (s *state) layout(i int, from markup.Mark, text string, want frame) action {
-	a := action{part: i, start: from, next: from, size: len(text), class: chat.ClassPreview}
+func (s *state) layout(i int, from markup.Mark, text string, want frame) desired {
+	a := desired{part: i, aim: aimShow, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: s.view.Paused && len(text) == len(s.view.Text),
 		Append: s.grows, // in all parts, also once they are edited: the places where they begin are the same
@@ -174,33 +166,6 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) action 
 	a.frame = s.fitting(a.body.rendered, want)
 	a.seal = a.body.rendered.Text != "" && a.frame.below == "" && want.below != "" && s.view.Status.urgent()
 	return a
-}
-
-// put chooses the call that makes part a.part show a.body. It returns false when it does so
-// already.
-func (s *state) put(a *action, streams bool, now time.Time) bool {
-	exists := a.part < len(s.parts) && s.parts[a.part].exists()
-	switch {
-	case exists && s.parts[a.part].streams():
-		return s.grow(a)
-	case exists && (s.parts[a.part].unsure() || !s.parts[a.part].shown.like(a.display)):
-		a.kind = doEdit
-	case exists && a.seal:
-		a.kind = doSeal
-	case exists:
-		return false
-	case streams && !a.seal:
-		a.kind = doStart
-		s.prepare(a, now)
-	case s.draftFor > 0 && !a.seal:
-		a.kind = doDraft
-		d := &s.draft
-		return d.at.IsZero() || d.part != a.part || !d.like(a.display)
-	default:
-		a.kind = doSend
-		s.prepare(a, now)
-	}
-	return a.kind != doEnd
 }
 
 // due is when the next preview may be made.
@@ -263,7 +228,7 @@ func (s *state) pause(now, due time.Time, deaf bool) action {
 	case !s.displayed && !s.question.exists() && s.typing > 0:
 		renew := s.lastType.Add(s.typing)
 		if !now.Before(renew) {
-			return action{kind: doType, class: chat.ClassTyping}
+			return action{kind: doType, desired: desired{class: chat.ClassTyping}}
 		}
 		sooner(renew)
 	case s.drafted() && s.draftFor > 0:

@@ -10,9 +10,7 @@ func (s *state) drafted() bool { return !s.draft.at.IsZero() }
 
 // redraft shows the draft once more, since it would vanish.
 func (s *state) redraft() action {
-	return action{
-		kind: doDraft, part: s.draft.part, display: s.draft.display, size: s.drawn, class: chat.ClassPreview,
-	}
+	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, size: s.drawn, class: chat.ClassPreview}}
 }
 
 // erase says that the draft vanished: it is due to be shown again.

@@ -8,92 +8,11 @@ import (
 	"telex/internal/markup"
 )
 
-// keep takes cursors away and leaves everything else as it stands. A draft, which would
-// vanish, becomes a message.
-func (s *state) keep(now time.Time) action {
-	for i, p := range s.parts {
-		if a, ok := s.seek(i, now); ok {
-			return a
-		}
-		if a, ok := s.trim(i); ok {
-			return a
-		}
-		switch {
-		case p.exists() && p.streams():
-			return s.stop(i)
-		case p.blank() && !p.file && p.exists() && p.ref.ID != "" && s.can(chat.OpDelete): // only what tools did
-			return action{kind: doDelete, part: i, class: chat.ClassFinal}
-		case s.can(chat.OpEdit) && p.editable() && (p.unfinished() || s.lacksMark(i)):
-			return s.bare(i)
-		}
-	}
-	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists()) {
-		a := action{kind: doSend, part: i, display: display{body: s.draft.body}, class: chat.ClassFinal}
-		if i < len(s.parts) && s.parts[i].plain {
-			a.body = plainPayload(a.body)
-		}
-		return s.create(s.marked(a), now)
-	}
-	if a := s.resend(now); a.kind != doEnd {
-		return a
-	}
-	if a, ok := s.dismiss(now); ok {
-		return a
-	}
-	return s.reclaim()
-}
-
-// trim takes from part i what one before it shows too: that one was made final before the rest was given up, and the final
-// is cut in other places than the previews were. False means that there is nothing to take.
-func (s *state) trim(i int) (action, bool) {
-	p := &s.parts[i]
-	if !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal || p.shown.body.end > len(s.view.Text) {
-		return action{}, false
-	}
-	if i < len(s.final) && p.shown.body.equal(s.payload(i, s.final[i])) {
-		return action{}, false // it is made final too
-	}
-	k := i - 1
-	for k >= 0 && (!s.parts[k].exists() || s.parts[k].blank()) { // all of it was taken
-		k--
-	}
-	if k < 0 || k >= len(s.final) || !s.parts[k].shows(s.payload(k, s.final[k])) {
-		return action{}, false
-	}
-	before := s.final[k]
-	a := action{kind: doEdit, part: i, display: display{body: nothing()}, class: chat.ClassFinal}
-	switch {
-	case k == len(s.final)-1 && s.can(chat.OpDelete): // the whole final stands, which may be another text than this
-		a.kind = doDelete
-		return a, true
-	case before.Next == p.start, k < i-1 && before.Next.Before(p.start):
-		return action{}, false
-	}
-	o := markup.Options{Dialect: s.dialect, Limit: s.limit, From: before.Next, Open: true, Paused: true}
-	if laid := markup.Layout(s.view.Text[:p.shown.body.end], o); len(laid) > 0 {
-		a.body = s.payload(i, laid[0])
-	} else if s.can(chat.OpDelete) {
-		a.kind = doDelete
-	}
-	return s.marked(a), a.kind == doDelete || p.unfinished() || !p.shown.body.equal(a.body)
-}
-
-// bare shows part i as it is, without its cursor.
-func (s *state) bare(i int) action {
-	a := action{kind: doEdit, part: i, display: display{body: s.parts[i].standing()}, stands: true, class: chat.ClassFinal}
-	if s.parts[i].plain {
-		a.body = plainPayload(a.body)
-	}
-	return s.marked(a)
-}
-
-// finish makes the messages equal to the rendered final, in order; then it removes what was
-// replaced.
-func (s *state) finish(now time.Time) action {
-	want := s.final
+// remaining is what the ending still wants, whatever the time: doEnd is nothing.
+func (s *state) remaining(now time.Time) action {
 	first, calls := action{kind: doEnd}, 0
-	for i := range max(len(want), len(s.parts)) {
-		a := s.finishPart(i, want, now)
+	for _, d := range s.atEnd() {
+		a := s.plan(d, now)
 		if a.kind == doEnd {
 			continue
 		}
@@ -101,123 +20,131 @@ func (s *state) finish(now time.Time) action {
 			first = a
 		}
 	}
-	if calls > 0 {
-		first.calls = calls
-		return first
-	}
-	if a, ok := s.dismiss(now); ok {
-		return a
-	}
-	return s.reclaim()
+	first.calls = calls
+	return first
 }
 
-// finishPart is what part i still needs: doEnd is nothing.
-func (s *state) finishPart(i int, want []markup.Part, now time.Time) action {
-	if i >= len(want) {
-		return s.remove(i, now)
-	}
-	a := action{kind: doSend, part: i, display: display{body: s.payload(i, want[i])}, class: chat.ClassFinal}
-	if a.file = s.fileOf(i); a.file != nil {
-		a.kind = doFile
-	}
-	if i >= len(s.parts) {
-		return a
-	}
-	if a.kind == doFile && !s.parts[i].file { // under the key of a text the file would not be sent
-		if found, ok := s.seek(i, now); ok {
-			return found
+// atEnd is what all messages shall be at the end. What was replaced goes last.
+func (s *state) atEnd() []desired {
+	list := s.textsAtEnd()
+	list = append(list, desired{part: questionAt, aim: aimGone})
+	for n, m := range s.superseded {
+		if s.replaced(m) && s.can(chat.OpDelete) {
+			list = append(list, desired{part: supersededAt - n, aim: aimGone})
 		}
 	}
-	switch p := &s.parts[i]; {
-	case p.abandoned && p.unfinished() && !p.streams() && s.can(chat.OpEdit) && !p.file && p.ref.ID != "": // what stands stays, without the cursor
-		return s.bare(i)
-	case p.abandoned, s.deleted(i, len(want)):
-	case !p.exists(), p.ref.ID == "" && !p.shows(a.body):
-		return s.create(a, now)
-	case a.kind == doFile && !p.file: // text that nobody wants is in its place
-		return s.remove(i, now)
-	case a.kind == doFile: // there is one, and it can't be edited
-	case p.file && s.can(chat.OpDelete):
-		return action{kind: doDelete, part: i, class: chat.ClassFinal}
-	case p.streams():
-		added, ok := p.lacks(a.body)
-		if !ok {
-			return s.stop(i)
+	return list
+}
+
+// textsAtEnd is what the messages of the text shall be at the end, in order.
+func (s *state) textsAtEnd() (list []desired) {
+	n := len(s.final)
+	if s.ending.Keep {
+		if n = 0; s.keepsDraft() {
+			n = s.draft.part + 1
 		}
-		a.kind, a.added = doStop, added
-		return a
-	case s.can(chat.OpEdit) && p.editable() && !p.shows(a.body):
-		a.kind = doEdit
-		return a
 	}
-	return action{kind: doEnd}
+	for i := range max(n, len(s.parts)) {
+		switch {
+		case s.ending.Keep:
+			list = append(list, s.staying(i))
+		case i >= n:
+			list = append(list, desired{part: i, aim: aimGone})
+		default:
+			d := desired{part: i, aim: aimShow, display: display{body: s.payload(i, s.final[i])}, file: s.fileOf(i)}
+			if i < len(s.parts) && s.deleted(i, n) {
+				d.aim = aimNone
+			}
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
-// create is a, unless the outcome of an earlier try must be learned first or forbids it.
-func (s *state) create(a action, now time.Time) action {
-	s.prepare(&a, now)
-	return a
+// keepsDraft says that a draft shows text that no message shows. It would vanish: a message takes its place.
+func (s *state) keepsDraft() bool {
+	i := s.draft.part
+	return s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists())
 }
 
-// prepare makes a the create that it is, or what must come before it.
-func (s *state) prepare(a *action, now time.Time) {
-	if a.part >= len(s.parts) {
-		return
+// staying is what part i shall be where what is visible stays.
+func (s *state) staying(i int) desired {
+	d := desired{part: i, aim: aimStay}
+	if s.keepsDraft() && i == s.draft.part {
+		d.aim, d.body = aimShow, s.draft.body
+		if i < len(s.parts) && s.parts[i].plain {
+			d.body = plainPayload(d.body)
+		}
+		d.display = s.marked(i, d.display)
+		return d
 	}
-	p := s.at(a.part)
-	uncertain := p.attempt.unresolved
-	if p.attempt.resolution == byKey && !s.resendable(p, now) {
-		uncertain++
-	}
+	m := &s.parts[i]
 	switch {
-	case s.missing(p, now):
-		*a = action{kind: doFind, part: a.part, class: a.class}
-	case uncertain >= uncertainCreates, p.abandoned, uncertain > 0 && s.ending == nil && a.part != questionAt:
-		*a = action{kind: doEnd}
-	case uncertain == uncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
-		// The last try must not be spent on a platform that is still down.
-		*a = action{kind: doType, part: a.part, class: chat.ClassFinal}
+	case !m.exists() && s.resent(i):
+		d.aim, d.body, d.stands = aimShow, m.standing(), true
+	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete): // only what tools did
+		d.aim = aimGone
+	case m.exists():
+		return s.unrepeated(d)
 	}
+	return d
 }
 
-// seek learns which message an earlier create of part i made, where that is possible.
-func (s *state) seek(i int, now time.Time) (action, bool) {
-	p := s.at(i)
+// resent says that part i, which was replaced by nothing yet, is made again, because it or one before it would stay with its cursor.
+func (s *state) resent(i int) bool {
+	replaced, cursor := false, false
+	for _, m := range s.superseded {
+		replaced, cursor = replaced || m.place == i, cursor || m.place <= i && m.unfinished()
+	}
+	return replaced && cursor && s.can(chat.OpDelete) && !s.parts[i].blank()
+}
+
+// replaced says that a superseded message can go: another took its place, or nobody wants it. One whose replacement may
+// not have arrived is all that the person has.
+func (s *state) replaced(m message) bool {
+	p := &s.parts[m.place]
 	switch {
-	case s.missing(p, now):
-		return action{kind: doFind, part: i, class: chat.ClassFinal}, true
-	case p.attempt.resolution == byKey && !p.exists() && !p.abandoned && !p.file && s.resendable(p, now):
-		return action{kind: doSend, part: i, display: display{body: p.standing()}, stands: true, class: chat.ClassFinal}, true
+	case p.exists():
+		return true
+	case s.ending.Keep:
+		return p.blank()
 	}
-	return action{}, false
+	return p.phase == gone || m.place >= len(s.final)
 }
 
-// missing says that the platform must be asked whether a create of p took effect: it does not know the
-// key any more, if it ever did.
-func (s *state) missing(p *message, now time.Time) bool {
-	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.can(chat.OpFind) && !s.resendable(p, now)
-}
-
-// resendable says that another create of p under its key makes no second message.
-func (s *state) resendable(p *message, now time.Time) bool {
-	return now.Sub(p.attempt.first) < s.keyFor
-}
-
-// remove takes away part i, which the final does not have.
-func (s *state) remove(i int, now time.Time) action {
-	if a, ok := s.seek(i, now); ok {
-		return a
+// unrepeated takes from a message that is kept what one before it shows too: that one was made final before the rest was
+// given up, and the final is cut in other places than the previews were.
+func (s *state) unrepeated(d desired) desired {
+	i, p := d.part, &s.parts[d.part]
+	if !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal || p.shown.body.end > len(s.view.Text) {
+		return d
 	}
-	switch p := &s.parts[i]; {
-	case p.exists() && p.streams():
-		return s.stop(i)
-	case !p.exists(), p.abandoned, p.ref.ID == "":
-	case s.can(chat.OpDelete):
-		return action{kind: doDelete, part: i, class: chat.ClassFinal}
-	case s.can(chat.OpEdit) && p.editable() && p.unfinished():
-		return s.bare(i)
+	if i < len(s.final) && p.shown.body.equal(s.payload(i, s.final[i])) {
+		return d // it is made final too
 	}
-	return action{kind: doEnd}
+	k := i - 1
+	for k >= 0 && (!s.parts[k].exists() || s.parts[k].blank()) { // all of it was taken
+		k--
+	}
+	if k < 0 || k >= len(s.final) || !s.parts[k].shows(display{body: s.payload(k, s.final[k])}) {
+		return d
+	}
+	before := s.final[k]
+	switch {
+	case k == len(s.final)-1 && s.can(chat.OpDelete): // the whole final stands, which may be another text than this
+		d.aim = aimGone
+		return d
+	case before.Next == p.start, k < i-1 && before.Next.Before(p.start):
+		return d
+	}
+	o := markup.Options{Dialect: s.dialect, Limit: s.limit, From: before.Next, Open: true, Paused: true}
+	if laid := markup.Layout(s.view.Text[:p.shown.body.end], o); len(laid) > 0 {
+		d.aim, d.body = aimShow, s.payload(i, laid[0])
+	} else if d.aim = aimGone; !s.can(chat.OpDelete) {
+		d.aim, d.body = aimShow, nothing()
+	}
+	d.display = s.marked(i, d.display)
+	return d
 }
 
 // deleted says that a person deleted part i of n and left later ones: it does not come back
@@ -244,23 +171,24 @@ func (s *state) delivered() bool {
 	case s.ending.Stand:
 		return true
 	case s.ending.Keep:
-		i := s.draft.part
-		kept := !s.drafted() || s.draft.body.rendered.Text == "" || i < len(s.parts) && s.parts[i].exists()
-		return kept && !slices.ContainsFunc(s.parts, func(p message) bool { return p.unfinished() })
+		return !s.keepsDraft() && !slices.ContainsFunc(s.parts, func(m message) bool { return m.unfinished() || m.abandoned && m.exists() })
 	}
-	want := s.final
-	for i, w := range want {
-		if i >= len(s.parts) || !s.deleted(i, len(want)) && !s.stands(i, w) {
-			return false
-		}
-	}
-	return len(s.parts) <= len(want) || !slices.ContainsFunc(s.parts[len(want):], func(p message) bool { return p.exists() })
+	return !slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return !s.reached(d) })
 }
 
-// stands says that part i surely is what the final wants.
-func (s *state) stands(i int, w markup.Part) bool {
-	if s.fileOf(i) != nil {
-		return s.parts[i].exists() || s.parts[i].abandoned
+// reached says that a message of the final surely is what it shall be.
+func (s *state) reached(d desired) bool {
+	if d.part >= len(s.parts) {
+		return false
 	}
-	return s.parts[i].shows(s.payload(i, w))
+	m := &s.parts[d.part]
+	switch {
+	case d.aim == aimNone:
+		return true
+	case d.aim == aimGone:
+		return !m.exists()
+	case d.file != nil:
+		return m.exists() || m.abandoned
+	}
+	return m.shows(d.display)
 }

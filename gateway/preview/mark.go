@@ -16,8 +16,8 @@ func (s *state) markAt() (int, bool) {
 	if s.ending == nil || !s.ending.Stopped || s.cfg.StopMark == "" {
 		return 0, false
 	}
-	if i := s.draft.part; s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists()) {
-		return i, true
+	if s.keepsDraft() {
+		return s.draft.part, true
 	}
 	for i, p := range slices.Backward(s.parts) {
 		if p.exists() && !p.file && !p.blank() {
@@ -27,17 +27,12 @@ func (s *state) markAt() (int, bool) {
 	return 0, false
 }
 
-// marked returns a with the mark, if it belongs there and there is room for it.
-func (s *state) marked(a action) action {
-	if i, ok := s.markAt(); ok && i == a.part && s.fits(s.withMark(a.body.rendered)) {
-		a.mark = s.cfg.StopMark
+// marked returns what part i shows with the mark, if it belongs there and there is room for it.
+func (s *state) marked(i int, d display) display {
+	if at, ok := s.markAt(); ok && at == i && s.fits(s.withMark(d.body.rendered)) {
+		d.mark = s.cfg.StopMark
 	}
-	return a
-}
-
-// lacksMark reports whether part i must be edited for the mark.
-func (s *state) lacksMark(i int) bool {
-	return s.parts[i].shown.mark == "" && s.bare(i).mark != ""
+	return d
 }
 
 // withMark returns what a message shows that has the mark.

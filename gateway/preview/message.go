@@ -72,9 +72,9 @@ func (m *message) editable() bool {
 	return m.exists() && !m.abandoned && !m.file && m.ref.ID != ""
 }
 
-// shows says that the message surely reads like this, without a cursor.
-func (m *message) shows(b payload) bool {
-	return m.phase == standing && !m.shown.cursor && m.shown.mark == "" && !m.unsure() && m.shown.body.equal(b)
+// shows says that the message surely looks like this.
+func (m *message) shows(d display) bool {
+	return m.phase == standing && !m.unsure() && m.shown.like(d) && m.shown.mark == d.mark
 }
 
 // unfinished says that the message is more, or perhaps other, than its text: a cursor stands in it, it is not known what

@@ -107,7 +107,7 @@ func (o outcome) fits(s *state) bool {
 
 func everyOutcome() (all []outcome) {
 	for _, kind := range []actionKind{doSend, doFile, doStart, doFind, doEdit, doDelete, doAppend, doStop} {
-		a := action{kind: kind, display: display{body: payload{rendered: markup.Rendered{Text: "text"}, plain: "text"}}}
+		a := action{kind: kind, desired: desired{display: display{body: payload{rendered: markup.Rendered{Text: "text"}, plain: "text"}}}}
 		if kind == doAppend || kind == doStop {
 			a.added = "more"
 		}

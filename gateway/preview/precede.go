@@ -2,6 +2,7 @@ package preview
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -109,26 +110,12 @@ func (r *Reply) publish() {
 	r.report(r.inTrouble())
 }
 
-// makesMore says that what the ending still wants needs messages that are not there, as far as that is known.
+// makesMore says that what the ending still wants needs messages of the text that are not there, as far as that is known.
 func (s *state) makesMore(now time.Time) bool {
-	switch {
-	case s.dead, s.ending.Stand:
+	if s.dead || s.ending.Stand {
 		return false
-	case s.ending.Keep:
-		for i := range s.parts {
-			if _, seeks := s.seek(i, now); seeks { // to learn of a message may make it
-				return true
-			}
-		}
-		return s.drafted() || len(s.superseded) > 0 || s.remaining(now).makes()
 	}
-	want := s.final
-	for i := range max(len(want), len(s.parts)) {
-		if s.finishPart(i, want, now).makes() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return s.plan(d, now).makes() })
 }
 
 // makes says that a leads to a new message, or learns whether there is one.

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"testing"
+	"time"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
@@ -21,7 +22,7 @@ func TestRecordOfWhatStands(t *testing.T) {
 func TestRecordOfTheCut(t *testing.T) {
 	r := &Reply{state: state{place: place{limit: 35}, cuts: []int{70}}}
 	for i, want := range []int{70, 35} {
-		if got := r.intent(action{kind: doSend, part: i}).Cut; got != want {
+		if got := r.intent(action{kind: doSend, desired: desired{part: i}}).Cut; got != want {
 			t.Errorf("part %d: recorded %d, want %d", i, got, want)
 		}
 	}
@@ -42,10 +43,16 @@ func TestTheLastMessageStays(t *testing.T) {
 	} {
 		s := state{
 			place: place{ops: chat.OpDelete}, ending: &Ending{}, finale: finale{final: c.final}, parts: []message{c.part},
-			superseded: []message{{role: roleSuperseded, ref: chat.MessageRef{ID: "1"}}},
+			superseded: []message{{role: roleSuperseded, phase: standing, ref: chat.MessageRef{ID: "1"}}},
 		}
-		if got := s.reclaim().kind; got != c.want {
-			t.Errorf("%s: got action %v, want %v", c.name, got, c.want)
+		got := action{kind: doEnd}
+		for _, d := range s.atEnd() {
+			if d.part == supersededAt {
+				got = s.plan(d, time.Now())
+			}
+		}
+		if got.kind != c.want {
+			t.Errorf("%s: got action %v, want %v", c.name, got.kind, c.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package preview
 
 import (
 	"slices"
-	"time"
 
 	"telex/internal/chat"
 )
@@ -25,7 +24,7 @@ func (s *state) renew(i int) {
 	p := &s.parts[i]
 	if p.exists() && p.ref.ID != "" {
 		m := *p
-		m.role, m.place = roleSuperseded, i
+		m.role, m.phase, m.place = roleSuperseded, standing, i // a stream too is deleted as it is
 		s.superseded = append(s.superseded, m)
 	}
 	if p.exists() {
@@ -46,39 +45,6 @@ func (s *state) shiftDown(i int) {
 	if p := &s.parts[i]; p.attempt.above && p.ref.ID != "" {
 		s.renew(i)
 	}
-}
-
-// resend replaces a message that would stay with its cursor, unless it has nothing of the text, and then those that
-// follow it, so that the order stays.
-func (s *state) resend(now time.Time) action {
-	again := false
-	for i, p := range s.parts {
-		replaced, cursor := false, false
-		for _, m := range s.superseded {
-			replaced, cursor = replaced || m.place == i, cursor || m.place == i && m.unfinished()
-		}
-		again = again || cursor
-		if again && replaced && s.can(chat.OpDelete) && !p.exists() && !p.blank() {
-			return s.create(action{kind: doSend, part: i, display: display{body: p.standing()}, stands: true, class: chat.ClassFinal}, now)
-		}
-	}
-	return action{kind: doEnd}
-}
-
-// reclaim deletes a message that has been replaced, or that nobody wants: doEnd when there is none. One whose
-// replacement may not have arrived is all that the person has.
-func (s *state) reclaim() action {
-	for n, m := range s.superseded {
-		p := &s.parts[m.place]
-		unwanted := p.phase == gone || m.place >= len(s.final)
-		if s.ending.Keep {
-			unwanted = p.blank()
-		}
-		if s.can(chat.OpDelete) && (p.exists() || unwanted) {
-			return action{kind: doDelete, part: supersededAt - n, class: chat.ClassFinal}
-		}
-	}
-	return action{kind: doEnd}
 }
 
 // bringBack lets a message stand that was replaced, where nothing took its place: it must lose its cursor at least.

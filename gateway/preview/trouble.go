@@ -93,7 +93,7 @@ func (s *state) probe(now time.Time) (action, bool) {
 	if s.row < probeAfter || !s.can(chat.OpTyping) || s.answers() || now.Before(s.asked.Add(probeEvery)) {
 		return action{}, false
 	}
-	return action{kind: doProbe, class: chat.ClassFinal}, true
+	return action{kind: doProbe}, true
 }
 
 // doubt notes that the last create of p may have taken effect, and how that can be learned.
