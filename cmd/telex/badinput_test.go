@@ -66,7 +66,7 @@ func TestWrongConfiguration(t *testing.T) {
 		},
 		{
 			name: "bad word for streaming", text: goodModels + goodPlatforms, env: []string{"TELEX_STREAMING_ENABLED=maybe"},
-			want: "TELEX_STREAMING_ENABLED: not a word for on or off; set true, 1, yes or false, 0, no\n",
+			want: "TELEX_STREAMING_ENABLED: invalid value; set true, 1, yes or false, 0, no\n",
 		},
 	} {
 		for _, command := range [][]string{{"run"}, {"config", "check"}} {

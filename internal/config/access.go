@@ -94,12 +94,12 @@ func (p *Pattern) decode(d *decoder, path string, n *yaml.Node) {
 	case rest == "*":
 		*p = Pattern{Endpoint: endpoint, Kind: PatternEveryone}
 	case (kind == "user" || kind == "chat") && id == "*":
-		d.fail(n, fmt.Sprintf("for everybody on an endpoint write %q", "endpoint:*"), "%s is no pattern in %s", shown(n), human(path))
+		d.fail(n, fmt.Sprintf("for everybody on an endpoint write %q", "endpoint:*"), "invalid pattern %s in %s", shown(n), human(path))
 		return
 	case (kind == "user" || kind == "chat") && patternID.MatchString(id):
 		*p = Pattern{Endpoint: endpoint, Kind: PatternKind(kind), ID: id}
 	default:
-		d.fail(n, forms, "%s is no pattern in %s", shown(n), human(path))
+		d.fail(n, forms, "invalid pattern %s in %s", shown(n), human(path))
 		return
 	}
 	d.checkPattern(path, n, *p)
@@ -122,7 +122,7 @@ func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
 		if hint == "" {
 			hint = "configure one under platforms"
 		}
-		d.fail(n, hint, "%s names no endpoint in %s", shown(n), human(path))
+		d.fail(n, hint, "unknown endpoint in pattern %s in %s", shown(n), human(path))
 		return
 	}
 	if p.Kind == PatternEveryone {
@@ -130,12 +130,12 @@ func (d *decoder) checkPattern(path string, n *yaml.Node, p Pattern) {
 	}
 	switch {
 	case kind == KindTelegram && !telegramID.MatchString(p.ID):
-		d.fail(n, "Telegram's ids are numbers; a @name can pass to somebody else", "%s has no Telegram id in %s", shown(n), human(path))
+		d.fail(n, "Telegram's ids are numbers; a @name can pass to somebody else", "invalid Telegram id in pattern %s in %s", shown(n), human(path))
 	case kind == KindDiscord && !discordID.MatchString(p.ID):
-		d.fail(n, "Discord's ids are numbers; with Developer Mode on, a right click copies them", "%s has no Discord id in %s", shown(n), human(path))
+		d.fail(n, "Discord's ids are numbers; with Developer Mode on, a right click copies them", "invalid Discord id in pattern %s in %s", shown(n), human(path))
 	case kind == KindSlack && p.Kind == PatternUser && !slackUser.MatchString(p.ID):
-		d.fail(n, "a person's id begins with U or W; the profile's menu copies it", "%s has no Slack id in %s", shown(n), human(path))
+		d.fail(n, "a person's id begins with U or W; the profile's menu copies it", "invalid Slack id in pattern %s in %s", shown(n), human(path))
 	case kind == KindSlack && p.Kind == PatternChat && !slackChat.MatchString(p.ID):
-		d.fail(n, "a channel's id begins with C, D or G; it is at the end of the channel's details", "%s has no Slack id in %s", shown(n), human(path))
+		d.fail(n, "a channel's id begins with C, D or G; it is at the end of the channel's details", "invalid Slack id in pattern %s in %s", shown(n), human(path))
 	}
 }

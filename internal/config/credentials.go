@@ -70,7 +70,7 @@ func (d *decoder) validateOwnAddress(first taken, e *Endpoint, listen string) {
 func (d *decoder) validateTelegram(at string, t *Telegram) {
 	d.validateURL(join(at, "api_base"), &t.APIBase)
 	if !t.Token.Empty() && !telegramToken.MatchString(t.Token.Reveal()) {
-		d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "no Telegram token in %s", human(at))
+		d.failAt(d.at(join(at, "token")), "a token is digits, a colon, and letters, digits, - and _", "invalid Telegram token in %s", human(at))
 	}
 }
 
@@ -87,7 +87,7 @@ func (d *decoder) validateDiscord(at string, c *Discord) {
 	if strings.HasPrefix(strings.ToLower(token), "bot ") {
 		hint = `write the token alone, without "Bot " in front`
 	}
-	d.failAt(d.at(join(at, "token")), hint, "no Discord token in %s", human(at))
+	d.failAt(d.at(join(at, "token")), hint, "invalid Discord token in %s", human(at))
 }
 
 func (d *decoder) validateSlack(at string, s *Slack) {
@@ -95,14 +95,14 @@ func (d *decoder) validateSlack(at string, s *Slack) {
 		s.APIBase += "/" // methods are appended to it
 	}
 	if token := s.BotToken.Reveal(); token != "" && !slackBotToken.MatchString(token) {
-		d.failAt(d.at(join(at, "bot_token")), slackHint(token, "bot_token"), "no bot token of Slack in %s", human(at))
+		d.failAt(d.at(join(at, "bot_token")), slackHint(token, "bot_token"), "invalid bot token of Slack in %s", human(at))
 	}
 	if token := s.AppToken.Reveal(); token != "" && !slackAppToken.MatchString(token) {
-		d.failAt(d.at(join(at, "app_token")), slackHint(token, "app_token"), "no app-level token of Slack in %s", human(at))
+		d.failAt(d.at(join(at, "app_token")), slackHint(token, "app_token"), "invalid app-level token of Slack in %s", human(at))
 	}
 	if secret := s.SigningSecret.Reveal(); strings.HasPrefix(secret, "xox") || strings.HasPrefix(secret, "xapp-") {
 		d.failAt(d.at(join(at, "signing_secret")), "the Signing Secret is on the app's page Basic Information",
-			"a token in place of the secret in %s", human(join(at, "signing_secret")))
+			"%s holds a token, not the signing secret", human(join(at, "signing_secret")))
 	}
 	d.validateSlackMode(at, s)
 }
@@ -111,7 +111,7 @@ func (d *decoder) validateSlack(at string, s *Slack) {
 func (d *decoder) validateSlackMode(at string, s *Slack) {
 	const modes = "app_token for Socket Mode, or signing_secret and listen for events by HTTP"
 	listen := join(at, "listen")
-	socket, signed, listens := d.given(join(at, "app_token")), d.given(join(at, "signing_secret")), d.given(listen)
+	socket, signed, listens := d.isSet(join(at, "app_token")), d.isSet(join(at, "signing_secret")), d.isSet(listen)
 	switch {
 	case socket && signed:
 		d.failAt(d.at(join(at, "signing_secret")), "keep "+modes, "both app_token and signing_secret in %s", human(at))
@@ -124,8 +124,8 @@ func (d *decoder) validateSlackMode(at string, s *Slack) {
 	case !socket && !listens:
 		d.failAt(d.at(at), `add "listen: 127.0.0.1:8645"`, "missing key %q in %s", "listen", human(at))
 	}
-	if listens && d.sound(listen) && !isAddress(s.Listen) {
-		d.failAt(d.at(listen), "write it as 127.0.0.1:8645", "%s is no address to listen on, in %s", d.shownAt(listen), human(listen))
+	if listens && d.isValid(listen) && !isAddress(s.Listen) {
+		d.failAt(d.at(listen), "write it as 127.0.0.1:8645", "invalid listen address %s in %s", d.shownAt(listen), human(listen))
 	}
 }
 

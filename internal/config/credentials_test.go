@@ -33,16 +33,16 @@ func TestAccountErrors(t *testing.T) {
 		{"empty Discord token", "  discord: {token: }\n", []string{
 			`4:20: empty token in platforms.discord; write "token: ${NAME}" or "token_file: PATH"`,
 		}},
-		{"client secret", "  discord: {token: hiddenhiddenhidden}\n", []string{"4:13: no Discord token in platforms.discord" + parts}},
-		{"two parts", "  discord: {token: hidden.hidden}\n", []string{"4:13: no Discord token in platforms.discord" + parts}},
+		{"client secret", "  discord: {token: hiddenhiddenhidden}\n", []string{"4:13: invalid Discord token in platforms.discord" + parts}},
+		{"two parts", "  discord: {token: hidden.hidden}\n", []string{"4:13: invalid Discord token in platforms.discord" + parts}},
 		{"Discord token with its scheme", "  discord: {token: Bot hidden.hidden.hidden}\n", []string{
-			`4:13: no Discord token in platforms.discord; write the token alone, without "Bot " in front`,
+			`4:13: invalid Discord token in platforms.discord; write the token alone, without "Bot " in front`,
 		}},
 		{"Discord's API as base", discord + ", api_base: \"https://discord.com/api/v10\"}\n", []string{
 			"4:89: platforms.discord.api_base has a path; write the host alone, such as https://discord.com",
 		}},
 		{"Discord's base is none", discord + ", api_base: discord.com}\n", []string{
-			"4:89: platforms.discord.api_base is no URL of an API; write it as https://host/path",
+			"4:89: invalid URL in platforms.discord.api_base; write it as https://host/path",
 		}},
 		{"one Discord token twice", discord + "}\n  b: {kind: discord, token: " + standinDiscord + "}\n", []string{
 			"5:22: the token of platforms.b is that of platforms.discord; every bot needs its own",
@@ -52,18 +52,18 @@ func TestAccountErrors(t *testing.T) {
 			`4:3: missing key "bot_token" in platforms.slack; add "bot_token: ${NAME}" or "bot_token_file: PATH"`,
 		}},
 		{"swapped tokens", "  slack: {bot_token: xapp-hidden, app_token: xoxb-hidden}\n", []string{
-			"4:11: no bot token of Slack in platforms.slack; this one belongs into app_token; " + isBot,
-			"4:35: no app-level token of Slack in platforms.slack; this one belongs into bot_token; " + isApp,
+			"4:11: invalid bot token of Slack in platforms.slack; this one belongs into app_token; " + isBot,
+			"4:35: invalid app-level token of Slack in platforms.slack; this one belongs into bot_token; " + isApp,
 		}},
 		{"a person's token", "  slack: {bot_token: xoxp-hidden, app_token: xapp-1}\n", []string{
-			"4:11: no bot token of Slack in platforms.slack; this one is a person's; " + isBot,
+			"4:11: invalid bot token of Slack in platforms.slack; this one is a person's; " + isBot,
 		}},
 		{"a token that expires", "  slack: {bot_token: xoxe.xoxb-hidden, app_token: xapp-1}\n", []string{
-			"4:11: no bot token of Slack in platforms.slack; this one expires: turn token rotation off and install the app again; " + isBot,
+			"4:11: invalid bot token of Slack in platforms.slack; this one expires: turn token rotation off and install the app again; " + isBot,
 		}},
 		{"something else", "  slack: {bot_token: hidden, app_token: hidden}\n", []string{
-			"4:11: no bot token of Slack in platforms.slack; " + isBot,
-			"4:30: no app-level token of Slack in platforms.slack; " + isApp,
+			"4:11: invalid bot token of Slack in platforms.slack; " + isBot,
+			"4:30: invalid app-level token of Slack in platforms.slack; " + isApp,
 		}},
 		{"no way for events", slack + "}\n", []string{`4:3: missing key "app_token" in platforms.slack; add ` + modes}},
 		{"both ways", slack + ", app_token: xapp-1, signing_secret: hidden, listen: \":8645\"}\n", []string{
@@ -79,16 +79,16 @@ func TestAccountErrors(t *testing.T) {
 			`4:3: missing key "signing_secret" in platforms.slack; add "signing_secret: ${NAME}" or "signing_secret_file: PATH"`,
 		}},
 		{"token as the secret", slack + ", signing_secret: xoxb-hidden, listen: \":8645\"}\n", []string{
-			"4:51: a token in place of the secret in platforms.slack.signing_secret; the Signing Secret is on the app's page Basic Information",
+			"4:51: platforms.slack.signing_secret holds a token, not the signing secret; the Signing Secret is on the app's page Basic Information",
 		}},
 		{"port alone", slack + ", signing_secret: hidden, listen: 8645}\n", []string{
-			`4:75: "8645" is no address to listen on, in platforms.slack.listen; write it as 127.0.0.1:8645`,
+			`4:75: invalid listen address "8645" in platforms.slack.listen; write it as 127.0.0.1:8645`,
 		}},
 		{"URL as the address", slack + ", signing_secret: hidden, listen: \"https://a.example:443\"}\n", []string{
-			`4:75: "https://a.example:443" is no address to listen on, in platforms.slack.listen; write it as 127.0.0.1:8645`,
+			`4:75: invalid listen address "https://a.example:443" in platforms.slack.listen; write it as 127.0.0.1:8645`,
 		}},
 		{"port 0", slack + ", signing_secret: hidden, listen: \"127.0.0.1:0\"}\n", []string{
-			`4:75: "127.0.0.1:0" is no address to listen on, in platforms.slack.listen; write it as 127.0.0.1:8645`,
+			`4:75: invalid listen address "127.0.0.1:0" in platforms.slack.listen; write it as 127.0.0.1:8645`,
 		}},
 		{"missing variable is said once", "  slack: {bot_token: \"${NONE}\", app_token: \"${NONE}\"}\n", []string{
 			"4:22: environment variable NONE is not set, in platforms.slack.bot_token; set it, or write $${ for a literal ${",
@@ -103,11 +103,11 @@ func TestAccountErrors(t *testing.T) {
 
 		{"ids", discord + "}\n" + slack + ", app_token: xapp-1}\n" +
 			"access: {admins: [\"discord:user:ann\"], allow: [\"discord:chat:#a\", \"slack:user:ann\", \"slack:chat:general\", \"slack:user:C012\"]}\n", []string{
-			`6:19: "discord:user:ann" has no Discord id in access.admins[0]; Discord's ids are numbers; with Developer Mode on, a right click copies them`,
-			`6:48: "discord:chat:#a" has no Discord id in access.allow[0]; Discord's ids are numbers; with Developer Mode on, a right click copies them`,
-			`6:67: "slack:user:ann" has no Slack id in access.allow[1]; a person's id begins with U or W; the profile's menu copies it`,
-			`6:85: "slack:chat:general" has no Slack id in access.allow[2]; a channel's id begins with C, D or G; it is at the end of the channel's details`,
-			`6:107: "slack:user:C012" has no Slack id in access.allow[3]; a person's id begins with U or W; the profile's menu copies it`,
+			`6:19: invalid Discord id in pattern "discord:user:ann" in access.admins[0]; Discord's ids are numbers; with Developer Mode on, a right click copies them`,
+			`6:48: invalid Discord id in pattern "discord:chat:#a" in access.allow[0]; Discord's ids are numbers; with Developer Mode on, a right click copies them`,
+			`6:67: invalid Slack id in pattern "slack:user:ann" in access.allow[1]; a person's id begins with U or W; the profile's menu copies it`,
+			`6:85: invalid Slack id in pattern "slack:chat:general" in access.allow[2]; a channel's id begins with C, D or G; it is at the end of the channel's details`,
+			`6:107: invalid Slack id in pattern "slack:user:C012" in access.allow[3]; a person's id begins with U or W; the profile's menu copies it`,
 		}},
 	}
 	for _, tt := range tests {

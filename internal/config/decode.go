@@ -43,7 +43,7 @@ type decoder struct {
 	warnings  Errors
 	settings  []setting
 	places    map[string]place
-	unsound   map[string]bool   // paths with a complaint at them or below
+	invalid   map[string]bool   // paths with a complaint at them or below
 	raw       map[string]string // texts as they stand in the file, before the environment is filled in
 	sensitive []Secret          // every secret value that was met
 }
@@ -87,7 +87,7 @@ func (d *decoder) at(path string) place {
 	}
 }
 
-func (d *decoder) given(path string) bool {
+func (d *decoder) isSet(path string) bool {
 	_, ok := d.places[path]
 	return ok
 }
@@ -97,7 +97,7 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, t tags) bool
 	before := len(d.errs)
 	d.dispatch(path, resolve(n), v, t)
 	if len(d.errs) > before {
-		d.unsound[path] = true
+		d.invalid[path] = true
 		return false
 	}
 	return true
@@ -180,7 +180,7 @@ func (d *decoder) structure(path string, n *yaml.Node, v reflect.Value) {
 func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 	for _, f := range fieldsOf(v.Type()) {
 		at := join(path, f.key)
-		if !f.tags.required || d.given(at) {
+		if !f.tags.required || d.isSet(at) {
 			continue
 		}
 		hint := fmt.Sprintf("add %q", f.key+": ...")

@@ -52,7 +52,7 @@ func Parse(name string, data []byte, env Env) (*Config, error) {
 func newDecoder(name string, env Env) *decoder {
 	return &decoder{
 		file: name, dir: filepath.Dir(name), env: env,
-		places: make(map[string]place), unsound: make(map[string]bool), raw: make(map[string]string),
+		places: make(map[string]place), invalid: make(map[string]bool), raw: make(map[string]string),
 	}
 }
 
@@ -82,7 +82,7 @@ func (d *decoder) streamingFromEnv() *bool {
 	case "false", "0", "no":
 	default:
 		d.errs = append(d.errs, &Error{
-			File: envStreaming, Message: "not a word for on or off", Hint: "set true, 1, yes or false, 0, no",
+			File: envStreaming, Message: "invalid value", Hint: "set true, 1, yes or false, 0, no",
 		})
 	}
 	return &on

@@ -184,10 +184,10 @@ func TestParseErrors(t *testing.T) {
 			"4:30: platforms.b.token holds a line break or a control character; check where it was copied from",
 		}},
 		{"token without a number", base + "  b: {kind: telegram, token: notatoken}\n", []string{
-			"4:23: no Telegram token in platforms.b; a token is digits, a colon, and letters, digits, - and _",
+			"4:23: invalid Telegram token in platforms.b; a token is digits, a colon, and letters, digits, - and _",
 		}},
 		{"token that is none", base + "  b: {kind: telegram, token: \"hidden secret\"}\n", []string{
-			"4:23: no Telegram token in platforms.b; a token is digits, a colon, and letters, digits, - and _",
+			"4:23: invalid Telegram token in platforms.b; a token is digits, a colon, and letters, digits, - and _",
 		}},
 		{"secret of the wrong type", base + "  b: {kind: telegram, token: [hidden-secret]}\n", []string{
 			"4:30: platforms.b.token must be text, not a list",
@@ -223,10 +223,10 @@ func TestParseErrors(t *testing.T) {
 			"1:42: models[0].base_url is the URL of a call, not of an API; leave /responses out",
 		}},
 		{"bad URL", "models: [{name: a, model: b, api_key: c, base_url: \"api.example.com/v1\"}]\n", []string{
-			"1:42: models[0].base_url is no URL of an API; write it as https://host/path",
+			"1:42: invalid URL in models[0].base_url; write it as https://host/path",
 		}},
 		{"bad port", "models: [{name: a, model: b, api_key: c, base_url: \"http://localhost:99999\"}]\n", []string{
-			"1:42: models[0].base_url is no URL of an API; write it as https://host/path",
+			"1:42: invalid URL in models[0].base_url; write it as https://host/path",
 		}},
 		{"password in URL", "models: [{name: a, model: b, api_key: c, base_url: \"https://u:hidden-secret@h\"}]\n", []string{
 			"1:42: models[0].base_url holds a user or a password; put the secret into its own key",
@@ -241,13 +241,13 @@ func TestParseErrors(t *testing.T) {
 			`1:55: models[0].temperature must be between 0 and 2, not "2.1"`,
 		}},
 		{"header name", "models: [{name: a, model: b, api_key: c, headers: {\"X Y\": z}}]\n", []string{
-			`1:52: bad header name "X Y" in models[0].headers`,
+			`1:52: invalid header name "X Y" in models[0].headers`,
 		}},
 		{"header value", "models: [{name: a, model: b, api_key: c, headers: {X: \"a\\nb\"}}]\n", []string{
 			"1:55: models[0].headers.X holds a line break or a control character; check where it was copied from",
 		}},
 		{"same name twice", "models:\n  - {name: a, model: b, api_key: c}\n  - {name: a, model: b, api_key: c}\n", []string{
-			`3:6: the name "a" is taken in models[1]; models[0] has it`,
+			`3:6: duplicate name "a" in models[1]; models[0] has it`,
 		}},
 
 		{"transcription without a model", base + "transcription: {api_key: x}\n", []string{
@@ -257,12 +257,12 @@ func TestParseErrors(t *testing.T) {
 			`4:1: missing key "api_key" in transcription; add "api_key: ${NAME}" or "api_key_file: PATH"`,
 		}},
 		{"override of a model that is not there", base + "conversations: {overrides: [{match: telegram:*, model: mian}]}\n", []string{
-			`4:49: "mian" is no model in conversations.overrides[0].model; did you mean "main"?`,
+			`4:49: unknown model "mian" in conversations.overrides[0].model; did you mean "main"?`,
 		}},
 
 		// Agent and texts.
 		{"think tag", base + "agent: {think_tags: [\"<think>\"]}\n", []string{
-			`4:22: "<think>" is no name of a tag in agent.think_tags; write the name alone, such as think`,
+			`4:22: invalid tag name "<think>" in agent.think_tags; write the name alone, such as think`,
 		}},
 		{"empty text", base + "texts: {hello: \" \"}\n", []string{"4:9: empty texts.hello; remove the line to keep the built-in text"}},
 
@@ -292,23 +292,23 @@ func TestParseErrors(t *testing.T) {
 
 		// Access.
 		{"pattern of an unknown endpoint", base + "access: {allow: [telegrm:*]}\n", []string{
-			`4:18: "telegrm:*" names no endpoint in access.allow[0]; did you mean "telegram"?`,
+			`4:18: unknown endpoint in pattern "telegrm:*" in access.allow[0]; did you mean "telegram"?`,
 		}},
 		{"pattern without endpoints", "models: [{name: a, model: b, api_key: c}]\naccess: {allow: [telegram:*]}\n", []string{
-			`2:18: "telegram:*" names no endpoint in access.allow[0]; configure one under platforms`,
+			`2:18: unknown endpoint in pattern "telegram:*" in access.allow[0]; configure one under platforms`,
 		}},
-		{"half a pattern", base + "access: {allow: [telegram]}\n", []string{`4:18: "telegram" is no pattern in access.allow[0]` + forms}},
+		{"half a pattern", base + "access: {allow: [telegram]}\n", []string{`4:18: invalid pattern "telegram" in access.allow[0]` + forms}},
 		{"pattern without id", base + "access: {allow: [\"telegram:user:\"]}\n", []string{
-			`4:18: "telegram:user:" is no pattern in access.allow[0]` + forms,
+			`4:18: invalid pattern "telegram:user:" in access.allow[0]` + forms,
 		}},
 		{"pattern of every user", base + "access: {allow: [\"telegram:user:*\"]}\n", []string{
-			`4:18: "telegram:user:*" is no pattern in access.allow[0]; for everybody on an endpoint write "endpoint:*"`,
+			`4:18: invalid pattern "telegram:user:*" in access.allow[0]; for everybody on an endpoint write "endpoint:*"`,
 		}},
 		{"pattern of another kind", base + "access: {allow: [\"telegram:role:1\"]}\n", []string{
-			`4:18: "telegram:role:1" is no pattern in access.allow[0]` + forms,
+			`4:18: invalid pattern "telegram:role:1" in access.allow[0]` + forms,
 		}},
 		{"pattern with a name", base + "access: {allow: [\"telegram:user:@ann\"]}\n", []string{
-			`4:18: "telegram:user:@ann" has no Telegram id in access.allow[0]; Telegram's ids are numbers; a @name can pass to somebody else`,
+			`4:18: invalid Telegram id in pattern "telegram:user:@ann" in access.allow[0]; Telegram's ids are numbers; a @name can pass to somebody else`,
 		}},
 		{"admin that is no person", base + "access: {admins: [telegram:*]}\n", []string{
 			`4:19: an admin is one person, not "telegram:*", in access.admins; write endpoint:user:ID`,
@@ -322,13 +322,13 @@ func TestParseErrors(t *testing.T) {
 			`4:3: unknown kind "support-bot" in platforms.support-bot; add kind: telegram, discord, slack, whatsapp, homeassistant, api_server`,
 		}},
 		{"endpoint name", base + "  Bot: {kind: telegram, token: 2:x}\n", []string{
-			`4:3: bad endpoint name "Bot"; use a-z, 0-9, _ and -, beginning with a letter or a digit`,
+			`4:3: invalid endpoint name "Bot"; use a-z, 0-9, _ and -, beginning with a letter or a digit`,
 		}},
 		{"endpoint named like a key", base + "  cursor: {kind: telegram, token: 2:x}\n", []string{
 			`4:3: an endpoint may not be named "cursor", which is a key of streaming; choose another name and add kind`,
 		}},
 		{"api_base", base + "  b: {kind: telegram, token: 2:x, api_base: \"ftp://h\"}\n", []string{
-			"4:35: platforms.b.api_base is no URL of an API; write it as https://host/path",
+			"4:35: invalid URL in platforms.b.api_base; write it as https://host/path",
 		}},
 		{"one token twice", base + "  b: {kind: telegram, token: \"1:telegram-secret\"}\n", []string{
 			"4:23: the token of platforms.b is that of platforms.telegram; every bot needs its own",

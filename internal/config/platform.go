@@ -144,7 +144,7 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 		d.places[at] = placeOf(p.keyNode)
 		switch {
 		case !endpointName.MatchString(p.key):
-			d.fail(p.keyNode, "use a-z, 0-9, _ and -, beginning with a letter or a digit", "bad endpoint name %s", shownKey(p.key))
+			d.fail(p.keyNode, "use a-z, 0-9, _ and -, beginning with a letter or a digit", "invalid endpoint name %s", shownKey(p.key))
 		case slices.Contains(keysOfStruct[StreamingRules](), p.key):
 			d.fail(p.keyNode, "choose another name and add kind", "an endpoint may not be named %q, which is a key of streaming", p.key)
 		}

@@ -291,9 +291,9 @@ func printable(key string) string {
 
 // shorten keeps an error on one readable line.
 func shorten(text string) string {
-	const most = 40
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
+	const limit = 40
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit]) + "…"
 	}
 	return text
 }

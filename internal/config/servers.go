@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,11 +22,11 @@ func (d *decoder) validateServers(servers []MCPServer) {
 		name := join(at, "name")
 		before, twice := first[s.Name]
 		switch {
-		case s.Name == "" || !d.sound(name): // it was said already
+		case s.Name == "" || !d.isValid(name): // it was said already
 		case !serverName.MatchString(s.Name):
-			d.failAt(d.at(name), "use letters, digits and hyphens, at most 24", "bad name %s in %s", d.shownAt(name), human(at))
+			d.failAt(d.at(name), "use letters, digits and hyphens, at most 24", "invalid name %s in %s", d.shownAt(name), human(at))
 		case twice:
-			d.failAt(d.at(name), fmt.Sprintf("mcp_servers[%d] has it", before), "the name %s is taken in %s", d.shownAt(name), human(at))
+			d.failAt(d.at(name), fmt.Sprintf("mcp_servers[%d] has it", before), "duplicate name %s in %s", d.shownAt(name), human(at))
 		default:
 			first[s.Name] = i
 		}
@@ -39,7 +38,7 @@ func (d *decoder) validateServers(servers []MCPServer) {
 func (d *decoder) validateServer(at string, s MCPServer) {
 	address := join(at, "url")
 	switch {
-	case !d.sound(join(at, "command")) || !d.sound(address):
+	case !d.isValid(join(at, "command")) || !d.isValid(address):
 		return
 	case s.Command == "" && s.URL == "":
 		d.failAt(d.at(at), `add "command: PROGRAM" or "url: https://host/path"`, "neither command nor url in %s", human(at))
@@ -54,22 +53,12 @@ func (d *decoder) validateServer(at string, s MCPServer) {
 		return
 	}
 	for _, key := range []string{"args", "env"} {
-		if d.given(join(at, key)) && (key == "args" && len(s.Args) > 0 || key == "env" && len(s.Env) > 0) {
+		if d.isSet(join(at, key)) && (key == "args" && len(s.Args) > 0 || key == "env" && len(s.Env) > 0) {
 			d.failAt(d.at(join(at, key)), "leave them out", "%s without a command in %s", key, human(at))
 		}
 	}
-	for _, name := range keysOf(s.Headers) {
-		if header := join(at, "headers."+name); !headerToken.MatchString(name) {
-			d.failAt(d.at(header), "", "bad header name %s in %s", shownKey(name), human(join(at, "headers")))
-		}
-	}
-	u, err := url.Parse(s.URL) // which is not quoted: people put passwords into URLs
-	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || badPort(u):
-		d.failAt(d.at(address), "write it as https://host/path", "%s is no URL of a server", human(address))
-	case u.User != nil:
-		d.failAt(d.at(address), "put the secret into headers", "%s holds a user or a password", human(address))
-	}
+	d.validateHeaders(join(at, "headers"), s.Headers)
+	d.parseURL(address, s.URL, "headers")
 }
 
 // validateLists refuses an entry of a list of tools that another list decides as a whole: deny before read_only, and that
@@ -92,14 +81,14 @@ func (d *decoder) validateEntries(at, server string, weak, strong toolList, hint
 	for i, entry := range weak.entries {
 		where := join(join(at, weak.key), strconv.Itoa(i))
 		by := slices.IndexFunc(strong.entries, func(s string) bool { return coversTools(server, s, entry) })
-		if by < 0 || !d.sound(where) {
+		if by < 0 || !d.isValid(where) {
 			continue
 		}
-		how := strong.key + " as well"
+		how := "is also in " + strong.key
 		if strong.entries[by] != entry {
-			how = strong.key + " as " + d.shownAt(join(join(at, strong.key), strconv.Itoa(by)))
+			how = "is covered by " + d.shownAt(join(join(at, strong.key), strconv.Itoa(by))) + " in " + strong.key
 		}
-		d.failAt(d.at(where), hint, "%s in %s stands in %s", d.shownAt(where), human(join(at, weak.key)), how)
+		d.failAt(d.at(where), hint, "%s in %s %s", d.shownAt(where), human(join(at, weak.key)), how)
 	}
 }
 
@@ -116,32 +105,16 @@ func coversTools(server, entry, other string) bool {
 	return false
 }
 
-// validatePipeline compares the names of models with those that there are.
-func (d *decoder) validatePipeline(c *Config) {
-	var names []string
-	known := make(map[string]bool)
-	for _, m := range c.Models {
-		names = append(names, m.Name)
-		known[m.Name] = true
-	}
-	for i, n := range c.Agent.Pipeline {
-		at := fmt.Sprintf("agent.pipeline.%d.model", i)
-		if n.Model != "" && d.sound(at) && !known[n.Model] {
-			d.failAt(d.at(at), suggest(n.Model, names), "%s is no model in %s", d.shownAt(at), human(at))
-		}
-	}
-}
-
 // validateDomains checks that fetch is allowed hosts, which have neither a scheme nor a port nor a path.
 func (d *decoder) validateDomains(domains []string) {
 	for i, entry := range domains {
 		at := fmt.Sprintf("tools.fetch.allow_domains.%d", i)
 		host := strings.TrimPrefix(entry, "*.")
-		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || !d.sound(at) {
+		if _, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil || !d.isValid(at) {
 			continue
 		}
 		if host == "" || strings.ContainsAny(host, "*/:@ ") {
-			d.failAt(d.at(at), "write example.org, or *.example.org for all below it", "%s is no host in %s", d.shownAt(at), human("tools.fetch.allow_domains"))
+			d.failAt(d.at(at), "write example.org, or *.example.org for all below it", "invalid host %s in %s", d.shownAt(at), human("tools.fetch.allow_domains"))
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestStreamingEnvironmentErrors(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"on", "off", "2", "maybe", "y"} {
 		_, err := Parse("config.yaml", []byte(base), testEnv(map[string]string{envStreaming: word}))
-		const want = "TELEX_STREAMING_ENABLED: not a word for on or off; set true, 1, yes or false, 0, no"
+		const want = "TELEX_STREAMING_ENABLED: invalid value; set true, 1, yes or false, 0, no"
 		if fmt.Sprint(err) != want {
 			t.Errorf("%q: got %v, want %s", word, err, want)
 		}

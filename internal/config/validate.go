@@ -31,11 +31,15 @@ func (d *decoder) validate(c *Config) {
 	d.validateEndpoints(c.Endpoints)
 	d.validateAccess(c.Access)
 	d.validateTranscription(c)
-	d.validateOverrides(c)
-	d.validatePipeline(c)
+	for i, o := range c.Conversations.Overrides {
+		d.validateModelName(c, fmt.Sprintf("conversations.overrides.%d.model", i), o.Model)
+	}
+	for i, n := range c.Agent.Pipeline {
+		d.validateModelName(c, fmt.Sprintf("agent.pipeline.%d.model", i), n.Model)
+	}
 	d.validateDomains(c.Tools.Fetch.AllowDomains)
 	d.validateServers(c.MCPServers)
-	if at := "tools.approval_timeout"; d.sound(at) && c.Tools.ApprovalTimeout > maxApproval {
+	if at := "tools.approval_timeout"; d.isValid(at) && c.Tools.ApprovalTimeout > maxApproval {
 		d.failAt(d.at(at), "", "%s must be at most %s, not %s", at, formatDuration(maxApproval), formatDuration(c.Tools.ApprovalTimeout))
 	}
 	d.validateCursor("streaming.cursor", c.StreamingSection.Cursor)
@@ -48,26 +52,26 @@ func (d *decoder) validate(c *Config) {
 		}
 	}
 	for i, tag := range c.Agent.ThinkTags {
-		if at := fmt.Sprintf("agent.think_tags.%d", i); d.sound(at) && !tagName.MatchString(tag) {
-			d.failAt(d.at(at), "write the name alone, such as think", "%s is no name of a tag in agent.think_tags", d.shownAt(at))
+		if at := fmt.Sprintf("agent.think_tags.%d", i); d.isValid(at) && !tagName.MatchString(tag) {
+			d.failAt(d.at(at), "write the name alone, such as think", "invalid tag name %s in agent.think_tags", d.shownAt(at))
 		}
 	}
 	for _, key := range keysOf(c.Texts) {
-		if at := join("texts", key); d.sound(at) && strings.TrimSpace(c.Texts[key]) == "" {
+		if at := join("texts", key); d.isValid(at) && strings.TrimSpace(c.Texts[key]) == "" {
 			d.failAt(d.at(at), "remove the line to keep the built-in text", "empty %s", human(at))
 		}
 	}
 	const approval, what = "approval", "{what}"
-	if at := join("texts", approval); d.given(at) && d.sound(at) && !strings.Contains(c.Texts[approval], what) {
+	if at := join("texts", approval); d.isSet(at) && d.isValid(at) && !strings.Contains(c.Texts[approval], what) {
 		d.failAt(d.at(at), "write "+what+" where it belongs", "%s does not say what is to be approved", human(at))
 	}
 }
 
-// sound reports whether a path was decoded without complaint.
-func (d *decoder) sound(path string) bool { return !d.unsound[path] }
+// isValid reports whether a path was decoded without complaint.
+func (d *decoder) isValid(path string) bool { return !d.invalid[path] }
 
 func (d *decoder) validateModels(models []Model) {
-	if d.given("models") && len(models) == 0 && d.sound("models") {
+	if d.isSet("models") && len(models) == 0 && d.isValid("models") {
 		d.failAt(d.at("models"), `add an entry such as "- {name: main, model: gpt-5-mini, api_key: ${OPENAI_API_KEY}}"`, "no models")
 	}
 	first := make(map[string]int)
@@ -79,11 +83,11 @@ func (d *decoder) validateModels(models []Model) {
 				d.failAt(d.at(join(at, "base_url")), "leave "+call+" out", "%s is the URL of a call, not of an API", human(join(at, "base_url")))
 			}
 		}
-		if base != nil && m.APIKey.Empty() && !d.given(join(at, "api_key")) && !isLoopback(base.Hostname()) {
+		if base != nil && m.APIKey.Empty() && !d.isSet(join(at, "api_key")) && !isLoopback(base.Hostname()) {
 			d.failAt(d.at(at), `add "api_key: ${NAME}" or "api_key_file: PATH"`, "missing key %q in %s", "api_key", human(at))
 		}
 		if before, twice := first[m.Name]; twice && m.Name != "" {
-			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has it", before), "the name %s is taken in %s", d.shownAt(join(at, "name")), human(at))
+			d.failAt(d.at(join(at, "name")), fmt.Sprintf("models[%d] has it", before), "duplicate name %s in %s", d.shownAt(join(at, "name")), human(at))
 		} else {
 			first[m.Name] = i
 		}
@@ -91,11 +95,7 @@ func (d *decoder) validateModels(models []Model) {
 			d.failAt(d.at(join(at, "max_output_tokens")), "the answer is part of the window", "max_output_tokens (%d) must be less than context_window (%d) in %s",
 				m.MaxOutputTokens, m.ContextWindow, human(at))
 		}
-		for _, name := range keysOf(m.Headers) {
-			if header := join(at, "headers."+name); !headerToken.MatchString(name) {
-				d.failAt(d.at(header), "", "bad header name %s in %s", shownKey(name), human(join(at, "headers")))
-			}
-		}
+		d.validateHeaders(join(at, "headers"), m.Headers)
 	}
 }
 
@@ -113,7 +113,7 @@ func (d *decoder) validateTranscription(c *Config) {
 	t := &c.Transcription
 	if t.Model == "" {
 		for _, key := range []string{"transcription.base_url", "transcription.api_key"} {
-			if d.given(key) && d.sound(key) && (t.BaseURL != "" || !t.APIKey.Empty()) {
+			if d.isSet(key) && d.isValid(key) && (t.BaseURL != "" || !t.APIKey.Empty()) {
 				d.failAt(d.at(key), `add "model: NAME"; without it nothing is transcribed`, "%s without a model", human(key))
 				return
 			}
@@ -133,16 +133,21 @@ func (d *decoder) validateTranscription(c *Config) {
 	}
 }
 
-// validateOverrides compares the names of models with those that there are.
-func (d *decoder) validateOverrides(c *Config) {
+// validateModelName checks a reference to one of the models. An empty one means the first model.
+func (d *decoder) validateModelName(c *Config, at, name string) {
 	var names []string
 	for _, m := range c.Models {
 		names = append(names, m.Name)
 	}
-	for i, o := range c.Conversations.Overrides {
-		at := fmt.Sprintf("conversations.overrides.%d.model", i)
-		if o.Model != "" && d.sound(at) && !slices.Contains(names, o.Model) {
-			d.failAt(d.at(at), suggest(o.Model, names), "%s is no model in %s", d.shownAt(at), human(at))
+	if name != "" && d.isValid(at) && !slices.Contains(names, name) {
+		d.failAt(d.at(at), suggest(name, names), "unknown model %s in %s", d.shownAt(at), human(at))
+	}
+}
+
+func (d *decoder) validateHeaders(at string, headers map[string]Secret) {
+	for _, name := range keysOf(headers) {
+		if !headerToken.MatchString(name) {
+			d.failAt(d.at(join(at, name)), "", "invalid header name %s in %s", shownKey(name), human(at))
 		}
 	}
 }
@@ -156,23 +161,34 @@ func (d *decoder) validateCursor(path, cursor string) {
 	}
 }
 
-// validateURL checks the base of an API and takes the slash from its end. It returns nil for a bad one. The
-// URL is not quoted: people put passwords into URLs.
-func (d *decoder) validateURL(path string, base *string) *url.URL {
-	if d.given(path) && !d.sound(path) {
-		return nil
-	}
-	u, err := url.Parse(*base)
-	const hint = "write it as https://host/path"
+const urlHint = "write it as https://host/path"
+
+// parseURL returns the URL of a server, nil for an invalid one. The URL is not quoted: people put passwords into URLs.
+// The key is where the secret belongs.
+func (d *decoder) parseURL(path, text, key string) *url.URL {
+	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || badPort(u):
-		d.failAt(d.at(path), hint, "%s is no URL of an API", human(path))
+		d.failAt(d.at(path), urlHint, "invalid URL in %s", human(path))
 		return nil
 	case u.User != nil:
-		d.failAt(d.at(path), "put the secret into its own key", "%s holds a user or a password", human(path))
+		d.failAt(d.at(path), "put the secret into "+key, "%s holds a user or a password", human(path))
 		return nil
-	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
-		d.failAt(d.at(path), hint, "%s holds a query or a fragment", human(path))
+	}
+	return u
+}
+
+// validateURL checks the base URL of an API and removes the slash from its end. It returns nil for an invalid one.
+func (d *decoder) validateURL(path string, base *string) *url.URL {
+	if d.isSet(path) && !d.isValid(path) {
+		return nil
+	}
+	u := d.parseURL(path, *base, "its own key")
+	if u == nil {
+		return nil
+	}
+	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
+		d.failAt(d.at(path), urlHint, "%s holds a query or a fragment", human(path))
 		return nil
 	}
 	if u.Scheme == "http" && !isPrivate(u.Hostname()) {
