@@ -20,7 +20,7 @@ const mostText = 64 << 10
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
-	piece, allowed := c.String()+" "+who.String(), g.door.Allows(c, in.Sender.ID)
+	piece, allowed := c.String()+" "+who.String(), g.policy.Allows(c, in.Sender.ID)
 	if allowed && in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.has(piece)) {
 		// Clients split a long paste, and only its first piece names the bot.
 		in.Addressed = true
@@ -38,11 +38,11 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	switch {
 	case !in.Addressed, in.Kind == chat.Button && !ours(in.Action): // it is somebody else's
 		return nil
-	case in.Sender.Bot && !g.door.Rules().Names(who): // two bots would answer each other for ever
+	case in.Sender.Bot && !g.policy.Rules().Names(who): // two bots would answer each other for ever
 		return nil
 	case allowed:
 		return g.admit(ctx, c, in)
-	case in.Sender.Bot || in.Kind == chat.Button || in.To.Kind != chat.Private || !g.door.Knocks(who, in.Sender.Name):
+	case in.Sender.Bot || in.Kind == chat.Button || in.To.Kind != chat.Private || !g.policy.NeedsCode(who, in.Sender.Name):
 		if g.strangers.may(c.String() + " " + who.String()) {
 			g.Log.Info("message refused: its sender is not let in",
 				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
@@ -53,10 +53,10 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 		return nil
 	}
 	err := g.admit(ctx, c, chat.Inbound{
-		To: in.To, Sender: in.Sender, ID: in.ID, Resume: in.Resume, Kind: chat.Knock, Addressed: true, Reply: in.Reply, At: in.At,
+		To: in.To, Sender: in.Sender, ID: in.ID, Resume: in.Resume, Kind: chat.AccessRequest, Addressed: true, Reply: in.Reply, At: in.At,
 	})
 	if err != nil {
-		g.door.Leaves(who)
+		g.policy.Withdraw(who)
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 // stranger is given one or none, as for any message.
 func (g *Gateway) refusal(e chat.EndpointID, in chat.Inbound) string {
 	c := chat.Conversation{Endpoint: e, Chat: in.To.Chat, Thread: in.To.Thread}
-	if g.door.Allows(c, in.Sender.ID) || in.To.Kind == chat.Private && g.door.Rules().Pair {
+	if g.policy.Allows(c, in.Sender.ID) || in.To.Kind == chat.Private && g.policy.Rules().Pair {
 		return ""
 	}
 	return g.Texts[TextNoAccess]

@@ -152,8 +152,8 @@ func (a *actor) guard(messages []chat.Inbound, f func()) {
 func (a *actor) sort(m queue.Message) {
 	switch {
 	case a.late(m):
-	case m.Kind == chat.Knock:
-		a.knock(m.Inbound)
+	case m.Kind == chat.AccessRequest:
+		a.sendCode(m.Inbound)
 	case m.Kind == chat.Oversized:
 		a.owe(TextTooLong, "", m.Inbound)
 	case m.Kind == chat.Button:
@@ -242,9 +242,9 @@ func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 	a.oweNote(note{key: key, messages: messages, about: about})
 }
 
-// knock answers a person who is not let in with a code.
-func (a *actor) knock(in chat.Inbound) {
-	code, err := a.g.door.Code(a.g.deliveries, a.person(in), in.Sender.Name)
+// sendCode answers a person who is not let in with a code.
+func (a *actor) sendCode(in chat.Inbound) {
+	code, err := a.g.policy.Code(a.g.deliveries, a.person(in), in.Sender.Name)
 	if err != nil {
 		id := newID()
 		a.log.Error("no code could be given", slog.String("turn", id), slog.Any("error", err))

@@ -203,7 +203,7 @@ func TestWhoWaitsForACodeDoesNotKnockAgain(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
 			knock := ask("")
-			knock.Kind = chat.Knock
+			knock.Kind = chat.AccessRequest
 			l.pending(t, knock)
 			again := ask("let me in")
 			again.ID = "again"

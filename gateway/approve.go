@@ -26,7 +26,7 @@ func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 func (a *actor) approver(t *turn) *approval.Approvals {
 	of := a.approvals(t.id, t.in.Sender.ID)
 	of.Unattended, of.Timeout, of.Shutdown = t.in.Unattended, a.g.ApprovalTimeout, errShutdown
-	of.Allowed = func() bool { return a.g.door.Allows(a.conversation, t.in.Sender.ID) }
+	of.Allowed = func() bool { return a.g.policy.Allows(a.conversation, t.in.Sender.ID) }
 	of.Slash = func() string { return a.slash(t.in.To) }
 	of.Show = func(p *approval.Proposal) { t.slot.Tell(t.progress.ask(a.inquiry(t.in.To, p))) }
 	of.Hide = func() { t.slot.Tell(t.progress.answered()) }
@@ -163,7 +163,7 @@ func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 		a.drop(m.Inbound) // it was decided while the button still stood
 	case p == nil:
 		a.say(m.Inbound, a.g.Texts[TextNoProposal])
-	case m.Sender.ID != of.Asker.User && (p.Personal || !a.g.door.Rules().Admin(me)):
+	case m.Sender.ID != of.Asker.User && (p.Personal || !a.g.policy.Rules().Admin(me)):
 		if a.g.refused.may(me.String() + " " + string(TextNotYours) + " " + p.ID) {
 			a.say(m.Inbound, a.g.Texts[TextNotYours])
 			return

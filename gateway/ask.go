@@ -17,7 +17,7 @@ import (
 
 // help lists the commands; for admins also those of their own, and what texts can be set.
 func (a *actor) help(in chat.Inbound) {
-	if args := words(in); a.g.door.Rules().Admin(a.person(in)) && len(args) == 1 && strings.EqualFold(args[0], "texts") {
+	if args := words(in); a.g.policy.Rules().Admin(a.person(in)) && len(args) == 1 && strings.EqualFold(args[0], "texts") {
 		var b strings.Builder
 		for _, k := range TextKeys() {
 			fmt.Fprintf(&b, "`%s`\n", k)
@@ -153,13 +153,13 @@ func (a *actor) pair(in chat.Inbound) {
 	me, args := a.person(in), words(in)
 	switch {
 	case len(args) == 0:
-		a.say(in, a.g.Texts.fill(TextPairs, "waiting", listKnocking(a.g.door.Knocking()), "admitted", listAdmitted(a.g.door.Admitted()),
+		a.say(in, a.g.Texts.fill(TextPairs, "waiting", listPairingRequests(a.g.policy.PairingRequests()), "admitted", listAdmitted(a.g.policy.Admitted()),
 			"slash", a.slash(in.To)))
 	case len(args) == 2 && strings.EqualFold(args[0], "revoke"):
-		a.dismiss(in, me, args[1])
+		a.revoke(in, me, args[1])
 	default:
 		code := args[len(args)-1] // "approve CODE" is what the command line takes
-		admitted, err := a.g.door.Approve(a.g.deliveries, code, me.String())
+		admitted, err := a.g.policy.Approve(a.g.deliveries, code, me.String())
 		switch {
 		case errors.Is(err, access.ErrCode):
 			a.say(in, a.g.Texts[TextNoCode])
@@ -171,18 +171,18 @@ func (a *actor) pair(in chat.Inbound) {
 	}
 }
 
-func (a *actor) dismiss(in chat.Inbound, by chat.Person, who string) {
+func (a *actor) revoke(in chat.Inbound, by chat.Person, who string) {
 	p, err := ParsePerson(who)
 	if err == nil {
-		err = a.g.door.Dismiss(a.g.deliveries, p, by.String())
+		err = a.g.policy.Revoke(a.g.deliveries, p, by.String())
 	}
 	switch {
 	case errors.Is(err, access.ErrNobody), errors.Is(err, errNoPerson):
 		a.say(in, a.g.Texts.fill(TextNobody, "slash", a.slash(in.To)))
 	case err != nil:
-		a.fail(in, "somebody could not be dismissed", err)
+		a.fail(in, "an admission could not be revoked", err)
 	default:
-		a.say(in, a.g.Texts.fill(TextDismissed, "person", "`"+p.String()+"`"))
+		a.say(in, a.g.Texts.fill(TextRevoked, "person", "`"+p.String()+"`"))
 	}
 }
 
@@ -198,7 +198,7 @@ func ParsePerson(s string) (chat.Person, error) {
 	return chat.Person{Endpoint: chat.EndpointID(endpoint), User: chat.UserID(id)}, nil
 }
 
-func listKnocking(ks []chat.Knocking) string {
+func listPairingRequests(ks []chat.PairingRequest) string {
 	var lines []string
 	for _, k := range ks {
 		lines = append(lines, "`"+k.Code+"` "+described(k.Person, k.Name))

@@ -115,7 +115,7 @@ func (c command) textKey() TextKey { return "command_" + TextKey(c.name) }
 
 // listed returns the commands that somebody is told of.
 func (a *actor) listed(in chat.Inbound) []command {
-	admin := a.g.door.Rules().Admin(a.person(in))
+	admin := a.g.policy.Rules().Admin(a.person(in))
 	return slices.DeleteFunc(offered(a.g.Remembers), func(c command) bool { return c.asks() || c.admin && !admin })
 }
 
@@ -133,7 +133,7 @@ func (a *actor) command(m queue.Message) bool {
 		return a.suggest(m.Inbound)
 	}
 	switch c := all[i]; {
-	case c.admin && !a.g.door.Rules().Admin(a.person(m.Inbound)):
+	case c.admin && !a.g.policy.Rules().Admin(a.person(m.Inbound)):
 		a.say(m.Inbound, a.g.Texts[TextNotAdmin])
 	case c.private && m.To.Kind != chat.Private:
 		a.say(m.Inbound, a.g.Texts[TextPrivateOnly])

@@ -58,14 +58,14 @@ func (a *actor) clear(before time.Time) {
 	a.forgive(func(chat.UserID) bool { return true })
 }
 
-// answersCommand says that a turn is what a command was answered with, or a knock, or nobody.
+// answersCommand says that a turn is what a command was answered with, or a request for access, or nobody.
 func answersCommand(rec chat.Turn) bool {
 	n := len(rec.Messages)
 	if n == 0 {
 		return true
 	}
 	last := rec.Messages[n-1]
-	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.Knock
+	return last.Kind == chat.Command && !asksAgain(last) || last.Kind == chat.AccessRequest
 }
 
 // tells says that the turn only makes visible what an earlier process answered a command with: nobody's question.

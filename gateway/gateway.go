@@ -78,7 +78,7 @@ const DefaultApprovalTimeout = 5 * time.Minute
 type Gateway struct {
 	Options
 	endpoints map[chat.EndpointID]*endpoint
-	door      *access.Door
+	policy    *access.Policy
 	meter     *access.Meter
 	heavy     chan struct{} // taken while attachments are in memory
 	shrinking chan struct{} // taken while a picture is made smaller
@@ -110,7 +110,7 @@ func New(o Options) (*Gateway, error) {
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
 	g := &Gateway{
 		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
-		door: access.NewDoor(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
+		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
 		heavy: make(chan struct{}, mostHeavy), shrinking: make(chan struct{}, mostShrinking), refused: newSeldom(time.Minute),
 		strangers: newSeldom(time.Minute), expected: newSeldom(queue.PieceWindow),
 	}
@@ -211,8 +211,8 @@ func (g *Gateway) drain() error {
 	return nil
 }
 
-// Door lets people in.
-func (g *Gateway) Door() *access.Door { return g.door }
+// Policy returns who may talk to the bot.
+func (g *Gateway) Policy() *access.Policy { return g.policy }
 
 // wake gives something to a conversation's actor, which is started when there is none. While
 // the gateway is stopping nobody is woken, which wake tells: what was stored is taken up by the

@@ -10,7 +10,7 @@ import (
 
 // migrate takes up that a chat has a new id, which the platform may tell several times, by either id.
 func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
-	if from == "" || to == "" || g.door.Now(e.ID, from) == g.door.Now(e.ID, to) {
+	if from == "" || to == "" || g.policy.Now(e.ID, from) == g.policy.Now(e.ID, to) {
 		return nil
 	}
 	if !g.isNamed(e.ID, from) { // of groups that nobody is let in nothing is stored
@@ -27,7 +27,7 @@ func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) 
 	if err := g.Store.Move(ctx, e.ID, from, to); err != nil {
 		return fmt.Errorf("move chat: %w", err)
 	}
-	if !g.door.Move(chat.Move{Endpoint: e.ID, From: from, To: to}) {
+	if !g.policy.Move(chat.Move{Endpoint: e.ID, From: from, To: to}) {
 		return nil
 	}
 	g.Log.Info("a chat has a new id: its history and its access moved with it",
@@ -67,7 +67,7 @@ func (g *Gateway) adviseMove(m chat.Move) {
 
 // adviseMoves does so for every chat that has moved.
 func (g *Gateway) adviseMoves() {
-	for _, m := range g.door.Moves() {
+	for _, m := range g.policy.Moves() {
 		if g.isNamed(m.Endpoint, m.From) {
 			g.adviseMove(m)
 		}
@@ -99,13 +99,13 @@ func (g *Gateway) readdress(e chat.EndpointID, from, to chat.ChatID) {
 
 // now returns a conversation under the id that its chat has now.
 func (g *Gateway) now(c chat.Conversation) chat.Conversation {
-	c.Chat = g.door.Now(c.Endpoint, c.Chat)
+	c.Chat = g.policy.Now(c.Endpoint, c.Chat)
 	return c
 }
 
 // place returns a target under the id that its chat has now. No message of the old chat means anything in the new one.
 func (a *actor) place(to chat.Target, replyTo chat.MessageID) (chat.Target, chat.MessageID) {
-	if now := a.g.door.Now(a.endpoint.ID, to.Chat); now != to.Chat {
+	if now := a.g.policy.Now(a.endpoint.ID, to.Chat); now != to.Chat {
 		to.Chat, replyTo = now, ""
 	}
 	return to, replyTo

@@ -43,7 +43,7 @@ func (l *leftovers) in(c chat.Conversation) *leftover {
 // may be about a turn that was under way. The actors go on with it a few at a time: first those with
 // a turn under way, which people are looking at, oldest first, then those with messages that wait.
 func (g *Gateway) takeUp(ctx context.Context) error {
-	if err := g.door.Load(ctx); err != nil {
+	if err := g.policy.Load(ctx); err != nil {
 		return err
 	}
 	g.adviseMoves()
@@ -73,8 +73,8 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 		l.turns = append(l.turns, rec)
 	}
 	for _, p := range pending {
-		if p.Message.Kind == chat.Knock { // who is given a code in a moment does not knock again
-			g.door.Knocks(chat.Person{Endpoint: p.Conversation.Endpoint, User: p.Message.Sender.ID}, p.Message.Sender.Name)
+		if p.Message.Kind == chat.AccessRequest { // they get their code in a moment, and no second one
+			g.policy.NeedsCode(chat.Person{Endpoint: p.Conversation.Endpoint, User: p.Message.Sender.ID}, p.Message.Sender.Name)
 		}
 		l := left.in(p.Conversation)
 		l.messages = append(l.messages, queue.Message{Inbound: p.Message, Accepted: p.Accepted, Runs: p.Begun})
@@ -98,7 +98,7 @@ func (a *actor) resume(rec chat.Turn) {
 		a.conclusion(rec, e)
 		return
 	}
-	if rec.User != "" && !a.g.door.Allows(a.conversation, rec.User) { // older versions did not store who asked
+	if rec.User != "" && !a.g.policy.Allows(a.conversation, rec.User) { // older versions did not store who asked
 		log.Info("leaving what an earlier process began as it is: who asked is not let in any more")
 		a.leave(rec, a.shown(rec))
 		return
@@ -197,7 +197,7 @@ func (a *actor) late(m queue.Message) bool {
 	switch {
 	case m.Runs >= mostRuns:
 		a.owe(TextFailed, newID(), m.Inbound)
-	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.Knock && time.Since(m.WaitsSince()) > a.g.MaxAge:
+	case m.Kind != chat.Command && m.Kind != chat.Button && m.Kind != chat.AccessRequest && time.Since(m.WaitsSince()) > a.g.MaxAge:
 		a.owe(TextLate, "", m.Inbound)
 	default:
 		return false

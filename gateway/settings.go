@@ -31,7 +31,7 @@ func (a *actor) settings(s chat.Session, u chat.UserID) settings {
 	var out settings
 	name := ""
 	for _, o := range a.g.Overrides {
-		if !a.g.door.Matches(o.Match, a.conversation, u) {
+		if !a.g.policy.Matches(o.Match, a.conversation, u) {
 			continue
 		}
 		if o.Model != "" {

@@ -72,7 +72,7 @@ const (
 	TextPair        TextKey = "pair_code" // {code}; to a person who is not let in
 	TextPairs       TextKey = "pairs"     // {waiting} {admitted} {slash}
 	TextAdmitted    TextKey = "admitted"  // {person}
-	TextDismissed   TextKey = "dismissed" // {person}
+	TextRevoked     TextKey = "dismissed" // {person}
 	TextNoCode      TextKey = "no_code"
 	TextNobody      TextKey = "nobody" // {slash}
 	TextNotAdmin    TextKey = "not_admin"
@@ -201,7 +201,7 @@ func DefaultTexts() Texts {
 			"when they have let you in, write to me again.",
 		TextPairs:       "Waiting:\n{waiting}\n\nLet in:\n{admitted}\n\n{slash}pair CODE lets somebody in, {slash}pair revoke PERSON takes it back.",
 		TextAdmitted:    "{person} is let in.",
-		TextDismissed:   "{person} is not let in any more.",
+		TextRevoked:     "{person} is not let in any more.",
 		TextNoCode:      "There is no such code, or it is not valid any more.",
 		TextNobody:      "Nobody with this id was let in by a code. Write endpoint:user:ID, as {slash}pair lists them.",
 		TextNotAdmin:    "This is for the admins of this bot.",

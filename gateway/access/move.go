@@ -13,7 +13,7 @@ type place struct {
 }
 
 // Move notes that a chat has a new id: rules that name the old one hold for it. It reports false when that is known.
-func (d *Door) Move(m chat.Move) bool {
+func (d *Policy) Move(m chat.Move) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if m.From == m.To || d.now(m.Endpoint, m.From) == m.To {
@@ -30,7 +30,7 @@ func (d *Door) Move(m chat.Move) bool {
 }
 
 // Moves returns which chats have new ids.
-func (d *Door) Moves() []chat.Move {
+func (d *Policy) Moves() []chat.Move {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []chat.Move
@@ -41,13 +41,13 @@ func (d *Door) Moves() []chat.Move {
 }
 
 // Now returns the id that a chat has now.
-func (d *Door) Now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
+func (d *Policy) Now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now(e, c)
 }
 
-func (d *Door) now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
+func (d *Policy) now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 	if to, ok := d.moved[place{e, c}]; ok {
 		return to
 	}
@@ -55,7 +55,7 @@ func (d *Door) now(e chat.EndpointID, c chat.ChatID) chat.ChatID {
 }
 
 // Matches says whether a rule names this person or this chat, by whichever id the chat has or had.
-func (d *Door) Matches(r Rule, c chat.Conversation, u chat.UserID) bool {
+func (d *Policy) Matches(r Rule, c chat.Conversation, u chat.UserID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if r.Chat != "" {

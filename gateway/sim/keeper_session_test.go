@@ -46,16 +46,16 @@ func (k *keeper) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
 	return k.l.w.store.Used(ctx, of)
 }
 
-func (k *keeper) Knocking(ctx context.Context) ([]chat.Knocking, error) {
-	return k.l.w.store.Knocking(ctx)
+func (k *keeper) PairingRequests(ctx context.Context) ([]chat.PairingRequest, error) {
+	return k.l.w.store.PairingRequests(ctx)
 }
 
-func (k *keeper) Knock(ctx context.Context, p chat.Knocking) error {
-	return k.write(func() error { return k.l.w.store.Knock(ctx, p) }, nil)
+func (k *keeper) SavePairingRequest(ctx context.Context, p chat.PairingRequest) error {
+	return k.write(func() error { return k.l.w.store.SavePairingRequest(ctx, p) }, nil)
 }
 
-func (k *keeper) Unknock(ctx context.Context, ps ...chat.Person) error {
-	return k.write(func() error { return k.l.w.store.Unknock(ctx, ps...) }, nil)
+func (k *keeper) DeletePairingRequests(ctx context.Context, ps ...chat.Person) error {
+	return k.write(func() error { return k.l.w.store.DeletePairingRequests(ctx, ps...) }, nil)
 }
 
 func (k *keeper) Admit(ctx context.Context, a chat.Admission) error {
@@ -66,9 +66,9 @@ func (k *keeper) Admitted(ctx context.Context) ([]chat.Admission, error) {
 	return k.l.w.store.Admitted(ctx)
 }
 
-func (k *keeper) Dismiss(ctx context.Context, p chat.Person) (was bool, err error) {
+func (k *keeper) Revoke(ctx context.Context, p chat.Person) (was bool, err error) {
 	err = k.write(func() error {
-		was, err = k.l.w.store.Dismiss(ctx, p)
+		was, err = k.l.w.store.Revoke(ctx, p)
 		return err
 	}, nil)
 	return was, err

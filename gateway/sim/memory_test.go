@@ -310,7 +310,7 @@ func (w *world) judgeStored(m *written, in chat.Inbound) {
 	if m.user != stranger {
 		return
 	}
-	if in.Kind != chat.Knock || in.Text+in.Args+in.Command != "" {
+	if in.Kind != chat.AccessRequest || in.Text+in.Args+in.Command != "" {
 		w.complain("a stranger's text is stored")
 	}
 	if !w.s.pair || !w.s.private(m.place) {

@@ -77,7 +77,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	}
 	if kept != nil {
 		a.control = &control{
-			do:     &desk{store: kept, door: a.gateway.Door(), forget: a.gateway.Forget, erase: a.gateway.Erase},
+			do:     &localAdmin{store: kept, policy: a.gateway.Policy(), forget: a.gateway.Forget, erase: a.gateway.Erase},
 			attach: o.Terminal.Serve, log: o.Log, ready: make(chan struct{}),
 		}
 	}

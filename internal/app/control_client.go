@@ -36,11 +36,11 @@ func operate(ctx context.Context, env config.Env, use func(operations) error) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	door := access.NewDoor(access.Rules{}, s, slog.New(slog.DiscardHandler))
-	if err := door.Load(ctx); err != nil {
+	policy := access.NewPolicy(access.Rules{}, s, slog.New(slog.DiscardHandler))
+	if err := policy.Load(ctx); err != nil {
 		return err
 	}
-	return use(&desk{store: s, door: door, forget: s.Forget})
+	return use(&localAdmin{store: s, policy: policy, forget: s.Forget})
 }
 
 // withDaemon calls use with the daemon whose state is in dir, if one is reached.
@@ -72,11 +72,11 @@ func look(ctx context.Context, env config.Env, use func(operations) error) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	door := access.NewDoor(access.Rules{}, readOnly{r}, slog.New(slog.DiscardHandler))
-	if err := door.Load(ctx); err != nil {
+	policy := access.NewPolicy(access.Rules{}, readOnly{r}, slog.New(slog.DiscardHandler))
+	if err := policy.Load(ctx); err != nil {
 		return err
 	}
-	return use(&desk{door: door})
+	return use(&localAdmin{policy: policy})
 }
 
 // readOnly is what access keeps, for who only looks.
@@ -84,17 +84,17 @@ type readOnly struct{ *store.Reader }
 
 var errReadOnly = errors.New("the store is open for reading")
 
-// Knock implements access.Store.
-func (readOnly) Knock(context.Context, chat.Knocking) error { return errReadOnly }
+// SavePairingRequest implements access.Store.
+func (readOnly) SavePairingRequest(context.Context, chat.PairingRequest) error { return errReadOnly }
 
-// Unknock implements access.Store.
-func (readOnly) Unknock(context.Context, ...chat.Person) error { return errReadOnly }
+// DeletePairingRequests implements access.Store.
+func (readOnly) DeletePairingRequests(context.Context, ...chat.Person) error { return errReadOnly }
 
 // Admit implements access.Store.
 func (readOnly) Admit(context.Context, chat.Admission) error { return errReadOnly }
 
-// Dismiss implements access.Store.
-func (readOnly) Dismiss(context.Context, chat.Person) (bool, error) { return false, errReadOnly }
+// Revoke implements access.Store.
+func (readOnly) Revoke(context.Context, chat.Person) (bool, error) { return false, errReadOnly }
 
 // notReached is the error of a command when the daemon holds the store, which locked says, and no socket of it was found.
 func notReached(locked error) error {

@@ -124,23 +124,23 @@ func listenControl(path string) (l *net.UnixListener, err error) {
 		return nil, err
 	}
 	// In a directory of its own the socket is nobody else's before it has its mode, whatever the umask and dir allow.
-	nursery := path + ".new"
-	if err := errors.Join(os.RemoveAll(nursery), os.Mkdir(nursery, 0o700)); err != nil {
+	tempDir := path + ".new"
+	if err := errors.Join(os.RemoveAll(tempDir), os.Mkdir(tempDir, 0o700)); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(nursery)) }()
-	born := filepath.Join(nursery, "s")
-	if err := withShortPath(born, func(short string) error {
+	defer func() { err = errors.Join(err, os.RemoveAll(tempDir)) }()
+	temp := filepath.Join(tempDir, "s")
+	if err := withShortPath(temp, func(short string) error {
 		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: short, Net: "unix"})
 		return err
 	}); err != nil {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false) // it would look under the old name
-	if err := os.Chmod(born, 0o600); err != nil {
+	if err := os.Chmod(temp, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if err := os.Rename(born, path); err != nil {
+	if err := os.Rename(temp, path); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil

@@ -7,12 +7,12 @@ type InboundKind uint8
 
 // The kinds of inbound message.
 const (
-	Text      InboundKind = iota
-	Command               // a message that starts with a platform command addressed to this bot
-	Button                // a press of a button that this bot showed: Action says which
-	Knock                 // anything from a person who is not let in: without its text, to be answered with a pairing code
-	Oversized             // a message longer than any may be: without its text
-	Migration             // the platform says that the chat To has a new id: MovedTo. Nobody said anything
+	Text          InboundKind = iota
+	Command                   // a message that starts with a platform command addressed to this bot
+	Button                    // a press of a button that this bot showed: Action says which
+	AccessRequest             // anything from a person who is not let in: without its text, to be answered with a pairing code
+	Oversized                 // a message longer than any may be: without its text
+	Migration                 // the platform says that the chat To has a new id: MovedTo. Nobody said anything
 )
 
 // Origin says who wrote the text of a message. Only typed text has the sender's authority.

@@ -151,8 +151,8 @@ type Used struct {
 	Last  string // the model that answered last, of those that used something
 }
 
-// Knocking is a person who is not let in and was given a code.
-type Knocking struct {
+// PairingRequest is a person who is not let in and was given a code.
+type PairingRequest struct {
 	Person
 	Name string // for people to read; never an identity
 	Code string

@@ -36,13 +36,13 @@ func dump(f *fixture, s *store.Store) string {
 		f.must(err)
 		text += fmt.Sprintf("%s: %+v %+v %+v %v\n", c, session, entries, used, consented)
 	}
-	knocking, err := f.Knocking(ctx)
+	requests, err := f.PairingRequests(ctx)
 	f.must(err)
 	admitted, err := f.Admitted(ctx)
 	f.must(err)
 	theirs, err := f.Used(ctx, chat.UsageOf{Person: ada()})
 	f.must(err)
-	text += fmt.Sprintf("%+v\n%+v\n%+v\n", knocking, admitted, theirs)
+	text += fmt.Sprintf("%+v\n%+v\n%+v\n", requests, admitted, theirs)
 	for _, p := range []chat.Person{ada(), eve()} {
 		facts, err := f.Facts(ctx, p)
 		f.must(err)

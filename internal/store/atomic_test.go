@@ -61,11 +61,13 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 			_, err := s.DeletePerson(ctx, ada())
 			return err
 		},
-		"Knock":   func(ctx context.Context) error { return s.Knock(ctx, chat.Knocking{Person: ada(), Code: "new"}) },
-		"Unknock": func(ctx context.Context) error { return s.Unknock(ctx, ada(), eve()) },
+		"SavePairingRequest": func(ctx context.Context) error {
+			return s.SavePairingRequest(ctx, chat.PairingRequest{Person: ada(), Code: "new"})
+		},
+		"DeletePairingRequests": func(ctx context.Context) error { return s.DeletePairingRequests(ctx, ada(), eve()) },
 		"Admit":   func(ctx context.Context) error { return s.Admit(ctx, chat.Admission{Person: ada()}) },
-		"Dismiss": func(ctx context.Context) error {
-			_, err := s.Dismiss(ctx, eve())
+		"Revoke": func(ctx context.Context) error {
+			_, err := s.Revoke(ctx, eve())
 			return err
 		},
 		"Forget": func(ctx context.Context) error { return s.Forget(ctx, c) },
@@ -101,7 +103,7 @@ func seed(f *fixture, s *store.Store) {
 	f.begin("used", private("1"), "1")
 	f.must(f.End(ctx, "used", everything()))
 	f.must(f.Choose(ctx, private("2"), "m"))
-	f.must(f.Knock(ctx, chat.Knocking{Person: ada(), Code: "old"}))
+	f.must(f.SavePairingRequest(ctx, chat.PairingRequest{Person: ada(), Code: "old"}))
 	f.must(f.Admit(ctx, chat.Admission{Person: eve(), By: "operator"}))
 	turn := turnOf("t", private("1"), "2")
 	turn.User, turn.Replaces = "u", "used"

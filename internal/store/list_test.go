@@ -95,7 +95,7 @@ func TestDeletePerson(t *testing.T) {
 	}
 	for _, p := range []chat.Person{ada(), eve()} {
 		f.must(f.Admit(ctx, chat.Admission{Person: p, At: clock.now()}))
-		f.must(f.Knock(ctx, chat.Knocking{Person: p, At: clock.now()}))
+		f.must(f.SavePairingRequest(ctx, chat.PairingRequest{Person: p, At: clock.now()}))
 	}
 	n, err := s.DeletePerson(ctx, ada())
 	f.must(err)
@@ -127,12 +127,12 @@ func TestDeletePerson(t *testing.T) {
 	}
 	f.uses(chat.UsageOf{Person: ada()}, 0, 0)
 	f.uses(chat.UsageOf{}, 7, 1)
-	knocking, err := f.Knocking(ctx)
+	requests, err := f.PairingRequests(ctx)
 	f.must(err)
 	admitted, err := f.Admitted(ctx)
 	f.must(err)
-	if len(knocking) != 1 || len(admitted) != 1 || knocking[0].Person != eve() || admitted[0].Person != eve() {
-		t.Errorf("got %+v and %+v, want the other one", knocking, admitted)
+	if len(requests) != 1 || len(admitted) != 1 || requests[0].Person != eve() || admitted[0].Person != eve() {
+		t.Errorf("got %+v and %+v, want the other one", requests, admitted)
 	}
 }
 

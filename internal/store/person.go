@@ -71,7 +71,7 @@ func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err err
 			return err
 		}
 		n += int(facts)
-		return t.all(ctx, []string{deleteFactNumbers, deleteKnocking, deleteAdmission}, p.Endpoint, p.User)
+		return t.all(ctx, []string{deleteFactNumbers, deletePairingRequest, deleteAdmission}, p.Endpoint, p.User)
 	})
 	if err != nil {
 		return 0, err

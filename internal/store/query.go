@@ -235,13 +235,13 @@ RETURNING newest`
 
 // Who was let in, and who waits.
 const (
-	listKnocking = `SELECT endpoint, person, name, code, at FROM knocking ORDER BY at, endpoint, person`
+	listPairingRequests = `SELECT endpoint, person, name, code, at FROM knocking ORDER BY at, endpoint, person`
 
-	saveKnocking = `
+	savePairingRequest = `
 INSERT INTO knocking (endpoint, person, name, code, at) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (endpoint, person) DO UPDATE SET name = excluded.name, code = excluded.code, at = excluded.at`
 
-	deleteKnocking = `DELETE FROM knocking WHERE endpoint = ? AND person = ?`
+	deletePairingRequest = `DELETE FROM knocking WHERE endpoint = ? AND person = ?`
 
 	listAdmitted = `SELECT endpoint, person, name, approved_by, at FROM admitted ORDER BY at, endpoint, person`
 

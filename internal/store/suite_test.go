@@ -265,7 +265,7 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"ReplacedTurnGoes", testReplaces},
 		{"ErasePerson", testErase},
 		{"UsedIsCountedOnce", testUsed},
-		{"Knocking", testKnocking},
+		{"PairingRequests", testPairingRequests},
 		{"Admitted", testAdmitted},
 		{"JournalOfARunningTurn", testNotes},
 		{"JournalEndsWithItsTurn", testNotesEnd},

@@ -34,7 +34,7 @@ type Store struct {
 	blocks   map[chat.EndpointID][]chat.Block
 	said     int64 // entries of all histories, ever
 	usage    []used
-	knocking []chat.Knocking
+	requests []chat.PairingRequest
 	admitted []chat.Admission
 	consents map[consent]bool
 	facts    map[chat.Person][]chat.Fact

@@ -18,19 +18,19 @@ import (
 
 // Store keeps who was let in by a code, and who waits.
 type Store interface {
-	// Knocking returns everybody who was given a code, oldest first, however long ago.
-	Knocking(ctx context.Context) ([]chat.Knocking, error)
-	// Knock stores a code in place of the one that the person was given before.
-	Knock(ctx context.Context, k chat.Knocking) error
-	// Unknock deletes what people were given.
-	Unknock(ctx context.Context, ps ...chat.Person) error
+	// PairingRequests returns everybody who was given a code, oldest first, however long ago.
+	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
+	// SavePairingRequest stores a code in place of the one that the person was given before.
+	SavePairingRequest(ctx context.Context, k chat.PairingRequest) error
+	// DeletePairingRequests deletes the codes of people.
+	DeletePairingRequests(ctx context.Context, ps ...chat.Person) error
 	// Admit stores that a person is let in, in place of what was stored of them, and deletes their
 	// code.
 	Admit(ctx context.Context, a chat.Admission) error
 	// Admitted returns everybody who was let in, oldest first.
 	Admitted(ctx context.Context) ([]chat.Admission, error)
-	// Dismiss deletes that a person is let in, and says whether they were.
-	Dismiss(ctx context.Context, p chat.Person) (bool, error)
+	// Revoke deletes the admission of a person, and reports whether there was one.
+	Revoke(ctx context.Context, p chat.Person) (bool, error)
 	// Moves returns which chats have new ids: the newest id of each.
 	Moves(ctx context.Context) ([]chat.Move, error)
 }
@@ -38,45 +38,45 @@ type Store interface {
 const (
 	// codeLife is how long a code is valid.
 	codeLife = time.Hour
-	// mostKnocking is how many people of one endpoint may have a code at a time: strangers can't
+	// maxRequests is how many people of one endpoint may have a code at a time: strangers can't
 	// fill the list, and an operator can read it.
-	mostKnocking = 3
+	maxRequests = 3
 	// mostName bounds a name that a stranger chose, in characters.
 	mostName = 64
 )
 
-// What approving and dismissing people refuses.
+// Why approving or revoking fails.
 var (
 	ErrCode   = errors.New("there is no such code, or it is not valid any more")
 	ErrNobody = errors.New("nobody with this id was let in by a code")
 )
 
-// Door lets people in. Its state is the store's; it holds a copy, since every message asks it.
-type Door struct {
+// Policy decides who may talk to the bot. Its state is the store's; it holds a copy, since every message asks it.
+type Policy struct {
 	rules Rules
 	store Store
 	log   *slog.Logger
 
 	mu       sync.Mutex
-	knocking []chat.Knocking // oldest first
+	requests []chat.PairingRequest // oldest first
 	admitted map[chat.Person]chat.Admission
 	moved    map[place]chat.ChatID // where chats are now that had another id
 }
 
-// NewDoor returns a door that knows the rules only; Load makes it know the rest.
-func NewDoor(r Rules, s Store, log *slog.Logger) *Door {
-	return &Door{rules: r, store: s, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
+// NewPolicy returns a policy that knows only the rules of the configuration. Load reads the rest.
+func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
+	return &Policy{rules: r, store: s, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
 }
 
 // Load reads who was let in before.
-func (d *Door) Load(ctx context.Context) error {
+func (d *Policy) Load(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	admitted, err := d.store.Admitted(ctx)
 	if err != nil {
 		return fmt.Errorf("read who was let in: %w", err)
 	}
-	knocking, err := d.store.Knocking(ctx)
+	requests, err := d.store.PairingRequests(ctx)
 	if err != nil {
 		return fmt.Errorf("read who waits: %w", err)
 	}
@@ -87,7 +87,7 @@ func (d *Door) Load(ctx context.Context) error {
 	for _, a := range admitted {
 		d.admitted[a.Person] = a
 	}
-	d.knocking = knocking
+	d.requests = requests
 	for _, m := range moves {
 		d.moved[place{m.Endpoint, m.From}] = m.To
 	}
@@ -95,10 +95,10 @@ func (d *Door) Load(ctx context.Context) error {
 }
 
 // Rules returns what the configuration says.
-func (d *Door) Rules() Rules { return d.rules }
+func (d *Policy) Rules() Rules { return d.rules }
 
 // Allows says whether a message of u in c may be answered.
-func (d *Door) Allows(c chat.Conversation, u chat.UserID) bool {
+func (d *Policy) Allows(c chat.Conversation, u chat.UserID) bool {
 	if d.rules.allows(c, func(rule Rule) bool { return d.Matches(rule, c, u) }) {
 		return true
 	}
@@ -108,9 +108,9 @@ func (d *Door) Allows(c chat.Conversation, u chat.UserID) bool {
 	return ok
 }
 
-// Knocks says whether a person who is not let in is to be given a code now, which Code then
-// does. It says so once in a code's life: whoever knocks again has been answered.
-func (d *Door) Knocks(p chat.Person, name string) bool {
+// NeedsCode reports whether a person who is not let in must be given a code now, which Code then
+// does. It does so once in a code's life: a person who writes again has been answered.
+func (d *Policy) NeedsCode(p chat.Person, name string) bool {
 	if !d.rules.Pair {
 		return false
 	}
@@ -118,7 +118,7 @@ func (d *Door) Knocks(p chat.Person, name string) bool {
 	defer d.mu.Unlock()
 	d.expire()
 	waiting := 0
-	for _, k := range d.knocking {
+	for _, k := range d.requests {
 		if k.Person == p {
 			return false
 		}
@@ -126,49 +126,49 @@ func (d *Door) Knocks(p chat.Person, name string) bool {
 			waiting++
 		}
 	}
-	if waiting >= mostKnocking {
+	if waiting >= maxRequests {
 		return false
 	}
-	d.knocking = append(d.knocking, chat.Knocking{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
+	d.requests = append(d.requests, chat.PairingRequest{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
 	return true
 }
 
-// Leaves takes back that a person knocked: they were not answered.
-func (d *Door) Leaves(p chat.Person) {
+// Withdraw deletes the request of a person who was not answered.
+func (d *Policy) Withdraw(p chat.Person) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.forget(p)
 }
 
-// Code returns the code of a person who knocked, once it is stored. A process that ended before
+// Code returns the code of a person who asked for access, once it is stored. A process that ended before
 // that has given none: then a new one is made.
-func (d *Door) Code(ctx context.Context, p chat.Person, name string) (string, error) {
+func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.expire()
-	i := slices.IndexFunc(d.knocking, func(k chat.Knocking) bool { return k.Person == p })
+	i := slices.IndexFunc(d.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 	if i < 0 {
-		i = len(d.knocking)
-		d.knocking = append(d.knocking, chat.Knocking{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
+		i = len(d.requests)
+		d.requests = append(d.requests, chat.PairingRequest{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
 	}
-	if err := d.store.Knock(ctx, d.knocking[i]); err != nil {
+	if err := d.store.SavePairingRequest(ctx, d.requests[i]); err != nil {
 		d.forget(p)
 		return "", fmt.Errorf("store code: %w", err)
 	}
 	d.log.Info("somebody who is not let in was given a code", slog.String("person", p.String()))
-	return d.knocking[i].Code, nil
+	return d.requests[i].Code, nil
 }
 
-// Knocking returns who has a valid code, oldest first.
-func (d *Door) Knocking() []chat.Knocking {
+// PairingRequests returns who has a valid code, oldest first.
+func (d *Policy) PairingRequests() []chat.PairingRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.expire()
-	return slices.Clone(d.knocking)
+	return slices.Clone(d.requests)
 }
 
 // Admitted returns who was let in by a code, oldest first.
-func (d *Door) Admitted() []chat.Admission {
+func (d *Policy) Admitted() []chat.Admission {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []chat.Admission
@@ -181,16 +181,16 @@ func (d *Door) Admitted() []chat.Admission {
 
 // Approve lets in the person who was given a code, durably. It fails with ErrCode when nobody has
 // it. by says who decided.
-func (d *Door) Approve(ctx context.Context, code, by string) (chat.Admission, error) {
+func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.expire()
 	code = strings.ToUpper(strings.TrimSpace(code))
-	i := slices.IndexFunc(d.knocking, func(k chat.Knocking) bool { return k.Code == code })
+	i := slices.IndexFunc(d.requests, func(k chat.PairingRequest) bool { return k.Code == code })
 	if i < 0 {
 		return chat.Admission{}, ErrCode
 	}
-	k := d.knocking[i]
+	k := d.requests[i]
 	a := chat.Admission{Person: k.Person, Name: k.Name, By: by, At: time.Now()}
 	if err := d.store.Admit(ctx, a); err != nil {
 		return chat.Admission{}, fmt.Errorf("store admission: %w", err)
@@ -201,14 +201,14 @@ func (d *Door) Approve(ctx context.Context, code, by string) (chat.Admission, er
 	return a, nil
 }
 
-// Dismiss takes back that a person was let in. It fails with ErrNobody when they were not: whom
-// the configuration names only the configuration can dismiss.
-func (d *Door) Dismiss(ctx context.Context, p chat.Person, by string) error {
+// Revoke ends the admission of a person. It fails with ErrNobody when there is none: a person whom
+// the configuration names can only be removed there.
+func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found, err := d.store.Dismiss(ctx, p)
+	found, err := d.store.Revoke(ctx, p)
 	if err != nil {
-		return fmt.Errorf("store dismissal: %w", err)
+		return fmt.Errorf("store revocation: %w", err)
 	}
 	delete(d.admitted, p)
 	if !found {
@@ -220,16 +220,16 @@ func (d *Door) Dismiss(ctx context.Context, p chat.Person, by string) error {
 
 // expire forgets codes that are not valid any more. One that seems to come from the future was
 // made before the clock was set back: it is valid as long as it would have been from now on.
-func (d *Door) expire() {
+func (d *Policy) expire() {
 	now := time.Now()
-	d.knocking = slices.DeleteFunc(d.knocking, func(k chat.Knocking) bool {
+	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool {
 		age := now.Sub(k.At)
 		return age >= codeLife || age <= -codeLife
 	})
 }
 
-func (d *Door) forget(p chat.Person) {
-	d.knocking = slices.DeleteFunc(d.knocking, func(k chat.Knocking) bool { return k.Person == p })
+func (d *Policy) forget(p chat.Person) {
+	d.requests = slices.DeleteFunc(d.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 }
 
 // codes is Crockford's alphabet, in which no two characters look alike

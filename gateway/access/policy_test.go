@@ -15,22 +15,24 @@ import (
 
 // shelf is a Store in memory that can fail.
 type shelf struct {
-	knocking []chat.Knocking
+	requests []chat.PairingRequest
 	admitted []chat.Admission
 	fail     error
 }
 
-func (s *shelf) Knocking(context.Context) ([]chat.Knocking, error) { return s.knocking, s.fail }
+func (s *shelf) PairingRequests(context.Context) ([]chat.PairingRequest, error) {
+	return s.requests, s.fail
+}
 
-func (s *shelf) Knock(_ context.Context, k chat.Knocking) error {
+func (s *shelf) SavePairingRequest(_ context.Context, k chat.PairingRequest) error {
 	if s.fail != nil {
 		return s.fail
 	}
-	s.knocking = append(s.knocking, k)
+	s.requests = append(s.requests, k)
 	return nil
 }
 
-func (s *shelf) Unknock(context.Context, ...chat.Person) error { return s.fail }
+func (s *shelf) DeletePairingRequests(context.Context, ...chat.Person) error { return s.fail }
 
 func (s *shelf) Admit(_ context.Context, a chat.Admission) error {
 	if s.fail != nil {
@@ -44,7 +46,7 @@ func (s *shelf) Admitted(context.Context) ([]chat.Admission, error) { return s.a
 
 func (s *shelf) Moves(context.Context) ([]chat.Move, error) { return nil, nil }
 
-func (s *shelf) Dismiss(_ context.Context, p chat.Person) (bool, error) {
+func (s *shelf) Revoke(_ context.Context, p chat.Person) (bool, error) {
 	for i, a := range s.admitted {
 		if a.Person == p {
 			s.admitted = append(s.admitted[:i], s.admitted[i+1:]...)
@@ -62,9 +64,9 @@ func private(p chat.Person) chat.Conversation {
 	return chat.Conversation{Endpoint: p.Endpoint, Chat: chat.ChatID(p.User)}
 }
 
-func newDoor(t *testing.T, s *shelf) *Door {
+func newPolicy(t *testing.T, s *shelf) *Policy {
 	t.Helper()
-	d := NewDoor(Rules{Pair: true}, s, slog.New(slog.DiscardHandler))
+	d := NewPolicy(Rules{Pair: true}, s, slog.New(slog.DiscardHandler))
 	if err := d.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +76,8 @@ func newDoor(t *testing.T, s *shelf) *Door {
 func TestACodeLetsInWhoeverHasIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{}
-		d, p := newDoor(t, s), person(1)
-		if d.Allows(private(p), p.User) || !d.Knocks(p, "Eve") {
+		d, p := newPolicy(t, s), person(1)
+		if d.Allows(private(p), p.User) || !d.NeedsCode(p, "Eve") {
 			t.Fatal("a stranger is let in, or not given a code")
 		}
 		code, err := d.Code(t.Context(), p, "Eve")
@@ -92,51 +94,51 @@ func TestACodeLetsInWhoeverHasIt(t *testing.T) {
 		if _, err := d.Approve(t.Context(), code, "operator"); !errors.Is(err, ErrCode) {
 			t.Errorf("a code that was used: got %v", err)
 		}
-		if again := newDoor(t, s); !again.Allows(private(p), p.User) || len(again.Admitted()) != 1 {
+		if again := newPolicy(t, s); !again.Allows(private(p), p.User) || len(again.Admitted()) != 1 {
 			t.Error("forgotten by the next process")
 		}
-		if err := d.Dismiss(t.Context(), p, "operator"); err != nil || d.Allows(private(p), p.User) {
-			t.Errorf("dismissed: %v, still let in: %t", err, d.Allows(private(p), p.User))
+		if err := d.Revoke(t.Context(), p, "operator"); err != nil || d.Allows(private(p), p.User) {
+			t.Errorf("revoked: %v, still let in: %t", err, d.Allows(private(p), p.User))
 		}
-		if err := d.Dismiss(t.Context(), p, "operator"); !errors.Is(err, ErrNobody) {
-			t.Errorf("dismissed twice: got %v", err)
+		if err := d.Revoke(t.Context(), p, "operator"); !errors.Is(err, ErrNobody) {
+			t.Errorf("revoked twice: got %v", err)
 		}
 	})
 }
 
-func TestWhoKnocksIsAnsweredOnceAndOnlyThreeAtATime(t *testing.T) {
+func TestPairing_limitsOpenRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoor(t, &shelf{})
+		d := newPolicy(t, &shelf{})
 		answers := 0
 		for range 50 {
 			for i := range 5 {
-				if d.Knocks(person(i), "x") {
+				if d.NeedsCode(person(i), "x") {
 					answers++
 				}
 			}
 			time.Sleep(time.Second)
 		}
-		if answers != 3 || len(d.Knocking()) != 3 {
-			t.Errorf("got %d answers and %d codes, want 3", answers, len(d.Knocking()))
+		if answers != 3 || len(d.PairingRequests()) != 3 {
+			t.Errorf("got %d answers and %d codes, want 3", answers, len(d.PairingRequests()))
 		}
-		if !d.Knocks(chat.Person{Endpoint: "other", User: "1"}, "") {
+		if !d.NeedsCode(chat.Person{Endpoint: "other", User: "1"}, "") {
 			t.Error("another endpoint has no room")
 		}
 		time.Sleep(codeLife)
-		if !d.Knocks(person(4), "x") || len(d.Knocking()) != 1 {
+		if !d.NeedsCode(person(4), "x") || len(d.PairingRequests()) != 1 {
 			t.Error("codes last longer than an hour")
 		}
 	})
 }
 
-func TestAKnockThatWasNotAnsweredDoesNotCount(t *testing.T) {
+func TestPairing_ignoresUnansweredRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{}
-		d, p := newDoor(t, s), person(1)
-		d.Knocks(p, "")
-		d.Leaves(p)
-		if !d.Knocks(p, "") {
-			t.Error("who was not answered can't knock again")
+		d, p := newPolicy(t, s), person(1)
+		d.NeedsCode(p, "")
+		d.Withdraw(p)
+		if !d.NeedsCode(p, "") {
+			t.Error("a person who was not answered can't ask again")
 		}
 		s.fail = errors.New("disk full")
 		if _, err := d.Code(t.Context(), p, ""); !errors.Is(err, s.fail) {
@@ -144,7 +146,7 @@ func TestAKnockThatWasNotAnsweredDoesNotCount(t *testing.T) {
 		}
 		s.fail = nil
 		// A process that ended before the code was stored: the next one makes another.
-		if code, err := newDoor(t, s).Code(t.Context(), p, ""); err != nil || code == "" {
+		if code, err := newPolicy(t, s).Code(t.Context(), p, ""); err != nil || code == "" {
 			t.Errorf("got %q, %v", code, err)
 		}
 	})
@@ -163,12 +165,12 @@ func TestClocksThatJumpDoNotBreakCodes(t *testing.T) {
 			{"a year ahead", year, false},
 			{"a year ago: the clock was set forward", -year, false},
 		} {
-			k := chat.Knocking{Person: person(1), Code: "ABCD1234", At: time.Now().Add(c.at).Round(0)}
-			d := newDoor(t, &shelf{knocking: []chat.Knocking{k}})
-			if got := len(d.Knocking()) == 1; got != c.valid {
+			k := chat.PairingRequest{Person: person(1), Code: "ABCD1234", At: time.Now().Add(c.at).Round(0)}
+			d := newPolicy(t, &shelf{requests: []chat.PairingRequest{k}})
+			if got := len(d.PairingRequests()) == 1; got != c.valid {
 				t.Errorf("%s: valid %t, want %t", c.name, got, c.valid)
 			}
-			if got := d.Knocks(person(1), ""); got == c.valid {
+			if got := d.NeedsCode(person(1), ""); got == c.valid {
 				t.Errorf("%s: given a new code: %t, want %t", c.name, got, !c.valid)
 			}
 		}

@@ -7,35 +7,35 @@ import (
 	"telex/internal/chat"
 )
 
-// Knocking returns everybody who was given a code, oldest first, however long ago.
-func (r *Reader) Knocking(ctx context.Context) (list []chat.Knocking, err error) {
+// PairingRequests returns everybody who was given a code, oldest first, however long ago.
+func (r *Reader) PairingRequests(ctx context.Context) (list []chat.PairingRequest, err error) {
 	err = r.viewCurrent(ctx, "list codes", func(t *tx) error {
 		list = nil
 		return t.each(ctx, func(rows *sql.Rows) error {
-			var k chat.Knocking
+			var k chat.PairingRequest
 			var at int64
 			err := rows.Scan(&k.Endpoint, &k.User, &k.Name, &k.Code, &at)
 			k.At = instant(at)
 			list = append(list, k)
 			return err
-		}, listKnocking)
+		}, listPairingRequests)
 	})
 	return list, err
 }
 
-// Knock stores a code in place of the one that the person was given before.
-func (s *Store) Knock(ctx context.Context, k chat.Knocking) error {
+// SavePairingRequest stores a code in place of the one that the person was given before.
+func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) error {
 	return s.update(ctx, "store code", func(t *tx) error {
-		_, err := t.exec(ctx, saveKnocking, k.Endpoint, k.User, k.Name, k.Code, millis(k.At))
+		_, err := t.exec(ctx, savePairingRequest, k.Endpoint, k.User, k.Name, k.Code, millis(k.At))
 		return err
 	})
 }
 
-// Unknock deletes what people were given.
-func (s *Store) Unknock(ctx context.Context, ps ...chat.Person) error {
+// DeletePairingRequests deletes the codes of people.
+func (s *Store) DeletePairingRequests(ctx context.Context, ps ...chat.Person) error {
 	return s.update(ctx, "delete codes", func(t *tx) error {
 		for _, p := range ps {
-			if _, err := t.exec(ctx, deleteKnocking, p.Endpoint, p.User); err != nil {
+			if _, err := t.exec(ctx, deletePairingRequest, p.Endpoint, p.User); err != nil {
 				return err
 			}
 		}
@@ -49,7 +49,7 @@ func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 		if _, err := t.exec(ctx, saveAdmission, a.Endpoint, a.User, a.Name, a.By, millis(a.At)); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, deleteKnocking, a.Endpoint, a.User)
+		_, err := t.exec(ctx, deletePairingRequest, a.Endpoint, a.User)
 		return err
 	})
 }
@@ -70,9 +70,9 @@ func (r *Reader) Admitted(ctx context.Context) (list []chat.Admission, err error
 	return list, err
 }
 
-// Dismiss deletes that a person is let in, and says whether they were.
-func (s *Store) Dismiss(ctx context.Context, p chat.Person) (was bool, err error) {
-	err = s.update(ctx, "dismiss person", func(t *tx) error {
+// Revoke deletes the admission of a person, and reports whether there was one.
+func (s *Store) Revoke(ctx context.Context, p chat.Person) (was bool, err error) {
+	err = s.update(ctx, "revoke admission", func(t *tx) error {
 		n, err := t.exec(ctx, deleteAdmission, p.Endpoint, p.User)
 		was = n > 0
 		return err

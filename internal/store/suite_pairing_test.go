@@ -10,34 +10,34 @@ import (
 func ada() chat.Person { return chat.Person{Endpoint: "tg", User: "u"} }
 func eve() chat.Person { return chat.Person{Endpoint: "tg", User: "e"} }
 
-func testKnocking(f *fixture) {
+func testPairingRequests(f *fixture) {
 	ctx, start := f.Context(), time.Now().UTC()
-	first := chat.Knocking{Person: ada(), Name: "Ada", Code: "A1", At: start.Add(time.Hour)}
-	other := chat.Knocking{Person: chat.Person{Endpoint: "slack", User: "u"}, Name: "Ada", Code: "A2", At: start}
-	same := chat.Knocking{Person: eve(), Name: "Eve", Code: "A3", At: start}
-	for _, k := range []chat.Knocking{first, same, other} {
-		f.must(f.Knock(ctx, k))
+	first := chat.PairingRequest{Person: ada(), Name: "Ada", Code: "A1", At: start.Add(time.Hour)}
+	other := chat.PairingRequest{Person: chat.Person{Endpoint: "slack", User: "u"}, Name: "Ada", Code: "A2", At: start}
+	same := chat.PairingRequest{Person: eve(), Name: "Eve", Code: "A3", At: start}
+	for _, k := range []chat.PairingRequest{first, same, other} {
+		f.must(f.SavePairingRequest(ctx, k))
 	}
-	knocks := func(want ...chat.Knocking) {
+	check := func(want ...chat.PairingRequest) {
 		f.Helper()
 		f.reopen()
-		got, err := f.Knocking(ctx)
+		got, err := f.PairingRequests(ctx)
 		f.must(err)
 		if !reflect.DeepEqual(got, want) {
 			f.Fatalf("got %+v, want %+v", got, want)
 		}
 	}
-	knocks(other, same, first)
+	check(other, same, first)
 	first.Code, first.Name, first.At = "A4", "Ada L.", start.Add(-time.Hour)
-	f.must(f.Knock(ctx, first)) // in place of the one before
-	knocks(first, other, same)
-	f.must(f.Unknock(ctx))
-	f.must(f.Unknock(ctx, other.Person, same.Person, other.Person))
-	knocks(first)
+	f.must(f.SavePairingRequest(ctx, first)) // in place of the one before
+	check(first, other, same)
+	f.must(f.DeletePairingRequests(ctx))
+	f.must(f.DeletePairingRequests(ctx, other.Person, same.Person, other.Person))
+	check(first)
 	f.must(f.Admit(ctx, chat.Admission{Person: chat.Person{Endpoint: "slack", User: "u"}, At: start}))
-	knocks(first) // that was somebody else
+	check(first) // that was somebody else
 	f.must(f.Admit(ctx, chat.Admission{Person: ada(), At: start}))
-	knocks()
+	check()
 }
 
 func testAdmitted(f *fixture) {
@@ -53,21 +53,21 @@ func testAdmitted(f *fixture) {
 			f.Fatalf("got %+v, want %+v", got, want)
 		}
 	}
-	dismiss := func(p chat.Person, want bool) {
+	revoke := func(p chat.Person, want bool) {
 		f.Helper()
-		if was, err := f.Dismiss(ctx, p); was != want || err != nil {
-			f.Fatalf("dismiss %s: got %v, %v, want %v", p, was, err, want)
+		if was, err := f.Revoke(ctx, p); was != want || err != nil {
+			f.Fatalf("revoke %s: got %v, %v, want %v", p, was, err, want)
 		}
 	}
-	dismiss(ada(), false)
+	revoke(ada(), false)
 	f.must(f.Admit(ctx, first))
 	f.must(f.Admit(ctx, second))
 	admits(second, first)
 	second.By, second.At = "operator", start.Add(2*time.Hour)
 	f.must(f.Admit(ctx, second)) // in place of what was stored
 	admits(first, second)
-	dismiss(chat.Person{Endpoint: "slack", User: "u"}, false)
-	dismiss(ada(), true)
-	dismiss(ada(), false)
+	revoke(chat.Person{Endpoint: "slack", User: "u"}, false)
+	revoke(ada(), true)
+	revoke(ada(), false)
 	admits(second)
 }

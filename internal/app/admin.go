@@ -55,7 +55,7 @@ func ParseConversation(s string) (chat.Conversation, error) { return chat.ParseC
 // operator is how approvals are signed that were made on the machine.
 const operator = "operator"
 
-// operations are what an operator may do. A *desk does them, a remote has them done.
+// operations are what an operator may do. A *localAdmin does them, a remote has them done.
 type operations interface {
 	pairing(ctx context.Context) (Pairing, error)
 	approve(ctx context.Context, code string) (Admitted, error)
@@ -63,29 +63,29 @@ type operations interface {
 	delete(ctx context.Context, d Deletion) (Deleted, error)
 }
 
-// desk does what an operator asks for, in the process that holds the store.
-type desk struct {
-	store *store.Store
-	door  *access.Door
+// localAdmin does what an operator asks for, in the process that holds the store.
+type localAdmin struct {
+	store  *store.Store
+	policy *access.Policy
 	// forget deletes a conversation's session, and ends what runs there. erase ends what runs for a person,
 	// deletes what they said there, and says how much that was; nil: nothing runs.
 	forget func(context.Context, chat.Conversation) error
 	erase  func(context.Context, chat.Person) (int, error)
 }
 
-func (d *desk) pairing(context.Context) (Pairing, error) {
+func (l *localAdmin) pairing(context.Context) (Pairing, error) {
 	p := Pairing{Waiting: []Waiting{}, Admitted: []Admitted{}}
-	for _, k := range d.door.Knocking() {
+	for _, k := range l.policy.PairingRequests() {
 		p.Waiting = append(p.Waiting, Waiting{Code: k.Code, Person: k.String(), Name: k.Name, At: k.At})
 	}
-	for _, a := range d.door.Admitted() {
+	for _, a := range l.policy.Admitted() {
 		p.Admitted = append(p.Admitted, admitted(a))
 	}
 	return p, nil
 }
 
-func (d *desk) approve(ctx context.Context, code string) (Admitted, error) {
-	a, err := d.door.Approve(ctx, code, operator)
+func (l *localAdmin) approve(ctx context.Context, code string) (Admitted, error) {
+	a, err := l.policy.Approve(ctx, code, operator)
 	return admitted(a), err
 }
 
@@ -93,40 +93,40 @@ func admitted(a chat.Admission) Admitted {
 	return Admitted{Person: a.String(), Name: a.Name, By: a.By, At: a.At}
 }
 
-func (d *desk) revoke(ctx context.Context, p chat.Person) error {
-	err := d.door.Dismiss(ctx, p, operator)
+func (l *localAdmin) revoke(ctx context.Context, p chat.Person) error {
+	err := l.policy.Revoke(ctx, p, operator)
 	if errors.Is(err, access.ErrNobody) {
-		return fmt.Errorf("%w: whom access names in the configuration is dismissed there", err)
+		return fmt.Errorf("%w: people whom access names in the configuration are removed there", err)
 	}
 	return err
 }
 
-func (d *desk) delete(ctx context.Context, what Deletion) (Deleted, error) {
+func (l *localAdmin) delete(ctx context.Context, what Deletion) (Deleted, error) {
 	if what.Person != "" {
 		p, err := chat.ParsePerson(what.Person)
 		if err != nil {
 			return Deleted{}, err
 		}
-		return d.deletePerson(ctx, p)
+		return l.deletePerson(ctx, p)
 	}
 	c, err := chat.ParseConversation(what.Conversation)
 	if err != nil {
 		return Deleted{}, err
 	}
-	return d.deleteConversation(ctx, c)
+	return l.deleteConversation(ctx, c)
 }
 
-func (d *desk) deleteConversation(ctx context.Context, c chat.Conversation) (Deleted, error) {
-	s, entries, err := d.store.Transcript(ctx, c)
+func (l *localAdmin) deleteConversation(ctx context.Context, c chat.Conversation) (Deleted, error) {
+	s, entries, err := l.store.Transcript(ctx, c)
 	if err != nil {
 		return Deleted{}, err
 	}
 	// What runs there is ended even where nothing is kept yet.
-	if err := d.forget(ctx, c); err != nil {
+	if err := l.forget(ctx, c); err != nil {
 		return Deleted{}, err
 	}
 	if s.Model != "" {
-		if err := d.store.Choose(ctx, c, ""); err != nil {
+		if err := l.store.Choose(ctx, c, ""); err != nil {
 			return Deleted{}, err
 		}
 	}
@@ -136,25 +136,25 @@ func (d *desk) deleteConversation(ctx context.Context, c chat.Conversation) (Del
 	return Deleted{Messages: len(entries)}, nil
 }
 
-// deletePerson first shuts the door, so that nothing new comes while the rest goes.
-func (d *desk) deletePerson(ctx context.Context, p chat.Person) (Deleted, error) {
-	err := d.door.Dismiss(ctx, p, operator)
+// deletePerson first revokes the admission, so that nothing new comes while the rest goes.
+func (l *localAdmin) deletePerson(ctx context.Context, p chat.Person) (Deleted, error) {
+	err := l.policy.Revoke(ctx, p, operator)
 	if err != nil && !errors.Is(err, access.ErrNobody) {
 		return Deleted{}, err
 	}
-	code := err == nil || slices.ContainsFunc(d.door.Knocking(), func(k chat.Knocking) bool { return k.Person == p })
+	code := err == nil || slices.ContainsFunc(l.policy.PairingRequests(), func(k chat.PairingRequest) bool { return k.Person == p })
 	n := 0
-	if d.erase != nil {
+	if l.erase != nil {
 		var err error
-		if n, err = d.erase(ctx, p); err != nil {
+		if n, err = l.erase(ctx, p); err != nil {
 			return Deleted{}, err
 		}
 	}
-	rest, err := d.store.DeletePerson(ctx, p)
+	rest, err := l.store.DeletePerson(ctx, p)
 	if err != nil {
 		return Deleted{}, err
 	}
-	d.door.Leaves(p)
+	l.policy.Withdraw(p)
 	return Deleted{Messages: n + rest, Code: code}, nil
 }
 

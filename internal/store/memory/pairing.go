@@ -8,44 +8,44 @@ import (
 	"telex/internal/chat"
 )
 
-// Knocking implements access.Store.
-func (s *Store) Knocking(context.Context) ([]chat.Knocking, error) {
+// PairingRequests implements access.Store.
+func (s *Store) PairingRequests(context.Context) ([]chat.PairingRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.SortedStableFunc(slices.Values(s.knocking), func(a, b chat.Knocking) int {
+	return slices.SortedStableFunc(slices.Values(s.requests), func(a, b chat.PairingRequest) int {
 		return cmp.Or(a.At.Compare(b.At), inOrder(a.Person, b.Person))
 	}), nil
 }
 
-// Knock implements access.Store.
-func (s *Store) Knock(_ context.Context, k chat.Knocking) error {
+// SavePairingRequest implements access.Store.
+func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unknock(k.Person)
-	s.knocking = append(s.knocking, k)
+	s.deletePairingRequest(k.Person)
+	s.requests = append(s.requests, k)
 	return nil
 }
 
-// Unknock implements access.Store.
-func (s *Store) Unknock(_ context.Context, ps ...chat.Person) error {
+// DeletePairingRequests implements access.Store.
+func (s *Store) DeletePairingRequests(_ context.Context, ps ...chat.Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range ps {
-		s.unknock(p)
+		s.deletePairingRequest(p)
 	}
 	return nil
 }
 
-func (s *Store) unknock(p chat.Person) {
-	s.knocking = slices.DeleteFunc(s.knocking, func(k chat.Knocking) bool { return k.Person == p })
+func (s *Store) deletePairingRequest(p chat.Person) {
+	s.requests = slices.DeleteFunc(s.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 }
 
 // Admit implements access.Store.
 func (s *Store) Admit(_ context.Context, a chat.Admission) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unknock(a.Person)
-	s.dismiss(a.Person)
+	s.deletePairingRequest(a.Person)
+	s.dropAdmission(a.Person)
 	s.admitted = append(s.admitted, a)
 	return nil
 }
@@ -59,14 +59,14 @@ func (s *Store) Admitted(context.Context) ([]chat.Admission, error) {
 	}), nil
 }
 
-// Dismiss implements access.Store.
-func (s *Store) Dismiss(_ context.Context, p chat.Person) (bool, error) {
+// Revoke implements access.Store.
+func (s *Store) Revoke(_ context.Context, p chat.Person) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dismiss(p), nil
+	return s.dropAdmission(p), nil
 }
 
-func (s *Store) dismiss(p chat.Person) bool {
+func (s *Store) dropAdmission(p chat.Person) bool {
 	before := len(s.admitted)
 	s.admitted = slices.DeleteFunc(s.admitted, func(a chat.Admission) bool { return a.Person == p })
 	return len(s.admitted) < before
