@@ -198,13 +198,13 @@ func (e eager) Run(ctx context.Context, from chat.Resume, accept func(context.Co
 	return e.platform.Run(ctx, from, accept)
 }
 
-func TestWhoWaitsForACodeDoesNotKnockAgain(t *testing.T) {
+func TestPairing_requestIsNotRepeated(t *testing.T) {
 	for range 500 { // it depends on who comes first
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife()
-			knock := ask("")
-			knock.Kind = chat.AccessRequest
-			l.pending(t, knock)
+			request := ask("")
+			request.Kind = chat.AccessRequest
+			l.pending(t, request)
 			again := ask("let me in")
 			again.ID = "again"
 			l.begin(t, func(o *gateway.Options) {
