@@ -176,7 +176,7 @@ func house(t *testing.T, bot conformance.Adapter, s gateway.Store, r gateway.Run
 	t.Helper()
 	end = conformance.Start(t, gateway.Options{
 		Endpoints: []gateway.Endpoint{{
-			ID: "discord", Platform: bot.(gateway.Platform), // a guard of this package says that it is one
+			ID: "discord", Platform: bot,
 			Streaming: preview.Config{Enabled: true, MinTokens: 3, Cursor: " ▌", MaxParts: 4},
 		}},
 		Runner: r, Store: s, Access: access.Rules{Open: open}, Busy: gateway.Queue, MaxQueued: 20,

@@ -58,7 +58,7 @@ func house(t *testing.T, w *world, bot conformance.Adapter, s gateway.Store, r g
 	t.Helper()
 	conformance.Start(t, gateway.Options{
 		Endpoints: []gateway.Endpoint{{
-			ID: "telegram", Platform: bot.(gateway.Platform), // a guard of this package says that it is one
+			ID: "telegram", Platform: bot,
 			Streaming: preview.Config{
 				Enabled: true, MinTokens: 3, Cursor: " ▌", Transport: transport, MaxParts: 2,
 			},

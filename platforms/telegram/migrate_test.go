@@ -33,7 +33,7 @@ func TestAGroupBecomesASupergroup(t *testing.T) {
 		const group = -1001
 		conformance.Start(t, gateway.Options{
 			Endpoints: []gateway.Endpoint{{
-				ID: "telegram", Platform: bot.(gateway.Platform), // a guard of this package says that it is one
+				ID: "telegram", Platform: bot,
 				Streaming: preview.Config{Enabled: true, MinTokens: 3, Cursor: " ▌"},
 			}},
 			Runner: counter{}, Store: memory.New(), MaxQueued: 10, MaxAge: time.Hour, Grace: 10 * time.Second,
