@@ -37,19 +37,19 @@ const (
 	// for all. One that comes later had an outage of its own.
 	guildsTime = 5 * time.Second
 	guildsMost = time.Minute
-	// mostHeld bounds the events that wait meanwhile; with more the session is taken up again later.
-	mostHeld = 10_000
+	// maxHeld bounds the events that wait meanwhile; with more the session is taken up again later.
+	maxHeld = 10_000
 )
 
 // guildsToCome collects where something was written since a message, while a session begins.
 type guildsToCome struct {
 	since string
 
-	mu      sync.Mutex
-	missing map[string]bool
-	rooms   []room
-	all     chan struct{} // closed when none is missing
-	more    chan struct{} // one came; holds one
+	mu       sync.Mutex
+	missing  map[string]bool
+	channels []channelInfo
+	all      chan struct{} // closed when none is missing
+	more     chan struct{} // one came; holds one
 }
 
 // wait waits until none is missing, or those that are are not to be waited for.
@@ -82,7 +82,7 @@ func (g *guildsToCome) came(from *guild) {
 	for _, r := range slices.Concat(from.Channels, from.Threads) {
 		if number(r.Last) > number(g.since) {
 			r.Guild = from.ID
-			g.rooms = append(g.rooms, r)
+			g.channels = append(g.channels, r)
 		}
 	}
 	if delete(g.missing, from.ID); len(g.missing) == 0 {
@@ -95,10 +95,10 @@ func (g *guildsToCome) came(from *guild) {
 }
 
 // found returns the channels.
-func (g *guildsToCome) found() []room {
+func (g *guildsToCome) found() []channelInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Clone(g.rooms)
+	return slices.Clone(g.channels)
 }
 
 // filling is a piece of what was asked for: first the channels that will be asked, then what each holds, then the end.
@@ -158,8 +158,8 @@ func (r *reception) fill(ctx context.Context, hi *ready) {
 
 // hold keeps a message for later.
 func (r *reception) hold(m *incoming, seq int64) error {
-	if r.gap.held = append(r.gap.held, held{m, seq}); len(r.gap.held) > mostHeld {
-		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("more than %d messages came while older ones were asked for", mostHeld)}
+	if r.gap.held = append(r.gap.held, held{m, seq}); len(r.gap.held) > maxHeld {
+		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("more than %d messages came while older ones were asked for", maxHeld)}
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func (r *reception) catchUp(ctx context.Context, f filling) error {
 	case f.done:
 		newest := r.gap.newest
 		r.gap = gap{}
-		r.session.set(func(c *cursor) { c.owed, c.newest, c.seq = false, newer(c.newest, newest), r.seq })
+		r.session.set(func(c *cursor) { c.backfillPending, c.newest, c.seq = false, newer(c.newest, newest), r.seq })
 		return nil
 	}
 	for i := range f.messages {
@@ -217,10 +217,10 @@ func (r *reception) ask(ctx context.Context, g *guildsToCome) {
 			return ctx.Err()
 		}
 	}
-	rooms := r.toAsk(g)
-	pending, pieces := make(map[string]bool, len(rooms)), make([]receiving.Piece, len(rooms))
+	channels := r.toAsk(g)
+	pending, pieces := make(map[string]bool, len(channels)), make([]receiving.Piece, len(channels))
 	messages := 0
-	for i, one := range rooms {
+	for i, one := range channels {
 		pending[one.ID] = true
 		pieces[i] = r.since(one, g.since, func(ctx context.Context, list []incoming, err error) error {
 			switch kind := chat.AsSendError(err).Kind; {
@@ -240,25 +240,25 @@ func (r *reception) ask(ctx context.Context, g *guildsToCome) {
 	if tell(filling{channels: pending}) != nil || backlog.Run(ctx, pieces) != nil { // only the end of ctx
 		return
 	}
-	r.log.InfoContext(ctx, "asked for what came meanwhile", slog.Int("channels", len(rooms)), slog.Int("messages", messages))
+	r.log.InfoContext(ctx, "asked for what came meanwhile", slog.Int("channels", len(channels)), slog.Int("messages", messages))
 	_ = tell(filling{done: true})
 }
 
 // toAsk returns the channels that are to be asked, each once.
-func (r *reception) toAsk(g *guildsToCome) []room {
-	rooms := g.found()
+func (r *reception) toAsk(g *guildsToCome) []channelInfo {
+	channels := g.found()
 	for _, id := range r.places.directs() {
-		rooms = append(rooms, room{ID: id})
+		channels = append(channels, channelInfo{ID: id})
 	}
 	for _, to := range r.asked {
-		one := room{ID: channelOf(to)}
+		one := channelInfo{ID: channelOf(to)}
 		if to.Kind == chat.Group {
 			one.Guild = r.guildOf(one.ID, string(to.Chat))
 		}
-		rooms = append(rooms, one)
+		channels = append(channels, one)
 	}
 	known := make(map[string]bool)
-	return slices.DeleteFunc(rooms, func(one room) bool {
+	return slices.DeleteFunc(channels, func(one channelInfo) bool {
 		again := known[one.ID] || !isSnowflake(one.ID)
 		known[one.ID] = true
 		return again
@@ -269,7 +269,7 @@ func (r *reception) toAsk(g *guildsToCome) []room {
 // channel is none of a DM all the same.
 func (r *reception) guildOf(ids ...string) string {
 	for _, id := range ids {
-		if known, ok := r.places.room(id); ok && known.Guild != "" {
+		if known, ok := r.places.channelInfo(id); ok && known.Guild != "" {
 			return known.Guild
 		}
 	}
@@ -277,7 +277,7 @@ func (r *reception) guildOf(ids ...string) string {
 }
 
 // since is the piece that reads what was written in a channel after a message. done gets it, the oldest first.
-func (r *reception) since(in room, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
+func (r *reception) since(in channelInfo, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
 	var all []incoming
 	pages := 0
 	return receiving.Piece{

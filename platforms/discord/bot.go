@@ -94,9 +94,9 @@ func New(o Options) (*Bot, error) {
 		interactions: newInteractions(),
 		buckets:      newBuckets(),
 		places:       newPlaces(),
-		questions:    receiving.NewRecent[string](mostQuestions),
+		questions:    receiving.NewRecent[string](maxQuestions),
 		concluded:    make(chan command, maxConcluded),
-		session:      &session{past: receiving.NewRecent[struct{}](mostPast)},
+		session:      &session{past: receiving.NewRecent[struct{}](maxPast)},
 	}, nil
 }
 

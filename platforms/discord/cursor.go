@@ -13,17 +13,17 @@ import (
 // session too: a process that follows soon takes it up, and Discord then tells all that it missed, even what
 // can't be asked for later, such as commands.
 type cursor struct {
-	newest  string // id of the newest message or interaction that was accepted
-	owed    bool   // what came before newest was not all accepted: it must be asked for
-	session string // empty: none
-	address string // where the session is resumed
-	seq     int64  // of the last event that was handled
+	newest          string // id of the newest message or interaction that was accepted
+	backfillPending bool   // not everything before newest was accepted: it must be asked for
+	session         string // empty: none
+	address         string // where the session is resumed
+	seq             int64  // of the last event that was handled
 }
 
 // String writes c as the query of an address.
 func (c cursor) String() string {
 	v := url.Values{"m": {c.newest}}
-	if c.owed {
+	if c.backfillPending {
 		v.Set("owed", "1")
 	}
 	if c.session != "" {
@@ -40,7 +40,7 @@ func parseCursor(s string) (cursor, bool) {
 	if err != nil || s != "" && !v.Has("m") {
 		return cursor{}, false
 	}
-	c := cursor{newest: v.Get("m"), owed: v.Get("owed") == "1", session: v.Get("session"), address: v.Get("at")}
+	c := cursor{newest: v.Get("m"), backfillPending: v.Get("owed") == "1", session: v.Get("session"), address: v.Get("at")}
 	if c.newest != "" && !isSnowflake(c.newest) {
 		return cursor{}, false
 	}
@@ -57,10 +57,10 @@ func parseCursor(s string) (cursor, bool) {
 type session struct {
 	past *receiving.Recent[struct{}] // messages that were accepted
 
-	mu   sync.Mutex
-	now  cursor
-	used bool // now is newer than any cursor that the store has
-	vain int  // tries in a row to take up the session that ended without an answer
+	mu            sync.Mutex
+	now           cursor
+	used          bool // now is newer than any cursor that the store has
+	failedResumes int  // tries in a row to resume the session that ended without an answer
 	// stuckAt is the message that all others wait for, and stuckSince since when.
 	stuckAt    string
 	stuckSince time.Time
@@ -90,16 +90,16 @@ func (s *session) set(change func(c *cursor)) {
 	change(&s.now)
 }
 
-// mostVain is how often in a row a connection may end before it is said whether the session goes on. Some
+// maxFailedResumes is how often in a row a connection may end before it is said whether the session goes on. Some
 // machine of the platform may fail over that session alone.
-const mostVain = 3
+const maxFailedResumes = 3
 
 // resumed notes how a try to take up the session ended, and reports that it was the last.
 func (s *session) resumed(answered bool) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.vain++; answered || s.vain >= mostVain {
-		s.vain = 0
+	if s.failedResumes++; answered || s.failedResumes >= maxFailedResumes {
+		s.failedResumes = 0
 		return !answered
 	}
 	return false
@@ -115,8 +115,8 @@ func (s *session) stuck(id string) time.Duration {
 	return time.Since(s.stuckSince)
 }
 
-// mostPast bounds how many messages are remembered to have been accepted.
-const mostPast = 4000
+// maxPast bounds how many messages are remembered to have been accepted.
+const maxPast = 4000
 
 // remember notes that a message was accepted: what is asked for after a lost session overlaps with
 // what was told before.

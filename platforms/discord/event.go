@@ -19,12 +19,12 @@ type incoming struct {
 	Guild       string                `json:"guild_id"` // in events only
 	ChannelType *int                  `json:"channel_type"`
 	Type        discordgo.MessageType `json:"type"`
-	Author      *person               `json:"author"`
+	Author      *user                 `json:"author"`
 	Member      *member               `json:"member"`
 	Webhook     string                `json:"webhook_id"`
 	Content     string                `json:"content"`
 	Timestamp   time.Time             `json:"timestamp"`
-	Mentions    []person              `json:"mentions"`
+	Mentions    []user                `json:"mentions"`
 	Roles       []string              `json:"mention_roles"`
 	Attachments []attachment          `json:"attachments"`
 	Stickers    []struct {
@@ -32,7 +32,7 @@ type incoming struct {
 	} `json:"sticker_items"`
 	Poll    json.RawMessage `json:"poll"`
 	ReplyTo *struct {
-		Author *person `json:"author"`
+		Author *user `json:"author"`
 	} `json:"referenced_message"`
 	Forwarded []struct {
 		Message struct {
@@ -44,8 +44,8 @@ type incoming struct {
 	missed bool // it was written before the connection was made that brought it
 }
 
-// person holds what is used of a user.
-type person struct {
+// user holds what is used of a user.
+type user struct {
 	ID     string  `json:"id"`
 	Name   string  `json:"username"`
 	Global string  `json:"global_name"`
@@ -55,8 +55,8 @@ type person struct {
 
 // member holds what is used of who a user is in a guild.
 type member struct {
-	Nick string  `json:"nick"`
-	User *person `json:"user"` // in interactions
+	Nick string `json:"nick"`
+	User *user  `json:"user"` // in interactions
 }
 
 // attachment holds what is used of a file.
@@ -76,9 +76,9 @@ type interacted struct {
 	Token   string                    `json:"token"`
 	Guild   string                    `json:"guild_id"`
 	Channel string                    `json:"channel_id"`
-	Where   *room                     `json:"channel"`
+	Where   *channelInfo              `json:"channel"`
 	Member  *member                   `json:"member"`
-	User    *person                   `json:"user"`
+	User    *user                     `json:"user"`
 	Data    struct {
 		Name    string `json:"name"`
 		Action  string `json:"custom_id"`
@@ -88,8 +88,8 @@ type interacted struct {
 	} `json:"data"`
 }
 
-// room holds what is used of a channel or a thread.
-type room struct {
+// channelInfo holds what is used of a channel or a thread.
+type channelInfo struct {
 	ID     string                `json:"id"`
 	Type   discordgo.ChannelType `json:"type"`
 	Guild  string                `json:"guild_id"`
@@ -97,16 +97,16 @@ type room struct {
 	Last   string                `json:"last_message_id"`
 }
 
-func (r *room) isThread() bool {
+func (r *channelInfo) isThread() bool {
 	return r.Type == discordgo.ChannelTypeGuildNewsThread || r.Type == discordgo.ChannelTypeGuildPublicThread ||
 		r.Type == discordgo.ChannelTypeGuildPrivateThread
 }
 
 // guild holds what is used of a guild.
 type guild struct {
-	ID       string `json:"id"`
-	Channels []room `json:"channels"`
-	Threads  []room `json:"threads"`
+	ID       string        `json:"id"`
+	Channels []channelInfo `json:"channels"`
+	Threads  []channelInfo `json:"threads"`
 	Roles    []struct {
 		ID   string `json:"id"`
 		Tags struct {
@@ -117,7 +117,7 @@ type guild struct {
 
 // ready holds what is used of the greeting of a session.
 type ready struct {
-	User    person `json:"user"`
+	User    user   `json:"user"`
 	Session string `json:"session_id"`
 	Address string `json:"resume_gateway_url"`
 	Guilds  []struct {

@@ -20,7 +20,7 @@ import (
 // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID != "" && !b.ours(a.ID) {
-		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New("download file: the address is none of Discord's")}
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New("download file: not a Discord URL")}
 	}
 	content, err := calls.Download{
 		Client: b.client, Header: http.Header{"User-Agent": {b.agent}}, Size: a.Size, Limit: limit, RetryAfter: defaultRetryAfter,

@@ -15,7 +15,7 @@ const epoch = 1420070400000
 // isSnowflake reports whether id is one: a positive number of 64 bits.
 func isSnowflake(id string) bool { return number(id) > 0 }
 
-// number returns a snowflake as a number, which grows with time; 0 when it is none.
+// number returns a snowflake as a number, which grows with time; 0 if it is no snowflake.
 func number(id string) int64 {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || n <= 0 || id[0] == '+' || id[0] == '0' {

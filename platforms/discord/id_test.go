@@ -70,7 +70,7 @@ func FuzzIDs(f *testing.F) {
 func TestCursor(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		c := cursor{newest: snowflakes().Draw(t, "newest"), owed: rapid.Bool().Draw(t, "owed")}
+		c := cursor{newest: snowflakes().Draw(t, "newest"), backfillPending: rapid.Bool().Draw(t, "owed")}
 		if rapid.Bool().Draw(t, "session") {
 			c.session, c.address = rapid.StringN(1, 40, -1).Draw(t, "id"), rapid.String().Draw(t, "address")
 			c.seq = rapid.Int64Min(0).Draw(t, "seq")

@@ -26,8 +26,8 @@ func (b *Bot) identity() (self, app string) {
 	return b.self, b.app
 }
 
-// meet learns who the bot is, unless that is known.
-func (b *Bot) meet(ctx context.Context) error {
+// learnIdentity asks who the bot is, unless that is known.
+func (b *Bot) learnIdentity(ctx context.Context) error {
 	if self, _ := b.identity(); self != "" {
 		return nil
 	}

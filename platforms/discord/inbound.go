@@ -33,7 +33,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	text, mentioned := b.read(m, role)
 	files := m.files()
 	addressed := m.Guild == "" || mentioned || role != "" && slices.Contains(m.Roles, role) ||
-		slices.ContainsFunc(m.Mentions, func(p person) bool { return p.ID == self }) || m.repliesTo(self)
+		slices.ContainsFunc(m.Mentions, func(p user) bool { return p.ID == self }) || m.repliesTo(self)
 	if !addressed || text == "" && len(files) == 0 {
 		return chat.Inbound{}, false, nil // for others, or nothing said: a bare mention, or a text that only they may know
 	}
@@ -100,14 +100,14 @@ func (b *Bot) where(ctx context.Context, m *incoming) (chat.Target, bool, error)
 		b.places.direct(m.Channel)
 		return chat.Target{Chat: chat.ChatID(m.Channel)}, true, nil
 	}
-	r, ok := b.places.room(m.Channel)
+	r, ok := b.places.channelInfo(m.Channel)
 	if !ok && m.ChannelType != nil {
-		r = room{ID: m.Channel, Type: discordgo.ChannelType(*m.ChannelType)}
+		r = channelInfo{ID: m.Channel, Type: discordgo.ChannelType(*m.ChannelType)}
 		ok = !r.isThread() // of which the parent must be known
 	}
 	if !ok {
 		var err error
-		if r, err = b.findRoom(ctx, m.Channel); err != nil {
+		if r, err = b.askChannel(ctx, m.Channel); err != nil {
 			switch chat.AsSendError(err).Kind {
 			case chat.Forbidden, chat.Gone, chat.Rejected: // nobody can answer there
 				return chat.Target{}, false, nil
@@ -119,7 +119,7 @@ func (b *Bot) where(ctx context.Context, m *incoming) (chat.Target, bool, error)
 }
 
 // target returns the place that a guild's channel is, or the thread that begins with a message in it.
-func (b *Bot) target(r room, message string) chat.Target {
+func (b *Bot) target(r channelInfo, message string) chat.Target {
 	to := chat.Target{Chat: chat.ChatID(r.ID), Kind: chat.Group}
 	text := r.Type == discordgo.ChannelTypeGuildText || r.Type == discordgo.ChannelTypeGuildNews
 	switch {
@@ -131,15 +131,15 @@ func (b *Bot) target(r room, message string) chat.Target {
 	return to
 }
 
-// findRoom asks what a channel is.
-func (b *Bot) findRoom(ctx context.Context, channel string) (room, error) {
+// askChannel asks what a channel is.
+func (b *Bot) askChannel(ctx context.Context, channel string) (channelInfo, error) {
 	a, err := b.call(ctx, request{name: "getChannel", verb: http.MethodGet, path: "/channels/" + channel})
 	if err != nil {
-		return room{}, err
+		return channelInfo{}, err
 	}
-	r, err := receiving.Decode[room](a.Body)
+	r, err := receiving.Decode[channelInfo](a.Body)
 	if err != nil || r.ID != channel {
-		return room{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getChannel: the answer is no channel")}
+		return channelInfo{}, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("getChannel: unexpected answer")}
 	}
 	b.places.add(*r)
 	return *r, nil
@@ -198,12 +198,12 @@ func (b *Bot) placeOf(i *interacted) chat.Target {
 		b.places.direct(i.Channel)
 		return chat.Target{Chat: chat.ChatID(i.Channel)}
 	}
-	r := room{ID: i.Channel}
+	r := channelInfo{ID: i.Channel}
 	if i.Where != nil && i.Where.ID == i.Channel {
 		r = *i.Where
 		r.Guild = i.Guild
 		b.places.add(r)
-	} else if known, ok := b.places.room(i.Channel); ok {
+	} else if known, ok := b.places.channelInfo(i.Channel); ok {
 		r = known
 	}
 	return b.target(r, "")

@@ -20,8 +20,8 @@ import (
 const (
 	// maxConcluded bounds the answered commands that wait to be looked after.
 	maxConcluded = 256
-	// mostInteractions bounds what is remembered of interactions: more than are under way at once.
-	mostInteractions = 1000
+	// maxInteractions bounds what is remembered of interactions: more than are under way at once.
+	maxInteractions = 1000
 	// concludeTime is how long looking after one may take.
 	concludeTime = 30 * time.Second
 )
@@ -44,7 +44,7 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 	a, err := b.call(ctx, r)
 	switch {
 	case deadToken(err):
-		b.interactions.bury(c)
+		b.interactions.markDead(c)
 		return chat.Receipt{}, errOwnWay
 	case codeOf(err) == codeUnknownMessage:
 		return chat.Receipt{}, errOwnWay
@@ -174,7 +174,7 @@ type interaction struct {
 }
 
 func newInteractions() *interactions {
-	return &interactions{known: receiving.NewRecent[*interaction](mostInteractions)}
+	return &interactions{known: receiving.NewRecent[*interaction](maxInteractions)}
 }
 
 // of returns what is known of an interaction. One of an earlier process was acknowledged, or never will be.
@@ -257,8 +257,8 @@ func (s *interactions) thinking(place string) bool {
 	return false
 }
 
-// bury notes that a token is dead.
-func (s *interactions) bury(c command) {
+// markDead notes that a token is dead.
+func (s *interactions) markDead(c command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(c.interaction).dead = true

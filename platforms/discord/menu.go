@@ -134,11 +134,11 @@ func checkMenu(commands []chat.CommandSpec) error {
 		e := entryOf(c)
 		switch {
 		case !commandName.MatchString(e.Name):
-			return fmt.Errorf("%q is no name of a command: small letters, digits, - and _, 32 at most", e.Name)
+			return fmt.Errorf("%q is not a valid command name: lower-case letters, digits, - and _, 32 at most", e.Name)
 		case e.Description == "":
 			return fmt.Errorf("the command %q has no description", e.Name)
 		case len(e.Options) > 0 && !commandName.MatchString(e.Options[0].Name):
-			return fmt.Errorf("%q is no name of what follows a command", e.Options[0].Name)
+			return fmt.Errorf("%q is not a valid option name", e.Options[0].Name)
 		}
 	}
 	return nil

@@ -261,7 +261,7 @@ func TestGatewayAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, address := range []string{"ws://gateway.discord.gg", "http://x", "", "%", "wss://"} {
-		if l, err := b.open(t.Context(), address, func(*discordgo.Event) {}); err == nil || !strings.Contains(err.Error(), "address") {
+		if l, err := b.open(t.Context(), address, func(*discordgo.Event) {}); err == nil || !strings.Contains(err.Error(), "invalid gateway URL") {
 			t.Errorf("%q: open = %v, %v", address, l, err)
 		}
 	}

@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// maxRooms bounds the channels whose kind is remembered; others are asked for.
-	maxRooms = 50_000
+	// maxChannels bounds the channels whose kind is remembered; others are asked for.
+	maxChannels = 50_000
 	// maxDirect bounds the DMs that are remembered, newest first: after a lost session each must be asked.
 	maxDirect = 200
 )
 
 // places is what is known of channels and guilds.
 type places struct {
-	rooms *receiving.Recent[room]
+	channels *receiving.Recent[channelInfo]
 	// threadless are channels in which no thread can be made, and questions for which none can: true. False: it may again.
 	threadless *receiving.Recent[bool]
 
@@ -26,16 +26,16 @@ type places struct {
 }
 
 func newPlaces() *places {
-	return &places{rooms: receiving.NewRecent[room](maxRooms), threadless: receiving.NewRecent[bool](maxRooms), roles: make(map[string]string)}
+	return &places{channels: receiving.NewRecent[channelInfo](maxChannels), threadless: receiving.NewRecent[bool](maxChannels), roles: make(map[string]string)}
 }
 
-func (p *places) add(r room) {
+func (p *places) add(r channelInfo) {
 	if r.Last = ""; isSnowflake(r.ID) {
-		p.rooms.Put(r.ID, r)
+		p.channels.Put(r.ID, r)
 	}
 }
 
-func (p *places) room(id string) (room, bool) { return p.rooms.Get(id) }
+func (p *places) channelInfo(id string) (channelInfo, bool) { return p.channels.Get(id) }
 
 // join takes over what a guild says of itself.
 func (p *places) join(g *guild, self string) {

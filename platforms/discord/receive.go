@@ -19,13 +19,13 @@ import (
 const (
 	// answerTime is how long the calls may take that receiving makes.
 	answerTime = 15 * time.Second
-	// mostRefused is how many sessions in a row may be refused before the caller decides when to go on.
-	mostRefused = 3
+	// maxRefused is how many sessions in a row may be refused before the caller decides when to go on.
+	maxRefused = 3
 	// shortLived is how long a connection lasts at least after which the next may follow at once.
 	shortLived = 5 * time.Second
-	// mostStuck is how long all others wait for a message of which it can't be learned where it was written. A
+	// maxStuck is how long all others wait for a message of which it can't be learned where it was written. A
 	// platform that is away for longer most likely ends the connection too.
-	mostStuck = 5 * time.Minute
+	maxStuck = 5 * time.Minute
 )
 
 // Run receives until ctx ends and hands each message to accept, one after the other; those of one channel in
@@ -91,12 +91,12 @@ func (r *reception) run(ctx context.Context) error {
 			return err
 		}
 		if end.forget || end.refused && refused > 0 {
-			r.session.set(func(c *cursor) { c.session, c.owed = "", c.owed || c.newest != "" })
+			r.session.set(func(c *cursor) { c.session, c.backfillPending = "", c.backfillPending || c.newest != "" })
 		}
 		switch {
 		case end.up:
 			refused = 0
-		case end.refused && refused < mostRefused:
+		case end.refused && refused < maxRefused:
 			refused++
 		default:
 			return &chat.SendError{Kind: chat.Temporary, Err: end}
@@ -114,11 +114,11 @@ func (r *reception) run(ctx context.Context) error {
 // connect handles what one connection brings, until it ends.
 func (r *reception) connect(ctx context.Context) error {
 	r.heart.Beat()
-	if err := r.meet(ctx); err != nil {
+	if err := r.learnIdentity(ctx); err != nil {
 		return err
 	}
 	c := r.session.get()
-	if c.owed && !r.gap.open() {
+	if c.backfillPending && !r.gap.open() {
 		c.session = "" // only a new session tells in which channels something was written
 	}
 	address := c.address
@@ -152,7 +152,7 @@ func (r *reception) connect(ctx context.Context) error {
 }
 
 // follow handles events until there are no more.
-func (r *reception) follow(ctx context.Context, l *link) error {
+func (r *reception) follow(ctx context.Context, l *conn) error {
 	up := false
 	silence := time.NewTimer(greetTime) //nolint:forbidigo // receiving must see that a connection is dead.
 	defer silence.Stop()
@@ -165,7 +165,7 @@ func (r *reception) follow(ctx context.Context, l *link) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-silence.C:
-			return &lost{reason: errSilent}
+			return &lost{reason: errNoSession}
 		case f := <-r.filled:
 			if err := r.catchUp(ctx, f); err != nil {
 				return err
@@ -223,7 +223,7 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 		}
 		r.join(g)
 	case "CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE":
-		c, err := receiving.Decode[room](f.RawData)
+		c, err := receiving.Decode[channelInfo](f.RawData)
 		if err != nil {
 			return skip(err)
 		}
@@ -272,12 +272,12 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	r.seq = seq
 	r.session.set(func(c *cursor) {
 		c.session, c.address, c.seq = hi.Session, hi.Address, seq
-		c.owed = c.newest != ""
-		if now := snowflake(time.Now()); !c.owed && now > 0 {
+		c.backfillPending = c.newest != ""
+		if now := snowflake(time.Now()); !c.backfillPending && now > 0 {
 			c.newest = strconv.FormatInt(now, 10)
 		}
 	})
-	if r.session.get().owed {
+	if r.session.get().backfillPending {
 		r.fill(ctx, hi)
 	}
 }
@@ -316,7 +316,7 @@ func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
 	in, found, err := r.decodeMessage(deciding, m)
 	cancel()
 	switch {
-	case err != nil && receiving.Passing(err) && r.session.stuck(m.ID) > mostStuck:
+	case err != nil && receiving.Passing(err) && r.session.stuck(m.ID) > maxStuck:
 		r.log.ErrorContext(ctx, "message skipped: where it was written can't be learned",
 			slog.String("channel", m.Channel), slog.Any("error", err))
 	case err != nil:

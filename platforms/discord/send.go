@@ -10,8 +10,8 @@ import (
 	"telex/internal/chat"
 )
 
-// errNoPlace is a target that can't be one of Discord's.
-var errNoPlace = errors.New("the chat is none of Discord's")
+// errNoPlace says that a target can't be one of Discord's.
+var errNoPlace = errors.New("not a Discord chat")
 
 // Send shows a new message. Repeating it with its key within [keyFor] makes no second one. The answer
 // to a slash command takes the place of "thinking…", which can be repeated as well; where that can't be
@@ -96,7 +96,7 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 		channel = channelOf(ref.Target)
 	}
 	if !ok || !isSnowflake(channel) {
-		return nil, r, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is no message", r.name, s.message)}
+		return nil, r, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not a message id", r.name, s.message)}
 	}
 	if s.by != (command{}) && b.interactions.get(s.by).alive(tokenUse) {
 		own := r
@@ -105,7 +105,7 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 		if !deadToken(err) {
 			return a, own, err
 		}
-		b.interactions.bury(s.by)
+		b.interactions.markDead(s.by)
 	}
 	own := r
 	r.path = "/channels/" + channel + "/messages/" + s.message

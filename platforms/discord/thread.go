@@ -102,7 +102,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if name, ok := b.questions.Get(question); ok {
 		return name
 	}
-	_ = b.meet(ctx) // whose name is left out; without it the name only looks worse
+	_ = b.learnIdentity(ctx) // whose name is left out; without it the name only looks worse
 	a, err := b.call(ctx, request{name: "getMessage", verb: http.MethodGet, path: "/channels/" + parent + "/messages/" + question})
 	if err != nil {
 		return nameOf("")
@@ -146,5 +146,5 @@ func nameOf(text string) string {
 	return cut(name, maxThreadName)
 }
 
-// mostQuestions bounds for how many messages it is remembered how their threads shall be called.
-const mostQuestions = 200
+// maxQuestions bounds for how many messages it is remembered how their threads shall be called.
+const maxQuestions = 200

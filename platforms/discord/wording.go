@@ -66,7 +66,7 @@ func (m *incoming) nameOf(mark, kind, id string) string {
 }
 
 // name returns what a person is called in a guild, or everywhere.
-func (p *person) name(in *member) string {
+func (p *user) name(in *member) string {
 	nick := ""
 	if in != nil {
 		nick = in.Nick

@@ -56,14 +56,14 @@ type Bot struct {
 
 	screen chat.Screen // set before Run
 
-	people  *receiving.Recent[called]
+	people  *receiving.Recent[displayName]
 	lookups pace // users.info
 	reads   pace // conversations.history and conversations.replies of all Runs
 	infos   pace // conversations.info
 	blocks  blocks
-	// creates are when this process last began streams, by the hash of their keys, and zero for what it made that is
-	// none: until it is stopped, nothing else tells whose message a stream is.
-	creates *receiving.Recent[time.Time]
+	// sentKeys has when this process last began a stream, by the hash of its key; zero for other messages. Until a stream
+	// is stopped, nothing else tells whose message it is.
+	sentKeys *receiving.Recent[time.Time]
 
 	turn   chan struct{}               // holds a token while a message is accepted: one at a time
 	recent *receiving.Recent[struct{}] // messages that were accepted
@@ -86,16 +86,16 @@ func New(o Options) (*Bot, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	b := &Bot{
-		opts:    o,
-		base:    base + "/",
-		secrets: calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
-		client:  calls.NewClient(o.HTTP),
-		sockets: calls.NewClient(own),
-		log:     o.Log,
-		people:  receiving.NewRecent[called](mostPeople),
-		creates: receiving.NewRecent[time.Time](mostCreates),
-		turn:    make(chan struct{}, 1),
-		recent:  receiving.NewRecent[struct{}](mostRecent),
+		opts:     o,
+		base:     base + "/",
+		secrets:  calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
+		client:   calls.NewClient(o.HTTP),
+		sockets:  calls.NewClient(own),
+		log:      o.Log,
+		people:   receiving.NewRecent[displayName](maxPeople),
+		sentKeys: receiving.NewRecent[time.Time](maxSentKeys),
+		turn:     make(chan struct{}, 1),
+		recent:   receiving.NewRecent[struct{}](maxRecent),
 	}
 	b.api = library.New(o.BotToken, library.OptionAppLevelToken(o.AppToken),
 		library.OptionAPIURL(b.base), library.OptionHTTPClient(calls.Doer(b.roundTrip)))
@@ -109,13 +109,13 @@ func (o *Options) check() error {
 	case o.BotToken == "":
 		return errors.New("slack: bot_token is empty: set it to the bot user's OAuth token, which begins with xoxb-")
 	case !strings.HasPrefix(o.BotToken, "xoxb-") && !strings.HasPrefix(o.BotToken, "xoxe.xoxb-"):
-		return errors.New("slack: bot_token is no bot user's OAuth token: those begin with xoxb-")
+		return errors.New("slack: bot_token is not a bot user's OAuth token: those begin with xoxb-")
 	case o.AppToken == "" && !byHTTP:
 		return errors.New("slack: set app_token to receive by Socket Mode, or signing_secret and listen to receive by HTTP")
 	case o.AppToken != "" && byHTTP:
 		return errors.New("slack: set either app_token (Socket Mode) or signing_secret and listen (HTTP), not both")
 	case o.AppToken != "" && !strings.HasPrefix(o.AppToken, "xapp-"):
-		return errors.New("slack: app_token is no app-level token: those begin with xapp-")
+		return errors.New("slack: app_token is not an app-level token: those begin with xapp-")
 	case o.AppToken == "" && o.SigningSecret == "":
 		return errors.New("slack: signing_secret is empty: without it anybody could pretend to be Slack at listen")
 	case o.AppToken == "" && o.Listen == "" && o.Listener == nil:

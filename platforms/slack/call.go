@@ -16,27 +16,27 @@ import (
 // answer is what every answer of the Web API has, and the few results that the package needs.
 // https://docs.slack.dev/apis/web-api/#responses
 type answer struct {
-	OK       bool    `json:"ok"`
-	Error    string  `json:"error"`
-	Needed   string  `json:"needed"` // missing_scope: the scope
-	TS       string  `json:"ts"`     // of a message that was made or changed
-	Metadata remarks `json:"response_metadata"`
+	OK       bool             `json:"ok"`
+	Error    string           `json:"error"`
+	Needed   string           `json:"needed"` // missing_scope: the scope
+	TS       string           `json:"ts"`     // of a message that was made or changed
+	Metadata responseMetadata `json:"response_metadata"`
 
 	body []byte // the whole answer
 }
 
-// remarks are what an answer says beside its result.
-type remarks struct {
+// responseMetadata is what an answer says beside its result.
+type responseMetadata struct {
 	Messages []string `json:"messages"` // what is wrong with the arguments
 	Cursor   string   `json:"next_cursor"`
 }
 
-// UnmarshalJSON takes what has another form for nothing: the call succeeded or failed all the same.
-func (r *remarks) UnmarshalJSON(data []byte) error {
-	type plain remarks
+// UnmarshalJSON ignores metadata of another form: the call succeeded or failed all the same.
+func (r *responseMetadata) UnmarshalJSON(data []byte) error {
+	type plain responseMetadata
 	var p plain
 	if json.Unmarshal(data, &p) == nil {
-		*r = remarks(p)
+		*r = responseMetadata(p)
 	}
 	return nil
 }

@@ -38,30 +38,30 @@ type message struct {
 	BotProfile  struct {
 		Name string `json:"name"`
 	} `json:"bot_profile"`
-	Text         string    `json:"text"`
-	TS           string    `json:"ts"`
-	ThreadTS     string    `json:"thread_ts"` // of the thread's parent, which has it too once there are replies
-	ParentUserID string    `json:"parent_user_id"`
-	Hidden       bool      `json:"hidden"`
-	LatestReply  string    `json:"latest_reply"` // of a parent, where it was read
-	Files        []file    `json:"files"`
-	Metadata     metadatum `json:"metadata"`
+	Text         string          `json:"text"`
+	TS           string          `json:"ts"`
+	ThreadTS     string          `json:"thread_ts"` // of the thread's parent, which has it too once there are replies
+	ParentUserID string          `json:"parent_user_id"`
+	Hidden       bool            `json:"hidden"`
+	LatestReply  string          `json:"latest_reply"` // of a parent, where it was read
+	Files        []file          `json:"files"`
+	Metadata     messageMetadata `json:"metadata"`
 }
 
-// metadatum is what an app noted of a message. Others' may have any form.
-type metadatum struct {
+// messageMetadata is what an app noted of a message. That of other apps may have any form.
+type messageMetadata struct {
 	Type    string `json:"event_type"`
 	Payload struct {
 		Key any `json:"key"`
 	} `json:"event_payload"`
 }
 
-// UnmarshalJSON takes what has another form for nothing.
-func (m *metadatum) UnmarshalJSON(data []byte) error {
-	type plain metadatum
+// UnmarshalJSON ignores metadata of another form.
+func (m *messageMetadata) UnmarshalJSON(data []byte) error {
+	type plain messageMetadata
 	var p plain
 	if json.Unmarshal(data, &p) == nil {
-		*m = metadatum(p)
+		*m = messageMetadata(p)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 // https://docs.slack.dev/reference/objects/file-object
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID != "" && !b.fetchable(a.ID) {
-		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New("download file: its address is none of Slack's")}
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: errors.New("download file: not a Slack URL")}
 	}
 	if err := calls.CheckSize(a.Size, limit); err != nil {
 		return nil, err

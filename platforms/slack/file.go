@@ -59,7 +59,7 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	if comment == "" {
 		comment = m.Text
 	}
-	b.creates.Put(hash(m.Key), time.Time{})
+	b.sentKeys.Put(hash(m.Key), time.Time{})
 	_, err = b.call(ctx, methodComplete, func(ctx context.Context, api *library.Client) error {
 		_, err := api.CompleteUploadExternalContext(ctx, library.CompleteUploadExternalParameters{
 			Files: []library.FileSummary{{ID: place.File, Title: name}}, Channel: string(to.Chat),

@@ -21,8 +21,8 @@ const (
 	clocks = time.Minute
 )
 
-// mostCreates is how many are remembered. Those of unknown fate are asked for soon.
-const mostCreates = 1024
+// maxSentKeys is how many keys of creates are remembered. Those with an unknown outcome are asked for soon.
+const maxSentKeys = 1024
 
 // Find returns the message of ours that was created with key, among those of the last day. Files have
 // it in their names. Streams that were not stopped have it nowhere: where nothing has the key, the newest
@@ -50,7 +50,7 @@ func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.Messag
 		}
 	}
 	since := time.Now().Add(-findFresh)
-	began, known := b.creates.Get(wanted)
+	began, known := b.sentKeys.Get(wanted)
 	if known {
 		since = began.Add(-clocks)
 	}

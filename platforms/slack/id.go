@@ -55,7 +55,7 @@ func isTS(ts string) bool {
 	return len(whole) >= 1 && len(whole) <= 12 && len(part) == 6 && strings.Trim(whole+part, "0123456789") == ""
 }
 
-// timeOf returns the time that a ts is; the zero time for what is none.
+// timeOf returns the time that a ts is; the zero time if it is no ts.
 func timeOf(ts string) time.Time {
 	if !isTS(ts) {
 		return time.Time{}

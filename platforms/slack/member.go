@@ -18,14 +18,14 @@ const (
 	methodInfo = "conversations.info"
 	// outside is what the person alone sees.
 	outside = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
-	// mostInfos is how often it is asked in a minute; the method is tier 3.
+	// maxInfos is how often it is asked in a minute; the method is tier 3.
 	// https://docs.slack.dev/reference/methods/conversations.info
-	mostInfos = tier3 - 10
+	maxInfos = tier3 - 10
 )
 
-// unheard returns what acknowledges a command that nobody could answer where it was used: nil for everything else,
+// outsideReply returns what acknowledges a command that nobody could answer where it was used: nil for everything else,
 // and where that is not known.
-func (r *reception) unheard(ctx context.Context, a *arrival) json.RawMessage {
+func (r *reception) outsideReply(ctx context.Context, a *arrival) json.RawMessage {
 	if a.in.Kind != chat.Command || !r.bot.isOutside(ctx, a) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func response(kind, text string) json.RawMessage {
 
 // isOutside says that the bot is surely no member of where a was used.
 func (b *Bot) isOutside(ctx context.Context, a *arrival) bool {
-	if b.infos.take(mostInfos) > 0 {
+	if b.infos.take(maxInfos) > 0 {
 		return false
 	}
 	ctx, cancel := context.WithDeadline(ctx, a.arrived.Add(namesFor))

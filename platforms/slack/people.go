@@ -18,15 +18,15 @@ const (
 	// knownFor is how long a name is believed, unknownFor how long one is not asked for again.
 	knownFor   = 24 * time.Hour
 	unknownFor = 10 * time.Minute
-	// mostPeople is how many names are kept.
-	mostPeople = 2000
-	// mostLookups is how many names are asked for in a minute; the method is tier 4.
+	// maxPeople is how many names are kept.
+	maxPeople = 2000
+	// maxLookups is how many names are asked for in a minute; the method is tier 4.
 	// https://docs.slack.dev/reference/methods/users.info
-	mostLookups = tier4 / 2
+	maxLookups = tier4 / 2
 )
 
-// called is somebody's name, which is empty when it could not be learned.
-type called struct {
+// displayName is somebody's name, which is empty when it could not be learned.
+type displayName struct {
 	name  string
 	until time.Time // when it should be asked for again; an old name is better than none
 }
@@ -37,15 +37,15 @@ func (b *Bot) nameOf(ctx context.Context, until time.Time) (name func(user strin
 	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {
 		known, _ := b.people.Get(user)
-		if time.Now().Before(known.until) || ctx.Err() != nil || time.Until(until) < leastNames || b.lookups.take(mostLookups) > 0 {
+		if time.Now().Before(known.until) || ctx.Err() != nil || time.Until(until) < leastNames || b.lookups.take(maxLookups) > 0 {
 			return known.name
 		}
 		fresh, err := b.lookUp(ctx, user)
 		if err != nil {
-			b.people.Put(user, called{known.name, time.Now().Add(unknownFor)})
+			b.people.Put(user, displayName{known.name, time.Now().Add(unknownFor)})
 			return known.name
 		}
-		b.people.Put(user, called{fresh, time.Now().Add(knownFor)})
+		b.people.Put(user, displayName{fresh, time.Now().Add(knownFor)})
 		return fresh
 	}, done
 }

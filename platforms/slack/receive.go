@@ -207,10 +207,10 @@ func (r *reception) cursor(ts string) string {
 	return r.newest
 }
 
-// mostRecent is how many messages are remembered as accepted: Slack delivers some twice, by two events
+// maxRecent is how many messages are remembered as accepted: Slack delivers some twice, by two events
 // or because an acknowledgement was lost, and what was missed is read with a margin. The gateway's
 // store knows all of them; this spares it most.
-const mostRecent = 4096
+const maxRecent = 4096
 
 // receiveError turns why a Run ended into what it returns. Asking again can't do harm, so that
 // Uncertain becomes Temporary, and what only the operator can end says how.

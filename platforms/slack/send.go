@@ -33,7 +33,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	if to.Thread != "" {
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
-	b.creates.Put(hash(m.Key), time.Time{})
+	b.sentKeys.Put(hash(m.Key), time.Time{})
 	a, err := b.call(ctx, methodPost, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.PostMessageContext(ctx, string(to.Chat), options...)
 		return err
@@ -135,7 +135,7 @@ func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 		return nil, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and %d is the most", method, n, textLimit)}
 	}
 	if strings.TrimSpace(m.Text) == "" {
-		return nil, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: there is no text", method)}
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: empty text", method)}
 	}
 	blocks := []library.Block{library.NewMarkdownBlock("", harmless(m.Text))}
 	if row := buttons(m.Actions); row != nil {

@@ -31,11 +31,11 @@ const (
 	leaveFor = time.Minute
 	// steady is how long a socket must have lasted to be replaced at once: else whoever runs Run waits.
 	steady = 10 * time.Second
-	// hasty is how soon a socket must not go if the next one is to be opened at once.
-	hasty = 2 * time.Second
+	// minLife is how long a socket must last if the next one is to be opened at once.
+	minLife = 2 * time.Second
 	// The waits between tries to replace a socket that still works.
 	firstRetry = time.Second
-	mostRetry  = 30 * time.Second
+	maxRetry   = 30 * time.Second
 	// maxEnvelope bounds one message from Slack, in bytes. None is documented; ten thousands of blocks fit.
 	maxEnvelope = 8 << 20
 	// maxWaiting is how many envelopes of a socket wait for their turn; beyond, reading stops.
@@ -54,16 +54,16 @@ type envelope struct {
 	arrived time.Time
 }
 
-// link is one socket.
-type link struct {
+// socket is one connection that Slack delivers to.
+type socket struct {
 	conn  *websocket.Conn
 	queue chan envelope // from the one that reads to the one that accepts: pings must not wait for a store
 	born  time.Time
 }
 
-// news is what a link tells the one who keeps them.
-type news struct {
-	link    *link
+// socketEvent is what a socket tells its manager.
+type socketEvent struct {
+	socket  *socket
 	leaving bool  // Slack wants it to be replaced; else it has ended
 	err     error // why it ended
 }
@@ -75,7 +75,7 @@ func (r *reception) listen(ctx context.Context) error {
 	defer work.Wait()
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	k := keeper{links: make(map[*link]bool), news: make(chan news), delay: firstRetry}
+	k := socketManager{sockets: make(map[*socket]bool), events: make(chan socketEvent), delay: firstRetry}
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
 	defer beat.Stop()
 	for {
@@ -84,10 +84,10 @@ func (r *reception) listen(ctx context.Context) error {
 			l, err := r.connect(ctx)
 			switch {
 			case err == nil:
-				k.links[l] = false
+				k.sockets[l] = false
 				r.isOpen(ctx)
-				work.Go(func() { r.keep(ctx, l, k.news) })
-			case ctx.Err() != nil, len(k.links) == 0, chat.AsSendError(err).Kind == chat.Auth:
+				work.Go(func() { r.keep(ctx, l, k.events) })
+			case ctx.Err() != nil, len(k.sockets) == 0, chat.AsSendError(err).Kind == chat.Auth:
 				return err
 			default:
 				r.bot.log.WarnContext(ctx, "a new socket can't be opened yet", slog.Any("error", err))
@@ -95,15 +95,15 @@ func (r *reception) listen(ctx context.Context) error {
 			}
 		}
 		select {
-		case n := <-k.news:
-			early := k.early(n)
-			if err := k.hear(n); err != nil {
+		case n := <-k.events:
+			flaps := k.flaps(n)
+			if err := k.handle(n); err != nil {
 				return err
 			}
-			if early {
+			if flaps {
 				defer k.postpone(ctx, 0)()
 			}
-			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.links)))
+			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.sockets)))
 		case <-k.later:
 			k.later = nil
 		case <-beat.C:
@@ -113,19 +113,19 @@ func (r *reception) listen(ctx context.Context) error {
 	}
 }
 
-// keeper is what listen knows of its sockets.
-type keeper struct {
-	links map[*link]bool // true: it is leaving
-	news  chan news
-	later <-chan struct{} // when to try again; nil: there is nothing to wait for
-	delay time.Duration
-	hasty int       // how many sockets in a row were to be replaced as soon as they were open
-	until time.Time // no socket may be asked for before: Slack said so
+// socketManager is what listen knows of its sockets.
+type socketManager struct {
+	sockets  map[*socket]bool // true: it is leaving
+	events   chan socketEvent
+	later    <-chan struct{} // when to try again; nil: there is nothing to wait for
+	delay    time.Duration
+	flapping int       // how many sockets in a row were to be replaced as soon as they were open
+	until    time.Time // no socket may be asked for before: Slack said so
 }
 
-// wanted says that there is no socket that stays, and that it is time to open one.
-func (k *keeper) wanted() bool {
-	for _, leaving := range k.links {
+// wanted reports whether no socket stays and it is time to open one.
+func (k *socketManager) wanted() bool {
+	for _, leaving := range k.sockets {
 		if !leaving {
 			return false
 		}
@@ -134,51 +134,51 @@ func (k *keeper) wanted() bool {
 }
 
 // postpone makes the next try wait. The caller calls cancel in the end.
-func (k *keeper) postpone(ctx context.Context, least time.Duration) (cancel context.CancelFunc) {
+func (k *socketManager) postpone(ctx context.Context, least time.Duration) (cancel context.CancelFunc) {
 	waiting, cancel := context.WithTimeout(ctx, max(k.delay, least))
-	k.later, k.delay, k.until = waiting.Done(), min(mostRetry, 2*k.delay), time.Now().Add(least)
+	k.later, k.delay, k.until = waiting.Done(), min(maxRetry, 2*k.delay), time.Now().Add(least)
 	return cancel
 }
 
-// early says that a socket is to be replaced that was hardly open, and the one before as well: the next one may
+// flaps reports whether a socket is to be replaced that was hardly open, and the one before as well: the next one may
 // fare no better.
-func (k *keeper) early(n news) bool {
+func (k *socketManager) flaps(n socketEvent) bool {
 	switch {
-	case k.links[n.link]: // it is being replaced already
+	case k.sockets[n.socket]: // it is being replaced already
 		return false
-	case time.Since(n.link.born) >= hasty:
-		k.hasty, k.delay = 0, firstRetry
+	case time.Since(n.socket.born) >= minLife:
+		k.flapping, k.delay = 0, firstRetry
 	case n.leaving:
-		k.hasty++
+		k.flapping++
 	}
-	return n.leaving && k.hasty > 1
+	return n.leaving && k.flapping > 1
 }
 
-// hear notes news. It fails when receiving must end: accept failed, or the last socket went when another may
+// handle notes an event. It fails when receiving must end: accept failed, or the last socket went when another may
 // not be asked for yet, or so soon that another would be no better.
-func (k *keeper) hear(n news) error {
+func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
-		k.links[n.link] = true
+		k.sockets[n.socket] = true
 		return nil
 	}
-	delete(k.links, n.link)
+	delete(k.sockets, n.socket)
 	if _, refused := errors.AsType[refusal](n.err); refused {
 		return n.err
 	}
-	if len(k.links) > 0 {
+	if len(k.sockets) > 0 {
 		return nil
 	}
 	if wait := time.Until(k.until); wait > 0 {
 		return &chat.SendError{Kind: chat.RateLimited, RetryAfter: wait, Err: n.err}
 	}
-	if k.later = nil; time.Since(n.link.born) < steady {
+	if k.later = nil; time.Since(n.socket.born) < steady {
 		return &chat.SendError{Kind: chat.Temporary, Err: n.err}
 	}
 	return nil
 }
 
 // connect opens a socket and waits until Slack greets on it.
-func (r *reception) connect(ctx context.Context) (*link, error) {
+func (r *reception) connect(ctx context.Context) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	a, err := r.bot.call(ctx, methodOpen, func(ctx context.Context, api *library.Client) error {
@@ -211,7 +211,7 @@ func (r *reception) connect(ctx context.Context) (*link, error) {
 	if first.Connections > 1 {
 		r.bot.log.DebugContext(ctx, "the app has several sockets, each of which gets a part of what comes", slog.Int("sockets", first.Connections))
 	}
-	return &link{conn: conn, queue: make(chan envelope, maxWaiting), born: time.Now()}, nil
+	return &socket{conn: conn, queue: make(chan envelope, maxWaiting), born: time.Now()}, nil
 }
 
 // greeting reads the first message of a socket, which must be a hello.
@@ -225,7 +225,7 @@ func greeting(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 	case err != nil:
 		return first, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("open socket: no greeting came: %w", err)}
 	case first.Type == "disconnect" && first.Reason == "too_many_websockets":
-		return first, &chat.SendError{Kind: chat.RateLimited, RetryAfter: mostRetry, Err: errors.New(
+		return first, &chat.SendError{Kind: chat.RateLimited, RetryAfter: maxRetry, Err: errors.New(
 			"open socket: the app has ten sockets already: stop the other programs that use its app_token")}
 	case first.Type != "hello":
 		return first, &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("open socket: greeted by %q, reason %q", first.Type, first.Reason)}
@@ -234,7 +234,7 @@ func greeting(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 }
 
 // keep serves a socket until it ends, or ctx does: then it finishes what it has in hand.
-func (r *reception) keep(ctx context.Context, l *link, tell chan<- news) {
+func (r *reception) keep(ctx context.Context, l *socket, tell chan<- socketEvent) {
 	alive, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
 	work.Go(func() { end(r.read(alive, ctx, l, tell)) })
@@ -247,13 +247,13 @@ func (r *reception) keep(ctx context.Context, l *link, tell chan<- news) {
 		err = context.Cause(alive) // why it ended first
 	}
 	select {
-	case tell <- news{link: l, err: err}:
+	case tell <- socketEvent{socket: l, err: err}:
 	case <-ctx.Done():
 	}
 }
 
 // read puts what arrives into the queue, until the socket ends. It says when Slack wants to replace it.
-func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) error {
+func (r *reception) read(alive, ctx context.Context, l *socket, tell chan<- socketEvent) error {
 	reading := alive
 	for {
 		_, data, err := l.conn.Read(reading)
@@ -270,7 +270,7 @@ func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) 
 				continue // it is known, and pings must be answered meanwhile
 			}
 			select {
-			case tell <- news{link: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
+			case tell <- socketEvent{socket: l, leaving: true, err: errors.New("disconnect: " + e.Reason)}:
 			case <-alive.Done():
 			}
 			var stop context.CancelFunc
@@ -288,7 +288,7 @@ func (r *reception) read(alive, ctx context.Context, l *link, tell chan<- news) 
 }
 
 // ping fails when nobody answers any more.
-func (l *link) ping(alive context.Context) error {
+func (l *socket) ping(alive context.Context) error {
 	for {
 		if err := receiving.Sleep(alive, pingEvery); err != nil {
 			return err
@@ -307,7 +307,7 @@ func (l *link) ping(alive context.Context) error {
 
 // work accepts what is in the queue and acknowledges it, in order, until ctx ends, the socket does, or
 // accept fails.
-func (r *reception) work(alive, ctx context.Context, l *link) error {
+func (r *reception) work(alive, ctx context.Context, l *socket) error {
 	for {
 		select {
 		case <-alive.Done():
@@ -352,7 +352,7 @@ func (r *reception) settle(ctx context.Context, a arrival, found bool, err error
 	case !found:
 		return nil, nil
 	}
-	if says := r.unheard(ctx, &a); says != nil {
+	if says := r.outsideReply(ctx, &a); says != nil {
 		return says, nil
 	}
 	refusal := r.refusal(&a)
@@ -378,7 +378,7 @@ func (r *reception) refusal(a *arrival) string {
 
 // acknowledge says that an envelope is done with. Should that fail, it comes again. One that took too
 // long was given up already and comes again as well. says is what the person sees who used a command; nil: nothing.
-func (l *link) acknowledge(alive context.Context, e envelope, says json.RawMessage) {
+func (l *socket) acknowledge(alive context.Context, e envelope, says json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTime {
 		return
 	}

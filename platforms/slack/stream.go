@@ -29,7 +29,7 @@ func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.
 	if m.Text != "" {
 		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
 	}
-	b.creates.Put(hash(m.Key), time.Now())
+	b.sentKeys.Put(hash(m.Key), time.Now())
 	a, err := b.call(ctx, methodStart, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.StartStreamContext(ctx, string(to.Chat), options...)
 		return err
@@ -109,5 +109,5 @@ func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error 
 	return err
 }
 
-// notStreaming is what adding to a stream or stopping it fails with when it is none any more.
+// notStreaming is the error of adding to a stream, or stopping it, once it has ended.
 const notStreaming = "message_not_in_streaming_state"

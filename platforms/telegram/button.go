@@ -22,9 +22,9 @@ const (
 	// https://core.telegram.org/bots/api#answercallbackquery
 	answerTimeout = 10 * time.Second
 
-	// mostPresses is how many answers may wait. What is beyond it is left out: the client then
+	// maxPresses is how many answers may wait. What is beyond it is left out: the client then
 	// stops to wait by itself.
-	mostPresses = 64
+	maxPresses = 64
 )
 
 // encodeActions adds the buttons, in one row. Without any nothing is added, and an edit then takes
@@ -53,7 +53,7 @@ func (p presses) add(in chat.Inbound) error {
 	case p <- query:
 		return nil
 	default:
-		return fmt.Errorf("answerCallbackQuery: more than %d wait", mostPresses)
+		return fmt.Errorf("answerCallbackQuery: more than %d wait", maxPresses)
 	}
 }
 

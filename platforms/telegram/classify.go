@@ -44,7 +44,7 @@ func kindOf(code int, description string) chat.ErrorKind {
 	case code == http.StatusUnauthorized:
 		return chat.Auth
 	case code == http.StatusNotFound:
-		// Nothing was done: the address leads past the API, or the token is none. A server
+		// Nothing was done: the address leads past the API, or the token is invalid. A server
 		// that is put in its place mends the first, so that this is not Auth.
 		return chat.Temporary
 	case code == http.StatusForbidden:

@@ -72,7 +72,7 @@ func checkMenu(commands []tgbotapi.BotCommand) error {
 	}
 	for _, c := range commands {
 		if !commandName.MatchString(c.Command) {
-			return fmt.Errorf("%q is no name of a command: a-z, 0-9 and _, 32 at most", c.Command)
+			return fmt.Errorf("%q is not a valid command name: a-z, 0-9 and _, 32 at most", c.Command)
 		}
 		if n := markup.Units(c.Description); n < 1 || n > maxCommandDescription {
 			return fmt.Errorf("the description of %q has %d UTF-16 units, and must have 1 to %d", c.Command, n, maxCommandDescription)

@@ -52,7 +52,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 			offset = 0
 		}
 	}
-	r := &reception{self: self, presses: make(presses, mostPresses)}
+	r := &reception{self: self, presses: make(presses, maxPresses)}
 	answers, cancel := context.WithCancel(ctx)
 	var answering sync.WaitGroup
 	answering.Go(func() { b.answerPresses(answers, r.presses) })

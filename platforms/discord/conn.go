@@ -49,15 +49,15 @@ const (
 	writeTime = 10 * time.Second
 	// maxPayload bounds one payload. What a large guild says of itself has a few megabytes.
 	maxPayload = 64 << 20
-	// mostWaiting is how many events may wait to be handled before no more are read.
-	mostWaiting = 1024
+	// maxWaiting is how many events may wait to be handled before no more are read.
+	maxWaiting = 1024
 )
 
 // Why a connection ends that could go on in another one.
 var (
-	errReconnect = errors.New("the platform asks to reconnect")
-	errDeaf      = errors.New("heartbeats are not answered any more")
-	errSilent    = errors.New("it neither begins a session nor refuses one")
+	errReconnect   = errors.New("the platform asks to reconnect")
+	errNotAnswered = errors.New("heartbeats are not answered any more")
+	errNoSession   = errors.New("it neither begins a session nor refuses one")
 )
 
 // lost is the end of a connection to the gateway, after which another may be tried.
@@ -72,9 +72,9 @@ func (l *lost) Error() string { return "gateway: " + l.reason.Error() }
 
 func (l *lost) Unwrap() error { return l.reason }
 
-// link is one connection to the gateway. It reads and keeps alive by itself, until one of both fails or
+// conn is one connection to the gateway. It reads and keeps alive by itself, until one of both fails or
 // close is called.
-type link struct {
+type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
 	interval time.Duration
@@ -89,10 +89,10 @@ type link struct {
 
 // open connects to the gateway and waits for its Hello. early is called with each event as soon as it is read; events wait in
 // line behind others to be handled.
-func (b *Bot) open(ctx context.Context, address string, early func(*discordgo.Event)) (*link, error) {
+func (b *Bot) open(ctx context.Context, address string, early func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
-		return nil, errors.New("the gateway's address is none") // least of all one without encryption
+		return nil, errors.New("invalid gateway URL") // least of all one without encryption
 	}
 	u.RawQuery = "v=10&encoding=json"
 	opening, cancel := context.WithTimeout(ctx, helloTime)
@@ -115,7 +115,7 @@ func (b *Bot) open(ctx context.Context, address string, early func(*discordgo.Ev
 		_ = ws.CloseNow()
 		return nil, fmt.Errorf("no hello: %w", err)
 	}
-	l := &link{ws: ws, log: b.log, interval: interval, events: make(chan *discordgo.Event, mostWaiting), early: early}
+	l := &conn{ws: ws, log: b.log, interval: interval, events: make(chan *discordgo.Event, maxWaiting), early: early}
 	l.acked.Store(true)
 	running, stop := context.WithCancelCause(ctx)
 	l.cancel = stop
@@ -144,17 +144,17 @@ func hello(ctx context.Context, ws *websocket.Conn) (time.Duration, error) {
 
 // close ends the connection without a word: a session whose connection is closed properly is over.
 // https://docs.discord.com/developers/events/gateway#disconnecting
-func (l *link) close() {
+func (l *conn) close() {
 	l.cancel(context.Canceled)
 	_ = l.ws.CloseNow()
 	l.workers.Wait()
 }
 
 // send writes one payload.
-func (l *link) send(ctx context.Context, op int, data any) error {
+func (l *conn) send(ctx context.Context, op int, data any) error {
 	payload, err := json.Marshal(map[string]any{"op": op, "d": data})
 	if err != nil {
-		return errors.New("the payload is no JSON")
+		return errors.New("encode payload")
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
@@ -162,7 +162,7 @@ func (l *link) send(ctx context.Context, op int, data any) error {
 }
 
 // read hands on events until the connection ends.
-func (l *link) read(ctx context.Context) {
+func (l *conn) read(ctx context.Context) {
 	defer close(l.events)
 	for {
 		_, data, err := l.ws.Read(ctx)
@@ -208,7 +208,7 @@ func (l *link) read(ctx context.Context) {
 }
 
 // end notes why no more comes.
-func (l *link) end(err error) {
+func (l *conn) end(err error) {
 	l.err = err
 	l.cancel(err)
 }
@@ -216,11 +216,11 @@ func (l *link) end(err error) {
 // beat sends heartbeats. A connection on which the last one was not answered is dead, whatever else
 // it looks like.
 // https://docs.discord.com/developers/events/gateway#sending-heartbeats
-func (l *link) beat(ctx context.Context) {
+func (l *conn) beat(ctx context.Context) {
 	pause := time.Duration(rand.Float64() * float64(l.interval))
 	for receiving.Sleep(ctx, pause) == nil {
 		if !l.acked.Swap(false) {
-			l.cancel(errDeaf)
+			l.cancel(errNotAnswered)
 			return
 		}
 		if err := l.pulse(ctx); err != nil {
@@ -232,7 +232,7 @@ func (l *link) beat(ctx context.Context) {
 }
 
 // pulse sends one heartbeat.
-func (l *link) pulse(ctx context.Context) error {
+func (l *conn) pulse(ctx context.Context) error {
 	var seq any
 	if n := l.seq.Load(); n > 0 {
 		seq = n
@@ -241,7 +241,7 @@ func (l *link) pulse(ctx context.Context) error {
 }
 
 // identify begins a session.
-func (l *link) identify(ctx context.Context, token string) error {
+func (l *conn) identify(ctx context.Context, token string) error {
 	return l.send(ctx, opIdentify, map[string]any{
 		"token": token, "intents": intents,
 		"properties": map[string]string{"os": runtime.GOOS, "browser": "telex", "device": "telex"},
@@ -249,7 +249,7 @@ func (l *link) identify(ctx context.Context, token string) error {
 }
 
 // resume takes up a session.
-func (l *link) resume(ctx context.Context, token string, c cursor) error {
+func (l *conn) resume(ctx context.Context, token string, c cursor) error {
 	l.seq.Store(c.seq)
 	return l.send(ctx, opResume, map[string]any{"token": token, "session_id": c.session, "seq": c.seq})
 }
