@@ -90,7 +90,7 @@ func (a *actor) run() {
 			case <-a.turn.done:
 				t := a.turn
 				a.turn = nil
-				a.guard(t.messages, func() { a.conclude(t) })
+				a.tellPanic(t.messages, a.conclude(t))
 			}
 		case a.unstored():
 			select {
@@ -135,8 +135,10 @@ func (a *actor) idle(d time.Duration) {
 
 // guard keeps a panic inside the conversation, and tells the person whose messages caused it.
 // They are all answered by that line: nobody else has them any more.
-func (a *actor) guard(messages []chat.Inbound, f func()) {
-	err := caught(f)
+func (a *actor) guard(messages []chat.Inbound, f func()) { a.tellPanic(messages, caught(f)) }
+
+// tellPanic does so for a panic that was caught.
+func (a *actor) tellPanic(messages []chat.Inbound, err error) {
 	if err == nil {
 		return
 	}

@@ -29,8 +29,8 @@ func (t Texts) carriedOut(asked *approval.Approvals, changes []history.Change) s
 
 // tellCarriedOut says what an answer did that was interrupted.
 func (a *actor) tellCarriedOut(t *turn) {
-	if t.unseen || a.g.isStopping() {
-		return // nobody sees it, or the next process goes on with the turn
+	if !t.slot.Ending().Keep || t.recovered || t.unseen || a.g.isStopping() {
+		return // it was not interrupted, nobody sees it, or the next process goes on with the turn
 	}
 	if line := a.carriedOut(t); line != "" {
 		a.answer(preview.Ending{Text: line}, t.in.To)

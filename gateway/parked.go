@@ -104,7 +104,7 @@ func (a *actor) collect() {
 		select {
 		case <-t.done:
 			a.parked = slices.Delete(a.parked, i, i+1)
-			a.guard(nil, func() { a.conclude(t) })
+			a.tellPanic(nil, a.conclude(t))
 			a.arrived.Store(true)
 		default:
 			i++
@@ -113,15 +113,6 @@ func (a *actor) collect() {
 	if a.turn != nil && a.arrived.Swap(false) {
 		a.turn.slot.Redraw()
 	}
-}
-
-// concludeParked stores the end of a parked turn.
-func (a *actor) concludeParked(t *turn, failed bool) {
-	if !t.recovered {
-		defer a.tellFold(t)
-	}
-	a.settleAsShown(t, t.delivery.growth)
-	a.concluded(fell(t.outcome, t.slot.Ending()) || failed, t.answered()...)
 }
 
 // cutParked leaves parked replies as they are shown, without a cursor. It reports whether there was one of which more

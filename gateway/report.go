@@ -12,6 +12,9 @@ import (
 
 // report writes the one line that says how a turn went, and why when it went wrong.
 func (a *actor) report(t *turn) {
+	if !t.stored.Load() {
+		return // it did not begin
+	}
 	var used chat.Usage // with an estimate of what the provider did not tell, as it is stored
 	for _, u := range history.Usage(t.result.Spent) {
 		used.Prompt, used.Completion = used.Prompt+u.Prompt, used.Completion+u.Completion
