@@ -43,7 +43,7 @@ func importTable() []row {
 	adapter := append(slices.Clone(layout), "platforms/internal/*")
 	writers := append(slices.Clone(adapter), "internal/markup/marks") // of platforms that take Markdown as one string
 	adapterTests := []string{"gateway", "gateway/*", "agent", "platforms/*", "standin/*", "internal/config", "internal/markup/*", "internal/store/memory"}
-	machinery := []string{"standin/rig", "standin/host", "standin/fault", "standin/control", "standin/quota"}
+	machinery := []string{"standin/rig", "standin/host", "standin/fault", "standin/quota"}
 	return []row{
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
 
@@ -93,9 +93,8 @@ func importTable() []row {
 		{Path: "standin/openai", Tests: []string{"standin/memnet"}},
 		{Path: "standin/host", Tests: []string{"standin/memnet"}},
 		{Path: "standin/fault", Imports: []string{"standin/host"}},
-		{Path: "standin/rig", Imports: []string{"standin/host", "standin/fault", "standin/watch", "standin/control", "standin/quota"}},
+		{Path: "standin/rig", Imports: []string{"standin/host", "standin/fault", "standin/watch", "standin/quota"}},
 		{Path: "standin/watch"},
-		{Path: "standin/control"},
 		{Path: "standin/quota"},
 		{Path: "standin/memnet"},
 

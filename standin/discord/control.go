@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"time"
 
-	"telex/standin/control"
 	"telex/standin/rig"
 )
 
@@ -92,7 +91,7 @@ func (s *Server) controlDM(query url.Values) (any, error) {
 }
 
 func (s *Server) controlView(query url.Values) (any, error) {
-	at, err := control.Time(query.Get("at"))
+	at, err := rig.Time(query.Get("at"))
 	if err != nil {
 		return nil, err
 	}

@@ -1,15 +1,30 @@
 package rig
 
 import (
-	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
-	"telex/standin/control"
 	"telex/standin/fault"
 	"telex/standin/host"
 )
+
+const (
+	// maxOrder is the largest request to the control API, in bytes.
+	maxOrder = 1 << 20
+	// maxSay is the largest of those that carry files, which are called "say", in bytes of base64.
+	maxSay = 128 << 20
+)
+
+// errUnknown is the error of a name that does not exist.
+var errUnknown = errors.New("no such control")
 
 // Controls are the controls of a platform beside those that all have, by name. What they return becomes JSON.
 type Controls struct {
@@ -19,12 +34,14 @@ type Controls struct {
 	File func(query url.Values) (contentType string, data []byte, err error)
 }
 
-// Posted is a control whose body is a T.
+// Posted is a control whose body is a JSON object T, or nothing.
 func Posted[T any](do func(T) (any, error)) func(*http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		var in T
-		if err := control.Decode(r.Body, &in); err != nil {
-			return nil, err
+		d := json.NewDecoder(r.Body)
+		d.DisallowUnknownFields()
+		if err := d.Decode(&in); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("decode request: %w", err)
 		}
 		return do(in)
 	}
@@ -35,45 +52,156 @@ func Done[T any](do func(T) error) func(*http.Request) (any, error) {
 	return Posted(func(in T) (any, error) { return struct{}{}, do(in) })
 }
 
-// control answers the control API; see the package comment.
+// Found is an error when something was not.
+func Found(what string, ok bool) error {
+	if !ok {
+		return errors.New("no such " + what)
+	}
+	return nil
+}
+
+// restart is the result of a control that restarts the stand-in once it is answered.
+type restart struct {
+	DownMS int `json:"down_ms"`
+}
+
+// control answers a request to /control/<name>; see the package comment.
 func (g *Rig[C, F, E]) control(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
-	control.API{
-		Get:         g.controlGet,
-		Post:        g.controlPost,
-		File:        func(r *http.Request) (string, []byte, error) { return g.p.Control.File(r.URL.Query()) },
-		Events:      func(w http.ResponseWriter, r *http.Request) { g.events.Serve(w, r, cut) },
-		ClearFaults: g.ClearFaults,
-		Paused:      func(ctx context.Context, most time.Duration) any { return g.holds.Wait(ctx, most, cut) },
-		Release:     g.holds.Release,
-		Reset:       func(r *http.Request) { g.resetBut(host.Conn(r)) },
-		Restart:     func(r *http.Request, down time.Duration) { g.restartBut(down, host.Conn(r)) },
-		Log:         g.p.Log,
-	}.ServeHTTP(w, r)
+	if err := http.NewCrossOriginProtection().Check(r); err != nil {
+		g.tellResult(w, r, http.StatusForbidden, nil, err)
+		return
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/control/")
+	switch {
+	case r.Method == http.MethodGet && name == "events":
+		g.events.Serve(w, r, cut)
+		return
+	case r.Method == http.MethodGet && name == "file":
+		g.serveFile(w, r)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, map[bool]int64{false: maxOrder, true: maxSay}[name == "say"])
+	result, err := g.order(r, name, cut)
+	switch {
+	case errors.Is(err, errUnknown):
+		g.tellResult(w, r, http.StatusNotFound, nil, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err))
+	case err != nil:
+		g.tellResult(w, r, http.StatusBadRequest, nil, err)
+	default:
+		g.tellResult(w, r, http.StatusOK, result, nil)
+	}
+	if to, ok := result.(restart); ok && err == nil {
+		g.restartBut(time.Duration(to.DownMS)*time.Millisecond, host.Conn(r))
+	}
 }
 
-func (g *Rig[C, F, E]) controlGet(r *http.Request, name string) (any, error) {
+// order does what a request asks for, and leaves to the platform what is its own.
+func (g *Rig[C, F, E]) order(r *http.Request, name string, cut <-chan struct{}) (any, error) {
 	query := r.URL.Query()
-	if name == "calls" {
-		return control.Last(g.Calls(), query.Get("last")), nil
-	}
-	if get, ok := g.p.Control.Get[name]; ok {
-		return get(query)
-	}
-	return nil, control.ErrUnknown
-}
-
-func (g *Rig[C, F, E]) controlPost(r *http.Request, name string) (any, error) {
-	switch name {
-	case "fault":
+	switch r.Method + " " + name {
+	case "GET paused":
+		most, err := Seconds(query.Get("wait"))
+		if err != nil {
+			return nil, err
+		}
+		return g.holds.Wait(r.Context(), most, cut), nil
+	case "GET calls":
+		return Last(g.Calls(), query.Get("last")), nil
+	case "DELETE fault":
+		g.ClearFaults()
+		return struct{}{}, nil
+	case "POST fault":
 		return Posted(func(f F) (any, error) {
 			id, err := g.addFault(f)
 			return map[string]int{"id": id}, err
 		})(r)
-	case "outage":
+	case "POST outage":
 		return Done(func(o fault.Outage) error { return g.outageBut(o, host.Conn(r)) })(r)
+	case "POST resume":
+		return Posted(func(in struct {
+			ID   int  `json:"id"`
+			Drop bool `json:"drop"`
+		},
+		) (any, error) {
+			return map[string]int{"resumed": g.holds.Release(in.ID, !in.Drop)}, nil
+		})(r)
+	case "POST restart":
+		return Posted(func(to restart) (any, error) { return to, nil })(r)
+	case "POST reset":
+		return Done(func(struct{}) error { g.resetBut(host.Conn(r)); return nil })(r)
 	}
-	if post, ok := g.p.Control.Post[name]; ok {
+	if get, ok := g.p.Control.Get[name]; ok && r.Method == http.MethodGet {
+		return get(query)
+	}
+	if post, ok := g.p.Control.Post[name]; ok && r.Method == http.MethodPost {
 		return post(r)
 	}
-	return nil, control.ErrUnknown
+	return nil, errUnknown
+}
+
+// tellResult answers with a result, or with an error.
+func (g *Rig[C, F, E]) tellResult(w http.ResponseWriter, r *http.Request, status int, result any, err error) {
+	if err != nil {
+		result = map[string]string{"error": err.Error()}
+	}
+	data, failed := json.Marshal(result)
+	if failed != nil {
+		status, data = http.StatusInternalServerError, fmt.Appendf(nil, `{"error":%q}`, failed.Error())
+	}
+	g.send(w, r, Answer{Status: status, ContentType: "application/json", Body: data})
+}
+
+// serveFile answers with a file. Whatever that says about its type, a browser keeps it and does not show it: it comes
+// from who is being tested.
+func (g *Rig[C, F, E]) serveFile(w http.ResponseWriter, r *http.Request) {
+	contentType, data, err := g.p.Control.File(r.URL.Query())
+	if err != nil {
+		g.tellResult(w, r, http.StatusBadRequest, nil, err)
+		return
+	}
+	g.send(w, r, Answer{Status: http.StatusOK, ContentType: contentType, Body: data, Header: http.Header{
+		"Content-Disposition": {"attachment"}, "X-Content-Type-Options": {"nosniff"},
+	}})
+}
+
+// send writes a whole answer, so that the client has it when send returns: a restart follows some.
+func (g *Rig[C, F, E]) send(w http.ResponseWriter, r *http.Request, a Answer) {
+	if err := a.write(r.Context(), w, nil); err != nil {
+		g.p.Log.Debug("answer", slog.Any("error", err))
+	}
+}
+
+// Time reads RFC 3339, milliseconds since 1970, or "" for now.
+func Time(text string) (time.Time, error) {
+	if text == "" {
+		return time.Now(), nil
+	}
+	if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.UnixMilli(ms), nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("at: RFC 3339 or milliseconds expected: %w", err)
+	}
+	return at, nil
+}
+
+// Seconds reads a number of seconds to wait; "" is none.
+func Seconds(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("wait: seconds expected, got %q", text)
+	}
+	return time.Duration(n) * time.Second, nil
+}
+
+// Last are the last of a list, as many as most says, or all when it is no number.
+func Last[T any](list []T, most string) []T {
+	if n, err := strconv.Atoi(most); err == nil && n >= 0 {
+		return list[max(0, len(list)-n):]
+	}
+	return list
 }

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"time"
 
-	"telex/standin/control"
 	"telex/standin/rig"
 )
 
@@ -20,7 +19,7 @@ func (s *Server) controls() rig.Controls {
 			"info":       func(url.Values) (any, error) { return s.info(), nil },
 			"channels":   func(url.Values) (any, error) { return s.Channels(), nil },
 			"stats":      func(url.Values) (any, error) { return s.Stats(), nil },
-			"deliveries": func(q url.Values) (any, error) { return control.Last(s.Deliveries(), q.Get("last")), nil },
+			"deliveries": func(q url.Values) (any, error) { return rig.Last(s.Deliveries(), q.Get("last")), nil },
 			"commands":   func(url.Values) (any, error) { return s.Commands(), nil },
 			"history":    func(q url.Values) (any, error) { return s.Chronicle(q.Get("channel")), nil },
 			"text":       func(q url.Values) (any, error) { return s.reading(q.Get("channel")), nil },
@@ -30,8 +29,8 @@ func (s *Server) controls() rig.Controls {
 			"say":           rig.Posted(s.controlSay),
 			"user":          rig.Done(s.controlUser),
 			"channel":       rig.Done(s.controlChannel),
-			"edit":          rig.Done(func(c body) error { return found("message", s.Edit(c.Channel, c.TS, c.Text)) }),
-			"delete":        rig.Done(func(c body) error { return found("message", s.Delete(c.Channel, c.TS)) }),
+			"edit":          rig.Done(func(c body) error { return rig.Found("message", s.Edit(c.Channel, c.TS, c.Text)) }),
+			"delete":        rig.Done(func(c body) error { return rig.Found("message", s.Delete(c.Channel, c.TS)) }),
 			"press":         rig.Posted(s.controlPress),
 			"command":       rig.Posted(s.controlCommand),
 			"assistant":     rig.Posted(func(c body) (any, error) { return map[string]string{"thread_ts": s.OpenAssistant(c.User)}, nil }),
@@ -88,19 +87,11 @@ type controlRequest struct {
 }
 
 func (s *Server) controlView(query url.Values) (any, error) {
-	at, err := control.Time(query.Get("at"))
+	at, err := rig.Time(query.Get("at"))
 	if err != nil {
 		return nil, err
 	}
 	return s.Screen(query.Get("channel"), at), nil
-}
-
-// found is an error when something was not.
-func found(what string, ok bool) error {
-	if !ok {
-		return errors.New("no such " + what)
-	}
-	return nil
 }
 
 var errNoID = errors.New("id is missing")
@@ -131,7 +122,7 @@ func (s *Server) controlCommand(c controlRequest) (any, error) {
 
 func (s *Server) controlPress(c controlRequest) (any, error) {
 	id := s.Press(c.Channel, c.User, c.TS, c.Button)
-	return map[string]int{"id": id}, found("button", id != 0)
+	return map[string]int{"id": id}, rig.Found("button", id != 0)
 }
 
 func (s *Server) controlURL(r *http.Request) (any, error) {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"telex/standin/control"
 	"telex/standin/rig"
 )
 
@@ -31,22 +30,14 @@ func (s *Server) controls() rig.Controls {
 			"say":        rig.Posted(s.controlSay),
 			"press":      rig.Posted(s.controlPress),
 			"migrate":    rig.Posted(func(c controlRequest) (any, error) { return map[string]int64{"chat": s.Migrate(c.Chat)}, nil }),
-			"delete":     rig.Done(func(c controlRequest) error { return found("message", s.Delete(c.Chat, c.MessageID)) }),
-			"stop_draft": rig.Done(func(c controlRequest) error { return found("draft", s.StopDraft(c.Chat, c.DraftID)) }),
+			"delete":     rig.Done(func(c controlRequest) error { return rig.Found("message", s.Delete(c.Chat, c.MessageID)) }),
+			"stop_draft": rig.Done(func(c controlRequest) error { return rig.Found("draft", s.StopDraft(c.Chat, c.DraftID)) }),
 			"limits":     rig.Done(s.controlLimits),
 			"block":      rig.Done(func(c controlRequest) error { s.Block(c.Chat, c.Blocked == nil || *c.Blocked); return nil }),
 			"deactivate": rig.Done(func(c controlRequest) error { s.Deactivate(c.Chat); return nil }),
 			"admin":      rig.Done(s.controlAdmin),
 		},
 	}
-}
-
-// found is an error when something was not.
-func found(what string, ok bool) error {
-	if !ok {
-		return errors.New("no such " + what)
-	}
-	return nil
 }
 
 // info is what a program has to know to begin.
@@ -88,7 +79,7 @@ func (s *Server) controlHistory(query url.Values) (any, error) {
 
 func (s *Server) controlView(query url.Values) (any, error) {
 	chat, err := number(query, "chat", "")
-	at, wrong := control.Time(query.Get("at"))
+	at, wrong := rig.Time(query.Get("at"))
 	if err = cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
@@ -111,7 +102,7 @@ type controlRequest struct {
 
 func (s *Server) controlPress(c controlRequest) (any, error) {
 	id := s.Press(c.Chat, c.User, c.MessageID, c.Data)
-	return map[string]string{"query_id": id}, found("button", id != "")
+	return map[string]string{"query_id": id}, rig.Found("button", id != "")
 }
 
 func (s *Server) controlLimits(c controlRequest) error {
