@@ -6,8 +6,8 @@ import (
 	"telex/internal/chat"
 )
 
-// mostReset bounds what is believed of when a limit is reset.
-const mostReset = time.Hour
+// maxReset bounds what is believed of when a limit is reset.
+const maxReset = time.Hour
 
 // allowance is a limit as the platform's answers tell it: so many calls until it is reset.
 // After that there are as many as it says in all, for as long as it took before.
@@ -52,7 +52,7 @@ func (s *scope) allowance(ops chat.Op) *allowance {
 
 // tell takes over what an answer said while so many other calls were under way.
 func (a *allowance) tell(w chat.Told, others int, now time.Time) {
-	reset := min(w.Reset, mostReset)
+	reset := min(w.Reset, maxReset)
 	until, left := now.Add(reset), w.Remaining-others
 	if a.until.Sub(now) > 0 && until.Sub(a.until) < a.period/2 {
 		left = min(left, a.left) // the same period: answers overtake each other

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"slices"
 	"time"
 
 	"telex/internal/chat"
@@ -10,28 +9,15 @@ import (
 const (
 	// rememberBlock is how long the end of a block is known after it.
 	rememberBlock = time.Minute
-	// leastBlock is how long a refusal holds that does not say how long.
-	leastBlock = time.Second
-	// mostRestored bounds a block of an earlier process: its end follows the wall clock, which
+	// minBlock is how long a refusal holds that does not say how long.
+	minBlock = time.Second
+	// maxRestored bounds a block of an earlier process: its end follows the wall clock, which
 	// may have been wrong then or be wrong now.
-	mostRestored = 24 * time.Hour
+	maxRestored = 24 * time.Hour
 	// restoreMargin is added to a block of an earlier process: a store keeps milliseconds, and the
 	// wall clock that connects the two processes is slewed and stepped by a few of them.
 	restoreMargin = 50 * time.Millisecond
 )
-
-// So many chats that were refused without a reason of their own within so long show that the
-// endpoint's limit was hit.
-const (
-	suspectChats = 3
-	suspectFor   = 5 * time.Second
-)
-
-// suspect is a chat that was refused though it had hardly used its own limits.
-type suspect struct {
-	chat chat.ChatID
-	at   time.Time
-}
 
 // Block records a refusal of c: no call of the kinds in ops, and of c's own kind, is granted in the
 // scope for d from now on, and the scope's limits slow down. Without ops it is all kinds. A scope of 0
@@ -40,7 +26,7 @@ type suspect struct {
 // blocked now, for those who keep it.
 func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) chat.Block {
 	if d <= 0 {
-		d = leastBlock
+		d = minBlock
 	}
 	if ops == 0 {
 		ops = chat.OpAll
@@ -49,77 +35,20 @@ func (b *Budget) Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
-	k, charged := key(s, c), key(s, c).scope
-	if s == 0 && b.hardlyUsed(c, now) {
-		if b.guilty(c, now) {
-			k = key(chat.ScopeEndpoint, c)
-		}
-		if k.scope == chat.ScopeEndpoint || b.slowed(c, now) {
-			charged = chat.ScopeEndpoint
-		}
+	blocked, slowed := s, key(s, c).scope
+	if s == 0 {
+		blocked, slowed = b.blame(c, now)
 	}
+	k := key(blocked, c)
 	until := b.scope(k).block(ops, now.Add(d))
 	for _, l := range c.Limits {
-		unnamed := s == 0 && charged == chat.ScopeChat && (l.Scope == chat.ScopeMessage || l.Scope == chat.ScopeThread)
-		if (l.Scope == charged || unnamed) && l.Ops&c.Op != 0 {
+		unnamed := s == 0 && slowed == chat.ScopeChat && (l.Scope == chat.ScopeMessage || l.Scope == chat.ScopeThread)
+		if (l.Scope == slowed || unnamed) && l.Ops&c.Op != 0 {
 			b.scope(key(l.Scope, c)).meter(l).refuse(until, now)
 		}
 	}
 	b.dispatch(now)
 	return chat.Block{Scope: k.scope, Ops: ops, Chat: k.chat, Thread: k.thread, Message: k.message, Until: until}
-}
-
-// hardlyUsed says that others than c had used less of the limits of its chat and message than of the endpoint's.
-func (b *Budget) hardlyUsed(c chat.Call, now time.Time) bool {
-	own := b.share(c, now, true)
-	return own < 0.5 && own <= b.share(c, now, false)
-}
-
-// slowed says that the endpoint refused calls like c lately. What else it refuses is evidence of its limit.
-func (b *Budget) slowed(c chat.Call, now time.Time) bool {
-	return slices.ContainsFunc(b.scope(key(chat.ScopeEndpoint, c)).meters, func(m *meter) bool {
-		return m.limit.Ops&c.Op != 0 && m.slow.active(now)
-	})
-}
-
-// guilty says that the endpoint's limit must have been hit when c was refused, which had hardly used
-// its own: not for the first, but when several chats were. Their slowdowns end.
-func (b *Budget) guilty(c chat.Call, now time.Time) bool {
-	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
-		return now.Sub(s.at) >= suspectFor || s.chat == c.To.Chat
-	})
-	b.suspects = append(b.suspects, suspect{c.To.Chat, now})
-	if len(b.suspects) < suspectChats {
-		return false
-	}
-	for _, s := range b.suspects {
-		if sc := b.scopes[scopeKey{scope: chat.ScopeChat, chat: s.chat}]; sc != nil {
-			for _, m := range sc.meters {
-				m.slow = slowdown{}
-			}
-		}
-	}
-	return true
-}
-
-// share returns how much of the limits of its chat or message, or else of the endpoint, others than c
-// had used: of the one that is used most.
-func (b *Budget) share(c chat.Call, now time.Time, own bool) (most float64) {
-	for _, l := range c.Limits {
-		if own != (l.Scope != chat.ScopeEndpoint) || l.Ops&c.Op == 0 {
-			continue
-		}
-		inWindow, ofBurst := b.scope(key(l.Scope, c)).meter(l).used(now)
-		for _, used := range []struct {
-			calls    float64
-			capacity int
-		}{{inWindow - 1, l.Count}, {ofBurst - 1, l.Burst}} {
-			if used.calls >= 0.5 {
-				most = max(most, used.calls/float64(max(1, used.capacity-1)))
-			}
-		}
-	}
-	return most
 }
 
 // Assume says that an earlier process may have made calls like c until now, as many as it could:
@@ -147,7 +76,7 @@ func (b *Budget) Restore(k chat.Block) {
 	if ops == 0 { // stored before blocks had kinds
 		ops = chat.OpAll
 	}
-	sc.block(ops, now.Add(min(k.Until.Sub(now), mostRestored)+restoreMargin))
+	sc.block(ops, now.Add(min(k.Until.Sub(now), maxRestored)+restoreMargin))
 }
 
 // BlockedUntil returns when the last block that holds for c ends, or ended: a block is known

@@ -23,7 +23,7 @@ type Budget struct {
 	waiting  []*Ticket   // in the order in which they are served
 	timer    *time.Timer // wakes the dispatcher at due
 	due      time.Time   // zero: only an event can help those who wait
-	trip     trip
+	trips    roundTrips
 	suspects []suspect
 	requests uint64
 }

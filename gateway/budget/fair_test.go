@@ -106,7 +106,7 @@ func TestFinalsOfManyPartsAreNotInterleaved(t *testing.T) {
 }
 
 // Previews and younger finals leave room for what a final has announced.
-func TestPledge(t *testing.T) {
+func TestReservation(t *testing.T) {
 	limit := perChat(6, time.Minute, 6)
 	ask := func(b *Budget, thread chat.ThreadID, class chat.Class, calls int) *Ticket {
 		c := call("a", class, limit)
@@ -127,7 +127,7 @@ func TestPledge(t *testing.T) {
 			}
 			second := ask(b, "y", chat.ClassFinal, 1)
 			for n := 4; n > 0; n-- {
-				time.Sleep(pledgeFor / 2)
+				time.Sleep(reserveFor / 2)
 				if granted(second) {
 					t.Fatal("a younger final took a place that was announced")
 				}
@@ -141,8 +141,8 @@ func TestPledge(t *testing.T) {
 	t.Run("lapses", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, b *Budget) {
 			must(t, ask(b, "x", chat.ClassFinal, 6))
-			if got := waited(ask(b, "y", chat.ClassFinal, 1)); got != pledgeFor {
-				t.Errorf("waited %v for a reply that does not go on, want %v", got, pledgeFor)
+			if got := waited(ask(b, "y", chat.ClassFinal, 1)); got != reserveFor {
+				t.Errorf("waited %v for a reply that does not go on, want %v", got, reserveFor)
 			}
 		})
 	})
@@ -169,8 +169,8 @@ func TestPledge(t *testing.T) {
 			young := ask(b, "y", chat.ClassFinal, 1)
 			time.Sleep(time.Hour)
 			ticket.Done()
-			if got := waited(young); got > pledgeFor {
-				t.Errorf("waited %v, want at most %v", got, pledgeFor)
+			if got := waited(young); got > reserveFor {
+				t.Errorf("waited %v, want at most %v", got, reserveFor)
 			}
 		})
 	})

@@ -23,12 +23,12 @@ type meter struct {
 	scope *scope
 	slow  slowdown
 
-	running int         // calls under way
-	arrived []time.Time // when those that still fill the window arrived at the latest, oldest first
-	refused []time.Time // when the platform refused some of them, oldest first
-	bucket  *rate.Limiter
-	paced   time.Time // when the next less urgent call may go while others wait
-	pledges []pledge
+	running      int         // calls under way
+	arrived      []time.Time // when those that still fill the window arrived at the latest, oldest first
+	refused      []time.Time // when the platform refused some of them, oldest first
+	bucket       *rate.Limiter
+	paced        time.Time // when the next less urgent call may go while others wait
+	reservations []reservation
 }
 
 func newMeter(l chat.Limit, s *scope) *meter {
@@ -52,11 +52,11 @@ func (m *meter) capacity(t *Ticket, now time.Time) int {
 // wait returns how long t has to wait in this meter; see Ticket.wait.
 func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	m.settle(now)
-	pledged, lapse := m.pledged(t, now)
+	reserved, lapse := m.reserved(t, now)
 	count, held := m.capacity(t, now), burst(m.limit)
 	d := max(
-		m.waitForBucket(min(t.reserve(held)+pledged, held-1), now),
-		m.waitForWindow(count, min(t.reserve(count)+pledged, count-1), now),
+		m.waitForBucket(min(t.headroom(held)+reserved, held-1), now),
+		m.waitForWindow(count, min(t.headroom(count)+reserved, count-1), now),
 	)
 	if t.call.Class >= chat.ClassPreview && (m.scope.queued > 1 || count < m.limit.Count) {
 		d = max(d, m.paced.Sub(now))
@@ -120,10 +120,10 @@ func (m *meter) refuse(until, now time.Time) {
 // take counts the call of t, which begins now.
 func (m *meter) take(t *Ticket, now time.Time) {
 	m.running++
-	m.pledge(t, now)
+	m.reserveNext(t, now)
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, now)
-		apart := m.limit.Window / time.Duration(count-t.reserve(count))
+		apart := m.limit.Window / time.Duration(count-t.headroom(count))
 		// A grant that came late by the timer's fault does not delay those behind it.
 		m.paced = latest(m.paced, now.Add(-apart)).Add(apart)
 	}
@@ -166,10 +166,21 @@ func (m *meter) giveBack(t *Ticket) {
 	m.withdraw(t)
 }
 
-// used is how many calls are in the window, and how full the bucket's debt is in calls.
-func (m *meter) used(now time.Time) (inWindow, ofBurst float64) {
+// usage returns how much of the limit other calls than one under way have used, of the window or of the
+// bucket, whichever is used more. 1 is all but the last call.
+func (m *meter) usage(now time.Time) float64 {
 	m.settle(now)
-	return float64(m.running + len(m.arrived)), float64(m.running+burst(m.limit)) - m.bucket.TokensAt(now)
+	share := func(calls float64, capacity int) float64 {
+		if calls < 0.5 { // the rest of a call that the bucket has not got back yet
+			return 0
+		}
+		return calls / float64(max(1, capacity-1))
+	}
+	held := burst(m.limit)
+	return max(
+		share(float64(m.running+len(m.arrived)-1), m.limit.Count),
+		share(float64(m.running+held-1)-m.bucket.TokensAt(now), held),
+	)
 }
 
 // idle says that forgetting the meter would change nothing.

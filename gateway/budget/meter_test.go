@@ -105,7 +105,7 @@ func TestMessageScopeCountsEachMessage(t *testing.T) {
 }
 
 // D11: a final finds room where previews were waiting for more.
-func TestReserve(t *testing.T) {
+func TestHeadroom(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		class    chat.Class
@@ -125,7 +125,7 @@ func TestReserve(t *testing.T) {
 		{chat.ClassTyping, 0, 0},
 	} {
 		ticket := &Ticket{call: chat.Call{Class: c.class}}
-		if got := ticket.reserve(c.capacity); got != c.want {
+		if got := ticket.headroom(c.capacity); got != c.want {
 			t.Errorf("%v leaves %d of %d to others, want %d", c.class, got, c.capacity, c.want)
 		}
 	}

@@ -8,14 +8,14 @@ const (
 	firstHold = 30 * time.Second
 	rampUp    = 30 * time.Second
 	// holdFactor makes the hold longer each time the return fails at the same number of calls, since
-	// then a lower limit is in force that nobody declares; longestHold bounds it.
-	holdFactor  = 4
-	longestHold = time.Hour
+	// then a lower limit is in force that nobody declares; maxHold bounds it.
+	holdFactor = 4
+	maxHold    = time.Hour
 	// proof is how many calls that are accepted above the ceiling disprove it: more than those that
 	// a window counted with care may let appear there.
 	proof = 3
-	// leastShare is the smallest part of the declared limit that is left, in percent.
-	leastShare = 10
+	// minShare is the smallest part of the declared limit that is left, in percent.
+	minShare = 10
 )
 
 // slowdown is how a meter treats a limit after the platform refused a call although the declared
@@ -49,7 +49,7 @@ func (s *slowdown) capacity(count int, now time.Time) int {
 
 // active says that the level binds, or that the ceiling is remembered in case the next refusal confirms it.
 func (s *slowdown) active(now time.Time) bool {
-	return s.level > 0 && now.Sub(s.began) < s.hold+longestHold
+	return s.level > 0 && now.Sub(s.began) < s.hold+maxHold
 }
 
 // accept takes note of a call that was accepted as one of so many in the window.
@@ -72,12 +72,12 @@ func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 		s.level = min(s.level, max(accepted*3/4, s.level/2))
 	case s.active(now) && near(accepted, s.ceiling) && s.above < proof:
 		s.ceiling = min(s.ceiling, accepted)
-		s.level, s.hold = min(s.level, accepted), min(longestHold, s.hold*holdFactor)
+		s.level, s.hold = min(s.level, accepted), min(maxHold, s.hold*holdFactor)
 	default:
 		s.ceiling = max(accepted, count/2)
 		s.level, s.hold = s.ceiling, firstHold
 	}
-	least := max(1, count*leastShare/100)
+	least := max(1, count*minShare/100)
 	s.ceiling, s.level = max(s.ceiling, least), max(s.level, least)
 	s.began, s.above = until, 0
 }

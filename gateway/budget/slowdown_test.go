@@ -35,9 +35,9 @@ func TestSlowdown(t *testing.T) {
 			{what: "left alone", after: 2*time.Minute - 1, calm: true, level: 10, hold: 2 * time.Minute},
 			{what: "tried", after: 2*time.Minute + rampUp/10, accepted: 11, level: 10, hold: 8 * time.Minute},
 			{what: "tried", after: 8*time.Minute + rampUp/10, accepted: 11, level: 10, hold: 32 * time.Minute},
-			{what: "tried", after: 32*time.Minute + rampUp/10, accepted: 11, level: 10, hold: longestHold},
-			{what: "tried", after: longestHold + rampUp/10, accepted: 11, level: 10, hold: longestHold},
-			{what: "the limit is back", after: longestHold + rampUp, calm: true, level: 20, hold: longestHold},
+			{what: "tried", after: 32*time.Minute + rampUp/10, accepted: 11, level: 10, hold: maxHold},
+			{what: "tried", after: maxHold + rampUp/10, accepted: 11, level: 10, hold: maxHold},
+			{what: "the limit is back", after: maxHold + rampUp, calm: true, level: 20, hold: maxHold},
 			{what: "refused elsewhere", after: 80 * time.Minute, accepted: 19, level: 19, hold: firstHold},
 		}},
 		{"near the limit it leaves what was accepted", []step{

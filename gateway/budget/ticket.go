@@ -115,8 +115,8 @@ func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	return max(d, own), held
 }
 
-// reserve is how many calls of a capacity t leaves to more urgent ones. A capacity of one can't be shared.
-func (t *Ticket) reserve(capacity int) int {
+// headroom is how many calls of a capacity t leaves to more urgent ones. A capacity of one can't be shared.
+func (t *Ticket) headroom(capacity int) int {
 	n := 0
 	switch t.call.Class {
 	case chat.ClassPreview:
@@ -165,8 +165,8 @@ func (t *Ticket) end(now time.Time, unused bool) {
 		return
 	}
 	b := t.budget
-	b.trip.add(now.Sub(t.began), now)
-	arrived := now.Add(-b.trip.sure(now))
+	b.trips.add(now.Sub(t.began), now)
+	arrived := now.Add(-b.trips.sure(now))
 	for _, m := range t.meters {
 		m.end(t, arrived, now)
 	}
