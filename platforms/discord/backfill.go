@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"telex/internal/chat"
@@ -33,77 +32,68 @@ const (
 	// fillPatience is how long channels are asked again that can't be read, after all others. What is new
 	// in them waits so long; the platform most likely takes no answer there either.
 	fillPatience = 10 * time.Minute
-	// guildsTime is how long to wait for one more guild to say where something was written, and guildsMost
+	// guildTime is how long to wait for one more guild to say where something was written, and maxGuildsTime
 	// for all. One that comes later had an outage of its own.
-	guildsTime = 5 * time.Second
-	guildsMost = time.Minute
+	guildTime     = 5 * time.Second
+	maxGuildsTime = time.Minute
 	// maxHeld bounds the events that wait meanwhile; with more the session is taken up again later.
 	maxHeld = 10_000
 )
 
-// guildsToCome collects where something was written since a message, while a session begins.
-type guildsToCome struct {
-	since string
-
-	mu       sync.Mutex
-	missing  map[string]bool
-	channels []channelInfo
-	all      chan struct{} // closed when none is missing
-	more     chan struct{} // one came; holds one
+// backfill is the asking for what was written since a message, before a session began.
+type backfill struct {
+	since   string
+	guilds  chan *guild     // those that say in which channels something was written; all that are missing fit
+	missing map[string]bool // guilds that did not come yet
 }
 
-// wait waits until none is missing, or those that are are not to be waited for.
-func (g *guildsToCome) wait(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, guildsMost)
+// channels returns where something was written, by the guilds that come in time.
+func (f *backfill) channels(ctx context.Context) []channelInfo {
+	ctx, cancel := context.WithTimeout(ctx, maxGuildsTime)
 	defer cancel()
-	next := time.NewTimer(guildsTime) //nolint:forbidigo // receiving waits for what the platform tells; nothing is called.
-	defer next.Stop()
-	for {
-		select {
-		case <-g.more:
-			next.Reset(guildsTime)
-		case <-g.all:
-			return
-		case <-next.C:
-			return
-		case <-ctx.Done():
-			return
+	var list []channelInfo
+	for len(f.missing) > 0 {
+		from := f.nextGuild(ctx)
+		if from == nil {
+			break
 		}
+		if !f.missing[from.ID] {
+			continue
+		}
+		delete(f.missing, from.ID)
+		for _, c := range slices.Concat(from.Channels, from.Threads) {
+			if number(c.Last) > number(f.since) {
+				c.Guild = from.ID
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// nextGuild waits for one more guild; nil: none is to be waited for.
+func (f *backfill) nextGuild(ctx context.Context) *guild {
+	ctx, cancel := context.WithTimeout(ctx, guildTime)
+	defer cancel()
+	select {
+	case g := <-f.guilds:
+		return g
+	case <-ctx.Done():
+		return nil
 	}
 }
 
-// came takes over what a guild says of its channels.
-func (g *guildsToCome) came(from *guild) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.missing[from.ID] {
-		return
-	}
-	for _, r := range slices.Concat(from.Channels, from.Threads) {
-		if number(r.Last) > number(g.since) {
-			r.Guild = from.ID
-			g.channels = append(g.channels, r)
-		}
-	}
-	if delete(g.missing, from.ID); len(g.missing) == 0 {
-		close(g.all)
-	}
+// came hands over what a guild says of its channels. Beyond what fits are only guilds that came before.
+func (f *backfill) came(g *guild) {
 	select {
-	case g.more <- struct{}{}:
+	case f.guilds <- g:
 	default:
 	}
 }
 
-// found returns the channels.
-func (g *guildsToCome) found() []channelInfo {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.channels)
-}
-
 // filling is a piece of what was asked for: first the channels that will be asked, then what each holds, then the end.
 type filling struct {
-	of       *guildsToCome
+	of       *backfill
 	channels map[string]bool
 	channel  string
 	messages []incoming // in their order
@@ -113,7 +103,7 @@ type filling struct {
 // gap is what one Run knows of the time that it did not hear of, while that is being filled in. The zero value is
 // that there is none.
 type gap struct {
-	of      *guildsToCome
+	of      *backfill
 	pending map[string]bool // channels that are still to be asked; nil: all may be
 	stop    func()          // ends the asking
 	held    []held          // what waits for older messages of its channel
@@ -139,20 +129,16 @@ func (r *reception) fill(ctx context.Context, hi *ready) {
 		r.gap.stop()
 	}
 	since := number(r.session.get().newest) - fillMargin.Milliseconds()<<22
-	g := &guildsToCome{missing: make(map[string]bool), all: make(chan struct{}), more: make(chan struct{}, 1)}
-	g.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-fillAge)), 1), 10)
+	f := &backfill{missing: make(map[string]bool), guilds: make(chan *guild, len(hi.Guilds))}
+	f.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-fillAge)), 1), 10)
 	for _, one := range hi.Guilds {
-		g.missing[one.ID] = true
-	}
-	if len(g.missing) == 0 {
-		close(g.all)
+		f.missing[one.ID] = true
 	}
 	asking, cancel := context.WithCancel(ctx)
-	r.gap = gap{of: g, stop: cancel}
+	r.gap = gap{of: f, stop: cancel}
 	r.workers.Go(func() {
 		defer cancel()
-		g.wait(asking)
-		r.ask(asking, g)
+		r.ask(asking, f)
 	})
 }
 
@@ -207,9 +193,9 @@ func (r *reception) catchUp(ctx context.Context, f filling) error {
 
 // ask asks what was written in the channels of guilds where something was, and in the places that are known, which
 // can't say so before they are asked. It hands on what it learns channel by channel.
-func (r *reception) ask(ctx context.Context, g *guildsToCome) {
+func (r *reception) ask(ctx context.Context, of *backfill) {
 	tell := func(f filling) error {
-		f.of = g
+		f.of = of
 		select {
 		case r.filled <- f:
 			return nil
@@ -217,12 +203,12 @@ func (r *reception) ask(ctx context.Context, g *guildsToCome) {
 			return ctx.Err()
 		}
 	}
-	channels := r.toAsk(g)
+	channels := r.toAsk(of.channels(ctx))
 	pending, pieces := make(map[string]bool, len(channels)), make([]receiving.Piece, len(channels))
 	messages := 0
 	for i, one := range channels {
 		pending[one.ID] = true
-		pieces[i] = r.since(one, g.since, func(ctx context.Context, list []incoming, err error) error {
+		pieces[i] = r.since(one, of.since, func(ctx context.Context, list []incoming, err error) error {
 			switch kind := chat.AsSendError(err).Kind; {
 			case err == nil:
 			case kind == chat.Forbidden, kind == chat.Gone:
@@ -244,9 +230,8 @@ func (r *reception) ask(ctx context.Context, g *guildsToCome) {
 	_ = tell(filling{done: true})
 }
 
-// toAsk returns the channels that are to be asked, each once.
-func (r *reception) toAsk(g *guildsToCome) []channelInfo {
-	channels := g.found()
+// toAsk returns the channels that are to be asked, each once: those where something was written, DMs, and where turns began.
+func (r *reception) toAsk(channels []channelInfo) []channelInfo {
 	for _, id := range r.places.directs() {
 		channels = append(channels, channelInfo{ID: id})
 	}

@@ -55,12 +55,12 @@ type Bot struct {
 	questions    *receiving.Recent[string] // the names of threads that were not made yet
 	concluded    chan command              // those that may still show that the bot is thinking
 	session      *session
+	greeting     receiving.Greeting
 	screen       chat.Screen // set before Run
 
 	mu         sync.Mutex // guards what follows
 	self       string     // the bot's user id; empty: not known yet
 	app        string     // the application's id; empty: not known yet
-	welcome    bool       // who the bot is was logged
 	identified time.Time  // when the last session was asked for
 }
 

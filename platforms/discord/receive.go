@@ -215,7 +215,7 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 		}
 		r.begin(ctx, hi, f.Sequence)
 	case "RESUMED":
-		r.greeted(ctx, slog.Bool("resumed", true))
+		r.greeting.Log(ctx, r.log, slog.Bool("resumed", true))
 	case "GUILD_CREATE":
 		g, err := receiving.Decode[guild](f.RawData)
 		if err != nil {
@@ -248,18 +248,6 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 	return nil
 }
 
-// greeted says that messages are received, by a new session or by one that goes on.
-func (r *reception) greeted(ctx context.Context, about ...slog.Attr) {
-	r.mu.Lock()
-	level := slog.LevelInfo
-	if r.welcome { // the next of many
-		level = slog.LevelDebug
-	}
-	r.welcome = true
-	r.mu.Unlock()
-	r.log.LogAttrs(ctx, level, "receiving", about...)
-}
-
 // begin notes that a session has begun, and begins to ask for what came before it.
 func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	r.mu.Lock()
@@ -268,7 +256,7 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 		r.app = hi.App.ID
 	}
 	r.mu.Unlock()
-	r.greeted(ctx, slog.String("username", hi.User.Name), slog.Int("guilds", len(hi.Guilds)))
+	r.greeting.Log(ctx, r.log, slog.String("username", hi.User.Name), slog.Int("guilds", len(hi.Guilds)))
 	r.seq = seq
 	r.session.set(func(c *cursor) {
 		c.session, c.address, c.seq = hi.Session, hi.Address, seq

@@ -42,17 +42,17 @@ type Options struct {
 // Bot is one bot account in one workspace. Its methods may be called at the same time from many
 // goroutines, but only one Run may be active.
 type Bot struct {
-	opts    Options
-	base    string // with a slash at its end
-	secrets calls.Secrets
-	api     *library.Client // builds requests, and sends them by roundTrip
-	client  *http.Client    // the Web API and files
-	sockets *http.Client    // the handshakes of sockets
-	log     *slog.Logger
-	self    atomic.Pointer[identity]
-	command atomic.Pointer[string] // the slash command as it was last used, with its slash
-	known   atomic.Bool            // who the bot is was logged
-	heart   chat.Heartbeat
+	opts     Options
+	base     string // with a slash at its end
+	secrets  calls.Secrets
+	api      *library.Client // builds requests, and sends them by roundTrip
+	client   *http.Client    // the Web API and files
+	sockets  *http.Client    // the handshakes of sockets
+	log      *slog.Logger
+	self     atomic.Pointer[identity]
+	command  atomic.Pointer[string] // the slash command as it was last used, with its slash
+	greeting receiving.Greeting
+	heart    chat.Heartbeat
 
 	screen chat.Screen // set before Run
 

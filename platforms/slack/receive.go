@@ -90,11 +90,7 @@ func (r *reception) isOpen(ctx context.Context) {
 	r.opening.Do(func() {
 		r.opened = time.Now()
 		close(r.open)
-		level := slog.LevelInfo
-		if r.bot.known.Swap(true) { // the next try after a failure, which may fail like it
-			level = slog.LevelDebug
-		}
-		r.bot.log.Log(ctx, level, "receiving", slog.String("user", r.self.Name), slog.String("team", r.self.Team),
+		r.bot.greeting.Log(ctx, r.bot.log, slog.String("user", r.self.Name), slog.String("team", r.self.Team),
 			slog.Bool("socket_mode", r.bot.opts.AppToken != ""))
 	})
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -15,6 +14,7 @@ import (
 	"telex/internal/chat"
 	"telex/internal/markup"
 	"telex/platforms/internal/calls"
+	"telex/platforms/internal/receiving"
 )
 
 // defaultAPIBase is the cloud server.
@@ -43,7 +43,7 @@ type Bot struct {
 	client      *http.Client
 	pollTimeout time.Duration
 	log         *slog.Logger
-	known       atomic.Bool // who the bot is was logged
+	greeting    receiving.Greeting
 	heart       chat.Heartbeat
 
 	webhookRemoved bool // for Run

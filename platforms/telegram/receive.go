@@ -39,11 +39,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	if err != nil {
 		return receiveError(ctx, err)
 	}
-	level := slog.LevelInfo
-	if b.known.Swap(true) { // the next try after a failure, which may fail like it
-		level = slog.LevelDebug
-	}
-	b.log.Log(ctx, level, "receiving", slog.String("username", self.UserName),
+	b.greeting.Log(ctx, b.log, slog.String("username", self.UserName),
 		slog.Bool("reads_all_group_messages", self.CanReadAllGroupMessages))
 	offset := 0
 	if from.Cursor != "" {
