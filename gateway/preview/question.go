@@ -2,6 +2,7 @@ package preview
 
 import (
 	"strings"
+	"time"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
@@ -49,4 +50,56 @@ func Shows(e Endpoint, to chat.Target, cursor, question string, code Span) bool 
 	dialect := e.Sender.Dialect(to)
 	room := e.Sender.Profile(to).TextLimit - dialect.Len(markup.Rendered{Text: cursor})
 	return dialect.Len(dialect.Render(lines(question, codeIn(question, question, code)))) <= room
+}
+
+// questionIndex and below are the records of messages of questions, by generation.
+const questionIndex = -1 << 30
+
+// askBeside plans the message of a question that no preview can show: the platform can't edit, the reply has no more
+// previews, or its rest will be a file. Once the question is over the message is to be gone.
+func (s *state) askBeside(now time.Time, asked bool) action {
+	d := desired{part: questionAt, aim: aimGone, class: chat.ClassPreview}
+	if asked {
+		text, code := s.questionText()
+		m, want := &s.question, s.asking(text, code, s.view.Status.asks())
+		other := !m.shown.like(want.display) && (m.exists() || m.abandoned) // a new message, which people notice
+		vague := m.exists() && m.unsure() && !(s.can(chat.OpEdit) && m.editable())
+		if !other && !vague {
+			d = want
+		}
+	}
+	return s.plan(d, now)
+}
+
+func newQuestion(gen int) message { return message{role: roleQuestion, gen: gen} }
+
+// asking is the message of a question.
+func (s *state) asking(text string, code Span, asks string) desired {
+	return desired{part: questionAt, aim: aimShow, class: chat.ClassFirst, display: display{
+		body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks},
+	}}
+}
+
+// askedBy takes what a preview without an id asked for the question, so that it is not asked again.
+func (s *state) askedBy(f frame) {
+	s.question = newQuestion(s.question.gen + 1)
+	s.question.phase, s.question.shown = standing, s.asking(f.below, f.code, f.asks).display
+}
+
+// index is the index of the record of a message.
+func (s *state) index(i int) int {
+	if i == questionAt {
+		return questionIndex - s.question.gen
+	}
+	return i
+}
+
+// restoreQuestion takes up a question of an earlier process. Nobody waits for its answer any more.
+func (s *state) restoreQuestion(r chat.Part, now time.Time) {
+	if gen := questionIndex - r.Index; gen >= s.question.gen {
+		s.question = newQuestion(gen)
+		if s.restoreMessage(&s.question, r, now); !s.question.exists() && !s.question.attempt.open() {
+			s.question = newQuestion(gen + 1)
+		}
+	}
 }

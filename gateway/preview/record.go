@@ -30,8 +30,8 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	for _, r := range parts {
 		switch {
-		case r.Index <= apartIndex:
-			s.restoreApart(r, now)
+		case r.Index <= questionIndex:
+			s.restoreQuestion(r, now)
 			continue
 		case r.Index < 0:
 			s.restoreSuperseded(r)
@@ -41,32 +41,12 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 			s.parts = append(s.parts, message{})
 		}
 		p := &s.parts[r.Index]
-		p.ref, p.certainty, p.shown = r.Ref, unsure, display{body: recorded(r), cursor: r.Cursor}
-		p.attempt.first, p.file, p.gen, p.source = r.First, r.File, generation(r.Key), r.Source
-		switch r.State {
-		case chat.PartIntended:
-			// The create may have taken effect: at most one more follows, with the final.
-			p.attempt.streams = s.can(chat.OpStart) && !r.Cursor // which no stream has
-			s.doubt(p, now)
-			if p.attempt.processes = max(1, r.Tries); p.attempt.processes >= mostTries && p.attempt.unresolved > 0 {
-				p.attempt.unresolved = uncertainCreates
-			}
-			p.attempt.mixed = p.attempt.resolution == byKey // which payloads were tried is not known
-		case chat.PartStreams:
-			if p.phase = standing; s.can(chat.OpStart) {
-				p.phase = streaming
-			}
-		case chat.PartGone:
-			p.phase, s.muted = gone, true
-			p.gen++
-		case chat.PartSealed:
-			p.phase, p.next = standing, new(markup.Mark)
-			s.muted = true // where its successor begins in the new text is not known
-		case chat.PartStands:
-			p.phase = standing
+		p.gen, p.source = generation(r.Key), r.Source
+		s.restoreMessage(p, r, now)
+		if r.State == chat.PartStands {
 			s.muted = s.muted || r.Index > 0
 		}
-		if s.isSuperseded(r.Ref) || p.exists() && r.Ref.Target.Chat != s.to.Chat {
+		if s.isSuperseded(r.Ref) {
 			p.renew()
 		}
 		s.restoreStanding(p, r)
@@ -79,6 +59,38 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 		s.mayStandAbove(m.place)
 	}
 	s.recovered = len(s.source)
+}
+
+// restoreMessage takes up a message as far as its record tells.
+func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
+	m.ref, m.certainty, m.shown = r.Ref, unsure, display{body: recorded(r), cursor: r.Cursor}
+	m.attempt.first, m.file = r.First, r.File
+	switch r.State {
+	case chat.PartIntended:
+		// The create may have taken effect: at most one more follows, with the final.
+		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // which no stream has
+		s.doubt(m, now)
+		if m.attempt.processes = max(1, r.Tries); m.attempt.processes >= mostTries && m.attempt.unresolved > 0 {
+			m.attempt.unresolved = uncertainCreates
+		}
+		m.attempt.mixed = m.attempt.resolution == byKey // which payloads were tried is not known
+	case chat.PartStreams:
+		if m.phase = standing; s.can(chat.OpStart) {
+			m.phase = streaming
+		}
+	case chat.PartGone:
+		m.phase = gone
+		m.gen++
+		s.mute(m)
+	case chat.PartSealed:
+		m.phase, m.next = standing, new(markup.Mark)
+		s.mute(m) // where its successor begins in the new text is not known
+	case chat.PartStands:
+		m.phase = standing
+	}
+	if m.exists() && r.Ref.Target.Chat != s.to.Chat {
+		m.renew()
+	}
 }
 
 // recorded is what the record of a message says that it shows.

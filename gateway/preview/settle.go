@@ -38,23 +38,22 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleDraft(a)
 		return
 	}
-	if a.part < 0 {
-		s.settleBeside(a, r.Ref)
-		return
-	}
-	p := &s.parts[a.part]
-	switch a.kind {
-	case doSend, doFile, doStart:
+	p := s.at(a.part)
+	switch {
+	case a.creates():
 		s.settleCreate(a, p, r.Ref)
-	case doDelete:
-		p.renew()
-		p.before = payload{}
-		return
-	case doFind:
+	case a.kind == doFind:
 		s.settleFind(p, r.Ref)
 		s.shiftDown(a.part)
 		return
-	case doStop:
+	case p.role != roleText && (a.kind == doDelete || a.kind == doSeal):
+		s.forget(a.part)
+		return
+	case a.kind == doDelete:
+		p.renew()
+		p.before = payload{}
+		return
+	case a.kind == doStop:
 		p.phase = standing
 		if p.unsure() { // the whole text follows as an edit, unless what stands is wanted as it is
 			if s.ending != nil && s.ending.Keep {
@@ -74,9 +73,11 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	if a.creates() {
 		s.shiftDown(a.part)
 	}
-	if a.seal {
+	switch {
+	case p.role != roleText:
+	case a.seal:
 		p.next = &a.next
-	} else {
+	default:
 		s.drawn, s.told = a.size, a.frame
 	}
 }
@@ -112,7 +113,11 @@ func (s *state) settleTyping(a action, err error, now time.Time) {
 // settleCreate notes a message that was created. One without an id can't be edited, so that
 // it must not count as the reply unless it is the final.
 func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
-	s.displayed, s.draft = true, draft{}
+	if s.draft = (draft{}); p.role == roleText { // a draft is gone where a message arrives
+		s.displayed = true
+	} else {
+		s.drawn = 0
+	}
 	p.ref, p.phase, p.begun = ref, standing, s.lastCall
 	if p.certainty, p.file = p.after(a.display), a.kind == doFile; p.file { // nobody can change what a file shows
 		p.certainty = sure
@@ -121,10 +126,13 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 	p.attempt.learned()
 	switch {
 	case ref.ID == "":
-		if s.muted, s.nameless = true, true; s.ending == nil {
+		s.mute(p)
+		if s.nameless = true; p.role == roleText && s.ending == nil {
 			p.phase = absent
 		}
-		s.askedBy(a.frame)
+		if a.frame.below != "" {
+			s.askedBy(a.frame)
+		}
 	case a.kind == doStart:
 		p.phase = streaming
 	case stream:
@@ -142,7 +150,7 @@ func (s *state) settleFind(p *message, ref chat.MessageRef) {
 		}
 		return
 	}
-	s.displayed = true
+	s.displayed = s.displayed || p.role == roleText
 	if p.ref, p.phase, p.certainty = ref, standing, unsure; p.attempt.streams {
 		p.phase = streaming
 	}

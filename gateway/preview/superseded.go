@@ -42,7 +42,7 @@ func (s *state) mayStandAbove(i int) {
 
 // shiftDown replaces a message that turned out to stand above those that were sent anew.
 func (s *state) shiftDown(i int) {
-	if p := &s.parts[i]; p.attempt.above && p.ref.ID != "" {
+	if p := s.at(i); p.attempt.above && p.ref.ID != "" {
 		s.renew(i)
 	}
 }
