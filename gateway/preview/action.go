@@ -48,28 +48,14 @@ const (
 func (a action) creates() bool { return a.kind == doSend || a.kind == doFile || a.kind == doStart }
 
 func (a action) op() chat.Op {
-	switch a.kind {
-	case doSend:
-		return chat.OpSend
-	case doFile:
-		return chat.OpFile
-	case doEdit:
-		return chat.OpEdit
-	case doDelete:
-		return chat.OpDelete
-	case doDraft:
-		return chat.OpDraft
-	case doStart:
-		return chat.OpStart
-	case doAppend:
-		return chat.OpAppend
-	case doStop:
-		return chat.OpStop
-	case doFind:
-		return chat.OpFind
-	default:
+	op, ok := map[actionKind]chat.Op{
+		doSend: chat.OpSend, doFile: chat.OpFile, doEdit: chat.OpEdit, doDelete: chat.OpDelete, doDraft: chat.OpDraft,
+		doStart: chat.OpStart, doAppend: chat.OpAppend, doStop: chat.OpStop, doFind: chat.OpFind,
+	}[a.kind]
+	if !ok {
 		return chat.OpTyping
 	}
+	return op
 }
 
 // same says that b is still the call that a queued for, perhaps with newer text.

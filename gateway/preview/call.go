@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/internal/markup"
 )
 
 // How long a call may take before its outcome counts as unknown. A preview is worth less
@@ -117,7 +118,7 @@ func (r *Reply) request(a action) chat.Call {
 		To: r.to, Op: a.op(), Class: a.class, Since: r.view.Since,
 		Limits: r.ep.Sender.Profile(r.to).Limits, Calls: a.calls,
 	}
-	if a.kind != doType && a.kind != doProbe && a.kind != doDraft && a.part < len(r.parts) && r.at(a.part).exists() {
+	if a.kind != doType && a.kind != doProbe && a.kind != doDraft && r.at(a.part).exists() {
 		c.Message = r.at(a.part).ref.ID
 	}
 	if c.Since.IsZero() {
@@ -220,49 +221,40 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	}
 }
 
+// outgoing is the message that a shows, with what stands around its text.
 func (r *Reply) outgoing(a action) chat.Outgoing {
-	m := chat.Outgoing{
-		Text: a.body.rendered.Text, Plain: a.body.plain,
-		Key:     r.partKey(a.part),
-		Preview: r.ending == nil,
-	}
+	body, plain := a.body.rendered, a.body.plain
+	m := chat.Outgoing{Key: r.partKey(a.part), Preview: r.ending == nil}
 	m.Source, m.Note = r.origin(a)
-	for _, s := range a.body.rendered.Spans {
-		m.Spans = append(m.Spans, chat.Span(s))
-	}
 	if m.Answers = r.replyTo; a.part == 0 {
 		m.ReplyTo = r.replyTo
 	}
 	switch {
-	case a.part == questionAt && a.cursor:
-		m.Actions = r.view.Status.Actions
 	case a.cursor:
-		r.decorate(&m, a)
+		body, plain = r.framed(body, a.frame), a.frame.plain(plain)
+		if !a.frame.waits {
+			body.Text, plain = body.Text+r.cfg.Cursor, plain+r.cfg.Cursor
+		}
+		switch {
+		case a.kind == doDraft:
+		case a.frame.asks != "":
+			m.Actions = r.view.Status.Actions
+		case r.cfg.Button != nil:
+			m.Actions = []chat.Action{*r.cfg.Button}
+		}
 	case a.mark != "":
-		r.decorateMark(&m, a)
+		body, plain, m.Note = r.withMark(body), plain+"\n\n"+a.mark, a.mark
 	}
+	m.Text, m.Plain, m.Spans = body.Text, plain, spansOf(body)
 	m.LinkPreview = r.linkPreview(m)
 	return m
 }
 
-// decorate adds what stands around the text of a preview.
-func (r *Reply) decorate(m *chat.Outgoing, a action) {
-	framed, cursor := r.framed(a.body.rendered, a.frame), r.cfg.Cursor
-	if a.frame.waits {
-		cursor = ""
+func spansOf(r markup.Rendered) (spans []chat.Span) {
+	for _, s := range r.Spans {
+		spans = append(spans, chat.Span(s))
 	}
-	m.Text, m.Spans = framed.Text+cursor, nil
-	for _, s := range framed.Spans {
-		m.Spans = append(m.Spans, chat.Span(s))
-	}
-	m.Plain = a.frame.plain(a.body.plain) + cursor
-	switch {
-	case a.kind == doDraft:
-	case a.frame.asks != "":
-		m.Actions = r.view.Status.Actions
-	case r.cfg.Button != nil:
-		m.Actions = []chat.Action{*r.cfg.Button}
-	}
+	return spans
 }
 
 // partKey is the idempotency key of every create of one message.
@@ -270,8 +262,8 @@ func (r *Reply) partKey(i int) string {
 	if i == questionAt {
 		return fmt.Sprintf("%s.q%d", r.key, r.question.gen)
 	}
-	if i < len(r.parts) && r.parts[i].gen > 0 {
-		return fmt.Sprintf("%s.%d+%d", r.key, i, r.parts[i].gen)
+	if gen := r.at(i).gen; gen > 0 {
+		return fmt.Sprintf("%s.%d+%d", r.key, i, gen)
 	}
 	return Key(r.key, i)
 }

@@ -62,7 +62,7 @@ func (s *state) preview(now time.Time) action {
 		return s.pause(now, due, true)
 	}
 	if s.view.Status.urgent() && !beside {
-		switch stands := i < len(s.parts) && s.parts[i].exists(); {
+		switch stands := s.at(i).exists(); {
 		case stands && s.parts[i].streams():
 			return s.stop(i)
 		case s.draftFor > 0, s.streamFor > 0 && !stands:
@@ -120,7 +120,7 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 // fillPlaceholder settles what a message shows that has nothing of the text: what an earlier process left there until there
 // is more, and where there is no cursor to take the place of lines that are over, a sign.
 func (s *state) fillPlaceholder(a *desired, want frame) {
-	if a.body.rendered.Text != "" || a.part >= len(s.parts) || !s.parts[a.part].exists() {
+	if a.body.rendered.Text != "" || !s.at(a.part).exists() {
 		return
 	}
 	switch p := &s.parts[a.part]; {

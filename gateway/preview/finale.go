@@ -123,12 +123,13 @@ func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	if !s.can(chat.OpFile) || s.restText || n <= 0 || len(text) <= n || s.literal {
 		return text
 	}
-	if n < len(s.parts) && !s.parts[n].file && (s.parts[n].exists() || s.parts[n].attempt.unresolved > 0) {
+	p := s.at(n)
+	if !p.file && (p.exists() || p.attempt.unresolved > 0) {
 		return text // an earlier process sent the rest as text
 	}
 	caption := markup.Layout(s.cfg.FileLine, markup.Options{Dialect: s.dialect, Limit: s.limit})
-	if n < len(s.parts) && s.parts[n].file && s.parts[n].exists() {
-		caption = []markup.Part{{Rendered: s.parts[n].shown.body.rendered, Plain: s.parts[n].shown.body.plain}} // it stands
+	if p.file && p.exists() {
+		caption = []markup.Part{{Rendered: p.shown.body.rendered, Plain: p.shown.body.plain}} // it stands
 	}
 	if len(caption) != 1 {
 		return text

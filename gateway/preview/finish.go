@@ -52,7 +52,7 @@ func (s *state) textsAtEnd() (list []desired) {
 			list = append(list, desired{part: i, aim: aimGone})
 		default:
 			d := desired{part: i, aim: aimShow, display: display{body: s.payload(i, s.final[i])}, file: s.fileOf(i)}
-			if i < len(s.parts) && s.deleted(i, n) {
+			if s.deleted(i, n) {
 				d.aim = aimNone
 			}
 			list = append(list, d)
@@ -63,8 +63,7 @@ func (s *state) textsAtEnd() (list []desired) {
 
 // keepsDraft says that a draft shows text that no message shows. It would vanish: a message takes its place.
 func (s *state) keepsDraft() bool {
-	i := s.draft.part
-	return s.drafted() && s.draft.body.rendered.Text != "" && (i >= len(s.parts) || !s.parts[i].exists())
+	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists()
 }
 
 // staying is what part i shall be where what is visible stays.
@@ -72,7 +71,7 @@ func (s *state) staying(i int) desired {
 	d := desired{part: i, aim: aimStay}
 	if s.keepsDraft() && i == s.draft.part {
 		d.aim, d.body = aimShow, s.draft.body
-		if i < len(s.parts) && s.parts[i].plain {
+		if s.at(i).plain {
 			d.body = plainPayload(d.body)
 		}
 		d.display = s.marked(i, d.display)
@@ -150,14 +149,17 @@ func (s *state) unrepeated(d desired) desired {
 // deleted says that a person deleted part i of n and left later ones: it does not come back
 // below them. One that could not be put back before they came is not deleted but missing.
 func (s *state) deleted(i, n int) bool {
-	p, later := s.parts[i], s.parts[i+1:max(i+1, min(n, len(s.parts)))]
-	return p.phase == gone && p.attempt.unresolved < uncertainCreates && slices.ContainsFunc(later, func(p message) bool { return p.exists() })
+	if m := s.at(i); m.phase != gone || m.attempt.unresolved >= uncertainCreates {
+		return false
+	}
+	later := s.parts[i+1 : max(i+1, min(n, len(s.parts)))]
+	return slices.ContainsFunc(later, func(m message) bool { return m.exists() })
 }
 
 // payload is what part i looks like with the content w, plainly once its markup was refused.
 func (s *state) payload(i int, w markup.Part) payload {
 	b := payload{rendered: w.Rendered, plain: w.Plain, end: w.End}
-	if i < len(s.parts) && s.parts[i].plain {
+	if s.at(i).plain {
 		b.rendered = markup.Rendered{Text: w.Plain}
 	}
 	return b
@@ -178,10 +180,7 @@ func (s *state) delivered() bool {
 
 // reached says that a message of the final surely is what it shall be.
 func (s *state) reached(d desired) bool {
-	if d.part >= len(s.parts) {
-		return false
-	}
-	m := &s.parts[d.part]
+	m := s.at(d.part)
 	switch {
 	case d.aim == aimNone:
 		return true

@@ -56,7 +56,7 @@ func (s Status) asks() string {
 
 // clears says that part i shows lines that are over, and nothing else: its cursor alone takes their place.
 func (s *state) clears(i int) bool {
-	stale := i < len(s.parts) && s.parts[i].exists() && s.parts[i].shown.frame != frame{} || s.drafted() && s.draft.part == i && s.draft.frame != frame{}
+	stale := s.at(i).exists() && s.at(i).shown.frame != frame{} || s.drafted() && s.draft.part == i && s.draft.frame != frame{}
 	return stale && s.cfg.Cursor != ""
 }
 

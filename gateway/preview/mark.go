@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"telex/internal/chat"
 	"telex/internal/markup"
 )
 
@@ -38,15 +37,6 @@ func (s *state) marked(i int, d display) display {
 // withMark returns what a message shows that has the mark.
 func (s *state) withMark(body markup.Rendered) markup.Rendered {
 	return s.joined(body, s.dialect.Render(markup.Piece{Text: s.cfg.StopMark}))
-}
-
-// decorateMark adds the mark to a message.
-func (s *state) decorateMark(m *chat.Outgoing, a action) {
-	whole := s.withMark(a.body.rendered)
-	m.Text, m.Plain, m.Note, m.Spans = whole.Text, a.body.plain+"\n\n"+a.mark, a.mark, nil
-	for _, span := range whole.Spans {
-		m.Spans = append(m.Spans, chat.Span(span))
-	}
 }
 
 // incomplete reports whether people do not see all of a text yet.

@@ -34,9 +34,6 @@ type desired struct {
 
 // plan compares a message with what it shall be, and names the call that comes next: doEnd is none.
 func (s *state) plan(d desired, now time.Time) action {
-	if d.part >= len(s.parts) {
-		return s.create(d, now)
-	}
 	m := s.at(d.part)
 	if m.abandoned && d.aim == aimShow { // what stands stays
 		d.aim = aimStay
@@ -101,9 +98,6 @@ func (s *state) create(d desired, now time.Time) action {
 			return action{kind: doEnd}
 		}
 		return action{kind: doDraft, desired: d}
-	}
-	if d.part >= len(s.parts) {
-		return a
 	}
 	m := s.at(d.part)
 	uncertain := m.attempt.unresolved

@@ -76,7 +76,7 @@ func newQuestion(gen int) message { return message{role: roleQuestion, gen: gen}
 // asking is the message of a question.
 func (s *state) asking(text string, code Span, asks string) desired {
 	return desired{part: questionAt, aim: aimShow, class: chat.ClassFirst, display: display{
-		body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks},
+		body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks, waits: true},
 	}}
 }
 

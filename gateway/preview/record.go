@@ -212,13 +212,13 @@ func (r *Reply) intent(a action) chat.Part {
 		now := r.at(a.part)
 		a.display, a.stands = now.shown, true
 	}
-	kept := a.part >= 0 && a.part < len(r.parts) && a.body.blank() && !r.parts[a.part].blank()
+	kept := a.part >= 0 && a.body.blank() && !r.at(a.part).blank()
 	if kept { // should the process die, the text that the message may show still counts
 		a.body, a.cursor = r.parts[a.part].standing(), true
 	}
 	p := chat.Part{
 		Index: r.index(a.part), Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
-		Text: a.body.rendered.Text, Cut: r.cutOf(a.part), File: a.kind == doFile,
+		Text: a.body.rendered.Text, Cut: r.cutOf(a.part), File: a.kind == doFile, Spans: spansOf(a.body.rendered),
 	}
 	if a.body.plain != p.Text {
 		p.Plain = a.body.plain
@@ -229,13 +229,6 @@ func (r *Reply) intent(a action) chat.Part {
 		p.Source = r.parts[a.part].source
 	case r.ending == nil, r.ending.Keep:
 		p.Source = r.sourceOf(a)
-	}
-	for _, s := range a.body.rendered.Spans {
-		p.Spans = append(p.Spans, chat.Span(s))
-	}
-	if a.part >= len(r.parts) {
-		p.First, p.Tries = time.Now(), 1
-		return p
 	}
 	now := *r.at(a.part)
 	if p.Tries = now.attempt.processes; a.creates() {

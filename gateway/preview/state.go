@@ -149,9 +149,11 @@ type soFar struct {
 	lastType  time.Time
 }
 
-// at returns the message that an action is on.
+// at returns the message at a place: one that is absent behind the last.
 func (s *state) at(i int) *message {
 	switch {
+	case i >= len(s.parts):
+		return new(message)
 	case i >= 0:
 		return &s.parts[i]
 	case i == questionAt:

@@ -9,8 +9,8 @@ import "time"
 
 // streamed says that part i is a stream or will be one.
 func (s *state) streamed(i int) bool {
-	if i < len(s.parts) && s.parts[i].exists() {
-		return s.parts[i].streams()
+	if s.at(i).exists() {
+		return s.at(i).streams()
 	}
 	return s.streamFor > 0
 }

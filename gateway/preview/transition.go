@@ -9,7 +9,7 @@ import (
 // failedCall is a call that failed, and the message that it was on.
 type failedCall struct {
 	action
-	message *message // nil: a draft
+	message *message // of a draft: none
 	err     *chat.SendError
 	now     time.Time
 }
@@ -17,69 +17,36 @@ type failedCall struct {
 // transition is what a failed call changes.
 type transition func(*state, failedCall)
 
-// purpose is what a call was for, as far as that decides what its failure changes.
-type purpose uint8
+// transitions are what the failures of one kind of call change, by the kind of the error.
+type transitions struct{ uncertain, rejected, tooLong, gone, frozen transition }
 
-const (
-	createText purpose = iota
-	createFile
-	createStream
-	createQuestion
-	editText
-	editQuestion
-	deleteText
-	deleteRest // a question that is over, or a superseded message
-	writeStream
-	writeDraft
-	findMessage
-)
-
-// transitionOf is the table of what failures change, by the kind of the error and the purpose of the call.
-func transitionOf(kind chat.ErrorKind, p purpose) transition {
-	switch kind { // nothing was done, whatever the call was for
-	case chat.RateLimited:
-		return obeyLimit
-	case chat.Temporary, chat.Conflict:
-		return tryLater
-	case chat.Forbidden, chat.Auth:
-		return suspend
-	case chat.Moved:
-		return follow
+// failuresOf is the table of what failures change, by the kind of the call and by whether it was on a message of the text.
+func failuresOf(kind actionKind, text bool) transitions {
+	stream := transitions{mayHaveGrown, endStream, endStream, vanish, endStream}
+	find := transitions{tryLater, endFinds, endFinds, endFinds, endFinds}
+	if text {
+		return map[actionKind]transitions{
+			doSend:   {mayStand, dropMarkup, cutShorter, giveUp, giveUp},
+			doFile:   {mayStand, refuseFile, refuseFile, refuseFile, refuseFile},
+			doStart:  {mayStand, endStreams, cutShorter, endStreams, endStreams},
+			doEdit:   {mayShow, dropMarkup, cutShorter, vanish, supersede},
+			doDelete: {tryLater, giveUp, giveUp, vanish, vanish},
+			doDraft:  {tryLater, endDrafts, cutDraftShorter, endDrafts, endDrafts},
+			doAppend: stream, doStop: stream, doFind: find,
+		}[kind]
 	}
-	row := [...]struct{ uncertain, rejected, tooLong, gone, frozen transition }{
-		createText:     {mayStand, dropMarkup, cutShorter, giveUp, giveUp},
-		createFile:     {mayStand, refuseFile, refuseFile, refuseFile, refuseFile},
-		createStream:   {mayStand, endStreams, cutShorter, endStreams, endStreams},
-		createQuestion: {mayStand, giveUp, giveUp, giveUp, giveUp},
-		editText:       {mayShow, dropMarkup, cutShorter, vanish, supersede},
-		editQuestion:   {mayShow, replaceQuestion, replaceQuestion, forgetMessage, replaceQuestion},
-		deleteText:     {tryLater, giveUp, giveUp, vanish, vanish},
-		deleteRest:     {tryLater, forgetMessage, forgetMessage, forgetMessage, forgetMessage},
-		writeStream:    {mayHaveGrown, endStream, endStream, vanish, endStream},
-		writeDraft:     {tryLater, endDrafts, cutDraftShorter, endDrafts, endDrafts},
-		findMessage:    {tryLater, endFinds, endFinds, endFinds, endFinds},
-	}[p]
-	switch kind {
-	case chat.Rejected:
-		return row.rejected
-	case chat.TooLong:
-		return row.tooLong
-	case chat.Gone:
-		return row.gone
-	case chat.Frozen:
-		return row.frozen
-	default:
-		return row.uncertain
-	}
+	return map[actionKind]transitions{
+		doSend:   {mayStand, giveUp, giveUp, giveUp, giveUp},
+		doEdit:   {mayShow, replaceQuestion, replaceQuestion, forgetMessage, replaceQuestion},
+		doDelete: {tryLater, forgetMessage, forgetMessage, forgetMessage, forgetMessage},
+		doFind:   find,
+	}[kind]
 }
 
 // fail takes up that action a failed.
 func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 	s.fails(e, now)
-	f := failedCall{action: a, err: e, now: now}
-	if a.kind != doDraft {
-		f.message = s.at(a.part)
-	}
+	f := failedCall{action: a, message: s.at(a.part), err: e, now: now}
 	switch e.Kind {
 	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
 		switch m := f.message; {
@@ -91,37 +58,31 @@ func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 			return
 		}
 	}
-	transitionOf(e.Kind, purposeOf(a, f.message))(s, f)
+	f.transition()(s, f)
 }
 
-func purposeOf(a action, m *message) purpose {
-	text := m == nil || m.role == roleText
-	switch a.kind {
-	case doSend:
-		if text {
-			return createText
-		}
-		return createQuestion
-	case doFile:
-		return createFile
-	case doStart:
-		return createStream
-	case doDelete:
-		if text {
-			return deleteText
-		}
-		return deleteRest
-	case doAppend, doStop:
-		return writeStream
-	case doDraft:
-		return writeDraft
-	case doFind:
-		return findMessage
+// transition names what a failed call changes.
+func (f failedCall) transition() transition {
+	t := failuresOf(f.kind, f.part >= 0)
+	switch f.err.Kind {
+	case chat.RateLimited:
+		return obeyLimit
+	case chat.Temporary, chat.Conflict:
+		return tryLater
+	case chat.Forbidden, chat.Auth:
+		return suspend
+	case chat.Moved:
+		return follow
+	case chat.Rejected:
+		return t.rejected
+	case chat.TooLong:
+		return t.tooLong
+	case chat.Gone:
+		return t.gone
+	case chat.Frozen:
+		return t.frozen
 	default:
-		if text {
-			return editText
-		}
-		return editQuestion
+		return t.uncertain
 	}
 }
 
