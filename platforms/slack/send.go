@@ -34,10 +34,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 		options = append(options, library.MsgOptionTS(string(to.Thread)))
 	}
 	b.sentKeys.Put(hash(m.Key), time.Time{})
-	a, err := b.call(ctx, methodPost, func(ctx context.Context, api *library.Client) error {
-		_, _, err := api.PostMessageContext(ctx, string(to.Chat), options...)
-		return err
-	})
+	a, err := b.message(ctx, methodPost, to.Chat, library.MsgOptionPost(), options...)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
@@ -60,10 +57,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if _, hashed, _ := split(ref.ID); hashed != "" { // else what it has stays
 		options = append(options, metadata(hashed))
 	}
-	_, err = b.call(ctx, methodUpdate, func(ctx context.Context, api *library.Client) error {
-		_, _, _, err := api.UpdateMessageContext(ctx, string(ref.Target.Chat), ts, options...)
-		return err
-	})
+	_, err = b.message(ctx, methodUpdate, ref.Target.Chat, library.MsgOptionUpdate(ts), options...)
 	if calls.Code(err) == "streaming_state_conflict" {
 		_ = b.Stop(ctx, ref, "") // whatever comes of it: the next edit tells
 	}
@@ -84,10 +78,7 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	if err != nil {
 		return err
 	}
-	_, err = b.call(ctx, methodDelete, func(ctx context.Context, api *library.Client) error {
-		_, _, err := api.DeleteMessageContext(ctx, string(ref.Target.Chat), ts)
-		return err
-	})
+	_, err = b.message(ctx, methodDelete, ref.Target.Chat, library.MsgOptionDelete(ts))
 	if err != nil && chat.AsSendError(err).Kind == chat.Gone {
 		return nil
 	}
@@ -112,6 +103,14 @@ func (b *Bot) Typing(ctx context.Context, to chat.Target) error {
 		})
 	})
 	return err
+}
+
+// message makes a call about one message. kind is the library's option for its method.
+func (b *Bot) message(ctx context.Context, method string, channel chat.ChatID, kind library.MsgOption, options ...library.MsgOption) (*answer, error) {
+	return b.call(ctx, method, func(ctx context.Context, api *library.Client) error {
+		_, _, _, err := api.SendMessageContext(ctx, string(channel), kind, library.MsgOptionCompose(options...))
+		return err
+	})
 }
 
 // own returns the ts of a message of ours.

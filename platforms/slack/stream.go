@@ -30,10 +30,7 @@ func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.
 		options = append(options, library.MsgOptionMarkdownText(harmless(m.Text)))
 	}
 	b.sentKeys.Put(hash(m.Key), time.Now())
-	a, err := b.call(ctx, methodStart, func(ctx context.Context, api *library.Client) error {
-		_, _, err := api.StartStreamContext(ctx, string(to.Chat), options...)
-		return err
-	})
+	a, err := b.message(ctx, methodStart, to.Chat, library.MsgOptionStartStream(), options...)
 	if err != nil {
 		return chat.Receipt{}, err
 	}
@@ -76,10 +73,7 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 	if err != nil {
 		return err
 	}
-	_, err = b.call(ctx, methodAppend, func(ctx context.Context, api *library.Client) error {
-		_, _, err := api.AppendStreamContext(ctx, string(ref.Target.Chat), ts, library.MsgOptionMarkdownText(harmless(text)))
-		return err
-	})
+	_, err = b.message(ctx, methodAppend, ref.Target.Chat, library.MsgOptionAppendStream(ts), library.MsgOptionMarkdownText(harmless(text)))
 	return err
 }
 
@@ -99,10 +93,7 @@ func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error 
 	if text != "" {
 		options = append(options, library.MsgOptionMarkdownText(harmless(text)))
 	}
-	_, err = b.call(ctx, methodStop, func(ctx context.Context, api *library.Client) error {
-		_, _, err := api.StopStreamContext(ctx, string(ref.Target.Chat), ts, options...)
-		return err
-	})
+	_, err = b.message(ctx, methodStop, ref.Target.Chat, library.MsgOptionStopStream(ts), options...)
 	if text == "" && calls.Code(err) == notStreaming && time.Since(timeOf(ts)) < streamMayEnd {
 		return nil
 	}
