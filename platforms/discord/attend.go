@@ -118,7 +118,7 @@ func (r *reception) tellUnstored(ctx context.Context, c command, kind chat.Inbou
 		_, err = r.call(ctx, own)
 	}
 	if err != nil {
-		r.log.WarnContext(ctx, "nobody was told that an interaction could not be stored", slog.String("interaction", c.interaction), slog.Any("error", err))
+		r.log.WarnContext(ctx, "interaction was not stored, and the person could not be told", slog.String("interaction", c.interaction), slog.Any("error", err))
 	}
 }
 

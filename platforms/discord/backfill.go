@@ -212,21 +212,21 @@ func (r *reception) ask(ctx context.Context, of *backfill) {
 			switch kind := chat.AsSendError(err).Kind; {
 			case err == nil:
 			case kind == chat.Forbidden, kind == chat.Gone:
-				r.log.DebugContext(ctx, "channel is closed to the bot", slog.String("channel", one.ID), slog.Any("error", err))
+				r.log.DebugContext(ctx, "channel skipped: no access", slog.String("channel", one.ID), slog.Any("error", err))
 			default:
-				r.log.ErrorContext(ctx, "messages from before may be lost: the channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
+				r.log.ErrorContext(ctx, "missed messages may be lost: channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
 			}
 			messages += len(list)
 			return tell(filling{channel: one.ID, messages: list})
 		})
 	}
 	backlog := receiving.Backlog{Patience: fillPatience, Trouble: func(err error) {
-		r.log.WarnContext(ctx, "what was missed can't be read yet; trying again", slog.Any("error", err))
+		r.log.WarnContext(ctx, "missed messages can't be read yet; trying again", slog.Any("error", err))
 	}}
 	if tell(filling{channels: pending}) != nil || backlog.Run(ctx, pieces) != nil { // only the end of ctx
 		return
 	}
-	r.log.InfoContext(ctx, "asked for what came meanwhile", slog.Int("channels", len(channels)), slog.Int("messages", messages))
+	r.log.InfoContext(ctx, "backfill finished", slog.Int("channels", len(channels)), slog.Int("messages", messages))
 	_ = tell(filling{done: true})
 }
 

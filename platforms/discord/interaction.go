@@ -127,7 +127,7 @@ func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 		select {
 		case b.concluded <- c:
 		default:
-			b.log.Debug("a command may show for a while that the bot is thinking: too many were answered at once")
+			b.log.Debug("\"thinking…\" of a command may stay: too many commands were answered at once")
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 		_, err = b.call(ctx, r)
 	}
 	if err != nil {
-		b.log.DebugContext(ctx, "a command may show for a while that the bot is thinking",
+		b.log.DebugContext(ctx, "\"thinking…\" of a command was not removed",
 			slog.String("interaction", c.interaction), slog.Any("error", err))
 	}
 }

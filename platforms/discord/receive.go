@@ -44,7 +44,7 @@ const (
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	start, ok := parseCursor(from.Cursor)
 	if !ok {
-		b.log.WarnContext(ctx, "resume cursor can't be read; messages from before are not asked for")
+		b.log.WarnContext(ctx, "invalid resume cursor; missed messages are not read")
 	}
 	running, cancel := context.WithCancel(ctx)
 	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks), filled: make(chan filling)}
@@ -305,7 +305,7 @@ func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
 	cancel()
 	switch {
 	case err != nil && receiving.Passing(err) && r.session.stuck(m.ID) > maxStuck:
-		r.log.ErrorContext(ctx, "message skipped: where it was written can't be learned",
+		r.log.ErrorContext(ctx, "message skipped: its channel can't be looked up",
 			slog.String("channel", m.Channel), slog.Any("error", err))
 	case err != nil:
 		if _, ok := errors.AsType[*chat.SendError](err); ok {

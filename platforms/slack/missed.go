@@ -68,13 +68,13 @@ type missed struct {
 // all reads every place: first those where turns began lately.
 func (m *missed) all(ctx context.Context) error {
 	backlog := receiving.Backlog{Patience: missedPatience, Trouble: func(err error) {
-		m.bot.log.WarnContext(ctx, "what was missed can't be read yet; trying again", slog.Any("error", err))
+		m.bot.log.WarnContext(ctx, "missed messages can't be read yet; trying again", slog.Any("error", err))
 	}}
 	if err := backlog.Run(ctx, append(m.pieces(m.from.Places), m.channels(""))); err != nil {
 		return err
 	}
 	if m.failed > 0 {
-		m.bot.log.WarnContext(ctx, "not everything that was missed could be read", slog.Int("places", m.failed), slog.Any("first_error", m.err))
+		m.bot.log.WarnContext(ctx, "not all missed messages could be read", slog.Int("places", m.failed), slog.Any("first_error", m.err))
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (b *Bot) answerPresses(ctx context.Context, queue presses) {
 			return
 		}
 		if err := b.answerPress(ctx, query); err != nil {
-			b.log.DebugContext(ctx, "press was not answered", slog.Any("error", err))
+			b.log.DebugContext(ctx, "button press was not acknowledged", slog.Any("error", err))
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	offset := 0
 	if from.Cursor != "" {
 		if offset, err = strconv.Atoi(from.Cursor); err != nil {
-			b.log.WarnContext(ctx, "resume cursor is not a number; starting with the oldest update", slog.String("resume", from.Cursor))
+			b.log.WarnContext(ctx, "invalid resume cursor; starting with the oldest update", slog.String("resume", from.Cursor))
 			offset = 0
 		}
 	}
@@ -147,7 +147,7 @@ func (b *Bot) take(
 			return 0, fmt.Errorf("accept update %d: %w", a.id, err)
 		}
 		if err := r.presses.add(a.in); err != nil {
-			b.log.DebugContext(ctx, "press was not answered", slog.Any("error", err))
+			b.log.DebugContext(ctx, "button press was not acknowledged", slog.Any("error", err))
 		}
 	}
 	if len(updates) > 0 && !confirmed {
