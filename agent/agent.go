@@ -253,7 +253,7 @@ func (r *run) withLine(text, line string) string {
 	}
 }
 
-// visible says that a person would see something of the text: joiners and other characters
+// visible reports whether a person would see something of the text: joiners and other characters
 // without a shape are nothing to see.
 func visible(text string) bool {
 	return strings.ContainsFunc(text, func(c rune) bool {

@@ -27,12 +27,12 @@ func (r *run) askModel(ctx context.Context) (Completion, error) {
 	return c, nil
 }
 
-// worthRepeating says that an attempt on which the provider was at work may succeed when it is made once more.
+// worthRepeating reports whether an attempt on which the provider was at work may succeed when it is made once more.
 func worthRepeating(err error) bool {
 	return workBegan(err) && (isSilence(err) || isKind(err, Broken) || isKind(err, Retryable) || isKind(err, RateLimited))
 }
 
-// keeping says whether the thinking and the calls of an answer matter.
+// keeping reports whether the thinking and the calls of an answer matter.
 func (r *run) keeping(request Request) bool { return len(request.Tools) > 0 }
 
 // begin makes place for an answer that has begun to come. What an answer that broke had told before it is
@@ -52,8 +52,8 @@ func (r *run) begin(calls bool) {
 // identify tells of a call that is being written: as soon as its name is known, and again when more can
 // be said about it.
 func (r *run) identify(d CallDelta) {
-	const mostShown = 4 << 10 // bytes of arguments: what a call is about stands at their beginning
-	if d.ID == "" || d.Name == "" || len(d.Arguments) > mostShown {
+	const maxShown = 4 << 10 // bytes of arguments: what a call is about stands at their beginning
+	if d.ID == "" || d.Name == "" || len(d.Arguments) > maxShown {
 		return
 	}
 	name := safeName(d.Name)
@@ -101,7 +101,7 @@ func (r *run) learn(ctx context.Context, c Completion) {
 	if r.surplus > 0 && !r.crowded {
 		r.crowded = true
 		r.log.LogAttrs(ctx, slog.LevelWarn, "there are more tools than a model may be offered, the last ones are left out",
-			slog.Int("offered", mostTools), slog.Int("left_out", r.surplus))
+			slog.Int("offered", maxTools), slog.Int("left_out", r.surplus))
 	}
 	var refused []string
 	for _, t := range r.refusedTools {

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// mostText is how long an answer may get, in bytes: several times what any model can write. A
+	// maxText is how long an answer may get, in bytes: several times what any model can write. A
 	// provider that never stops must not fill the memory.
-	mostText = 2 << 20
-	// mostCalls is how many calls one answer may hold.
-	mostCalls = 256
+	maxText = 2 << 20
+	// maxCalls is how many calls one answer may hold.
+	maxCalls = 256
 )
 
-// errTooMuch ends the stream of an answer that got longer than mostText.
+// errTooMuch ends the stream of an answer that got longer than maxText.
 var errTooMuch = errors.New("the answer is longer than any may be")
 
 // cutError is an answer that broke off after its first token.
@@ -32,16 +32,16 @@ func isCut(err error) bool {
 	return cut
 }
 
-// isSilence says that a model exceeded one of the limits on its silence.
+// isSilence reports whether a model exceeded one of the limits on its silence.
 func isSilence(err error) bool { return errors.Is(err, errSilence) || errors.Is(err, errFirstToken) }
 
-// reached says that a failed attempt got as far as the provider.
+// reached reports whether a failed attempt got as far as the provider.
 func reached(err error) bool {
 	me, ok := errors.AsType[*ModelError](err)
 	return !ok || !me.NotSent
 }
 
-// workBegan says that the provider was at work, as far as anybody can know, when an attempt failed. Each such
+// workBegan reports whether the provider was at work, as far as anybody can know, when an attempt failed. Each such
 // attempt may cost what a whole answer costs.
 func workBegan(err error) bool {
 	if isCut(err) || isSilence(err) {
@@ -151,15 +151,15 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 		}
 		watch.hear()
 		defer watch.listen()
-		d.Text = d.Text[:min(len(d.Text), mostText-size)] // a character cut in two is mended later
+		d.Text = d.Text[:min(len(d.Text), maxText-size)] // a character cut in two is mended later
 		size += len(d.Text) + len(d.Reasoning) + len(d.Refusal)
-		if size > mostText || d.Call != nil && (len(d.Call.Arguments) > mostText || d.Call.Position >= mostCalls) {
+		if size > maxText || d.Call != nil && (len(d.Call.Arguments) > maxText || d.Call.Position >= maxCalls) {
 			cancel(errTooMuch)
 			return
 		}
 		began = true
 		tell(d)
-		if size == mostText {
+		if size == maxText {
 			cancel(errTooMuch)
 		}
 	})
@@ -186,10 +186,10 @@ func (r *run) askWhole(ctx context.Context, request Request, tell func(Delta)) (
 	if err != nil {
 		return c, err
 	}
-	if len(c.Text) > mostText {
-		c.Text, c.Finish = c.Text[:mostText], FinishLength // a character cut in two is mended later
+	if len(c.Text) > maxText {
+		c.Text, c.Finish = c.Text[:maxText], FinishLength // a character cut in two is mended later
 	}
-	c.ToolCalls = c.ToolCalls[:min(len(c.ToolCalls), mostCalls)]
+	c.ToolCalls = c.ToolCalls[:min(len(c.ToolCalls), maxCalls)]
 	if d := (Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal}); d != (Delta{}) {
 		tell(d)
 	}

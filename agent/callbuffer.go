@@ -86,7 +86,7 @@ func (b *CallBuffer) owner(id string) *bufferedCall {
 	return nil
 }
 
-// endsBefore says that the call has ended and the fragment begins the next one.
+// endsBefore reports whether the call has ended and the fragment begins the next one.
 func (c *bufferedCall) endsBefore(f CallFragment) bool {
 	switch {
 	case f.ID != "" && c.id != "" && f.ID == c.id:
@@ -102,7 +102,7 @@ func (c *bufferedCall) endsBefore(f CallFragment) bool {
 	}
 }
 
-// complete says that the arguments are an object that has ended.
+// complete reports whether the arguments are an object that has ended.
 func (c *bufferedCall) complete() bool {
 	arguments := c.arguments.String()
 	return strings.HasSuffix(arguments, "}") && json.Valid([]byte(arguments))
@@ -114,13 +114,13 @@ func (c *bufferedCall) takeName(name string) {
 	switch {
 	case c.name == "" || strings.HasPrefix(name, c.name):
 		c.name = name
-	case c.arguments.Len() == 0 && len(c.name) < mostName:
+	case c.arguments.Len() == 0 && len(c.name) < maxName:
 		c.name += name
 	}
 }
 
-// mostName bounds a name, in bytes: several times what any provider takes.
-const mostName = 256
+// maxName bounds a name, in bytes: several times what any provider takes.
+const maxName = 256
 
 // Calls returns the calls that have a name. Ids that are missing or came twice are made up.
 func (b *CallBuffer) Calls() []ToolCall {

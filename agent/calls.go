@@ -22,8 +22,8 @@ type parsedCall struct {
 	problem  string // why it can't be run, for the model to mend it; empty: it can
 }
 
-// mostQuoted bounds, in bytes, what of a model's mistake is shown to it again.
-const mostQuoted = 2000
+// maxQuoted bounds, in bytes, what of a model's mistake is shown to it again.
+const maxQuoted = 2000
 
 // parseCall makes a call of what a model wrote. cut says that its answer ended at the output limit.
 func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
@@ -47,7 +47,7 @@ func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
 		p.problem = "Error: the arguments were cut off where your answer reached its length limit. Call again with shorter ones."
 	case why != "":
 		p.problem = fmt.Sprintf("Error: the arguments are %s, so nothing was done. Call again with a JSON object. You wrote: %s",
-			why, Clip(c.Arguments, mostQuoted))
+			why, Clip(c.Arguments, maxQuoted))
 	}
 	p.def = tools[at]
 	return p

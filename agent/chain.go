@@ -14,7 +14,7 @@ const (
 	// restAfter is how many turns in a row a model must fail before it rests.
 	restAfter = 2
 	firstRest = time.Minute
-	mostRest  = 15 * time.Minute
+	maxRest   = 15 * time.Minute
 )
 
 // rest says how long a model is not asked, where there is another one. The zero value has never failed.
@@ -34,10 +34,10 @@ func (s rest) failed(now time.Time, err error) rest {
 		over = s.failures - 1
 	}
 	if over >= 0 {
-		wait = min(firstRest<<min(over, 10), mostRest)
+		wait = min(firstRest<<min(over, 10), maxRest)
 	}
 	if me, ok := errors.AsType[*ModelError](err); ok {
-		wait = max(wait, min(me.RetryAfter, mostRest))
+		wait = max(wait, min(me.RetryAfter, maxRest))
 	}
 	if wait > 0 {
 		s.until = now.Add(wait)
@@ -137,7 +137,7 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 	return true
 }
 
-// wider says that the model can read more than another one.
+// wider reports whether the model can read more than another one.
 func (c *chained) wider(than *chained) bool {
 	return c.Window == 0 || than.Window > 0 && c.Window-c.MaxOutput > than.Window-than.MaxOutput
 }

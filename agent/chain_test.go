@@ -23,12 +23,12 @@ func TestRest(t *testing.T) {
 		{"once", []error{busy}, 0},
 		{"twice", []error{busy, busy}, time.Minute},
 		{"four times", []error{busy, busy, busy, busy}, 4 * time.Minute},
-		{"for days", []error{busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy}, mostRest},
+		{"for days", []error{busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy, busy}, maxRest},
 		{"silence", []error{errSilence, errSilence}, time.Minute},
 		{"a wrong key rests at once", []error{auth}, time.Minute},
 		{"no money either", []error{&ModelError{Kind: Quota}, &ModelError{Kind: Quota}}, 2 * time.Minute},
 		{"told", []error{&ModelError{Kind: RateLimited, RetryAfter: 5 * time.Minute}}, 5 * time.Minute},
-		{"told too long", []error{&ModelError{Kind: RateLimited, RetryAfter: 24 * time.Hour}}, mostRest},
+		{"told too long", []error{&ModelError{Kind: RateLimited, RetryAfter: 24 * time.Hour}}, maxRest},
 	} {
 		var s rest
 		for _, err := range tt.failures {

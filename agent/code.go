@@ -21,7 +21,7 @@ type codeState struct {
 	run  int // length of the back-tick run being read
 }
 
-// inside says whether the place after what was read is inside code.
+// inside reports whether the place after what was read is inside code.
 func (c *codeState) inside() bool {
 	if c.fenceLen > 0 {
 		return true
@@ -32,7 +32,7 @@ func (c *codeState) inside() bool {
 	return c.span > 0
 }
 
-// lineStart says whether only white space came on the current line.
+// lineStart reports whether only white space came on the current line.
 func (c *codeState) lineStart() bool { return !c.begun }
 
 // closing returns what must follow the text to close its open fence; empty: nothing.

@@ -12,9 +12,9 @@ const (
 	// maxSummaries is how many calls one request may cost before it is made. What they leave
 	// undone is left out of this request, and goes on with the next turn.
 	maxSummaries = 8
-	// mostSummary is how many tokens a summary may have; less in a small window, of which it
+	// maxSummary is how many tokens a summary may have; less in a small window, of which it
 	// may have an eighth.
-	mostSummary  = 1024
+	maxSummary   = 1024
 	leastSummary = 64
 	summaryShare = 8
 )
@@ -78,13 +78,13 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 	if !visible(summary) || c.Finish == FinishFiltered {
 		return errNoSummary
 	}
-	r.summary, r.done = shorten(summary, r.mostSummary()), r.done+n
+	r.summary, r.done = shorten(summary, r.maxSummary()), r.done+n
 	return nil
 }
 
 // summaryTokens returns how many tokens a summary may have, as the provider counts.
 func (r *run) summaryTokens() int {
-	most := mostSummary
+	most := maxSummary
 	if r.window() > 0 {
 		most = min(most, max(leastSummary, r.window()/summaryShare))
 	}
@@ -94,9 +94,9 @@ func (r *run) summaryTokens() int {
 	return most
 }
 
-// mostSummary returns how many estimated tokens a summary may have. A room that was found to be
+// maxSummary returns how many estimated tokens a summary may have. A room that was found to be
 // smaller than the model is said to have holds for summaries too.
-func (r *run) mostSummary() int {
+func (r *run) maxSummary() int {
 	most := r.model.learned.estimated(r.summaryTokens())
 	if room := r.room(); room > 0 {
 		most = min(most, room/4)

@@ -38,7 +38,7 @@ type outcome struct {
 func (o outcome) loggable(ctx context.Context) string {
 	ours := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
 	if ours || !o.started || ctx.Err() != nil {
-		return Clip(o.err.Error(), mostError)
+		return Clip(o.err.Error(), maxError)
 	}
 	return fmt.Sprintf("the tool told the model why, in %d bytes", len(o.err.Error()))
 }

@@ -141,20 +141,20 @@ func TestBoundedOutput(t *testing.T) {
 		}
 	}
 	got := bounded(Output{Text: long}).Text
-	if len(got) > mostOutput+200 || !strings.Contains(got, "the output has 120000 bytes, these were the first 65536") {
+	if len(got) > maxOutput+200 || !strings.Contains(got, "the output has 120000 bytes, these were the first 65536") {
 		t.Errorf("%d bytes: …%s", len(got), got[len(got)-100:])
 	}
 	image := Image{MediaType: "image/png", Data: []byte("x")}
 	o := bounded(Output{
 		Images: append([]Image{{MediaType: "text/html", Data: []byte("x")}, {MediaType: "image/png"}}, image, image, image, image, image, image, image, image, image),
-		Files:  []File{{Name: "big\n", Content: make([]byte, mostCallBytes)}, {Name: "/tmp/small.txt", Content: []byte("x")}},
+		Files:  []File{{Name: "big\n", Content: make([]byte, maxCallBytes)}, {Name: "/tmp/small.txt", Content: []byte("x")}},
 	})
-	if len(o.Images) != mostCallImages || len(o.Files) != 2 || strings.Count(o.Text, "was left out") != 3 || !strings.Contains(o.Text, "the file big (") ||
+	if len(o.Images) != maxCallImages || len(o.Files) != 2 || strings.Count(o.Text, "was left out") != 3 || !strings.Contains(o.Text, "the file big (") ||
 		o.Files[0].Name != "image.png" || !strings.Contains(o.Text, "an image (image/png, 1 bytes) goes to the person as a file") {
 		t.Errorf("%d images, %d files, text %q", len(o.Images), len(o.Files), o.Text)
 	}
 	o.Files = o.Files[1:]
-	large := bounded(Output{Images: []Image{{MediaType: "image/jpeg", Data: make([]byte, mostImage+1)}, image}})
+	large := bounded(Output{Images: []Image{{MediaType: "image/jpeg", Data: make([]byte, maxImage+1)}, image}})
 	if len(large.Images) != 1 || len(large.Files) != 1 || large.Files[0].Name != "image.jpg" {
 		t.Errorf("%d images, %d files, text %q", len(large.Images), len(large.Files), large.Text)
 	}
@@ -176,7 +176,7 @@ func TestHugeOutput(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat("x", 256<<20)
 	began := time.Now()
-	if got := bounded(Output{Text: huge}).Text; len(got) > mostOutput+200 || !strings.Contains(got, "the output has 268435456 bytes, these were the first 65536") {
+	if got := bounded(Output{Text: huge}).Text; len(got) > maxOutput+200 || !strings.Contains(got, "the output has 268435456 bytes, these were the first 65536") {
 		t.Errorf("got %d bytes: …%s", len(got), got[len(got)-100:])
 	}
 	if took := time.Since(began); took > 500*time.Millisecond {
@@ -187,7 +187,7 @@ func TestHugeOutput(t *testing.T) {
 	}
 	tools := toolbox{does("fail", func(context.Context, Input) (Output, error) { return Output{}, errors.New(huge) })}
 	got := runTurn(t, t.Context(), Options{Tools: tools}, streamed, called("", "fail {}"), answer{deltas: texts("I see.")})
-	if last := got.Append[1].Text; got.Text != "I see." || len(last) > mostError+20 || len(got.log) > 3*mostError {
+	if last := got.Append[1].Text; got.Text != "I see." || len(last) > maxError+20 || len(got.log) > 3*maxError {
 		t.Errorf("%q, told %d bytes, logged %d", got.Text, len(last), len(got.log))
 	}
 }

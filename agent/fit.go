@@ -76,7 +76,7 @@ func (r *run) fit(ctx context.Context, d *draft) fit {
 
 // draft returns the request as it would be if everything fitted.
 func (r *run) draft() *draft {
-	messages := limitImages(r.messages[r.done:], mostImages, imageOlder)
+	messages := limitImages(r.messages[r.done:], maxImages, imageOlder)
 	if r.noImages {
 		messages = limitImages(messages, 0, imageNotShown)
 	}
@@ -145,7 +145,7 @@ func (r *run) prepare(ctx context.Context) (Request, error) {
 	return r.request(d, f), nil
 }
 
-// hopeless says that the question can't fit, going by the window that the model is said to have. What was refused before
+// hopeless reports whether the question can't fit, going by the window that the model is said to have. What was refused before
 // says nothing for sure about this question.
 func (r *run) hopeless(d *draft, f fit) bool {
 	window := r.window()
@@ -210,7 +210,7 @@ func (r *run) tooLong(ctx context.Context, d *draft) error {
 // makeRoom has the older messages summarized, so that about half of the room is free. An error
 // other than the context's only means that less was done.
 func (r *run) makeRoom(ctx context.Context, d *draft, room int) error {
-	frame := Request{System: d.system, Tools: d.tools}.tokens() + r.mostSummary()
+	frame := Request{System: d.system, Tools: d.tools}.tokens() + r.maxSummary()
 	upTo := r.done + d.newest(min(room/2, room-frame))
 	if upTo == r.done {
 		return nil
@@ -273,7 +273,7 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 	return true, err
 }
 
-// overflows says that a smaller request may be taken.
+// overflows reports whether a smaller request may be taken.
 func overflows(err error, refused Request) bool {
 	me, ok := errors.AsType[*ModelError](err)
 	return ok && (me.Kind == ContextLength || me.Kind == TooLarge ||

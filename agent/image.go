@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// mostImages is how many images a request holds: each costs about what a page of text does, and
+// maxImages is how many images a request holds: each costs about what a page of text does, and
 // what is asked is mostly about the newest.
-const mostImages = 10
+const maxImages = 10
 
 const (
-	// mostImageBytes is how many bytes the images of a request have: encoding a request takes several times as much memory.
-	mostImageBytes = 12 << 20
-	// mostTurnImages is how many bytes the images that tools return in one turn have.
-	mostTurnImages = 24 << 20
+	// maxImageBytes is how many bytes the images of a request have: encoding a request takes several times as much memory.
+	maxImageBytes = 12 << 20
+	// maxTurnImages is how many bytes the images that tools return in one turn have.
+	maxTurnImages = 24 << 20
 )
 
 // What stands in the text for an image that is not sent.
@@ -22,10 +22,10 @@ const (
 	imageNotShown = "[image: not shown, this model takes no images]"
 )
 
-// limitImages returns the messages with the newest images only, so many and with mostImageBytes at most, and a line in
+// limitImages returns the messages with the newest images only, so many and with maxImageBytes at most, and a line in
 // the text for each of the others. It changes none of the messages that it was given.
 func limitImages(messages []Message, most int, line string) []Message {
-	out, bytes := messages, mostImageBytes
+	out, bytes := messages, maxImageBytes
 	for i, m := range slices.Backward(messages) {
 		over := len(m.Images)
 		for most > 0 && over > 0 && len(m.Images[over-1].Data) <= bytes {

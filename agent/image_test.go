@@ -131,7 +131,7 @@ func TestImagesOfATurnAreLimited(t *testing.T) {
 			told++
 		}
 	}
-	if kept != mostTurnImages>>22 || told != 2 {
+	if kept != maxTurnImages>>22 || told != 2 {
 		t.Errorf("%d images are kept, %d answers say that some were left out", kept, told)
 	}
 }

@@ -88,7 +88,7 @@ func (r *run) account(result *Result) {
 	}
 }
 
-// cutUnpaid says that text came whose usage did not.
+// cutUnpaid reports whether text came whose usage did not.
 func (r *run) cutUnpaid() bool {
 	for _, m := range r.meters {
 		if m.tokens.Tokens() > m.told {

@@ -9,17 +9,17 @@ import (
 
 // What of a call's output is taken.
 const (
-	mostOutput     = 64 << 10 // bytes of text
-	mostError      = 4 << 10  // bytes of an error's text
-	mostCallImages = 8        // that the model is shown
-	mostImage      = 5 << 20  // bytes of one that the model is shown: more is refused by some providers
-	mostCallBytes  = 32 << 20 // of images and files together
+	maxOutput     = 64 << 10 // bytes of text
+	maxError      = 4 << 10  // bytes of an error's text
+	maxCallImages = 8        // that the model is shown
+	maxImage      = 5 << 20  // bytes of one that the model is shown: more is refused by some providers
+	maxCallBytes  = 32 << 20 // of images and files together
 )
 
 // What of a turn's output people get.
 const (
-	MostFiles     = 10       // files, images among them
-	MostFileBytes = 20 << 20 // bytes of them together
+	MaxFiles     = 10       // files, images among them
+	MaxFileBytes = 20 << 20 // bytes of them together
 )
 
 // allowance is how much people may still get of a turn's output.
@@ -41,7 +41,7 @@ func (a *allowance) give(call string, o Output) (images, files []File, text stri
 		switch {
 		case !a.take(len(f.Content)):
 			text += fmt.Sprintf("\n[%s (%d bytes) was not handed out: people get at most %d files for one answer, of %d MB together]",
-				f.Name, len(f.Content), MostFiles, MostFileBytes>>20)
+				f.Name, len(f.Content), MaxFiles, MaxFileBytes>>20)
 		case i < len(o.Images):
 			images = append(images, f)
 		default:
@@ -61,12 +61,12 @@ func bounded(o Output) Output {
 	}
 	for _, image := range o.Images {
 		kind, _, err := mime.ParseMediaType(image.MediaType)
-		if size+len(image.Data) > mostCallBytes || len(image.Data) == 0 || err != nil || !strings.HasPrefix(kind, "image/") {
+		if size+len(image.Data) > maxCallBytes || len(image.Data) == 0 || err != nil || !strings.HasPrefix(kind, "image/") {
 			leave("an image", OneLine(image.MediaType), len(image.Data))
 			continue
 		}
 		size += len(image.Data)
-		if len(image.Data) > mostImage || len(out.Images) == mostCallImages {
+		if len(image.Data) > maxImage || len(out.Images) == maxCallImages {
 			out.Text += fmt.Sprintf("\n[an image (%s, %d bytes) goes to the person as a file and is not shown to you: it is too large, or one too many]", kind, len(image.Data))
 			out.Files = append(out.Files, File{Name: "image." + extensionOf(kind), MediaType: kind, Content: image.Data})
 			continue
@@ -74,7 +74,7 @@ func bounded(o Output) Output {
 		out.Images = append(out.Images, Image{MediaType: kind, Data: image.Data})
 	}
 	for _, f := range o.Files {
-		if size+len(f.Content) > mostCallBytes {
+		if size+len(f.Content) > maxCallBytes {
 			leave("the file "+fileName(f.Name), OneLine(f.MediaType), len(f.Content))
 			continue
 		}
@@ -90,8 +90,8 @@ func bounded(o Output) Output {
 
 func boundedText(text string) string {
 	whole := text
-	if len(text) > mostOutput { // it may be huge: the rest is not even looked at
-		whole, _ = cutIncomplete(text[:mostOutput])
+	if len(text) > maxOutput { // it may be huge: the rest is not even looked at
+		whole, _ = cutIncomplete(text[:maxOutput])
 	}
 	switch {
 	case isBinary(whole):
@@ -102,7 +102,7 @@ func boundedText(text string) string {
 	return fmt.Sprintf("%s\n[… cut here: the output has %d bytes, these were the first %d …]", validUTF8(whole), len(text), len(whole))
 }
 
-// isBinary says that a text is none. A character that was cut in two, or one in an old encoding, does not
+// isBinary reports whether a text is none. A character that was cut in two, or one in an old encoding, does not
 // make it so.
 func isBinary(text string) bool {
 	const share = 32
@@ -130,11 +130,11 @@ func (o Output) files(call string) []File {
 // fileName returns a name as it can stand in a message and in a folder: no path, nothing invisible, and its
 // extension where it is too long.
 func fileName(name string) string {
-	const most, mostExtension = 100, 16
+	const most, maxExtension = 100, 16
 	name = strings.Join(strings.FieldsFunc(validUTF8(name[strings.LastIndexAny(name, `/\`)+1:]), unseen), " ")
 	if len(name) > most {
 		extension := ""
-		if dot := strings.LastIndexByte(name, '.'); dot >= 0 && len(name)-dot <= mostExtension {
+		if dot := strings.LastIndexByte(name, '.'); dot >= 0 && len(name)-dot <= maxExtension {
 			extension = name[dot:]
 		}
 		whole, _ := cutIncomplete(name[:most-len(extension)])

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// mostMarks is how many marks may stand on one character: no script needs more, and a pile of them
+// maxMarks is how many marks may stand on one character: no script needs more, and a pile of them
 // covers the lines around it.
-const mostMarks = 4
+const maxMarks = 4
 
 // plain returns a text of which a person sees everything: a character that has no shape, moves what is
 // around it or stands for nothing is told by its number. It is at most so many bytes long; a text that is
@@ -28,7 +28,7 @@ func plain(s string, most int) string {
 		if !unicode.Is(unicode.M, c) {
 			marks = 0
 		}
-		if marks > mostMarks || !hasShape(c) && !joinsEmoji(before, c) {
+		if marks > maxMarks || !hasShape(c) && !joinsEmoji(before, c) {
 			fmt.Fprintf(&b, "⟨U+%04X⟩", c)
 		} else {
 			b.WriteRune(c)
@@ -42,7 +42,7 @@ func plain(s string, most int) string {
 	return b.String()
 }
 
-// hasShape says that a character is seen where it stands. A line's end is, other white space is only as the
+// hasShape reports whether a character is seen where it stands. A line's end is, other white space is only as the
 // space between words that every script has.
 func hasShape(c rune) bool {
 	switch c {
@@ -54,7 +54,7 @@ func hasShape(c rune) bool {
 	return unicode.IsGraphic(c) && !unicode.In(c, unicode.Zs, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// joinsEmoji says that a character without a shape only makes the symbol before it look as it does.
+// joinsEmoji reports whether a character without a shape only makes the symbol before it look as it does.
 func joinsEmoji(before, c rune) bool {
 	switch c {
 	case '\uFE0F':

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	mostProposal = 2000     // in bytes: what a question shows of a call
-	mostWhole    = 64 << 10 // and what people can read of it when they want to
+	maxProposal = 2000     // in bytes: what a question shows of a call
+	maxWhole    = 64 << 10 // and what people can read of it when they want to
 )
 
-// needsApproval says whether a person must decide about a call, going by what the model reads. A tool that
+// needsApproval reports whether a person must decide about a call, going by what the model reads. A tool that
 // fails at saying so needs approval.
 func needsApproval(p parsedCall, said Said) (needs bool) {
 	if !p.def.ReadOnly {
@@ -42,9 +42,9 @@ func propose(p parsedCall) Proposal {
 			text += " " + indented(p.Arguments)
 		}
 	}
-	out := Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, mostProposal), Version: p.def.version(), Standing: !p.def.ReadOnly, Personal: p.def.Personal}
-	out.Whole = plain(text, mostWhole)
-	out.Unreadable = len(plain(text, math.MaxInt)) > mostWhole
+	out := Proposal{Call: p.ToolCall, Tool: p.Name, Text: plain(text, maxProposal), Version: p.def.version(), Standing: !p.def.ReadOnly, Personal: p.def.Personal}
+	out.Whole = plain(text, maxWhole)
+	out.Unreadable = len(plain(text, math.MaxInt)) > maxWhole
 	return out
 }
 
@@ -60,15 +60,15 @@ func proposed(p parsedCall) (text string) {
 	return p.def.Propose(p.Arguments)
 }
 
-// mostNested is how deep an object may be that is shown indented: the space before its lines would outgrow what
+// maxNested is how deep an object may be that is shown indented: the space before its lines would outgrow what
 // it says, up to the square of it, and push that out of sight.
-const mostNested = 8
+const maxNested = 8
 
 // indented returns an object as a person can read it, its names in the order and as often as the model
 // wrote them.
 func indented(object string) string {
 	write := func(b *bytes.Buffer, o []byte) error { return json.Indent(b, o, "", "  ") }
-	if nested(object) > mostNested {
+	if nested(object) > maxNested {
 		write = json.Compact
 	}
 	var b bytes.Buffer

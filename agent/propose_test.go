@@ -54,14 +54,14 @@ func TestProposalsOfTools(t *testing.T) {
 	}
 	c.def.Propose = func(string) string { return strings.Repeat("ä", 10_000) }
 	got, whole := propose(c).Text, propose(c).Whole
-	if shown := strings.Count(got, "ä"); len(got) > mostProposal || shown < 900 || !strings.HasSuffix(got, "… (9024 more characters are not shown)") || shown != 976 {
+	if shown := strings.Count(got, "ä"); len(got) > maxProposal || shown < 900 || !strings.HasSuffix(got, "… (9024 more characters are not shown)") || shown != 976 {
 		t.Errorf("%d shown of …%s", shown, got[len(got)-60:])
 	}
 	if whole != strings.Repeat("ä", 10_000) {
 		t.Errorf("in full there are %d bytes", len(whole))
 	}
-	c.def.Propose = func(string) string { return strings.Repeat("ä", mostWhole) }
-	if whole := propose(c).Whole; len(whole) > mostWhole || !strings.HasSuffix(whole, " more characters are not shown)") {
+	c.def.Propose = func(string) string { return strings.Repeat("ä", maxWhole) }
+	if whole := propose(c).Whole; len(whole) > maxWhole || !strings.HasSuffix(whole, " more characters are not shown)") {
 		t.Errorf("in full there are %d bytes", len(whole))
 	}
 }

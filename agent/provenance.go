@@ -66,7 +66,7 @@ func (s Said) Typed() []string {
 
 func (s Said) own(src Source) bool { return src.Origin == OriginTyped && src.Person == s.Person }
 
-// Outside says that the model reads outside content: anything but the asker's typed text, the model's answers and
+// Outside reports whether the model reads outside content: anything but the asker's typed text, the model's answers and
 // words of telex itself. A summary counts as such, since it tells what anybody said; so does a message of unknown origin.
 func (s Said) Outside() bool {
 	return s.Summarized ||
@@ -74,7 +74,7 @@ func (s Said) Outside() bool {
 		slices.ContainsFunc(s.Messages, s.brings)
 }
 
-// brings says that a message holds outside content.
+// brings reports whether a message holds outside content.
 func (s Said) brings(m Message) bool {
 	foreign := func(src Source) bool { return src.Origin != OriginProgram && (m.Role != User || !s.own(src)) }
 	return m.Role != Assistant && (len(m.Sources) == 0 || slices.ContainsFunc(m.Sources, foreign))

@@ -76,7 +76,7 @@ func (r *run) askAgain(ctx context.Context) error {
 	return nil
 }
 
-// offers says that the tool of a call is there.
+// offers reports whether the tool of a call is there.
 func (r *run) offers(c ToolCall) bool {
 	return slices.ContainsFunc(r.available(), func(d ToolDef) bool { return d.Name == c.Name })
 }

@@ -85,7 +85,7 @@ func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
 		models:   a.models,
 		order:    order(a.models, t.Model, time.Now()),
 		files:    make(map[string][]File),
-		left:     allowance{files: MostFiles, bytes: MostFileBytes},
+		left:     allowance{files: MaxFiles, bytes: MaxFileBytes},
 	}
 	for _, s := range t.Spent {
 		r.meters = append(r.meters, s.earlier())
@@ -121,7 +121,7 @@ func (r *run) converse(ctx context.Context) (Completion, error) {
 	}
 }
 
-// goesOn says that an answer has calls to run: not one that was filtered or refused, nor one of a model
+// goesOn reports whether an answer has calls to run: not one that was filtered or refused, nor one of a model
 // that calls what it was not offered.
 func (r *run) goesOn(c Completion) bool {
 	return len(c.ToolCalls) > 0 && len(r.tools) > 0 && c.Finish != FinishFiltered && r.reply.refusal.Len() == 0

@@ -493,8 +493,8 @@ func TestAnswerWithoutEnd(t *testing.T) {
 			if r.Stop != StopLength || !strings.HasSuffix(r.Text, DefaultLines().Length) {
 				t.Errorf("stop %q, text ends with %q, want the length's line", r.Stop, r.Text[len(r.Text)-60:])
 			}
-			if n := len(r.Text); n > mostText+100 || n < mostText/2 {
-				t.Errorf("text has %d bytes, want at most %d", n, mostText)
+			if n := len(r.Text); n > maxText+100 || n < maxText/2 {
+				t.Errorf("text has %d bytes, want at most %d", n, maxText)
 			}
 		})
 	}

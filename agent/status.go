@@ -1,7 +1,7 @@
 package agent
 
-// mostDisplay bounds, in bytes, what is said about a call on its line.
-const mostDisplay = 200
+// maxDisplay bounds, in bytes, what is said about a call on its line.
+const maxDisplay = 200
 
 // statuses tells how the calls of a turn stand: each call in order, only what is news, nothing of a call
 // without an id, nothing once it has ended.
@@ -19,7 +19,7 @@ func (s *statuses) set(id, name, display string, state ToolState) {
 	if s.calls == nil {
 		s.calls = make(map[string]*Tool)
 	}
-	display = OneLine(Clip(display, mostDisplay))
+	display = OneLine(Clip(display, maxDisplay))
 	known := s.calls[id]
 	if known != nil && known.Name != name { // it came in pieces
 		if display == "" && known.Display == known.Name {

@@ -74,7 +74,7 @@ func TestStatuses(t *testing.T) {
 			t.Errorf("%s: abandoned as %v", tt.name, got)
 		}
 	}
-	if got := OneLine(Clip(strings.Repeat("é", 500), mostDisplay)); len(got) > mostDisplay+len("…") {
+	if got := OneLine(Clip(strings.Repeat("é", 500), maxDisplay)); len(got) > maxDisplay+len("…") {
 		t.Errorf("a display of %d bytes", len(got))
 	}
 }

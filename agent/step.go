@@ -121,7 +121,7 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	case ctx.Err() != nil:
 		return nil // the caller sees to it; nothing was decided
 	case errors.Is(err, ErrUnreadable):
-		r.settle(ctx, p, outcome{err: fmt.Errorf("nothing was done: the arguments have more than the %d KiB that a person can read before approving them. Split them up", mostWhole>>10)})
+		r.settle(ctx, p, outcome{err: fmt.Errorf("nothing was done: the arguments have more than the %d KiB that a person can read before approving them. Split them up", maxWhole>>10)})
 		return nil
 	case err != nil:
 		level := slog.LevelError
@@ -167,7 +167,7 @@ func (r *run) announce(ctx context.Context, changes bool, calls ...parsedCall) e
 	return nil
 }
 
-// changed says that a tool is not what it was when a person was asked: its server may have put another in its place. One
+// changed reports whether a tool is not what it was when a person was asked: its server may have put another in its place. One
 // that is away now can't have been changed by anybody.
 func (r *run) changed(d ToolDef) bool {
 	return slices.ContainsFunc(r.available(), func(now ToolDef) bool { return now.Name == d.Name && now.version() != d.version() })
@@ -222,7 +222,7 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	case cut:
 		state, text = ToolFailed, resultStopped
 	default:
-		state, text = ToolFailed, "Error: "+Clip(o.err.Error(), mostError)+"."
+		state, text = ToolFailed, "Error: "+Clip(o.err.Error(), maxError)+"."
 	}
 	if o.err != nil {
 		r.log.LogAttrs(ctx, slog.LevelInfo, "a tool call failed",
@@ -243,8 +243,8 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 // withinTurn leaves out the images of an output for which a turn has no room any more.
 func (r *run) withinTurn(o Output) Output {
 	for i, image := range o.Images {
-		if r.imageBytes += len(image.Data); r.imageBytes > mostTurnImages {
-			o.Text += fmt.Sprintf("\n[%d images were left out: those of one answer may have %d MiB together]", len(o.Images)-i, mostTurnImages>>20)
+		if r.imageBytes += len(image.Data); r.imageBytes > maxTurnImages {
+			o.Text += fmt.Sprintf("\n[%d images were left out: those of one answer may have %d MiB together]", len(o.Images)-i, maxTurnImages>>20)
 			o.Images = o.Images[:i]
 			break
 		}
@@ -288,9 +288,9 @@ func (r *run) made() []File {
 	return out
 }
 
-// mostTools is how many tools one request may offer: a provider refuses the request that has more
+// maxTools is how many tools one request may offer: a provider refuses the request that has more
 // (https://platform.openai.com/docs/api-reference/chat/create, tools), and then there would be no answer at all.
-const mostTools = 128
+const maxTools = 128
 
 // available returns the tools that the turn may use now: the first ones, where there are too many.
 func (r *run) available() []ToolDef {
@@ -298,6 +298,6 @@ func (r *run) available() []ToolDef {
 		return nil
 	}
 	all := available(r.opts.Tools.Tools(), r.turn.Tools)
-	r.surplus = max(0, len(all)-mostTools)
+	r.surplus = max(0, len(all)-maxTools)
 	return all[:len(all)-r.surplus]
 }

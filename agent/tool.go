@@ -127,8 +127,8 @@ type Journal interface {
 	// Stopped says that a call which changes nothing was ended before it had a result, with its turn: the next
 	// process runs it again.
 	Stopped(ctx context.Context, call ToolCall) error
-	// End stores the answer to a call, and what the call made for people: at most MostFiles files and
-	// MostFileBytes in a whole turn. Images are in the answer, and not among these. The outcome of a call that
+	// End stores the answer to a call, and what the call made for people: at most MaxFiles files and
+	// MaxFileBytes in a whole turn. Images are in the answer, and not among these. The outcome of a call that
 	// Begin heard of and neither End nor Stopped is unknown after a crash, which the model is told. Calls of
 	// which the journal never heard are run then.
 	End(ctx context.Context, answer Message, files []File) error

@@ -246,7 +246,7 @@ func TestProposals(t *testing.T) {
 	}
 	c.def.Propose = func(string) string { panic("no") }
 	c.Arguments = `{"a":"` + strings.Repeat("x", 5000) + `"}`
-	if got := propose(c).Text; len(got) > mostProposal || !strings.HasSuffix(got, "xxx… (3067 more characters are not shown)") {
+	if got := propose(c).Text; len(got) > maxProposal || !strings.HasSuffix(got, "xxx… (3067 more characters are not shown)") {
 		t.Errorf("got …%s", got[len(got)-60:])
 	}
 	c.Arguments = "{}"

@@ -157,7 +157,7 @@ type Result struct {
 	// by model.
 	Spent []Spent
 	// Files are what the tools made for people, in the order of their calls, those in Turn.Steps too; images
-	// are among them. They are at most MostFiles, and MostFileBytes in all.
+	// are among them. They are at most MaxFiles, and MaxFileBytes in all.
 	Files []File
 	// Append is what the history grows by, in order, without the user's messages in Turn.Messages
 	// but with those from Turn.More.

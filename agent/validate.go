@@ -36,7 +36,7 @@ func misfit(schema json.RawMessage, arguments string) (why string) {
 	}
 	if err := resolved.Validate(object); err != nil {
 		return fmt.Sprintf("Error: the arguments do not fit the tool's schema, so nothing was done: %s. Call again with arguments that fit.",
-			Clip(err.Error(), mostError))
+			Clip(err.Error(), maxError))
 	}
 	return ""
 }

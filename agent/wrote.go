@@ -11,7 +11,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Wrote says whether the asker typed an address of the web: host, path and query exactly, since any of them could carry
+// Wrote reports whether the asker typed an address of the web: host, path and query exactly, since any of them could carry
 // something away. The scheme, "www.", a last slash and a fragment may differ. Addresses in outside content do not count:
 // files, transcripts, forwards, other people's messages, results of tools, summaries, and what the model wrote.
 func (s Said) Wrote(address string) bool {
@@ -101,7 +101,7 @@ func paths(u *url.URL) []string {
 	return slices.Compact(all)
 }
 
-// stands says whether an address stands in text as a whole, and not as a piece of a longer one. Its host may be in any case.
+// stands reports whether an address stands in text as a whole, and not as a piece of a longer one. Its host may be in any case.
 func stands(text, address string) bool {
 	host := strings.IndexAny(address, "/?")
 	if host < 0 {
@@ -116,7 +116,7 @@ func stands(text, address string) bool {
 	return false
 }
 
-// begins says whether an address can begin after this.
+// begins reports whether an address can begin after this.
 func begins(before string) bool {
 	before = cutSuffixFold(before, "www.")
 	for _, scheme := range []string{"https://", "http://"} {
@@ -136,7 +136,7 @@ func cutSuffixFold(s, suffix string) string {
 	return s
 }
 
-// ends says whether an address can end before this.
+// ends reports whether an address can end before this.
 func ends(after string) bool {
 	if strings.HasPrefix(after, "#") { // a fragment is never sent
 		return true

@@ -48,8 +48,8 @@ func readEcho(extra json.RawMessage, model string) echo {
 // detail is a block of reasoning as OpenRouter tells it, whatever is in it.
 type detail map[string]json.RawMessage
 
-// mostDetails bounds the reasoning that is kept to be given back, in bytes.
-const mostDetails = 1 << 20
+// maxDetails bounds the reasoning that is kept to be given back, in bytes.
+const maxDetails = 1 << 20
 
 // details puts the blocks of an answer's reasoning together. Streamed, they come in pieces: a signature that
 // covers a text must come back with the whole of it
@@ -69,20 +69,20 @@ type block struct {
 // add takes pieces in the order in which they came.
 func (d *details) add(pieces []detail) {
 	for _, p := range pieces {
-		if len(p) == 0 || d.size > mostDetails {
+		if len(p) == 0 || d.size > maxDetails {
 			continue
 		}
 		if !d.goesOn(p) {
 			d.blocks = append(d.blocks, &block{detail: detail{}, texts: map[string]*strings.Builder{}})
 		}
 		d.size += d.blocks[len(d.blocks)-1].grow(p)
-		if d.size > mostDetails { // a part of it is worth nothing
+		if d.size > maxDetails { // a part of it is worth nothing
 			d.blocks = nil
 		}
 	}
 }
 
-// goesOn says that a piece belongs to the newest block. Only texts come in pieces.
+// goesOn reports whether a piece belongs to the newest block. Only texts come in pieces.
 func (d *details) goesOn(p detail) bool {
 	if len(d.blocks) == 0 || !p.has("text") && !p.has("summary") && !p.has("signature") {
 		return false
@@ -92,7 +92,7 @@ func (d *details) goesOn(p detail) bool {
 		!last.has("signature") && !last.has("data")
 }
 
-// has says whether there is something under a name.
+// has reports whether there is something under a name.
 func (d detail) has(name string) bool {
 	value := string(d[name])
 	return value != "" && value != "null" && value != `""`

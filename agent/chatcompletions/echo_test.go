@@ -86,7 +86,7 @@ func TestDetails(t *testing.T) {
 		{"other places", `[{"type":"t","text":"a","index":0},{"type":"t","text":"b","index":1}]`, `[{"index":0,"text":"a","type":"t"},{"index":1,"text":"b","type":"t"}]`},
 		{"other types", `[{"type":"s","summary":"a"},{"type":"s","summary":"b"},{"type":"e","data":"x"},{"type":"e","data":"y"}]`, `[{"summary":"ab","type":"s"},{"data":"x","type":"e"},{"data":"y","type":"e"}]`},
 		{"nothing that we know", `[{}, {"type":"n","format":"f"}]`, `[{"format":"f","type":"n"}]`},
-		{"too much", `[{"type":"t","text":"a"},{"type":"e","data":"` + strings.Repeat("x", mostDetails) + `"},{"type":"t","text":"b"}]`, `null`},
+		{"too much", `[{"type":"t","text":"a"},{"type":"e","data":"` + strings.Repeat("x", maxDetails) + `"},{"type":"t","text":"b"}]`, `null`},
 	} {
 		var pieces blocks
 		if err := json.Unmarshal([]byte(tt.pieces), &pieces); err != nil {

@@ -43,7 +43,7 @@ func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.C
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	fields = map[string]any{"messages": newMessages(r, o.Model, s)}
-	switch most := o.MostOutput(r); {
+	switch most := o.MaxOutput(r); {
 	case most == 0:
 	case s.Has(oldMaxTokens):
 		fields["max_tokens"] = most

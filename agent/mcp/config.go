@@ -115,12 +115,12 @@ func (s Server) LogValue() slog.Value { return slog.StringValue(s.Name) }
 // String returns the name. It keeps secrets out of formatted output.
 func (s Server) String() string { return s.Name }
 
-// listed says whether a tool is in a list of names.
+// listed reports whether a tool is in a list of names.
 func (s Server) listed(list []string, tool string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool { return s.means(entry, tool) })
 }
 
-// means says that an entry of a list stands for a tool.
+// means reports whether an entry of a list stands for a tool.
 func (s Server) means(entry, tool string) bool {
 	prefix, all := strings.CutSuffix(entry, "*")
 	for _, name := range []string{tool, nameFor(s.Name, tool)} {

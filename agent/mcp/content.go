@@ -105,7 +105,7 @@ func (t *taken) resource(r *sdk.ResourceContents) {
 	}
 }
 
-// picture says whether every model that takes images takes these
+// picture reports whether every model that takes images takes these
 // (https://platform.openai.com/docs/guides/images-vision: PNG, JPEG, WEBP, GIF).
 func picture(mediaType string) bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/webp", "image/gif"}, mediaType)

@@ -233,7 +233,7 @@ func TestNothingIsLeftOfAStubbornChild(t *testing.T) {
 	}
 }
 
-// alive says whether a process runs. One that nobody has waited for yet does not.
+// alive reports whether a process runs. One that nobody has waited for yet does not.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

@@ -212,7 +212,7 @@ func defined(defs []agent.ToolDef, name string) (agent.ToolDef, bool) {
 // errChanged is a call's error that was made for a tool as it was before.
 var errChanged = errors.New("the tool has changed since it was offered, so nothing was done. Call it again to use it as it is now")
 
-// changed says that a tool is not what it was when it was offered: read-only may not be read-only any more. One that is
+// changed reports whether a tool is not what it was when it was offered: read-only may not be read-only any more. One that is
 // gone is the server's to refuse.
 func (s *server) changed(offered agent.ToolDef) bool {
 	s.mu.Lock()
@@ -332,7 +332,7 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 	return agent.Output{}, fmt.Errorf("the server %s did not answer: %w%s", s.Name, s.redacted(err), unknown)
 }
 
-// answered says whether an error is an answer to the call, by its code, and not trouble on the way.
+// answered reports whether an error is an answer to the call, by its code, and not trouble on the way.
 func answered(e *jsonrpc.Error) bool {
 	switch e.Code {
 	case jsonrpc.CodeInvalidParams, jsonrpc.CodeMethodNotFound, jsonrpc.CodeInternalError, jsonrpc.CodeInvalidRequest:

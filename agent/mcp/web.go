@@ -135,7 +135,7 @@ func (w *web) send(req *http.Request, cancel func()) (*http.Response, error) {
 	return nil, err
 }
 
-// isRequest says that the body is a request, to which the server answers in its own time.
+// isRequest reports whether the body is a request, to which the server answers in its own time.
 func isRequest(req *http.Request) bool {
 	if req.GetBody == nil {
 		return true

@@ -48,8 +48,8 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// MostOutput returns how many tokens the answer to a request may have; 0: no matter.
-func (o *Options) MostOutput(r agent.Request) int {
+// MaxOutput returns how many tokens the answer to a request may have; 0: no matter.
+func (o *Options) MaxOutput(r agent.Request) int {
 	most := o.MaxOutputTokens
 	if r.MaxOutput > 0 && (most == 0 || r.MaxOutput < most) {
 		most = r.MaxOutput

@@ -49,7 +49,7 @@ func (e *APIError) code() string {
 	return code
 }
 
-// named says whether the provider used one of these words as the error's code or type.
+// named reports whether the provider used one of these words as the error's code or type.
 func (e *APIError) named(words ...string) bool {
 	for _, w := range words {
 		if strings.EqualFold(e.code(), w) || strings.EqualFold(e.Type, w) {
@@ -229,7 +229,7 @@ func (r redactor) streamError(e *APIError) *agent.ModelError {
 	return me
 }
 
-// Named says whether an error is a provider's of one of these codes or types.
+// Named reports whether an error is a provider's of one of these codes or types.
 func Named(err error, words ...string) bool {
 	e, ok := errors.AsType[*APIError](err)
 	return ok && e.named(words...)

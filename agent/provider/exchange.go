@@ -58,7 +58,7 @@ func (x *Exchange) Do(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// notSent says that a request failed before it could be sent: there was no connection.
+// notSent reports whether a request failed before it could be sent: there was no connection.
 func notSent(err error) bool {
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
 		return true

@@ -84,7 +84,7 @@ func number(s string) int {
 	return n
 }
 
-// beyondTheMinute says that a request is larger than what the account may use in a minute, which is the limit.
+// beyondTheMinute reports whether a request is larger than what the account may use in a minute, which is the limit.
 func beyondTheMinute(e *APIError) (limit int, ok bool) {
 	m := tooLarge.FindStringSubmatch(e.Message)
 	if m == nil {
@@ -109,7 +109,7 @@ func limitIn(e *APIError) int {
 	return 0
 }
 
-// flagged says that moderation gave reasons for stopping a request.
+// flagged reports whether moderation gave reasons for stopping a request.
 func (e *APIError) flagged() bool {
 	var m struct {
 		Reasons []string `json:"reasons"`

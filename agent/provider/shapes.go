@@ -136,10 +136,10 @@ func RejectionIn(err error) (_ Rejection, ok bool) {
 	return Rejection{e: e}, ok
 }
 
-// Names says whether a field is spoken of, in whatever way.
+// Names reports whether a field is spoken of, in whatever way.
 func (r Rejection) Names(field string) bool { return strings.Contains(r.e.Param+r.e.Message, field) }
 
-// Matches says whether the message is like an expression.
+// Matches reports whether the message is like an expression.
 func (r Rejection) Matches(re *regexp.Regexp) bool { return re.MatchString(r.e.Message) }
 
 // Refusal returns the refusal that this is; ok is false where something else is wrong.
@@ -159,12 +159,12 @@ func RefusalIn(err error) (Refusal, bool) {
 	return r.Refusal()
 }
 
-// Of says whether a parameter is what is refused. Ask for longer names first: they hold the shorter ones.
+// Of reports whether a parameter is what is refused. Ask for longer names first: they hold the shorter ones.
 func (r Refusal) Of(param string) bool {
 	return r.e.Param == param || r.e.Param == "" && strings.Contains(r.e.Message, param)
 }
 
-// OfStreaming says whether streaming is what is refused.
+// OfStreaming reports whether streaming is what is refused.
 func (r Refusal) OfStreaming() bool {
 	return r.e.Param == "stream" || r.e.Param == "" && streaming.MatchString(r.e.Message)
 }

@@ -49,7 +49,7 @@ func readEcho(extra json.RawMessage, model string) echo {
 	return e.Responses
 }
 
-// speaks says whether the text has its place before this call.
+// speaks reports whether the text has its place before this call.
 func (e echo) speaks() bool {
 	for _, before := range e.Before {
 		if before.Type == typeMessage {
@@ -71,7 +71,7 @@ func (e echo) extra() json.RawMessage {
 	return data
 }
 
-// matters says whether there is anything that the calls alone don't say.
+// matters reports whether there is anything that the calls alone don't say.
 func (e echo) matters() bool {
 	for _, before := range e.Before {
 		if before.raw != nil || before.Phase != "" {

@@ -70,7 +70,7 @@ func readEvent(data []byte) (streamEvent, error) {
 	return e, nil
 }
 
-// known says whether take has a use for events of a type.
+// known reports whether take has a use for events of a type.
 func known(name string) bool {
 	switch name {
 	case "response.output_item.added", "response.output_item.done", "response.output_text.delta", "response.refusal.delta",

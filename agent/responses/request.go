@@ -37,7 +37,7 @@ func newRequest(o *Options, r agent.Request, s shape, phased bool) openai.Create
 		echoed = ""
 	}
 	req.Input = newInput(r.Messages, echoed, phased)
-	if most := o.MostOutput(r); most > 0 {
+	if most := o.MaxOutput(r); most > 0 {
 		req.MaxOutputTokens = max(most, minOutput)
 	}
 	if !s.Has(noTemperature) {

@@ -100,7 +100,7 @@ func (s *Scanner) Token(c byte) bool {
 	return true
 }
 
-// End says whether nothing is left.
+// End reports whether nothing is left.
 func (s *Scanner) End() bool {
 	s.space()
 	return len(s.rest) == 0

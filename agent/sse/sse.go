@@ -119,12 +119,12 @@ func splitField(line []byte) (field, value []byte) {
 	return field, bytes.TrimPrefix(value, []byte(" "))
 }
 
-// complete says whether data needs no further line.
+// complete reports whether data needs no further line.
 func complete(data []byte) bool {
 	return isDone(data) || json.Valid(data)
 }
 
-// isDone says whether data is the terminator of a stream.
+// isDone reports whether data is the terminator of a stream.
 func isDone(data []byte) bool {
 	return string(bytes.TrimSpace(data)) == "[DONE]"
 }

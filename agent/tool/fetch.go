@@ -109,7 +109,7 @@ func (f *fetch) propose(arguments string) string {
 	return fmt.Sprintf("Read %s, an address that you did not type here", address)
 }
 
-// asks says whether a person has to approve. What can't be fetched anyway needs no approval.
+// asks reports whether a person has to approve. What can't be fetched anyway needs no approval.
 func (f *fetch) asks(call agent.ToolCall, said agent.Said) bool {
 	address, _ := partial(call.Arguments, "url")
 	u, err := f.line.guard.target(address)
@@ -148,7 +148,7 @@ func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent
 	}
 }
 
-// strays says that a redirect leads to another site that is not listed. The server chose that address: nobody typed or approved
+// strays reports whether a redirect leads to another site that is not listed. The server chose that address: nobody typed or approved
 // it, and many sites lead on to whatever stands in their own address.
 func (f *fetch) strays(asked, to *url.URL) bool {
 	bare := func(u *url.URL) string { return strings.TrimPrefix(u.Hostname(), "www.") }

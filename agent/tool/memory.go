@@ -76,11 +76,11 @@ func proposal(what, arguments, name string) string {
 	return fmt.Sprintf("%s: %q", what, value)
 }
 
-// asksOutside says that the model reads outside content, which may be what asks for the call: it must not change by itself
+// asksOutside reports whether the model reads outside content, which may be what asks for the call: it must not change by itself
 // what is remembered of a person.
 func asksOutside(_ agent.ToolCall, said agent.Said) bool { return said.Outside() }
 
-// asksShared says that others would read what was remembered of one person.
+// asksShared reports whether others would read what was remembered of one person.
 func asksShared(_ agent.ToolCall, said agent.Said) bool { return said.Shared }
 
 var errNobody = errors.New("there is nobody here to remember it for")

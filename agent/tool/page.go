@@ -24,7 +24,7 @@ import (
 	"telex/agent"
 )
 
-// readable says whether a media type is text.
+// readable reports whether a media type is text.
 func readable(mediaType string) bool {
 	if strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "+json") || strings.HasSuffix(mediaType, "+xml") && mediaType != "image/svg+xml" {
 		return true
@@ -162,7 +162,7 @@ func prune(doc *html.Node) {
 	walk(doc, 0)
 }
 
-// hidden says that no browser shows it.
+// hidden reports whether no browser shows it.
 func hidden(n *html.Node) bool {
 	if n.Type != html.ElementNode {
 		return false

@@ -68,7 +68,7 @@ func stopSignals() []os.Signal {
 	return signals
 }
 
-// unread says that nobody reads the results any more, as in `telex … | head -1`, which needs no word.
+// unread reports whether nobody reads the results any more, as in `telex … | head -1`, which needs no word.
 func unread(err error) bool {
 	failed, ok := errors.AsType[*fs.PathError](err)
 	return ok && failed.Path == os.Stdout.Name() && errors.Is(failed, syscall.EPIPE)

@@ -200,8 +200,8 @@ func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *term
 	})
 }
 
-// mostLines is how many questions and answers of a conversation are shown to who comes back to it: two of each.
-const mostLines = 4
+// maxLines is how many questions and answers of a conversation are shown to who comes back to it: two of each.
+const maxLines = 4
 
 // lastLines returns what was said last in a session of the terminal, as people saw it: what a model said between its
 // calls of tools is one answer, above what was said to it meanwhile, and what the tools said is none.
@@ -231,7 +231,7 @@ func lastLines(ctx context.Context, s gateway.Store, session string) ([]terminal
 			out = append(out, terminal.Line{Text: m.Text, ID: preview.Key(turn, 0)})
 		}
 	}
-	return out[max(0, len(out)-mostLines):], nil
+	return out[max(0, len(out)-maxLines):], nil
 }
 
 // stop ends the gateway, if there is one, and returns err, or why the gateway could not run.

@@ -30,10 +30,10 @@ const (
 	controlHost = "telex"
 	// controlProtocol is what a connection of pathChat is upgraded to.
 	controlProtocol = "telex-terminal"
-	// mostRequest bounds the body of a request, in bytes; an id and its key are far less.
-	mostRequest = 4 << 10
-	// mostAnswer bounds the body of an answer, in bytes: the list of all who were let in.
-	mostAnswer = 16 << 20
+	// maxRequest bounds the body of a request, in bytes; an id and its key are far less.
+	maxRequest = 4 << 10
+	// maxAnswer bounds the body of an answer, in bytes: the list of all who were let in.
+	maxAnswer = 16 << 20
 	// controlTimeout is how long a request may take, and controlIdle how long a connection waits for the next one.
 	controlTimeout = 20 * time.Second
 	controlIdle    = 10 * time.Second
@@ -124,7 +124,7 @@ func answer[Q, A any](c *control, do func(context.Context, Q) (A, error)) http.H
 		ctx, cancel := context.WithTimeout(r.Context(), controlTimeout)
 		defer cancel()
 		var request Q
-		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostRequest))
+		decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequest))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&request); err != nil && !errors.Is(err, io.EOF) {
 			c.write(w, http.StatusBadRequest, trouble{"read request: " + err.Error()})

@@ -154,7 +154,7 @@ func ask[A any](ctx context.Context, r remote, method, path string, body any) (o
 	if resp.StatusCode != http.StatusOK {
 		return out, refusal(resp)
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, mostAnswer)).Decode(&out); err != nil {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&out); err != nil {
 		return out, fmt.Errorf("read the daemon's answer: %w", err)
 	}
 	return out, nil
@@ -189,7 +189,7 @@ func (r remote) exchange(ctx context.Context, method, path string, body any, hea
 // refusal is the error that the daemon answered with.
 func refusal(resp *http.Response) error {
 	var t trouble
-	if err := json.NewDecoder(io.LimitReader(resp.Body, mostAnswer)).Decode(&t); err != nil || t.Error == "" {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(&t); err != nil || t.Error == "" {
 		return fmt.Errorf("the daemon answers %s; is it of another version? then restart it", resp.Status)
 	}
 	return errors.New(t.Error)

@@ -22,10 +22,10 @@ const (
 	// serviceState and serviceRuntime are the directories that deploy/telex.service asks for.
 	serviceState   = "/var/lib/telex"
 	serviceRuntime = "/run/telex"
-	// mostSocketPath is how long the path of a Unix socket may be, in bytes, where it may be least: 104 with
+	// maxSocketPath is how long the path of a Unix socket may be, in bytes, where it may be least: 104 with
 	// the byte that ends it, on macOS and the BSDs; Linux has 108.
 	// https://man7.org/linux/man-pages/man7/unix.7.html, https://man.freebsd.org/cgi/man.cgi?query=unix&sektion=4
-	mostSocketPath = 103
+	maxSocketPath = 103
 )
 
 // stateDir returns the state directory for commands of an operator. Where the environment names none and the operator's
@@ -101,7 +101,7 @@ var errNoSocket = errors.New("no daemon listens")
 // withShortPath calls use with a path of the file that is short enough for a socket's address. A long one leads over the
 // open directory, where the system can do so.
 func withShortPath(path string, use func(string) error) error {
-	if len(path) <= mostSocketPath {
+	if len(path) <= maxSocketPath {
 		return use(path)
 	}
 	dir, err := os.Open(filepath.Dir(path))
@@ -111,7 +111,7 @@ func withShortPath(path string, use func(string) error) error {
 	defer func() { _ = dir.Close() }() // nothing was written
 	short := filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())))
 	if !exists(short) {
-		return fmt.Errorf("the path %s is longer than %d bytes, which no socket's may be: choose another directory with RUNTIME_DIRECTORY", path, mostSocketPath)
+		return fmt.Errorf("the path %s is longer than %d bytes, which no socket's may be: choose another directory with RUNTIME_DIRECTORY", path, maxSocketPath)
 	}
 	return use(filepath.Join(short, filepath.Base(path)))
 }

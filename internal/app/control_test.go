@@ -72,7 +72,7 @@ func TestControl(t *testing.T) {
 	if _, err := dialed(t, path).approve(t.Context(), "BAD"); err == nil || err.Error() != "there is no such code" {
 		t.Errorf("approve: got %v, want what the daemon says", err)
 	}
-	if _, err := dialed(t, path).approve(t.Context(), strings.Repeat("x", mostRequest)); err == nil || !strings.Contains(err.Error(), "too large") {
+	if _, err := dialed(t, path).approve(t.Context(), strings.Repeat("x", maxRequest)); err == nil || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("approve: got %v, want a request that is too large", err)
 	}
 	want := Deletion{Conversation: "x:1"}

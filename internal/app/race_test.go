@@ -50,7 +50,7 @@ func concurrency(f *ast.File) (found string) {
 	return found
 }
 
-// handsOn says whether a file hands on the process's whole environment: os.LookupEnv itself, and not a call of it.
+// handsOn reports whether a file hands on the process's whole environment: os.LookupEnv itself, and not a call of it.
 func handsOn(f *ast.File) (yes bool) {
 	called := map[ast.Expr]bool{}
 	ast.Inspect(f, func(n ast.Node) bool {

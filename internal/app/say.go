@@ -101,7 +101,7 @@ func (d *Demo) request() openai.Request {
 	return list[len(list)-1]
 }
 
-// ended says that the reply stands as it must, or that nothing more is to be expected.
+// ended reports whether the reply stands as it must, or that nothing more is to be expected.
 func (d *Demo) ended(began time.Time, asked int) (bool, error) {
 	r := d.request()
 	if r.ID == 0 {

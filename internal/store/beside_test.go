@@ -25,9 +25,9 @@ const (
 	// worstRacedAccept bounds the same under the race detector, which slows SQLite down many times: with all syncs it is
 	// still less than these 3 s.
 	worstRacedAccept = 2 * time.Second
-	// mostSyncs is how many syncs an accept may wait for: that of the transaction before, its own, and two of a
+	// maxSyncs is how many syncs an accept may wait for: that of the transaction before, its own, and two of a
 	// checkpoint that could find no moment without a write.
-	mostSyncs = 4
+	maxSyncs = 4
 )
 
 // leastTurns is how many turns each conversation has at least.
@@ -164,7 +164,7 @@ func measureAccepts(t *testing.T, takes time.Duration) {
 	if beside[last] > worst {
 		t.Errorf("an accept took %v beside the syncs, want %v at most", beside[last], worst)
 	}
-	if most := mostSyncs*takes + worst; takes > 0 && altogether[last] > most {
+	if most := maxSyncs*takes + worst; takes > 0 && altogether[last] > most {
 		t.Errorf("an accept took %v, want %v at most", altogether[last], most)
 	}
 }

@@ -19,7 +19,7 @@ func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID,
 	})
 }
 
-// Consented says whether what a person asks for in a conversation may use a tool.
+// Consented reports whether what a person asks for in a conversation may use a tool.
 func (r *Reader) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (may bool, err error) {
 	err = r.view(ctx, "read consent", func(t *tx) error {
 		id, err := t.find(ctx, c)

@@ -97,7 +97,7 @@ func (r *Reader) Moves(ctx context.Context) (moves []chat.Move, err error) {
 	return moves, err
 }
 
-// Knows says whether a chat has had a conversation, by whichever of its ids.
+// Knows reports whether a chat has had a conversation, by whichever of its ids.
 func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (known bool, err error) {
 	err = r.view(ctx, "look for a chat", func(t *tx) error {
 		now, err := t.whereIs(ctx, e, c)

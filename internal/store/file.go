@@ -203,7 +203,7 @@ func (r *Reader) inspect(ctx context.Context) error {
 	return nil
 }
 
-// atRest says that nobody uses the file, so that it can be read without the log and its index: SQLite would make both,
+// atRest reports whether nobody uses the file, so that it can be read without the log and its index: SQLite would make both,
 // and leave them. Only who never writes asks.
 func (r *Reader) atRest() bool {
 	if !r.only {

@@ -42,9 +42,9 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 	return fresh && err == nil, err
 }
 
-// mostPlaces is how many places an endpoint is told of that goes on receiving: as many as it can ask in
+// maxPlaces is how many places an endpoint is told of that goes on receiving: as many as it can ask in
 // a minute or two.
-const mostPlaces = 200
+const maxPlaces = 200
 
 // Resume returns the cursor of the last message that the endpoint accepted, and where its last turns began.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (from chat.Resume, err error) {
@@ -58,7 +58,7 @@ func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (from chat.Resum
 			err := rows.Scan(&to.Chat, &to.Thread, &to.Kind)
 			from.Places = append(from.Places, to)
 			return err
-		}, listPlaces, e, mostPlaces)
+		}, listPlaces, e, maxPlaces)
 	})
 	return from, err
 }

@@ -91,7 +91,7 @@ func newestTurn(entries []chat.Entry) []chat.Entry {
 	return entries[from:]
 }
 
-// asks says that an entry is what a user said.
+// asks reports whether an entry is what a user said.
 func asks(e chat.Entry) bool {
 	var m struct {
 		Role string `json:"role"`

@@ -119,12 +119,12 @@ func (r *Reader) explainAt(ctx context.Context, dir, what string, err error) err
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// unwritable says that the system lets nobody or not this user write there.
+// unwritable reports whether the system lets nobody or not this user write there.
 func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// full says that a call failed for want of room.
+// full reports whether a call failed for want of room.
 func (r *Reader) full(err error) bool {
 	return err != nil && isFull(filepath.Dir(r.path), sqliteCode(err), err)
 }

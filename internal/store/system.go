@@ -26,13 +26,13 @@ func giveToOwner(name string) error {
 	return os.Lchown(name, int(dir.Uid), int(dir.Gid))
 }
 
-// diskFull says whether the file system of dir has no room for an ordinary user.
+// diskFull reports whether the file system of dir has no room for an ordinary user.
 func diskFull(dir string) bool {
 	var st unix.Statfs_t
 	return unix.Statfs(dir, &st) == nil && st.Bavail == 0
 }
 
-// outOfSpace says whether err is how the system reports a full disk or a used-up quota.
+// outOfSpace reports whether err is how the system reports a full disk or a used-up quota.
 func outOfSpace(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT)
 }

@@ -13,9 +13,9 @@ import (
 	code "modernc.org/sqlite/lib"
 )
 
-// mostTogether is how many calls become durable with one sync. A crowd that writes at once waits for a few
+// maxTogether is how many calls become durable with one sync. A crowd that writes at once waits for a few
 // syncs, not for one each; more would only make the first of them wait for the last.
-const mostTogether = 64
+const maxTogether = 64
 
 var (
 	errClosed = errors.New("the store is closed")
@@ -119,7 +119,7 @@ func (w *writer) pause(do func()) bool {
 
 func (w *writer) loop() {
 	defer close(w.ended)
-	batch := make([]*call, 0, mostTogether)
+	batch := make([]*call, 0, maxTogether)
 	for {
 		select {
 		case c := <-w.calls:
@@ -136,7 +136,7 @@ func (w *writer) loop() {
 
 // more adds the calls that wait.
 func (w *writer) more(batch []*call) []*call {
-	for len(batch) < mostTogether {
+	for len(batch) < maxTogether {
 		select {
 		case c := <-w.calls:
 			batch = append(batch, c)

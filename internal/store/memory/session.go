@@ -179,7 +179,7 @@ type used struct {
 	chat.Usage
 }
 
-// of says that it is among what is asked for.
+// of reports whether it is among what is asked for.
 func (u used) of(w chat.UsageOf) bool {
 	return (w.Conversation == chat.Conversation{} || w.Conversation == u.conversation) &&
 		(w.Person.Endpoint == "" || w.Person.Endpoint == u.conversation.Endpoint) &&
