@@ -104,7 +104,7 @@ func (a *actor) status(in chat.Inbound) {
 	}
 	a.say(in, a.g.Texts.fill(TextStatus,
 		"model", m.Name, "answered", cmp.Or(used.Last, "–"), "context", group(s.Tokens()), "window", window,
-		"messages", strconv.Itoa(len(s.Messages)), "compactions", strconv.Itoa(s.Folds),
+		"messages", strconv.Itoa(len(s.Messages)), "compactions", strconv.Itoa(s.Compactions),
 		"state", state, "waiting", strconv.Itoa(waiting)))
 }
 

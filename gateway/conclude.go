@@ -117,7 +117,7 @@ func (a *actor) abandon(t *turn) {
 
 // tellSummary says, once in a conversation, that its beginning was summarized.
 func (a *actor) tellSummary(t *turn) {
-	if t.result.Compaction == nil || t.history.Folds > 0 || t.void || a.g.isStopping() {
+	if t.result.Compaction == nil || t.history.Compactions > 0 || t.void || a.g.isStopping() {
 		return
 	}
 	a.answer(preview.Ending{Text: a.g.Texts[TextCompacted]}, t.in.To)

@@ -24,7 +24,7 @@ func (h History) Growth(kept []agent.Message, r agent.Result, replaces bool) (g 
 		return g, nil // what it would have replaced stays, and no summary stands for that
 	}
 	if c := r.Compaction; c != nil && c.Messages > 0 && c.Messages <= len(h.Entries) {
-		g.Fold = &chat.Fold{Summary: c.Summary, Upto: h.Entries[c.Messages-1].ID}
+		g.Compaction = &chat.Compaction{Summary: c.Summary, Upto: h.Entries[c.Messages-1].ID}
 	}
 	return g, nil
 }

@@ -126,17 +126,17 @@ func TestGrowth(t *testing.T) {
 		compaction *agent.Compaction
 		replaces   bool
 		entries    int
-		fold       *chat.Fold
+		fold       *chat.Compaction
 	}{
 		{"said", said, nil, false, 2, nil},
-		{"summarized", said, &agent.Compaction{Summary: "s", Messages: 4}, false, 2, &chat.Fold{Summary: "s", Upto: 4}},
+		{"summarized", said, &agent.Compaction{Summary: "s", Messages: 4}, false, 2, &chat.Compaction{Summary: "s", Upto: 4}},
 		{"summarized more than there is", said, &agent.Compaction{Summary: "s", Messages: 8}, false, 2, nil},
 		{"summarized nothing", said, &agent.Compaction{}, false, 2, nil},
-		{"replaces", said, &agent.Compaction{Summary: "s", Messages: 4}, true, 2, &chat.Fold{Summary: "s", Upto: 4}},
+		{"replaces", said, &agent.Compaction{Summary: "s", Messages: 4}, true, 2, &chat.Compaction{Summary: "s", Upto: 4}},
 		{"replaces by nothing", nil, &agent.Compaction{Summary: "s", Messages: 4}, true, 0, nil},
 	} {
 		g, err := h.Growth(c.kept, agent.Result{Spent: spent, Compaction: c.compaction}, c.replaces)
-		if err != nil || len(g.History) != c.entries || !reflect.DeepEqual(g.Fold, c.fold) || len(g.Usage) != 1 {
+		if err != nil || len(g.History) != c.entries || !reflect.DeepEqual(g.Compaction, c.fold) || len(g.Usage) != 1 {
 			t.Errorf("%s: got %+v, %v", c.name, g, err)
 		}
 	}

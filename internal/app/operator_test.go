@@ -33,7 +33,7 @@ func TestOutputCommandsNothing(t *testing.T) {
 		}
 		c := chat.Conversation{Endpoint: "x", Chat: "1"}
 		at := time.Unix(1, 0)
-		tr, err := transcribed(c, chat.Session{Summary: text, At: at, Folded: 1}, []chat.Entry{{ID: 1, User: chat.UserID(text), At: at, Body: body}})
+		tr, err := transcribed(c, chat.Session{Summary: text, At: at, SummaryUpto: 1}, []chat.Entry{{ID: 1, User: chat.UserID(text), At: at, Body: body}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestTranscript(t *testing.T) {
 		{ID: 2, User: "5", At: at, Body: []byte(`{"role":"user","text":"look","images":[{"media_type":"image/png","data":"AA=="}]}`)},
 		{ID: 3, User: "5", At: at, Body: []byte(`{"role":"assistant","text":"A cat."}`)},
 	}
-	tr, err := transcribed(chat.Conversation{Endpoint: "x", Chat: "1"}, chat.Session{Summary: "They met.", At: at, Folded: 1}, entries)
+	tr, err := transcribed(chat.Conversation{Endpoint: "x", Chat: "1"}, chat.Session{Summary: "They met.", At: at, SummaryUpto: 1}, entries)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func transcribed(c chat.Conversation, s chat.Session, entries []chat.Entry) (tra
 		if err := json.Unmarshal(e.Body, &m); err != nil {
 			return transcript{}, fmt.Errorf("read entry %d of the history: %w", e.ID, err)
 		}
-		line := said{Role: string(m.Role), At: e.At, Text: m.Text, Images: len(m.Images), Summarized: e.ID <= s.Folded}
+		line := said{Role: string(m.Role), At: e.At, Text: m.Text, Images: len(m.Images), Summarized: e.ID <= s.SummaryUpto}
 		if m.Role == agent.ToolRole {
 			line.Tool = m.Name
 		}

@@ -101,12 +101,12 @@ type Growth struct {
 	History [][]byte // new entries, in order
 	Usage   []Usage  // what the turn used, a row for each model
 	// Undecided is usage that the turn's Decision had. It counts only at the end of a turn that the store did not decide.
-	Undecided []Usage
-	Fold      *Fold // nil: the summary stays as it is
+	Undecided  []Usage
+	Compaction *Compaction // nil: the summary stays as it is
 }
 
-// Fold says that a summary stands for all entries up to one from now on.
-type Fold struct {
+// Compaction replaces all entries up to one by a summary.
+type Compaction struct {
 	Summary string // with what the summary before said
 	Upto    int64  // ID of the newest entry that it stands for
 }
@@ -122,11 +122,11 @@ type Entry struct {
 
 // Session is what a conversation keeps besides its entries.
 type Session struct {
-	Model   string    // the chosen one's name; empty: whichever holds there
-	Summary string    // of the entries up to Folded
-	Folded  int64     // ID of the newest entry that the summary stands for; 0: there is no summary
-	Folds   int       // how often a summary was made
-	At      time.Time // when the newest summary was made
+	Model       string    // the chosen one's name; empty: whichever holds there
+	Summary     string    // of the entries up to SummaryUpto
+	SummaryUpto int64     // ID of the newest entry that the summary stands for; 0: there is no summary
+	Compactions int       // how often a summary was made
+	At          time.Time // when the newest summary was made
 }
 
 // Usage is what one model used for one turn, in tokens.

@@ -1,9 +1,9 @@
 package chat
 
 // Join returns the session of two conversations that become one: both summaries, the older first, and the choice made
-// in s, else in o. Folded is the larger one; the entries that no summary stands for must come after it.
+// in s, else in o. SummaryUpto is the larger one; the entries that no summary stands for must come after it.
 func (s Session) Join(o Session) Session {
-	out := Session{Model: s.Model, Folds: s.Folds + o.Folds, Folded: max(s.Folded, o.Folded)}
+	out := Session{Model: s.Model, Compactions: s.Compactions + o.Compactions, SummaryUpto: max(s.SummaryUpto, o.SummaryUpto)}
 	if out.Model == "" {
 		out.Model = o.Model
 	}

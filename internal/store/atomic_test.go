@@ -87,7 +87,7 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 func everything() chat.Growth {
 	g := growth("q", "a")
 	g.Usage = []chat.Usage{{Model: "m", Prompt: 1, Calls: 1}, {Model: "n", Completion: 2, Calls: 1, Estimated: true}}
-	g.Fold = &chat.Fold{Summary: "sum", Upto: 1}
+	g.Compaction = &chat.Compaction{Summary: "sum", Upto: 1}
 	return g
 }
 

@@ -169,7 +169,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 	if err != nil || r.busy || r.moved < r.pages {
 		return false, err
 	}
-	tooLong := w.unfolded.Load() >= c.limit
+	tooLong := w.sinceEmptied.Load() >= c.limit
 	w.pause(func() {
 		if w.commits.Load() != commits && !tooLong && (!erasing || !force) {
 			return
@@ -182,7 +182,7 @@ func (c *checkpointer) try(erasing, force bool) (done bool, err error) {
 			return
 		}
 		done = true
-		w.unfolded.Store(0)
+		w.sinceEmptied.Store(0)
 		if erasing {
 			c.finish(erasures)
 		}

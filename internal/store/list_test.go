@@ -17,7 +17,7 @@ func TestSessionsAndTranscript(t *testing.T) {
 	f.accept(private("only a message"), "1")
 	f.must(f.Choose(ctx, other, "m"))
 	f.ask("1", c, "u", chat.Growth{History: growth("a", "b").History, Usage: []chat.Usage{{Prompt: 5, Cached: 4, Completion: 2, Reasoning: 1}}})
-	f.ask("2", c, "u", chat.Growth{Fold: f.upto(c, "a", 1)})
+	f.ask("2", c, "u", chat.Growth{Compaction: f.upto(c, "a", 1)})
 	newest := clock.now()
 	clock.advance(time.Hour)
 	f.ask("3", private("3"), "u", growth("x"))
@@ -33,7 +33,7 @@ func TestSessionsAndTranscript(t *testing.T) {
 	}
 	session, entries, err := s.Transcript(ctx, c)
 	f.must(err)
-	if session.Summary != "a" || len(entries) != 2 || string(entries[0].Body) != "a" || entries[0].ID != session.Folded {
+	if session.Summary != "a" || len(entries) != 2 || string(entries[0].Body) != "a" || entries[0].ID != session.SummaryUpto {
 		t.Errorf("got %+v and %+v, want what is folded too", session, entries)
 	}
 }
@@ -73,9 +73,9 @@ func TestDeletePerson(t *testing.T) {
 	}
 	f.must(store.Append(ctx, s, private("u"), "old, in a chat with her id"))
 	f.must(store.Append(ctx, s, private("9"), "old, of others"))
-	f.ask("fold", private("1"), "e", chat.Growth{Fold: f.upto(private("1"), "both", 0)})
+	f.ask("fold", private("1"), "e", chat.Growth{Compaction: f.upto(private("1"), "both", 0)})
 	f.ask("fold 3", private("3"), "e", growth("x"))
-	f.ask("fold 4", private("3"), "e", chat.Growth{Fold: f.upto(private("3"), "x", 0)})
+	f.ask("fold 4", private("3"), "e", chat.Growth{Compaction: f.upto(private("3"), "x", 0)})
 	waiting(private("1"), "1", "u")
 	waiting(private("1"), "2", "e")
 	waiting(slack, "1", "u")
@@ -158,7 +158,7 @@ func TestSweepOfSessionsAndUsage(t *testing.T) {
 	f, s, clock := newFixture(t)
 	ctx, c := t.Context(), private("1")
 	f.ask("1", c, "u", chat.Growth{History: growth("a").History, Usage: []chat.Usage{{Prompt: 1}}})
-	f.ask("2", c, "u", chat.Growth{Fold: f.upto(c, "a", 0)})
+	f.ask("2", c, "u", chat.Growth{Compaction: f.upto(c, "a", 0)})
 	f.must(f.Choose(ctx, private("2"), "m"))
 	f.must(f.Forget(ctx, private("3")))
 	sweep := func(retention time.Duration, want store.Swept) {

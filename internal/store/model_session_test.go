@@ -16,7 +16,7 @@ func (m *model) grow(t *modelTurn, g chat.Growth, at time.Time) {
 	if len(g.History) > 0 {
 		m.said = slices.DeleteFunc(m.said, func(e modelEntry) bool { return e.in == c && e.turn == t.record.Replaces })
 	}
-	if f := g.Fold; f != nil && !t.stale {
+	if f := g.Compaction; f != nil && !t.stale {
 		s := m.kept[c]
 		s.summary, s.at = f.Summary, at
 		s.folds++
@@ -152,7 +152,7 @@ func (p *player) growth(id string) (g chat.Growth) {
 	p.must(err, true)
 	if len(entries) > 0 && !slices.ContainsFunc(entries, func(e chat.Entry) bool { return e.Turn == t.record.Replaces }) {
 		p.count++
-		g.Fold = &chat.Fold{Summary: fmt.Sprint("summary ", p.count), Upto: entries[len(entries)-1].ID}
+		g.Compaction = &chat.Compaction{Summary: fmt.Sprint("summary ", p.count), Upto: entries[len(entries)-1].ID}
 	}
 	return g
 }
@@ -208,7 +208,7 @@ func (p *player) compareSession(ctx context.Context, c chat.Conversation) {
 		p.Fatalf("history of %s: got %v, want %v", c, got, want)
 	}
 	kept := p.m.kept[p.m.now(c)]
-	if s.Model != kept.model || s.Summary != kept.summary || s.Folds != kept.folds || !s.At.Equal(kept.at) {
+	if s.Model != kept.model || s.Summary != kept.summary || s.Compactions != kept.folds || !s.At.Equal(kept.at) {
 		p.Fatalf("session of %s: got %+v, want %+v", c, s, kept)
 	}
 	for _, of := range []chat.UsageOf{{Conversation: c}, {Conversation: c, Person: chat.Person{User: "ada"}}} {

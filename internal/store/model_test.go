@@ -192,7 +192,7 @@ func (m *model) end(id string, g chat.Growth, at time.Time) bool {
 		return t != nil
 	}
 	if t.record.Void {
-		g.History, g.Fold = nil, nil
+		g.History, g.Compaction = nil, nil
 	}
 	if t.record.State == chat.TurnRunning {
 		g.Usage = slices.Concat(g.Usage, g.Undecided)

@@ -100,7 +100,7 @@ func testMoveAgain(f *fixture) {
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	_, entries, err := f.Session(ctx, supergroup())
 	f.must(err)
-	f.must(f.Decide(ctx, "t", chat.Decision{Ending: []byte("x"), Growth: chat.Growth{Fold: &chat.Fold{Summary: "s", Upto: entries[0].ID}}}))
+	f.must(f.Decide(ctx, "t", chat.Decision{Ending: []byte("x"), Growth: chat.Growth{Compaction: &chat.Compaction{Summary: "s", Upto: entries[0].ID}}}))
 	if s, _, err := f.Session(ctx, supergroup()); err != nil || s.Summary != "s" {
 		f.Errorf("got summary %q, %v, want that of the turn", s.Summary, err)
 	}

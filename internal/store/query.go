@@ -139,8 +139,8 @@ ON CONFLICT (conversation) DO UPDATE SET model = excluded.model, summary = exclu
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, ?, '', 0, 0, 0)
 ON CONFLICT (conversation) DO UPDATE SET model = excluded.model`
 
-	// saveFold leaves alone a summary that stands for more.
-	saveFold = `
+	// saveCompaction leaves alone a summary that stands for more.
+	saveCompaction = `
 INSERT INTO session (conversation, model, summary, folded, folds, at) VALUES (?, '', ?, ?, 1, ?)
 ON CONFLICT (conversation) DO UPDATE SET summary = excluded.summary, folded = excluded.folded,
     folds = session.folds + 1, at = excluded.at

@@ -20,7 +20,7 @@ func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Sessi
 		if s, err = t.session(ctx, id); err != nil {
 			return err
 		}
-		entries, err = t.entries(ctx, listEntries, id, s.Folded)
+		entries, err = t.entries(ctx, listEntries, id, s.SummaryUpto)
 		return err
 	})
 	return s, entries, err
@@ -58,7 +58,7 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 		if err != nil {
 			return err
 		}
-		entries, err := t.entries(ctx, listEntries, id, session.Folded)
+		entries, err := t.entries(ctx, listEntries, id, session.SummaryUpto)
 		if err != nil || len(entries) == 0 {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
 // session reads a conversation's session; one that was never stored is empty.
 func (t *tx) session(ctx context.Context, conversation int64) (s chat.Session, err error) {
 	var at int64
-	_, err = t.first(ctx, []any{&s.Model, &s.Summary, &s.Folded, &s.Folds, &at}, findSession, conversation)
+	_, err = t.first(ctx, []any{&s.Model, &s.Summary, &s.SummaryUpto, &s.Compactions, &at}, findSession, conversation)
 	s.At = instant(at)
 	return s, err
 }
@@ -145,10 +145,10 @@ func (t *tx) grow(ctx context.Context, turn string, row turnRow, g chat.Growth) 
 	if err := t.saveUsage(ctx, turn, row, g.Usage); err != nil {
 		return err
 	}
-	if g.Fold == nil || row.stale {
+	if g.Compaction == nil || row.stale {
 		return nil
 	}
-	_, err := t.exec(ctx, saveFold, row.conversation, g.Fold.Summary, g.Fold.Upto, t.now)
+	_, err := t.exec(ctx, saveCompaction, row.conversation, g.Compaction.Summary, g.Compaction.Upto, t.now)
 	return err
 }
 
@@ -173,8 +173,8 @@ func (t *tx) join(ctx context.Context, owner, id int64) error {
 		return err
 	}
 	joined := into.Join(from)
-	if joined.Folded > 0 {
-		live := []any{owner, into.Folded, id, from.Folded}
+	if joined.SummaryUpto > 0 {
+		live := []any{owner, into.SummaryUpto, id, from.SummaryUpto}
 		var newest int64
 		if _, err := t.first(ctx, []any{&newest}, newestEntry); err != nil {
 			return err
@@ -189,6 +189,6 @@ func (t *tx) join(ctx context.Context, owner, id int64) error {
 	if _, err := t.exec(ctx, deleteSession, id); err != nil {
 		return err
 	}
-	_, err = t.exec(ctx, saveSession, owner, joined.Model, joined.Summary, joined.Folded, int64(joined.Folds), millis(joined.At))
+	_, err = t.exec(ctx, saveSession, owner, joined.Model, joined.Summary, joined.SummaryUpto, int64(joined.Compactions), millis(joined.At))
 	return err
 }

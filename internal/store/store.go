@@ -77,7 +77,7 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Close waits for running calls and closes the store. Whatever was stored is on the disk already.
 func (s *Store) Close() error {
-	err := s.Reader.Close() // first, so that the writer is the last one and folds the log into the file
+	err := s.Reader.Close() // first, so that the writer is the last one and moves the log into the file
 	if s.by != nil {
 		err = errors.Join(err, s.by.close())
 	}

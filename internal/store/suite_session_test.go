@@ -34,8 +34,8 @@ func (f *fixture) session(c chat.Conversation) (chat.Session, []string) {
 	f.must(err)
 	list := []string{}
 	for i, e := range entries {
-		if e.ID <= s.Folded || i > 0 && e.ID <= entries[i-1].ID {
-			f.Fatalf("got entry %d after %d, folded up to %d", e.ID, entries[max(0, i-1)].ID, s.Folded)
+		if e.ID <= s.SummaryUpto || i > 0 && e.ID <= entries[i-1].ID {
+			f.Fatalf("got entry %d after %d, folded up to %d", e.ID, entries[max(0, i-1)].ID, s.SummaryUpto)
 		}
 		list = append(list, fmt.Sprintf("%s %s: %s", e.Turn, e.User, e.Body))
 	}
@@ -46,17 +46,17 @@ func (f *fixture) session(c chat.Conversation) (chat.Session, []string) {
 func (f *fixture) keeps(c chat.Conversation, summary string, want ...string) {
 	f.Helper()
 	s, got := f.session(c)
-	if s.Summary != summary || !slices.Equal(got, want) && len(got)+len(want) > 0 || (summary == "") != (s.Folded == 0) {
+	if s.Summary != summary || !slices.Equal(got, want) && len(got)+len(want) > 0 || (summary == "") != (s.SummaryUpto == 0) {
 		f.Fatalf("session of %s: got %+v and %q, want summary %q and %q", c, s, got, summary, want)
 	}
 }
 
-// upto is a fold of all but the newest entries.
-func (f *fixture) upto(c chat.Conversation, summary string, but int) *chat.Fold {
+// upto is a compaction of all but the newest entries.
+func (f *fixture) upto(c chat.Conversation, summary string, but int) *chat.Compaction {
 	f.Helper()
 	_, entries, err := f.Session(f.Context(), c)
 	f.must(err)
-	return &chat.Fold{Summary: summary, Upto: entries[len(entries)-1-but].ID}
+	return &chat.Compaction{Summary: summary, Upto: entries[len(entries)-1-but].ID}
 }
 
 func testAsker(f *fixture) {
@@ -137,34 +137,34 @@ func testChoose(f *fixture) {
 	f.must(f.Choose(ctx, c, "large"))
 	model(c, "large")
 	model(private("2"), "")
-	f.ask("t", c, "u", chat.Growth{Fold: &chat.Fold{Summary: "s", Upto: 1}})
+	f.ask("t", c, "u", chat.Growth{Compaction: &chat.Compaction{Summary: "s", Upto: 1}})
 	f.must(f.Forget(ctx, c)) // the choice stays
 	model(c, "large")
 	f.must(f.Choose(ctx, c, ""))
 	model(c, "")
 }
 
-func testFold(f *fixture) {
+func testCompaction(f *fixture) {
 	c, start := private("1"), time.Now()
 	f.ask("1", c, "u", growth("a", "b"))
 	f.ask("2", c, "u", growth("c"))
 	g := growth("d")
-	g.Fold = f.upto(c, "ab", 1)
+	g.Compaction = f.upto(c, "ab", 1)
 	time.Sleep(time.Second)
 	f.run("3", c, "u", "")
 	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g}))
 	f.must(f.Decide(f.Context(), "3", chat.Decision{Growth: g})) // again
 	f.reopen()
 	f.keeps(c, "ab", "2 u: c", "3 u: d")
-	less := g.Fold
-	f.must(f.End(f.Context(), "3", chat.Growth{Fold: f.upto(c, "abc", 1)}))
+	less := g.Compaction
+	f.must(f.End(f.Context(), "3", chat.Growth{Compaction: f.upto(c, "abc", 1)}))
 	f.keeps(c, "abc", "3 u: d")
-	if s, _ := f.session(c); s.Folds != 2 || !s.At.Equal(start.Add(time.Second)) {
-		f.Errorf("got %+v, want two folds", s)
+	if s, _ := f.session(c); s.Compactions != 2 || !s.At.Equal(start.Add(time.Second)) {
+		f.Errorf("got %+v, want two compactions", s)
 	}
-	f.ask("4", c, "u", chat.Growth{Fold: less}) // stands for less than what is there
+	f.ask("4", c, "u", chat.Growth{Compaction: less}) // stands for less than what is there
 	f.keeps(c, "abc", "3 u: d")
-	f.ask("5", c, "u", chat.Growth{Fold: f.upto(c, "all", 0)})
+	f.ask("5", c, "u", chat.Growth{Compaction: f.upto(c, "all", 0)})
 	f.keeps(c, "all")
 	f.ask("6", c, "u", growth("e"))
 	f.keeps(c, "all", "6 u: e")
@@ -188,7 +188,7 @@ func testUndo(f *fixture) {
 	}
 	undoes()
 	f.ask("1", c, "u", growth("a", "b"))
-	f.ask("2", c, "u", chat.Growth{History: growth("c").History, Fold: f.upto(c, "a", 1)})
+	f.ask("2", c, "u", chat.Growth{History: growth("c").History, Compaction: f.upto(c, "a", 1)})
 	f.run("beside", c, "u", "")
 	f.must(f.Decide(ctx, "beside", decision("x", "d")))
 	f.ask("3", c, "u", growth("e"))
@@ -197,7 +197,7 @@ func testUndo(f *fixture) {
 	f.must(f.End(ctx, "beside", growth("f")))
 	f.run("late", c, "u", "")
 	undoes("beside: d", "beside: f")
-	f.must(f.End(ctx, "late", chat.Growth{Fold: late})) // it tells of what was undone
+	f.must(f.End(ctx, "late", chat.Growth{Compaction: late})) // it tells of what was undone
 	undoes("3: e")
 	f.reopen()
 	undoes("2: c")
@@ -272,14 +272,14 @@ func testErase(f *fixture) {
 	f.ask("2", c, "eve", growth("c"))
 	f.ask("3", c, "ada", growth("d"))
 	f.ask("4", private("2"), "ada", growth("x"))
-	f.ask("5", c, "eve", chat.Growth{Fold: f.upto(c, "abc", 1)})
+	f.ask("5", c, "eve", chat.Growth{Compaction: f.upto(c, "abc", 1)})
 	used := []chat.Usage{{Model: "m", Prompt: 7, Calls: 1}}
 	f.ask("6", c, "ada", chat.Growth{Usage: used})
 	f.keeps(c, "abc", "3 ada: d")
 	f.run("hers", c, "ada", "")
 	f.run("eve's", c, "eve", "")
 	late := growth("late")
-	late.Usage, late.Fold = used, f.upto(c, "late", 0)
+	late.Usage, late.Compaction = used, f.upto(c, "late", 0)
 	erases("ada", 3)
 	f.keeps(c, "", "2 eve: c") // counts again
 	f.keeps(private("2"), "", "4 ada: x")
@@ -289,7 +289,7 @@ func testErase(f *fixture) {
 	f.keeps(c, "", "2 eve: c", "eve's eve: late") // its summary may tell of her
 	f.uses(chat.UsageOf{Conversation: c}, 21, 3)
 	f.uses(chat.UsageOf{Person: chat.Person{Endpoint: "tg", User: "ada"}}, 14, 2) // who forgets has used it all the same
-	if s, _ := f.session(c); s.Model != "m" || s.Folds != 0 || !s.At.IsZero() {
+	if s, _ := f.session(c); s.Model != "m" || s.Compactions != 0 || !s.At.IsZero() {
 		f.Errorf("got %+v, want the model and no summary", s)
 	}
 }
@@ -363,7 +363,7 @@ func testMoveSessions(f *fixture) {
 	f.must(f.Choose(ctx, group(), "m"))
 	used := []chat.Usage{{Prompt: 1}}
 	time.Sleep(time.Second)
-	f.ask("a3", group(), "u", chat.Growth{Fold: f.upto(group(), "to 3", 0), Usage: used})
+	f.ask("a3", group(), "u", chat.Growth{Compaction: f.upto(group(), "to 3", 0), Usage: used})
 	f.run("knows a", group(), "u", "")
 	f.run("knows b", supergroup(), "u", "")
 	f.must(f.Decide(ctx, "knows b", decision("x")))
@@ -372,22 +372,22 @@ func testMoveSessions(f *fixture) {
 	f.must(f.Move(ctx, "tg", "-1", "-1001"))
 	f.reopen()
 	f.keeps(supergroup(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5")
-	f.must(f.End(ctx, "knows a", chat.Growth{Fold: fold}))
-	f.must(f.End(ctx, "knows b", chat.Growth{Fold: f.upto(group(), "to 5", 0)}))
+	f.must(f.End(ctx, "knows a", chat.Growth{Compaction: fold}))
+	f.must(f.End(ctx, "knows b", chat.Growth{Compaction: f.upto(group(), "to 5", 0)}))
 	f.keeps(group(), "to 3", "b1 u: 2", "b2 u: 4", "a4 u: 5") // neither knew both
-	f.ask("c1", group(), "u", chat.Growth{Fold: f.upto(group(), "to 4", 1), Usage: used})
+	f.ask("c1", group(), "u", chat.Growth{Compaction: f.upto(group(), "to 4", 1), Usage: used})
 	f.keeps(group(), "to 4", "a4 u: 5")
 	f.uses(chat.UsageOf{Conversation: group()}, 2, 2)
-	if s, _ := f.session(group()); s.Model != "m" || s.Folds != 2 {
-		f.Errorf("got %+v, want the model, and two folds", s)
+	if s, _ := f.session(group()); s.Model != "m" || s.Compactions != 2 {
+		f.Errorf("got %+v, want the model, and two compactions", s)
 	}
 	f.ask("d1", private("3"), "u", growth("6"))
-	f.ask("d2", private("3"), "u", chat.Growth{Fold: f.upto(private("3"), "to 6", 0)})
+	f.ask("d2", private("3"), "u", chat.Growth{Compaction: f.upto(private("3"), "to 6", 0)})
 	f.must(f.Choose(ctx, private("3"), "mine"))
 	f.must(f.Move(ctx, "tg", "-1001", "3"))
 	f.keeps(private("3"), "to 4\n\nto 6", "a4 u: 5")
-	if s, _ := f.session(private("3")); s.Model != "mine" || s.Folds != 3 {
-		f.Errorf("got %+v, want the model of the chat that was there, and all folds", s)
+	if s, _ := f.session(private("3")); s.Model != "mine" || s.Compactions != 3 {
+		f.Errorf("got %+v, want the model of the chat that was there, and all compactions", s)
 	}
 	// What a summary stood for is there once more, and once only.
 	_, err := f.Erase(ctx, private("3"), "nobody")

@@ -259,7 +259,7 @@ func suite(t *testing.T, place func(*testing.T) opener) {
 		{"EntriesHaveAnAsker", testAsker},
 		{"JoinGivesWhatWaits", testJoin},
 		{"ChosenModel", testChoose},
-		{"FoldHidesEntries", testFold},
+		{"CompactionHidesEntries", testCompaction},
 		{"UndoDeletesTheNewestTurn", testUndo},
 		{"UndoSaysSoInOneStep", testUndoSays},
 		{"ReplacedTurnGoes", testReplaces},

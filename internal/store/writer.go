@@ -67,9 +67,9 @@ type writer struct {
 	reserve *reserve
 	log     *checkpointer
 
-	commits  atomic.Int64  // transactions begun so far
-	erasures atomic.Uint64 // commits so far after which something must be unreadable
-	unfolded atomic.Int64  // calls since the log was last emptied
+	commits      atomic.Int64  // transactions begun so far
+	erasures     atomic.Uint64 // commits so far after which something must be unreadable
+	sinceEmptied atomic.Int64  // calls since the log was last emptied
 
 	calls  chan *call // without capacity: who is not taken can still go away
 	pauses chan func()
@@ -177,8 +177,8 @@ func (w *writer) make(batch []*call) {
 
 // committed numbers what was erased, and wakes the checkpointer for it, or because the log has grown.
 func (w *writer) committed(batch ...*call) {
-	before := w.unfolded.Load()
-	after := w.unfolded.Add(int64(len(batch)))
+	before := w.sinceEmptied.Load()
+	after := w.sinceEmptied.Add(int64(len(batch)))
 	wake := before/checkpointEvery != after/checkpointEvery
 	if slices.ContainsFunc(batch, func(c *call) bool { return c.erases }) {
 		wake = true

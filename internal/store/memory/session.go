@@ -17,7 +17,7 @@ type session struct {
 
 // live returns where the entries begin that no summary stands for.
 func (se *session) live() int {
-	i, _ := slices.BinarySearchFunc(se.history, se.Folded+1, func(e chat.Entry, id int64) int { return cmp.Compare(e.ID, id) })
+	i, _ := slices.BinarySearchFunc(se.history, se.SummaryUpto+1, func(e chat.Entry, id int64) int { return cmp.Compare(e.ID, id) })
 	return i
 }
 
@@ -62,10 +62,10 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 	if len(live) == 0 {
 		return nil, nil
 	}
-	turn, folded := live[len(live)-1].Turn, se.Folded
+	turn, summarized := live[len(live)-1].Turn, se.SummaryUpto
 	var out []chat.Entry
 	se.drop(func(e chat.Entry) bool {
-		gone := e.Turn == turn && e.ID > folded
+		gone := e.Turn == turn && e.ID > summarized
 		if gone {
 			out = append(out, e)
 		}
@@ -126,18 +126,18 @@ func (s *Store) outdate(c chat.Conversation) {
 // must come after those that it does.
 func (s *Store) join(into, from *session) {
 	order := func(a, b chat.Entry) int { return cmp.Compare(a.ID, b.ID) }
-	folded := slices.Concat(into.history[:into.live()], from.history[:from.live()])
+	summarized := slices.Concat(into.history[:into.live()], from.history[:from.live()])
 	live := slices.Concat(into.history[into.live():], from.history[from.live():])
-	slices.SortFunc(folded, order)
+	slices.SortFunc(summarized, order)
 	slices.SortFunc(live, order)
 	into.Session = into.Join(from.Session)
-	if into.Folded > 0 {
+	if into.SummaryUpto > 0 {
 		for i := range live {
 			s.said++
 			live[i].ID = s.said
 		}
 	}
-	into.history = append(folded, live...)
+	into.history = append(summarized, live...)
 }
 
 // grow makes a turn's additions to its session.
@@ -155,9 +155,9 @@ func (s *Store) grow(t *memoryTurn, g chat.Growth) {
 		s.usage = append(s.usage, used{conversation: t.Conversation, person: t.User, turn: t.ID, at: time.Now(), Usage: u})
 	}
 	s.usage = last(s.usage, keptUsage)
-	if f := g.Fold; f != nil && !t.stale && f.Upto >= se.Folded {
-		se.Summary, se.Folded, se.At = f.Summary, f.Upto, time.Now()
-		se.Folds++
+	if f := g.Compaction; f != nil && !t.stale && f.Upto >= se.SummaryUpto {
+		se.Summary, se.SummaryUpto, se.At = f.Summary, f.Upto, time.Now()
+		se.Compactions++
 	}
 }
 
