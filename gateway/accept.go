@@ -15,6 +15,19 @@ import (
 // what is longer came from a program, and would only fill the model's window.
 const mostText = 64 << 10
 
+// Inbox keeps what was accepted until it is answered.
+type Inbox interface {
+	// Accept stores a message and its resume cursor; false says that it is known already. It
+	// returns once that is durable.
+	Accept(ctx context.Context, c chat.Conversation, m chat.Inbound) (bool, error)
+	// Resume returns where the endpoint goes on receiving.
+	Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error)
+	// Drop says that messages get no answer.
+	Drop(ctx context.Context, c chat.Conversation, ids ...chat.MessageID) error
+	// Pending returns what was accepted and belongs to no unfinished turn, oldest first.
+	Pending(ctx context.Context) ([]chat.Pending, error)
+}
+
 // accept decides whether a message is for us, and takes it. An error says that it could not
 // be stored, so that the platform must offer it again.
 func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) error {
@@ -76,7 +89,7 @@ func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inboun
 	if len(in.Text)+len(in.Args) > mostText {
 		in.Text, in.Args, in.Command, in.Attachments, in.Kind = "", "", "", nil, chat.Oversized
 	}
-	fresh, err := g.Store.Accept(ctx, c, in)
+	fresh, err := g.store.inbox.Accept(ctx, c, in)
 	if err != nil {
 		return fmt.Errorf("store message: %w", err)
 	}

@@ -267,7 +267,7 @@ func (a *actor) drop(messages ...chat.Inbound) {
 		ids = append(ids, m.ID)
 	}
 	a.write("messages that are not answered", "", func(ctx context.Context) error {
-		return a.g.Store.Drop(ctx, a.conversation, ids...)
+		return a.g.store.inbox.Drop(ctx, a.conversation, ids...)
 	})
 	a.concluded(false, messages...)
 }

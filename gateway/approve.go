@@ -17,7 +17,7 @@ import (
 // approvals returns the approvals of a turn that somebody asked for, as far as they can be decided.
 func (a *actor) approvals(turn string, asker chat.UserID) *approval.Approvals {
 	return approval.New(approval.Options{
-		Store: a.g.Store, Log: a.log.With(slog.String("turn", turn)), Turn: turn, Conversation: a.conversation,
+		Store: a.g.store.approvals, Log: a.log.With(slog.String("turn", turn)), Turn: turn, Conversation: a.conversation,
 		Asker: chat.Person{Endpoint: a.conversation.Endpoint, User: asker},
 	})
 }

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,14 @@ import (
 )
 
 // The commands that only answer, or choose.
+
+// Accounts keeps what was chosen and what was used.
+type Accounts interface {
+	// Choose stores which model answers in a conversation from now on; empty: none is chosen.
+	Choose(ctx context.Context, c chat.Conversation, model string) error
+	// Used sums up what turns used.
+	Used(ctx context.Context, of chat.UsageOf) (chat.Used, error)
+}
 
 // help lists the commands; for admins also those of their own, and what texts can be set.
 func (a *actor) help(in chat.Inbound) {
@@ -38,14 +47,14 @@ func (a *actor) help(in chat.Inbound) {
 
 // choose says which model answers here, or lets another one do so.
 func (a *actor) choose(in chat.Inbound) {
-	stored, _, err := a.g.Store.Session(a.g.deliveries, a.conversation)
+	stored, err := a.past()
 	if err != nil {
 		a.fail(in, "session could not be read", err)
 		return
 	}
 	args := words(in)
 	if len(args) == 0 {
-		now := a.settings(stored, in.Sender.ID).model.Name
+		now := a.settings(stored.Session, in.Sender.ID).model.Name
 		a.say(in, a.g.Texts.fill(TextModels, "model", now, "models", a.g.listModels(now), "slash", a.slash(in.To)))
 		return
 	}
@@ -57,7 +66,7 @@ func (a *actor) choose(in chat.Inbound) {
 		a.say(in, a.g.Texts.fill(TextNoModel, "models", a.g.listModels("")))
 		return
 	}
-	if err := a.g.Store.Choose(a.g.deliveries, a.conversation, m.Name); err != nil {
+	if err := a.g.store.accounts.Choose(a.g.deliveries, a.conversation, m.Name); err != nil {
 		a.fail(in, "the chosen model was not stored", err)
 		return
 	}
@@ -84,7 +93,7 @@ func (a *actor) status(in chat.Inbound) {
 		a.fail(in, "session could not be read", err)
 		return
 	}
-	used, err := a.g.Store.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})
+	used, err := a.g.store.accounts.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})
 	if err != nil {
 		a.fail(in, "usage could not be read", err)
 		return
@@ -111,12 +120,12 @@ func (a *actor) status(in chat.Inbound) {
 // usage says what was used.
 func (a *actor) usage(in chat.Inbound) {
 	from, to := access.Day(time.Now())
-	here, err := a.g.Store.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})
+	here, err := a.g.store.accounts.Used(a.g.deliveries, chat.UsageOf{Conversation: a.conversation})
 	if err != nil {
 		a.fail(in, "usage could not be read", err)
 		return
 	}
-	today, err := a.g.Store.Used(a.g.deliveries, chat.UsageOf{Person: a.person(in), From: from, To: to})
+	today, err := a.g.store.accounts.Used(a.g.deliveries, chat.UsageOf{Person: a.person(in), From: from, To: to})
 	if err != nil {
 		a.fail(in, "usage could not be read", err)
 		return

@@ -146,7 +146,9 @@ func (a *actor) confirmStop(in chat.Inbound, visible bool) {
 // requeue puts a question of which nothing was answered before the one that interrupted it:
 // they are answered together.
 func (a *actor) requeue(t *turn) {
-	a.write("release of a turn", t.id, func(ctx context.Context) error { return a.g.Store.Release(ctx, t.id, history.Usage(t.result.Spent)...) })
+	a.write("release of a turn", t.id, func(ctx context.Context) error {
+		return a.g.store.turns.Release(ctx, t.id, history.Usage(t.result.Spent)...)
+	})
 	a.withdraw(t) // it is asked again by itself
 	a.queue.PutBack(t.answered())
 }
@@ -173,11 +175,11 @@ func (g *Gateway) repeated(ctx context.Context, c chat.Conversation, in chat.Inb
 	if told == nil {
 		return nil
 	}
-	pending, err := g.Store.Pending(ctx)
+	pending, err := g.store.inbox.Pending(ctx)
 	if err != nil {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}
-	turns, err := g.Store.Unfinished(ctx) // after what is pending: a message goes from there to a turn
+	turns, err := g.store.turns.Unfinished(ctx) // after what is pending: a message goes from there to a turn
 	if err != nil {
 		return fmt.Errorf("read unfinished turns: %w", err)
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"slices"
@@ -13,6 +14,22 @@ import (
 )
 
 // The commands that end an answer, repeat it or take it back.
+
+// Histories takes back what was said in conversations.
+type Histories interface {
+	// Undo deletes the entries of the newest turn that no summary stands for, and returns them;
+	// none when there is nothing to delete. Entries that older versions stored count as one turn
+	// from a user's message on. In the same step it begins the turn that says so, as Begin does:
+	// what asked for it does not do so again after a crash. One without an ID is not begun.
+	Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error)
+	// Forget deletes the entries and the summary of a conversation; the chosen model stays. Running
+	// turns can't add to it any more, but what they used.
+	Forget(ctx context.Context, c chat.Conversation) error
+	// Erase deletes the entries of the turns that a person asked in a conversation, and fences the
+	// running ones. The summary goes as well, since it may tell of them, and what it stood for of
+	// others counts again. Usage stays: nobody gets around a limit so. It returns how many entries went.
+	Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error)
+}
 
 // asksAgain says that a message has no question of its own: it is about the last one.
 func asksAgain(in chat.Inbound) bool { return in.Kind == chat.Command && in.Command == cmdRetry }
@@ -89,7 +106,7 @@ func (a *actor) fresh(m queue.Message, done TextKey) {
 	a.cutParked(anyTurn)
 	a.clear(m.Accepted)
 	a.void()
-	if err := a.g.Store.Forget(a.g.deliveries, a.conversation); err != nil {
+	if err := a.g.store.histories.Forget(a.g.deliveries, a.conversation); err != nil {
 		a.fail(m.Inbound, "history could not be deleted", err)
 		return
 	}
@@ -193,7 +210,7 @@ func (a *actor) undoLast(in chat.Inbound) {
 	a.cutParked(func(t *turn) bool { return t.id == last.Turn }) // nobody wants the rest of it
 	says, e := a.record(in), preview.Ending{Text: a.g.Texts[TextUndone], At: time.Now()}
 	if says.Ending, err = json.Marshal(e); err == nil {
-		_, err = a.g.Store.Undo(a.g.deliveries, a.conversation, says)
+		_, err = a.g.store.histories.Undo(a.g.deliveries, a.conversation, says)
 	}
 	if err != nil {
 		a.fail(in, "the last turn could not be undone", err)
@@ -212,7 +229,7 @@ func mine(in chat.Inbound, asker chat.UserID) bool {
 // conversation is theirs as a whole, and so is what they had remembered.
 func (a *actor) forget(m queue.Message) {
 	if m.To.Kind == chat.Private {
-		if _, err := a.g.Store.ForgetFacts(a.g.deliveries, a.person(m.Inbound)); err != nil {
+		if _, err := a.g.store.facts.ForgetFacts(a.g.deliveries, a.person(m.Inbound)); err != nil {
 			a.fail(m.Inbound, "facts could not be forgotten", err)
 			return
 		}
@@ -242,7 +259,7 @@ func (a *actor) erase(u chat.UserID) (int, error) {
 	}
 	a.dropWaiting(func(m chat.Inbound) bool { return m.Sender.ID == u })
 	a.forgive(func(who chat.UserID) bool { return who == u })
-	return a.g.Store.Erase(a.g.deliveries, a.conversation, u)
+	return a.g.store.histories.Erase(a.g.deliveries, a.conversation, u)
 }
 
 // fail tells both sides that a command could not be carried out.

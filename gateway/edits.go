@@ -13,6 +13,12 @@ import (
 // killed is taken back from what people saw: the next one knows of no more.
 const editsEvery = 50 * time.Millisecond
 
+// Deliveries keeps what a person may see of a reply.
+type Deliveries interface {
+	// Record stores the state of one message of a turn's reply.
+	Record(ctx context.Context, turn string, p chat.Part) error
+}
+
 // edits stores what edits of previews showed, behind them: together for all replies, and of each message only the newest
 // while the store is busy. A process that dies leaves records that are a moment old; the next one takes no message for
 // sure until it was edited anew (D15).

@@ -1,11 +1,24 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"telex/internal/chat"
 )
+
+// Facts keeps what people asked to be remembered, wherever they said it.
+type Facts interface {
+	// Facts returns what is remembered for a person, oldest first.
+	Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error)
+	// Remember stores one line, and returns it with its ID and time.
+	Remember(ctx context.Context, p chat.Person, text string) (chat.Fact, error)
+	// ForgetFact deletes one and says whether it was there.
+	ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error)
+	// ForgetFacts deletes all of a person and returns how many there were.
+	ForgetFacts(ctx context.Context, p chat.Person) (int, error)
+}
 
 // cmdMemory is there where something is remembered at all.
 const cmdMemory = "memory"
@@ -28,7 +41,7 @@ func (a *actor) memory(in chat.Inbound) {
 	case !forgets:
 		a.listFacts(in, me) // which says how to forget
 	case strings.EqualFold(args[1], "all"):
-		if _, err := a.g.Store.ForgetFacts(a.g.deliveries, me); err != nil {
+		if _, err := a.g.store.facts.ForgetFacts(a.g.deliveries, me); err != nil {
 			a.fail(in, "facts could not be forgotten", err)
 			return
 		}
@@ -39,7 +52,7 @@ func (a *actor) memory(in chat.Inbound) {
 }
 
 func (a *actor) listFacts(in chat.Inbound, p chat.Person) {
-	facts, err := a.g.Store.Facts(a.g.deliveries, p)
+	facts, err := a.g.store.facts.Facts(a.g.deliveries, p)
 	if err != nil {
 		a.fail(in, "facts could not be read", err)
 		return
@@ -56,7 +69,7 @@ func (a *actor) listFacts(in chat.Inbound, p chat.Person) {
 }
 
 func (a *actor) forgetFact(in chat.Inbound, p chat.Person, id string) {
-	was, err := a.g.Store.ForgetFact(a.g.deliveries, p, id)
+	was, err := a.g.store.facts.ForgetFact(a.g.deliveries, p, id)
 	switch {
 	case err != nil:
 		a.fail(in, "a fact could not be forgotten", err)

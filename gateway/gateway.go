@@ -77,6 +77,7 @@ const DefaultApprovalTimeout = 5 * time.Minute
 // Gateway connects endpoints with the agent.
 type Gateway struct {
 	Options
+	store     stores
 	endpoints map[chat.EndpointID]*endpoint
 	policy    *access.Policy
 	meter     *access.Meter
@@ -109,11 +110,12 @@ func New(o Options) (*Gateway, error) {
 	}
 	o.ApprovalTimeout = cmp.Or(o.ApprovalTimeout, DefaultApprovalTimeout)
 	g := &Gateway{
-		Options: o, endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
+		Options: o, store: newStores(o.Store), endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
 		heavy: make(chan struct{}, mostHeavy), shrinking: make(chan struct{}, mostShrinking), refused: newSeldom(time.Minute),
 		strangers: newSeldom(time.Minute), expected: newSeldom(queue.PieceWindow),
 	}
+	g.Store = nil // each user has its part
 	for _, e := range o.Endpoints {
 		r, err := g.resolve(e)
 		if err != nil {
@@ -156,7 +158,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	g.deliveries, g.endAll = context.WithCancelCause(lasting)
 	defer g.endAll(nil)
 	defer g.endTurns(nil)
-	g.edits = newEdits(lasting, g.Store, g.Log)
+	g.edits = newEdits(lasting, g.store.deliveries, g.Log)
 	defer func() {
 		ending, cancel := context.WithTimeout(lasting, lastWait)
 		defer cancel()

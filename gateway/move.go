@@ -8,13 +8,21 @@ import (
 	"telex/internal/chat"
 )
 
+// Chats keeps which chats had conversations.
+type Chats interface {
+	// Knows says whether a chat has had a conversation.
+	Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error)
+	// Move carries everything of a chat over to its new id. To do so again changes nothing.
+	Move(ctx context.Context, e chat.EndpointID, from, to chat.ChatID) error
+}
+
 // migrate takes up that a chat has a new id, which the platform may tell several times, by either id.
 func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
 	if from == "" || to == "" || g.policy.Now(e.ID, from) == g.policy.Now(e.ID, to) {
 		return nil
 	}
 	if !g.isNamed(e.ID, from) { // of groups that nobody is let in nothing is stored
-		known, err := g.Store.Knows(ctx, e.ID, from)
+		known, err := g.store.chats.Knows(ctx, e.ID, from)
 		if err != nil || !known {
 			return err
 		}
@@ -24,7 +32,7 @@ func (g *Gateway) migrate(ctx context.Context, e *endpoint, from, to chat.ChatID
 
 // moved takes everything of a chat over to its new id: what is stored, what it may do and what it has under way.
 func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) error {
-	if err := g.Store.Move(ctx, e.ID, from, to); err != nil {
+	if err := g.store.chats.Move(ctx, e.ID, from, to); err != nil {
 		return fmt.Errorf("move chat: %w", err)
 	}
 	if !g.policy.Move(chat.Move{Endpoint: e.ID, From: from, To: to}) {
@@ -36,7 +44,7 @@ func (g *Gateway) moved(ctx context.Context, e *endpoint, from, to chat.ChatID) 
 		g.adviseMove(chat.Move{Endpoint: e.ID, From: from, To: to})
 	}
 	g.readdress(e.ID, from, to)
-	blocks, err := g.Store.Blocks(ctx, e.ID)
+	blocks, err := g.store.blocks.Blocks(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read blocks: %w", err)
 	}

@@ -13,13 +13,13 @@ import (
 // It returns once that is done, or with ctx.
 func (g *Gateway) Forget(ctx context.Context, c chat.Conversation) error {
 	if g.endpoints[c.Endpoint] == nil { // it is not configured any more, so that nothing runs there
-		return g.Store.Forget(ctx, c)
+		return g.store.histories.Forget(ctx, c)
 	}
 	return g.order(ctx, c, func(a *actor) error {
 		a.clear(time.Now())
 		a.cutParked(anyTurn)
 		a.void()
-		return g.Store.Forget(ctx, c)
+		return g.store.histories.Forget(ctx, c)
 	})
 }
 

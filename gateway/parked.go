@@ -175,7 +175,7 @@ func (a *actor) mend() {
 	if len(ids) == 0 || room <= 0 {
 		return
 	}
-	turns, err := a.g.Store.Unfinished(a.g.deliveries)
+	turns, err := a.g.store.turns.Unfinished(a.g.deliveries)
 	if err != nil {
 		a.log.Error("undone replies could not be read", slog.Any("error", err))
 		return

@@ -62,6 +62,12 @@ type Pulse interface {
 	Pulse() (last time.Time, limit time.Duration)
 }
 
+// Blocks keeps which calls a platform does not allow for a while.
+type Blocks interface {
+	SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) error
+	Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error)
+}
+
 // Endpoint is one configured bot account.
 type Endpoint struct {
 	ID        chat.EndpointID
@@ -120,7 +126,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 	p := e.Platform
 	r := &endpoint{Endpoint: e, buttons: p.Capabilities().Buttons, purse: budget.New(), works: make(chan struct{})}
 	out := preview.Endpoint{Sender: p, Pulse: new(preview.Pulse), Budget: purse{r.purse, func(b chat.Block) {
-		if err := g.Store.SaveBlock(g.deliveries, e.ID, b); err != nil {
+		if err := g.store.blocks.SaveBlock(g.deliveries, e.ID, b); err != nil {
 			g.Log.Error("block was not stored", slog.String("endpoint", string(e.ID)), slog.Any("error", err))
 		}
 	}}}

@@ -48,7 +48,7 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	}
 	g.adviseMoves()
 	for id, e := range g.endpoints {
-		blocks, err := g.Store.Blocks(ctx, id)
+		blocks, err := g.store.blocks.Blocks(ctx, id)
 		if err != nil {
 			return fmt.Errorf("read blocks: %w", err)
 		}
@@ -56,11 +56,11 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 			e.purse.Restore(b)
 		}
 	}
-	turns, err := g.Store.Unfinished(ctx)
+	turns, err := g.store.turns.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("read unfinished turns: %w", err)
 	}
-	pending, err := g.Store.Pending(ctx)
+	pending, err := g.store.inbox.Pending(ctx)
 	if err != nil {
 		return fmt.Errorf("read accepted messages: %w", err)
 	}

@@ -15,6 +15,18 @@ import (
 	"telex/internal/chat"
 )
 
+// Endings keeps how turns end.
+type Endings interface {
+	// Decide stores how a turn ends, with all that depends on it, at once. It fails with an
+	// error when the turn is not the store's to decide any more: its session was forgotten.
+	Decide(ctx context.Context, turn string, d chat.Decision) error
+	// Cut replaces the ending of a turn that was decided, and does nothing to any other.
+	Cut(ctx context.Context, turn string, ending []byte) error
+	// End says that nothing is left to do for a turn and for the messages that it answers. Its
+	// session grows by what is given.
+	End(ctx context.Context, turn string, g chat.Growth) error
+}
+
 // recorder keeps the parts of one turn's reply.
 type recorder struct {
 	g    *Gateway
@@ -28,7 +40,7 @@ func (r recorder) Record(ctx context.Context, p chat.Part) error {
 	if err := r.g.edits.before(ctx, r.turn, p.Index); err != nil {
 		return err
 	}
-	return r.g.Store.Record(ctx, r.turn, p)
+	return r.g.store.deliveries.Record(ctx, r.turn, p)
 }
 
 // Edited implements preview.Recorder.
@@ -184,7 +196,7 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 		return
 	}
 	a.write("ending of a turn", turn, func(ctx context.Context) error {
-		return a.g.Store.Decide(ctx, turn, chat.Decision{Ending: ending, Growth: g})
+		return a.g.store.endings.Decide(ctx, turn, chat.Decision{Ending: ending, Growth: g})
 	})
 }
 
@@ -196,7 +208,7 @@ func (a *actor) cut(turn string) {
 		a.log.Error("ending was not encoded", slog.String("turn", turn), slog.Any("error", err))
 		return
 	}
-	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.Store.Cut(ctx, turn, ending) })
+	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })
 }
 
 // decideAsShown stores that a turn's reply stays as it is shown, and reports false when that is not possible: its
@@ -204,7 +216,7 @@ func (a *actor) cut(turn string) {
 func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
 	ending, err := json.Marshal(preview.Ending{Keep: true, Stopped: true, At: time.Now()})
 	if err == nil {
-		err = a.g.Store.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})
+		err = a.g.store.endings.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})
 	}
 	if err != nil {
 		a.log.Info("an interrupted reply was not stored before its end", slog.String("turn", turn), slog.Any("error", err))
@@ -230,5 +242,5 @@ func (a *actor) settle(turn string, out preview.Outcome, g chat.Growth) {
 		a.g.noteUndone(a.conversation, turn)
 		return
 	}
-	a.write("end of a turn", turn, func(ctx context.Context) error { return a.g.Store.End(ctx, turn, g) })
+	a.write("end of a turn", turn, func(ctx context.Context) error { return a.g.store.endings.End(ctx, turn, g) })
 }

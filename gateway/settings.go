@@ -10,7 +10,7 @@ import (
 
 // past reads what the conversation remembers.
 func (a *actor) past() (history.History, error) {
-	return history.Load(a.g.deliveries, a.g.Store, a.conversation)
+	return history.Load(a.g.deliveries, a.g.store.sessions, a.conversation)
 }
 
 // words is the text of messages as the model reads it, with its provenance, without what is attached.

@@ -95,7 +95,7 @@ func (g *Gateway) receive(ctx context.Context, e *endpoint) (err error) {
 		}
 	}()
 	e.vital.retries(0)
-	from, err := g.Store.Resume(ctx, e.ID)
+	from, err := g.store.inbox.Resume(ctx, e.ID)
 	if err != nil {
 		return fmt.Errorf("read resume cursor: %w", err)
 	}

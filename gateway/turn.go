@@ -28,6 +28,21 @@ var (
 	errUnseen     = errors.New("nobody can see the reply any more")
 )
 
+// Turns keeps which turns run, to be taken up again after a restart.
+type Turns interface {
+	// Begin stores a turn as running, or counts one more run of it. One that comes with its
+	// Ending is decided from the start.
+	Begin(ctx context.Context, t chat.Turn) error
+	// Join gives messages that wait to a running turn that took them in: it answers them too. It
+	// does nothing to messages that do not wait any more.
+	Join(ctx context.Context, turn string, ids ...chat.MessageID) error
+	// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. What it
+	// used counts all the same.
+	Release(ctx context.Context, turn string, used ...chat.Usage) error
+	// Unfinished returns the turns that have begun and not ended, oldest first.
+	Unfinished(ctx context.Context) ([]chat.Turn, error)
+}
+
 // turn is a question and the reply to it. The actor owns it; result, err and outcome may be
 // read once done is closed.
 type turn struct {
@@ -136,7 +151,7 @@ func (a *actor) prepare(rec *chat.Turn) *turn {
 		a.takeUpSteps(t, rec.Steps)
 	}
 	t.earlier.Spent = a.usedBefore(*rec, t.earlier)
-	t.journal = history.NewJournal(a.g.Store, rec.ID, rec.Runs+1, t.earlier)
+	t.journal = history.NewJournal(a.g.store.steps, rec.ID, rec.Runs+1, t.earlier)
 	if rec.Runs > t.earlier.Through { // the next process must not make the estimate again
 		if err := t.journal.Spent(a.g.deliveries, t.earlier.Spent); err != nil {
 			a.log.Error("what the turn used was not stored", slog.String("turn", t.id), slog.Any("error", err))
@@ -222,7 +237,7 @@ func (a *actor) more(ctx context.Context, t *turn) []agent.Message {
 		return nil
 	}
 	messages, err := t.offers.Take(a.words, func(ids []chat.MessageID) error {
-		return a.g.Store.Join(context.WithoutCancel(ctx), t.id, ids...) // what is taken must be stored
+		return a.g.store.turns.Join(context.WithoutCancel(ctx), t.id, ids...) // what is taken must be stored
 	})
 	if err != nil {
 		a.log.Error("messages were not put to the turn: they wait for the next", slog.String("turn", t.id), slog.Any("error", err))

@@ -156,7 +156,7 @@ func safely(f func() error) (err error) {
 // storeTurn stores that a turn begins. It reports false when the store failed and may work again: then nothing of the turn
 // may be shown, since the next process would find its messages unanswered.
 func (a *actor) storeTurn(rec chat.Turn) bool {
-	err := a.g.Store.Begin(a.g.deliveries, rec)
+	err := a.g.store.turns.Begin(a.g.deliveries, rec)
 	if err != nil {
 		a.log.Error("turn was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
@@ -171,7 +171,7 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		err := safely(func() error { return a.g.Store.Begin(a.g.deliveries, rec) })
+		err := safely(func() error { return a.g.store.turns.Begin(a.g.deliveries, rec) })
 		if err == nil || !retryable(err) {
 			a.log.Info("turn begins: the store works again", slog.String("turn", rec.ID), slog.Duration("after", time.Since(began)))
 			return true

@@ -16,14 +16,25 @@ import (
 	"telex/internal/chat"
 )
 
-// Store keeps who was let in by a code, and who waits.
+// Store keeps who may talk to the bot.
 type Store interface {
+	Requests
+	Admissions
+	Moves
+}
+
+// Requests keeps who asked to be let in.
+type Requests interface {
 	// PairingRequests returns everybody who was given a code, oldest first, however long ago.
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 	// SavePairingRequest stores a code in place of the one that the person was given before.
 	SavePairingRequest(ctx context.Context, k chat.PairingRequest) error
 	// DeletePairingRequests deletes the codes of people.
 	DeletePairingRequests(ctx context.Context, ps ...chat.Person) error
+}
+
+// Admissions keeps who was let in.
+type Admissions interface {
 	// Admit stores that a person is let in, in place of what was stored of them, and deletes their
 	// code.
 	Admit(ctx context.Context, a chat.Admission) error
@@ -31,6 +42,10 @@ type Store interface {
 	Admitted(ctx context.Context) ([]chat.Admission, error)
 	// Revoke deletes the admission of a person, and reports whether there was one.
 	Revoke(ctx context.Context, p chat.Person) (bool, error)
+}
+
+// Moves keeps which chats have new ids.
+type Moves interface {
 	// Moves returns which chats have new ids: the newest id of each.
 	Moves(ctx context.Context) ([]chat.Move, error)
 }
@@ -51,11 +66,18 @@ var (
 	ErrNobody = errors.New("nobody with this id was let in by a code")
 )
 
+// stored is the parts of a Store.
+type stored struct {
+	asked      Requests
+	admissions Admissions
+	moves      Moves
+}
+
 // Policy decides who may talk to the bot. Its state is the store's; it holds a copy, since every message asks it.
 type Policy struct {
-	rules Rules
-	store Store
-	log   *slog.Logger
+	rules  Rules
+	stored stored
+	log    *slog.Logger
 
 	mu       sync.Mutex
 	requests []chat.PairingRequest // oldest first
@@ -65,22 +87,22 @@ type Policy struct {
 
 // NewPolicy returns a policy that knows only the rules of the configuration. Load reads the rest.
 func NewPolicy(r Rules, s Store, log *slog.Logger) *Policy {
-	return &Policy{rules: r, store: s, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
+	return &Policy{rules: r, stored: stored{s, s, s}, log: log, admitted: make(map[chat.Person]chat.Admission), moved: make(map[place]chat.ChatID)}
 }
 
 // Load reads who was let in before.
 func (d *Policy) Load(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	admitted, err := d.store.Admitted(ctx)
+	admitted, err := d.stored.admissions.Admitted(ctx)
 	if err != nil {
 		return fmt.Errorf("read who was let in: %w", err)
 	}
-	requests, err := d.store.PairingRequests(ctx)
+	requests, err := d.stored.asked.PairingRequests(ctx)
 	if err != nil {
 		return fmt.Errorf("read who waits: %w", err)
 	}
-	moves, err := d.store.Moves(ctx)
+	moves, err := d.stored.moves.Moves(ctx)
 	if err != nil {
 		return fmt.Errorf("read which chats have new ids: %w", err)
 	}
@@ -151,7 +173,7 @@ func (d *Policy) Code(ctx context.Context, p chat.Person, name string) (string, 
 		i = len(d.requests)
 		d.requests = append(d.requests, chat.PairingRequest{Person: p, Name: printable(name), Code: newCode(), At: time.Now()})
 	}
-	if err := d.store.SavePairingRequest(ctx, d.requests[i]); err != nil {
+	if err := d.stored.asked.SavePairingRequest(ctx, d.requests[i]); err != nil {
 		d.forget(p)
 		return "", fmt.Errorf("store code: %w", err)
 	}
@@ -192,7 +214,7 @@ func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, 
 	}
 	k := d.requests[i]
 	a := chat.Admission{Person: k.Person, Name: k.Name, By: by, At: time.Now()}
-	if err := d.store.Admit(ctx, a); err != nil {
+	if err := d.stored.admissions.Admit(ctx, a); err != nil {
 		return chat.Admission{}, fmt.Errorf("store admission: %w", err)
 	}
 	d.forget(k.Person)
@@ -206,7 +228,7 @@ func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, 
 func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found, err := d.store.Revoke(ctx, p)
+	found, err := d.stored.admissions.Revoke(ctx, p)
 	if err != nil {
 		return fmt.Errorf("store revocation: %w", err)
 	}

@@ -20,7 +20,7 @@ type Store interface {
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
 	// Consent stores that what a person asks for in a conversation may use a tool from now on.
 	Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error
-	// Consented says whether it may.
+	// Consented says whether it may. Forget ends all consents of a conversation, Erase those of a person there.
 	Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error)
 }
 

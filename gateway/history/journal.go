@@ -11,7 +11,7 @@ import (
 // Steps keeps the journals of running turns.
 type Steps interface {
 	// Note adds to the journal of a running turn. It returns once that is durable, and fails for a turn that
-	// is not running.
+	// is not running; of one that was forgotten it takes nothing but steps of usage. A journal ends with its turn.
 	Note(ctx context.Context, turn string, steps ...chat.Step) error
 }
 

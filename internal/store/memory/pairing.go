@@ -8,7 +8,7 @@ import (
 	"telex/internal/chat"
 )
 
-// PairingRequests implements access.Store.
+// PairingRequests implements access.Requests.
 func (s *Store) PairingRequests(context.Context) ([]chat.PairingRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -17,7 +17,7 @@ func (s *Store) PairingRequests(context.Context) ([]chat.PairingRequest, error) 
 	}), nil
 }
 
-// SavePairingRequest implements access.Store.
+// SavePairingRequest implements access.Requests.
 func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,7 +26,7 @@ func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) err
 	return nil
 }
 
-// DeletePairingRequests implements access.Store.
+// DeletePairingRequests implements access.Requests.
 func (s *Store) DeletePairingRequests(_ context.Context, ps ...chat.Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *Store) deletePairingRequest(p chat.Person) {
 	s.requests = slices.DeleteFunc(s.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 }
 
-// Admit implements access.Store.
+// Admit implements access.Admissions.
 func (s *Store) Admit(_ context.Context, a chat.Admission) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Store) Admit(_ context.Context, a chat.Admission) error {
 	return nil
 }
 
-// Admitted implements access.Store.
+// Admitted implements access.Admissions.
 func (s *Store) Admitted(context.Context) ([]chat.Admission, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *Store) Admitted(context.Context) ([]chat.Admission, error) {
 	}), nil
 }
 
-// Revoke implements access.Store.
+// Revoke implements access.Admissions.
 func (s *Store) Revoke(_ context.Context, p chat.Person) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

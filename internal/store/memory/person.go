@@ -16,7 +16,7 @@ type consent struct {
 	tool         string
 }
 
-// Consent implements gateway.Consents.
+// Consent implements approval.Store.
 func (s *Store) Consent(_ context.Context, c chat.Conversation, u chat.UserID, tool string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,7 +24,7 @@ func (s *Store) Consent(_ context.Context, c chat.Conversation, u chat.UserID, t
 	return nil
 }
 
-// Consented implements gateway.Consents.
+// Consented implements approval.Store.
 func (s *Store) Consented(_ context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

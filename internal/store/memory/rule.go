@@ -9,7 +9,7 @@ import (
 	"telex/internal/chat"
 )
 
-// SaveBlock implements gateway.Rules. A block that is known is only ever prolonged.
+// SaveBlock implements gateway.Blocks. A block that is known is only ever prolonged.
 func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,7 +29,7 @@ func longest(blocks []chat.Block) []chat.Block {
 	})
 }
 
-// Blocks implements gateway.Rules.
+// Blocks implements gateway.Blocks.
 func (s *Store) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *Store) inForce(e chat.EndpointID) []chat.Block {
 	return slices.DeleteFunc(slices.Clone(s.blocks[e]), func(b chat.Block) bool { return !b.Until.After(now) })
 }
 
-// Move implements gateway.Rules. From now on the old id means the new one in every call.
+// Move implements gateway.Chats. From now on the old id means the new one in every call.
 func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID)
 	return nil
 }
 
-// Moves implements access.Store.
+// Moves implements access.Moves.
 func (s *Store) Moves(context.Context) ([]chat.Move, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *Store) Moves(context.Context) ([]chat.Move, error) {
 	return out, nil
 }
 
-// Knows implements gateway.Rules.
+// Knows implements gateway.Chats.
 func (s *Store) Knows(_ context.Context, e chat.EndpointID, in chat.ChatID) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

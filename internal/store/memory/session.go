@@ -26,7 +26,7 @@ func (se *session) drop(which func(chat.Entry) bool) {
 	se.history = slices.DeleteFunc(se.history, which)
 }
 
-// Session implements gateway.Sessions. The result is the caller's.
+// Session implements history.Sessions. The result is the caller's.
 func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,7 +39,7 @@ func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, [
 	return se.Session, out, nil
 }
 
-// Choose implements gateway.Sessions.
+// Choose implements gateway.Accounts.
 func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) err
 	return nil
 }
 
-// Undo implements gateway.Sessions. The turns that are running know what was undone: they can't make summaries any more.
+// Undo implements gateway.Histories. The turns that are running know what was undone: they can't make summaries any more.
 func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 	return out, nil
 }
 
-// Forget implements gateway.Sessions. The ids of messages stay known, so that none is answered twice.
+// Forget implements gateway.Histories. The ids of messages stay known, so that none is answered twice.
 func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	return nil
 }
 
-// Erase implements gateway.Sessions. What nobody is known to have asked may be theirs and goes too.
+// Erase implements gateway.Histories. What nobody is known to have asked may be theirs and goes too.
 func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,7 @@ func (u used) of(w chat.UsageOf) bool {
 		!u.at.Before(w.From) && (w.To.IsZero() || u.at.Before(w.To))
 }
 
-// Used implements gateway.Sessions.
+// Used implements gateway.Accounts.
 func (s *Store) Used(_ context.Context, of chat.UsageOf) (sum chat.Used, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

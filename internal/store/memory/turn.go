@@ -80,7 +80,7 @@ func (s *Store) rerun(t *memoryTurn) error {
 	return nil
 }
 
-// Decide implements gateway.Turns.
+// Decide implements gateway.Endings.
 func (s *Store) Decide(_ context.Context, turn string, d chat.Decision) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,7 @@ func (s *Store) Join(_ context.Context, turn string, ids ...chat.MessageID) erro
 	return nil
 }
 
-// Note implements gateway.Turns.
+// Note implements history.Steps.
 func (s *Store) Note(_ context.Context, turn string, steps ...chat.Step) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func onlyUsage(steps []chat.Step) bool {
 	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s chat.Step) bool { return s.Kind != chat.StepSpent })
 }
 
-// Cut implements gateway.Turns.
+// Cut implements gateway.Endings.
 func (s *Store) Cut(_ context.Context, turn string, ending []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *Store) Cut(_ context.Context, turn string, ending []byte) error {
 	return err
 }
 
-// End implements gateway.Turns.
+// End implements gateway.Endings.
 func (s *Store) End(_ context.Context, turn string, g chat.Growth) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
