@@ -230,7 +230,7 @@ func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.
 
 // once is a fault that hits one call.
 func once(method string, e conformance.Effect) standin.Fault {
-	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: int(e.RetryAfter / time.Second)}
+	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
 	switch e.Status { // of these the platform speaks in its own words, with 200
 	case http.StatusForbidden:
 		f.Action, f.Error = standin.ActError, "channel_not_found"

@@ -279,7 +279,7 @@ func (w *world) BreakFetch(f conformance.Fault) { w.server.Fault(once("file", f.
 
 // once is a fault that hits one call.
 func once(method string, e conformance.Effect) standin.Fault {
-	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: int(e.RetryAfter / time.Second)}
+	return standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
 }
 
 func (w *world) Attach(to chat.Target, f conformance.File, size int64) {

@@ -2,6 +2,7 @@ package discord
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -41,64 +42,27 @@ const (
 // Outage is a time in which the API does nothing.
 type Outage = fault.Outage
 
-// Fault is a rule: which calls it hits, and what happens to them. Of several
-// rules that match a call, the first one added wins; all of them count it.
-type Fault struct {
-	// Method and Channel choose calls; zero matches all. Several methods are separated by "|". The method
-	// "gateway" is a connection to the gateway, "attachment" the download of a file.
-	Method  string `json:"method"`
-	Channel string `json:"channel"`
-	// Contains chooses calls whose body contains it, as JSON.
-	Contains string `json:"contains"`
-	// Nth hits only the n-th chosen call (from 1), Every each n-th one.
-	Nth   int `json:"nth"`
-	Every int `json:"every"`
-	// Times is how often the rule hits; 0 is without end.
-	Times int `json:"times"`
-	// For is how long the rule holds from now on, 0 without end; in JSON it is for_ms.
-	For   time.Duration `json:"-"`
-	ForMS int           `json:"for_ms"`
-
-	Action      string `json:"action"`
-	Status      int    `json:"status"`
-	Description string `json:"description"`
-	// Code is that of the error in the answer.
-	Code       int     `json:"code"`
-	RetryAfter float64 `json:"retry_after"` // seconds; 1 when 0.
-	// Scope of a rate limit: user, shared or global; user when "".
-	Scope string `json:"scope"`
-	// Delay is the latency; in JSON it is delay_ms.
-	Delay       time.Duration `json:"-"`
-	DelayMS     int           `json:"delay_ms"`
-	AfterEffect bool          `json:"after_effect"`
-	// Do, if set, is called at the moment of a pause instead of waiting for
-	// Resume, and ends the pause when it returns. It may call the server, but
-	// for Close, which waits for it.
-	Do func(Call) `json:"-"`
-}
+// Fault is a rule: which calls it hits, and what happens to them. The method "gateway" is a connection to the gateway,
+// "attachment" the download of a file. Contains looks into the body, as JSON. Scope is that of a rate limit: user, shared
+// or global; user when "".
+type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-// rule is the fault in the words of all platforms.
-func (f *Fault) rule() fault.Rule[Call] {
-	return fault.Rule[Call]{
-		When:   fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)},
-		Action: f.Action, Status: f.Status, RetryAfter: f.RetryAfter, Delay: fault.Lasts(f.Delay, f.DelayMS),
-		AfterEffect: f.AfterEffect, Do: f.Do,
-	}
-}
-
 // check tells what is wrong with a fault.
-func (f *Fault) check() error {
-	if f.Scope != "" && f.Scope != scopeUser && f.Scope != scopeShared && f.Scope != scopeGlobal {
+func check(f *Fault) error {
+	switch {
+	case f.Scope != "" && f.Scope != scopeUser && f.Scope != scopeShared && f.Scope != scopeGlobal:
 		return fmt.Errorf("fault %s: unknown scope %q", f.Action, f.Scope)
+	case f.Chat != 0 || f.Error != "" || f.Rate != 0:
+		return errors.New("fault: chat, error and rate are other platforms'")
 	}
-	return f.rule().Check(ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
+	return f.Check(ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
 		ActMalformed, ActCutMiddle, ActPauseBefore, ActPauseAfter, ActPauseAnswered)
 }
 
-func (f *Fault) chooses(call *Call) bool {
+func chooses(f *Fault, call *Call) bool {
 	return (f.Channel == "" || f.Channel == call.Channel) &&
 		(f.Contains == "" || strings.Contains(string(call.Body), f.Contains)) &&
 		fault.Named(f.Method, call.Method)
@@ -111,7 +75,7 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 		return s.forceTooMany(call, f), true
 	case ActStatus:
 		s.Locked(func() { call.Code = f.Code })
-		return f.statusAnswer(), true
+		return statusAnswer(f), true
 	case ActNotFound:
 		aerr := missing(call)
 		s.Locked(func() { call.Code = aerr.code })
@@ -136,7 +100,7 @@ func missing(call *Call) *apiError {
 	return notFound(codeUnknownChannel, "Channel")
 }
 
-func (f *Fault) statusAnswer() rig.Answer {
+func statusAnswer(f *Fault) rig.Answer {
 	if f.Status >= http.StatusInternalServerError && f.Description == "" {
 		return rig.HTML(f.Status, proxy)
 	}

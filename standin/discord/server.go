@@ -51,7 +51,7 @@ type Options struct {
 // Server imitates Discord for one bot. It is an http.Handler; Serve adds a real or in-memory listener. All
 // methods may be called from any goroutine.
 type Server struct {
-	rig.Rig[Call, Fault, Event]
+	rig.Rig[Call, Event]
 
 	opts   Options
 	me     User
@@ -103,12 +103,11 @@ func New(opts Options) *Server {
 		sockets: make(map[*socket]struct{}),
 		routes:  routes(),
 	}
-	rig.Init(&s.Rig, rig.Platform[Call, Fault, Event]{
+	rig.Init(&s.Rig, rig.Platform[Call, Event]{
 		Name: "discord", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
 		Serve: s.serve, Control: s.controls(), Reset: s.reset, Detach: s.detachAll,
 		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish, Event: event, Stamp: stamp,
-		Rule: (*Fault).rule, Check: (*Fault).check, Chooses: (*Fault).chooses, Act: s.act,
-		Outage: func(action string, status int) Fault { return Fault{Action: action, Status: status} },
+		Check: check, Chooses: chooses, Act: s.act,
 	})
 	return s
 }

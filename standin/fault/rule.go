@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,41 +42,68 @@ const (
 	PauseAnswered = "pause_answered"
 )
 
-// Rule is what the faults of all platforms say alike: how often one hits the calls C that it chooses, and what
-// happens to them.
-type Rule[C any] struct {
-	When
-	Action string
-	// Status is that of the answer.
-	Status int
-	// RetryAfter is in seconds.
-	RetryAfter float64
-	// Delay is the latency.
-	Delay time.Duration
-	// Rate is in bytes per second.
-	Rate int
+// Fault is a rule: which calls C it hits, and what happens to them. Of several rules that match a call, the first one
+// added wins; all of them count it. Not every platform has every field and every action.
+type Fault[C any] struct {
+	// Method chooses calls; several are separated by "|", and "" matches all.
+	Method string `json:"method"`
+	// Channel chooses calls by their place, Chat where places have numbers; zero matches all.
+	Channel string `json:"channel"`
+	Chat    int64  `json:"chat"`
+	// Contains chooses calls whose text contains it.
+	Contains string `json:"contains"`
+	// Nth hits only the n-th chosen call (from 1), Every each n-th one.
+	Nth   int `json:"nth"`
+	Every int `json:"every"`
+	// Times is how often the rule hits; 0 is without end.
+	Times int `json:"times"`
+	// For is how long the rule holds from now on, 0 without end; in JSON it is for_ms.
+	For   time.Duration `json:"-"`
+	ForMS int           `json:"for_ms"`
+
+	Action string `json:"action"`
+	// Status, Code and Description are those of an answer; Error is the platform's word for one.
+	Status      int    `json:"status"`
+	Code        int    `json:"code"`
+	Description string `json:"description"`
+	Error       string `json:"error"`
+	// RetryAfter is in seconds; 1 when 0.
+	RetryAfter float64 `json:"retry_after"`
+	// Scope is what a rate limit closes.
+	Scope string `json:"scope"`
+	// Delay is the latency; in JSON it is delay_ms.
+	Delay   time.Duration `json:"-"`
+	DelayMS int           `json:"delay_ms"`
+	// Rate is that of a slow download, in bytes per second.
+	Rate int `json:"rate"`
 	// AfterEffect lets the call take effect before it is answered with an error.
-	AfterEffect bool
+	AfterEffect bool `json:"after_effect"`
 	// Do, if set, is called at the moment of a pause instead of waiting for Resume, and ends the pause when it returns.
-	Do func(C)
+	// It may call the server, but for Close, which waits for it.
+	Do func(C) `json:"-"`
+}
+
+// When says which of the chosen calls the fault hits.
+func (f *Fault[C]) When() When {
+	return When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: Lasts(f.For, f.ForMS)}
 }
 
 // AnswersLate tells whether the call takes effect before it is answered with an error.
-func (r Rule[C]) AnswersLate() bool {
-	return r.AfterEffect && (r.Action == Status || r.Action == Error)
+func (f *Fault[C]) AnswersLate() bool {
+	return f.AfterEffect && (f.Action == Status || f.Action == Error)
 }
 
-// Check tells what is wrong with a rule, which may have one of the actions.
-func (r Rule[C]) Check(actions ...string) error {
+// Check tells what is wrong with a fault, which may have one of the actions.
+func (f *Fault[C]) Check(actions ...string) error {
 	switch {
-	case !slices.Contains(actions, r.Action):
-		return fmt.Errorf("unknown fault action %q", r.Action)
-	case r.Nth < 0 || r.Every < 0 || r.Times < 0 || r.RetryAfter < 0 || r.Delay < 0 || r.For < 0:
-		return fmt.Errorf("fault %s: negative number", r.Action)
-	case r.Action == Status && (r.Status < 400 || r.Status > 599):
-		return fmt.Errorf("fault status: %d is no error status", r.Status)
-	case r.Action == Drip && r.Rate < 1:
-		return fmt.Errorf("fault drip: rate must be 1 byte per second or more")
+	case !slices.Contains(actions, f.Action):
+		return fmt.Errorf("unknown fault action %q", f.Action)
+	case f.Nth < 0 || f.Every < 0 || f.Times < 0 || f.RetryAfter < 0 || f.DelayMS < 0 || f.For < 0 || f.ForMS < 0:
+		return fmt.Errorf("fault %s: negative number", f.Action)
+	case f.Action == Status && (f.Status < 400 || f.Status > 599):
+		return fmt.Errorf("fault status: %d is no error status", f.Status)
+	case f.Action == Drip && f.Rate < 1:
+		return errors.New("fault drip: rate must be 1 byte per second or more")
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type Call struct {
 }
 
 // Calls returns every call so far, in the order of arrival. It is a copy.
-func (g *Rig[C, F, E]) Calls() []C {
+func (g *Rig[C, E]) Calls() []C {
 	g.p.Mutex.Lock()
 	defer g.p.Mutex.Unlock()
 	list := make([]C, len(g.calls))
@@ -39,7 +39,7 @@ func (g *Rig[C, F, E]) Calls() []C {
 
 // Answer records a call, lets it take effect with run, and answers it, bent by the fault that hits it. What is
 // refused has its answer already: it has no effect, and no fault bends it. Run is called without the mutex.
-func (g *Rig[C, F, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, refused *Answer, run func() Answer) {
+func (g *Rig[C, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, refused *Answer, run func() Answer) {
 	rule := g.record(c)
 	var a Answer
 	if refused != nil {
@@ -52,7 +52,7 @@ func (g *Rig[C, F, E]) Answer(w http.ResponseWriter, r *http.Request, c *C, cut 
 
 // Admit records a connection that a client opens, and reports whether it may: else a fault has answered, or allow
 // has, which returns nil when nothing speaks against it.
-func (g *Rig[C, F, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, latency time.Duration, allow func() *Answer) bool {
+func (g *Rig[C, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <-chan struct{}, latency time.Duration, allow func() *Answer) bool {
 	rule := g.record(c)
 	if !host.Pause(latency/2, cut) {
 		panic(http.ErrAbortHandler)
@@ -70,7 +70,7 @@ func (g *Rig[C, F, E]) Admit(w http.ResponseWriter, r *http.Request, c *C, cut <
 }
 
 // record counts a call and finds the fault that hits it.
-func (g *Rig[C, F, E]) record(c *C) *F {
+func (g *Rig[C, E]) record(c *C) *fault.Fault[C] {
 	g.p.Mutex.Lock()
 	defer g.p.Mutex.Unlock()
 	g.calls = append(g.calls, c)
@@ -80,15 +80,15 @@ func (g *Rig[C, F, E]) record(c *C) *F {
 }
 
 // perform waits, lets the call take effect, and shapes the answer.
-func (g *Rig[C, F, E]) perform(ctx context.Context, c *C, rule *F, cut <-chan struct{}, run func() Answer) Answer {
+func (g *Rig[C, E]) perform(ctx context.Context, c *C, f *fault.Fault[C], cut <-chan struct{}, run func() Answer) Answer {
 	half := g.p.Latency / 2
 	if !host.Pause(half, cut) {
 		return Answer{}
 	}
-	a, done := g.before(ctx, c, rule, cut)
+	a, done := g.before(ctx, c, f, cut)
 	if !done {
 		if a = run(); a.Status != Gone {
-			a = g.after(c, rule, a, cut)
+			a = g.after(c, f, a, cut)
 		}
 	}
 	if a.Status == Gone || !host.Pause(half, cut) {
@@ -98,7 +98,7 @@ func (g *Rig[C, F, E]) perform(ctx context.Context, c *C, rule *F, cut <-chan st
 }
 
 // finish writes the answer and the record of the call.
-func (g *Rig[C, F, E]) finish(w http.ResponseWriter, r *http.Request, c *C, f *F, a Answer, cut <-chan struct{}) {
+func (g *Rig[C, E]) finish(w http.ResponseWriter, r *http.Request, c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}) {
 	var attrs []slog.Attr
 	g.Locked(func() {
 		common := g.p.Call(c)
@@ -112,16 +112,13 @@ func (g *Rig[C, F, E]) finish(w http.ResponseWriter, r *http.Request, c *C, f *F
 	})
 	g.p.Log.LogAttrs(r.Context(), slog.LevelDebug, "call", attrs...)
 	g.Respond(w, r, a, cut)
-	if f == nil {
-		return
-	}
-	if rule := g.p.Rule(f); rule.Action == fault.PauseAnswered {
-		g.hold(c, rule, fault.Answered, cut)
+	if f != nil && f.Action == fault.PauseAnswered {
+		g.hold(c, f, fault.Answered, cut)
 	}
 }
 
 // Respond writes an answer or drops the connection.
-func (g *Rig[C, F, E]) Respond(w http.ResponseWriter, r *http.Request, a Answer, cut <-chan struct{}) {
+func (g *Rig[C, E]) Respond(w http.ResponseWriter, r *http.Request, a Answer, cut <-chan struct{}) {
 	if a.Status == Gone {
 		panic(http.ErrAbortHandler)
 	}

@@ -66,7 +66,7 @@ type restart struct {
 }
 
 // control answers a request to /control/<name>; see the package comment.
-func (g *Rig[C, F, E]) control(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
+func (g *Rig[C, E]) control(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 	if err := http.NewCrossOriginProtection().Check(r); err != nil {
 		g.tellResult(w, r, http.StatusForbidden, nil, err)
 		return
@@ -96,7 +96,7 @@ func (g *Rig[C, F, E]) control(w http.ResponseWriter, r *http.Request, cut <-cha
 }
 
 // order does what a request asks for, and leaves to the platform what is its own.
-func (g *Rig[C, F, E]) order(r *http.Request, name string, cut <-chan struct{}) (any, error) {
+func (g *Rig[C, E]) order(r *http.Request, name string, cut <-chan struct{}) (any, error) {
 	query := r.URL.Query()
 	switch r.Method + " " + name {
 	case "GET paused":
@@ -111,7 +111,7 @@ func (g *Rig[C, F, E]) order(r *http.Request, name string, cut <-chan struct{}) 
 		g.ClearFaults()
 		return struct{}{}, nil
 	case "POST fault":
-		return Posted(func(f F) (any, error) {
+		return Posted(func(f fault.Fault[C]) (any, error) {
 			id, err := g.addFault(f)
 			return map[string]int{"id": id}, err
 		})(r)
@@ -140,7 +140,7 @@ func (g *Rig[C, F, E]) order(r *http.Request, name string, cut <-chan struct{}) 
 }
 
 // tellResult answers with a result, or with an error.
-func (g *Rig[C, F, E]) tellResult(w http.ResponseWriter, r *http.Request, status int, result any, err error) {
+func (g *Rig[C, E]) tellResult(w http.ResponseWriter, r *http.Request, status int, result any, err error) {
 	if err != nil {
 		result = map[string]string{"error": err.Error()}
 	}
@@ -153,7 +153,7 @@ func (g *Rig[C, F, E]) tellResult(w http.ResponseWriter, r *http.Request, status
 
 // serveFile answers with a file. Whatever that says about its type, a browser keeps it and does not show it: it comes
 // from who is being tested.
-func (g *Rig[C, F, E]) serveFile(w http.ResponseWriter, r *http.Request) {
+func (g *Rig[C, E]) serveFile(w http.ResponseWriter, r *http.Request) {
 	contentType, data, err := g.p.Control.File(r.URL.Query())
 	if err != nil {
 		g.tellResult(w, r, http.StatusBadRequest, nil, err)
@@ -165,7 +165,7 @@ func (g *Rig[C, F, E]) serveFile(w http.ResponseWriter, r *http.Request) {
 }
 
 // send writes a whole answer, so that the client has it when send returns: a restart follows some.
-func (g *Rig[C, F, E]) send(w http.ResponseWriter, r *http.Request, a Answer) {
+func (g *Rig[C, E]) send(w http.ResponseWriter, r *http.Request, a Answer) {
 	if err := a.write(r.Context(), w, nil); err != nil {
 		g.p.Log.Debug("answer", slog.Any("error", err))
 	}

@@ -18,14 +18,11 @@ import (
 	"telex/standin/rig"
 )
 
-// call, rule and event are those of a platform with one method.
+// call and event are those of a platform with one method.
 type (
 	call struct {
 		rig.Call
 		Text string `json:"text"`
-	}
-	rule struct {
-		Action string `json:"action"`
 	}
 	event struct {
 		Seq  int64  `json:"seq"`
@@ -33,7 +30,7 @@ type (
 	}
 	// toy answers every call with its path.
 	toy struct {
-		rig.Rig[call, rule, event]
+		rig.Rig[call, event]
 		mu     sync.Mutex
 		resets int
 	}
@@ -53,7 +50,7 @@ func newToy(t *testing.T) *toy {
 	) (any, error) {
 		return len(in.Text), nil
 	})
-	rig.Init(&s.Rig, rig.Platform[call, rule, event]{
+	rig.Init(&s.Rig, rig.Platform[call, event]{
 		Name: "toy", Handler: s, Mutex: &s.mu,
 		Serve: func(w http.ResponseWriter, r *http.Request, cut <-chan struct{}) {
 			c := &call{Call: rig.Call{At: time.Now(), Method: "echo"}, Text: r.URL.Path}
@@ -74,15 +71,11 @@ func newToy(t *testing.T) *toy {
 		Finish: func(*call, rig.Answer) []slog.Attr { return nil },
 		Event:  func(kind string, _ *call, _ *fault.Paused[call]) event { return event{Kind: kind} },
 		Stamp:  func(e event, seq int64, _ time.Time) event { e.Seq = seq; return e },
-		Rule: func(r *rule) fault.Rule[call] {
-			return fault.Rule[call]{Action: r.Action, Status: http.StatusTeapot}
+		Check: func(f *fault.Fault[call]) error {
+			return f.Check(fault.PauseBefore, fault.CutBefore, fault.CutMiddle)
 		},
-		Check: func(r *rule) error {
-			return fault.Rule[call]{Action: r.Action}.Check(fault.PauseBefore, fault.CutBefore, fault.CutMiddle)
-		},
-		Chooses: func(*rule, *call) bool { return true },
-		Outage:  func(action string, _ int) rule { return rule{Action: action} },
-		Act:     func(*rule, *call) (rig.Answer, bool) { return rig.Answer{}, false },
+		Chooses: func(*fault.Fault[call], *call) bool { return true },
+		Act:     func(*fault.Fault[call], *call) (rig.Answer, bool) { return rig.Answer{}, false },
 	})
 	return s
 }
@@ -183,7 +176,7 @@ func TestCalls(t *testing.T) {
 		if got, cut := get("/one"); got != "/one" || cut {
 			t.Errorf("got %q, cut is %t", got, cut)
 		}
-		s.Fault(rule{Action: fault.PauseBefore})
+		s.Fault(fault.Fault[call]{Action: fault.PauseBefore})
 		done := make(chan string)
 		go func() { text, _ := get("/two"); done <- text }()
 		synctest.Wait()

@@ -12,7 +12,7 @@
 // lists its own.
 //
 //	POST   /control/fault    {"method":"…","nth":2,"times":1,"action":"cut_after"} → {"id":1}
-//	                         fields: Fault of the platform; delay_ms instead of Delay, for_ms instead of For
+//	                         fields: Fault of package fault, as far as the platform has them
 //	DELETE /control/fault    removes all faults and ends an outage
 //	POST   /control/outage   {"kind":"cut","for_ms":10000}        from now on: refuse, cut, 5xx or hang
 //	GET    /control/paused   ?wait=10: waits up to so many seconds for a held call

@@ -9,7 +9,7 @@ import (
 )
 
 // Fault adds a rule and returns its id. It panics on a rule that makes no sense.
-func (g *Rig[C, F, E]) Fault(f F) int {
+func (g *Rig[C, E]) Fault(f fault.Fault[C]) int {
 	id, err := g.addFault(f)
 	if err != nil {
 		panic(g.p.Name + " stand-in: " + err.Error())
@@ -17,47 +17,47 @@ func (g *Rig[C, F, E]) Fault(f F) int {
 	return id
 }
 
-func (g *Rig[C, F, E]) addFault(f F) (int, error) {
+func (g *Rig[C, E]) addFault(f fault.Fault[C]) (int, error) {
 	if err := g.p.Check(&f); err != nil {
 		return 0, err
 	}
-	return g.faults.Add(f, g.p.Rule(&f).When), nil
+	return g.faults.Add(f, f.When()), nil
 }
 
 // ClearFaults removes all rules, ends an outage, and resumes what is held.
-func (g *Rig[C, F, E]) ClearFaults() {
+func (g *Rig[C, E]) ClearFaults() {
 	g.faults.Clear()
 	g.Host.Refuse(time.Time{})
 	g.Resume(0)
 }
 
 // Paused returns the calls that faults hold.
-func (g *Rig[C, F, E]) Paused() []fault.Paused[C] { return g.holds.List() }
+func (g *Rig[C, E]) Paused() []fault.Paused[C] { return g.holds.List() }
 
 // Resume lets a held call go on; 0 means all of them. It returns how many.
-func (g *Rig[C, F, E]) Resume(id int) int { return g.holds.Release(id, true) }
+func (g *Rig[C, E]) Resume(id int) int { return g.holds.Release(id, true) }
 
 // Drop ends a held call where it is, as if its connection had died there: one that is held before its effect has
 // none. 0 means all of them. It returns how many.
-func (g *Rig[C, F, E]) Drop(id int) int { return g.holds.Release(id, false) }
+func (g *Rig[C, E]) Drop(id int) int { return g.holds.Release(id, false) }
 
 // Outage begins an outage: all connections and calls in flight are cut, and every call and connection meets it until
 // it is over or ClearFaults ends it. It goes before all other faults, which do not count what it hits. It panics on
 // an outage that makes no sense.
-func (g *Rig[C, F, E]) Outage(o fault.Outage) {
+func (g *Rig[C, E]) Outage(o fault.Outage) {
 	if err := g.outageBut(o, nil); err != nil {
 		panic(g.p.Name + " stand-in: " + err.Error())
 	}
 }
 
-func (g *Rig[C, F, E]) outageBut(o fault.Outage, spare net.Conn) error {
+func (g *Rig[C, E]) outageBut(o fault.Outage, spare net.Conn) error {
 	action, status, lasts, err := o.Effect()
 	if err != nil {
 		return err
 	}
 	g.drop(func() []net.Conn {
 		until := time.Now().Add(lasts)
-		g.faults.Shadow(g.p.Outage(action, status), until)
+		g.faults.Shadow(fault.Fault[C]{Action: action, Status: status}, until)
 		if o.Kind == fault.OutageRefuse {
 			g.Host.Refuse(until)
 		}
@@ -69,43 +69,41 @@ func (g *Rig[C, F, E]) outageBut(o fault.Outage, spare net.Conn) error {
 
 // Match counts the call in every rule that chooses it and returns the first rule that hits; nil for none. The mutex
 // is held.
-func (g *Rig[C, F, E]) Match(c *C) *F {
+func (g *Rig[C, E]) Match(c *C) *fault.Fault[C] {
 	common := g.p.Call(c)
-	hit := g.faults.Match(common.At, func(f F) bool { return g.p.Chooses(&f, c) })
+	hit := g.faults.Match(common.At, func(f fault.Fault[C]) bool { return g.p.Chooses(&f, c) })
 	if hit != nil {
-		common.Fault = g.p.Rule(hit).Action
+		common.Fault = hit.Action
 	}
 	return hit
 }
 
 // before does what a fault does ahead of the effect; done means that a is the answer and there will be no effect.
-func (g *Rig[C, F, E]) before(ctx context.Context, c *C, f *F, cut <-chan struct{}) (a Answer, done bool) {
+func (g *Rig[C, E]) before(ctx context.Context, c *C, f *fault.Fault[C], cut <-chan struct{}) (a Answer, done bool) {
 	if f == nil {
 		return Answer{}, false
 	}
-	rule := g.p.Rule(f)
-	if rule.AnswersLate() {
+	if f.AnswersLate() {
 		return Answer{}, false
 	}
 	if a, done = g.p.Act(f, c); done {
 		return a, true
 	}
-	hold := func() bool { return g.hold(c, rule, fault.Before, cut) }
-	return Answer{}, !fault.Step{Action: rule.Action, Delay: rule.Delay, Cut: cut, Hold: hold}.GoesOn(ctx)
+	hold := func() bool { return g.hold(c, f, fault.Before, cut) }
+	return Answer{}, !fault.Step{Action: f.Action, Delay: fault.Lasts(f.Delay, f.DelayMS), Cut: cut, Hold: hold}.GoesOn(ctx)
 }
 
 // after does what a fault does between effect and answer.
-func (g *Rig[C, F, E]) after(c *C, f *F, a Answer, cut <-chan struct{}) Answer {
+func (g *Rig[C, E]) after(c *C, f *fault.Fault[C], a Answer, cut <-chan struct{}) Answer {
 	if f == nil {
 		return a
 	}
-	rule := g.p.Rule(f)
-	if rule.AnswersLate() {
+	if f.AnswersLate() {
 		if instead, ok := g.p.Act(f, c); ok {
 			return instead
 		}
 	}
-	switch rule.Action {
+	switch f.Action {
 	case fault.CutAfter:
 		return Answer{}
 	case fault.Malformed:
@@ -113,9 +111,9 @@ func (g *Rig[C, F, E]) after(c *C, f *F, a Answer, cut <-chan struct{}) Answer {
 	case fault.CutMiddle:
 		a.cutMiddle = true
 	case fault.Drip:
-		a.rate = rule.Rate
+		a.rate = f.Rate
 	case fault.PauseAfter:
-		if !g.hold(c, rule, fault.After, cut) {
+		if !g.hold(c, f, fault.After, cut) {
 			return Answer{}
 		}
 	}
@@ -126,11 +124,11 @@ func (g *Rig[C, F, E]) after(c *C, f *F, a Answer, cut <-chan struct{}) Answer {
 }
 
 // hold keeps a call until Resume, Drop, Restart or Close; false when it does not go on.
-func (g *Rig[C, F, E]) hold(c *C, rule fault.Rule[C], stage string, cut <-chan struct{}) bool {
+func (g *Rig[C, E]) hold(c *C, f *fault.Fault[C], stage string, cut <-chan struct{}) bool {
 	var held C
 	g.Locked(func() { held = *c })
-	if rule.Do != nil {
-		rule.Do(held)
+	if f.Do != nil {
+		f.Do(held)
 		return true
 	}
 	return g.holds.Hold(held, stage, cut, func(p *fault.Paused[C]) {

@@ -15,9 +15,9 @@ import (
 	"telex/standin/watch"
 )
 
-// Platform is what a stand-in adds to the rig: C is its call, F its fault, E its event. Functions that say so are
+// Platform is what a stand-in adds to the rig: C is its call, E its event. Functions that say so are
 // called with the mutex held. Those that are nil do nothing.
-type Platform[C, F, E any] struct {
+type Platform[C, E any] struct {
 	// Name is that of the stand-in, for panics.
 	Name string
 	// Handler is the stand-in itself.
@@ -45,36 +45,33 @@ type Platform[C, F, E any] struct {
 	// Stamp numbers an event, and detaches it from the stand-in's memory; the mutex is held.
 	Stamp func(e E, seq int64, at time.Time) E
 
-	// Rule is what a fault says in the words of all platforms, and Check tells what is wrong with it.
-	Rule  func(*F) fault.Rule[C]
-	Check func(*F) error
+	// Check tells what is wrong with a fault.
+	Check func(*fault.Fault[C]) error
 	// Chooses tells whether a fault is about a call; the mutex is held.
-	Chooses func(*F, *C) bool
-	// Outage is the fault that hits all calls during an outage.
-	Outage func(action string, status int) F
+	Chooses func(*fault.Fault[C], *C) bool
 	// Act does what a fault of the platform's own does in place of the effect, or after it, and returns its answer;
 	// false: the call goes on.
-	Act func(*F, *C) (Answer, bool)
+	Act func(*fault.Fault[C], *C) (Answer, bool)
 	// Bend changes the answer to a call that took effect.
-	Bend func(*F, Answer) Answer
+	Bend func(*fault.Fault[C], Answer) Answer
 }
 
 // Rig is what a stand-in embeds. Use Init.
-type Rig[C, F, E any] struct {
+type Rig[C, E any] struct {
 	// Host is the machine that the stand-in runs on.
 	Host *host.Host
 	// Counted is guarded by the mutex.
 	Counted Stats
 
-	p      Platform[C, F, E]
-	faults fault.Table[F]
+	p      Platform[C, E]
+	faults fault.Table[fault.Fault[C]]
 	holds  fault.Holds[C]
 	events watch.Hub[E]
 	calls  []*C // guarded by the mutex.
 }
 
 // Init makes a rig ready, and resets the platform.
-func Init[C, F, E any](g *Rig[C, F, E], p Platform[C, F, E]) {
+func Init[C, E any](g *Rig[C, E], p Platform[C, E]) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
@@ -83,7 +80,7 @@ func Init[C, F, E any](g *Rig[C, F, E], p Platform[C, F, E]) {
 }
 
 // reset forgets everything; the mutex is held, or nobody else is there yet.
-func (g *Rig[C, F, E]) reset() {
+func (g *Rig[C, E]) reset() {
 	g.faults.Reset()
 	g.holds.Reset()
 	g.Host.Refuse(time.Time{})
@@ -92,17 +89,17 @@ func (g *Rig[C, F, E]) reset() {
 }
 
 // Locked runs f with the mutex held.
-func (g *Rig[C, F, E]) Locked(f func()) {
+func (g *Rig[C, E]) Locked(f func()) {
 	g.p.Mutex.Lock()
 	defer g.p.Mutex.Unlock()
 	f()
 }
 
 // Reset forgets everything that happened, and cuts all connections and calls in flight.
-func (g *Rig[C, F, E]) Reset() { g.resetBut(nil) }
+func (g *Rig[C, E]) Reset() { g.resetBut(nil) }
 
 // resetBut spares the connection that asked for it, and so do its neighbours below.
-func (g *Rig[C, F, E]) resetBut(spare net.Conn) {
+func (g *Rig[C, E]) resetBut(spare net.Conn) {
 	g.restartBut(0, spare)
 	g.Locked(func() {
 		g.reset()
@@ -112,9 +109,9 @@ func (g *Rig[C, F, E]) resetBut(spare net.Conn) {
 
 // Restart cuts every connection and every call in flight, as a restart of the platform does, and refuses calls for
 // the time down. What was stored stays.
-func (g *Rig[C, F, E]) Restart(down time.Duration) { g.restartBut(down, nil) }
+func (g *Rig[C, E]) Restart(down time.Duration) { g.restartBut(down, nil) }
 
-func (g *Rig[C, F, E]) restartBut(down time.Duration, spare net.Conn) {
+func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	g.drop(func() []net.Conn {
 		g.tell("restart")
 		return g.Host.Restart(down, spare)
@@ -122,7 +119,7 @@ func (g *Rig[C, F, E]) restartBut(down time.Duration, spare net.Conn) {
 }
 
 // drop closes the connections that cut returns, which is called with the mutex held, and those of the platform.
-func (g *Rig[C, F, E]) drop(cut func() []net.Conn) {
+func (g *Rig[C, E]) drop(cut func() []net.Conn) {
 	g.p.Mutex.Lock()
 	conns := cut()
 	if g.p.Detach != nil {
@@ -133,10 +130,10 @@ func (g *Rig[C, F, E]) drop(cut func() []net.Conn) {
 }
 
 // Serve answers requests on l until Close, and then returns nil. It closes l.
-func (g *Rig[C, F, E]) Serve(l net.Listener) error { return g.Host.Serve(l) }
+func (g *Rig[C, E]) Serve(l net.Listener) error { return g.Host.Serve(l) }
 
 // Close ends Serve, cuts all connections and waits for what is in flight.
-func (g *Rig[C, F, E]) Close() error {
+func (g *Rig[C, E]) Close() error {
 	g.events.Close()
 	g.drop(func() []net.Conn {
 		g.Host.End()
@@ -146,7 +143,7 @@ func (g *Rig[C, F, E]) Close() error {
 }
 
 // ServeHTTP answers a request.
-func (g *Rig[C, F, E]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *Rig[C, E]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	cut, down := g.Host.Enter()
 	defer g.Host.Leave()
 	switch {
@@ -160,12 +157,12 @@ func (g *Rig[C, F, E]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Publish tells all watchers; the mutex is held.
-func (g *Rig[C, F, E]) Publish(e E) {
+func (g *Rig[C, E]) Publish(e E) {
 	g.events.Publish(func(seq int64) E { return g.p.Stamp(e, seq, time.Now()) })
 }
 
-func (g *Rig[C, F, E]) tell(kind string) { g.Publish(g.p.Event(kind, nil, nil)) }
+func (g *Rig[C, E]) tell(kind string) { g.Publish(g.p.Event(kind, nil, nil)) }
 
 // Watch returns everything that happens from this call on, until ctx ends or the server closes. The sequence can be
 // read once; reading blocks. Events that are not read are kept in memory until ctx ends.
-func (g *Rig[C, F, E]) Watch(ctx context.Context) iter.Seq[E] { return g.events.Watch(ctx) }
+func (g *Rig[C, E]) Watch(ctx context.Context) iter.Seq[E] { return g.events.Watch(ctx) }

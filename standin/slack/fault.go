@@ -2,6 +2,8 @@ package slack
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -53,67 +55,34 @@ const (
 // Outage is a time in which the API does nothing.
 type Outage = fault.Outage
 
-// Fault is a rule: which calls it hits, and what happens to them. Of several
-// rules that match a call, the first one added wins; all of them count it.
-type Fault struct {
-	// Method and Channel choose calls; zero matches all calls, but no deliveries.
-	// Several methods are separated by "|". Downloads have the method "file", uploads
-	// "upload", response URLs "respond", the opening of a socket "socket".
-	Method  string `json:"method"`
-	Channel string `json:"channel"`
-	// Contains chooses calls with this in text, markdown_text, blocks or chunks.
-	Contains string `json:"contains"`
-	// Nth hits only the n-th chosen call (from 1), Every each n-th one.
-	Nth   int `json:"nth"`
-	Every int `json:"every"`
-	// Times is how often the rule hits; 0 is without end.
-	Times int `json:"times"`
-	// For is how long the rule holds from now on, 0 without end; in JSON it is for_ms.
-	For   time.Duration `json:"-"`
-	ForMS int           `json:"for_ms"`
-
-	Action     string `json:"action"`
-	Status     int    `json:"status"`
-	Error      string `json:"error"`
-	RetryAfter int    `json:"retry_after"` // seconds; 1 when 0.
-	// Delay is the latency; in JSON it is delay_ms.
-	Delay       time.Duration `json:"-"`
-	DelayMS     int           `json:"delay_ms"`
-	AfterEffect bool          `json:"after_effect"`
-	// Do, if set, is called at the moment of a pause instead of waiting for
-	// Resume, and ends the pause when it returns. It may call the server, but
-	// for Close, which waits for it.
-	Do func(Call) `json:"-"`
-}
+// Fault is a rule: which calls it hits, and what happens to them. Without a Method it is about calls, never about
+// deliveries. Downloads have the method "file", uploads "upload", response URLs "respond", the opening of a socket
+// "socket". Contains looks into text, markdown_text, blocks and chunks; RetryAfter is in whole seconds.
+type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-// rule is the fault in the words of all platforms.
-func (f *Fault) rule() fault.Rule[Call] {
-	return fault.Rule[Call]{
-		When:   fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)},
-		Action: f.Action, Status: f.Status, RetryAfter: float64(f.RetryAfter), Delay: fault.Lasts(f.Delay, f.DelayMS),
-		AfterEffect: f.AfterEffect, Do: f.Do,
-	}
-}
-
 // check tells what is wrong with a fault.
-func (f *Fault) check() error {
+func check(f *Fault) error {
 	switch {
-	case f.ofDeliveries():
-		return f.rule().Check(ActLatency, ActDrop, ActDuplicate, ActBadSignature, ActStale)
+	case f.Chat != 0 || f.Code != 0 || f.Description != "" || f.Scope != "" || f.Rate != 0:
+		return errors.New("fault: chat, code, description, scope and rate are other platforms'")
+	case f.RetryAfter != math.Trunc(f.RetryAfter):
+		return fmt.Errorf("fault %s: retry_after is in whole seconds", f.Action)
+	case ofDeliveries(f):
+		return f.Check(ActLatency, ActDrop, ActDuplicate, ActBadSignature, ActStale)
 	case f.Action == ActCutMiddle && !strings.EqualFold(f.Method, downloadMethod):
 		return errors.New("fault cut_middle: only downloads have a middle")
 	case f.Action == ActError && f.Error == "":
 		return errors.New("fault error: which one?")
 	}
-	return f.rule().Check(ActLatency, ActRateLimit, ActStatus, ActError, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst,
+	return f.Check(ActLatency, ActRateLimit, ActStatus, ActError, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst,
 		ActMalformed, ActCutMiddle, ActPauseBefore, ActPauseAfter, ActPauseAnswered)
 }
 
 // ofDeliveries tells whether the rule is about what is delivered to the app.
-func (f *Fault) ofDeliveries() bool {
+func ofDeliveries(f *Fault) bool {
 	for name := range strings.SplitSeq(f.Method, "|") {
 		switch strings.TrimSpace(name) {
 		case kindEvent, kindCommand, kindAction:
@@ -123,8 +92,8 @@ func (f *Fault) ofDeliveries() bool {
 	return false
 }
 
-func (f *Fault) chooses(call *Call) bool {
-	return f.ofDeliveries() == call.delivery && (f.Channel == "" || f.Channel == call.Channel) &&
+func chooses(f *Fault, call *Call) bool {
+	return ofDeliveries(f) == call.delivery && (f.Channel == "" || f.Channel == call.Channel) &&
 		(f.Contains == "" || call.contains(f.Contains)) &&
 		fault.Named(f.Method, call.Method)
 }
@@ -177,5 +146,5 @@ func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
 	}
 	s.Counted.Forced++
 	call.Error = "ratelimited"
-	return s.block(now, sc, max(1, r.RetryAfter))
+	return s.block(now, sc, max(1, int(r.RetryAfter)))
 }

@@ -81,7 +81,7 @@ func (o Options) orDefaults() Options {
 // Serve adds a real or in-memory listener. All methods may be called from any
 // goroutine.
 type Server struct {
-	rig.Rig[Call, Fault, Event]
+	rig.Rig[Call, Event]
 
 	opts Options
 	app  *http.Client // posts to the request URL.
@@ -127,12 +127,11 @@ func New(opts Options) *Server {
 		},
 		base: strings.TrimSuffix(opts.BaseURL, "/"), requestURL: opts.RequestURL,
 	}
-	rig.Init(&s.Rig, rig.Platform[Call, Fault, Event]{
+	rig.Init(&s.Rig, rig.Platform[Call, Event]{
 		Name: "slack", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
 		Serve: s.serve, Control: s.controls(), Reset: s.reset, Detach: s.detach,
 		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish, Event: event, Stamp: stamp,
-		Rule: (*Fault).rule, Check: (*Fault).check, Chooses: (*Fault).chooses, Act: s.act,
-		Outage: func(action string, status int) Fault { return Fault{Action: action, Status: status} },
+		Check: check, Chooses: chooses, Act: s.act,
 	})
 	return s
 }

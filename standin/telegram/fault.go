@@ -1,7 +1,9 @@
 package telegram
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -43,62 +45,29 @@ const (
 // Outage is a time in which the API does nothing.
 type Outage = fault.Outage
 
-// Fault is a rule: which calls it hits, and what happens to them. Of several
-// rules that match a call, the first one added wins; all of them count it.
-type Fault struct {
-	// Method and Chat choose calls; zero matches all. Several methods are
-	// separated by "|". Downloads have the method "file".
-	Method string `json:"method"`
-	Chat   int64  `json:"chat"`
-	// Contains chooses calls whose text or caption contains it.
-	Contains string `json:"contains"`
-	// Nth hits only the n-th chosen call (from 1), Every each n-th one.
-	Nth   int `json:"nth"`
-	Every int `json:"every"`
-	// Times is how often the rule hits; 0 is without end.
-	Times int `json:"times"`
-	// For is how long the rule holds from now on, 0 without end; in JSON it is for_ms.
-	For   time.Duration `json:"-"`
-	ForMS int           `json:"for_ms"`
-
-	Action      string `json:"action"`
-	Status      int    `json:"status"`
-	Description string `json:"description"`
-	RetryAfter  int    `json:"retry_after"` // seconds; 1 when 0.
-	Scope       string `json:"scope"`       // "global" or "", the chat.
-	// Delay is the latency; in JSON it is delay_ms.
-	Delay       time.Duration `json:"-"`
-	DelayMS     int           `json:"delay_ms"`
-	Rate        int           `json:"rate"` // bytes per second.
-	AfterEffect bool          `json:"after_effect"`
-	// Do, if set, is called at the moment of a pause instead of waiting for
-	// Resume, and ends the pause when it returns. It may call the server, but
-	// for Close, which waits for it.
-	Do func(Call) `json:"-"`
-}
+// Fault is a rule: which calls it hits, and what happens to them. Calls are chosen by Chat, and by a text or caption
+// that Contains something; downloads have the method "file". Scope is "global" or "", the chat; RetryAfter is in whole
+// seconds.
+type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.
 type Paused = fault.Paused[Call]
 
-// rule is the fault in the words of all platforms.
-func (f *Fault) rule() fault.Rule[Call] {
-	return fault.Rule[Call]{
-		When:   fault.When{Nth: f.Nth, Every: f.Every, Times: f.Times, For: fault.Lasts(f.For, f.ForMS)},
-		Action: f.Action, Status: f.Status, RetryAfter: float64(f.RetryAfter), Delay: fault.Lasts(f.Delay, f.DelayMS),
-		Rate: f.Rate, AfterEffect: f.AfterEffect, Do: f.Do,
-	}
-}
-
 // check tells what is wrong with a fault.
-func (f *Fault) check() error {
-	if (f.Action == ActCutMiddle || f.Action == ActDrip) && !strings.EqualFold(f.Method, downloadMethod) {
+func check(f *Fault) error {
+	switch {
+	case (f.Action == ActCutMiddle || f.Action == ActDrip) && !strings.EqualFold(f.Method, downloadMethod):
 		return fmt.Errorf("fault %s: only for the method %q", f.Action, downloadMethod)
+	case f.RetryAfter != math.Trunc(f.RetryAfter):
+		return fmt.Errorf("fault %s: retry_after is in whole seconds", f.Action)
+	case f.Channel != "" || f.Code != 0 || f.Error != "":
+		return errors.New("fault: channel, code and error are other platforms'")
 	}
-	return f.rule().Check(ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
+	return f.Check(ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
 		ActMalformed, ActNoMessageID, ActCutMiddle, ActDrip, ActPauseBefore, ActPauseAfter, ActPauseAnswered)
 }
 
-func (f *Fault) chooses(call *Call) bool {
+func chooses(f *Fault, call *Call) bool {
 	return (f.Chat == 0 || f.Chat == call.Chat) &&
 		(f.Contains == "" || strings.Contains(call.Params["text"], f.Contains) || strings.Contains(call.Params["caption"], f.Contains)) &&
 		fault.Named(f.Method, call.Method)
@@ -110,7 +79,7 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	case ActRateLimit:
 		return s.forceTooMany(call, f).answer(), true
 	case ActStatus:
-		return f.statusAnswer(), true
+		return statusAnswer(f), true
 	case ActNotFound:
 		return notFound(call).answer(), true
 	case ActDeleteFirst:
@@ -145,11 +114,11 @@ func bend(f *Fault, a rig.Answer) rig.Answer {
 	return a
 }
 
-func (f *Fault) statusAnswer() rig.Answer {
+func statusAnswer(f *Fault) rig.Answer {
 	if f.Status >= http.StatusInternalServerError && f.Description == "" {
 		return rig.HTML(f.Status, proxy)
 	}
-	e := &apiError{code: f.Status, description: f.Description, retryAfter: f.RetryAfter}
+	e := &apiError{code: f.Status, description: f.Description, retryAfter: int(f.RetryAfter)}
 	if e.description == "" {
 		e.description = http.StatusText(f.Status)
 	}
@@ -165,7 +134,7 @@ func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
 	if r.Scope != globalScope {
 		c := s.chats[call.Chat]
 		if c == nil {
-			return tooMany(max(1, r.RetryAfter))
+			return tooMany(max(1, int(r.RetryAfter)))
 		}
 		if aerr := s.checkBlocked(now, c, call); aerr != nil {
 			s.Counted.Forced--
@@ -173,7 +142,7 @@ func (s *Server) forceTooMany(call *Call, r *Fault) *apiError {
 		}
 		sc = s.limiter.chat(c)
 	}
-	aerr := s.block(now, sc, max(1, r.RetryAfter))
+	aerr := s.block(now, sc, max(1, int(r.RetryAfter)))
 	call.Description = aerr.description
 	return aerr
 }

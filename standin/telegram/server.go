@@ -46,7 +46,7 @@ type Options struct {
 // Server imitates the Bot API for one bot. It is an http.Handler; Serve adds a
 // real or in-memory listener. All methods may be called from any goroutine.
 type Server struct {
-	rig.Rig[Call, Fault, Event]
+	rig.Rig[Call, Event]
 
 	opts Options
 	me   User
@@ -92,12 +92,11 @@ func New(opts Options) *Server {
 		opts: opts,
 		me:   User{ID: opts.BotID, IsBot: true, FirstName: opts.Name, Username: opts.Username},
 	}
-	rig.Init(&s.Rig, rig.Platform[Call, Fault, Event]{
+	rig.Init(&s.Rig, rig.Platform[Call, Event]{
 		Name: "telegram", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
 		Serve: s.serve, Control: s.controls(), Reset: s.reset,
 		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish, Event: event, Stamp: stamp,
-		Rule: (*Fault).rule, Check: (*Fault).check, Chooses: (*Fault).chooses, Act: s.act, Bend: bend,
-		Outage: func(action string, status int) Fault { return Fault{Action: action, Status: status} },
+		Check: check, Chooses: chooses, Act: s.act, Bend: bend,
 	})
 	return s
 }
