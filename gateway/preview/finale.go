@@ -100,8 +100,32 @@ func shownBy(parts []markup.Part) string {
 	return b.String()
 }
 
-// layoutStanding returns the parts that an earlier process sent, cut as it had cut them.
+// layoutStanding returns the parts that an earlier process sent, cut as it had cut them. Whether it had cut a stream is not
+// recorded: what nobody can change tells.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
+	kept := s.layoutCuts(text, o)
+	if !s.grows || s.agrees(kept) {
+		return kept
+	}
+	o.Append, o.Open = true, false
+	if grown := s.layoutCuts(text, o); s.agrees(grown) {
+		return grown
+	}
+	return kept
+}
+
+// agrees reports whether the messages that stand and can't be changed show these parts.
+func (s *state) agrees(parts []markup.Part) bool {
+	for i, p := range parts {
+		if i < len(s.parts) && s.parts[i].exists() && s.parts[i].ref.ID == "" && !s.parts[i].shown.body.equal(s.payload(i, p)) {
+			return false
+		}
+	}
+	return true
+}
+
+// layoutCuts returns the parts that the recorded cuts make.
+func (s *state) layoutCuts(text string, o markup.Options) []markup.Part {
 	var kept []markup.Part
 	for _, o.Limit = range s.cuts {
 		laid := markup.Layout(text, o)

@@ -93,6 +93,22 @@ func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {
 	}
 }
 
+// D1: a stream is cut in other places than a text. A message without an id, which nobody can change, stays where the process that
+// died had cut it.
+func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
+	t.Parallel()
+	var text []string
+	for n := range 24 {
+		text = append(text, token(0, n)+" 世界。")
+	}
+	s := story("stream", talk(strings.Join(text, "")))
+	s.profile.TextLimit, s.real, s.profile.StreamFor = 60, 60, time.Hour
+	s.says[0].place = 1
+	s.faults = map[int]fault{4: {kind: nameless}, 5: {kind: nameless}}
+	s.kills = []kill{{where: afterCall, n: 6, down: time.Second}}
+	perform(t, s)
+}
+
 // D3: a call that is on its way when its process dies arrives no sooner than any other, so that the budget's window holds.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
