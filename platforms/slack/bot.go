@@ -57,10 +57,10 @@ type Bot struct {
 	screen chat.Screen // set before Run
 
 	people  *receiving.Recent[displayName]
-	lookups pace // users.info
-	reads   pace // conversations.history and conversations.replies of all Runs
-	infos   pace // conversations.info
-	blocks  blocks
+	lookups pace                         // users.info
+	reads   pace                         // conversations.history and conversations.replies of all Runs
+	infos   pace                         // conversations.info
+	blocked *receiving.Recent[time.Time] // until when methods that read must not be called
 	// sentKeys has when this process last began a stream, by the hash of its key; zero for other messages. Until a stream
 	// is stopped, nothing else tells whose message it is.
 	sentKeys *receiving.Recent[time.Time]
@@ -93,6 +93,7 @@ func New(o Options) (*Bot, error) {
 		sockets:  calls.NewClient(own),
 		log:      o.Log,
 		people:   receiving.NewRecent[displayName](maxPeople),
+		blocked:  receiving.NewRecent[time.Time](readMethods),
 		sentKeys: receiving.NewRecent[time.Time](maxSentKeys),
 		turn:     make(chan struct{}, 1),
 		recent:   receiving.NewRecent[struct{}](maxRecent),

@@ -71,29 +71,24 @@ func (l *line) look(w waiter) (changed <-chan struct{}, free bool) {
 	return l.changed, true
 }
 
-// gate counts who is inside, and can be shut.
-type gate struct {
-	mu     sync.Mutex
-	shut   bool
-	inside sync.WaitGroup
-}
+// slots let a limited number of requests in at once, and can be closed.
+type slots chan struct{}
 
-// enter returns false once the gate is shut; else the caller calls leave.
-func (g *gate) enter() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.shut {
-		g.inside.Add(1)
+// enter returns false if there is no room; else the caller calls leave.
+func (s slots) enter() bool {
+	select {
+	case s <- struct{}{}:
+		return true
+	default:
+		return false
 	}
-	return !g.shut
 }
 
-func (g *gate) leave() { g.inside.Done() }
+func (s slots) leave() { <-s }
 
-// close shuts the gate and returns when nobody is inside.
-func (g *gate) close() {
-	g.mu.Lock()
-	g.shut = true
-	g.mu.Unlock()
-	g.inside.Wait()
+// close takes all slots: it returns when nobody is inside, and nobody enters any more.
+func (s slots) close() {
+	for range cap(s) {
+		s <- struct{}{}
+	}
 }

@@ -303,13 +303,14 @@ func TestLine(t *testing.T) {
 	})
 }
 
-func TestGate(t *testing.T) {
+func TestSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var g gate
-		if !g.enter() {
-			t.Fatal("the gate is shut")
+		g := make(slots, 2)
+		if !g.enter() || !g.enter() || g.enter() {
+			t.Fatal("there is not room for two")
 		}
+		g.leave()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -18,6 +18,9 @@ const (
 	methodReplies  = "conversations.replies"
 	methodChannels = "users.conversations"
 	methodSelf     = "auth.test"
+
+	// readMethods is how many methods read messages.
+	readMethods = 2
 )
 
 // identity is who the bot is.
@@ -76,7 +79,8 @@ func methodOfReading(to chat.Target) string {
 // before that is over, and the failure is RateLimited at once: the gateway and Run both read.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := methodOfReading(to)
-	if wait := b.blocks.left(method); wait > 0 {
+	until, _ := b.blocked.Get(method)
+	if wait := time.Until(until); wait > 0 {
 		return nil, "", &chat.SendError{
 			Kind: chat.RateLimited, RetryAfter: wait, Scope: chat.ScopeEndpoint, Ops: chat.OpFind, Err: fmt.Errorf("%s: ratelimited", method),
 		}
@@ -96,7 +100,7 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 	})
 	if err != nil {
 		if failure := chat.AsSendError(err); failure.Kind == chat.RateLimited {
-			b.blocks.add(method, failure.RetryAfter)
+			b.blocked.Put(method, time.Now().Add(failure.RetryAfter))
 		}
 		return nil, "", err
 	}
@@ -183,26 +187,4 @@ func (p *pace) take(most int) time.Duration {
 	}
 	p.calls = append(p.calls, now)
 	return 0
-}
-
-// blocks are how long methods must not be called.
-type blocks struct {
-	mu    sync.Mutex
-	until map[string]time.Time
-}
-
-func (s *blocks) add(method string, d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.until == nil {
-		s.until = make(map[string]time.Time)
-	}
-	s.until[method] = time.Now().Add(d)
-}
-
-// left is how long a method must still not be called.
-func (s *blocks) left(method string) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Until(s.until[method])
 }

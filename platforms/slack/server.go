@@ -34,22 +34,18 @@ func (r *reception) serve(ctx context.Context) error {
 		default:
 		}
 	}
-	var requests gate
-	slots := make(chan struct{}, maxRequests)
+	requests := make(slots, maxRequests)
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if !requests.enter() {
+			if ctx.Err() != nil {
 				http.Error(w, "try again later", http.StatusServiceUnavailable)
 				return
 			}
-			defer requests.leave()
-			select {
-			case slots <- struct{}{}:
-				defer func() { <-slots }()
-			default:
+			if !requests.enter() {
 				r.refuse(ctx, w, requestError{http.StatusTooManyRequests, errors.New("too many requests at once")})
 				return
 			}
+			defer requests.leave()
 			if err := r.answer(ctx, w, req); err != nil {
 				failed(err)
 			}
