@@ -9,8 +9,8 @@ import (
 	"telex/internal/markup"
 )
 
-// mostName is how much of a file's name stands in a line, in characters.
-const mostName = 60
+// maxName is how much of a file's name stands in a line, in characters.
+const maxName = 60
 
 // fileOf returns the file that part i of the final is; nil when it is text.
 func (s *state) fileOf(i int) *chat.File {
@@ -66,7 +66,7 @@ func below(text, line string) string { return strings.TrimLeft(text+"\n\n"+line,
 // shortName returns a file's name as it can stand in a line.
 func shortName(name string) string {
 	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
-	return clip(name, func(s string) bool { return utf8.RuneCountInString(s) <= mostName })
+	return clip(name, func(s string) bool { return utf8.RuneCountInString(s) <= maxName })
 }
 
 // escape returns Markdown that shows text as it is.

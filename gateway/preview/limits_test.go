@@ -102,11 +102,11 @@ func TestDeadlineOfAFinal(t *testing.T) {
 			t.Errorf("outcome %+v, want it undelivered for a temporary failure", o)
 		}
 		last := p.calls[len(p.calls)-1].at.Sub(p.began)
-		if last < mostPatience-slowBackoff || last > mostPatience+slowBackoff {
+		if last < maxPatience-slowBackoff || last > maxPatience+slowBackoff {
 			t.Errorf("last try after %v, want about a day", last)
 		}
 		for i, c := range p.calls[3:] {
-			most := mostBackoff
+			most := maxBackoff
 			if i+3 > longSilence {
 				most = slowBackoff
 			}

@@ -75,10 +75,10 @@ func (s *state) planAbsent(d desired, now time.Time) action {
 			return a
 		}
 	}
-	switch {
-	case d.aim == aimShow:
+	switch d.aim {
+	case aimShow:
 		return s.create(d, now)
-	case d.aim == aimGone:
+	case aimGone:
 		return s.remove(d)
 	}
 	return action{kind: doEnd}

@@ -17,8 +17,8 @@ import (
 const (
 	// overtakenAfter is how many failures in a row let others go first: a few seconds' worth.
 	overtakenAfter = 4
-	// mostPrecedence is how long others wait for a platform that seems to be away: that may be wrong.
-	mostPrecedence = 5 * time.Minute
+	// maxPrecedence is how long others wait for a platform that seems to be away: that may be wrong.
+	maxPrecedence = 5 * time.Minute
 )
 
 // overtaken says that others need not wait for the reply any more.
@@ -28,7 +28,7 @@ func (s *state) overtaken(now time.Time) bool {
 	}
 	kind := chat.AsSendError(s.err).Kind
 	away := (kind == chat.Temporary || kind == chat.Uncertain) && s.can(chat.OpTyping) && !s.answers()
-	return !away || now.Sub(s.failing) >= mostPrecedence
+	return !away || now.Sub(s.failing) >= maxPrecedence
 }
 
 // precedence is what later replies know of an earlier one.

@@ -70,7 +70,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 		// The create may have taken effect: at most one more follows, with the final.
 		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // which no stream has
 		s.doubt(m, now)
-		if m.attempt.processes = max(1, r.Tries); m.attempt.processes >= mostTries && m.attempt.unresolved > 0 {
+		if m.attempt.processes = max(1, r.Tries); m.attempt.processes >= maxTries && m.attempt.unresolved > 0 {
 			m.attempt.unresolved = uncertainCreates
 		}
 		m.attempt.mixed = m.attempt.resolution == byKey // which payloads were tried is not known
@@ -208,13 +208,12 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 
 // intent is the record of action a before it is tried.
 func (r *Reply) intent(a action) chat.Part {
+	now := *r.at(a.part)
 	if a.kind == doDelete || a.kind == doFind { // neither changes what stands, if it does
-		now := r.at(a.part)
 		a.display, a.stands = now.shown, true
 	}
-	kept := a.part >= 0 && a.body.blank() && !r.at(a.part).blank()
-	if kept { // should the process die, the text that the message may show still counts
-		a.body, a.cursor = r.parts[a.part].standing(), true
+	if a.part >= 0 && a.body.blank() && !now.blank() { // should the process die, the text that the message may show still counts
+		a.body, a.cursor, a.stands = now.standing(), true, true
 	}
 	p := chat.Part{
 		Index: r.index(a.part), Key: r.partKey(a.part), State: chat.PartIntended, Cursor: a.cursor,
@@ -223,14 +222,7 @@ func (r *Reply) intent(a action) chat.Part {
 	if a.body.plain != p.Text {
 		p.Plain = a.body.plain
 	}
-	switch {
-	case a.part == questionAt:
-	case a.stands, kept:
-		p.Source = r.parts[a.part].source
-	case r.ending == nil, r.ending.Keep:
-		p.Source = r.sourceOf(a)
-	}
-	now := *r.at(a.part)
+	p.Source, _ = r.previewSource(a)
 	if p.Tries = now.attempt.processes; a.creates() {
 		p.Tries++
 	}
@@ -252,13 +244,8 @@ func (r *Reply) intent(a action) chat.Part {
 
 // origin is the Markdown that a shows and those before it do not, and the note below it.
 func (r *Reply) origin(a action) (source, note string) {
-	switch {
-	case a.part == questionAt:
-		return "", ""
-	case a.stands:
-		return r.parts[a.part].source, ""
-	case r.ending == nil, r.ending.Keep:
-		return r.sourceOf(a), ""
+	if source, ok := r.previewSource(a); ok {
+		return source, ""
 	}
 	if a.part == r.noteAt {
 		note = r.remark
@@ -275,18 +262,30 @@ func (r *Reply) origin(a action) (source, note string) {
 	for _, p := range r.final[:a.part] {
 		start = max(start, p.End)
 	}
-	end := min(a.body.end, len(r.ending.Text))
-	return r.ending.Text[min(start, end):end], note
+	return cut(r.ending.Text, start, a.body.end), note
 }
 
-// sourceOf is the Markdown that a shows and the parts before it do not.
-func (r *Reply) sourceOf(a action) string {
+// previewSource is the Markdown that a preview shows and those before it do not; false where a shows the final.
+func (r *Reply) previewSource(a action) (string, bool) {
+	switch {
+	case a.part < 0:
+		return "", true
+	case a.stands:
+		return r.at(a.part).source, true
+	case r.ending != nil && !r.ending.Keep:
+		return "", false
+	}
 	start := 0 // text that turned out to be another construct may be shown again: its Markdown counts once
 	for _, p := range r.parts[:min(a.part, len(r.parts))] {
 		start = max(start, p.shown.body.end)
 	}
-	end := min(a.body.end, len(r.view.Text))
-	return r.view.Text[min(start, end):end]
+	return cut(r.view.Text, start, a.body.end), true
+}
+
+// cut is text from start to end, as far as there is any.
+func cut(text string, start, end int) string {
+	end = min(end, len(text))
+	return text[min(start, end):end]
 }
 
 // state is what is known of a message that stands.
@@ -306,7 +305,7 @@ func (r *Reply) result(i int, p chat.Part) chat.Part {
 	now := r.at(i)
 	p.File = now.file
 	if now.attempt.unresolved >= uncertainCreates { // nor does the next process try it again
-		p.Tries = mostTries
+		p.Tries = maxTries
 	}
 	switch {
 	case now.exists():

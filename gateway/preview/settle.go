@@ -9,17 +9,17 @@ import (
 // settle folds the outcome of action a, which ended at now, into the state.
 func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	defer s.layoutFinal() // which an error may have voided
-	switch {
-	case a.kind == doSkip:
+	switch a.kind {
+	case doSkip:
 		s.looked, s.drawn, s.told = now, a.size, a.frame
 		return
-	case a.kind == doMessages:
+	case doMessages:
 		s.draftFor, s.streamFor = 0, 0
 		return
-	case a.kind == doType:
+	case doType:
 		s.settleTyping(a, err, now)
 		return
-	case a.kind == doProbe:
+	case doProbe:
 		s.asked = now // a success is in answered, and a failure says nothing new
 		return
 	}

@@ -51,16 +51,16 @@ const (
 	slowCall = 3 * time.Second
 	// lastChance is how long a final is tried at least by a process that finds it after its time.
 	lastChance = time.Minute
-	// mostPatience is how long a final outlasts a platform that is away altogether.
-	mostPatience = 24 * time.Hour
-	// leastLimit bounds how far "too long" can halve the length of a part.
-	leastLimit = 32
+	// maxPatience is how long a final outlasts a platform that is away altogether.
+	maxPatience = 24 * time.Hour
+	// minLimit bounds how far "too long" can halve the length of a part.
+	minLimit = 32
 	// uncertainCreates is how many creates of unknown outcome one part may cause: the first,
 	// and one more, since losing an answer is worse than showing it twice.
 	uncertainCreates = 2
-	// mostTries is how many processes may end in a create of a part: each kill between its effect and its record
+	// maxTries is how many processes may end in a create of a part: each kill between its effect and its record
 	// costs one more message, and what kills the process whenever it is sent must end some time.
-	mostTries = 4
+	maxTries = 4
 )
 
 // errUndelivered is a final that no single failure explains.

@@ -88,7 +88,7 @@ func (f failedCall) transition() transition {
 
 // obeyLimit leaves the waiting to the budget, which makes everybody wait.
 func obeyLimit(s *state, f failedCall) {
-	if s.row > mostRefusals {
+	if s.row > maxRefusals {
 		s.backoff(f.now)
 	}
 }
@@ -154,7 +154,7 @@ func dropMarkup(s *state, f failedCall) {
 // cutShorter halves the length of messages. Those of the final before the one that was too long stay
 // as they were cut: they may stand already where nothing can be edited.
 func cutShorter(s *state, f failedCall) {
-	if s.ending != nil && s.ending.Keep && s.limit > leastLimit {
+	if s.ending != nil && s.ending.Keep && s.limit > minLimit {
 		s.relay()
 		return
 	}
@@ -163,7 +163,7 @@ func cutShorter(s *state, f failedCall) {
 		return
 	}
 	known := s.cutOf(f.part) > s.limit // cut by an earlier process, before it learned of the limit
-	if !known && s.limit <= leastLimit || s.ending != nil && f.part >= len(s.final) {
+	if !known && s.limit <= minLimit || s.ending != nil && f.part >= len(s.final) {
 		giveUp(s, f)
 		return
 	}
@@ -179,7 +179,7 @@ func cutShorter(s *state, f failedCall) {
 
 // cutDraftShorter does the same for a draft.
 func cutDraftShorter(s *state, f failedCall) {
-	if s.limit <= leastLimit {
+	if s.limit <= minLimit {
 		endDrafts(s, f)
 		return
 	}

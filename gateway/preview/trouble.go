@@ -9,15 +9,15 @@ import (
 
 const (
 	firstBackoff = 500 * time.Millisecond
-	mostBackoff  = 5 * time.Second
+	maxBackoff   = 5 * time.Second
 	// Previews are asked for more often: what a person wants after an outage is news.
 	previewBackoff = 2 * time.Second
 	// A platform that was away for longSilence failures in a row is not asked as often.
 	longSilence = 60
-	// mostRefusals by rate limits in a row are obeyed to the moment. Then a reply waits longer than it is told: whoever
+	// maxRefusals by rate limits in a row are obeyed to the moment. Then a reply waits longer than it is told: whoever
 	// goes on at that moment may meet the others that do, again and again.
-	mostRefusals = 3
-	slowBackoff  = time.Minute
+	maxRefusals = 3
+	slowBackoff = time.Minute
 	// A final that failed probeAfter times in a row is worth a call that tells whether the platform is away, and
 	// one more every probeEvery.
 	probeAfter = 3
@@ -73,7 +73,7 @@ func (s *state) patience(e *chat.SendError, now time.Time) {
 		if s.answers() {
 			return
 		}
-		if last := s.ended.Add(mostPatience); until.After(last) {
+		if last := s.ended.Add(maxPatience); until.After(last) {
 			until = last
 		}
 	default:
@@ -116,7 +116,7 @@ func (s *state) halve(keep int) {
 		s.cuts = append(s.cuts, s.limit)
 	}
 	s.cuts = s.cuts[:keep]
-	s.limit = max(leastLimit, s.limit/2)
+	s.limit = max(minLimit, s.limit/2)
 }
 
 // relay keeps what was shown, if in more messages.
@@ -132,7 +132,7 @@ func (s *state) relay() {
 	s.final, s.kept, s.cuts = nil, nil, nil
 	s.ending, s.relaid = e, true
 	s.cannot(chat.OpFile) // a file would stay as it is when the turn is run again
-	s.limit = max(leastLimit, s.limit/2)
+	s.limit = max(minLimit, s.limit/2)
 }
 
 // cutOf is the length to which part i is cut.
@@ -149,7 +149,7 @@ func (s *state) backoff(now time.Time) {
 		s.pauseFor(previewBackoff, now)
 		return
 	}
-	s.pauseFor(mostBackoff, now)
+	s.pauseFor(maxBackoff, now)
 }
 
 // pauseFor makes the next call wait, at most for most. What failed together does not come back together.
