@@ -2,106 +2,100 @@
 // adds up what was used, and returns the whole outcome as a Result. It does not know that
 // chats exist.
 //
-//	agent.go      Run: the turn's frame, and what its end makes of the text
+//	agent.go      Run: the beginning and the end of a turn
 //	run.go        the turn: an answer, its calls, the next answer
-//	resume.go     what an earlier process did of it
+//	resume.go     continues what an earlier process began
 //	pipeline.go   several nodes in place of one answer
-//	chain.go      which model is asked, and when one rests
-//	ask.go        the attempts at one answer of one model: tried again, asked once more
+//	chain.go      chooses the model; failing models rest
+//	ask.go        the attempts at one answer of one model
 //	attempt.go    one attempt: streamed or whole, its silence, what it used
 //	reply.go      deltas in; text for people and calls out
 //	think.go      thinking taken out of the text while it streams
 //	code.go       where in a text code is, for think.go
 //	callbuffer.go calls put together from the fragments that providers send (pure)
-//	calls.go      what a model wrote made a call, or an error that it can mend (pure)
-//	step.go       the calls of one answer: approved, kept, run, answered
+//	calls.go      parses calls; a mistake becomes an error that the model can correct (pure)
+//	step.go       the calls of one answer: approve, store, run, answer
 //	dispatch.go   calls run side by side, each with its deadline
-//	progress.go   what they tell, brought together
+//	progress.go   their progress, merged
 //	status.go     a call's states, as events
 //	text.go       text from outside: on one line, shortened (pure)
-//	output.go     what comes of a call, made to fit (pure)
-//	propose.go    what a person is asked (pure)
-//	plain.go      text of which a person sees everything (pure)
-//	history.go    what the conversation grows by; a crashed turn's steps mended (pure)
+//	output.go     a call's output, limited (pure)
+//	propose.go    the question to a person (pure)
+//	plain.go      text without hidden characters (pure)
+//	history.go    the messages that a turn adds; the steps of a crashed turn (pure)
 //	limits.go     the clocks of a turn
 //	retry.go      when to try again (pure)
-//	meter.go      what each model used
+//	meter.go      the usage of each model
 //	lines.go      the fixed lines
-//	fit.go        what is asked of the model, made to fit its window
-//	draft.go      a request on its way to fit (pure)
+//	fit.go        makes a request fit the model's window
+//	draft.go      a request while it is made to fit (pure)
 //	compact.go    older messages turned into a summary by the model
-//	image.go      which images are sent (pure)
-//	learned.go    what turns found out about a model
+//	image.go      chooses the images that are sent (pure)
+//	learned.go    what turns learned about a model
 //	estimate.go   tokens without a tokenizer
 //	stream.go     Run as an iterator
-//	model.go      what a model API must provide; one package below this one each
-//	tool.go       what a tool must, and who approves and remembers its calls
+//	model.go      the interface of a model API; each API has a package
+//	tool.go       the interfaces of tools, approvers and journals
 //	provenance.go who wrote what (pure)
 //	wrote.go      whether the asker typed an address (pure)
 //
 // # Tools
 //
-// While an answer has calls, they are run, their results stand behind it, and the model is asked again.
-// What all these answers say is one reply, a paragraph each. Calls of tools that only read run side by
-// side; the others follow one after the other, each once a person has approved it, while the
-// turn's clock stands still. What a model got wrong (a name, arguments that are no JSON) and
-// what went wrong with a call (an error, a panic, a deadline, a denial) is told to it as that
-// call's result. Results are text of at most 64 KiB; longer ones are cut and binary data is refused, and
-// the model is told their size.
+// While an answer contains tool calls, Run executes them, appends their results, and asks the model again. The texts of all
+// these answers form one reply, a paragraph each. Calls of read-only tools run in parallel. Other calls run one after the
+// other, each after a person has approved it; the turn's clock is paused meanwhile. A mistake of the model (an unknown name,
+// invalid arguments) or a failed call (an error, a panic, a deadline, a denial) becomes that call's result. A result has at
+// most 64 KiB of text. Longer ones are cut and binary data is refused, and the model is told the size.
 //
-// However a turn ends, each call in its history has exactly one answer, in the order of the calls: providers
-// refuse a conversation in which it is not so. Ids are unique in a turn.
+// However a turn ends, each call in its history has exactly one answer, in the order of the calls: providers refuse any other
+// conversation. Ids are unique in a turn.
 //
-// People see a call as it goes identified, as soon as its name is known, executing, and completed or failed;
-// interrupted while a person is waited for. A call that comes to nothing, because the answer
-// it was in broke, has failed.
+// A call's state goes from identified (its name is known) to executing to completed or failed. It is interrupted while a
+// person decides. A call of an answer that broke has failed.
 //
-// Files and images that tools make are handed to people with the Result, at most ten and 20 MB for one turn;
-// the model is told what they don't get.
+// Files and images of tools are part of the Result, at most ten files and 20 MB per turn. The model is told what people don't
+// get.
 //
-// Where a turn may call no more tools, or may ask for its last answer, the model is asked without tools, so
-// that an answer comes; a line behind it and Result.Stop say so.
+// When a turn may call no more tools, or may ask for its last answer, the model is asked without tools, so that it answers. A
+// line after the text and Result.Stop say so.
 //
-// A Journal hears of what the turn used before the next attempt, of a step before its calls run, of a call that changes something before it runs, and of
-// what came of each. So a turn that a crash ended goes on behind what it had done: calls that were not
-// begun, or only read, are run once their tools are there; of the others the model is told that nobody knows.
-// Where nobody goes on with it, Mended closes its history.
+// A Journal stores the turn's usage before the next attempt, each step before its calls run, each call that changes something
+// before it runs, and each result. So a turn can continue after a crash. Calls that had not begun, or that only read, run as
+// soon as their tools are available. For the others the model is told that the outcome is unknown. Mended closes the history
+// of a turn that nobody continues.
 //
-// # Trouble with the model
+// # Model failures
 //
-// Every answer is streamed, also one that nobody reads as it comes, such as a summary: silence can only be seen in a
-// stream. A provider that refuses to stream is asked without, silently.
+// Every answer is streamed, even one that nobody reads, such as a summary: silence can only be noticed in a stream. A provider
+// that refuses to stream is asked without streaming.
 //
-// An attempt that the provider refuses is made up to four times, after growing waits or when the provider says. Once
-// the provider was at work, a failed attempt may cost what a whole answer costs: when the stream breaks, falls silent
-// or never begins, there is one more attempt. What was told stays until the second answer is whole and a Reset voids
-// it. Every attempt that reached a provider counts in Limits.ModelCalls and in what the turn used.
+// A refused attempt is repeated up to four times, with backoff or when the provider says. Once the provider has started to
+// work, an attempt may cost as much as a whole answer. If the stream then breaks, falls silent or never begins, there is one
+// more attempt. The shown text stays until the second answer is complete and a Reset replaces it. Every attempt that reached a
+// provider counts in Limits.ModelCalls and in the turn's usage.
 //
-// A provider that takes no images, or no tools, is asked without once and for ten minutes; one that refuses calls it
-// did not make itself gets them told as text.
+// A provider that accepts no images, or no tools, is asked without them for ten minutes. One that refuses calls which it did
+// not make itself gets them as text.
 //
-// A model with which nothing more can be tried is followed by the next one of the chain, and a Reset voids
-// what it had told in the answer that broke. The turn stays with that model. One that fails in turn after
-// turn rests for minutes, in which the others are asked first. When none is left, the turn ends with an error
-// and with the text that had come.
+// When nothing more can be tried with a model, the next one of the chain follows, and a Reset voids the text of the broken
+// answer. The turn stays with that model. A model that fails in several turns rests for minutes; meanwhile the others are
+// asked first. When no model is left, the turn ends with an error and with the text so far.
 //
 // # Long conversations
 //
-// Before each request the system prompt, the summary and the messages are estimated, by a factor
-// that the provider's own counts calibrate. What does not fit beside the answer is made to: long
-// results of tools are shortened, then the older messages are summarized, so that the newest
-// half of the room stays as it was said, then the oldest are left out. A summary is a call like
-// any other, and never the last one that the turn may make.
+// Before each request, the tokens of the system prompt, the summary and the messages are estimated. The provider's counts
+// calibrate the estimate. If the request does not fit beside the answer, long results of tools are shortened first. Then the
+// model summarizes the older messages, so that the newest half of the room stays unchanged. Then the oldest messages are left
+// out. A summary is a model call like any other, and never the last one that the turn may make.
 //
-// Where the question alone would not fit, the longest answer is made shorter first, then results of tools, then what
-// describes the tools, the longest first. A provider that finds a request too long all the same teaches its window, when
-// it says so, or that the room is smaller, for ten minutes; the next request is smaller, at last the question with as
-// little as possible. The log names what took the room and the configuration's key for it. People read that their
-// question is too long only when it is.
+// If the question alone does not fit, the answer's limit is lowered first. Then results of tools are shortened, then the
+// descriptions of tools, the longest first. If the provider still finds a request too long, the next one is smaller; in the
+// end only the question is left. The provider's stated window, or the smaller room, is remembered for ten minutes. The log names
+// the part that needs the most room and its key in the configuration. People read that their question is too long only when
+// it is.
 //
 // # Goroutines
 //
-// Each tool call has one; Run waits for them, but for those that don't end when their context has: these are
-// given up after a second. All else, the events and the journal too, happens in the goroutine that called
-// Run.
+// Each tool call has one. Run waits for them; it gives up calls that do not end within a second after their context. Everything
+// else, including the events and the journal, happens in the goroutine that called Run.
 package agent

@@ -1,9 +1,10 @@
-// Package provider is what the model packages share: how a provider that speaks one of OpenAI's
-// APIs is reached, and what its errors and refusals mean. It knows none of the APIs.
+// Package provider holds what the model packages share: connections to a provider with one of OpenAI's APIs, and the meaning
+// of its errors and refusals. It knows none of the APIs.
 //
-//	client.go    who is asked: options, connections, secrets kept out of errors
-//	exchange.go  one HTTP exchange: the answer checked, made uniform, errors classified
-//	errors.go    what went wrong and what can be done (pure)
+//	client.go    options, connections, redaction of secrets
+//	exchange.go  one HTTP exchange: checks the answer and classifies errors
+//	errors.go    error messages of providers (pure)
+//	judge.go     the kind of an error (pure)
 //	shapes.go    what the provider has refused, remembered
 //	request.go   what requests and calls have in common
 package provider

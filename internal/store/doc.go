@@ -1,9 +1,9 @@
-// Package store keeps what must outlive the process: the inbox, sessions, turns, what stands of their replies,
-// what they used, who was let in, what people approved and asked to be remembered, blocks, and chats that moved.
+// Package store keeps what must outlive the process: the inbox, sessions, turns, the parts of their replies, usage, admissions,
+// standing approvals, facts that people asked to be remembered, rate-limit blocks, and moved chats.
 //
-// A message goes through it like this; each arrow is one transaction:
+// A message takes this way; each arrow is one transaction:
 //
-//	Accept ──> pending ──Begin──> running ──End(Done | Closed)──> done: only the key is left, for 7 days
+//	Accept ──> pending ──Begin──> running ──End(Done | Closed)──> done: only its id stays, for 7 days
 //	              │  ^               │
 //	              │  └─End(Released)─┘
 //	              └──Drop──> done
@@ -13,28 +13,25 @@
 //	Begin ──> running ──Decide──> decided ──End──> done | closed
 //	             └──────────────End───────────────────^
 //
-// Intend and Record keep, beside the turn, which message of the platform shows what. After a start, Pending and
-// Unfinished return all that was going on, without a timer: what is unfinished in the file was so when the last
-// process ended.
+// Record stores which platform message shows which part of a turn's reply. After a start, Pending and Unfinished return all
+// unfinished work.
 //
-// While it runs it notes in its journal what must not be done again by the next run: Note. The journal goes with the
-// decision.
+// A running turn stores in its journal what the next run must not repeat: Note. The decision deletes the journal.
 //
-// Turns of one conversation may run side by side. The right to decide, and to add to the history, is a mark on the
-// turn's row, taken away by Forget and by nothing else; whoever runs the turn, in whichever process, finds it gone in
-// the transaction that would need it.
+// Turns of one conversation may run at the same time. Only Forget and Erase fence a turn: it may then no longer decide or add to
+// the history. Any process that runs the turn finds the fence in the transaction that needs the right.
 //
-// A session is its entries and a summary that stands for those up to one; they stay, so that an erased person's part
-// can go and the rest counts again. A turn whose session changed otherwise than by growing (undone, erased, joined
-// with another chat's) is stale: the summary that it was about to store is dropped, and the next turn makes one.
+// A session consists of its entries and of a summary of the older ones. Summarized entries stay in the file: when a person's
+// entries are erased, the summary is dropped and the other entries count again. If a session changes while a turn runs
+// (by undo, erase or the merge of two chats), the turn is stale: its own summary is dropped, and the next turn makes a new one.
 //
-// The file is SQLite's. The daemon has it alone, by a lock file beside it; reading it, to check or to copy it, is
-// always possible. A new file is made beside its place and moved there, so an empty or headless one is damage and
-// never the start of something. Bodies of finished messages and texts of delivered replies are removed at once.
+// The file is a SQLite database. A lock file beside it reserves it for one daemon; reading, to check or to copy it, is always
+// possible. A new file is made under another name and then renamed. An empty or truncated file is therefore damage. Finished
+// messages and delivered replies lose their texts at once.
 //
-// One goroutine writes, two read beside it, and one moves the write-ahead log into the file. Nobody who writes waits for
-// a reader, such as a backup. A reader that sees an older state keeps the log from being emptied, so what was erased
-// stays readable there until it has gone: the erasing call waits for that a second, then the log says that it is late.
-// A backup is one read transaction. SQLite's online backup goes in steps instead, but begins again after each write of
-// another process, so beside a busy daemon it never ends.
+// One goroutine writes, two read, and one moves the write-ahead log into the file (a checkpoint). Writers never wait for
+// readers, such as a backup. A reader of an older state delays the emptying of the log, so erased text stays readable there
+// until the reader has finished. The erasing call waits for that for a second; then the operator's log says that it is late.
+// A backup is one read transaction. SQLite's online backup copies in steps and starts over after each write of another
+// process, so beside a busy daemon it would never end.
 package store

@@ -1,3 +1,2 @@
-// Package memory is a store that lives as long as the process, or as long as a test wants. It passes the suite of a durable
-// one: it does the same, and is no kinder.
+// Package memory is a store in memory, for the demo and for tests. It passes the same suite as the durable store.
 package memory
