@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"slices"
 	"strings"
@@ -209,10 +208,8 @@ func (a *actor) undoLast(in chat.Inbound) {
 	}
 	a.cutParked(func(t *turn) bool { return t.id == last.Turn }) // nobody wants the rest of it
 	says, e := a.record(in), preview.Ending{Text: a.g.Texts[TextUndone], At: time.Now()}
-	if says.Ending, err = json.Marshal(e); err == nil {
-		_, err = a.g.store.histories.Undo(a.g.deliveries, a.conversation, says)
-	}
-	if err != nil {
+	says.Ending = encodeEnding(e)
+	if _, err = a.g.store.histories.Undo(a.g.deliveries, a.conversation, says); err != nil {
 		a.fail(in, "the last turn could not be undone", err)
 		return
 	}

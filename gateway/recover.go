@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -153,11 +152,11 @@ func (a *actor) shown(rec chat.Turn) (g chat.Growth) {
 
 // known returns the ending of a turn that need not be run again.
 func (a *actor) known(rec chat.Turn) (preview.Ending, bool) {
-	e := preview.Ending{Keep: true, Stopped: rec.State != chat.TurnDecided}
 	if rec.State != chat.TurnDecided {
-		return e, rec.Void
+		return preview.Ending{Keep: true, Stopped: true}, rec.Void
 	}
-	if err := json.Unmarshal(rec.Ending, &e); err != nil {
+	e, err := decodeEnding(rec.Ending)
+	if err != nil {
 		panic(fmt.Errorf("read ending of turn %s: %w", rec.ID, err)) // guard tells both sides
 	}
 	return e, true

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -138,12 +137,9 @@ func (a *actor) prepareAnswer(e preview.Ending, to chat.Target, messages ...chat
 	rec := a.record(messages...)
 	rec.To, rec.ReplyTo = a.place(to, rec.ReplyTo)
 	e.At = time.Now()
-	var err error
-	if rec.Ending, err = json.Marshal(e); err != nil {
-		a.log.Error("answer was not encoded", slog.String("turn", rec.ID), slog.Any("error", err))
-	}
+	rec.Ending = encodeEnding(e)
 	stored := true
-	if err = caught(func() { stored = a.storeTurn(rec) }); err != nil {
+	if err := caught(func() { stored = a.storeTurn(rec) }); err != nil {
 		a.log.Error("turn was not stored", slog.String("turn", rec.ID), slog.Any("error", err))
 	}
 	return func() {
@@ -190,11 +186,7 @@ func (a *actor) deliverStored(rec chat.Turn, e preview.Ending, stored bool) {
 // crash. The ending is stored once the store works again, with what the session grows by.
 func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 	e.At = time.Now()
-	ending, err := json.Marshal(e)
-	if err != nil {
-		a.log.Error("ending was not encoded", slog.String("turn", turn), slog.Any("error", err))
-		return
-	}
+	ending := encodeEnding(e)
 	a.write("ending of a turn", turn, func(ctx context.Context) error {
 		return a.g.store.endings.Decide(ctx, turn, chat.Decision{Ending: ending, Growth: g})
 	})
@@ -203,21 +195,15 @@ func (a *actor) decide(turn string, e preview.Ending, g chat.Growth) {
 // cut stores that a reply stays as it is, however it was decided to end: what was stopped must not go on after a
 // restart, below what came next.
 func (a *actor) cut(turn string) {
-	ending, err := json.Marshal(preview.Ending{Keep: true, At: time.Now()})
-	if err != nil {
-		a.log.Error("ending was not encoded", slog.String("turn", turn), slog.Any("error", err))
-		return
-	}
+	ending := encodeEnding(preview.Ending{Keep: true, At: time.Now()})
 	a.write("cut of a reply", turn, func(ctx context.Context) error { return a.g.store.endings.Cut(ctx, turn, ending) })
 }
 
 // decideAsShown stores that a turn's reply stays as it is shown, and reports false when that is not possible: its
 // session was forgotten, or the store fails.
 func (a *actor) decideAsShown(turn string, g chat.Growth) bool {
-	ending, err := json.Marshal(preview.Ending{Keep: true, Stopped: true, At: time.Now()})
-	if err == nil {
-		err = a.g.store.endings.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})
-	}
+	ending := encodeEnding(preview.Ending{Keep: true, Stopped: true, At: time.Now()})
+	err := a.g.store.endings.Decide(a.g.deliveries, turn, chat.Decision{Ending: ending, Growth: g})
 	if err != nil {
 		a.log.Info("an interrupted reply was not stored before its end", slog.String("turn", turn), slog.Any("error", err))
 	}

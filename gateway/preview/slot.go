@@ -27,19 +27,19 @@ type Ending struct {
 	Keep bool   // interrupted: what is visible stays as it is, without the cursor; all else is ignored
 
 	// Stopped says that what is visible is not all that there would be: a mark below it says so. It comes with Keep.
-	Stopped bool `json:",omitempty"`
+	Stopped bool
 
 	// Stand leaves what is visible as it is, a question and its buttons too: another process goes on with the reply.
 	// It comes with Keep.
-	Stand bool `json:",omitempty"`
+	Stand bool
 
 	// At is when the reply was decided to end like this; the zero time means when its process learns of it. The time in
 	// which a final is tried counts from here, whichever process tries it.
-	At time.Time `json:",omitzero"`
+	At time.Time
 
 	// Files follow the text, in order, each as a message of its own. Nobody changes their content any more. What
 	// can't be sent is named below the text instead, and one that the platform refuses is left out.
-	Files []chat.File `json:",omitempty"`
+	Files []chat.File
 }
 
 // Slot is where a turn puts its newest view and where the one reader of the reply takes it:
