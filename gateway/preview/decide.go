@@ -34,8 +34,8 @@ func (s *state) undone(now time.Time) bool {
 
 // preview shows the newest view when it is due.
 func (s *state) preview(now time.Time) action {
-	if a, ok := s.mend(now); ok {
-		return a
+	if i, until := s.streaming(); i >= 0 && (s.parts[i].unsure() || !now.Before(until)) {
+		return s.stop(i)
 	}
 	i, from := s.active()
 	open := s.open(i)
@@ -54,10 +54,10 @@ func (s *state) preview(now time.Time) action {
 	if due.IsZero() || !later.IsZero() && later.Before(due) {
 		due = later
 	}
-	if text == "" && want == (frame{}) && s.told == (frame{}) || len(text) == s.drawn && want == s.told {
+	if text == "" && want == (frame{}) && s.shownFrame == (frame{}) || len(text) == s.laidOut && want == s.shownFrame {
 		return s.pause(now, due, false)
 	}
-	asks := s.view.Status.urgent() && (want.below != s.told.below || want.asks != s.told.asks)
+	asks := s.view.Status.urgent() && (want.below != s.shownFrame.below || want.asks != s.shownFrame.asks)
 	if due = s.due(); now.Before(due) && !asks {
 		return s.pause(now, due, true)
 	}
@@ -93,7 +93,7 @@ func (s *state) open(i int) bool {
 	case s.view.Status.urgent():
 		return s.can(chat.OpEdit)
 	case !s.cfg.Enabled: // what asked a person is taken away
-		return s.can(chat.OpEdit) && s.told != (frame{})
+		return s.can(chat.OpEdit) && s.shownFrame != (frame{})
 	}
 	return s.can(chat.OpEdit) || s.draftFor > 0 || s.streamFor > 0
 }
@@ -170,7 +170,7 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 
 // due is when the next preview may be made.
 func (s *state) due() time.Time {
-	due := s.looked.Add(lookEvery)
+	due := s.unchangedAt.Add(lookEvery)
 	if next := s.lastCall.Add(s.cfg.Interval); next.After(due) && !s.continues() {
 		due = next
 	}
@@ -238,7 +238,7 @@ func (s *state) pause(now, due time.Time, deaf bool) action {
 		}
 		sooner(renew)
 	}
-	if until, ok := s.expiry(); ok {
+	if i, until := s.streaming(); i >= 0 {
 		sooner(until)
 	}
 	return a

@@ -10,7 +10,7 @@ func (s *state) drafted() bool { return !s.draft.at.IsZero() }
 
 // redraft shows the draft once more, since it would vanish.
 func (s *state) redraft() action {
-	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, size: s.drawn, class: chat.ClassPreview}}
+	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, size: s.laidOut, class: chat.ClassPreview}}
 }
 
 // erase says that the draft vanished: it is due to be shown again.
@@ -24,5 +24,5 @@ func (s *state) erase() {
 func (s *state) settleDraft(a action) {
 	s.displayed = true
 	s.draft = draft{display: a.display, part: a.part, at: s.lastCall}
-	s.drawn, s.told = a.size, a.frame
+	s.laidOut, s.shownFrame = a.size, a.frame
 }

@@ -164,7 +164,7 @@ func (m *message) lacks(b payload) (string, bool) {
 // stop ends the stream of part i as it stands.
 func (s *state) stop(i int) action {
 	return action{kind: doStop, desired: desired{
-		part: i, display: display{body: s.parts[i].shown.body}, stands: true, size: s.drawn, class: s.class(),
+		part: i, display: display{body: s.parts[i].shown.body}, stands: true, size: s.laidOut, class: s.class(),
 	}}
 }
 

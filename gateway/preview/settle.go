@@ -11,7 +11,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	defer s.layoutFinal() // which an error may have voided
 	switch a.kind {
 	case doSkip:
-		s.looked, s.drawn, s.told = now, a.size, a.frame
+		s.unchangedAt, s.laidOut, s.shownFrame = now, a.size, a.frame
 		return
 	case doMessages:
 		s.draftFor, s.streamFor = 0, 0
@@ -20,7 +20,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleTyping(a, err, now)
 		return
 	case doProbe:
-		s.asked = now // a success is in answered, and a failure says nothing new
+		s.probedAt = now // a success is in answered, and a failure says nothing new
 		return
 	}
 	for len(s.parts) <= a.part && a.kind != doDraft {
@@ -59,7 +59,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 			if s.ending != nil && s.ending.Keep {
 				p.certainty = sure
 			}
-			s.drawn, s.told = 0, frame{} // and so what is around it
+			s.laidOut, s.shownFrame = 0, frame{} // and so what is around it
 			return
 		}
 	default:
@@ -78,7 +78,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	case a.seal:
 		p.next = &a.next
 	default:
-		s.drawn, s.told = a.size, a.frame
+		s.laidOut, s.shownFrame = a.size, a.frame
 	}
 }
 
@@ -116,7 +116,7 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 	if s.draft = (draft{}); p.role == roleText { // a draft is gone where a message arrives
 		s.displayed = true
 	} else {
-		s.drawn = 0
+		s.laidOut = 0
 	}
 	p.ref, p.phase, p.begun = ref, standing, s.lastCall
 	if p.certainty, p.file = p.after(a.display), a.kind == doFile; p.file { // nobody can change what a file shows
@@ -161,7 +161,7 @@ func (s *state) settleFind(p *message, ref chat.MessageRef) {
 // the final may touch them, so previews end here. Without such parts the new text simply
 // replaces the old one.
 func (s *state) restart() {
-	s.drawn, s.told = 0, frame{}
+	s.laidOut, s.shownFrame = 0, frame{}
 	for i := range s.parts {
 		p := &s.parts[i]
 		s.muted = s.muted || p.sealed()

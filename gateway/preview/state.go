@@ -138,15 +138,15 @@ func (p *place) cannot(op chat.Op) { p.ops &^= op }
 
 // soFar is what people see of a reply while it is written, and when it changed.
 type soFar struct {
-	source    string    // Markdown of what the parts show
-	displayed bool      // a person has seen something of this reply
-	recovered int       // how much of the source an earlier process had shown
-	drawn     int       // length of the text that was last laid out and shown, as far as it can be
-	told      frame     // what was shown around it
-	looked    time.Time // when a layout last had nothing new to show
-	started   time.Time
-	lastCall  time.Time // when the last call that shows text started
-	lastType  time.Time
+	source      string    // Markdown of what the parts show
+	displayed   bool      // a person has seen something of this reply
+	recovered   int       // how much of the source an earlier process had shown
+	laidOut     int       // length of the text that was last laid out and shown, as far as it can be
+	shownFrame  frame     // what was shown around it
+	unchangedAt time.Time // when a layout last had nothing new to show
+	started     time.Time
+	lastCall    time.Time // when the last call that shows text started
+	lastType    time.Time
 }
 
 // at returns the message at a place: one that is absent behind the last.

@@ -1,6 +1,9 @@
 package preview
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A stream is a message that only grows, so that it shows nothing that may still change: no
 // cursor, no healed end. When the text turns out otherwise, when it is not known what stands,
@@ -15,22 +18,11 @@ func (s *state) streamed(i int) bool {
 	return s.streamFor > 0
 }
 
-// mend stops a stream that shows what is not wanted, or that has lasted long enough.
-func (s *state) mend(now time.Time) (action, bool) {
-	for i, p := range s.parts {
-		if p.streams() && (p.unsure() || !now.Before(p.begun.Add(s.streamFor))) {
-			return s.stop(i), true
-		}
+// streaming returns which message is a stream, and until when it may be one: a negative place is none.
+func (s *state) streaming() (i int, until time.Time) {
+	i = slices.IndexFunc(s.parts, func(m message) bool { return m.streams() })
+	if i >= 0 {
+		until = s.parts[i].begun.Add(s.streamFor)
 	}
-	return action{}, false
-}
-
-// expiry is when a stream must be stopped.
-func (s *state) expiry() (time.Time, bool) {
-	for _, p := range s.parts {
-		if p.streams() {
-			return p.begun.Add(s.streamFor), true
-		}
-	}
-	return time.Time{}, false
+	return i, until
 }

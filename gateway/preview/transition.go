@@ -233,7 +233,7 @@ func endStream(_ *state, f failedCall) {
 }
 
 // endDrafts goes on with edits where drafts are refused. The text so far must be shown again.
-func endDrafts(s *state, _ failedCall) { s.draftFor, s.drawn, s.told = 0, 0, frame{} }
+func endDrafts(s *state, _ failedCall) { s.draftFor, s.laidOut, s.shownFrame = 0, 0, frame{} }
 
 // endFinds notes that nobody can tell whether a create took effect.
 func endFinds(s *state, f failedCall) {

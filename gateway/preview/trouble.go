@@ -35,7 +35,7 @@ type failures struct {
 	failing  time.Time      // when the first of them ended
 	hold     time.Time      // own backoff after trouble
 	answered time.Time      // when any call of the endpoint last succeeded
-	asked    time.Time      // when it was last tested whether the platform answers at all
+	probedAt time.Time      // when it was last tested whether the platform answers at all
 	probed   bool           // the platform has answered since the last create of unknown outcome
 	ended    time.Time      // when the ending came
 	deadline time.Time      // of the final; zero while the reply runs
@@ -90,7 +90,7 @@ func (s *state) answers() bool { return s.answered.After(s.failing) }
 // probe returns a harmless call that tells a platform which is away from one that refuses this reply alone. False
 // means that this is known, or was asked a while ago. It is made after a few failures in a row.
 func (s *state) probe(now time.Time) (action, bool) {
-	if s.row < probeAfter || !s.can(chat.OpTyping) || s.answers() || now.Before(s.asked.Add(probeEvery)) {
+	if s.row < probeAfter || !s.can(chat.OpTyping) || s.answers() || now.Before(s.probedAt.Add(probeEvery)) {
 		return action{}, false
 	}
 	return action{kind: doProbe}, true
