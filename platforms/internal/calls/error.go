@@ -79,7 +79,7 @@ const maxQuote = 300 // bytes
 // words the answer came from something else, such as a proxy.
 func (s Secrets) Refused(operation string, o Outcome, code, words string) error {
 	if words == "" {
-		words = "the answer is not the API's"
+		words = "unexpected response, not from the API"
 	}
 	if len(words) > maxQuote {
 		words = strings.ToValidUTF8(words[:maxQuote], "") + "…"
