@@ -20,10 +20,10 @@ const (
 	concluders = 64
 )
 
-// early acknowledges an interaction as soon as it is read, whatever other events are still being handled: Discord waits 3 s.
+// acknowledgeEarly acknowledges an interaction as soon as it is read, whatever other events are still being handled: Discord waits 3 s.
 // A member's command shows "thinking…" until it is answered. A command of somebody who is not let in gets its only answer
 // here, which nobody else sees.
-func (r *reception) early(ctx context.Context, f *discordgo.Event) {
+func (r *reception) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	if f.Type != "INTERACTION_CREATE" {
 		return
 	}
@@ -80,7 +80,7 @@ func privately(text string) message {
 	return m
 }
 
-// interact hands on what somebody did, which early has acknowledged.
+// interact hands on what somebody did, which acknowledgeEarly has acknowledged.
 func (r *reception) interact(ctx context.Context, i *interacted, seq int64) error {
 	in, c, found, err := r.decodeInteraction(i)
 	switch {
@@ -97,7 +97,7 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 		return fmt.Errorf("accept interaction %s: %w", i.ID, err)
 	}
 	r.session.remember(i.ID)
-	r.noted(i.ID, at)
+	r.noteHandled(i.ID, at)
 	return nil
 }
 

@@ -17,21 +17,21 @@ import (
 
 // What is asked for after a lost session.
 const (
-	// fillMargin is how much further back is asked: accepting takes a while, and clocks of Discord's machines
+	// backfillMargin is how much further back is asked: accepting takes a while, and clocks of Discord's machines
 	// differ. What comes twice is dropped.
-	fillMargin = time.Minute
-	// fillAge is how old a message may be that is still handed on.
-	fillAge = 24 * time.Hour
-	// fillPages bounds what is asked for of one channel.
-	fillPages = 10
+	backfillMargin = time.Minute
+	// backfillAge is how old a message may be that is still handed on.
+	backfillAge = 24 * time.Hour
+	// backfillPages bounds what is asked for of one channel.
+	backfillPages = 10
 	// pageSize is the largest there is.
 	// https://docs.discord.com/developers/resources/message#get-channel-messages
 	pageSize = 100
-	// fillPause keeps these calls to a part of what one bot may make, which replies need more.
-	fillPause = 200 * time.Millisecond
-	// fillPatience is how long channels are asked again that can't be read, after all others. What is new
+	// backfillPause keeps these calls to a part of what one bot may make, which replies need more.
+	backfillPause = 200 * time.Millisecond
+	// backfillPatience is how long channels are asked again that can't be read, after all others. What is new
 	// in them waits so long; the platform most likely takes no answer there either.
-	fillPatience = 10 * time.Minute
+	backfillPatience = 10 * time.Minute
 	// guildTime is how long to wait for one more guild to say where something was written, and maxGuildsTime
 	// for all. One that comes later had an outage of its own.
 	guildTime     = 5 * time.Second
@@ -83,16 +83,16 @@ func (f *backfill) nextGuild(ctx context.Context) *guild {
 	}
 }
 
-// came hands over what a guild says of its channels. Beyond what fits are only guilds that came before.
-func (f *backfill) came(g *guild) {
+// addGuild hands over what a guild says of its channels. Beyond what fits are only guilds that came before.
+func (f *backfill) addGuild(g *guild) {
 	select {
 	case f.guilds <- g:
 	default:
 	}
 }
 
-// filling is a piece of what was asked for: first the channels that will be asked, then what each holds, then the end.
-type filling struct {
+// backfillStep is a piece of what was asked for: first the channels that will be asked, then what each holds, then the end.
+type backfillStep struct {
 	of       *backfill
 	channels map[string]bool
 	channel  string
@@ -122,15 +122,15 @@ func (g *gap) open() bool { return g.of != nil }
 // keeps says that a message must wait for older ones.
 func (g *gap) keeps(m *incoming) bool { return g.open() && (g.pending == nil || g.pending[m.Channel]) }
 
-// fill begins to ask for what people wrote since the newest message that is known. Until a channel has been asked,
+// startBackfill begins to ask for what people wrote since the newest message that is known. Until a channel has been asked,
 // its newer messages are held.
-func (r *reception) fill(ctx context.Context, hi *ready) {
+func (r *reception) startBackfill(ctx context.Context, hi *ready) {
 	if r.gap.stop != nil {
 		r.gap.stop()
 	}
-	since := number(r.session.get().newest) - fillMargin.Milliseconds()<<22
+	since := number(r.session.get().newest) - backfillMargin.Milliseconds()<<22
 	f := &backfill{missing: make(map[string]bool), guilds: make(chan *guild, len(hi.Guilds))}
-	f.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-fillAge)), 1), 10)
+	f.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-backfillAge)), 1), 10)
 	for _, one := range hi.Guilds {
 		f.missing[one.ID] = true
 	}
@@ -151,7 +151,7 @@ func (r *reception) hold(m *incoming, seq int64) error {
 }
 
 // catchUp hands on what was asked for in a channel, and then what came there meanwhile.
-func (r *reception) catchUp(ctx context.Context, f filling) error {
+func (r *reception) catchUp(ctx context.Context, f backfillStep) error {
 	switch {
 	case f.of != r.gap.of: // an earlier session's
 		return nil
@@ -165,7 +165,7 @@ func (r *reception) catchUp(ctx context.Context, f filling) error {
 	}
 	for i := range f.messages {
 		m := &f.messages[i]
-		if time.Since(m.Timestamp) > fillAge {
+		if time.Since(m.Timestamp) > backfillAge {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -194,10 +194,10 @@ func (r *reception) catchUp(ctx context.Context, f filling) error {
 // ask asks what was written in the channels of guilds where something was, and in the places that are known, which
 // can't say so before they are asked. It hands on what it learns channel by channel.
 func (r *reception) ask(ctx context.Context, of *backfill) {
-	tell := func(f filling) error {
+	tell := func(f backfillStep) error {
 		f.of = of
 		select {
-		case r.filled <- f:
+		case r.backfillSteps <- f:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -217,17 +217,17 @@ func (r *reception) ask(ctx context.Context, of *backfill) {
 				r.log.ErrorContext(ctx, "missed messages may be lost: channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
 			}
 			messages += len(list)
-			return tell(filling{channel: one.ID, messages: list})
+			return tell(backfillStep{channel: one.ID, messages: list})
 		})
 	}
-	backlog := receiving.Backlog{Patience: fillPatience, Trouble: func(err error) {
+	backlog := receiving.Backlog{Patience: backfillPatience, Trouble: func(err error) {
 		r.log.WarnContext(ctx, "missed messages can't be read yet; trying again", slog.Any("error", err))
 	}}
-	if tell(filling{channels: pending}) != nil || backlog.Run(ctx, pieces) != nil { // only the end of ctx
+	if tell(backfillStep{channels: pending}) != nil || backlog.Run(ctx, pieces) != nil { // only the end of ctx
 		return
 	}
 	r.log.InfoContext(ctx, "backfill finished", slog.Int("channels", len(channels)), slog.Int("messages", messages))
-	_ = tell(filling{done: true})
+	_ = tell(backfillStep{done: true})
 }
 
 // toAsk returns the channels that are to be asked, each once: those where something was written, DMs, and where turns began.
@@ -267,7 +267,7 @@ func (r *reception) since(in channelInfo, after string, done func(ctx context.Co
 	pages := 0
 	return receiving.Piece{
 		Read: func(ctx context.Context) error {
-			for ; pages < fillPages; pages++ {
+			for ; pages < backfillPages; pages++ {
 				page, err := r.page(ctx, in.ID, after)
 				if err != nil {
 					return err
@@ -282,7 +282,7 @@ func (r *reception) since(in channelInfo, after string, done func(ctx context.Co
 					return nil
 				}
 			}
-			return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("more than %d messages came", fillPages*pageSize)}
+			return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("more than %d messages came", backfillPages*pageSize)}
 		},
 		Done: func(ctx context.Context, err error) ([]receiving.Piece, error) { return nil, done(ctx, all, err) },
 	}
@@ -290,7 +290,7 @@ func (r *reception) since(in channelInfo, after string, done func(ctx context.Co
 
 // page asks for the messages after one.
 func (r *reception) page(ctx context.Context, channel, after string) ([]incoming, error) {
-	if err := receiving.Sleep(ctx, fillPause); err != nil {
+	if err := receiving.Sleep(ctx, backfillPause); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)

@@ -62,7 +62,7 @@ func (b *Bot) refused(r request, o calls.Outcome) error {
 		failure.Scope, failure.Ops = b.closedBy(r, o.Header, p, ours)
 	}
 	if ours && o.Status == http.StatusTooManyRequests {
-		failure.Told = b.buckets.told(r, o.Header)
+		failure.Told = b.buckets.rateLimitInfo(r, o.Header)
 	}
 	// The message alone: the fields that were found wrong can repeat what was sent.
 	code, words := "", p.Message
@@ -88,7 +88,7 @@ func (b *Bot) closedBy(r request, h http.Header, p problem, ours bool) (chat.Sco
 	case r.token != "" && r.op == chat.OpEdit:
 		return chat.ScopeMessage, op // its bucket is the interaction's
 	case r.token == "" && r.op != 0 && name != "":
-		return chat.ScopeThread, b.buckets.together(r.op, name)
+		return chat.ScopeThread, b.buckets.sharing(r.op, name)
 	}
 	return chat.ScopeThread, op
 }

@@ -139,17 +139,17 @@ func TestTold(t *testing.T) {
 		return h
 	}
 	b := newBuckets()
-	if got := b.told(request{op: chat.OpSend}, headers("5", "4", "4.5", "m")); len(got) != 1 ||
+	if got := b.rateLimitInfo(request{op: chat.OpSend}, headers("5", "4", "4.5", "m")); len(got) != 1 ||
 		got[0] != (chat.Told{Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpFile, Limit: 5, Remaining: 4, Reset: 4500 * time.Millisecond}) {
 		t.Errorf("told %+v", got)
 	}
-	if got := b.told(request{op: chat.OpEdit}, headers("5", "3", "4", "m")); len(got) != 1 || got[0].Ops != chat.OpSend|chat.OpFile|chat.OpEdit {
+	if got := b.rateLimitInfo(request{op: chat.OpEdit}, headers("5", "3", "4", "m")); len(got) != 1 || got[0].Ops != chat.OpSend|chat.OpFile|chat.OpEdit {
 		t.Errorf("told %+v, want sends and edits together", got)
 	}
-	if got := b.told(request{op: chat.OpDelete}, headers("3", "3", "0", "d")); len(got) != 1 || got[0].Ops != chat.OpDelete {
+	if got := b.rateLimitInfo(request{op: chat.OpDelete}, headers("3", "3", "0", "d")); len(got) != 1 || got[0].Ops != chat.OpDelete {
 		t.Errorf("told %+v, want deletes alone", got)
 	}
-	if got := b.told(request{op: chat.OpEdit, token: "x"}, headers("5", "3", "4", "w")); len(got) != 1 || got[0].Scope != chat.ScopeMessage {
+	if got := b.rateLimitInfo(request{op: chat.OpEdit, token: "x"}, headers("5", "3", "4", "w")); len(got) != 1 || got[0].Scope != chat.ScopeMessage {
 		t.Errorf("told %+v, want the message alone", got)
 	}
 	for _, h := range []http.Header{
@@ -157,11 +157,11 @@ func TestTold(t *testing.T) {
 		headers("5", "4", "", "m"), headers("0", "0", "1", "m"), headers("5", "6", "1", "m"), headers("5", "-1", "1", "m"),
 		headers("5", "4", "NaN", "m"), headers("5", "4", "-1", "m"), headers("5", "4", "1e9", "m"), headers("5", "4", "1", ""), headers("x", "4", "1", "m"),
 	} {
-		if got := b.told(request{op: chat.OpSend}, h); got != nil {
+		if got := b.rateLimitInfo(request{op: chat.OpSend}, h); got != nil {
 			t.Errorf("of %v told %+v, want nothing", h, got)
 		}
 	}
-	if got := b.told(request{op: chat.OpSend, token: "x"}, headers("5", "3", "4", "w")); got != nil {
+	if got := b.rateLimitInfo(request{op: chat.OpSend, token: "x"}, headers("5", "3", "4", "w")); got != nil {
 		t.Errorf("told %+v, want nothing of a bucket that sends don't fill", got)
 	}
 }

@@ -60,17 +60,17 @@ var (
 	errNoSession   = errors.New("it neither begins a session nor refuses one")
 )
 
-// lost is the end of a connection to the gateway, after which another may be tried.
-type lost struct {
+// connError is the end of a connection to the gateway, after which another may be tried.
+type connError struct {
 	reason  error
 	up      bool // it was a good one: events came
 	refused bool // the session that was to be taken up is refused
 	forget  bool // the session is over
 }
 
-func (l *lost) Error() string { return "gateway: " + l.reason.Error() }
+func (l *connError) Error() string { return "gateway: " + l.reason.Error() }
 
-func (l *lost) Unwrap() error { return l.reason }
+func (l *connError) Unwrap() error { return l.reason }
 
 // conn is one connection to the gateway. It reads and keeps alive by itself, until one of both fails or
 // close is called.
@@ -79,7 +79,7 @@ type conn struct {
 	log      *slog.Logger
 	interval time.Duration
 	events   chan *discordgo.Event // closed when no more come; err says why
-	early    func(*discordgo.Event)
+	onEvent  func(*discordgo.Event)
 	err      error
 	seq      atomic.Int64 // of the last event that came
 	acked    atomic.Bool  // the last heartbeat was answered
@@ -87,9 +87,9 @@ type conn struct {
 	workers  sync.WaitGroup
 }
 
-// open connects to the gateway and waits for its Hello. early is called with each event as soon as it is read; events wait in
-// line behind others to be handled.
-func (b *Bot) open(ctx context.Context, address string, early func(*discordgo.Event)) (*conn, error) {
+// open connects to the gateway and waits for its Hello. onEvent is called with each event as soon as it is read; the event
+// then waits in line behind others to be handled.
+func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
 		return nil, errors.New("invalid gateway URL") // least of all one without encryption
@@ -115,7 +115,7 @@ func (b *Bot) open(ctx context.Context, address string, early func(*discordgo.Ev
 		_ = ws.CloseNow()
 		return nil, fmt.Errorf("no hello: %w", err)
 	}
-	l := &conn{ws: ws, log: b.log, interval: interval, events: make(chan *discordgo.Event, maxWaiting), early: early}
+	l := &conn{ws: ws, log: b.log, interval: interval, events: make(chan *discordgo.Event, maxWaiting), onEvent: onEvent}
 	l.acked.Store(true)
 	running, stop := context.WithCancelCause(ctx)
 	l.cancel = stop
@@ -183,7 +183,7 @@ func (l *conn) read(ctx context.Context) {
 		}
 		switch f.Operation {
 		case opDispatch:
-			l.early(f)
+			l.onEvent(f)
 			select {
 			case l.events <- f:
 			case <-ctx.Done():
@@ -198,7 +198,7 @@ func (l *conn) read(ctx context.Context) {
 			err = errReconnect
 		case opInvalidSession:
 			resumable := string(f.RawData) == "true"
-			err = &lost{reason: errors.New("the session is invalid"), refused: true, forget: !resumable}
+			err = &connError{reason: errors.New("the session is invalid"), refused: true, forget: !resumable}
 		}
 		if err != nil {
 			l.end(err)
@@ -262,14 +262,14 @@ const refusedFor = 10 * time.Minute
 // ended returns what the end of a connection means, from the code that it was closed with.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 func ended(err error, up bool) error {
-	if l, ok := errors.AsType[*lost](err); ok {
+	if l, ok := errors.AsType[*connError](err); ok {
 		l.up = up
 		return l
 	}
 	mend := func(what string) error {
 		return &chat.SendError{Kind: chat.Rejected, RetryAfter: refusedFor, Err: fmt.Errorf("the gateway refuses this bot: %s", what)}
 	}
-	l := &lost{reason: err, up: up}
+	l := &connError{reason: err, up: up}
 	switch code := websocket.CloseStatus(err); code {
 	case 4004:
 		return &chat.SendError{Kind: chat.Auth, Err: errors.New("the gateway refuses the token: reset it in the Developer Portal, page Bot")}

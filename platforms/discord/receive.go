@@ -47,7 +47,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 		b.log.WarnContext(ctx, "invalid resume cursor; missed messages are not read")
 	}
 	running, cancel := context.WithCancel(ctx)
-	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks), filled: make(chan filling)}
+	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks), backfillSteps: make(chan backfillStep)}
 	defer r.workers.Wait()
 	defer cancel()
 	b.session.start(start)
@@ -73,9 +73,9 @@ type reception struct {
 	workers   sync.WaitGroup
 	callbacks chan struct{} // one for each interaction that is acknowledged
 
-	filled chan filling // what was asked for, as it comes
-	gap    gap          // that is being filled in
-	seq    int64        // of the last event that this connection brought
+	backfillSteps chan backfillStep // what was asked for, as it comes
+	gap           gap               // that is being filled in
+	seq           int64             // of the last event that this connection brought
 
 	connected time.Time // when the connection was made: what was written later is new, even if it was asked for
 	replays   bool      // the session goes on, and what it missed comes before all else
@@ -86,7 +86,7 @@ func (r *reception) run(ctx context.Context) error {
 	for refused := 0; ; {
 		began := time.Now()
 		err := r.connect(ctx)
-		end, ok := errors.AsType[*lost](err)
+		end, ok := errors.AsType[*connError](err)
 		if !ok {
 			return err
 		}
@@ -128,10 +128,10 @@ func (r *reception) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	l, err := r.open(ctx, address, func(f *discordgo.Event) { r.early(ctx, f) })
+	l, err := r.open(ctx, address, func(f *discordgo.Event) { r.acknowledgeEarly(ctx, f) })
 	if err != nil {
 		r.session.set(func(c *cursor) { c.address = "" }) // elsewhere next time
-		return &lost{reason: err}
+		return &connError{reason: err}
 	}
 	defer l.close()
 	r.connected = time.Now()
@@ -142,10 +142,10 @@ func (r *reception) connect(ctx context.Context) error {
 		err = l.resume(ctx, r.token, c)
 	}
 	if err != nil {
-		return &lost{reason: err}
+		return &connError{reason: err}
 	}
 	err = r.follow(ctx, l)
-	if end, ok := errors.AsType[*lost](err); ok && c.session != "" {
+	if end, ok := errors.AsType[*connError](err); ok && c.session != "" {
 		end.forget = r.session.resumed(end.up || end.refused) || end.forget
 	}
 	return err
@@ -165,8 +165,8 @@ func (r *reception) follow(ctx context.Context, l *conn) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-silence.C:
-			return &lost{reason: errNoSession}
-		case f := <-r.filled:
+			return &connError{reason: errNoSession}
+		case f := <-r.backfillSteps:
 			if err := r.catchUp(ctx, f); err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 	case "READY":
 		hi, err := receiving.Decode[ready](f.RawData)
 		if err != nil {
-			return &lost{reason: fmt.Errorf("the greeting can't be read: %w", err), forget: true}
+			return &connError{reason: fmt.Errorf("the greeting can't be read: %w", err), forget: true}
 		}
 		r.begin(ctx, hi, f.Sequence)
 	case "RESUMED":
@@ -266,7 +266,7 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 		}
 	})
 	if r.session.get().backfillPending {
-		r.fill(ctx, hi)
+		r.startBackfill(ctx, hi)
 	}
 }
 
@@ -275,7 +275,7 @@ func (r *reception) join(g *guild) {
 	self, _ := r.identity()
 	r.places.join(g, self)
 	if r.gap.open() {
-		r.gap.of.came(g)
+		r.gap.of.addGuild(g)
 	}
 }
 
@@ -288,8 +288,8 @@ func (r *reception) cursorAt(id string, seq int64) cursor {
 	return c
 }
 
-// noted notes that what an id names was handled.
-func (r *reception) noted(id string, at cursor) {
+// noteHandled notes that what an id names was handled.
+func (r *reception) noteHandled(id string, at cursor) {
 	r.gap.newest = newer(r.gap.newest, id)
 	r.session.set(func(c *cursor) { c.newest = at.newest })
 }
@@ -319,6 +319,6 @@ func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
 		}
 		r.session.remember(m.ID)
 	}
-	r.noted(m.ID, at)
+	r.noteHandled(m.ID, at)
 	return nil
 }

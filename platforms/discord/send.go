@@ -64,7 +64,7 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	}
 	return chat.Receipt{
 		Ref:  chat.MessageRef{Target: to, ID: s.id()},
-		Told: b.buckets.told(request{op: chat.OpSend}, a.Header),
+		Told: b.buckets.rateLimitInfo(request{op: chat.OpSend}, a.Header),
 	}, nil
 }
 
@@ -75,7 +75,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	return chat.Receipt{Ref: ref, Told: b.buckets.told(r, a.Header)}, nil
+	return chat.Receipt{Ref: ref, Told: b.buckets.rateLimitInfo(r, a.Header)}, nil
 }
 
 // Delete removes a message. A message that is gone already is a success.
@@ -118,7 +118,7 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 	if codeOf(err) != codeArchived {
 		return a, r, err
 	}
-	if err := b.wake(ctx, channel); err != nil {
+	if err := b.unarchive(ctx, channel); err != nil {
 		return nil, r, err
 	}
 	a, err = b.call(ctx, r)

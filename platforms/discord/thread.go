@@ -115,8 +115,8 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	return nameOf(text)
 }
 
-// wake takes a thread out of the archive, where nothing can be changed. A locked one stays there.
-func (b *Bot) wake(ctx context.Context, channel string) error {
+// unarchive takes a thread out of the archive, where nothing can be changed. A locked one stays there.
+func (b *Bot) unarchive(ctx context.Context, channel string) error {
 	_, err := b.call(ctx, request{
 		name: "editChannel", verb: http.MethodPatch, path: "/channels/" + channel, body: map[string]any{"archived": false},
 	})

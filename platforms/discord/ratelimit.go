@@ -18,9 +18,9 @@ type buckets struct {
 
 func newBuckets() *buckets { return &buckets{names: make(map[chat.Op]string)} }
 
-// told returns what an answer says of the limit that its call counted against. A channel's bucket
+// rateLimitInfo returns what an answer says of the limit that its call counted against. A channel's bucket
 // counts for itself; calls by an interaction's token have one for each, which only edits are many enough to fill.
-func (b *buckets) told(r request, h http.Header) []chat.Told {
+func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.Told {
 	limit, err1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 	left, err2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
 	reset, err3 := strconv.ParseFloat(h.Get("X-RateLimit-Reset-After"), 64)
@@ -33,7 +33,7 @@ func (b *buckets) told(r request, h http.Header) []chat.Told {
 	t := chat.Told{Scope: chat.ScopeThread, Limit: limit, Remaining: left, Reset: time.Duration(reset * float64(time.Second))}
 	switch {
 	case r.token == "":
-		t.Ops = b.together(r.op, name)
+		t.Ops = b.sharing(r.op, name)
 	case r.op == chat.OpEdit:
 		t.Scope, t.Ops = chat.ScopeMessage, chat.OpEdit
 	default:
@@ -42,8 +42,8 @@ func (b *buckets) told(r request, h http.Header) []chat.Told {
 	return []chat.Told{t}
 }
 
-// together notes the bucket of a kind of call, and returns all kinds that share it as far as is known.
-func (b *buckets) together(op chat.Op, name string) chat.Op {
+// sharing notes the bucket of a kind of call, and returns all kinds that share it as far as is known.
+func (b *buckets) sharing(op chat.Op, name string) chat.Op {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.names[op] = name
