@@ -79,11 +79,7 @@ func (s *Server) owner(r *request) (guildID string, aerr *apiError) {
 	return g.id, nil
 }
 
-func (s *Server) getCommands(r *request) (any, *apiError) {
-	guildID, aerr := s.owner(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) getCommands(r *request, guildID string) (any, *apiError) {
 	return s.wireCommands(guildID), nil
 }
 
@@ -123,29 +119,17 @@ func (s *Server) findCommand(r *request) (string, int, *apiError) {
 	return guildID, i, nil
 }
 
-func (s *Server) getCommand(r *request) (any, *apiError) {
-	guildID, i, aerr := s.findCommand(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) getCommand(r *request, guildID string, i int) (any, *apiError) {
 	return s.wireCommand(&s.commands[guildID][i]), nil
 }
 
-func (s *Server) deleteCommand(r *request) (any, *apiError) {
-	guildID, i, aerr := s.findCommand(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) deleteCommand(r *request, guildID string, i int) (any, *apiError) {
 	s.commands[guildID] = slices.Delete(s.commands[guildID], i, i+1)
 	return nil, nil
 }
 
 // createCommand answers POST …/commands: one of the same name is replaced.
-func (s *Server) createCommand(r *request) (any, *apiError) {
-	guildID, aerr := s.owner(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) createCommand(r *request, guildID string) (any, *apiError) {
 	f := r.form()
 	c := readCommand(f)
 	if aerr := f.errs.err(); aerr != nil {
@@ -170,11 +154,7 @@ func (s *Server) createCommand(r *request) (any, *apiError) {
 }
 
 // editCommand answers PATCH …/commands/{command}.
-func (s *Server) editCommand(r *request) (any, *apiError) {
-	guildID, i, aerr := s.findCommand(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) editCommand(r *request, guildID string, i int) (any, *apiError) {
 	f := r.form()
 	merged := make(map[string]json.RawMessage)
 	maps.Copy(merged, s.commands[guildID][i].fields)
@@ -190,11 +170,7 @@ func (s *Server) editCommand(r *request) (any, *apiError) {
 }
 
 // overwriteCommands answers PUT …/commands: what is not in the list is gone.
-func (s *Server) overwriteCommands(r *request) (any, *apiError) {
-	guildID, aerr := s.owner(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) overwriteCommands(r *request, guildID string) (any, *apiError) {
 	var items []json.RawMessage
 	if json.Unmarshal(r.payload, &items) != nil {
 		return nil, badField("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")

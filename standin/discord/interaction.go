@@ -267,20 +267,12 @@ func (s *Server) ownMessage(r *request) (*channel, *Message, *apiError) {
 	return c, m, nil
 }
 
-func (s *Server) getOwn(r *request) (any, *apiError) {
-	c, m, aerr := s.ownMessage(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) getOwn(r *request, c *channel, m *Message) (any, *apiError) {
 	return s.wire(c, m), nil
 }
 
 // editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}; an answer that was deferred becomes a message.
-func (s *Server) editOwn(r *request) (any, *apiError) {
-	c, m, aerr := s.ownMessage(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) editOwn(r *request, c *channel, m *Message) (any, *apiError) {
 	return s.editOf(r, c, m)
 }
 
@@ -297,22 +289,14 @@ func (s *Server) editOf(r *request, c *channel, m *Message) (any, *apiError) {
 	return s.wire(c, m), nil
 }
 
-func (s *Server) deleteOwn(r *request) (any, *apiError) {
-	c, m, aerr := s.ownMessage(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) deleteOwn(r *request, c *channel, m *Message) (any, *apiError) {
 	s.remove(c, m, r.now, "bot")
 	s.stats.Deletes++
 	return nil, nil
 }
 
 // followUp answers POST /webhooks/{app}/{token}. The first one after a deferred answer becomes that answer.
-func (s *Server) followUp(r *request) (any, *apiError) {
-	i, c, aerr := s.byToken(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) followUp(r *request, i *Interaction, c *channel) (any, *apiError) {
 	if m := c.alive(i.Original); m != nil && i.Response == responseDeferred && m.Last().Loading() {
 		r.call.Message = m.ID
 		return s.editOf(r, c, m)

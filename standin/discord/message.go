@@ -45,14 +45,7 @@ func archivedThread() *apiError {
 }
 
 // createMessage answers POST /channels/{channel}/messages.
-func (s *Server) createMessage(r *request) (any, *apiError) {
-	c, aerr := s.addressed(r)
-	if aerr == nil {
-		aerr = s.writable(c)
-	}
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) createMessage(r *request, c *channel) (any, *apiError) {
 	p := readPayload(r.form(), r.files, false, false, flagSuppressEmbeds|flagSilent|flagComponentsV2)
 	if aerr := p.form.errs.err(); aerr != nil {
 		return nil, aerr
@@ -155,11 +148,8 @@ func (s *Server) target(r *request) (*channel, *Message, *apiError) {
 }
 
 // editMessage answers PATCH /channels/{channel}/messages/{message}.
-func (s *Server) editMessage(r *request) (any, *apiError) {
-	c, m, aerr := s.target(r)
+func (s *Server) editMessage(r *request, c *channel, m *Message) (any, *apiError) {
 	switch {
-	case aerr != nil:
-		return nil, aerr
 	case !m.FromBot:
 		return nil, fail(http.StatusForbidden, codeForeignMessage, "Cannot edit a message authored by another user")
 	case c.info.Archived:
@@ -241,11 +231,8 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 }
 
 // deleteMessage answers DELETE /channels/{channel}/messages/{message}.
-func (s *Server) deleteMessage(r *request) (any, *apiError) {
-	c, m, aerr := s.target(r)
+func (s *Server) deleteMessage(r *request, c *channel, m *Message) (any, *apiError) {
 	switch {
-	case aerr != nil:
-		return nil, aerr
 	case c.info.Archived:
 		return nil, archivedThread()
 	case !m.FromBot && (c.info.Type == DM || s.access(c).ReadOnly):
@@ -257,11 +244,7 @@ func (s *Server) deleteMessage(r *request) (any, *apiError) {
 }
 
 // deleteMessages answers POST /channels/{channel}/messages/bulk-delete.
-func (s *Server) deleteMessages(r *request) (any, *apiError) {
-	c, aerr := s.addressed(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) deleteMessages(r *request, c *channel) (any, *apiError) {
 	f := r.form()
 	ids := f.texts("messages", 100)
 	if aerr := f.errs.err(); aerr != nil {
@@ -302,11 +285,8 @@ func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
 }
 
 // getMessage answers GET /channels/{channel}/messages/{message}.
-func (s *Server) getMessage(r *request) (any, *apiError) {
-	c, m, aerr := s.target(r)
+func (s *Server) getMessage(r *request, c *channel, m *Message) (any, *apiError) {
 	switch {
-	case aerr != nil:
-		return nil, aerr
 	case s.access(c).NoHistory:
 		return nil, missingPermissions()
 	}
@@ -321,11 +301,7 @@ func (s *Server) told(c *channel, m *Message) *wireMessage {
 }
 
 // getMessages answers GET /channels/{channel}/messages: newest first.
-func (s *Server) getMessages(r *request) (any, *apiError) {
-	c, aerr := s.addressed(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) getMessages(r *request, c *channel) (any, *apiError) {
 	limit := 50
 	if text := r.query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
@@ -379,14 +355,7 @@ func pick(all []*Message, before, after, around string, limit int) []*Message {
 }
 
 // typing answers POST /channels/{channel}/typing.
-func (s *Server) startTyping(r *request) (any, *apiError) {
-	c, aerr := s.addressed(r)
-	if aerr == nil {
-		aerr = s.writable(c)
-	}
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) startTyping(r *request, c *channel) (any, *apiError) {
 	s.stopTyping(c, r.now)
 	p := Period{From: r.now, To: r.now.Add(typingTime)}
 	c.typing = append(c.typing, p)

@@ -177,12 +177,17 @@ func (s *Server) visible(id string) (*channel, *apiError) {
 // addressed is the channel of the call.
 func (s *Server) addressed(r *request) (*channel, *apiError) { return s.visible(r.param("channel")) }
 
-// getChannel answers GET /channels/{channel}.
-func (s *Server) getChannel(r *request) (any, *apiError) {
+// open is the channel of the call when the bot may write there.
+func (s *Server) open(r *request) (*channel, *apiError) {
 	c, aerr := s.addressed(r)
-	if aerr != nil {
-		return nil, aerr
+	if aerr == nil {
+		aerr = s.writable(c)
 	}
+	return c, aerr
+}
+
+// getChannel answers GET /channels/{channel}.
+func (s *Server) getChannel(r *request, c *channel) (any, *apiError) {
 	return s.wireChannel(c), nil
 }
 
@@ -216,11 +221,7 @@ func (s *Server) guildOf(r *request) (*guild, *apiError) {
 	return g, nil
 }
 
-func (s *Server) getGuild(r *request) (any, *apiError) {
-	g, aerr := s.guildOf(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) getGuild(r *request, g *guild) (any, *apiError) {
 	return s.wireGuild(g), nil
 }
 
@@ -234,20 +235,12 @@ func (s *Server) getGuilds(*request) (any, *apiError) {
 	return list, nil
 }
 
-func (s *Server) getGuildChannels(r *request) (any, *apiError) {
-	g, aerr := s.guildOf(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) getGuildChannels(r *request, g *guild) (any, *apiError) {
 	return s.wireChannels(g, false), nil
 }
 
 // getActiveThreads answers GET /guilds/{guild}/threads/active.
-func (s *Server) getActiveThreads(r *request) (any, *apiError) {
-	g, aerr := s.guildOf(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) getActiveThreads(r *request, g *guild) (any, *apiError) {
 	return map[string]any{"threads": s.wireChannels(g, true), "members": []any{}}, nil
 }
 

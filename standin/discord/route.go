@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"telex/standin/rig"
 )
 
 // route is one call of the API.
@@ -35,37 +37,37 @@ func routes() []route {
 		{verb: http.MethodGet, path: "/users/{user}", name: "getUser", bucket: bucketReads, serve: (*Server).getUser},
 		{verb: http.MethodGet, path: "/applications/@me", name: "getApplication", bucket: bucketReads, serve: (*Server).getApplication},
 		{verb: http.MethodGet, path: "/oauth2/applications/@me", name: "getApplication", bucket: bucketReads, serve: (*Server).getApplication},
-		{verb: http.MethodGet, path: "/guilds/{guild}", name: "getGuild", bucket: bucketReads, serve: (*Server).getGuild},
-		{verb: http.MethodGet, path: "/guilds/{guild}/channels", name: "getGuildChannels", bucket: bucketReads, serve: (*Server).getGuildChannels},
-		{verb: http.MethodGet, path: "/guilds/{guild}/threads/active", name: "getActiveThreads", bucket: bucketReads, serve: (*Server).getActiveThreads},
+		{verb: http.MethodGet, path: "/guilds/{guild}", name: "getGuild", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getGuild)},
+		{verb: http.MethodGet, path: "/guilds/{guild}/channels", name: "getGuildChannels", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getGuildChannels)},
+		{verb: http.MethodGet, path: "/guilds/{guild}/threads/active", name: "getActiveThreads", bucket: bucketReads, serve: rig.On((*Server).guildOf, (*Server).getActiveThreads)},
 
-		{verb: http.MethodGet, path: channel, name: "getChannel", bucket: bucketReads, serve: (*Server).getChannel},
-		{verb: http.MethodPatch, path: channel, name: "editChannel", bucket: bucketOthers, serve: (*Server).editChannel},
-		{verb: http.MethodPost, path: channel + "/typing", name: "typing", bucket: bucketTyping, serve: (*Server).startTyping},
-		{verb: http.MethodPost, path: channel + "/threads", name: "startThread", bucket: bucketOthers, serve: (*Server).startThread},
-		{verb: http.MethodGet, path: channel + "/messages", name: "getMessages", bucket: bucketReads, serve: (*Server).getMessages},
-		{verb: http.MethodPost, path: channel + "/messages", name: "createMessage", bucket: bucketMessages, serve: (*Server).createMessage},
-		{verb: http.MethodPost, path: channel + "/messages/bulk-delete", name: "deleteMessages", bucket: bucketDeletes, serve: (*Server).deleteMessages},
-		{verb: http.MethodGet, path: message, name: "getMessage", bucket: bucketReads, serve: (*Server).getMessage},
-		{verb: http.MethodPatch, path: message, name: "editMessage", bucket: bucketMessages, serve: (*Server).editMessage},
-		{verb: http.MethodDelete, path: message, name: "deleteMessage", bucket: bucketDeletes, serve: (*Server).deleteMessage},
-		{verb: http.MethodPost, path: message + "/threads", name: "startThreadFrom", bucket: bucketOthers, serve: (*Server).startThreadFrom},
+		{verb: http.MethodGet, path: channel, name: "getChannel", bucket: bucketReads, serve: rig.On((*Server).addressed, (*Server).getChannel)},
+		{verb: http.MethodPatch, path: channel, name: "editChannel", bucket: bucketOthers, serve: rig.On((*Server).addressed, (*Server).editChannel)},
+		{verb: http.MethodPost, path: channel + "/typing", name: "typing", bucket: bucketTyping, serve: rig.On((*Server).open, (*Server).startTyping)},
+		{verb: http.MethodPost, path: channel + "/threads", name: "startThread", bucket: bucketOthers, serve: rig.On((*Server).threadable, (*Server).startThread)},
+		{verb: http.MethodGet, path: channel + "/messages", name: "getMessages", bucket: bucketReads, serve: rig.On((*Server).addressed, (*Server).getMessages)},
+		{verb: http.MethodPost, path: channel + "/messages", name: "createMessage", bucket: bucketMessages, serve: rig.On((*Server).open, (*Server).createMessage)},
+		{verb: http.MethodPost, path: channel + "/messages/bulk-delete", name: "deleteMessages", bucket: bucketDeletes, serve: rig.On((*Server).addressed, (*Server).deleteMessages)},
+		{verb: http.MethodGet, path: message, name: "getMessage", bucket: bucketReads, serve: rig.OnBoth((*Server).target, (*Server).getMessage)},
+		{verb: http.MethodPatch, path: message, name: "editMessage", bucket: bucketMessages, serve: rig.OnBoth((*Server).target, (*Server).editMessage)},
+		{verb: http.MethodDelete, path: message, name: "deleteMessage", bucket: bucketDeletes, serve: rig.OnBoth((*Server).target, (*Server).deleteMessage)},
+		{verb: http.MethodPost, path: message + "/threads", name: "startThreadFrom", bucket: bucketOthers, serve: rig.On((*Server).threadable, (*Server).startThreadFrom)},
 
 		{verb: http.MethodPost, path: "/interactions/{interaction}/{token}/callback", name: "callback", serve: (*Server).callback, interaction: true, public: true},
-		{verb: http.MethodPost, path: "/webhooks/{app}/{token}", name: "followUp", bucket: bucketWebhook, serve: (*Server).followUp, interaction: true, public: true},
-		{verb: http.MethodGet, path: own, name: "getOwn", bucket: bucketWebhook, serve: (*Server).getOwn, interaction: true, public: true},
-		{verb: http.MethodPatch, path: own, name: "editOwn", bucket: bucketWebhook, serve: (*Server).editOwn, interaction: true, public: true},
-		{verb: http.MethodDelete, path: own, name: "deleteOwn", bucket: bucketWebhook, serve: (*Server).deleteOwn, interaction: true, public: true},
+		{verb: http.MethodPost, path: "/webhooks/{app}/{token}", name: "followUp", bucket: bucketWebhook, serve: rig.OnBoth((*Server).byToken, (*Server).followUp), interaction: true, public: true},
+		{verb: http.MethodGet, path: own, name: "getOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).ownMessage, (*Server).getOwn), interaction: true, public: true},
+		{verb: http.MethodPatch, path: own, name: "editOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).ownMessage, (*Server).editOwn), interaction: true, public: true},
+		{verb: http.MethodDelete, path: own, name: "deleteOwn", bucket: bucketWebhook, serve: rig.OnBoth((*Server).ownMessage, (*Server).deleteOwn), interaction: true, public: true},
 	}
 	for _, base := range []string{commands, local} {
 		list = append(
 			list,
-			route{verb: http.MethodGet, path: base, name: "getCommands", bucket: bucketReads, serve: (*Server).getCommands},
-			route{verb: http.MethodPost, path: base, name: "createCommand", bucket: bucketOthers, serve: (*Server).createCommand},
-			route{verb: http.MethodPut, path: base, name: "overwriteCommands", bucket: bucketOthers, serve: (*Server).overwriteCommands},
-			route{verb: http.MethodGet, path: base + "/{command}", name: "getCommand", bucket: bucketReads, serve: (*Server).getCommand},
-			route{verb: http.MethodPatch, path: base + "/{command}", name: "editCommand", bucket: bucketOthers, serve: (*Server).editCommand},
-			route{verb: http.MethodDelete, path: base + "/{command}", name: "deleteCommand", bucket: bucketOthers, serve: (*Server).deleteCommand},
+			route{verb: http.MethodGet, path: base, name: "getCommands", bucket: bucketReads, serve: rig.On((*Server).owner, (*Server).getCommands)},
+			route{verb: http.MethodPost, path: base, name: "createCommand", bucket: bucketOthers, serve: rig.On((*Server).owner, (*Server).createCommand)},
+			route{verb: http.MethodPut, path: base, name: "overwriteCommands", bucket: bucketOthers, serve: rig.On((*Server).owner, (*Server).overwriteCommands)},
+			route{verb: http.MethodGet, path: base + "/{command}", name: "getCommand", bucket: bucketReads, serve: rig.OnBoth((*Server).findCommand, (*Server).getCommand)},
+			route{verb: http.MethodPatch, path: base + "/{command}", name: "editCommand", bucket: bucketOthers, serve: rig.OnBoth((*Server).findCommand, (*Server).editCommand)},
+			route{verb: http.MethodDelete, path: base + "/{command}", name: "deleteCommand", bucket: bucketOthers, serve: rig.OnBoth((*Server).findCommand, (*Server).deleteCommand)},
 		)
 	}
 	return list

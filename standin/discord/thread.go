@@ -12,11 +12,7 @@ import (
 const maxName = 100
 
 // startThread answers POST /channels/{channel}/threads: a thread that no message begins.
-func (s *Server) startThread(r *request) (any, *apiError) {
-	c, aerr := s.threadable(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) startThread(r *request, c *channel) (any, *apiError) {
 	f := r.form()
 	kind := PrivateThread // as it was before there was a choice
 	if f.has("type") {
@@ -41,11 +37,7 @@ func (s *Server) startThread(r *request) (any, *apiError) {
 }
 
 // startThreadFrom answers POST /channels/{channel}/messages/{message}/threads. The thread has the message's id.
-func (s *Server) startThreadFrom(r *request) (any, *apiError) {
-	c, aerr := s.threadable(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) startThreadFrom(r *request, c *channel) (any, *apiError) {
 	m := c.alive(r.param("message"))
 	if m == nil {
 		return nil, unknownMessage()
@@ -117,11 +109,7 @@ func (s *Server) awake(c *channel) {
 }
 
 // editChannel answers PATCH /channels/{channel}; only threads can be changed.
-func (s *Server) editChannel(r *request) (any, *apiError) {
-	c, aerr := s.addressed(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) editChannel(r *request, c *channel) (any, *apiError) {
 	if !c.info.thread() {
 		return nil, missingPermissions()
 	}

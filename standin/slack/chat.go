@@ -29,6 +29,11 @@ func (s *Server) writable(r *request, name string) (*channel, *apiError) {
 	return c, nil
 }
 
+// place is the channel of a call, and postable is it where the bot may write.
+func (s *Server) place(r *request) (*channel, *apiError) { return s.resolve(r, "channel") }
+
+func (s *Server) postable(r *request) (*channel, *apiError) { return s.writable(r, "channel") }
+
 // thread checks thread_ts and returns the thread's parent, "" when there is none.
 func (s *Server) thread(c *channel, r *request) (string, *apiError) {
 	ts := r.text("thread_ts")
@@ -101,11 +106,7 @@ func (s *Server) isPerson(id string) bool {
 }
 
 // updateMessage: https://docs.slack.dev/reference/methods/chat.update
-func (s *Server) updateMessage(r *request) (any, *apiError) {
-	c, aerr := s.resolve(r, "channel")
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) updateMessage(r *request, c *channel) (any, *apiError) {
 	m, aerr := s.own(c, r, "cant_update_message")
 	switch {
 	case aerr != nil:
@@ -144,11 +145,7 @@ func sameContent(a, b Version) bool {
 }
 
 // deleteMessage: https://docs.slack.dev/reference/methods/chat.delete
-func (s *Server) deleteMessage(r *request) (any, *apiError) {
-	c, aerr := s.resolve(r, "channel")
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) deleteMessage(r *request, c *channel) (any, *apiError) {
 	m, aerr := s.own(c, r, "cant_delete_message")
 	if aerr != nil {
 		return nil, aerr
@@ -159,11 +156,7 @@ func (s *Server) deleteMessage(r *request) (any, *apiError) {
 }
 
 // permalink: https://docs.slack.dev/reference/methods/chat.getPermalink
-func (s *Server) permalink(r *request) (any, *apiError) {
-	c, aerr := s.resolve(r, "channel")
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) permalink(r *request, c *channel) (any, *apiError) {
 	ts := r.text("message_ts")
 	if c.alive(ts) == nil {
 		return nil, fail("message_not_found")
@@ -172,11 +165,7 @@ func (s *Server) permalink(r *request) (any, *apiError) {
 }
 
 // setStatus: https://docs.slack.dev/reference/methods/assistant.threads.setStatus
-func (s *Server) setStatus(r *request) (any, *apiError) {
-	c, thread, aerr := s.assistantThread(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) setStatus(r *request, c *channel, thread string) (any, *apiError) {
 	var loading []string
 	if text := r.text("loading_messages"); text != "" && (json.Unmarshal([]byte(text), &loading) != nil || len(loading) > maxLoading) {
 		return nil, fail("invalid_arguments")
@@ -208,11 +197,7 @@ func (s *Server) endStatus(c *channel, thread string) {
 }
 
 // setTitle: https://docs.slack.dev/reference/methods/assistant.threads.setTitle
-func (s *Server) setTitle(r *request) (any, *apiError) {
-	c, thread, aerr := s.assistantThread(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) setTitle(r *request, c *channel, thread string) (any, *apiError) {
 	if c.info.Kind != KindIM {
 		return nil, fail("channel_type_not_supported")
 	}

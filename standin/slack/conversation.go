@@ -100,11 +100,7 @@ func (s *Server) page(c *channel, p period, list []*Message) object {
 }
 
 // channelHistory: https://docs.slack.dev/reference/methods/conversations.history
-func (s *Server) channelHistory(r *request) (any, *apiError) {
-	c, aerr := s.readable(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) channelHistory(r *request, c *channel) (any, *apiError) {
 	p, aerr := readPeriod(r)
 	if aerr != nil {
 		return nil, aerr
@@ -126,11 +122,7 @@ func (s *Server) channelHistory(r *request) (any, *apiError) {
 }
 
 // threadReplies: https://docs.slack.dev/reference/methods/conversations.replies
-func (s *Server) threadReplies(r *request) (any, *apiError) {
-	c, aerr := s.readable(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) threadReplies(r *request, c *channel) (any, *apiError) {
 	p, aerr := readPeriod(r)
 	if aerr != nil {
 		return nil, aerr
@@ -155,11 +147,7 @@ func (s *Server) threadReplies(r *request) (any, *apiError) {
 }
 
 // channelInfo: https://docs.slack.dev/reference/methods/conversations.info
-func (s *Server) channelInfo(r *request) (any, *apiError) {
-	c, aerr := s.resolve(r, "channel")
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) channelInfo(r *request, c *channel) (any, *apiError) {
 	return object{"channel": s.wireChannel(c)}, nil
 }
 

@@ -3,6 +3,8 @@ package slack
 import (
 	"slices"
 	"strings"
+
+	"telex/standin/rig"
 )
 
 // Names of what is called without being a method.
@@ -58,19 +60,19 @@ func methods() map[string]method {
 		"apps.connections.open": {tier: tier3, app: true, scopes: []string{"connections:write"}, run: (*Server).openConnection},
 
 		methodPost:          {tier: tierPost, scopes: write, run: (*Server).postMessage},
-		"chat.update":       {tier: tier3, scopes: write, run: (*Server).updateMessage},
-		"chat.delete":       {tier: tier3, scopes: write, run: (*Server).deleteMessage},
-		"chat.getPermalink": {run: (*Server).permalink},
-		"chat.startStream":  {tier: tier2, scopes: write, run: (*Server).startStream},
-		"chat.appendStream": {tier: tier4, scopes: write, run: (*Server).appendStream},
-		"chat.stopStream":   {tier: tier2, scopes: write, run: (*Server).stopStream},
+		"chat.update":       {tier: tier3, scopes: write, run: rig.On((*Server).place, (*Server).updateMessage)},
+		"chat.delete":       {tier: tier3, scopes: write, run: rig.On((*Server).place, (*Server).deleteMessage)},
+		"chat.getPermalink": {run: rig.On((*Server).place, (*Server).permalink)},
+		"chat.startStream":  {tier: tier2, scopes: write, run: rig.On((*Server).postable, (*Server).startStream)},
+		"chat.appendStream": {tier: tier4, scopes: write, run: rig.OnBoth((*Server).streaming, (*Server).appendStream)},
+		"chat.stopStream":   {tier: tier2, scopes: write, run: rig.OnBoth((*Server).streaming, (*Server).stopStream)},
 
-		"assistant.threads.setStatus": {tier: tierStatus, scopes: status, run: (*Server).setStatus},
-		"assistant.threads.setTitle":  {tier: tier2, scopes: status, run: (*Server).setTitle},
+		"assistant.threads.setStatus": {tier: tierStatus, scopes: status, run: rig.OnBoth((*Server).assistantThread, (*Server).setStatus)},
+		"assistant.threads.setTitle":  {tier: tier2, scopes: status, run: rig.OnBoth((*Server).assistantThread, (*Server).setTitle)},
 
-		"conversations.history": {tier: tier3, scopes: history, run: (*Server).channelHistory},
-		"conversations.replies": {tier: tier3, scopes: history, run: (*Server).threadReplies},
-		"conversations.info":    {tier: tier3, scopes: read, run: (*Server).channelInfo},
+		"conversations.history": {tier: tier3, scopes: history, run: rig.On((*Server).readable, (*Server).channelHistory)},
+		"conversations.replies": {tier: tier3, scopes: history, run: rig.On((*Server).readable, (*Server).threadReplies)},
+		"conversations.info":    {tier: tier3, scopes: read, run: rig.On((*Server).place, (*Server).channelInfo)},
 		"conversations.open":    {tier: tier3, scopes: manage, run: (*Server).openChannel},
 
 		"files.getUploadURLExternal":   {tier: tier4, scopes: []string{"files:write"}, run: (*Server).uploadURL},

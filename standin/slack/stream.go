@@ -106,11 +106,7 @@ func (s *Server) grow(now time.Time, before Version, g growth, method string) (V
 }
 
 // startStream: https://docs.slack.dev/reference/methods/chat.startStream
-func (s *Server) startStream(r *request) (any, *apiError) {
-	c, aerr := s.writable(r, "channel")
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) startStream(r *request, c *channel) (any, *apiError) {
 	thread, aerr := s.thread(c, r)
 	switch {
 	case aerr != nil:
@@ -159,11 +155,7 @@ func (s *Server) streaming(r *request) (*channel, *Message, *apiError) {
 }
 
 // appendStream: https://docs.slack.dev/reference/methods/chat.appendStream
-func (s *Server) appendStream(r *request) (any, *apiError) {
-	c, m, aerr := s.streaming(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) appendStream(r *request, c *channel, m *Message) (any, *apiError) {
 	g, aerr := s.readGrowth(r)
 	switch {
 	case aerr != nil:
@@ -182,11 +174,7 @@ func (s *Server) appendStream(r *request) (any, *apiError) {
 }
 
 // stopStream: https://docs.slack.dev/reference/methods/chat.stopStream
-func (s *Server) stopStream(r *request) (any, *apiError) {
-	c, m, aerr := s.streaming(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) stopStream(r *request, c *channel, m *Message) (any, *apiError) {
 	g, aerr := s.readGrowth(r)
 	if aerr != nil {
 		return nil, aerr

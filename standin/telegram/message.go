@@ -55,11 +55,7 @@ func (s *Server) findChat(id string) *chat {
 	return s.chats[n]
 }
 
-func (s *Server) sendMessage(r *request) (any, *apiError) {
-	c, aerr := s.target(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) sendMessage(r *request, c *chat) (any, *apiError) {
 	f, aerr := s.content(r, false)
 	if aerr != nil {
 		return nil, aerr
@@ -208,11 +204,7 @@ func unchanged(old, fresh Version) bool {
 		(old.LinkPreviewOff == fresh.LinkPreviewOff && old.LinkPreviewURL == fresh.LinkPreviewURL || !hasLink(fresh))
 }
 
-func (s *Server) deleteMessage(r *request) (any, *apiError) {
-	c, aerr := s.target(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) deleteMessage(r *request, c *chat) (any, *apiError) {
 	m := c.alive(int(r.integer("message_id")))
 	switch {
 	case m == nil:
@@ -237,11 +229,7 @@ func (s *Server) remove(c *chat, m *Message, now time.Time, by string) {
 }
 
 // deleteMessages skips what it can't delete, as the platform does.
-func (s *Server) deleteMessages(r *request) (any, *apiError) {
-	c, aerr := s.target(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) deleteMessages(r *request, c *chat) (any, *apiError) {
 	var ids []int
 	if found, err := r.object("message_ids", &ids); err != nil || !found || len(ids) == 0 {
 		return nil, badRequest("message identifiers are not specified")

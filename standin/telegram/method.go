@@ -3,6 +3,8 @@ package telegram
 import (
 	"net/http"
 	"strings"
+
+	"telex/standin/rig"
 )
 
 // pollMethod is the only method that waits.
@@ -18,20 +20,25 @@ func methods() map[string]func(*Server, *request) (any, *apiError) {
 		"deleteWebhook":       (*Server).deleteWebhook,
 		"getWebhookInfo":      (*Server).webhookInfo,
 		"getChat":             (*Server).getChat,
-		"sendMessage":         (*Server).sendMessage,
-		"sendMessageDraft":    (*Server).sendMessageDraft,
+		"sendMessage":         rig.On((*Server).target, (*Server).sendMessage),
+		"sendMessageDraft":    rig.On((*Server).target, (*Server).sendMessageDraft),
 		"editMessageText":     (*Server).editMessageText,
-		"deleteMessage":       (*Server).deleteMessage,
-		"deleteMessages":      (*Server).deleteMessages,
-		"sendChatAction":      (*Server).sendChatAction,
-		"sendDocument":        (*Server).sendDocument,
-		"sendPhoto":           (*Server).sendPhoto,
+		"deleteMessage":       rig.On((*Server).target, (*Server).deleteMessage),
+		"deleteMessages":      rig.On((*Server).target, (*Server).deleteMessages),
+		"sendChatAction":      rig.On((*Server).target, (*Server).sendChatAction),
+		"sendDocument":        rig.On((*Server).target, sending("document")),
+		"sendPhoto":           rig.On((*Server).target, sending("photo")),
 		"getFile":             (*Server).getFile,
 		"setMyCommands":       (*Server).setMyCommands,
 		"getMyCommands":       (*Server).getMyCommands,
 		"deleteMyCommands":    (*Server).deleteMyCommands,
 		"answerCallbackQuery": (*Server).answerCallbackQuery,
 	}
+}
+
+// sending is the method that sends a kind of media.
+func sending(media string) func(*Server, *request, *chat) (any, *apiError) {
+	return func(s *Server, r *request, c *chat) (any, *apiError) { return s.sendFile(r, c, media) }
 }
 
 // canonical is the method's name as documented, or as it came when unknown: the platform ignores the case.

@@ -17,11 +17,7 @@ const (
 const chatActions = "typing upload_photo record_video upload_video record_voice upload_voice upload_document " +
 	"choose_sticker find_location record_video_note upload_video_note"
 
-func (s *Server) sendChatAction(r *request) (any, *apiError) {
-	c, aerr := s.target(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) sendChatAction(r *request, c *chat) (any, *apiError) {
 	known := false
 	for name := range strings.FieldsSeq(chatActions) {
 		known = known || name == r.text("action")
@@ -45,11 +41,7 @@ func (s *Server) sendChatAction(r *request) (any, *apiError) {
 // message. Another one, with the same id or not, takes its place; without a text it
 // is the "Thinking…" placeholder.
 // Source: https://core.telegram.org/bots/api#sendmessagedraft
-func (s *Server) sendMessageDraft(r *request) (any, *apiError) {
-	c, aerr := s.target(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) sendMessageDraft(r *request, c *chat) (any, *apiError) {
 	if !c.private() {
 		return nil, badRequest("TEXTDRAFT_PEER_INVALID")
 	}
@@ -82,20 +74,8 @@ func (s *Server) sendMessageDraft(r *request) (any, *apiError) {
 	return true, nil
 }
 
-// sendDocument takes an upload, or the name of a file that exists elsewhere.
-func (s *Server) sendDocument(r *request) (any, *apiError) {
-	return s.sendFile(r, "document")
-}
-
-// sendPhoto is sendDocument for what clients show in the chat.
-func (s *Server) sendPhoto(r *request) (any, *apiError) { return s.sendFile(r, "photo") }
-
-// sendFile takes what a file of this kind of media is.
-func (s *Server) sendFile(r *request, media string) (any, *apiError) {
-	c, aerr := s.target(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+// sendFile takes an upload of this kind of media, or the name of a file that exists elsewhere.
+func (s *Server) sendFile(r *request, c *chat, media string) (any, *apiError) {
 	file, uploaded := r.Files[media]
 	if name, ok := strings.CutPrefix(r.text(media), "attach://"); ok {
 		file, uploaded = r.Files[name]
