@@ -19,6 +19,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sync/errgroup"
+
+	"telex/internal/outside"
 )
 
 // errMissed is what -assert makes of a missed bar.
@@ -72,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	missed := printSummary(out, results)
 	if *file != "" {
-		if err := writeJSON(*file, results); err != nil {
+		if err := outside.WriteJSON(*file, results); err != nil {
 			return err
 		}
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"text/tabwriter"
@@ -152,12 +150,4 @@ func printSummary(out io.Writer, results []result) (missed int) {
 	}
 	fmt.Fprintf(out, "%d of %d bars met\n", bars-missed, bars)
 	return missed
-}
-
-func writeJSON(path string, results []result) error {
-	text, err := json.MarshalIndent(results, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encode results: %w", err)
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o600)
 }

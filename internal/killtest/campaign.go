@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -125,13 +123,4 @@ func printTable(out io.Writer, results []result) (bad int) {
 	line(sum)
 	_ = w.Flush() // a closed terminal leaves nobody to tell
 	return bad
-}
-
-// writeJSON writes the results to a file.
-func writeJSON(file string, results []result) error {
-	text, err := json.MarshalIndent(results, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o644)
 }

@@ -17,6 +17,8 @@ import (
 	"regexp"
 	"slices"
 	"syscall"
+
+	"telex/internal/outside"
 )
 
 var (
@@ -75,7 +77,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	bad := printTable(out, results)
 	if *file != "" {
-		if err := writeJSON(*file, results); err != nil {
+		if err := outside.WriteJSON(*file, results); err != nil {
 			return err
 		}
 	}

@@ -2,9 +2,11 @@ package outside
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"time"
 
 	"telex/standin/openai"
@@ -77,4 +79,13 @@ func Pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// WriteJSON writes what came of a run to a file.
+func WriteJSON(file string, results any) error {
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return fmt.Errorf("encode results: %w", err)
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o600)
 }
