@@ -140,7 +140,7 @@ func (s *scene) buttons(run func(w Presser, e preview.Editor, to chat.Target)) {
 	if !ok {
 		s.Fatal("there are buttons without edits: nothing could take them away")
 	}
-	for _, to := range []chat.Target{s.Private(), s.Group()} {
+	for _, to := range s.both() {
 		run(w, e, to)
 	}
 }

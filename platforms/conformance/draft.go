@@ -58,7 +58,7 @@ func draftCases() []testCase {
 			})
 		}},
 		{"a draft is refused where there are none", with((*scene).drafter, func(s *scene, d preview.Drafter) {
-			places := []chat.Target{s.Private(), s.Group()}
+			places := s.both()
 			for _, to := range places {
 				if s.adapter.Profile(to).DraftFor == 0 {
 					s.wantKind(d.Draft(s.Context(), to, draftID, outgoing("x")), chat.Rejected)
@@ -105,7 +105,7 @@ func (s *scene) drafts(run func(d preview.Drafter, to chat.Target)) {
 	if !ok {
 		return
 	}
-	for _, to := range []chat.Target{s.Private(), s.Group()} {
+	for _, to := range s.both() {
 		if s.adapter.Profile(to).DraftFor > 0 {
 			run(d, to)
 		}

@@ -267,6 +267,14 @@ func (h *house) wantReply(to chat.Target, want ...string) {
 	h.wantValid(to)
 }
 
+// wantSince checks that beyond the first messages in a place stands one, with a text; what says what came before.
+func (h *house) wantSince(what string, to chat.Target, first int, text string) {
+	h.Helper()
+	if got := h.Shown(to)[first:]; !slices.Equal(got, []string{text}) {
+		h.Errorf("%s in %+v: shown are %q, want %q once", what, to, got, text)
+	}
+}
+
 // wantGrowth checks that every message ever shown in a place is made of text that final has in one piece.
 func (h *house) wantGrowth(to chat.Target, final string) {
 	h.Helper()

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -32,9 +33,7 @@ func refusedCases() []testCase {
 					h.Break(chat.OpSend, f)
 					h.ask(to, word)
 					pass(lasting)
-					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != text {
-						h.Errorf("after fault %d in %+v are shown %q, want %q", f, to, got, text)
-					}
+					h.wantSince(fmt.Sprintf("after fault %d", f), to, before, text)
 				}
 			}
 		}
@@ -60,9 +59,7 @@ func (s *scene) refusedOnce(when string) {
 			})
 			h.Break(chat.OpEdit, f)
 			pass(lasting)
-			if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != text {
-				h.Errorf("after fault %d in %+v are shown %q, want the text", f, to, got)
-			}
+			h.wantSince(fmt.Sprintf("after fault %d", f), to, before, text)
 			if n := strings.Count(h.log.String(), "call failed"); n != failed+1 {
 				h.Errorf("after fault %d in %+v the log tells of %d calls that failed, want one", f, to, n-failed)
 			}

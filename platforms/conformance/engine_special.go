@@ -20,9 +20,7 @@ func specialCases() []testCase {
 					h.until("that a stream grows", func() bool { return len(w.Streaming(to)) == 1 })
 					pass(lasting)
 					h.wantStreams(w, to)
-					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != c.want {
-						h.Errorf("shown are %q, want %q", got, c.want)
-					}
+					h.wantSince("", to, before, c.want)
 					if got := h.Calls(chat.OpStart) - starts; got != 1 {
 						h.Errorf("%d streams were begun, want one", got)
 					}
@@ -105,9 +103,7 @@ func specialCases() []testCase {
 					h.seen(to, word)
 					h.kill()
 					pass(2 * lasting)
-					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != prose(600) {
-						h.Errorf("shown are %q, want the text once", got)
-					}
+					h.wantSince("", to, before, prose(600))
 					h.wantStreams(w, to)
 				}
 			})
@@ -170,9 +166,7 @@ func commandCases() []testCase {
 					before := len(h.Shown(to))
 					w.Ask(to, word)
 					pass(40 * time.Minute)
-					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != h.model.answers[word].text {
-						h.Errorf("%s: shown are %q, want the text once", word, got)
-					}
+					h.wantSince(word, to, before, h.model.answers[word].text)
 					if got := w.Dangling(); got != 0 {
 						h.Errorf("%s: %d questions look unanswered", word, got)
 					}

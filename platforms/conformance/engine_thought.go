@@ -33,9 +33,7 @@ func thoughtCases() []testCase {
 					})
 				}
 				pass(lasting)
-				if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != h.planner.final() {
-					h.Errorf("shown are %q, want %q", got, h.planner.final())
-				}
+				h.wantSince("", to, before, h.planner.final())
 				for _, v := range h.Versions(to)[seen:] {
 					if h.config.Transport == preview.Native && strings.Contains(v.Text, thoughtSign) {
 						h.Errorf("a stream shows %q", v.Text)
@@ -56,9 +54,7 @@ func thoughtCases() []testCase {
 				q := h.question(w, to)
 				w.Press(q.ref, q.button(h, gateway.TextApproveButton))
 				pass(lasting)
-				if got := h.Shown(to)[q.before:]; len(got) != 1 || got[0] != h.planner.final() {
-					h.Errorf("shown are %q, want %q", got, h.planner.final())
-				}
+				h.wantSince("", to, q.before, h.planner.final())
 				h.wantButtons(w, q.ref)
 				h.wantValid(to)
 			})

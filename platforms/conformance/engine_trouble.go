@@ -88,9 +88,7 @@ func troubleCases() []testCase {
 					asked := h.ledger.took()
 					h.Remove(chat.MessageRef{Target: to, ID: asked[len(asked)-1].ID})
 					pass(lasting)
-					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != map[string]string{"go": prose(300), "late": "Yes."}[word] {
-						h.Errorf("shown are %q", got)
-					}
+					h.wantSince(word, to, before, map[string]string{"go": prose(300), "late": "Yes."}[word])
 				}
 			}
 		}},
@@ -232,9 +230,7 @@ func killCases() []testCase {
 					}
 					h.rise()
 					pass(lasting)
-					if got := h.Shown(to)[before:]; len(got) != 1 || got[0] != text {
-						h.Errorf("%s: shown are %q, want the text once", word, got)
-					}
+					h.wantSince(word, to, before, text)
 				}
 			}
 		}},

@@ -13,7 +13,7 @@ import (
 func exactCases() []testCase {
 	return []testCase{
 		{"code is shown byte for byte, so that it can be copied", func(s *scene) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				for _, code := range []string{
 					"<!DOCTYPE html> <!-- a --> <a href=\"b\">&amp; &lt;</a>", "<#if x> <#1> #include <stdio.h>",
 					"<xs:element name=\"a\"/> <soap:Body>", "at 10:30:45, 2026-11-22T10:30:45+01:00", "a && b || c < d > e <= f",
@@ -28,7 +28,7 @@ func exactCases() []testCase {
 			}
 		}},
 		{"no address in a message is opened to show a preview of it, unless that is asked for", func(s *scene) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				for _, source := range []string{
 					"see https://leak.example.com/?q=secret now", "[a](https://leak.example.com/?q=1) and ![b](https://leak.example.com/b.png)",
 					"leak.example.com/?q=2, www.leak.example.com", "**https://leak.example.com/3**", "- <https://leak.example.com/4>",

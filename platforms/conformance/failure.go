@@ -13,7 +13,7 @@ import (
 func failureCases() []testCase {
 	return []testCase{
 		{"a chat that is closed to the bot is forbidden", func(s *scene) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				ref := s.send(to, "before")
 				s.Ban(to)
 				_, err := s.adapter.Send(s.Context(), to, outgoing("after"))

@@ -18,7 +18,7 @@ func file() chat.File {
 func fileCases() []testCase {
 	return []testCase{
 		{"a file arrives with its name, its content and its caption", with((*scene).filer, func(s *scene, f preview.Filer) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				asked := s.send(to, "before")
 				m := outgoing("the *rest* 🦊")
 				m.ReplyTo = asked.ID

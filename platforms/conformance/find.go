@@ -125,7 +125,7 @@ func (s *scene) finds(run func(f preview.Finder, to chat.Target)) {
 	}
 	r := s.start("")
 	defer r.stop(s)
-	for _, to := range []chat.Target{s.Private(), s.Group()} {
+	for _, to := range s.both() {
 		run(f, to)
 	}
 }
@@ -232,7 +232,7 @@ func keyCases() []testCase {
 func (s *scene) keyed(run func(to chat.Target, last time.Duration)) {
 	s.Helper()
 	any := false
-	for _, to := range []chat.Target{s.Private(), s.Group()} {
+	for _, to := range s.both() {
 		if d := s.adapter.Profile(to).KeyFor; d > 0 {
 			any = true
 			run(to, d-time.Second)

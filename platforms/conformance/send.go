@@ -17,7 +17,7 @@ func is[I any](v any) bool {
 
 // typed returns the places where being at work can be shown.
 func (s *scene) typed() []chat.Target {
-	return slices.DeleteFunc([]chat.Target{s.Private(), s.Group()}, func(to chat.Target) bool {
+	return slices.DeleteFunc(s.both(), func(to chat.Target) bool {
 		return s.adapter.Profile(to).TypingEvery == 0
 	})
 }
@@ -27,7 +27,7 @@ func sendCases() []testCase {
 	return []testCase{
 		{"what is sent is shown, character by character", func(s *scene) {
 			texts := []string{"hello", "a *b* _c_ `d` [e](f) <g> & h.", "🦊👩‍👧 ünïcödé", "two\nlines", `back\slash %20 "quoted"`}
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				for _, text := range texts {
 					s.send(to, text)
 				}
@@ -51,7 +51,7 @@ func sendCases() []testCase {
 			s.wantShown(s.Group(), "answer")
 		}},
 		{"a text at the limit is shown, one above is too long (F06, F30, F49)", func(s *scene) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				limit := s.adapter.Profile(to).TextLimit
 				longest := strings.Repeat("x", limit)
 				ref := s.send(to, longest)
@@ -102,7 +102,7 @@ func sendCases() []testCase {
 			}
 		}},
 		{"limits are stated and make sense", func(s *scene) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				p := s.adapter.Profile(to)
 				if p.TextLimit <= 0 || s.adapter.Dialect(to) == nil {
 					s.Errorf("text limit %d, dialect %v", p.TextLimit, s.adapter.Dialect(to))
@@ -131,7 +131,7 @@ func sendCases() []testCase {
 func editCases() []testCase {
 	return []testCase{
 		{"an edit replaces the text", with((*scene).editor, func(s *scene, e preview.Editor) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				ref := s.send(to, "one")
 				s.send(to, "another")
 				for _, text := range []string{"one two", "one two", "1"} { // the same again is a success
@@ -153,7 +153,7 @@ func editCases() []testCase {
 			s.wantShown(s.Private())
 		})},
 		{"a deleted message is gone, and deleting it again succeeds (F18)", with((*scene).deleter, func(s *scene, d preview.Deleter) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				ref := s.send(to, "one")
 				s.send(to, "two")
 				for range 2 {

@@ -152,7 +152,7 @@ func streamEndCases() []testCase {
 			})
 		}},
 		{"a stream is refused where there are none", with((*scene).streamer, func(s *scene, st preview.Streamer) {
-			places := []chat.Target{s.Private(), s.Group()}
+			places := s.both()
 			for _, to := range places {
 				if s.adapter.Profile(to).StreamFor > 0 {
 					continue
@@ -267,7 +267,7 @@ func (s *scene) streams(run func(st preview.Streamer, w StreamWorld, m chat.Outg
 	if !ok {
 		s.Fatal("the adapter has streams, and the world can't show them")
 	}
-	for _, to := range []chat.Target{s.Private(), s.Group()} {
+	for _, to := range s.both() {
 		if s.adapter.Profile(to).StreamFor > 0 {
 			run(st, w, s.answering(to), to)
 		}

@@ -25,7 +25,7 @@ func textCases() []testCase {
 		}},
 		{"mentions in what a model writes call nobody (F35)", func(s *scene) {
 			person := string(s.writer())
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				for _, source := range []string{
 					"@everyone <!channel> <@U123> @here",
 					"**@everyone** *@here* ~~<!here>~~ # <!everyone>",
@@ -58,7 +58,7 @@ func textCases() []testCase {
 			}
 		}},
 		{"the longest parts of a formatted text are taken, and shown whole (F30, F49)", func(s *scene) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				for _, source := range []string{
 					strings.Repeat("a_b*c [d] <e> & f \\ `g` ~h~ | i > j # k\n\n", 300),
 					strings.Repeat(strings.Repeat("**bold** _it_ ~~s~~ `code` [link](https://example.org/a_b?c=d&e=f) ", 8)+"\n\n", 25),
@@ -93,7 +93,7 @@ func textCases() []testCase {
 			}
 		}},
 		{"a text of characters that count double is taken up to the limit", func(s *scene) {
-			for _, to := range []chat.Target{s.Private(), s.Group()} {
+			for _, to := range s.both() {
 				limit, d := s.adapter.Profile(to).TextLimit, s.adapter.Dialect(to)
 				n := limit / max(1, d.Len(markup.Rendered{Text: "🦊"}))
 				longest := strings.Repeat("🦊", n)

@@ -40,7 +40,7 @@ func (s *Server) controls() rig.Controls {
 			"kick":           done(func(c controlRequest) error { s.Kick(c.Guild); return nil }),
 			"invite":         done(func(c controlRequest) error { s.Invite(c.Guild); return nil }),
 			"role":           done(func(c controlRequest) error { s.AddRole(c.Role); return nil }),
-			"limits":         rig.Done(s.controlLimits),
+			"limits":         rig.Limits(NoLimits(), s.SetLimits),
 		},
 	}
 }
@@ -113,20 +113,17 @@ func (s *Server) reading(channel string) []map[string]any {
 
 // controlRequest is the union of the bodies of the small controls.
 type controlRequest struct {
-	Channel   string `json:"channel"`
-	Guild     string `json:"guild"`
-	User      string `json:"user"`
-	Message   string `json:"message"`
-	CustomID  string `json:"custom_id"`
-	Name      string `json:"name"`
-	Role      string `json:"role"`
-	Blocked   *bool  `json:"blocked"`
-	Archived  *bool  `json:"archived"`
-	Locked    bool   `json:"locked"`
-	Access    Access `json:"access"`
-	Published Limits `json:"published"`
-	Hidden    Limits `json:"hidden"`
-	Off       bool   `json:"off"`
+	Channel  string `json:"channel"`
+	Guild    string `json:"guild"`
+	User     string `json:"user"`
+	Message  string `json:"message"`
+	CustomID string `json:"custom_id"`
+	Name     string `json:"name"`
+	Role     string `json:"role"`
+	Blocked  *bool  `json:"blocked"`
+	Archived *bool  `json:"archived"`
+	Locked   bool   `json:"locked"`
+	Access   Access `json:"access"`
 }
 
 func (s *Server) controlSlash(in Invocation) (any, error) {
@@ -149,14 +146,6 @@ func (s *Server) controlPress(c controlRequest) (any, error) {
 func (s *Server) controlThread(c controlRequest) (any, error) {
 	id, err := s.StartThread(c.Channel, c.Message, c.Name)
 	return map[string]string{"channel": id}, err
-}
-
-func (s *Server) controlLimits(c controlRequest) error {
-	if c.Off {
-		c.Published = NoLimits()
-	}
-	s.SetLimits(c.Published, c.Hidden)
-	return nil
 }
 
 func (s *Server) controlSay(in Incoming) (any, error) {

@@ -273,10 +273,6 @@ func (s *Server) getOwn(r *request, c *channel, m *Message) (any, *apiError) {
 
 // editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}; an answer that was deferred becomes a message.
 func (s *Server) editOwn(r *request, c *channel, m *Message) (any, *apiError) {
-	return s.editOf(r, c, m)
-}
-
-func (s *Server) editOf(r *request, c *channel, m *Message) (any, *apiError) {
 	loading := m.Last().Loading()
 	v, p, aerr := s.revise(r, c, m, true)
 	if aerr != nil {
@@ -299,7 +295,7 @@ func (s *Server) deleteOwn(r *request, c *channel, m *Message) (any, *apiError) 
 func (s *Server) followUp(r *request, i *Interaction, c *channel) (any, *apiError) {
 	if m := c.alive(i.Original); m != nil && i.Response == responseDeferred && m.Last().Loading() {
 		r.call.Message = m.ID
-		return s.editOf(r, c, m)
+		return s.editOwn(r, c, m)
 	}
 	if s.access(c).Hidden && len(i.FollowUps) >= maxFollowUps {
 		return nil, fail(http.StatusBadRequest, codeFollowUps, "Maximum number of follow up messages has been reached")

@@ -52,6 +52,22 @@ func Done[T any](do func(T) error) func(*http.Request) (any, error) {
 	return Posted(func(in T) (any, error) { return struct{}{}, do(in) })
 }
 
+// Limits is the control of limits, which off switches off.
+func Limits[L any](off L, set func(published, hidden L)) func(*http.Request) (any, error) {
+	return Done(func(in struct {
+		Published L    `json:"published"`
+		Hidden    L    `json:"hidden"`
+		Off       bool `json:"off"`
+	},
+	) error {
+		if in.Off {
+			in.Published = off
+		}
+		set(in.Published, in.Hidden)
+		return nil
+	})
+}
+
 // Found is an error when something was not.
 func Found(what string, ok bool) error {
 	if !ok {

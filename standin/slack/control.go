@@ -42,7 +42,7 @@ func (s *Server) controls() rig.Controls {
 			"disconnect":    rig.Done(func(c body) error { s.Disconnect(c.Reason, time.Duration(c.GraceMS)*time.Millisecond); return nil }),
 			"cut_sockets":   rig.Posted(func(body) (any, error) { return map[string]int{"sockets": s.CutSockets()}, nil }),
 			"stall_sockets": rig.Posted(func(body) (any, error) { return map[string]int{"sockets": s.StallSockets()}, nil }),
-			"limits":        rig.Done(s.controlLimits),
+			"limits":        rig.Limits(NoLimits(), s.SetLimits),
 		},
 	}
 }
@@ -72,18 +72,16 @@ func (s *Server) info() object {
 
 // controlRequest is the union of the bodies of the small controls.
 type controlRequest struct {
-	Channel   string `json:"channel"`
-	User      string `json:"user"`
-	TS        string `json:"ts"`
-	Text      string `json:"text"`
-	Command   string `json:"command"`
-	Button    string `json:"button"`
-	Reason    string `json:"reason"`
-	URL       string `json:"url"`
-	GraceMS   int    `json:"grace_ms"`
-	Off       bool   `json:"off"`
-	Published Limits `json:"published"`
-	Hidden    Limits `json:"hidden"`
+	Channel string `json:"channel"`
+	User    string `json:"user"`
+	TS      string `json:"ts"`
+	Text    string `json:"text"`
+	Command string `json:"command"`
+	Button  string `json:"button"`
+	Reason  string `json:"reason"`
+	URL     string `json:"url"`
+	GraceMS int    `json:"grace_ms"`
+	Off     bool   `json:"off"`
 }
 
 func (s *Server) controlView(query url.Values) (any, error) {
@@ -127,14 +125,6 @@ func (s *Server) controlPress(c controlRequest) (any, error) {
 
 func (s *Server) controlURL(r *http.Request) (any, error) {
 	return rig.Done(func(c controlRequest) error { return s.SetRequestURL(r.Context(), c.URL) })(r)
-}
-
-func (s *Server) controlLimits(c controlRequest) error {
-	if c.Off {
-		c.Published = NoLimits()
-	}
-	s.SetLimits(c.Published, c.Hidden)
-	return nil
 }
 
 func (s *Server) controlSay(in Incoming) (any, error) {

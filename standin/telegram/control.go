@@ -32,7 +32,7 @@ func (s *Server) controls() rig.Controls {
 			"migrate":    rig.Posted(func(c controlRequest) (any, error) { return map[string]int64{"chat": s.Migrate(c.Chat)}, nil }),
 			"delete":     rig.Done(func(c controlRequest) error { return rig.Found("message", s.Delete(c.Chat, c.MessageID)) }),
 			"stop_draft": rig.Done(func(c controlRequest) error { return rig.Found("draft", s.StopDraft(c.Chat, c.DraftID)) }),
-			"limits":     rig.Done(s.controlLimits),
+			"limits":     rig.Limits(NoLimits(), s.SetLimits),
 			"block":      rig.Done(func(c controlRequest) error { s.Block(c.Chat, c.Blocked == nil || *c.Blocked); return nil }),
 			"deactivate": rig.Done(func(c controlRequest) error { s.Deactivate(c.Chat); return nil }),
 			"admin":      rig.Done(s.controlAdmin),
@@ -95,22 +95,11 @@ type controlRequest struct {
 	DraftID   int64  `json:"draft_id"`
 	Blocked   *bool  `json:"blocked"`
 	Admin     *bool  `json:"admin"`
-	Published Limits `json:"published"`
-	Hidden    Limits `json:"hidden"`
-	Off       bool   `json:"off"`
 }
 
 func (s *Server) controlPress(c controlRequest) (any, error) {
 	id := s.Press(c.Chat, c.User, c.MessageID, c.Data)
 	return map[string]string{"query_id": id}, rig.Found("button", id != "")
-}
-
-func (s *Server) controlLimits(c controlRequest) error {
-	if c.Off {
-		c.Published = NoLimits()
-	}
-	s.SetLimits(c.Published, c.Hidden)
-	return nil
 }
 
 func (s *Server) controlAdmin(c controlRequest) error {
