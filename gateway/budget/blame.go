@@ -14,7 +14,7 @@ const (
 	suspectFor   = 5 * time.Second
 )
 
-// suspect is a chat that was refused though it had hardly used its own limits.
+// suspect is a chat that was refused though it had used less of its own limits than of the endpoint's.
 type suspect struct {
 	chat chat.ChatID
 	at   time.Time
@@ -40,7 +40,7 @@ func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) 
 		}
 	}
 	switch {
-	case own >= 0.5 || own > endpoint:
+	case own > endpoint:
 		return chat.ScopeChat, chat.ScopeChat
 	case b.suspect(c.To.Chat, now):
 		return chat.ScopeEndpoint, chat.ScopeEndpoint
@@ -50,8 +50,8 @@ func (b *Budget) blame(c chat.Call, now time.Time) (blocked, slowed chat.Scope) 
 	return chat.ScopeChat, chat.ScopeChat
 }
 
-// suspect takes note of a chat that was refused though it had hardly used its own limits, and says
-// whether there are enough of them to show that the endpoint's limit was hit. Their slowdowns end then.
+// suspect takes note of such a chat, and says whether there are enough of them to show that the endpoint's
+// limit was hit. Their slowdowns end then.
 func (b *Budget) suspect(id chat.ChatID, now time.Time) bool {
 	b.suspects = slices.DeleteFunc(b.suspects, func(s suspect) bool {
 		return now.Sub(s.at) >= suspectFor || s.chat == id

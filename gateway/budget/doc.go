@@ -27,11 +27,10 @@
 // they leave room for what it announced, as far as the limit could not keep up with it.
 //
 // After a 429 no call of the kinds that it names is granted in the blocked scope until it is over.
-// Then previews keep to a ceiling, the calls that were accepted or half of the limit, and are back in
-// a minute. A limit that is lower than declared refuses again at the ceiling; each time it does so the
-// slowdown lasts longer, up to an hour. Finals and first displays are never slowed down. Since previews
-// would fill all of a lower limit, they leave a quarter more of it each time a final is refused
-// meanwhile.
+// Then previews slow down to what was accepted, or to half, and are back in a minute. A limit that is
+// lower than declared refuses again at the same number of calls; each time it does so the slowdown
+// lasts longer, up to an hour. Finals and first displays are never slowed down. Previews that filled a
+// lower limit would have them refused, so they leave up to a third of it as long as the slowdown lasts.
 //
 // A refusal that names no scope blocks the chat. If several chats are refused that used less of their
 // own limits than of the endpoint's, the endpoint is blocked as well; later ones are evidence of its

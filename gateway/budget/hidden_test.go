@@ -108,6 +108,7 @@ func TestHiddenLimits(t *testing.T) {
 		{"private chats", 10, []chat.Limit{private, all}, half(private), 10, 10},
 		{"message", 3, []chat.Limit{message, all}, half(message), 3, 3},
 		{"endpoint", 40, []chat.Limit{private, all}, half(all), 1, 15},
+		{"most of the endpoint", 40, []chat.Limit{private, all}, overall(27, time.Second, 27), 1, 15},
 	} {
 		for _, named := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, named %t", c.name, named), func(t *testing.T) {

@@ -11,8 +11,8 @@ const (
 	// then a lower limit is in force that nobody declares; maxHold bounds it.
 	holdFactor = 4
 	maxHold    = time.Hour
-	// proof is how many calls that are accepted above the ceiling disprove it: more than those that
-	// a window counted with care may let appear there.
+	// proof is how many calls that were accepted above the level show that no lower limit is in force: more than
+	// those that a window counted with care may let appear there.
 	proof = 3
 	// minShare is the smallest part of the declared limit that is left, in percent.
 	minShare = 10
@@ -22,17 +22,16 @@ const (
 // limit was kept. It binds previews and typing; finals and first displays may always use what is
 // declared.
 //
-// A refusal suggests a ceiling: the calls that were accepted in the window before it, or half of the
-// declared limit. One refusal may have passed already, so previews keep to the ceiling for half a
-// minute only and return in small steps. A refusal in that time shows that they leave finals too
-// little of the ceiling, or that it is lower. A refusal at the ceiling after it confirms the ceiling,
-// unless calls above it were accepted in between. Only that makes the next hold longer.
+// One refusal may have passed already, so it costs little and not for long: half a minute at the level,
+// the calls that were accepted in the window or half of the limit, and as long for the way back in small
+// steps. A limit that is lower than declared shows itself by refusing again at the level each time the
+// slowdown has ended, neither sooner nor after calls above it were accepted. Only that makes slowdowns
+// longer.
 type slowdown struct {
-	ceiling int           // calls that a window may have at the most, it seems
-	level   int           // calls that previews may fill a window up to; 0: no refusal is remembered
-	began   time.Time     // when the block of the last refusal ended, or ends
-	hold    time.Duration // how long the level holds from there
-	above   int           // calls that were accepted above the ceiling after the hold
+	level int           // calls a window that are left; 0: no refusal is remembered
+	began time.Time     // when the block of the last refusal ended, or ends
+	hold  time.Duration // how long the level holds from there
+	above int           // calls that were accepted above the level after the hold
 }
 
 // capacity returns how many calls of count a window may have.
@@ -47,14 +46,14 @@ func (s *slowdown) capacity(count int, now time.Time) int {
 	return s.level + int(int64(count-s.level)*int64(over)/int64(rampUp))
 }
 
-// active says that the level binds, or that the ceiling is remembered in case the next refusal confirms it.
+// active says that the level binds, or that it is remembered in case the next refusal is like the last.
 func (s *slowdown) active(now time.Time) bool {
 	return s.level > 0 && now.Sub(s.began) < s.hold+maxHold
 }
 
 // accept takes note of a call that was accepted as one of so many in the window.
 func (s *slowdown) accept(used int, now time.Time) {
-	if used > s.ceiling && now.Sub(s.began) >= s.hold {
+	if used > s.level && now.Sub(s.began) >= s.hold {
 		s.above++
 	}
 }
@@ -65,25 +64,20 @@ func (s *slowdown) accept(used int, now time.Time) {
 func (s *slowdown) refuse(accepted, count int, until, now time.Time) {
 	switch over := now.Sub(s.began) - s.hold; {
 	case s.active(now) && now.Before(s.began):
-		s.ceiling = min(s.ceiling, max(accepted, count/2))
-		s.level = min(s.level, s.ceiling)
+		s.level = min(s.level, max(accepted, count/2))
 	case s.active(now) && over < 0:
-		s.ceiling = min(s.ceiling, max(accepted, s.ceiling/2))
-		s.level = min(s.level, max(accepted*3/4, s.level/2))
-	case s.active(now) && near(accepted, s.ceiling) && s.above < proof:
-		s.ceiling = min(s.ceiling, accepted)
+		s.level = min(s.level, max(accepted, s.level/2))
+	case s.active(now) && near(accepted, s.level) && s.above < proof:
 		s.level, s.hold = min(s.level, accepted), min(maxHold, s.hold*holdFactor)
 	default:
-		s.ceiling = max(accepted, count/2)
-		s.level, s.hold = s.ceiling, firstHold
+		s.level, s.hold = max(accepted, count/2), firstHold
 	}
-	least := max(1, count*minShare/100)
-	s.ceiling, s.level = max(s.ceiling, least), max(s.level, least)
+	s.level = max(s.level, 1, count*minShare/100)
 	s.began, s.above = until, 0
 }
 
-// near says that a refusal came at the ceiling. A limit in force would have let that many calls
-// through again, but for what a window counted with care is wrong by.
-func near(accepted, ceiling int) bool {
-	return accepted > 0 && ceiling-accepted <= max(1, ceiling/20) && accepted-ceiling <= max(1, ceiling/4)
+// near says that a refusal came where the one before did that set the level. A limit in force would have
+// let that many calls through again, but for what a window counted with care is wrong by.
+func near(accepted, level int) bool {
+	return accepted > 0 && level-accepted <= max(1, level/20) && accepted-level <= max(1, level/4)
 }

@@ -59,13 +59,6 @@ func TestSlowdown(t *testing.T) {
 			{accepted: 10, level: 10, hold: firstHold},
 			{after: time.Second, accepted: 14, level: 10, hold: firstHold},
 		}},
-		{"finals that are refused at what is left are left more, and the ceiling is still known", []step{
-			{accepted: 12, level: 12, hold: firstHold},
-			{after: time.Second, accepted: 12, level: 9, hold: firstHold},
-			{after: time.Second, accepted: 12, level: 9, hold: firstHold},
-			{what: "tried", after: firstHold + rampUp/2, accepted: 12, level: 9, hold: 2 * time.Minute},
-			{what: "tried", after: 2*time.Minute + rampUp/2, accepted: 12, level: 9, hold: 8 * time.Minute},
-		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
