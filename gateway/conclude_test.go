@@ -26,7 +26,7 @@ type attentive struct {
 
 func (p *attentive) Capabilities() chat.Capabilities {
 	c := p.platform.Capabilities()
-	c.Told = true
+	c.Concludes = true
 	return c
 }
 

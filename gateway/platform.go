@@ -158,7 +158,7 @@ func (g *Gateway) resolve(e Endpoint) (*endpoint, error) {
 		{"Find", p.Capabilities().Find, out.Finder != nil},
 		{"Fetch", p.Capabilities().Fetch, r.fetcher != nil},
 		{"Menu", p.Capabilities().Menu, r.menu != nil},
-		{"Told", p.Capabilities().Told, r.told != nil},
+		{"Concludes", p.Capabilities().Concludes, r.told != nil},
 	} {
 		if c.promised != c.kept {
 			return nil, fmt.Errorf("endpoint %s: capability %s is %t but its interface is implemented: %t",

@@ -21,7 +21,7 @@ type allowance struct {
 
 // Tell records what the platform said of its limits in the answer to c, before its ticket is
 // Done. It narrows what the adapter declares and never widens it.
-func (b *Budget) Tell(c chat.Call, told []chat.Told) {
+func (b *Budget) UpdateLimits(c chat.Call, told []chat.RateLimitInfo) {
 	if len(told) == 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (s *scope) allowance(ops chat.Op) *allowance {
 }
 
 // tell takes over what an answer said while so many other calls were under way.
-func (a *allowance) tell(w chat.Told, others int, now time.Time) {
+func (a *allowance) tell(w chat.RateLimitInfo, others int, now time.Time) {
 	reset := min(w.Reset, maxReset)
 	until, left := now.Add(reset), w.Remaining-others
 	if a.until.Sub(now) > 0 && until.Sub(a.until) < a.period/2 {

@@ -24,29 +24,29 @@ func TestTell(t *testing.T) {
 	const s = time.Second
 	declared := perChat(10, 10*s, 10)
 	send := call("a", chat.ClassFinal, declared)
-	tell := func(b *Budget, w chat.Told) {
+	tell := func(b *Budget, w chat.RateLimitInfo) {
 		ticket := b.Request(send)
 		<-ticket.Ready()
-		b.Tell(send, []chat.Told{w})
+		b.UpdateLimits(send, []chat.RateLimitInfo{w})
 		ticket.Done()
 	}
 	for _, c := range []struct {
 		name string
-		told chat.Told
+		told chat.RateLimitInfo
 		now  int           // calls granted after it
 		wait time.Duration // until there is one more
 	}{
-		{"none are left", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 0, Reset: 3 * s}, 0, 3 * s},
-		{"some are left", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
-		{"more than declared", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 50, Remaining: 49, Reset: 3 * s}, 9, 10 * s},
-		{"no scope is the chat", chat.Told{Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
-		{"the endpoint", chat.Told{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
-		{"the message of a create is the chat", chat.Told{Scope: chat.ScopeMessage, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
-		{"other calls", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpEdit, Limit: 5, Remaining: 2, Reset: 3 * s}, 9, 10 * s},
-		{"no limit", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
-		{"no reset", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 2}, 9, 10 * s},
-		{"nonsense", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: -5, Remaining: -2, Reset: 3 * s}, 0, 3 * s},
-		{"believed for an hour at most", chat.Told{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Reset: 1e6 * s}, 0, time.Hour},
+		{"none are left", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 0, Reset: 3 * s}, 0, 3 * s},
+		{"some are left", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"more than declared", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 50, Remaining: 49, Reset: 3 * s}, 9, 10 * s},
+		{"no scope is the chat", chat.RateLimitInfo{Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"the endpoint", chat.RateLimitInfo{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"the message of a create is the chat", chat.RateLimitInfo{Scope: chat.ScopeMessage, Ops: chat.OpAll, Limit: 5, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"other calls", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpEdit, Limit: 5, Remaining: 2, Reset: 3 * s}, 9, 10 * s},
+		{"no limit", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Remaining: 2, Reset: 3 * s}, 2, 3 * s},
+		{"no reset", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 2}, 9, 10 * s},
+		{"nonsense", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: -5, Remaining: -2, Reset: 3 * s}, 0, 3 * s},
+		{"believed for an hour at most", chat.RateLimitInfo{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Reset: 1e6 * s}, 0, time.Hour},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, b *Budget) {
@@ -77,7 +77,7 @@ func TestAllowancePeriods(t *testing.T) {
 		const s = time.Second
 		send := call("a", chat.ClassFinal, perChat(100, s, 100))
 		told := func(remaining int, reset time.Duration) {
-			b.Tell(send, []chat.Told{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: remaining, Reset: reset}})
+			b.UpdateLimits(send, []chat.RateLimitInfo{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: remaining, Reset: reset}})
 		}
 		check := func(what string, want int) {
 			t.Helper()
@@ -117,7 +117,7 @@ func TestAllowancePeriods(t *testing.T) {
 func TestAllowanceAtAReset(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassFinal, perChat(100, time.Second, 100))
-		b.Tell(send, []chat.Told{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 5, Reset: 5 * time.Second}})
+		b.UpdateLimits(send, []chat.RateLimitInfo{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 5, Reset: 5 * time.Second}})
 		under := grants(b, 2, send)
 		time.Sleep(5 * time.Second)
 		list := grants(b, 20, send)
@@ -134,7 +134,7 @@ func TestAllowanceAtAReset(t *testing.T) {
 func TestAllowanceKeepsRoomForAFinal(t *testing.T) {
 	inBubble(t, func(t *testing.T, b *Budget) {
 		send := call("a", chat.ClassPreview, perChat(100, time.Second, 100))
-		b.Tell(send, []chat.Told{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 3, Reset: 5 * time.Second}})
+		b.UpdateLimits(send, []chat.RateLimitInfo{{Scope: chat.ScopeChat, Ops: chat.OpAll, Limit: 5, Remaining: 3, Reset: 5 * time.Second}})
 		list := grants(b, 20, send)
 		if len(list) != 2 {
 			t.Errorf("%d previews granted, want 2 of 3", len(list))

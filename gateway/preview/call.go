@@ -174,12 +174,12 @@ func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, err
 	} else {
 		r.trace(ctx, a, err)
 		e := chat.AsSendError(err)
-		if receipt.Told = e.Told; e.Kind == chat.RateLimited {
+		if receipt.RateLimits = e.RateLimits; e.Kind == chat.RateLimited {
 			r.ep.Budget.Block(r.request(a), e.Scope, e.Ops, e.RetryAfter)
 		}
 	}
-	if len(receipt.Told) > 0 {
-		r.ep.Budget.Tell(r.request(a), receipt.Told)
+	if len(receipt.RateLimits) > 0 {
+		r.ep.Budget.UpdateLimits(r.request(a), receipt.RateLimits)
 	}
 	return receipt, err
 }

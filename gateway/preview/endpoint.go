@@ -71,7 +71,7 @@ type Budget interface {
 	// for d. 0 stands for all kinds.
 	Block(c chat.Call, s chat.Scope, ops chat.Op, d time.Duration)
 	// Tell records what the platform said of its limits in the answer to c.
-	Tell(c chat.Call, told []chat.Told)
+	UpdateLimits(c chat.Call, told []chat.RateLimitInfo)
 	// BlockedUntil returns when the last block that holds for c ends, or lately ended; the
 	// zero time without one.
 	BlockedUntil(c chat.Call) time.Time

@@ -93,7 +93,7 @@ func (w *world) penalize(c *call, s chat.Scope, d time.Duration, named, told boo
 	w.penalties = append(w.penalties, penalty{s, c, c.took.Add(d), named})
 	e := limit429(s, named, d)
 	if told {
-		e.Told = []chat.Told{{Scope: s, Ops: chat.OpAll, Limit: 5, Remaining: 0, Reset: d}}
+		e.RateLimits = []chat.RateLimitInfo{{Scope: s, Ops: chat.OpAll, Limit: 5, Remaining: 0, Reset: d}}
 	}
 	return e
 }

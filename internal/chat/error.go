@@ -11,9 +11,9 @@ type ErrorKind uint8
 
 // The kinds. The zero value is Uncertain, the one that promises nothing.
 const (
-	Uncertain   ErrorKind = iota // may have happened: timeout, cut connection, 5xx on a create
+	Uncertain   ErrorKind = iota // may have happened: timeout, connection lost, 5xx on a create
 	RateLimited                  // not done; RetryAfter says when
-	Temporary                    // surely not done: dial failure, connection refused
+	Temporary                    // certainly not done: dial failure, connection refused
 	Rejected                     // the content was refused, most often its markup
 	TooLong                      // the text was refused for its length
 	Gone                         // the message does not exist any more
@@ -21,7 +21,7 @@ const (
 	Moved                        // the chat has a new id, in SendError.Moved
 	Auth                         // the account's credentials were refused
 	Conflict                     // another process uses the same account to receive
-	Frozen                       // the message stands but can't be edited any more
+	Frozen                       // the message exists but can't be edited any more
 )
 
 // String returns the kind as it stands in logs.
@@ -39,11 +39,11 @@ func (k ErrorKind) String() string {
 // SendError is how an adapter reports a failed call. It never contains a secret.
 type SendError struct {
 	Kind       ErrorKind
-	RetryAfter time.Duration // RateLimited: wait this long, counted from the answer
-	Scope      Scope         // RateLimited: what is blocked; 0 when the platform does not say
-	Ops        Op            // RateLimited: the kinds of calls that are blocked there; 0: all
-	Moved      ChatID        // Moved: the chat's new id
-	Told       []Told        // RateLimited: what the refusal said of the limits; see Receipt
+	RetryAfter time.Duration   // RateLimited: wait this long, counted from the answer
+	Scope      Scope           // RateLimited: what is blocked; 0 when the platform does not say
+	Ops        Op              // RateLimited: the kinds of calls that are blocked there; 0: all
+	Moved      ChatID          // Moved: the chat's new id
+	RateLimits []RateLimitInfo // RateLimited: the limits as the refusal reports them; see Receipt
 	Err        error
 }
 
@@ -58,7 +58,7 @@ func (e *SendError) Error() string {
 // Unwrap returns the cause.
 func (e *SendError) Unwrap() error { return e.Err }
 
-// ErrTooLarge is an attachment with more content than was asked for.
+// ErrTooLarge means that an attachment is larger than the caller allows.
 var ErrTooLarge = errors.New("the attachment is too large")
 
 // AsSendError returns the SendError in err's chain. Any other error counts as Uncertain: an

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// BeatEvery is how often a loop that waits for something turns at least.
+// BeatEvery is the longest time between two beats of a healthy loop.
 const BeatEvery = 30 * time.Second
 
-// Heartbeat is when a loop last turned. The zero value is ready for use, by several goroutines.
+// Heartbeat stores when a loop last ran. The zero value is ready for use, by several goroutines.
 type Heartbeat struct{ at atomic.Int64 }
 
-// Beat says that the loop turns.
+// Beat records that the loop runs.
 func (h *Heartbeat) Beat() { h.at.Store(time.Now().UnixNano()) }
 
-// Last returns when that was; long ago when it never was.
+// Last returns the time of the last beat; 1970 before the first.
 func (h *Heartbeat) Last() time.Time { return time.Unix(0, h.at.Load()) }

@@ -60,7 +60,7 @@ func (p Person) String() string { return string(p.Endpoint) + ":user:" + string(
 func ParsePerson(s string) (Person, error) {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) != 3 || parts[0] == "" || parts[1] != "user" || parts[2] == "" {
-		return Person{}, fmt.Errorf("%q is no person: write endpoint:user:ID, such as telegram:user:1234", s)
+		return Person{}, fmt.Errorf("invalid person %q: write endpoint:user:ID, such as telegram:user:1234", s)
 	}
 	return Person{Endpoint: EndpointID(parts[0]), User: UserID(parts[2])}, nil
 }
@@ -81,17 +81,17 @@ func (c Conversation) String() string {
 	return strings.Join(parts, ":")
 }
 
-// ParseConversation reads what Conversation.String wrote. No platform's chats have a colon in their
-// id, and none is called as the patterns of config.yaml begin.
+// ParseConversation reads what Conversation.String wrote. Chat ids contain no colon, and
+// none begins like a pattern of config.yaml.
 func ParseConversation(s string) (Conversation, error) {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) < 2 || parts[0] == "" || parts[1] == "" || len(parts) == 3 && parts[2] == "" {
-		return Conversation{}, fmt.Errorf("%q is no conversation: write endpoint:chat or endpoint:chat:thread, such as telegram:-1001234:42", s)
+		return Conversation{}, fmt.Errorf("invalid conversation %q: write endpoint:chat or endpoint:chat:thread, such as telegram:-1001234:42", s)
 	}
 	c := Conversation{Endpoint: EndpointID(parts[0]), Chat: ChatID(parts[1])}
 	if len(parts) == 3 {
 		if parts[1] == "user" || parts[1] == "chat" {
-			return Conversation{}, fmt.Errorf("%q is a pattern, no conversation: write endpoint:chat, such as %s:%s", s, parts[0], parts[2])
+			return Conversation{}, fmt.Errorf("%q is a pattern, not a conversation: write endpoint:chat, such as %s:%s", s, parts[0], parts[2])
 		}
 		c.Thread = ThreadID(parts[2])
 	}

@@ -2,7 +2,7 @@ package chat
 
 import "time"
 
-// InboundKind says how an inbound message wants to be handled.
+// InboundKind says how an inbound message must be handled.
 type InboundKind uint8
 
 // The kinds of inbound message.
@@ -10,9 +10,9 @@ const (
 	Text          InboundKind = iota
 	Command                   // a message that starts with a platform command addressed to this bot
 	Button                    // a press of a button that this bot showed: Action says which
-	AccessRequest             // anything from a person who is not let in: without its text, to be answered with a pairing code
-	Oversized                 // a message longer than any may be: without its text
-	Migration                 // the platform says that the chat To has a new id: MovedTo. Nobody said anything
+	AccessRequest             // a message of a person who is not let in, without its text; the answer is a pairing code
+	Oversized                 // a message that is too long, without its text
+	Migration                 // the chat To has a new id, MovedTo; no person wrote anything
 )
 
 // Origin says who wrote the text of a message. Only typed text has the sender's authority.
@@ -21,9 +21,9 @@ type Origin string
 // The origins.
 const (
 	Typed     Origin = ""        // the sender
-	Forwarded Origin = "forward" // somebody else: the sender passed it on
+	Forwarded Origin = "forward" // somebody else; the sender forwarded it
 	ByBot     Origin = "bot"     // a program, in the sender's name: an inline bot
-	Piped     Origin = "pipe"    // whatever was on standard input that is no terminal
+	Piped     Origin = "pipe"    // read from standard input that is not a terminal
 )
 
 // Sender is who wrote an inbound message.
@@ -37,7 +37,7 @@ type Sender struct {
 type Inbound struct {
 	To          Target // where an answer goes
 	Sender      Sender
-	ID          MessageID // dedupe key within the conversation, and what a reply refers to: whatever an adapter needs to answer can be in it
+	ID          MessageID // deduplication key within the conversation, and the target of replies; an adapter may store in it what it needs for an answer
 	Resume      string    // where Run may continue once this message is accepted
 	Kind        InboundKind
 	Text        string // the whole text as the person meant it, the bot's own mention removed
@@ -49,19 +49,18 @@ type Inbound struct {
 	Addressed   bool   // the bot was meant: private chat, mention, reply to the bot, or command
 	Reply       bool   // the answer should visibly refer to this message (groups)
 	Attachments []Attachment
-	More        bool      // the platform shows signs that more of the same follows at once: an album, a paste that was split
+	More        bool      // more messages probably follow that belong to this one: an album, a split paste
 	At          time.Time // when the person sent it, by the platform's clock
-	// Missed says that it waited with the platform when the adapter connected: only then its age is known to be real.
-	// At and the local clock alone don't tell it, since one of the two may be wrong.
+	// Missed means that the message was already waiting on the platform when the adapter connected. Only then its age is
+	// reliable: At and the local clock may differ.
 	Missed bool `json:",omitempty"`
-	// Unattended says that nobody watches the answer come and says anything to it: nobody can be asked.
+	// Unattended means that nobody can answer questions while the reply is written.
 	Unattended bool `json:",omitempty"`
 }
 
-// Screen is what a platform needs that must answer a message before it can be stored.
+// Screen holds the lines that an adapter needs if it must answer a message before it is stored.
 type Screen struct {
-	// Refusal returns the line for the sender of a message who is not let in, and "" when the message is for accept to judge.
-	// It does not wait for the store.
+	// Refusal returns the line for a sender who is not let in, and "" for everybody else. It does not wait for the store.
 	Refusal func(Inbound) string
 	// Unstored is the line for the sender of a message that could not be stored.
 	Unstored string
@@ -69,7 +68,7 @@ type Screen struct {
 
 // Attachment is a file that came with a message. Its content is not fetched yet.
 type Attachment struct {
-	Name, MediaType string // what the sender's side says of it, and may be empty or wrong
+	Name, MediaType string // as the sender's client reports them; may be empty or wrong
 	Size            int64  // bytes; 0 when the platform does not say
 	ID              string // by which the adapter fetches it
 }
@@ -79,7 +78,7 @@ type CommandSpec struct {
 	Name        string // in lower case, without slash
 	Description string // one line
 	Argument    string // what may follow the name, in one word; empty: nothing
-	Asks        bool   // what follows is a question, which there must be: only where writing to the bot is not enough
+	Asks        bool   // a question must follow; used where people can't simply write to the bot
 	Admin       bool   // for admins only, and in private
 }
 
@@ -89,10 +88,10 @@ type Action struct {
 	Label string // what people read on it
 }
 
-// Resume says where receiving goes on.
+// Resume says where receiving continues.
 type Resume struct {
-	Cursor string   // of the newest message that was accepted; empty: none was
-	Places []Target // where turns began lately, newest first: for platforms that must be asked place by place
+	Cursor string   // of the newest accepted message; empty: none
+	Places []Target // where turns began recently, newest first; for platforms that must be queried per chat
 }
 
 // Outgoing is one message to be sent, or the new state of one that exists. The gateway has
@@ -101,24 +100,23 @@ type Outgoing struct {
 	Text    string    // rendered in the platform's dialect
 	Spans   []Span    // formatting by offset, for dialects that format so
 	Plain   string    // the same text without any markup
-	Source  string    // the Markdown of what this message shows of the text: those of a reply, joined, are its text as the model wrote it
-	Note    string    // the line at the end of Text that is none of the model's: why the text broke off, or why there is none
+	Source  string    // the Markdown that this message shows. The sources of all parts, joined, are the text as the model wrote it
+	Note    string    // the line at the end of Text that telex adds, such as the reason why the text ends
 	ReplyTo MessageID // the message this one visibly refers to; a missing one must not fail the call
-	Answers MessageID // the same in every part of a reply: what all of them answer
-	Key     string    // idempotency key: equal for every try of the same create
+	Answers MessageID // the question; the same in every part of a reply
+	Key     string    // idempotency key: the same for every attempt of one create
 	Preview bool      // not the final text: no notification beyond the first
 
-	// LinkPreview is the address that the platform may open to show a preview of it. Empty, which is usual, means that it
-	// must open none: a model could tell anybody's server what it knows by an address that is opened without a click. Where
-	// a platform can't be told which address, all that are in the text may be opened: the asker typed each.
+	// LinkPreview is the address that the platform may open to show a preview. Usually it is empty and the platform must
+	// open none: with an address that is opened without a click, a model could send data to any server. If a platform
+	// can't be restricted to one address, it may open all addresses in the text: the asker typed each of them.
 	LinkPreview string
-	Actions     []Action // buttons, where there are any; none: those that the message had go away
+	Actions     []Action // buttons; without any, an edit removes the message's buttons
 }
 
-// File is what a message of its own is sent as. Its caption is the text of the Outgoing it
-// comes with.
+// File is sent as a message of its own. Its caption is the text of the Outgoing beside it.
 type File struct {
-	Name      string // with an extension that says what it is; no path
+	Name      string // with an extension, without a path
 	MediaType string
 	Content   []byte // the reader must not change it
 }
@@ -131,16 +129,16 @@ type Span struct {
 	Language       string
 }
 
-// Receipt is what a platform said about a message it took.
+// Receipt is the platform's answer to a successful send or edit.
 type Receipt struct {
 	Ref MessageRef
-	// Told is what the answer said of the limits that the call counted against. It refines
+	// RateLimits are the limits that the call counted against, as the answer reports them. They refine
 	// what the profile declares.
-	Told []Told
+	RateLimits []RateLimitInfo
 }
 
-// Told is the state of one limit as the platform reports it, most often in headers.
-type Told struct {
+// RateLimitInfo is the state of one limit as the platform reports it, mostly in headers.
+type RateLimitInfo struct {
 	Scope     Scope
 	Ops       Op // the kinds of calls that count against it
 	Limit     int

@@ -5,16 +5,16 @@ import "time"
 // Capabilities states what an adapter can do at all. Each flag promises that the adapter
 // implements the matching optional interface; that is checked once, at start.
 type Capabilities struct {
-	Edit   bool
-	Delete bool
-	Typing bool
-	File   bool // it can send a message that is a file
-	Draft  bool // it has ephemeral previews, somewhere
-	Stream bool // it has append-only streams, somewhere
-	Find   bool // it can say whether a message with a key exists
-	Fetch  bool // it can fetch what is attached to a message
-	Menu   bool // it offers commands to people by itself
-	Told   bool // it wants to know when messages have been answered
+	Edit      bool
+	Delete    bool
+	Typing    bool
+	File      bool // it can send a message that is a file
+	Draft     bool // it has ephemeral previews, somewhere
+	Stream    bool // it has append-only streams, somewhere
+	Find      bool // it can look up a message by its key
+	Fetch     bool // it can download attachments
+	Menu      bool // it has a menu of commands
+	Concludes bool // it wants to know when messages have been answered
 	// Buttons: it shows Outgoing.Actions, and takes them away from a message that is edited without.
 	Buttons bool
 }
@@ -27,10 +27,10 @@ type Profile struct {
 	TypingEvery  time.Duration // how long a typing indicator lasts before it must be renewed; 0: none
 	DraftFor     time.Duration // how long a draft stays before it must be renewed; 0: no drafts here
 	StreamFor    time.Duration // how long a stream may last before it must be stopped; 0: no streams here
-	KeyFor       time.Duration // how long a create repeated with its key makes no second message; 0: it always does
+	KeyFor       time.Duration // how long a create that is repeated with its key makes no second message; 0: not at all
 	FileLimit    int64         // longest file, in bytes; 0: none is known
 	Limits       []Limit       // every published limit that a call to this place counts against
-	NoCommands   bool          // the platform's own commands can't be typed here: their bare names serve
+	NoCommands   bool          // commands with a slash can't be typed here; their bare names are used
 	Slash        string        // what people type before a command's name here; empty: "/", with NoCommands nothing
 }
 

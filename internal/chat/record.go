@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// The records of this file are what survives the process. A store keeps them as they are.
+// The records of this file survive the process. A store keeps them unchanged.
 
-// What a store refuses for good: to try again changes nothing.
+// Permanent refusals of a store. Retrying is useless.
 var (
 	ErrFenced  = errors.New("the turn is not current") // it ended, or its session was reset
 	ErrUnknown = errors.New("not in the store")        // no such turn, or no such unfinished message
@@ -20,7 +20,7 @@ type Pending struct {
 	Conversation Conversation
 	Message      Inbound
 	Accepted     time.Time
-	Begun        int // how often a turn with it was begun
+	Begun        int // how many times a turn with it was begun
 }
 
 // TurnState is how far a turn has come.
@@ -42,16 +42,16 @@ type Turn struct {
 	State        TurnState
 	Began        time.Time // when its oldest message was accepted
 	Runs         int       // how often it was begun, by this process or an earlier one
-	Void         bool      // its session was forgotten: it must not be run again
+	Void         bool      // its session was forgotten; it must not run again
 	User         UserID    // who asked: the sender of the newest message
-	Replaces     string    // the turn whose entries go when this one's are added: it was asked again
+	Replaces     string    // the turn whose entries this one's replace: the question was asked again
 	Messages     []Inbound // what it answers, oldest first
 	Ending       []byte    // State decided: how the reply must end, as the gateway wrote it
 	Parts        []Part
 	Steps        []Step // what it has done so far, in order
 }
 
-// Step is an entry of a turn's journal: what somebody must know who goes on with the turn after a crash.
+// Step is an entry of a turn's journal: what a process must know that continues the turn after a crash.
 type Step struct {
 	Kind StepKind
 	Call string // the tool call that it is about; empty for StepSaid and StepSpent
@@ -89,18 +89,18 @@ type Fact struct {
 	At   time.Time
 }
 
-// Decision is what a turn came to: stored at once, before the last edits.
+// Decision is the result of a turn. It is stored in one transaction, before the last edits.
 type Decision struct {
 	Ending []byte // as the gateway reads it after a restart
 	Growth
 }
 
-// Growth is what a turn adds to its session, at once. A turn whose session was forgotten adds only
-// what it used.
+// Growth is what a turn adds to its session, in one transaction. If the session was forgotten meanwhile, only the usage is
+// added.
 type Growth struct {
 	History [][]byte // new entries, in order
 	Usage   []Usage  // what the turn used, a row for each model
-	// Undecided is usage that the turn's Decision had. It counts only at the end of a turn that the store did not decide.
+	// Undecided is the usage that was part of the turn's Decision. It counts only if the store has no decision of the turn.
 	Undecided  []Usage
 	Compaction *Compaction // nil: the summary stays as it is
 }
@@ -120,9 +120,9 @@ type Entry struct {
 	Body []byte    // as the gateway wrote it
 }
 
-// Session is what a conversation keeps besides its entries.
+// Session is what a conversation remembers besides its entries.
 type Session struct {
-	Model       string    // the chosen one's name; empty: whichever holds there
+	Model       string    // name of the chosen model; empty: none was chosen
 	Summary     string    // of the entries up to SummaryUpto
 	SummaryUpto int64     // ID of the newest entry that the summary stands for; 0: there is no summary
 	Compactions int       // how often a summary was made
@@ -134,7 +134,7 @@ type Usage struct {
 	Model                                 string
 	Prompt, Cached, Completion, Reasoning int
 	Calls                                 int
-	Estimated                             bool // at least one call told no usage, and its tokens are an estimate
+	Estimated                             bool // at least one call reported no usage; its tokens are an estimate
 }
 
 // UsageOf says whose usage is meant. A zero field means any.
@@ -172,11 +172,11 @@ type PartState string
 
 // The states of a part.
 const (
-	PartIntended PartState = "intended" // a create is under way: it may stand, its id is not known
-	PartAbsent   PartState = "absent"   // its create was refused: it surely does not stand
+	PartIntended PartState = "intended" // a create is under way; the message may exist, its id is unknown
+	PartAbsent   PartState = "absent"   // its create was refused; it certainly does not exist
 	PartStands   PartState = "stands"
-	PartSealed   PartState = "sealed"  // it stands and is full
-	PartStreams  PartState = "streams" // it stands and is a stream that was not stopped
+	PartSealed   PartState = "sealed"  // it exists and is full
+	PartStreams  PartState = "streams" // it exists and is a stream that was not stopped
 	PartGone     PartState = "gone"    // deleted
 	PartFrozen   PartState = "frozen"  // it was replaced and waits to be deleted
 )
@@ -200,7 +200,7 @@ type Part struct {
 	Steps  int       // how many steps the turn's journal had when this was recorded; the store counts them
 }
 
-// Block says that calls of some kinds may not be made in a scope for a while.
+// Block forbids calls of some kinds in a scope for a while.
 type Block struct {
 	Scope   Scope
 	Ops     Op // 0: all

@@ -94,7 +94,7 @@ func sendCases() []testCase {
 				{"Find", c.Find, is[preview.Finder](s.adapter)},
 				{"Fetch", c.Fetch, is[gateway.Fetcher](s.adapter)},
 				{"Menu", c.Menu, is[gateway.Menu](s.adapter)},
-				{"Told", c.Told, is[gateway.Concluder](s.adapter)},
+				{"Concludes", c.Concludes, is[gateway.Concluder](s.adapter)},
 			} {
 				if a.promised != a.kept {
 					s.Errorf("capability %s is %t, but its interface is implemented: %t", a.name, a.promised, a.kept)

@@ -114,7 +114,7 @@ func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 	if failure.Kind != want {
 		s.Errorf("kind = %v, want %v (%v)", failure.Kind, want, err)
 	}
-	s.wantTold(failure.Told)
+	s.wantTold(failure.RateLimits)
 	for e := err; e != nil; e = errors.Unwrap(e) {
 		s.wantNoSecret("an error", fmt.Sprintf("%v %+v", e, e))
 	}
@@ -122,7 +122,7 @@ func (s *scene) failure(err error, want chat.ErrorKind) *chat.SendError {
 }
 
 // wantTold checks what an answer told of limits, where the platform does that.
-func (s *scene) wantTold(list []chat.Told) {
+func (s *scene) wantTold(list []chat.RateLimitInfo) {
 	s.Helper()
 	for _, l := range list {
 		if l.Scope == 0 || l.Ops == 0 || l.Limit <= 0 || l.Remaining < 0 || l.Remaining > l.Limit || l.Reset < 0 {
@@ -163,7 +163,7 @@ func (s *scene) shown(to chat.Target, receipt chat.Receipt, err error) chat.Mess
 	if err != nil {
 		s.Fatalf("create: %v", err)
 	}
-	s.wantTold(receipt.Told)
+	s.wantTold(receipt.RateLimits)
 	if receipt.Ref.Target != to || receipt.Ref.ID == "" {
 		s.Fatalf("created is %+v, want a message in %+v", receipt, to)
 	}

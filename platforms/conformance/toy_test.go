@@ -104,7 +104,7 @@ type toyBot struct {
 func (b *toyBot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Stream: true, Find: true, Fetch: true,
-		Menu: !b.has("promises too much"), Told: true, Buttons: true,
+		Menu: !b.has("promises too much"), Concludes: true, Buttons: true,
 	}
 }
 

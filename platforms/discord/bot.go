@@ -114,7 +114,7 @@ func (b *Bot) Close() {
 // offered to them, and that the bot wants to know when it has answered.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
-		Edit: true, Delete: true, Typing: true, File: true, Fetch: true, Menu: true, Told: true, Buttons: true,
+		Edit: true, Delete: true, Typing: true, File: true, Fetch: true, Menu: true, Concludes: true, Buttons: true,
 	}
 }
 

@@ -62,7 +62,7 @@ func (b *Bot) refused(r request, o calls.Outcome) error {
 		failure.Scope, failure.Ops = b.closedBy(r, o.Header, p, ours)
 	}
 	if ours && o.Status == http.StatusTooManyRequests {
-		failure.Told = b.buckets.rateLimitInfo(r, o.Header)
+		failure.RateLimits = b.buckets.rateLimitInfo(r, o.Header)
 	}
 	// The message alone: the fields that were found wrong can repeat what was sent.
 	code, words := "", p.Message

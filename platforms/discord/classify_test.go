@@ -140,7 +140,7 @@ func TestTold(t *testing.T) {
 	}
 	b := newBuckets()
 	if got := b.rateLimitInfo(request{op: chat.OpSend}, headers("5", "4", "4.5", "m")); len(got) != 1 ||
-		got[0] != (chat.Told{Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpFile, Limit: 5, Remaining: 4, Reset: 4500 * time.Millisecond}) {
+		got[0] != (chat.RateLimitInfo{Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpFile, Limit: 5, Remaining: 4, Reset: 4500 * time.Millisecond}) {
 		t.Errorf("told %+v", got)
 	}
 	if got := b.rateLimitInfo(request{op: chat.OpEdit}, headers("5", "3", "4", "m")); len(got) != 1 || got[0].Ops != chat.OpSend|chat.OpFile|chat.OpEdit {

@@ -20,7 +20,7 @@ func newBuckets() *buckets { return &buckets{names: make(map[chat.Op]string)} }
 
 // rateLimitInfo returns what an answer says of the limit that its call counted against. A channel's bucket
 // counts for itself; calls by an interaction's token have one for each, which only edits are many enough to fill.
-func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.Told {
+func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.RateLimitInfo {
 	limit, err1 := strconv.Atoi(h.Get("X-RateLimit-Limit"))
 	left, err2 := strconv.Atoi(h.Get("X-RateLimit-Remaining"))
 	reset, err3 := strconv.ParseFloat(h.Get("X-RateLimit-Reset-After"), 64)
@@ -30,7 +30,7 @@ func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.Told {
 		limit <= 0 || left < 0 || left > limit || !(reset >= 0) || reset > (24*time.Hour).Seconds():
 		return nil
 	}
-	t := chat.Told{Scope: chat.ScopeThread, Limit: limit, Remaining: left, Reset: time.Duration(reset * float64(time.Second))}
+	t := chat.RateLimitInfo{Scope: chat.ScopeThread, Limit: limit, Remaining: left, Reset: time.Duration(reset * float64(time.Second))}
 	switch {
 	case r.token == "":
 		t.Ops = b.sharing(r.op, name)
@@ -39,7 +39,7 @@ func (b *buckets) rateLimitInfo(r request, h http.Header) []chat.Told {
 	default:
 		return nil
 	}
-	return []chat.Told{t}
+	return []chat.RateLimitInfo{t}
 }
 
 // sharing notes the bucket of a kind of call, and returns all kinds that share it as far as is known.

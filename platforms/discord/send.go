@@ -63,8 +63,8 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 		s.channel = channel
 	}
 	return chat.Receipt{
-		Ref:  chat.MessageRef{Target: to, ID: s.id()},
-		Told: b.buckets.rateLimitInfo(request{op: chat.OpSend}, a.Header),
+		Ref:        chat.MessageRef{Target: to, ID: s.id()},
+		RateLimits: b.buckets.rateLimitInfo(request{op: chat.OpSend}, a.Header),
 	}, nil
 }
 
@@ -75,7 +75,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	return chat.Receipt{Ref: ref, Told: b.buckets.rateLimitInfo(r, a.Header)}, nil
+	return chat.Receipt{Ref: ref, RateLimits: b.buckets.rateLimitInfo(r, a.Header)}, nil
 }
 
 // Delete removes a message. A message that is gone already is a success.

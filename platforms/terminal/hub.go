@@ -73,7 +73,7 @@ func NewHub(o HubOptions) *Hub {
 
 // Capabilities implements gateway.Platform.
 func (h *Hub) Capabilities() chat.Capabilities {
-	return chat.Capabilities{Edit: true, Delete: true, Typing: true, Told: true}
+	return chat.Capabilities{Edit: true, Delete: true, Typing: true, Concludes: true}
 }
 
 // Profile implements gateway.Platform.
