@@ -105,9 +105,7 @@ func (r *Reply) honour(c chat.Call) {
 		return
 	}
 	until := r.ep.Budget.BlockedUntil(c)
-	if d := until.Add(finalDeadline); d.After(r.deadline) {
-		r.deadline = d
-	}
+	r.extend(until.Add(finalDeadline))
 	if until.After(time.Now()) {
 		r.log.Warn("final waits for the platform's rate limit", slog.Time("until", until))
 	}

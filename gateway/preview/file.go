@@ -47,17 +47,7 @@ func (s *state) layoutNote(at int) []markup.Part {
 // layoutBelow returns the parts of a text that begins with part at. Those that stand already are cut as they were.
 func (s *state) layoutBelow(at int, text string) []markup.Part {
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit}
-	var parts []markup.Part
-	for at+len(parts) < len(s.cuts) {
-		o.Limit = s.cuts[at+len(parts)]
-		laid := markup.Layout(text, o)
-		if len(laid) < 2 { // the last one has no successor
-			return append(parts, laid...)
-		}
-		parts, o.From = append(parts, laid[0]), laid[0].Next
-	}
-	o.Limit = s.limit
-	return append(parts, markup.Layout(text, o)...)
+	return layoutBehind(layoutCuts(s.cuts[min(at, len(s.cuts)):], text, o), text, o)
 }
 
 // below returns two paragraphs, or the second alone.

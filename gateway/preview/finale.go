@@ -64,14 +64,19 @@ func (s *state) layoutText() []markup.Part {
 	if len(s.kept) == 0 {
 		s.kept = s.layoutStanding(text, o)
 	}
-	if n := len(s.kept); n > 0 {
-		last := s.kept[n-1]
+	return layoutBehind(s.kept, text, o)
+}
+
+// layoutBehind returns parts of a text and those that follow them.
+func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.Part {
+	if n := len(parts); n > 0 {
+		last := parts[n-1]
 		if last.End >= len(text) { // where a part would go on that has no successor means nothing
-			return s.kept
+			return parts
 		}
 		o.From = last.Next
 	}
-	return slices.Concat(s.kept, markup.Layout(text, o))
+	return slices.Concat(parts, markup.Layout(text, o))
 }
 
 // layoutGrown returns the parts of the final cut where streams were cut, so that what is full stays as it is;
@@ -103,12 +108,12 @@ func shownBy(parts []markup.Part) string {
 // layoutStanding returns the parts that an earlier process sent, cut as it had cut them. Whether it had cut a stream is not
 // recorded: what nobody can change tells.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
-	kept := s.layoutCuts(text, o)
+	kept := layoutCuts(s.cuts, text, o)
 	if !s.grows || s.agrees(kept) {
 		return kept
 	}
 	o.Append, o.Open = true, false
-	if grown := s.layoutCuts(text, o); s.agrees(grown) {
+	if grown := layoutCuts(s.cuts, text, o); s.agrees(grown) {
 		return grown
 	}
 	return kept
@@ -125,9 +130,9 @@ func (s *state) agrees(parts []markup.Part) bool {
 }
 
 // layoutCuts returns the parts that the recorded cuts make.
-func (s *state) layoutCuts(text string, o markup.Options) []markup.Part {
+func layoutCuts(cuts []int, text string, o markup.Options) []markup.Part {
 	var kept []markup.Part
-	for _, o.Limit = range s.cuts {
+	for _, o.Limit = range cuts {
 		laid := markup.Layout(text, o)
 		if len(laid) == 0 {
 			break

@@ -50,10 +50,7 @@ func (p *precedence) try() <-chan struct{} {
 	if p.waiting == nil {
 		p.waiting = make(chan struct{})
 	}
-	select {
-	case p.now <- struct{}{}:
-	default:
-	}
+	notify(p.now)
 	return p.waiting
 }
 

@@ -32,7 +32,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	}
 	if a.kind != doFind || r.Ref.ID != "" { // to learn that nothing stands is no progress
 		s.row, s.hold = 0, time.Time{}
-		s.progress(now)
+		s.extend(now.Add(finalDeadline)) // what gets on is not given up
 	}
 	if a.kind == doDraft {
 		s.settleDraft(a)
@@ -82,10 +82,10 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	}
 }
 
-// progress moves the deadline of a final: what gets on is not given up.
-func (s *state) progress(now time.Time) {
-	if d := now.Add(finalDeadline); s.ending != nil && d.After(s.deadline) {
-		s.deadline = d
+// extend lets the final be tried until a time at least.
+func (s *state) extend(until time.Time) {
+	if s.ending != nil && until.After(s.deadline) {
+		s.deadline = until
 	}
 }
 

@@ -82,7 +82,7 @@ func (s *Slot) Append(delta string, tokens int) {
 		s.since = time.Now()
 	}
 	s.mu.Unlock()
-	s.signal()
+	notify(s.changed)
 }
 
 // Reset voids all text: the reply starts over.
@@ -91,7 +91,7 @@ func (s *Slot) Reset() {
 	s.text, s.tokens, s.paused = new(strings.Builder), 0, 0
 	s.resets++
 	s.mu.Unlock()
-	s.signal()
+	notify(s.changed)
 }
 
 // Finish ends the reply. The first call counts; nothing changes after it.
@@ -140,7 +140,7 @@ func (s *Slot) Redraw() {
 	s.mu.Lock()
 	s.erased = true
 	s.mu.Unlock()
-	s.signal()
+	notify(s.changed)
 }
 
 // redrawn says whether Redraw was called since it was asked last.
@@ -213,9 +213,10 @@ func (s *Slot) showed(question Status, at time.Time) {
 	}
 }
 
-func (s *Slot) signal() {
+// notify says that something happened, not how often, on a channel of capacity 1.
+func notify(c chan<- struct{}) {
 	select {
-	case s.changed <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

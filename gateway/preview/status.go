@@ -41,11 +41,8 @@ func (s *Slot) Tell(status Status) {
 		s.paused = s.text.Len()
 	}
 	s.mu.Unlock()
-	s.signal()
+	notify(s.changed)
 	if status.urgent() {
-		select {
-		case s.urged <- struct{}{}:
-		default:
-		}
+		notify(s.urged)
 	}
 }

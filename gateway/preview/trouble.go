@@ -63,9 +63,6 @@ func (s *state) fails(e *chat.SendError, now time.Time) {
 // patience lets a final take as long as it was told, and as long as the platform is away: while no call of the
 // endpoint succeeds. Else the failure is this reply's own, and its deadline stays.
 func (s *state) patience(e *chat.SendError, now time.Time) {
-	if s.ending == nil {
-		return
-	}
 	until := now.Add(e.RetryAfter + finalDeadline)
 	switch e.Kind {
 	case chat.RateLimited:
@@ -79,9 +76,7 @@ func (s *state) patience(e *chat.SendError, now time.Time) {
 	default:
 		return
 	}
-	if until.After(s.deadline) {
-		s.deadline = until
-	}
+	s.extend(until)
 }
 
 // answers says that the platform lets calls of the endpoint succeed while those of this reply fail.
