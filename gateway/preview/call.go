@@ -128,7 +128,7 @@ func (r *Reply) request(a action) chat.Call {
 // perform makes the call and settles its outcome. What is about to be tried is stored first.
 func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	defer t.Cancel() // should anything panic; else it has ended by then
-	plan, stored := r.plan(ctx, a)
+	plan, stored := r.recordIntent(ctx, a)
 	if !stored && r.ending == nil {
 		t.Cancel()
 		r.row++

@@ -145,3 +145,40 @@ func TestNextChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// The table names a transition for every way in which a call can fail that next may choose.
+func TestEveryFailureHasATransition(t *testing.T) {
+	t.Parallel()
+	for place, kinds := range map[int][]actionKind{
+		0:            {doSend, doFile, doStart, doEdit, doDelete, doDraft, doAppend, doStop, doFind},
+		questionAt:   {doSend, doEdit, doDelete, doFind},
+		supersededAt: {doDelete},
+	} {
+		for _, kind := range kinds {
+			for k := chat.Uncertain; k <= chat.Frozen; k++ {
+				f := failedCall{action: action{kind: kind, desired: desired{part: place}}, err: &chat.SendError{Kind: k}}
+				if f.transition() == nil {
+					t.Errorf("call %d at %d that fails as %v changes nothing", kind, place, k)
+				}
+			}
+		}
+	}
+}
+
+// What is known of a reply stays small enough to be read: a struct has at most 20 fields, four of them booleans.
+func TestStructsAreSmall(t *testing.T) {
+	t.Parallel()
+	for _, v := range []any{
+		message{}, attempt{}, display{}, desired{}, action{}, draft{}, state{}, place{}, soFar{}, failures{}, finale{}, Reply{}, Slot{}, Config{}, Options{},
+	} {
+		typ, flags := reflect.TypeOf(v), 0
+		for i := range typ.NumField() {
+			if typ.Field(i).Type.Kind() == reflect.Bool {
+				flags++
+			}
+		}
+		if typ.NumField() > 20 || flags > 4 {
+			t.Errorf("%s has %d fields, %d of them booleans", typ, typ.NumField(), flags)
+		}
+	}
+}

@@ -168,9 +168,9 @@ func (r *Reply) behind(a action) bool {
 	return before.frame.below == "" && a.frame.below == "" && !before.body.blank()
 }
 
-// plan stores what action a is about to try, when it makes or changes a message of the reply.
+// recordIntent stores what action a is about to try, when it makes or changes a message of the reply.
 // It returns false when that was not possible.
-func (r *Reply) plan(ctx context.Context, a action) (chat.Part, bool) {
+func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 	switch a.kind {
 	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
 		if a.part <= supersededAt {
