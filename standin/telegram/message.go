@@ -63,6 +63,11 @@ func (s *Server) sendMessage(r *request, c *chat) (any, *apiError) {
 	if textLength(f.text) > maxText {
 		return nil, badRequest("message is too long")
 	}
+	return s.post(r, c, f, func(*Message) {})
+}
+
+// post counts and stores the message of a send, which complete may add to.
+func (s *Server) post(r *request, c *chat, f formatted, complete func(*Message)) (any, *apiError) {
 	m, aerr := s.outgoing(r, c, f)
 	if aerr != nil {
 		return nil, aerr
@@ -70,19 +75,29 @@ func (s *Server) sendMessage(r *request, c *chat) (any, *apiError) {
 	if aerr := s.charge(r.now, c, r.call); aerr != nil {
 		return nil, aerr
 	}
+	complete(m)
 	s.add(c, m)
 	s.stats.Messages++
 	r.call.MessageID = m.ID
 	return s.wire(c, m, true), nil
 }
 
-// outgoing builds the message of a send from its parameters.
-func (s *Server) outgoing(r *request, c *chat, f formatted) (*Message, *apiError) {
+// version is what a call wants to be shown, and whether it can't be edited later.
+func version(r *request, f formatted) (v Version, fixed bool, aerr *apiError) {
 	keyboard, fixed, aerr := readMarkup(r)
 	if aerr != nil {
-		return nil, aerr
+		return v, false, aerr
 	}
 	off, link, aerr := linkPreview(r)
+	return Version{
+		At: r.now, Method: r.call.Method, Text: f.text, Entities: f.entities,
+		Detected: detect(f.text, f.entities), LinkPreviewOff: off, LinkPreviewURL: link, Keyboard: keyboard,
+	}, fixed, aerr
+}
+
+// outgoing builds the message of a send from its parameters.
+func (s *Server) outgoing(r *request, c *chat, f formatted) (*Message, *apiError) {
+	v, fixed, aerr := version(r, f)
 	if aerr != nil {
 		return nil, aerr
 	}
@@ -96,11 +111,7 @@ func (s *Server) outgoing(r *request, c *chat, f formatted) (*Message, *apiError
 	}
 	return &Message{
 		ThreadID: thread, Topic: topic, From: s.me, FromBot: true, ReplyTo: reply,
-		Silent: r.flag("disable_notification"), fixedMarkup: fixed,
-		Versions: []Version{{
-			At: r.now, Method: r.call.Method, Text: f.text, Entities: f.entities,
-			Detected: detect(f.text, f.entities), LinkPreviewOff: off, LinkPreviewURL: link, Keyboard: keyboard,
-		}},
+		Silent: r.flag("disable_notification"), fixedMarkup: fixed, Versions: []Version{v},
 	}, nil
 }
 
@@ -161,11 +172,7 @@ func (s *Server) editMessageText(r *request) (any, *apiError) {
 	if textLength(f.text) > maxText {
 		return nil, badRequest("MESSAGE_TOO_LONG")
 	}
-	keyboard, fixed, aerr := readMarkup(r)
-	if aerr != nil {
-		return nil, aerr
-	}
-	off, link, aerr := linkPreview(r)
+	v, fixed, aerr := version(r, f)
 	if aerr != nil {
 		return nil, aerr
 	}
@@ -180,10 +187,6 @@ func (s *Server) editMessageText(r *request) (any, *apiError) {
 		return nil, badRequest("message can't be edited")
 	case m.Media != "":
 		return nil, badRequest("there is no text in the message to edit")
-	}
-	v := Version{
-		At: r.now, Method: r.call.Method, Text: f.text, Entities: f.entities,
-		Detected: detect(f.text, f.entities), LinkPreviewOff: off, LinkPreviewURL: link, Keyboard: keyboard,
 	}
 	if unchanged(m.Last(), v) {
 		s.stats.NotModified++

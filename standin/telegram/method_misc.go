@@ -100,21 +100,12 @@ func (s *Server) sendFile(r *request, c *chat, media string) (any, *apiError) {
 	if textLength(f.text) > maxCaption {
 		return nil, badRequest("message caption is too long")
 	}
-	m, aerr := s.outgoing(r, c, f)
-	if aerr != nil {
-		return nil, aerr
-	}
-	if aerr := s.charge(r.now, c, r.call); aerr != nil {
-		return nil, aerr
-	}
-	m.Media, m.File, m.FileSize = media, file.Data, int64(len(file.Data))
-	if media == "document" {
-		m.FileName = shownName(file.Name)
-	}
-	s.add(c, m)
-	s.stats.Messages++
-	r.call.MessageID = m.ID
-	return s.wire(c, m, true), nil
+	return s.post(r, c, f, func(m *Message) {
+		m.Media, m.File, m.FileSize = media, file.Data, int64(len(file.Data))
+		if media == "document" {
+			m.FileName = shownName(file.Name)
+		}
+	})
 }
 
 func (s *Server) getChat(r *request) (any, *apiError) {
