@@ -307,8 +307,10 @@ func TestSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := make(slots, 2)
-		if !g.enter() || !g.enter() || g.enter() {
-			t.Fatal("there is not room for two")
+		for i, want := range []bool{true, true, false} {
+			if got := g.enter(); got != want {
+				t.Fatalf("request %d enters: %t, want %t", i+1, got, want)
+			}
 		}
 		g.leave()
 		done := make(chan struct{})
