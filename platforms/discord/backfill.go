@@ -128,7 +128,7 @@ func (r *reception) startBackfill(ctx context.Context, hi *ready) {
 	if r.gap.stop != nil {
 		r.gap.stop()
 	}
-	since := number(r.session.get().newest) - backfillMargin.Milliseconds()<<22
+	since := number(r.session.now.newest) - backfillMargin.Milliseconds()<<22
 	f := &backfill{missing: make(map[string]bool), guilds: make(chan *guild, len(hi.Guilds))}
 	f.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-backfillAge)), 1), 10)
 	for _, one := range hi.Guilds {
@@ -160,7 +160,8 @@ func (r *reception) catchUp(ctx context.Context, f backfillStep) error {
 	case f.done:
 		newest := r.gap.newest
 		r.gap = gap{}
-		r.session.set(func(c *cursor) { c.backfillPending, c.newest, c.seq = false, newer(c.newest, newest), r.seq })
+		c := &r.session.now
+		c.backfillPending, c.newest, c.seq = false, newer(c.newest, newest), r.seq
 		return nil
 	}
 	for i := range f.messages {

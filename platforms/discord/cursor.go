@@ -3,7 +3,6 @@ package discord
 import (
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
 
 	"telex/platforms/internal/receiving"
@@ -53,11 +52,11 @@ func parseCursor(s string) (cursor, bool) {
 	return c, true
 }
 
-// session is how far receiving has come, which outlasts connections, and runs of Run.
+// session is how far receiving has come, which outlasts connections, and runs of Run. It belongs to the goroutine of Run, but
+// for past.
 type session struct {
 	past *receiving.Recent[struct{}] // messages that were accepted
 
-	mu            sync.Mutex
 	now           cursor
 	used          bool // now is newer than any cursor that the store has
 	failedResumes int  // tries in a row to resume the session that ended without an answer
@@ -66,28 +65,11 @@ type session struct {
 	stuckSince time.Time
 }
 
-// start returns where to go on, given what the store has.
-func (s *session) start(from cursor) cursor {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// start says where to go on, given what the store has.
+func (s *session) start(from cursor) {
 	if !s.used {
 		s.now, s.used = from, true
 	}
-	return s.now
-}
-
-// get returns how far receiving has come.
-func (s *session) get() cursor {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-// set changes it.
-func (s *session) set(change func(c *cursor)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	change(&s.now)
 }
 
 // maxFailedResumes is how often in a row a connection may end before it is said whether the session goes on. Some
@@ -96,8 +78,6 @@ const maxFailedResumes = 3
 
 // resumed notes how a try to take up the session ended, and reports that it was the last.
 func (s *session) resumed(answered bool) (last bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.failedResumes++; answered || s.failedResumes >= maxFailedResumes {
 		s.failedResumes = 0
 		return !answered
@@ -107,8 +87,6 @@ func (s *session) resumed(answered bool) (last bool) {
 
 // stuck notes that a message could not be handed on, and returns for how long that has been so.
 func (s *session) stuck(id string) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.stuckAt != id {
 		s.stuckAt, s.stuckSince = id, time.Now()
 	}

@@ -91,7 +91,8 @@ func (r *reception) run(ctx context.Context) error {
 			return err
 		}
 		if end.forget || end.refused && refused > 0 {
-			r.session.set(func(c *cursor) { c.session, c.backfillPending = "", c.backfillPending || c.newest != "" })
+			c := &r.session.now
+			c.session, c.backfillPending = "", c.backfillPending || c.newest != ""
 		}
 		switch {
 		case end.up:
@@ -117,7 +118,7 @@ func (r *reception) connect(ctx context.Context) error {
 	if err := r.learnIdentity(ctx); err != nil {
 		return err
 	}
-	c := r.session.get()
+	c := r.session.now
 	if c.backfillPending && !r.gap.open() {
 		c.session = "" // only a new session tells in which channels something was written
 	}
@@ -130,7 +131,7 @@ func (r *reception) connect(ctx context.Context) error {
 	}
 	l, err := r.open(ctx, address, func(f *discordgo.Event) { r.acknowledgeEarly(ctx, f) })
 	if err != nil {
-		r.session.set(func(c *cursor) { c.address = "" }) // elsewhere next time
+		r.session.now.address = "" // elsewhere next time
 		return &connError{reason: err}
 	}
 	defer l.close()
@@ -196,7 +197,7 @@ func (r *reception) handle(ctx context.Context, f *discordgo.Event) error {
 	}
 	r.seq = max(r.seq, f.Sequence)
 	if !r.gap.open() {
-		r.session.set(func(c *cursor) { c.seq = max(c.seq, f.Sequence) })
+		r.session.now.seq = max(r.session.now.seq, f.Sequence)
 	}
 	return nil
 }
@@ -258,14 +259,13 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	r.mu.Unlock()
 	r.greeting.Log(ctx, r.log, slog.String("username", hi.User.Name), slog.Int("guilds", len(hi.Guilds)))
 	r.seq = seq
-	r.session.set(func(c *cursor) {
-		c.session, c.address, c.seq = hi.Session, hi.Address, seq
-		c.backfillPending = c.newest != ""
-		if now := snowflake(time.Now()); !c.backfillPending && now > 0 {
-			c.newest = strconv.FormatInt(now, 10)
-		}
-	})
-	if r.session.get().backfillPending {
+	c := &r.session.now
+	c.session, c.address, c.seq = hi.Session, hi.Address, seq
+	c.backfillPending = c.newest != ""
+	if now := snowflake(time.Now()); !c.backfillPending && now > 0 {
+		c.newest = strconv.FormatInt(now, 10)
+	}
+	if c.backfillPending {
 		r.startBackfill(ctx, hi)
 	}
 }
@@ -281,7 +281,7 @@ func (r *reception) join(g *guild) {
 
 // cursorAt is where to go on once the message or interaction with an id, of an event, is accepted.
 func (r *reception) cursorAt(id string, seq int64) cursor {
-	c := r.session.get()
+	c := r.session.now
 	if !r.gap.open() {
 		c.newest, c.seq = newer(c.newest, id), max(c.seq, seq)
 	}
@@ -291,7 +291,7 @@ func (r *reception) cursorAt(id string, seq int64) cursor {
 // noteHandled notes that what an id names was handled.
 func (r *reception) noteHandled(id string, at cursor) {
 	r.gap.newest = newer(r.gap.newest, id)
-	r.session.set(func(c *cursor) { c.newest = at.newest })
+	r.session.now.newest = at.newest
 }
 
 // take hands a message on, if it is for the bot.
