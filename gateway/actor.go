@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"telex/gateway/access"
+	"telex/gateway/attachment"
 	"telex/gateway/queue"
 	"telex/internal/chat"
 )
@@ -213,7 +214,7 @@ func (a *actor) begin(messages []chat.Inbound, requeued bool) {
 		a.owe(TextTooLong, "", messages...)
 		return
 	}
-	if queue.Text(messages) == "" && !attached(messages) && !asksAgain(last) {
+	if queue.Text(messages) == "" && !attachment.Any(messages) && !asksAgain(last) {
 		a.owe(TextUnsupported, "", messages...)
 		return
 	}

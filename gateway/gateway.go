@@ -11,6 +11,7 @@ import (
 
 	"telex/agent"
 	"telex/gateway/access"
+	"telex/gateway/attachment"
 	"telex/gateway/queue"
 	"telex/internal/chat"
 )
@@ -44,11 +45,6 @@ type Override struct {
 	Tools  []string // names, or their beginnings with "*"; nil: as without
 }
 
-// Transcriber turns what somebody said into text.
-type Transcriber interface {
-	Transcribe(ctx context.Context, name string, audio []byte) (string, error)
-}
-
 // Options are what a Gateway is made of.
 type Options struct {
 	Endpoints []Endpoint
@@ -58,11 +54,11 @@ type Options struct {
 	Limits    access.Limits
 	Texts     Texts // DefaultTexts when nil
 	Busy      Busy
-	MaxQueued int           // messages of one conversation that may wait
-	MaxAge    time.Duration // what was written or accepted longer ago is answered with a note
-	Models    []Model       // the Runner's, in its order
-	Overrides []Override    // of those that match, later ones are stronger
-	Hear      Transcriber   // nil: nothing that was spoken can be read
+	MaxQueued int                    // messages of one conversation that may wait
+	MaxAge    time.Duration          // what was written or accepted longer ago is answered with a note
+	Models    []Model                // the Runner's, in its order
+	Overrides []Override             // of those that match, later ones are stronger
+	Hear      attachment.Transcriber // nil: nothing that was spoken can be read
 	// ApprovalTimeout is how long a tool call waits for a person; 0: DefaultApprovalTimeout.
 	ApprovalTimeout time.Duration
 	ShowReasoning   bool          // what a model thinks is quoted above its answer until that is whole
@@ -81,11 +77,10 @@ type Gateway struct {
 	endpoints map[chat.EndpointID]*endpoint
 	policy    *access.Policy
 	meter     *access.Meter
-	heavy     chan struct{} // taken while attachments are in memory
-	shrinking chan struct{} // taken while a picture is made smaller
-	refused   *seldom       // notices to people who are let in, by person and reason
-	strangers *seldom       // log entries about people who are not; apart, so that a crowd of them silences no notice
-	expected  *seldom       // who has sent a piece of something in a group, of which more follows
+	reader    *attachment.Reader
+	refused   *seldom // notices to people who are let in, by person and reason
+	strangers *seldom // log entries about people who are not; apart, so that a crowd of them silences no notice
+	expected  *seldom // who has sent a piece of something in a group, of which more follows
 
 	mu       sync.Mutex
 	actors   map[chat.Conversation]*actor
@@ -112,7 +107,7 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		Options: o, store: newStores(o.Store), endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
-		heavy: make(chan struct{}, mostHeavy), shrinking: make(chan struct{}, mostShrinking), refused: newSeldom(time.Minute),
+		reader: attachment.NewReader(o.Hear), refused: newSeldom(time.Minute),
 		strangers: newSeldom(time.Minute), expected: newSeldom(queue.PieceWindow),
 	}
 	g.Store = nil // each user has its part

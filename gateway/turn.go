@@ -9,12 +9,14 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"telex/agent"
 	"telex/gateway/approval"
+	"telex/gateway/attachment"
 	"telex/gateway/history"
 	"telex/gateway/preview"
 	"telex/gateway/queue"
@@ -229,6 +231,26 @@ func (a *actor) think(ctx context.Context, t *turn, stream bool) (agent.Result, 
 		Steps: t.earlier.Said, Begun: t.earlier.Begun, Asked: t.approvals.Calls(), Files: t.earlier.Files,
 		Spent: t.earlier.Spent,
 	}, t.fold)
+}
+
+// read reads what messages say and hold, and returns a question for the model, or a line for the person when nothing in
+// them can be read.
+func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Message, string) {
+	var fetch attachment.Fetch
+	if a.endpoint.fetcher != nil {
+		fetch = a.endpoint.fetcher.Fetch
+	}
+	q := a.g.reader.Read(ctx, a.conversation.Endpoint, messages, fetch, a.log)
+	switch {
+	case q.Message.Role != "":
+		return q.Message, ""
+	case q.Unheard && len(q.Failed) == 1:
+		return q.Message, a.g.Texts[TextNoVoice]
+	case len(q.Failed) > 0:
+		return q.Message, a.g.Texts.fill(TextUnreadable, "files", strings.Join(q.Failed, ", "))
+	default:
+		return q.Message, a.g.Texts[TextUnsupported]
+	}
 }
 
 // more hands the turn what was said to it, which it answers too from now on.

@@ -6,6 +6,7 @@ import (
 	"telex/agent/transcription"
 	"telex/gateway"
 	"telex/gateway/access"
+	"telex/gateway/attachment"
 	"telex/internal/chat"
 	"telex/internal/config"
 	"telex/platforms/terminal"
@@ -59,7 +60,7 @@ func overrides(os []config.Override) []gateway.Override {
 }
 
 // transcriber returns nil where nothing is configured.
-func transcriber(c config.Transcription, o Options) (gateway.Transcriber, error) {
+func transcriber(c config.Transcription, o Options) (attachment.Transcriber, error) {
 	if c.Model == "" {
 		return nil, nil //nolint:nilnil // there is none, which is no error
 	}

@@ -1,41 +1,58 @@
-package gateway
+package attachment
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"telex/agent"
-	"telex/gateway/attachment"
 	"telex/gateway/history"
 	"telex/internal/chat"
 )
 
 // What is read of the attachments of one question. Everything else gets a sentence.
 const (
-	mostAttached   = 10               // attachments
-	mostFetched    = 20 << 20         // bytes of one; what Telegram hands out at most
-	mostFetchedAll = 32 << 20         // bytes of all
-	mostAttachText = 48 << 10         // bytes of one text file that the model is shown
-	fetchTime      = 20 * time.Second // for one
-	fetchTimeAll   = 40 * time.Second // for all: whoever writes meanwhile waits for it
-	mostHeavy      = 4                // questions whose attachments are in memory at a time
+	maxAttached   = 10               // attachments
+	maxFetched    = 20 << 20         // bytes of one; what Telegram hands out at most
+	maxFetchedAll = 32 << 20         // bytes of all
+	maxText       = 48 << 10         // bytes of one text file that the model is shown
+	fetchTime     = 20 * time.Second // for one
+	fetchTimeAll  = 40 * time.Second // for all: whoever writes meanwhile waits for it
+	maxHeavy      = 4                // questions whose attachments are in memory at a time
 )
 
 // A picture takes up to 200 MB while it is made smaller, so that happens to one at a time.
-const mostShrinking = 1
+const maxShrinking = 1
 
-// attached says whether anything came with the messages.
-func attached(messages []chat.Inbound) bool {
-	for _, m := range messages {
-		if len(m.Attachments) > 0 {
-			return true
-		}
-	}
-	return false
+// Fetch returns the content of an attachment, at most limit bytes; beyond that the error wraps chat.ErrTooLarge.
+type Fetch func(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error)
+
+// Transcriber turns what somebody said into text.
+type Transcriber interface {
+	Transcribe(ctx context.Context, name string, audio []byte) (string, error)
+}
+
+// Reader reads questions with all that is attached, and only so many at a time.
+type Reader struct {
+	hear      Transcriber
+	heavy     chan struct{} // taken while attachments are in memory
+	shrinking chan struct{} // taken while a picture is made smaller
+}
+
+// NewReader returns a reader. Without a transcriber nothing that was spoken can be read.
+func NewReader(hear Transcriber) *Reader {
+	return &Reader{hear: hear, heavy: make(chan struct{}, maxHeavy), shrinking: make(chan struct{}, maxShrinking)}
+}
+
+// Question is what messages say and hold.
+type Question struct {
+	Message agent.Message // for the model; empty when nothing could be read
+	Failed  []string      // names of what could not be read, for the person
+	Unheard bool          // something was spoken, and there is nothing to transcribe it with
 }
 
 // question collects what messages say and hold.
@@ -44,22 +61,26 @@ type question struct {
 	images  []agent.Image
 	notes   []string       // to the model, about what it is not shown
 	sources []agent.Source // of all these
-	failed  []string       // names of what could not be read, for the person
-	unheard bool           // something was spoken, and there is nothing to transcribe it with
+	failed  []string
+	unheard bool
 	bytes   int64
 }
 
-// read turns messages into a question for the model, or when nothing in them can be read, into a
-// line for the person. It fetches what is attached, within limits of number, size and time; one
-// attachment that fails is told of and does not keep the rest from being answered.
-func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Message, string) {
+// Any reports whether anything came with the messages.
+func Any(messages []chat.Inbound) bool {
+	return slices.ContainsFunc(messages, func(m chat.Inbound) bool { return len(m.Attachments) > 0 })
+}
+
+// Read turns messages of an endpoint into a question for the model. It fetches what is attached, within limits of number,
+// size and time; one attachment that fails is told of and does not keep the rest from being answered. fetch may be nil.
+func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.Inbound, fetch Fetch, log *slog.Logger) Question {
 	var q question
-	if attached(messages) {
+	if Any(messages) {
 		select {
-		case a.g.heavy <- struct{}{}:
-			defer func() { <-a.g.heavy }()
+		case r.heavy <- struct{}{}:
+			defer func() { <-r.heavy }()
 		case <-ctx.Done():
-			return agent.Message{}, ""
+			return Question{}
 		}
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
@@ -67,51 +88,40 @@ func (a *actor) read(ctx context.Context, messages []chat.Inbound) (agent.Messag
 	n := 0
 	for _, m := range messages {
 		if m.Text != "" {
-			text, source := history.Words(a.person(m), m)
+			text, source := history.Words(chat.Person{Endpoint: e, User: m.Sender.ID}, m)
 			q.texts, q.sources = append(q.texts, text), append(q.sources, source)
 		}
 		for _, at := range m.Attachments {
-			if n++; n > mostAttached {
+			if n++; n > maxAttached {
 				continue
 			}
-			if err := a.readOne(fetching, &q, at, m.Origin); err != nil && ctx.Err() == nil {
-				a.log.Info("attachment was not read", slog.String("type", at.MediaType), slog.Int64("size", at.Size), slog.Any("error", err))
+			if err := r.readOne(fetching, &q, at, m.Origin, fetch); err != nil && ctx.Err() == nil {
+				log.Info("attachment was not read", slog.String("type", at.MediaType), slog.Int64("size", at.Size), slog.Any("error", err))
 			}
 		}
 	}
-	if n > mostAttached {
+	if n > maxAttached {
 		q.sources = append(q.sources, agent.Source{Origin: agent.OriginProgram})
-		q.notes = append(q.notes, fmt.Sprintf("[%d more were attached, which you are not shown: only the first %d are]", n-mostAttached, mostAttached))
+		q.notes = append(q.notes, fmt.Sprintf("[%d more were attached, which you are not shown: only the first %d are]", n-maxAttached, maxAttached))
 	}
-	return q.message(a.g.Texts)
-}
-
-// message is the question as the model gets it, or the line that the person gets instead.
-func (q *question) message(t Texts) (agent.Message, string) {
-	if len(q.texts) == 0 && len(q.images) == 0 {
-		switch {
-		case q.unheard && len(q.failed) == 1:
-			return agent.Message{}, t[TextNoVoice]
-		case len(q.failed) > 0:
-			return agent.Message{}, t.fill(TextUnreadable, "files", strings.Join(q.failed, ", "))
-		default:
-			return agent.Message{}, t[TextUnsupported]
-		}
+	out := Question{Failed: q.failed, Unheard: q.unheard}
+	if len(q.texts)+len(q.images) > 0 {
+		text := strings.Join(append(q.texts, q.notes...), "\n\n")
+		out.Message = agent.Message{Role: agent.User, Text: text, Images: q.images, Sources: q.sources}
 	}
-	text := strings.Join(append(q.texts, q.notes...), "\n\n")
-	return agent.Message{Role: agent.User, Text: text, Images: q.images, Sources: q.sources}, ""
+	return out
 }
 
 // readOne adds one attachment to the question.
-func (a *actor) readOne(ctx context.Context, q *question, at chat.Attachment, from chat.Origin) error {
-	if at.ID == "" || a.endpoint.fetcher == nil {
+func (r *Reader) readOne(ctx context.Context, q *question, at chat.Attachment, from chat.Origin, fetch Fetch) error {
+	if at.ID == "" || fetch == nil {
 		q.skip(at, "this kind can't be read here")
 		return errors.New("nothing to fetch")
 	}
-	limit := min(mostFetched, mostFetchedAll-q.bytes)
+	limit := min(maxFetched, maxFetchedAll-q.bytes)
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
-	data, err := a.endpoint.fetcher.Fetch(ctx, at, limit)
+	data, err := fetch(ctx, at, limit)
 	switch {
 	case errors.Is(err, chat.ErrTooLarge):
 		q.skip(at, "it is too large")
@@ -121,12 +131,12 @@ func (a *actor) readOne(ctx context.Context, q *question, at chat.Attachment, fr
 		return err
 	}
 	q.bytes += int64(len(data))
-	switch attachment.KindOf(at, data) {
-	case attachment.Image:
-		return q.addImage(ctx, a.g.shrinking, at, data)
-	case attachment.Audio:
-		return q.addSpeech(ctx, a.g.Hear, at, data, from)
-	case attachment.Text:
+	switch KindOf(at, data) {
+	case Image:
+		return q.addImage(ctx, r.shrinking, at, data)
+	case Audio:
+		return q.addSpeech(ctx, r.hear, at, data, from)
+	case Text:
 		return q.addText(at, data)
 	default:
 		q.skip(at, "this kind of file can't be read here")
@@ -141,7 +151,7 @@ func (q *question) addImage(ctx context.Context, turn chan struct{}, at chat.Att
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	p, err := attachment.Shrink(ctx, data)
+	p, err := Shrink(ctx, data)
 	if err != nil {
 		q.skip(at, "it is no picture that can be read")
 		return err
@@ -173,14 +183,14 @@ func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Atta
 }
 
 func (q *question) addText(at chat.Attachment, data []byte) error {
-	text, cut, err := attachment.Decode(data, mostAttachText)
+	text, cut, err := Decode(data, maxText)
 	if err != nil {
 		q.skip(at, "it is no text that can be read")
 		return err
 	}
 	end := ""
 	if cut {
-		end = fmt.Sprintf("\n[the file goes on; its first %d bytes are shown]", mostAttachText)
+		end = fmt.Sprintf("\n[the file goes on; its first %d bytes are shown]", maxText)
 	}
 	q.texts = append(q.texts, history.Frame("file", name(at), text+end))
 	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile})
@@ -204,12 +214,12 @@ func name(at chat.Attachment) string {
 	return "a file"
 }
 
-// mostName bounds a file's name, in characters.
-const mostName = 80
+// maxName bounds a file's name, in characters.
+const maxName = 80
 
 func shortened(s string) string {
-	if r := []rune(s); len(r) > mostName {
-		return string(r[:mostName]) + "…"
+	if r := []rune(s); len(r) > maxName {
+		return string(r[:maxName]) + "…"
 	}
 	return s
 }

@@ -1,0 +1,74 @@
+package attachment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"telex/gateway/attachment"
+	"telex/internal/chat"
+)
+
+// spoken is a transcriber that always hears the same.
+type spoken string
+
+func (s spoken) Transcribe(context.Context, string, []byte) (string, error) { return string(s), nil }
+
+func TestReader(t *testing.T) {
+	fetch := func(_ context.Context, a chat.Attachment, limit int64) ([]byte, error) {
+		switch a.Name {
+		case "large.txt":
+			return nil, fmt.Errorf("%d bytes: %w", limit+1, chat.ErrTooLarge)
+		case "gone.txt":
+			return nil, errors.New("not found")
+		case "voice.ogg":
+			return []byte("OggS\x00"), nil
+		}
+		return []byte("content of " + a.Name), nil
+	}
+	files := func(names ...string) (all []chat.Attachment) {
+		for _, n := range names {
+			a := chat.Attachment{ID: n, Name: n, MediaType: "text/plain"}
+			if strings.HasSuffix(n, ".ogg") {
+				a.MediaType = "audio/ogg"
+			}
+			all = append(all, a)
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name     string
+		hear     attachment.Transcriber
+		fetch    attachment.Fetch
+		text     string
+		attached []chat.Attachment
+		want     []string // in the question
+		failed   int
+		unheard  bool
+	}{
+		{"words alone", nil, nil, "hello", nil, []string{"hello"}, 0, false},
+		{"a file and words", nil, fetch, "look", files("a.txt"), []string{"look\n\n[file ", ": a.txt]\ncontent of a.txt\n[end of file "}, 0, false},
+		{"a file that is gone beside one that is not", nil, fetch, "", files("gone.txt", "a.txt"), []string{"content of a.txt", "[attached: gone.txt, which you are not shown: it could not be fetched]"}, 1, false},
+		{"only one that is too large", nil, fetch, "", files("large.txt"), nil, 1, false},
+		{"where nothing can be fetched", nil, nil, "", files("a.txt"), nil, 1, false},
+		{"spoken, and nobody hears", nil, fetch, "", files("voice.ogg"), nil, 1, true},
+		{"spoken", spoken("how are you?"), fetch, "", files("voice.ogg"), []string{"how are you?"}, 0, false},
+		{"too many", nil, fetch, "", files(strings.Fields(strings.Repeat("a.txt ", 12))...), []string{"[2 more were attached, which you are not shown: only the first 10 are]"}, 0, false},
+		{"nothing", nil, nil, "", nil, nil, 0, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := attachment.NewReader(c.hear).Read(t.Context(), "e", []chat.Inbound{{Text: c.text, Attachments: c.attached}}, c.fetch, slog.New(slog.DiscardHandler))
+			if (q.Message.Text == "") != (len(c.want) == 0) || len(q.Failed) != c.failed || q.Unheard != c.unheard {
+				t.Errorf("got %+v", q)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(q.Message.Text, want) {
+					t.Errorf("the question lacks %q:\n%s", want, q.Message.Text)
+				}
+			}
+		})
+	}
+}
