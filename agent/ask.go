@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// askModel gets one answer of the turn's model. An attempt that the provider began to work on and that came to
-// nothing is made once more. What it told stays until the second answer is complete.
+// askModel gets one answer of the turn's model. If an attempt fails after the provider began to work, it is made once
+// more. The text of the failed attempt stays until the second answer is complete.
 func (r *run) askModel(ctx context.Context) (Completion, error) {
 	c, err := r.send(ctx, !r.stream)
 	if err == nil || ctx.Err() != nil || !worthRepeating(err) {
@@ -35,8 +35,7 @@ func worthRepeating(err error) bool {
 // keeping reports whether the thinking and the calls of an answer matter.
 func (r *run) keeping(request Request) bool { return len(request.Tools) > 0 }
 
-// begin makes place for an answer that has begun to come. What an answer that broke had told before it is
-// void, and its calls come to nothing.
+// begin prepares for a new answer. The text of a broken answer before it becomes void, and its calls have failed.
 func (r *run) begin(calls bool) {
 	r.place = len(r.grown)
 	r.statuses.abandon()
@@ -49,8 +48,7 @@ func (r *run) begin(calls bool) {
 	r.answered = r.model
 }
 
-// identify tells of a call that is being written: as soon as its name is known, and again when more can
-// be said about it.
+// identify reports a call that is being written: as soon as its name is known, and again with each better description.
 func (r *run) identify(d CallDelta) {
 	const maxShown = 4 << 10 // bytes of arguments: what a call is about stands at their beginning
 	if d.ID == "" || d.Name == "" || len(d.Arguments) > maxShown {
@@ -64,8 +62,8 @@ func (r *run) identify(d CallDelta) {
 	r.statuses.set(r.ids.of(d.ID), name, display, ToolIdentified)
 }
 
-// send asks the model for an answer, with what people said meanwhile and in a size and shape that the provider
-// takes. With hold nothing of the answer is told before it is complete.
+// send asks the model for an answer. The request includes the messages that arrived meanwhile, and it has a size and shape
+// that the provider accepts. With hold, nothing is emitted before the answer is complete.
 func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 	return r.retry(ctx, func(ctx context.Context) (Completion, error) {
 		for {
@@ -90,7 +88,7 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 	})
 }
 
-// learn takes what an answer says about its request.
+// learn remembers what a successful answer proves about its request.
 func (r *run) learn(ctx context.Context, c Completion) {
 	if c.Usage != nil && c.Usage.Prompt > 0 {
 		r.context = c.Usage.Prompt
@@ -117,7 +115,7 @@ func (r *run) learn(ctx context.Context, c Completion) {
 	}
 }
 
-// retry makes attempts until one succeeds, the provider began to work on one, or nothing more is to be hoped for.
+// retry makes attempts until one succeeds, the provider has begun to work on one, or a retry is useless.
 func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, error)) (Completion, error) {
 	for attempt := 1; ; attempt++ {
 		c, err := try(ctx)
@@ -144,8 +142,7 @@ func (r *run) patience() time.Duration {
 	return maxRetryAfter
 }
 
-// wait waits before another attempt. The turn's clock stands still for a wait that the
-// provider asked for.
+// wait waits before another attempt. The turn's clock is paused if the provider asked for the wait.
 func (r *run) wait(ctx context.Context, d time.Duration, told bool) error {
 	if told {
 		r.clock.pause()
@@ -159,7 +156,7 @@ func toldToWait(err error) bool {
 	return ok && me.RetryAfter > 0
 }
 
-// attempted says in an error how often the call was tried, and that a wait was too long.
+// attempted adds to an error the number of attempts, or that the provider asked for too long a wait.
 func attempted(err error, attempts int) error {
 	if me, ok := errors.AsType[*ModelError](err); ok && me.RetryAfter > maxRetryAfter {
 		return fmt.Errorf("told to wait %v, more than %v: %w", me.RetryAfter, maxRetryAfter, err)

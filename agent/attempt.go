@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxText is how long an answer may get, in bytes: several times what any model can write. A
-	// provider that never stops must not fill the memory.
+	// maxText is the longest answer in bytes, several times what any model can write. A provider that never stops must
+	// not fill the memory.
 	maxText = 2 << 20
 	// maxCalls is how many calls one answer may hold.
 	maxCalls = 256
@@ -60,7 +60,7 @@ func workBegan(err error) bool {
 	return me.Kind == Broken
 }
 
-// attempt sends one request and hands tell each piece of the answer. It counts the attempt and what it used.
+// attempt sends one request and passes each piece of the answer to tell. It counts the attempt and its usage.
 func (r *run) attempt(ctx context.Context, request Request, estimate int, ask asking, tell func(Delta)) (Completion, error) {
 	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.calls+r.reserved >= limit {
 		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
@@ -104,7 +104,7 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, ask as
 	return c, nil
 }
 
-// learnUsage takes what the provider counted for a request; nil: it did not tell.
+// learnUsage compares the estimate of a request with the provider's count; nil: it reported none.
 func (r *run) learnUsage(ctx context.Context, request Request, estimate int, used *Usage) {
 	if used != nil {
 		r.model.learned.accepted(request, estimate, used.Prompt)
@@ -113,7 +113,7 @@ func (r *run) learnUsage(ctx context.Context, request Request, estimate int, use
 	r.model.learned.accepted(request, estimate, 0)
 	if !r.warned {
 		r.warned = true
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the model told no usage, counting 0 tokens")
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the model reported no usage, counting 0 tokens")
 	}
 }
 

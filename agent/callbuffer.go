@@ -15,11 +15,11 @@ type CallFragment struct {
 	Extra     json.RawMessage // as in ToolCall
 }
 
-// CallBuffer puts the fragments of an answer's tool calls together. APIs bind them by index; servers
-// send no index (Gemini), index 0 for all (Ollama), repeat id and name, send empty ids or another id with each
-// fragment, or cut the name in pieces. So a fragment belongs to the call its index is bound to, unless it has
-// an id that is not that call's, or a name when that call's arguments are complete: then it begins a call. One
-// without a name begins none as long as that call's arguments are not complete. The zero value is empty.
+// CallBuffer joins the fragments of an answer's tool calls. The API identifies a call by its index. Servers differ: they send
+// no index (Gemini) or index 0 for all calls (Ollama), repeat id and name, send empty or changing ids, or split the name.
+// Therefore a fragment belongs to the call with its index, with two exceptions. A fragment with another id begins a new call,
+// and so does a fragment with a name when that call's arguments are complete. A fragment without a name begins no new call
+// while the arguments are incomplete. The zero value is empty.
 type CallBuffer struct {
 	calls   []*bufferedCall
 	byIndex map[int]*bufferedCall

@@ -23,9 +23,8 @@ type rest struct {
 	until    time.Time
 }
 
-// failed returns the rest of a model that failed now: none for the first failure, then a minute, doubled
-// with each failure in a row. What can't get better by trying again rests at once, and a provider
-// that says when to come back is taken at its word.
+// failed returns the rest of a model that failed now: none after the first failure, then a minute, doubled with each
+// failure in a row. A model with a wrong key or an empty account rests at once. A provider's Retry-After is obeyed.
 func (s rest) failed(now time.Time, err error) rest {
 	s.failures++
 	wait := time.Duration(0)
@@ -62,7 +61,7 @@ func (c *chained) rests(now time.Time) bool {
 	return !c.rest.over(now)
 }
 
-// failed takes a failure and says until when the model rests now; zero: it does not.
+// failed counts a failure and returns until when the model rests; zero: it does not.
 func (c *chained) failed(now time.Time, err error) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,8 +111,7 @@ func (r *run) ask(ctx context.Context) (Completion, error) {
 	}
 }
 
-// nextModel makes the next model of the chain the turn's, after one that failed. It says whether that is
-// of use.
+// nextModel switches the turn to the next model of the chain after a failure. It reports whether there is one.
 func (r *run) nextModel(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) {
 		return false // of the turn's own making, or what another model is not asked to get round
@@ -142,7 +140,7 @@ func (c *chained) wider(than *chained) bool {
 	return c.Window == 0 || than.Window > 0 && c.Window-c.MaxOutput > than.Window-than.MaxOutput
 }
 
-// use makes a model of the chain the turn's. What others refused is no matter to it.
+// use switches the turn to a model of the chain. Refusals of other models don't count for it.
 func (r *run) use(at int) {
 	r.at, r.model = at, r.order[at]
 	name := r.model.Model.Name()

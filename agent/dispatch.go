@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// hangGrace is how long a call may take to return after its context ended. Then it is given up: what it
-// still does is nobody's.
+// hangGrace is how long a call may take to return after its context ended. Then it is abandoned and its result ignored.
 const hangGrace = time.Second
 
 var (
@@ -33,8 +32,8 @@ type outcome struct {
 	trace   string // of a panic, for operators
 }
 
-// loggable says for operators why a call failed. A tool's own words are for the model alone: they may quote what people and
-// models wrote, or tell what a server should keep to itself.
+// loggable returns for the log why a call failed. The tool's own words go only to the model: they may quote people and
+// models, or contain a server's secrets.
 func (o outcome) loggable(ctx context.Context) string {
 	ours := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
 	if ours || !o.started || ctx.Err() != nil {

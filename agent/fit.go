@@ -10,16 +10,16 @@ import (
 )
 
 var (
-	// errTooLong says that the question alone does not fit the model's window.
+	// errTooLong: the question alone does not fit the model's window.
 	errTooLong = errors.New("the question does not fit the model's window")
-	// errNoRoom says that it would, but for what the configuration puts beside it.
+	// errNoRoom: the question would fit, but the system prompt, tools or results need too much room.
 	errNoRoom = errors.New("the configuration leaves no room for a question in the model's window")
 )
 
-// maxRefusals is how many requests of a turn may be refused as too long, until nothing more is tried.
+// maxRefusals is how many requests of a turn may be refused as too long.
 const maxRefusals = 6
 
-// squeeze is how far requests of a turn were made smaller after the provider found one too long.
+// squeeze says how much smaller the requests of a turn become after the provider found one too long.
 type squeeze uint8
 
 const (
@@ -162,7 +162,7 @@ func (r *run) request(d *draft, f fit) Request {
 	return request
 }
 
-// shrink makes a draft smaller that does not fit: long results of tools, then what describes the tools.
+// shrink makes a draft smaller: first long results of tools, then the descriptions of tools.
 func (r *run) shrink(ctx context.Context, d *draft, room int) {
 	d.shortenResults(room)
 	tools := toolTokens(d.tools)
@@ -178,8 +178,8 @@ func (r *run) shrink(ctx context.Context, d *draft, room int) {
 	}
 }
 
-// tooLong says in the log what takes the room, and returns the error for a question that does not fit. People are told
-// that their question is too long only where it is what takes the most.
+// tooLong logs what needs the room and returns the error for a question that does not fit. People read that their
+// question is too long only if it needs the most room.
 func (r *run) tooLong(ctx context.Context, d *draft) error {
 	system, tools, asked := EstimateTokens(d.system), toolTokens(d.tools), 0
 	for _, m := range d.messages[d.question:] {
@@ -207,8 +207,8 @@ func (r *run) tooLong(ctx context.Context, d *draft) error {
 	return err
 }
 
-// makeRoom has the older messages summarized, so that about half of the room is free. An error
-// other than the context's only means that less was done.
+// makeRoom lets the model summarize the older messages, so that about half of the room is free. It returns only the
+// context's error; others are logged.
 func (r *run) makeRoom(ctx context.Context, d *draft, room int) error {
 	frame := Request{System: d.system, Tools: d.tools}.tokens() + r.maxSummary()
 	upTo := r.done + d.newest(min(room/2, room-frame))
@@ -225,7 +225,7 @@ func (r *run) makeRoom(ctx context.Context, d *draft, room int) error {
 	return nil
 }
 
-// lastTry returns the question alone, with short results of tools and few words about the tools: less each time.
+// lastTry returns a request with the question alone, short results and short descriptions of tools. Each time it is smaller.
 func (r *run) lastTry(ctx context.Context, d *draft, f fit) (Request, error) {
 	d.forget()
 	if size := d.tokens(); size >= r.refused {
@@ -241,8 +241,8 @@ func (r *run) lastTry(ctx context.Context, d *draft, f fit) (Request, error) {
 	return r.request(d, f), nil
 }
 
-// concede makes the next request one that the provider may take, after it refused this one. It
-// says whether there is a next one. As requests only get smaller, asking again ends.
+// concede changes the next request after the provider refused one. It reports whether there is a next one. The loop ends,
+// because requests only lose things.
 func (r *run) concede(ctx context.Context, refused Request, err error) (again bool, _ error) {
 	if isCut(err) || ctx.Err() != nil {
 		return false, err
@@ -280,8 +280,8 @@ func overflows(err error, refused Request) bool {
 		me.Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages))
 }
 
-// overflowed takes that a request was too long, so that the next one is smaller: by a shorter answer where that was the
-// largest part of it, else by less of the conversation.
+// overflowed makes the next request smaller after one was too long: by a shorter answer if that was the largest part,
+// else by less of the conversation.
 func (r *run) overflowed(ctx context.Context, refused Request, err error) {
 	r.refusals++
 	r.overflow = err

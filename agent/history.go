@@ -64,7 +64,7 @@ func answerTo(c ToolCall, text string) Message {
 	return Message{Role: ToolRole, ToolCallID: c.ID, Name: c.Name, Text: text, Sources: []Source{{Origin: OriginProgram}}}
 }
 
-// grow adds to the turn's history.
+// grow appends messages to the turn's history.
 func (r *run) grow(messages ...Message) {
 	r.messages = append(r.messages, messages...)
 	r.grown = append(r.grown, messages...)
@@ -94,7 +94,7 @@ func (m Message) Outcome() CallOutcome {
 	return CallDone
 }
 
-// amend puts the answer to a call in the place of the one that stood for it.
+// amend replaces the placeholder answer of a call by the real one.
 func (r *run) amend(answer Message) {
 	for _, list := range [][]Message{r.messages, r.grown} {
 		for i, m := range slices.Backward(list) {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// What is made of the usage that a provider tells.
+// How the usage that a provider reports changes the factor.
 const (
-	minFactor   = 0.5 // what lies further off says that the usage is wrong, not the estimate
+	minFactor   = 0.5 // a ratio further off means that the usage is wrong, not the estimate
 	maxFactor   = 3.0
 	factorShare = 0.25 // of the newest usage in the factor
-	minLesson   = 64   // estimated tokens; what surrounds shorter requests weighs too much in them
+	minLesson   = 64   // estimated tokens; in shorter requests the overhead weighs too much
 )
 
 // learned is what turns found out about one model. It is safe for concurrent use.
@@ -112,7 +112,7 @@ func (l *learned) room(window, output int) int {
 	return room
 }
 
-// limited returns a window, or what the provider said that it is, where that is less.
+// limited returns the smaller one of a window and the one that the provider reported.
 func (l *learned) limited(window int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +122,7 @@ func (l *learned) limited(window int) int {
 	return window
 }
 
-// shrinkOutput takes that an answer should have at most so many tokens for a while.
+// shrinkOutput limits answers to so many tokens for a while.
 func (l *learned) shrinkOutput(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,8 +153,8 @@ func (l *learned) estimated(tokens int) int {
 	return int(float64(tokens) / l.factor)
 }
 
-// accepted takes what the provider counted for a request; 0: it did not tell. Images are an
-// estimate of another kind and teach nothing.
+// accepted learns from a request that the provider accepted and counted; 0: it reported no count. Requests with images
+// don't change the factor: their tokens are a rough constant.
 func (l *learned) accepted(r Request, estimated, told int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,7 +169,7 @@ func (l *learned) accepted(r Request, estimated, told int) {
 	}
 }
 
-// tooLong takes that the provider found a request too long, and how many tokens it said that fit; 0: it did not say.
+// tooLong remembers that the provider refused a request for its length, and the window that it reported; 0: none.
 func (l *learned) tooLong(estimated, told int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

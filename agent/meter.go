@@ -7,17 +7,17 @@ import (
 
 // meter is what one model used in a turn.
 type meter struct {
-	model  string
-	usage  Usage
-	calls  int
-	tokens TokenCounter // of all answers, the broken ones too
-	told   int          // of tokens, at the last usage
-	untold int          // tokens of prompts without usage, by estimate
-	came   int          // tokens of what was answered to these, by estimate
+	model               string
+	usage               Usage
+	calls               int
+	tokens              TokenCounter // of all answers, the broken ones too
+	tokensAtUsage       int          // of tokens, at the last usage
+	estimatedPrompt     int          // tokens of prompts without usage, by estimate
+	estimatedCompletion int          // tokens of what was answered to these, by estimate
 }
 
 func (m *meter) spent() Spent {
-	return Spent{Model: m.model, Usage: m.usage, Calls: m.calls, Estimate: m.tokens.Tokens(), EstimatedPrompt: m.untold, EstimatedCompletion: m.came}
+	return Spent{Model: m.model, Usage: m.usage, Calls: m.calls, Estimate: m.tokens.Tokens(), EstimatedPrompt: m.estimatedPrompt, EstimatedCompletion: m.estimatedCompletion}
 }
 
 // meterOf returns the meter of a model; there is one each, in the order of their first use.
@@ -32,23 +32,23 @@ func (r *run) meterOf(model string) *meter {
 	return m
 }
 
-// count takes what the provider says that an attempt used.
+// count adds the usage that the provider reported for an attempt.
 func (m *meter) count(u Usage) {
 	m.usage = m.usage.Add(u)
-	m.told = m.tokens.Tokens()
+	m.tokensAtUsage = m.tokens.Tokens()
 }
 
-// guess takes what an attempt used that told no usage, in estimated tokens.
+// guess adds an estimate for an attempt without reported usage.
 func (m *meter) guess(prompt, completion int) {
-	m.untold += prompt
-	m.came += completion
+	m.estimatedPrompt += prompt
+	m.estimatedCompletion += completion
 }
 
-// earlier returns the meter of what an earlier process used.
+// earlier returns a meter that begins with the usage of an earlier process.
 func (s Spent) earlier() *meter {
 	return &meter{
-		model: s.Model, usage: s.Usage, calls: s.Calls, untold: s.EstimatedPrompt, came: s.EstimatedCompletion,
-		tokens: TokenCounter{weight: s.Estimate * weightUnit}, told: s.Estimate,
+		model: s.Model, usage: s.Usage, calls: s.Calls, estimatedPrompt: s.EstimatedPrompt, estimatedCompletion: s.EstimatedCompletion,
+		tokens: TokenCounter{weight: s.Estimate * weightUnit}, tokensAtUsage: s.Estimate,
 	}
 }
 
@@ -91,7 +91,7 @@ func (r *run) account(result *Result) {
 // cutUnpaid reports whether text came whose usage did not.
 func (r *run) cutUnpaid() bool {
 	for _, m := range r.meters {
-		if m.tokens.Tokens() > m.told {
+		if m.tokens.Tokens() > m.tokensAtUsage {
 			return true
 		}
 	}

@@ -2,16 +2,15 @@ package agent
 
 import "sync"
 
-// note is something that a running call told.
+// note is a report of a running call.
 type note struct {
 	call  int // its place among the calls of its step
 	text  string
 	ended *outcome // the call has ended; nil: it goes on
 }
 
-// progress brings together what several calls tell at the same time: in the order in which it arrived,
-// and so in order for each call. It never blocks those who tell, and holds at most two notes a call: a
-// text that was not read yet is replaced by the next one. Its methods are safe for concurrent use.
+// progress merges the reports of several concurrent calls in the order of their arrival. It never blocks a call, and holds at
+// most two notes per call: a newer text replaces an unread one. Its methods are safe for concurrent use.
 type progress struct {
 	mu    sync.Mutex
 	queue []note
@@ -23,7 +22,7 @@ func newProgress(calls int) *progress {
 	return &progress{ended: make([]bool, calls), wake: make(chan struct{}, 1)}
 }
 
-// tell takes a text of a call. After the call's end it does nothing.
+// tell adds a text of a call. After the call's end it does nothing.
 func (p *progress) tell(call int, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,7 +38,7 @@ func (p *progress) tell(call int, text string) {
 	p.push(note{call: call, text: text})
 }
 
-// end takes how a call ended, once.
+// end adds the outcome of a call. Only the first one counts.
 func (p *progress) end(call int, o outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// takeUp takes up what an earlier process did of this turn: what it said is told again, and the history grows
-// by it, however this run ends. Its calls without an answer are left for finishCalls.
+// takeUp restores the steps of this turn that an earlier process did. Their text is emitted again, and they become part of
+// the history, however this run ends. finishCalls runs their unanswered calls.
 func (r *run) takeUp() {
 	if len(r.turn.Steps) == 0 {
 		return
@@ -32,8 +32,7 @@ func (r *run) takeUp() {
 	r.takeUpFiles(steps)
 }
 
-// takeUpFiles takes up what the calls made for people. The files go before the images, which the model was
-// shown whether or not people got them.
+// takeUpFiles restores the files and images that the calls made for people. Files count first against the allowance.
 func (r *run) takeUpFiles(steps []Message) {
 	for _, m := range steps {
 		if m.Role == ToolRole {

@@ -19,7 +19,7 @@ func usageCommand() *cobra.Command {
 		Long: "Show what was used, in tokens, in the last 400 days at most. A row is what one person used in one conversation\n" +
 			"of one model on one day, as the machine counts days; --by sums up over what it does not name. A turn\n" +
 			"that asked two models is in two rows, and once in the total. CACHED is part of PROMPT, REASONING of\n" +
-			"COMPLETION; ~ marks sums with estimates, where a provider told no usage. People who were deleted are \"-\".\n" +
+			"COMPLETION; ~ marks sums with estimates, where a provider reported no usage. People who were deleted are \"-\".\n" +
 			"A daemon may run or not.",
 		Example: "  telex usage --since 2026-01-01 --by person\n  telex usage --since 30d --by model,day --json",
 		RunE: func(c *cobra.Command, _ []string) error {
