@@ -16,9 +16,7 @@ import (
 // usage comes there, and some servers never close.
 const tailWait = 5 * time.Second
 
-var (
-	errNoFinish = errors.New("the stream ended before the answer did")
-)
+var errNoFinish = errors.New("the stream ended before the answer did")
 
 // Options configure a Model.
 type Options = provider.Options

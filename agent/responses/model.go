@@ -17,9 +17,7 @@ import (
 // missing then; a connection whose stream was read to its end can be used again.
 const tailWait = time.Second
 
-var (
-	errNoEnd = errors.New("the stream ended before the answer did")
-)
+var errNoEnd = errors.New("the stream ended before the answer did")
 
 // Options configure a Model.
 type Options = provider.Options

@@ -170,7 +170,7 @@ func TestSessions(t *testing.T) {
 			}
 			for _, args := range [][]string{{"show", "telegram:1001"}, {"delete", "telegram:1001"}, {"delete", "elsewhere:5:6"}} {
 				_, stderr = s.command(t, exitFailed, append([]string{"sessions"}, args...)...)
-				wantText(t, "stderr", stderr, "telex: nothing is kept of a conversation "+args[1])
+				wantText(t, "stderr", stderr, "telex: unknown conversation "+args[1])
 			}
 			stdout, stderr = s.command(t, exitDone, "sessions", "list")
 			if stdout != "" || stderr != "Nothing was said yet.\n" {

@@ -34,13 +34,13 @@ type Admitted struct {
 	At     time.Time `json:"at"`
 }
 
-// Deletion says what is to be deleted: a conversation's session, or everything of a person. The other is empty.
+// Deletion names what to delete: a conversation's session, or everything about a person. The other field is empty.
 type Deletion struct {
 	Conversation string `json:"conversation,omitempty"`
 	Person       string `json:"person,omitempty"`
 }
 
-// Deleted says how much went.
+// Deleted says how much was deleted.
 type Deleted struct {
 	Messages int  `json:"messages"` // of histories, and such as waited for an answer
 	Code     bool `json:"code"`     // a code that they were given, or that had let them in
@@ -63,7 +63,7 @@ type operations interface {
 	delete(ctx context.Context, d Deletion) (Deleted, error)
 }
 
-// localAdmin does what an operator asks for, in the process that holds the store.
+// localAdmin does an operator's work in the process that holds the store.
 type localAdmin struct {
 	store  *store.Store
 	policy *access.Policy
@@ -159,5 +159,5 @@ func (l *localAdmin) deletePerson(ctx context.Context, p chat.Person) (Deleted, 
 }
 
 func errNoSession(c chat.Conversation) error {
-	return fmt.Errorf("nothing is kept of a conversation %s: telex sessions list shows those that are", c)
+	return fmt.Errorf("unknown conversation %s: telex sessions list shows all of them", c)
 }

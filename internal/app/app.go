@@ -26,15 +26,15 @@ type App struct {
 	gateway *gateway.Gateway
 	store   gateway.Store
 	log     *slog.Logger
-	sweep   func(context.Context) // deletes what is over; nil: nothing is kept
+	sweep   func(context.Context) // deletes expired data; nil: there is no durable store
 	control *control              // nil: nothing is kept that operators could look into
 	socket  string                // path of the control's
 	down    teardown
-	beside  []beside // what runs as long as turns may
+	beside  []beside // tasks that run as long as turns may
 	pings   []func(context.Context) error
 }
 
-// beside is something that runs until its context ends.
+// beside is a task that runs until its context ends.
 type beside struct {
 	name string
 	run  func(context.Context)
@@ -84,7 +84,7 @@ func New(ctx context.Context, c *config.Config, o Options) (*App, error) {
 	return a, nil
 }
 
-// build makes the gateway and all that it needs. The store is there.
+// build creates the gateway and its parts. The store is already open.
 func (a *App) build(c *config.Config, o Options) error {
 	texts := gateway.DefaultTexts().With(c.Texts)
 	tools, err := a.newTools(c, o)
@@ -156,7 +156,7 @@ func (a *App) start(ctx context.Context, name string, run func(context.Context))
 	})
 }
 
-// alive returns what hangs.
+// alive returns an error that names what hangs.
 func (a *App) alive(ctx context.Context) error {
 	errs := []error{a.gateway.Alive()}
 	for _, ping := range a.pings {
@@ -165,7 +165,7 @@ func (a *App) alive(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close lets go of what New acquired. Run does so itself.
+// Close releases what New acquired. Run does so itself.
 func (a *App) Close() {
 	if err := a.down.run(); err != nil {
 		a.log.Error("not all was closed", slog.Any("error", err))
@@ -194,16 +194,16 @@ func (a *App) openStore(ctx context.Context, o Options, retention time.Duration)
 	a.sweep = func(ctx context.Context) {
 		switch done, err := s.Sweep(ctx, time.Now(), retention); {
 		case err != nil && ctx.Err() == nil:
-			o.Log.Error("what is over could not be deleted", slog.Any("error", err))
+			o.Log.Error("expired data could not be deleted", slog.Any("error", err))
 		case err == nil:
-			o.Log.Debug("deleted what is over", slog.Int64("messages", done.Messages), slog.Int64("turns", done.Turns),
+			o.Log.Debug("expired data deleted", slog.Int64("messages", done.Messages), slog.Int64("turns", done.Turns),
 				slog.Int64("history", done.Entries), slog.Int64("blocks", done.Blocks))
 		}
 	}
 	return s, nil
 }
 
-// sweepEvery is how often the store is rid of what is over.
+// sweepEvery is how often expired data is deleted from the store.
 const sweepEvery = 6 * time.Hour
 
 // keepSwept sweeps the store now and then, until ctx ends.

@@ -10,17 +10,15 @@ import (
 	"time"
 )
 
-// reserveSize is what a crowd's answers write from their beginning to their end, in bytes, and more: the log is
-// used again and again.
+// reserveSize is in bytes. It is more than many simultaneous answers write until they end: the log's space is reused.
 const reserveSize = 8 << 20
 
-// keepEvery is how often it is tried to put the reserve back: each try fills the disk, and everybody waits for it.
+// keepEvery is the pause between attempts to restore the reserve: each attempt fills the disk and delays all writers.
 const keepEvery = 5 * time.Second
 
-// reserve is a file that does nothing but take room. When a disk is full it is removed, and with the room that
-// this makes all that is under way comes to its end; new messages are refused until the file could be put back.
-// Without it an answer that everybody has seen could not be noted as such, and would be given again after a
-// restart. Only the writer's goroutine uses it, and before there is one, whoever opens the store.
+// reserve is a file that only occupies space. When the disk is full, it is removed, and the running turns finish with its space.
+// New messages are refused until the file is restored. Without it, an answer that people have already seen could not be
+// recorded and would be sent again after a restart. Only the writer's goroutine uses it, and before that the opener of the store.
 type reserve struct {
 	name   string
 	log    *slog.Logger
@@ -54,7 +52,7 @@ func (r *reserve) release(full error) bool {
 	return true
 }
 
-// keep puts the file back where it is missing, now and then, and returns why it could not.
+// keep restores a missing file, at most once per keepEvery, and returns why it could not.
 func (r *reserve) keep() error {
 	switch {
 	case r.stands:
@@ -71,8 +69,8 @@ func (r *reserve) keep() error {
 	return nil
 }
 
-// tell hears what became of a message: taken, or refused for want of room. Whoever offered it says that it was
-// refused; that this is over is said here.
+// tell records whether a message was accepted, or refused because the disk is full. The caller logs refusals; tell logs that
+// they are over.
 func (r *reserve) tell(taken, full bool) {
 	if taken && r.short {
 		r.log.Info("the disk has room again; new messages are taken")

@@ -77,8 +77,8 @@ func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (
 	return undone, nil
 }
 
-// newestTurn returns the entries of the turn that added the last of some, which need not be the last ones: turns of
-// one conversation run side by side.
+// newestTurn returns the entries of the turn that added the last entry. They need not be adjacent: turns of one conversation
+// run at the same time.
 func newestTurn(entries []chat.Entry) []chat.Entry {
 	turn := entries[len(entries)-1].Turn
 	if turn != "" {
@@ -132,7 +132,8 @@ func (t *tx) entries(ctx context.Context, query string, args ...any) (entries []
 	return entries, err
 }
 
-// grow makes a turn's additions to its session. What it replaces goes only when there is something in its place.
+// grow adds a turn's entries, usage and compaction to its session. The turn that it replaces is deleted only if there are new
+// entries.
 func (t *tx) grow(ctx context.Context, turn string, row turnRow, g chat.Growth) error {
 	if row.replaces != "" && len(g.History) > 0 {
 		if _, err := t.exec(ctx, deleteTurnEntries, row.conversation, row.replaces); err != nil {
@@ -161,8 +162,8 @@ func (t *tx) appendEntries(ctx context.Context, turn string, row turnRow, entrie
 	return nil
 }
 
-// join makes one session of those of two conversations, in owner. Entries are numbered anew when there is a summary:
-// those that it does not stand for must come after those that it does.
+// join merges the sessions of two conversations into owner. If there is a summary, the entries that are not part of it get new
+// numbers, because they must come after the summarized ones.
 func (t *tx) join(ctx context.Context, owner, id int64) error {
 	into, err := t.session(ctx, owner)
 	if err != nil {

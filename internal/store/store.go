@@ -17,8 +17,8 @@ type Options struct {
 	Now  func() time.Time // nil: time.Now
 }
 
-// Store is an open store. Its methods are safe for concurrent use; each is one transaction, which is on the disk
-// when it returns without an error. One goroutine makes all that change something, others read beside it; Close ends them.
+// Store is an open store. Its methods are safe for concurrent use. Each is one transaction, which is on disk
+// when the method returns without an error. One goroutine writes, others read; Close ends them.
 type Store struct {
 	*Reader
 	lock *lock
@@ -51,8 +51,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// OpenReadOnly opens a store to check it or to copy it. Neither needs the lock: a daemon may hold the store and
-// go on writing. An older schema is left as it is. The file must exist. Nothing is made beside it.
+// OpenReadOnly opens a store to check it or to copy it. It needs no lock: a daemon may use the store meanwhile. An older schema
+// is not changed. The file must exist, and no file is created beside it.
 func OpenReadOnly(ctx context.Context, o Options) (*Reader, error) {
 	r, err := newReader(o)
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *Store) update(ctx context.Context, what string, do func(*tx) error) err
 	return s.explain(ctx, what, s.by.run(ctx, &call{do: do}))
 }
 
-// erase is update for what must not be readable in the store's files afterwards. It returns when that is so, or after
-// eraseWait, because a reader is in the way: the checkpointer goes on trying, and logs a longer delay.
+// erase is update for data that must not be readable in the store's files afterwards. If a reader prevents that, erase returns
+// after eraseWait; the checkpointer keeps trying and logs a longer delay.
 func (s *Store) erase(ctx context.Context, what string, do func(*tx) error) error {
 	c := &call{do: do, erases: true}
 	if err := s.by.run(ctx, c); err != nil {

@@ -11,13 +11,12 @@ import (
 // released is the state of a turn that ended before it answered anything. The other states are chat's.
 const released chat.TurnState = "released"
 
-// Begin stores, before anything is sent, that a turn answers messages. One whose ending is known from the start is
-// decided at once. It fails with ErrUnknown when one of the messages is not there or finished. What other turns
-// had of these messages they lose to this one, and nothing else: turns of one conversation may run side by side,
-// as the answer to a command does beside the model's.
+// Begin stores, before anything is sent, that a turn answers messages. A turn with an ending is decided at once. Begin fails with
+// ErrUnknown if a message is missing or finished. Other turns lose these messages to this one and keep the rest: turns of one
+// conversation may run at the same time, such as a command's answer and the model's.
 //
-// A turn that is unfinished is begun again under its id: then only the number of runs and the messages'
-// attempts grow, and the rest of t is ignored. A decided, fenced or ended one can't: ErrFenced.
+// An unfinished turn can begin again under its id. Then only the number of runs and of the messages' attempts grow, and the
+// rest of t is ignored. A decided, fenced or ended turn can't: ErrFenced.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
 	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) error { return tx.begin(ctx, t) })
 }
@@ -67,9 +66,8 @@ func (t *tx) follow(ctx context.Context, turn *chat.Turn) error {
 	return err
 }
 
-// Decide stores the result of a running turn and what its session grows by in one step. When the session was reset
-// since it began, nothing is stored: ErrFenced. To decide again changes nothing, so that a call of unknown outcome can
-// be repeated.
+// Decide stores the result of a running turn and its additions to the session in one transaction. If the session was reset since
+// the turn began, nothing is stored: ErrFenced. Deciding again changes nothing, so a call with an unknown outcome can be repeated.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
 	return s.update(ctx, "decide turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
@@ -130,10 +128,9 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 	})
 }
 
-// End finishes a turn and its messages; what they said and what was answered is removed, the ids stay for a
-// while. In the same step its session grows by what is given. When that was reset while the turn ran, all but what
-// the turn used is dropped, without an error, and what it held is overwritten in the store's files like what was
-// forgotten while it ran. To end an ended turn changes nothing.
+// End finishes a turn and its messages. Their texts are removed; the ids stay for a while. In the same transaction the session
+// gets the turn's additions. If the session was reset while the turn ran, only the usage is added, without an error, and the
+// turn's texts are overwritten in the store's files. Ending an ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
 	err := s.update(ctx, "end turn "+id, func(t *tx) error {
@@ -164,9 +161,8 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	return s.erase(ctx, "overwrite turn "+id, func(*tx) error { return nil })
 }
 
-// Release ends a turn that answered nothing: its messages wait again, as if it had not been begun. A decided turn
-// can't be released: ErrFenced. What it used counts all the same. To release an ended turn
-// changes nothing.
+// Release ends a turn that answered nothing: its messages wait again, as if it had not begun. A decided turn can't be released:
+// ErrFenced. Its usage counts. Releasing an ended turn changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
 	return s.update(ctx, "release turn "+id, func(t *tx) error {
 		row, err := t.existing(ctx, id)
@@ -194,9 +190,8 @@ func (t *tx) endTurn(ctx context.Context, id string, as chat.TurnState) error {
 	return t.all(ctx, []string{endParts, deleteSteps}, id)
 }
 
-// Unfinished returns the turns that were begun and not ended, oldest first, with their messages and parts, and the journals of
-// those that run: what a start has to take up again. A turn of which no message is left, because another one has them all or none can
-// be read, must not run again: it is void.
+// Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A new process
+// continues them. A turn without messages, because other turns have them or they can't be read, is void: it must not run again.
 func (r *Reader) Unfinished(ctx context.Context) (turns []chat.Turn, err error) {
 	err = r.view(ctx, "list unfinished turns", func(t *tx) error {
 		turns = nil

@@ -13,8 +13,8 @@ import (
 	code "modernc.org/sqlite/lib"
 )
 
-// maxTogether is how many calls become durable with one sync. A crowd that writes at once waits for a few
-// syncs, not for one each; more would only make the first of them wait for the last.
+// maxTogether is how many calls share one sync. Many simultaneous writers then wait for a few syncs instead of one each. A
+// larger number would only make the first call wait for the last.
 const maxTogether = 64
 
 var (
@@ -58,9 +58,9 @@ func submit(ctx context.Context, calls chan<- *call, ended <-chan struct{}, c *c
 	}
 }
 
-// writer is the goroutine that makes all transactions that change something, on the one connection that may write.
-// SQLite makes the stack of each goroutine that it runs on large, so it runs on few. Calls that arrive while the disk
-// is busy share the next sync. The writer never moves its log into the file: checkpointer does, beside it.
+// writer is the goroutine that runs all writing transactions, on the only connection that may write. SQLite enlarges the
+// stack of each goroutine that it runs on, so it runs on few. Calls that arrive while the disk is busy share the next sync.
+// The checkpointer moves the write-ahead log into the file; the writer never does.
 type writer struct {
 	*connection
 	reader  *Reader
@@ -147,8 +147,8 @@ func (w *writer) more(batch []*call) []*call {
 	return batch
 }
 
-// make makes the calls of a batch durable together. When that fails, each is tried alone, so that none suffers
-// from another. What is refused is so before a transaction begins: putting the reserve back takes a while.
+// make commits the calls of a batch together. If that fails, each call is tried alone, so that one bad call does not fail the
+// others. Calls are refused before the transaction begins, because restoring the reserve takes a while.
 func (w *writer) make(batch []*call) {
 	batch = slices.DeleteFunc(batch, func(c *call) bool {
 		err := w.refused(c)
@@ -230,8 +230,7 @@ func (w *writer) together(batch []*call) (errs []error, ok bool) {
 	return errs, true
 }
 
-// alone makes one call a transaction. What is under way may use the reserve, and without it what was tried together
-// with others may be refused now.
+// alone runs one call in its own transaction. A call that finishes earlier work may use the reserve.
 func (w *writer) alone(c *call) error {
 	if err := w.refused(c); err != nil {
 		return err
@@ -247,8 +246,8 @@ func (w *writer) alone(c *call) error {
 	return err
 }
 
-// reusing makes a transaction and, where the disk is full, once more from the beginning of the log, whose room can be used again.
-// The checkpointer may be at work, which is worth waiting for.
+// reusing runs a transaction. If the disk is full, it restarts the log from its beginning, whose space can be reused, and tries
+// again. It may wait for a running checkpoint.
 func (w *writer) reusing(do func(*tx) error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {
@@ -257,8 +256,7 @@ func (w *writer) reusing(do func(*tx) error) error {
 	return err
 }
 
-// refused says why a call is not even begun: nobody waits for it any more, or it would take on work that there
-// is no room to finish.
+// refused returns why a call must not begin: its caller has gone, or it would add work that there is no space to finish.
 func (w *writer) refused(c *call) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
@@ -297,7 +295,7 @@ func (w *writer) undo() {
 	}
 }
 
-// protect makes an error of a panic, so that it ends what its caller does and not the daemon.
+// protect turns a panic into an error, so that it fails one call and not the daemon.
 func protect(do func(*tx) error, t *tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
