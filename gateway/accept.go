@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"telex/gateway/queue"
@@ -34,11 +33,11 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	c := chat.Conversation{Endpoint: e.ID, Chat: in.To.Chat, Thread: in.To.Thread}
 	who := chat.Person{Endpoint: e.ID, User: in.Sender.ID}
 	piece, allowed := c.String()+" "+who.String(), g.policy.Allows(c, in.Sender.ID)
-	if allowed && in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.has(piece)) {
+	if allowed && in.To.Kind == chat.Group && (in.Addressed && in.More || !in.Addressed && g.expected.Recent(piece)) {
 		// Clients split a long paste, and only its first piece names the bot.
 		in.Addressed = true
 		if in.More {
-			g.expected.mark(piece)
+			g.expected.Mark(piece)
 		}
 	}
 	if in.Kind == chat.Command && in.Origin != chat.Typed { // nobody commands by what they only pass on
@@ -56,7 +55,7 @@ func (g *Gateway) accept(ctx context.Context, e *endpoint, in chat.Inbound) erro
 	case allowed:
 		return g.admit(ctx, c, in)
 	case in.Sender.Bot || in.Kind == chat.Button || in.To.Kind != chat.Private || !g.policy.NeedsCode(who, in.Sender.Name):
-		if g.strangers.may(c.String() + " " + who.String()) {
+		if g.strangers.Allow(c.String() + " " + who.String()) {
 			g.Log.Info("message refused: its sender is not let in",
 				slog.String("conversation", c.String()), slog.String("allow_with", who.String()))
 		}
@@ -99,48 +98,4 @@ func (g *Gateway) admit(ctx context.Context, c chat.Conversation, in chat.Inboun
 	g.remind(c)
 	g.wake(g.now(c), func(a *actor) { a.inbox = append(a.inbox, queue.Message{Inbound: in, Accepted: time.Now()}) })
 	return nil
-}
-
-// mostSeldom bounds what a seldom remembers.
-const mostSeldom = 1024
-
-// seldom remembers for a while that something was done about somebody.
-type seldom struct {
-	every time.Duration
-	mu    sync.Mutex
-	last  map[string]time.Time
-}
-
-func newSeldom(every time.Duration) *seldom {
-	return &seldom{every: every, last: make(map[string]time.Time)}
-}
-
-// may says that it was not done for a while, and that it is now.
-func (s *seldom) may(about string) bool { return !s.has(about) && s.mark(about) }
-
-// has says that it was done a while ago at most.
-func (s *seldom) has(about string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, ok := s.last[about]
-	return ok && time.Since(last) < s.every
-}
-
-// mark says that it is done now, and reports false when too much is remembered already.
-func (s *seldom) mark(about string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if len(s.last) >= mostSeldom {
-		for k, t := range s.last {
-			if now.Sub(t) >= s.every {
-				delete(s.last, k)
-			}
-		}
-	}
-	if _, known := s.last[about]; !known && len(s.last) >= mostSeldom { // a crowd: better silent than without bound
-		return false
-	}
-	s.last[about] = now
-	return true
 }

@@ -28,7 +28,7 @@ type actor struct {
 	news   chan struct{} // capacity 1: that the inbox or the gateway changed, or an answer ended
 
 	left    []chat.Turn    // by an earlier process, to be taken up first
-	ticket  *ticket        // to go on with that and with the messages that waited; nil: nothing was left
+	ticket  *queue.Ticket  // to go on with that and with the messages that waited; nil: nothing was left
 	queue   queue.Queue    // waits for its turn
 	owed    []note         // lines that wait until those before were delivered
 	turn    *turn          // the running one
@@ -63,7 +63,7 @@ func (a *actor) poke() {
 // first, so that the order of the conversation is kept.
 func (a *actor) run() {
 	defer a.answers.Wait()
-	defer a.ticket.leave()
+	defer a.ticket.Leave()
 	for {
 		messages, orders := a.g.take(a)
 		for _, m := range messages {
@@ -74,7 +74,7 @@ func (a *actor) run() {
 		}
 		a.collect()
 		a.retryWrites()
-		if a.ticket.waits() && a.hasWork() && !a.g.isStopping() {
+		if a.ticket.Waits() && a.hasWork() && !a.g.isStopping() {
 			<-a.news
 			continue
 		}
@@ -200,7 +200,7 @@ func (a *actor) enqueue(m queue.Message) bool {
 
 // tooMany says, not too often, that too many messages wait.
 func (a *actor) tooMany(in chat.Inbound) {
-	if !a.g.refused.may(a.conversation.String() + " " + string(TextQueueFull)) {
+	if !a.g.refused.Allow(a.conversation.String() + " " + string(TextQueueFull)) {
 		a.drop(in)
 		return
 	}
@@ -238,7 +238,7 @@ func (a *actor) refuse(v access.Verdict, messages ...chat.Inbound) {
 	a.log.Info("messages are not answered: a limit is reached",
 		slog.String("limit", string(key)), slog.String("person", who.String()), slog.Int("messages", len(messages)))
 	about := who.String() + " " + string(key)
-	if a.g.refused.has(about) {
+	if a.g.refused.Recent(about) {
 		a.drop(messages...)
 		return
 	}

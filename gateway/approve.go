@@ -164,7 +164,7 @@ func (a *actor) decideProposal(m queue.Message, answer approval.Answer) {
 	case p == nil:
 		a.say(m.Inbound, a.g.Texts[TextNoProposal])
 	case m.Sender.ID != of.Asker.User && (p.Personal || !a.g.policy.Rules().Admin(me)):
-		if a.g.refused.may(me.String() + " " + string(TextNotYours) + " " + p.ID) {
+		if a.g.refused.Allow(me.String() + " " + string(TextNotYours) + " " + p.ID) {
 			a.say(m.Inbound, a.g.Texts[TextNotYours])
 			return
 		}

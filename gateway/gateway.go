@@ -78,9 +78,9 @@ type Gateway struct {
 	policy    *access.Policy
 	meter     *access.Meter
 	reader    *attachment.Reader
-	refused   *seldom // notices to people who are let in, by person and reason
-	strangers *seldom // log entries about people who are not; apart, so that a crowd of them silences no notice
-	expected  *seldom // who has sent a piece of something in a group, of which more follows
+	refused   *access.Throttle // notices to people who are let in, by person and reason
+	strangers *access.Throttle // log entries about people who are not; apart, so that a crowd of them silences no notice
+	expected  *access.Throttle // who has sent a piece of something in a group, of which more follows
 
 	mu       sync.Mutex
 	actors   map[chat.Conversation]*actor
@@ -107,8 +107,8 @@ func New(o Options) (*Gateway, error) {
 	g := &Gateway{
 		Options: o, store: newStores(o.Store), endpoints: make(map[chat.EndpointID]*endpoint), actors: make(map[chat.Conversation]*actor), undone: make(map[chat.Conversation][]string),
 		policy: access.NewPolicy(o.Access, o.Store, o.Log), meter: access.NewMeter(o.Limits, o.Access, o.Store),
-		reader: attachment.NewReader(o.Hear), refused: newSeldom(time.Minute),
-		strangers: newSeldom(time.Minute), expected: newSeldom(queue.PieceWindow),
+		reader: attachment.NewReader(o.Hear), refused: access.NewThrottle(time.Minute),
+		strangers: access.NewThrottle(time.Minute), expected: access.NewThrottle(queue.PieceWindow),
 	}
 	g.Store = nil // each user has its part
 	for _, e := range o.Endpoints {

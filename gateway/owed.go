@@ -75,7 +75,7 @@ func (a *actor) storeOwed() {
 func (a *actor) prepareNote(n note) (deliver func()) {
 	deliver = a.prepareAnswer(preview.Ending{Note: a.g.Texts.line(n.key, n.id)}, n.messages[len(n.messages)-1].To, n.messages...)
 	if n.about != "" {
-		a.g.refused.mark(n.about)
+		a.g.refused.Mark(n.about)
 	}
 	return deliver
 }

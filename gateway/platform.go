@@ -10,6 +10,7 @@ import (
 
 	"telex/gateway/budget"
 	"telex/gateway/preview"
+	"telex/gateway/queue"
 	"telex/internal/chat"
 )
 
@@ -89,7 +90,7 @@ type endpoint struct {
 	vital    vital
 	buttons  bool // it can show them
 	purse    *budget.Budget
-	restored pacer         // of what an earlier process left
+	restored queue.Pacer   // of what an earlier process left
 	nameless atomic.Bool   // it returned no message id once: nothing can be edited there
 	dead     atomic.Bool   // it receives nothing any more
 	works    chan struct{} // closed by markWorks

@@ -80,7 +80,7 @@ func (g *Gateway) takeUp(ctx context.Context) error {
 	}
 	for _, c := range left.order {
 		l := left.of[c]
-		g.wake(c, func(a *actor) { a.left, a.inbox, a.ticket = l.turns, l.messages, a.endpoint.restored.enter(a.poke) })
+		g.wake(c, func(a *actor) { a.left, a.inbox, a.ticket = l.turns, l.messages, a.endpoint.restored.Enter(a.poke) })
 	}
 	if len(turns)+len(pending) > 0 {
 		g.Log.Info("going on where the last process ended",

@@ -185,7 +185,7 @@ func (a *actor) awaitStore(ctx context.Context, rec chat.Turn) bool {
 
 // tellUnsaved tells a person, not too often, that what they wrote waits for the store. Nothing of that line is stored.
 func (a *actor) tellUnsaved(ctx context.Context, rec chat.Turn) {
-	if len(rec.Messages) == 0 || !a.g.refused.may(a.conversation.String()+" "+string(TextUnsaved)) {
+	if len(rec.Messages) == 0 || !a.g.refused.Allow(a.conversation.String()+" "+string(TextUnsaved)) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, unsavedNotice)

@@ -4,4 +4,6 @@
 // of what a client split, and several messages of one person where they are merged. Offers belong to a running turn:
 // the actor offers messages to it, and the turn takes them before its next model call. What a turn did not take goes
 // back to its place in the queue.
+//
+// A Pacer lets the conversations of one endpoint go on one after the other with what an earlier process left.
 package queue
