@@ -13,6 +13,10 @@
 //	              commands, /stop ──>│ turn    │  agent and preview run; both end before done
 //	                                 └─────────┘
 //
+// The actor owns its state in parts, which packages of their own keep and test without it: what waits for an answer
+// (queue), what waits for a person (approval), and what was said (history). None of them starts a goroutine but by a timer; what a turn's
+// goroutine shares with the actor says so.
+//
 // A turn is fenced by being owned: its effects on the session are made by the actor after
 // the turn's goroutines have ended, so a late one has nowhere to write.
 package gateway
