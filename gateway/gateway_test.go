@@ -173,7 +173,7 @@ func TestASummaryTakesThePlaceOfOldMessages(t *testing.T) {
 		h.say(t, command("status"))
 		later(3 * time.Second)
 		got := h.sees()
-		if len(got) != 7 || got[3] != "Our conversation got long: I keep a summary of its beginning." {
+		if len(got) != 7 || got[3] != "Our conversation is long, so I now keep a summary of its beginning." {
 			t.Errorf("got %q, want the answers, one line, and the status", got)
 		}
 		if !strings.Contains(got[6], "Summaries: 3") || !strings.Contains(got[6], "Messages: 4") {

@@ -155,7 +155,7 @@ func TestLimitsAreToldPolitelyAndOnce(t *testing.T) {
 			later(5 * time.Second)
 		}
 		got = h.sees()[4:]
-		if len(got) != 4 || !strings.HasPrefix(got[2], "You have used what is yours for today") {
+		if len(got) != 4 || !strings.HasPrefix(got[2], "You've reached today's limit") {
 			t.Errorf("got %q, want two more answers and the line", got)
 		}
 		if n := len(h.questions()); n != 4 {

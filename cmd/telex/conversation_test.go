@@ -209,7 +209,7 @@ func TestMessageWithoutText(t *testing.T) {
 	w.daemon(sections{})
 	w.telegram.Say(telegram.Incoming{User: ada, Media: "photo"})
 	w.await("the fixed line", func() bool { return len(w.texts(ada)) == 1 })
-	w.wantTexts(ada, "I could not read photo.jpg (it could not be fetched). Text and pictures I can.")
+	w.wantTexts(ada, "I could not read photo.jpg (it could not be fetched). I can read text and pictures.")
 }
 
 // F43, F44: what was written while no daemon ran is answered when one does.
