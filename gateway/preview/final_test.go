@@ -518,6 +518,27 @@ func TestReplacedByWhatIsRefused(t *testing.T) {
 	})
 }
 
+// The same, by a process that knows the text from the records of an earlier one alone.
+func TestStoppedAtASeamAfterARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit, p.latency = 40, time.Second
+		l := live(t, p, p.endpoint(), streamed())
+		l.says("one two three", 5*time.Second)
+		l.slot.Tell(question("yes:1", "May I do this for you now?")) // in a message of its own
+		time.Sleep(5 * time.Second)
+		l.slot.Tell(Status{})
+		l.says(" four five", 5*time.Second)
+		l.again()
+		l.slot.Reset()
+		l.slot.Finish(Ending{Text: "one two three four five"})
+		time.Sleep(700 * time.Millisecond) // the edit of the first message is on its way
+		l.slot.Cut()
+		<-l.ended
+		equal(t, "stands", p.sees(), []string{"one two three four five"})
+	})
+}
+
 // A message that was made final shows what two behind it show. Both lose it.
 func TestStoppedAtTwoSeams(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -115,7 +115,11 @@ func (s *state) replaced(m message) bool {
 // given up, and the final is cut in other places than the previews were.
 func (s *state) unrepeated(d desired) desired {
 	i, p := d.part, &s.parts[d.part]
-	if !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal || p.shown.body.end > len(s.view.Text) {
+	text := s.view.Text
+	if len(text) < s.recovered { // the model was not asked again
+		text = s.source
+	}
+	if !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal || p.shown.body.end > len(text) {
 		return d
 	}
 	if i < len(s.final) && p.shown.body.equal(s.payload(i, s.final[i])) {
@@ -137,7 +141,7 @@ func (s *state) unrepeated(d desired) desired {
 		return d
 	}
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit, From: before.Next, Open: true, Paused: true}
-	if laid := markup.Layout(s.view.Text[:p.shown.body.end], o); len(laid) > 0 {
+	if laid := markup.Layout(text[:p.shown.body.end], o); len(laid) > 0 {
 		d.aim, d.body = aimShow, s.payload(i, laid[0])
 	} else if d.aim = aimGone; !s.can(chat.OpDelete) {
 		d.aim, d.body = aimShow, nothing()
