@@ -30,7 +30,7 @@
 // Then previews slow down to what was accepted, or to half, and are back in a minute. A limit that is
 // lower than declared refuses again at the same number of calls; each time it does so the slowdown
 // lasts longer, up to an hour. Finals and first displays are never slowed down. Previews that filled a
-// lower limit would have them refused, so they leave up to a third of it as long as the slowdown lasts.
+// lower limit would have them refused, so they leave up to half of it as long as the slowdown lasts.
 //
 // A refusal that names no scope blocks the chat. If several chats are refused that used less of their
 // own limits than of the endpoint's, the endpoint is blocked as well; later ones are evidence of its

@@ -42,14 +42,14 @@ func burst(l chat.Limit) int { return max(1, l.Burst) }
 func interval(l chat.Limit) time.Duration { return l.Window / time.Duration(max(1, l.Count)) }
 
 // capacity is how many calls t and others like it may use of a window. A slowdown binds less urgent calls
-// alone, and of what it leaves they leave up to a third to finals, which would be refused beyond it.
+// alone, and of what it leaves they leave up to half to finals, which would be refused beyond it.
 func (m *meter) capacity(t *Ticket, now time.Time) int {
 	count := max(1, m.limit.Count)
 	if t.call.Class < chat.ClassPreview {
 		return count
 	}
 	left := max(1, m.slow.capacity(count, now))
-	return left - min(left, count-left)/3
+	return left - min(left, count-left)/2
 }
 
 // wait returns how long t has to wait in this meter; see Ticket.wait.
