@@ -8,6 +8,26 @@ import (
 )
 
 // Trouble with a question that stands apart is not the reply's: its draft goes on growing.
+// A process that ends before it took its question away says that something may stand.
+func TestQuestionThatWasNotTakenAwayInTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.fate = func(c *call) fate { return fate{hang: c.op == chat.OpDelete} }
+		e := p.endpoint()
+		e.Editor = nil
+		l := live(t, p, e, streamed())
+		l.slot.Tell(question("yes:1", "Really?"))
+		time.Sleep(5 * time.Second)
+		l.slot.Finish(Ending{Keep: true})
+		time.Sleep(time.Second)
+		l.cancel()
+		<-l.ended
+		if !l.out.Doubt {
+			t.Errorf("got %+v, want doubt", l.out)
+		}
+	})
+}
+
 func TestTroubleWithAQuestionIsNotTheReplys(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p, e := lavish()

@@ -33,7 +33,7 @@ type Outcome struct {
 	Delivered bool              // the final is visible, by content
 	Ended     time.Time         // when its ending was decided
 	Undone    bool              // it was given up for its time alone: later, the rest can be tried again
-	Doubt     bool              // the outcome of a create stayed unknown: its message may stand beside the reply
+	Doubt     bool              // a message may stand beside the reply, such as one of a create whose outcome stayed unknown
 	Shown     string            // the Markdown of the last preview that a person saw
 	Refs      []chat.MessageRef // the messages of the reply, in order
 	Nameless  bool              // the platform returned no message id: this endpoint can't edit
@@ -184,7 +184,7 @@ func (r *Reply) cutShort() <-chan struct{} {
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{
 		Delivered: err == nil && r.delivered(), Ended: r.ended, Undone: err == nil && r.undone(time.Now()), Nameless: r.nameless, Err: err,
-		Doubt: r.stray || r.question.doubtful(),
+		Doubt: r.stray || r.question.doubtful() || err != nil && r.question.exists(), // which was to be taken away
 	}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.doubtful()
