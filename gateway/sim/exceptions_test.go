@@ -64,7 +64,7 @@ func exceptions() map[exception]string {
 		refusedContent: "The platform refuses the text of the final, with and without markup. What stands stays, without a cursor.",
 		givenUp:        "D5: a create of unknown outcome is repeated once at most. When both outcomes are unknown, a third create could be the third copy; and what they were to replace is not deleted, since it may be all that a person sees.",
 		crowded:        "One conversation sends commands faster than the platform takes the answers. More lines would wait without bound.",
-		waitsForNext:   "D14: the platform refuses the reply for longer than a final is tried. The next message of the chat is the sign to try again.",
+		waitsForNext:   "D14: the platform refuses the reply for longer than a final is tried. The next message of the chat is the sign to try again, or the next start.",
 		deadCalls:      "A killed process can't tell the next one how many calls it made. A process that waited for a whole window at each start would be late each time.",
 
 		overtakenByNext: "D14: a reply that the platform refuses again and again does not block the next one. What it still needs stands below that.",

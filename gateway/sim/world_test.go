@@ -54,6 +54,7 @@ type world struct {
 	movedAt    time.Time
 	bad        map[string]time.Time // until when the platform fails with one message
 	reminded   time.Time
+	reminders  int       // how often
 	knocked    time.Time // when a stranger was given a code last
 	texts      int       // calls but for typing
 	indicators int
@@ -325,14 +326,23 @@ func (w *world) settle() {
 const quiet = 70 * time.Minute
 
 // remind lets somebody write where something is left to do, and nobody tries any more: what could not be shown in its
-// time waits for the next message.
+// time waits for the next message. In a chat that moved nobody writes: where no call told the process of the move, it waits for the
+// next process.
 func (w *world) remind() {
+	if w.remindLocked(); len(w.moved) > 0 && w.reminders == 2 {
+		w.reminders++
+		w.stop(&kill{where: inOrder})
+	}
+}
+
+func (w *world) remindLocked() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n := len(w.calls); n > 0 && time.Since(w.calls[n-1].at) < quiet || time.Since(w.reminded) < quiet {
 		return
 	}
 	w.reminded = time.Now()
+	w.reminders++
 	for _, t := range w.order {
 		if t.released.IsZero() && t.ended.IsZero() {
 			w.except(waitsForNext)
