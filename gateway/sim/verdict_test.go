@@ -76,7 +76,8 @@ func (w *world) read(t *turnLog, messages []*message) reading {
 	}
 	all := w.person.of(t.id)
 	for i, m := range all {
-		if m.deletedBy == "person" || slices.Contains(messages, m) {
+		again := func(o *message) bool { return o.key() == m.key() && o.text() == m.text() }
+		if m.deletedBy == "person" && !slices.ContainsFunc(messages, again) || slices.Contains(messages, m) {
 			if m.file == nil {
 				r.whole += squeeze(m.text())
 			}
