@@ -19,7 +19,7 @@ type allowance struct {
 	period time.Duration // the longest time to a reset that was told
 }
 
-// Tell records what the platform said of its limits in the answer to c, before its ticket is
+// UpdateLimits records what the platform said of its limits in the answer to c, before its ticket is
 // Done. It narrows what the adapter declares and never widens it.
 func (b *Budget) UpdateLimits(c chat.Call, told []chat.RateLimitInfo) {
 	if len(told) == 0 {

@@ -172,8 +172,8 @@ func TestStructsAreSmall(t *testing.T) {
 		message{}, attempt{}, display{}, desired{}, action{}, draft{}, state{}, place{}, soFar{}, failures{}, finale{}, Reply{}, Slot{}, Config{}, Options{},
 	} {
 		typ, flags := reflect.TypeOf(v), 0
-		for i := range typ.NumField() {
-			if typ.Field(i).Type.Kind() == reflect.Bool {
+		for field := range typ.Fields() {
+			if field.Type.Kind() == reflect.Bool {
 				flags++
 			}
 		}
