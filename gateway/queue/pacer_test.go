@@ -27,6 +27,7 @@ func TestPacer(t *testing.T) {
 			t.Errorf("%d conversations went on after two have left, want 34, without the one that did not wait", granted)
 		}
 		time.Sleep(2 * time.Minute) // whoever hangs holds up nobody for longer
+		synctest.Wait()
 		if granted != 99 {
 			t.Errorf("%d conversations went on, want all that waited", granted)
 		}
