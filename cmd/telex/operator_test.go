@@ -214,7 +214,7 @@ func TestDeletePerson(t *testing.T) {
 		t.Errorf("the group remembers ada:\n%s", stdout)
 	}
 	_, stderr := s.command(t, exitFailed, "sessions", "show", "telegram:1001")
-	wantText(t, "stderr", stderr, "nothing is kept")
+	wantText(t, "stderr", stderr, "unknown conversation telegram:1001")
 	_, stderr = s.command(t, exitDone, "pair", "list")
 	wantText(t, "stderr", stderr, "nobody was let in")
 	w.knock(len(w.texts(ada)) + 1)

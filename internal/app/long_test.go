@@ -93,7 +93,7 @@ func longConversation(t *testing.T, factor string) {
 			shown = append(shown, m.Text())
 		}
 	}
-	told := slices.IndexFunc(shown, func(s string) bool { return strings.HasPrefix(s, "Our conversation got long") })
+	told := slices.IndexFunc(shown, func(s string) bool { return strings.HasPrefix(s, "Our conversation is long") })
 	if told < 0 {
 		t.Fatalf("nobody was told that the beginning was summarized; the last messages are %q", shown[max(0, len(shown)-3):])
 	}
