@@ -225,12 +225,12 @@ func (w *world) refusesFinal(m *message) bool {
 }
 
 // refusesAll says that the platform refused the final for m, and then an edit to what m shows, or may show, without its cursor; of
-// one that has nothing of the text, that edit alone.
+// one that has nothing of the text, or is not wanted and can't be deleted, that edit alone.
 func (w *world) refusesAll(m *message) bool {
 	times := 0
 	for _, c := range w.calls {
 		if c.op == chat.OpEdit && c.id == m.id && c.to.Chat == m.chat && !c.m.Preview && (c.failed(chat.Rejected) || c.failed(chat.TooLong)) {
-			if times++; c.m.Text == "–" {
+			if times++; c.m.Text == "–" || c.m.Text+w.s.config.Cursor == m.text() {
 				times++
 			}
 		}
