@@ -421,6 +421,12 @@ func TestReadingIsBegun(t *testing.T) {
 	if got.Text != "Done." || fmt.Sprint(began) != "[false true]" || len(p.proposals) != 2 || p.proposals[0].Standing || !p.proposals[1].Standing {
 		t.Errorf("%q, %v begun, proposed %+v", got.Text, began, p.proposals)
 	}
+
+	began = nil // and so where nobody is asked
+	got = runTurn(t, t.Context(), Options{Tools: workshop()}, turn, called("", "read {}", "write {}"), answer{deltas: texts("Done.")})
+	if got.Text != "Done." || fmt.Sprint(began) != "[false true]" {
+		t.Errorf("nobody is asked: %q, %v begun", got.Text, began)
+	}
 }
 
 // awaited is a toolbox that knows its tools after a while.
