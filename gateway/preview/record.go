@@ -235,7 +235,7 @@ func (r *Reply) intent(a action) chat.Part {
 		framed := now.attempt.resolution == byKey && now.shown.cursor && a.kind != doStart
 		p.Cursor = (p.Cursor || framed) && !now.attempt.streams
 	}
-	if now.exists() {
+	if now.exists() && !a.creates() { // another one takes the place of a message without an id
 		p.Ref, p.State = now.ref, now.state()
 	}
 	p.File = now.file && a.kind != doSend || p.File

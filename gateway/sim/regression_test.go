@@ -109,6 +109,18 @@ func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
 	perform(t, s)
 }
 
+// D10: what a stop in good order left has no id, so that the next process sends the final as another message. Should that process die
+// as it does so, the one after it knows that nobody may have seen the final.
+func TestRegressionNamelessAndThenKilled(t *testing.T) {
+	t.Parallel()
+	s := story("draft", talk("a0w0x a0w1x"), talk("a0w0x a0w1x"))
+	s.answers[0].deltas[1].after = 20 * time.Second
+	s.answers[1].deltas[1].after = 20 * time.Second
+	s.faults = map[int]fault{1: {kind: nameless}}
+	s.kills = []kill{{where: inOrder, at: time.Second}, {where: beforeCall, n: 2, down: time.Second}}
+	perform(t, s)
+}
+
 // D3: a call that is on its way when its process dies arrives no sooner than any other, so that the budget's window holds.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
