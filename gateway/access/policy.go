@@ -29,8 +29,6 @@ type Requests interface {
 	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 	// SavePairingRequest stores a code in place of the one that the person was given before.
 	SavePairingRequest(ctx context.Context, k chat.PairingRequest) error
-	// DeletePairingRequests deletes the codes of people.
-	DeletePairingRequests(ctx context.Context, ps ...chat.Person) error
 }
 
 // Admissions keeps who was let in.
@@ -223,8 +221,8 @@ func (d *Policy) Approve(ctx context.Context, code, by string) (chat.Admission, 
 	return a, nil
 }
 
-// Revoke ends the admission of a person. It fails with ErrNobody when there is none: a person whom
-// the configuration names can only be removed there.
+// Revoke ends the admission of a person. It fails with ErrNobody if the store has no such admission:
+// people whom the configuration lists are removed there.
 func (d *Policy) Revoke(ctx context.Context, p chat.Person, by string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

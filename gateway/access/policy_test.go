@@ -32,8 +32,6 @@ func (s *shelf) SavePairingRequest(_ context.Context, k chat.PairingRequest) err
 	return nil
 }
 
-func (s *shelf) DeletePairingRequests(context.Context, ...chat.Person) error { return s.fail }
-
 func (s *shelf) Admit(_ context.Context, a chat.Admission) error {
 	if s.fail != nil {
 		return s.fail

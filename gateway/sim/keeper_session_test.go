@@ -54,10 +54,6 @@ func (k *keeper) SavePairingRequest(ctx context.Context, p chat.PairingRequest) 
 	return k.write(func() error { return k.l.w.store.SavePairingRequest(ctx, p) }, nil)
 }
 
-func (k *keeper) DeletePairingRequests(ctx context.Context, ps ...chat.Person) error {
-	return k.write(func() error { return k.l.w.store.DeletePairingRequests(ctx, ps...) }, nil)
-}
-
 func (k *keeper) Admit(ctx context.Context, a chat.Admission) error {
 	return k.write(func() error { return k.l.w.store.Admit(ctx, a) }, nil)
 }

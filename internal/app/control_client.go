@@ -87,9 +87,6 @@ var errReadOnly = errors.New("the store is open for reading")
 // SavePairingRequest implements access.Store.
 func (readOnly) SavePairingRequest(context.Context, chat.PairingRequest) error { return errReadOnly }
 
-// DeletePairingRequests implements access.Store.
-func (readOnly) DeletePairingRequests(context.Context, ...chat.Person) error { return errReadOnly }
-
 // Admit implements access.Store.
 func (readOnly) Admit(context.Context, chat.Admission) error { return errReadOnly }
 

@@ -64,8 +64,7 @@ func calls(s *store.Store) map[string]func(context.Context) error {
 		"SavePairingRequest": func(ctx context.Context) error {
 			return s.SavePairingRequest(ctx, chat.PairingRequest{Person: ada(), Code: "new"})
 		},
-		"DeletePairingRequests": func(ctx context.Context) error { return s.DeletePairingRequests(ctx, ada(), eve()) },
-		"Admit":                 func(ctx context.Context) error { return s.Admit(ctx, chat.Admission{Person: ada()}) },
+		"Admit": func(ctx context.Context) error { return s.Admit(ctx, chat.Admission{Person: ada()}) },
 		"Revoke": func(ctx context.Context) error {
 			_, err := s.Revoke(ctx, eve())
 			return err

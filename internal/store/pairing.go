@@ -31,18 +31,6 @@ func (s *Store) SavePairingRequest(ctx context.Context, k chat.PairingRequest) e
 	})
 }
 
-// DeletePairingRequests deletes the codes of people.
-func (s *Store) DeletePairingRequests(ctx context.Context, ps ...chat.Person) error {
-	return s.update(ctx, "delete codes", func(t *tx) error {
-		for _, p := range ps {
-			if _, err := t.exec(ctx, deletePairingRequest, p.Endpoint, p.User); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
 // Admit stores that a person is let in, in place of what was stored of them, and deletes their code.
 func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 	return s.update(ctx, "admit person", func(t *tx) error {

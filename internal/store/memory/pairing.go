@@ -26,16 +26,6 @@ func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) err
 	return nil
 }
 
-// DeletePairingRequests implements access.Requests.
-func (s *Store) DeletePairingRequests(_ context.Context, ps ...chat.Person) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, p := range ps {
-		s.deletePairingRequest(p)
-	}
-	return nil
-}
-
 func (s *Store) deletePairingRequest(p chat.Person) {
 	s.requests = slices.DeleteFunc(s.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 }
