@@ -539,84 +539,39 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	})
 }
 
-// A message that was made final shows what two behind it show. Both lose it.
-func TestStoppedAtTwoSeams(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPerson()
-		p.profile.TextLimit, p.latency = 40, time.Second
-		s := begin(t, p, streamed())
-		for i, text := range []string{"one", " two", " three"} {
-			s.says(text, 5*time.Second)
-			s.asks(fmt.Sprint("yes:", i), "May I do this for you, I wonder now?", 5*time.Second) // in a message of its own
-			s.slot.Tell(Status{})
-		}
-		s.slot.Finish(Ending{Text: "one two three four"})
-		s.waits(700 * time.Millisecond) // the edit of the first message is on its way
-		s.slot.Cut()
-		s.waits(time.Minute)
-		equal(t, "stands", s.sees(), []string{"one two three four"})
-	})
-}
-
-// The first message of the final shows less than that of the previews did, and is stopped then: no word is missing at the seam.
-func TestStoppedAtASeamWithAGap(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPerson()
-		p.profile.TextLimit, p.latency = 20, time.Second
-		s := begin(t, p, streamed())
-		s.says("one two three", 5*time.Second)
-		s.asks("yes:1", "May I do this?", 5*time.Second) // in a message of its own
-		s.slot.Tell(Status{})
-		s.says("fourteen five", 5*time.Second)
-		if all := s.sees(); len(all) != 2 || all[1] != "fourteen five ▌" {
-			t.Fatalf("a person sees %q", all)
-		}
-		s.slot.Finish(Ending{Text: "one two threefourteen five"})
-		s.waits(700 * time.Millisecond) // the edit of the first message is on its way
-		s.slot.Cut()
-		s.waits(time.Minute)
-		equal(t, "stands", s.sees(), []string{"one two", "threefourteen five"})
-	})
-}
-
-// The final is shorter than what was shown of it, and is stopped as soon as its only message says so.
-func TestStoppedBehindAShorterFinal(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPerson()
-		p.profile.TextLimit, p.latency = 20, time.Second
-		s := begin(t, p, streamed())
-		s.says("one two three four five six", 5*time.Second)
-		if all := s.sees(); len(all) != 2 {
-			t.Fatalf("a person sees %q", all)
-		}
-		s.slot.Finish(Ending{Text: "one"})
-		s.waits(700 * time.Millisecond) // the edit of the first message is on its way
-		s.slot.Cut()
-		s.waits(time.Minute)
-		equal(t, "stands", s.sees(), []string{"one"})
-	})
-}
-
-// The final is cut in other places than the previews were, and is stopped half way: no word stands twice at the seam.
+// The final is cut in other places than the previews were, and is stopped behind the edit of its first message: no word stands twice
+// at the seam, none is missing there, and nothing stands below a final that is whole.
 func TestStoppedAtASeam(t *testing.T) {
+	const asks = "May I do this for you now?"
 	for name, c := range map[string]struct {
+		limit int
+		asks  string   // in a message of its own, behind each text but the last
+		texts []string // in a message each
 		final string
 		want  []string
 	}{
-		"the rest is in the first message": {"one two three four five", []string{"one two three four five"}},
-		"some of it is in the first":       {"one two three four five six seven eight nine", []string{"one two three four five six seven"}},
+		"the rest is in the first message": {40, asks, []string{"one two three", " four five"}, "one two three four five", []string{"one two three four five"}},
+		"some of it is in the first": {
+			40, asks, []string{"one two three", " four five"}, "one two three four five six seven eight nine", []string{"one two three four five six seven"},
+		},
+		"two messages are in the first":    {40, "May I do this for you, I wonder now?", []string{"one", " two", " three"}, "one two three four", []string{"one two three four"}},
+		"the first message loses a word":   {20, "May I do this?", []string{"one two three", "fourteen five"}, "one two threefourteen five", []string{"one two", "threefourteen five"}},
+		"the final is shorter than before": {20, asks, []string{"one two three four", " five six"}, "one", []string{"one"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				p := newPerson()
-				p.profile.TextLimit, p.latency = 40, time.Second
+				p.profile.TextLimit, p.latency = c.limit, time.Second
 				s := begin(t, p, streamed())
-				s.says("one two three", 5*time.Second)
-				s.asks("yes:1", "May I do this for you now?", 5*time.Second) // in a message of its own
-				s.slot.Tell(Status{})
-				s.says(" four five", 5*time.Second)
-				if all := s.sees(); len(all) != 2 || all[1] != "four five ▌" {
-					t.Fatalf("a person sees %q", all)
+				for i, text := range c.texts {
+					if i > 0 {
+						s.asks(fmt.Sprint("yes:", i), c.asks, 5*time.Second)
+						s.slot.Tell(Status{})
+					}
+					s.says(text, 5*time.Second)
+				}
+				if n := len(s.sees()); n != len(c.texts) {
+					t.Fatalf("a person sees %q", s.sees())
 				}
 				s.slot.Finish(Ending{Text: c.final})
 				s.waits(700 * time.Millisecond) // the edit of the first message is on its way
