@@ -102,7 +102,7 @@ func boundedText(text string) string {
 	return fmt.Sprintf("%s\n[… cut here: the output has %d bytes, these were the first %d …]", validUTF8(whole), len(text), len(whole))
 }
 
-// isBinary reports whether a text is none. A character that was cut in two, or one in an old encoding, does not
+// isBinary reports whether content is not text. A character that was cut in two, or one in an old encoding, does not
 // make it so.
 func isBinary(text string) bool {
 	const share = 32

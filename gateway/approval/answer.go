@@ -32,7 +32,7 @@ func Buttons(p *Proposal, approve, deny, always string) []chat.Action {
 	return out
 }
 
-// Pressed reads a button; false when it is none of ours.
+// Pressed reads a button; false if the button does not belong to a question of ours.
 func Pressed(action string) (Answer, bool) {
 	prefix, id, _ := strings.Cut(action, ":")
 	switch prefix + ":" {

@@ -41,7 +41,7 @@ func Load(ctx context.Context, from Sessions, c chat.Conversation) (History, err
 
 // Without returns the history as it was before a turn, and what that turn was asked, all of it in one message.
 func (h History) Without(turn string) (History, agent.Message, bool) {
-	if turn == "" { // there is none, or an older version stored it
+	if turn == "" { // no turn, or one that an older version stored without its id
 		return h, agent.Message{}, false
 	}
 	rest := History{Session: h.Session}
@@ -74,7 +74,7 @@ func (h History) Newest() (chat.Entry, bool) {
 	return h.Entries[len(h.Entries)-1], true
 }
 
-// Last returns the newest turn that a person can ask again; empty when there is none. It is one of their own: what they
+// Last returns the newest turn that a person can ask again, or an empty id. It is one of their own: what they
 // asked must not become somebody else's.
 func (h History) Last(u chat.UserID) string {
 	for _, e := range slices.Backward(h.Entries) {

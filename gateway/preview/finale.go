@@ -13,7 +13,7 @@ type finale struct {
 	final    []markup.Part // its parts, made once per limit; nil until then
 	texts    int           // how many of them show text, not the note alone
 	remark   string        // what stands below the text, as people read it
-	noteAt   int           // which of final the note ends in; -1: there is none
+	noteAt   int           // index in final of the part that ends with the note; -1: no note
 	rest     *chat.File    // what does not fit into the parts; nil: everything does
 	restAt   int           // which of final is the caption of rest
 	restText bool          // what is beyond the most parts is text all the same

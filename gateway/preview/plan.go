@@ -32,7 +32,7 @@ type desired struct {
 	class  chat.Class
 }
 
-// plan compares a message with what it shall be, and names the call that comes next: doEnd is none.
+// plan compares a message with what it shall be, and names the call that comes next; doEnd if nothing is left to do.
 func (s *state) plan(d desired, now time.Time) action {
 	m := s.at(d.part)
 	if m.abandoned && d.aim == aimShow { // what stands stays
