@@ -78,6 +78,8 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 		if m.phase = standing; s.can(chat.OpStart) {
 			m.phase = streaming
 		}
+	case chat.PartRefused:
+		m.abandoned = true
 	case chat.PartGone:
 		m.phase = gone
 		m.gen++
@@ -112,7 +114,7 @@ func (s *state) restoreStanding(p *message, r chat.Part) {
 	if p.exists() && p.ref.ID == "" {
 		p.certainty, s.muted, s.nameless = sure, true, true
 	}
-	if r.Cut <= 0 || !p.exists() && !p.doubtful() {
+	if r.Cut <= 0 || !p.exists() && !p.doubtful() && !p.abandoned {
 		return
 	}
 	if !s.can(chat.OpEdit) && p.exists() {
@@ -315,6 +317,8 @@ func (r *Reply) result(i int, p chat.Part) chat.Part {
 	case now.doubtful(): // also where an earlier one was deleted
 	case now.phase == gone:
 		p.State = chat.PartGone
+	case now.abandoned:
+		p.State = chat.PartRefused
 	default:
 		p.State = chat.PartAbsent
 	}

@@ -109,6 +109,17 @@ func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
 	perform(t, s)
 }
 
+// D1: the platform refused what a message was to show. The next process does not try it again: cut into shorter messages it
+// would show what the messages behind it show already.
+func TestRegressionRefusedOnceIsRefusedForGood(t *testing.T) {
+	t.Parallel()
+	s := story("no-edit-with-keys", talk(numbered(40)))
+	s.profile.TextLimit, s.real = 64, 64
+	s.faults = map[int]fault{1: {kind: badContent}, 4: {kind: tooLong}}
+	s.kills = []kill{{where: afterAnswer, n: 3, down: time.Second}}
+	perform(t, s)
+}
+
 // D10: what a stop in good order left has no id, so that the next process sends the final as another message. Should that process die
 // as it does so, the one after it knows that nobody may have seen the final.
 func TestRegressionNamelessAndThenKilled(t *testing.T) {

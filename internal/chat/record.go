@@ -174,6 +174,7 @@ type PartState string
 const (
 	PartIntended PartState = "intended" // a create is under way; the message may exist, its id is unknown
 	PartAbsent   PartState = "absent"   // its create was refused; it certainly does not exist
+	PartRefused  PartState = "refused"  // the platform refuses what it would show; nobody tries again
 	PartStands   PartState = "stands"
 	PartSealed   PartState = "sealed"  // it exists and is full
 	PartStreams  PartState = "streams" // it exists and is a stream that was not stopped
