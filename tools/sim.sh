@@ -23,7 +23,7 @@ go test -c -o "$work/sim.test" ./gateway/sim
 began=$(date +%s) played=0 violations=0 failed='' set=$first last=$((first + sets - 1))
 while [ "$set" -le "$last" ]; do
 	status=0
-	(cd gateway/sim && "$work/sim.test" -test.timeout=60m -test.v -test.run="^TestWhateverHappens\$/^($kind)\$" \
+	(cd gateway/sim && GOGC=400 "$work/sim.test" -test.timeout=60m -test.v -test.run="^TestWhateverHappens\$/^($kind)\$" \
 		-rapid.nofailfile -rapid.checks="$schedules" -rapid.seed="$set") >"$work/out" 2>&1 || status=$?
 	n=$(sed -n 's/^ *\([0-9]*\)  schedules$/\1/p' "$work/out")
 	played=$((played + ${n:-0}))

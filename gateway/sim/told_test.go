@@ -4,20 +4,21 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"telex/gateway"
 )
 
 // toldLines find the lines that say what an interrupted answer did, white space aside. Each names a call, or the tool
 // where nobody was asked about the call. What only reads is not told of.
-func toldLines() map[gateway.TextKey]*regexp.Regexp {
+var toldLines = sync.OnceValue(func() map[gateway.TextKey]*regexp.Regexp {
 	lines := map[gateway.TextKey]*regexp.Regexp{}
 	for _, k := range []gateway.TextKey{gateway.TextCarriedOut, gateway.TextCallFailed, gateway.TextCallUnknown} {
 		pattern := regexp.QuoteMeta(squeeze(texts()[k]))
 		lines[k] = regexp.MustCompile(strings.ReplaceAll(pattern, `\{what\}`, "(?:Do("+deedName.String()+")|"+change+"|"+alter+")"))
 	}
 	return lines
-}
+})
 
 // judgeToldOf judges that what people are told of calls is true.
 func (w *world) judgeToldOf(t *turnLog) {
