@@ -2,12 +2,11 @@
 // speak it in their own way, as an agent.Model.
 //
 //	request.go   what is asked, shaped by what the provider has refused before
-//	plain.go     the text of the usual event, without decoding it (pure)
 //	consumer.go  chunks in, deltas and a completion out (pure)
 //	echo.go      what a provider sends with calls and wants back with them (pure)
 //	messages.go  a conversation as this API wants it (pure)
 //
 // go-openai builds and sends the requests. What it does not cover is done around it in the HTTP
 // client, see agent/provider; answers are read by ourselves, since its types lack one name of
-// reasoning and its lines and reflection cost several times what a piece of text has to.
+// reasoning.
 package chatcompletions

@@ -122,10 +122,6 @@ func (m *Model) stream(ctx context.Context, r agent.Request, s shape, emit func(
 
 // receive folds an event.
 func receive(data []byte, c *consumer) (agent.Delta, error) {
-	if text, ok := plainText(data); ok {
-		c.told = nil
-		return agent.Delta{Text: text}, nil
-	}
 	var k chunk
 	if err := json.Unmarshal(data, &k); err != nil {
 		return agent.Delta{}, fmt.Errorf("read an event: %w", err)

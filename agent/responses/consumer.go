@@ -26,14 +26,6 @@ type consumer struct {
 
 // take folds one event and tells emit what it adds to the answer, or that it adds nothing.
 func (c *consumer) take(data []byte, emit func(agent.Delta)) error {
-	if d, ok := readPlain(data); ok && d.text != "" {
-		it := c.written
-		if it == nil || it.ID != string(d.itemID) || len(d.itemID) == 0 {
-			it = c.item(streamEvent{ItemID: string(d.itemID), OutputIndex: d.index}, typeMessage)
-		}
-		c.say(it, d.text, emit)
-		return nil
-	}
 	e, err := readEvent(data)
 	if err != nil {
 		return err

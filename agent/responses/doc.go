@@ -5,7 +5,6 @@
 //	request.go  what is asked, shaped by what the provider has refused before
 //	input.go    messages as input items (pure)
 //	echo.go     reasoning that goes back to the provider (pure)
-//	plain.go    the usual event, without decoding it (pure)
 //	consumer.go events in, deltas and a completion out (pure)
 //	event.go    what is read of an event and of an answer (pure)
 //	item.go     the items of an answer, found again by ids and places that may be wrong (pure)

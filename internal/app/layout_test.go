@@ -48,11 +48,10 @@ func importTable() []row {
 		{Path: "cmd/telex", Imports: []string{"internal/app", "internal/config"}, Tests: []string{"..."}},
 
 		{Path: "agent", Tests: []string{"agent/*", "standin/*"}},
-		{Path: "agent/chatcompletions", Imports: []string{"agent", "agent/provider", "agent/scan", "agent/sse"}, Tests: []string{"standin/*"}},
-		{Path: "agent/responses", Imports: []string{"agent", "agent/provider", "agent/scan", "agent/sse"}, Tests: []string{"standin/*", "agent/chatcompletions"}},
+		{Path: "agent/chatcompletions", Imports: []string{"agent", "agent/provider", "agent/sse"}, Tests: []string{"standin/*"}},
+		{Path: "agent/responses", Imports: []string{"agent", "agent/provider", "agent/sse"}, Tests: []string{"standin/*", "agent/chatcompletions"}},
 		{Path: "agent/provider", Imports: []string{"agent", "agent/sse"}},
 		{Path: "agent/sse"},
-		{Path: "agent/scan"},
 		{Path: "agent/transcription", Imports: []string{"agent", "agent/provider"}, Tests: []string{"standin/*"}},
 		{Path: "agent/tool", Imports: []string{"agent"}, Tests: []string{"standin/memnet"}},
 		{Path: "agent/mcp", Imports: []string{"agent"}, Tests: []string{"standin/memnet"}},
