@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -22,9 +21,9 @@ const (
 	// https://core.telegram.org/bots/api#answercallbackquery
 	answerTimeout = 10 * time.Second
 
-	// maxPresses is how many answers may wait. What is beyond it is left out: the client then
+	// maxAnswers is how many presses are answered at a time. What is beyond it is left out: the client then
 	// stops to wait by itself.
-	maxPresses = 64
+	maxAnswers = 64
 )
 
 // encodeActions adds the buttons, in one row. Without any nothing is added, and an edit then takes
@@ -40,40 +39,19 @@ func encodeActions(params tgbotapi.Params, actions []chat.Action) error {
 	return encodeAs(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
 }
 
-// presses is the queue of those that were accepted and have no answer yet.
-type presses chan string
-
-// add queues the answer to what was accepted, should it be a press. It never blocks.
-func (p presses) add(in chat.Inbound) error {
-	query, is := strings.CutPrefix(string(in.ID), pressPrefix)
-	if !is || in.Kind != chat.Button {
-		return nil
-	}
-	select {
-	case p <- query:
-		return nil
-	default:
-		return fmt.Errorf("answerCallbackQuery: more than %d wait", maxPresses)
-	}
-}
-
-// answerPresses answers presses until ctx ends or there will be no more. Receiving does not wait
-// for it: an answer that is late, or that fails, is no loss.
-func (b *Bot) answerPresses(ctx context.Context, queue presses) {
-	for query := range queue {
-		if ctx.Err() != nil {
-			return
-		}
-		if err := b.answerPress(ctx, query); err != nil {
+// answerPress tells the client that a press that was accepted has arrived. Receiving does not wait for it: an answer that is
+// late, that fails or is left out is no loss.
+func (b *Bot) answerPress(ctx context.Context, r *reception, in chat.Inbound) {
+	begun := r.answers.TryGo(func() error {
+		ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+		defer cancel()
+		query := strings.TrimPrefix(string(in.ID), pressPrefix)
+		if _, err := b.call(ctx, "answerCallbackQuery", tgbotapi.Params{"callback_query_id": query}); err != nil {
 			b.log.DebugContext(ctx, "button press was not acknowledged", slog.Any("error", err))
 		}
+		return nil
+	})
+	if !begun {
+		b.log.DebugContext(ctx, "button press was not acknowledged: too many at once")
 	}
-}
-
-// answerPress tells the client that the press has arrived.
-func (b *Bot) answerPress(ctx context.Context, query string) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	_, err := b.call(ctx, "answerCallbackQuery", tgbotapi.Params{"callback_query_id": query})
-	return err
 }

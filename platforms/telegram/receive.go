@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+	"golang.org/x/sync/errgroup"
 
 	"telex/internal/chat"
 	"telex/platforms/internal/calls"
@@ -48,13 +48,11 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 			offset = 0
 		}
 	}
-	r := &reception{self: self, presses: make(presses, maxPresses)}
-	answers, cancel := context.WithCancel(ctx)
-	var answering sync.WaitGroup
-	answering.Go(func() { b.answerPresses(answers, r.presses) })
-	defer answering.Wait()
+	r := &reception{self: self}
+	r.answers.SetLimit(maxAnswers)
+	defer func() { _ = r.answers.Wait() }() // none has an error
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer close(r.presses)
 	for r.missed = true; ; {
 		b.heart.Beat()
 		updates, err := b.poll(ctx, offset, r.missed)
@@ -146,8 +144,8 @@ func (b *Bot) take(
 			}
 			return 0, fmt.Errorf("accept update %d: %w", a.id, err)
 		}
-		if err := r.presses.add(a.in); err != nil {
-			b.log.DebugContext(ctx, "button press was not acknowledged", slog.Any("error", err))
+		if a.in.Kind == chat.Button {
+			b.answerPress(ctx, r, a.in)
 		}
 	}
 	if len(updates) > 0 && !confirmed {
@@ -159,9 +157,9 @@ func (b *Bot) take(
 // reception is what one Run knows of what it received.
 type reception struct {
 	self    tgbotapi.User
-	album   string  // the last one with a message for the bot
-	presses presses // that were accepted
-	missed  bool    // what the next poll returns waited at Telegram when Run began: until one returns less than it may
+	album   string         // the last one with a message for the bot
+	answers errgroup.Group // to presses that were accepted
+	missed  bool           // what the next poll returns waited at Telegram when Run began: until one returns less than it may
 }
 
 // arrival is one update, decoded or with the reason why not.
