@@ -70,25 +70,3 @@ func (l *line) look(w waiter) (changed <-chan struct{}, free bool) {
 	}
 	return l.changed, true
 }
-
-// slots let a limited number of requests in at once, and can be closed.
-type slots chan struct{}
-
-// enter returns false if there is no room; else the caller calls leave.
-func (s slots) enter() bool {
-	select {
-	case s <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s slots) leave() { <-s }
-
-// close takes all slots: it returns when nobody is inside, and nobody enters any more.
-func (s slots) close() {
-	for range cap(s) {
-		s <- struct{}{}
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"pgregory.net/rapid"
 
 	"telex/internal/chat"
@@ -137,6 +139,18 @@ func TestOddRemarks(t *testing.T) {
 	}
 }
 
+// verify reads a request with a header and a body.
+func verify(t *testing.T, secret string, h http.Header, body string) error {
+	r := reception{bot: &Bot{opts: Options{SigningSecret: secret}}, bodies: semaphore.NewWeighted(sharedBytes)}
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+	req.Header = h
+	got, err := r.readRequest(t.Context(), httptest.NewRecorder(), req)
+	if err == nil && string(got) != body {
+		t.Errorf("read %q, want %q", got, body)
+	}
+	return err
+}
+
 // The example of https://docs.slack.dev/authentication/verifying-requests-from-slack.
 func TestSignature(t *testing.T) {
 	t.Parallel()
@@ -167,13 +181,19 @@ func TestSignature(t *testing.T) {
 		"no time":            {header("", sign), body, now, false},
 		"nothing":            {http.Header{}, body, now, false},
 	} {
-		if err := verify(secret, c.h, []byte(c.body), c.now); (err == nil) != c.ok {
-			t.Errorf("%s: %v, want ok %t", name, err, c.ok)
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(c.now))
+			if err := verify(t, secret, c.h, c.body); (err == nil) != c.ok {
+				t.Errorf("%s: %v, want ok %t", name, err, c.ok)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(now))
+		if err := verify(t, "another", header(stamp, sign), body); err == nil {
+			t.Error("another secret is taken")
 		}
-	}
-	if err := verify("another", header(stamp, sign), []byte(body), now); err == nil {
-		t.Error("another secret is taken")
-	}
+	})
 }
 
 func TestIDs(t *testing.T) {
@@ -300,35 +320,6 @@ func TestLine(t *testing.T) {
 			passed[2] != want[2] {
 			t.Errorf("passed in the order %v, want %v; %d wait", passed, want, len(l.waiting))
 		}
-	})
-}
-
-func TestSlots(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		g := make(slots, 2)
-		for i, want := range []bool{true, true, false} {
-			if got := g.enter(); got != want {
-				t.Fatalf("request %d enters: %t, want %t", i+1, got, want)
-			}
-		}
-		g.leave()
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			g.close()
-		}()
-		synctest.Wait()
-		if g.enter() {
-			t.Error("somebody got in")
-		}
-		select {
-		case <-done:
-			t.Error("closed while somebody is inside")
-		default:
-		}
-		g.leave()
-		<-done
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"telex/internal/chat"
 	"telex/platforms/internal/calls"
 )
@@ -42,7 +44,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	r := &reception{
 		bot: b, self: self, from: from, accept: accept,
 		newest: from.Cursor, behind: from.Cursor != "",
-		open: make(chan struct{}), caught: make(chan struct{}),
+		open: make(chan struct{}), caught: make(chan struct{}), bodies: semaphore.NewWeighted(sharedBytes),
 	}
 	run, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -73,12 +75,12 @@ type reception struct {
 	accept func(context.Context, chat.Inbound) error
 
 	opening sync.Once
-	opened  time.Time     // when Slack could first deliver; set before open is closed
-	open    chan struct{} // closed when Slack can deliver
-	caught  chan struct{} // closed when nothing is left of what was missed
-	line    line          // of requests
-	bodies  bodies        // of requests
-	refused atomic.Int64  // when the log last told of a request that was refused, in Unix seconds; 0: never
+	opened  time.Time           // when Slack could first deliver; set before open is closed
+	open    chan struct{}       // closed when Slack can deliver
+	caught  chan struct{}       // closed when nothing is left of what was missed
+	line    line                // of requests
+	bodies  *semaphore.Weighted // what the bodies of requests share, in bytes
+	refused atomic.Int64        // when the log last told of a request that was refused, in Unix seconds; 0: never
 
 	// For who has bot.turn.
 	newest string // ts of the newest message that arrived

@@ -14,6 +14,9 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/net/netutil"
+	"golang.org/x/sync/semaphore"
+
 	"telex/internal/chat"
 	"telex/platforms/internal/receiving"
 )
@@ -21,33 +24,26 @@ import (
 // serve answers Slack's requests until ctx ends or accept fails.
 // https://docs.slack.dev/apis/events-api/using-http-request-urls
 func (r *reception) serve(ctx context.Context) error {
-	ctx, end := context.WithCancel(ctx)
-	defer end()
 	l, err := r.bot.listener(ctx)
 	if err != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
 	}
-	ended := make(chan error, 1) // the first one counts
-	failed := func(err error) {
-		select {
-		case ended <- err:
-		default:
-		}
-	}
-	requests := make(slots, maxRequests)
+	serving, end := context.WithCancelCause(ctx) // its end also ends requests that are still read or wait
+	defer end(nil)
+	requests := semaphore.NewWeighted(maxRequests)
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			if ctx.Err() != nil {
+			if serving.Err() != nil {
 				http.Error(w, "try again later", http.StatusServiceUnavailable)
 				return
 			}
-			if !requests.enter() {
-				r.refuse(ctx, w, requestError{http.StatusTooManyRequests, errors.New("too many requests at once")})
+			if !requests.TryAcquire(1) {
+				r.refuse(serving, w, requestError{http.StatusTooManyRequests, errors.New("too many requests at once")})
 				return
 			}
-			defer requests.leave()
-			if err := r.answer(ctx, w, req); err != nil {
-				failed(err)
+			defer requests.Release(1)
+			if err := r.answer(serving, w, req); err != nil {
+				end(err)
 			}
 		}),
 		ReadHeaderTimeout: 3 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second,
@@ -58,29 +54,25 @@ func (r *reception) serve(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := srv.Serve(limit(l)); !errors.Is(err, http.ErrServerClosed) {
-			failed(&chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)})
+		if err := srv.Serve(netutil.LimitListener(l, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			end(&chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)})
 		}
 	}()
-	err = r.bot.await(ctx, ended)
-	end()            // which ends requests that are still read or wait
-	requests.close() // the others finish what they have in hand, and are answered
-	_ = srv.Close()  // Shutdown would wait for connections that nobody used yet
+	r.bot.await(serving)
+	_ = requests.Acquire(context.WithoutCancel(ctx), maxRequests) // they finish what they have in hand, and are answered
+	_ = srv.Close()                                               // Shutdown would wait for connections that nobody used yet
 	<-done
-	return err
+	return context.Cause(serving)
 }
 
-// await returns why serving ends.
-func (b *Bot) await(ctx context.Context, ended <-chan error) error {
+// await returns when serving ends.
+func (b *Bot) await(serving context.Context) {
 	beat := time.NewTicker(chat.BeatEvery) //nolint:forbidigo // the watchdog wants to know that the loop turns.
 	defer beat.Stop()
-	for {
+	for serving.Err() == nil {
 		b.heart.Beat()
 		select {
-		case err := <-ended:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
+		case <-serving.Done():
 		case <-beat.C:
 		}
 	}
