@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/openai"
 	"telex/standin/telegram"
 )
@@ -15,7 +16,7 @@ func TestCrowdUnderRateLimits(t *testing.T) {
 	t.Parallel()
 	const chats = 20
 	w := newWorld(t, telegram.Options{Latency: 30 * time.Millisecond}, openai.Options{Rate: 100})
-	w.telegram.Fault(telegram.Fault{Method: "editMessageText", Every: 5, Action: telegram.ActRateLimit, RetryAfter: 2})
+	w.telegram.Fault(telegram.Fault{Method: "editMessageText", Every: 5, Action: fault.RateLimit, RetryAfter: 2})
 	p := w.daemon(sections{})
 	began := time.Now()
 	questions := make(map[int64]string)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/openai"
 	"telex/standin/telegram"
 )
@@ -17,7 +18,7 @@ const answerInWords = "words: 200"
 // F05, F08, F12, F13: whatever happens to a call, the person ends up with the whole answer once.
 func TestPlatformFaults(t *testing.T) {
 	t.Parallel()
-	fault := func(f telegram.Fault) func(*world) { return func(w *world) { w.telegram.Fault(f) } }
+	inject := func(f telegram.Fault) func(*world) { return func(w *world) { w.telegram.Fault(f) } }
 	for _, c := range []struct {
 		name   string
 		before func(*world) // prepares the platform
@@ -27,39 +28,39 @@ func TestPlatformFaults(t *testing.T) {
 	}{
 		{
 			name:   "cut after the send took effect",
-			before: fault(telegram.Fault{Method: "sendMessage", Nth: 1, Action: telegram.ActCutAfter}),
+			before: inject(telegram.Fault{Method: "sendMessage", Nth: 1, Action: fault.CutAfter}),
 			strays: 1, doubt: true,
 		},
 		{
 			name:   "cut before the send took effect",
-			before: fault(telegram.Fault{Method: "sendMessage", Nth: 1, Action: telegram.ActCutBefore}),
+			before: inject(telegram.Fault{Method: "sendMessage", Nth: 1, Action: fault.CutBefore}),
 			doubt:  true,
 		},
 		{
 			name:   "malformed answer to the send",
-			before: fault(telegram.Fault{Method: "sendMessage", Nth: 1, Action: telegram.ActMalformed}),
+			before: inject(telegram.Fault{Method: "sendMessage", Nth: 1, Action: fault.Malformed}),
 			strays: 1, doubt: true,
 		},
 		{
 			name:   "page of a proxy instead of a send",
-			before: fault(telegram.Fault{Method: "sendMessage", Nth: 1, Action: telegram.ActStatus, Status: http.StatusBadGateway}),
+			before: inject(telegram.Fault{Method: "sendMessage", Nth: 1, Action: fault.Status, Status: http.StatusBadGateway}),
 			doubt:  true,
 		},
 		{
 			name:   "cut after edits took effect",
-			before: fault(telegram.Fault{Method: "editMessageText", Times: 2, Action: telegram.ActCutAfter}),
+			before: inject(telegram.Fault{Method: "editMessageText", Times: 2, Action: fault.CutAfter}),
 		},
 		{
 			name:   "cut before edits took effect",
-			before: fault(telegram.Fault{Method: "editMessageText", Times: 2, Action: telegram.ActCutBefore}),
+			before: inject(telegram.Fault{Method: "editMessageText", Times: 2, Action: fault.CutBefore}),
 		},
 		{
 			name:   "page of a proxy instead of edits",
-			before: fault(telegram.Fault{Method: "editMessageText", Times: 3, Action: telegram.ActStatus, Status: http.StatusBadGateway}),
+			before: inject(telegram.Fault{Method: "editMessageText", Times: 3, Action: fault.Status, Status: http.StatusBadGateway}),
 		},
 		{name: "API down for 3 s", during: func(w *world) { w.telegram.Restart(3 * time.Second) }},
-		{name: "message too old to find once", before: fault(telegram.Fault{
-			Method: "editMessageText", Nth: 2, Action: telegram.ActStatus, Status: http.StatusInternalServerError, AfterEffect: true,
+		{name: "message too old to find once", before: inject(telegram.Fault{
+			Method: "editMessageText", Nth: 2, Action: fault.Status, Status: http.StatusInternalServerError, AfterEffect: true,
 		})},
 	} {
 		t.Run(c.name, func(t *testing.T) {

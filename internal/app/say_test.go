@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"telex/internal/app"
+	"telex/standin/fault"
 	"telex/standin/openai"
 	"telex/standin/telegram"
 )
@@ -37,7 +38,7 @@ func TestSayJudgesTheFinal(t *testing.T) {
 	refused := func(method, contains string) func(*app.Demo) {
 		return func(d *app.Demo) {
 			d.Telegram.Fault(telegram.Fault{
-				Method: method, Contains: contains, Action: telegram.ActStatus,
+				Method: method, Contains: contains, Action: fault.Status,
 				Status: http.StatusForbidden, Description: "Forbidden: bot was kicked",
 			})
 		}
@@ -61,7 +62,7 @@ func TestSayJudgesTheFinal(t *testing.T) {
 		{name: "the model refuses", prepare: rule("status=401"), want: app.ErrNotExact, says: "could not be used"},
 		{name: "a final that waits for a rate limit", prepare: func(d *app.Demo) {
 			d.Telegram.Fault(telegram.Fault{
-				Method: "editMessageText", Contains: "forty-nine fifty", Times: 1, Action: telegram.ActRateLimit, RetryAfter: 3,
+				Method: "editMessageText", Contains: "forty-nine fifty", Times: 1, Action: fault.RateLimit, RetryAfter: 3,
 			})
 		}, says: "1 call(s) answered 429"},
 	} {

@@ -3,7 +3,7 @@ package main
 import (
 	"math/rand/v2"
 
-	"telex/standin/telegram"
+	"telex/standin/fault"
 )
 
 // kind is a way of being killed.
@@ -20,7 +20,7 @@ func kinds(n int) []kind {
 	list := []kind{{"random", "any instant, the start included", n, planRandom}}
 	for _, method := range []string{"send", "edit"} {
 		for _, at := range []struct{ name, action string }{
-			{"before", telegram.ActPauseBefore}, {"after", telegram.ActPauseAfter}, {"answered", telegram.ActPauseAnswered},
+			{"before", fault.PauseBefore}, {"after", fault.PauseAfter}, {"answered", fault.PauseAnswered},
 		} {
 			title := map[string]string{
 				"before": "before it takes effect", "after": "after its effect, before its answer", "answered": "once it is answered",

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/telegram"
 )
 
@@ -78,7 +79,7 @@ func planEdit(random *rand.Rand, number int, action string) plan {
 // lag lets some daemons live on for a moment once they have their answer: one that is killed at once
 // has had no time to read it.
 func lag(number int, action string) time.Duration {
-	if action != telegram.ActPauseAnswered {
+	if action != fault.PauseAnswered {
 		return 0
 	}
 	return []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 40 * time.Millisecond, 0, 400 * time.Millisecond}[number%7]
@@ -115,9 +116,9 @@ func planTwice(random *rand.Rand, number int) plan {
 	second := atRandom(random, 2*time.Second)
 	switch number % 4 {
 	case 1:
-		second = atCall(telegram.Fault{Method: editCall, Nth: 1, Action: telegram.ActPauseBefore}, 0)
+		second = atCall(telegram.Fault{Method: editCall, Nth: 1, Action: fault.PauseBefore}, 0)
 	case 2:
-		second = atCall(telegram.Fault{Method: editCall, Nth: 1, Action: telegram.ActPauseAfter}, 0)
+		second = atCall(telegram.Fault{Method: editCall, Nth: 1, Action: fault.PauseAfter}, 0)
 	}
 	return plan{questions: []question{q}, strikes: []strike{whileThinking(1, upTo(random, 1500*time.Millisecond)), second}}
 }
@@ -138,9 +139,9 @@ func planAccept(random *rand.Rand, number int) plan {
 	p := plan{questions: []question{ask(random, firstChat, medium)}}
 	switch number % 3 {
 	case 0:
-		p.strikes = []strike{atCall(telegram.Fault{Method: pollCall, Nth: 1, Action: telegram.ActPauseAnswered}, upTo(random, 8*time.Millisecond))}
+		p.strikes = []strike{atCall(telegram.Fault{Method: pollCall, Nth: 1, Action: fault.PauseAnswered}, upTo(random, 8*time.Millisecond))}
 	case 1:
-		p.strikes = []strike{atCall(telegram.Fault{Method: pollCall, Nth: 2, Action: telegram.ActPauseBefore}, 0)}
+		p.strikes = []strike{atCall(telegram.Fault{Method: pollCall, Nth: 2, Action: fault.PauseBefore}, 0)}
 	case 2:
 		second := ask(random, firstChat+1, medium)
 		second.chat = firstChat
@@ -165,16 +166,16 @@ func planCommand(random *rand.Rand, number int) plan {
 	f := telegram.Fault{Method: sendCall, Nth: 1}
 	switch number % 4 {
 	case 0:
-		f.Action = telegram.ActPauseBefore
+		f.Action = fault.PauseBefore
 		p.strikes = []strike{atCall(f, 0)}
 	case 1:
-		f.Action = telegram.ActPauseAfter
+		f.Action = fault.PauseAfter
 		p.strikes = []strike{atCall(f, 0)}
 	case 2:
-		f.Action = telegram.ActPauseAnswered
+		f.Action = fault.PauseAnswered
 		p.strikes = []strike{atCall(f, lag(number/4, f.Action))}
 	case 3:
-		f.Method, f.Action = pollCall, telegram.ActPauseAnswered
+		f.Method, f.Action = pollCall, fault.PauseAnswered
 		p.strikes = []strike{atCall(f, upTo(random, 15*time.Millisecond))}
 	}
 	return p

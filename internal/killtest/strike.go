@@ -8,6 +8,7 @@ import (
 
 	"telex/internal/outside"
 	"telex/internal/store"
+	"telex/standin/fault"
 	"telex/standin/telegram"
 )
 
@@ -37,7 +38,7 @@ func atCall(f telegram.Fault, delay time.Duration) strike {
 	return func(t *trial) func(context.Context, *life) (bool, error) {
 		hit := make(chan struct{})
 		f.Times = 1
-		if f.Action == telegram.ActPauseBefore {
+		if f.Action == fault.PauseBefore {
 			t.world.Telegram.Fault(f)
 			return t.drop
 		}
@@ -141,7 +142,7 @@ func whileShown(after time.Duration) strike {
 // whileBlocked lets the platform answer 429 and kills some time later, while that holds.
 func whileBlocked(f telegram.Fault, after time.Duration) strike {
 	return func(t *trial) func(context.Context, *life) (bool, error) {
-		f.Times, f.Action = 1, telegram.ActRateLimit
+		f.Times, f.Action = 1, fault.RateLimit
 		t.world.Telegram.Fault(f)
 		return func(ctx context.Context, l *life) (bool, error) {
 			refused, err := await(ctx, strikePatience, l.Exited, func() bool { return t.world.Telegram.Stats().Forced > 0 || t.complete() })

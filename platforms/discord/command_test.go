@@ -16,6 +16,7 @@ import (
 	"telex/platforms/conformance"
 	"telex/platforms/discord"
 	standin "telex/standin/discord"
+	"telex/standin/fault"
 )
 
 func commands() []chat.CommandSpec {
@@ -145,7 +146,7 @@ func TestTokenIsDead(t *testing.T) {
 				bot, _, in := asked(t, w, to, "why?")
 				ref := send(t, bot, to, outgoing("one", in.ID))
 				f := f
-				f.Method, f.Action = "editOwn|deleteOwn", standin.ActStatus
+				f.Method, f.Action = "editOwn|deleteOwn", fault.Status
 				w.server.Fault(f)
 				began := time.Now()
 				edit(t, bot, ref, "two")
@@ -165,7 +166,7 @@ func TestTokenIsDead(t *testing.T) {
 				to := w.Group()
 				bot, _, in := asked(t, w, to, "why?")
 				f := f
-				f.Method, f.Action = "editOwn", standin.ActStatus
+				f.Method, f.Action = "editOwn", fault.Status
 				w.server.Fault(f)
 				began := time.Now()
 				ref := send(t, bot, to, outgoing("one", in.ID))
@@ -232,11 +233,11 @@ func TestCommandsAnswerIsDeleted(t *testing.T) {
 // An acknowledgement that is slow is waited for; one that never came leads to the channel.
 func TestAcknowledgementIsSlow(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
-		"slow":     {Action: standin.ActLatency, Delay: 2 * time.Second},
-		"refused":  {Action: standin.ActStatus, Status: http.StatusBadGateway},
-		"cut":      {Action: standin.ActCutAfter},
-		"over":     {Action: standin.ActLatency, Delay: 10 * time.Second},
-		"repeated": {Action: standin.ActStatus, Status: http.StatusBadRequest, Code: 40060, AfterEffect: true},
+		"slow":     {Action: fault.Latency, Delay: 2 * time.Second},
+		"refused":  {Action: fault.Status, Status: http.StatusBadGateway},
+		"cut":      {Action: fault.CutAfter},
+		"over":     {Action: fault.Latency, Delay: 10 * time.Second},
+		"repeated": {Action: fault.Status, Status: http.StatusBadRequest, Code: 40060, AfterEffect: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,11 +274,11 @@ func TestAcknowledgementIsSlow(t *testing.T) {
 // A try to acknowledge that fails is not the last one while there is time.
 func TestAcknowledgementIsRepeated(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
-		"cut before":   {Method: "callback", Times: 2, Action: standin.ActCutBefore},
-		"cut after":    {Method: "callback", Times: 1, Action: standin.ActCutAfter},
-		"server error": {Method: "callback", Times: 2, Action: standin.ActStatus, Status: http.StatusBadGateway},
-		"rate limit":   {Method: "callback", Times: 1, Action: standin.ActRateLimit, RetryAfter: 0.5},
-		"hanging":      {Method: "callback", Times: 1, Action: standin.ActHang},
+		"cut before":   {Method: "callback", Times: 2, Action: fault.CutBefore},
+		"cut after":    {Method: "callback", Times: 1, Action: fault.CutAfter},
+		"server error": {Method: "callback", Times: 2, Action: fault.Status, Status: http.StatusBadGateway},
+		"rate limit":   {Method: "callback", Times: 1, Action: fault.RateLimit, RetryAfter: 0.5},
+		"hanging":      {Method: "callback", Times: 1, Action: fault.Hang},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
@@ -345,7 +346,7 @@ func TestManyCommands(t *testing.T) {
 		house(t, bot, memory.New(), conformance.Talker{}, true)
 		w.say(w.direct, "hello")
 		time.Sleep(quiet)
-		w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 9 * time.Second})
+		w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: fault.Latency, Delay: 9 * time.Second})
 		w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate})
 		time.Sleep(7 * time.Second) // a session has begun, and is being filled in
 		places := w.Crowd(30)
@@ -400,11 +401,11 @@ func TestTokensAreSecret(t *testing.T) {
 			t.Errorf("the id %q does not hold the token", in.ID)
 		}
 		for _, f := range []standin.Fault{
-			{Action: standin.ActCutBefore},
-			{Action: standin.ActHang},
-			{Action: standin.ActStatus, Status: http.StatusBadGateway},
-			{Action: standin.ActStatus, Status: http.StatusBadRequest, Description: "no such path /webhooks/1/" + token + " for Bot " + w.server.Token()},
-			{Action: standin.ActRateLimit, RetryAfter: 1},
+			{Action: fault.CutBefore},
+			{Action: fault.Hang},
+			{Action: fault.Status, Status: http.StatusBadGateway},
+			{Action: fault.Status, Status: http.StatusBadRequest, Description: "no such path /webhooks/1/" + token + " for Bot " + w.server.Token()},
+			{Action: fault.RateLimit, RetryAfter: 1},
 		} {
 			f.Method, f.Times = "editOwn", 1
 			w.server.Fault(f)
@@ -425,7 +426,7 @@ func TestTokensAreSecret(t *testing.T) {
 		if _, err := bot.Edit(t.Context(), bad, outgoing("two", "")); err == nil || strings.Contains(err.Error(), token) {
 			t.Errorf("Edit = %v", err)
 		}
-		w.server.Fault(standin.Fault{Method: "callback|getOwn", Action: standin.ActStatus, Status: http.StatusInternalServerError})
+		w.server.Fault(standin.Fault{Method: "callback|getOwn", Action: fault.Status, Status: http.StatusInternalServerError})
 		w.Ask(to, "and now?")
 		next := r.one()
 		bot.Concluded(to, []chat.MessageID{next.ID}, false)

@@ -22,6 +22,7 @@ import (
 	"telex/platforms/conformance"
 	"telex/platforms/discord"
 	standin "telex/standin/discord"
+	"telex/standin/fault"
 	"telex/standin/memnet"
 )
 
@@ -415,7 +416,7 @@ func (w *world) Attach(to chat.Target, f conformance.File, _ int64) {
 	w.t.Helper()
 	if f.Content == nil {
 		f.Content = []byte("gone")
-		w.server.Fault(standin.Fault{Method: "attachment", Times: 1, Action: standin.ActStatus, Status: http.StatusNotFound})
+		w.server.Fault(standin.Fault{Method: "attachment", Times: 1, Action: fault.Status, Status: http.StatusNotFound})
 	}
 	in := standin.Incoming{
 		Channel: channel(to), User: w.writer(to), Text: f.Caption, Files: []standin.File{{Name: f.Name, ContentType: "text/plain", Content: f.Content}},

@@ -15,6 +15,7 @@ import (
 	"telex/internal/chat"
 	"telex/platforms/conformance"
 	standin "telex/standin/discord"
+	"telex/standin/fault"
 )
 
 // Whatever happens to the connection, the session goes on and nothing is lost or comes twice.
@@ -75,7 +76,7 @@ func TestSessionIsLost(t *testing.T) {
 		"closed 4009": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayClose, Code: 4009}) },
 		"closed 4003": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayClose, Code: 4003}) },
 		"a long outage": func(w *world) {
-			w.server.Outage(standin.Outage{Kind: standin.OutageCut, For: 10 * time.Minute})
+			w.server.Outage(fault.Outage{Kind: fault.OutageCut, For: 10 * time.Minute})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +183,7 @@ func TestMissedIsOlderThanTheConnection(t *testing.T) {
 		_ = r.stop()
 		w.say(w.direct, "while away")
 		time.Sleep(time.Hour)
-		w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: standin.ActLatency, Delay: 10 * time.Second})
+		w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: fault.Latency, Delay: 10 * time.Second})
 		r = r.again(w.bot(discarded(), conformance.Proper))
 		time.Sleep(6 * time.Second) // the old session is refused first
 		w.say(w.direct, "after the connection")
@@ -219,26 +220,26 @@ func TestProcessIsAwayForDays(t *testing.T) {
 func TestTroubleWhileAsking(t *testing.T) {
 	for name, trouble := range map[string]func(w *world, r *runs){
 		"a rate limit": func(w *world, _ *runs) {
-			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActRateLimit, RetryAfter: 3.5})
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: fault.RateLimit, RetryAfter: 3.5})
 		},
 		"server errors": func(w *world, _ *runs) {
-			w.server.Fault(standin.Fault{Method: "getMessages", Times: 3, Action: standin.ActStatus, Status: http.StatusBadGateway})
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 3, Action: fault.Status, Status: http.StatusBadGateway})
 		},
 		"cut": func(w *world, _ *runs) {
-			w.server.Fault(standin.Fault{Method: "getMessages", Times: 3, Action: standin.ActCutMiddle})
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 3, Action: fault.CutMiddle})
 		},
 		"an outage": func(w *world, _ *runs) {
-			w.server.Fault(standin.Fault{Method: "getMessages", For: time.Minute, Action: standin.ActStatus, Status: http.StatusServiceUnavailable})
+			w.server.Fault(standin.Fault{Method: "getMessages", For: time.Minute, Action: fault.Status, Status: http.StatusServiceUnavailable})
 		},
 		"malformed": func(w *world, _ *runs) {
-			w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: standin.ActMalformed})
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 1, Action: fault.Malformed})
 		},
 		"slow, and dropped": func(w *world, _ *runs) {
-			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 10 * time.Second})
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: fault.Latency, Delay: 10 * time.Second})
 			time.AfterFunc(7*time.Second, func() { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayDrop}) })
 		},
 		"slow, and lost again": func(w *world, _ *runs) {
-			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: standin.ActLatency, Delay: 10 * time.Second})
+			w.server.Fault(standin.Fault{Method: "getMessages", Times: 2, Action: fault.Latency, Delay: 10 * time.Second})
 			time.AfterFunc(7*time.Second, func() { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayInvalidate}) })
 		},
 		"a full store": func(_ *world, r *runs) { r.refuse(1) },
@@ -379,14 +380,14 @@ func TestGatewayDoesNotAnswer(t *testing.T) {
 	for name, break_ := range map[string]func(w *world){
 		"no hello": func(w *world) { w.server.Gateway(standin.Disturbance{Kind: standin.GatewayMute}) },
 		"refused": func(w *world) {
-			w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActStatus, Status: 503})
+			w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: fault.Status, Status: 503})
 		},
 		"cut": func(w *world) {
-			w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActCutBefore})
+			w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: fault.CutBefore})
 		},
-		"hanging": func(w *world) { w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: standin.ActHang}) },
+		"hanging": func(w *world) { w.server.Fault(standin.Fault{Method: "gateway", Times: 1, Action: fault.Hang}) },
 		"no address": func(w *world) {
-			w.server.Fault(standin.Fault{Method: "getGatewayBot", Times: 1, Action: standin.ActStatus, Status: 502})
+			w.server.Fault(standin.Fault{Method: "getGatewayBot", Times: 1, Action: fault.Status, Status: 502})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"telex/platforms/conformance"
 	"telex/platforms/discord"
 	standin "telex/standin/discord"
+	"telex/standin/fault"
 )
 
 // threaded returns a bot that answers in threads, with what it accepted of a question.
@@ -143,7 +144,7 @@ func TestOneThreadIsForgone(t *testing.T) {
 	refusal := func(code int) func(w *world, _ string) {
 		return func(w *world, _ string) {
 			w.server.Fault(standin.Fault{
-				Method: "startThreadFrom", Times: 2, Action: standin.ActStatus, Status: 400, Code: code, Description: "Not this time",
+				Method: "startThreadFrom", Times: 2, Action: fault.Status, Status: 400, Code: code, Description: "Not this time",
 			})
 		}
 	}
@@ -184,7 +185,7 @@ func TestThreadGetsAnotherName(t *testing.T) {
 	inBubble(t, standin.Options{}, func(t *testing.T, w *world) {
 		bot, _, in := threaded(t, w, "why?")
 		w.server.Fault(standin.Fault{
-			Method: "startThreadFrom", Times: 1, Action: standin.ActStatus, Status: 400, Code: 200001, Description: "Title was blocked by automatic moderation",
+			Method: "startThreadFrom", Times: 1, Action: fault.Status, Status: 400, Code: 200001, Description: "Title was blocked by automatic moderation",
 		})
 		send(t, bot, in.To, outgoing("one", in.ID))
 		w.wantShown(in.To, "one")
@@ -201,7 +202,7 @@ func TestThreadsAreReadOnly(t *testing.T) {
 		house(t, w.bot(discarded(), conformance.Proper), memory.New(), conformance.Talker{}, true)
 		forbid := func(thread string) {
 			w.server.Fault(standin.Fault{
-				Method: "createMessage|typing", Channel: thread, Action: standin.ActStatus, Status: 403, Code: 50013, Description: "Missing Permissions",
+				Method: "createMessage|typing", Channel: thread, Action: fault.Status, Status: 403, Code: 50013, Description: "Missing Permissions",
 			})
 		}
 		forbid(w.say(standin.DefaultChannel, "a question of several words")) // before the bot has heard of it
@@ -291,7 +292,7 @@ func TestArchivedThread(t *testing.T) {
 				w.wantShown(to, "changed")
 				continue
 			}
-			w.server.Fault(standin.Fault{Method: "editChannel", Action: standin.ActStatus, Status: 403, Code: 50013, Description: "Missing Permissions"})
+			w.server.Fault(standin.Fault{Method: "editChannel", Action: fault.Status, Status: 403, Code: 50013, Description: "Missing Permissions"})
 			_, err := bot.Edit(t.Context(), first, outgoing("again", ""))
 			if chat.AsSendError(err).Kind != chat.Forbidden {
 				t.Errorf("Edit = %v, want that it is forbidden", err)
@@ -331,7 +332,7 @@ func TestThreadCanNotBeLearned(t *testing.T) {
 		_ = r.stop()
 		bot := w.bot(discarded(), conformance.Proper)
 		r = r.again(bot) // in the session of the one before, which told what there is
-		w.server.Fault(standin.Fault{Method: "getChannel", Action: standin.ActStatus, Status: 500})
+		w.server.Fault(standin.Fault{Method: "getChannel", Action: fault.Status, Status: 500})
 		w.say(thread, "nobody knows where")
 		w.say(w.direct, "two")
 		for range 10 { // as the gateway's supervision does

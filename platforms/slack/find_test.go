@@ -9,6 +9,7 @@ import (
 	"telex/internal/chat"
 	"telex/platforms/conformance"
 	"telex/platforms/slack"
+	"telex/standin/fault"
 	standin "telex/standin/slack"
 )
 
@@ -29,7 +30,7 @@ func TestFindTakesNothingElse(t *testing.T) {
 		}
 		cut := func(method string, run func(ctx context.Context) error) {
 			t.Helper()
-			w.server.Fault(standin.Fault{Method: method, Times: 1, Action: standin.ActCutBefore})
+			w.server.Fault(standin.Fault{Method: method, Times: 1, Action: fault.CutBefore})
 			if kind := chat.AsSendError(run(t.Context())).Kind; kind != chat.Uncertain {
 				t.Fatalf("%s failed as %v", method, kind)
 			}

@@ -16,6 +16,7 @@ import (
 	"telex/internal/store/memory"
 	"telex/platforms/conformance"
 	"telex/platforms/slack"
+	"telex/standin/fault"
 	standin "telex/standin/slack"
 )
 
@@ -116,7 +117,7 @@ func TestLongStreamWithSilentTail(t *testing.T) {
 
 // A stream that the platform ended while it could not be reached looks broken until it is edited (F48).
 func TestStreamBreaksInAnOutage(t *testing.T) {
-	for _, kind := range []string{standin.OutageCut, standin.OutageHang, standin.OutageError} {
+	for _, kind := range []string{fault.OutageCut, fault.OutageHang, fault.OutageError} {
 		t.Run(kind, func(t *testing.T) {
 			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 				house(t, bot, memory.New(), conformance.Talker{Text: words(20), Pause: 10 * time.Millisecond, Tail: 8 * time.Minute}, preview.Native)
@@ -125,7 +126,7 @@ func TestStreamBreaksInAnOutage(t *testing.T) {
 				if got := w.Streaming(to); len(got) != 1 || !strings.HasPrefix(words(20), got[0]) {
 					t.Fatalf("streaming are %q", got)
 				}
-				w.server.Outage(standin.Outage{Kind: kind, For: 3 * time.Minute})
+				w.server.Outage(fault.Outage{Kind: kind, For: 3 * time.Minute})
 				time.Sleep(2*time.Minute + 30*time.Second)
 				if got := w.Broken(to); len(got) != 1 {
 					t.Fatalf("broken are %q, want the stream", got)

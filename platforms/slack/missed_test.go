@@ -11,6 +11,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/platforms/slack"
+	"telex/standin/fault"
 	standin "telex/standin/slack"
 )
 
@@ -99,7 +100,7 @@ func TestCursorWaitsForWhatWasMissed(t *testing.T) {
 		for i := range 3 {
 			w.server.Say(standin.Incoming{Channel: fmt.Sprintf("D%d", 4001+i), User: fmt.Sprintf("U%d", 4001+i), Text: "missed"})
 		}
-		w.server.Fault(standin.Fault{Method: "conversations.history", Action: standin.ActLatency, Delay: 5 * time.Second})
+		w.server.Fault(standin.Fault{Method: "conversations.history", Action: fault.Latency, Delay: 5 * time.Second})
 		r := receive(t, bot, from)
 		w.say("live")
 		for _, in := range r.take(9 * time.Second) {
@@ -149,9 +150,9 @@ func TestMissedInManyPlaces(t *testing.T) {
 			w.server.Say(standin.Incoming{Channel: fmt.Sprintf("D%d", 5001+i), User: fmt.Sprintf("U%d", 5001+i), Text: "missed"})
 		}
 		time.Sleep(10 * time.Minute)
-		w.server.Fault(standin.Fault{Method: "conversations.history", Nth: 7, Action: standin.ActRateLimit, RetryAfter: 9})
-		w.server.Fault(standin.Fault{Method: "conversations.history", Nth: 9, Action: standin.ActCutBefore})
-		w.server.Fault(standin.Fault{Method: "conversations.history", Channel: "D5050", Action: standin.ActError, Error: "missing_scope"})
+		w.server.Fault(standin.Fault{Method: "conversations.history", Nth: 7, Action: fault.RateLimit, RetryAfter: 9})
+		w.server.Fault(standin.Fault{Method: "conversations.history", Nth: 9, Action: fault.CutBefore})
+		w.server.Fault(standin.Fault{Method: "conversations.history", Channel: "D5050", Action: fault.Error, Error: "missing_scope"})
 		r := receive(t, bot, from)
 		var people []string
 		for _, in := range r.take(10 * time.Minute) {
@@ -200,7 +201,7 @@ func TestNames(t *testing.T) {
 		if got := w.server.Stats().ByMethod["users.info"]; got != 2 {
 			t.Errorf("%d questions for names, want 2", got)
 		}
-		w.server.Fault(standin.Fault{Method: "users.info", Action: standin.ActHang})
+		w.server.Fault(standin.Fault{Method: "users.info", Action: fault.Hang})
 		w.server.Say(standin.Incoming{Channel: channel, User: "U4004", Text: mention + " ask <@U5005>"})
 		w.say("next")
 		list = r.take(2500 * time.Millisecond)
@@ -217,9 +218,9 @@ func TestNames(t *testing.T) {
 // when it is well again, and what is well is not held up by what is not.
 func TestMissedIsReadAfterAnIllness(t *testing.T) {
 	for name, f := range map[string]standin.Fault{
-		"places":  {Method: "conversations.history", Action: standin.ActStatus, Status: 503},
-		"a list":  {Method: "users.conversations", Action: standin.ActError, Error: "internal_error"},
-		"refused": {Method: "conversations.history", Action: standin.ActRateLimit, RetryAfter: 10},
+		"places":  {Method: "conversations.history", Action: fault.Status, Status: 503},
+		"a list":  {Method: "users.conversations", Action: fault.Error, Error: "internal_error"},
+		"refused": {Method: "conversations.history", Action: fault.RateLimit, RetryAfter: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
@@ -247,7 +248,7 @@ func TestReadingWaitsAsAsked(t *testing.T) {
 		from := w.away(t, bot)
 		w.say("missed")
 		to := chat.Target{Chat: dm}
-		w.server.Fault(standin.Fault{Method: "conversations.history", Times: 1, Action: standin.ActRateLimit, RetryAfter: 30})
+		w.server.Fault(standin.Fault{Method: "conversations.history", Times: 1, Action: fault.RateLimit, RetryAfter: 30})
 		if _, _, err := bot.Find(t.Context(), to, "a key"); chat.AsSendError(err).Kind != chat.RateLimited {
 			t.Fatalf("Find = %v, want to wait", err)
 		}
@@ -314,7 +315,7 @@ func TestMissedIsOlderThanTheConnection(t *testing.T) {
 				r.stop()
 
 				time.Sleep(10 * time.Minute)
-				w.server.Fault(standin.Fault{Method: "conversations.history", Times: 1, Action: standin.ActLatency, Delay: 5 * time.Second})
+				w.server.Fault(standin.Fault{Method: "conversations.history", Times: 1, Action: fault.Latency, Delay: 5 * time.Second})
 				r = receive(t, bot, chat.Resume{Cursor: from.Resume})
 				w.server.Fault(dropped)
 				w.say("read after the connection")

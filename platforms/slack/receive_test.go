@@ -18,6 +18,7 @@ import (
 	"telex/internal/chat"
 	"telex/platforms/conformance"
 	"telex/platforms/slack"
+	"telex/standin/fault"
 	standin "telex/standin/slack"
 )
 
@@ -258,7 +259,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-				w.server.Fault(standin.Fault{Method: c.method, Action: standin.ActError, Error: c.code})
+				w.server.Fault(standin.Fault{Method: c.method, Action: fault.Error, Error: c.code})
 				err := bot.Run(t.Context(), chat.Resume{}, nobody)
 				if failure := chat.AsSendError(err); failure.Kind != c.kind || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("Run = %v, want %v that says %q", err, c.kind, c.says)
@@ -268,7 +269,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	}
 	t.Run("a rate limit", func(t *testing.T) {
 		inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
-			w.server.Fault(standin.Fault{Method: "apps.connections.open", Action: standin.ActRateLimit, RetryAfter: 42})
+			w.server.Fault(standin.Fault{Method: "apps.connections.open", Action: fault.RateLimit, RetryAfter: 42})
 			err := bot.Run(t.Context(), chat.Resume{}, nobody)
 			if failure := chat.AsSendError(err); failure.Kind != chat.RateLimited || failure.RetryAfter != 42*time.Second {
 				t.Errorf("Run = %v, want to wait 42 s", err)
@@ -298,7 +299,7 @@ func TestReplacementIsTriedAgain(t *testing.T) {
 	inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, bot *slack.Bot) {
 		r := receive(t, bot, chat.Resume{})
 		defer r.stop()
-		w.server.Fault(standin.Fault{Method: "apps.connections.open", Times: 3, Action: standin.ActStatus, Status: 502})
+		w.server.Fault(standin.Fault{Method: "apps.connections.open", Times: 3, Action: fault.Status, Status: 502})
 		w.server.Disconnect(standin.ReasonWarning, 20*time.Second)
 		w.say("by the old one")
 		r.wantTexts(15*time.Second, "by the old one")
@@ -446,7 +447,7 @@ func TestReplacementWaitsAsAsked(t *testing.T) {
 		defer cancel()
 		go func() { done <- bot.Run(ctx, chat.Resume{}, func(context.Context, chat.Inbound) error { return nil }) }()
 		time.Sleep(time.Minute)
-		w.server.Fault(standin.Fault{Method: "apps.connections.open", Times: 1, Action: standin.ActRateLimit, RetryAfter: 60})
+		w.server.Fault(standin.Fault{Method: "apps.connections.open", Times: 1, Action: fault.RateLimit, RetryAfter: 60})
 		w.server.Disconnect(standin.ReasonWarning, 10*time.Second)
 		time.Sleep(30 * time.Second)
 		if got := w.server.Stats().ByMethod["apps.connections.open"]; got != 2 {
@@ -470,7 +471,7 @@ func TestSlowNames(t *testing.T) {
 	for _, byHTTP := range []bool{false, true} {
 		t.Run(fmt.Sprint("by HTTP: ", byHTTP), func(t *testing.T) {
 			inBubble(t, standin.Options{}, byHTTP, func(t *testing.T, w *world, bot *slack.Bot) {
-				w.server.Fault(standin.Fault{Method: "users.info", Action: standin.ActLatency, Delay: 900 * time.Millisecond})
+				w.server.Fault(standin.Fault{Method: "users.info", Action: fault.Latency, Delay: 900 * time.Millisecond})
 				r := receive(t, bot, chat.Resume{})
 				defer r.stop()
 				time.Sleep(5 * time.Second)
@@ -559,7 +560,7 @@ func TestCommandWhereTheBotIsNot(t *testing.T) {
 				if len(seen) != 1 || seen[0].EphemeralTo != person || !strings.Contains(seen[0].Shown(), "Invite me") {
 					t.Errorf("seen are %+v, want why", seen)
 				}
-				w.server.Fault(standin.Fault{Method: "conversations.info", Action: standin.ActHang})
+				w.server.Fault(standin.Fault{Method: "conversations.info", Action: fault.Hang})
 				w.server.Command(channel, person, "/telex", "help")
 				w.server.ClearFaults()
 				w.server.Command(dm, person, "/telex", "help")

@@ -18,6 +18,7 @@ import (
 	"telex/internal/chat"
 	"telex/platforms/conformance"
 	"telex/platforms/slack"
+	"telex/standin/fault"
 	"telex/standin/memnet"
 	standin "telex/standin/slack"
 )
@@ -233,9 +234,9 @@ func once(method string, e conformance.Effect) standin.Fault {
 	f := standin.Fault{Method: method, Times: 1, Action: e.Action, Status: e.Status, RetryAfter: e.RetryAfter.Seconds()}
 	switch e.Status { // of these the platform speaks in its own words, with 200
 	case http.StatusForbidden:
-		f.Action, f.Error = standin.ActError, "channel_not_found"
+		f.Action, f.Error = fault.Error, "channel_not_found"
 	case http.StatusUnauthorized:
-		f.Action, f.Error = standin.ActError, "invalid_auth"
+		f.Action, f.Error = fault.Error, "invalid_auth"
 	}
 	return f
 }

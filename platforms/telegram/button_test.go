@@ -10,6 +10,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/platforms/conformance"
+	"telex/standin/fault"
 	standin "telex/standin/telegram"
 )
 
@@ -46,7 +47,7 @@ func TestPressInATopic(t *testing.T) {
 // before the press is stored.
 func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
-		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: standin.ActHang, Times: 1})
+		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: fault.Hang, Times: 1})
 		ref := stopButton(t, bot, w.Private())
 		for range 200 { // more than wait for an answer
 			w.Press(ref, "stop:1")
@@ -74,7 +75,7 @@ func TestPressIsAnsweredBesideReceiving(t *testing.T) {
 		if got := len(w.server.CallbackAnswers()); got < 30 || stored != 201 {
 			t.Errorf("%d presses were answered of %d", got, stored)
 		}
-		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: standin.ActHang})
+		w.server.Fault(standin.Fault{Method: "answerCallbackQuery", Action: fault.Hang})
 		w.Press(ref, "stop:1")
 		time.Sleep(time.Second)
 		began := time.Now()

@@ -19,6 +19,7 @@ import (
 	"telex/internal/chat"
 	"telex/internal/store/memory"
 	"telex/platforms/conformance"
+	"telex/standin/fault"
 	standin "telex/standin/telegram"
 )
 
@@ -151,7 +152,7 @@ func TestDraftsEndToEnd(t *testing.T) {
 				w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 				if old {
 					w.server.Fault(standin.Fault{
-						Method: "sendMessageDraft", Action: standin.ActStatus, Status: 404, Description: "Not Found: method not found",
+						Method: "sendMessageDraft", Action: fault.Status, Status: 404, Description: "Not Found: method not found",
 					})
 				}
 				text := words(600) // for a minute, in two parts
@@ -180,7 +181,7 @@ func TestDraftsEndToEnd(t *testing.T) {
 func TestDraftRefusedForItsRate(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
-		w.server.Fault(standin.Fault{Method: "sendMessageDraft", Nth: 2, Action: standin.ActRateLimit, RetryAfter: 280})
+		w.server.Fault(standin.Fault{Method: "sendMessageDraft", Nth: 2, Action: fault.RateLimit, RetryAfter: 280})
 		house(t, w, bot, memory.New(), conformance.Talker{Text: words(100)}, preview.Draft)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 		time.Sleep(6 * time.Minute)
@@ -197,14 +198,14 @@ func TestDraftRefusedForItsRate(t *testing.T) {
 // is no storm.
 func TestOutageInTheMiddle(t *testing.T) {
 	for _, transport := range []preview.Transport{preview.Edit, preview.Draft} {
-		for _, kind := range []string{standin.OutageRefuse, standin.OutageCut, standin.OutageError, standin.OutageHang} {
+		for _, kind := range []string{fault.OutageRefuse, fault.OutageCut, fault.OutageError, fault.OutageHang} {
 			t.Run(fmt.Sprintf("%s %d", kind, transport), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 					w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 					house(t, w, bot, memory.New(), conformance.Talker{Text: words(200)}, transport)
 					w.server.Say(standin.Incoming{User: privateID, Text: "go"})
 					time.Sleep(8 * time.Second)
-					w.server.Outage(standin.Outage{Kind: kind, For: 10 * time.Second})
+					w.server.Outage(fault.Outage{Kind: kind, For: 10 * time.Second})
 					before := w.server.Stats().Calls
 					time.Sleep(10 * time.Second)
 					if got := w.server.Stats().Calls - before; got > 40 {
@@ -267,7 +268,7 @@ func TestFrozenInTheMiddle(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.SetLimits(standin.PublishedLimits(), standin.Limits{})
 		w.server.Fault(standin.Fault{
-			Method: "editMessageText", Nth: 3, Action: standin.ActStatus, Status: 400, Description: "Bad Request: message can't be edited",
+			Method: "editMessageText", Nth: 3, Action: fault.Status, Status: 400, Description: "Bad Request: message can't be edited",
 		})
 		house(t, w, bot, memory.New(), conformance.Talker{Text: words(100)}, preview.Edit)
 		w.server.Say(standin.Incoming{User: privateID, Text: "go"})
@@ -291,7 +292,7 @@ func TestWrongAddressMends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
-				w.server.Fault(standin.Fault{Action: standin.ActStatus, Status: c.status, Description: c.description})
+				w.server.Fault(standin.Fault{Action: fault.Status, Status: c.status, Description: c.description})
 				house(t, w, bot, memory.New(), conformance.Talker{}, preview.Edit)
 				time.Sleep(time.Hour)
 				w.server.Say(standin.Incoming{User: privateID, Text: "hello"})

@@ -14,6 +14,7 @@ import (
 	"telex/gateway"
 	"telex/internal/chat"
 	"telex/platforms/conformance"
+	"telex/standin/fault"
 	standin "telex/standin/telegram"
 )
 
@@ -184,7 +185,7 @@ func TestOddSuccesses(t *testing.T) {
 		if want := (chat.Receipt{Ref: chat.MessageRef{Target: w.Private()}}); err != nil || receipt.Ref != want.Ref {
 			t.Errorf("Send = %+v, %v, want %+v", receipt, err, want)
 		}
-		w.server.Fault(standin.Fault{Method: "sendMessage", Times: 1, Action: standin.ActMalformed})
+		w.server.Fault(standin.Fault{Method: "sendMessage", Times: 1, Action: fault.Malformed})
 		_, err = bot.Send(t.Context(), w.Private(), chat.Outgoing{Text: "two"})
 		if got := kindOf(err); got != chat.Uncertain {
 			t.Errorf("half an answer gives %v, want %v", err, chat.Uncertain)

@@ -12,6 +12,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/platforms/conformance"
+	"telex/standin/fault"
 	standin "telex/standin/telegram"
 )
 
@@ -55,7 +56,7 @@ func TestWebhookIsDeletedOnce(t *testing.T) {
 func TestWebhookIsNotDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.setWebhook(t, "https://hook.example.org")
-		w.server.Fault(standin.Fault{Method: "deleteWebhook", Times: 1, Action: standin.ActStatus, Status: http.StatusBadGateway})
+		w.server.Fault(standin.Fault{Method: "deleteWebhook", Times: 1, Action: fault.Status, Status: http.StatusBadGateway})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		refuse := func(context.Context, chat.Inbound) error { return errors.New("nothing is said") }

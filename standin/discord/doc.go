@@ -11,7 +11,7 @@
 //	s := discord.New(discord.Options{Latency: 60 * time.Millisecond})
 //	defer s.Close()
 //	go s.Serve(memnet.Listen()) // or a real listener
-//	s.Fault(discord.Fault{Method: "editMessage", Every: 5, Action: discord.ActRateLimit, RetryAfter: 2})
+//	s.Fault(discord.Fault{Method: "editMessage", Every: 5, Action: fault.RateLimit, RetryAfter: 2})
 //	s.Gateway(discord.Disturbance{Kind: discord.GatewayDrop})
 //	id, err := s.Say(discord.Incoming{Channel: discord.DefaultChannel, Text: s.Mention() + " hello"})
 //	seen := s.Screen(discord.DefaultChannel, time.Now()) // messages, typing, interactions that failed

@@ -12,39 +12,10 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults; the package fault says what those do that other platforms have too.
-const (
-	ActLatency = fault.Latency
-	// ActRateLimit closes the call's bucket, or everything when Scope is "global".
-	ActRateLimit = fault.RateLimit
-	// ActStatus answers as HTML from 500 on, else as an API error with Description.
-	ActStatus        = fault.Status
-	ActCutBefore     = fault.CutBefore
-	ActCutAfter      = fault.CutAfter
-	ActCutMiddle     = fault.CutMiddle
-	ActHang          = fault.Hang
-	ActDeleteFirst   = fault.DeleteFirst
-	ActNotFound      = fault.NotFound
-	ActMalformed     = fault.Malformed
-	ActPauseBefore   = fault.PauseBefore
-	ActPauseAfter    = fault.PauseAfter
-	ActPauseAnswered = fault.PauseAnswered
-)
-
-// Kinds of outages; the package fault says what they are.
-const (
-	OutageRefuse = fault.OutageRefuse
-	OutageCut    = fault.OutageCut
-	OutageError  = fault.OutageError
-	OutageHang   = fault.OutageHang
-)
-
-// Outage is a time in which the API does nothing.
-type Outage = fault.Outage
-
 // Fault is a rule: which calls it hits, and what happens to them. The method "gateway" is a connection to the gateway,
 // "attachment" the download of a file. Contains looks into the body, as JSON. Scope is that of a rate limit: user, shared
-// or global; user when "".
+// or global; user when "". A rate limit closes the call's bucket, or everything when it is global. A Status from 500 on is
+// answered as HTML, unless it has a Description.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.
@@ -58,8 +29,7 @@ func check(f *Fault) error {
 	case f.Chat != 0 || f.Error != "" || f.Rate != 0:
 		return errors.New("fault: chat, error and rate are other platforms'")
 	}
-	return f.Check(ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
-		ActMalformed, ActCutMiddle, ActPauseBefore, ActPauseAfter, ActPauseAnswered)
+	return f.Check(fault.Everywhere(fault.NotFound)...)
 }
 
 func chooses(f *Fault, call *Call) bool {
@@ -71,16 +41,16 @@ func chooses(f *Fault, call *Call) bool {
 // act does what a fault does in place of a call's effect, or after it.
 func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
-	case ActRateLimit:
+	case fault.RateLimit:
 		return s.forceTooMany(call, f), true
-	case ActStatus:
+	case fault.Status:
 		s.Locked(func() { call.Code = f.Code })
 		return statusAnswer(f), true
-	case ActNotFound:
+	case fault.NotFound:
 		aerr := missing(call)
 		s.Locked(func() { call.Code = aerr.code })
 		return aerr.answer(), true
-	case ActDeleteFirst:
+	case fault.DeleteFirst:
 		s.Locked(func() {
 			if c := s.channels[call.Channel]; c != nil {
 				if m := c.alive(call.Message); m != nil {

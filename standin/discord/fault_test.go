@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"telex/standin/discord"
+	"telex/standin/fault"
 )
 
 func TestFaults(t *testing.T) {
@@ -22,16 +23,16 @@ func TestFaults(t *testing.T) {
 		answer string
 		took   time.Duration
 	}{
-		{name: "latency", fault: discord.Fault{Action: discord.ActLatency, Delay: 3 * time.Second}, status: 200, effect: true, took: 3 * time.Second},
-		{name: "status", fault: discord.Fault{Action: discord.ActStatus, Status: 502}, status: 502, answer: "<h1>502 Bad Gateway</h1>"},
-		{name: "status after effect", fault: discord.Fault{Action: discord.ActStatus, Status: 500, AfterEffect: true}, status: 500, effect: true, answer: "<html>"},
-		{name: "API error", fault: discord.Fault{Action: discord.ActStatus, Status: 403, Code: 50001, Description: "Missing Access"}, status: 403, answer: `{"code":50001,"message":"Missing Access"}`},
-		{name: "cut before", fault: discord.Fault{Action: discord.ActCutBefore}},
-		{name: "cut after", fault: discord.Fault{Action: discord.ActCutAfter}, effect: true},
-		{name: "delete first", fault: discord.Fault{Action: discord.ActDeleteFirst}, status: 404, answer: `"code":10008`},
-		{name: "not found", fault: discord.Fault{Action: discord.ActNotFound}, status: 404, answer: `"code":10008`},
-		{name: "malformed", fault: discord.Fault{Action: discord.ActMalformed}, status: 200, effect: true, answer: `{"id":"`},
-		{name: "rate limit", fault: discord.Fault{Action: discord.ActRateLimit, RetryAfter: 1.5, Scope: "shared"}, status: 429, answer: `"retry_after":1.5`},
+		{name: "latency", fault: discord.Fault{Action: fault.Latency, Delay: 3 * time.Second}, status: 200, effect: true, took: 3 * time.Second},
+		{name: "status", fault: discord.Fault{Action: fault.Status, Status: 502}, status: 502, answer: "<h1>502 Bad Gateway</h1>"},
+		{name: "status after effect", fault: discord.Fault{Action: fault.Status, Status: 500, AfterEffect: true}, status: 500, effect: true, answer: "<html>"},
+		{name: "API error", fault: discord.Fault{Action: fault.Status, Status: 403, Code: 50001, Description: "Missing Access"}, status: 403, answer: `{"code":50001,"message":"Missing Access"}`},
+		{name: "cut before", fault: discord.Fault{Action: fault.CutBefore}},
+		{name: "cut after", fault: discord.Fault{Action: fault.CutAfter}, effect: true},
+		{name: "delete first", fault: discord.Fault{Action: fault.DeleteFirst}, status: 404, answer: `"code":10008`},
+		{name: "not found", fault: discord.Fault{Action: fault.NotFound}, status: 404, answer: `"code":10008`},
+		{name: "malformed", fault: discord.Fault{Action: fault.Malformed}, status: 200, effect: true, answer: `{"id":"`},
+		{name: "rate limit", fault: discord.Fault{Action: fault.RateLimit, RetryAfter: 1.5, Scope: "shared"}, status: 429, answer: `"retry_after":1.5`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestFaultChooses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		dm := c.server.DM("")
-		c.server.Fault(discord.Fault{Method: "editMessage | createMessage", Channel: dm, Contains: "hit", Nth: 2, Action: discord.ActStatus, Status: 500})
+		c.server.Fault(discord.Fault{Method: "editMessage | createMessage", Channel: dm, Contains: "hit", Nth: 2, Action: fault.Status, Status: 500})
 		for n, tc := range []struct {
 			channel, text string
 			status        int
@@ -75,7 +76,7 @@ func TestFaultChooses(t *testing.T) {
 		g, _ := c.identify(usual)
 		i := c.slash(g, general)
 		c.call(http.MethodPost, i.callback(), object{"type": 5})
-		c.server.Fault(discord.Fault{Method: "editOwn", Channel: general, Action: discord.ActDeleteFirst})
+		c.server.Fault(discord.Fault{Method: "editOwn", Channel: general, Action: fault.DeleteFirst})
 		if r := c.call(http.MethodPatch, i.original(), object{"content": "x"}); r.code() != 10008 {
 			t.Errorf("edit of the deleted answer: got %d %s", r.Status, r.Raw)
 		}
@@ -87,7 +88,7 @@ func TestRateLimitFault(t *testing.T) {
 	for _, scope := range []string{"user", "global"} {
 		synctest.Test(t, func(t *testing.T) {
 			c := free(t)
-			c.server.Fault(discord.Fault{Method: "createMessage", Times: 1, Action: discord.ActRateLimit, RetryAfter: 2, Scope: scope})
+			c.server.Fault(discord.Fault{Method: "createMessage", Times: 1, Action: fault.RateLimit, RetryAfter: 2, Scope: scope})
 			if l := c.send(general, "x").limited(t); l.RetryAfter != 2 || l.Global != (scope == "global") {
 				t.Errorf("%s: got %+v", scope, l)
 			}
@@ -113,12 +114,12 @@ func TestHeldCalls(t *testing.T) {
 		effect        bool // once it is let go of.
 		answered      bool
 	}{
-		{discord.ActPauseBefore, "before", false, true, true},
-		{discord.ActPauseBefore, "before", true, false, false},
-		{discord.ActPauseAfter, "after", false, true, true},
-		{discord.ActPauseAfter, "after", true, true, false},
-		{discord.ActPauseAnswered, "answered", false, true, true},
-		{discord.ActPauseAnswered, "answered", true, true, true},
+		{fault.PauseBefore, "before", false, true, true},
+		{fault.PauseBefore, "before", true, false, false},
+		{fault.PauseAfter, "after", false, true, true},
+		{fault.PauseAfter, "after", true, true, false},
+		{fault.PauseAnswered, "answered", false, true, true},
+		{fault.PauseAnswered, "answered", true, true, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := free(t)
@@ -151,7 +152,7 @@ func TestFaultDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
 		seen := ""
-		c.server.Fault(discord.Fault{Method: "createMessage", Action: discord.ActPauseAfter, Do: func(call discord.Call) {
+		c.server.Fault(discord.Fault{Method: "createMessage", Action: fault.PauseAfter, Do: func(call discord.Call) {
 			seen = c.texts(call.Channel)
 		}})
 		c.send(general, "x").id(t)
@@ -165,12 +166,12 @@ func TestOutages(t *testing.T) {
 	for _, tc := range []struct {
 		kind   string
 		status int
-	}{{discord.OutageRefuse, 0}, {discord.OutageCut, 0}, {discord.OutageError, 502}, {discord.OutageHang, 0}} {
+	}{{fault.OutageRefuse, 0}, {fault.OutageCut, 0}, {fault.OutageError, 502}, {fault.OutageHang, 0}} {
 		t.Run(tc.kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := free(t)
 				g, session := c.identify(usual)
-				c.server.Outage(discord.Outage{Kind: tc.kind, For: 10 * time.Second})
+				c.server.Outage(fault.Outage{Kind: tc.kind, For: 10 * time.Second})
 				if _, err := g.next(); err == nil {
 					t.Error("gateway: want a cut connection")
 				}

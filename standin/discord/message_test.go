@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"telex/standin/discord"
+	"telex/standin/fault"
 )
 
 func TestSendAndEdit(t *testing.T) {
@@ -349,7 +350,7 @@ func TestFiles(t *testing.T) {
 		if status, text, _ := fetch(); status != 200 || text != "hello" {
 			t.Errorf("download: got %d %q", status, text)
 		}
-		c.server.Fault(discord.Fault{Method: "attachment", Times: 1, Action: discord.ActCutMiddle})
+		c.server.Fault(discord.Fault{Method: "attachment", Times: 1, Action: fault.CutMiddle})
 		if _, text, err := fetch(); err == nil || text != "he" {
 			t.Errorf("cut download: got %q, %v", text, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"telex/standin/discord"
+	"telex/standin/fault"
 )
 
 // TestOverTCP: on a real address nobody listens during an outage of kind refuse, and the address works after it.
@@ -53,7 +54,7 @@ func TestOverTCP(t *testing.T) {
 			t.Errorf("gateway: got %s (%v)", got, err)
 		}
 	}
-	s.Outage(discord.Outage{Kind: discord.OutageRefuse, For: time.Hour})
+	s.Outage(fault.Outage{Kind: fault.OutageRefuse, For: time.Hour})
 	if _, err := get(""); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("during the outage: got %v, want a refused connection", err)
 	}
@@ -122,7 +123,7 @@ func TestGatewayAddresses(t *testing.T) {
 func TestGatewayFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
-		c.server.Fault(discord.Fault{Method: "gateway", Times: 1, Action: discord.ActStatus, Status: 503})
+		c.server.Fault(discord.Fault{Method: "gateway", Times: 1, Action: fault.Status, Status: 503})
 		_, res, err := websocket.Dial(t.Context(), "ws://standin/", &websocket.DialOptions{HTTPClient: c.http}) //nolint:bodyclose // Dial has read it.
 		if err == nil || res == nil || res.StatusCode != 503 {
 			t.Errorf("got %v, want 503", err)

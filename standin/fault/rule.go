@@ -42,6 +42,11 @@ const (
 	PauseAnswered = "pause_answered"
 )
 
+// Everywhere are the actions that every platform has, and more.
+func Everywhere(more ...string) []string {
+	return append(more, Latency, RateLimit, Status, CutBefore, CutAfter, CutMiddle, Hang, DeleteFirst, Malformed, PauseBefore, PauseAfter, PauseAnswered)
+}
+
 // Fault is a rule: which calls C it hits, and what happens to them. Of several rules that match a call, the first one
 // added wins; all of them count it. Not every platform has every field and every action.
 type Fault[C any] struct {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/rig"
 )
 
@@ -203,7 +204,7 @@ func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *Fault) 
 func (s *Server) attempt(ctx context.Context, p *parcel, retry int, reason string, o *offer, rule *Fault) outcome {
 	if rule != nil {
 		switch rule.Action {
-		case ActLatency:
+		case fault.Latency:
 			if !wait(ctx, rule.Delay) {
 				return outcome{failed: "closed", stop: true}
 			}

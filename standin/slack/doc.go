@@ -11,7 +11,7 @@
 //	s := slack.New(slack.Options{Latency: 60 * time.Millisecond})
 //	defer s.Close()
 //	go s.Serve(memnet.Listen()) // or a real listener
-//	s.Fault(slack.Fault{Method: "chat.update", Every: 5, Action: slack.ActRateLimit, RetryAfter: 2})
+//	s.Fault(slack.Fault{Method: "chat.update", Every: 5, Action: fault.RateLimit, RetryAfter: 2})
 //	s.Fault(slack.Fault{Method: "event", Nth: 2, Action: slack.ActDuplicate})
 //	ts := s.Say(slack.Incoming{Channel: "C1", Text: "<@" + slack.BotUser + "> hello"})
 //	seen := s.Screen("C1", time.Now()).In(ts) // the thread as it is on the screen

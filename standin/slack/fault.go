@@ -11,28 +11,8 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults; the package fault says what those do that other platforms have too.
-const (
-	ActLatency = fault.Latency
-	// ActRateLimit closes the method's scope.
-	ActRateLimit = fault.RateLimit
-	// ActStatus answers as HTML, as what stands in front of the platform does.
-	ActStatus = fault.Status
-	// ActError answers ok=false with Error.
-	ActError         = fault.Error
-	ActCutBefore     = fault.CutBefore
-	ActCutAfter      = fault.CutAfter
-	ActCutMiddle     = fault.CutMiddle
-	ActHang          = fault.Hang
-	ActDeleteFirst   = fault.DeleteFirst
-	ActMalformed     = fault.Malformed
-	ActPauseBefore   = fault.PauseBefore
-	ActPauseAfter    = fault.PauseAfter
-	ActPauseAnswered = fault.PauseAnswered
-)
-
 // Actions of faults that hit what is delivered to the app. Their Method is event,
-// command or action, or "event|command|action" for all; ActLatency may be used too.
+// command or action, or "event|command|action" for all; fault.Latency may be used too.
 const (
 	// ActDrop loses the delivery on its way, so that it is made again.
 	ActDrop = "drop"
@@ -44,20 +24,10 @@ const (
 	ActStale = "stale"
 )
 
-// Kinds of outages; the package fault says what they are.
-const (
-	OutageRefuse = fault.OutageRefuse
-	OutageCut    = fault.OutageCut
-	OutageError  = fault.OutageError
-	OutageHang   = fault.OutageHang
-)
-
-// Outage is a time in which the API does nothing.
-type Outage = fault.Outage
-
 // Fault is a rule: which calls it hits, and what happens to them. Without a Method it is about calls, never about
 // deliveries. Downloads have the method "file", uploads "upload", response URLs "respond", the opening of a socket
-// "socket". Contains looks into text, markdown_text, blocks and chunks; RetryAfter is in whole seconds.
+// "socket". Contains looks into text, markdown_text, blocks and chunks; RetryAfter is in whole seconds. A rate limit
+// closes the scope of the method; a status is answered as HTML.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.
@@ -71,14 +41,13 @@ func check(f *Fault) error {
 	case f.RetryAfter != math.Trunc(f.RetryAfter):
 		return fmt.Errorf("fault %s: retry_after is in whole seconds", f.Action)
 	case ofDeliveries(f):
-		return f.Check(ActLatency, ActDrop, ActDuplicate, ActBadSignature, ActStale)
-	case f.Action == ActCutMiddle && !strings.EqualFold(f.Method, downloadMethod):
+		return f.Check(fault.Latency, ActDrop, ActDuplicate, ActBadSignature, ActStale)
+	case f.Action == fault.CutMiddle && !strings.EqualFold(f.Method, downloadMethod):
 		return errors.New("fault cut_middle: only downloads have a middle")
-	case f.Action == ActError && f.Error == "":
+	case f.Action == fault.Error && f.Error == "":
 		return errors.New("fault error: which one?")
 	}
-	return f.Check(ActLatency, ActRateLimit, ActStatus, ActError, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst,
-		ActMalformed, ActCutMiddle, ActPauseBefore, ActPauseAfter, ActPauseAnswered)
+	return f.Check(fault.Everywhere(fault.Error)...)
 }
 
 // ofDeliveries tells whether the rule is about what is delivered to the app.
@@ -110,14 +79,14 @@ func (c *Call) contains(text string) bool {
 // act does what a fault does in place of a call's effect, or after it.
 func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
-	case ActRateLimit:
+	case fault.RateLimit:
 		return s.forceTooMany(call, f).answer(), true
-	case ActStatus:
+	case fault.Status:
 		return rig.HTML(f.Status, ""), true
-	case ActError:
+	case fault.Error:
 		s.Locked(func() { call.Error = f.Error })
 		return fail(f.Error).answer(), true
-	case ActDeleteFirst:
+	case fault.DeleteFirst:
 		s.Locked(func() {
 			if c := s.channels[call.Channel]; c != nil {
 				if m := c.alive(call.TS); m != nil {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/slack"
 )
 
@@ -21,16 +22,16 @@ func TestFaults(t *testing.T) {
 		answer string
 		took   time.Duration
 	}{
-		{name: "latency", fault: slack.Fault{Action: slack.ActLatency, Delay: 3 * time.Second}, status: 200, effect: true, took: 3 * time.Second},
-		{name: "rate limit", fault: slack.Fault{Action: slack.ActRateLimit, RetryAfter: 7}, status: 429, answer: "ratelimited"},
-		{name: "status", fault: slack.Fault{Action: slack.ActStatus, Status: 502}, status: 502, answer: "<h1>502 Bad Gateway</h1>"},
-		{name: "status after effect", fault: slack.Fault{Action: slack.ActStatus, Status: 500, AfterEffect: true}, status: 500, effect: true, answer: "<html>"},
-		{name: "error", fault: slack.Fault{Action: slack.ActError, Error: "internal_error"}, status: 200, answer: `"error":"internal_error"`},
-		{name: "error after effect", fault: slack.Fault{Action: slack.ActError, Error: "fatal_error", AfterEffect: true}, status: 200, effect: true, answer: `"error":"fatal_error"`},
-		{name: "cut before", fault: slack.Fault{Action: slack.ActCutBefore}},
-		{name: "cut after", fault: slack.Fault{Action: slack.ActCutAfter}, effect: true},
-		{name: "delete first", fault: slack.Fault{Action: slack.ActDeleteFirst}, status: 200, answer: "message_not_found"},
-		{name: "malformed", fault: slack.Fault{Action: slack.ActMalformed}, status: 200, effect: true},
+		{name: "latency", fault: slack.Fault{Action: fault.Latency, Delay: 3 * time.Second}, status: 200, effect: true, took: 3 * time.Second},
+		{name: "rate limit", fault: slack.Fault{Action: fault.RateLimit, RetryAfter: 7}, status: 429, answer: "ratelimited"},
+		{name: "status", fault: slack.Fault{Action: fault.Status, Status: 502}, status: 502, answer: "<h1>502 Bad Gateway</h1>"},
+		{name: "status after effect", fault: slack.Fault{Action: fault.Status, Status: 500, AfterEffect: true}, status: 500, effect: true, answer: "<html>"},
+		{name: "error", fault: slack.Fault{Action: fault.Error, Error: "internal_error"}, status: 200, answer: `"error":"internal_error"`},
+		{name: "error after effect", fault: slack.Fault{Action: fault.Error, Error: "fatal_error", AfterEffect: true}, status: 200, effect: true, answer: `"error":"fatal_error"`},
+		{name: "cut before", fault: slack.Fault{Action: fault.CutBefore}},
+		{name: "cut after", fault: slack.Fault{Action: fault.CutAfter}, effect: true},
+		{name: "delete first", fault: slack.Fault{Action: fault.DeleteFirst}, status: 200, answer: "message_not_found"},
+		{name: "malformed", fault: slack.Fault{Action: fault.Malformed}, status: 200, effect: true},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestForcedLimit(t *testing.T) {
 		for _, ch := range []string{"D1", "D2"} {
 			c.server.Say(slack.Incoming{Channel: ch, Text: "hi"})
 		}
-		c.server.Fault(slack.Fault{Method: "chat.postMessage", Nth: 1, Action: slack.ActRateLimit, RetryAfter: 5})
+		c.server.Fault(slack.Fault{Method: "chat.postMessage", Nth: 1, Action: fault.RateLimit, RetryAfter: 5})
 		post := func(ch string) int { return c.call("chat.postMessage", args{"channel": ch, "text": "x"}).Status }
 		if got := []int{post("D1"), post("D1"), post("D2")}; got[0] != 429 || got[1] != 429 || got[2] != 200 {
 			t.Errorf("got %v, want the channel closed and the other one open", got)
@@ -88,9 +89,9 @@ func TestPauses(t *testing.T) {
 		action, stage    string
 		effect, answered bool
 	}{
-		{slack.ActPauseBefore, "before", false, false},
-		{slack.ActPauseAfter, "after", true, false},
-		{slack.ActPauseAnswered, "answered", true, true},
+		{fault.PauseBefore, "before", false, false},
+		{fault.PauseAfter, "after", true, false},
+		{fault.PauseAnswered, "answered", true, true},
 	} {
 		t.Run(tc.stage, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -126,21 +127,21 @@ func TestPauses(t *testing.T) {
 }
 
 func TestOutages(t *testing.T) {
-	for _, kind := range []string{slack.OutageRefuse, slack.OutageCut, slack.OutageError, slack.OutageHang} {
+	for _, kind := range []string{fault.OutageRefuse, fault.OutageCut, fault.OutageError, fault.OutageHang} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := free(t)
 				k := c.socket()
 				c.server.Say(slack.Incoming{Text: "hi"})
 				k.take()
-				c.server.Outage(slack.Outage{Kind: kind, For: 10 * time.Second})
+				c.server.Outage(fault.Outage{Kind: kind, For: 10 * time.Second})
 				if e := k.next(); e.Type != "" {
 					t.Errorf("socket: got %+v, want it cut", e)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 				defer cancel()
 				r := c.post(ctx, c.server.BotToken(), "/api/chat.postMessage", "application/x-www-form-urlencoded", "channel=D1001&text=x")
-				if r.OK || (kind == slack.OutageError) != (r.Status == 502) || (kind == slack.OutageHang) != errors.Is(r.Err, context.DeadlineExceeded) {
+				if r.OK || (kind == fault.OutageError) != (r.Status == 502) || (kind == fault.OutageHang) != errors.Is(r.Err, context.DeadlineExceeded) {
 					t.Errorf("during the outage: got %d %s %v", r.Status, r.Raw, r.Err)
 				}
 				pause(10 * time.Second)
@@ -196,10 +197,10 @@ func TestBadFaults(t *testing.T) {
 	for _, f := range []slack.Fault{
 		{Action: "fly"},
 		{Action: slack.ActDrop},
-		{Action: slack.ActCutAfter, Method: "event"},
-		{Action: slack.ActError},
-		{Action: slack.ActStatus, Status: 200},
-		{Action: slack.ActHang, Nth: -1},
+		{Action: fault.CutAfter, Method: "event"},
+		{Action: fault.Error},
+		{Action: fault.Status, Status: 200},
+		{Action: fault.Hang, Nth: -1},
 	} {
 		func() {
 			defer func() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"telex/standin/fault"
 	"telex/standin/slack"
 )
 
@@ -80,7 +81,7 @@ func TestDownload(t *testing.T) {
 		if r := c.get(c.server.BotToken(), "/files-pri/"+slack.TeamID+"-F404/x"); r.Status != 404 {
 			t.Errorf("no such file: got %d", r.Status)
 		}
-		c.server.Fault(slack.Fault{Method: "file", Action: slack.ActStatus, Status: 503})
+		c.server.Fault(slack.Fault{Method: "file", Action: fault.Status, Status: 503})
 		if r := c.get(c.server.BotToken(), u.Path); r.Status != 503 {
 			t.Errorf("fault: got %d", r.Status)
 		}
@@ -126,7 +127,7 @@ func TestFilesAreDeleted(t *testing.T) {
 func TestDownloadIsCut(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.server.Fault(slack.Fault{Method: "file", Action: slack.ActCutMiddle})
+	p.server.Fault(slack.Fault{Method: "file", Action: fault.CutMiddle})
 	p.server.Say(slack.Incoming{Channel: channel, Files: []slack.Attachment{{Name: "b.txt", Content: bytes.Repeat([]byte("x"), 1000)}}})
 	history := p.server.History(channel)
 	id := history[len(history)-1].Files[0].ID
@@ -139,5 +140,5 @@ func TestDownloadIsCut(t *testing.T) {
 			t.Error("a method that is no download has no middle")
 		}
 	}()
-	p.server.Fault(slack.Fault{Method: "chat.update", Action: slack.ActCutMiddle})
+	p.server.Fault(slack.Fault{Method: "chat.update", Action: fault.CutMiddle})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/slack-go/slack/slackevents"
 	"github.com/slack-go/slack/socketmode"
 
+	"telex/standin/fault"
 	"telex/standin/slack"
 )
 
@@ -117,7 +118,7 @@ func useLibrary(ctx context.Context, t *testing.T, s *slack.Server, api *library
 	if _, err := api.GetUserInfoContext(ctx, slack.DefaultUser); err != nil {
 		t.Errorf("GetUserInfo: %v", err)
 	}
-	s.Fault(slack.Fault{Method: "chat.delete", Times: 1, Action: slack.ActRateLimit, RetryAfter: 7})
+	s.Fault(slack.Fault{Method: "chat.delete", Times: 1, Action: fault.RateLimit, RetryAfter: 7})
 	_, _, err = api.DeleteMessageContext(ctx, channel, ts)
 	if limited, ok := errors.AsType[*library.RateLimitedError](err); !ok || limited.RetryAfter != 7*time.Second {
 		t.Errorf("DeleteMessage: got %v, want to wait 7s", err)

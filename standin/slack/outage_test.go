@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/slack"
 )
 
@@ -80,7 +81,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
-	s.Outage(slack.Outage{Kind: slack.OutageRefuse, For: time.Hour})
+	s.Outage(fault.Outage{Kind: fault.OutageRefuse, For: time.Hour})
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
@@ -129,7 +130,7 @@ func TestFaultChoice(t *testing.T) {
 			t.Parallel()
 			c := free(t)
 			c.server.Say(slack.Incoming{Text: "hi"})
-			tc.fault.Action, tc.fault.Status = slack.ActStatus, 500
+			tc.fault.Action, tc.fault.Status = fault.Status, 500
 			c.server.Fault(tc.fault)
 			got := ""
 			for i := range 8 {
@@ -152,14 +153,14 @@ func TestFaultChoice(t *testing.T) {
 func TestFaultEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
-		c.server.Fault(slack.Fault{Action: slack.ActStatus, Status: 500, For: 5 * time.Second})
+		c.server.Fault(slack.Fault{Action: fault.Status, Status: 500, For: 5 * time.Second})
 		pause(5*time.Second - 1)
 		if r := c.call("auth.test", nil); r.Status != 500 {
 			t.Errorf("just before its end: got %d, want 500", r.Status)
 		}
 		pause(1)
 		c.ok("auth.test", nil)
-		c.server.Fault(slack.Fault{Action: slack.ActPauseBefore})
+		c.server.Fault(slack.Fault{Action: fault.PauseBefore})
 		got := make(chan reply, 1)
 		go func() { got <- c.call("auth.test", nil) }()
 		synctest.Wait()

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/slack"
 )
 
@@ -228,7 +229,7 @@ func TestDeliveryFaults(t *testing.T) {
 		k := c.socket()
 		c.server.Fault(slack.Fault{Method: "event", Action: slack.ActDuplicate, Nth: 1})
 		c.server.Fault(slack.Fault{Method: "event", Action: slack.ActDrop, Contains: "second"})
-		c.server.Fault(slack.Fault{Method: "event", Action: slack.ActLatency, Delay: 5 * time.Second, Contains: "third"})
+		c.server.Fault(slack.Fault{Method: "event", Action: fault.Latency, Delay: 5 * time.Second, Contains: "third"})
 		c.server.Say(slack.Incoming{Channel: direct, Text: "first"})
 		first, again := k.take(), k.take()
 		if first.Payload.EventID != again.Payload.EventID || again.Retry != 1 {

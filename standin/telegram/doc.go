@@ -11,8 +11,8 @@
 //	s := telegram.New(telegram.Options{Token: "1:a", Latency: 60 * time.Millisecond})
 //	defer s.Close()
 //	go s.Serve(memnet.Listen()) // or a real listener
-//	s.Fault(telegram.Fault{Method: "editMessageText", Every: 5, Action: telegram.ActRateLimit, RetryAfter: 2})
-//	s.Outage(telegram.Outage{Kind: telegram.OutageCut, For: 10 * time.Second})
+//	s.Fault(telegram.Fault{Method: "editMessageText", Every: 5, Action: fault.RateLimit, RetryAfter: 2})
+//	s.Outage(fault.Outage{Kind: fault.OutageCut, For: 10 * time.Second})
 //	s.Say(telegram.Incoming{Chat: 1001, Text: "hello"})
 //	seen := s.Screen(1001, time.Now()) // what is on it: messages, files, drafts, typing
 //	bad := s.Stats().Violations.Total()

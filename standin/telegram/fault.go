@@ -12,42 +12,12 @@ import (
 	"telex/standin/rig"
 )
 
-// Actions of faults; the package fault says what those do that other platforms have too.
-const (
-	ActLatency = fault.Latency
-	// ActRateLimit closes the call's chat, or all chats when Scope is "global".
-	ActRateLimit = fault.RateLimit
-	// ActStatus answers as HTML from 500 on, else as an API error with Description.
-	ActStatus      = fault.Status
-	ActCutBefore   = fault.CutBefore
-	ActCutAfter    = fault.CutAfter
-	ActCutMiddle   = fault.CutMiddle
-	ActDrip        = fault.Drip
-	ActHang        = fault.Hang
-	ActDeleteFirst = fault.DeleteFirst
-	ActNotFound    = fault.NotFound
-	ActMalformed   = fault.Malformed
-	// ActNoMessageID takes message_id out of the answer.
-	ActNoMessageID   = "no_message_id"
-	ActPauseBefore   = fault.PauseBefore
-	ActPauseAfter    = fault.PauseAfter
-	ActPauseAnswered = fault.PauseAnswered
-)
-
-// Kinds of outages; the package fault says what they are.
-const (
-	OutageRefuse = fault.OutageRefuse
-	OutageCut    = fault.OutageCut
-	OutageError  = fault.OutageError
-	OutageHang   = fault.OutageHang
-)
-
-// Outage is a time in which the API does nothing.
-type Outage = fault.Outage
+// ActNoMessageID is an action of faults beside those of package fault: it takes message_id out of the answer.
+const ActNoMessageID = "no_message_id"
 
 // Fault is a rule: which calls it hits, and what happens to them. Calls are chosen by Chat, and by a text or caption
-// that Contains something; downloads have the method "file". Scope is "global" or "", the chat; RetryAfter is in whole
-// seconds.
+// that Contains something; downloads have the method "file". Scope is "global" for all chats, or "" for the call's chat;
+// RetryAfter is in whole seconds. A Status from 500 on is answered as HTML, unless it has a Description.
 type Fault = fault.Fault[Call]
 
 // Paused is a call that a fault holds.
@@ -56,15 +26,14 @@ type Paused = fault.Paused[Call]
 // check tells what is wrong with a fault.
 func check(f *Fault) error {
 	switch {
-	case (f.Action == ActCutMiddle || f.Action == ActDrip) && !strings.EqualFold(f.Method, downloadMethod):
+	case (f.Action == fault.CutMiddle || f.Action == fault.Drip) && !strings.EqualFold(f.Method, downloadMethod):
 		return fmt.Errorf("fault %s: only for the method %q", f.Action, downloadMethod)
 	case f.RetryAfter != math.Trunc(f.RetryAfter):
 		return fmt.Errorf("fault %s: retry_after is in whole seconds", f.Action)
 	case f.Channel != "" || f.Code != 0 || f.Error != "":
 		return errors.New("fault: channel, code and error are other platforms'")
 	}
-	return f.Check(ActLatency, ActRateLimit, ActStatus, ActCutBefore, ActCutAfter, ActHang, ActDeleteFirst, ActNotFound,
-		ActMalformed, ActNoMessageID, ActCutMiddle, ActDrip, ActPauseBefore, ActPauseAfter, ActPauseAnswered)
+	return f.Check(fault.Everywhere(fault.NotFound, fault.Drip, ActNoMessageID)...)
 }
 
 func chooses(f *Fault, call *Call) bool {
@@ -76,13 +45,13 @@ func chooses(f *Fault, call *Call) bool {
 // act does what a fault does in place of a call's effect, or after it.
 func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 	switch f.Action {
-	case ActRateLimit:
+	case fault.RateLimit:
 		return s.forceTooMany(call, f).answer(), true
-	case ActStatus:
+	case fault.Status:
 		return statusAnswer(f), true
-	case ActNotFound:
+	case fault.NotFound:
 		return notFound(call).answer(), true
-	case ActDeleteFirst:
+	case fault.DeleteFirst:
 		s.Locked(func() {
 			if c := s.chats[call.Chat]; c != nil {
 				if m := c.alive(call.MessageID); m != nil {

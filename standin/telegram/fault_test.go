@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/telegram"
 )
 
@@ -23,15 +24,15 @@ func TestFaults(t *testing.T) {
 		took    time.Duration
 		invalid bool // the answer is no JSON.
 	}{
-		{name: "latency", fault: telegram.Fault{Action: telegram.ActLatency, Delay: 3 * time.Second}, status: 200, effect: true, took: 3 * time.Second},
-		{name: "status", fault: telegram.Fault{Action: telegram.ActStatus, Status: 502}, status: 502, answer: "<h1>502 Bad Gateway</h1>"},
-		{name: "status after effect", fault: telegram.Fault{Action: telegram.ActStatus, Status: 500, AfterEffect: true}, status: 500, effect: true, answer: "<html>"},
-		{name: "API error", fault: telegram.Fault{Action: telegram.ActStatus, Status: 403, Description: "Forbidden: go"}, status: 403, answer: `"description":"Forbidden: go"`},
-		{name: "cut before", fault: telegram.Fault{Action: telegram.ActCutBefore}},
-		{name: "cut after", fault: telegram.Fault{Action: telegram.ActCutAfter}, effect: true},
-		{name: "delete first", fault: telegram.Fault{Action: telegram.ActDeleteFirst}, status: 400, answer: "message to edit not found"},
-		{name: "not found", fault: telegram.Fault{Action: telegram.ActNotFound}, status: 400, answer: "message to edit not found"},
-		{name: "malformed", fault: telegram.Fault{Action: telegram.ActMalformed}, status: 200, effect: true, answer: `{"ok":true`, invalid: true},
+		{name: "latency", fault: telegram.Fault{Action: fault.Latency, Delay: 3 * time.Second}, status: 200, effect: true, took: 3 * time.Second},
+		{name: "status", fault: telegram.Fault{Action: fault.Status, Status: 502}, status: 502, answer: "<h1>502 Bad Gateway</h1>"},
+		{name: "status after effect", fault: telegram.Fault{Action: fault.Status, Status: 500, AfterEffect: true}, status: 500, effect: true, answer: "<html>"},
+		{name: "API error", fault: telegram.Fault{Action: fault.Status, Status: 403, Description: "Forbidden: go"}, status: 403, answer: `"description":"Forbidden: go"`},
+		{name: "cut before", fault: telegram.Fault{Action: fault.CutBefore}},
+		{name: "cut after", fault: telegram.Fault{Action: fault.CutAfter}, effect: true},
+		{name: "delete first", fault: telegram.Fault{Action: fault.DeleteFirst}, status: 400, answer: "message to edit not found"},
+		{name: "not found", fault: telegram.Fault{Action: fault.NotFound}, status: 400, answer: "message to edit not found"},
+		{name: "malformed", fault: telegram.Fault{Action: fault.Malformed}, status: 200, effect: true, answer: `{"ok":true`, invalid: true},
 		{name: "no message id F57", fault: telegram.Fault{Action: telegram.ActNoMessageID}, status: 200, effect: true, answer: `"result":{"chat"`},
 	}
 	for _, tc := range cases {
@@ -67,7 +68,7 @@ func TestFaults(t *testing.T) {
 
 func TestFaultChoice(t *testing.T) {
 	t.Parallel()
-	fail := telegram.Fault{Action: telegram.ActStatus, Status: 500}
+	fail := telegram.Fault{Action: fault.Status, Status: 500}
 	with := func(change func(*telegram.Fault)) telegram.Fault {
 		f := fail
 		change(&f)
@@ -118,9 +119,9 @@ func TestPauses(t *testing.T) {
 		action, stage    string
 		effect, answered bool
 	}{
-		{telegram.ActPauseBefore, "before", false, false},
-		{telegram.ActPauseAfter, "after", true, false},
-		{telegram.ActPauseAnswered, "answered", true, true},
+		{fault.PauseBefore, "before", false, false},
+		{fault.PauseAfter, "after", true, false},
+		{fault.PauseAnswered, "answered", true, true},
 	} {
 		t.Run(tc.stage, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -154,7 +155,7 @@ func TestPauseCallback(t *testing.T) {
 	t.Parallel()
 	c := free(t)
 	seen := -1
-	c.server.Fault(telegram.Fault{Method: "sendMessage", Action: telegram.ActPauseAfter, Do: func(telegram.Call) {
+	c.server.Fault(telegram.Fault{Method: "sendMessage", Action: fault.PauseAfter, Do: func(telegram.Call) {
 		seen = len(c.server.History(person))
 	}})
 	c.call("sendMessage", args{"chat_id": "1001", "text": "x"}).message(t)
@@ -166,7 +167,7 @@ func TestPauseCallback(t *testing.T) {
 func TestHangAndRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
-		c.server.Fault(telegram.Fault{Method: "sendMessage", Action: telegram.ActHang})
+		c.server.Fault(telegram.Fault{Method: "sendMessage", Action: fault.Hang})
 		ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
 		defer cancel()
 		if r := c.callContext(ctx, "sendMessage", args{"chat_id": "1001", "text": "x"}); !errors.Is(r.Err, context.DeadlineExceeded) {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/telegram"
 )
 
@@ -18,12 +19,12 @@ func TestHeldCalls(t *testing.T) {
 		effect        bool // once it is let go of.
 		answered      bool
 	}{
-		{telegram.ActPauseBefore, "before", false, true, true},
-		{telegram.ActPauseBefore, "before", true, false, false},
-		{telegram.ActPauseAfter, "after", false, true, true},
-		{telegram.ActPauseAfter, "after", true, true, false},
-		{telegram.ActPauseAnswered, "answered", false, true, true},
-		{telegram.ActPauseAnswered, "answered", true, true, true},
+		{fault.PauseBefore, "before", false, true, true},
+		{fault.PauseBefore, "before", true, false, false},
+		{fault.PauseAfter, "after", false, true, true},
+		{fault.PauseAfter, "after", true, true, false},
+		{fault.PauseAnswered, "answered", false, true, true},
+		{fault.PauseAnswered, "answered", true, true, true},
 	} {
 		for _, method := range []string{"sendMessage", "editMessageText", "sendMessageDraft", "sendDocument"} {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/telegram"
 )
 
@@ -97,7 +98,7 @@ func TestBlockedWindow(t *testing.T) {
 		c := start(t, telegram.Options{})
 		c.server.Say(telegram.Incoming{Chat: 1, Text: "x"})
 		c.server.Say(telegram.Incoming{Chat: 2, Text: "x"})
-		c.server.Fault(telegram.Fault{Method: "sendMessage", Chat: 1, Nth: 1, Action: telegram.ActRateLimit, RetryAfter: 5})
+		c.server.Fault(telegram.Fault{Method: "sendMessage", Chat: 1, Nth: 1, Action: fault.RateLimit, RetryAfter: 5})
 		send := func(chat string) reply { return c.call("sendMessage", args{"chat_id": chat, "text": "x"}) }
 		if r := send("1"); r.Parameters.RetryAfter != 5 {
 			t.Fatalf("forced: got %s, want retry after 5", r.Raw)

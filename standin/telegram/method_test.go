@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/telegram"
 )
 
@@ -365,7 +366,7 @@ func TestHeaders(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{})
 	c.server.Say(telegram.Incoming{Chat: person, Text: "x"})
-	c.server.Fault(telegram.Fault{Method: "sendMessage", Action: telegram.ActRateLimit, RetryAfter: 7})
+	c.server.Fault(telegram.Fault{Method: "sendMessage", Action: fault.RateLimit, RetryAfter: 7})
 	r := c.call("sendMessage", args{"chat_id": "1001", "text": "x"})
 	want := `{"ok":false,"error_code":429,"description":"Too Many Requests: retry after 7","parameters":{"retry_after":7}}`
 	if r.Raw != want || r.Status != http.StatusTooManyRequests || r.Header.Get("Retry-After") != "7" {

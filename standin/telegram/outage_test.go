@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"telex/standin/fault"
 	"telex/standin/telegram"
 )
 
@@ -19,21 +20,21 @@ import (
 // is cut, and all is as before when it is over.
 func TestOutage(t *testing.T) {
 	for _, tc := range []struct {
-		outage telegram.Outage
+		outage fault.Outage
 		status int // of a call; 0 for none.
 		hangs  bool
 	}{
-		{telegram.Outage{Kind: telegram.OutageCut, For: 10 * time.Second}, 0, false},
-		{telegram.Outage{Kind: telegram.OutageRefuse, For: 10 * time.Second}, 0, false},
-		{telegram.Outage{Kind: telegram.OutageError, For: 10 * time.Second}, 502, false},
-		{telegram.Outage{Kind: telegram.OutageError, ForMS: 10_000, Status: 503}, 503, false},
-		{telegram.Outage{Kind: telegram.OutageHang, For: 10 * time.Second}, 0, true},
+		{fault.Outage{Kind: fault.OutageCut, For: 10 * time.Second}, 0, false},
+		{fault.Outage{Kind: fault.OutageRefuse, For: 10 * time.Second}, 0, false},
+		{fault.Outage{Kind: fault.OutageError, For: 10 * time.Second}, 502, false},
+		{fault.Outage{Kind: fault.OutageError, ForMS: 10_000, Status: 503}, 503, false},
+		{fault.Outage{Kind: fault.OutageHang, For: 10 * time.Second}, 0, true},
 	} {
 		t.Run(tc.outage.Kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := free(t)
 				send := args{"chat_id": "1001", "text": "x"}
-				c.server.Fault(telegram.Fault{Method: "sendMessage", Nth: 2, Action: telegram.ActStatus, Status: 500})
+				c.server.Fault(telegram.Fault{Method: "sendMessage", Nth: 2, Action: fault.Status, Status: 500})
 				poll := make(chan reply, 1)
 				go func() { poll <- c.call("getUpdates", args{"timeout": "50", "offset": "999999999"}) }()
 				synctest.Wait()
@@ -69,7 +70,7 @@ func TestOutage(t *testing.T) {
 func TestOutageEndsWithTheFaults(t *testing.T) {
 	t.Parallel()
 	c := free(t)
-	c.server.Outage(telegram.Outage{Kind: telegram.OutageRefuse, For: time.Hour})
+	c.server.Outage(fault.Outage{Kind: fault.OutageRefuse, For: time.Hour})
 	if r := c.call("getMe", nil); r.Err == nil {
 		t.Errorf("during the outage: got %s, want an error", r.Raw)
 	}
@@ -146,7 +147,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
-	s.Outage(telegram.Outage{Kind: telegram.OutageRefuse, For: time.Hour})
+	s.Outage(fault.Outage{Kind: fault.OutageRefuse, For: time.Hour})
 	if err := s.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
@@ -159,7 +160,7 @@ func TestCloseDuringRefusal(t *testing.T) {
 func TestFaultEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := free(t)
-		c.server.Fault(telegram.Fault{Action: telegram.ActStatus, Status: 500, For: 5 * time.Second})
+		c.server.Fault(telegram.Fault{Action: fault.Status, Status: 500, For: 5 * time.Second})
 		pause(5*time.Second - 1)
 		if r := c.call("getMe", nil); r.Status != 500 {
 			t.Errorf("just before its end: got %d, want 500", r.Status)
