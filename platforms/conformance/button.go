@@ -17,132 +17,127 @@ const pressed = 2 * time.Second
 func buttonCases() []testCase {
 	both := []chat.Action{{ID: "stop:1a2b3c4d", Label: "Stop"}, {ID: strings.Repeat("x-9:", 16), Label: "Go <on> & *on* 🦊"}}
 	return []testCase{
-		{"buttons are shown below a message, and change with an edit", func(s *scene) {
-			s.buttons(func(w Presser, e preview.Editor, to chat.Target) {
-				ref := s.offer(to, "one", both...)
-				s.wantButtons(w, ref, both...)
-				for _, list := range [][]chat.Action{both[:1], both, both[1:]} {
-					m := outgoing("one two")
-					m.Actions = list
-					s.edit(e, ref, m)
-					s.wantButtons(w, ref, list...)
-					s.wantShown(to, "one two")
-				}
-			})
-		}},
-		{"an edit without buttons takes them away and leaves the text alone", func(s *scene) {
-			s.buttons(func(w Presser, e preview.Editor, to chat.Target) {
-				for _, text := range []string{"one", "changed", "a *b* _c_ `d` <g> & h."} {
-					ref := s.offer(to, "one", both...)
-					for range 2 {
-						s.edit(e, ref, outgoing(text))
-						s.wantButtons(w, ref)
-					}
-					if list := s.Shown(to); list[len(list)-1] != text {
-						s.Errorf("shown is %q, want %q", list[len(list)-1], text)
-					}
-				}
-			})
-		}},
-		{"a message without buttons can get some", func(s *scene) {
-			s.buttons(func(w Presser, e preview.Editor, to chat.Target) {
-				ref := s.send(to, "one")
-				s.wantButtons(w, ref)
-				m := outgoing("one")
-				m.Actions = both
+		{"buttons are shown below a message, and change with an edit", buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
+			ref := s.offer(to, "one", both...)
+			s.wantButtons(w, ref, both...)
+			for _, list := range [][]chat.Action{both[:1], both, both[1:]} {
+				m := outgoing("one two")
+				m.Actions = list
 				s.edit(e, ref, m)
-				s.wantButtons(w, ref, both...)
-				s.wantShown(to, "one")
-			})
-		}},
-		{"a text at the limit can have buttons", func(s *scene) {
-			s.buttons(func(w Presser, e preview.Editor, to chat.Target) {
-				longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
-				ref := s.offer(to, longest, both...)
-				s.wantShown(to, longest)
-				s.wantButtons(w, ref, both...)
-				longest = strings.Repeat("y", len(longest))
-				m := outgoing(longest)
-				m.Actions = both
-				s.edit(e, ref, m)
-				s.wantShown(to, longest)
-			})
-		}},
-		{"a press arrives once, says what was pressed, and is acknowledged", func(s *scene) {
-			s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
+				s.wantButtons(w, ref, list...)
+				s.wantShown(to, "one two")
+			}
+		})},
+		{"an edit without buttons takes them away and leaves the text alone", buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
+			for _, text := range []string{"one", "changed", "a *b* _c_ `d` <g> & h."} {
 				ref := s.offer(to, "one", both...)
-				r := s.start("")
-				r.take()
-				ids := map[chat.MessageID]bool{}
-				for _, a := range both {
-					w.Press(ref, a.ID)
-					synctest.Wait()
-					pass(pressed)
-					if got := w.Unanswered(); got != 0 {
-						s.Errorf("%d presses are not acknowledged after %v", got, pressed)
-					}
-					in := s.one(r)
-					if in.Kind != chat.Button || in.Action != a.ID || in.To != to || !in.Addressed || in.Reply ||
-						in.Sender.ID == "" || in.Sender.Bot || in.ID == "" || in.Text != "" {
-						s.Errorf("got %+v, want a press on %s", in, a.ID)
-					}
-					if off := time.Since(in.At).Abs(); off > 2*time.Minute {
-						s.Errorf("the press is of %v, %v ago", in.At, off)
-					}
-					ids[in.ID] = true
+				for range 2 {
+					s.edit(e, ref, outgoing(text))
+					s.wantButtons(w, ref)
 				}
-				w.Press(ref, both[0].ID) // again
-				ids[s.one(r).ID] = true
-				if len(ids) != 3 {
-					s.Errorf("three presses have %d ids", len(ids))
+				if list := s.Shown(to); list[len(list)-1] != text {
+					s.Errorf("shown is %q, want %q", list[len(list)-1], text)
 				}
-				r.stop(s)
-				again := s.start(r.resume)
-				if list := again.take(); len(list) != 0 {
-					s.Errorf("a press arrived again: %+v", list)
+			}
+		})},
+		{"a message without buttons can get some", buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
+			ref := s.send(to, "one")
+			s.wantButtons(w, ref)
+			m := outgoing("one")
+			m.Actions = both
+			s.edit(e, ref, m)
+			s.wantButtons(w, ref, both...)
+			s.wantShown(to, "one")
+		})},
+		{"a text at the limit can have buttons", buttons(func(s *scene, w Presser, e preview.Editor, to chat.Target) {
+			longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
+			ref := s.offer(to, longest, both...)
+			s.wantShown(to, longest)
+			s.wantButtons(w, ref, both...)
+			longest = strings.Repeat("y", len(longest))
+			m := outgoing(longest)
+			m.Actions = both
+			s.edit(e, ref, m)
+			s.wantShown(to, longest)
+		})},
+		{"a press arrives once, says what was pressed, and is acknowledged", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+			ref := s.offer(to, "one", both...)
+			r := s.start("")
+			r.take()
+			ids := map[chat.MessageID]bool{}
+			for _, a := range both {
+				w.Press(ref, a.ID)
+				synctest.Wait()
+				pass(pressed)
+				if got := w.Unanswered(); got != 0 {
+					s.Errorf("%d presses are not acknowledged after %v", got, pressed)
 				}
-				again.stop(s)
-				s.wantButtons(w, ref, both...)
-			})
-		}},
-		{"a press by whoever wrote before comes from the same person", func(s *scene) {
-			s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
-				if to.Kind == chat.Group {
-					return // there are several
+				in := s.one(r)
+				if in.Kind != chat.Button || in.Action != a.ID || in.To != to || !in.Addressed || in.Reply ||
+					in.Sender.ID == "" || in.Sender.Bot || in.ID == "" || in.Text != "" {
+					s.Errorf("got %+v, want a press on %s", in, a.ID)
 				}
-				ref := s.offer(to, "one", both...)
-				r := s.start("")
-				r.take()
-				s.Say(to, Saying{Text: "it's me"})
-				said := s.one(r)
-				w.Press(ref, both[0].ID)
-				if in := s.one(r); in.Sender.ID != said.Sender.ID || in.ID == said.ID {
-					s.Errorf("the press is by %+v, the message by %+v", in, said)
+				if off := time.Since(in.At).Abs(); off > 2*time.Minute {
+					s.Errorf("the press is of %v, %v ago", in.At, off)
 				}
-				r.stop(s)
-			})
-		}},
+				ids[in.ID] = true
+			}
+			w.Press(ref, both[0].ID) // again
+			ids[s.one(r).ID] = true
+			if len(ids) != 3 {
+				s.Errorf("three presses have %d ids", len(ids))
+			}
+			r.stop(s)
+			again := s.start(r.resume)
+			if list := again.take(); len(list) != 0 {
+				s.Errorf("a press arrived again: %+v", list)
+			}
+			again.stop(s)
+			s.wantButtons(w, ref, both...)
+		})},
+		{"a press by whoever wrote before comes from the same person", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+			if to.Kind == chat.Group {
+				return // there are several
+			}
+			ref := s.offer(to, "one", both...)
+			r := s.start("")
+			r.take()
+			s.Say(to, Saying{Text: "it's me"})
+			said := s.one(r)
+			w.Press(ref, both[0].ID)
+			if in := s.one(r); in.Sender.ID != said.Sender.ID || in.ID == said.ID {
+				s.Errorf("the press is by %+v, the message by %+v", in, said)
+			}
+			r.stop(s)
+		})},
 	}
 }
 
-// buttons runs a part of a case wherever there are buttons.
-func (s *scene) buttons(run func(w Presser, e preview.Editor, to chat.Target)) {
+// buttons is a case for each place in which there are buttons.
+func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
+	return with((*scene).presser, func(s *scene, w Presser) {
+		s.Helper()
+		e, ok := s.editor()
+		if !ok {
+			s.Fatal("there are buttons without edits: nothing could take them away")
+		}
+		for _, to := range s.both() {
+			run(s, w, e, to)
+		}
+	})
+}
+
+// presser returns who presses the buttons of messages, and false where there are none.
+func (s *scene) presser() (Presser, bool) {
 	s.Helper()
-	if !s.adapter.Capabilities().Buttons {
-		s.lacks = "Buttons"
-		return
-	}
 	w, ok := s.World.(Presser)
-	if !ok {
+	switch has := s.can().Buttons; {
+	case !has:
+		s.lacks = "Buttons"
+	case !ok:
 		s.Fatal("the adapter has buttons, and the world can't press them")
 	}
-	e, ok := s.adapter.(preview.Editor)
-	if !ok {
-		s.Fatal("there are buttons without edits: nothing could take them away")
-	}
-	for _, to := range s.both() {
-		run(w, e, to)
-	}
+	return w, s.can().Buttons
 }
 
 // offer shows a text with buttons, which must succeed.

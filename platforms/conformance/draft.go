@@ -18,45 +18,39 @@ const gone = 10 * time.Minute
 // draftCases are about previews that are no messages.
 func draftCases() []testCase {
 	return []testCase{
-		{"a draft replaces the one before and is no message", func(s *scene) {
-			s.drafts(func(d preview.Drafter, to chat.Target) {
-				for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // the same again is a success
-					s.draft(d, to, draftID, text)
-					s.wantDrafts(to, text)
-				}
-				s.draft(d, to, draftID+1, "of another reply")
-				s.wantDrafts(to, "of another reply")
-				s.wantShown(to)
-			})
+		{"a draft replaces the one before and is no message", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+			for _, text := range []string{"one", "one two 🦊", "one two 🦊", "1"} { // the same again is a success
+				s.draft(d, to, draftID, text)
+				s.wantDrafts(to, text)
+			}
+			s.draft(d, to, draftID+1, "of another reply")
+			s.wantDrafts(to, "of another reply")
+			s.wantShown(to)
 			s.wantCalls(chat.OpSend, 0)
-		}},
-		{"a draft vanishes when a message arrives (D2)", func(s *scene) {
-			s.drafts(func(d preview.Drafter, to chat.Target) {
-				s.draft(d, to, draftID, "almost")
-				s.send(to, "the answer")
-				s.wantDrafts(to)
-				s.draft(d, to, draftID, "next")
-				s.wantDrafts(to, "next")
-				if f, ok := s.adapter.(preview.Filer); ok {
-					if _, err := f.SendFile(s.Context(), to, outgoing("a file"), file()); err != nil {
-						s.Errorf("SendFile: %v", err)
-					}
-					s.wantDrafts(to)
+		})},
+		{"a draft vanishes when a message arrives (D2)", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+			s.draft(d, to, draftID, "almost")
+			s.send(to, "the answer")
+			s.wantDrafts(to)
+			s.draft(d, to, draftID, "next")
+			s.wantDrafts(to, "next")
+			if f, ok := s.adapter.(preview.Filer); ok {
+				if _, err := f.SendFile(s.Context(), to, outgoing("a file"), file()); err != nil {
+					s.Errorf("SendFile: %v", err)
 				}
-			})
-		}},
-		{"a draft that is renewed in time stays, any other vanishes", func(s *scene) {
-			s.drafts(func(d preview.Drafter, to chat.Target) {
-				for range 5 {
-					s.draft(d, to, draftID, "still here")
-					pass(s.adapter.Profile(to).DraftFor)
-					s.wantDrafts(to, "still here")
-				}
-				pass(gone)
 				s.wantDrafts(to)
-				s.wantShown(to)
-			})
-		}},
+			}
+		})},
+		{"a draft that is renewed in time stays, any other vanishes", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+			for range 5 {
+				s.draft(d, to, draftID, "still here")
+				pass(s.adapter.Profile(to).DraftFor)
+				s.wantDrafts(to, "still here")
+			}
+			pass(gone)
+			s.wantDrafts(to)
+			s.wantShown(to)
+		})},
 		{"a draft is refused where there are none", with((*scene).drafter, func(s *scene, d preview.Drafter) {
 			places := s.both()
 			for _, to := range places {
@@ -69,47 +63,32 @@ func draftCases() []testCase {
 				s.Error("there are drafts neither in the private chat nor in the group")
 			}
 		})},
-		{"a draft at the text limit is shown, one above is too long (F06)", func(s *scene) {
-			s.drafts(func(d preview.Drafter, to chat.Target) {
-				longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
-				s.draft(d, to, draftID, longest)
-				s.wantKind(d.Draft(s.Context(), to, draftID, outgoing(longest+"x")), chat.TooLong)
-				s.wantDrafts(to, longest)
-			})
-		}},
-		{"a cut draft can be repeated", func(s *scene) {
-			s.drafts(func(d preview.Drafter, to chat.Target) {
-				for _, f := range []Fault{CutBefore, CutAfter} {
-					s.Break(chat.OpDraft, f)
-					s.wantKind(d.Draft(s.Context(), to, draftID, outgoing("two")), chat.Uncertain)
-					s.draft(d, to, draftID, "two")
-					s.wantDrafts(to, "two")
-				}
-			})
-		}},
-		{"drafts count against the limits that are stated", func(s *scene) {
-			s.drafts(func(_ preview.Drafter, to chat.Target) {
-				limits := s.adapter.Profile(to).Limits
-				if len(limits) > 0 && !slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Ops&chat.OpDraft != 0 }) {
-					s.Errorf("no limit of %+v counts drafts", limits)
-				}
-			})
-		}},
+		{"a draft at the text limit is shown, one above is too long (F06)", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+			longest := strings.Repeat("x", s.adapter.Profile(to).TextLimit)
+			s.draft(d, to, draftID, longest)
+			s.wantKind(d.Draft(s.Context(), to, draftID, outgoing(longest+"x")), chat.TooLong)
+			s.wantDrafts(to, longest)
+		})},
+		{"a cut draft can be repeated", drafts(func(s *scene, d preview.Drafter, to chat.Target) {
+			for _, f := range []Fault{CutBefore, CutAfter} {
+				s.Break(chat.OpDraft, f)
+				s.wantKind(d.Draft(s.Context(), to, draftID, outgoing("two")), chat.Uncertain)
+				s.draft(d, to, draftID, "two")
+				s.wantDrafts(to, "two")
+			}
+		})},
+		{"drafts count against the limits that are stated", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
+			limits := s.adapter.Profile(to).Limits
+			if len(limits) > 0 && !slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Ops&chat.OpDraft != 0 }) {
+				s.Errorf("no limit of %+v counts drafts", limits)
+			}
+		})},
 	}
 }
 
-// drafts runs a part of a case wherever there are drafts.
-func (s *scene) drafts(run func(d preview.Drafter, to chat.Target)) {
-	s.Helper()
-	d, ok := s.drafter()
-	if !ok {
-		return
-	}
-	for _, to := range s.both() {
-		if s.adapter.Profile(to).DraftFor > 0 {
-			run(d, to)
-		}
-	}
+// drafts is a case for each place in which there are drafts.
+func drafts(run func(s *scene, d preview.Drafter, to chat.Target)) func(*scene) {
+	return inPlaces((*scene).drafter, func(p chat.Profile) bool { return p.DraftFor > 0 }, run)
 }
 
 // draft shows a draft, which must succeed.

@@ -152,18 +152,16 @@ func overflowCases() []testCase {
 				h.wantCalls(chat.OpEdit, edits)
 			}
 		})},
-		{"D2: the final of a draft is a message", func(s *scene) {
-			s.drafts(func(_ preview.Drafter, to chat.Target) {
-				h := s.house(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *house) { h.config.Transport = preview.Draft })
-				h.ask(to, "quiet")
-				pass(50 * time.Second) // for longer than a draft lasts by itself
-				h.wantDrafts(to, prose(200)+cursor)
-				h.wantShown(to)
-				pass(lasting)
-				h.wantDrafts(to)
-				h.wantReply(to, prose(200))
-			})
-		}},
+		{"D2: the final of a draft is a message", drafts(func(s *scene, _ preview.Drafter, to chat.Target) {
+			h := s.house(map[string]answer{"quiet": {text: prose(200), tail: time.Minute}}, func(h *house) { h.config.Transport = preview.Draft })
+			h.ask(to, "quiet")
+			pass(50 * time.Second) // for longer than a draft lasts by itself
+			h.wantDrafts(to, prose(200)+cursor)
+			h.wantShown(to)
+			pass(lasting)
+			h.wantDrafts(to)
+			h.wantReply(to, prose(200))
+		})},
 		{"D8: what overflows rolls over, and what is full is left alone (F16)", with((*scene).editor, func(s *scene, _ preview.Editor) {
 			for _, to := range s.both() {
 				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)

@@ -32,87 +32,79 @@ func verdicts() []verdict {
 // a tool that changes things, and says the rest.
 func questionCases() []testCase {
 	return []testCase{
-		{"a question is shown with its buttons, and nothing moves until it is answered", func(s *scene) {
-			s.questioned(func(h *house, w Presser, to chat.Target) {
-				q := h.question(w, to)
-				moved := func() int { return len(h.Versions(to)) + h.moves() }
-				before := moved()
-				for range 4 {
-					pass(time.Minute)
-					if got := moved(); got != before {
-						h.Errorf("while nobody answers there were %d calls and changes, before %d", got, before)
-					}
-					h.wantQuestion(w, q)
+		{"a question is shown with its buttons, and nothing moves until it is answered", questioned(func(h *house, w Presser, to chat.Target) {
+			q := h.question(w, to)
+			moved := func() int { return len(h.Versions(to)) + h.moves() }
+			before := moved()
+			for range 4 {
+				pass(time.Minute)
+				if got := moved(); got != before {
+					h.Errorf("while nobody answers there were %d calls and changes, before %d", got, before)
 				}
-				h.planner.note = gateway.DefaultTexts()[gateway.TextUndecided]
-				h.wantDecided(w, q, 0, "nobody approved this call in time")
-			})
-		}},
+				h.wantQuestion(w, q)
+			}
+			h.planner.note = gateway.DefaultTexts()[gateway.TextUndecided]
+			h.wantDecided(w, q, 0, "nobody approved this call in time")
+		})},
 		{"a question is answered by its buttons: the tool runs once or not at all, and the same message holds the answer", func(s *scene) {
 			for _, v := range verdicts() {
-				s.questioned(func(h *house, w Presser, to chat.Target) {
+				questioned(func(h *house, w Presser, to chat.Target) {
 					q := h.question(w, to)
 					w.Press(q.ref, q.button(h, v.label))
 					h.wantDecided(w, q, v.runs, v.told)
-				})
+				})(s)
 			}
 		}},
 		{"a question is answered by a command, bare where none can be typed", func(s *scene) {
 			for _, v := range verdicts() {
-				s.questioned(func(h *house, w Presser, to chat.Target) {
+				questioned(func(h *house, w Presser, to chat.Target) {
 					q := h.question(w, to)
 					h.command(to, v.word)
 					h.wantDecided(w, q, v.runs, v.told)
-				})
+				})(s)
 			}
 		}},
-		{"a question is answered by a yes of who asked", func(s *scene) {
-			s.questioned(func(h *house, w Presser, to chat.Target) {
-				q := h.question(w, to)
-				h.ask(to, "Yes!")
-				h.wantDecided(w, q, 1, "pulled")
-			})
-		}},
-		{"a question is not answered by whoever else presses its buttons", func(s *scene) {
-			s.questioned(func(h *house, w Presser, to chat.Target) {
-				if to.Kind != chat.Group {
-					return
+		{"a question is answered by a yes of who asked", questioned(func(h *house, w Presser, to chat.Target) {
+			q := h.question(w, to)
+			h.ask(to, "Yes!")
+			h.wantDecided(w, q, 1, "pulled")
+		})},
+		{"a question is not answered by whoever else presses its buttons", questioned(func(h *house, w Presser, to chat.Target) {
+			if to.Kind != chat.Group {
+				return
+			}
+			q := h.question(w, to)
+			for _, b := range q.buttons {
+				w.PressAside(q.ref, b.ID)
+				pass(promptlyAsked)
+			}
+			h.wantQuestion(w, q)
+			if got := w.Unanswered(); got != 0 {
+				h.Errorf("%d presses are not acknowledged", got)
+			}
+			for _, text := range h.Shown(to)[q.before:] {
+				if text != q.text && text != gateway.DefaultTexts()[gateway.TextNotYours] {
+					h.Errorf("beside the question stands %q", text)
 				}
-				q := h.question(w, to)
-				for _, b := range q.buttons {
-					w.PressAside(q.ref, b.ID)
-					pass(promptlyAsked)
+			}
+			w.Press(q.ref, q.button(h, gateway.TextApproveButton))
+			h.wantDecided(w, q, 1, "pulled")
+		})},
+		{"where nothing streams a question and the answer are one message, and never with a cursor", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+			h := s.house(nil, func(h *house) { h.planner, h.config.Enabled = newPlanner(), false })
+			q := h.question(w, to)
+			w.Press(q.ref, q.button(h, gateway.TextApproveButton))
+			h.wantDecided(w, q, 1, "pulled")
+			for _, v := range h.Versions(to)[q.seen:] {
+				if v.Message != string(q.ref.ID) || strings.Contains(v.Text, "▌") {
+					h.Errorf("shown was %+v, want one message and no cursor", v)
 				}
-				h.wantQuestion(w, q)
-				if got := w.Unanswered(); got != 0 {
-					h.Errorf("%d presses are not acknowledged", got)
-				}
-				for _, text := range h.Shown(to)[q.before:] {
-					if text != q.text && text != gateway.DefaultTexts()[gateway.TextNotYours] {
-						h.Errorf("beside the question stands %q", text)
-					}
-				}
-				w.Press(q.ref, q.button(h, gateway.TextApproveButton))
-				h.wantDecided(w, q, 1, "pulled")
-			})
-		}},
-		{"where nothing streams a question and the answer are one message, and never with a cursor", func(s *scene) {
-			s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
-				h := s.house(nil, func(h *house) { h.planner, h.config.Enabled = newPlanner(), false })
-				q := h.question(w, to)
-				w.Press(q.ref, q.button(h, gateway.TextApproveButton))
-				h.wantDecided(w, q, 1, "pulled")
-				for _, v := range h.Versions(to)[q.seen:] {
-					if v.Message != string(q.ref.ID) || strings.Contains(v.Text, "▌") {
-						h.Errorf("shown was %+v, want one message and no cursor", v)
-					}
-				}
-				h.end()
-			})
-		}},
+			}
+			h.end()
+		})},
 		{"D10: killed while a question stands, its old button still answers it, once", func(s *scene) {
 			for _, away := range []bool{false, true} {
-				s.questioned(func(h *house, w Presser, to chat.Target) {
+				questioned(func(h *house, w Presser, to chat.Target) {
 					q := h.question(w, to)
 					approve := q.button(h, gateway.TextApproveButton)
 					h.die()
@@ -129,7 +121,7 @@ func questionCases() []testCase {
 					if h.wantEnded(w, q, 1, "pulled"); !away {
 						h.wantDecided(w, q, 1, "pulled")
 					}
-				})
+				})(s)
 			}
 		}},
 		{"a question of 2,000 bytes is shown within the limit, with its beginning and its end", func(s *scene) {
@@ -143,7 +135,7 @@ func questionCases() []testCase {
 // questionAt asks about a call of which the tool says so many bytes, made of some words.
 func (s *scene) questionAt(size int, words string) {
 	s.Helper()
-	s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
+	buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
 		h := s.house(nil, func(h *house) { h.planner = newPlanner() })
 		first, last := "The 1st line of it", "The 9th line of it"
 		middle := strings.Repeat(words, size)[:size-len(first+last)-2]
@@ -162,7 +154,7 @@ func (s *scene) questionAt(size int, words string) {
 		w.Press(q.ref, q.button(h, gateway.TextApproveButton))
 		h.wantEnded(w, q, 1, "pulled")
 		h.end()
-	})
+	})(s)
 }
 
 func newPlanner() *planner {
@@ -188,10 +180,10 @@ func (q question) button(h *house, label gateway.TextKey) string {
 	return q.buttons[i].ID
 }
 
-// questioned runs a part of a case in both places, with previews by each transport there is.
-func (s *scene) questioned(run func(h *house, w Presser, to chat.Target)) {
-	s.Helper()
-	s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
+// questioned is a case for both places, with previews by each transport there is.
+func questioned(run func(h *house, w Presser, to chat.Target)) func(*scene) {
+	return buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+		s.Helper()
 		for _, transport := range s.transports(to) {
 			h := s.house(nil, func(h *house) { h.planner, h.config.Transport = newPlanner(), transport })
 			run(h, w, to)

@@ -11,103 +11,95 @@ import (
 // specialCases are about what only some platforms have, and what went wrong with it.
 func specialCases() []testCase {
 	return []testCase{
-		{"D13: a stream shows only text that stays, and ends as a message with the whole of it", func(s *scene) {
-			s.native(func(w StreamWorld, to chat.Target) {
-				for _, c := range []struct{ text, want string }{{prose(900), prose(900)}, {Sample, s.Sample()}} {
-					h := s.house(map[string]answer{"go": {text: c.text}}, native)
-					before, seen, starts := len(h.Shown(to)), len(h.Versions(to)), h.Calls(chat.OpStart)
-					h.ask(to, "go")
-					h.until("that a stream grows", func() bool { return len(w.Streaming(to)) == 1 })
-					pass(lasting)
-					h.wantStreams(w, to)
-					h.wantSince("", to, before, c.want)
-					if got := h.Calls(chat.OpStart) - starts; got != 1 {
-						h.Errorf("%d streams were begun, want one", got)
-					}
-					for _, v := range h.Versions(to)[seen:] {
-						if strings.Contains(v.Text, "▌") {
-							h.Errorf("a stream shows a cursor: %q", v.Text)
-						}
-					}
-					h.wantValid(to)
-					h.end()
+		{"D13: a stream shows only text that stays, and ends as a message with the whole of it", native(func(s *scene, w StreamWorld, to chat.Target) {
+			for _, c := range []struct{ text, want string }{{prose(900), prose(900)}, {Sample, s.Sample()}} {
+				h := s.house(map[string]answer{"go": {text: c.text}}, byStreams)
+				before, seen, starts := len(h.Shown(to)), len(h.Versions(to)), h.Calls(chat.OpStart)
+				h.ask(to, "go")
+				h.until("that a stream grows", func() bool { return len(w.Streaming(to)) == 1 })
+				pass(lasting)
+				h.wantStreams(w, to)
+				h.wantSince("", to, before, c.want)
+				if got := h.Calls(chat.OpStart) - starts; got != 1 {
+					h.Errorf("%d streams were begun, want one", got)
 				}
-			})
-		}},
-		{"D13, F48: a stream with a long silence becomes a message in time, and the whole text stands", func(s *scene) {
-			s.native(func(w StreamWorld, to chat.Target) {
-				s.Enforce(Published)
-				text, life := prose(600), w.StreamLife()
-				h := s.house(map[string]answer{
-					"tail":  {text: text, tail: life + time.Minute},
-					"slow":  {text: text, each: 2 * life / 200},
-					"never": {text: text[:11], tail: life + time.Minute},
-				}, native)
-				for _, word := range []string{"tail", "slow", "never"} {
+				for _, v := range h.Versions(to)[seen:] {
+					if strings.Contains(v.Text, "▌") {
+						h.Errorf("a stream shows a cursor: %q", v.Text)
+					}
+				}
+				h.wantValid(to)
+				h.end()
+			}
+		})},
+		{"D13, F48: a stream with a long silence becomes a message in time, and the whole text stands", native(func(s *scene, w StreamWorld, to chat.Target) {
+			s.Enforce(Published)
+			text, life := prose(600), w.StreamLife()
+			h := s.house(map[string]answer{
+				"tail":  {text: text, tail: life + time.Minute},
+				"slow":  {text: text, each: 2 * life / 200},
+				"never": {text: text[:11], tail: life + time.Minute},
+			}, byStreams)
+			for _, word := range []string{"tail", "slow", "never"} {
+				before := len(h.Shown(to))
+				h.ask(to, word)
+				h.until("that a stream grows for "+word, func() bool { return len(w.Streaming(to)) == 1 })
+				for range 4 * int(life/time.Minute) {
+					pass(time.Minute)
+					if got := w.Broken(to); len(got) != 0 {
+						h.Fatalf("broken are %q", got)
+					}
+				}
+				if got, want := h.Shown(to)[before:], h.model.answers[word].text; len(got) != 1 || got[0] != want {
+					h.Errorf("%s: shown are %q, want %q", word, got, want)
+				}
+			}
+			h.wantGood()
+		})},
+		{"D13: a stream that breaks in the middle is mended with the whole text", native(func(s *scene, w StreamWorld, to chat.Target) {
+			for _, op := range []chat.Op{chat.OpStart, chat.OpAppend, chat.OpStop} {
+				for _, f := range []Fault{CutBefore, CutAfter, ServerError, RateLimit} {
+					h := s.house(map[string]answer{"go": {text: prose(600)}}, byStreams)
 					before := len(h.Shown(to))
-					h.ask(to, word)
-					h.until("that a stream grows for "+word, func() bool { return len(w.Streaming(to)) == 1 })
-					for range 4 * int(life/time.Minute) {
-						pass(time.Minute)
-						if got := w.Broken(to); len(got) != 0 {
-							h.Fatalf("broken are %q", got)
-						}
+					if op == chat.OpStart {
+						h.Break(op, f)
 					}
-					if got, want := h.Shown(to)[before:], h.model.answers[word].text; len(got) != 1 || got[0] != want {
-						h.Errorf("%s: shown are %q, want %q", word, got, want)
+					h.ask(to, "go")
+					h.until("that something is shown", func() bool { return len(h.Shown(to)) > before })
+					if op != chat.OpStart {
+						h.Break(op, f)
 					}
-				}
-				h.wantGood()
-			})
-		}},
-		{"D13: a stream that breaks in the middle is mended with the whole text", func(s *scene) {
-			s.native(func(w StreamWorld, to chat.Target) {
-				for _, op := range []chat.Op{chat.OpStart, chat.OpAppend, chat.OpStop} {
-					for _, f := range []Fault{CutBefore, CutAfter, ServerError, RateLimit} {
-						h := s.house(map[string]answer{"go": {text: prose(600)}}, native)
-						before := len(h.Shown(to))
-						if op == chat.OpStart {
-							h.Break(op, f)
-						}
-						h.ask(to, "go")
-						h.until("that something is shown", func() bool { return len(h.Shown(to)) > before })
-						if op != chat.OpStart {
-							h.Break(op, f)
-						}
-						pass(2 * lasting)
-						got := h.Shown(to)[before:]
-						switch {
-						case op == chat.OpStart && f == CutAfter && !h.found(to):
-							if !finishes(got, prose(600)) {
-								h.Errorf("after fault %d of call %b are shown %q", f, op, got)
-							}
-						case len(got) != 1 || got[0] != prose(600):
+					pass(2 * lasting)
+					got := h.Shown(to)[before:]
+					switch {
+					case op == chat.OpStart && f == CutAfter && !h.found(to):
+						if !finishes(got, prose(600)) {
 							h.Errorf("after fault %d of call %b are shown %q", f, op, got)
 						}
-						if got := w.Broken(to); len(got) != 0 {
-							h.Errorf("after fault %d of call %b are broken %q", f, op, got)
-						}
-						h.wantStreams(w, to)
-						h.end()
+					case len(got) != 1 || got[0] != prose(600):
+						h.Errorf("after fault %d of call %b are shown %q", f, op, got)
 					}
-				}
-			})
-		}},
-		{"D10, D13: a stream that a kill met is finished in the same message", func(s *scene) {
-			s.native(func(w StreamWorld, to chat.Target) {
-				pass(lasting) // what was said before no gateway knows, and some platforms are read again with a margin
-				h := s.house(map[string]answer{"go": {text: prose(600)}}, native)
-				for _, word := range []string{"word5", "word40"} {
-					before := len(h.Shown(to))
-					h.ask(to, "go")
-					h.seen(to, word)
-					h.kill()
-					pass(2 * lasting)
-					h.wantSince("", to, before, prose(600))
+					if got := w.Broken(to); len(got) != 0 {
+						h.Errorf("after fault %d of call %b are broken %q", f, op, got)
+					}
 					h.wantStreams(w, to)
+					h.end()
 				}
-			})
-		}},
+			}
+		})},
+		{"D10, D13: a stream that a kill met is finished in the same message", native(func(s *scene, w StreamWorld, to chat.Target) {
+			pass(lasting) // what was said before no gateway knows, and some platforms are read again with a margin
+			h := s.house(map[string]answer{"go": {text: prose(600)}}, byStreams)
+			for _, word := range []string{"word5", "word40"} {
+				before := len(h.Shown(to))
+				h.ask(to, "go")
+				h.seen(to, word)
+				h.kill()
+				pass(2 * lasting)
+				h.wantSince("", to, before, prose(600))
+				h.wantStreams(w, to)
+			}
+		})},
 	}
 }
 
@@ -133,104 +125,97 @@ func commandCases() []testCase {
 				h.Errorf("accepted %+v, want four messages", h.ledger.took())
 			}
 		}},
-		{"a question that is asked by a command is answered in its place, and nothing else stays", func(s *scene) {
-			s.asked(func(w Asker, to chat.Target) {
-				h := s.house(map[string]answer{"go": {text: prose(600)}, "long": {text: prose(s.adapter.Profile(to).TextLimit * 5 / 2), each: 10 * time.Millisecond}}, nil)
-				for _, word := range []string{"go", "long", "at-once"} {
-					before := len(h.Shown(to))
-					w.Ask(to, word)
-					pass(5 * time.Second)
-					if word == "at-once" && w.Dangling() != 0 {
-						h.Error("a question looks unanswered")
-					}
-					pass(lasting)
-					want := h.model.answers[word].text
-					if want == "" {
-						want = "I was asked: " + word
-					}
-					if got := strings.Join(h.Shown(to)[before:], " "); !strings.HasSuffix(got, want) || strings.Count(got, want) != 1 || len(got) > len(want)+40 {
-						h.Errorf("%s: shown is %q, want %q", word, got, want)
-					}
-					if got := w.Dangling(); got != 0 {
-						h.Errorf("%s: %d questions look unanswered", word, got)
-					}
+		{"a question that is asked by a command is answered in its place, and nothing else stays", asked(func(s *scene, w Asker, to chat.Target) {
+			h := s.house(map[string]answer{"go": {text: prose(600)}, "long": {text: prose(s.adapter.Profile(to).TextLimit * 5 / 2), each: 10 * time.Millisecond}}, nil)
+			for _, word := range []string{"go", "long", "at-once"} {
+				before := len(h.Shown(to))
+				w.Ask(to, word)
+				pass(5 * time.Second)
+				if word == "at-once" && w.Dangling() != 0 {
+					h.Error("a question looks unanswered")
 				}
-				h.end()
-			})
-		}},
-		{"F53: an answer that takes longer than a command may be answered goes on in its message", func(s *scene) {
-			s.asked(func(w Asker, to chat.Target) {
-				s.Enforce(Published)
-				h := s.house(map[string]answer{"go": {text: prose(600), each: 25 * time.Minute / 200}, "late": {text: prose(100), tail: 20 * time.Minute}}, nil)
-				for _, word := range []string{"go", "late"} {
-					before := len(h.Shown(to))
-					w.Ask(to, word)
-					pass(40 * time.Minute)
-					h.wantSince(word, to, before, h.model.answers[word].text)
-					if got := w.Dangling(); got != 0 {
-						h.Errorf("%s: %d questions look unanswered", word, got)
-					}
-				}
-				h.wantGood()
-				h.end()
-			})
-		}},
-		{"a command that dies with the process, or with its connection, is answered after all, once", func(s *scene) {
-			s.asked(func(w Asker, to chat.Target) {
-				h := s.house(map[string]answer{"go": {text: prose(600)}}, nil)
-				for _, moment := range []time.Duration{0, 30 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second, 6 * time.Second} {
-					before := len(h.Shown(to))
-					w.Ask(to, "go")
-					pass(moment)
-					if moment > 0 && len(h.ledger.took()) == 0 {
-						continue // it was not accepted yet, and such a thing does not come again
-					}
-					h.kill()
-					pass(2 * lasting)
-					got := h.Shown(to)[before:]
-					if moment > 0 && (len(got) != 1 || got[0] != prose(600)) {
-						h.Errorf("killed after %v: shown are %q, want the text once", moment, got)
-					}
-				}
-				h.end()
-			})
-		}},
-		{"a command is not left unanswered by whom the bot does not answer", func(s *scene) {
-			s.asked(func(w Asker, to chat.Target) {
-				h := s.house(nil, func(h *house) { h.closed = true })
-				w.Ask(to, "one")
 				pass(lasting)
-				if got := w.Dangling(); got != 0 {
-					h.Errorf("%d questions look unanswered", got)
+				want := h.model.answers[word].text
+				if want == "" {
+					want = "I was asked: " + word
 				}
-				h.wantShown(to)
-				h.end()
-			})
-		}},
+				if got := strings.Join(h.Shown(to)[before:], " "); !strings.HasSuffix(got, want) || strings.Count(got, want) != 1 || len(got) > len(want)+40 {
+					h.Errorf("%s: shown is %q, want %q", word, got, want)
+				}
+				if got := w.Dangling(); got != 0 {
+					h.Errorf("%s: %d questions look unanswered", word, got)
+				}
+			}
+			h.end()
+		})},
+		{"F53: an answer that takes longer than a command may be answered goes on in its message", asked(func(s *scene, w Asker, to chat.Target) {
+			s.Enforce(Published)
+			h := s.house(map[string]answer{"go": {text: prose(600), each: 25 * time.Minute / 200}, "late": {text: prose(100), tail: 20 * time.Minute}}, nil)
+			for _, word := range []string{"go", "late"} {
+				before := len(h.Shown(to))
+				w.Ask(to, word)
+				pass(40 * time.Minute)
+				h.wantSince(word, to, before, h.model.answers[word].text)
+				if got := w.Dangling(); got != 0 {
+					h.Errorf("%s: %d questions look unanswered", word, got)
+				}
+			}
+			h.wantGood()
+			h.end()
+		})},
+		{"a command that dies with the process, or with its connection, is answered after all, once", asked(func(s *scene, w Asker, to chat.Target) {
+			h := s.house(map[string]answer{"go": {text: prose(600)}}, nil)
+			for _, moment := range []time.Duration{0, 30 * time.Millisecond, 500 * time.Millisecond, 3 * time.Second, 6 * time.Second} {
+				before := len(h.Shown(to))
+				w.Ask(to, "go")
+				pass(moment)
+				if moment > 0 && len(h.ledger.took()) == 0 {
+					continue // it was not accepted yet, and such a thing does not come again
+				}
+				h.kill()
+				pass(2 * lasting)
+				got := h.Shown(to)[before:]
+				if moment > 0 && (len(got) != 1 || got[0] != prose(600)) {
+					h.Errorf("killed after %v: shown are %q, want the text once", moment, got)
+				}
+			}
+			h.end()
+		})},
+		{"a command is not left unanswered by whom the bot does not answer", asked(func(s *scene, w Asker, to chat.Target) {
+			h := s.house(nil, func(h *house) { h.closed = true })
+			w.Ask(to, "one")
+			pass(lasting)
+			if got := w.Dangling(); got != 0 {
+				h.Errorf("%d questions look unanswered", got)
+			}
+			h.wantShown(to)
+			h.end()
+		})},
 	}
 }
 
-// native lets replies stream by the platform's own streams.
-func native(h *house) { h.config.Transport = preview.Native }
+// byStreams lets replies stream by the platform's own streams.
+func byStreams(h *house) { h.config.Transport = preview.Native }
 
-// native runs a part of a case wherever there are streams.
-func (s *scene) native(run func(w StreamWorld, to chat.Target)) {
-	s.Helper()
-	s.streams(func(_ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(w, to) })
+// native is a case for each place in which there are streams.
+func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
+	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
 }
 
 // found says that a create of unknown outcome can be resolved in a place, the start of a stream too.
 func (s *scene) found(to chat.Target) bool { return s.adapter.Profile(to).KeyFor > 0 }
 
-// asked runs a part of a case in both places where the platform has questions by command.
-func (s *scene) asked(run func(w Asker, to chat.Target)) {
-	s.Helper()
-	w, ok := s.World.(Asker)
-	if !ok {
-		s.lacks = "Asks"
-		return
-	}
-	for _, to := range s.both() {
-		run(w, to)
+// asked is a case for both places, where the platform has questions by command.
+func asked(run func(s *scene, w Asker, to chat.Target)) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
+		w, ok := s.World.(Asker)
+		if !ok {
+			s.lacks = "Asks"
+			return
+		}
+		for _, to := range s.both() {
+			run(s, w, to)
+		}
 	}
 }

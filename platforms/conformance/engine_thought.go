@@ -18,63 +18,58 @@ const thoughtShown = "First I must find out where the lever is."
 // thoughtCases are about what a model thinks, where people want to see it.
 func thoughtCases() []testCase {
 	return []testCase{
-		{"what a model thinks stands above its text, and is gone from the answer", func(s *scene) {
-			s.thinking(func(h *house, to chat.Target) {
-				before, seen := len(h.Shown(to)), len(h.Versions(to))
-				h.ask(to, "go")
-				if h.config.Transport == preview.Native { // what only grows can't take it away again
-					pass(lasting)
-				} else {
-					h.until("that the thought is shown above the text", func() bool {
-						return slices.ContainsFunc(slices.Concat(h.Drafts(to), h.Shown(to)[before:]), func(text string) bool {
-							thought := strings.Index(letters(text), letters(thoughtShown))
-							return strings.Contains(text, thoughtSign) && thought >= 0 && thought < strings.Index(letters(text), "word3")
-						})
+		{"what a model thinks stands above its text, and is gone from the answer", thinking(func(h *house, to chat.Target) {
+			before, seen := len(h.Shown(to)), len(h.Versions(to))
+			h.ask(to, "go")
+			if h.config.Transport == preview.Native { // what only grows can't take it away again
+				pass(lasting)
+			} else {
+				h.until("that the thought is shown above the text", func() bool {
+					return slices.ContainsFunc(slices.Concat(h.Drafts(to), h.Shown(to)[before:]), func(text string) bool {
+						thought := strings.Index(letters(text), letters(thoughtShown))
+						return strings.Contains(text, thoughtSign) && thought >= 0 && thought < strings.Index(letters(text), "word3")
 					})
+				})
+			}
+			pass(lasting)
+			h.wantSince("", to, before, h.planner.final())
+			for _, v := range h.Versions(to)[seen:] {
+				if h.config.Transport == preview.Native && strings.Contains(v.Text, thoughtSign) {
+					h.Errorf("a stream shows %q", v.Text)
 				}
-				pass(lasting)
-				h.wantSince("", to, before, h.planner.final())
-				for _, v := range h.Versions(to)[seen:] {
-					if h.config.Transport == preview.Native && strings.Contains(v.Text, thoughtSign) {
-						h.Errorf("a stream shows %q", v.Text)
-					}
-				}
-				h.wantDrafts(to)
-				h.wantValid(to)
-			})
-		}},
-		{"what a model thinks around a question is gone from the answer", func(s *scene) {
-			s.thinking(func(h *house, to chat.Target) {
-				w, ok := h.World.(Presser)
-				if !ok || !h.adapter.Capabilities().Buttons {
-					return
-				}
-				p := newPlanner()
-				h.planner.before, h.planner.after, h.planner.proposal = p.before, p.after, p.proposal
-				q := h.question(w, to)
-				w.Press(q.ref, q.button(h, gateway.TextApproveButton))
-				pass(lasting)
-				h.wantSince("", to, q.before, h.planner.final())
-				h.wantButtons(w, q.ref)
-				h.wantValid(to)
-			})
-		}},
+			}
+			h.wantDrafts(to)
+			h.wantValid(to)
+		})},
+		{"what a model thinks around a question is gone from the answer", thinking(func(h *house, to chat.Target) {
+			w, ok := h.World.(Presser)
+			if !ok || !h.adapter.Capabilities().Buttons {
+				return
+			}
+			p := newPlanner()
+			h.planner.before, h.planner.after, h.planner.proposal = p.before, p.after, p.proposal
+			q := h.question(w, to)
+			w.Press(q.ref, q.button(h, gateway.TextApproveButton))
+			pass(lasting)
+			h.wantSince("", to, q.before, h.planner.final())
+			h.wantButtons(w, q.ref)
+			h.wantValid(to)
+		})},
 	}
 }
 
-// thinking runs a part of a case in both places, with previews by each transport there is, for a model whose thoughts
+// thinking is a case for both places, with previews by each transport there is, for a model whose thoughts
 // are shown.
-func (s *scene) thinking(run func(h *house, to chat.Target)) {
-	s.Helper()
-	if _, ok := s.editor(); !ok {
-		return
-	}
-	for _, to := range s.both() {
-		for _, transport := range s.transports(to) {
-			thinker := &planner{thought: thoughtShown + " So", after: prose(300)}
-			h := s.house(nil, func(h *house) { h.planner, h.thoughts, h.config.Transport = thinker, true, transport })
-			run(h, to)
-			h.end()
+func thinking(run func(h *house, to chat.Target)) func(*scene) {
+	return with((*scene).editor, func(s *scene, _ preview.Editor) {
+		s.Helper()
+		for _, to := range s.both() {
+			for _, transport := range s.transports(to) {
+				thinker := &planner{thought: thoughtShown + " So", after: prose(300)}
+				h := s.house(nil, func(h *house) { h.planner, h.thoughts, h.config.Transport = thinker, true, transport })
+				run(h, to)
+				h.end()
+			}
 		}
-	}
+	})
 }

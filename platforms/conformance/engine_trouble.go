@@ -101,12 +101,7 @@ func endingCases() []testCase {
 		{"D9: what was shown when it was stopped stays, without a cursor", func(s *scene) {
 			s.stopped(func(h *house, to chat.Target) { h.command(to, "stop") })
 		}},
-		{"D9: a press on the button stops the answer, and the button goes with the cursor", func(s *scene) {
-			s.buttons(func(Presser, preview.Editor, chat.Target) {})
-			w, ok := s.World.(Presser)
-			if !ok {
-				return
-			}
+		{"D9: a press on the button stops the answer, and the button goes with the cursor", with((*scene).presser, func(s *scene, w Presser) {
 			s.stopped(func(h *house, to chat.Target) {
 				list := h.Versions(to)
 				ref := chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)}
@@ -123,23 +118,21 @@ func endingCases() []testCase {
 					h.Errorf("%d presses are not acknowledged", got)
 				}
 			})
-		}},
-		{"a button to stop stands below previews where commands can't be typed, and nowhere else", func(s *scene) {
-			s.buttons(func(w Presser, _ preview.Editor, to chat.Target) {
-				h := s.house(map[string]answer{"go": {text: prose(600)}}, func(h *house) { h.button = gateway.ButtonAuto })
-				h.ask(to, "go")
-				h.seen(to, "word20")
-				list := h.Versions(to)
-				ref := chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)}
-				if got, want := len(w.Buttons(ref)) > 0, s.adapter.Profile(to).NoCommands; got != want {
-					h.Errorf("in %+v a button stands: %t, want %t", to, got, want)
-				}
-				pass(lasting)
-				h.wantReply(to, prose(600))
-				h.wantButtons(w, ref)
-				h.end()
-			})
-		}},
+		})},
+		{"a button to stop stands below previews where commands can't be typed, and nowhere else", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {
+			h := s.house(map[string]answer{"go": {text: prose(600)}}, func(h *house) { h.button = gateway.ButtonAuto })
+			h.ask(to, "go")
+			h.seen(to, "word20")
+			list := h.Versions(to)
+			ref := chat.MessageRef{Target: to, ID: chat.MessageID(list[len(list)-1].Message)}
+			if got, want := len(w.Buttons(ref)) > 0, s.adapter.Profile(to).NoCommands; got != want {
+				h.Errorf("in %+v a button stands: %t, want %t", to, got, want)
+			}
+			pass(lasting)
+			h.wantReply(to, prose(600))
+			h.wantButtons(w, ref)
+			h.end()
+		})},
 		{"D9: a failed answer keeps what was shown, with one line that says so", func(s *scene) {
 			h := s.house(map[string]answer{
 				"go":    {text: prose(300), fail: errors.New("the model went away")},

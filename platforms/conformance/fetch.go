@@ -21,19 +21,17 @@ func attached(size int) File {
 // fetchCases are about what people attach.
 func fetchCases() []testCase {
 	return []testCase{
-		{"what was attached is fetched as it was sent", func(s *scene) {
-			s.fetches(func(f gateway.Fetcher) {
-				for _, size := range []int{1, 5000} {
-					file := attached(size)
-					a := s.attach(file, int64(size))
-					if a.Name != file.Name || a.Size != int64(size) {
-						s.Errorf("attached is %+v, want %s of %d bytes", a, file.Name, size)
-					}
-					s.fetch(f, a, file)
-					s.fetch(f, a, file) // it can be fetched again
+		{"what was attached is fetched as it was sent", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+			for _, size := range []int{1, 5000} {
+				file := attached(size)
+				a := s.attach(file, int64(size))
+				if a.Name != file.Name || a.Size != int64(size) {
+					s.Errorf("attached is %+v, want %s of %d bytes", a, file.Name, size)
 				}
-			})
-		}},
+				s.fetch(f, a, file)
+				s.fetch(f, a, file) // it can be fetched again
+			}
+		})},
 		{"what is attached in a group is there, with the bot meant or not", with((*scene).fetcher, func(s *scene, _ gateway.Fetcher) {
 			r := s.start("")
 			s.Attach(s.Group(), attached(100), 100)
@@ -44,99 +42,79 @@ func fetchCases() []testCase {
 			}
 			r.stop(s)
 		})},
-		{"no more is fetched than is allowed", func(s *scene) {
-			s.fetches(func(f gateway.Fetcher) {
-				file := attached(5000)
-				a := s.attach(file, 5000)
+		{"no more is fetched than is allowed", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+			file := attached(5000)
+			a := s.attach(file, 5000)
+			s.fetchWithin(f, a, file, 5000)
+			for _, limit := range []int64{4999, 1, 0} {
+				s.wantTooLarge(f, a, limit)
+			}
+		})},
+		{"a file is not what is said of its size", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+			file := attached(5000)
+			for _, said := range []int64{0, 10} {
+				a := s.attach(file, said)
 				s.fetchWithin(f, a, file, 5000)
-				for _, limit := range []int64{4999, 1, 0} {
-					s.wantTooLarge(f, a, limit)
+				s.wantTooLarge(f, a, 4999)
+				s.wantTooLarge(f, a, 100)
+			}
+		})},
+		{"a file that is no more is gone", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+			_, err := f.Fetch(s.Context(), s.attach(File{Name: "old.txt"}, 10), enough)
+			s.wantKind(err, chat.Gone)
+			_, err = f.Fetch(s.Context(), chat.Attachment{Name: "poll"}, enough)
+			s.wantKind(err, chat.Gone)
+		})},
+		{"half a file is none, and it can be fetched again", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+			file := attached(5000)
+			for _, said := range []int64{5000, 0} {
+				a := s.attach(file, said)
+				for _, fault := range []Fault{CutAfter, ServerError} {
+					s.BreakFetch(fault)
+					s.wantUnfetched(f, a, chat.Temporary)
+					s.fetch(f, a, file)
 				}
-			})
-		}},
-		{"a file is not what is said of its size", func(s *scene) {
-			s.fetches(func(f gateway.Fetcher) {
-				file := attached(5000)
-				for _, said := range []int64{0, 10} {
-					a := s.attach(file, said)
-					s.fetchWithin(f, a, file, 5000)
-					s.wantTooLarge(f, a, 4999)
-					s.wantTooLarge(f, a, 100)
+			}
+		})},
+		{"a refusal to hand out a file is told by its reason", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+			file := attached(100)
+			a := s.attach(file, 100)
+			s.BreakFetch(RateLimit)
+			_, err := f.Fetch(s.Context(), a, enough)
+			if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != RetryAfter {
+				s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
+			}
+			pass(RetryAfter)
+			s.fetch(f, a, file)
+			for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
+				other, ok := s.connect(how).(gateway.Fetcher)
+				if !ok {
+					continue
 				}
-			})
-		}},
-		{"a file that is no more is gone", func(s *scene) {
-			s.fetches(func(f gateway.Fetcher) {
-				_, err := f.Fetch(s.Context(), s.attach(File{Name: "old.txt"}, 10), enough)
-				s.wantKind(err, chat.Gone)
-				_, err = f.Fetch(s.Context(), chat.Attachment{Name: "poll"}, enough)
-				s.wantKind(err, chat.Gone)
-			})
-		}},
-		{"half a file is none, and it can be fetched again", func(s *scene) {
-			s.fetches(func(f gateway.Fetcher) {
-				file := attached(5000)
-				for _, said := range []int64{5000, 0} {
-					a := s.attach(file, said)
-					for _, fault := range []Fault{CutAfter, ServerError} {
-						s.BreakFetch(fault)
-						s.wantUnfetched(f, a, chat.Temporary)
-						s.fetch(f, a, file)
-					}
+				if _, open := s.World.(OpenFiles); open && how == WrongSecret {
+					s.fetch(other, a, file)
+					continue
 				}
-			})
-		}},
-		{"a refusal to hand out a file is told by its reason", func(s *scene) {
-			s.fetches(func(f gateway.Fetcher) {
-				file := attached(100)
-				a := s.attach(file, 100)
-				s.BreakFetch(RateLimit)
-				_, err := f.Fetch(s.Context(), a, enough)
-				if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != RetryAfter {
-					s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
+				s.wantUnfetched(other, a, want)
+			}
+		})},
+		{"fetching ends with its context", with((*scene).fetcher, func(s *scene, f gateway.Fetcher) {
+			a := s.attach(attached(5000), 5000)
+			s.BreakFetch(Hang)
+			ctx, cancel := context.WithTimeout(s.Context(), time.Second)
+			defer cancel()
+			start := time.Now()
+			for range 2 {
+				_, err := f.Fetch(ctx, a, enough)
+				s.wantKind(err, chat.Temporary)
+				if !errors.Is(err, context.DeadlineExceeded) {
+					s.Errorf("error = %v, want one that is %v", err, context.DeadlineExceeded)
 				}
-				pass(RetryAfter)
-				s.fetch(f, a, file)
-				for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
-					other, ok := s.connect(how).(gateway.Fetcher)
-					if !ok {
-						continue
-					}
-					if _, open := s.World.(OpenFiles); open && how == WrongSecret {
-						s.fetch(other, a, file)
-						continue
-					}
-					s.wantUnfetched(other, a, want)
-				}
-			})
-		}},
-		{"fetching ends with its context", func(s *scene) {
-			s.fetches(func(f gateway.Fetcher) {
-				a := s.attach(attached(5000), 5000)
-				s.BreakFetch(Hang)
-				ctx, cancel := context.WithTimeout(s.Context(), time.Second)
-				defer cancel()
-				start := time.Now()
-				for range 2 {
-					_, err := f.Fetch(ctx, a, enough)
-					s.wantKind(err, chat.Temporary)
-					if !errors.Is(err, context.DeadlineExceeded) {
-						s.Errorf("error = %v, want one that is %v", err, context.DeadlineExceeded)
-					}
-				}
-				if took := time.Since(start); took > time.Second+promptly {
-					s.Errorf("fetching took %v, its context one second", took)
-				}
-			})
-		}},
-	}
-}
-
-// fetches runs a case where attachments can be fetched.
-func (s *scene) fetches(run func(f gateway.Fetcher)) {
-	s.Helper()
-	if f, ok := s.fetcher(); ok {
-		run(f)
+			}
+			if took := time.Since(start); took > time.Second+promptly {
+				s.Errorf("fetching took %v, its context one second", took)
+			}
+		})},
 	}
 }
 

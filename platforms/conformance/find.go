@@ -11,123 +11,109 @@ import (
 // findCases are about asking whether a create took effect.
 func findCases() []testCase {
 	return []testCase{
-		{"a message is found by its key, and by no other (D5)", func(s *scene) {
-			s.finds(func(f preview.Finder, to chat.Target) {
-				ref := s.send(to, "one")
-				s.send(to, "another")
-				s.wantFound(f, to, "key of one", ref)
-				s.wantFound(f, to, "key of", chat.MessageRef{})
-				s.wantFound(f, to, "no such key", chat.MessageRef{})
-			})
-		}},
-		{"a cut create is found, or surely not there (D5)", func(s *scene) {
-			s.finds(func(f preview.Finder, to chat.Target) {
-				s.Break(chat.OpSend, CutBefore)
-				_, err := s.adapter.Send(s.Context(), to, outgoing("lost"))
-				s.wantKind(err, chat.Uncertain)
-				s.wantFound(f, to, "key of lost", chat.MessageRef{})
+		{"a message is found by its key, and by no other (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
+			ref := s.send(to, "one")
+			s.send(to, "another")
+			s.wantFound(f, to, "key of one", ref)
+			s.wantFound(f, to, "key of", chat.MessageRef{})
+			s.wantFound(f, to, "no such key", chat.MessageRef{})
+		})},
+		{"a cut create is found, or surely not there (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
+			s.Break(chat.OpSend, CutBefore)
+			_, err := s.adapter.Send(s.Context(), to, outgoing("lost"))
+			s.wantKind(err, chat.Uncertain)
+			s.wantFound(f, to, "key of lost", chat.MessageRef{})
 
-				s.Break(chat.OpSend, CutAfter)
-				_, err = s.adapter.Send(s.Context(), to, outgoing("shown"))
-				s.wantKind(err, chat.Uncertain)
-				ref, ok, err := s.ask(f, to, "key of shown")
-				if err != nil || !ok || ref.Target != to || ref.ID == "" {
-					s.Fatalf("Find = %+v, %t, %v, want the message", ref, ok, err)
+			s.Break(chat.OpSend, CutAfter)
+			_, err = s.adapter.Send(s.Context(), to, outgoing("shown"))
+			s.wantKind(err, chat.Uncertain)
+			ref, ok, err := s.ask(f, to, "key of shown")
+			if err != nil || !ok || ref.Target != to || ref.ID == "" {
+				s.Fatalf("Find = %+v, %t, %v, want the message", ref, ok, err)
+			}
+			s.wantShown(to, "shown")
+			if e, ok := s.adapter.(preview.Editor); ok { // it is that message
+				s.edit(e, ref, outgoing("changed"))
+				s.wantShown(to, "changed")
+			}
+		})},
+		{"a message is found below many others, and after an edit", finds(func(s *scene, f preview.Finder, to chat.Target) {
+			ref := s.send(to, "one")
+			if e, ok := s.adapter.(preview.Editor); ok {
+				s.edit(e, ref, outgoing("changed"))
+			}
+			for range 30 {
+				s.Say(to, Saying{Text: "key of one"})
+			}
+			s.wantFound(f, to, "key of one", ref)
+		})},
+		{"nothing of others is found, and nothing else for what was removed", finds(func(s *scene, f preview.Finder, to chat.Target) {
+			s.Say(to, Saying{Text: "key of other"})
+			s.wantFound(f, to, "key of other", chat.MessageRef{})
+			ref := s.send(to, "one")
+			s.Remove(ref)
+			if got, ok, err := s.ask(f, to, "key of one"); err != nil || ok && got != ref { // that it was there is true as well
+				s.Errorf("Find = %+v, %t, %v, want nothing or what was %+v", got, ok, err, ref)
+			}
+		})},
+		{"a file is found by its key (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
+			fl, ok := s.filer()
+			if !ok {
+				return
+			}
+			ref := s.sendFile(fl, to, outgoing("a file"), file())
+			got, found, err := s.ask(f, to, "key of a file")
+			switch {
+			case err != nil: // it can't be learned, which must not look like a failure that passes
+				s.wantKind(err, chat.Rejected)
+			case !found || got != ref:
+				s.Errorf("Find = %+v, %t, want %+v", got, found, ref)
+			}
+		})},
+		{"a question for a message fails like any call, and never with an answer", finds(func(s *scene, f preview.Finder, to chat.Target) {
+			s.send(to, "one")
+			before := s.Calls(chat.OpFind)
+			if _, _, err := s.ask(f, to, "key of one"); err != nil || s.Calls(chat.OpFind) == before {
+				return // the adapter knows without asking
+			}
+			ask := func(ctx context.Context, f preview.Finder) error {
+				ref, ok, err := f.Find(ctx, to, "key of one")
+				if err == nil || ok || ref.ID != "" {
+					s.Errorf("Find = %+v, %t, %v, want an error alone", ref, ok, err)
 				}
-				s.wantShown(to, "shown")
-				if e, ok := s.adapter.(preview.Editor); ok { // it is that message
-					s.edit(e, ref, outgoing("changed"))
-					s.wantShown(to, "changed")
+				return err
+			}
+			s.Break(chat.OpFind, RateLimit)
+			if failure := s.failure(ask(s.Context(), f), chat.RateLimited); failure.RetryAfter != RetryAfter {
+				s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
+			}
+			pass(RetryAfter)
+			for _, fault := range []Fault{ServerError, CutBefore, CutAfter} {
+				s.Break(chat.OpFind, fault)
+				s.wantPassing(ask(s.Context(), f))
+			}
+			s.Break(chat.OpFind, Hang)
+			s.wantPassing(s.endless(func(ctx context.Context) error { return ask(ctx, f) }))
+			for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
+				if other, ok := s.connect(how).(preview.Finder); ok {
+					s.wantKind(ask(s.Context(), other), want)
 				}
-			})
-		}},
-		{"a message is found below many others, and after an edit", func(s *scene) {
-			s.finds(func(f preview.Finder, to chat.Target) {
-				ref := s.send(to, "one")
-				if e, ok := s.adapter.(preview.Editor); ok {
-					s.edit(e, ref, outgoing("changed"))
-				}
-				for range 30 {
-					s.Say(to, Saying{Text: "key of one"})
-				}
-				s.wantFound(f, to, "key of one", ref)
-			})
-		}},
-		{"nothing of others is found, and nothing else for what was removed", func(s *scene) {
-			s.finds(func(f preview.Finder, to chat.Target) {
-				s.Say(to, Saying{Text: "key of other"})
-				s.wantFound(f, to, "key of other", chat.MessageRef{})
-				ref := s.send(to, "one")
-				s.Remove(ref)
-				if got, ok, err := s.ask(f, to, "key of one"); err != nil || ok && got != ref { // that it was there is true as well
-					s.Errorf("Find = %+v, %t, %v, want nothing or what was %+v", got, ok, err, ref)
-				}
-			})
-		}},
-		{"a file is found by its key (D5)", func(s *scene) {
-			s.finds(func(f preview.Finder, to chat.Target) {
-				fl, ok := s.filer()
-				if !ok {
-					return
-				}
-				ref := s.sendFile(fl, to, outgoing("a file"), file())
-				got, found, err := s.ask(f, to, "key of a file")
-				switch {
-				case err != nil: // it can't be learned, which must not look like a failure that passes
-					s.wantKind(err, chat.Rejected)
-				case !found || got != ref:
-					s.Errorf("Find = %+v, %t, want %+v", got, found, ref)
-				}
-			})
-		}},
-		{"a question for a message fails like any call, and never with an answer", func(s *scene) {
-			s.finds(func(f preview.Finder, to chat.Target) {
-				s.send(to, "one")
-				before := s.Calls(chat.OpFind)
-				if _, _, err := s.ask(f, to, "key of one"); err != nil || s.Calls(chat.OpFind) == before {
-					return // the adapter knows without asking
-				}
-				ask := func(ctx context.Context, f preview.Finder) error {
-					ref, ok, err := f.Find(ctx, to, "key of one")
-					if err == nil || ok || ref.ID != "" {
-						s.Errorf("Find = %+v, %t, %v, want an error alone", ref, ok, err)
-					}
-					return err
-				}
-				s.Break(chat.OpFind, RateLimit)
-				if failure := s.failure(ask(s.Context(), f), chat.RateLimited); failure.RetryAfter != RetryAfter {
-					s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
-				}
-				pass(RetryAfter)
-				for _, fault := range []Fault{ServerError, CutBefore, CutAfter} {
-					s.Break(chat.OpFind, fault)
-					s.wantPassing(ask(s.Context(), f))
-				}
-				s.Break(chat.OpFind, Hang)
-				s.wantPassing(s.endless(func(ctx context.Context) error { return ask(ctx, f) }))
-				for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {
-					if other, ok := s.connect(how).(preview.Finder); ok {
-						s.wantKind(ask(s.Context(), other), want)
-					}
-				}
-			})
-		}},
+			}
+		})},
 	}
 }
 
-// finds runs a part of a case where messages can be asked for, while the adapter receives: it may learn from
+// finds is a case for each place, where messages can be asked for, while the adapter receives: it may learn from
 // that.
-func (s *scene) finds(run func(f preview.Finder, to chat.Target)) {
-	s.Helper()
-	f, ok := s.finder()
-	if !ok {
-		return
-	}
-	r := s.start("")
-	defer r.stop(s)
-	for _, to := range s.both() {
-		run(f, to)
-	}
+func finds(run func(s *scene, f preview.Finder, to chat.Target)) func(*scene) {
+	return with((*scene).finder, func(s *scene, f preview.Finder) {
+		s.Helper()
+		r := s.start("")
+		defer r.stop(s)
+		for _, to := range s.both() {
+			run(s, f, to)
+		}
+	})
 }
 
 // ask asks for a key, again for a minute where that can't be said at once.
@@ -162,83 +148,74 @@ func (s *scene) wantPassing(err error) {
 // keyCases are about creates that are repeated.
 func keyCases() []testCase {
 	return []testCase{
-		{"a create that is repeated with its key makes no second message (D5)", func(s *scene) {
-			s.keyed(func(to chat.Target, last time.Duration) {
-				ref := s.send(to, "one")
-				for range 2 {
-					if again := s.send(to, "one"); again != ref {
-						s.Errorf("the message is %+v and then %+v", ref, again)
-					}
-				}
-				pass(last)
+		{"a create that is repeated with its key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
+			ref := s.send(to, "one")
+			for range 2 {
 				if again := s.send(to, "one"); again != ref {
-					s.Errorf("after %v the message is %+v, want %+v", last, again, ref)
+					s.Errorf("the message is %+v and then %+v", ref, again)
 				}
-				s.wantShown(to, "one")
-				m := outgoing("one")
-				m.Key = "another key"
-				if receipt, err := s.adapter.Send(s.Context(), to, m); err != nil || receipt.Ref == ref || receipt.Ref.ID == "" {
-					s.Errorf("Send with another key = %+v, %v, want another message than %+v", receipt, err, ref)
-				}
-				s.wantShown(to, "one", "one")
-			})
-		}},
-		{"a cut create is made by the next try, once (D5)", func(s *scene) {
-			s.keyed(func(to chat.Target, last time.Duration) {
-				for _, c := range []struct {
-					fault Fault
-					text  string
-				}{{CutBefore, "lost"}, {CutAfter, "shown"}, {ServerError, "refused"}} {
-					s.Break(chat.OpSend, c.fault)
-					_, err := s.adapter.Send(s.Context(), to, outgoing(c.text))
-					s.wantKind(err, chat.Uncertain)
-					pass(last)
-					s.send(to, c.text)
-				}
-				s.wantShown(to, "lost", "shown", "refused")
-			})
-		}},
-		{"a repeated create has one message, whatever its text became", func(s *scene) {
-			s.keyed(func(to chat.Target, _ time.Duration) {
-				ref := s.send(to, "one")
-				longer := outgoing("one two")
-				longer.Key = "key of one"
-				if receipt, err := s.adapter.Send(s.Context(), to, longer); err != nil || receipt.Ref != ref {
-					s.Errorf("Send = %+v, %v, want %+v", receipt, err, ref)
-				}
-				if n := len(s.Shown(to)); n != 1 {
-					s.Errorf("%d messages stand, want one", n)
-				}
-			})
-		}},
-		{"a file that is repeated with its key makes no second message (D5)", func(s *scene) {
-			s.keyed(func(to chat.Target, last time.Duration) {
-				f, ok := s.filer()
-				if !ok {
-					return
-				}
-				s.Break(chat.OpSend, CutAfter)
-				_, err := f.SendFile(s.Context(), to, outgoing("the rest"), file())
+			}
+			pass(last)
+			if again := s.send(to, "one"); again != ref {
+				s.Errorf("after %v the message is %+v, want %+v", last, again, ref)
+			}
+			s.wantShown(to, "one")
+			m := outgoing("one")
+			m.Key = "another key"
+			if receipt, err := s.adapter.Send(s.Context(), to, m); err != nil || receipt.Ref == ref || receipt.Ref.ID == "" {
+				s.Errorf("Send with another key = %+v, %v, want another message than %+v", receipt, err, ref)
+			}
+			s.wantShown(to, "one", "one")
+		})},
+		{"a cut create is made by the next try, once (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
+			for _, c := range []struct {
+				fault Fault
+				text  string
+			}{{CutBefore, "lost"}, {CutAfter, "shown"}, {ServerError, "refused"}} {
+				s.Break(chat.OpSend, c.fault)
+				_, err := s.adapter.Send(s.Context(), to, outgoing(c.text))
 				s.wantKind(err, chat.Uncertain)
 				pass(last)
-				s.sendFile(f, to, outgoing("the rest"), file())
-				s.wantFiles(to, File{Name: "answer.md", Content: file().Content, Caption: "the rest"})
-			})
-		}},
+				s.send(to, c.text)
+			}
+			s.wantShown(to, "lost", "shown", "refused")
+		})},
+		{"a repeated create has one message, whatever its text became", keyed(func(s *scene, to chat.Target, _ time.Duration) {
+			ref := s.send(to, "one")
+			longer := outgoing("one two")
+			longer.Key = "key of one"
+			if receipt, err := s.adapter.Send(s.Context(), to, longer); err != nil || receipt.Ref != ref {
+				s.Errorf("Send = %+v, %v, want %+v", receipt, err, ref)
+			}
+			if n := len(s.Shown(to)); n != 1 {
+				s.Errorf("%d messages stand, want one", n)
+			}
+		})},
+		{"a file that is repeated with its key makes no second message (D5)", keyed(func(s *scene, to chat.Target, last time.Duration) {
+			f, ok := s.filer()
+			if !ok {
+				return
+			}
+			s.Break(chat.OpSend, CutAfter)
+			_, err := f.SendFile(s.Context(), to, outgoing("the rest"), file())
+			s.wantKind(err, chat.Uncertain)
+			pass(last)
+			s.sendFile(f, to, outgoing("the rest"), file())
+			s.wantFiles(to, File{Name: "answer.md", Content: file().Content, Caption: "the rest"})
+		})},
 	}
 }
 
-// keyed runs a part of a case where keys work, with almost the time for which they do.
-func (s *scene) keyed(run func(to chat.Target, last time.Duration)) {
-	s.Helper()
-	any := false
-	for _, to := range s.both() {
-		if d := s.adapter.Profile(to).KeyFor; d > 0 {
-			any = true
-			run(to, d-time.Second)
-		}
-	}
-	if !any {
+// keyed is a case for each place in which keys work, with almost the time for which they do.
+func keyed(run func(s *scene, to chat.Target, last time.Duration)) func(*scene) {
+	return func(s *scene) {
+		s.Helper()
 		s.lacks = "KeyFor"
+		for _, to := range s.both() {
+			if d := s.adapter.Profile(to).KeyFor; d > 0 {
+				s.lacks = ""
+				run(s, to, d-time.Second)
+			}
+		}
 	}
 }

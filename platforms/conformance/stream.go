@@ -13,144 +13,126 @@ import (
 // streamCases are about messages that only grow.
 func streamCases() []testCase {
 	return []testCase{
-		{"a stream grows by what is added, and is a message when it is stopped", func(s *scene) {
-			s.streams(func(st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
-				ref := s.stream(st, to, m, "one")
-				s.wantStreams(w, to, "one")
-				s.grow(st, ref, " two 🦊")
-				s.grow(st, ref, "\n\nthree")
-				s.wantStreams(w, to, "one two 🦊\n\nthree")
-				s.stop(st, ref, " four")
+		{"a stream grows by what is added, and is a message when it is stopped", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+			ref := s.stream(st, to, m, "one")
+			s.wantStreams(w, to, "one")
+			s.grow(st, ref, " two 🦊")
+			s.grow(st, ref, "\n\nthree")
+			s.wantStreams(w, to, "one two 🦊\n\nthree")
+			s.stop(st, ref, " four")
+			s.wantStreams(w, to)
+			s.wantShown(to, "one two 🦊\n\nthree four")
+		})},
+		{"no address in a stream is opened to show a preview of it", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+			ref := s.stream(st, to, m, "see https://leak.example.com/1")
+			s.grow(st, ref, " and [a](https://leak.example.com/2)")
+			s.stop(st, ref, " or https://leak.example.com/3")
+			if got := s.Opened(to); len(got) != 0 {
+				s.Errorf("the platform opened %q", got)
+			}
+		})},
+		{"a stream can be stopped without more text, and twice", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+			ref := s.stream(st, to, m, "one")
+			for range 2 {
+				s.stop(st, ref, "")
 				s.wantStreams(w, to)
-				s.wantShown(to, "one two 🦊\n\nthree four")
-			})
-		}},
-		{"no address in a stream is opened to show a preview of it", func(s *scene) {
-			s.streams(func(st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
-				ref := s.stream(st, to, m, "see https://leak.example.com/1")
-				s.grow(st, ref, " and [a](https://leak.example.com/2)")
-				s.stop(st, ref, " or https://leak.example.com/3")
-				if got := s.Opened(to); len(got) != 0 {
-					s.Errorf("the platform opened %q", got)
-				}
-			})
-		}},
-		{"a stream can be stopped without more text, and twice", func(s *scene) {
-			s.streams(func(st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
-				ref := s.stream(st, to, m, "one")
-				for range 2 {
-					s.stop(st, ref, "")
-					s.wantStreams(w, to)
-					s.wantShown(to, "one")
-				}
-			})
-		}},
-		{"what was a stream is edited and deleted like any other message", func(s *scene) {
-			s.streams(func(st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
-				e, ok := s.editor()
-				if !ok {
-					s.Error("there are streams without edits: what was streamed wrongly would stand")
-					return
-				}
-				ref := s.stream(st, to, m, "one")
-				s.stop(st, ref, " two")
-				for _, text := range []string{"other", "other", "1"} {
-					s.edit(e, ref, outgoing(text))
-					s.wantShown(to, text)
-				}
-				if d, ok := s.adapter.(preview.Deleter); ok {
-					s.delete(d, ref)
-					s.wantShown(to)
-				}
-			})
-		}},
-		{"of a cut addition it is not known whether it stands, and nothing is repeated", func(s *scene) {
-			s.streams(func(st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
-				ref := s.stream(st, to, m, "one")
-				for _, c := range []struct {
-					fault Fault
-					want  string
-				}{{CutBefore, "one"}, {CutAfter, "one two"}} {
-					before := s.Calls(chat.OpAppend)
-					s.Break(chat.OpAppend, c.fault)
-					s.wantKind(st.Append(s.Context(), ref, " two"), chat.Uncertain)
-					s.wantCalls(chat.OpAppend, before+1)
-					s.wantStreams(w, to, c.want)
-				}
-				s.stop(st, ref, "")
-				s.wantShown(to, "one two")
-			})
-		}},
-		{"a cut stop can be repeated", func(s *scene) {
-			s.streams(func(st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
-				for i, f := range []Fault{CutBefore, CutAfter} {
-					ref := s.stream(st, to, m, []string{"one", "two"}[i])
-					s.Break(chat.OpStop, f)
-					s.wantKind(st.Stop(s.Context(), ref, ""), chat.Uncertain)
-					s.stop(st, ref, "")
-					s.wantStreams(w, to)
-				}
-				s.wantShown(to, "one", "two")
-			})
-		}},
-		{"nothing is added to what was stopped, and that is no success", func(s *scene) {
-			s.streams(func(st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
-				ref := s.stream(st, to, m, "one")
-				s.stop(st, ref, "")
-				if err := st.Append(s.Context(), ref, " two"); err == nil {
-					s.Error("Append to a stream that was stopped succeeded")
-				} else {
-					s.wantNoSecret("an error", err.Error())
-				}
 				s.wantShown(to, "one")
-			})
-		}},
+			}
+		})},
+		{"what was a stream is edited and deleted like any other message", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+			e, ok := s.editor()
+			if !ok {
+				s.Error("there are streams without edits: what was streamed wrongly would stand")
+				return
+			}
+			ref := s.stream(st, to, m, "one")
+			s.stop(st, ref, " two")
+			for _, text := range []string{"other", "other", "1"} {
+				s.edit(e, ref, outgoing(text))
+				s.wantShown(to, text)
+			}
+			if d, ok := s.adapter.(preview.Deleter); ok {
+				s.delete(d, ref)
+				s.wantShown(to)
+			}
+		})},
+		{"of a cut addition it is not known whether it stands, and nothing is repeated", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+			ref := s.stream(st, to, m, "one")
+			for _, c := range []struct {
+				fault Fault
+				want  string
+			}{{CutBefore, "one"}, {CutAfter, "one two"}} {
+				before := s.Calls(chat.OpAppend)
+				s.Break(chat.OpAppend, c.fault)
+				s.wantKind(st.Append(s.Context(), ref, " two"), chat.Uncertain)
+				s.wantCalls(chat.OpAppend, before+1)
+				s.wantStreams(w, to, c.want)
+			}
+			s.stop(st, ref, "")
+			s.wantShown(to, "one two")
+		})},
+		{"a cut stop can be repeated", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+			for i, f := range []Fault{CutBefore, CutAfter} {
+				ref := s.stream(st, to, m, []string{"one", "two"}[i])
+				s.Break(chat.OpStop, f)
+				s.wantKind(st.Stop(s.Context(), ref, ""), chat.Uncertain)
+				s.stop(st, ref, "")
+				s.wantStreams(w, to)
+			}
+			s.wantShown(to, "one", "two")
+		})},
+		{"nothing is added to what was stopped, and that is no success", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+			ref := s.stream(st, to, m, "one")
+			s.stop(st, ref, "")
+			if err := st.Append(s.Context(), ref, " two"); err == nil {
+				s.Error("Append to a stream that was stopped succeeded")
+			} else {
+				s.wantNoSecret("an error", err.Error())
+			}
+			s.wantShown(to, "one")
+		})},
 	}
 }
 
 // streamEndCases are about streams that end otherwise than they should.
 func streamEndCases() []testCase {
 	return []testCase{
-		{"a stream that the platform ended can be stopped and mended (F48)", func(s *scene) {
-			s.streams(func(st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
-				e, ok := s.editor()
-				if !ok {
-					return
-				}
-				life := s.adapter.Profile(to).StreamFor
-				if life >= w.StreamLife() {
-					s.Fatalf("a stream is to be stopped after %v, and the platform ends it after %v", life, w.StreamLife())
-				}
-				ref := s.stream(st, to, m, "one")
-				pass(w.StreamLife() + time.Second)
-				if got, want := w.Broken(to), []string{"one"}; !slices.Equal(got, want) {
-					s.Errorf("broken are %q, want %q", got, want)
-				}
-				if err := st.Append(s.Context(), ref, " two"); err == nil {
-					s.Error("Append to a stream that has ended succeeded")
-				}
-				if err := st.Stop(s.Context(), ref, ""); err != nil { // it has stopped, or can't be: it is edited then
-					s.wantKind(err, chat.Rejected)
-				}
-				s.edit(e, ref, outgoing("one two"))
-				s.wantShown(to, "one two")
-				if got := w.Broken(to); len(got) != 0 {
-					s.Errorf("broken are %q, want none", got)
-				}
-			})
-		}},
-		{"a stream that is stopped in time never breaks (F48)", func(s *scene) {
-			s.streams(func(st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
-				ref := s.stream(st, to, m, "one")
-				pass(s.adapter.Profile(to).StreamFor)
-				s.stop(st, ref, " two")
-				pass(2 * w.StreamLife())
-				s.wantShown(to, "one two")
-				if got := w.Broken(to); len(got) != 0 {
-					s.Errorf("broken are %q, want none", got)
-				}
-			})
-		}},
+		{"a stream that the platform ended can be stopped and mended (F48)", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+			e, ok := s.editor()
+			if !ok {
+				return
+			}
+			life := s.adapter.Profile(to).StreamFor
+			if life >= w.StreamLife() {
+				s.Fatalf("a stream is to be stopped after %v, and the platform ends it after %v", life, w.StreamLife())
+			}
+			ref := s.stream(st, to, m, "one")
+			pass(w.StreamLife() + time.Second)
+			if got, want := w.Broken(to), []string{"one"}; !slices.Equal(got, want) {
+				s.Errorf("broken are %q, want %q", got, want)
+			}
+			if err := st.Append(s.Context(), ref, " two"); err == nil {
+				s.Error("Append to a stream that has ended succeeded")
+			}
+			if err := st.Stop(s.Context(), ref, ""); err != nil { // it has stopped, or can't be: it is edited then
+				s.wantKind(err, chat.Rejected)
+			}
+			s.edit(e, ref, outgoing("one two"))
+			s.wantShown(to, "one two")
+			if got := w.Broken(to); len(got) != 0 {
+				s.Errorf("broken are %q, want none", got)
+			}
+		})},
+		{"a stream that is stopped in time never breaks (F48)", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
+			ref := s.stream(st, to, m, "one")
+			pass(s.adapter.Profile(to).StreamFor)
+			s.stop(st, ref, " two")
+			pass(2 * w.StreamLife())
+			s.wantShown(to, "one two")
+			if got := w.Broken(to); len(got) != 0 {
+				s.Errorf("broken are %q, want none", got)
+			}
+		})},
 		{"a stream is refused where there are none", with((*scene).streamer, func(s *scene, st preview.Streamer) {
 			places := s.both()
 			for _, to := range places {
@@ -165,69 +147,61 @@ func streamEndCases() []testCase {
 				s.Error("there are streams neither in the private chat nor in the group")
 			}
 		})},
-		{"a stream may be as long as a message, and says when it is too long", func(s *scene) {
-			s.streams(func(st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
-				limit := s.adapter.Profile(to).TextLimit
-				ref := s.stream(st, to, m, "x")
-				s.grow(st, ref, strings.Repeat("x", limit-2))
-				s.stop(st, ref, "x")
-				s.wantShown(to, strings.Repeat("x", limit))
-				m.Text, m.Key = strings.Repeat("x", 100_000), "too long"
-				_, err := st.Start(s.Context(), to, m)
-				s.wantKind(err, chat.TooLong)
-				s.wantShown(to, strings.Repeat("x", limit))
-			})
-		}},
+		{"a stream may be as long as a message, and says when it is too long", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+			limit := s.adapter.Profile(to).TextLimit
+			ref := s.stream(st, to, m, "x")
+			s.grow(st, ref, strings.Repeat("x", limit-2))
+			s.stop(st, ref, "x")
+			s.wantShown(to, strings.Repeat("x", limit))
+			m.Text, m.Key = strings.Repeat("x", 100_000), "too long"
+			_, err := st.Start(s.Context(), to, m)
+			s.wantKind(err, chat.TooLong)
+			s.wantShown(to, strings.Repeat("x", limit))
+		})},
 	}
 }
 
 // streamFailureCases are about calls on streams that fail.
 func streamFailureCases() []testCase {
 	return []testCase{
-		{"a stream of a removed message is gone, and one in a closed chat is forbidden", func(s *scene) {
-			s.streams(func(st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
-				ref := s.stream(st, to, m, "one")
-				s.Remove(ref)
-				s.wantKind(st.Append(s.Context(), ref, " two"), chat.Gone)
-				if err := st.Stop(s.Context(), ref, ""); err != nil { // to end what is no more is a success, or says so
-					s.wantKind(err, chat.Gone)
+		{"a stream of a removed message is gone, and one in a closed chat is forbidden", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+			ref := s.stream(st, to, m, "one")
+			s.Remove(ref)
+			s.wantKind(st.Append(s.Context(), ref, " two"), chat.Gone)
+			if err := st.Stop(s.Context(), ref, ""); err != nil { // to end what is no more is a success, or says so
+				s.wantKind(err, chat.Gone)
+			}
+			s.wantShown(to)
+			other := s.stream(st, to, m, "other")
+			s.Ban(to)
+			s.wantKind(st.Append(s.Context(), other, " two"), chat.Forbidden)
+			_, err := st.Start(s.Context(), to, m)
+			s.wantKind(err, chat.Forbidden)
+		})},
+		{"a call on a stream is classified like any other", streams(func(s *scene, st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
+			ref := s.stream(st, to, m, "one")
+			m.Key = "another"
+			for op, run := range map[chat.Op]func(context.Context, preview.Streamer) error{
+				chat.OpStart: func(ctx context.Context, st preview.Streamer) error {
+					_, err := st.Start(ctx, to, m)
+					return err
+				},
+				chat.OpAppend: func(ctx context.Context, st preview.Streamer) error { return st.Append(ctx, ref, " two") },
+				chat.OpStop:   func(ctx context.Context, st preview.Streamer) error { return st.Stop(ctx, ref, " end") },
+			} {
+				s.judgeCall(op, func(ctx context.Context, a Adapter) error {
+					return run(ctx, a.(preview.Streamer)) //nolint:errcheck // the capability was checked.
+				})
+			}
+		})},
+		{"calls on streams count against the limits that are stated", streams(func(s *scene, _ preview.Streamer, _ StreamWorld, _ chat.Outgoing, to chat.Target) {
+			limits := s.adapter.Profile(to).Limits
+			for _, op := range []chat.Op{chat.OpStart, chat.OpAppend, chat.OpStop} {
+				if len(limits) > 0 && !slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Ops&op != 0 }) {
+					s.Errorf("no limit of %+v counts calls %b", limits, op)
 				}
-				s.wantShown(to)
-				other := s.stream(st, to, m, "other")
-				s.Ban(to)
-				s.wantKind(st.Append(s.Context(), other, " two"), chat.Forbidden)
-				_, err := st.Start(s.Context(), to, m)
-				s.wantKind(err, chat.Forbidden)
-			})
-		}},
-		{"a call on a stream is classified like any other", func(s *scene) {
-			s.streams(func(st preview.Streamer, _ StreamWorld, m chat.Outgoing, to chat.Target) {
-				ref := s.stream(st, to, m, "one")
-				m.Key = "another"
-				for op, run := range map[chat.Op]func(context.Context, preview.Streamer) error{
-					chat.OpStart: func(ctx context.Context, st preview.Streamer) error {
-						_, err := st.Start(ctx, to, m)
-						return err
-					},
-					chat.OpAppend: func(ctx context.Context, st preview.Streamer) error { return st.Append(ctx, ref, " two") },
-					chat.OpStop:   func(ctx context.Context, st preview.Streamer) error { return st.Stop(ctx, ref, " end") },
-				} {
-					s.judgeCall(op, func(ctx context.Context, a Adapter) error {
-						return run(ctx, a.(preview.Streamer)) //nolint:errcheck // the capability was checked.
-					})
-				}
-			})
-		}},
-		{"calls on streams count against the limits that are stated", func(s *scene) {
-			s.streams(func(_ preview.Streamer, _ StreamWorld, _ chat.Outgoing, to chat.Target) {
-				limits := s.adapter.Profile(to).Limits
-				for _, op := range []chat.Op{chat.OpStart, chat.OpAppend, chat.OpStop} {
-					if len(limits) > 0 && !slices.ContainsFunc(limits, func(l chat.Limit) bool { return l.Ops&op != 0 }) {
-						s.Errorf("no limit of %+v counts calls %b", limits, op)
-					}
-				}
-			})
-		}},
+			}
+		})},
 	}
 }
 
@@ -255,23 +229,17 @@ func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) e
 	s.wantKind(run(s.Context(), s.connect(WrongSecret)), chat.Auth)
 }
 
-// streams runs a part of a case wherever there are streams, with a message that answers one of a
-// person, as streams may have to.
-func (s *scene) streams(run func(st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target)) {
-	s.Helper()
-	st, ok := s.streamer()
-	if !ok {
-		return
-	}
-	w, ok := s.World.(StreamWorld)
-	if !ok {
-		s.Fatal("the adapter has streams, and the world can't show them")
-	}
-	for _, to := range s.both() {
-		if s.adapter.Profile(to).StreamFor > 0 {
-			run(st, w, s.answering(to), to)
+// streams is a case for each place in which there are streams, with a message that answers one of a person, as streams
+// may have to.
+func streams(run func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target)) func(*scene) {
+	return inPlaces((*scene).streamer, func(p chat.Profile) bool { return p.StreamFor > 0 }, func(s *scene, st preview.Streamer, to chat.Target) {
+		s.Helper()
+		w, ok := s.World.(StreamWorld)
+		if !ok {
+			s.Fatal("the adapter has streams, and the world can't show them")
 		}
-	}
+		run(s, st, w, s.answering(to), to)
+	})
 }
 
 // answering returns a message that answers what a person wrote in a place.

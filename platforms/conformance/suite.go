@@ -195,6 +195,18 @@ func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scen
 	}
 }
 
+// inPlaces is a case for each place whose profile has an ability.
+func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bool, run func(*scene, I, chat.Target)) func(*scene) {
+	return with(ability, func(s *scene, v I) {
+		s.Helper()
+		for _, to := range s.both() {
+			if there(s.adapter.Profile(to)) {
+				run(s, v, to)
+			}
+		}
+	})
+}
+
 // ability returns one that is promised or not, and false where the platform has none.
 func ability[I any](s *scene, name string, promised bool) (I, bool) {
 	s.Helper()
