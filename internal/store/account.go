@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"math"
 	"slices"
 	"time"
@@ -51,22 +50,14 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (a Account, err 
 	if !o.To.IsZero() {
 		to = millis(o.To)
 	}
-	err = r.viewCurrent(ctx, "sum up usage", func(t *tx) error {
+	err = r.viewCurrent(ctx, "sum up usage", func(t *tx) {
 		s := newSums(o)
-		err := t.each(ctx, func(rows *sql.Rows) error {
-			u, err := scanUsage(rows)
-			if err == nil {
-				s.add(u)
-			}
-			return err
-		}, listUsage, millis(o.From), to)
+		for u := range each(t, (*usageRow).columns, listUsage, millis(o.From), to) {
+			s.add(u)
+		}
 		a = s.account()
-		return err
 	})
-	if err != nil {
-		return Account{}, err
-	}
-	return a, nil
+	return result(&a, err)
 }
 
 // usageRow is what one model used for one turn.
@@ -78,12 +69,13 @@ type usageRow struct {
 	chat.Usage
 }
 
-func scanUsage(rows *sql.Rows) (u usageRow, err error) {
-	var at int64
-	err = rows.Scan(&u.turn, &at, &u.person, &u.conversation.Endpoint, &u.conversation.Chat, &u.conversation.Thread,
-		&u.Model, &u.Prompt, &u.Cached, &u.Completion, &u.Reasoning, &u.Calls, &u.Estimated)
-	u.at = instant(at)
-	return u, err
+// columns are those of listUsage.
+func (u *usageRow) columns() []any {
+	c := &u.conversation
+	return []any{
+		&u.turn, (*stored)(&u.at), &u.person, &c.Endpoint, &c.Chat, &c.Thread,
+		&u.Model, &u.Prompt, &u.Cached, &u.Completion, &u.Reasoning, &u.Calls, &u.Estimated,
+	}
 }
 
 // sums makes an Account of rows, which come turn by turn.

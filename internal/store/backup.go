@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 )
 
 // Report is what a check found.
@@ -60,54 +59,38 @@ func (r *Reader) diagnose(ctx context.Context, rep *Report) (err error) {
 	if rep.Schema != rep.Knows || len(gone) > 0 { // what is not there can't be counted
 		return nil
 	}
-	return r.view(ctx, "count", func(t *tx) error { return rep.count(ctx, t) })
+	return r.view(ctx, "count", rep.count)
 }
 
 // count fills in how much there is, and looks for what SQLite can't know to be wrong.
-func (rep *Report) count(ctx context.Context, t *tx) error {
-	for _, c := range []struct {
-		n     *int64
-		query string
-	}{
-		{&rep.Conversations, countConversations},
-		{&rep.Entries, countEntries},
-		{&rep.Keys, countKeys},
-		{&rep.Pending, countPending},
-		{&rep.Unfinished, countUnfinished},
-	} {
-		if _, err := t.first(ctx, []any{c.n}, c.query); err != nil {
-			return err
+func (rep *Report) count(t *tx) {
+	t.first([]any{&rep.Conversations}, countConversations)
+	t.first([]any{&rep.Entries}, countEntries)
+	t.first([]any{&rep.Keys}, countKeys)
+	t.first([]any{&rep.Pending}, countPending)
+	t.first([]any{&rep.Unfinished}, countUnfinished)
+	type message struct {
+		row  int64
+		body []byte
+	}
+	for m := range each(t, func(m *message) []any { return []any{&m.row, &m.body} }, listBodies) {
+		if !json.Valid(m.body) {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("message in row %d of inbox can't be read", m.row))
 		}
 	}
-	return t.each(ctx, func(rows *sql.Rows) error {
-		var row int64
-		var body []byte
-		if err := rows.Scan(&row, &body); err != nil {
-			return err
-		}
-		if !json.Valid(body) {
-			rep.Problems = append(rep.Problems, fmt.Sprintf("message in row %d of inbox can't be read", row))
-		}
-		return nil
-	}, listBodies)
 }
 
 // orphans returns the rows that refer to others that are not there.
 func orphans(ctx context.Context, db *sql.DB) (problems []string, err error) {
-	rows, err := db.QueryContext(ctx, "PRAGMA foreign_key_check")
-	if err != nil {
-		return nil, err
+	type orphan struct {
+		table, parent   string
+		row, constraint sql.NullInt64
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var table, parent string
-		var row, constraint sql.NullInt64
-		if err := rows.Scan(&table, &row, &parent, &constraint); err != nil {
-			return nil, err
-		}
-		problems = append(problems, "row "+strconv.FormatInt(row.Int64, 10)+" of "+table+" refers to no row of "+parent)
+	t := &tx{on: db, ctx: ctx}
+	for o := range each(t, func(o *orphan) []any { return []any{&o.table, &o.row, &o.parent, &o.constraint} }, "PRAGMA foreign_key_check") {
+		problems = append(problems, fmt.Sprintf("row %d of %s refers to no row of %s", o.row.Int64, o.table, o.parent))
 	}
-	return problems, rows.Err()
+	return problems, t.err
 }
 
 // Backup copies the store, as it is at one moment, into a new file, while others read and write. It never

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -227,15 +226,7 @@ type checkpointed struct {
 }
 
 func (c *checkpointer) checkpoint(how string) (r checkpointed, err error) {
-	rows, err := c.conn.QueryContext(c.ctx, how)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := rows.Scan(&r.busy, &r.pages, &r.moved); err != nil {
-			return r, err
-		}
-	}
-	return r, rows.Err()
+	t := &tx{on: c.conn, ctx: c.ctx}
+	t.first([]any{&r.busy, &r.pages, &r.moved}, how)
+	return r, t.err
 }

@@ -9,27 +9,15 @@ import (
 // Consent stores that what a person asks for in a conversation may use a tool from now on. Forget ends that for
 // everybody there, Erase and DeletePerson for the person.
 func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) error {
-	return s.update(ctx, "store consent", func(t *tx) error {
-		id, err := t.take(ctx, c)
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(ctx, saveConsent, id, u, tool)
-		return err
-	})
+	return s.update(ctx, "store consent", func(t *tx) { t.exec(saveConsent, t.take(c), u, tool) })
 }
 
 // Consented reports whether what a person asks for in a conversation may use a tool.
 func (r *Reader) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (may bool, err error) {
-	err = r.view(ctx, "read consent", func(t *tx) error {
-		id, err := t.find(ctx, c)
-		if err != nil {
-			return err
-		}
+	err = r.view(ctx, "read consent", func(t *tx) {
 		var n int64
-		_, err = t.first(ctx, []any{&n}, countConsents, id, u, tool)
+		t.first([]any{&n}, countConsents, t.find(c), u, tool)
 		may = n > 0
-		return err
 	})
 	return may && err == nil, err
 }

@@ -39,10 +39,9 @@ func Stall(ctx context.Context, s *Store) (release func()) {
 	stalled, free := make(chan struct{}), make(chan struct{})
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.update(ctx, "stall", func(*tx) error {
+		ended <- s.update(ctx, "stall", func(*tx) {
 			close(stalled)
 			<-free
-			return nil
 		})
 	}()
 	<-stalled
@@ -54,7 +53,7 @@ func Stall(ctx context.Context, s *Store) (release func()) {
 
 // Panic panics in a transaction.
 func Panic(ctx context.Context, s *Store) error {
-	return s.update(ctx, "panic", func(*tx) error { panic("in a transaction") })
+	return s.update(ctx, "panic", func(*tx) { panic("in a transaction") })
 }
 
 // Commits returns how many transactions of the writer have begun.
@@ -62,26 +61,17 @@ func Commits(s *Store) int { return int(s.by.commits.Load()) }
 
 // Append adds to a history without a turn, as older versions did.
 func Append(ctx context.Context, s *Store, c chat.Conversation, entries ...string) error {
-	return s.update(ctx, "append", func(t *tx) error {
-		id, err := t.take(ctx, c)
-		if err != nil {
-			return err
-		}
+	return s.update(ctx, "append", func(t *tx) {
+		row := turnRow{conversation: t.take(c)}
 		for _, e := range entries {
-			if err := t.appendEntries(ctx, "", turnRow{conversation: id}, [][]byte{[]byte(e)}); err != nil {
-				return err
-			}
+			t.grow("", row, chat.Growth{History: [][]byte{[]byte(e)}})
 		}
-		return nil
 	})
 }
 
 // Parts returns what is kept of a turn's reply, whether it has ended or not.
 func Parts(ctx context.Context, r *Reader, turn string) (parts []chat.Part, err error) {
-	err = r.view(ctx, "read parts", func(t *tx) (err error) {
-		parts, err = t.parts(ctx, turn)
-		return err
-	})
+	err = r.view(ctx, "read parts", func(t *tx) { parts = t.parts(turn) })
 	return parts, err
 }
 

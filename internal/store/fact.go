@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"strconv"
 
 	"telex/internal/chat"
@@ -10,16 +9,8 @@ import (
 
 // Facts returns what a person asked to be remembered, oldest first.
 func (r *Reader) Facts(ctx context.Context, p chat.Person) (facts []chat.Fact, err error) {
-	err = r.view(ctx, "read facts", func(t *tx) error {
-		facts = nil
-		return t.each(ctx, func(rows *sql.Rows) error {
-			var f chat.Fact
-			var number, at int64
-			err := rows.Scan(&number, &f.Text, &at)
-			f.ID, f.At = factID(number), instant(at)
-			facts = append(facts, f)
-			return err
-		}, listFacts, p.Endpoint, p.User)
+	err = r.view(ctx, "read facts", func(t *tx) {
+		facts = rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*stored)(&f.At)} }, listFacts, p.Endpoint, p.User)
 	})
 	return facts, err
 }
@@ -27,42 +18,23 @@ func (r *Reader) Facts(ctx context.Context, p chat.Person) (facts []chat.Fact, e
 // Remember stores a fact for a person, and returns it with its ID and time. It stays until it is forgotten, however
 // long other things are kept. IDs are numbers that count up for each person; none is used again.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string) (f chat.Fact, err error) {
-	err = s.update(ctx, "remember fact", func(t *tx) error {
+	err = s.update(ctx, "remember fact", func(t *tx) {
 		var number int64
-		if _, err := t.first(ctx, []any{&number}, takeFactNumber, p.Endpoint, p.User); err != nil {
-			return err
-		}
-		f = chat.Fact{ID: factID(number), Text: text, At: instant(t.now)}
-		_, err := t.exec(ctx, addFact, p.Endpoint, p.User, number, text, t.now)
-		return err
+		t.first([]any{&number}, takeFactNumber, p.Endpoint, p.User)
+		t.exec(addFact, p.Endpoint, p.User, number, text, t.now)
+		f = chat.Fact{ID: strconv.FormatInt(number, 10), Text: text, At: instant(t.now)}
 	})
-	if err != nil {
-		return chat.Fact{}, err
-	}
-	return f, nil
+	return result(&f, err)
 }
 
 // ForgetFact deletes one of a person's facts and says whether it was there.
 func (s *Store) ForgetFact(ctx context.Context, p chat.Person, id string) (was bool, err error) {
-	err = s.erase(ctx, "forget fact", func(t *tx) error {
-		n, err := t.exec(ctx, deleteFact, p.Endpoint, p.User, id)
-		was = n > 0
-		return err
-	})
+	err = s.erase(ctx, "forget fact", func(t *tx) { was = t.exec(deleteFact, p.Endpoint, p.User, id) > 0 })
 	return was && err == nil, err
 }
 
 // ForgetFacts deletes all facts of a person and returns how many there were.
 func (s *Store) ForgetFacts(ctx context.Context, p chat.Person) (n int, err error) {
-	err = s.erase(ctx, "forget facts", func(t *tx) error {
-		deleted, err := t.exec(ctx, deleteFacts, p.Endpoint, p.User)
-		n = int(deleted)
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
+	err = s.erase(ctx, "forget facts", func(t *tx) { n = t.exec(deleteFacts, p.Endpoint, p.User) })
+	return result(&n, err)
 }
-
-func factID(number int64) string { return strconv.FormatInt(number, 10) }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"telex/internal/chat"
@@ -12,20 +11,14 @@ import (
 // crash finds it there. A turn that is not running has none, and a fenced one keeps only its usage: ErrFenced. A journal
 // goes when its turn is decided, ends or is released.
 func (s *Store) Note(ctx context.Context, id string, steps ...chat.Step) error {
-	return s.update(ctx, "note what turn "+id+" does", func(t *tx) error {
-		row, err := t.existing(ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case row.state != chat.TurnRunning, row.fenced && !onlyUsage(steps):
-			return ErrFenced
+	return s.update(ctx, "note what turn "+id+" does", func(t *tx) {
+		row := t.existing(id)
+		if row.state != chat.TurnRunning || row.fenced && !onlyUsage(steps) {
+			t.fail(ErrFenced)
 		}
 		for _, step := range steps {
-			if _, err := t.exec(ctx, addStep, id, string(step.Kind), step.Call, string(step.Body)); err != nil {
-				return err
-			}
+			t.exec(addStep, id, string(step.Kind), step.Call, string(step.Body))
 		}
-		return nil
 	})
 }
 
@@ -35,12 +28,6 @@ func onlyUsage(steps []chat.Step) bool {
 }
 
 // steps reads a turn's journal.
-func (t *tx) steps(ctx context.Context, turn string) (steps []chat.Step, err error) {
-	err = t.each(ctx, func(rows *sql.Rows) error {
-		var s chat.Step
-		err := rows.Scan(&s.Kind, &s.Call, &s.Body)
-		steps = append(steps, s)
-		return err
-	}, listSteps, turn)
-	return steps, err
+func (t *tx) steps(turn string) []chat.Step {
+	return rows(t, func(s *chat.Step) []any { return []any{&s.Kind, &s.Call, &s.Body} }, listSteps, turn)
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -22,16 +21,10 @@ type SessionInfo struct {
 // Sessions returns the conversations that have entries, a summary or a chosen model, the one with the newest entry
 // first. It fails with ErrOlder for a store that is not up to date.
 func (r *Reader) Sessions(ctx context.Context) (list []SessionInfo, err error) {
-	err = r.viewCurrent(ctx, "list sessions", func(t *tx) error {
-		list = nil
-		return t.each(ctx, func(rows *sql.Rows) error {
-			var s SessionInfo
-			var newest int64
-			err := rows.Scan(&s.Conversation.Endpoint, &s.Conversation.Chat, &s.Conversation.Thread,
-				&s.Entries, &newest, &s.Summary, &s.Model, &s.Tokens)
-			s.Newest = instant(newest)
-			list = append(list, s)
-			return err
+	err = r.viewCurrent(ctx, "list sessions", func(t *tx) {
+		list = rows(t, func(s *SessionInfo) []any {
+			c := &s.Conversation
+			return []any{&c.Endpoint, &c.Chat, &c.Thread, &s.Entries, (*stored)(&s.Newest), &s.Summary, &s.Model, &s.Tokens}
 		}, listSessions)
 	})
 	return list, err
@@ -40,22 +33,15 @@ func (r *Reader) Sessions(ctx context.Context) (list []SessionInfo, err error) {
 // Transcript is Session with all entries, those that the summary stands for included. It fails with ErrOlder for a
 // store that is not up to date.
 func (r *Reader) Transcript(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
-	err = r.viewCurrent(ctx, "read transcript", func(t *tx) error {
-		id, err := t.find(ctx, c)
-		if err != nil {
-			return err
-		}
-		if s, err = t.session(ctx, id); err != nil {
-			return err
-		}
-		entries, err = t.entries(ctx, listEntries, id, int64(0))
-		return err
+	err = r.viewCurrent(ctx, "read transcript", func(t *tx) {
+		id := t.find(c)
+		s, entries = t.session(id), t.entries(id, 0)
 	})
 	return s, entries, err
 }
 
 // viewCurrent is view for a store whose schema may be an older one.
-func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx) error) error {
+func (r *Reader) viewCurrent(ctx context.Context, what string, do func(*tx)) error {
 	if r.views == nil {
 		has, err := version(ctx, r.read)
 		if err != nil {

@@ -50,8 +50,10 @@ func (e element) String() string {
 }
 
 // shape lists the tables of a database, then their columns, then their indexes.
-func shape(ctx context.Context, db *sql.DB) (list []element, err error) {
-	rows, err := db.QueryContext(ctx, `
+func shape(ctx context.Context, db *sql.DB) ([]element, error) {
+	var order int
+	t := &tx{on: db, ctx: ctx}
+	list := rows(t, func(e *element) []any { return []any{&order, &e.kind, &e.name, &e.table} }, `
 SELECT 0, 'table', name, name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'
 UNION ALL
 SELECT 1, 'column', c.name, t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
@@ -59,17 +61,5 @@ WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite~_%' ESCAPE '~'
 UNION ALL
 SELECT 2, 'index', name, tbl_name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
 ORDER BY 1, 4, 3`)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var e element
-		var order int
-		if err := rows.Scan(&order, &e.kind, &e.name, &e.table); err != nil {
-			return nil, err
-		}
-		list = append(list, e)
-	}
-	return list, rows.Err()
+	return list, t.err
 }

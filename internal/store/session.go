@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"slices"
 
@@ -12,30 +11,17 @@ import (
 // Session returns a conversation's session and the entries that no summary stands for, oldest first, as they were
 // given. The result is the caller's.
 func (r *Reader) Session(ctx context.Context, c chat.Conversation) (s chat.Session, entries []chat.Entry, err error) {
-	err = r.view(ctx, "read session", func(t *tx) error {
-		id, err := t.find(ctx, c)
-		if err != nil {
-			return err
-		}
-		if s, err = t.session(ctx, id); err != nil {
-			return err
-		}
-		entries, err = t.entries(ctx, listEntries, id, s.SummaryUpto)
-		return err
+	err = r.view(ctx, "read session", func(t *tx) {
+		id := t.find(c)
+		s = t.session(id)
+		entries = t.entries(id, s.SummaryUpto)
 	})
 	return s, entries, err
 }
 
 // Choose stores which model answers in a conversation from now on; empty: none is chosen.
 func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) error {
-	return s.update(ctx, "choose model", func(t *tx) error {
-		id, err := t.take(ctx, c)
-		if err != nil {
-			return err
-		}
-		_, err = t.exec(ctx, saveModel, id, model)
-		return err
-	})
+	return s.update(ctx, "choose model", func(t *tx) { t.exec(saveModel, t.take(c), model) })
 }
 
 // Undo deletes the entries of the newest turn that no summary stands for, and returns them, oldest first; none when
@@ -43,38 +29,23 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 // The turns that are running know what was undone: they can't make summaries any more. In the same transaction it
 // begins the turn that says so, unless that has no ID.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (undone []chat.Entry, err error) {
-	err = s.erase(ctx, "undo turn", func(t *tx) error {
+	err = s.erase(ctx, "undo turn", func(t *tx) {
 		undone = nil
 		if says.ID != "" {
-			if err := t.begin(ctx, says); err != nil {
-				return err
-			}
+			t.begin(says)
 		}
-		id, err := t.take(ctx, c)
-		if err != nil {
-			return err
-		}
-		session, err := t.session(ctx, id)
-		if err != nil {
-			return err
-		}
-		entries, err := t.entries(ctx, listEntries, id, session.SummaryUpto)
-		if err != nil || len(entries) == 0 {
-			return err
+		id := t.take(c)
+		entries := t.entries(id, t.session(id).SummaryUpto)
+		if len(entries) == 0 {
+			return
 		}
 		undone = newestTurn(entries)
 		for _, e := range undone {
-			if _, err := t.exec(ctx, deleteEntry, e.ID); err != nil {
-				return err
-			}
+			t.exec(deleteEntry, e.ID)
 		}
-		_, err = t.exec(ctx, outdateTurns, id)
-		return err
+		t.exec(outdateTurns, id)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return undone, nil
+	return result(&undone, err)
 }
 
 // newestTurn returns the entries of the turn that added the last entry. They need not be adjacent: turns of one conversation
@@ -103,93 +74,51 @@ func asks(e chat.Entry) bool {
 // that of the command which asked for it included, can't add to it any more: their Decide fails with ErrFenced, and
 // their End drops all but what they used. The keys of messages stay, so that none is answered twice.
 func (s *Store) Forget(ctx context.Context, c chat.Conversation) error {
-	return s.erase(ctx, "forget history", func(t *tx) error {
-		id, err := t.take(ctx, c)
-		if err != nil {
-			return err
-		}
-		return t.all(ctx, []string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, id)
+	return s.erase(ctx, "forget history", func(t *tx) {
+		t.all([]string{deleteEntries, dropSummary, deleteConsents, fenceTurns, outdateTurns}, t.take(c))
 	})
 }
 
 // session reads a conversation's session; one that was never stored is empty.
-func (t *tx) session(ctx context.Context, conversation int64) (s chat.Session, err error) {
-	var at int64
-	_, err = t.first(ctx, []any{&s.Model, &s.Summary, &s.SummaryUpto, &s.Compactions, &at}, findSession, conversation)
-	s.At = instant(at)
-	return s, err
+func (t *tx) session(conversation int64) (s chat.Session) {
+	t.first([]any{&s.Model, &s.Summary, &s.SummaryUpto, &s.Compactions, (*stored)(&s.At)}, findSession, conversation)
+	return s
 }
 
-func (t *tx) entries(ctx context.Context, query string, args ...any) (entries []chat.Entry, err error) {
-	err = t.each(ctx, func(rows *sql.Rows) error {
-		var e chat.Entry
-		var at int64
-		err := rows.Scan(&e.ID, &e.Turn, &e.User, &at, &e.Body)
-		e.At = instant(at)
-		entries = append(entries, e)
-		return err
-	}, query, args...)
-	return entries, err
+// entries returns those of a conversation behind one of them.
+func (t *tx) entries(conversation, behind int64) []chat.Entry {
+	return rows(t, func(e *chat.Entry) []any {
+		return []any{&e.ID, &e.Turn, &e.User, (*stored)(&e.At), &e.Body}
+	}, listEntries, conversation, behind)
 }
 
 // grow adds a turn's entries, usage and compaction to its session. The turn that it replaces is deleted only if there are new
 // entries.
-func (t *tx) grow(ctx context.Context, turn string, row turnRow, g chat.Growth) error {
+func (t *tx) grow(turn string, row turnRow, g chat.Growth) {
 	if row.replaces != "" && len(g.History) > 0 {
-		if _, err := t.exec(ctx, deleteTurnEntries, row.conversation, row.replaces); err != nil {
-			return err
-		}
+		t.exec(deleteTurnEntries, row.conversation, row.replaces)
 	}
-	if err := t.appendEntries(ctx, turn, row, g.History); err != nil {
-		return err
+	for _, body := range g.History {
+		t.exec(addEntry, row.conversation, turn, row.user, t.now, string(body))
 	}
-	if err := t.saveUsage(ctx, turn, row, g.Usage); err != nil {
-		return err
+	t.saveUsage(turn, row, g.Usage)
+	if g.Compaction != nil && !row.stale {
+		t.exec(saveCompaction, row.conversation, g.Compaction.Summary, g.Compaction.Upto, t.now)
 	}
-	if g.Compaction == nil || row.stale {
-		return nil
-	}
-	_, err := t.exec(ctx, saveCompaction, row.conversation, g.Compaction.Summary, g.Compaction.Upto, t.now)
-	return err
-}
-
-func (t *tx) appendEntries(ctx context.Context, turn string, row turnRow, entries [][]byte) error {
-	for _, body := range entries {
-		if _, err := t.exec(ctx, addEntry, row.conversation, turn, row.user, t.now, string(body)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // join merges the sessions of two conversations into owner. If there is a summary, the entries that are not part of it get new
 // numbers, because they must come after the summarized ones.
-func (t *tx) join(ctx context.Context, owner, id int64) error {
-	into, err := t.session(ctx, owner)
-	if err != nil {
-		return err
-	}
-	from, err := t.session(ctx, id)
-	if err != nil {
-		return err
-	}
+func (t *tx) join(owner, id int64) {
+	into, from := t.session(owner), t.session(id)
 	joined := into.Join(from)
 	if joined.SummaryUpto > 0 {
 		live := []any{owner, into.SummaryUpto, id, from.SummaryUpto}
 		var newest int64
-		if _, err := t.first(ctx, []any{&newest}, newestEntry); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, repeatEntries, append([]any{owner}, live...)...); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, deleteRepeated, append(live, newest)...); err != nil {
-			return err
-		}
+		t.first([]any{&newest}, newestEntry)
+		t.exec(repeatEntries, append([]any{owner}, live...)...)
+		t.exec(deleteRepeated, append(live, newest)...)
 	}
-	if _, err := t.exec(ctx, deleteSession, id); err != nil {
-		return err
-	}
-	_, err = t.exec(ctx, saveSession, owner, joined.Model, joined.Summary, joined.SummaryUpto, int64(joined.Compactions), millis(joined.At))
-	return err
+	t.exec(deleteSession, id)
+	t.exec(saveSession, owner, joined.Model, joined.Summary, joined.SummaryUpto, int64(joined.Compactions), millis(joined.At))
 }

@@ -152,20 +152,12 @@ func sqliteCode(err error) int {
 // check returns what is wrong with the file, by SQLite's own means: nil when nothing is. how is quick_check,
 // which reads every page, or integrity_check, which compares tables and indexes too.
 func check(ctx context.Context, db *sql.DB, how string) (problems []string, err error) {
-	rows, err := db.QueryContext(ctx, "PRAGMA "+how+"(20)")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var line string
-		if err := rows.Scan(&line); err != nil {
-			return nil, err
-		}
+	t := &tx{on: db, ctx: ctx}
+	for line := range each(t, value[string], "PRAGMA "+how+"(20)") {
 		line = strings.TrimPrefix(line, "*** in database main ***\n")
 		if line != "ok" {
 			problems = append(problems, strings.ReplaceAll(line, "\n", "; "))
 		}
 	}
-	return problems, rows.Err()
+	return problems, t.err
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"math"
 	"time"
 )
@@ -75,51 +74,32 @@ func sweepSteps(done *Swept, others *int64, now time.Time, retention time.Durati
 }
 
 // over lists rows of each step, sweepBatch at most. Nobody who writes waits for that.
-func (s *Store) over(ctx context.Context, steps []sweepStep) (rows [][]any, found int, err error) {
-	err = s.view(ctx, "sweep", func(t *tx) error {
-		rows, found = make([][]any, len(steps)), 0
+func (s *Store) over(ctx context.Context, steps []sweepStep) (ids [][]any, found int, err error) {
+	err = s.view(ctx, "sweep", func(t *tx) {
+		ids, found = make([][]any, len(steps)), 0
 		for i, step := range steps {
-			if step.list == "" {
-				continue
+			if step.list != "" {
+				ids[i] = rows(t, value[any], step.list, step.at, int64(sweepBatch-found))
+				found += len(ids[i])
 			}
-			err := t.each(ctx, func(r *sql.Rows) error {
-				var id any
-				err := r.Scan(&id)
-				rows[i] = append(rows[i], id)
-				return err
-			}, step.list, step.at, int64(sweepBatch-found))
-			if err != nil {
-				return err
-			}
-			found += len(rows[i])
 		}
-		return nil
 	})
-	return rows, found, err
+	return ids, found, err
 }
 
 // sweepRows deletes listed rows, and what needs no list, in one transaction.
-func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, rows [][]any) (deleted int64, err error) {
+func (s *Store) sweepRows(ctx context.Context, steps []sweepStep, ids [][]any) (deleted int64, err error) {
 	counts := make([]int64, len(steps))
-	err = s.erase(ctx, "sweep", func(t *tx) error {
+	err = s.erase(ctx, "sweep", func(t *tx) {
 		clear(counts)
 		for i, step := range steps {
-			args := [][]any{{step.at}}
-			if step.list != "" {
-				args = args[:0]
-				for _, id := range rows[i] {
-					args = append(args, []any{step.at, id})
-				}
+			if step.list == "" {
+				counts[i] = int64(t.exec(step.delete, step.at))
 			}
-			for _, a := range args {
-				n, err := t.exec(ctx, step.delete, a...)
-				if err != nil {
-					return err
-				}
-				counts[i] += n
+			for _, id := range ids[i] {
+				counts[i] += int64(t.exec(step.delete, step.at, id))
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return 0, err

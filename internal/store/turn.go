@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 
 	"telex/internal/chat"
@@ -18,113 +17,75 @@ const released chat.TurnState = "released"
 // An unfinished turn can begin again under its id. Then only the number of runs and of the messages' attempts grow, and the
 // rest of t is ignored. A decided, fenced or ended turn can't: ErrFenced.
 func (s *Store) Begin(ctx context.Context, t chat.Turn) error {
-	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) error { return tx.begin(ctx, t) })
+	return s.update(ctx, "begin turn "+t.ID, func(tx *tx) { tx.begin(t) })
 }
 
 // begin is Begin within a transaction.
-func (t *tx) begin(ctx context.Context, turn chat.Turn) error {
-	row, err := t.turn(ctx, turn.ID)
-	if err != nil {
-		return err
-	}
+func (t *tx) begin(turn chat.Turn) {
+	row := t.turn(turn.ID)
 	if row.exists {
 		if row.state != chat.TurnRunning || row.fenced {
-			return ErrFenced
+			t.fail(ErrFenced)
 		}
-		return t.all(ctx, []string{rerunTurn, retakeMessages}, turn.ID)
+		t.all([]string{rerunTurn, retakeMessages}, turn.ID)
+		return
 	}
-	conversation, err := t.take(ctx, turn.Conversation)
-	if err != nil {
-		return err
-	}
-	acceptedAt, err := t.claim(ctx, turn.ID, conversation, turn.Messages)
-	if err != nil {
-		return err
-	}
+	conversation := t.take(turn.Conversation)
+	acceptedAt := t.claim(turn.ID, conversation, turn.Messages)
 	state := chat.TurnRunning
 	if len(turn.Ending) > 0 {
 		state = chat.TurnDecided
 	}
-	if err := t.follow(ctx, &turn); err != nil {
-		return err
+	// The turn answers where its chat is now. The asking message's id is another message's there.
+	old := turn.Conversation.Chat
+	if now := t.whereIs(turn.Conversation.Endpoint, old); now != old && turn.To.Chat == old {
+		turn.To.Chat, turn.ReplyTo = now, ""
 	}
 	if n := len(turn.Messages); turn.User == "" && n > 0 {
 		turn.User = turn.Messages[n-1].Sender.ID
 	}
-	_, err = t.exec(ctx, beginTurn, turn.ID, conversation, turn.To.Chat, turn.To.Thread, int64(turn.To.Kind), turn.ReplyTo,
+	t.exec(beginTurn, turn.ID, conversation, turn.To.Chat, turn.To.Thread, int64(turn.To.Kind), turn.ReplyTo,
 		string(state), string(turn.Ending), turn.User, turn.Replaces, acceptedAt, t.now)
-	return err
-}
-
-// follow makes a turn answer where its chat is now. The asking message's id is another message's there.
-func (t *tx) follow(ctx context.Context, turn *chat.Turn) error {
-	c := turn.Conversation
-	now, err := t.whereIs(ctx, c.Endpoint, c.Chat)
-	if err == nil && now != c.Chat && turn.To.Chat == c.Chat {
-		turn.To.Chat, turn.ReplyTo = now, ""
-	}
-	return err
 }
 
 // Decide stores the result of a running turn and its additions to the session in one transaction. If the session was reset since
 // the turn began, nothing is stored: ErrFenced. Deciding again changes nothing, so a call with an unknown outcome can be repeated.
 func (s *Store) Decide(ctx context.Context, id string, d chat.Decision) error {
-	return s.update(ctx, "decide turn "+id, func(t *tx) error {
-		row, err := t.existing(ctx, id)
-		if err != nil {
-			return err
-		}
+	return s.update(ctx, "decide turn "+id, func(t *tx) {
+		row := t.existing(id)
 		switch {
 		case row.state == chat.TurnDecided:
-			return nil
+			return
 		case row.state != chat.TurnRunning, row.fenced:
-			return ErrFenced
+			t.fail(ErrFenced)
 		}
-		if _, err := t.exec(ctx, decideTurn, string(d.Ending), id); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, deleteSteps, id); err != nil { // it will not run again
-			return err
-		}
-		return t.grow(ctx, id, row, d.Growth)
+		t.exec(decideTurn, string(d.Ending), id)
+		t.exec(deleteSteps, id) // it will not run again
+		t.grow(id, row, d.Growth)
 	})
 }
 
 // Join gives messages that wait to a running turn, which answers them too. It leaves alone what does not wait any
 // more. A turn that is not running, or fenced, takes none: ErrFenced.
 func (s *Store) Join(ctx context.Context, id string, messages ...chat.MessageID) error {
-	return s.update(ctx, "join turn "+id, func(t *tx) error {
-		row, err := t.existing(ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case row.state != chat.TurnRunning, row.fenced:
-			return ErrFenced
+	return s.update(ctx, "join turn "+id, func(t *tx) {
+		row := t.existing(id)
+		if row.state != chat.TurnRunning || row.fenced {
+			t.fail(ErrFenced)
 		}
 		for _, m := range messages {
-			found, err := t.unfinished(ctx, row.conversation, m)
-			if err != nil {
-				return err
-			}
-			if len(found) == 0 || found[0].state != inboxPending {
-				continue
-			}
-			if _, err := t.exec(ctx, takeMessage, id, found[0].id); err != nil {
-				return err
+			if waiting, ok := t.waiting(row.conversation, m); ok {
+				t.exec(takeMessage, id, waiting)
 			}
 		}
-		return nil
 	})
 }
 
 // Cut replaces the ending of a decided turn. To any other it does nothing.
 func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
-	return s.update(ctx, "cut turn "+id, func(t *tx) error {
-		if _, err := t.existing(ctx, id); err != nil {
-			return err
-		}
-		_, err := t.exec(ctx, cutTurn, string(ending), id)
-		return err
+	return s.update(ctx, "cut turn "+id, func(t *tx) {
+		t.existing(id)
+		t.exec(cutTurn, string(ending), id)
 	})
 }
 
@@ -133,10 +94,10 @@ func (s *Store) Cut(ctx context.Context, id string, ending []byte) error {
 // turn's texts are overwritten in the store's files. Ending an ended turn changes nothing.
 func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 	forgotten := false
-	err := s.update(ctx, "end turn "+id, func(t *tx) error {
-		row, err := t.existing(ctx, id)
-		if err != nil || row.ended() {
-			return err
+	err := s.update(ctx, "end turn "+id, func(t *tx) {
+		row := t.existing(id)
+		if row.ended() {
+			return
 		}
 		forgotten = row.fenced
 		grown := g
@@ -146,99 +107,59 @@ func (s *Store) End(ctx context.Context, id string, g chat.Growth) error {
 		if row.fenced {
 			grown = chat.Growth{Usage: grown.Usage}
 		}
-		if err := t.grow(ctx, id, row, grown); err != nil {
-			return err
-		}
-		if err := t.endTurn(ctx, id, chat.TurnDone); err != nil {
-			return err
-		}
-		_, err = t.exec(ctx, finishMessages, t.now, id)
-		return err
+		t.grow(id, row, grown)
+		t.endTurn(id, chat.TurnDone)
+		t.exec(finishMessages, t.now, id)
 	})
 	if err != nil || !forgotten {
 		return err
 	}
-	return s.erase(ctx, "overwrite turn "+id, func(*tx) error { return nil })
+	return s.erase(ctx, "overwrite turn "+id, func(*tx) {})
 }
 
 // Release ends a turn that answered nothing: its messages wait again, as if it had not begun. A decided turn can't be released:
 // ErrFenced. Its usage counts. Releasing an ended turn changes nothing.
 func (s *Store) Release(ctx context.Context, id string, used ...chat.Usage) error {
-	return s.update(ctx, "release turn "+id, func(t *tx) error {
-		row, err := t.existing(ctx, id)
-		switch {
-		case err != nil, row.ended():
-			return err
-		case row.state == chat.TurnDecided:
-			return ErrFenced
+	return s.update(ctx, "release turn "+id, func(t *tx) {
+		row := t.existing(id)
+		if row.ended() {
+			return
 		}
-		if err := t.saveUsage(ctx, id, row, used); err != nil {
-			return err
+		if row.state == chat.TurnDecided {
+			t.fail(ErrFenced)
 		}
-		if err := t.endTurn(ctx, id, released); err != nil {
-			return err
-		}
-		_, err = t.exec(ctx, releaseMessages, id)
-		return err
+		t.saveUsage(id, row, used)
+		t.endTurn(id, released)
+		t.exec(releaseMessages, id)
 	})
 }
 
-func (t *tx) endTurn(ctx context.Context, id string, as chat.TurnState) error {
-	if _, err := t.exec(ctx, endTurn, string(as), t.now, id); err != nil {
-		return err
-	}
-	return t.all(ctx, []string{endParts, deleteSteps}, id)
+func (t *tx) endTurn(id string, as chat.TurnState) {
+	t.exec(endTurn, string(as), t.now, id)
+	t.all([]string{endParts, deleteSteps}, id)
 }
 
 // Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A new process
 // continues them. A turn without messages, because other turns have them or they can't be read, is void: it must not run again.
 func (r *Reader) Unfinished(ctx context.Context) (turns []chat.Turn, err error) {
-	err = r.view(ctx, "list unfinished turns", func(t *tx) error {
-		turns = nil
-		err := t.each(ctx, func(rows *sql.Rows) error {
-			turn, err := scanTurn(rows)
-			turns = append(turns, turn)
-			return err
-		}, listTurns)
-		if err != nil {
-			return err
-		}
-		for i := range turns {
-			if err := t.fill(ctx, &turns[i]); err != nil {
-				return err
+	err = r.view(ctx, "list unfinished turns", func(t *tx) {
+		turns = rows(t, func(t *chat.Turn) []any {
+			c, to := &t.Conversation, &t.To
+			return []any{
+				&t.ID, &c.Endpoint, &c.Chat, &c.Thread, &to.Chat, &to.Thread, &to.Kind, &t.ReplyTo,
+				&t.State, &t.Void, &t.Runs, &t.Ending, (*stored)(&t.Began), &t.User, &t.Replaces,
 			}
+		}, listTurns)
+		for i := range turns {
+			turn := &turns[i]
+			for _, p := range t.pending(listTaken, turn.ID) {
+				turn.Messages = append(turn.Messages, p.Message)
+			}
+			turn.Void = turn.Void || len(turn.Messages) == 0
+			turn.Parts, turn.Steps = t.parts(turn.ID), t.steps(turn.ID)
 		}
-		return nil
 	})
 	return turns, err
-}
-
-func scanTurn(rows *sql.Rows) (t chat.Turn, err error) {
-	var accepted int64
-	err = rows.Scan(&t.ID, &t.Conversation.Endpoint, &t.Conversation.Chat, &t.Conversation.Thread,
-		&t.To.Chat, &t.To.Thread, &t.To.Kind, &t.ReplyTo, &t.State, &t.Void, &t.Runs, &t.Ending, &accepted, &t.User, &t.Replaces)
-	t.Began = instant(accepted)
-	return t, err
-}
-
-// fill reads what a turn answers, what stands of it and what it has done.
-func (t *tx) fill(ctx context.Context, turn *chat.Turn) (err error) {
-	err = t.each(ctx, func(rows *sql.Rows) error {
-		p, ok, err := t.scanPending(rows)
-		if ok {
-			turn.Messages = append(turn.Messages, p.Message)
-		}
-		return err
-	}, listTaken, turn.ID)
-	if err != nil {
-		return err
-	}
-	turn.Void = turn.Void || len(turn.Messages) == 0
-	if turn.Parts, err = t.parts(ctx, turn.ID); err != nil {
-		return err
-	}
-	turn.Steps, err = t.steps(ctx, turn.ID)
-	return err
 }
 
 // turnRow is what decides whether a turn may write.
@@ -254,16 +175,16 @@ type turnRow struct {
 
 func (r turnRow) ended() bool { return r.state != chat.TurnRunning && r.state != chat.TurnDecided }
 
-func (t *tx) turn(ctx context.Context, id string) (row turnRow, err error) {
-	row.exists, err = t.first(ctx, []any{&row.conversation, &row.state, &row.fenced, &row.stale, &row.user, &row.replaces}, findTurn, id)
-	return row, err
+func (t *tx) turn(id string) (row turnRow) {
+	row.exists = t.first([]any{&row.conversation, &row.state, &row.fenced, &row.stale, &row.user, &row.replaces}, findTurn, id)
+	return row
 }
 
 // existing is turn for one that must be there.
-func (t *tx) existing(ctx context.Context, id string) (turnRow, error) {
-	row, err := t.turn(ctx, id)
-	if err == nil && !row.exists {
-		err = ErrUnknown
+func (t *tx) existing(id string) turnRow {
+	row := t.turn(id)
+	if !row.exists {
+		t.fail(ErrUnknown)
 	}
-	return row, err
+	return row
 }

@@ -9,7 +9,7 @@ import (
 
 // Used sums up what turns used. It survives Forget, for 400 days.
 func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (u chat.Used, err error) {
-	err = r.view(ctx, "read usage", func(t *tx) error {
+	err = r.view(ctx, "read usage", func(t *tx) {
 		u = chat.Used{}
 		query, args := "", []any{millis(of.From), int64(math.MaxInt64)}
 		if !of.To.IsZero() {
@@ -20,11 +20,7 @@ func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (u chat.Used, err er
 			args = append(args, value)
 		}
 		if of.Conversation != (chat.Conversation{}) {
-			id, err := t.find(ctx, of.Conversation)
-			if err != nil {
-				return err
-			}
-			where(usageOfConversation, id)
+			where(usageOfConversation, t.find(of.Conversation))
 		}
 		if of.Person.Endpoint != "" {
 			where(usageOfEndpoint, of.Person.Endpoint)
@@ -33,33 +29,21 @@ func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (u chat.Used, err er
 			where(usageOfPerson, of.Person.User)
 		}
 		sum := []any{&u.Prompt, &u.Cached, &u.Completion, &u.Reasoning, &u.Calls, &u.Estimated, &u.Turns}
-		if _, err := t.first(ctx, sum, sumUsage+query, args...); err != nil {
-			return err
-		}
-		_, err := t.first(ctx, []any{&u.Last}, lastUsage+query+newestUsage, args...)
-		return err
+		t.first(sum, sumUsage+query, args...)
+		t.first([]any{&u.Last}, lastUsage+query+newestUsage, args...)
 	})
 	return u, err
 }
 
-func (t *tx) saveUsage(ctx context.Context, turn string, row turnRow, usage []chat.Usage) error {
+func (t *tx) saveUsage(turn string, row turnRow, usage []chat.Usage) {
 	where := row.conversation
 	if row.fenced && row.user == "" && len(usage) > 0 { // who asked was deleted
 		var endpoint chat.EndpointID
-		_, err := t.first(ctx, []any{&endpoint}, endpointOf, where)
-		if err == nil {
-			where, err = t.nowhere(ctx, endpoint)
-		}
-		if err != nil {
-			return err
-		}
+		t.first([]any{&endpoint}, endpointOf, where)
+		where = t.nowhere(endpoint)
 	}
 	for _, u := range usage {
-		_, err := t.exec(ctx, addUsage, row.user, turn, u.Model, t.now, int64(u.Prompt), int64(u.Cached),
+		t.exec(addUsage, row.user, turn, u.Model, t.now, int64(u.Prompt), int64(u.Cached),
 			int64(u.Completion), int64(u.Reasoning), int64(u.Calls), number(u.Estimated), where)
-		if err != nil {
-			return err
-		}
 	}
-	return nil
 }

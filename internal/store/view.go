@@ -52,7 +52,7 @@ func (v *views) close() error {
 	return errors.Join(errs...)
 }
 
-func (v *views) run(ctx context.Context, do func(*tx) error) error {
+func (v *views) run(ctx context.Context, do func(*tx)) error {
 	return submit(ctx, v.calls, v.quit, &call{do: do})
 }
 
@@ -64,7 +64,7 @@ func (v *views) loop(on *connection) {
 				c.done <- err
 				continue
 			}
-			c.done <- v.transact(on, c.do)
+			c.done <- v.transact(on, c)
 		case <-v.quit:
 			return
 		}
@@ -72,11 +72,11 @@ func (v *views) loop(on *connection) {
 }
 
 // transact always ends what it began: a transaction that stays open would keep the log from being emptied.
-func (v *views) transact(on *connection, do func(*tx) error) error {
+func (v *views) transact(on *connection, c *call) error {
 	if err := on.control(beginRead); err != nil {
 		return err
 	}
-	err := protect(do, v.reader.tx(on))
+	err := v.reader.do(c.ctx, on, c.do)
 	if end := on.control(rollback); end != nil && err == nil {
 		err = fmt.Errorf("end read: %w", end)
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 
@@ -36,7 +34,7 @@ const (
 
 // call is a transaction that somebody waits for.
 type call struct {
-	do      func(*tx) error
+	do      func(*tx)
 	accepts bool            // it takes on work, which is refused first when room gets short
 	erases  bool            // what it deletes must not be readable in the files any more
 	erasure uint64          // set before done: the number of the erasing commit
@@ -199,12 +197,12 @@ func (w *writer) committed(batch ...*call) {
 
 func (w *writer) together(batch []*call) (errs []error, ok bool) {
 	errs = make([]error, len(batch))
-	err := w.transact(func(t *tx) error {
+	err := w.transact(func() error {
 		for i, c := range batch {
 			if err := w.control(mark); err != nil {
 				return err
 			}
-			errs[i] = protect(c.do, t)
+			errs[i] = w.reader.do(c.ctx, w, c.do)
 			switch {
 			case sqliteCode(errs[i]) != 0: // SQLite may have rolled everything back
 				return errAbort
@@ -235,7 +233,7 @@ func (w *writer) alone(c *call) error {
 	if err := w.refused(c); err != nil {
 		return err
 	}
-	do := func(t *tx) error { return protect(c.do, t) }
+	do := func() error { return w.reader.do(c.ctx, w, c.do) }
 	err := w.reusing(do)
 	switch {
 	case c.accepts:
@@ -248,7 +246,7 @@ func (w *writer) alone(c *call) error {
 
 // reusing runs a transaction. If the disk is full, it restarts the log from its beginning, whose space can be reused, and tries
 // again. It may wait for a running checkpoint.
-func (w *writer) reusing(do func(*tx) error) error {
+func (w *writer) reusing(do func() error) error {
 	err := w.transact(do)
 	if w.reader.full(err) && w.control(restartCheckpoint) == nil {
 		err = w.transact(do)
@@ -268,7 +266,7 @@ func (w *writer) refused(c *call) error {
 }
 
 // transact runs do between the begin and the end of a transaction. After an error nothing of it is left.
-func (w *writer) transact(do func(*tx) error) error {
+func (w *writer) transact(do func() error) error {
 	w.commits.Add(1)
 	err := w.control(begin)
 	if sqliteCode(err) == code.SQLITE_ERROR { // one that could not be rolled back stands in the way
@@ -278,7 +276,7 @@ func (w *writer) transact(do func(*tx) error) error {
 	if err != nil {
 		return err
 	}
-	err = do(w.reader.tx(w))
+	err = do()
 	if err == nil {
 		err = w.control(commit)
 	}
@@ -293,14 +291,4 @@ func (w *writer) undo() {
 	if err := w.control(rollback); err != nil && sqliteCode(err) != code.SQLITE_ERROR {
 		w.reader.log.Warn("transaction was not rolled back, the next one tries again", slog.Any("error", err))
 	}
-}
-
-// protect turns a panic into an error, so that it fails one call and not the daemon.
-func protect(do func(*tx) error, t *tx) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return do(t)
 }

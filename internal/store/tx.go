@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"time"
+)
+
+// statements is where a transaction's statements are run.
+type statements interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// tx is one transaction. Its clock stands still. After the first error its methods do nothing and return zero values, and
+// the transaction fails with that error.
+type tx struct {
+	on  statements
+	ctx context.Context //nolint:containedctx // of the call
+	now int64
+	log *slog.Logger
+	err error
+}
+
+// update runs do in a transaction that may write. do may be run again after a failure, as if it had not been.
+func (s *Store) update(ctx context.Context, what string, do func(*tx)) error {
+	return s.explain(ctx, what, s.by.run(ctx, &call{do: do}))
+}
+
+// erase is update for data that must not be readable in the store's files afterwards. If a reader prevents that, erase returns
+// after eraseWait; the checkpointer keeps trying and logs a longer delay.
+func (s *Store) erase(ctx context.Context, what string, do func(*tx)) error {
+	c := &call{do: do, erases: true}
+	if err := s.by.run(ctx, c); err != nil {
+		return s.explain(ctx, what, err)
+	}
+	s.by.log.await(ctx, c.erasure)
+	return nil
+}
+
+// view runs do in a transaction that sees one state of the store, whatever is written meanwhile. do may be run
+// again after a failure, as if it had not been.
+func (r *Reader) view(ctx context.Context, what string, do func(*tx)) error {
+	if r.views != nil {
+		return r.explain(ctx, what, r.views.run(ctx, do))
+	}
+	return r.explain(ctx, what, r.look(ctx, do))
+}
+
+// look is view on a connection that can't write.
+func (r *Reader) look(ctx context.Context, do func(*tx)) error {
+	t, err := r.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	if err := r.do(ctx, t, do); err != nil {
+		_ = t.Rollback() // the first error is the reason; what is left open is rolled back with the connection
+		return err
+	}
+	return t.Commit()
+}
+
+// do runs the statements of a transaction that has begun. It turns a panic into an error, so that it fails one call and not
+// the daemon.
+func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	t := &tx{on: on, ctx: ctx, now: r.now().UnixMilli(), log: r.log}
+	do(t)
+	return t.err
+}
+
+// result returns what a transaction found, or nothing of it after an error.
+func result[T any](found *T, err error) (T, error) {
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return *found, nil
+}
+
+// fail makes the transaction fail, unless it has failed already.
+func (t *tx) fail(err error) {
+	if t.err == nil {
+		t.err = err
+	}
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t *tx) exec(query string, args ...any) int {
+	if t.err != nil {
+		return 0
+	}
+	res, err := t.on.ExecContext(t.ctx, query, args...)
+	if err != nil {
+		t.fail(err)
+		return 0
+	}
+	n, err := res.RowsAffected()
+	if err != nil {
+		t.fail(err)
+	}
+	return int(n)
+}
+
+// all runs statements that share their arguments.
+func (t *tx) all(queries []string, args ...any) {
+	for _, q := range queries {
+		t.exec(q, args...)
+	}
+}
+
+// first reads the only row of a query into dest and says whether there is one.
+func (t *tx) first(dest []any, query string, args ...any) (found bool) {
+	return len(rows(t, func(*struct{}) []any { return dest }, query, args...)) > 0
+}
+
+// rows returns the rows of a query. dest says where in a T the columns of a row belong.
+func rows[T any](t *tx, dest func(*T) []any, query string, args ...any) []T {
+	return slices.Collect(each(t, dest, query, args...))
+}
+
+// each is rows one by one. Who ranges over them must not use the transaction meanwhile.
+func each[T any](t *tx, dest func(*T) []any, query string, args ...any) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if t.err != nil {
+			return
+		}
+		found, err := t.on.QueryContext(t.ctx, query, args...)
+		if err != nil {
+			t.fail(err)
+			return
+		}
+		for more := true; more && found.Next(); {
+			var row T
+			if err = found.Scan(dest(&row)...); err != nil {
+				break
+			}
+			more = yield(row)
+		}
+		if err := errors.Join(err, found.Err(), found.Close()); err != nil {
+			t.fail(err)
+		}
+	}
+}
+
+// value is dest for rows of one column.
+func value[T any](v *T) []any { return []any{v} }
+
+// stored is a time that is read as millis stored it.
+type stored time.Time
+
+// Scan implements sql.Scanner.
+func (s *stored) Scan(column any) error {
+	ms, ok := column.(int64)
+	if !ok {
+		return fmt.Errorf("a time is stored as %T", column)
+	}
+	*s = stored(instant(ms))
+	return nil
+}
+
+// millis is t as it is stored; the zero time is 0.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// instant is the time that millis stored.
+func instant(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
