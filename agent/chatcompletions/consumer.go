@@ -2,6 +2,7 @@ package chatcompletions
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"telex/agent"
@@ -121,11 +122,29 @@ type consumer struct {
 	calls    agent.CallBuffer
 	details  details
 	told     []agent.CallDelta // of the newest chunk
-	replays  bool              // the provider tells reasoning under the name by which it wants it back
-	extra    bool              // and sends more with its calls, which it wants back with them
+	learned  shape             // what else the provider sends and wants back
 	usage    *usage
 	finish   string
 	finished bool // the provider said that the answer is at its end
+}
+
+// Take implements provider.Answer.
+func (c *consumer) Take(event []byte, emit func(agent.Delta)) (ended bool, err error) {
+	var k chunk
+	if err := json.Unmarshal(event, &k); err != nil {
+		return c.finished, fmt.Errorf("read an event: %w", err)
+	}
+	emit(c.take(k))
+	for i := range c.told {
+		emit(agent.Delta{Call: &c.told[i]})
+	}
+	c.told = nil // which is the agent's now
+	return c.finished, nil
+}
+
+// TakeWhole implements provider.Answer. A whole answer looks like an event.
+func (c *consumer) TakeWhole(data []byte, emit func(agent.Delta)) (ended bool, err error) {
+	return c.Take(data, emit)
 }
 
 // take folds one chunk and returns what it adds to the answer; empty for chunks that only
@@ -165,26 +184,36 @@ func (c *consumer) fold(d *agent.Delta, a *answer) {
 		reasoning = a.Reasoning.text
 	}
 	d.Reasoning += reasoning + a.Content.thinking
-	c.replays = c.replays || a.ReasoningContent.text != ""
+	if a.ReasoningContent.text != "" {
+		c.learned |= wantsReasoning
+	}
 	c.details.add(a.ReasoningDetails)
-	c.extra = c.extra || len(c.details.blocks) > 0
 	for _, call := range a.ToolCalls {
 		f := call.fragment()
-		c.extra = c.extra || f.Extra != nil
+		if f.Extra != nil {
+			c.learned |= wantsExtra
+		}
 		c.told = append(c.told, c.calls.Add(f))
 	}
 }
 
-// completion returns what a finished answer came to, without its text.
-func (c *consumer) completion() agent.Completion {
+// Completion implements provider.Answer.
+func (c *consumer) Completion() agent.Completion {
 	calls := c.calls.Calls()
 	c.keep(calls)
-	return agent.Completion{
-		ToolCalls: calls,
-		Finish:    finishOf(c.finish),
-		Usage:     c.usage.total(),
-	}
+	return agent.Completion{ToolCalls: calls, Finish: finishOf(c.finish), Usage: c.Usage()}
 }
+
+// Learned implements provider.Answer.
+func (c *consumer) Learned() shape {
+	if len(c.details.blocks) > 0 {
+		return c.learned | wantsExtra
+	}
+	return c.learned
+}
+
+// Usage implements provider.Answer.
+func (c *consumer) Usage() *agent.Usage { return c.usage.total() }
 
 func finishOf(reason string) agent.Finish {
 	switch strings.ToLower(reason) {

@@ -24,7 +24,7 @@ func consume(t *testing.T, chunks ...string) (agent.Delta, agent.Completion, boo
 		sum.Reasoning += d.Reasoning
 		sum.Refusal += d.Refusal
 	}
-	return sum, c.completion(), c.finished
+	return sum, c.Completion(), c.finished
 }
 
 // delta returns a chunk with one choice.

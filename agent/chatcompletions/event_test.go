@@ -11,8 +11,8 @@ const usual = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":170
 	`"system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}],` +
 	`"usage":null,"obfuscation":"x7"}`
 
-// TestReceive reads single events, as providers send them and as they should not.
-func TestReceive(t *testing.T) {
+// TestTake reads single events, as providers send them and as they should not.
+func TestTake(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, in string
@@ -46,23 +46,25 @@ func TestReceive(t *testing.T) {
 		{"empty", "", agent.Delta{}, true},
 	} {
 		var c consumer
-		got, err := receive([]byte(tt.in), &c)
-		if got != tt.want || err != nil != tt.err || c.finished != (tt.name == "finish") || (c.usage != nil) != (tt.name == "usage") || len(c.told) > 0 {
+		var got agent.Delta
+		_, err := c.Take([]byte(tt.in), func(d agent.Delta) { got = d })
+		if got != tt.want || err != nil != tt.err || c.finished != (tt.name == "finish") || (c.usage != nil) != (tt.name == "usage") {
 			t.Errorf("%s: got %+v, %v, want %+v; %+v", tt.name, got, err, tt.want, c)
 		}
 	}
 }
 
-// FuzzReceive reads whatever a server sends.
-func FuzzReceive(f *testing.F) {
+// FuzzTake reads whatever a server sends.
+func FuzzTake(f *testing.F) {
 	f.Add([]byte(usual))
 	f.Add([]byte(delta(`"role":"assistant","content":"","refusal":null`)))
 	f.Add([]byte(delta(`"content":"\n\u00e9\ud83d\ude00\"\\"`)))
 	f.Add([]byte(`{"choices":[{"index":0,"delta":{"content":"a","Content":"b"},"finish_reason":"stop"}],"usage":{}}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var c consumer
-		if d, err := receive(in, &c); err != nil && (d != (agent.Delta{}) || c.finished) {
-			t.Errorf("%q: %+v beside the error %v", in, d, err)
+		told := 0
+		if ended, err := c.Take(in, func(agent.Delta) { told++ }); err != nil && (told > 0 || ended) || err == nil && told == 0 {
+			t.Errorf("%q: %d deltas beside the error %v", in, told, err)
 		}
 	})
 }

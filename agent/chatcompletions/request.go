@@ -59,47 +59,30 @@ func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.C
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
 func concede(err error, s shape, stream bool) (next shape, ok bool) {
-	said, ok := provider.RejectionIn(err)
-	if !ok {
-		return s, false
-	}
-	if next, ok := missing(said, s); ok {
-		return next, true
-	}
-	refused, ok := said.Refusal()
-	if !ok {
-		return s, false
-	}
-	// The longer names first: they hold the shorter ones.
+	said := provider.RejectionIn(err)
 	switch {
-	case stream && !s.Has(noUsageOption) && (refused.Of("stream_options") || refused.Of("include_usage")):
+	// The provider may have sent before this process what it wants back now.
+	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
+		s |= wantsReasoning
+	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):
+		s |= wantsExtra
+	// The longer names first: they hold the shorter ones.
+	case stream && !s.Has(noUsageOption) && said.Refuses("stream_options", "include_usage"):
 		s |= noUsageOption
-	case !s.Has(oldMaxTokens) && refused.Of("max_completion_tokens"):
+	case !s.Has(oldMaxTokens) && said.Refuses("max_completion_tokens"):
 		s |= oldMaxTokens
-	case !s.Has(noTemperature) && refused.Of("temperature"):
+	case !s.Has(noTemperature) && said.Refuses("temperature"):
 		s |= noTemperature
+	case !said.Refusal:
+		return s, false
 	case s.Has(wantsReasoning) && !s.Has(noReasoning) && said.Names("reasoning_content"):
 		s |= noReasoning
 	case s.Has(wantsExtra) && !s.Has(noExtra) && said.Names("extra_content"):
 		s |= noExtra
 	case s.Has(wantsExtra) && !s.Has(noDetails) && said.Names("reasoning_details"):
 		s |= noDetails
-	case stream && refused.OfStreaming():
+	case stream && said.RefusesStreaming():
 		s |= noStreaming
-	default:
-		return s, false
-	}
-	return s, true
-}
-
-// missing returns the shape with what the provider has just missed. It is known once a provider has
-// sent it; but the history may be older than this process.
-func missing(said provider.Rejection, s shape) (next shape, ok bool) {
-	switch {
-	case !s.Has(wantsReasoning) && said.Names("reasoning_content"):
-		s |= wantsReasoning
-	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):
-		s |= wantsExtra
 	default:
 		return s, false
 	}

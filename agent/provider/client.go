@@ -113,26 +113,6 @@ func (c *Client) Open(stream bool, fields map[string]any) (*openai.Client, *Exch
 	return openai.NewClientWithConfig(config), x
 }
 
-// Broken is an answer that could not be read to its end, and what the provider said until then that it used.
-func (c *Client) Broken(err error, used *agent.Usage) error {
-	me, ok := errors.AsType[*agent.ModelError](err)
-	if !ok {
-		me = c.redact.transportError(agent.Broken, err)
-		err = me
-	}
-	if me.Usage == nil {
-		me.Usage = used
-	}
-	return err
-}
-
-// Failed is what a provider said went wrong after it had taken the request, and what it said that it used.
-func (c *Client) Failed(e *APIError, used *agent.Usage) error {
-	me := c.redact.streamError(e)
-	me.Usage = used
-	return me
-}
-
 // newTransport returns a connection pool like the standard library's, apart from everyone
 // else's connections. Every answer that is being written has a connection to itself where the
 // provider speaks HTTP/1, for pieces of some hundred bytes: the usual buffers are wasted on it.

@@ -28,9 +28,9 @@ const (
 // the type of the content, and keeps the answer, a stream of events or a whole one, for us to read.
 type Exchange struct {
 	Events *sse.Events // a streamed answer
-	Body   io.Closer   // of that: whoever reads the events closes it
 	Whole  []byte      // a whole answer's JSON
 
+	body    io.Closer // of a streamed answer
 	client  *http.Client
 	headers map[string]string
 	fields  map[string]any // of the request, beside go-openai's
@@ -140,16 +140,16 @@ func (x *Exchange) convert(res *http.Response) error {
 // follow keeps a streamed answer. go-openai is left with nothing, so that its reader and the buffer
 // in it don't live as long as the answer.
 func (x *Exchange) follow(res *http.Response, body io.Reader) {
-	x.Events, x.Body = sse.New(body, x.redact.frameError), res.Body
+	x.Events, x.body = sse.New(body, x.redact.frameError), res.Body
 	res.Body = http.NoBody
 }
 
 var errTail = errors.New("the stream did not end after the answer")
 
-// Read hands the events of a streamed answer to take, which says whether the answer is at its end. The stream may go on
+// read hands the events of a streamed answer to take, which says whether the answer is at its end. The stream may go on
 // for tailWait then: cancel ends it. Nothing that happens after the answer's end is an error.
-func (x *Exchange) Read(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
-	defer func() { _ = x.Body.Close() }() // the answer was read or is given up
+func (x *Exchange) read(tailWait time.Duration, cancel context.CancelCauseFunc, take func(event []byte) (ended bool, err error)) error {
+	defer func() { _ = x.body.Close() }() // the answer was read or is given up
 	var tail *time.Timer
 	for {
 		event, err := x.Events.Next()
@@ -167,13 +167,6 @@ func (x *Exchange) Read(tailWait time.Duration, cancel context.CancelCauseFunc, 
 			defer tail.Stop()
 		}
 	}
-}
-
-// Tell hands the text of a whole answer to emit, as if it had been streamed.
-func Tell(c agent.Completion, emit func(agent.Delta)) agent.Completion {
-	emit(agent.Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
-	c.Text, c.Reasoning, c.Refusal = "", "", ""
-	return c
 }
 
 // refused reads an error answer.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,8 +35,8 @@ func (s Shape) Has(bits Shape) bool { return s&bits != 0 }
 // Shapes finds the shape in which a provider accepts requests, and remembers for a while what it refused. It is safe for
 // concurrent use.
 type Shapes struct {
-	// Wanted are the bits that add to a request what the provider wants.
-	Wanted Shape
+	// Wanted are the bits that add to a request what the provider wants, Momentary those that hold for one request.
+	Wanted, Momentary Shape
 
 	mu      sync.Mutex
 	lasting Shape // the first one, and what was noted
@@ -44,8 +45,8 @@ type Shapes struct {
 	logged  Shape
 }
 
-// NewShapes begins with what the configuration says.
-func NewShapes(o Options) *Shapes {
+// newShapes begins with what the configuration says.
+func newShapes(o Options) *Shapes {
 	s := &Shapes{}
 	if !o.Stream {
 		s.Note(NoStreaming)
@@ -63,14 +64,15 @@ func (f *Shapes) now() Shape {
 
 var errNotStreamed = errors.New("this model is asked without streaming")
 
-// Ask sends a request in the shape that is known, and again in the one that concede makes of it for
+// ask sends a request in the shape that is known, and again in the one that concede makes of it for
 // the error. The error is an *agent.ModelError.
-func (f *Shapes) Ask(
+func (f *Shapes) ask(
 	ctx context.Context, log *slog.Logger, stream bool, send func(Shape) (agent.Completion, error), concede func(err error, s Shape, stream bool) (Shape, bool),
 ) (agent.Completion, error) {
+	once := Shape(0)
 	for refused := 0; ; refused++ {
 		f.mu.Lock()
-		s := f.now()
+		s := f.now() | once
 		f.mu.Unlock()
 		if stream && s.Has(NoStreaming) {
 			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, NotSent: true, Refused: refused, Err: errNotStreamed}
@@ -81,7 +83,8 @@ func (f *Shapes) Ask(
 			c.Refused = refused
 			return c, asModelError(err, refused)
 		}
-		f.learn(ctx, log, next, err)
+		once |= next & f.Momentary
+		f.learn(ctx, log, next&^f.Momentary, err)
 	}
 }
 
@@ -123,17 +126,21 @@ var refusal = regexp.MustCompile(`(?i)unsupported|support|unrecogni[sz]ed|unknow
 // streaming matches a message about streaming, and none about an upstream.
 var streaming = regexp.MustCompile(`(?i)\bstream(ing|ed|s)?\b`)
 
-// Rejection is a provider's word that a request is not as it should be.
-type Rejection struct{ e *APIError }
+// Rejection is a provider's word that a request is not as it should be. The zero value is none.
+type Rejection struct {
+	e *APIError
+	// Refusal says that the provider does not take a part of the request.
+	Refusal bool
+}
 
-// RejectionIn returns the rejection that an error is; ok is false for any other error.
-func RejectionIn(err error) (_ Rejection, ok bool) {
+// RejectionIn returns the rejection that an error is, if it is one.
+func RejectionIn(err error) Rejection {
 	me, isModel := errors.AsType[*agent.ModelError](err)
-	if !isModel || me.Status != http.StatusBadRequest && me.Status != http.StatusUnprocessableEntity {
-		return Rejection{}, false
+	e, told := errors.AsType[*APIError](err)
+	if !isModel || !told || me.Status != http.StatusBadRequest && me.Status != http.StatusUnprocessableEntity {
+		return Rejection{e: &APIError{}}
 	}
-	e, ok := errors.AsType[*APIError](err)
-	return Rejection{e: e}, ok
+	return Rejection{e: e, Refusal: refusal.MatchString(e.Message) || strings.HasPrefix(e.code(), "unsupported")}
 }
 
 // Names reports whether a field is spoken of, in whatever way.
@@ -142,31 +149,16 @@ func (r Rejection) Names(field string) bool { return strings.Contains(r.e.Param+
 // Matches reports whether the message is like an expression.
 func (r Rejection) Matches(re *regexp.Regexp) bool { return re.MatchString(r.e.Message) }
 
-// Refusal returns the refusal that this is; ok is false where something else is wrong.
-func (r Rejection) Refusal() (_ Refusal, ok bool) {
-	return Refusal(r), refusal.MatchString(r.e.Message) || strings.HasPrefix(r.e.code(), "unsupported")
+// Refuses reports whether one of some parameters is what is refused. Ask for longer names first: they hold the shorter ones.
+func (r Rejection) Refuses(params ...string) bool {
+	return r.Refusal && slices.ContainsFunc(params, func(param string) bool {
+		return r.e.Param == param || r.e.Param == "" && strings.Contains(r.e.Message, param)
+	})
 }
 
-// Refusal is a provider's word that it does not take a part of a request.
-type Refusal struct{ e *APIError }
-
-// RefusalIn returns the refusal that an error is; ok is false for any other error.
-func RefusalIn(err error) (Refusal, bool) {
-	r, ok := RejectionIn(err)
-	if !ok {
-		return Refusal{}, false
-	}
-	return r.Refusal()
-}
-
-// Of reports whether a parameter is what is refused. Ask for longer names first: they hold the shorter ones.
-func (r Refusal) Of(param string) bool {
-	return r.e.Param == param || r.e.Param == "" && strings.Contains(r.e.Message, param)
-}
-
-// OfStreaming reports whether streaming is what is refused.
-func (r Refusal) OfStreaming() bool {
-	return r.e.Param == "stream" || r.e.Param == "" && streaming.MatchString(r.e.Message)
+// RefusesStreaming reports whether streaming is what is refused.
+func (r Rejection) RefusesStreaming() bool {
+	return r.Refusal && (r.e.Param == "stream" || r.e.Param == "" && streaming.MatchString(r.e.Message))
 }
 
 // asModelError makes an error of go-openai's own one that the agent understands.

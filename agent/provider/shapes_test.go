@@ -16,12 +16,12 @@ import (
 func TestShapes_forgetRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const configured, noted, refused = NoStreaming, NoTemperature, FirstOwn
-		shapes := NewShapes(Options{})
+		shapes := newShapes(Options{})
 		shapes.Note(noted)
 		var asked []Shape
 		var log strings.Builder
 		ask := func() agent.Completion {
-			c, err := shapes.Ask(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), false, func(s Shape) (agent.Completion, error) {
+			c, err := shapes.ask(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), false, func(s Shape) (agent.Completion, error) {
 				asked = append(asked, s)
 				if !s.Has(refused) {
 					return agent.Completion{}, errors.New("does not support x")

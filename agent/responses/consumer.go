@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,19 +22,30 @@ type consumer struct {
 	finished bool  // the provider said that the answer is at its end
 	finish   agent.Finish
 	usage    *usage
-	phased   bool // the model says which messages are remarks on the way
+	learned  shape
 }
 
-// take folds one event and tells emit what it adds to the answer, or that it adds nothing.
-func (c *consumer) take(data []byte, emit func(agent.Delta)) error {
+// Take implements provider.Answer.
+func (c *consumer) Take(event []byte, emit func(agent.Delta)) (ended bool, err error) {
+	if c.finished {
+		return true, nil
+	}
+	told := false
+	err = c.take(event, func(d agent.Delta) {
+		told = true
+		emit(d)
+	})
+	if !told && err == nil {
+		emit(agent.Delta{})
+	}
+	return c.finished, err
+}
+
+// take folds one event and tells what it adds to the answer.
+func (c *consumer) take(data []byte, tell func(agent.Delta)) error {
 	e, err := readEvent(data)
 	if err != nil {
 		return err
-	}
-	told := false
-	tell := func(d agent.Delta) {
-		told = true
-		emit(d)
 	}
 	switch e.Type {
 	case "response.output_item.added":
@@ -58,9 +70,6 @@ func (c *consumer) take(data []byte, emit func(agent.Delta)) error {
 		}
 	case "response.completed", "response.incomplete", "response.failed":
 		err = c.end(e.Response, strings.TrimPrefix(e.Type, "response."), tell)
-	}
-	if !told && err == nil {
-		emit(agent.Delta{})
 	}
 	return err
 }
@@ -106,7 +115,9 @@ func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell 
 		return
 	}
 	it.done, it.Status, it.Phase = true, o.Status, o.Phase
-	c.phased = c.phased || o.Phase != ""
+	if o.Phase != "" {
+		c.learned = wantsPhases
+	}
 	switch o.Type {
 	case typeMessage:
 		if !it.told {
@@ -176,31 +187,25 @@ func (c *consumer) think(it *item, kind string, part int, text string, tell func
 	tell(agent.Delta{Reasoning: text})
 }
 
-// takeWhole folds an answer in one piece.
-func (c *consumer) takeWhole(data []byte, tell func(agent.Delta)) error {
+// TakeWhole implements provider.Answer.
+func (c *consumer) TakeWhole(data []byte, tell func(agent.Delta)) (ended bool, err error) {
 	var r response
 	if err := json.Unmarshal(data, &r); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return false, fmt.Errorf("read the answer: %w", err)
 	}
 	if r.Output == nil {
-		return errNoOutput
+		return false, errNoOutput
 	}
-	switch r.Status {
+	switch status := cmp.Or(r.Status, "completed"); status {
 	case "completed", "incomplete", "failed":
-		return c.end(data, r.Status, tell)
-	case "":
-		return c.end(data, "completed", tell)
+		return true, c.end(r, status, tell)
 	default:
-		return fmt.Errorf("the answer is %s", r.Status)
+		return false, fmt.Errorf("the answer is %s", status)
 	}
 }
 
 // end takes the end of the answer, and what it holds that no event told.
-func (c *consumer) end(data []byte, status string, tell func(agent.Delta)) error {
-	var r response
-	if err := json.Unmarshal(data, &r); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
+func (c *consumer) end(r response, status string, tell func(agent.Delta)) error {
 	if r.Usage != nil {
 		c.usage = r.Usage
 	}
@@ -233,7 +238,13 @@ func (c *consumer) end(data []byte, status string, tell func(agent.Delta)) error
 	return nil
 }
 
-// completion returns what a finished answer came to, without its text.
-func (c *consumer) completion() agent.Completion {
-	return agent.Completion{ToolCalls: c.output.toolCalls(c.model, c.finish), Finish: c.finish, Usage: c.usage.total()}
+// Completion implements provider.Answer.
+func (c *consumer) Completion() agent.Completion {
+	return agent.Completion{ToolCalls: c.output.toolCalls(c.model, c.finish), Finish: c.finish, Usage: c.Usage()}
 }
+
+// Learned implements provider.Answer.
+func (c *consumer) Learned() shape { return c.learned }
+
+// Usage implements provider.Answer.
+func (c *consumer) Usage() *agent.Usage { return c.usage.total() }

@@ -24,7 +24,7 @@ func consume(t *testing.T, in *sse.Events) (deltas []string, told int, c *consum
 			return deltas, told, c
 		}
 		before := told
-		err = c.take(data, func(d agent.Delta) {
+		_, err = c.Take(data, func(d agent.Delta) {
 			told++
 			if d.Call != nil {
 				deltas = append(deltas, fmt.Sprintf("%+v", *d.Call))
@@ -62,7 +62,7 @@ func FuzzConsumer(f *testing.F) {
 		if !slices.Equal(deltas, slow) || told != slowTold {
 			t.Errorf("at once %q\nbyte by byte %q", deltas, slow)
 		}
-		done := c.completion()
+		done := c.Completion()
 		for _, call := range done.ToolCalls {
 			if call.ID == "" || call.Name == "" || call.Arguments == "" {
 				t.Errorf("call %+v", call)

@@ -1,7 +1,7 @@
 // Package responses speaks the OpenAI Responses API, and the servers that speak it too, as an
 // agent.Model.
 //
-//	model.go    the model: one exchange, streamed or whole
+//	model.go    the model
 //	request.go  what is asked, shaped by what the provider has refused before
 //	input.go    messages as input items (pure)
 //	echo.go     reasoning that goes back to the provider (pure)

@@ -4,12 +4,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"telex/agent"
 	"telex/agent/provider"
 )
 
-// streamEvent is what we read of an event. Responses and items are read where they matter.
+// streamEvent is what we read of an event. Items are read where they matter.
 type streamEvent struct {
 	Type         string             `json:"type"`
 	ItemID       string             `json:"item_id"`
@@ -18,7 +19,7 @@ type streamEvent struct {
 	Delta        string             `json:"delta"`
 	Arguments    provider.Arguments `json:"arguments"`
 	Item         json.RawMessage    `json:"item"`
-	Response     json.RawMessage    `json:"response"`
+	Response     response           `json:"response"`
 }
 
 // response is a whole answer, or its state at an event.
@@ -52,31 +53,30 @@ func (u *usage) total() *agent.Usage {
 	return &agent.Usage{Prompt: u.Input, Cached: u.InputDetails.Cached, Completion: u.Output, Reasoning: u.OutputDetails.Reasoning}
 }
 
-// readEvent reads an event. One of a type that we don't know may look as it likes.
-func readEvent(data []byte) (streamEvent, error) {
-	var e streamEvent
-	err := json.Unmarshal(data, &e)
+// read decodes an event or an item. One of a type that we don't know may look as it likes.
+func read[T any](what string, data []byte, known ...string) (v T, err error) {
+	err = json.Unmarshal(data, &v)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		var named struct {
 			Type string `json:"type"`
 		}
-		if json.Unmarshal(data, &named) == nil && !known(named.Type) {
-			return streamEvent{Type: named.Type}, nil
+		if json.Unmarshal(data, &named) == nil && !slices.Contains(known, named.Type) {
+			return *new(T), nil
 		}
 	}
 	if err != nil {
-		return e, fmt.Errorf("read an event: %w", err)
+		return v, fmt.Errorf("read %s: %w", what, err)
 	}
-	return e, nil
+	return v, nil
 }
 
-// known reports whether take has a use for events of a type.
-func known(name string) bool {
-	switch name {
-	case "response.output_item.added", "response.output_item.done", "response.output_text.delta", "response.refusal.delta",
+func readEvent(data []byte) (streamEvent, error) {
+	return read[streamEvent]("an event", data,
+		"response.output_item.added", "response.output_item.done", "response.output_text.delta", "response.refusal.delta",
 		"response.reasoning_summary_text.delta", "response.reasoning_text.delta", "response.function_call_arguments.delta",
-		"response.function_call_arguments.done", "response.completed", "response.incomplete", "response.failed":
-		return true
-	}
-	return false
+		"response.function_call_arguments.done", "response.completed", "response.incomplete", "response.failed")
+}
+
+func readItem(data []byte) (outputItem, error) {
+	return read[outputItem]("an item", data, typeMessage, typeCall, typeReasoning)
 }

@@ -3,8 +3,6 @@ package responses
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -120,24 +118,6 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 		}
 	}
 	return out
-}
-
-// readItem reads an item. One of a type that we don't know may look as it likes.
-func readItem(raw json.RawMessage) (outputItem, error) {
-	var o outputItem
-	err := json.Unmarshal(raw, &o)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		var named struct {
-			Type string `json:"type"`
-		}
-		if json.Unmarshal(raw, &named) == nil && named.Type != typeMessage && named.Type != typeCall && named.Type != typeReasoning {
-			return outputItem{Type: named.Type}, nil
-		}
-	}
-	if err != nil {
-		return o, fmt.Errorf("read an item: %w", err)
-	}
-	return o, nil
 }
 
 // setArguments takes the whole arguments and says whether they are news.

@@ -23,20 +23,24 @@ const (
 	noEncrypted                                   // reasoning can't be had encrypted: models that don't reason
 	noSummary                                     // no summaries of the reasoning, or nobody asks for them
 	noEcho                                        // reasoning is not taken back
+	// unreadEcho says that the reasoning in this one request can't be read: it is of another key or organization, or too old.
+	// What is encrypted from now on may be good again.
+	unreadEcho
+	// wantsPhases says that the model tells its remarks on the way from its answers, and wants to be told them apart.
+	wantsPhases
 
 	noStreaming   = provider.NoStreaming
 	noTemperature = provider.NoTemperature
 )
 
-// newRequest builds what is asked; phased says that the model wants its messages told apart.
-// Streaming is go-openai's to say.
-func newRequest(o *Options, r agent.Request, s shape, phased bool) openai.CreateResponseRequest {
+// newRequest builds what is asked. Streaming is go-openai's to say.
+func newRequest(o *Options, r agent.Request, s shape) openai.CreateResponseRequest {
 	req := openai.CreateResponseRequest{Model: o.Model, Instructions: r.System}
 	echoed := o.Model
-	if s.Has(noEcho) {
+	if s.Has(noEcho | unreadEcho) {
 		echoed = ""
 	}
-	req.Input = newInput(r.Messages, echoed, phased)
+	req.Input = newInput(r.Messages, echoed, s.Has(wantsPhases))
 	if most := o.MaxOutput(r); most > 0 {
 		req.MaxOutputTokens = max(most, minOutput)
 	}
@@ -76,19 +80,20 @@ var noReasoningBack = regexp.MustCompile(`(?i)items are not persisted|without it
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
 func concede(err error, s shape, stream bool) (next shape, ok bool) {
-	refused, isRefusal := provider.RefusalIn(err)
-	of := func(param string) bool { return isRefusal && refused.Of(param) }
+	said := provider.RejectionIn(err)
 	switch {
+	case !s.Has(unreadEcho|noEcho) && provider.Named(err, "invalid_encrypted_content"):
+		s |= unreadEcho
 	// The longer names first: they hold the shorter ones.
-	case !s.Has(noEncrypted) && (of("encrypted_content") || of("reasoning.encrypted_content") || of("include") || of("include[0]")):
+	case !s.Has(noEncrypted) && said.Refuses("encrypted_content", "reasoning.encrypted_content", "include", "include[0]"):
 		s |= noEncrypted
-	case !s.Has(noSummary) && (of("reasoning.summary") || of("reasoning")):
+	case !s.Has(noSummary) && said.Refuses("reasoning.summary", "reasoning"):
 		s |= noSummary
-	case !s.Has(noTemperature) && of("temperature"):
+	case !s.Has(noTemperature) && said.Refuses("temperature"):
 		s |= noTemperature
-	case stream && !s.Has(noStreaming) && isRefusal && refused.OfStreaming():
+	case stream && !s.Has(noStreaming) && said.RefusesStreaming():
 		s |= noStreaming
-	case !s.Has(noStore) && of("store"):
+	case !s.Has(noStore) && said.Refuses("store"):
 		s |= noStore
 	case !s.Has(noEcho) && refusesReasoning(err):
 		s |= noEcho
