@@ -36,29 +36,10 @@ const (
 	keyFor = 2 * time.Minute
 )
 
-// Rates. Buckets are told in the headers of answers and never fixed
-// (https://docs.discord.com/developers/topics/rate-limits); these are what bots observe before the
-// first answer told. That sends and edits share their bucket is a remark of the platform's staff:
-// https://github.com/discord/discord-api-docs/issues/20.
-const (
-	messageCount  = 5
-	messageWindow = 5 * time.Second
-
-	deleteCount  = 5
-	deleteWindow = time.Second
-
-	typingCount  = 5
-	typingWindow = 5 * time.Second
-
-	// endpointCount leaves a fifth of the 50 calls that one bot may make in a second to those that it
-	// makes by itself: threads, commands, and asking what came while it was away.
-	// https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
-	endpointCount  = 40
-	endpointWindow = time.Second
-)
-
-// editInterval is the pause between two previews that stays inside the rate of one channel.
-const editInterval = 1200 * time.Millisecond
+// endpointCount leaves a fifth of the 50 calls that one bot may make in a second to those that it
+// makes by itself: threads, commands, and asking what came while it was away.
+// https://docs.discord.com/developers/topics/rate-limits#global-rate-limit
+const endpointCount = 40
 
 // Limits of interactions.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-callback
@@ -75,22 +56,22 @@ const (
 	tokenUse = 14 * time.Minute
 )
 
-// Profile states what holds in a place, which is the same everywhere.
+// Profile states what holds in a place, which is the same everywhere. Buckets are told in the headers of answers and never
+// fixed (https://docs.discord.com/developers/topics/rate-limits); the limits of threads are what bots observe before the
+// first answer told. That sends and edits share their bucket is a remark of the platform's staff:
+// https://github.com/discord/discord-api-docs/issues/20.
 func (b *Bot) Profile(chat.Target) chat.Profile {
 	return chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: editInterval,
+		EditInterval: 1200 * time.Millisecond, // inside the rate of one channel
 		TypingEvery:  typingEvery,
 		KeyFor:       keyFor,
 		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
-			{
-				Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpFile | chat.OpEdit,
-				Count: messageCount, Window: messageWindow, Burst: messageCount,
-			},
-			{Scope: chat.ScopeThread, Ops: chat.OpDelete, Count: deleteCount, Window: deleteWindow, Burst: deleteCount},
-			{Scope: chat.ScopeThread, Ops: chat.OpTyping, Count: typingCount, Window: typingWindow, Burst: typingCount},
-			{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: endpointCount, Window: endpointWindow, Burst: endpointCount},
+			{Scope: chat.ScopeThread, Ops: chat.OpSend | chat.OpFile | chat.OpEdit, Count: 5, Window: 5 * time.Second, Burst: 5},
+			{Scope: chat.ScopeThread, Ops: chat.OpDelete, Count: 5, Window: time.Second, Burst: 5},
+			{Scope: chat.ScopeThread, Ops: chat.OpTyping, Count: 5, Window: 5 * time.Second, Burst: 5},
+			{Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: endpointCount, Window: time.Second, Burst: endpointCount},
 		},
 	}
 }

@@ -39,38 +39,19 @@ const (
 	streamMayEnd = streamFor + 30*time.Second
 )
 
-// editInterval is the pause between two previews of a reply: 40 a minute, of the 50 that all replies
-// of the workspace share.
-const editInterval = 1500 * time.Millisecond
-
 // Rates, per app and workspace, all from https://docs.slack.dev/apis/web-api/rate-limits: the tiers
-// are calls a minute of each method, "20+", "50+" and "100+"; posting is one message a second in
-// each channel, short bursts allowed, and "several hundred messages per minute" in the workspace.
+// are calls a minute of each method, "20+", "50+" and "100+".
 const (
 	tierWindow = time.Minute
 	tier2      = 20
 	tier3      = 50
 	tier4      = 100
 
-	postCount  = 20
-	postWindow = 20 * time.Second
-	postBurst  = 3
-	postsInAll = 300 // a minute
-
-	// statusCount is for assistant.threads.setStatus. https://docs.slack.dev/reference/methods/assistant.threads.setStatus
-	statusCount = 600
-
-	// fileCount is for the two methods that upload a file, of tier 4 each.
-	fileCount = tier4
-
 	// The two methods that read messages are tier 3. Looking for one takes a page or two, and what a
 	// new Run catches up on gets what is left.
 	findCount = 12
 	readCount = tier3 - 2*findCount
 )
-
-// defaultCommand is what the manifest in the documentation calls the slash command, until one is used.
-const defaultCommand = "/telex"
 
 // idleConnections is how many connections to Slack are kept for the next calls.
 const idleConnections = 8
@@ -80,19 +61,21 @@ const idleConnections = 8
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: editInterval,
+		EditInterval: 1500 * time.Millisecond, // 40 a minute, of the 50 that all replies of the workspace share
 		FileLimit:    maxUpload,
 		Limits: []chat.Limit{
-			{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpFile, Count: postCount, Window: postWindow, Burst: postBurst},
-			inAll(chat.OpSend, postsInAll),
-			inAll(chat.OpFile, fileCount),
+			// Posting is one message a second in each channel, short bursts allowed, and "several hundred messages per
+			// minute" in the workspace.
+			{Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpFile, Count: 20, Window: 20 * time.Second, Burst: 3},
+			inAll(chat.OpSend, 300),
+			inAll(chat.OpFile, tier4), // of each of the two methods that upload a file
 			inAll(chat.OpEdit, tier3),
 			inAll(chat.OpDelete, tier3),
 			inAll(chat.OpStart, tier2),
 			inAll(chat.OpAppend, tier4),
 			inAll(chat.OpStop, tier2),
 			inAll(chat.OpFind, findCount),
-			inAll(chat.OpTyping, statusCount),
+			inAll(chat.OpTyping, 600), // https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 		},
 	}
 	if to.Thread != "" {
@@ -102,7 +85,7 @@ func (b *Bot) Profile(to chat.Target) chat.Profile {
 		}
 		return p
 	}
-	p.Slash = defaultCommand + " "
+	p.Slash = "/telex " // what the manifest in the documentation calls the command, until one is used
 	if name := b.command.Load(); name != nil {
 		p.Slash = *name + " "
 	}

@@ -47,30 +47,9 @@ const (
 	draftFor = 25 * time.Second
 )
 
-// Rates, all from https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this:
-// about one message a second in one chat with short bursts, 20 messages a minute in a group,
-// about 30 a second in all. Edits in a group count like messages
-// (https://github.com/grammyjs/website/pull/1076); those in a private chat, and drafts, are
-// taken to: their 429s share one bucket.
-const (
-	privateCount  = 20
-	privateWindow = 20 * time.Second
-	privateBurst  = 3
-
-	groupCount  = 20
-	groupWindow = time.Minute
-	groupBurst  = 5
-
-	endpointCount  = 30
-	endpointWindow = time.Second
-	endpointBurst  = 30
-)
-
-// The pauses between two previews that stay well inside the rates above.
-const (
-	privateEditInterval = 1500 * time.Millisecond
-	groupEditInterval   = 3 * time.Second
-)
+// endpointCount is how many messages a bot may send in a second in all.
+// https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this
+const endpointCount = 30
 
 // Limits of receiving, https://core.telegram.org/bots/api#getupdates.
 const (
@@ -86,26 +65,28 @@ const (
 	maxCommandDescription = 256 // characters
 )
 
-// Profile states what holds in a chat: the same for all private chats, and for all groups.
+// Profile states what holds in a chat: the same for all private chats, and for all groups. The rates are those of
+// https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avoid-this:
+// about one message a second in one chat with short bursts, 20 messages a minute in a group.
+// Edits in a group count like messages
+// (https://github.com/grammyjs/website/pull/1076); those in a private chat, and drafts, are
+// taken to: their 429s share one bucket. The pauses between two edits stay well inside the rates.
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    textLimit,
-		EditInterval: privateEditInterval,
+		EditInterval: 1500 * time.Millisecond,
 		TypingEvery:  typingEvery,
 		DraftFor:     draftFor,
 		FileLimit:    maxUpload,
 	}
 	inChat := chat.Limit{
 		Scope: chat.ScopeChat, Ops: chat.OpSend | chat.OpEdit | chat.OpDraft | chat.OpFile,
-		Count: privateCount, Window: privateWindow, Burst: privateBurst,
+		Count: 20, Window: 20 * time.Second, Burst: 3,
 	}
 	if to.Kind == chat.Group {
-		p.EditInterval, p.DraftFor = groupEditInterval, 0
-		inChat.Count, inChat.Window, inChat.Burst = groupCount, groupWindow, groupBurst
+		p.EditInterval, p.DraftFor = 3*time.Second, 0
+		inChat.Window, inChat.Burst = time.Minute, 5
 	}
-	p.Limits = []chat.Limit{inChat, {
-		Scope: chat.ScopeEndpoint, Ops: chat.OpAll,
-		Count: endpointCount, Window: endpointWindow, Burst: endpointBurst,
-	}}
+	p.Limits = []chat.Limit{inChat, {Scope: chat.ScopeEndpoint, Ops: chat.OpAll, Count: endpointCount, Window: time.Second, Burst: endpointCount}}
 	return p
 }
