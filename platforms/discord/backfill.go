@@ -43,8 +43,144 @@ const (
 // backfill is the asking for what was written since a message, before a session began.
 type backfill struct {
 	since   string
-	guilds  chan *guild     // those that say in which channels something was written; all that are missing fit
+	guilds  <-chan *guild   // those that say in which channels something was written
 	missing map[string]bool // guilds that did not come yet
+	steps   chan<- backfillStep
+}
+
+// backfillStep is a piece of what was asked for: first the channels that will be asked, then what each holds.
+type backfillStep struct {
+	channels map[string]bool
+	channel  string
+	messages []incoming // in their order
+}
+
+// gap is what one Run knows of the time that it did not hear of, while that is being filled in. The zero value is
+// that there is none.
+type gap struct {
+	steps   chan backfillStep // nil: there is none
+	guilds  chan *guild       // all that are missing fit
+	pending map[string]bool   // channels that are still to be asked; nil: all may be
+	stop    func()            // ends the asking
+	held    []*incoming       // what waits for older messages of its channel
+	newest  string            // id of the newest message that was handed on
+}
+
+// open says that there is one.
+func (g *gap) open() bool { return g.steps != nil }
+
+// keeps says that a message must wait for older ones.
+func (g *gap) keeps(m *incoming) bool { return g.open() && (g.pending == nil || g.pending[m.Channel]) }
+
+// addGuild hands over what a guild says of its channels. Beyond what fits are only guilds that came before.
+func (g *gap) addGuild(from *guild) {
+	select {
+	case g.guilds <- from:
+	default:
+	}
+}
+
+// startBackfill begins to ask for what people wrote since the newest message that is known. Until a channel has been asked,
+// its newer messages are held.
+func (r *reception) startBackfill(ctx context.Context, hi *ready) {
+	if r.gap.stop != nil {
+		r.gap.stop()
+	}
+	asking, cancel := context.WithCancel(ctx)
+	r.gap = gap{steps: make(chan backfillStep), guilds: make(chan *guild, len(hi.Guilds)), stop: cancel}
+	f := backfill{missing: make(map[string]bool), guilds: r.gap.guilds, steps: r.gap.steps}
+	since := number(r.session.now.newest) - backfillMargin.Milliseconds()<<22
+	f.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-backfillAge)), 1), 10)
+	for _, one := range hi.Guilds {
+		f.missing[one.ID] = true
+	}
+	r.workers.Go(func() {
+		defer cancel()
+		r.ask(asking, f)
+	})
+}
+
+// hold keeps a message for later.
+func (r *reception) hold(m *incoming) error {
+	if r.gap.held = append(r.gap.held, m); len(r.gap.held) > maxHeld {
+		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("more than %d messages came while older ones were asked for", maxHeld)}
+	}
+	return nil
+}
+
+// catchUp hands on what was asked for in a channel, and then what came there meanwhile. The gap ends with the last channel.
+func (r *reception) catchUp(ctx context.Context, f backfillStep) error {
+	if f.channels != nil {
+		r.gap.pending = f.channels
+	}
+	for i := range f.messages {
+		m := &f.messages[i]
+		if time.Since(m.Timestamp) > backfillAge {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m.missed = m.Timestamp.Before(r.connected)
+		if err := r.take(ctx, m); err != nil {
+			return err
+		}
+	}
+	delete(r.gap.pending, f.channel)
+	kept := r.gap.held
+	r.gap.held = nil
+	for _, m := range kept {
+		if r.gap.keeps(m) {
+			r.gap.held = append(r.gap.held, m)
+			continue
+		}
+		if err := r.take(ctx, m); err != nil {
+			return err
+		}
+	}
+	if len(r.gap.pending) == 0 {
+		c := &r.session.now
+		c.backfillPending, c.newest, c.seq = false, newer(c.newest, r.gap.newest), r.seq
+		r.gap = gap{}
+	}
+	return nil
+}
+
+// ask asks what was written in the channels of guilds where something was, and in the places that are known, which
+// can't say so before they are asked. It hands on what it learns channel by channel.
+func (r *reception) ask(ctx context.Context, f backfill) {
+	tell := func(step backfillStep) error {
+		select {
+		case f.steps <- step:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	channels := r.toAsk(f.channels(ctx))
+	pending, pieces := make(map[string]bool, len(channels)), make([]receiving.Piece, len(channels))
+	messages := 0
+	for i, one := range channels {
+		pending[one.ID] = true
+		pieces[i] = r.since(one, f.since, func(ctx context.Context, list []incoming, err error) error {
+			switch kind := chat.AsSendError(err).Kind; {
+			case err == nil:
+			case kind == chat.Forbidden, kind == chat.Gone:
+				r.log.DebugContext(ctx, "channel skipped: no access", slog.String("channel", one.ID), slog.Any("error", err))
+			default:
+				r.log.ErrorContext(ctx, "missed messages may be lost: channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
+			}
+			messages += len(list)
+			return tell(backfillStep{channel: one.ID, messages: list})
+		})
+	}
+	backlog := receiving.Backlog{Patience: backfillPatience, Trouble: func(err error) {
+		r.log.WarnContext(ctx, "missed messages can't be read yet; trying again", slog.Any("error", err))
+	}}
+	if tell(backfillStep{channels: pending}) != nil || backlog.Run(ctx, pieces) != nil { // only the end of ctx
+		return
+	}
+	r.log.InfoContext(ctx, "backfill finished", slog.Int("channels", len(channels)), slog.Int("messages", messages))
 }
 
 // channels returns where something was written, by the guilds that come in time.
@@ -81,154 +217,6 @@ func (f *backfill) nextGuild(ctx context.Context) *guild {
 	case <-ctx.Done():
 		return nil
 	}
-}
-
-// addGuild hands over what a guild says of its channels. Beyond what fits are only guilds that came before.
-func (f *backfill) addGuild(g *guild) {
-	select {
-	case f.guilds <- g:
-	default:
-	}
-}
-
-// backfillStep is a piece of what was asked for: first the channels that will be asked, then what each holds, then the end.
-type backfillStep struct {
-	of       *backfill
-	channels map[string]bool
-	channel  string
-	messages []incoming // in their order
-	done     bool
-}
-
-// gap is what one Run knows of the time that it did not hear of, while that is being filled in. The zero value is
-// that there is none.
-type gap struct {
-	of      *backfill
-	pending map[string]bool // channels that are still to be asked; nil: all may be
-	stop    func()          // ends the asking
-	held    []held          // what waits for older messages of its channel
-	newest  string          // id of the newest message that was handed on
-}
-
-// held is a message with the number of its event.
-type held struct {
-	*incoming
-	seq int64
-}
-
-// open says that there is one.
-func (g *gap) open() bool { return g.of != nil }
-
-// keeps says that a message must wait for older ones.
-func (g *gap) keeps(m *incoming) bool { return g.open() && (g.pending == nil || g.pending[m.Channel]) }
-
-// startBackfill begins to ask for what people wrote since the newest message that is known. Until a channel has been asked,
-// its newer messages are held.
-func (r *reception) startBackfill(ctx context.Context, hi *ready) {
-	if r.gap.stop != nil {
-		r.gap.stop()
-	}
-	since := number(r.session.now.newest) - backfillMargin.Milliseconds()<<22
-	f := &backfill{missing: make(map[string]bool), guilds: make(chan *guild, len(hi.Guilds))}
-	f.since = strconv.FormatInt(max(since, snowflake(time.Now().Add(-backfillAge)), 1), 10)
-	for _, one := range hi.Guilds {
-		f.missing[one.ID] = true
-	}
-	asking, cancel := context.WithCancel(ctx)
-	r.gap = gap{of: f, stop: cancel}
-	r.workers.Go(func() {
-		defer cancel()
-		r.ask(asking, f)
-	})
-}
-
-// hold keeps a message for later.
-func (r *reception) hold(m *incoming, seq int64) error {
-	if r.gap.held = append(r.gap.held, held{m, seq}); len(r.gap.held) > maxHeld {
-		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("more than %d messages came while older ones were asked for", maxHeld)}
-	}
-	return nil
-}
-
-// catchUp hands on what was asked for in a channel, and then what came there meanwhile.
-func (r *reception) catchUp(ctx context.Context, f backfillStep) error {
-	switch {
-	case f.of != r.gap.of: // an earlier session's
-		return nil
-	case f.channels != nil:
-		r.gap.pending = f.channels
-	case f.done:
-		newest := r.gap.newest
-		r.gap = gap{}
-		c := &r.session.now
-		c.backfillPending, c.newest, c.seq = false, newer(c.newest, newest), r.seq
-		return nil
-	}
-	for i := range f.messages {
-		m := &f.messages[i]
-		if time.Since(m.Timestamp) > backfillAge {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		m.missed = m.Timestamp.Before(r.connected)
-		if err := r.take(ctx, m, r.cursorAt(m.ID, 0)); err != nil {
-			return err
-		}
-	}
-	delete(r.gap.pending, f.channel)
-	kept := r.gap.held
-	r.gap.held = nil
-	for _, h := range kept {
-		if r.gap.keeps(h.incoming) {
-			r.gap.held = append(r.gap.held, h)
-			continue
-		}
-		if err := r.take(ctx, h.incoming, r.cursorAt(h.ID, h.seq)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// ask asks what was written in the channels of guilds where something was, and in the places that are known, which
-// can't say so before they are asked. It hands on what it learns channel by channel.
-func (r *reception) ask(ctx context.Context, of *backfill) {
-	tell := func(f backfillStep) error {
-		f.of = of
-		select {
-		case r.backfillSteps <- f:
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	channels := r.toAsk(of.channels(ctx))
-	pending, pieces := make(map[string]bool, len(channels)), make([]receiving.Piece, len(channels))
-	messages := 0
-	for i, one := range channels {
-		pending[one.ID] = true
-		pieces[i] = r.since(one, of.since, func(ctx context.Context, list []incoming, err error) error {
-			switch kind := chat.AsSendError(err).Kind; {
-			case err == nil:
-			case kind == chat.Forbidden, kind == chat.Gone:
-				r.log.DebugContext(ctx, "channel skipped: no access", slog.String("channel", one.ID), slog.Any("error", err))
-			default:
-				r.log.ErrorContext(ctx, "missed messages may be lost: channel can't be read", slog.String("channel", one.ID), slog.Any("error", err))
-			}
-			messages += len(list)
-			return tell(backfillStep{channel: one.ID, messages: list})
-		})
-	}
-	backlog := receiving.Backlog{Patience: backfillPatience, Trouble: func(err error) {
-		r.log.WarnContext(ctx, "missed messages can't be read yet; trying again", slog.Any("error", err))
-	}}
-	if tell(backfillStep{channels: pending}) != nil || backlog.Run(ctx, pieces) != nil { // only the end of ctx
-		return
-	}
-	r.log.InfoContext(ctx, "backfill finished", slog.Int("channels", len(channels)), slog.Int("messages", messages))
-	_ = tell(backfillStep{done: true})
 }
 
 // toAsk returns the channels that are to be asked, each once: those where something was written, DMs, and where turns began.

@@ -41,7 +41,8 @@ type incoming struct {
 		} `json:"message"`
 	} `json:"message_snapshots"`
 
-	missed bool // it was written before the connection was made that brought it
+	missed bool  // it was written before the connection was made that brought it
+	seq    int64 // of its event; 0: it was asked for
 }
 
 // user holds what is used of a user.

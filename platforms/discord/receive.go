@@ -47,7 +47,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 		b.log.WarnContext(ctx, "invalid resume cursor; missed messages are not read")
 	}
 	running, cancel := context.WithCancel(ctx)
-	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks), backfillSteps: make(chan backfillStep)}
+	r := &reception{Bot: b, accept: accept, asked: from.Places, callbacks: make(chan struct{}, maxCallbacks)}
 	defer r.workers.Wait()
 	defer cancel()
 	b.session.start(start)
@@ -73,9 +73,8 @@ type reception struct {
 	workers   sync.WaitGroup
 	callbacks chan struct{} // one for each interaction that is acknowledged
 
-	backfillSteps chan backfillStep // what was asked for, as it comes
-	gap           gap               // that is being filled in
-	seq           int64             // of the last event that this connection brought
+	gap gap   // that is being filled in
+	seq int64 // of the last event that this connection brought
 
 	connected time.Time // when the connection was made: what was written later is new, even if it was asked for
 	replays   bool      // the session goes on, and what it missed comes before all else
@@ -167,7 +166,7 @@ func (r *reception) follow(ctx context.Context, l *conn) error {
 			return ctx.Err()
 		case <-silence.C:
 			return &connError{reason: errNoSession}
-		case f := <-r.backfillSteps:
+		case f := <-r.gap.steps:
 			if err := r.catchUp(ctx, f); err != nil {
 				return err
 			}
@@ -234,11 +233,11 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 		if err != nil {
 			return skip(err)
 		}
-		m.missed = r.replays
+		m.missed, m.seq = r.replays, f.Sequence
 		if r.gap.keeps(m) {
-			return r.hold(m, f.Sequence)
+			return r.hold(m)
 		}
-		return r.take(ctx, m, r.cursorAt(m.ID, f.Sequence))
+		return r.take(ctx, m)
 	case "INTERACTION_CREATE":
 		i, err := receiving.Decode[interacted](f.RawData)
 		if err != nil {
@@ -275,7 +274,7 @@ func (r *reception) join(g *guild) {
 	self, _ := r.identity()
 	r.places.join(g, self)
 	if r.gap.open() {
-		r.gap.of.addGuild(g)
+		r.gap.addGuild(g)
 	}
 }
 
@@ -295,8 +294,9 @@ func (r *reception) noteHandled(id string, at cursor) {
 }
 
 // take hands a message on, if it is for the bot.
-func (r *reception) take(ctx context.Context, m *incoming, at cursor) error {
+func (r *reception) take(ctx context.Context, m *incoming) error {
 	r.heart.Beat()
+	at := r.cursorAt(m.ID, m.seq)
 	if r.session.knows(m.ID) {
 		return nil
 	}
