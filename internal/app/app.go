@@ -95,16 +95,12 @@ func (a *App) build(c *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
-	endpoints, err := a.endpoints(c, o)
-	if err != nil {
-		return err
-	}
 	hear, err := transcriber(c.Transcription, o)
 	if err != nil {
 		return err
 	}
 	a.gateway, err = gateway.New(gateway.Options{
-		Endpoints: endpoints, Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
+		Endpoints: a.endpoints(c, o), Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
 		Access: rules(c.Access, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,

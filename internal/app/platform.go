@@ -1,8 +1,6 @@
 package app
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 
 	"telex/gateway"
@@ -15,13 +13,11 @@ import (
 	"telex/platforms/terminal"
 )
 
-func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error) {
+func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
 	var out []gateway.Endpoint
 	for _, e := range c.Endpoints {
-		p, err := a.platform(e, o)
-		if err != nil {
-			return nil, fmt.Errorf("platforms.%s: %w", e.Name, err)
-		}
+		p := newAdapter(e, o, o.Log.With(slog.String("endpoint", e.Name)))
+		a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
 		out = append(out, endpoint(c, e.Name, p))
 	}
 	if o.Terminal != nil {
@@ -29,7 +25,7 @@ func (a *App) endpoints(c *config.Config, o Options) ([]gateway.Endpoint, error)
 		e.ID = terminal.Endpoint
 		out = append(out, e)
 	}
-	return out, nil
+	return out
 }
 
 // endpoint is an account, and how its replies stream.
@@ -74,18 +70,8 @@ type account interface {
 	Close()
 }
 
-// platform is an endpoint's adapter, which Close closes.
-func (a *App) platform(e config.Endpoint, o Options) (gateway.Platform, error) {
-	p, err := newAdapter(e, o, o.Log.With(slog.String("endpoint", e.Name)))
-	if err != nil {
-		return nil, err
-	}
-	a.down.add("endpoint "+e.Name, func() error { p.Close(); return nil })
-	return p, nil
-}
-
 // newAdapter is the list of all adapters. A kind that is not built yet was refused by config.
-func newAdapter(e config.Endpoint, o Options, log *slog.Logger) (account, error) {
+func newAdapter(e config.Endpoint, o Options, log *slog.Logger) account {
 	switch {
 	case e.Telegram != nil:
 		return telegram.New(telegram.Options{
@@ -96,12 +82,10 @@ func newAdapter(e config.Endpoint, o Options, log *slog.Logger) (account, error)
 			Token: e.Discord.Token.Reveal(), APIBase: e.Discord.APIBase, Threads: e.Discord.Threads, HTTP: o.Transport, Log: log,
 			Version: Version(""),
 		})
-	case e.Slack != nil:
+	default:
 		return slack.New(slack.Options{
 			BotToken: e.Slack.BotToken.Reveal(), AppToken: e.Slack.AppToken.Reveal(), SigningSecret: e.Slack.SigningSecret.Reveal(),
 			Listen: e.Slack.Listen, APIBase: e.Slack.APIBase, HTTP: o.Transport, Log: log,
 		})
-	default:
-		return nil, errors.New("this kind of platform is not built yet")
 	}
 }

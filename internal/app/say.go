@@ -66,11 +66,7 @@ func (d *Demo) Say(ctx context.Context, w io.Writer, question string) error {
 				printed++
 			}
 		case <-still.C:
-			done, err := d.ended(began, asked)
-			if err != nil {
-				return err
-			}
-			if done && printed >= d.shown(asked).changes { // else the rest is on its way here
+			if d.ended(began, asked) && printed >= d.shown(asked).changes { // else the rest is on its way here
 				return d.judge(w, asked)
 			}
 		}
@@ -102,19 +98,12 @@ func (d *Demo) request() openai.Request {
 }
 
 // ended reports whether the reply stands as it must, or that nothing more is to be expected.
-func (d *Demo) ended(began time.Time, asked int) (bool, error) {
+func (d *Demo) ended(began time.Time, asked int) bool {
 	r := d.request()
 	if r.ID == 0 {
-		return time.Since(began) > patience, nil
+		return time.Since(began) > patience
 	}
-	if r.Ended.IsZero() {
-		return false, nil
-	}
-	want, err := d.expected(r)
-	if err != nil {
-		return false, err
-	}
-	return slices.Equal(d.shown(asked).texts, want) || time.Since(r.Ended) > patience, nil
+	return !r.Ended.IsZero() && (slices.Equal(d.shown(asked).texts, d.expected(r)) || time.Since(r.Ended) > patience)
 }
 
 // shown is what a person sees of the reply.
@@ -154,11 +143,7 @@ func (d *Demo) judge(w io.Writer, asked int) error {
 			s.last.Sub(model.LastToken).Seconds(), model.Tokens, model.LastToken.Sub(model.Time).Seconds())
 	}
 	fmt.Fprintln(w)
-	want, err := d.expected(model)
-	if err != nil {
-		return err
-	}
-	if model.ID == 0 || !slices.Equal(s.texts, want) {
+	if model.ID == 0 || !slices.Equal(s.texts, d.expected(model)) {
 		fmt.Fprintln(w, "NOT EXACT: the final differs from the answer")
 		return ErrNotExact
 	}
@@ -167,11 +152,8 @@ func (d *Demo) judge(w io.Writer, asked int) error {
 }
 
 // expected is the text of the messages that the model's answer must end up as.
-func (d *Demo) expected(r openai.Request) ([]string, error) {
-	bot, err := adapter.New(adapter.Options{Token: d.Telegram.Token()})
-	if err != nil {
-		return nil, err
-	}
+func (d *Demo) expected(r openai.Request) []string {
+	bot := adapter.New(adapter.Options{Token: d.Telegram.Token()})
 	defer bot.Close()
 	dialect, limit := bot.Dialect(chat.Target{}), bot.Profile(chat.Target{}).TextLimit
 	if r.Stream {
@@ -181,7 +163,7 @@ func (d *Demo) expected(r openai.Request) ([]string, error) {
 	for _, p := range markup.Layout(r.Planned, markup.Options{Dialect: dialect, Limit: limit}) {
 		texts = append(texts, p.Rendered.Text)
 	}
-	return texts, nil
+	return texts
 }
 
 // demoCursor is the built-in cursor, which the demo leaves as it is.

@@ -151,3 +151,22 @@ access: {allow: ["discord:user:100000000000000001", "discord:chat:2", "slack:use
 		t.Errorf("Show prints a secret:\n%s", text)
 	}
 }
+
+// A token that could not stand in an address, or was cut while it was copied, is seen before anything is called.
+func TestTokensThatWereCut(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`kind: telegram, token: "1:secret "`, `kind: telegram, token: "1:a/b"`, `kind: telegram, token: "4242"`, `kind: telegram, token: ":AA-secret_token"`,
+		`kind: discord, token: "x"`, `kind: discord, token: "a.b"`, `kind: discord, token: "a.b.c d"`, `kind: discord, token: "a.b.c\n"`, `kind: discord, token: "Bot a.b.c"`,
+		`kind: slack, bot_token: xoxp-1, app_token: xapp-1`, `kind: slack, bot_token: xoxb-1, app_token: xoxb-1`,
+		`kind: slack, bot_token: xoxb-1, signing_secret: s`, `kind: slack, bot_token: xoxb-1, listen: ":1"`, `kind: slack, app_token: xapp-1`,
+		`kind: slack, bot_token: xoxb-1, app_token: xapp-1, signing_secret: s`, `kind: slack, bot_token: xoxb-1`,
+		`kind: slack, bot_token: xoxb-1, app_token: xapp-1, listen: ":1"`, `kind: slack, bot_token: xoxb-1, app_token: xapp-1, api_base: slack.com/api`,
+		`kind: discord, token: a.b.c, api_base: discord.com`, `kind: discord, token: a.b.c, api_base: "ftp://x"`, `kind: discord, token: a.b.c, api_base: "http://"`,
+		`kind: telegram, token: "1:a", api_base: api.telegram.org`, `kind: telegram, token: "1:a", api_base: "http://[1"`,
+	} {
+		if _, err := Parse("config.yaml", []byte(base+"  b: {"+line+"}\n"), testEnv(nil)); err == nil {
+			t.Errorf("%s is taken", line)
+		}
+	}
+}

@@ -1,12 +1,8 @@
 package discord
 
 import (
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,12 +15,7 @@ import (
 // defaultAPIBase is the platform itself.
 const defaultAPIBase = "https://discord.com"
 
-// tokenShape is what a bot's token looks like: three parts of what can stand in an address. One that
-// was cut while it was copied is seen here.
-// https://docs.discord.com/developers/reference#authentication
-var tokenShape = regexp.MustCompile(`^[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+$`)
-
-// Options says which bot to be and how to reach the platform.
+// Options says which bot to be and how to reach the platform. The configuration has checked them.
 type Options struct {
 	Token   string            // without "Bot "; required
 	Version string            // of the program; empty: not known
@@ -65,15 +56,7 @@ type Bot struct {
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
-func New(o Options) (*Bot, error) {
-	o.Token = strings.TrimPrefix(o.Token, "Bot ")
-	if !tokenShape.MatchString(o.Token) {
-		return nil, errors.New("discord: the token is empty or not of the form MTIz.GabCde.xyz")
-	}
-	base, err := calls.Base(o.APIBase, defaultAPIBase)
-	if err != nil {
-		return nil, fmt.Errorf("discord: %w", err)
-	}
+func New(o Options) *Bot {
 	own := calls.NewTransport(o.Dial, endpointCount)
 	if o.HTTP == nil {
 		o.HTTP = own
@@ -84,7 +67,7 @@ func New(o Options) (*Bot, error) {
 	return &Bot{
 		token:   o.Token,
 		secrets: calls.Secrets{o.Token},
-		api:     base + "/api/v10",
+		api:     calls.Base(o.APIBase, defaultAPIBase) + "/api/v10",
 		threads: o.Threads,
 		agent:   userAgent(o.Version),
 		client:  calls.NewClient(o.HTTP),
@@ -97,7 +80,7 @@ func New(o Options) (*Bot, error) {
 		questions:    receiving.NewRecent[string](maxQuestions),
 		concluded:    make(chan command, maxConcluded),
 		session:      &session{past: receiving.NewRecent[struct{}](maxPast)},
-	}, nil
+	}
 }
 
 // Screen tells the bot what to answer before a message is stored.

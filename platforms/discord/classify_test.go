@@ -24,10 +24,7 @@ func serveAnswer(t *testing.T, status int, header map[string]string, body string
 		_, _ = w.Write([]byte(body))
 	}))
 	t.Cleanup(server.Close)
-	b, err := New(Options{Token: testToken, APIBase: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := New(Options{Token: testToken, APIBase: server.URL})
 	t.Cleanup(b.Close) // before the server's, which waits for its connections
 	return b
 }
@@ -194,10 +191,7 @@ func TestReplyWithoutHistory(t *testing.T) {
 		_, _ = w.Write([]byte(`{"id":"77","components":[{"type":99}],"unknown":{}}`))
 	}))
 	t.Cleanup(server.Close)
-	b, err := New(Options{Token: testToken, APIBase: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := New(Options{Token: testToken, APIBase: server.URL})
 	t.Cleanup(b.Close)
 	r, err := b.Send(t.Context(), chat.Target{Chat: "1", Kind: chat.Group}, chat.Outgoing{Text: "x", Key: "k", ReplyTo: "5"})
 	if err != nil || r.Ref.ID != "77" || calls != 2 {

@@ -121,10 +121,7 @@ func (w *world) bot(log *slog.Logger, how conformance.Connection) *discord.Bot {
 		o.Dial = memnet.Refuse
 	case conformance.Proper:
 	}
-	bot, err := discord.New(o)
-	if err != nil {
-		w.t.Fatalf("New: %v", err)
-	}
+	bot := discord.New(o)
 	w.t.Cleanup(bot.Close)
 	return bot
 }

@@ -63,12 +63,9 @@ func inScript(t *testing.T, play func(c *scriptedLink), run func(t *testing.T, s
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(s.net) }()
 		t.Cleanup(func() { _ = server.Close(); <-served })
-		bot, err := discord.New(discord.Options{
+		bot := discord.New(discord.Options{
 			Token: "a.b.c", APIBase: "http://discord.test", Dial: s.net.Dial, Log: slog.New(slog.NewTextHandler(s.log, nil)),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		t.Cleanup(bot.Close)
 		run(t, s, bot)
 	})

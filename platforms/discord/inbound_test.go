@@ -24,10 +24,7 @@ const (
 // decoder returns a bot that is in guild 300 with the text channel 400 and its thread 450.
 func decoder(t testing.TB, threads bool) *Bot {
 	t.Helper()
-	b, err := New(Options{Token: testToken, APIBase: "http://127.0.0.1:1", Threads: threads})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := New(Options{Token: testToken, APIBase: "http://127.0.0.1:1", Threads: threads})
 	b.self = selfID
 	g, err := receiving.Decode[guild](json.RawMessage(`{"id":"300","channels":[{"id":"400","type":0},{"id":"402","type":2},{"id":"403","type":5}],
 		"threads":[{"id":"450","type":11,"parent_id":"400"}],

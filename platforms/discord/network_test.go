@@ -22,10 +22,7 @@ func TestOnTheNetwork(t *testing.T) {
 	server := standin.New(standin.Options{})
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	bot, err := discord.New(discord.Options{Token: server.Token(), APIBase: "http://" + l.Addr().String()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bot := discord.New(discord.Options{Token: server.Token(), APIBase: "http://" + l.Addr().String()})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	events := server.Watch(ctx)

@@ -24,7 +24,7 @@ func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 // answering returns a bot whose API gives one answer to every call.
 func answering(t *testing.T, status int, body string) (*Bot, func()) {
 	t.Helper()
-	b, err := New(Options{
+	b := New(Options{
 		BotToken: "xoxb-secret", AppToken: "xapp-secret",
 		HTTP: trip(func(r *http.Request) (*http.Response, error) {
 			if r.Body != nil {
@@ -35,19 +35,13 @@ func answering(t *testing.T, status int, body string) (*Bot, func()) {
 			}, nil
 		}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return b, b.Close
 }
 
 func TestFetchThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	conformance.GivenUp(t, func(ctx context.Context, through http.RoundTripper) ([]byte, error) {
-		b, err := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: through})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: through})
 		defer b.Close()
 		return b.Fetch(ctx, chat.Attachment{ID: "https://files.slack.com/files-pri/T1-F1/a.txt"}, 100)
 	})

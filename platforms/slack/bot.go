@@ -2,12 +2,9 @@ package slack
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +20,7 @@ import (
 const defaultAPIBase = "https://slack.com/api/"
 
 // Options says which app to be and how to reach Slack. Exactly one way of receiving is configured:
-// AppToken for Socket Mode, or SigningSecret with Listen for the Events API over HTTP.
+// AppToken for Socket Mode, or SigningSecret with Listen for the Events API over HTTP. The configuration has checked them.
 type Options struct {
 	BotToken      string            // xoxb-…, of the app's bot in the workspace; required
 	AppToken      string            // xapp-…, with the scope connections:write
@@ -70,14 +67,7 @@ type Bot struct {
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
-func New(o Options) (*Bot, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	base, err := calls.Base(o.APIBase, defaultAPIBase)
-	if err != nil {
-		return nil, fmt.Errorf("slack: %w", err)
-	}
+func New(o Options) *Bot {
 	own := calls.NewTransport(o.Dial, idleConnections)
 	if o.HTTP == nil {
 		o.HTTP = own
@@ -87,7 +77,7 @@ func New(o Options) (*Bot, error) {
 	}
 	b := &Bot{
 		opts:     o,
-		base:     base + "/",
+		base:     calls.Base(o.APIBase, defaultAPIBase) + "/",
 		secrets:  calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
 		client:   calls.NewClient(o.HTTP),
 		sockets:  calls.NewClient(own),
@@ -100,29 +90,7 @@ func New(o Options) (*Bot, error) {
 	}
 	b.api = library.New(o.BotToken, library.OptionAppLevelToken(o.AppToken),
 		library.OptionAPIURL(b.base), library.OptionHTTPClient(calls.Doer(b.roundTrip)))
-	return b, nil
-}
-
-// check refuses what can't work, with the names of the keys.
-func (o *Options) check() error {
-	byHTTP := o.SigningSecret != "" || o.Listen != "" || o.Listener != nil
-	switch {
-	case o.BotToken == "":
-		return errors.New("slack: bot_token is empty: set it to the bot user's OAuth token, which begins with xoxb-")
-	case !strings.HasPrefix(o.BotToken, "xoxb-") && !strings.HasPrefix(o.BotToken, "xoxe.xoxb-"):
-		return errors.New("slack: bot_token is not a bot user's OAuth token: those begin with xoxb-")
-	case o.AppToken == "" && !byHTTP:
-		return errors.New("slack: set app_token to receive by Socket Mode, or signing_secret and listen to receive by HTTP")
-	case o.AppToken != "" && byHTTP:
-		return errors.New("slack: set either app_token (Socket Mode) or signing_secret and listen (HTTP), not both")
-	case o.AppToken != "" && !strings.HasPrefix(o.AppToken, "xapp-"):
-		return errors.New("slack: app_token is not an app-level token: those begin with xapp-")
-	case o.AppToken == "" && o.SigningSecret == "":
-		return errors.New("slack: signing_secret is empty: without it anybody could pretend to be Slack at listen")
-	case o.AppToken == "" && o.Listen == "" && o.Listener == nil:
-		return errors.New("slack: listen is empty: set it to the host:port where Slack's requests arrive")
-	}
-	return nil
+	return b
 }
 
 // Screen tells the bot who is refused, and with which words.

@@ -36,14 +36,11 @@ func openDoor(t *testing.T) (address, secret string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bot, err := slack.New(slack.Options{
+	bot := slack.New(slack.Options{
 		BotToken: w.server.BotToken(), APIBase: "http://slack.test/api/", SigningSecret: w.server.SigningSecret(),
 		Dial: w.net.Dial, Log: slog.New(slog.DiscardHandler),
 		Listener: func(context.Context) (net.Listener, error) { return l, nil },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {

@@ -20,39 +20,6 @@ import (
 	"telex/internal/markup"
 )
 
-func TestOptionsAreChecked(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		o    Options
-		want string // in the error; empty: none
-	}{
-		{Options{BotToken: "xoxb-1", AppToken: "xapp-1"}, ""},
-		{Options{BotToken: "xoxe.xoxb-1", AppToken: "xapp-1"}, ""},
-		{Options{BotToken: "xoxb-1", SigningSecret: "s", Listen: "127.0.0.1:0"}, ""},
-		{Options{}, "bot_token"},
-		{Options{BotToken: "xoxp-1", AppToken: "xapp-1"}, "bot_token"},
-		{Options{BotToken: "xoxb-1"}, "app_token to receive by Socket Mode, or signing_secret and listen"},
-		{Options{BotToken: "xoxb-1", AppToken: "xoxb-1"}, "app_token"},
-		{Options{BotToken: "xoxb-1", AppToken: "xapp-1", SigningSecret: "s"}, "not both"},
-		{Options{BotToken: "xoxb-1", AppToken: "xapp-1", Listen: ":1"}, "not both"},
-		{Options{BotToken: "xoxb-1", SigningSecret: "s"}, "listen"},
-		{Options{BotToken: "xoxb-1", Listen: ":1"}, "signing_secret"},
-		{Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "slack.com/api"}, "api_base"},
-		{Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:1"}, ""},
-	} {
-		b, err := New(c.o)
-		switch {
-		case c.want == "" && err != nil, c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("New(%+v) = %v, want %q", c.o, err, c.want)
-		case err == nil:
-			b.Close()
-		case strings.Contains(err.Error(), "xoxp-1"):
-			t.Errorf("the error quotes the token: %v", err)
-		}
-	}
-}
-
-// refusals of the API, as docs.slack.dev lists them (F20, F30, F49).
 func TestClassification(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -338,10 +305,7 @@ func TestFileMarks(t *testing.T) {
 // The addresses that may see the token.
 func TestFetchable(t *testing.T) {
 	t.Parallel()
-	b, err := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:8080/api/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := New(Options{BotToken: "xoxb-1", AppToken: "xapp-1", APIBase: "http://localhost:8080/api/"})
 	defer b.Close()
 	for address, want := range map[string]bool{
 		"https://files.slack.com/files-pri/T1-F1/a.txt": true, "https://acme.slack.com/x": true, "http://localhost:8080/files-pri/x": true,
@@ -359,7 +323,7 @@ func TestPeople(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
-		b, err := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: trip(func(r *http.Request) (*http.Response, error) {
+		b := New(Options{BotToken: "xoxb-secret", AppToken: "xapp-secret", HTTP: trip(func(r *http.Request) (*http.Response, error) {
 			asked++
 			body := `{"ok":false,"error":"internal_error"}`
 			if asked == 1 {
@@ -367,9 +331,6 @@ func TestPeople(t *testing.T) {
 			}
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 		})})
-		if err != nil {
-			t.Fatal(err)
-		}
 		defer b.Close()
 		want := func(calls int) {
 			t.Helper()

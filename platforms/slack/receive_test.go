@@ -278,15 +278,12 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	})
 	t.Run("an address in use", func(t *testing.T) {
 		inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, _ *slack.Bot) {
-			bot, err := slack.New(slack.Options{
+			bot := slack.New(slack.Options{
 				BotToken: w.server.BotToken(), SigningSecret: "s", APIBase: "http://slack.test/api/", Dial: w.net.Dial,
 				Listener: func(context.Context) (net.Listener, error) { return nil, errors.New("address already in use") },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 			defer bot.Close()
-			err = bot.Run(t.Context(), chat.Resume{}, nobody)
+			err := bot.Run(t.Context(), chat.Resume{}, nobody)
 			if failure := chat.AsSendError(err); failure.Kind != chat.Temporary || !strings.Contains(err.Error(), "in use") {
 				t.Errorf("Run = %v, want that the address is in use", err)
 			}

@@ -35,7 +35,7 @@ type requestError struct {
 	error
 }
 
-var errBodyTooLarge = requestError{http.StatusRequestEntityTooLarge, errors.New("the body is too large")}
+var errBodyTooLarge = errors.New("the body is too large")
 
 // readRequest returns the body of a request by Slack. It reads nothing of a request whose headers can't be Slack's.
 // https://docs.slack.dev/authentication/verifying-requests-from-slack
@@ -50,7 +50,7 @@ func (r *reception) readRequest(ctx context.Context, w http.ResponseWriter, req 
 	case err != nil:
 		return nil, requestError{http.StatusUnauthorized, errors.New("the request has no signature or no timestamp")}
 	case req.ContentLength > maxBody:
-		return nil, errBodyTooLarge
+		return nil, requestError{http.StatusRequestEntityTooLarge, errBodyTooLarge}
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
@@ -85,7 +85,7 @@ func readBody(from io.Reader, shared *semaphore.Weighted) ([]byte, error) {
 		buffer = buffer[:len(buffer)+n]
 		switch {
 		case len(buffer) > maxBody:
-			return nil, errBodyTooLarge
+			return nil, requestError{http.StatusRequestEntityTooLarge, errBodyTooLarge}
 		case errors.Is(err, io.EOF):
 			return buffer, nil
 		case err != nil:

@@ -151,10 +151,7 @@ func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 		o.Dial = memnet.Refuse
 	case conformance.Proper:
 	}
-	bot, err := slack.New(o)
-	if err != nil {
-		w.t.Fatalf("New: %v", err)
-	}
+	bot := slack.New(o)
 	w.t.Cleanup(bot.Close)
 	return bot
 }

@@ -1,11 +1,9 @@
 package telegram
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,17 +18,12 @@ import (
 // defaultAPIBase is the cloud server.
 const defaultAPIBase = "https://api.telegram.org"
 
-// tokenShape is what a token looks like: the bot's id and a secret. Such a one can stand in an
-// address as it is, and one that was cut while it was copied is seen here.
-// https://core.telegram.org/bots/api#authorizing-your-bot
-var tokenShape = regexp.MustCompile(`^[0-9]+:[0-9A-Za-z_-]+$`)
-
-// Options says which bot to be and how to reach the API.
+// Options says which bot to be and how to reach the API. The configuration has checked them.
 type Options struct {
 	Token       string            // from @BotFather; required
 	APIBase     string            // scheme and host, maybe a path; empty: the cloud server
 	HTTP        http.RoundTripper // nil: a transport of the bot's own
-	PollTimeout time.Duration     // how long one poll waits for updates, at most 50 s; 0: 30 s
+	PollTimeout time.Duration     // how long one poll waits for updates, at most 50 s, to which the server cuts it; 0: 30 s
 	Log         *slog.Logger      // nil: nothing is logged
 }
 
@@ -50,20 +43,7 @@ type Bot struct {
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
-func New(o Options) (*Bot, error) {
-	if !tokenShape.MatchString(o.Token) {
-		return nil, errors.New("telegram: the token is empty or not of the form 123456:ABC-DEF")
-	}
-	base, err := calls.Base(o.APIBase, defaultAPIBase)
-	if err != nil {
-		return nil, fmt.Errorf("telegram: %w", err)
-	}
-	if o.PollTimeout < 0 || o.PollTimeout > maxPollTimeout {
-		return nil, fmt.Errorf("telegram: poll timeout %v is not between 0 and %v", o.PollTimeout, maxPollTimeout)
-	}
-	if o.PollTimeout == 0 {
-		o.PollTimeout = defaultPollTimeout
-	}
+func New(o Options) *Bot {
 	if o.HTTP == nil {
 		o.HTTP = calls.NewTransport(nil, endpointCount)
 	}
@@ -74,12 +54,13 @@ func New(o Options) (*Bot, error) {
 		api:         tgbotapi.BotAPI{Token: o.Token},
 		secrets:     calls.Secrets{o.Token},
 		client:      calls.NewClient(o.HTTP),
-		pollTimeout: o.PollTimeout,
+		pollTimeout: cmp.Or(o.PollTimeout, defaultPollTimeout),
 		log:         o.Log,
 	}
+	base := calls.Base(o.APIBase, defaultAPIBase)
 	b.api.SetAPIEndpoint(strings.ReplaceAll(base, "%", "%%") + "/bot%s/%s")
 	b.files = base + "/file/bot" + o.Token + "/"
-	return b, nil
+	return b
 }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.

@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"telex/internal/chat"
 	"telex/platforms/internal/calls"
@@ -44,32 +43,6 @@ func wantKind(t *testing.T, err error, want chat.ErrorKind) *chat.SendError {
 		noSecret(t, "an error", fmt.Sprintf("%v %+v %s %q", e, e, e, e))
 	}
 	return failure
-}
-
-func TestNewRefuses(t *testing.T) {
-	t.Parallel()
-	for name, o := range map[string]Options{
-		"no token":               {},
-		"token with space":       {Token: testToken + " "},
-		"token with slash":       {Token: "1:a/b"},
-		"token cut short":        {Token: "4242"},
-		"token cut at the start": {Token: ":AA-secret_token"},
-		"base not absolute":      {Token: testToken, APIBase: "api.telegram.org"},
-		"base of no scheme":      {Token: testToken, APIBase: "ftp://api.telegram.org"},
-		"base malformed":         {Token: testToken, APIBase: "http://[" + testToken},
-		"poll too long":          {Token: testToken, PollTimeout: 51 * time.Second},
-		"poll negative":          {Token: testToken, PollTimeout: -1},
-	} {
-		_, err := New(o)
-		if err == nil {
-			t.Errorf("%s: no error", name)
-			continue
-		}
-		noSecret(t, name, err.Error())
-	}
-	if _, err := New(Options{Token: testToken}); err != nil {
-		t.Errorf("the defaults are refused: %v", err)
-	}
 }
 
 func TestBaseWithPathAndPercent(t *testing.T) {

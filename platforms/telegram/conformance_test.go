@@ -83,13 +83,10 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 		dial = memnet.Refuse
 	case conformance.Proper:
 	}
-	bot, err := telegram.New(telegram.Options{
+	bot := telegram.New(telegram.Options{
 		Token: token, APIBase: "http://telegram.test", Log: log,
 		HTTP: garbling{&http.Transport{DialContext: dial}},
 	})
-	if err != nil {
-		w.t.Fatalf("New: %v", err)
-	}
 	w.t.Cleanup(bot.Close)
 	return bot
 }

@@ -53,7 +53,6 @@ const endpointCount = 30
 
 // Limits of receiving, https://core.telegram.org/bots/api#getupdates.
 const (
-	maxPollTimeout     = 50 * time.Second // the server cuts longer ones to this
 	defaultPollTimeout = 30 * time.Second
 	maxUpdates         = 100
 )

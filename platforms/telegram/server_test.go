@@ -53,10 +53,7 @@ func newBot(t *testing.T, o Options) *Bot {
 	if o.Log == nil {
 		o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	b, err := New(o)
-	if err != nil {
-		t.Fatalf("New: %v", err)
-	}
+	b := New(o)
 	t.Cleanup(func() { noSecret(t, "the log", log.String()) })
 	return b
 }
