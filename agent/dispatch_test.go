@@ -211,15 +211,27 @@ func TestTheLogHasNoWordsOfTools(t *testing.T) {
 	}
 }
 
+func TestExtension(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"image/jpeg; q=1": "jpg", "image/svg+xml": "svg", "image/png": "png", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/ogg": "ogg",
+		"application/gzip": "gz", "application/pdf": "pdf", "text/plain": "txt", "text/csv": "csv", "application/x-sh": "bin", "a/..b": "bin", "": "bin",
+	} {
+		if got := Extension(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestFileNames(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"plan.txt": "plan.txt", "../../etc/passwd": "passwd", `C:\boot.ini`: "boot.ini", "a\r\nX: b.txt": "a X: b.txt",
+		"plan.txt": "plan.txt", "../../etc/passwd": "passwd", `C:\boot.ini`: "boot.ini", "a\r\nX: b.txt": "a X b.txt",
 		"photo\u202egpj.exe": "photo gpj.exe", "": "file", "..": "file", "dir/": "file", "été.md": "été.md",
 		strings.Repeat("é", 80) + ".tar.gz": strings.Repeat("é", 48) + ".gz",
 		strings.Repeat("x", 200):            strings.Repeat("x", 100),
 	} {
-		if got := fileName(in); got != want {
+		if got := FileName(in, "file"); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}

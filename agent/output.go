@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"mime"
 	"strings"
@@ -68,18 +69,18 @@ func bounded(o Output) Output {
 		size += len(image.Data)
 		if len(image.Data) > maxImage || len(out.Images) == maxCallImages {
 			out.Text += fmt.Sprintf("\n[an image (%s, %d bytes) goes to the person as a file and is not shown to you: it is too large, or one too many]", kind, len(image.Data))
-			out.Files = append(out.Files, File{Name: "image." + extensionOf(kind), MediaType: kind, Content: image.Data})
+			out.Files = append(out.Files, File{Name: "image." + Extension(kind), MediaType: kind, Content: image.Data})
 			continue
 		}
 		out.Images = append(out.Images, Image{MediaType: kind, Data: image.Data})
 	}
 	for _, f := range o.Files {
+		f.Name = FileName(f.Name, "file")
 		if size+len(f.Content) > maxCallBytes {
-			leave("the file "+fileName(f.Name), OneLine(f.MediaType), len(f.Content))
+			leave("the file "+f.Name, OneLine(f.MediaType), len(f.Content))
 			continue
 		}
 		size += len(f.Content)
-		f.Name = fileName(f.Name)
 		out.Files = append(out.Files, f)
 	}
 	if out.Text = strings.TrimPrefix(out.Text, "\n"); out.Text == "" {
@@ -127,11 +128,17 @@ func (o Output) files(call string) []File {
 	return append(out, o.Files...)
 }
 
-// fileName returns a name as it can stand in a message and in a folder: no path, nothing invisible, and its
-// extension where it is too long.
-func fileName(name string) string {
+// FileName returns a name as it can stand in a message and in a folder: no path, nothing invisible or reserved, and its
+// extension where it is too long. Without a name it returns another one.
+func FileName(name, otherwise string) string {
 	const most, maxExtension = 100, 16
-	name = strings.Join(strings.FieldsFunc(validUTF8(name[strings.LastIndexAny(name, `/\`)+1:]), unseen), " ")
+	name = OneLine(strings.Map(func(c rune) rune {
+		if strings.ContainsRune(":*?<>|", c) {
+			return -1
+		}
+		return c
+	}, name[strings.LastIndexAny(name, `/\`)+1:]))
+	name = strings.TrimLeft(name, ".")
 	if len(name) > most {
 		extension := ""
 		if dot := strings.LastIndexByte(name, '.'); dot >= 0 && len(name)-dot <= maxExtension {
@@ -140,28 +147,37 @@ func fileName(name string) string {
 		whole, _ := cutIncomplete(name[:most-len(extension)])
 		name = whole + extension
 	}
-	if strings.Trim(name, ".") == "" {
-		return "file"
-	}
-	return name
+	return cmp.Or(name, otherwise)
 }
 
 func imageName(call string, i, n int, mediaType string) string {
 	if n > 1 {
-		return fmt.Sprintf("%s-%d.%s", call, i+1, extensionOf(mediaType))
+		return fmt.Sprintf("%s-%d.%s", call, i+1, Extension(mediaType))
 	}
-	return call + "." + extensionOf(mediaType)
+	return call + "." + Extension(mediaType)
 }
 
-// extensionOf returns the extension of an image's file.
-func extensionOf(mediaType string) string {
+// Extension returns the end of a file's name, without the dot: the same everywhere, whatever types the machine knows.
+func Extension(mediaType string) string {
 	kind, _, _ := mime.ParseMediaType(mediaType)
-	switch extension := strings.TrimPrefix(kind, "image/"); extension {
+	_, kind, _ = strings.Cut(kind, "/")
+	switch kind {
 	case "jpeg":
 		return "jpg"
 	case "svg+xml":
 		return "svg"
-	default:
-		return extension
+	case "x-wav":
+		return "wav"
+	case "mpeg":
+		return "mp3"
+	case "gzip":
+		return "gz"
+	case "plain":
+		return "txt"
 	}
+	const usual = 4 // letters of png, pdf, json and their like
+	if kind == "" || len(kind) > usual || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return "bin"
+	}
+	return kind
 }

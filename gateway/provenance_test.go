@@ -3,7 +3,10 @@ package gateway_test
 import (
 	"context"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,7 +20,7 @@ import (
 
 // desk is the built-in tools, in place of the lamp. What fetch would read, and what was remembered, is noted.
 type desk struct {
-	notes tool.Notes
+	notes notes
 	tools tool.Fixed
 	read  []string
 }
@@ -48,6 +51,37 @@ func (d *desk) facts(t *testing.T, person string) []tool.Fact {
 		t.Fatal(err)
 	}
 	return facts
+}
+
+// notes keeps the facts of one person after the other, in memory.
+type notes struct {
+	mu    sync.Mutex
+	known map[string][]tool.Fact
+}
+
+func (n *notes) Facts(_ context.Context, person string) ([]tool.Fact, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.known[person]), nil
+}
+
+func (n *notes) Add(_ context.Context, person, text string) (tool.Fact, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known == nil {
+		n.known = map[string][]tool.Fact{}
+	}
+	fact := tool.Fact{ID: strconv.Itoa(len(n.known[person]) + 1), Text: text, At: time.Now()}
+	n.known[person] = append(n.known[person], fact)
+	return fact, nil
+}
+
+func (n *notes) Remove(_ context.Context, person, id string) (bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := len(n.known[person])
+	n.known[person] = slices.DeleteFunc(n.known[person], func(f tool.Fact) bool { return f.ID == id })
+	return len(n.known[person]) < before, nil
 }
 
 func calling(name, arguments string) []agent.Completion {

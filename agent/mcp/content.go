@@ -1,10 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
 	"net/url"
 	"path"
 	"slices"
@@ -15,13 +15,10 @@ import (
 	"telex/agent"
 )
 
-// What is taken of one call besides text.
+// What is taken of one call. The agent limits images and files; the message that brings them has at most maxMessage bytes.
 const (
-	maxContents = 1000 // parts of a result
-	maxImages   = 10
-	maxFiles    = 10
-	maxBytes    = 12 << 20 // of all images and files; the message that brings them has at most maxMessage
-	maxError    = 4 << 10  // bytes of what a tool says about its failure
+	maxContents = 1000    // parts of a result
+	maxError    = 4 << 10 // bytes of what a tool says about its failure
 )
 
 // output returns what a call came to. A tool that says it failed gives an error, with its words for the model.
@@ -59,7 +56,6 @@ func output(res *sdk.CallToolResult) (agent.Output, error) {
 type taken struct {
 	out         agent.Output
 	said, named []string // texts; what there is besides
-	bytes       int
 }
 
 func (t *taken) say(text string) {
@@ -79,7 +75,7 @@ func (t *taken) take(content sdk.Content) {
 	case *sdk.ImageContent:
 		t.image(c.MIMEType, c.Data)
 	case *sdk.AudioContent:
-		t.file("audio"+extension(c.MIMEType), c.MIMEType, c.Data)
+		t.file("audio."+agent.Extension(c.MIMEType), c.MIMEType, c.Data)
 	case *sdk.ResourceLink:
 		t.name("link: %s %s %s", c.Name, c.URI, c.MIMEType)
 	case *sdk.EmbeddedResource:
@@ -114,79 +110,32 @@ func picture(mediaType string) bool {
 func (t *taken) image(mediaType string, data []byte) {
 	switch {
 	case !picture(mediaType):
-		t.file("image"+extension(mediaType), mediaType, data)
+		t.file("image."+agent.Extension(mediaType), mediaType, data)
 	case len(data) == 0:
 		t.name("an empty image")
-	case len(t.out.Images) == maxImages || t.bytes+len(data) > maxBytes:
-		t.name("an image of %d bytes, left out because there are too many or they are too large", len(data))
 	default:
-		t.bytes += len(data)
 		t.out.Images = append(t.out.Images, agent.Image{MediaType: mediaType, Data: data})
 		t.name("an image: %s, %d bytes", mediaType, len(data))
 	}
 }
 
 func (t *taken) file(name, mediaType string, data []byte) {
-	switch {
-	case len(data) == 0:
+	if len(data) == 0 {
 		t.name("an empty file: %s", name)
-	case len(t.out.Files) == maxFiles || t.bytes+len(data) > maxBytes:
-		t.name("the file %s of %d bytes, left out because there are too many or they are too large", name, len(data))
-	default:
-		t.bytes += len(data)
-		t.out.Files = append(t.out.Files, agent.File{Name: name, MediaType: mediaType, Content: data})
-		t.name("the file %s (%s, %d bytes), which is given to the person and not to you", name, mediaType, len(data))
+		return
 	}
-}
-
-// extension returns the usual end of a file's name; the same one everywhere, whatever types the machine knows.
-func extension(mediaType string) string {
-	mediaType, _, _ = mime.ParseMediaType(mediaType)
-	switch mediaType {
-	case "audio/wav", "audio/x-wav":
-		return ".wav"
-	case "audio/mpeg", "audio/mp3":
-		return ".mp3"
-	case "audio/ogg":
-		return ".ogg"
-	case "image/svg+xml":
-		return ".svg"
-	case "application/pdf":
-		return ".pdf"
-	case "application/json":
-		return ".json"
-	case "application/zip":
-		return ".zip"
-	case "application/gzip":
-		return ".gz"
-	case "text/csv":
-		return ".csv"
-	case "text/html":
-		return ".html"
-	case "text/plain":
-		return ".txt"
-	}
-	return ".bin"
+	t.out.Files = append(t.out.Files, agent.File{Name: name, MediaType: mediaType, Content: data})
+	t.name("the file %s (%s, %d bytes), which is given to the person and not to you", name, mediaType, len(data))
 }
 
 // fileName returns a name for what a URI leads to.
 func fileName(uri, mediaType string) string {
 	name := ""
 	if u, err := url.Parse(uri); err == nil {
-		name = path.Base(strings.ReplaceAll(u.Path, `\`, "/"))
+		name = agent.FileName(u.Path, "")
 	}
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7F || strings.ContainsRune(`/\:*?"<>|`, r) {
-			return -1
-		}
-		return r
-	}, agent.OneLine(name))
-	name = strings.TrimLeft(agent.Clip(name, 100), ".")
-	if name == "" {
-		name = "file"
-	}
-	if path.Ext(name) == "" {
-		name += extension(mediaType)
+	if name = cmp.Or(name, "file"); path.Ext(name) == "" {
+		name += "." + agent.Extension(mediaType)
 	}
 	return name
 }

@@ -51,13 +51,12 @@ func TestOutput(t *testing.T) {
 			text: "[the file port.pdf (application/pdf, 4 bytes), which is given to the person and not to you]", files: 1,
 		},
 		{
-			name: "too many", res: sdk.CallToolResult{Content: slices.Repeat([]sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: png}}, 12)},
-			images: maxImages, text: strings.Repeat("[an image: image/png, 4 bytes]\n\n", maxImages) +
-				"[an image of 4 bytes, left out because there are too many or they are too large]\n\n[an image of 4 bytes, left out because there are too many or they are too large]",
+			name: "several images", res: sdk.CallToolResult{Content: slices.Repeat([]sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: png}}, 3)},
+			images: 3, text: "[an image: image/png, 4 bytes]\n\n[an image: image/png, 4 bytes]\n\n[an image: image/png, 4 bytes]",
 		},
 		{
-			name: "too large", res: sdk.CallToolResult{Content: []sdk.Content{&sdk.AudioContent{MIMEType: "audio/mpeg", Data: make([]byte, maxBytes+1)}}},
-			text: "[the file audio.mp3 of 12582913 bytes, left out because there are too many or they are too large]",
+			name: "too many parts", res: sdk.CallToolResult{Content: slices.Repeat([]sdk.Content{&sdk.TextContent{}}, maxContents+2)},
+			text: "[2 more parts of the result, left out because there are too many]",
 		},
 		{name: "structured alone", res: sdk.CallToolResult{StructuredContent: map[string]any{"a": 1.0}}, text: `{"a":1}`},
 		{

@@ -87,29 +87,24 @@ func (r *frameReader) read() (Frame, error) {
 	}
 }
 
-// readLine returns the next line without its end, valid until the next call. Text without a
-// newline at the end comes with io.EOF.
+// readLine returns the next line without its end, valid until the next call.
 func (r *frameReader) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {
-		part, err := r.in.ReadSlice('\n')
+		part, more, err := r.in.ReadLine()
 		if !r.began {
 			r.began = true
 			part = bytes.TrimPrefix(part, []byte("\ufeff"))
 		}
-		if len(r.line)+len(part) > r.max+len("data: \r\n") {
+		switch {
+		case len(r.line)+len(part) > r.max+len("data: "):
 			return nil, errFrameTooLong
+		case err != nil || !more && len(r.line) == 0:
+			return part, err
 		}
-		if errors.Is(err, bufio.ErrBufferFull) {
-			r.line = append(r.line, part...)
-			continue
+		if r.line = append(r.line, part...); !more {
+			return r.line, nil
 		}
-		if len(r.line) > 0 {
-			r.line = append(r.line, part...)
-			part = r.line
-		}
-		part = bytes.TrimSuffix(part, []byte("\n"))
-		return bytes.TrimSuffix(part, []byte("\r")), err
 	}
 }
 

@@ -11,7 +11,7 @@
 //	page.go      what came, made into text: readability, Markdown, character sets (pure)
 //	domains.go   lists of hosts (pure)
 //	memory.go    remember, recall, forget
-//	facts.go     where facts are kept; a store in memory
+//	facts.go     where facts are kept
 //
 // # What fetch reaches
 //

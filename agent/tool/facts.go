@@ -2,9 +2,6 @@ package tool
 
 import (
 	"context"
-	"slices"
-	"strconv"
-	"sync"
 	"time"
 )
 
@@ -30,42 +27,4 @@ type Facts interface {
 	Add(ctx context.Context, person, text string) (Fact, error)
 	// Remove forgets one and says whether it was there.
 	Remove(ctx context.Context, person, id string) (bool, error)
-}
-
-// Notes keeps facts in memory, for tests and for a bot without a store. The zero Notes is empty.
-type Notes struct {
-	mu    sync.Mutex
-	facts map[string][]Fact
-	last  int
-}
-
-var _ Facts = (*Notes)(nil)
-
-// Facts returns what is remembered for a person, oldest first.
-func (n *Notes) Facts(_ context.Context, person string) ([]Fact, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Clone(n.facts[person]), nil
-}
-
-// Add remembers a line for a person.
-func (n *Notes) Add(_ context.Context, person, text string) (Fact, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.facts == nil {
-		n.facts = map[string][]Fact{}
-	}
-	n.last++
-	fact := Fact{ID: strconv.Itoa(n.last), Text: text, At: time.Now()}
-	n.facts[person] = append(n.facts[person], fact)
-	return fact, nil
-}
-
-// Remove forgets one and says whether it was there.
-func (n *Notes) Remove(_ context.Context, person, id string) (bool, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	before := len(n.facts[person])
-	n.facts[person] = slices.DeleteFunc(n.facts[person], func(f Fact) bool { return f.ID == id })
-	return len(n.facts[person]) < before, nil
 }

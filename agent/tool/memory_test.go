@@ -15,7 +15,7 @@ import (
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	notes := &Notes{}
+	notes := &notes{}
 	tools, err := New(Options{Enabled: []string{Memory}, Facts: notes})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func TestMemory(t *testing.T) {
 // TestMemoryAsksOnceSomethingElseHasSpoken: outside content must not plant what is remembered, nor show it to others.
 func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
 	t.Parallel()
-	tools, err := New(Options{Enabled: Groups(), Facts: &Notes{}})
+	tools, err := New(Options{Enabled: Groups(), Facts: &notes{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,10 +106,10 @@ func TestMemoryAsksOnceSomethingElseHasSpoken(t *testing.T) {
 }
 
 // slowFacts is a store that takes its time.
-type slowFacts struct{ Notes }
+type slowFacts struct{ notes }
 
 func (s *slowFacts) Facts(ctx context.Context, person string) ([]Fact, error) {
-	facts, err := s.Notes.Facts(ctx, person)
+	facts, err := s.notes.Facts(ctx, person)
 	time.Sleep(time.Millisecond)
 	return facts, err
 }
@@ -166,7 +166,7 @@ func TestMemoryInTrouble(t *testing.T) {
 
 func TestNotesAreSafe(t *testing.T) {
 	t.Parallel()
-	notes := &Notes{}
+	notes := &notes{}
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {

@@ -11,7 +11,7 @@ import (
 
 func TestBuiltIn(t *testing.T) {
 	t.Parallel()
-	tools, err := New(Options{Enabled: []string{Memory, Time, Fetch, Time}, Facts: &Notes{}})
+	tools, err := New(Options{Enabled: []string{Memory, Time, Fetch, Time}, Facts: &notes{}})
 	if err != nil {
 		t.Fatal(err)
 	}

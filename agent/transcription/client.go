@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -62,7 +60,7 @@ func (c *Client) Transcribe(ctx context.Context, name string, audio []byte) (str
 		return "", fmt.Errorf("transcribe %d bytes: %w", len(audio), ErrTooLong)
 	}
 	for attempt := 1; ; attempt++ {
-		text, err := c.post(ctx, fileName(name), audio)
+		text, err := c.post(ctx, agent.FileName(name, "audio.ogg"), audio) // servers take a file by its name
 		if err == nil {
 			return text, nil
 		}
@@ -75,21 +73,6 @@ func (c *Client) Transcribe(ctx context.Context, name string, audio []byte) (str
 			return "", fmt.Errorf("transcribe: %w", err)
 		}
 	}
-}
-
-// fileName returns the last part of a name that a person chose, without what has no place in a
-// header. Empty ones get a name, since servers take a file by it.
-func fileName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7F || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, path.Base(strings.ReplaceAll(name, `\`, "/")))
-	if name == "" || name == "." || name == "/" {
-		return "audio.ogg"
-	}
-	return name
 }
 
 // post makes one attempt.

@@ -187,7 +187,7 @@ func TestTooLarge(t *testing.T) {
 
 func TestNames(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"": "audio.ogg", "/": "audio.ogg", "a/b/c.mp3": "c.mp3", "a\r\nX: y.mp3": "aX: y.mp3"} {
+	for name, want := range map[string]string{"": "audio.ogg", "/": "audio.ogg", "a/b/c.mp3": "c.mp3", "a\r\nX: y.mp3": "a X y.mp3"} {
 		c, p, _ := newClient(t, answer{status: 200, body: `{"text":"x"}`})
 		if _, err := c.Transcribe(t.Context(), name, nil); err != nil || p.forms[0]["name"] != want {
 			t.Errorf("%q was sent as %q, want %q; error %v", name, p.forms[0]["name"], want, err)

@@ -1,0 +1,47 @@
+package tool
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// notes keeps facts in memory. The zero value is empty.
+type notes struct {
+	mu    sync.Mutex
+	known map[string][]Fact
+	last  int
+}
+
+var _ Facts = (*notes)(nil)
+
+// Facts returns what is remembered for a person, oldest first.
+func (n *notes) Facts(_ context.Context, person string) ([]Fact, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.known[person]), nil
+}
+
+// Add remembers a line for a person.
+func (n *notes) Add(_ context.Context, person, text string) (Fact, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known == nil {
+		n.known = map[string][]Fact{}
+	}
+	n.last++
+	fact := Fact{ID: strconv.Itoa(n.last), Text: text, At: time.Now()}
+	n.known[person] = append(n.known[person], fact)
+	return fact, nil
+}
+
+// Remove forgets one and says whether it was there.
+func (n *notes) Remove(_ context.Context, person, id string) (bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before := len(n.known[person])
+	n.known[person] = slices.DeleteFunc(n.known[person], func(f Fact) bool { return f.ID == id })
+	return len(n.known[person]) < before, nil
+}
