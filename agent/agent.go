@@ -150,13 +150,12 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 	switch {
 	case err == nil:
 		r.finish(&result, completion)
-	case errors.Is(err, errTooLong):
-		result.Stop, result.Append = StopTooLong, r.history(r.reply.own())
-		result.Text = r.withLine(r.reply.said(), a.opts.Lines.TooLong)
-		err = nil
-	case errors.Is(err, errNoRoom):
+	case errors.Is(err, errTooLong), errors.Is(err, errNoRoom):
 		result.Stop, result.Append = StopNoRoom, r.history(r.reply.own())
-		result.Text = r.withLine(r.reply.said(), a.opts.Lines.NoRoom)
+		if errors.Is(err, errTooLong) {
+			result.Stop = StopTooLong
+		}
+		result.Text = r.withLine(r.reply.said(), result.Stop)
 		err = nil
 	case isKind(err, Filtered):
 		r.finish(&result, Completion{Finish: FinishFiltered})
@@ -213,44 +212,37 @@ func (r *run) finish(result *Result, c Completion) {
 		own = ""
 	}
 	result.Append = r.history(own)
-	lines := r.opts.Lines
-	line := ""
 	switch refusal := r.reply.refusal.String(); {
 	case c.Finish == FinishFiltered:
-		result.Stop, line = StopFiltered, lines.Filtered
+		result.Stop = StopFiltered
 	case refusal != "":
-		result.Stop, line = StopRefused, lines.Refused
+		result.Stop = StopRefused
 		if own == "" {
 			result.Append = r.history(validUTF8(refusal))
 		}
-	case r.limited == StopToolCalls:
-		result.Stop, line = StopToolCalls, lines.ToolCalls
-	case r.limited == StopCalls:
-		result.Stop, line = StopCalls, lines.ModelCalls
+	case r.limited != "":
+		result.Stop = r.limited
 	case len(c.ToolCalls) > 0:
-		result.Stop, line = StopNoTool, lines.NoTool
+		result.Stop = StopNoTool
 	case c.Finish == FinishLength:
-		result.Stop, line = StopLength, lines.Length
+		result.Stop = StopLength
 	case text == "" && r.reply.reasoned:
-		result.Stop, line = StopThinking, lines.Thinking
+		result.Stop = StopThinking
 	case text == "":
-		result.Stop, line = StopEmpty, lines.Empty
+		result.Stop = StopEmpty
 	default:
 		result.Stop = StopDone
 	}
-	result.Text = r.withLine(text, line)
+	result.Text = r.withLine(text, result.Stop)
 }
 
-// withLine returns a text with a line behind it.
-func (r *run) withLine(text, line string) string {
-	switch {
-	case text == "":
-		return line
-	case line == "":
-		return text
-	default:
-		return text + r.reply.closeFence() + "\n\n" + line
+// withLine returns a text with the line for the turn's end behind it, if there is one.
+func (r *run) withLine(text string, stop StopReason) string {
+	line := r.opts.Lines[stop]
+	if text == "" || line == "" {
+		return text + line
 	}
+	return text + r.reply.closeFence() + "\n\n" + line
 }
 
 // visible reports whether a person would see something of the text: joiners and other characters

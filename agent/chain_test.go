@@ -122,7 +122,7 @@ func TestNextModelAnswers(t *testing.T) {
 func TestNextModelIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got, second := chain(t, Options{}, streamed, []answer{{err: &ModelError{Kind: Filtered, Err: errors.New("policy")}}}, nil)
-		got.check(t, StopFiltered, DefaultLines().Filtered, "")
+		got.check(t, StopFiltered, DefaultLines()[StopFiltered], "")
 		if len(second.requests) > 0 {
 			t.Error("another model was asked what a filter had stopped")
 		}

@@ -84,7 +84,7 @@ func TestEachLimit(t *testing.T) {
 			streamed,
 			[]answer{read, done},
 			StopCalls,
-			"Let me see.\n\nDone.\n\n" + lines.ModelCalls, "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Done.", "call_limit", 2, 1,
+			"Let me see.\n\nDone.\n\n" + lines[StopCalls], "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Done.", "call_limit", 2, 1,
 		},
 		{
 			"tool calls",
@@ -92,7 +92,7 @@ func TestEachLimit(t *testing.T) {
 			streamed,
 			[]answer{called("Let me see.", "read {}", "read {}"), done},
 			StopToolCalls,
-			"Let me see.\n\nDone.\n\n" + lines.ToolCalls,
+			"Let me see.\n\nDone.\n\n" + lines[StopToolCalls],
 			"assistant:Let me see.[a read {}][b read {}]\ntool a:did {}\ntool b:Error: no more than 1 tools may be called for one answer. Answer with what you know.\nassistant:Done.",
 			"tool_limit", 2, 1,
 		},
@@ -102,7 +102,7 @@ func TestEachLimit(t *testing.T) {
 			streamed,
 			[]answer{read, {deltas: texts("Do"), c: long}},
 			StopLength,
-			"Let me see.\n\nDo\n\n" + lines.Length, "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Do", "length", 2, 1,
+			"Let me see.\n\nDo\n\n" + lines[StopLength], "assistant:Let me see.[a read {}]\ntool a:did {}\nassistant:Do", "length", 2, 1,
 		},
 		{
 			"window",
@@ -110,7 +110,7 @@ func TestEachLimit(t *testing.T) {
 			Turn{Stream: true, Messages: streamed.Messages, More: meanwhile("", strings.Repeat("word ", 9000))},
 			[]answer{read},
 			StopTooLong,
-			"Let me see.\n\n" + lines.TooLong, "assistant:Let me see.[a read {}]\ntool a:did {}\nuser:" + strings.Repeat("word ", 9000), "too_long", 1, 1,
+			"Let me see.\n\n" + lines[StopTooLong], "assistant:Let me see.[a read {}]\ntool a:did {}\nuser:" + strings.Repeat("word ", 9000), "too_long", 1, 1,
 		},
 		{
 			"one call's time",

@@ -128,7 +128,7 @@ func TestFit_blamesWhatIsTooLong(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := a.Run(t.Context(), Turn{Stream: true, Messages: []Message{{Role: User, Text: tt.question}}}, func(Event) {})
-			want := map[StopReason]string{StopTooLong: DefaultLines().TooLong, StopNoRoom: DefaultLines().NoRoom}[tt.stop]
+			want := map[StopReason]string{StopTooLong: DefaultLines()[StopTooLong], StopNoRoom: DefaultLines()[StopNoRoom]}[tt.stop]
 			if err != nil || r.Stop != tt.stop || r.Text != want || !strings.Contains(log.String(), tt.key) {
 				t.Errorf("got %s %q, %v\n%s", r.Stop, r.Text, err, log.String())
 			}

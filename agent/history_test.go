@@ -198,7 +198,7 @@ func TestTurnGoesOn(t *testing.T) {
 	j := &journal{}
 	turn.Journal, turn.Approver = j, &person{verdict: Approved}
 	got := runTurn(t, t.Context(), Options{Tools: tools, Limits: Limits{ToolCalls: 5}}, turn, called("", `read {"n":4}`), answer{deltas: texts("Done.")})
-	got.check(t, StopToolCalls, "First.\n\nSecond.\n\nDone.\n\n"+DefaultLines().ToolCalls, strings.Join([]string{
+	got.check(t, StopToolCalls, "First.\n\nSecond.\n\nDone.\n\n"+DefaultLines()[StopToolCalls], strings.Join([]string{
 		`text:"First."`, `text:"\n\nSecond."`, `c:identified:"write"`, `d:identified:"read"`, `d:executing:"read"`, `d:completed:"read"`,
 		`c:interrupted:"write"`, `c:executing:"write"`, `c:completed:"write"`,
 		`a_2:identified:"read"`, `a_2:executing:"read"`, `a_2:completed:"read"`, `text:"\n\nDone."`,

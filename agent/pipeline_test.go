@@ -53,10 +53,10 @@ func TestPipelineEndsEarly(t *testing.T) {
 		text string
 		err  string
 	}{
-		{"nothing", answer{}, StopEmpty, lines.Empty, ""},
-		{"filtered", answer{c: Completion{Text: "A dr", Finish: FinishFiltered}}, StopFiltered, lines.Filtered, ""},
-		{"refused", answer{c: Completion{Refusal: "No."}}, StopRefused, lines.Refused, ""},
-		{"calls", answer{c: Completion{ToolCalls: []ToolCall{{ID: "a", Name: "read"}}}}, StopNoTool, lines.NoTool, ""},
+		{"nothing", answer{}, StopEmpty, lines[StopEmpty], ""},
+		{"filtered", answer{c: Completion{Text: "A dr", Finish: FinishFiltered}}, StopFiltered, lines[StopFiltered], ""},
+		{"refused", answer{c: Completion{Refusal: "No."}}, StopRefused, lines[StopRefused], ""},
+		{"calls", answer{c: Completion{ToolCalls: []ToolCall{{ID: "a", Name: "read"}}}}, StopNoTool, lines[StopNoTool], ""},
 		{"the limit spans all nodes", answer{c: Completion{Text: "A draft."}}, StopCalls, "", "more model calls"},
 		{"an error", answer{err: &ModelError{Kind: Auth, Err: errors.New("no")}}, StopError, "", "node draft of the pipeline"},
 	} {
@@ -112,7 +112,7 @@ func TestPipelineGoesOnAfterACrash(t *testing.T) {
 			`{"n":2}`, "old.txt new.txt",
 			"First.\n\nDone.", kept + "written\nassistant:Done.", "user:A draft.\n" + kept + "written",
 		},
-		{"the draft was filtered", answer{c: Completion{Finish: FinishFiltered}}, "", "old.txt", "First.\n\n" + DefaultLines().Filtered, kept + resultNotRun, ""},
+		{"the draft was filtered", answer{c: Completion{Finish: FinishFiltered}}, "", "old.txt", "First.\n\n" + DefaultLines()[StopFiltered], kept + resultNotRun, ""},
 		{"the draft failed", answer{err: &ModelError{Kind: BadRequest, Err: errors.New("no")}}, "", "old.txt", "First.", kept + resultNotRun, ""},
 	} {
 		ran = nil

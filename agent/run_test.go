@@ -158,21 +158,21 @@ func TestEndsOfAnAnswer(t *testing.T) {
 	}{
 		{"done", texts("Hello", " there."), Completion{}, nil, StopDone, "Hello there.", "Hello there."},
 		{"white space", texts(" \n Hello", " \n"), Completion{}, nil, StopDone, "Hello", "Hello"},
-		{"empty", nil, Completion{}, nil, StopEmpty, lines.Empty, ""},
-		{"only white space", texts("\n"), Completion{}, nil, StopEmpty, lines.Empty, ""},
-		{"only reasoning", []Delta{{Reasoning: "hm"}}, Completion{}, nil, StopThinking, lines.Thinking, ""},
-		{"only a think block", texts("<think>hm</think>\n"), Completion{}, nil, StopThinking, lines.Thinking, ""},
-		{"refused", []Delta{{Refusal: "No, "}, {Refusal: "sorry."}}, Completion{}, nil, StopRefused, lines.Refused, "No, sorry."},
-		{"refused midway", []Delta{{Text: "Well."}, {Refusal: "No."}}, Completion{}, nil, StopRefused, "Well.\n\n" + lines.Refused, "Well."},
-		{"filtered", nil, Completion{Finish: FinishFiltered}, nil, StopFiltered, lines.Filtered, ""},
-		{"filtered midway", texts("Once upon"), Completion{Finish: FinishFiltered}, nil, StopFiltered, "Once upon\n\n" + lines.Filtered, "Once upon"},
-		{"prompt filtered", nil, Completion{}, refused, StopFiltered, lines.Filtered, ""},
-		{"length", texts("One two"), Completion{Finish: FinishLength}, nil, StopLength, "One two\n\n" + lines.Length, "One two"},
-		{"length before the first word", []Delta{{Reasoning: "hm"}}, Completion{Finish: FinishLength}, nil, StopLength, lines.Length, ""},
-		{"length in a fence", texts("```go\nx"), Completion{Finish: FinishLength}, nil, StopLength, "```go\nx\n```\n\n" + lines.Length, "```go\nx"},
-		{"length after a fence", texts("```\nx\n```"), Completion{Finish: FinishLength}, nil, StopLength, "```\nx\n```\n\n" + lines.Length, "```\nx\n```"},
-		{"tool call without tools", nil, Completion{ToolCalls: []ToolCall{{ID: "1", Name: "time"}}}, nil, StopNoTool, lines.NoTool, ""},
-		{"text and tool call", texts("Let me see."), Completion{ToolCalls: []ToolCall{{ID: "1", Name: "time"}}}, nil, StopNoTool, "Let me see.\n\n" + lines.NoTool, "Let me see."},
+		{"empty", nil, Completion{}, nil, StopEmpty, lines[StopEmpty], ""},
+		{"only white space", texts("\n"), Completion{}, nil, StopEmpty, lines[StopEmpty], ""},
+		{"only reasoning", []Delta{{Reasoning: "hm"}}, Completion{}, nil, StopThinking, lines[StopThinking], ""},
+		{"only a think block", texts("<think>hm</think>\n"), Completion{}, nil, StopThinking, lines[StopThinking], ""},
+		{"refused", []Delta{{Refusal: "No, "}, {Refusal: "sorry."}}, Completion{}, nil, StopRefused, lines[StopRefused], "No, sorry."},
+		{"refused midway", []Delta{{Text: "Well."}, {Refusal: "No."}}, Completion{}, nil, StopRefused, "Well.\n\n" + lines[StopRefused], "Well."},
+		{"filtered", nil, Completion{Finish: FinishFiltered}, nil, StopFiltered, lines[StopFiltered], ""},
+		{"filtered midway", texts("Once upon"), Completion{Finish: FinishFiltered}, nil, StopFiltered, "Once upon\n\n" + lines[StopFiltered], "Once upon"},
+		{"prompt filtered", nil, Completion{}, refused, StopFiltered, lines[StopFiltered], ""},
+		{"length", texts("One two"), Completion{Finish: FinishLength}, nil, StopLength, "One two\n\n" + lines[StopLength], "One two"},
+		{"length before the first word", []Delta{{Reasoning: "hm"}}, Completion{Finish: FinishLength}, nil, StopLength, lines[StopLength], ""},
+		{"length in a fence", texts("```go\nx"), Completion{Finish: FinishLength}, nil, StopLength, "```go\nx\n```\n\n" + lines[StopLength], "```go\nx"},
+		{"length after a fence", texts("```\nx\n```"), Completion{Finish: FinishLength}, nil, StopLength, "```\nx\n```\n\n" + lines[StopLength], "```\nx\n```"},
+		{"tool call without tools", nil, Completion{ToolCalls: []ToolCall{{ID: "1", Name: "time"}}}, nil, StopNoTool, lines[StopNoTool], ""},
+		{"text and tool call", texts("Let me see."), Completion{ToolCalls: []ToolCall{{ID: "1", Name: "time"}}}, nil, StopNoTool, "Let me see.\n\n" + lines[StopNoTool], "Let me see."},
 		{"invalid UTF-8", texts("a\xff\xe2", "\x82\xac"), Completion{}, nil, StopDone, "a\uFFFD€", "a\uFFFD€"},
 	} {
 		for _, stream := range []bool{true, false} {
@@ -274,7 +274,7 @@ func TestErrorMidwayThatNothingMends(t *testing.T) {
 func TestFilterMidwayIsNoError(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{}, streamed, answer{deltas: texts("He"), err: &ModelError{Kind: Filtered, Err: errors.New("policy")}})
-	got.check(t, StopFiltered, "He\n\n"+DefaultLines().Filtered, `text:"He"`)
+	got.check(t, StopFiltered, "He\n\n"+DefaultLines()[StopFiltered], `text:"He"`)
 }
 
 func TestProviderWithoutStreamingIsAskedWithout(t *testing.T) {
@@ -490,7 +490,7 @@ func TestAnswerWithoutEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := runTurn(t, t.Context(), Options{}, Turn{Stream: name == "streamed"}, a)
-			if r.Stop != StopLength || !strings.HasSuffix(r.Text, DefaultLines().Length) {
+			if r.Stop != StopLength || !strings.HasSuffix(r.Text, DefaultLines()[StopLength]) {
 				t.Errorf("stop %q, text ends with %q, want the length's line", r.Stop, r.Text[len(r.Text)-60:])
 			}
 			if n := len(r.Text); n > maxText+100 || n < maxText/2 {
@@ -503,7 +503,7 @@ func TestAnswerWithoutEnd(t *testing.T) {
 func TestInvisibleAnswerIsEmpty(t *testing.T) {
 	t.Parallel()
 	r := runTurn(t, t.Context(), Options{}, Turn{Stream: true}, answer{deltas: texts("\u200b", "\u200d\ufe0f\u2060 \n")})
-	if r.Stop != StopEmpty || r.Text != DefaultLines().Empty || len(r.Append) != 0 {
+	if r.Stop != StopEmpty || r.Text != DefaultLines()[StopEmpty] || len(r.Append) != 0 {
 		t.Errorf("got %q, %q, want the line of an empty answer", r.Stop, r.Text)
 	}
 }

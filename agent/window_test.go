@@ -326,7 +326,7 @@ func TestRefusedForLength(t *testing.T) {
 	long := answer{err: &ModelError{Kind: ContextLength, Status: 400, Err: errors.New("too long")}}
 	summary := answer{c: Completion{Text: "A summary."}}
 	hello := answer{deltas: texts("Hello.")}
-	too := DefaultLines().TooLong
+	too := DefaultLines()[StopTooLong]
 	history := chat(20, 200)
 	for _, tt := range []struct {
 		name    string
@@ -361,7 +361,7 @@ func TestRefusedForLength(t *testing.T) {
 func TestQuestionTooLong(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), windowed(1000, 100), ask(chat(20, 100), strings.Repeat("word ", 1000)))
-	got.check(t, StopTooLong, DefaultLines().TooLong, "")
+	got.check(t, StopTooLong, DefaultLines()[StopTooLong], "")
 	if got.err != nil || len(got.model.requests) != 0 || got.Append != nil || got.Partial {
 		t.Errorf("error %v, %d requests, appended %v", got.err, len(got.model.requests), got.Append)
 	}
@@ -371,7 +371,7 @@ func TestQuestionTooLong(t *testing.T) {
 func TestContextEndsWithinTheAnswer(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{}, streamed, answer{deltas: texts("Hello"), err: &ModelError{Kind: ContextLength, Err: errors.New("full")}})
-	got.check(t, StopLength, "Hello\n\n"+DefaultLines().Length, `text:"Hello"`)
+	got.check(t, StopLength, "Hello\n\n"+DefaultLines()[StopLength], `text:"Hello"`)
 	if got.err != nil || got.EstimatedPrompt == 0 {
 		t.Errorf("error %v, estimated prompt %d", got.err, got.EstimatedPrompt)
 	}

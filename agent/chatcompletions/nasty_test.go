@@ -90,7 +90,7 @@ func TestNastyStreams(t *testing.T) {
 		{
 			"a call without a name",
 			[]string{streaming(calling(`{"index":0,"id":"a","function":{"name":"","arguments":"{}"}}`), ending("tool_calls"), done)},
-			"", agent.DefaultLines().Empty, agent.StopEmpty,
+			"", agent.DefaultLines()[agent.StopEmpty], agent.StopEmpty,
 		},
 		{
 			"a hundred at once",
@@ -105,7 +105,7 @@ func TestNastyStreams(t *testing.T) {
 		{
 			"filtered with a call",
 			[]string{streaming(calling(`{"index":0,"id":"a","function":{"name":"clock","arguments":"{}"}}`), ending("content_filter"), done)},
-			"", agent.DefaultLines().Filtered, agent.StopFiltered,
+			"", agent.DefaultLines()[agent.StopFiltered], agent.StopFiltered,
 		},
 		{
 			"another choice's call",

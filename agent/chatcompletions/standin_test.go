@@ -95,10 +95,10 @@ func TestImitatedProvider(t *testing.T) {
 		{name: "reasoning, both names", question: `{{standin think="Let me see." think_as=both}} say: Hello.`, text: "Hello.", reasoning: "Let me see."},
 		{name: "think tags (F34)", question: `{{standin think="Let me see." think_as=tags}} say: Hello.`, text: "Hello.", reasoning: "Let me see."},
 		{name: "only a closing tag (F34)", question: `{{standin think="Let me see." think_as=open_tag_missing}} say: Hello.`, text: "Hello.", reasoning: "Let me see.", resets: 1},
-		{name: "nothing", question: "{{standin empty}} hi", stop: agent.StopEmpty, text: lines.Empty},
-		{name: "refusal", question: `{{standin refusal="I can't."}} hi`, stop: agent.StopRefused, text: lines.Refused},
-		{name: "length", question: "{{standin finish=length}} say: Hello", stop: agent.StopLength, text: "Hello\n\n" + lines.Length},
-		{name: "filter", question: "{{standin finish=content_filter}} say: Hello", stop: agent.StopFiltered, text: "Hello\n\n" + lines.Filtered},
+		{name: "nothing", question: "{{standin empty}} hi", stop: agent.StopEmpty, text: lines[agent.StopEmpty]},
+		{name: "refusal", question: `{{standin refusal="I can't."}} hi`, stop: agent.StopRefused, text: lines[agent.StopRefused]},
+		{name: "length", question: "{{standin finish=length}} say: Hello", stop: agent.StopLength, text: "Hello\n\n" + lines[agent.StopLength]},
+		{name: "filter", question: "{{standin finish=content_filter}} say: Hello", stop: agent.StopFiltered, text: "Hello\n\n" + lines[agent.StopFiltered]},
 		{name: "usage in every chunk", question: "{{standin usage=each}} Explain the tides", text: tides},
 	} {
 		for _, stream := range []bool{true, false} {
@@ -142,7 +142,7 @@ func TestImitatedToolCallsWithoutTools(t *testing.T) {
 	for _, form := range []string{"index", "gemini", "ollama", "repeat_ids", "empty_ids", "null_index"} {
 		provider(t, func(t *testing.T, a *agent.Agent, _ *openai.Server) {
 			_, _, _, r, err := told(t.Context(), a, "{{standin calls_as="+form+` call="time {}" say="Let me see."}} hi`, true)
-			if want := "Let me see.\n\n" + agent.DefaultLines().NoTool; err != nil || r.Stop != agent.StopNoTool || r.Text != want {
+			if want := "Let me see.\n\n" + agent.DefaultLines()[agent.StopNoTool]; err != nil || r.Stop != agent.StopNoTool || r.Text != want {
 				t.Errorf("%s: got %s %q, %v, want %q", form, r.Stop, r.Text, err, want)
 			}
 		})

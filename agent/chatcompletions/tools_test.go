@@ -146,7 +146,7 @@ func TestImitatedToolWithoutEnd(t *testing.T) {
 	withTools(t, workshop(), func(t *testing.T, a *agent.Agent, server *openai.Server) {
 		turn := agent.Turn{Stream: true, Messages: []agent.Message{{Role: agent.User, Text: `{{standin call="clock {}" again}} hi`}}}
 		r, err := a.Run(t.Context(), turn, func(agent.Event) {})
-		if err != nil || r.Stop != agent.StopCalls || r.ModelCalls != 16 || r.ToolCalls != 15 || r.Text != agent.DefaultLines().ModelCalls {
+		if err != nil || r.Stop != agent.StopCalls || r.ModelCalls != 16 || r.ToolCalls != 15 || r.Text != agent.DefaultLines()[agent.StopCalls] {
 			t.Errorf("got %s %q, %d and %d calls, %v", r.Stop, r.Text, r.ModelCalls, r.ToolCalls, err)
 		}
 		for _, req := range server.Requests() {

@@ -277,7 +277,7 @@ func TestWireTooLong(t *testing.T) {
 	long := refuse(400, nil, `{"error":{"message":"This model's maximum context length is 10 tokens.","code":"context_length_exceeded"}}`)
 	inWorld(t, long, nil, func(t *testing.T, w *world) {
 		got := w.ask(t.Context(), "hi")
-		got.check(t, agent.StopTooLong, agent.DefaultLines().TooLong, "")
+		got.check(t, agent.StopTooLong, agent.DefaultLines()[agent.StopTooLong], "")
 		if got.err != nil || len(w.bodies) != 1 {
 			t.Errorf("error %v, %d requests", got.err, len(w.bodies))
 		}

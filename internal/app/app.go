@@ -268,9 +268,9 @@ func pipeline(nodes []config.PipelineNode) []agent.Node {
 // lines hands the agent those of the fixed lines that are its own to choose.
 func lines(t gateway.Texts) agent.Lines {
 	return agent.Lines{
-		Thinking: t[gateway.TextThinking], Refused: t[gateway.TextRefused], Filtered: t[gateway.TextFiltered],
-		Length: t[gateway.TextLength], Empty: t[gateway.TextEmpty], NoTool: t[gateway.TextNoTool],
-		TooLong: t[gateway.TextTooLong], NoRoom: t[gateway.TextNoRoom], ToolCalls: t[gateway.TextToolLimit], ModelCalls: t[gateway.TextStepLimit],
+		agent.StopThinking: t[gateway.TextThinking], agent.StopRefused: t[gateway.TextRefused], agent.StopFiltered: t[gateway.TextFiltered],
+		agent.StopLength: t[gateway.TextLength], agent.StopEmpty: t[gateway.TextEmpty], agent.StopNoTool: t[gateway.TextNoTool],
+		agent.StopTooLong: t[gateway.TextTooLong], agent.StopNoRoom: t[gateway.TextNoRoom], agent.StopToolCalls: t[gateway.TextToolLimit], agent.StopCalls: t[gateway.TextStepLimit],
 	}
 }
 
