@@ -77,42 +77,17 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 			c, err := r.try(ctx, request, estimate, answer.take)
 			if err == nil {
 				answer.complete()
-				r.learn(ctx, c)
+				if c.Usage != nil && c.Usage.Prompt > 0 {
+					r.context = c.Usage.Prompt
+				}
+				r.learnRefusals(ctx)
 				return c, nil
 			}
-			again, err := r.concede(ctx, request, err)
-			if !again {
+			if !r.concede(ctx, request, err) {
 				return c, err
 			}
 		}
 	})
-}
-
-// learn remembers what a successful answer proves about its request.
-func (r *run) learn(ctx context.Context, c Completion) {
-	if c.Usage != nil && c.Usage.Prompt > 0 {
-		r.context = c.Usage.Prompt
-	}
-	if r.noImages && !r.badImage && r.model.learned.learn(allImages) {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no images, leaving them out for ten minutes")
-	}
-	if r.surplus > 0 && !r.crowded {
-		r.crowded = true
-		r.log.LogAttrs(ctx, slog.LevelWarn, "there are more tools than a model may be offered, the last ones are left out",
-			slog.Int("offered", maxTools), slog.Int("left_out", r.surplus))
-	}
-	var refused []string
-	for _, t := range r.refusedTools {
-		if r.model.learned.learn(toolKey(t.Name, t.Parameters)) {
-			refused = append(refused, t.Name)
-		}
-	}
-	if len(refused) > 0 {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses tools for their definitions, leaving them out for ten minutes", slog.Any("tools", refused))
-	}
-	if r.noTools && r.model.learned.learn(allTools) {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the model takes no tools, leaving them out for ten minutes")
-	}
 }
 
 // retry makes attempts until one succeeds, the provider has begun to work on one, or a retry is useless.

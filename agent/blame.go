@@ -40,12 +40,3 @@ func blamed(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	}
 	return tools[at], true
 }
-
-// acceptedTools returns the tools that the turn's model is not known to refuse.
-func (r *run) acceptedTools(tools []ToolDef) []ToolDef {
-	return slices.DeleteFunc(slices.Clone(tools), func(d ToolDef) bool {
-		key := toolKey(d.Name, d.Parameters)
-		return r.model.learned.refuses(key) ||
-			slices.ContainsFunc(r.refusedTools, func(t ToolSpec) bool { return toolKey(t.Name, t.Parameters) == key })
-	})
-}

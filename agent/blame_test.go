@@ -84,7 +84,7 @@ func TestToolsThatAProviderRefuses(t *testing.T) {
 			define()
 		}
 	}
-	if strings.Count(log.String(), "leaving them out for ten minutes\" turn=t1 model=main tools=\"[bad1 bad2]\"") != 1 {
+	if strings.Count(log.String(), "leaving it out for ten minutes\" turn=t1 model=main parts=\"[bad1 bad2]\"") != 1 {
 		t.Errorf("logged\n%s", log.String())
 	}
 }

@@ -146,8 +146,6 @@ func (r *run) use(at int) {
 	name := r.model.Model.Name()
 	r.log = r.opts.Log.With(slog.String("turn", r.turn.ID), slog.String("model", name))
 	r.meter = r.meterOf(name)
-	r.noImages, r.badImage = r.model.learned.refuses(allImages), false
-	r.refusedTools = nil
-	r.noTools, r.callsAsText = r.model.learned.refuses(allTools), false
-	r.squeezed, r.refused, r.refusals, r.overflow = asItFits, 0, 0, nil
+	r.leftOut = nil
+	r.refusals, r.refused, r.overflow = 0, 0, nil
 }

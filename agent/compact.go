@@ -32,28 +32,35 @@ Write in the language of the conversation, in at most %d words, without an intro
 
 const summaryRequest = "Summarize the conversation above, as you were told to. Write only the summary."
 
-// compact puts a summary in place of the first messages, up to and without the given one. What
-// one call can't take is summarized in steps; those that were done stay when a later one fails.
-func (r *run) compact(ctx context.Context, upTo int) error {
+// makeRoom puts a summary in place of the older messages, so that about half of a draft's room is free. What one call can't
+// take is summarized in steps; those that were done stay when a later one fails. It returns only the context's error; others
+// are logged.
+func (r *run) makeRoom(ctx context.Context, d *draft) error {
+	frame := Request{System: d.system, Tools: d.tools}.tokens() + r.maxSummary()
+	upTo := r.done + d.newest(min(d.room/2, d.room-frame))
+	if upTo == r.done {
+		return nil
+	}
 	r.reserved = max(1, min(3, r.opts.Limits.ModelCalls/4)) // for the answer, should it be refused and repeated
 	defer func() { r.reserved = 0 }()
 	before := r.done
 	for range maxSummaries {
-		if r.done == upTo {
-			r.log.LogAttrs(ctx, slog.LevelInfo, "older messages were summarized", slog.Int("messages", r.done-before))
-			return nil
-		}
 		err := r.summarizeSome(ctx, upTo)
 		switch {
+		case err == nil && r.done == upTo:
+			r.log.LogAttrs(ctx, slog.LevelInfo, "older messages were summarized", slog.Int("messages", r.done-before))
+			return nil
 		case err == nil:
 		case ctx.Err() != nil:
-			return err
+			return context.Cause(ctx)
 		case isKind(err, ContextLength), isKind(err, TooLarge): // asked again with less: the room has got smaller
 		default:
-			return err
+			r.log.LogAttrs(ctx, slog.LevelWarn, "older messages were not summarized", slog.Any("error", err))
+			return nil
 		}
 	}
-	return errManySteps
+	r.log.LogAttrs(ctx, slog.LevelWarn, "older messages were not summarized", slog.Any("error", errManySteps))
+	return nil
 }
 
 // summarizeSome makes the next step of a compaction: one call.

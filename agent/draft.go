@@ -11,7 +11,10 @@ type draft struct {
 	summary  string // of what came before the messages
 	messages []Message
 	tools    []ToolSpec
-	question int // the first message that must stay; all after it must, too
+	question int  // the first message that must stay; all after it must, too
+	room     int  // that the request has; 0: any number
+	output   int  // of the answer, as the provider counts; 0: no matter
+	hopeless bool // the question alone does not fit the window
 }
 
 const summaryMark = "Summary of the conversation so far: "
@@ -30,8 +33,10 @@ func systemText(system, summary string) string {
 }
 
 func (d *draft) request() Request {
-	return Request{System: systemText(d.system, d.summary), Messages: d.messages, Tools: d.tools}
+	return Request{System: systemText(d.system, d.summary), Messages: d.messages, Tools: d.tools, MaxOutput: d.output}
 }
+
+func (d *draft) fits() bool { return d.room == 0 || d.tokens() <= d.room }
 
 func (d *draft) tokens() int { return d.request().tokens() }
 
@@ -60,12 +65,12 @@ func (d *draft) cut(n int) {
 // shortenResults makes results of tools that are longer than a part of the room shorter, where
 // the draft does not fit: the older ones first, those of the question only when that is not enough, and
 // as many of those as a long turn has by and by to less.
-func (d *draft) shortenResults(room int) {
+func (d *draft) shortenResults() {
 	const share, least = 16, 64
-	most := max(least, room/share)
+	most := max(least, d.room/share)
 	d.messages = slices.Clone(d.messages)
 	shortenIn(d.messages[:d.question], most)
-	for ; d.tokens() > room; most /= 2 {
+	for ; !d.fits(); most /= 2 {
 		shortenIn(d.messages[d.question:], max(least, most))
 		if most <= least {
 			return
@@ -208,17 +213,17 @@ func (d *draft) newest(most int) int {
 
 // drop takes out what has no room: the end of the summary where the question leaves none for it,
 // then the oldest messages. It returns how many of those.
-func (d *draft) drop(room int) int {
+func (d *draft) drop() int {
 	const least = 64 // of a summary that is still worth something
 	bare := EstimateTokens(d.system) + toolTokens(d.tools)
-	if over := d.frame() - bare + d.alone() - room; d.summary != "" && over > 0 {
+	if over := d.frame() - bare + d.alone() - d.room; d.summary != "" && over > 0 {
 		if most := EstimateTokens(d.summary) - over; most >= least {
 			d.summary = shorten(d.summary, most)
 		} else {
 			d.summary = ""
 		}
 	}
-	n := d.newest(room - d.frame())
+	n := d.newest(d.room - d.frame())
 	d.cut(n)
 	return n
 }

@@ -1,6 +1,11 @@
 package agent
 
 import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -28,10 +33,38 @@ type learned struct {
 const (
 	allImages = "images"
 	allTools  = "tools"
+	// What is not the model's way, but that of one request.
+	allCalls    = "calls"        // in the history; they are sent as text
+	theseImages = "these images" // which can't be read, or are too large
 )
 
 // toolKey stands for one tool. A tool that gets another schema is another one: schemas are why tools are refused.
-func toolKey(name string, schema []byte) string { return "tool " + name + " " + string(schema) }
+func toolKey(name string, schema []byte) string { return name + " " + string(schema) }
+
+// leaveOut has the turn's requests to its model leave something out, since the provider refused it.
+func (r *run) leaveOut(what string) {
+	if r.leftOut == nil {
+		r.leftOut = make(map[string]bool)
+	}
+	r.leftOut[what] = true
+}
+
+// leavesOut reports whether the turn's requests leave something out.
+func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.learned.refuses(what) }
+
+// learnRefusals remembers what the provider refused, once it has accepted the request without it.
+func (r *run) learnRefusals(ctx context.Context) {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(r.leftOut)) {
+		if what != allCalls && what != theseImages && r.model.learned.learn(what) {
+			part, _, _ := strings.Cut(what, " ")
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) > 0 {
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses a part of the requests, leaving it out for ten minutes", slog.Any("parts", parts))
+	}
+}
 
 // refusalHolds is how long a refusal is remembered: the provider may be mended, or a router may choose another server.
 const refusalHolds = 10 * time.Minute

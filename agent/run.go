@@ -29,29 +29,21 @@ type run struct {
 	kept     int       // of grown: the journal has it
 
 	// Who is asked.
-	models        []*chained
-	node          bool // of a pipeline, and not the last
-	order         []*chained
-	at            int      // of model in order
-	model         *chained // the turn's now
-	answered      *chained // whose text is in reply
-	noImages      bool     // no images are sent
-	badImage      bool     // because of the images themselves, not because of the model
-	noTools       bool     // no tools are sent, and calls are sent as text
-	callsAsText   bool
-	refusedTools  []ToolSpec // the provider refused the turn's requests for these
-	squeezed      squeeze    // what refusals for length came to
-	refusals      int        // for length
-	overflow      error      // the last of them
-	refused       int        // estimated tokens of the last request that was refused for its length
-	refusedOutput int        // and of its answer
+	models   []*chained
+	node     bool // of a pipeline, and not the last
+	order    []*chained
+	at       int             // of model in order
+	model    *chained        // the turn's now
+	answered *chained        // whose text is in reply
+	leftOut  map[string]bool // of the requests, since the provider refused it
+	refusals int             // for length, which nothing but a smaller request mends
+	refused  int             // size of the last of these
+	overflow error           // what the provider said of it
 
 	// What comes of it.
 	reply    *reply
 	statuses statuses
 	tools    []ToolDef  // of the newest request
-	surplus  int        // tools that there are besides, which are too many
-	crowded  bool       // that was said
 	limited  StopReason // why the newest request had no tools; empty: for no limit
 	ids      callIDs
 	files    map[string][]File // by the ids of calls

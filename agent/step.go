@@ -298,6 +298,11 @@ func (r *run) available() []ToolDef {
 		return nil
 	}
 	all := available(r.opts.Tools.Tools(), r.turn.Tools)
-	r.surplus = max(0, len(all)-maxTools)
-	return all[:len(all)-r.surplus]
+	if surplus := len(all) - maxTools; surplus > 0 {
+		if r.model.learned.report("surplus") {
+			r.log.Warn("there are more tools than a model may be offered, the last ones are left out", slog.Int("offered", maxTools), slog.Int("left_out", surplus))
+		}
+		all = all[:maxTools]
+	}
+	return all
 }

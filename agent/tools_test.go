@@ -480,7 +480,7 @@ func TestProviderThatRefusesAHistoryWithCalls(t *testing.T) {
 	if r := got.model.requests[2]; hasCalls(r.Messages) || !hasImages(r.Messages) || len(r.Tools) != 4 {
 		t.Errorf("asked last with %d tools and\n%s", len(r.Tools), transcript(r.Messages))
 	}
-	if strings.Contains(got.log, "takes no images") {
+	if strings.Contains(got.log, "refuses a part") {
 		t.Errorf("log %s", got.log)
 	}
 }
