@@ -22,9 +22,7 @@ type Options struct {
 	APIBase string            // scheme and host; empty: the platform itself
 	Threads bool              // a question in a guild's channel is answered in a thread that begins with it
 	HTTP    http.RoundTripper // nil: a transport of the bot's own
-	// Dial opens connections, those to the gateway too; nil: the network's.
-	Dial calls.Dial
-	Log  *slog.Logger // nil: nothing is logged
+	Log     *slog.Logger      // nil: nothing is logged
 }
 
 // Bot is one bot account. Its methods may be called at the same time from many goroutines, but only one
@@ -36,7 +34,6 @@ type Bot struct {
 	threads bool
 	agent   string // how the bot calls itself to servers
 	client  *http.Client
-	socket  *http.Client // opens connections to the gateway
 	log     *slog.Logger
 
 	heart        chat.Heartbeat
@@ -57,10 +54,6 @@ type Bot struct {
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
 func New(o Options) *Bot {
-	own := calls.NewTransport(o.Dial, endpointCount)
-	if o.HTTP == nil {
-		o.HTTP = own
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -70,8 +63,7 @@ func New(o Options) *Bot {
 		api:     calls.Base(o.APIBase, defaultAPIBase) + "/api/v10",
 		threads: o.Threads,
 		agent:   userAgent(o.Version),
-		client:  calls.NewClient(o.HTTP),
-		socket:  calls.NewClient(own),
+		client:  calls.NewClient(o.HTTP, endpointCount),
 		log:     o.Log,
 
 		interactions: newInteractions(),
@@ -87,10 +79,7 @@ func New(o Options) *Bot {
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
-func (b *Bot) Close() {
-	b.client.CloseIdleConnections()
-	b.socket.CloseIdleConnections()
-}
+func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities states that messages can be edited and deleted, that they can be files and have
 // buttons, that typing can be shown, that what people attach can be fetched, that commands are

@@ -113,12 +113,12 @@ func (w *world) Connect(log *slog.Logger, how conformance.Connection) conformanc
 // bot returns a bot that never ran.
 func (w *world) bot(log *slog.Logger, how conformance.Connection) *discord.Bot {
 	w.t.Helper()
-	o := discord.Options{Token: w.server.Token(), APIBase: "http://discord.test", Log: log, Dial: w.dial, Threads: w.threads}
+	o := discord.Options{Token: w.server.Token(), APIBase: "http://discord.test", Log: log, HTTP: &http.Transport{DialContext: w.dial}, Threads: w.threads}
 	switch how {
 	case conformance.WrongSecret:
 		o.Token = wrongToken
 	case conformance.Unreachable:
-		o.Dial = memnet.Refuse
+		o.HTTP = &http.Transport{DialContext: memnet.Refuse}
 	case conformance.Proper:
 	}
 	bot := discord.New(o)

@@ -98,7 +98,7 @@ func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.
 	opening, cancel := context.WithTimeout(ctx, helloTime)
 	defer cancel()
 	ws, resp, err := websocket.Dial(opening, u.String(), &websocket.DialOptions{ //nolint:bodyclose // the library does that.
-		HTTPClient: b.socket, CompressionMode: websocket.CompressionDisabled,
+		HTTPClient: b.client, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
 		if resp != nil {

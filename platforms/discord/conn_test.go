@@ -64,7 +64,7 @@ func inScript(t *testing.T, play func(c *scriptedLink), run func(t *testing.T, s
 		go func() { served <- server.Serve(s.net) }()
 		t.Cleanup(func() { _ = server.Close(); <-served })
 		bot := discord.New(discord.Options{
-			Token: "a.b.c", APIBase: "http://discord.test", Dial: s.net.Dial, Log: slog.New(slog.NewTextHandler(s.log, nil)),
+			Token: "a.b.c", APIBase: "http://discord.test", HTTP: &http.Transport{DialContext: s.net.Dial}, Log: slog.New(slog.NewTextHandler(s.log, nil)),
 		})
 		t.Cleanup(bot.Close)
 		run(t, s, bot)

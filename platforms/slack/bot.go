@@ -27,11 +27,9 @@ type Options struct {
 	SigningSecret string            // what Slack signs its requests with
 	Listen        string            // host:port where Slack's requests arrive, most often from a proxy that speaks TLS
 	APIBase       string            // where the methods are, up to their names; empty: Slack's own
-	HTTP          http.RoundTripper // for the Web API and files; nil: a transport of the bot's own
+	HTTP          http.RoundTripper // nil: a transport of the bot's own
 	Log           *slog.Logger      // nil: nothing is logged
 
-	// Dial makes the connections of the bot's own transports, sockets included; nil: the network's.
-	Dial calls.Dial
 	// Listener makes what Run listens on instead of Listen, anew for each Run, which closes it.
 	Listener func(ctx context.Context) (net.Listener, error)
 }
@@ -43,8 +41,7 @@ type Bot struct {
 	base     string // with a slash at its end
 	secrets  calls.Secrets
 	api      *library.Client // builds requests, and sends them by roundTrip
-	client   *http.Client    // the Web API and files
-	sockets  *http.Client    // the handshakes of sockets
+	client   *http.Client    // for everything
 	log      *slog.Logger
 	self     atomic.Pointer[identity]
 	command  atomic.Pointer[string] // the slash command as it was last used, with its slash
@@ -68,10 +65,6 @@ type Bot struct {
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
 func New(o Options) *Bot {
-	own := calls.NewTransport(o.Dial, idleConnections)
-	if o.HTTP == nil {
-		o.HTTP = own
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -79,8 +72,7 @@ func New(o Options) *Bot {
 		opts:     o,
 		base:     calls.Base(o.APIBase, defaultAPIBase) + "/",
 		secrets:  calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
-		client:   calls.NewClient(o.HTTP),
-		sockets:  calls.NewClient(own),
+		client:   calls.NewClient(o.HTTP, idleConnections),
 		log:      o.Log,
 		people:   receiving.NewRecent[displayName](maxPeople),
 		blocked:  receiving.NewRecent[time.Time](readMethods),
@@ -97,10 +89,7 @@ func New(o Options) *Bot {
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
-func (b *Bot) Close() {
-	b.client.CloseIdleConnections()
-	b.sockets.CloseIdleConnections()
-}
+func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
 // Capabilities states that messages can be edited and deleted, can be files, and can have buttons;
 // that being at work can be shown, what people attach fetched, and what was sent found again; and

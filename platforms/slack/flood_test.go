@@ -38,7 +38,7 @@ func openDoor(t *testing.T) (address, secret string) {
 	}
 	bot := slack.New(slack.Options{
 		BotToken: w.server.BotToken(), APIBase: "http://slack.test/api/", SigningSecret: w.server.SigningSecret(),
-		Dial: w.net.Dial, Log: slog.New(slog.DiscardHandler),
+		HTTP: &http.Transport{DialContext: w.net.Dial}, Log: slog.New(slog.DiscardHandler),
 		Listener: func(context.Context) (net.Listener, error) { return l, nil },
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -279,7 +279,7 @@ func TestRunSaysWhatIsWrong(t *testing.T) {
 	t.Run("an address in use", func(t *testing.T) {
 		inBubble(t, standin.Options{}, false, func(t *testing.T, w *world, _ *slack.Bot) {
 			bot := slack.New(slack.Options{
-				BotToken: w.server.BotToken(), SigningSecret: "s", APIBase: "http://slack.test/api/", Dial: w.net.Dial,
+				BotToken: w.server.BotToken(), SigningSecret: "s", APIBase: "http://slack.test/api/", HTTP: &http.Transport{DialContext: w.net.Dial},
 				Listener: func(context.Context) (net.Listener, error) { return nil, errors.New("address already in use") },
 			})
 			defer bot.Close()

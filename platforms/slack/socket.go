@@ -194,7 +194,7 @@ func (r *reception) connect(ctx context.Context) (*socket, error) {
 	if err := a.decode(methodOpen, &place); err != nil {
 		return nil, err
 	}
-	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.sockets}) //nolint:bodyclose // Dial says that it need not be.
+	conn, resp, err := websocket.Dial(ctx, place.URL, &websocket.DialOptions{HTTPClient: r.bot.client}) //nolint:bodyclose // Dial says that it need not be.
 	if err != nil {
 		failure := &chat.SendError{Kind: chat.Temporary, Err: r.bot.secrets.Error("open socket", err)}
 		if resp != nil { // the library's text would hold the address, which is a secret

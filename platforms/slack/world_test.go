@@ -132,13 +132,13 @@ func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 	} else {
 		o.SigningSecret, o.Listener = w.server.SigningSecret(), w.events.listen
 	}
-	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+	o.HTTP = &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := w.net.Dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
 		return garbling{c}, nil
-	}
+	}}
 	switch how {
 	case conformance.WrongSecret:
 		o.BotToken = wrongBotToken
@@ -148,7 +148,7 @@ func (w *world) bot(log *slog.Logger, how conformance.Connection) *slack.Bot {
 			o.SigningSecret = wrongSecret
 		}
 	case conformance.Unreachable:
-		o.Dial = memnet.Refuse
+		o.HTTP = &http.Transport{DialContext: memnet.Refuse}
 	case conformance.Proper:
 	}
 	bot := slack.New(o)
