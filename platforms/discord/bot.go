@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -54,9 +55,6 @@ type Bot struct {
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
 func New(o Options) *Bot {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	return &Bot{
 		token:   o.Token,
 		secrets: calls.Secrets{o.Token},
@@ -64,7 +62,7 @@ func New(o Options) *Bot {
 		threads: o.Threads,
 		agent:   userAgent(o.Version),
 		client:  calls.NewClient(o.HTTP, endpointCount),
-		log:     o.Log,
+		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 
 		interactions: newInteractions(),
 		buckets:      newBuckets(),

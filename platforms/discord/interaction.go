@@ -88,25 +88,12 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 		body: body, token: c.token,
 	}
 	var err error
-	for again := true; again; {
+	_ = receiving.Retry(ctx, callbackTries, callbackPause, func() error {
 		trying, stop := context.WithTimeout(ctx, callbackTry)
+		defer stop()
 		_, err = b.call(trying, r)
-		stop()
-		pause := callbackPause
-		switch e := chat.AsSendError(err); {
-		case err == nil:
-			again = false
-		case e.Kind == chat.RateLimited:
-			pause = max(pause, e.RetryAfter)
-		default:
-			again = e.Kind == chat.Temporary || e.Kind == chat.Uncertain
-		}
-		if deadline, _ := ctx.Deadline(); again && time.Until(deadline) > pause {
-			again = receiving.Sleep(ctx, pause) == nil
-		} else {
-			again = false
-		}
-	}
+		return err
+	})
 	switch {
 	case err == nil, codeOf(err) == discordgo.ErrCodeInteractionHasAlreadyBeenAcknowledged: // by us, before it came again
 	case ctx.Err() != nil || chat.AsSendError(err).Kind != chat.Gone:

@@ -47,9 +47,10 @@ const (
 	// callbackTime is how long the first answer to an interaction may take.
 	callbackTime = 3 * time.Second
 	// callbackTry is how long one try may take, so that a connection that is dead leaves time for another,
-	// and callbackPause is between two.
+	// and callbackPause is after the first. There is hardly time for more than callbackTries.
 	callbackTry   = 1200 * time.Millisecond
 	callbackPause = 100 * time.Millisecond
+	callbackTries = 6
 	// tokenLife is how long an interaction's token is good for.
 	tokenLife = 15 * time.Minute
 	// tokenUse is how long it is used: an edit that begins a moment before its end could meet that (F53).

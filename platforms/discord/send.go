@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,10 +92,7 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 // through the channel. It returns the call that was made last.
 func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answer, request, error) {
 	s, ok := parseSent(ref.ID)
-	channel := s.channel
-	if channel == "" {
-		channel = channelOf(ref.Target)
-	}
+	channel := cmp.Or(s.channel, channelOf(ref.Target))
 	if !ok || !isSnowflake(channel) {
 		return nil, r, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not a message id", r.name, s.message)}
 	}

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -140,10 +141,7 @@ func nameOf(text string) string {
 			name += " " + word
 		}
 	}
-	if name == "" {
-		name = "Conversation"
-	}
-	return cut(name, maxThreadName)
+	return cut(cmp.Or(name, "Conversation"), maxThreadName)
 }
 
 // maxQuestions bounds for how many messages it is remembered how their threads shall be called.

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -65,15 +66,12 @@ type Bot struct {
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
 func New(o Options) *Bot {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	b := &Bot{
 		opts:     o,
 		base:     calls.Base(o.APIBase, defaultAPIBase) + "/",
 		secrets:  calls.Secrets{o.BotToken}.With(o.AppToken).With(o.SigningSecret),
 		client:   calls.NewClient(o.HTTP, idleConnections),
-		log:      o.Log,
+		log:      cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 		people:   receiving.NewRecent[displayName](maxPeople),
 		blocked:  receiving.NewRecent[time.Time](readMethods),
 		sentKeys: receiving.NewRecent[time.Time](maxSentKeys),

@@ -55,15 +55,11 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	if err := b.upload(ctx, place.URL, f.Content); err != nil {
 		return chat.Receipt{}, unstarted(chat.OpFile, err)
 	}
-	comment := m.Plain
-	if comment == "" {
-		comment = m.Text
-	}
 	b.sentKeys.Put(hash(m.Key), time.Time{})
 	_, err = b.call(ctx, methodComplete, func(ctx context.Context, api *library.Client) error {
 		_, err := api.CompleteUploadExternalContext(ctx, library.CompleteUploadExternalParameters{
 			Files: []library.FileSummary{{ID: place.File, Title: name}}, Channel: string(to.Chat),
-			ThreadTimestamp: string(to.Thread), InitialComment: withoutLinks(fallback(comment)),
+			ThreadTimestamp: string(to.Thread), InitialComment: withoutLinks(fallback(m)),
 		})
 		return err
 	})

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,15 +66,9 @@ func (m *message) arrival(self identity) (arrival, bool, error) {
 	if m.Channel == "" || !isTS(m.TS) {
 		return arrival{}, false, errNoPlace
 	}
-	sender := chat.Sender{ID: chat.UserID(m.User), Bot: m.BotID != "" || m.Subtype == subtypeBot}
+	sender := chat.Sender{ID: chat.UserID(cmp.Or(m.User, m.BotID)), Bot: m.BotID != "" || m.Subtype == subtypeBot}
 	if sender.Bot {
-		sender.Name = m.Username
-		if sender.Name == "" {
-			sender.Name = m.BotProfile.Name
-		}
-	}
-	if sender.ID == "" {
-		sender.ID = chat.UserID(m.BotID)
+		sender.Name = cmp.Or(m.Username, m.BotProfile.Name)
 	}
 	if sender.ID == "" {
 		return arrival{}, false, nil
@@ -121,15 +116,8 @@ func place(channel, kind string) chat.Target {
 func attachments(files []file) []chat.Attachment {
 	var list []chat.Attachment
 	for _, f := range files {
-		a := chat.Attachment{Name: f.Name, MediaType: f.Mimetype, Size: max(0, f.Size), ID: f.Download}
-		if a.ID == "" {
-			a.ID = f.Private
-		}
-		if a.Name == "" {
-			a.Name = f.Title
-		}
-		if a.Name == "" {
-			a.Name = "file"
+		a := chat.Attachment{
+			Name: cmp.Or(f.Name, f.Title, "file"), MediaType: f.Mimetype, Size: max(0, f.Size), ID: cmp.Or(f.Download, f.Private),
 		}
 		if f.Mode == "tombstone" {
 			a.ID = ""
@@ -177,16 +165,8 @@ func decodeInteraction(data []byte) (arrival, bool, error) {
 	if i.Type != "block_actions" || len(i.Actions) == 0 || i.Actions[0].Type != "button" {
 		return arrival{}, false, nil
 	}
-	channel, ts, thread := i.Container.Channel, i.Container.TS, i.Container.ThreadTS
-	if channel == "" {
-		channel = i.Channel.ID
-	}
-	if ts == "" {
-		ts = i.Message.TS
-	}
-	if thread == "" {
-		thread = i.Message.ThreadTS
-	}
+	channel := cmp.Or(i.Container.Channel, i.Channel.ID)
+	ts, thread := cmp.Or(i.Container.TS, i.Message.TS), cmp.Or(i.Container.ThreadTS, i.Message.ThreadTS)
 	pressed := i.Actions[0]
 	if channel == "" || i.User.ID == "" || pressed.ID == "" || pressed.TS == "" {
 		return arrival{}, false, errors.New("a press of a button has no channel, user, action or moment")
@@ -195,13 +175,9 @@ func decodeInteraction(data []byte) (arrival, bool, error) {
 	if thread != ts { // else the message is a parent and stands outside of its thread
 		to.Thread = chat.ThreadID(thread)
 	}
-	name := i.User.Name
-	if name == "" {
-		name = i.User.Username
-	}
 	return arrival{in: chat.Inbound{
 		To:        to,
-		Sender:    chat.Sender{ID: chat.UserID(i.User.ID), Name: name},
+		Sender:    chat.Sender{ID: chat.UserID(i.User.ID), Name: cmp.Or(i.User.Name, i.User.Username)},
 		ID:        questionID("press:"+pressed.TS, i.User.ID),
 		Kind:      chat.Button,
 		Action:    pressed.ID,

@@ -201,7 +201,7 @@ func TestFallback(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		runes := rapid.SampledFrom([]rune{'a', '<', '>', '&', '🦊', 'ü'})
 		plain := string(rapid.SliceOfN(runes, 0, 5000).Draw(t, "plain"))
-		got := fallback(plain)
+		got := fallback(chat.Outgoing{Plain: plain})
 		if markup.Units(got) > textLimit || strings.ContainsAny(got, "<>") {
 			t.Fatalf("%d units: %.100q", markup.Units(got), got)
 		}

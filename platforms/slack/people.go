@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -71,10 +72,5 @@ func (b *Bot) lookUp(ctx context.Context, user string) (string, error) {
 	if err := a.decode(methodUser, &result); err != nil {
 		return "", err
 	}
-	for _, name := range []string{result.User.Profile.DisplayName, result.User.RealName, result.User.Name} {
-		if name != "" {
-			return name, nil
-		}
-	}
-	return "", nil
+	return cmp.Or(result.User.Profile.DisplayName, result.User.RealName, result.User.Name), nil
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -140,11 +141,7 @@ func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	if row := buttons(m.Actions); row != nil {
 		blocks = append(blocks, row)
 	}
-	plain := m.Plain
-	if plain == "" {
-		plain = m.Text
-	}
-	return append(linkPreviews(m), library.MsgOptionText(fallback(plain), false), library.MsgOptionBlocks(blocks...)), nil
+	return append(linkPreviews(m), library.MsgOptionText(fallback(m), false), library.MsgOptionBlocks(blocks...)), nil
 }
 
 // linkPreviews says whether Slack may open what a text links to, which it does on its own for some links.
@@ -181,9 +178,10 @@ func harmless(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }
 
-// fallback is a text as notifications show it, and screen readers read it: in mrkdwn, where &, <
+// fallback is a message's text as notifications show it, and screen readers read it: in mrkdwn, where &, <
 // and > must be escaped, cut to what an update takes.
-func fallback(plain string) string {
+func fallback(m chat.Outgoing) string {
+	plain := cmp.Or(m.Plain, m.Text)
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	text := escape.Replace(plain)
 	for limit := textLimit; markup.Units(text) > textLimit; limit -= markup.Units(text) - textLimit { // entities are longer than what they stand for

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -17,14 +18,10 @@ func attachments(m *incoming) []chat.Attachment {
 		if f == nil || f.ID == "" {
 			return
 		}
-		a := chat.Attachment{Name: f.Name, MediaType: f.MediaType, Size: max(0, f.Size), ID: f.ID}
-		if a.MediaType == "" {
-			a.MediaType = mediaType
-		}
-		if a.Name == "" {
-			a.Name = name + extension(a.MediaType)
-		}
-		list = append(list, a)
+		mediaType = cmp.Or(f.MediaType, mediaType)
+		list = append(list, chat.Attachment{
+			Name: cmp.Or(f.Name, name+extension(mediaType)), MediaType: mediaType, Size: max(0, f.Size), ID: f.ID,
+		})
 	}
 	if n := len(m.Photo); n > 0 {
 		add(&m.Photo[n-1], "photo", "image/jpeg") // sizes ascend; photos are always JPEG

@@ -44,15 +44,12 @@ type Bot struct {
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
 func New(o Options) *Bot {
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
 	b := &Bot{
 		api:         tgbotapi.BotAPI{Token: o.Token},
 		secrets:     calls.Secrets{o.Token},
 		client:      calls.NewClient(o.HTTP, endpointCount),
 		pollTimeout: cmp.Or(o.PollTimeout, defaultPollTimeout),
-		log:         o.Log,
+		log:         cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 	}
 	base := calls.Base(o.APIBase, defaultAPIBase)
 	b.api.SetAPIEndpoint(strings.ReplaceAll(base, "%", "%%") + "/bot%s/%s")

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -31,11 +32,7 @@ func classify(api *tgbotapi.Error, o calls.Outcome) *chat.SendError {
 	case api.MigrateToChatID != 0:
 		return &chat.SendError{Kind: chat.Moved, Moved: chatID(api.MigrateToChatID)}
 	}
-	code := api.Code
-	if code == 0 {
-		code = o.Status
-	}
-	return &chat.SendError{Kind: kindOf(code, strings.ToLower(api.Message))}
+	return &chat.SendError{Kind: kindOf(cmp.Or(api.Code, o.Status), strings.ToLower(api.Message))}
 }
 
 // kindOf classifies an answer of the API by its code and its description in lower case.

@@ -55,7 +55,7 @@ func round(ctx context.Context, pieces []Piece, until time.Time) (again []Piece,
 		if trouble != nil {
 			tries = 1
 		}
-		err := retry(ctx, tries, func() error { return p.Read(ctx) })
+		err := Retry(ctx, tries, time.Second, func() error { return p.Read(ctx) })
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}

@@ -87,14 +87,14 @@ func TestRetry(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began, n := time.Now(), 0
-				err := retry(t.Context(), 4, func() error {
+				err := Retry(t.Context(), 4, time.Second, func() error {
 					if n++; n <= len(c.errs) {
 						return c.errs[n-1]
 					}
 					return nil
 				})
 				if !errors.Is(err, c.want) || time.Since(began) != c.took {
-					t.Errorf("retry = %v after %v, want %v after %v", err, time.Since(began), c.want, c.took)
+					t.Errorf("Retry = %v after %v, want %v after %v", err, time.Since(began), c.want, c.took)
 				}
 			})
 		})
@@ -102,8 +102,8 @@ func TestRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if err := retry(ctx, 4, func() error { return limited }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("retry = %v, want the context's error", err)
+		if err := Retry(ctx, 4, time.Second, func() error { return limited }); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Retry = %v, want the context's error", err)
 		}
 	})
 }

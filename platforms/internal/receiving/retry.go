@@ -16,7 +16,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// Passing reports whether the failure of a call that reads may be over later.
+// Passing reports whether the failure of a call that may be repeated without harm may be over later.
 func Passing(err error) bool {
 	switch chat.AsSendError(err).Kind {
 	case chat.RateLimited, chat.Temporary, chat.Uncertain:
@@ -25,11 +25,11 @@ func Passing(err error) bool {
 	return false
 }
 
-// retry calls read until it succeeds or fails for good, at most so many times. Between two tries it waits as long as a rate
-// limit asks, else a second, two, four and so on. It returns the error of the last try, or ctx's once ctx has ended.
-func retry(ctx context.Context, tries int, read func() error) error {
+// Retry makes a call until it succeeds or fails for good, at most so many times. Between two tries it waits as long as a rate
+// limit asks, else for first, then twice as long, and so on. It returns the error of the last try, or ctx's once ctx has ended.
+func Retry(ctx context.Context, tries int, first time.Duration, call func() error) error {
 	for n := range tries {
-		err := read()
+		err := call()
 		switch {
 		case err == nil:
 			return nil
@@ -38,7 +38,7 @@ func retry(ctx context.Context, tries int, read func() error) error {
 		case n == tries-1, !Passing(err):
 			return err
 		}
-		pause := time.Second << n
+		pause := first << n
 		if e := chat.AsSendError(err); e.Kind == chat.RateLimited {
 			pause = e.RetryAfter
 		}
