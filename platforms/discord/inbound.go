@@ -44,7 +44,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	if to.Kind == chat.Group && to.Thread == chat.ThreadID(m.ID) {
 		b.questions.Put(m.ID, nameOf(text))
 	}
-	return commanded(chat.Inbound{
+	return receiving.Command(chat.Inbound{
 		To:          to,
 		Sender:      chat.Sender{ID: chat.UserID(m.Author.ID), Name: m.Author.name(m.Member), Bot: m.Author.Bot || m.Webhook != ""},
 		ID:          chat.MessageID(m.ID),

@@ -199,20 +199,6 @@ func (a *arrival) said(name func(user string) string) bool {
 	default:
 	}
 	a.in.Text = text
-	if word, args, ok := asCommand(text); ok {
-		a.in.Kind, a.in.Command, a.in.Args = chat.Command, word, args
-	}
+	a.in = receiving.Command(a.in) // Slack's apps keep what they know as a command to themselves, but not what follows a mention
 	return text != "" || len(a.in.Attachments) > 0
-}
-
-// asCommand takes a text apart that begins with a slash and a word. Slack's apps keep what they know
-// as a command to themselves, but not what follows a mention.
-func asCommand(text string) (name, args string, ok bool) {
-	rest, ok := strings.CutPrefix(text, "/")
-	name, args, _ = strings.Cut(rest, " ")
-	name = strings.ToLower(name)
-	if !ok || name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
-		return "", "", false
-	}
-	return name, strings.TrimSpace(args), true
 }

@@ -2,6 +2,8 @@ package slack
 
 import (
 	"strings"
+
+	"telex/platforms/internal/receiving"
 )
 
 // Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. What stands for
@@ -42,17 +44,18 @@ func mentions(text, user string) bool {
 // readable returns a text as a person reads it, without the mentions of self. name returns what somebody
 // is called; empty: that is not known.
 func readable(text, self string, name func(user string) string) string {
-	var b strings.Builder
+	var kept receiving.Words
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 	walk(text,
-		func(s string) { b.WriteString(unescape.Replace(s)) },
+		func(s string) { kept.Add(unescape.Replace(s)) },
 		func(c token) {
 			if self != "" && c.target == "@"+self {
-				return
+				kept.Mention()
+			} else {
+				kept.Add(unescape.Replace(c.read(name)))
 			}
-			b.WriteString(unescape.Replace(c.read(name)))
 		})
-	return strings.TrimSpace(b.String())
+	return kept.String()
 }
 
 // read returns what is shown of a control sequence.

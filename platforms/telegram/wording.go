@@ -6,6 +6,8 @@ import (
 	"unicode/utf16"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"telex/platforms/internal/receiving"
 )
 
 // wording is what a text says to the bot.
@@ -64,30 +66,17 @@ func isMention(m tgbotapi.MessageEntity, word string, self tgbotapi.User) bool {
 	return false
 }
 
-// leaveOut returns the units from a place on, less the cuts, which are in order. With a cut
-// that opened the text goes the comma or colon after it; with one that stood between two
-// spaces, one of these.
+// leaveOut returns the units from a place on, less the cuts, which are in order.
 func leaveOut(units []uint16, cuts []tgbotapi.MessageEntity, from int) string {
-	var kept strings.Builder
-	keep := func(to int, afterCut bool) {
-		piece := string(utf16.Decode(units[from:max(from, to)]))
-		before := kept.String()
-		switch {
-		case afterCut && strings.TrimSpace(before) == "":
-			piece = strings.TrimLeft(strings.TrimLeft(piece, " "), ",:")
-		case afterCut && strings.HasSuffix(before, " "):
-			piece = strings.TrimPrefix(piece, " ")
-		}
-		kept.WriteString(piece)
-	}
-	afterCut := false
+	var kept receiving.Words
 	for _, c := range cuts {
 		if c.Offset < from {
 			continue
 		}
-		keep(c.Offset, afterCut)
-		from, afterCut = c.Offset+c.Length, true
+		kept.Add(string(utf16.Decode(units[from:c.Offset])))
+		kept.Mention()
+		from = c.Offset + c.Length
 	}
-	keep(len(units), afterCut)
-	return strings.TrimSpace(kept.String())
+	kept.Add(string(utf16.Decode(units[min(from, len(units)):])))
+	return kept.String()
 }

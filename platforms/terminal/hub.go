@@ -15,6 +15,7 @@ import (
 
 	"telex/internal/chat"
 	"telex/internal/markup"
+	"telex/platforms/internal/receiving"
 )
 
 // Endpoint is the name of the terminal among the endpoints. No other may have it: it is a key of the section streaming.
@@ -236,10 +237,7 @@ func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) 
 	}
 }
 
-var (
-	sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-	commandText = regexp.MustCompile(`^/([A-Za-z_]+)(?:\s+|$)`)
-)
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // CheckSession says why a name is none of a session; nil when it is one.
 func CheckSession(name string) error {
@@ -273,9 +271,7 @@ func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Inp
 	if in.Piped {
 		m.Origin = chat.Piped
 	}
-	if match := commandText.FindStringSubmatch(text); match != nil {
-		m.Kind, m.Command, m.Args = chat.Command, strings.ToLower(match[1]), text[len(match[0]):]
-	}
+	m = receiving.Command(m)
 	if c.name != "" && in.ID != "" {
 		m.ID = chat.MessageID(c.name + "." + in.ID)
 	}

@@ -168,3 +168,39 @@ func TestBacklog(t *testing.T) {
 		t.Errorf("Run = %v, want %v", err, refused)
 	}
 }
+
+// A mention leaves no gap, and takes with it what stands behind a name that is called.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"@ hello": "hello", "@, hello": "hello", "@: hello": "hello", "hello @ there": "hello there", "hello @": "hello",
+		"hello @, there": "hello , there", "hello\n@ there": "hello\n there", "@ @ hello": "hello", "a @ @ b": "a b", "@": "", "": "",
+	} {
+		var w Words
+		for i, piece := range strings.Split(text, "@") {
+			if i > 0 {
+				w.Mention()
+			}
+			w.Add(piece)
+		}
+		if got := w.String(); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"/help": "help: ", "/Model gpt ": "model: gpt", "/say a\nb": "say: a\nb", "/say\nb": "say: b", "/dry-run": "dry-run: ",
+		"/": "", "/ help": "", "/etc/passwd": "", "/3 of 4": "", "//": "", "say /help": "", "/größe": "",
+	} {
+		got := ""
+		if in := Command(chat.Inbound{Text: text}); in.Kind == chat.Command {
+			got = in.Command + ": " + in.Args
+		}
+		if got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
