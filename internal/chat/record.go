@@ -137,6 +137,16 @@ type Usage struct {
 	Estimated                             bool // at least one call reported no usage; its tokens are an estimate
 }
 
+// Add adds what another model or turn used.
+func (u *Usage) Add(v Usage) {
+	u.Prompt += v.Prompt
+	u.Cached += v.Cached
+	u.Completion += v.Completion
+	u.Reasoning += v.Reasoning
+	u.Calls += v.Calls
+	u.Estimated = u.Estimated || v.Estimated
+}
+
 // UsageOf says whose usage is meant. A zero field means any.
 type UsageOf struct {
 	Conversation Conversation

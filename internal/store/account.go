@@ -126,12 +126,7 @@ func (s *sums) key(u usageRow) (k AccountRow) {
 }
 
 func (s *sum) add(u usageRow) {
-	s.Prompt += u.Prompt
-	s.Cached += u.Cached
-	s.Completion += u.Completion
-	s.Reasoning += u.Reasoning
-	s.Calls += u.Calls
-	s.Estimated = s.Estimated || u.Estimated
+	s.Usage.Add(u.Usage)
 	if s.Turns == 0 || s.turn != u.turn {
 		s.Turns++
 	}

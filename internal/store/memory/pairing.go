@@ -3,66 +3,54 @@ package memory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"time"
 
 	"telex/internal/chat"
 )
 
 // PairingRequests implements access.Requests.
 func (s *Store) PairingRequests(context.Context) ([]chat.PairingRequest, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.SortedStableFunc(slices.Values(s.requests), func(a, b chat.PairingRequest) int {
-		return cmp.Or(a.At.Compare(b.At), inOrder(a.Person, b.Person))
-	}), nil
+	defer s.lock()()
+	return oldestFirst(s.requests, func(k chat.PairingRequest) time.Time { return k.At }), nil
 }
 
 // SavePairingRequest implements access.Requests.
 func (s *Store) SavePairingRequest(_ context.Context, k chat.PairingRequest) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.deletePairingRequest(k.Person)
-	s.requests = append(s.requests, k)
+	defer s.lock()()
+	s.requests[k.Person] = k
 	return nil
-}
-
-func (s *Store) deletePairingRequest(p chat.Person) {
-	s.requests = slices.DeleteFunc(s.requests, func(k chat.PairingRequest) bool { return k.Person == p })
 }
 
 // Admit implements access.Admissions.
 func (s *Store) Admit(_ context.Context, a chat.Admission) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.deletePairingRequest(a.Person)
-	s.dropAdmission(a.Person)
-	s.admitted = append(s.admitted, a)
+	defer s.lock()()
+	delete(s.requests, a.Person)
+	s.admitted[a.Person] = a
 	return nil
 }
 
 // Admitted implements access.Admissions.
 func (s *Store) Admitted(context.Context) ([]chat.Admission, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.SortedStableFunc(slices.Values(s.admitted), func(a, b chat.Admission) int {
-		return cmp.Or(a.At.Compare(b.At), inOrder(a.Person, b.Person))
-	}), nil
+	defer s.lock()()
+	return oldestFirst(s.admitted, func(a chat.Admission) time.Time { return a.At }), nil
 }
 
 // Revoke implements access.Admissions.
 func (s *Store) Revoke(_ context.Context, p chat.Person) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dropAdmission(p), nil
+	defer s.lock()()
+	_, was := s.admitted[p]
+	delete(s.admitted, p)
+	return was, nil
 }
 
-func (s *Store) dropAdmission(p chat.Person) bool {
-	before := len(s.admitted)
-	s.admitted = slices.DeleteFunc(s.admitted, func(a chat.Admission) bool { return a.Person == p })
-	return len(s.admitted) < before
-}
-
-// inOrder compares people, so that the order is one even among those of one instant.
-func inOrder(a, b chat.Person) int {
-	return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.User, b.User))
+// oldestFirst lists what is kept of people, in one order even among those of one instant.
+func oldestFirst[T any](of map[chat.Person]T, at func(T) time.Time) (list []T) {
+	for _, p := range slices.SortedFunc(maps.Keys(of), func(a, b chat.Person) int {
+		return cmp.Or(at(of[a]).Compare(at(of[b])), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.User, b.User))
+	}) {
+		list = append(list, of[p])
+	}
+	return list
 }

@@ -18,16 +18,14 @@ type consent struct {
 
 // Consent implements approval.Store.
 func (s *Store) Consent(_ context.Context, c chat.Conversation, u chat.UserID, tool string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.consents[consent{s.now(c), u, tool}] = true
 	return nil
 }
 
 // Consented implements approval.Store.
 func (s *Store) Consented(_ context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	return s.consents[consent{s.now(c), u, tool}], nil
 }
 
@@ -42,15 +40,13 @@ func (s *Store) revoke(c chat.Conversation, u chat.UserID) {
 
 // Facts implements gateway.Facts.
 func (s *Store) Facts(_ context.Context, p chat.Person) ([]chat.Fact, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	return slices.Clone(s.facts[p]), nil
 }
 
 // Remember implements gateway.Facts.
 func (s *Store) Remember(_ context.Context, p chat.Person, text string) (chat.Fact, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.told[p]++
 	f := chat.Fact{ID: strconv.Itoa(s.told[p]), Text: text, At: time.Now()}
 	s.facts[p] = append(s.facts[p], f)
@@ -59,8 +55,7 @@ func (s *Store) Remember(_ context.Context, p chat.Person, text string) (chat.Fa
 
 // ForgetFact implements gateway.Facts.
 func (s *Store) ForgetFact(_ context.Context, p chat.Person, id string) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	before := len(s.facts[p])
 	s.facts[p] = slices.DeleteFunc(s.facts[p], func(f chat.Fact) bool { return f.ID == id })
 	return len(s.facts[p]) < before, nil
@@ -68,8 +63,7 @@ func (s *Store) ForgetFact(_ context.Context, p chat.Person, id string) (bool, e
 
 // ForgetFacts implements gateway.Facts.
 func (s *Store) ForgetFacts(_ context.Context, p chat.Person) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	n := len(s.facts[p])
 	delete(s.facts, p)
 	return n, nil

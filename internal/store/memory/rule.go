@@ -11,8 +11,7 @@ import (
 
 // SaveBlock implements gateway.Blocks. A block that is known is only ever prolonged.
 func (s *Store) SaveBlock(_ context.Context, e chat.EndpointID, b chat.Block) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.blocks[e] = longest(append(s.inForce(e), b))
 	return nil
 }
@@ -31,8 +30,7 @@ func longest(blocks []chat.Block) []chat.Block {
 
 // Blocks implements gateway.Blocks.
 func (s *Store) Blocks(_ context.Context, e chat.EndpointID) ([]chat.Block, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	return s.inForce(e), nil
 }
 
@@ -44,8 +42,7 @@ func (s *Store) inForce(e chat.EndpointID) []chat.Block {
 
 // Move implements gateway.Chats. From now on the old id means the new one in every call.
 func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	if now, ok := s.moved[place{e, to}]; ok && now != from {
 		to = now
 	}
@@ -65,8 +62,7 @@ func (s *Store) Move(_ context.Context, e chat.EndpointID, from, to chat.ChatID)
 
 // Moves implements access.Moves.
 func (s *Store) Moves(context.Context) ([]chat.Move, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	var out []chat.Move
 	for old, now := range s.moved {
 		out = append(out, chat.Move{Endpoint: old.endpoint, From: old.chat, To: now})
@@ -79,8 +75,7 @@ func (s *Store) Moves(context.Context) ([]chat.Move, error) {
 
 // Knows implements gateway.Chats.
 func (s *Store) Knows(_ context.Context, e chat.EndpointID, in chat.ChatID) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	if now, ok := s.moved[place{e, in}]; ok {
 		in = now
 	}

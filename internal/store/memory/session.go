@@ -21,15 +21,9 @@ func (se *session) live() int {
 	return i
 }
 
-// drop deletes entries.
-func (se *session) drop(which func(chat.Entry) bool) {
-	se.history = slices.DeleteFunc(se.history, which)
-}
-
 // Session implements history.Sessions. The result is the caller's.
 func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, []chat.Entry, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	se := s.session(s.now(c))
 	var out []chat.Entry
 	for _, e := range se.history[se.live():] {
@@ -41,16 +35,14 @@ func (s *Store) Session(_ context.Context, c chat.Conversation) (chat.Session, [
 
 // Choose implements gateway.Accounts.
 func (s *Store) Choose(_ context.Context, c chat.Conversation, model string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.session(s.now(c)).Model = model
 	return nil
 }
 
 // Undo implements gateway.Histories. The turns that are running know what was undone: they can't make summaries any more.
 func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	if says.ID != "" {
 		if err := s.begin(says); err != nil {
 			return nil, err
@@ -64,7 +56,7 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 	}
 	turn, summarized := live[len(live)-1].Turn, se.SummaryUpto
 	var out []chat.Entry
-	se.drop(func(e chat.Entry) bool {
+	se.history = slices.DeleteFunc(se.history, func(e chat.Entry) bool {
 		gone := e.Turn == turn && e.ID > summarized
 		if gone {
 			out = append(out, e)
@@ -77,8 +69,7 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 
 // Forget implements gateway.Histories. The ids of messages stay known, so that none is answered twice.
 func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	c = s.now(c)
 	se := s.session(c)
 	se.Session, se.history = chat.Session{Model: se.Model}, nil
@@ -94,19 +85,17 @@ func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 
 // Erase implements gateway.Histories. What nobody is known to have asked may be theirs and goes too.
 func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	c = s.now(c)
 	se := s.session(c)
 	before := len(se.history)
 	theirs := func(asked chat.UserID) bool { return asked == u || asked == "" }
-	se.drop(func(e chat.Entry) bool { return theirs(e.User) })
+	se.history = slices.DeleteFunc(se.history, func(e chat.Entry) bool { return theirs(e.User) })
 	se.Session = chat.Session{Model: se.Model}
 	for _, t := range s.turns {
-		if t.Conversation != c || !theirs(t.User) {
-			continue
+		if t.Conversation == c && t.State == chat.TurnRunning && theirs(t.User) {
+			t.Void = true
 		}
-		t.Void = t.Void || t.State == chat.TurnRunning
 	}
 	s.revoke(c, u)
 	s.outdate(c)
@@ -144,7 +133,7 @@ func (s *Store) join(into, from *session) {
 func (s *Store) grow(t *memoryTurn, g chat.Growth) {
 	se := s.session(t.Conversation)
 	if t.Replaces != "" && len(g.History) > 0 {
-		se.drop(func(e chat.Entry) bool { return e.Turn == t.Replaces })
+		se.history = slices.DeleteFunc(se.history, func(e chat.Entry) bool { return e.Turn == t.Replaces })
 	}
 	for _, body := range g.History {
 		s.said++
@@ -189,20 +178,14 @@ func (u used) of(w chat.UsageOf) bool {
 
 // Used implements gateway.Accounts.
 func (s *Store) Used(_ context.Context, of chat.UsageOf) (sum chat.Used, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	of.Conversation = s.now(of.Conversation)
 	turns := make(map[string]bool)
 	for _, u := range s.usage {
 		if !u.of(of) {
 			continue
 		}
-		sum.Prompt += u.Prompt
-		sum.Cached += u.Cached
-		sum.Completion += u.Completion
-		sum.Reasoning += u.Reasoning
-		sum.Calls += u.Calls
-		sum.Estimated = sum.Estimated || u.Estimated
+		sum.Add(u.Usage)
 		turns[u.turn], sum.Last = true, u.Model
 	}
 	sum.Turns = len(turns)

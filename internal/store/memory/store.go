@@ -34,8 +34,8 @@ type Store struct {
 	blocks   map[chat.EndpointID][]chat.Block
 	said     int64 // entries of all histories, ever
 	usage    []used
-	requests []chat.PairingRequest
-	admitted []chat.Admission
+	requests map[chat.Person]chat.PairingRequest
+	admitted map[chat.Person]chat.Admission
 	consents map[consent]bool
 	facts    map[chat.Person][]chat.Fact
 	told     map[chat.Person]int // facts, ever
@@ -58,14 +58,19 @@ func New() *Store {
 		known: make(map[chat.Conversation][]chat.MessageID), sessions: make(map[chat.Conversation]*session),
 		moved: make(map[place]chat.ChatID), resume: make(map[chat.EndpointID]string), places: make(map[chat.EndpointID][]chat.Target),
 		blocks: make(map[chat.EndpointID][]chat.Block), consents: make(map[consent]bool), facts: make(map[chat.Person][]chat.Fact),
-		told: make(map[chat.Person]int),
+		told: make(map[chat.Person]int), requests: make(map[chat.Person]chat.PairingRequest), admitted: make(map[chat.Person]chat.Admission),
 	}
+}
+
+// lock locks the store and returns what unlocks it.
+func (s *Store) lock() (unlock func()) {
+	s.mu.Lock()
+	return s.mu.Unlock
 }
 
 // Accept implements gateway.Inbox.
 func (s *Store) Accept(_ context.Context, c chat.Conversation, m chat.Inbound) (bool, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	if m.Resume != "" {
 		s.resume[c.Endpoint] = m.Resume
 	}
@@ -90,18 +95,16 @@ func arrived(m chat.Inbound, from, to chat.ChatID) chat.Inbound {
 
 // Resume implements gateway.Inbox.
 func (s *Store) Resume(_ context.Context, e chat.EndpointID) (chat.Resume, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	return chat.Resume{Cursor: s.resume[e], Places: slices.Clone(s.places[e])}, nil
 }
 
 // Drop implements gateway.Inbox.
 func (s *Store) Drop(_ context.Context, c chat.Conversation, ids ...chat.MessageID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	for _, id := range ids {
 		if m := s.find(c, id, nil); m != nil && m.turn == "" {
-			s.done(func(o *accepted) bool { return o == m })
+			s.inbox = slices.DeleteFunc(s.inbox, func(o *accepted) bool { return o == m })
 		}
 	}
 	return nil
@@ -109,8 +112,7 @@ func (s *Store) Drop(_ context.Context, c chat.Conversation, ids ...chat.Message
 
 // Pending implements gateway.Inbox.
 func (s *Store) Pending(context.Context) ([]chat.Pending, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	var out []chat.Pending
 	for _, m := range s.inbox {
 		if m.turn == "" {
@@ -144,11 +146,6 @@ func (s *Store) find(c chat.Conversation, id chat.MessageID, taken []*accepted) 
 		}
 	}
 	return found
-}
-
-// done forgets messages.
-func (s *Store) done(which func(*accepted) bool) {
-	s.inbox = slices.DeleteFunc(s.inbox, which)
 }
 
 // last drops all but the n newest of a list.

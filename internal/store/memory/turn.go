@@ -17,8 +17,7 @@ type memoryTurn struct {
 
 // Begin implements gateway.Turns.
 func (s *Store) Begin(_ context.Context, t chat.Turn) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	return s.begin(t)
 }
 
@@ -82,8 +81,7 @@ func (s *Store) rerun(t *memoryTurn) error {
 
 // Decide implements gateway.Endings.
 func (s *Store) Decide(_ context.Context, turn string, d chat.Decision) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	t, err := s.current(turn)
 	if err != nil || t != nil && t.State == chat.TurnDecided {
 		return err
@@ -98,13 +96,12 @@ func (s *Store) Decide(_ context.Context, turn string, d chat.Decision) error {
 
 // Join implements gateway.Turns.
 func (s *Store) Join(_ context.Context, turn string, ids ...chat.MessageID) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	t, err := s.current(turn)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if t == nil || t.State != chat.TurnRunning || t.Void {
+	case t == nil || t.State != chat.TurnRunning || t.Void:
 		return chat.ErrFenced
 	}
 	for _, id := range ids {
@@ -118,8 +115,7 @@ func (s *Store) Join(_ context.Context, turn string, ids ...chat.MessageID) erro
 
 // Note implements history.Steps.
 func (s *Store) Note(_ context.Context, turn string, steps ...chat.Step) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	t, err := s.current(turn)
 	if err != nil {
 		return err
@@ -141,8 +137,7 @@ func onlyUsage(steps []chat.Step) bool {
 
 // Cut implements gateway.Endings.
 func (s *Store) Cut(_ context.Context, turn string, ending []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	t, err := s.current(turn)
 	if t != nil && t.State == chat.TurnDecided {
 		t.Ending = ending
@@ -152,8 +147,7 @@ func (s *Store) Cut(_ context.Context, turn string, ending []byte) error {
 
 // End implements gateway.Endings.
 func (s *Store) End(_ context.Context, turn string, g chat.Growth) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	t, err := s.current(turn)
 	if err != nil || t == nil {
 		return err
@@ -166,14 +160,13 @@ func (s *Store) End(_ context.Context, turn string, g chat.Growth) error {
 	}
 	s.grow(t, g)
 	s.end(t)
-	s.done(func(m *accepted) bool { return m.turn == turn })
+	s.inbox = slices.DeleteFunc(s.inbox, func(m *accepted) bool { return m.turn == turn })
 	return nil
 }
 
 // Release implements gateway.Turns.
 func (s *Store) Release(_ context.Context, turn string, used ...chat.Usage) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	t, err := s.current(turn)
 	if err != nil || t == nil {
 		return err
@@ -194,8 +187,7 @@ func (s *Store) Release(_ context.Context, turn string, used ...chat.Usage) erro
 
 // Unfinished implements gateway.Turns.
 func (s *Store) Unfinished(context.Context) ([]chat.Turn, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	var out []chat.Turn
 	for _, t := range s.turns {
 		c := t.Turn
@@ -213,8 +205,7 @@ func (s *Store) Unfinished(context.Context) ([]chat.Turn, error) {
 
 // Record implements gateway.Deliveries.
 func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	t, err := s.current(turn)
 	switch {
 	case err != nil:
