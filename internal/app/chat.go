@@ -258,23 +258,12 @@ shutdown_grace: 10s
 
 // ChatDemo is Chat with a stand-in for the model, which it starts. Nothing is configured and nothing is kept.
 func ChatDemo(ctx context.Context, rate float64, o ChatOptions) (err error) {
-	lasting, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	url, served := make(chan string, 1), make(chan error, 1)
 	model := openaiStandin(StandinOptions{Key: demoKey, Rate: rate, Log: o.Log})
-	go func() {
-		served <- ServeStandin(lasting, model, "127.0.0.1:0", func(u string) { url <- u })
-	}()
-	var address string
-	select {
-	case address = <-url:
-	case err := <-served:
+	address, stop, err := startStandin(ctx, model, "127.0.0.1:0")
+	if err != nil {
 		return err
 	}
-	defer func() {
-		end()
-		err = errors.Join(err, <-served)
-	}()
+	defer func() { err = errors.Join(err, stop()) }()
 	c, err := config.Parse("demo", fmt.Appendf(nil, chatDemo, address, demoKey), o.Env)
 	if err != nil {
 		return err

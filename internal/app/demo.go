@@ -1,12 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"telex/internal/config"
 	"telex/internal/store/memory"
@@ -46,40 +48,24 @@ admin: {listen: ""}
 shutdown_grace: 10s
 `
 
-// RunDemo starts everything, calls use with it, and stops everything when use returns.
-func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
+// RunDemo starts everything, calls use with it, and stops everything when use returns. The stand-ins outlive the daemon, so
+// that it can say goodbye in good order.
+func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo) error) (err error) {
 	d := &Demo{
 		Telegram: telegramStandin(StandinOptions{Latency: o.Latency, Log: o.Log}),
 		Model:    openaiStandin(StandinOptions{Key: demoKey, Rate: o.Rate, Log: o.Log}),
 	}
-	// The stand-ins outlive the daemon, so that it can say goodbye in good order.
-	lasting, endStandins := context.WithCancel(context.WithoutCancel(ctx))
-	defer endStandins()
-	if o.Page == "" {
-		o.Page = "127.0.0.1:0"
-	}
-	failed := make(chan error, 3)
-	start := func(s Server, address string) (string, error) {
-		url := make(chan string, 1)
-		running.Go(func() { failed <- ServeStandin(lasting, s, address, func(u string) { url <- u }) })
-		select {
-		case u := <-url:
-			return u, nil
-		case err := <-failed:
-			return "", err
-		}
-	}
-	model, err := start(d.Model, "127.0.0.1:0")
+	model, stop, err := startStandin(ctx, d.Model, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	if d.Page, err = start(d.Telegram, o.Page); err != nil {
+	defer func() { err = errors.Join(err, stop()) }()
+	page, stopPage, err := startStandin(ctx, d.Telegram, cmp.Or(o.Page, "127.0.0.1:0"))
+	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, stopPage()) }()
+	d.Page = page
 	c, err := config.Parse("demo", fmt.Appendf(nil, demoConfig, model, demoKey, d.Telegram.Token(), d.Page), o.Env)
 	if err != nil {
 		return err
@@ -88,22 +74,12 @@ func RunDemo(ctx context.Context, o DemoOptions, use func(context.Context, *Demo
 	if err != nil {
 		return err
 	}
-	stopped := make(chan struct{})
-	running.Go(func() {
-		defer close(stopped)
-		if err := daemon.Run(ctx); err != nil {
-			failed <- err
-		}
+	group, ctx := errgroup.WithContext(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	group.Go(func() error { return daemon.Run(ctx) })
+	group.Go(func() error {
+		defer cancel()
+		return use(ctx, d)
 	})
-	used := make(chan error, 1)
-	running.Go(func() { used <- use(ctx, d) })
-	select {
-	case err = <-used:
-	case err = <-failed:
-		cancel()
-		err = errors.Join(err, <-used)
-	}
-	cancel()
-	<-stopped
-	return err
+	return group.Wait()
 }

@@ -23,52 +23,40 @@ var errFacts = errors.New("what is remembered can't be reached right now")
 
 // Facts returns what is remembered for a person, oldest first.
 func (f facts) Facts(ctx context.Context, person string) ([]tool.Fact, error) {
-	p, err := chat.ParsePerson(person)
-	if err != nil {
-		return nil, err
-	}
-	known, err := f.store.Facts(ctx, p)
-	if err != nil {
-		return nil, f.failed(ctx, err)
-	}
-	var out []tool.Fact
-	for _, k := range known {
-		out = append(out, tool.Fact(k))
-	}
-	return out, nil
+	return about(ctx, f, person, func(p chat.Person) (out []tool.Fact, err error) {
+		known, err := f.store.Facts(ctx, p)
+		for _, k := range known {
+			out = append(out, tool.Fact(k))
+		}
+		return out, err
+	})
 }
 
 // Add remembers a line for a person.
 func (f facts) Add(ctx context.Context, person, text string) (tool.Fact, error) {
-	p, err := chat.ParsePerson(person)
-	if err != nil {
-		return tool.Fact{}, err
-	}
-	fact, err := f.store.Remember(ctx, p, text)
-	if err != nil {
-		return tool.Fact{}, f.failed(ctx, err)
-	}
-	return tool.Fact(fact), nil
+	return about(ctx, f, person, func(p chat.Person) (tool.Fact, error) {
+		fact, err := f.store.Remember(ctx, p, text)
+		return tool.Fact(fact), err
+	})
 }
 
 // Remove forgets one and says whether it was there.
 func (f facts) Remove(ctx context.Context, person, id string) (bool, error) {
-	p, err := chat.ParsePerson(person)
-	if err != nil {
-		return false, err
-	}
-	was, err := f.store.ForgetFact(ctx, p, id)
-	if err != nil {
-		return false, f.failed(ctx, err)
-	}
-	return was, nil
+	return about(ctx, f, person, func(p chat.Person) (bool, error) { return f.store.ForgetFact(ctx, p, id) })
 }
 
-// failed logs what the operator must know and returns what the model may.
-func (f facts) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil { // its turn was stopped
-		return ctx.Err()
+// about asks the store about a person. It logs what the operator must know of a failure and returns what the model may.
+func about[T any](ctx context.Context, f facts, person string, ask func(chat.Person) (T, error)) (answer T, err error) {
+	p, err := chat.ParsePerson(person)
+	if err != nil {
+		return answer, err
+	}
+	switch answer, err = ask(p); {
+	case err == nil:
+		return answer, nil
+	case ctx.Err() != nil: // its turn was stopped
+		return answer, ctx.Err()
 	}
 	f.log.Error("what people asked to be remembered can't be read or stored", slog.Any("error", err))
-	return errFacts
+	return answer, errFacts
 }

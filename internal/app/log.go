@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -56,76 +57,65 @@ func autoFormat(w *os.File) string {
 	}
 }
 
-// journalHandler writes lines that journald reads a priority from, without a time of their
-// own: one handler per priority, each with its prefix.
+// journalHandler writes lines that journald reads a priority from, without a time of their own.
 // https://www.freedesktop.org/software/systemd/man/latest/sd-daemon.html
-type journalHandler map[slog.Level]slog.Handler
-
-// prefix is what journald reads the priority of a line from.
-type prefix struct {
-	text string
-	w    io.Writer
+type journalHandler struct {
+	slog.Handler
+	out *prefixed
 }
 
-func (p prefix) Write(line []byte) (int, error) {
-	if _, err := p.w.Write(append([]byte(p.text), line...)); err != nil {
+// prefixed puts the priority of the record that is being written before its line.
+type prefixed struct {
+	mu     sync.Mutex
+	prefix string
+	w      io.Writer
+}
+
+// Write implements io.Writer. A handler writes each record at once.
+func (p *prefixed) Write(line []byte) (int, error) {
+	if _, err := p.w.Write(append([]byte(p.prefix), line...)); err != nil {
 		return 0, err
 	}
 	return len(line), nil
 }
 
 func newJournalHandler(w io.Writer, least slog.Level) journalHandler {
-	o := &slog.HandlerOptions{Level: least, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
-			return slog.Attr{}
-		}
-		return a
-	}}
-	h := make(journalHandler)
-	for level, text := range map[slog.Level]string{
-		slog.LevelDebug: "<7>", slog.LevelInfo: "<6>", slog.LevelWarn: "<4>", slog.LevelError: "<3>",
-	} {
-		h[level] = slog.NewTextHandler(prefix{text, w}, o)
-	}
-	return h
-}
-
-// at returns the handler for a level, which need not be one of the four.
-func (h journalHandler) at(l slog.Level) slog.Handler {
-	for _, level := range []slog.Level{slog.LevelError, slog.LevelWarn, slog.LevelInfo} {
-		if l >= level {
-			return h[level]
-		}
-	}
-	return h[slog.LevelDebug]
-}
-
-// Enabled implements slog.Handler.
-func (h journalHandler) Enabled(ctx context.Context, l slog.Level) bool {
-	return h.at(l).Enabled(ctx, l)
+	out := &prefixed{w: w}
+	return journalHandler{out: out, Handler: slog.NewTextHandler(out, &slog.HandlerOptions{
+		Level: least, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+			if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+				return slog.Attr{}
+			}
+			return a
+		},
+	})}
 }
 
 // Handle implements slog.Handler.
 func (h journalHandler) Handle(ctx context.Context, r slog.Record) error {
-	return h.at(r.Level).Handle(ctx, r)
+	h.out.mu.Lock()
+	defer h.out.mu.Unlock()
+	switch l := r.Level; {
+	case l >= slog.LevelError:
+		h.out.prefix = "<3>"
+	case l >= slog.LevelWarn:
+		h.out.prefix = "<4>"
+	case l >= slog.LevelInfo:
+		h.out.prefix = "<6>"
+	default:
+		h.out.prefix = "<7>"
+	}
+	return h.Handler.Handle(ctx, r)
 }
 
 // WithAttrs implements slog.Handler.
 func (h journalHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return h.each(func(s slog.Handler) slog.Handler { return s.WithAttrs(attrs) })
+	return journalHandler{h.Handler.WithAttrs(attrs), h.out}
 }
 
 // WithGroup implements slog.Handler.
 func (h journalHandler) WithGroup(name string) slog.Handler {
-	return h.each(func(s slog.Handler) slog.Handler { return s.WithGroup(name) })
-}
-
-func (h journalHandler) each(f func(slog.Handler) slog.Handler) journalHandler {
-	out := make(journalHandler, len(h))
-	for level, s := range h {
-		out[level] = f(s)
-	}
-	return out
+	return journalHandler{h.Handler.WithGroup(name), h.out}
 }
 
 // chatLogSize is when the log of conversations in the terminal begins anew, in bytes.

@@ -82,6 +82,24 @@ func openaiStandin(o StandinOptions) *openai.Server {
 	return openai.New(openai.Options{Key: o.Key, Rate: o.Rate, Context: o.Context, Log: o.Log, Models: []string{"standin", "*"}})
 }
 
+// startStandin serves s on the address until stop is called, which says why it ended.
+func startStandin(ctx context.Context, s Server, address string) (url string, stop func() error, err error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	listens, served := make(chan string, 1), make(chan error, 1)
+	go func() { served <- ServeStandin(ctx, s, address, func(url string) { listens <- url }) }()
+	stop = func() error {
+		cancel()
+		return <-served
+	}
+	select {
+	case url = <-listens:
+		return url, stop, nil
+	case err = <-served:
+		cancel()
+		return "", nil, err
+	}
+}
+
 // ServeStandin serves s on the address until ctx ends, and tells the address once it listens.
 func ServeStandin(ctx context.Context, s Server, address string, listening func(url string)) error {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
