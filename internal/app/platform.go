@@ -72,20 +72,21 @@ type account interface {
 
 // newAdapter is the list of all adapters. A kind that is not built yet was refused by config.
 func newAdapter(e config.Endpoint, o Options, log *slog.Logger) account {
-	switch {
-	case e.Telegram != nil:
+	switch s := e.Settings.(type) {
+	case *config.Telegram:
 		return telegram.New(telegram.Options{
-			Token: e.Telegram.Token.Reveal(), APIBase: e.Telegram.APIBase, HTTP: o.Transport, Log: log,
+			Token: s.Token.Reveal(), APIBase: s.APIBase, HTTP: o.Transport, Log: log,
 		})
-	case e.Discord != nil:
+	case *config.Discord:
 		return discord.New(discord.Options{
-			Token: e.Discord.Token.Reveal(), APIBase: e.Discord.APIBase, Threads: e.Discord.Threads, HTTP: o.Transport, Log: log,
+			Token: s.Token.Reveal(), APIBase: s.APIBase, Threads: s.Threads, HTTP: o.Transport, Log: log,
 			Version: Version(""),
 		})
-	default:
+	case *config.Slack:
 		return slack.New(slack.Options{
-			BotToken: e.Slack.BotToken.Reveal(), AppToken: e.Slack.AppToken.Reveal(), SigningSecret: e.Slack.SigningSecret.Reveal(),
-			Listen: e.Slack.Listen, APIBase: e.Slack.APIBase, HTTP: o.Transport, Log: log,
+			BotToken: s.BotToken.Reveal(), AppToken: s.AppToken.Reveal(), SigningSecret: s.SigningSecret.Reveal(),
+			Listen: s.Listen, APIBase: s.APIBase, HTTP: o.Transport, Log: log,
 		})
 	}
+	panic("app: no adapter for platforms of kind " + e.Kind)
 }

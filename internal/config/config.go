@@ -33,14 +33,14 @@ type Config struct {
 
 // Store says where sessions are kept.
 type Store struct {
-	DSN string `yaml:"dsn"` // "sqlite"
+	DSN string `yaml:"dsn" unbuilt:"a choice of databases is"` // "sqlite"
 }
 
 // Admin is the address for probes, metrics and the status page.
 type Admin struct {
-	Listen   string `yaml:"listen"` // host:port; off when empty
-	Token    Secret `yaml:"token" allow:"empty"`
-	ShowText bool   `yaml:"show_text"`
+	Listen   string `yaml:"listen" built:"\"\"" unbuilt:"the admin server is"` // host:port; off when empty
+	Token    Secret `yaml:"token" allow:"empty" unbuilt:"the admin server is"`
+	ShowText bool   `yaml:"show_text" unbuilt:"the admin server is"`
 }
 
 // Log says how much is logged and in which form.

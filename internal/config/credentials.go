@@ -20,51 +20,35 @@ var (
 	slackAppToken = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
 )
 
-// taken remembers which endpoint has what only one may have.
-type taken map[[3]string]string
-
 // validateEndpoints checks the accounts one by one, and that no two are the same: two receivers with one token disturb
 // each other for ever.
 func (d *decoder) validateEndpoints(endpoints Endpoints) {
-	first := make(taken)
-	for i := range endpoints {
-		e := &endpoints[i]
+	first := make(map[[3]string]string) // which endpoint has what only one may have
+	for _, e := range endpoints {
 		at := join("platforms", e.Name)
-		switch {
-		case e.Telegram != nil:
-			d.validateTelegram(at, e.Telegram)
-			d.validateOwnToken(first, e, "token", e.Telegram.APIBase, e.Telegram.Token)
-		case e.Discord != nil:
-			d.validateDiscord(at, e.Discord)
-			d.validateOwnToken(first, e, "token", e.Discord.APIBase, e.Discord.Token)
-		case e.Slack != nil:
-			d.validateSlack(at, e.Slack)
-			d.validateOwnToken(first, e, "bot_token", e.Slack.APIBase, e.Slack.BotToken)
-			d.validateOwnAddress(first, e, e.Slack.Listen)
+		own := func(key, what, hint string, id [3]string) {
+			if id[2] == "" {
+				return
+			}
+			if other, twice := first[id]; twice {
+				d.failAt(d.at(join(at, key)), hint, "the %s of %s is that of platforms.%s", what, human(at), other)
+			}
+			first[id] = e.Name
+		}
+		const ownBot = "every bot needs its own"
+		switch s := e.Settings.(type) {
+		case *Telegram:
+			d.validateTelegram(at, s)
+			own("token", "token", ownBot, [3]string{e.Kind, s.APIBase, s.Token.Reveal()})
+		case *Discord:
+			d.validateDiscord(at, s)
+			own("token", "token", ownBot, [3]string{e.Kind, s.APIBase, s.Token.Reveal()})
+		case *Slack:
+			d.validateSlack(at, s)
+			own("bot_token", "token", ownBot, [3]string{e.Kind, s.APIBase, s.BotToken.Reveal()})
+			own("listen", "address", "every endpoint needs its own", [3]string{"", "", s.Listen})
 		}
 	}
-}
-
-func (d *decoder) validateOwnToken(first taken, e *Endpoint, key, base string, token Secret) {
-	if token.Empty() {
-		return
-	}
-	at, id := join("platforms", e.Name), [3]string{e.Kind, base, token.Reveal()}
-	if other, twice := first[id]; twice {
-		d.failAt(d.at(join(at, key)), "every bot needs its own", "the token of %s is that of platforms.%s", human(at), other)
-	}
-	first[id] = e.Name
-}
-
-func (d *decoder) validateOwnAddress(first taken, e *Endpoint, listen string) {
-	if listen == "" {
-		return
-	}
-	at, id := join("platforms", e.Name), [3]string{"listen", listen}
-	if other, twice := first[id]; twice {
-		d.failAt(d.at(join(at, "listen")), "every endpoint needs its own", "the address of %s is that of platforms.%s", human(at), other)
-	}
-	first[id] = e.Name
 }
 
 func (d *decoder) validateTelegram(at string, t *Telegram) {

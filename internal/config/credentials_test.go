@@ -132,8 +132,8 @@ func TestAccounts(t *testing.T) {
 access: {allow: ["discord:user:100000000000000001", "discord:chat:2", "slack:user:U7", "http:user:W0A", "slack:chat:C1", "slack:chat:D1", "http:chat:G1", "discord:*"]}
 `, nil)
 	got := []string{
-		c.Endpoints[1].Discord.Token.Reveal(), c.Endpoints[1].Discord.APIBase, c.Endpoints[2].Discord.APIBase,
-		c.Endpoints[3].Slack.APIBase, c.Endpoints[4].Slack.APIBase, c.Endpoints[4].Slack.Listen,
+		settingsOf[Discord](c.Endpoints[1]).Token.Reveal(), settingsOf[Discord](c.Endpoints[1]).APIBase, settingsOf[Discord](c.Endpoints[2]).APIBase,
+		settingsOf[Slack](c.Endpoints[3]).APIBase, settingsOf[Slack](c.Endpoints[4]).APIBase, settingsOf[Slack](c.Endpoints[4]).Listen,
 	}
 	want := []string{
 		standinDiscord, "http://127.0.0.1:8083", "https://discord.com",
@@ -144,8 +144,8 @@ access: {allow: ["discord:user:100000000000000001", "discord:chat:2", "slack:use
 			t.Errorf("value %d = %q, want %q", i, got[i], want[i])
 		}
 	}
-	if !c.Endpoints[1].Discord.Threads || len(c.Warnings) > 0 || len(c.Access.Allow) != 8 {
-		t.Errorf("threads = %v, warnings = %q, patterns = %v", c.Endpoints[1].Discord.Threads, c.Warnings, c.Access.Allow)
+	if !settingsOf[Discord](c.Endpoints[1]).Threads || len(c.Warnings) > 0 || len(c.Access.Allow) != 8 {
+		t.Errorf("threads = %v, warnings = %q, patterns = %v", settingsOf[Discord](c.Endpoints[1]).Threads, c.Warnings, c.Access.Allow)
 	}
 	if text := show(t, c); strings.Contains(text, "standin") || strings.Contains(text, "xoxb-") {
 		t.Errorf("Show prints a secret:\n%s", text)

@@ -24,14 +24,6 @@ type place struct{ line, column int }
 
 func placeOf(n *yaml.Node) place { return place{n.Line, n.Column} }
 
-// setting is one value that stands in the file: what it would have been, and where it is now.
-type setting struct {
-	path string
-	at   place
-	was  any
-	now  reflect.Value
-}
-
 // decoder turns YAML nodes into a Config and collects what is wrong on the way. A path names a value:
 // the keys and indexes that lead to it, joined by dots.
 type decoder struct {
@@ -41,7 +33,6 @@ type decoder struct {
 	endpoints map[string]string // name to kind, known before anything refers to them
 	errs      Errors
 	warnings  Errors
-	settings  []setting
 	places    map[string]place
 	invalid   map[string]bool   // paths with a complaint at them or below
 	raw       map[string]string // texts as they stand in the file, before the environment is filled in
@@ -156,22 +147,31 @@ func (d *decoder) structure(path string, n *yaml.Node, v reflect.Value) {
 	for _, p := range pairs {
 		at := join(path, p.key)
 		name, isFile := strings.CutSuffix(p.key, "_file")
-		switch f, ok := known[p.key]; {
-		case ok:
-			d.record(at, p, v.Field(f.index))
-			d.value(at, p.value, v.Field(f.index), f.tags)
-		case isFile && known[name].holdsSecrets():
-			f := known[name]
-			d.record(join(path, name), p, v.Field(f.index))
-			if present[name] {
-				d.fail(p.keyNode, "keep one of them", "both %s and %s in %s", name, p.key, human(path))
-				continue
-			}
-			d.fromFile(at, p.value, v.Field(f.index), name)
-		case d.extra(path, p, v):
-		default:
+		f, ok := known[p.key]
+		isFile = !ok && isFile && known[name].holdsSecrets()
+		switch {
+		case isFile:
+			f, at = known[name], join(path, name)
+		case !ok && d.extra(path, p, v):
+			continue
+		case !ok:
 			d.fail(p.keyNode, d.keyHint(p.key, v), "unknown key %s %s", shownKey(p.key), in(path))
+			continue
 		}
+		if !d.isSet(at) {
+			d.places[at] = placeOf(p.keyNode)
+		}
+		field := v.Field(f.index)
+		was := field.Interface()
+		switch {
+		case isFile && present[name]:
+			d.fail(p.keyNode, "keep one of them", "both %s and %s in %s", name, p.key, human(path))
+		case isFile:
+			d.fromFile(join(path, p.key), p.value, field, name)
+		default:
+			d.value(at, p.value, field, f.tags)
+		}
+		d.refuseUnbuilt(at, placeOf(p.keyNode), f.tags, was, field.Interface())
 	}
 	d.requireKeys(path, n, v)
 }
@@ -193,18 +193,6 @@ func (d *decoder) requireKeys(path string, n *yaml.Node, v reflect.Value) {
 		}
 		d.failAt(where, hint, "missing key %q %s", f.key, in(path))
 	}
-}
-
-// record notes that a path stands in the file, and the value that it has by default.
-func (d *decoder) record(path string, p pair, v reflect.Value) {
-	if _, again := d.places[path]; again {
-		return
-	}
-	d.places[path] = placeOf(p.keyNode)
-	if v.Kind() == reflect.Struct && v.Type() != reflect.TypeFor[Secret]() || v.Type() == reflect.TypeFor[Endpoints]() {
-		return // its keys are recorded one by one
-	}
-	d.settings = append(d.settings, setting{path: path, at: placeOf(p.keyNode), was: v.Interface(), now: v})
 }
 
 // extra decodes the keys of streaming that are endpoints' names.
@@ -266,9 +254,6 @@ func (d *decoder) list(path string, n *yaml.Node, v reflect.Value, t tags) {
 	for i, item := range n.Content {
 		at := join(path, fmt.Sprint(i))
 		d.places[at] = placeOf(item)
-		if out.Index(i).Kind() == reflect.Struct {
-			d.settings = append(d.settings, setting{path: at, at: placeOf(item), was: nil, now: out.Index(i)})
-		}
 		d.value(at, item, out.Index(i), t)
 	}
 	v.Set(out)

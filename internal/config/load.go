@@ -67,7 +67,6 @@ func (d *decoder) parse(data []byte) *Config {
 	d.endpoints = endpointKinds(root)
 	d.structure("", root, valueOf(c))
 	d.validate(c)
-	d.refuseNotBuilt()
 	return c
 }
 

@@ -461,8 +461,8 @@ log:
 		fmt.Sprint(c.Models[0].Stream), c.Models[0].Headers["X-Title"].Reveal(), c.Models[0].Headers["Authorization"].Reveal(),
 		c.Agent.SystemPrompt, c.Agent.Limits.Turn.String(), c.Agent.Limits.Silence.String(), fmt.Sprint(c.Agent.Limits.ModelCalls),
 		c.Conversations.Busy, c.Access.Default, fmt.Sprint(c.Access.Admins), fmt.Sprint(c.Access.Allow),
-		c.Texts["bye"], c.Endpoints[0].Name, c.Endpoints[0].Telegram.APIBase, c.Endpoints[1].Name, c.Endpoints[1].Kind,
-		c.Endpoints[1].Telegram.APIBase, c.Endpoints[1].Telegram.Token.Reveal(), c.ShutdownGrace.String(), c.Log.Level, c.File(),
+		c.Texts["bye"], c.Endpoints[0].Name, settingsOf[Telegram](c.Endpoints[0]).APIBase, c.Endpoints[1].Name, c.Endpoints[1].Kind,
+		settingsOf[Telegram](c.Endpoints[1]).APIBase, settingsOf[Telegram](c.Endpoints[1]).Token.Reveal(), c.ShutdownGrace.String(), c.Log.Level, c.File(),
 	}
 	want := []string{
 		"4711", "http://127.0.0.1:8080/v1", "1000000", "0",

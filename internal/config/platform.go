@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,31 +24,16 @@ const (
 type Endpoint struct {
 	Name string // its key in the file
 	Kind string
-	// Exactly one is not nil: the one of the kind.
-	Telegram      *Telegram
-	Discord       *Discord
-	Slack         *Slack
-	WhatsApp      *WhatsApp
-	HomeAssistant *HomeAssistant
-	APIServer     *APIServer
-}
-
-// settings returns the struct of the endpoint's kind, settable; it is not valid when there is none.
-func (e *Endpoint) settings() reflect.Value {
-	for _, p := range []any{e.Telegram, e.Discord, e.Slack, e.WhatsApp, e.HomeAssistant, e.APIServer} {
-		if v := reflect.ValueOf(p); !v.IsNil() {
-			return v.Elem()
-		}
-	}
-	return reflect.Value{}
+	// Settings are those of the kind: a *Telegram, *Discord, *Slack, *WhatsApp, *HomeAssistant or *APIServer.
+	Settings any
 }
 
 // Telegram is a bot on Telegram.
 type Telegram struct {
 	Token   Secret           `yaml:"token" required:"true"`
 	APIBase string           `yaml:"api_base"` // without a slash at the end
-	Mode    string           `yaml:"mode" enum:"polling|webhook"`
-	Webhook *TelegramWebhook `yaml:"webhook"`
+	Mode    string           `yaml:"mode" enum:"polling|webhook" unbuilt:"webhooks are"`
+	Webhook *TelegramWebhook `yaml:"webhook" unbuilt:"webhooks are"`
 }
 
 // TelegramWebhook says where Telegram delivers updates.
@@ -108,27 +92,25 @@ type APIServer struct {
 // Endpoints is the section platforms, in the order of the file.
 type Endpoints []Endpoint
 
-// newSettings gives an endpoint the defaults of its kind; false for an unknown kind.
-func (e *Endpoint) newSettings() bool {
-	switch e.Kind {
+// newSettings returns the defaults of a kind, nil for an unknown one.
+func newSettings(kind string) any {
+	switch kind {
 	case KindTelegram:
-		e.Telegram = &Telegram{APIBase: "https://api.telegram.org", Mode: "polling"}
+		return &Telegram{APIBase: "https://api.telegram.org", Mode: "polling"}
 	case KindDiscord:
-		e.Discord = &Discord{APIBase: "https://discord.com"}
+		return &Discord{APIBase: "https://discord.com"}
 	case KindSlack:
-		e.Slack = &Slack{APIBase: "https://slack.com/api/"}
+		return &Slack{APIBase: "https://slack.com/api/"}
 	case KindWhatsApp:
-		e.WhatsApp = &WhatsApp{APIBase: "https://graph.facebook.com"}
+		return &WhatsApp{APIBase: "https://graph.facebook.com"}
 	case KindHomeAssistant:
-		e.HomeAssistant = &HomeAssistant{
+		return &HomeAssistant{
 			WatchDomains: []string{}, WatchEntities: []string{}, IgnoreEntities: []string{}, Cooldown: 30 * time.Second,
 		}
 	case KindAPIServer:
-		e.APIServer = &APIServer{Listen: "127.0.0.1:8642", Keys: []Secret{}, CORSOrigins: []string{}, MaxRequests: 64}
-	default:
-		return false
+		return &APIServer{Listen: "127.0.0.1:8642", Keys: []Secret{}, CORSOrigins: []string{}, MaxRequests: 64}
 	}
-	return true
+	return nil
 }
 
 func platformKinds() []string {
@@ -149,7 +131,7 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 			d.fail(p.keyNode, "choose another name and add kind", "an endpoint may not be named %q, which is a key of streaming", p.key)
 		}
 		e.decode(d, at, p)
-		if e.settings().IsValid() {
+		if e.Settings != nil {
 			*es = append(*es, e)
 		}
 	}
@@ -177,7 +159,7 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 			}
 		}
 	}
-	if !e.newSettings() {
+	if e.Settings = newSettings(e.Kind); e.Settings == nil {
 		hint := suggest(e.Kind, platformKinds())
 		if kindPlace == p.keyNode && nearest(e.Kind, platformKinds()) == "" {
 			hint = "add kind: " + strings.Join(platformKinds(), ", ")
@@ -185,10 +167,13 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 		d.fail(kindPlace, hint, "unknown kind %s in %s", shownKey(kindPlace.Value), human(path))
 		return
 	}
-	d.settings = append(d.settings, setting{
-		path: join(path, "kind"), at: placeOf(kindPlace), was: KindTelegram, now: reflect.ValueOf(e.Kind),
-	})
-	d.structure(path, &body, e.settings())
+	d.refuseUnbuilt(join(path, "kind"), placeOf(kindPlace), builtKinds(), KindTelegram, e.Kind)
+	d.structure(path, &body, valueOf(e.Settings))
+}
+
+// builtKinds says which kinds this version has.
+func builtKinds() tags {
+	return tags{built: []string{KindDiscord, KindSlack}, unbuilt: "this kind of platform is"}
 }
 
 // kindIndex returns where the key kind stands in a mapping, -1 when it doesn't.

@@ -21,6 +21,8 @@ type tags struct {
 	unit     string
 	required bool
 	allow    string
+	unbuilt  string
+	built    []string
 }
 
 // fieldsOf lists the keys that a struct takes, in the order of their declaration.
@@ -32,14 +34,13 @@ func fieldsOf(t reflect.Type) []field {
 		if !f.IsExported() || key == "-" || option == "inline" {
 			continue
 		}
-		rules := tags{
-			min: f.Tag.Get("min"), max: f.Tag.Get("max"), unit: f.Tag.Get("unit"),
-			required: f.Tag.Get("required") == "true", allow: f.Tag.Get("allow"),
+		words := func(tag string) []string {
+			return strings.FieldsFunc(f.Tag.Get(tag), func(r rune) bool { return r == '|' })
 		}
-		if enum := f.Tag.Get("enum"); enum != "" {
-			rules.enum = strings.Split(enum, "|")
-		}
-		out = append(out, field{key: key, index: i, typ: f.Type, tags: rules})
+		out = append(out, field{key: key, index: i, typ: f.Type, tags: tags{
+			enum: words("enum"), min: f.Tag.Get("min"), max: f.Tag.Get("max"), unit: f.Tag.Get("unit"),
+			required: f.Tag.Get("required") == "true", allow: f.Tag.Get("allow"), unbuilt: f.Tag.Get("unbuilt"), built: words("built"),
+		}})
 	}
 	return out
 }

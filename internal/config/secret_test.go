@@ -103,7 +103,7 @@ func TestConfigPrintsNoSecret(t *testing.T) {
 	outputs := map[string]string{"json": marshal(t, json.Marshal, c.Models), "yaml": marshal(t, yaml.Marshal, c.Models)}
 	maps.Copy(outputs, logged(c.Endpoints))
 	outputs["models"] = fmt.Sprintf("%+v", c.Models)
-	outputs["endpoint"] = fmt.Sprintf("%+v %#v", c.Endpoints[0].Telegram, *c.Endpoints[0].Telegram)
+	outputs["endpoint"] = fmt.Sprintf("%+v %#v", settingsOf[Telegram](c.Endpoints[0]), *settingsOf[Telegram](c.Endpoints[0]))
 	outputs["pointer"] = fmt.Sprintf("%+v", c)
 	outputs["value"] = fmt.Sprintf("%#v", *c)
 	outputs["error"] = errors.New(fmt.Sprint(c)).Error()

@@ -61,7 +61,7 @@ func TestSecretFiles(t *testing.T) {
 			if got := c.Models[0].APIKey.Reveal(); got != tt.wantKey {
 				t.Errorf("api_key = %q, want %q", got, tt.wantKey)
 			}
-			if got := c.Endpoints[0].Telegram.Token.Reveal(); got != tt.wantTok {
+			if got := settingsOf[Telegram](c.Endpoints[0]).Token.Reveal(); got != tt.wantTok {
 				t.Errorf("token = %q, want %q", got, tt.wantTok)
 			}
 			if len(c.Warnings) > 0 {
@@ -116,7 +116,7 @@ func TestSecretListFile(t *testing.T) {
 	write(t, filepath.Join(dir, "keys"), "first-key\n\n second-key\n", 0o600)
 	d := newDecoder(filepath.Join(dir, "config.yaml"), nil)
 	c := d.parse([]byte("platforms:\n  api_server: {keys_file: keys}\n"))
-	keys := c.Endpoints[0].APIServer.Keys
+	keys := settingsOf[APIServer](c.Endpoints[0]).Keys
 	if len(keys) != 2 || keys[0].Reveal() != "first-key" || keys[1].Reveal() != "second-key" {
 		t.Errorf("got %d keys, want first-key and second-key", len(keys))
 	}

@@ -97,7 +97,7 @@ func (s shower) value(v reflect.Value) *yaml.Node {
 func (s shower) endpoints(es Endpoints) *yaml.Node {
 	out := &yaml.Node{Kind: yaml.MappingNode}
 	for i := range es {
-		body := s.structure(es[i].settings())
+		body := s.structure(valueOf(es[i].Settings))
 		body.Content = append([]*yaml.Node{textNode("kind"), textNode(es[i].Kind)}, body.Content...)
 		out.Content = append(out.Content, textNode(es[i].Name), body)
 	}
