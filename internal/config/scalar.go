@@ -38,9 +38,13 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, t tags) {
 			v.SetBool(on)
 		}
 	case reflect.Int:
-		d.int(path, n, v, t)
+		if x, ok := d.number(path, n, t, "a whole number", integer); ok {
+			v.SetInt(int64(x))
+		}
 	case reflect.Float64:
-		d.float(path, n, v, t)
+		if x, ok := d.number(path, n, t, "a number", decimal); ok {
+			v.SetFloat(x)
+		}
 	default:
 		panic("config: no decoding for " + v.Type().String()) // a fault of the schema, found by any test
 	}
@@ -57,42 +61,26 @@ func (d *decoder) setText(path string, n *yaml.Node, v reflect.Value, t tags, te
 	}
 }
 
-func (d *decoder) int(path string, n *yaml.Node, v reflect.Value, t tags) {
-	text, ok := d.plain(path, n, "a whole number", "")
-	if !ok {
-		return
-	}
-	if !integer.MatchString(text) {
-		d.fail(n, "", "%s must be a whole number, not %s", human(path), shown(n))
-		return
-	}
-	x, err := strconv.ParseInt(strings.ReplaceAll(text, "_", ""), 10, 64)
-	if ok, bounds := t.within(float64(x)); err != nil || !ok {
-		d.fail(n, "", "%s must be %s, not %s", human(path), bounds, shown(n))
-		return
-	}
-	v.SetInt(x)
-}
-
-func (d *decoder) float(path string, n *yaml.Node, v reflect.Value, t tags) {
+// number reads a number of one shape. Whole numbers are within bounds that a float64 holds exactly.
+func (d *decoder) number(path string, n *yaml.Node, t tags, want string, shape *regexp.Regexp) (x float64, ok bool) {
 	hint := ""
 	if t.unit != "" {
 		hint = "a bare number means " + t.unit
 	}
-	text, ok := d.plain(path, n, "a number", hint)
+	text, ok := d.plain(path, n, want, hint)
 	if !ok {
-		return
+		return 0, false
 	}
-	if !decimal.MatchString(text) {
-		d.fail(n, hint, "%s must be a number, not %s", human(path), shown(n))
-		return
+	if !shape.MatchString(text) {
+		d.fail(n, hint, "%s must be %s, not %s", human(path), want, shown(n))
+		return 0, false
 	}
 	x, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
 	if ok, bounds := t.within(x); err != nil || math.IsInf(x, 0) || !ok {
 		d.fail(n, "", "%s must be %s, not %s", human(path), bounds, shown(n))
-		return
+		return 0, false
 	}
-	v.SetFloat(x)
+	return x, true
 }
 
 // duration takes Go's syntax, and d for days in front of it.
