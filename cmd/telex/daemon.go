@@ -70,11 +70,7 @@ func boundGarbage() {
 }
 
 func configCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "config", Short: "Check or show the configuration", Args: noArgs,
-		RunE: needsCommand,
-	}
-	c.AddCommand(&cobra.Command{
+	return group("config", "Check or show the configuration", "", &cobra.Command{
 		Use:   "check",
 		Short: "Say whether the configuration is right, and what is wrong",
 		Args:  noArgs,
@@ -107,7 +103,6 @@ func configCommand() *cobra.Command {
 			return cfg.Show(c.OutOrStdout())
 		},
 	})
-	return c
 }
 
 func load(c *cobra.Command) (*config.Config, error) {

@@ -66,18 +66,13 @@ func demoCommand() *cobra.Command {
 }
 
 func standinCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "standin", Short: "Run a local imitation of a platform or of a model provider, for any bot", Args: noArgs,
-		RunE: needsCommand,
-	}
-	c.AddCommand(
+	return group("standin", "Run a local imitation of a platform or of a model provider, for any bot", "",
 		standin("telegram", "127.0.0.1:8081", "Imitate the Telegram Bot API, with a chat page and a control API", "token", "latency", "no-limits"),
 		standin("discord", "127.0.0.1:8083", "Imitate Discord's API and gateway, with a control API", "token", "latency", "no-limits", "message-content"),
 		standin("slack", "127.0.0.1:8084", "Imitate Slack's Web API, Socket Mode and Events API, with a control API",
 			"bot-token", "app-token", "signing-secret", "request-url", "latency", "no-limits"),
 		standin("openai", "127.0.0.1:8082", "Imitate an OpenAI-compatible model provider", "key", "rate", "context"),
 	)
-	return c
 }
 
 // standin returns the command that runs a stand-in. It takes some of the flags that stand-ins have.

@@ -130,9 +130,7 @@ func root() *cobra.Command {
 	c.SetVersionTemplate("{{.Version}}\n")
 	c.SetHelpCommand(helpCommand())
 	c.PersistentFlags().String("config", "", "configuration file (default $TELEX_CONFIG, ./config.yaml, /etc/telex/config.yaml)")
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath())}
-	})
+	c.SetFlagErrorFunc(wrongUsage)
 	c.AddCommand(runCommand(), chatCommand(), demoCommand(), standinCommand(), configCommand(),
 		pairCommand(), sessionsCommand(), usageCommand(), storeCommand(), versionCommand(), keepCommand())
 	return c
@@ -157,6 +155,5 @@ func noArgs(c *cobra.Command, args []string) error {
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf("\nDid you mean %q?", c.CommandPath()+" "+near[0])
 	}
-	return usageError{fmt.Errorf("unknown command or argument %q for %q%s\nRun '%s --help' for usage",
-		args[0], c.CommandPath(), hint, c.CommandPath())}
+	return wrongUsage(c, fmt.Errorf("unknown command or argument %q for %q%s", args[0], c.CommandPath(), hint))
 }

@@ -1,52 +1,67 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"telex/internal/app"
+	"telex/internal/config"
 )
 
 func pairCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "pair", Short: "Let people in by the codes that they were given", Args: noArgs,
-		Long: "Let people in by the codes that they were given. With access.default set to pair, a person who is not\n" +
+	return group("pair", "Let people in by the codes that they were given",
+		"Let people in by the codes that they were given. With access.default set to pair, a person who is not\n"+
 			"let in and writes to the bot in private gets a code, which is valid for an hour. A daemon may run or not.",
-		RunE: needsCommand,
-	}
-	list := &cobra.Command{
-		Use: "list", Short: "Show who waits and who was let in", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return app.ListPairing(c.Context(), os.LookupEnv, results(c))
+		withJSON(&cobra.Command{Use: "list", Short: "Show who waits and who was let in", Args: noArgs, RunE: runs(app.ListPairing)}),
+		&cobra.Command{
+			Use: "approve CODE", Short: "Let in the person who has the code", Args: oneArg("a code"),
+			RunE: runsOn(asWritten, app.ApprovePairing),
 		},
-	}
-	list.Flags().Bool("json", false, "for scripts")
-	c.AddCommand(list, &cobra.Command{
-		Use: "approve CODE", Short: "Let in the person who has the code", Args: oneArg("a code"),
-		RunE: func(c *cobra.Command, args []string) error {
-			return app.ApprovePairing(c.Context(), os.LookupEnv, results(c), args[0])
+		&cobra.Command{
+			Use: "revoke PERSON", Short: "Take back that a person was let in by a code", Args: oneArg("a person, as endpoint:user:ID"),
+			RunE: runsOn(app.ParsePerson, app.RevokePairing),
 		},
-	}, &cobra.Command{
-		Use: "revoke PERSON", Short: "Take back that a person was let in by a code", Args: oneArg("a person, as endpoint:user:ID"),
-		RunE: func(c *cobra.Command, args []string) error {
-			p, err := app.ParsePerson(args[0])
-			if err != nil {
-				return usageError{err}
-			}
-			return app.RevokePairing(c.Context(), os.LookupEnv, results(c), p)
-		},
-	})
+	)
+}
+
+// group returns a command that only holds others.
+func group(name, short, long string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Long: long, Args: noArgs, RunE: needsCommand}
+	c.AddCommand(commands...)
 	return c
 }
 
+// withJSON lets a command write its results for scripts.
+func withJSON(c *cobra.Command) *cobra.Command {
+	c.Flags().Bool("json", false, "for scripts")
+	return c
+}
+
+// runs makes a command of an operation.
+func runs(do func(context.Context, config.Env, app.Output) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, _ []string) error { return do(c.Context(), os.LookupEnv, results(c)) }
+}
+
+// runsOn is runs for an operation on what the first argument names.
+func runsOn[T any](parse func(string) (T, error), do func(context.Context, config.Env, app.Output, T) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		what, err := parse(args[0])
+		if err != nil {
+			return usageError{err}
+		}
+		return do(c.Context(), os.LookupEnv, results(c), what)
+	}
+}
+
+// asWritten is for runsOn and takes any text.
+func asWritten(text string) (string, error) { return text, nil }
+
 // results is where a command's results and remarks go.
 func results(c *cobra.Command) app.Output {
-	asJSON := false
-	if f := c.Flags().Lookup("json"); f != nil {
-		asJSON = f.Value.String() == "true"
-	}
+	asJSON, _ := c.Flags().GetBool("json") // false for one without the flag
 	return app.Output{Results: c.OutOrStdout(), Remarks: os.Stderr, JSON: asJSON}
 }
 
@@ -56,6 +71,6 @@ func oneArg(what string) cobra.PositionalArgs {
 		if len(args) == 1 && args[0] != "" {
 			return nil
 		}
-		return usageError{fmt.Errorf("%q takes %s\nRun '%s --help' for usage", c.CommandPath(), what, c.CommandPath())}
+		return wrongUsage(c, fmt.Errorf("%q takes %s", c.CommandPath(), what))
 	}
 }

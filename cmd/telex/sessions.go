@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -13,34 +12,19 @@ import (
 const takesConversation = "a conversation, as endpoint:chat or endpoint:chat:thread"
 
 func sessionsCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use: "sessions", Short: "Show or delete what conversations remember", Args: noArgs,
-		Long: "Show or delete what conversations remember. A conversation is written endpoint:chat or\n" +
+	return group("sessions", "Show or delete what conversations remember",
+		"Show or delete what conversations remember. A conversation is written endpoint:chat or\n"+
 			"endpoint:chat:thread, as the list shows it. A daemon may run or not.",
-		RunE: needsCommand,
-	}
-	list := &cobra.Command{
-		Use: "list", Short: "Show the conversations of which something is kept, the newest first", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return app.ListSessions(c.Context(), os.LookupEnv, results(c))
-		},
-	}
-	show := &cobra.Command{
-		Use: "show CONVERSATION", Short: "Print what was said", Args: oneArg(takesConversation),
-		RunE: func(c *cobra.Command, args []string) error {
-			conversation, err := app.ParseConversation(args[0])
-			if err != nil {
-				return usageError{err}
-			}
-			return app.ShowSession(c.Context(), os.LookupEnv, results(c), conversation)
-		},
-	}
-	remove := deleteSessions()
-	for _, sub := range []*cobra.Command{list, show, remove} {
-		sub.Flags().Bool("json", false, "for scripts")
-		c.AddCommand(sub)
-	}
-	return c
+		withJSON(&cobra.Command{
+			Use: "list", Short: "Show the conversations of which something is kept, the newest first", Args: noArgs,
+			RunE: runs(app.ListSessions),
+		}),
+		withJSON(&cobra.Command{
+			Use: "show CONVERSATION", Short: "Print what was said", Args: oneArg(takesConversation),
+			RunE: runsOn(app.ParseConversation, app.ShowSession),
+		}),
+		withJSON(deleteSessions()),
+	)
 }
 
 func deleteSessions() *cobra.Command {
@@ -57,7 +41,7 @@ func deleteSessions() *cobra.Command {
 			case !c.Flags().Changed("person"):
 				return oneArg(takesConversation+", or --person")(c, args)
 			case len(args) > 0:
-				return usageError{fmt.Errorf("%q takes a conversation or --person, not both\nRun '%s --help' for usage", c.CommandPath(), c.CommandPath())}
+				return wrongUsage(c, fmt.Errorf("%q takes a conversation or --person, not both", c.CommandPath()))
 			case person == "":
 				return usageError{errors.New("--person needs a person, as endpoint:user:ID")}
 			}
@@ -65,17 +49,9 @@ func deleteSessions() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if person != "" {
-				p, err := app.ParsePerson(person)
-				if err != nil {
-					return usageError{err}
-				}
-				return app.DeletePerson(c.Context(), os.LookupEnv, results(c), p)
+				return runsOn(app.ParsePerson, app.DeletePerson)(c, []string{person})
 			}
-			conversation, err := app.ParseConversation(args[0])
-			if err != nil {
-				return usageError{err}
-			}
-			return app.DeleteSession(c.Context(), os.LookupEnv, results(c), conversation)
+			return runsOn(app.ParseConversation, app.DeleteSession)(c, args)
 		},
 	}
 	c.Flags().StringVar(&person, "person", "", "the person, as endpoint:user:ID")

@@ -39,8 +39,7 @@ func usageCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&since, "since", "", "a date, such as 2026-01-31, or how long ago, such as 30d (default all that is kept)")
 	c.Flags().StringSliceVar(&by, "by", nil, "day, person, conversation, model, or several separated by commas (default all)")
-	c.Flags().Bool("json", false, "for scripts")
-	return c
+	return withJSON(c)
 }
 
 // wrongUsage says where to read how it goes.

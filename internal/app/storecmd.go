@@ -16,9 +16,9 @@ import (
 // ErrDamaged is what CheckStore returns for a store that is not sound, once it has said what is wrong with it.
 var ErrDamaged = errors.New("the store is damaged")
 
-// BackupStore copies the store of the state directory that env names into a new file, and says so on w. A daemon
+// BackupStore copies the store of the state directory that env names into a new file, and says so. A daemon
 // may hold the store and go on. A file that is there is not overwritten.
-func BackupStore(ctx context.Context, env config.Env, w io.Writer, file string) (err error) {
+func BackupStore(ctx context.Context, env config.Env, o Output, file string) (err error) {
 	path, r, err := openStoreReadOnly(ctx, env)
 	if err != nil {
 		return err
@@ -30,16 +30,16 @@ func BackupStore(ctx context.Context, env config.Env, w io.Writer, file string) 
 	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s: a copy of %s\n", file, path)
+	_, err = fmt.Fprintf(o.Results, "%s: a copy of %s\n", file, path)
 	return err
 }
 
-// CheckStore reads the whole store of the state directory that env names and writes to w what is wrong with it and
+// CheckStore reads the whole store of the state directory that env names and writes what is wrong with it and
 // how much is in it. A daemon may hold the store and go on.
-func CheckStore(ctx context.Context, env config.Env, w io.Writer) (err error) {
+func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	path, r, err := openStoreReadOnly(ctx, env)
 	if errors.Is(err, store.ErrCorrupt) { // so badly that it can't even be opened
-		return errors.Join(ErrDamaged, writeReport(w, store.Report{Path: path, Problems: []string{err.Error()}}))
+		return errors.Join(ErrDamaged, writeReport(o.Results, store.Report{Path: path, Problems: []string{err.Error()}}))
 	}
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func CheckStore(ctx context.Context, env config.Env, w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := writeReport(w, report); err != nil {
+	if err := writeReport(o.Results, report); err != nil {
 		return err
 	}
 	if len(report.Problems) > 0 {
@@ -58,9 +58,9 @@ func CheckStore(ctx context.Context, env config.Env, w io.Writer) (err error) {
 	return nil
 }
 
-// RestoreStore puts a backup in the place of the store of the state directory that env names, and says on w what it did.
+// RestoreStore puts a backup in the place of the store of the state directory that env names, and says what it did.
 // A daemon must not hold the store. The store that was there is kept beside it.
-func RestoreStore(ctx context.Context, env config.Env, w io.Writer, file string) error {
+func RestoreStore(ctx context.Context, env config.Env, o Output, file string) error {
 	dir, err := restoreDir(env)
 	if err != nil {
 		return err
@@ -72,10 +72,10 @@ func RestoreStore(ctx context.Context, env config.Env, w io.Writer, file string)
 	case err != nil:
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s: restored from %s\n", done.Path, file); err != nil || done.Kept == "" {
+	if _, err := fmt.Fprintf(o.Results, "%s: restored from %s\n", done.Path, file); err != nil || done.Kept == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s: the store that was there; delete it when it is not needed any more\n", done.Kept)
+	_, err = fmt.Fprintf(o.Results, "%s: the store that was there; delete it when it is not needed any more\n", done.Kept)
 	return err
 }
 
