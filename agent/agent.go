@@ -131,7 +131,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // summarized by the model, or left out. No turn fails because of them.
 func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, error) {
 	began := time.Now()
-	ctx, clock, stop := startClock(ctx, a.opts.Limits.Turn)
+	ctx, clock, stop := startClock(ctx, a.opts.Limits.Turn, errTurnLimit)
 	defer stop()
 	r := newRun(a, t, clock, emit)
 

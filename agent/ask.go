@@ -54,7 +54,7 @@ func (r *run) identify(d CallDelta) {
 	if d.ID == "" || d.Name == "" || len(d.Arguments) > maxShown {
 		return
 	}
-	name := safeName(d.Name)
+	name := SafeName(d.Name)
 	display := ""
 	if at := slices.IndexFunc(r.tools, func(t ToolDef) bool { return t.Name == d.Name }); at >= 0 {
 		display = r.tools[at].display(d.Arguments)

@@ -67,7 +67,7 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, ask as
 	}
 	r.saveSpent(ctx)
 	r.calls++
-	r.meter.calls++
+	r.meter.Calls++
 	before, began := r.meter.tokens.Tokens(), false
 	c, err := ask(ctx, request, func(d Delta) {
 		began = true
@@ -81,7 +81,7 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, ask as
 		used, refused = cmp.Or(used, me.Usage), max(refused, me.Refused)
 	}
 	r.calls += refused
-	r.meter.calls += refused
+	r.meter.Calls += refused
 	if err != nil && began {
 		err = &cutError{err: err}
 	}
@@ -92,7 +92,7 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, ask as
 		r.meter.guess(r.model.learned.tokens(estimate), r.meter.tokens.Tokens()-before)
 	case !reached(err):
 		r.calls--
-		r.meter.calls--
+		r.meter.Calls--
 		r.unsaved = r.unsaved || refused > 0
 		return c, err
 	}
@@ -132,15 +132,15 @@ func (r *run) try(ctx context.Context, request Request, estimate int, tell func(
 
 // askStream asks for a streamed answer, within the limits on silence.
 func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) (Completion, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	ctx, watch, stop := watchSilence(ctx, r.opts.Limits.FirstToken, r.opts.Limits.Silence)
+	limits := r.opts.Limits
+	late, silent := fmt.Errorf("%w (limits.first_token: %v)", errFirstToken, limits.FirstToken), fmt.Errorf("%w (limits.silence: %v)", errSilence, limits.Silence)
+	ctx, watch, stop := startClock(ctx, limits.FirstToken, late)
 	defer stop()
-	began, late, size := false, false, 0
+	began, ended, size := false, false, 0
 	var newest CallDelta
 	c, err := r.model.Model.Stream(ctx, request, func(d Delta) {
 		if ctx.Err() != nil {
-			late = true // a turn that was ended says nothing more
+			ended = true // a turn that was ended says nothing more
 			return
 		}
 		if d == (Delta{}) || d.Call != nil && *d.Call == newest {
@@ -149,30 +149,33 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 		if d.Call != nil {
 			newest = *d.Call
 		}
-		watch.hear()
-		defer watch.listen()
+		watch.pause() // a slow reader of events is not the model's silence
+		defer watch.restart(limits.Silence, silent)
 		d.Text = d.Text[:min(len(d.Text), maxText-size)] // a character cut in two is mended later
 		size += len(d.Text) + len(d.Reasoning) + len(d.Refusal)
 		if size > maxText || d.Call != nil && (len(d.Call.Arguments) > maxText || d.Call.Position >= maxCalls) {
-			cancel(errTooMuch)
+			watch.cancel(errTooMuch)
 			return
 		}
 		began = true
 		tell(d)
 		if size == maxText {
-			cancel(errTooMuch)
+			watch.cancel(errTooMuch)
 		}
 	})
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errTooMuch):
 		return Completion{Finish: FinishLength}, nil
-	case err == nil && !late:
+	case err == nil && !ended:
 		return c, nil
 	case err == nil:
 		return c, cause
 	case isSilence(cause):
-		return c, &silenceError{cause: cause, limits: r.opts.Limits, err: err}
+		if me, ok := errors.AsType[*ModelError](err); ok {
+			c.Usage, c.Refused = me.Usage, me.Refused
+		}
+		return c, cause
 	case began && isKind(err, ContextLength): // the answer filled what was left of the window
 		return Completion{Finish: FinishLength}, nil
 	default:

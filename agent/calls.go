@@ -28,7 +28,7 @@ const maxQuoted = 2000
 // parseCall makes a call of what a model wrote. cut says that its answer ended at the output limit.
 func parseCall(c ToolCall, tools []ToolDef, cut bool) parsedCall {
 	p := parsedCall{ToolCall: c}
-	p.Name = safeName(c.Name)
+	p.Name = SafeName(c.Name)
 	arguments, why := parseArguments(c.Arguments)
 	p.Arguments = arguments
 	at := slices.IndexFunc(tools, func(d ToolDef) bool { return d.Name == c.Name })
@@ -74,47 +74,34 @@ func parseArguments(s string) (object, why string) {
 	case raw[0] != '{':
 		return "{}", "not a JSON object"
 	}
-	if name, ok := saidTwice(raw); ok {
+	if name, ok := saidTwice(json.NewDecoder(bytes.NewReader(raw))); ok {
 		return "{}", fmt.Sprintf("an object that says %q twice", Clip(name, 100))
 	}
 	return string(raw), ""
 }
 
-// saidTwice returns a name that an object of valid JSON holds twice. Readers differ in which one counts, so that
-// a call could do something else than what was approved.
-func saidTwice(raw []byte) (name string, ok bool) {
-	type level struct {
-		names map[string]bool // nil: a list
-		value bool            // the next one is a value, not a name
+// saidTwice returns a name that an object of the next value holds twice. The JSON is valid. Readers differ in which one counts,
+// so that a call could do something else than what was approved.
+func saidTwice(in *json.Decoder) (name string, ok bool) {
+	begin, _ := in.Token()
+	if _, nested := begin.(json.Delim); !nested {
+		return "", false
 	}
-	var open []level
-	for in := json.NewDecoder(bytes.NewReader(raw)); ; {
-		token, err := in.Token()
-		if err != nil {
-			return "", false
-		}
-		at := len(open) - 1
-		if s, isText := token.(string); isText && at >= 0 && open[at].names != nil && !open[at].value {
-			if open[at].names[s] {
-				return s, true
+	names := make(map[json.Token]bool)
+	for in.More() {
+		if begin == json.Delim('{') {
+			key, _ := in.Token()
+			if names[key] {
+				return fmt.Sprint(key), true
 			}
-			open[at].names[s], open[at].value = true, true
-			continue
+			names[key] = true
 		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, level{names: map[string]bool{}})
-			continue
-		case json.Delim('['):
-			open = append(open, level{})
-			continue
-		case json.Delim('}'), json.Delim(']'):
-			open = open[:at]
-		}
-		if at = len(open) - 1; at >= 0 {
-			open[at].value = false
+		if name, ok := saidTwice(in); ok {
+			return name, true
 		}
 	}
+	_, _ = in.Token() // its end
+	return "", false
 }
 
 // onlyObject returns the one object in a row of them that is neither empty nor there before.
@@ -138,8 +125,12 @@ func onlyObject(raw []byte) (only string, ok bool) {
 	}
 }
 
-// safeName returns a name that every provider takes in a history.
-func safeName(name string) string {
+// MaxToolName is the longest name of a tool that every provider takes
+// (https://platform.openai.com/docs/api-reference/chat/create: tools.function.name).
+const MaxToolName = 64
+
+// SafeName returns a tool's name that every provider takes in a history.
+func SafeName(name string) string {
 	name = strings.Map(func(c rune) rune {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
@@ -151,7 +142,7 @@ func safeName(name string) string {
 	if name == "" {
 		return "_"
 	}
-	return name[:min(len(name), 64)]
+	return name[:min(len(name), MaxToolName)]
 }
 
 // callIDs makes the ids of calls unique in a turn: some servers count anew in each answer.

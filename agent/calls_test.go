@@ -69,7 +69,7 @@ func FuzzParseCall(f *testing.F) {
 		if err := json.Unmarshal([]byte(p.Arguments), &object); err != nil || object == nil {
 			t.Errorf("%q became %q: %v", arguments, p.Arguments, err)
 		}
-		if p.Name == "" || len(p.Name) > 64 || p.Name != safeName(p.Name) {
+		if p.Name == "" || len(p.Name) > 64 || p.Name != SafeName(p.Name) {
 			t.Errorf("%q became %q", name, p.Name)
 		}
 	})

@@ -154,43 +154,36 @@ func bareParameters(t *ToolSpec) {
 
 // bareSchema returns a JSON Schema without annotations.
 func bareSchema(schema any) any {
-	object, ok := schema.(map[string]any)
-	if !ok {
-		return schema
-	}
-	out := make(map[string]any, len(object))
-	for key, value := range object {
-		switch key {
-		case "description", "title", "examples", "example", "default", "$comment":
-		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas": // whose keys are names
-			named, ok := value.(map[string]any)
-			if !ok {
-				out[key] = value
+	switch schema := schema.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(schema))
+		for key, value := range schema {
+			switch key {
+			case "description", "title", "examples", "example", "default", "$comment":
 				continue
+			case "enum", "const": // data
+			case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas": // whose keys are names
+				if named, ok := value.(map[string]any); ok {
+					bare := make(map[string]any, len(named))
+					for name, s := range named {
+						bare[name] = bareSchema(s)
+					}
+					value = bare
+				}
+			default:
+				value = bareSchema(value)
 			}
-			bare := make(map[string]any, len(named))
-			for name, s := range named {
-				bare[name] = bareSchema(s)
-			}
-			out[key] = bare
-		case "anyOf", "oneOf", "allOf", "prefixItems":
-			list, ok := value.([]any)
-			if !ok {
-				out[key] = value
-				continue
-			}
-			bare := make([]any, len(list))
-			for i, s := range list {
-				bare[i] = bareSchema(s)
-			}
-			out[key] = bare
-		case "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames":
-			out[key] = bareSchema(value)
-		default:
 			out[key] = value
 		}
+		return out
+	case []any:
+		out := make([]any, len(schema))
+		for i, s := range schema {
+			out[i] = bareSchema(s)
+		}
+		return out
 	}
-	return out
+	return schema
 }
 
 // newest returns where the newest messages begin that have at most so many tokens together: at a

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -33,99 +32,50 @@ var (
 	errCallLimit  = errors.New("the turn needs more model calls than it may make")
 )
 
-// turnClock ends a turn's context when its time is used up. Its methods are called from the
-// turn's goroutine only.
-type turnClock struct {
-	timer   *time.Timer // nil: no limit
+// clock ends a context when its time is used up. Its methods are called from one goroutine.
+type clock struct {
+	timer   *time.Timer // nil: no limit holds
 	left    time.Duration
 	resumed time.Time
+	cause   error // of the context's end
+	cancel  context.CancelCauseFunc
 }
 
-// startClock returns a context that ends after limit, not counting pauses, with errTurnLimit
-// as its cause. stop frees what it holds.
-func startClock(ctx context.Context, limit time.Duration) (_ context.Context, c *turnClock, stop func()) {
+// startClock returns a context that ends after limit, not counting pauses, with the given cause; 0: it does not end. stop frees
+// what it holds.
+func startClock(ctx context.Context, limit time.Duration, cause error) (_ context.Context, c *clock, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	c = &turnClock{left: limit, resumed: time.Now()}
-	if limit > 0 {
-		c.timer = time.AfterFunc(limit, func() { cancel(errTurnLimit) })
-	}
+	c = &clock{left: limit, cause: cause, cancel: cancel}
+	c.resume()
 	return ctx, c, func() {
 		c.pause()
 		cancel(nil)
 	}
 }
 
-func (c *turnClock) pause() {
+func (c *clock) pause() {
 	if c.timer != nil && c.timer.Stop() {
-		c.left -= time.Since(c.resumed)
+		c.left = max(1, c.left-time.Since(c.resumed))
 	}
 }
 
-func (c *turnClock) resume() {
-	if c.timer != nil {
-		c.resumed = time.Now()
+func (c *clock) resume() {
+	c.resumed = time.Now()
+	switch cause := c.cause; {
+	case c.left == 0:
+	case c.timer == nil:
+		c.timer = time.AfterFunc(c.left, func() { c.cancel(cause) })
+	default:
 		c.timer.Reset(c.left)
 	}
 }
 
-// silenceError is an attempt that a limit on silence ended.
-type silenceError struct {
-	cause  error // errFirstToken or errSilence
-	limits Limits
-	err    error // what the provider had told: its usage
-}
-
-func (e *silenceError) Error() string {
-	if errors.Is(e.cause, errFirstToken) {
-		return fmt.Sprintf("%v (limits.first_token: %v)", e.cause, e.limits.FirstToken)
+// restart gives a paused clock another limit and cause.
+func (c *clock) restart(limit time.Duration, cause error) {
+	if c.left = limit; !errors.Is(c.cause, cause) {
+		c.cause, c.timer = cause, nil
 	}
-	return fmt.Sprintf("%v (limits.silence: %v)", e.cause, e.limits.Silence)
-}
-
-func (e *silenceError) Is(target error) bool { return errors.Is(e.cause, target) }
-func (e *silenceError) Unwrap() error        { return e.err }
-
-// silenceWatch ends a call's context when the answer stands still for too long.
-type silenceWatch struct {
-	timer   *time.Timer // nil: no limit holds now
-	silence time.Duration
-	cancel  context.CancelCauseFunc
-	began   bool
-}
-
-// watchSilence returns a context that ends with errFirstToken as its cause when nothing came for first, or with
-// errSilence when nothing more came for silence.
-func watchSilence(ctx context.Context, first, silence time.Duration) (_ context.Context, w *silenceWatch, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	w = &silenceWatch{silence: silence, cancel: cancel}
-	if first > 0 {
-		w.timer = time.AfterFunc(first, func() { cancel(errFirstToken) })
-	}
-	return ctx, w, func() {
-		w.hear()
-		cancel(nil)
-	}
-}
-
-// hear stops the watch while something that came is dealt with: a slow reader of events is
-// not the model's silence.
-func (w *silenceWatch) hear() {
-	if w.timer != nil {
-		w.timer.Stop()
-	}
-}
-
-// listen starts the watch anew.
-func (w *silenceWatch) listen() {
-	switch {
-	case w.began && w.timer != nil:
-		w.timer.Reset(w.silence)
-	case !w.began && w.silence > 0:
-		w.timer = time.AfterFunc(w.silence, func() { w.cancel(errSilence) })
-	case !w.began:
-		w.timer = nil
-	}
-	w.began = true
+	c.resume()
 }
 
 // Sleep waits for d, or less when ctx ends; then it returns the cause.

@@ -7,57 +7,47 @@ import (
 
 // meter is what one model used in a turn.
 type meter struct {
-	model               string
-	usage               Usage
-	calls               int
-	tokens              TokenCounter // of all answers, the broken ones too
-	tokensAtUsage       int          // of tokens, at the last usage
-	estimatedPrompt     int          // tokens of prompts without usage, by estimate
-	estimatedCompletion int          // tokens of what was answered to these, by estimate
-}
-
-func (m *meter) spent() Spent {
-	return Spent{Model: m.model, Usage: m.usage, Calls: m.calls, Estimate: m.tokens.Tokens(), EstimatedPrompt: m.estimatedPrompt, EstimatedCompletion: m.estimatedCompletion}
+	Spent
+	tokens        TokenCounter // of all answers, the broken ones too
+	tokensAtUsage int          // of tokens, at the last usage
 }
 
 // meterOf returns the meter of a model; there is one each, in the order of their first use.
 func (r *run) meterOf(model string) *meter {
 	for _, m := range r.meters {
-		if m.model == model {
+		if m.Model == model {
 			return m
 		}
 	}
-	m := &meter{model: model}
+	m := &meter{Spent: Spent{Model: model}}
 	r.meters = append(r.meters, m)
 	return m
 }
 
 // count adds the usage that the provider reported for an attempt.
 func (m *meter) count(u Usage) {
-	m.usage = m.usage.Add(u)
+	m.Usage = m.Usage.Add(u)
 	m.tokensAtUsage = m.tokens.Tokens()
 }
 
 // guess adds an estimate for an attempt without reported usage.
 func (m *meter) guess(prompt, completion int) {
-	m.estimatedPrompt += prompt
-	m.estimatedCompletion += completion
+	m.EstimatedPrompt += prompt
+	m.EstimatedCompletion += completion
 }
 
 // earlier returns a meter that begins with the usage of an earlier process.
 func (s Spent) earlier() *meter {
-	return &meter{
-		model: s.Model, usage: s.Usage, calls: s.Calls, estimatedPrompt: s.EstimatedPrompt, estimatedCompletion: s.EstimatedCompletion,
-		tokens: TokenCounter{weight: s.Estimate * weightUnit}, tokensAtUsage: s.Estimate,
-	}
+	return &meter{Spent: s, tokens: TokenCounter{weight: s.Estimate * weightUnit}, tokensAtUsage: s.Estimate}
 }
 
 // spent returns what each model used so far.
 func (r *run) spent() []Spent {
 	var out []Spent
 	for _, m := range r.meters {
-		if s := m.spent(); s != (Spent{Model: m.model}) {
-			out = append(out, s)
+		m.Estimate = m.tokens.Tokens()
+		if m.Spent != (Spent{Model: m.Model}) {
+			out = append(out, m.Spent)
 		}
 	}
 	return out

@@ -35,7 +35,7 @@ func needsApproval(p parsedCall, said Said) (needs bool) {
 // propose makes a proposal of a call. What a tool says of it is made of what the model wrote, and no more
 // to be trusted than that.
 func propose(p parsedCall) Proposal {
-	text := proposed(p)
+	text := words(p.def.Propose, p.Arguments)
 	if !visible(text) {
 		text = p.Name
 		if p.Arguments != "{}" {
@@ -46,18 +46,6 @@ func propose(p parsedCall) Proposal {
 	out.Whole = plain(text, maxWhole)
 	out.Unreadable = len(plain(text, math.MaxInt)) > maxWhole
 	return out
-}
-
-func proposed(p parsedCall) (text string) {
-	if p.def.Propose == nil {
-		return ""
-	}
-	defer func() {
-		if recover() != nil {
-			text = ""
-		}
-	}()
-	return p.def.Propose(p.Arguments)
 }
 
 // maxNested is how deep an object may be that is shown indented: the space before its lines would outgrow what

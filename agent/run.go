@@ -13,7 +13,7 @@ type run struct {
 	opts   Options
 	turn   Turn
 	log    *slog.Logger
-	clock  *turnClock
+	clock  *clock
 	emit   func(Event)
 	stream bool
 
@@ -62,7 +62,7 @@ type run struct {
 	warned    bool // that usage is missing
 }
 
-func newRun(a *Agent, t Turn, clock *turnClock, emit func(Event)) *run {
+func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {
 	r := &run{
 		opts:     a.opts,
 		turn:     t,

@@ -57,9 +57,12 @@ func (s *statuses) abandon() {
 
 func ended(state ToolState) bool { return state == ToolCompleted || state == ToolFailed }
 
-// display asks a tool what a call of it is about. A tool that fails at it has nothing to say.
-func (d ToolDef) display(arguments string) (text string) {
-	if d.Show == nil {
+// display asks a tool what a call of it is about.
+func (d ToolDef) display(arguments string) string { return words(d.Show, arguments) }
+
+// words asks a tool for words about a call. A tool that has none, or fails at it, has nothing to say.
+func words(ask func(arguments string) string, arguments string) (text string) {
+	if ask == nil {
 		return ""
 	}
 	defer func() {
@@ -67,5 +70,5 @@ func (d ToolDef) display(arguments string) (text string) {
 			text = ""
 		}
 	}()
-	return d.Show(arguments)
+	return ask(arguments)
 }

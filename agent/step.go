@@ -115,7 +115,7 @@ func (r *run) said() Said {
 func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	verdict, err := Approved, error(nil)
 	if !p.approved {
-		verdict, err = r.approval(ctx, p)
+		verdict, err = r.decision(ctx, propose(p))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -173,16 +173,11 @@ func (r *run) changed(d ToolDef) bool {
 	return slices.ContainsFunc(r.available(), func(now ToolDef) bool { return now.Name == d.Name && now.version() != d.version() })
 }
 
-// approval lets a person decide. The turn's clock stands still meanwhile.
-func (r *run) approval(ctx context.Context, p parsedCall) (Verdict, error) {
+// decision lets a person decide. The turn's clock stands still meanwhile.
+func (r *run) decision(ctx context.Context, p Proposal) (Verdict, error) {
 	if r.turn.Approver == nil {
 		return Denied, ErrNobodyToAsk
 	}
-	return r.decision(ctx, propose(p))
-}
-
-// decision waits for a person.
-func (r *run) decision(ctx context.Context, p Proposal) (Verdict, error) {
 	r.statuses.set(p.Call.ID, p.Tool, "", ToolInterrupted)
 	r.clock.pause()
 	defer r.clock.resume()

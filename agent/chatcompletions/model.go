@@ -42,6 +42,5 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chat completions: %w", err)
 	}
-	m.Shapes.Wanted = wantsReasoning | wantsExtra
 	return m, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"pgregory.net/rapid"
+
+	"telex/agent"
 )
 
 func TestNames(t *testing.T) {
@@ -21,7 +23,7 @@ func TestNames(t *testing.T) {
 		{"it", "größe", "it_gr__e_6d62d6d3"},
 		{"it", long, "it_" + strings.Repeat("x", 52) + "_0ed0c725"},
 	} {
-		if got := nameFor(tt.server, tt.tool); got != tt.want || len(got) > maxToolName {
+		if got := nameFor(tt.server, tt.tool); got != tt.want || len(got) > agent.MaxToolName {
 			t.Errorf("%s of %s: %s, want %s", tt.tool, tt.server, got, tt.want)
 		}
 	}

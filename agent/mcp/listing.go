@@ -79,7 +79,7 @@ func (l *listing) leave(ctx context.Context, t *sdk.Tool, err error) {
 		return
 	}
 	l.server.log.LogAttrs(ctx, slog.LevelWarn, "a tool of an MCP server is left out",
-		slog.String("tool", agent.Clip(agent.OneLine(agent.Clip(t.Name, maxListName)), maxToolName)), slog.Any("error", err))
+		slog.String("tool", agent.Clip(agent.OneLine(agent.Clip(t.Name, maxListName)), agent.MaxToolName)), slog.Any("error", err))
 }
 
 // done returns the tools, by name. What can't be offered is left out, and the log says so.

@@ -321,7 +321,7 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 		return agent.Output{}, errors.New(agent.Clip(s.secrets.redact(agent.Clip(answer.Message, 2*maxError)), maxError))
 	}
 	if !ok { // else it is in the server's words, which may quote the call
-		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", agent.Clip(agent.OneLine(tool), maxToolName)), slog.Any("error", s.redacted(err)))
+		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", agent.Clip(agent.OneLine(tool), agent.MaxToolName)), slog.Any("error", s.redacted(err)))
 	}
 	// Whatever it is: the connection may be of no use any more, which looking at the tools will show.
 	c.wonder()

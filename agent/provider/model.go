@@ -20,6 +20,8 @@ type API struct {
 	// Concede returns the shape without what the provider has just refused; ok says whether there is something to concede.
 	// Asking again in the new shape must come to an end.
 	Concede func(err error, s Shape, stream bool) (next Shape, ok bool)
+	// First is the shape to begin with. Momentary are the bits of shapes that hold for one request.
+	First, Momentary Shape
 	// NewAnswer returns an empty answer.
 	NewAnswer func() Answer
 	// TailWait is how long a stream may go on after it said that the answer is at its end.
@@ -45,7 +47,7 @@ type Answer interface {
 // once in ten minutes.
 type Model struct {
 	*Client
-	Shapes *Shapes
+	shapes *shapes
 	api    API
 }
 
@@ -55,7 +57,10 @@ func NewModel(o Options, api API) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Client: c, Shapes: newShapes(o), api: api}, nil
+	if !o.Stream {
+		api.First |= NoStreaming
+	}
+	return &Model{Client: c, shapes: &shapes{momentary: api.Momentary, lasting: api.First}, api: api}, nil
 }
 
 // Stream is agent.Model's.
@@ -75,7 +80,7 @@ func (m *Model) Complete(ctx context.Context, r agent.Request) (agent.Completion
 
 // ask sends a request in the shape that the provider takes.
 func (m *Model) ask(ctx context.Context, r agent.Request, stream bool, emit func(agent.Delta)) (agent.Completion, error) {
-	return m.Shapes.ask(ctx, m.Log, stream, func(s Shape) (agent.Completion, error) { return m.exchange(ctx, r, s, stream, emit) }, m.api.Concede)
+	return m.shapes.ask(ctx, m.Log, stream, func(s Shape) (agent.Completion, error) { return m.exchange(ctx, r, s, stream, emit) }, m.api.Concede)
 }
 
 // exchange sends one request and reads its answer, streamed or whole: a server decides for itself what it sends.
@@ -94,7 +99,7 @@ func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, stream b
 	} else {
 		err = x.read(m.api.TailWait, cancel, func(event []byte) (bool, error) { return answer.Take(event, emit) })
 	}
-	m.Shapes.Note(answer.Learned())
+	m.shapes.note(answer.Learned())
 	if err != nil {
 		return agent.Completion{}, m.broken(err, answer.Usage())
 	}

@@ -32,11 +32,10 @@ const (
 // Has reports whether the shape has one of some bits.
 func (s Shape) Has(bits Shape) bool { return s&bits != 0 }
 
-// Shapes finds the shape in which a provider accepts requests, and remembers for a while what it refused. It is safe for
+// shapes finds the shape in which a provider accepts requests, and remembers for a while what it refused. It is safe for
 // concurrent use.
-type Shapes struct {
-	// Wanted are the bits that add to a request what the provider wants, Momentary those that hold for one request.
-	Wanted, Momentary Shape
+type shapes struct {
+	momentary Shape // bits that hold for one request
 
 	mu      sync.Mutex
 	lasting Shape // the first one, and what was noted
@@ -45,17 +44,8 @@ type Shapes struct {
 	logged  Shape
 }
 
-// newShapes begins with what the configuration says.
-func newShapes(o Options) *Shapes {
-	s := &Shapes{}
-	if !o.Stream {
-		s.Note(NoStreaming)
-	}
-	return s
-}
-
 // now returns the shape that holds now.
-func (f *Shapes) now() Shape {
+func (f *shapes) now() Shape {
 	if time.Now().Before(f.until) {
 		return f.lasting | f.refused
 	}
@@ -66,7 +56,7 @@ var errNotStreamed = errors.New("this model is asked without streaming")
 
 // ask sends a request in the shape that is known, and again in the one that concede makes of it for
 // the error. The error is an *agent.ModelError.
-func (f *Shapes) ask(
+func (f *shapes) ask(
 	ctx context.Context, log *slog.Logger, stream bool, send func(Shape) (agent.Completion, error), concede func(err error, s Shape, stream bool) (Shape, bool),
 ) (agent.Completion, error) {
 	once := Shape(0)
@@ -83,13 +73,13 @@ func (f *Shapes) ask(
 			c.Refused = refused
 			return c, asModelError(err, refused)
 		}
-		once |= next & f.Momentary
-		f.learn(ctx, log, next&^f.Momentary, err)
+		once |= next & f.momentary
+		f.learn(ctx, log, next&^f.momentary, err)
 	}
 }
 
 // learn remembers a refusal, and logs it the first time. Turns that run side by side may each have met one.
-func (f *Shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error) {
+func (f *shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.now()
@@ -99,19 +89,18 @@ func (f *Shapes) learn(ctx context.Context, log *slog.Logger, s Shape, why error
 	f.refused, f.until = s, time.Now().Add(refusalHolds)
 	isNew := s &^ f.logged
 	f.logged |= s
-	switch {
-	case isNew == 0:
-	case isNew.Has(NoTemperature):
-		log.LogAttrs(ctx, slog.LevelWarn, "the model takes no temperature, leaving it out for ten minutes", slog.Any("error", why))
-	case isNew.Has(f.Wanted):
-		log.LogAttrs(ctx, slog.LevelInfo, "the provider wants back what it sent with its calls, sending it for ten minutes", slog.Any("error", why))
-	default:
-		log.LogAttrs(ctx, slog.LevelInfo, "the provider refused a part of the request, leaving it out for ten minutes", slog.Any("error", why))
+	if isNew == 0 {
+		return
 	}
+	level := slog.LevelInfo
+	if isNew.Has(NoTemperature) { // which is configured
+		level = slog.LevelWarn
+	}
+	log.LogAttrs(ctx, level, "the provider wants requests of another form, sending them for ten minutes", slog.Any("error", why))
 }
 
-// Note remembers for good what was learned in another way than by a refusal.
-func (f *Shapes) Note(s Shape) {
+// note remembers for good what was learned in another way than by a refusal.
+func (f *shapes) note(s Shape) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lasting |= s

@@ -16,8 +16,8 @@ import (
 func TestShapes_forgetRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const configured, noted, refused = NoStreaming, NoTemperature, FirstOwn
-		shapes := newShapes(Options{})
-		shapes.Note(noted)
+		shapes := shapes{lasting: configured}
+		shapes.note(noted)
 		var asked []Shape
 		var log strings.Builder
 		ask := func() agent.Completion {

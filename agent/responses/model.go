@@ -23,6 +23,10 @@ type Model = provider.Model
 
 // New returns a model. It calls nobody.
 func New(o Options) (*Model, error) {
+	first := shape(0)
+	if !o.Summaries {
+		first = noSummary
+	}
 	m, err := provider.NewModel(o, provider.API{
 		Request: func(r agent.Request, s shape, stream bool) (map[string]any, func(context.Context, *openai.Client) error) {
 			req := newRequest(&o, r, s)
@@ -35,16 +39,13 @@ func New(o Options) (*Model, error) {
 				return err
 			}
 		},
-		Concede:   concede,
+		Concede: concede,
+		First:   first, Momentary: unreadEcho,
 		NewAnswer: func() provider.Answer { return &consumer{model: o.Model} },
 		TailWait:  tailWait,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("responses: %w", err)
-	}
-	m.Shapes.Momentary = unreadEcho
-	if !o.Summaries {
-		m.Shapes.Note(noSummary)
 	}
 	return m, nil
 }

@@ -83,13 +83,21 @@ func asksOutside(_ agent.ToolCall, said agent.Said) bool { return said.Outside()
 // asksShared reports whether others would read what was remembered of one person.
 func asksShared(_ agent.ToolCall, said agent.Said) bool { return said.Shared }
 
-var errNobody = errors.New("there is nobody here to remember it for")
+// known returns what is remembered of a person.
+func (m memory) known(ctx context.Context, person string) ([]Fact, error) {
+	if person == "" {
+		return nil, errors.New("there is nobody here to remember it for")
+	}
+	known, err := m.facts.Facts(ctx, person)
+	if err != nil {
+		return nil, fmt.Errorf("look up what is remembered: %w", err)
+	}
+	return known, nil
+}
 
 func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs) (agent.Output, error) {
 	text := agent.OneLine(args.Fact)
 	switch {
-	case in.Person == "":
-		return agent.Output{}, errNobody
 	case text == "":
 		return agent.Output{}, errors.New("the fact is empty")
 	case len(text) > MaxFact:
@@ -101,9 +109,9 @@ func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs)
 	case <-ctx.Done():
 		return agent.Output{}, context.Cause(ctx)
 	}
-	known, err := m.facts.Facts(ctx, in.Person)
+	known, err := m.known(ctx, in.Person)
 	if err != nil {
-		return agent.Output{}, fmt.Errorf("look up what is remembered: %w", err)
+		return agent.Output{}, err
 	}
 	// A call that is repeated after a crash finds what it did before.
 	if i := index(known, text); i >= 0 {
@@ -120,12 +128,9 @@ func (m memory) remember(ctx context.Context, in agent.Input, args rememberArgs)
 }
 
 func (m memory) recall(ctx context.Context, in agent.Input, args recallArgs) (agent.Output, error) {
-	if in.Person == "" {
-		return agent.Output{}, errNobody
-	}
-	known, err := m.facts.Facts(ctx, in.Person)
+	known, err := m.known(ctx, in.Person)
 	if err != nil {
-		return agent.Output{}, fmt.Errorf("look up what is remembered: %w", err)
+		return agent.Output{}, err
 	}
 	if len(known) == 0 {
 		return agent.Output{Text: "Nothing is remembered about this person."}, nil
@@ -159,12 +164,9 @@ func about(facts []Fact, words string) []Fact {
 
 // forget goes by the text of a fact, not by its id: whoever approves the call has to see what will be gone.
 func (m memory) forget(ctx context.Context, in agent.Input, args forgetArgs) (agent.Output, error) {
-	if in.Person == "" {
-		return agent.Output{}, errNobody
-	}
-	known, err := m.facts.Facts(ctx, in.Person)
+	known, err := m.known(ctx, in.Person)
 	if err != nil {
-		return agent.Output{}, fmt.Errorf("look up what is remembered: %w", err)
+		return agent.Output{}, err
 	}
 	there := false
 	if i := index(known, agent.OneLine(args.Fact)); i >= 0 {
