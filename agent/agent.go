@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -253,7 +254,4 @@ func visible(text string) bool {
 	})
 }
 
-func isKind(err error, kind ErrorKind) bool {
-	me, ok := errors.AsType[*ModelError](err)
-	return ok && me.Kind == kind
-}
+func isKind(err error, kinds ...ErrorKind) bool { return slices.Contains(kinds, modelError(err).Kind) }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -29,11 +28,8 @@ func (r *run) askModel(ctx context.Context) (Completion, error) {
 
 // worthRepeating reports whether an attempt on which the provider was at work may succeed when it is made once more.
 func worthRepeating(err error) bool {
-	return workBegan(err) && (isSilence(err) || isKind(err, Broken) || isKind(err, Retryable) || isKind(err, RateLimited))
+	return workBegan(err) && (isSilence(err) || isKind(err, Broken, Retryable, RateLimited))
 }
-
-// keeping reports whether the thinking and the calls of an answer matter.
-func (r *run) keeping(request Request) bool { return len(request.Tools) > 0 }
 
 // begin prepares for a new answer. The text of a broken answer before it becomes void, and its calls have failed.
 func (r *run) begin(calls bool) {
@@ -73,7 +69,7 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 			}
 			estimate := request.tokens()
 			r.context = r.model.learned.tokens(estimate)
-			answer := receiver{run: r, calls: r.keeping(request), hold: hold}
+			answer := receiver{run: r, calls: len(request.Tools) > 0, hold: hold}
 			c, err := r.try(ctx, request, estimate, answer.take)
 			if err == nil {
 				answer.complete()
@@ -103,7 +99,7 @@ func (r *run) retry(ctx context.Context, try func(context.Context) (Completion, 
 		}
 		r.log.LogAttrs(ctx, slog.LevelWarn, "model call failed, trying again",
 			slog.Int("attempt", attempt), slog.Duration("wait", wait), slog.Any("error", err))
-		if err := r.wait(ctx, wait, toldToWait(err)); err != nil {
+		if err := r.wait(ctx, wait, modelError(err).RetryAfter > 0); err != nil {
 			return c, err
 		}
 	}
@@ -126,15 +122,10 @@ func (r *run) wait(ctx context.Context, d time.Duration, told bool) error {
 	return Sleep(ctx, d)
 }
 
-func toldToWait(err error) bool {
-	me, ok := errors.AsType[*ModelError](err)
-	return ok && me.RetryAfter > 0
-}
-
 // attempted adds to an error the number of attempts, or that the provider asked for too long a wait.
 func attempted(err error, attempts int) error {
-	if me, ok := errors.AsType[*ModelError](err); ok && me.RetryAfter > maxRetryAfter {
-		return fmt.Errorf("told to wait %v, more than %v: %w", me.RetryAfter, maxRetryAfter, err)
+	if wait := modelError(err).RetryAfter; wait > maxRetryAfter {
+		return fmt.Errorf("told to wait %v, more than %v: %w", wait, maxRetryAfter, err)
 	}
 	if attempts > 1 {
 		return fmt.Errorf("after %d attempts: %w", attempts, err)

@@ -36,10 +36,7 @@ func isCut(err error) bool {
 func isSilence(err error) bool { return errors.Is(err, errSilence) || errors.Is(err, errFirstToken) }
 
 // reached reports whether a failed attempt got as far as the provider.
-func reached(err error) bool {
-	me, ok := errors.AsType[*ModelError](err)
-	return !ok || !me.NotSent
-}
+func reached(err error) bool { return !modelError(err).NotSent }
 
 // workBegan reports whether the provider was at work, as far as anybody can know, when an attempt failed. Each such
 // attempt may cost what a whole answer costs.
@@ -47,17 +44,14 @@ func workBegan(err error) bool {
 	if isCut(err) || isSilence(err) {
 		return true
 	}
-	me, ok := errors.AsType[*ModelError](err)
-	if !ok || me.NotSent {
+	switch me := modelError(err); {
+	case me.NotSent:
 		return false
-	}
-	switch me.Status {
-	case http.StatusGatewayTimeout, 524: // the gateway gave up waiting; 524 is Cloudflare's
+	case me.Status == http.StatusGatewayTimeout, me.Status == 524: // the gateway gave up waiting; 524 is Cloudflare's
 		return true
-	case 0: // the connection was lost before the answer's head came
-		return me.Kind == Broken || me.Kind == Retryable
+	default: // without a status the connection was lost before the answer's head came
+		return me.Kind == Broken || me.Kind == Retryable && me.Status == 0
 	}
-	return me.Kind == Broken
 }
 
 // attempt sends one request and passes each piece of the answer to tell. It counts the attempt and its usage.
@@ -76,10 +70,8 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, ask as
 		}
 		tell(d)
 	})
-	used, refused := c.Usage, c.Refused
-	if me, ok := errors.AsType[*ModelError](err); ok {
-		used, refused = cmp.Or(used, me.Usage), max(refused, me.Refused)
-	}
+	failed := modelError(err)
+	used, refused := cmp.Or(c.Usage, failed.Usage), max(c.Refused, failed.Refused)
 	r.calls += refused
 	r.meter.Calls += refused
 	if err != nil && began {
@@ -172,9 +164,8 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 	case err == nil:
 		return c, cause
 	case isSilence(cause):
-		if me, ok := errors.AsType[*ModelError](err); ok {
-			c.Usage, c.Refused = me.Usage, me.Refused
-		}
+		failed := modelError(err)
+		c.Usage, c.Refused = failed.Usage, failed.Refused
 		return c, cause
 	case began && isKind(err, ContextLength): // the answer filled what was left of the window
 		return Completion{Finish: FinishLength}, nil

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,8 +19,8 @@ var (
 
 // blamed returns the one of a request's tools that a provider refused it for; ok is false for any other error.
 func blamed(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
-	me, isModel := errors.AsType[*ModelError](err)
-	if !isModel || me.Kind != BadRequest || me.Err == nil {
+	me := modelError(err)
+	if me.Kind != BadRequest || me.Err == nil {
 		return ToolSpec{}, false
 	}
 	text := me.Err.Error()

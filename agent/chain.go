@@ -29,16 +29,13 @@ func (s rest) failed(now time.Time, err error) rest {
 	s.failures++
 	wait := time.Duration(0)
 	over := s.failures - restAfter
-	if isKind(err, Auth) || isKind(err, Quota) {
+	if isKind(err, Auth, Quota) {
 		over = s.failures - 1
 	}
 	if over >= 0 {
 		wait = min(firstRest<<min(over, 10), maxRest)
 	}
-	if me, ok := errors.AsType[*ModelError](err); ok {
-		wait = max(wait, min(me.RetryAfter, maxRest))
-	}
-	if wait > 0 {
+	if wait = max(wait, min(modelError(err).RetryAfter, maxRest)); wait > 0 {
 		s.until = now.Add(wait)
 	}
 	return s
@@ -121,7 +118,7 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 		for next < len(r.order) && !r.order[next].wider(r.model) {
 			next++
 		}
-	} else if !isKind(err, BadRequest) && !isKind(err, BadImage) { // those are the request's fault
+	} else if !isKind(err, BadRequest, BadImage) { // those are the request's fault
 		if until := r.model.failed(time.Now(), err); !until.IsZero() && len(r.order) > 1 {
 			r.log.LogAttrs(ctx, slog.LevelWarn, "the model keeps failing, asking the others first for a while", slog.Time("until", until))
 		}

@@ -53,7 +53,7 @@ func (r *run) makeRoom(ctx context.Context, d *draft) error {
 		case err == nil:
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isKind(err, ContextLength), isKind(err, TooLarge): // asked again with less: the room has got smaller
+		case isKind(err, ContextLength, TooLarge): // asked again with less: the room has got smaller
 		default:
 			r.log.LogAttrs(ctx, slog.LevelWarn, "older messages were not summarized", slog.Any("error", err))
 			return nil
@@ -74,8 +74,8 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 		text = text.again("")
 		return r.try(ctx, request, request.tokens(), text.add)
 	})
-	if me, ok := errors.AsType[*ModelError](err); ok && overflows(err, request) {
-		r.model.learned.tooLong(request.tokens(), me.Limit)
+	if overflows(err, request) {
+		r.model.learned.tooLong(request.tokens(), modelError(err).Limit)
 	}
 	if err != nil {
 		return err

@@ -211,20 +211,14 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 
 // overflows reports whether a smaller request may be taken.
 func overflows(err error, refused Request) bool {
-	me, ok := errors.AsType[*ModelError](err)
-	return ok && (me.Kind == ContextLength || me.Kind == TooLarge ||
-		me.Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages))
+	return isKind(err, ContextLength, TooLarge) || modelError(err).Status == http.StatusRequestEntityTooLarge && !hasImages(refused.Messages)
 }
 
 // overflowed makes the next request smaller after one was too long: by a shorter answer if that was the largest part,
 // else by less of the conversation.
 func (r *run) overflowed(ctx context.Context, refused Request, err error) {
 	r.overflow = err
-	limit := 0
-	if me, ok := errors.AsType[*ModelError](err); ok {
-		limit = me.Limit
-	}
-	key, known := "models[].context_window", r.window()
+	key, known, limit := "models[].context_window", r.window(), modelError(err).Limit
 	tokens, output := refused.tokens(), cmp.Or(refused.MaxOutput, r.model.MaxOutput)
 	switch least := max(r.model.MaxOutput/8, 64); {
 	case limit > 0 && (known == 0 || limit < known): // now it is known what fits

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -118,6 +119,14 @@ func (e *ModelError) Error() string {
 		return fmt.Sprintf("%s: %v", e.Kind, e.Err)
 	}
 	return fmt.Sprintf("%s: HTTP %d: %v", e.Kind, e.Status, e.Err)
+}
+
+// modelError returns the ModelError that an error is made of, and a zero one where there is none.
+func modelError(err error) ModelError {
+	if me, ok := errors.AsType[*ModelError](err); ok {
+		return *me
+	}
+	return ModelError{}
 }
 
 // Unwrap returns what the error was made of.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"time"
 )
 
@@ -23,19 +22,11 @@ const (
 // failed together: a wait is shortened by up to a quarter, but never below what the provider
 // asked for; that one is lengthened by up to a tenth.
 func retryWait(err error, attempt int, longest time.Duration, jitter float64) (time.Duration, bool) {
-	me, ok := errors.AsType[*ModelError](err)
-	if !ok || attempt >= maxAttempts {
+	me := modelError(err)
+	switch {
+	case attempt >= maxAttempts, !isKind(err, Retryable, RateLimited, Broken), me.NoRetry, me.RetryAfter > longest:
 		return 0, false
-	}
-	switch me.Kind {
-	case Retryable, RateLimited, Broken:
-	default:
-		return 0, false
-	}
-	if me.NoRetry || me.RetryAfter > longest {
-		return 0, false
-	}
-	if me.RetryAfter > 0 {
+	case me.RetryAfter > 0:
 		return me.RetryAfter + time.Duration(jitter*0.1*float64(me.RetryAfter)), true
 	}
 	wait := min(firstWait<<(attempt-1), maxBackoff)
