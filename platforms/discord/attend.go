@@ -32,7 +32,7 @@ func (r *reception) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 		return // interact says so
 	}
 	in, c, found, err := r.decodeInteraction(i)
-	if err != nil || !found || r.session.knows(i.ID) {
+	if err != nil || !found || r.session.past.Has(i.ID) {
 		return
 	}
 	refusal, place := "", ""
@@ -87,7 +87,7 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 	case err != nil:
 		r.log.WarnContext(ctx, "interaction skipped", slog.Any("error", err))
 		return nil
-	case !found, r.session.knows(i.ID):
+	case !found, r.session.past.Has(i.ID):
 		return nil
 	}
 	at := r.cursorAt(i.ID, seq)
@@ -96,7 +96,7 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 		r.tellUnstored(ctx, c, in.Kind)
 		return fmt.Errorf("accept interaction %s: %w", i.ID, err)
 	}
-	r.session.remember(i.ID)
+	r.session.past.Put(i.ID, struct{}{})
 	r.noteHandled(i.ID, at)
 	return nil
 }

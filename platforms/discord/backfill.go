@@ -243,7 +243,7 @@ func (r *reception) toAsk(channels []channelInfo) []channelInfo {
 // channel is none of a DM all the same.
 func (r *reception) guildOf(ids ...string) string {
 	for _, id := range ids {
-		if known, ok := r.places.channelInfo(id); ok && known.Guild != "" {
+		if known, ok := r.places.channels.Get(id); ok && known.Guild != "" {
 			return known.Guild
 		}
 	}

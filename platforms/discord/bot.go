@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"time"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
@@ -47,10 +46,9 @@ type Bot struct {
 	greeting     receiving.Greeting
 	screen       chat.Screen // set before Run
 
-	mu         sync.Mutex // guards what follows
-	self       string     // the bot's user id; empty: not known yet
-	app        string     // the application's id; empty: not known yet
-	identified time.Time  // when the last session was asked for
+	mu   sync.Mutex // guards what follows
+	self string     // the bot's user id; empty: not known yet
+	app  string     // the application's id; empty: not known yet
 }
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.

@@ -19,12 +19,6 @@ const defaultRetryAfter = time.Minute
 // Codes that the library does not know.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 const (
-	codeUnknownChannel     = discordgo.ErrCodeUnknownChannel
-	codeUnknownMessage     = discordgo.ErrCodeUnknownMessage
-	codeThreadExists       = discordgo.ErrCodeThreadAlreadyCreatedForThisMessage
-	codeArchived           = discordgo.ErrCodePerformedOperationOnArchivedThread
-	codeOldEdits           = discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached
-	codeNoHistory          = discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory
 	codeBlockedByAutoMod   = 200000
 	codeTitleByAutoMod     = 200001
 	codeHarmfulLink        = 240000
@@ -97,7 +91,7 @@ func (b *Bot) closedBy(r request, h http.Header, p problem, ours bool) (chat.Sco
 // interaction's token, whose refusal says nothing of the bot's.
 func kindOf(status int, p problem, ours, byToken bool) chat.ErrorKind {
 	switch {
-	case p.Code == codeOldEdits:
+	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
 		// The limit is a secret and hours long: another message takes this one's place.
 		// https://github.com/discord/discord-api-docs/issues/4413
 		return chat.Frozen
@@ -133,7 +127,7 @@ func kindOf(status int, p problem, ours, byToken bool) chat.ErrorKind {
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 func kindOfCode(p problem) (chat.ErrorKind, bool) {
 	switch p.Code {
-	case codeUnknownMessage, discordgo.ErrCodeCannotEditFromAnotherUser,
+	case discordgo.ErrCodeUnknownMessage, discordgo.ErrCodeCannotEditFromAnotherUser,
 		discordgo.ErrCodeUnknownWebhook, discordgo.ErrCodeUnknownInteraction, discordgo.ErrCodeInvalidWebhookTokenProvided:
 		return chat.Gone, true
 	case discordgo.ErrCodeRequestEntityTooLarge, discordgo.ErrCodeFileUploadedExceedsTheMaximumSize:
@@ -148,9 +142,9 @@ func kindOfCode(p problem) (chat.ErrorKind, bool) {
 		return chat.Temporary, true
 	case codeServiceRateLimited:
 		return chat.RateLimited, true
-	case codeUnknownChannel, discordgo.ErrCodeUnknownGuild, codeArchived, discordgo.ErrCodeThreadIsLocked,
+	case discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodePerformedOperationOnArchivedThread, discordgo.ErrCodeThreadIsLocked,
 		discordgo.ErrCodeCannotExecuteActionOnThisChannelType, discordgo.ErrCodeCannotSendMessagesInVoiceChannel,
-		discordgo.ErrCodeCannotExecuteActionOnDMChannel, codeNoHistory,
+		discordgo.ErrCodeCannotExecuteActionOnDMChannel, discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory,
 		discordgo.ErrCodeMissingAccess, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeCannotSendMessagesToThisUser:
 		return chat.Forbidden, true
 	case discordgo.ErrCodeExplicitContentCannotBeSentToTheDesiredRecipients,
@@ -185,7 +179,7 @@ func tooLong(errs json.RawMessage) bool {
 // failure.
 func deadToken(err error) bool {
 	switch codeOf(err) {
-	case codeUnknownMessage:
+	case discordgo.ErrCodeUnknownMessage:
 		return false
 	case discordgo.ErrCodeUnknownWebhook, discordgo.ErrCodeUnknownInteraction, discordgo.ErrCodeInvalidWebhookTokenProvided:
 		return true

@@ -55,11 +55,13 @@ func parseCursor(s string) (cursor, bool) {
 // session is how far receiving has come, which outlasts connections, and runs of Run. It belongs to the goroutine of Run, but
 // for past.
 type session struct {
-	past *receiving.Recent[struct{}] // messages that were accepted
+	// past are messages that were accepted: what is asked for after a lost session overlaps with what was told before.
+	past *receiving.Recent[struct{}]
 
 	now           cursor
-	used          bool // now is newer than any cursor that the store has
-	failedResumes int  // tries in a row to resume the session that ended without an answer
+	used          bool      // now is newer than any cursor that the store has
+	identified    time.Time // when the last session was begun
+	failedResumes int       // tries in a row to resume the session that ended without an answer
 	// stuckAt is the message that all others wait for, and stuckSince since when.
 	stuckAt    string
 	stuckSince time.Time
@@ -95,10 +97,3 @@ func (s *session) stuck(id string) time.Duration {
 
 // maxPast bounds how many messages are remembered to have been accepted.
 const maxPast = 4000
-
-// remember notes that a message was accepted: what is asked for after a lost session overlaps with
-// what was told before.
-func (s *session) remember(id string) { s.past.Put(id, struct{}{}) }
-
-// knows says that a message was accepted already.
-func (s *session) knows(id string) bool { return s.past.Has(id) }

@@ -68,17 +68,10 @@ func (b *Bot) gateway(ctx context.Context, begins bool) (string, error) {
 			Err: fmt.Errorf("getGateway: all %d sessions of a day were begun; another process may use the same token", v.SessionStartLimit.Total),
 		}
 	}
-	b.mu.Lock()
-	pause := time.Until(b.identified.Add(identifyEvery))
-	b.mu.Unlock()
-	if pause > 0 {
-		if err := receiving.Sleep(ctx, pause); err != nil {
-			return "", err
-		}
+	if err := receiving.Sleep(ctx, time.Until(b.session.identified.Add(identifyEvery))); err != nil {
+		return "", err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.identified = time.Now()
+	b.session.identified = time.Now()
 	return v.URL, nil
 }
 

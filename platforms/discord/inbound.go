@@ -100,7 +100,7 @@ func (b *Bot) where(ctx context.Context, m *incoming) (chat.Target, bool, error)
 		b.places.direct(m.Channel)
 		return chat.Target{Chat: chat.ChatID(m.Channel)}, true, nil
 	}
-	r, ok := b.places.channelInfo(m.Channel)
+	r, ok := b.places.channels.Get(m.Channel)
 	if !ok && m.ChannelType != nil {
 		r = channelInfo{ID: m.Channel, Type: discordgo.ChannelType(*m.ChannelType)}
 		ok = !r.isThread() // of which the parent must be known
@@ -203,7 +203,7 @@ func (b *Bot) placeOf(i *interacted) chat.Target {
 		r = *i.Where
 		r.Guild = i.Guild
 		b.places.add(r)
-	} else if known, ok := b.places.channelInfo(i.Channel); ok {
+	} else if known, ok := b.places.channels.Get(i.Channel); ok {
 		r = known
 	}
 	return b.target(r, "")

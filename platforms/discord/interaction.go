@@ -46,7 +46,7 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 	case deadToken(err):
 		b.interactions.markDead(c)
 		return chat.Receipt{}, errOwnWay
-	case codeOf(err) == codeUnknownMessage:
+	case codeOf(err) == discordgo.ErrCodeUnknownMessage:
 		return chat.Receipt{}, errOwnWay
 	case err != nil:
 		return chat.Receipt{}, err

@@ -35,8 +35,6 @@ func (p *places) add(r channelInfo) {
 	}
 }
 
-func (p *places) channelInfo(id string) (channelInfo, bool) { return p.channels.Get(id) }
-
 // join takes over what a guild says of itself.
 func (p *places) join(g *guild, self string) {
 	for _, r := range slices.Concat(g.Channels, g.Threads) {

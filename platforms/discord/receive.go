@@ -297,7 +297,7 @@ func (r *reception) noteHandled(id string, at cursor) {
 func (r *reception) take(ctx context.Context, m *incoming) error {
 	r.heart.Beat()
 	at := r.cursorAt(m.ID, m.seq)
-	if r.session.knows(m.ID) {
+	if r.session.past.Has(m.ID) {
 		return nil
 	}
 	deciding, cancel := context.WithTimeout(ctx, answerTime)
@@ -317,7 +317,7 @@ func (r *reception) take(ctx context.Context, m *incoming) error {
 		if err := r.accept(ctx, in); err != nil {
 			return fmt.Errorf("accept message %s: %w", m.ID, err)
 		}
-		r.session.remember(m.ID)
+		r.session.past.Put(m.ID, struct{}{})
 	}
 	r.noteHandled(m.ID, at)
 	return nil

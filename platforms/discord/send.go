@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/bwmarrin/discordgo"
+
 	"telex/internal/chat"
 )
 
@@ -48,7 +50,7 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	}
 	a, channel, err := b.inPlace(ctx, name, to, func(channel string) (*answer, error) {
 		a, err := post(channel, true)
-		if codeOf(err) == codeNoHistory { // who may not read the past can't refer to it
+		if codeOf(err) == discordgo.ErrCodeCannotReplyWithoutPermissionToReadMessageHistory { // who may not read the past can't refer to it
 			return post(channel, false)
 		}
 		return a, err
@@ -82,7 +84,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 // Delete removes a message. A message that is gone already is a success.
 func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	_, _, err := b.change(ctx, ref, request{name: "deleteMessage", verb: http.MethodDelete, op: chat.OpDelete})
-	if codeOf(err) == codeUnknownMessage {
+	if codeOf(err) == discordgo.ErrCodeUnknownMessage {
 		return nil
 	}
 	return err
@@ -113,7 +115,7 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 		a, err = b.call(ctx, own)
 		return a, own, err
 	}
-	if codeOf(err) != codeArchived {
+	if codeOf(err) != discordgo.ErrCodePerformedOperationOnArchivedThread {
 		return a, r, err
 	}
 	if err := b.unarchive(ctx, channel); err != nil {

@@ -37,7 +37,7 @@ func (b *Bot) inPlace(
 		return a, string(to.Chat), err
 	}
 	a, err := call(channel)
-	if codeOf(err) == codeUnknownChannel {
+	if codeOf(err) == discordgo.ErrCodeUnknownChannel {
 		made, failed := b.startThread(ctx, to)
 		if failed != nil {
 			return nil, channel, failed
@@ -47,7 +47,7 @@ func (b *Bot) inPlace(
 		}
 	}
 	switch code := codeOf(err); {
-	case code == codeUnknownChannel: // it can't be made, or was one that somebody deleted
+	case code == discordgo.ErrCodeUnknownChannel: // it can't be made, or was one that somebody deleted
 	case code == discordgo.ErrCodeMissingPermissions && b.questions.Has(channel): // the bot may begin threads and not write in them
 		b.disableThreads(ctx, string(to.Chat), err)
 		b.places.disableThreads(channel)
@@ -82,7 +82,7 @@ func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	if code := codeOf(err); code == codeTitleByAutoMod || code == codeBlockedByAutoMod { // the question's words are not wanted there
 		err = begin(nameOf(""))
 	}
-	if err == nil || codeOf(err) == codeThreadExists {
+	if err == nil || codeOf(err) == discordgo.ErrCodeThreadAlreadyCreatedForThisMessage {
 		return true, nil
 	}
 	switch chat.AsSendError(err).Kind {

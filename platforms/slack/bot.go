@@ -10,6 +10,7 @@ import (
 	"time"
 
 	library "github.com/slack-go/slack"
+	"golang.org/x/sync/semaphore"
 
 	"telex/internal/chat"
 	"telex/internal/markup"
@@ -60,7 +61,7 @@ type Bot struct {
 	// is stopped, nothing else tells whose message it is.
 	sentKeys *receiving.Recent[time.Time]
 
-	turn   chan struct{}               // holds a token while a message is accepted: one at a time
+	turn   *semaphore.Weighted         // of one: messages are accepted one at a time
 	recent *receiving.Recent[struct{}] // messages that were accepted
 }
 
@@ -75,7 +76,7 @@ func New(o Options) *Bot {
 		people:   receiving.NewRecent[displayName](maxPeople),
 		blocked:  receiving.NewRecent[time.Time](readMethods),
 		sentKeys: receiving.NewRecent[time.Time](maxSentKeys),
-		turn:     make(chan struct{}, 1),
+		turn:     semaphore.NewWeighted(1),
 		recent:   receiving.NewRecent[struct{}](maxRecent),
 	}
 	b.api = library.New(o.BotToken, library.OptionAppLevelToken(o.AppToken),

@@ -44,11 +44,10 @@ func (r *reception) catchUp(ctx context.Context) error {
 			return err
 		}
 	}
-	done, err := r.bot.begin(ctx)
-	if err != nil {
-		return nil //nolint:nilerr // the Run is over, which is no failure of this.
+	if r.bot.turn.Acquire(ctx, 1) != nil {
+		return nil // the Run is over, which is no failure of this
 	}
-	defer done()
+	defer r.bot.turn.Release(1)
 	r.behind = false
 	close(r.caught)
 	return nil

@@ -126,11 +126,10 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	if strings.HasPrefix(a.command, "/") {
 		r.bot.command.Store(&a.command)
 	}
-	done, err := r.bot.begin(ctx)
-	if err != nil {
+	if err := r.bot.turn.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer done()
+	defer r.bot.turn.Release(1)
 	id := fmt.Sprintf("%s %s %t", a.in.To.Chat, a.in.ID, a.in.Addressed)
 	if r.bot.recent.Has(id) {
 		return nil
@@ -144,20 +143,6 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	}
 	r.bot.recent.Put(id, struct{}{})
 	return nil
-}
-
-// begin returns when no other message is being accepted, unless ctx ends before. The caller calls done.
-func (b *Bot) begin(ctx context.Context) (done func(), err error) {
-	select {
-	case b.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if err := ctx.Err(); err != nil { // both were so
-		<-b.turn
-		return nil, err
-	}
-	return func() { <-b.turn }, nil
 }
 
 // complete puts names into an arrival; false when it says nothing. Nobody is asked for the names of
