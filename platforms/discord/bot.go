@@ -77,9 +77,7 @@ func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
-// Capabilities states that messages can be edited and deleted, that they can be files and have
-// buttons, that typing can be shown, that what people attach can be fetched, that commands are
-// offered to them, and that the bot wants to know when it has answered.
+// Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Fetch: true, Menu: true, Concludes: true, Buttons: true,

@@ -12,11 +12,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch returns the content of an attachment. Its address says where it is; only those of the platform
-// are asked, without the bot's token, which they don't need. What is said to be larger than limit bytes
-// is not loaded, and of what turns out to be no more than limit is ever held: both wrap
-// [chat.ErrTooLarge]. Other failures are a *chat.SendError: Gone when the address holds no more, which
-// is after about a day, and never Uncertain, for fetching changes nothing. Blocks until all is there or ctx ends.
+// Fetch implements gateway.Fetcher. An attachment's address says where it is; only those of the platform
+// are asked, without the bot's token, which they don't need. An address is Gone after about a day.
 // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID != "" && !b.ours(a.ID) {

@@ -90,9 +90,7 @@ func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
-// Capabilities states that messages can be edited and deleted, can be files, and can have buttons;
-// that being at work can be shown, what people attach fetched, and what was sent found again; and
-// that there are native streams.
+// Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Stream: true, Find: true, Fetch: true, Buttons: true,

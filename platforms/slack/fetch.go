@@ -10,11 +10,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch returns the content of an attachment, by one call that counts against no published limit.
-// What is said to be larger than limit bytes is not loaded, and of what turns out to be no more than
-// limit is ever held: both wrap [chat.ErrTooLarge]. Other failures are a *chat.SendError: Gone when
-// Slack has no such file any more, Auth when the token may read no files, and never Uncertain, for
-// fetching changes nothing. Blocks until all is there or ctx ends.
+// Fetch implements gateway.Fetcher, by one call that counts against no published limit. The failure is Auth when the token
+// may read no files.
 // https://docs.slack.dev/reference/objects/file-object
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID != "" && !b.fetchable(a.ID) {

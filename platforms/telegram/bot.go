@@ -60,9 +60,7 @@ func New(o Options) *Bot {
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.
 func (b *Bot) Close() { b.client.CloseIdleConnections() }
 
-// Capabilities states that messages can be edited and deleted, that they can be files, that
-// typing and drafts can be shown, that what people attach can be fetched, that commands are
-// offered to them, and that messages can have buttons.
+// Capabilities implements gateway.Platform.
 func (b *Bot) Capabilities() chat.Capabilities {
 	return chat.Capabilities{
 		Edit: true, Delete: true, Typing: true, File: true, Draft: true, Fetch: true, Menu: true, Buttons: true,

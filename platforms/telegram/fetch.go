@@ -15,12 +15,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// Fetch returns the content of an attachment. It asks for the file's address and loads it,
-// two calls that count against no published limit. What is said to be larger than limit bytes
-// is not loaded, and of what turns out to be no more than limit is ever held: both wrap
-// [chat.ErrTooLarge], and so does a file beyond the 20 MB that the cloud server hands out.
-// Other failures are a *chat.SendError, Gone when Telegram has no such file any more and
-// never Uncertain, for fetching changes nothing. Blocks until all is there or ctx ends.
+// Fetch implements gateway.Fetcher. It asks for the file's address and loads it,
+// two calls that count against no published limit. A file beyond the 20 MB that the cloud server hands out is too large, too.
 // https://core.telegram.org/bots/api#getfile
 func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte, error) {
 	if a.ID == "" {

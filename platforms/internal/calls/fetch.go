@@ -32,9 +32,9 @@ func CheckSize(size, limit int64) error {
 	return fmt.Errorf("%s: %w: %d bytes, and %d are the limit", fetching, chat.ErrTooLarge, size, limit)
 }
 
-// Fetch returns the content of the file at an address; an empty address is that of nothing, which is Gone. What is said to be larger than the limit is not loaded, and of what
-// turns out to be, no more than the limit is ever held: both wrap chat.ErrTooLarge. Other failures are a *chat.SendError and
-// never Uncertain, for fetching changes nothing. judge may refuse an answer before its body is read; nil: it takes those
+// Fetch returns the content of the file at an address; an empty address is that of nothing, which is Gone. What is said to
+// be larger than the limit is not loaded, and of what turns out to be, no more than the limit is ever held: both wrap
+// chat.ErrTooLarge. Other failures are a *chat.SendError and never Uncertain, for fetching changes nothing. judge may refuse an answer before its body is read; nil: it takes those
 // with status 200. Blocks until all is there or ctx ends.
 func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Response) error) ([]byte, error) {
 	failed := func(kind chat.ErrorKind, err error) error {
