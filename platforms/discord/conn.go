@@ -104,10 +104,7 @@ func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.
 		if resp != nil {
 			return nil, fmt.Errorf("the handshake is answered HTTP %d", resp.StatusCode)
 		}
-		if ue, ok := errors.AsType[*url.Error](err); ok {
-			err = ue.Err
-		}
-		return nil, fmt.Errorf("connect: %w", err)
+		return nil, b.secrets.Error("connect", err)
 	}
 	ws.SetReadLimit(maxPayload)
 	interval, err := hello(opening, ws)
@@ -119,8 +116,12 @@ func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.
 	l.acked.Store(true)
 	running, stop := context.WithCancelCause(ctx)
 	l.cancel = stop
-	l.workers.Go(func() { l.read(running) })
-	l.workers.Go(func() { l.beat(running) })
+	l.workers.Go(func() {
+		defer close(l.events)
+		l.err = l.read(running)
+		stop(l.err)
+	})
+	l.workers.Go(func() { stop(l.beat(running)) })
 	return l, nil
 }
 
@@ -161,17 +162,15 @@ func (l *conn) send(ctx context.Context, op int, data any) error {
 	return l.ws.Write(ctx, websocket.MessageText, payload)
 }
 
-// read hands on events until the connection ends.
-func (l *conn) read(ctx context.Context) {
-	defer close(l.events)
+// read hands on events until the connection ends, and returns why it did.
+func (l *conn) read(ctx context.Context) error {
 	for {
 		_, data, err := l.ws.Read(ctx)
-		if err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				err = cause
-			}
-			l.end(err)
-			return
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
 		}
 		f := new(discordgo.Event)
 		if err := json.Unmarshal(data, f); err != nil {
@@ -187,48 +186,38 @@ func (l *conn) read(ctx context.Context) {
 			select {
 			case l.events <- f:
 			case <-ctx.Done():
-				l.end(context.Cause(ctx))
-				return
+				return context.Cause(ctx)
 			}
 		case opHeartbeat:
-			err = l.pulse(ctx)
+			if err := l.pulse(ctx); err != nil {
+				return err
+			}
 		case opHeartbeatACK:
 			l.acked.Store(true)
 		case opReconnect:
-			err = errReconnect
+			return errReconnect
 		case opInvalidSession:
 			resumable := string(f.RawData) == "true"
-			err = &connError{reason: errors.New("the session is invalid"), refused: true, forget: !resumable}
-		}
-		if err != nil {
-			l.end(err)
-			return
+			return &connError{reason: errors.New("the session is invalid"), refused: true, forget: !resumable}
 		}
 	}
 }
 
-// end notes why no more comes.
-func (l *conn) end(err error) {
-	l.err = err
-	l.cancel(err)
-}
-
-// beat sends heartbeats. A connection on which the last one was not answered is dead, whatever else
+// beat sends heartbeats, and returns why it can't go on. A connection on which the last one was not answered is dead, whatever else
 // it looks like.
 // https://docs.discord.com/developers/events/gateway#sending-heartbeats
-func (l *conn) beat(ctx context.Context) {
+func (l *conn) beat(ctx context.Context) error {
 	pause := time.Duration(rand.Float64() * float64(l.interval))
 	for receiving.Sleep(ctx, pause) == nil {
 		if !l.acked.Swap(false) {
-			l.cancel(errNotAnswered)
-			return
+			return errNotAnswered
 		}
 		if err := l.pulse(ctx); err != nil {
-			l.cancel(err)
-			return
+			return err
 		}
 		pause = l.interval
 	}
+	return context.Cause(ctx)
 }
 
 // pulse sends one heartbeat.

@@ -23,9 +23,7 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 		Client: b.client, Header: http.Header{"User-Agent": {b.agent}}, Size: a.Size, Limit: limit, RetryAfter: defaultRetryAfter,
 	}.Fetch(ctx, a.ID, nil)
 	if code := calls.Status(err); code == http.StatusForbidden || code == http.StatusUnauthorized {
-		failure := *chat.AsSendError(err)
-		failure.Kind = chat.Gone // what stands in front says so of an address that is too old
-		return nil, &failure
+		return nil, calls.Instead(err, chat.Gone, chat.Forbidden, chat.Auth) // so is an address answered that is too old
 	}
 	return content, err
 }

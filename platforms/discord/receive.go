@@ -178,27 +178,18 @@ func (r *reception) follow(ctx context.Context, l *conn) error {
 				up, r.replays = true, false
 				silence.Stop()
 			}
-			if err := r.handle(ctx, f); err != nil {
+			if err := r.dispatch(ctx, f); err != nil {
 				return err
+			}
+			r.seq = max(r.seq, f.Sequence)
+			if !r.gap.open() {
+				r.session.now.seq = r.seq
 			}
 			if !up {
 				silence.Reset(greetTime) // what was missed comes first
 			}
 		}
 	}
-}
-
-// handle does what an event asks for, and notes that it was handled.
-func (r *reception) handle(ctx context.Context, f *discordgo.Event) error {
-	err := r.dispatch(ctx, f)
-	if err != nil {
-		return err
-	}
-	r.seq = max(r.seq, f.Sequence)
-	if !r.gap.open() {
-		r.session.now.seq = max(r.session.now.seq, f.Sequence)
-	}
-	return nil
 }
 
 // dispatch does what an event asks for. What can't be decoded is logged and counts as handled.

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,24 +24,16 @@ func closedBy(method string) (chat.Scope, chat.Op) {
 	switch method {
 	case methodPost:
 		return chat.ScopeChat, chat.OpSend
-	case methodUpdate:
-		return chat.ScopeEndpoint, chat.OpEdit
-	case methodDelete, methodDrop:
-		return chat.ScopeEndpoint, chat.OpDelete
-	case methodStart:
-		return chat.ScopeEndpoint, chat.OpStart
-	case methodAppend:
-		return chat.ScopeEndpoint, chat.OpAppend
-	case methodStop:
-		return chat.ScopeEndpoint, chat.OpStop
-	case methodStatus:
-		return chat.ScopeEndpoint, chat.OpTyping
 	case methodHistory, methodReplies:
 		return chat.ScopeEndpoint, chat.OpFind
 	case methodUploadURL, methodUpload, methodComplete:
 		return chat.ScopeEndpoint, chat.OpFile
 	}
-	return chat.ScopeEndpoint, chat.OpAll
+	ops := map[string]chat.Op{
+		methodUpdate: chat.OpEdit, methodDelete: chat.OpDelete, methodDrop: chat.OpDelete, methodStart: chat.OpStart,
+		methodAppend: chat.OpAppend, methodStop: chat.OpStop, methodStatus: chat.OpTyping,
+	}
+	return chat.ScopeEndpoint, cmp.Or(ops[method], chat.OpAll)
 }
 
 // classify says what may be done after a refused call. known: the answer is the API's.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"telex/internal/chat"
+	"telex/platforms/internal/calls"
 )
 
 // The bounds of a search. Slack hands out the messages of a thread from its oldest on, so that there
@@ -67,7 +68,8 @@ func (b *Bot) recentOwn(ctx context.Context, to chat.Target, self identity) ([]m
 	for range findPages {
 		list, next, err := b.read(ctx, to, from)
 		if err != nil {
-			return nil, unread(err)
+			// Where the bot may not read it may well be able to write, and what it can't read it never learns.
+			return nil, calls.Instead(err, chat.Rejected, chat.Forbidden, chat.Gone)
 		}
 		for _, m := range list {
 			if m.isFrom(self) && (m.Subtype == "" || m.Subtype == subtypeFile) {
@@ -95,14 +97,4 @@ func found(to chat.Target, m *message, key string) chat.MessageRef {
 		ref.ID = streamID(m.TS, key)
 	}
 	return ref
-}
-
-// unread turns the failure to read messages into what Find returns: where the bot may not read it may
-// well be able to write, and what it can't read it never learns.
-func unread(err error) error {
-	failure := *chat.AsSendError(err)
-	if failure.Kind == chat.Forbidden || failure.Kind == chat.Gone {
-		failure.Kind = chat.Rejected
-	}
-	return &failure
 }

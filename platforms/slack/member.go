@@ -23,15 +23,6 @@ const (
 	maxInfos = tier3 - 10
 )
 
-// outsideReply returns what acknowledges a command that nobody could answer where it was used: nil for everything else,
-// and where that is not known.
-func (r *reception) outsideReply(ctx context.Context, a *arrival) json.RawMessage {
-	if a.in.Kind != chat.Command || !r.bot.isOutside(ctx, a) {
-		return nil
-	}
-	return response("ephemeral", outside)
-}
-
 // response acknowledges a command: ephemeral, only the person reads the text; in_channel, everybody sees the command that was
 // used, and the text if there is one.
 // https://docs.slack.dev/interactivity/implementing-slash-commands#responding_immediate_response

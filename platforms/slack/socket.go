@@ -352,28 +352,24 @@ func (r *reception) settle(ctx context.Context, a arrival, found bool, err error
 	case !found:
 		return nil, nil
 	}
-	if says := r.outsideReply(ctx, &a); says != nil {
-		return says, nil
+	slash := a.in.Kind == chat.Command // one that is typed after a mention is still a text
+	if slash && r.bot.isOutside(ctx, &a) {
+		return response("ephemeral", outside), nil
 	}
-	refusal := r.refusal(&a)
+	refusal := ""
+	if slash && r.bot.screen.Refusal != nil {
+		refusal = r.bot.screen.Refusal(a.in)
+	}
 	if err := r.take(ctx, a); err != nil {
 		return nil, err
 	}
 	switch {
 	case refusal != "":
 		return response("ephemeral", refusal), nil
-	case a.in.Kind == chat.Command && a.in.To.Kind == chat.Group && a.command != "":
+	case slash && a.in.To.Kind == chat.Group:
 		return response("in_channel", ""), nil // shows the command; the answer stands below for all
 	}
 	return nil, nil
-}
-
-// refusal returns what the sender of a command reads who is not let in; "" for everybody else.
-func (r *reception) refusal(a *arrival) string {
-	if a.in.Kind != chat.Command || a.command == "" || r.bot.screen.Refusal == nil {
-		return ""
-	}
-	return r.bot.screen.Refusal(a.in)
 }
 
 // acknowledge says that an envelope is done with. Should that fail, it comes again. One that took too

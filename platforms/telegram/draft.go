@@ -34,9 +34,5 @@ func optional(err error) error {
 	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err
 	}
-	failure := *chat.AsSendError(err)
-	if failure.Kind == chat.Temporary {
-		failure.Kind = chat.Rejected
-	}
-	return &failure
+	return calls.Instead(err, chat.Rejected, chat.Temporary)
 }

@@ -60,7 +60,8 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 			continue
 		}
 		if err != nil {
-			return receiveError(ctx, unconfirmed(err))
+			// Where the bot was known a moment ago only the next getMe says whether its token is refused.
+			return receiveError(ctx, calls.Instead(err, chat.Temporary, chat.Auth))
 		}
 		if offset, err = b.take(ctx, r, offset, updates, accept); err != nil {
 			return err
@@ -202,16 +203,6 @@ func updateID(raw json.RawMessage) (int, bool) {
 		return 0, false
 	}
 	return *u.ID, true
-}
-
-// unconfirmed makes of refused credentials, where the bot was known a moment ago, a reason to
-// ask again who it is: only the answer to that is final.
-func unconfirmed(err error) error {
-	failure := *chat.AsSendError(err)
-	if failure.Kind == chat.Auth {
-		failure.Kind = chat.Temporary
-	}
-	return &failure
 }
 
 // receiveError turns the failure of a call into what Run returns. Asking again can't do harm,

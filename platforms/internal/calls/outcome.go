@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,10 +100,13 @@ func RetryAfter(seconds float64, h http.Header, standard time.Duration) time.Dur
 }
 
 // Repeatable returns the failure of a call that may be repeated without harm: what is Uncertain is Temporary then.
-func Repeatable(err error) *chat.SendError {
+func Repeatable(err error) *chat.SendError { return Instead(err, chat.Temporary, chat.Uncertain) }
+
+// Instead returns a failure, of kind to where it is of one of the kinds from.
+func Instead(err error, to chat.ErrorKind, from ...chat.ErrorKind) *chat.SendError {
 	failure := *chat.AsSendError(err)
-	if failure.Kind == chat.Uncertain {
-		failure.Kind = chat.Temporary
+	if slices.Contains(from, failure.Kind) {
+		failure.Kind = to
 	}
 	return &failure
 }
