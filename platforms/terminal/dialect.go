@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"telex/internal/markup"
 )
 
@@ -54,7 +56,7 @@ func (Dialect) Shape() markup.Shape {
 }
 
 // Len counts cells, without the escape sequences. A line break is one.
-func (Dialect) Len(r markup.Rendered) int { return cells(strip(r.Text)) }
+func (Dialect) Len(r markup.Rendered) int { return cells(ansi.Strip(r.Text)) }
 
 // What stands in front of the lines of a quote and of a code block.
 const (

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
 	"telex/internal/markup"
@@ -140,8 +141,8 @@ func checkText(t rapid.TB, d Dialect, p markup.Part, whole bool) {
 	if i := strings.IndexFunc(rest, func(r rune) bool { return harmful(r) || r != '\n' && unicode.IsControl(r) }); i >= 0 {
 		t.Fatalf("%q stays in %q", rest[i:], text)
 	}
-	if strip(text) != rest {
-		t.Fatalf("strip(%q) = %q, want %q", text, strip(text), rest)
+	if ansi.Strip(text) != rest {
+		t.Fatalf("Strip(%q) = %q, want %q", text, ansi.Strip(text), rest)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"telex/internal/chat"
 	"telex/internal/markup"
 	"telex/platforms/internal/receiving"
@@ -44,6 +46,7 @@ type Hub struct {
 	o       HubOptions
 	process string        // begins the id of every message without a key, so that none is that of an earlier process
 	opened  chan struct{} // closed once Run has begun
+	open    func()        // closes opened
 	late    chan struct{} // closed once nobody is waited for any more
 	give    func()        // closes late
 
@@ -68,6 +71,7 @@ func NewHub(o HubOptions) *Hub {
 		o: o, process: rand.Text(), opened: make(chan struct{}), late: make(chan struct{}),
 		clients: make(map[chat.ChatID]*attached), came: make(map[chat.ChatID]chan struct{}),
 	}
+	h.open = sync.OnceFunc(func() { close(h.opened) })
 	h.give = sync.OnceFunc(func() { close(h.late) })
 	return h
 }
@@ -98,12 +102,8 @@ func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	h.mu.Lock()
 	h.accept = accept
-	select {
-	case <-h.opened:
-	default:
-		close(h.opened)
-	}
 	h.mu.Unlock()
+	h.open()
 	defer time.AfterFunc(returnsIn, h.give).Stop() //nolint:forbidigo // the network is not whole before its clients had time to come back.
 	defer h.give()
 	<-ctx.Done()
@@ -186,7 +186,7 @@ func (h *Hub) show(ref chat.MessageRef, m chat.Outgoing) error {
 		return nil
 	}
 	if !dialect.Colour {
-		shown.Text = strip(shown.Text) // it was written before the client came
+		shown.Text = ansi.Strip(shown.Text) // it was written before the client came
 	}
 	shown.Answer = c.inputs[m.ReplyTo]
 	if len(shown.Text)+len(shown.Source) > maxFrame/8 { // only then it could be too long once it is written as JSON

@@ -153,26 +153,3 @@ func (w *writer) style(sgr string) {
 
 // osc8 returns the sequence that begins a link, or with no address ends it.
 func osc8(url string) string { return "\x1b]8;;" + url + "\x1b\\" }
-
-// strip returns s without the sequences that a writer writes.
-func strip(s string) string {
-	var out strings.Builder
-	for {
-		i := strings.IndexByte(s, '\x1b')
-		if i < 0 {
-			out.WriteString(s)
-			return out.String()
-		}
-		out.WriteString(s[:i])
-		s = s[i:]
-		end := strings.IndexByte(s, 'm')
-		size := 1
-		if strings.HasPrefix(s, "\x1b]") {
-			end, size = strings.Index(s, "\x1b\\"), 2
-		}
-		if end < 0 {
-			return out.String()
-		}
-		s = s[end+size:]
-	}
-}
