@@ -21,12 +21,6 @@ const (
 	Audio      // for a transcription
 )
 
-// String returns the kind as it stands in logs.
-func (k Kind) String() string {
-	names := [...]string{"other", "image", "text", "audio"}
-	return names[min(int(k), len(names)-1)]
-}
-
 // KindOf tells what an attachment is by the first bytes of its content, 512 or all there are.
 // What the sender says counts only where these leave it open, and alone where there are none:
 // so one asks before anything is fetched. What it calls Text may still turn out to be none.

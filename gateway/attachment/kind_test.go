@@ -70,8 +70,8 @@ func FuzzKindOf(f *testing.F) {
 	f.Add("a.mp3", "audio/", []byte("\xff\xfb\x90\x64\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, name, mediaType string, head []byte) {
 		got := KindOf(chat.Attachment{Name: name, MediaType: mediaType}, head)
-		if again := KindOf(chat.Attachment{Name: name, MediaType: mediaType}, head); got.String() == "" || got != again {
-			t.Fatalf("the kind is %d (%q), then %d", got, got, again)
+		if again := KindOf(chat.Attachment{Name: name, MediaType: mediaType}, head); got > Audio || got != again {
+			t.Fatalf("the kind is %d, then %d", got, again)
 		}
 		if plain := KindOf(chat.Attachment{}, head); len(head) > 0 && plain == Image && got != Image {
 			t.Fatalf("what the sender says makes a picture %v", got)

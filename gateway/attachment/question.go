@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"telex/agent"
 	"telex/gateway/history"
 	"telex/internal/chat"
@@ -39,13 +41,13 @@ type Transcriber interface {
 // Reader reads questions with all that is attached, and only so many at a time.
 type Reader struct {
 	hear      Transcriber
-	heavy     chan struct{} // taken while attachments are in memory
-	shrinking chan struct{} // taken while a picture is made smaller
+	heavy     *semaphore.Weighted // questions whose attachments are in memory
+	shrinking *semaphore.Weighted // pictures that are made smaller
 }
 
 // NewReader returns a reader. Without a transcriber nothing that was spoken can be read.
 func NewReader(hear Transcriber) *Reader {
-	return &Reader{hear: hear, heavy: make(chan struct{}, maxHeavy), shrinking: make(chan struct{}, maxShrinking)}
+	return &Reader{hear: hear, heavy: semaphore.NewWeighted(maxHeavy), shrinking: semaphore.NewWeighted(maxShrinking)}
 }
 
 // Question is what messages say and hold.
@@ -76,12 +78,10 @@ func Any(messages []chat.Inbound) bool {
 func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.Inbound, fetch Fetch, log *slog.Logger) Question {
 	var q question
 	if Any(messages) {
-		select {
-		case r.heavy <- struct{}{}:
-			defer func() { <-r.heavy }()
-		case <-ctx.Done():
+		if r.heavy.Acquire(ctx, 1) != nil {
 			return Question{}
 		}
+		defer r.heavy.Release(1)
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeAll)
 	defer cancel()
@@ -144,13 +144,11 @@ func (r *Reader) readOne(ctx context.Context, q *question, at chat.Attachment, f
 	}
 }
 
-func (q *question) addImage(ctx context.Context, turn chan struct{}, at chat.Attachment, data []byte) error {
-	select {
-	case turn <- struct{}{}:
-		defer func() { <-turn }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+func (q *question) addImage(ctx context.Context, shrinking *semaphore.Weighted, at chat.Attachment, data []byte) error {
+	if err := shrinking.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer shrinking.Release(1)
 	p, err := Shrink(ctx, data)
 	if err != nil {
 		q.skip(at, "it is no picture that can be read")
