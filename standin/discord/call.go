@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -21,7 +22,7 @@ type request struct {
 	files   map[int]rig.Upload
 	now     time.Time
 	call    *Call
-	bucket  *scope // nil for a call without a bucket.
+	bucket  *quota.Scope // nil for a call without a bucket.
 }
 
 // param is a parameter of the path; "" when the route has none of that name.
@@ -105,7 +106,7 @@ func (s *Server) invoke(r *request) rig.Answer {
 		a.Header = make(http.Header)
 	}
 	if r.bucket != nil && a.Header.Get("X-RateLimit-Scope") != scopeGlobal {
-		r.bucket.headers(r.now, a.Header)
+		headers(r.now, r.bucket, a.Header)
 	}
 	return a
 }
@@ -117,7 +118,7 @@ func (c *Call) refused(aerr *apiError) rig.Answer {
 }
 
 // bucket is that of a call's kind for the channel, guild or token in its path; nil for none.
-func (s *Server) bucket(call *Call) *scope {
+func (s *Server) bucket(call *Call) *quota.Scope {
 	if call.bucket == bucketNone {
 		return nil
 	}

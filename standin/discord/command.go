@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -222,16 +223,19 @@ func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh 
 			return 0, fail(http.StatusBadRequest, 30032, fmt.Sprintf("Maximum number of application commands reached (%d).", most))
 		}
 	}
-	w := s.newCommands[guildID]
-	if !w.ends.After(r.now) {
-		w = window{ends: r.now.Add(24 * time.Hour)}
+	daily := s.newCommands[guildID]
+	if daily == nil {
+		daily = &quota.Fixed{Size: maxDailyCommands, Period: 24 * time.Hour}
+		s.newCommands[guildID] = daily
 	}
-	if w.used += fresh; w.used > maxDailyCommands {
-		e := tooMany(w.ends.Sub(r.now), scopeUser)
+	if wait := daily.WaitFor(r.now, fresh); wait > 0 {
+		e := tooMany(wait, scopeUser)
 		e.code, e.message = codeDailyCommands, fmt.Sprintf("Max number of daily application command creates has been reached (%d)", maxDailyCommands)
 		return 0, e
 	}
-	s.newCommands[guildID] = w
+	for range fresh {
+		daily.Take(r.now)
+	}
 	s.commands[guildID] = list
 	return fresh, nil
 }

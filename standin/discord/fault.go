@@ -94,16 +94,15 @@ func (s *Server) forceTooMany(call *Call, f *Fault) rig.Answer {
 		s.Counted.Forced++
 		return tooMany(wait, kind).answer()
 	}
-	if left := sc.blocked.Sub(now); left > s.limiter.published.Jitter {
-		s.violate(now, BlockedCall, call, fmt.Sprintf("%s is closed for another %v", sc.name, left))
-		return tooMany(left, sc.blockedScope).answer()
+	if aerr := s.checkBlocked(now, sc, call); aerr != nil {
+		return aerr.answer()
 	}
 	s.Counted.Forced++
-	aerr := s.block(now, sc, wait, kind)
+	aerr := block(now, sc, wait, kind)
 	call.Description = aerr.message
 	a := aerr.answer()
 	if kind != scopeGlobal {
-		sc.headers(now, a.Header)
+		headers(now, sc, a.Header)
 	}
 	return a
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"telex/standin/host"
+	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -33,9 +34,9 @@ type socket struct {
 	wake    chan struct{} // capacity 1: out, ending or beat changed.
 	silent  bool          // a zombie: nothing reaches the client any more.
 	ending  *closing
-	beat    time.Time // the last heartbeat, or the beginning.
-	sent    window    // payloads of the client.
-	over    bool      // nothing more is answered.
+	beat    time.Time   // the last heartbeat, or the beginning.
+	sent    quota.Meter // payloads of the client.
+	over    bool        // nothing more is answered.
 
 	compress bool // payloads, from compressFrom on.
 	stream   *zlib.Writer
@@ -86,7 +87,7 @@ func (s *Server) serveGateway(w http.ResponseWriter, r *http.Request, cut <-chan
 	ws.SetReadLimit(1 << 20) // beyond maxGatewayPayload, which has a close code of its own
 	k := &socket{
 		raw: host.Conn(r), ws: ws, resumable: strings.HasPrefix(r.URL.Path, resumePath), wake: make(chan struct{}, 1),
-		beat: time.Now(), sent: window{limit: gatewaySends, period: gatewayPeriod},
+		beat: time.Now(), sent: quota.NewFixed(gatewaySends, gatewayPeriod),
 	}
 	if r.URL.Query().Get("compress") == "zlib-stream" {
 		k.stream = zlib.NewWriter(&k.streamed)
@@ -240,11 +241,11 @@ func (s *Server) receive(k *socket, data []byte) {
 		return
 	}
 	now := time.Now()
-	if k.sent.wait(now) > 0 {
+	if k.sent.Wait(now) > 0 {
 		s.accuse(k, closeRateLimited, "Rate limited.", "")
 		return
 	}
-	k.sent.take(now)
+	k.sent.Take(now)
 	var p struct {
 		Op *int            `json:"op"`
 		D  json.RawMessage `json:"d"`
@@ -282,6 +283,7 @@ func (s *Server) identify(k *socket, data json.RawMessage, now time.Time) {
 		Properties json.RawMessage `json:"properties"`
 	}
 	starts := s.limiter.scope(bucketSessions, "")
+	full, _ := starts.Wait(now)
 	switch err := json.Unmarshal(data, &d); {
 	case k.session != nil:
 		s.accuse(k, closeAlready, "Already authenticated.", "")
@@ -295,12 +297,12 @@ func (s *Server) identify(k *socket, data json.RawMessage, now time.Time) {
 		s.accuse(k, closeIntents, "Invalid intent(s).", "")
 	case *d.Intents&(intentMembers|intentPresences) != 0, *d.Intents&intentMessageContent != 0 && !s.opts.MessageContent:
 		s.accuse(k, closeDisallowed, "Disallowed intent(s).", "")
-	case starts.published.wait(now) > 0:
+	case full > 0:
 		s.accuse(k, closeAuthentication, "Authentication failed.", "too many identifies: the platform resets the token")
 	case now.Sub(s.lastIdentify) < identifyInterval:
 		k.push(payloadOf(opInvalidSession, false))
 	default:
-		starts.published.take(now)
+		starts.Take(now)
 		s.lastIdentify = now
 		s.stats.Identifies++
 		k.compress = d.Compress

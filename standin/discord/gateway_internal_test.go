@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"telex/standin/quota"
 )
 
 // FuzzReceive: whatever a client sends over the gateway is obeyed, or ends the connection with one close code.
@@ -17,7 +19,7 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte) {
 		s := New(Options{})
 		s.base = "http://standin"
-		k := &socket{wake: make(chan struct{}, 1), beat: time.Now(), sent: window{limit: gatewaySends, period: gatewayPeriod}}
+		k := &socket{wake: make(chan struct{}, 1), beat: time.Now(), sent: quota.NewFixed(gatewaySends, gatewayPeriod)}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for _, data := range [][]byte{first, second} {

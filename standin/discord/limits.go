@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"telex/standin/quota"
@@ -62,16 +63,6 @@ func NoLimits() Limits {
 	}
 }
 
-// orElse fills the fields that are zero from d.
-func (l Limits) orElse(d Limits) Limits {
-	return Limits{
-		Messages: cmp.Or(l.Messages, d.Messages), Deletes: cmp.Or(l.Deletes, d.Deletes), Typing: cmp.Or(l.Typing, d.Typing),
-		Reads: cmp.Or(l.Reads, d.Reads), Others: cmp.Or(l.Others, d.Others), Webhook: cmp.Or(l.Webhook, d.Webhook),
-		Global: cmp.Or(l.Global, d.Global), OldEdits: cmp.Or(l.OldEdits, d.OldEdits), Invalid: cmp.Or(l.Invalid, d.Invalid),
-		Sessions: cmp.Or(l.Sessions, d.Sessions), Jitter: cmp.Or(l.Jitter, d.Jitter),
-	}
-}
-
 // Kinds of buckets. Each is split by the channel, guild, or interaction token in the path.
 const (
 	bucketNone     = "" // calls that only the global limit counts, or none.
@@ -125,96 +116,35 @@ const (
 	scopeShared = "shared"
 )
 
-// window counts the calls of a bucket from the first one until period is over.
-type window struct {
-	limit  int // not positive: without end.
-	period time.Duration
-	jitter time.Duration
-	ends   time.Time
-	used   int
-}
-
-// wait is how long until one more call fits.
-func (w *window) wait(now time.Time) time.Duration {
-	if w.limit <= 0 || w.used < w.limit {
-		return 0
-	}
-	if left := w.ends.Sub(now); left > w.jitter {
-		return left
-	}
-	return 0
-}
-
-func (w *window) take(now time.Time) {
-	if w.ends.Sub(now) <= 0 || (w.limit > 0 && w.used >= w.limit) {
-		w.ends, w.used = now.Add(w.period), 0
-	}
-	w.used++
-}
-
-// scope is one thing that is limited.
-type scope struct {
-	name, kind        string
-	published, hidden window
-	blocked           time.Time
-	blockedScope      string // what the 429 said that closed it.
-}
-
 // limiter is guarded by Server.mu.
-type limiter struct {
-	published, hidden Limits
-	scopes            map[string]*scope
-}
+type limiter struct{ quota.Scopes[Limits] }
 
-func newLimiter(published, hidden Limits) limiter {
-	published = published.orElse(PublishedLimits())
-	hidden = hidden.orElse(NoLimits())
-	hidden.Jitter = published.Jitter
-	return limiter{published: published, hidden: hidden, scopes: make(map[string]*scope)}
+// enforced fills in what limits leave open.
+func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
+	published = quota.Fill(published, PublishedLimits())
+	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
 
 // scope finds the bucket of a kind for a resource, "" for the bot as a whole.
-func (l *limiter) scope(kind, resource string) *scope {
+func (l *limiter) scope(kind, resource string) *quota.Scope {
 	name := kind
 	if resource != "" {
 		name += ":" + resource
 	}
-	if sc, ok := l.scopes[name]; ok {
-		return sc
-	}
-	sc := &scope{name: name, kind: kind}
-	build := func(lim Limits) window {
-		limit, period := lim.bucketOf(kind)
-		return window{limit: limit, period: period, jitter: max(0, lim.Jitter)}
-	}
-	sc.published, sc.hidden = build(l.published), build(l.hidden)
-	l.scopes[name] = sc
-	return sc
+	return l.Scope(name, func(lim Limits) quota.Meter { return quota.NewFixed(lim.bucketOf(kind)) })
 }
 
 // SetLimits replaces both sets of limits; what was counted so far is forgotten, closed buckets stay closed.
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := s.limiter.scopes
-	s.limiter = newLimiter(published, hidden)
-	for name, sc := range old {
-		fresh := &scope{name: name, kind: sc.kind, blocked: sc.blocked, blockedScope: sc.blockedScope}
-		for _, set := range []struct {
-			to  *window
-			lim Limits
-		}{{&fresh.published, s.limiter.published}, {&fresh.hidden, s.limiter.hidden}} {
-			limit, period := set.lim.bucketOf(sc.kind)
-			*set.to = window{limit: limit, period: period, jitter: max(0, set.lim.Jitter)}
-		}
-		s.limiter.scopes[name] = fresh
-	}
+	s.limiter.Renew(enforced(published, hidden))
 }
 
 // charge counts a call in its buckets, whatever will come of it, or answers 429 and closes the one that is
 // full. Interactions are outside of the global limit.
 func (s *Server) charge(r *request) *apiError {
-	var scopes []*scope
+	var scopes []*quota.Scope
 	if !r.route.interaction {
 		scopes = append(scopes, s.limiter.scope(bucketGlobal, ""))
 	}
@@ -222,45 +152,40 @@ func (s *Server) charge(r *request) *apiError {
 		scopes = append(scopes, r.bucket)
 	}
 	for _, sc := range scopes {
-		if left := sc.blocked.Sub(r.now); left > s.limiter.published.Jitter {
-			s.violate(r.now, BlockedCall, r.call, fmt.Sprintf("%s is closed for another %v", sc.name, left))
-			return tooMany(left, sc.blockedScope)
+		if aerr := s.checkBlocked(r.now, sc, r.call); aerr != nil {
+			return aerr
 		}
 	}
-	for _, sc := range scopes {
-		if wait := sc.published.wait(r.now); wait > 0 {
-			s.violate(r.now, OverLimit, r.call, fmt.Sprintf("%s is full for another %v", sc.name, wait))
-			return s.block(r.now, sc, wait, sc.ownScope())
-		}
-		if wait := sc.hidden.wait(r.now); wait > 0 {
-			kind := scopeShared
-			if sc.kind == bucketGlobal {
-				kind = scopeGlobal
-			}
-			return s.block(r.now, sc, wait, kind)
-		}
+	full := s.limiter.Charge(r.now, scopes...)
+	if full == nil {
+		return nil
 	}
-	for _, sc := range scopes {
-		sc.published.take(r.now)
-		sc.hidden.take(r.now)
-		quota.Of(s.Counted.Scopes, sc.name).Counted++
+	kind := scopeUser
+	switch {
+	case full.Name == bucketGlobal:
+		kind = scopeGlobal
+	case full.Hidden:
+		kind = scopeShared
 	}
-	return nil
+	if !full.Hidden {
+		s.violate(r.now, OverLimit, r.call, full.String())
+	}
+	return block(r.now, full.Scope, full.Wait, kind)
 }
 
-func (sc *scope) ownScope() string {
-	if sc.kind == bucketGlobal {
-		return scopeGlobal
+// checkBlocked answers 429 while a bucket is closed, of which the client was told.
+func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiError {
+	closed := s.limiter.Closed(now, sc)
+	if closed == nil || closed.Wait <= s.limiter.Limits().Jitter {
+		return nil
 	}
-	return scopeUser
+	s.violate(now, BlockedCall, call, closed.String())
+	return tooMany(closed.Wait, sc.Reason)
 }
 
 // block closes a bucket for a time.
-func (s *Server) block(now time.Time, sc *scope, wait time.Duration, kind string) *apiError {
-	if until := now.Add(wait); until.After(sc.blocked) {
-		sc.blocked, sc.blockedScope = until, kind
-	}
-	quota.Of(s.Counted.Scopes, sc.name).TooManyRequests++
+func block(now time.Time, sc *quota.Scope, wait time.Duration, kind string) *apiError {
+	sc.Close(now.Add(wait), kind)
 	return tooMany(wait, kind)
 }
 
@@ -278,21 +203,19 @@ func tooMany(wait time.Duration, kind string) *apiError {
 func seconds(d time.Duration) float64 { return math.Ceil(d.Seconds()*1000) / 1000 }
 
 // headers tell the state of the call's bucket. What a hidden limit does they don't show.
-func (sc *scope) headers(now time.Time, h http.Header) {
-	w := &sc.published
-	if w.limit <= 0 {
+func headers(now time.Time, sc *quota.Scope, h http.Header) {
+	w, ok := sc.Published().(*quota.Fixed)
+	if !ok {
 		return
 	}
-	left, used := max(0, w.ends.Sub(now)), w.used
-	if left == 0 {
-		left, used = w.period, 0
-	}
-	resets := now.Add(left)
-	h.Set("X-RateLimit-Limit", strconv.Itoa(w.limit))
-	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(0, w.limit-used)))
-	h.Set("X-RateLimit-Reset", strconv.FormatFloat(float64(resets.UnixMilli())/1000, 'f', 3, 64))
-	h.Set("X-RateLimit-Reset-After", strconv.FormatFloat(seconds(left), 'f', 3, 64))
-	h.Set("X-RateLimit-Bucket", bucketHash(sc.kind))
+	calls, ends := w.Left(now)
+	ends = cmp.Or(ends, w.Period)
+	kind, _, _ := strings.Cut(sc.Name, ":")
+	h.Set("X-RateLimit-Limit", strconv.Itoa(w.Size))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(calls))
+	h.Set("X-RateLimit-Reset", strconv.FormatFloat(float64(now.Add(ends).UnixMilli())/1000, 'f', 3, 64))
+	h.Set("X-RateLimit-Reset-After", strconv.FormatFloat(seconds(ends), 'f', 3, 64))
+	h.Set("X-RateLimit-Bucket", bucketHash(kind))
 }
 
 // bucketHash looks like the platform's name of a bucket, which has no resource in it.
@@ -318,13 +241,13 @@ func (s *Server) countInvalid(now time.Time, a rig.Answer) {
 		return
 	}
 	s.stats.InvalidRequests++
-	s.limiter.scope(bucketInvalid, "").published.take(now)
+	s.limiter.scope(bucketInvalid, "").Take(now)
 }
 
 // banned is the answer of what stands in front of the API to an address that sent too much nonsense; nil
 // while it lets requests through.
 func (s *Server) banned(now time.Time) *rig.Answer {
-	wait := s.limiter.scope(bucketInvalid, "").published.wait(now)
+	wait, _ := s.limiter.scope(bucketInvalid, "").Wait(now)
 	if wait <= 0 {
 		return nil
 	}

@@ -171,16 +171,13 @@ func (s *Server) editMessage(r *request, c *channel, m *Message) (any, *apiError
 // chargeOldEdit counts an edit of an old message, which no header tells of.
 func (s *Server) chargeOldEdit(r *request, c *channel) *apiError {
 	sc := s.limiter.scope(bucketOldEdits, c.info.ID)
-	for _, w := range []*window{&sc.published, &sc.hidden} {
-		if wait := w.wait(r.now); wait > 0 {
-			e := tooMany(wait, scopeUser)
-			e.code, e.message = codeOldEdits, "Maximum number of edits to messages older than 1 hour reached. Try again later."
-			return e
-		}
+	full := s.limiter.Charge(r.now, sc)
+	if full == nil {
+		return nil
 	}
-	sc.published.take(r.now)
-	sc.hidden.take(r.now)
-	return nil
+	e := tooMany(full.Wait, scopeUser)
+	e.code, e.message = codeOldEdits, "Maximum number of edits to messages older than 1 hour reached. Try again later."
+	return e
 }
 
 // revise builds the next version of a message from an edit.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -72,7 +73,7 @@ type Server struct {
 	files       map[string]stored
 
 	commands        map[string][]Command // by guild; "" for the global ones.
-	newCommands     map[string]window
+	newCommands     map[string]*quota.Fixed
 	interactions    map[string]*Interaction
 	interactionList []*Interaction
 
@@ -130,10 +131,10 @@ func (s *Server) reset() {
 	s.guilds, s.guildList = make(map[string]*guild), nil
 	s.channels, s.channelList = make(map[string]*channel), nil
 	s.nonces, s.files = make(map[string]*Message), make(map[string]stored)
-	s.commands, s.newCommands = make(map[string][]Command), make(map[string]window)
+	s.commands, s.newCommands = make(map[string][]Command), make(map[string]*quota.Fixed)
 	s.interactions, s.interactionList = make(map[string]*Interaction), nil
 	s.sessions, s.lastIdentify, s.refusals, s.mute = nil, time.Time{}, 0, 0
-	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
+	s.limiter = limiter{quota.NewScopes(enforced(s.opts.Limits, s.opts.Hidden))}
 	s.stats = Stats{}
 	s.person(DefaultPerson)
 	s.textChannel(DefaultChannel, DefaultGuild).info.Name = "general"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -166,15 +167,15 @@ func (s *Server) resumeURL() string { return "ws" + s.base[len("http"):] + resum
 
 // getGatewayBot answers GET /gateway/bot.
 func (s *Server) getGatewayBot(r *request) (any, *apiError) {
-	w := s.limiter.scope(bucketSessions, "").published
-	left, resets := max(0, w.limit), time.Duration(0)
-	if w.ends.After(r.now) {
-		left, resets = max(0, w.limit-w.used), w.ends.Sub(r.now)
+	total, left, resets := 0, 0, time.Duration(0)
+	if w, ok := s.limiter.scope(bucketSessions, "").Published().(*quota.Fixed); ok {
+		total = w.Size
+		left, resets = w.Left(r.now)
 	}
 	return map[string]any{
 		"url": s.gatewayURL(), "shards": 1,
 		"session_start_limit": map[string]any{
-			"total": max(0, w.limit), "remaining": left, "reset_after": resets.Milliseconds(), "max_concurrency": 1,
+			"total": total, "remaining": left, "reset_after": resets.Milliseconds(), "max_concurrency": 1,
 		},
 	}, nil
 }

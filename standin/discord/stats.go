@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -57,9 +56,6 @@ func (v *Violations) add(one Violation) {
 	v.Details = append(v.Details, one)
 }
 
-// ScopeStats are the counters of one bucket, such as "messages:<channel>" or "global".
-type ScopeStats = quota.Stats
-
 // Stats are counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
@@ -92,7 +88,7 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st, now := s.stats, time.Now()
-	st.Stats = s.Counted.Clone()
+	st.Stats = s.Counted.Clone(s.limiter.Stats())
 	st.Connections = len(s.sockets)
 	st.Violations.Details = slices.Clone(st.Violations.Details)
 	for _, i := range s.interactionList {

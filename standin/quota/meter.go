@@ -2,7 +2,7 @@ package quota
 
 import "time"
 
-// Meter says how long until one more call fits.
+// Meter says how long until one more call fits. A nil Meter takes every call.
 type Meter interface {
 	Wait(now time.Time) time.Duration
 	Take(now time.Time)
@@ -12,24 +12,20 @@ type Meter interface {
 type bucket struct {
 	interval time.Duration
 	burst    int
-	jitter   time.Duration
 	full     time.Time
 }
 
-// NewBucket is a token bucket, nil when perSecond is not positive. A call may come too early by jitter.
-func NewBucket(perSecond float64, burst int, jitter time.Duration) Meter {
+// NewBucket is a token bucket, nil when perSecond is not positive.
+func NewBucket(perSecond float64, burst int) Meter {
 	if perSecond <= 0 {
 		return nil
 	}
-	return &bucket{interval: time.Duration(float64(time.Second) / perSecond), burst: max(1, burst), jitter: max(0, jitter)}
+	return &bucket{interval: time.Duration(float64(time.Second) / perSecond), burst: max(1, burst)}
 }
 
 func (b *bucket) Wait(now time.Time) time.Duration {
 	earliest := b.full.Add(-time.Duration(b.burst-1) * b.interval)
-	if d := earliest.Sub(now); d > b.jitter {
-		return d
-	}
-	return 0
+	return max(0, earliest.Sub(now))
 }
 
 func (b *bucket) Take(now time.Time) {
@@ -43,27 +39,22 @@ func (b *bucket) Take(now time.Time) {
 type window struct {
 	size   int
 	period time.Duration
-	jitter time.Duration
 	times  []time.Time // at most size, oldest first.
 }
 
-// NewWindow is a sliding window that takes size calls in any period, nil when size is not positive. A call may come
-// too early by jitter.
-func NewWindow(size int, period, jitter time.Duration) Meter {
+// NewWindow is a sliding window that takes size calls in any period, nil when size is not positive.
+func NewWindow(size int, period time.Duration) Meter {
 	if size <= 0 {
 		return nil
 	}
-	return &window{size: size, period: period, jitter: max(0, jitter)}
+	return &window{size: size, period: period}
 }
 
 func (w *window) Wait(now time.Time) time.Duration {
 	if len(w.times) < w.size {
 		return 0
 	}
-	if d := w.times[0].Add(w.period).Sub(now); d > w.jitter {
-		return d
-	}
-	return 0
+	return max(0, w.times[0].Add(w.period).Sub(now))
 }
 
 func (w *window) Take(now time.Time) {
@@ -71,4 +62,48 @@ func (w *window) Take(now time.Time) {
 		w.times = append(w.times[:0], w.times[len(w.times)-w.size+1:]...)
 	}
 	w.times = append(w.times, now)
+}
+
+// Fixed takes Size calls from the first one until Period is over, and then anew.
+type Fixed struct {
+	Size   int
+	Period time.Duration
+
+	ends time.Time
+	used int
+}
+
+// NewFixed is a fixed window, nil when size is not positive.
+func NewFixed(size int, period time.Duration) Meter {
+	if size <= 0 {
+		return nil
+	}
+	return &Fixed{Size: size, Period: period}
+}
+
+// Wait is how long until one more call fits.
+func (w *Fixed) Wait(now time.Time) time.Duration { return w.WaitFor(now, 1) }
+
+// WaitFor is how long until so many calls more fit.
+func (w *Fixed) WaitFor(now time.Time, calls int) time.Duration {
+	if w.used+calls <= w.Size {
+		return 0
+	}
+	return max(0, w.ends.Sub(now))
+}
+
+// Take counts a call. One that comes before there is room for it begins the next period.
+func (w *Fixed) Take(now time.Time) {
+	if !w.ends.After(now) || w.used >= w.Size {
+		w.ends, w.used = now.Add(w.Period), 0
+	}
+	w.used++
+}
+
+// Left is how many calls still fit into the period, and when that ends; 0 when none was counted in it.
+func (w *Fixed) Left(now time.Time) (calls int, ends time.Duration) {
+	if !w.ends.After(now) {
+		return w.Size, 0
+	}
+	return max(0, w.Size-w.used), w.ends.Sub(now)
 }

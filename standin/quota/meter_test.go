@@ -15,7 +15,7 @@ func TestWindow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(1, 20).Draw(t, "size")
-		w := quota.NewWindow(size, time.Minute, 0)
+		w := quota.NewWindow(size, time.Minute)
 		now := time.Unix(1_700_000_000, 0)
 		var taken []time.Time
 		for _, gap := range rapid.SliceOfN(rapid.IntRange(0, 20_000), 1, 100).Draw(t, "gaps") {
@@ -42,7 +42,7 @@ func TestBucket(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		burst := rapid.IntRange(1, 5).Draw(t, "burst")
-		b := quota.NewBucket(1, burst, 0)
+		b := quota.NewBucket(1, burst)
 		now := time.Unix(1_700_000_000, 0)
 		var taken []time.Time
 		for _, gap := range rapid.SliceOfN(rapid.IntRange(0, 3_000), 1, 100).Draw(t, "gaps") {
@@ -64,10 +64,10 @@ func TestBucket(t *testing.T) {
 
 func TestNoMeter(t *testing.T) {
 	t.Parallel()
-	if w := quota.NewWindow(-1, time.Minute, 0); w != nil {
+	if w := quota.NewWindow(-1, time.Minute); w != nil {
 		t.Errorf("a window for no calls: got %v, want none", w)
 	}
-	if b := quota.NewBucket(0, 3, 0); b != nil {
+	if b := quota.NewBucket(0, 3); b != nil {
 		t.Errorf("a bucket that never fills: got %v, want none", b)
 	}
 }

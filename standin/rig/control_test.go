@@ -196,7 +196,7 @@ func TestCalls(t *testing.T) {
 		if _, cut := get("/four"); !cut || len(s.Calls()) != 3 {
 			t.Errorf("answered while it restarts, or recorded: %+v", s.Calls())
 		}
-		statuses := s.Counted.Clone().ByStatus
+		statuses := s.Counted.Clone(nil).ByStatus
 		if calls := s.Calls(); calls[1].Fault != fault.PauseBefore || calls[2].Fault != fault.CutBefore || statuses[200] != 2 || statuses[0] != 1 {
 			t.Errorf("recorded are %+v, counted %v", calls, statuses)
 		}

@@ -16,15 +16,15 @@ type Stats struct {
 	TooManyRequests int `json:"too_many_requests"`
 	Forced          int `json:"forced_too_many_requests"`
 	// Scopes are what the platform limits, by name.
-	Scopes map[string]*quota.Stats `json:"scopes"`
+	Scopes map[string]quota.Stats `json:"scopes"`
 }
 
 func newStats() Stats {
-	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int), Scopes: make(map[string]*quota.Stats)}
+	return Stats{ByMethod: make(map[string]int), ByStatus: make(map[int]int)}
 }
 
-// Clone returns a copy that shares nothing.
-func (s Stats) Clone() Stats {
-	s.ByMethod, s.ByStatus, s.Scopes = maps.Clone(s.ByMethod), maps.Clone(s.ByStatus), quota.Copy(s.Scopes)
+// Clone returns a copy that shares nothing, with the counters of scopes.
+func (s Stats) Clone(scopes map[string]quota.Stats) Stats {
+	s.ByMethod, s.ByStatus, s.Scopes = maps.Clone(s.ByMethod), maps.Clone(s.ByStatus), scopes
 	return s
 }

@@ -1,9 +1,6 @@
 package slack
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"math"
 	"time"
 
@@ -53,20 +50,6 @@ func NoLimits() Limits {
 	return Limits{Tier1: -1, Tier2: -1, Tier3: -1, Tier4: -1, PostPerSecond: -1, PostBurst: -1, PostPerMinute: -1, StatusPerMinute: -1}
 }
 
-// orElse fills the fields that are zero from d.
-func (l Limits) orElse(d Limits) Limits {
-	l.Tier1, l.Tier2 = cmp.Or(l.Tier1, d.Tier1), cmp.Or(l.Tier2, d.Tier2)
-	l.Tier3, l.Tier4 = cmp.Or(l.Tier3, d.Tier3), cmp.Or(l.Tier4, d.Tier4)
-	l.PostPerSecond = cmp.Or(l.PostPerSecond, d.PostPerSecond)
-	l.PostBurst = cmp.Or(l.PostBurst, d.PostBurst)
-	l.PostPerMinute = cmp.Or(l.PostPerMinute, d.PostPerMinute)
-	l.StatusPerMinute = cmp.Or(l.StatusPerMinute, d.StatusPerMinute)
-	l.Jitter = cmp.Or(l.Jitter, d.Jitter)
-	l.MinRetryAfter = cmp.Or(l.MinRetryAfter, d.MinRetryAfter)
-	l.Methods = maps.Clone(l.Methods)
-	return l
-}
-
 // perMinute is how often a method may be called; not positive: without limit.
 func (l Limits) perMinute(method string) int {
 	if n, ok := l.Methods[method]; ok {
@@ -92,30 +75,29 @@ func (l Limits) perMinute(method string) int {
 // limiter is guarded by Server.mu.
 type limiter struct{ quota.Scopes[Limits] }
 
-func newLimiter(published, hidden Limits) limiter {
-	published = published.orElse(PublishedLimits())
-	hidden = hidden.orElse(NoLimits())
-	hidden.Jitter = published.Jitter
-	return limiter{quota.NewScopes(published, hidden)}
+// enforced fills in what limits leave open.
+func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
+	published = quota.Fill(published, PublishedLimits())
+	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
 
 // method is the scope of a method in the whole workspace.
 func (l *limiter) method(name string) *quota.Scope {
 	return l.Scope(name, func(lim Limits) quota.Meter {
-		return quota.NewWindow(lim.perMinute(name), time.Minute, lim.Jitter)
+		return quota.NewWindow(lim.perMinute(name), time.Minute)
 	})
 }
 
 // post is the scope of chat.postMessage in a channel.
 func (l *limiter) post(channel string) *quota.Scope {
 	return l.Scope(methodPost+":"+channel, func(lim Limits) quota.Meter {
-		return quota.NewBucket(lim.PostPerSecond, lim.PostBurst, lim.Jitter)
+		return quota.NewBucket(lim.PostPerSecond, lim.PostBurst)
 	})
 }
 
 // seconds rounds a wait up to what Retry-After can say.
 func (l *limiter) seconds(d time.Duration) int {
-	return max(int(math.Ceil(d.Seconds())), l.Published().MinRetryAfter, 1)
+	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
 // SetLimits replaces both sets of limits; what was counted so far is forgotten,
@@ -123,18 +105,19 @@ func (l *limiter) seconds(d time.Duration) int {
 func (s *Server) SetLimits(published, hidden Limits) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limiter = newLimiter(published, hidden)
+	s.limiter.Renew(enforced(published, hidden))
+	s.limiter.Open()
 }
 
 // checkBlocked answers 429 while a scope is blocked: the client was told to wait
 // and does not.
 func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiError {
-	left := sc.Closed(now)
-	if left <= 0 {
+	r := s.limiter.Closed(now, sc)
+	if r == nil {
 		return nil
 	}
-	s.violate(BlockedCall, call.Method, call.Channel, fmt.Sprintf("%s is blocked for another %v", sc.Name, left))
-	return tooMany(s.limiter.seconds(left))
+	s.violate(BlockedCall, call.Method, call.Channel, r.String())
+	return tooMany(s.limiter.seconds(r.Wait))
 }
 
 // charge counts a call in its scope, or answers 429 and blocks the scope when it
@@ -143,21 +126,18 @@ func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) *apiError {
 	if aerr := s.checkBlocked(now, sc, call); aerr != nil {
 		return aerr
 	}
-	published, hidden := sc.Wait(now)
-	if published > 0 {
-		s.violate(OverLimit, call.Method, call.Channel, fmt.Sprintf("%s is full for another %v", sc.Name, published))
+	r := s.limiter.Charge(now, sc)
+	if r == nil {
+		return nil
 	}
-	if wait := max(published, hidden); wait > 0 {
-		return s.block(now, sc, s.limiter.seconds(wait))
+	if !r.Hidden {
+		s.violate(OverLimit, call.Method, call.Channel, r.String())
 	}
-	sc.Take(now)
-	quota.Of(s.Counted.Scopes, sc.Name).Counted++
-	return nil
+	return s.block(now, sc, s.limiter.seconds(r.Wait))
 }
 
 // block closes a scope until retryAfter seconds are over.
 func (s *Server) block(now time.Time, sc *quota.Scope, retryAfter int) *apiError {
-	sc.Close(now.Add(time.Duration(retryAfter) * time.Second))
-	quota.Of(s.Counted.Scopes, sc.Name).TooManyRequests++
+	sc.Close(now.Add(time.Duration(retryAfter)*time.Second), "")
 	return tooMany(retryAfter)
 }

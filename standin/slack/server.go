@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -162,7 +163,7 @@ func (s *Server) reset() {
 	s.tickets = make(map[string]ticket)
 	s.offers = make(map[string]*offer)
 	s.deliveries, s.commands = nil, nil
-	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
+	s.limiter = limiter{quota.NewScopes(enforced(s.opts.Limits, s.opts.Hidden))}
 	s.stats = newStats()
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -45,9 +44,6 @@ type Violations struct {
 // Total is the number of violations of all kinds.
 func (v Violations) Total() int { return len(v.Details) }
 
-// ScopeStats are the counters of one scope: a method, or a method and a channel.
-type ScopeStats = quota.Stats
-
 // Stats are counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
@@ -82,7 +78,7 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stats
-	st.Stats = s.Counted.Clone()
+	st.Stats = s.Counted.Clone(s.limiter.Stats())
 	st.ByError = maps.Clone(st.ByError)
 	st.Violations.ByKind = maps.Clone(st.Violations.ByKind)
 	st.Violations.Details = slices.Clone(st.Violations.Details)

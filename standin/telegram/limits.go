@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -47,30 +46,13 @@ func NoLimits() Limits {
 	return Limits{PrivatePerSecond: -1, PrivateBurst: -1, GroupPerMinute: -1, GlobalPerSecond: -1}
 }
 
-// orElse fills the fields that are zero from d.
-func (l Limits) orElse(d Limits) Limits {
-	l.PrivatePerSecond = cmp.Or(l.PrivatePerSecond, d.PrivatePerSecond)
-	l.PrivateBurst = cmp.Or(l.PrivateBurst, d.PrivateBurst)
-	l.GroupPerMinute = cmp.Or(l.GroupPerMinute, d.GroupPerMinute)
-	l.GlobalPerSecond = cmp.Or(l.GlobalPerSecond, d.GlobalPerSecond)
-	l.Jitter = cmp.Or(l.Jitter, d.Jitter)
-	l.MinRetryAfter = cmp.Or(l.MinRetryAfter, d.MinRetryAfter)
-	return l
-}
-
 // limiter is guarded by Server.mu.
 type limiter struct{ quota.Scopes[Limits] }
 
-func newLimiter(published, hidden Limits) limiter {
-	return limiter{quota.NewScopes(enforced(published, hidden))}
-}
-
 // enforced fills in what limits leave open.
-func enforced(published, hidden Limits) (Limits, Limits) {
-	published = published.orElse(PublishedLimits())
-	hidden = hidden.orElse(NoLimits())
-	hidden.Jitter = published.Jitter
-	return published, hidden
+func enforced(published, hidden Limits) (Limits, Limits, time.Duration) {
+	published = quota.Fill(published, PublishedLimits())
+	return published, quota.Fill(hidden, NoLimits()), published.Jitter
 }
 
 const globalScope = "global"
@@ -79,22 +61,22 @@ func chatScope(id int64) string { return fmt.Sprintf("chat:%d", id) }
 
 func (l *limiter) global() *quota.Scope {
 	return l.Scope(globalScope, func(lim Limits) quota.Meter {
-		return quota.NewWindow(lim.GlobalPerSecond, time.Second, lim.Jitter)
+		return quota.NewWindow(lim.GlobalPerSecond, time.Second)
 	})
 }
 
 func (l *limiter) chat(c *chat) *quota.Scope {
 	return l.Scope(chatScope(c.info.ID), func(lim Limits) quota.Meter {
 		if !c.private() {
-			return quota.NewWindow(lim.GroupPerMinute, time.Minute, lim.Jitter)
+			return quota.NewWindow(lim.GroupPerMinute, time.Minute)
 		}
-		return quota.NewBucket(lim.PrivatePerSecond, lim.PrivateBurst, lim.Jitter)
+		return quota.NewBucket(lim.PrivatePerSecond, lim.PrivateBurst)
 	})
 }
 
 // seconds rounds a wait up to what retry_after can say.
 func (l *limiter) seconds(d time.Duration) int {
-	return max(int(math.Ceil(d.Seconds())), l.Published().MinRetryAfter, 1)
+	return max(int(math.Ceil(d.Seconds())), l.Limits().MinRetryAfter, 1)
 }
 
 // SetLimits replaces both sets of limits; what was counted so far is forgotten,
@@ -108,38 +90,29 @@ func (s *Server) SetLimits(published, hidden Limits) {
 // checkBlocked answers 429 while a scope of the chat is blocked: the client was
 // told to wait and does not.
 func (s *Server) checkBlocked(now time.Time, c *chat, call *Call) *apiError {
-	for _, sc := range []*quota.Scope{s.limiter.global(), s.limiter.chat(c)} {
-		if left := sc.Closed(now); left > 0 {
-			s.violate(now, BlockedCall, call, fmt.Sprintf("%s is blocked for another %v", sc.Name, left))
-			return tooMany(s.limiter.seconds(left))
-		}
+	r := s.limiter.Closed(now, s.limiter.global(), s.limiter.chat(c))
+	if r == nil {
+		return nil
 	}
-	return nil
+	s.violate(now, BlockedCall, call, r.String())
+	return tooMany(s.limiter.seconds(r.Wait))
 }
 
 // charge counts a call that shows something in its scopes, or answers 429 and
 // blocks the scope that is full.
 func (s *Server) charge(now time.Time, c *chat, call *Call) *apiError {
-	scopes := []*quota.Scope{s.limiter.global(), s.limiter.chat(c)}
-	for _, sc := range scopes {
-		published, hidden := sc.Wait(now)
-		if published > 0 {
-			s.violate(now, OverLimit, call, fmt.Sprintf("%s is full for another %v", sc.Name, published))
-		}
-		if wait := max(published, hidden); wait > 0 {
-			return s.block(now, sc, s.limiter.seconds(wait))
-		}
+	r := s.limiter.Charge(now, s.limiter.global(), s.limiter.chat(c))
+	if r == nil {
+		return nil
 	}
-	for _, sc := range scopes {
-		sc.Take(now)
-		quota.Of(s.Counted.Scopes, sc.Name).Counted++
+	if !r.Hidden {
+		s.violate(now, OverLimit, call, r.String())
 	}
-	return nil
+	return s.block(now, r.Scope, s.limiter.seconds(r.Wait))
 }
 
 // block closes a scope until retryAfter seconds are over.
 func (s *Server) block(now time.Time, sc *quota.Scope, retryAfter int) *apiError {
-	sc.Close(now.Add(time.Duration(retryAfter) * time.Second))
-	quota.Of(s.Counted.Scopes, sc.Name).TooManyRequests++
+	sc.Close(now.Add(time.Duration(retryAfter)*time.Second), "")
 	return tooMany(retryAfter)
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -119,7 +120,7 @@ func (s *Server) reset() {
 	s.commands = make(map[menuKey][]Command)
 	s.files, s.links = make(map[string]*storedFile), make(map[string]*storedFile)
 	s.nextLink, s.albums = 0, 0
-	s.limiter = newLimiter(s.opts.Limits, s.opts.Hidden)
+	s.limiter = limiter{quota.NewScopes(enforced(s.opts.Limits, s.opts.Hidden))}
 	s.stats = Stats{}
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"telex/standin/quota"
 	"telex/standin/rig"
 )
 
@@ -38,9 +37,6 @@ type Violations struct {
 // Total is the number of violations of all kinds.
 func (v Violations) Total() int { return v.OverLimit + v.BlockedCalls + v.SurplusEntities }
 
-// ScopeStats are the counters of one scope: "global" or "chat:<id>".
-type ScopeStats = quota.Stats
-
 // Stats are counters since the start or the last Reset.
 type Stats struct {
 	rig.Stats
@@ -64,7 +60,7 @@ func (s *Server) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stats
-	st.Stats = s.Counted.Clone()
+	st.Stats = s.Counted.Clone(s.limiter.Stats())
 	st.Violations.Details = slices.Clone(st.Violations.Details)
 	st.Pending = len(s.updates.pending)
 	return st
