@@ -99,13 +99,13 @@ func (s *Server) wireAttachment(_ *Message, a Attachment) wireAttachment {
 }
 
 // download answers GET /attachments/…, which asks for no token but for a link that is still good.
-func (s *Server) download(r *request) (any, *apiError) {
+func (s *Server) download(r *request) any {
 	f, ok := s.files[r.param("attachment")]
 	ends, err := strconv.ParseInt(r.query.Get("ex"), 16, 64)
 	if !ok || err != nil || r.query.Get("hm") != bucketHash(f.ID) || r.now.After(time.Unix(ends, 0)) {
 		return rig.Answer{
 			Status: http.StatusNotFound, ContentType: "text/plain;charset=UTF-8", Body: []byte("This content is no longer available."),
-		}, nil
+		}
 	}
-	return rig.Answer{Status: http.StatusOK, ContentType: cmp.Or(f.ContentType, "application/octet-stream"), Body: f.Content}, nil
+	return rig.Answer{Status: http.StatusOK, ContentType: cmp.Or(f.ContentType, "application/octet-stream"), Body: f.Content}
 }

@@ -90,11 +90,10 @@ func (s *Server) invoke(r *request) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.now, r.bucket = time.Now(), s.bucket(r.call)
-	aerr := s.charge(r)
-	var result any
-	if aerr == nil {
-		result, aerr = r.route.serve(s, r)
-	}
+	result, aerr := rig.Run[apiError](func() any {
+		s.charge(r)
+		return r.route.serve(s, r)
+	})
 	var a rig.Answer
 	if aerr != nil {
 		a = r.call.refused(aerr)
@@ -132,23 +131,23 @@ func (s *Server) finish(call *Call, a rig.Answer) []slog.Attr {
 }
 
 // getMe answers GET /users/@me.
-func (s *Server) getMe(*request) (any, *apiError) {
+func (s *Server) getMe(*request) any {
 	return struct {
 		User
 		Verified bool `json:"verified"`
 		Flags    int  `json:"flags"`
-	}{s.me, true, 0}, nil
+	}{s.me, true, 0}
 }
 
-func (s *Server) getUser(r *request) (any, *apiError) {
+func (s *Server) getUser(r *request) any {
 	if u, ok := s.users[r.param("user")]; ok {
-		return u, nil
+		return u
 	}
-	return nil, notFound(codeUnknownUser, "User")
+	panic(notFound(codeUnknownUser, "User"))
 }
 
 // getApplication answers GET /applications/@me.
-func (s *Server) getApplication(*request) (any, *apiError) {
+func (s *Server) getApplication(*request) any {
 	const limitedContent = 1 << 19 // the intent is switched on for an application in few guilds.
 	flags := 0
 	if s.opts.MessageContent {
@@ -157,5 +156,5 @@ func (s *Server) getApplication(*request) (any, *apiError) {
 	return map[string]any{
 		"id": s.me.ID, "name": s.me.Username, "icon": nil, "description": "", "bot_public": true,
 		"bot_require_code_grant": false, "verify_key": bucketHash(s.me.ID) + bucketHash("key"), "flags": flags, "bot": s.me,
-	}, nil
+	}
 }

@@ -66,22 +66,16 @@ func (s *Server) Commands(guildID string) []Command {
 }
 
 // owner checks that the call is about the bot's own application, and a guild it is in.
-func (s *Server) owner(r *request) (guildID string, aerr *apiError) {
-	if r.param("app") != s.me.ID {
-		return "", missingAccess()
+func (s *Server) owner(r *request) (guildID string) {
+	rig.RefuseIf(r.param("app") != s.me.ID, missingAccess())
+	if id := r.param("guild"); id != "" && (s.guilds[id] == nil || !s.guilds[id].member) {
+		panic(missingAccess())
 	}
-	if r.param("guild") == "" {
-		return "", nil
-	}
-	g, aerr := s.guildOf(r)
-	if aerr != nil {
-		return "", missingAccess()
-	}
-	return g.id, nil
+	return r.param("guild")
 }
 
-func (s *Server) getCommands(r *request, guildID string) (any, *apiError) {
-	return s.wireCommands(guildID), nil
+func (s *Server) getCommands(r *request, guildID string) any {
+	return s.wireCommands(guildID)
 }
 
 func (s *Server) wireCommands(guildID string) []map[string]any {
@@ -108,34 +102,27 @@ func (s *Server) wireCommand(c *Command) map[string]any {
 	return w
 }
 
-func (s *Server) findCommand(r *request) (string, int, *apiError) {
-	guildID, aerr := s.owner(r)
-	if aerr != nil {
-		return "", 0, aerr
-	}
+func (s *Server) findCommand(r *request) (string, int) {
+	guildID := s.owner(r)
 	i := slices.IndexFunc(s.commands[guildID], func(c Command) bool { return c.ID == r.param("command") })
-	if i < 0 {
-		return "", 0, notFound(codeUnknownCommand, "application command")
-	}
-	return guildID, i, nil
+	rig.RefuseIf(i < 0, notFound(codeUnknownCommand, "application command"))
+	return guildID, i
 }
 
-func (s *Server) getCommand(r *request, guildID string, i int) (any, *apiError) {
-	return s.wireCommand(&s.commands[guildID][i]), nil
+func (s *Server) getCommand(r *request, guildID string, i int) any {
+	return s.wireCommand(&s.commands[guildID][i])
 }
 
-func (s *Server) deleteCommand(r *request, guildID string, i int) (any, *apiError) {
+func (s *Server) deleteCommand(r *request, guildID string, i int) any {
 	s.commands[guildID] = slices.Delete(s.commands[guildID], i, i+1)
-	return nil, nil
+	return nil
 }
 
 // createCommand answers POST …/commands: one of the same name is replaced.
-func (s *Server) createCommand(r *request, guildID string) (any, *apiError) {
+func (s *Server) createCommand(r *request, guildID string) any {
 	f := r.form()
 	c := readCommand(f)
-	if aerr := f.errs.err(); aerr != nil {
-		return nil, aerr
-	}
+	f.errs.refuse()
 	list := slices.Clone(s.commands[guildID])
 	i := slices.IndexFunc(list, c.same)
 	if i >= 0 {
@@ -143,39 +130,32 @@ func (s *Server) createCommand(r *request, guildID string) (any, *apiError) {
 	} else {
 		list = append(list, c)
 	}
-	fresh, aerr := s.putCommands(r, guildID, list)
-	if aerr != nil {
-		return nil, aerr
-	}
+	fresh := s.putCommands(r, guildID, list)
 	w := s.wireCommand(&s.commands[guildID][slices.IndexFunc(s.commands[guildID], c.same)])
 	if fresh > 0 {
-		return created{w}, nil
+		return created{w}
 	}
-	return w, nil
+	return w
 }
 
 // editCommand answers PATCH …/commands/{command}.
-func (s *Server) editCommand(r *request, guildID string, i int) (any, *apiError) {
+func (s *Server) editCommand(r *request, guildID string, i int) any {
 	f := r.form()
 	merged := make(map[string]json.RawMessage)
 	maps.Copy(merged, s.commands[guildID][i].fields)
 	maps.Copy(merged, f.fields)
 	f.fields = merged
 	c := readCommand(f)
-	if aerr := f.errs.err(); aerr != nil {
-		return nil, aerr
-	}
+	f.errs.refuse()
 	c.ID, c.Guild, c.version = s.commands[guildID][i].ID, guildID, s.ids.next(r.now)
 	s.commands[guildID][i] = c
-	return s.wireCommand(&c), nil
+	return s.wireCommand(&c)
 }
 
 // overwriteCommands answers PUT …/commands: what is not in the list is gone.
-func (s *Server) overwriteCommands(r *request, guildID string) (any, *apiError) {
+func (s *Server) overwriteCommands(r *request, guildID string) any {
 	var items []json.RawMessage
-	if json.Unmarshal(r.payload, &items) != nil {
-		return nil, badField("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")
-	}
+	rig.RefuseIf(json.Unmarshal(r.payload, &items) != nil, badField("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType"))
 	var errs formErrors
 	list := []Command{}
 	for i, item := range items {
@@ -186,19 +166,15 @@ func (s *Server) overwriteCommands(r *request, guildID string) (any, *apiError) 
 		}
 		list = append(list, c)
 	}
-	if aerr := errs.err(); aerr != nil {
-		return nil, aerr
-	}
-	if _, aerr := s.putCommands(r, guildID, list); aerr != nil {
-		return nil, aerr
-	}
-	return s.wireCommands(guildID), nil
+	errs.refuse()
+	s.putCommands(r, guildID, list)
+	return s.wireCommands(guildID)
 }
 
 func (c Command) same(other Command) bool { return c.Type == other.Type && c.Name == other.Name }
 
 // putCommands replaces the commands of a guild; those that were there keep their ids. It returns how many are new.
-func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh int, aerr *apiError) {
+func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh int) {
 	count := make(map[int]int)
 	for i := range list {
 		c := &list[i]
@@ -219,9 +195,7 @@ func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh 
 		if kind == 1 {
 			most = maxCommands
 		}
-		if n > most {
-			return 0, fail(http.StatusBadRequest, 30032, fmt.Sprintf("Maximum number of application commands reached (%d).", most))
-		}
+		rig.RefuseIf(n > most, fail(http.StatusBadRequest, 30032, fmt.Sprintf("Maximum number of application commands reached (%d).", most)))
 	}
 	daily := s.newCommands[guildID]
 	if daily == nil {
@@ -231,13 +205,13 @@ func (s *Server) putCommands(r *request, guildID string, list []Command) (fresh 
 	if wait := daily.WaitFor(r.now, fresh); wait > 0 {
 		e := tooMany(wait, scopeUser)
 		e.code, e.message = codeDailyCommands, fmt.Sprintf("Max number of daily application command creates has been reached (%d)", maxDailyCommands)
-		return 0, e
+		panic(e)
 	}
 	for range fresh {
 		daily.Take(r.now)
 	}
 	s.commands[guildID] = list
-	return fresh, nil
+	return fresh
 }
 
 func sameFields(a, b map[string]json.RawMessage) bool {

@@ -38,7 +38,7 @@ const (
 	codeThreadExists        = 160004
 )
 
-// apiError is an answer that is no success.
+// apiError is an answer that is no success. A method panics with it; see package rig.
 type apiError struct {
 	status  int
 	code    int
@@ -90,6 +90,13 @@ func (f formErrors) err() *apiError {
 		return nil
 	}
 	return &apiError{status: http.StatusBadRequest, code: codeInvalidForm, message: "Invalid Form Body", form: f}
+}
+
+// refuse refuses the call when there are any.
+func (f formErrors) refuse() {
+	if aerr := f.err(); aerr != nil {
+		panic(aerr)
+	}
 }
 
 // badField is a 50035 about one field.

@@ -108,38 +108,25 @@ func (s *Server) interact(c *channel, i *Interaction, data map[string]any) {
 }
 
 // callback answers POST /interactions/{interaction}/{token}/callback.
-func (s *Server) callback(r *request) (any, *apiError) {
+func (s *Server) callback(r *request) any {
 	i := s.interactions[r.param("interaction")]
-	if i == nil || i.Token != r.param("token") {
-		return nil, notFound(codeUnknownInteraction, "interaction")
-	}
+	rig.RefuseIf(i == nil || i.Token != r.param("token"), notFound(codeUnknownInteraction, "interaction"))
 	r.call.Channel = i.Channel
-	switch {
-	case !i.Answered.IsZero():
-		return nil, fail(http.StatusBadRequest, codeAlreadyAcknowledged, "Interaction has already been acknowledged.")
-	case r.now.Sub(i.At) > responseTime:
-		return nil, notFound(codeUnknownInteraction, "interaction")
-	}
+	rig.RefuseIf(!i.Answered.IsZero(), fail(http.StatusBadRequest, codeAlreadyAcknowledged, "Interaction has already been acknowledged."))
+	rig.RefuseIf(r.now.Sub(i.At) > responseTime, notFound(codeUnknownInteraction, "interaction"))
 	f := r.form()
 	if !f.has("type") {
 		f.bad("BASE_TYPE_REQUIRED", "This field is required", "type")
 	}
 	kind := f.integer("type")
-	if aerr := f.errs.err(); aerr != nil {
-		return nil, aerr
-	}
-	aerr := s.respond(r, i, kind, f.sub("data"))
-	if aerr == nil {
-		aerr = f.errs.err()
-	}
-	if aerr != nil {
-		return nil, aerr
-	}
+	f.errs.refuse()
+	s.respond(r, i, kind, f.sub("data"))
+	f.errs.refuse()
 	i.Answered, i.Response = r.now, kind
 	s.Publish(Event{Kind: "interaction", Channel: i.Channel, Interaction: i})
 	r.call.Message = i.Original
 	if r.query.Get("with_response") != "true" {
-		return nil, nil
+		return nil
 	}
 	result := map[string]any{"interaction": map[string]any{
 		"id": i.ID, "type": i.Type, "response_message_id": i.Original, "response_message_loading": kind == responseDeferred,
@@ -147,76 +134,59 @@ func (s *Server) callback(r *request) (any, *apiError) {
 	if c := s.channels[i.Channel]; c.byID[i.Original] != nil {
 		result["resource"] = map[string]any{"type": kind, "message": s.wire(c, c.byID[i.Original])}
 	}
-	return result, nil
+	return result
 }
 
 // respond does what the first answer says.
-func (s *Server) respond(r *request, i *Interaction, kind int, data form) *apiError {
+func (s *Server) respond(r *request, i *Interaction, kind int, data form) {
 	c := s.channels[i.Channel]
 	switch kind {
 	case responseMessage:
-		m, aerr := s.reply(r, c, i, data, nil)
-		if aerr != nil {
-			return aerr
-		}
+		m := s.reply(r, c, i, data, nil)
 		i.Original = m.ID
 	case responseDeferred:
 		flags := flagLoading | data.integer("flags")&flagEphemeral
-		if aerr := data.errs.err(); aerr != nil {
-			return aerr
-		}
+		data.errs.refuse()
 		m := s.replyWith(r, i, Version{At: r.now, Method: r.call.Method, Flags: flags})
 		s.add(c, m)
 		i.Original = m.ID
 	case responseDeferredUpdate, responseUpdate:
-		if i.Type != interactionComponent {
-			return badField("INTERACTION_RESPONSE_TYPE_INVALID", "Value must be one of {4, 5, 9, 10, 12}.", "type")
-		}
+		rig.RefuseIf(i.Type != interactionComponent, badField("INTERACTION_RESPONSE_TYPE_INVALID", "Value must be one of {4, 5, 9, 10, 12}.", "type"))
 		i.Original = i.Message
 		m := c.alive(i.Message)
 		if kind == responseDeferredUpdate {
-			return nil
+			return
 		}
-		if m == nil {
-			return unknownMessage()
-		}
+		rig.RefuseIf(m == nil, unknownMessage())
 		r.payload = rig.Encode(data.fields)
-		v, _, aerr := s.revise(r, c, m, true)
-		if aerr != nil {
-			return aerr
-		}
+		v, _ := s.revise(r, c, m, true)
 		s.change(c, m, v)
 	case responseAutocomplete, responseModal:
 		if kind == responseAutocomplete || !data.has("custom_id") {
-			return badField("INTERACTION_RESPONSE_TYPE_INVALID", "Interaction type does not take this response.", "type")
+			panic(badField("INTERACTION_RESPONSE_TYPE_INVALID", "Interaction type does not take this response.", "type"))
 		}
 	default:
-		return badField("BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.", "type")
+		panic(badField("BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.", "type"))
 	}
-	return nil
 }
 
 // reply makes a message that answers an interaction.
-func (s *Server) reply(r *request, c *channel, i *Interaction, data form, files map[int]rig.Upload) (*Message, *apiError) {
+func (s *Server) reply(r *request, c *channel, i *Interaction, data form, files map[int]rig.Upload) *Message {
 	if files == nil {
 		files = r.files
 	}
 	p := readPayload(data, files, true, false, flagSuppressEmbeds|flagEphemeral|flagSilent|flagComponentsV2)
-	if aerr := p.form.errs.err(); aerr != nil {
-		return nil, aerr
-	}
+	p.form.errs.refuse()
 	v := Version{
 		At: r.now, Method: r.call.Method, Content: p.content, Embeds: p.embeds, Components: p.components,
 		Buttons: p.buttons, Flags: p.flags, Attachments: s.store(r.now, c, p.files),
 	}
-	if v.empty() {
-		return nil, emptyMessage()
-	}
+	rig.RefuseIf(v.empty(), emptyMessage())
 	m := s.replyWith(r, i, v)
 	s.mention(c, m, textOf(p.content, p.components), p.allowed)
 	s.add(c, m)
 	s.stats.Messages++
-	return m, nil
+	return m
 }
 
 func (s *Server) replyWith(r *request, i *Interaction, v Version) *Message {
@@ -234,77 +204,62 @@ func (s *Server) replyWith(r *request, i *Interaction, v Version) *Message {
 }
 
 // byToken finds the interaction of a call to /webhooks/{app}/{token}, whose token must be good.
-func (s *Server) byToken(r *request) (*Interaction, *channel, *apiError) {
+func (s *Server) byToken(r *request) (*Interaction, *channel) {
 	n := slices.IndexFunc(s.interactionList, func(i *Interaction) bool { return i.Token == r.param("token") })
-	if n < 0 || r.param("app") != s.me.ID || s.interactionList[n].Answered.IsZero() {
-		return nil, nil, notFound(codeUnknownWebhook, "Webhook")
-	}
+	rig.RefuseIf(n < 0 || r.param("app") != s.me.ID || s.interactionList[n].Answered.IsZero(), notFound(codeUnknownWebhook, "Webhook"))
 	i := s.interactionList[n]
 	r.call.Channel = i.Channel
-	if r.now.Sub(i.At) > tokenLife {
-		return nil, nil, fail(http.StatusUnauthorized, codeWebhookToken, "Invalid Webhook Token")
-	}
-	return i, s.channels[i.Channel], nil
+	rig.RefuseIf(r.now.Sub(i.At) > tokenLife, fail(http.StatusUnauthorized, codeWebhookToken, "Invalid Webhook Token"))
+	return i, s.channels[i.Channel]
 }
 
 // ownMessage is the message of a call to /webhooks/{app}/{token}/messages/{message}.
-func (s *Server) ownMessage(r *request) (*channel, *Message, *apiError) {
-	i, c, aerr := s.byToken(r)
-	if aerr != nil {
-		return nil, nil, aerr
-	}
+func (s *Server) ownMessage(r *request) (*channel, *Message) {
+	i, c := s.byToken(r)
 	id := r.param("message")
 	if id == "@original" {
 		id = i.Original
 	} else if id != i.Original && !slices.Contains(i.FollowUps, id) {
-		return nil, nil, unknownMessage()
+		panic(unknownMessage())
 	}
 	m := c.alive(id)
-	if m == nil {
-		return nil, nil, unknownMessage()
-	}
+	rig.RefuseIf(m == nil, unknownMessage())
 	r.call.Message = m.ID
-	return c, m, nil
+	return c, m
 }
 
-func (s *Server) getOwn(r *request, c *channel, m *Message) (any, *apiError) {
-	return s.wire(c, m), nil
+func (s *Server) getOwn(r *request, c *channel, m *Message) any {
+	return s.wire(c, m)
 }
 
 // editOwn answers PATCH /webhooks/{app}/{token}/messages/{message}; an answer that was deferred becomes a message.
-func (s *Server) editOwn(r *request, c *channel, m *Message) (any, *apiError) {
+func (s *Server) editOwn(r *request, c *channel, m *Message) any {
 	loading := m.Last().Loading()
-	v, p, aerr := s.revise(r, c, m, true)
-	if aerr != nil {
-		return nil, aerr
-	}
+	v, p := s.revise(r, c, m, true)
 	if loading {
 		s.mention(c, m, textOf(v.Content, v.Components), p.allowed)
 	}
 	s.change(c, m, v)
-	return s.wire(c, m), nil
+	return s.wire(c, m)
 }
 
-func (s *Server) deleteOwn(r *request, c *channel, m *Message) (any, *apiError) {
+func (s *Server) deleteOwn(r *request, c *channel, m *Message) any {
 	s.remove(c, m, r.now, "bot")
 	s.stats.Deletes++
-	return nil, nil
+	return nil
 }
 
 // followUp answers POST /webhooks/{app}/{token}. The first one after a deferred answer becomes that answer.
-func (s *Server) followUp(r *request, i *Interaction, c *channel) (any, *apiError) {
+func (s *Server) followUp(r *request, i *Interaction, c *channel) any {
 	if m := c.alive(i.Original); m != nil && i.Response == responseDeferred && m.Last().Loading() {
 		r.call.Message = m.ID
 		return s.editOwn(r, c, m)
 	}
 	if s.access(c).Hidden && len(i.FollowUps) >= maxFollowUps {
-		return nil, fail(http.StatusBadRequest, codeFollowUps, "Maximum number of follow up messages has been reached")
+		panic(fail(http.StatusBadRequest, codeFollowUps, "Maximum number of follow up messages has been reached"))
 	}
-	m, aerr := s.reply(r, c, i, r.form(), r.files)
-	if aerr != nil {
-		return nil, aerr
-	}
+	m := s.reply(r, c, i, r.form(), r.files)
 	i.FollowUps = append(i.FollowUps, m.ID)
 	r.call.Message = m.ID
-	return s.wire(c, m), nil
+	return s.wire(c, m)
 }

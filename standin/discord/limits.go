@@ -143,7 +143,7 @@ func (s *Server) SetLimits(published, hidden Limits) {
 
 // charge counts a call in its buckets, whatever will come of it, or answers 429 and closes the one that is
 // full. Interactions are outside of the global limit.
-func (s *Server) charge(r *request) *apiError {
+func (s *Server) charge(r *request) {
 	var scopes []*quota.Scope
 	if !r.route.interaction {
 		scopes = append(scopes, s.limiter.scope(bucketGlobal, ""))
@@ -153,12 +153,12 @@ func (s *Server) charge(r *request) *apiError {
 	}
 	for _, sc := range scopes {
 		if aerr := s.checkBlocked(r.now, sc, r.call); aerr != nil {
-			return aerr
+			panic(aerr)
 		}
 	}
 	full := s.limiter.Charge(r.now, scopes...)
 	if full == nil {
-		return nil
+		return
 	}
 	kind := scopeUser
 	switch {
@@ -170,7 +170,7 @@ func (s *Server) charge(r *request) *apiError {
 	if !full.Hidden {
 		s.violate(r.now, OverLimit, r.call, full.String())
 	}
-	return block(r.now, full.Scope, full.Wait, kind)
+	panic(block(r.now, full.Scope, full.Wait, kind))
 }
 
 // checkBlocked answers 429 while a bucket is closed, of which the client was told.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Types of messages.
@@ -27,17 +29,16 @@ const (
 	typingTime = 10 * time.Second
 )
 
-// writable tells whether the bot may write in a channel; a thread that is archived awakes, unless it is locked.
-func (s *Server) writable(c *channel) *apiError {
+// checkWritable refuses a call where the bot may not write; a thread that is archived awakes, unless it is locked.
+func (s *Server) checkWritable(c *channel) {
 	switch a := s.access(c); {
 	case c.info.Blocked:
-		return fail(http.StatusForbidden, codeCannotSendToUser, "Cannot send messages to this user")
+		panic(fail(http.StatusForbidden, codeCannotSendToUser, "Cannot send messages to this user"))
 	case a.ReadOnly:
-		return missingPermissions()
+		panic(missingPermissions())
 	case c.info.Locked && c.info.Archived:
-		return archivedThread()
+		panic(archivedThread())
 	}
-	return nil
 }
 
 func archivedThread() *apiError {
@@ -45,57 +46,48 @@ func archivedThread() *apiError {
 }
 
 // createMessage answers POST /channels/{channel}/messages.
-func (s *Server) createMessage(r *request, c *channel) (any, *apiError) {
+func (s *Server) createMessage(r *request, c *channel) any {
 	p := readPayload(r.form(), r.files, false, false, flagSuppressEmbeds|flagSilent|flagComponentsV2)
-	if aerr := p.form.errs.err(); aerr != nil {
-		return nil, aerr
-	}
-	if len(p.files) > 0 && s.access(c).NoFiles {
-		return nil, missingPermissions()
-	}
+	p.form.errs.refuse()
+	rig.RefuseIf(len(p.files) > 0 && s.access(c).NoFiles, missingPermissions())
 	if m := s.sentBefore(p.nonce, r.now); m != nil && p.enforce {
 		s.stats.Deduplicated++
 		r.call.Message = m.ID
-		return s.wire(s.channels[m.Channel], m), nil
+		return s.wire(s.channels[m.Channel], m)
 	}
-	m, aerr := s.compose(r, c, p)
-	if aerr != nil {
-		return nil, aerr
-	}
+	m := s.compose(r, c, p)
 	s.awake(c)
 	s.add(c, m)
 	s.stats.Messages++
 	r.call.Message = m.ID
 	w := s.wire(c, m)
 	w.Nonce = m.nonce
-	return w, nil
+	return w
 }
 
 // compose builds a message of the bot.
-func (s *Server) compose(r *request, c *channel, p payload) (*Message, *apiError) {
+func (s *Server) compose(r *request, c *channel, p payload) *Message {
 	m := &Message{
 		ID: s.ids.next(r.now), From: s.me, FromBot: true, Nonce: p.nonce, nonce: p.rawNonce, Silent: p.flags&flagSilent != 0,
 	}
 	if p.replyTo != "" {
 		switch target := c.alive(p.replyTo); {
 		case target != nil && target.Type == typeThreadCreated:
-			return nil, badField("REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message", "message_reference")
+			panic(badField("REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message", "message_reference"))
 		case target != nil:
 			m.Type, m.ReplyTo = typeReply, p.replyTo
 		case p.failIfNotExists:
-			return nil, badField("REPLIES_UNKNOWN_MESSAGE", "Unknown message", "message_reference")
+			panic(badField("REPLIES_UNKNOWN_MESSAGE", "Unknown message", "message_reference"))
 		}
 	}
 	v := Version{
 		At: r.now, Method: r.call.Method, Content: p.content, Embeds: p.embeds, Components: p.components, Flags: p.flags, Buttons: p.buttons,
 	}
 	v.Attachments = s.store(r.now, c, p.files)
-	if v.empty() {
-		return nil, emptyMessage()
-	}
+	rig.RefuseIf(v.empty(), emptyMessage())
 	m.Versions = []Version{v}
 	s.mention(c, m, textOf(p.content, p.components), p.allowed)
-	return m, nil
+	return m
 }
 
 func emptyMessage() *apiError {
@@ -135,62 +127,46 @@ func (s *Server) stopTyping(c *channel, now time.Time) {
 }
 
 // target is the message of the call.
-func (s *Server) target(r *request) (*channel, *Message, *apiError) {
-	c, aerr := s.addressed(r)
-	if aerr != nil {
-		return nil, nil, aerr
-	}
+func (s *Server) target(r *request) (*channel, *Message) {
+	c := s.addressed(r)
 	m := c.alive(r.param("message"))
-	if m == nil || m.OnlyFor != "" {
-		return nil, nil, unknownMessage()
-	}
-	return c, m, nil
+	rig.RefuseIf(m == nil || m.OnlyFor != "", unknownMessage())
+	return c, m
 }
 
 // editMessage answers PATCH /channels/{channel}/messages/{message}.
-func (s *Server) editMessage(r *request, c *channel, m *Message) (any, *apiError) {
-	switch {
-	case !m.FromBot:
-		return nil, fail(http.StatusForbidden, codeForeignMessage, "Cannot edit a message authored by another user")
-	case c.info.Archived:
-		return nil, archivedThread()
-	}
-	v, _, aerr := s.revise(r, c, m, false)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) editMessage(r *request, c *channel, m *Message) any {
+	rig.RefuseIf(!m.FromBot, fail(http.StatusForbidden, codeForeignMessage, "Cannot edit a message authored by another user"))
+	rig.RefuseIf(c.info.Archived, archivedThread())
+	v, _ := s.revise(r, c, m, false)
 	if r.now.Sub(m.Versions[0].At) > oldAge {
-		if aerr := s.chargeOldEdit(r, c); aerr != nil {
-			return nil, aerr
-		}
+		s.chargeOldEdit(r, c)
 	}
 	s.change(c, m, v)
-	return s.wire(c, m), nil
+	return s.wire(c, m)
 }
 
 // chargeOldEdit counts an edit of an old message, which no header tells of.
-func (s *Server) chargeOldEdit(r *request, c *channel) *apiError {
+func (s *Server) chargeOldEdit(r *request, c *channel) {
 	sc := s.limiter.scope(bucketOldEdits, c.info.ID)
 	full := s.limiter.Charge(r.now, sc)
 	if full == nil {
-		return nil
+		return
 	}
 	e := tooMany(full.Wait, scopeUser)
 	e.code, e.message = codeOldEdits, "Maximum number of edits to messages older than 1 hour reached. Try again later."
-	return e
+	panic(e)
 }
 
 // revise builds the next version of a message from an edit.
-func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (Version, payload, *apiError) {
+func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (Version, payload) {
 	last := m.Last()
 	p := readPayload(r.form(), r.files, interaction, last.Flags&flagComponentsV2 != 0, flagSuppressEmbeds|flagComponentsV2)
 	if p.flags&flagComponentsV2 != 0 && last.Flags&flagComponentsV2 == 0 && last.Content != "" && !(p.hasContent && p.content == "") {
 		p.form.bad("MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
 			"The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", "content")
 	}
-	if aerr := p.form.errs.err(); aerr != nil {
-		return Version{}, p, aerr
-	}
+	p.form.errs.refuse()
 	v := last
 	v.At, v.Method, v.edited = r.now, r.call.Method, !last.Loading()
 	v.Flags &^= flagLoading
@@ -211,10 +187,8 @@ func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (V
 		v.Attachments = slices.DeleteFunc(v.Attachments, func(a Attachment) bool { return !slices.Contains(p.keep, a.ID) })
 	}
 	v.Attachments = append(v.Attachments, s.store(r.now, c, p.files)...)
-	if v.empty() {
-		return Version{}, p, emptyMessage()
-	}
-	return v, p, nil
+	rig.RefuseIf(v.empty(), emptyMessage())
+	return v, p
 }
 
 // change puts a new version of a message on display.
@@ -228,34 +202,26 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 }
 
 // deleteMessage answers DELETE /channels/{channel}/messages/{message}.
-func (s *Server) deleteMessage(r *request, c *channel, m *Message) (any, *apiError) {
-	switch {
-	case c.info.Archived:
-		return nil, archivedThread()
-	case !m.FromBot && (c.info.Type == DM || s.access(c).ReadOnly):
-		return nil, missingPermissions()
-	}
+func (s *Server) deleteMessage(r *request, c *channel, m *Message) any {
+	rig.RefuseIf(c.info.Archived, archivedThread())
+	rig.RefuseIf(!m.FromBot && (c.info.Type == DM || s.access(c).ReadOnly), missingPermissions())
 	s.remove(c, m, r.now, "bot")
 	s.stats.Deletes++
-	return nil, nil
+	return nil
 }
 
 // deleteMessages answers POST /channels/{channel}/messages/bulk-delete.
-func (s *Server) deleteMessages(r *request, c *channel) (any, *apiError) {
+func (s *Server) deleteMessages(r *request, c *channel) any {
 	f := r.form()
 	ids := f.texts("messages", 100)
-	if aerr := f.errs.err(); aerr != nil {
-		return nil, aerr
-	}
+	f.errs.refuse()
 	if len(ids) < 2 {
-		return nil, fail(http.StatusBadRequest, codeDeleteCount, "Provided too few or too many messages to delete. Must provide at least 2 and fewer than 100 messages to delete")
+		panic(fail(http.StatusBadRequest, codeDeleteCount, "Provided too few or too many messages to delete. Must provide at least 2 and fewer than 100 messages to delete"))
 	}
-	if c.info.Type == DM {
-		return nil, fail(http.StatusForbidden, codeWrongChannelType, "Cannot execute action on this channel type")
-	}
+	rig.RefuseIf(c.info.Type == DM, fail(http.StatusForbidden, codeWrongChannelType, "Cannot execute action on this channel type"))
 	for _, id := range ids {
 		if m := c.alive(id); m != nil && r.now.Sub(m.Versions[0].At) > bulkAge {
-			return nil, fail(http.StatusBadRequest, codeOldBulkDelete, "You can only bulk delete messages that are under 14 days old.")
+			panic(fail(http.StatusBadRequest, codeOldBulkDelete, "You can only bulk delete messages that are under 14 days old."))
 		}
 	}
 	for _, id := range ids {
@@ -264,7 +230,7 @@ func (s *Server) deleteMessages(r *request, c *channel) (any, *apiError) {
 			s.stats.Deletes++
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // remove takes a message off the screen.
@@ -282,12 +248,9 @@ func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
 }
 
 // getMessage answers GET /channels/{channel}/messages/{message}.
-func (s *Server) getMessage(r *request, c *channel, m *Message) (any, *apiError) {
-	switch {
-	case s.access(c).NoHistory:
-		return nil, missingPermissions()
-	}
-	return s.told(c, m), nil
+func (s *Server) getMessage(r *request, c *channel, m *Message) any {
+	rig.RefuseIf(s.access(c).NoHistory, missingPermissions())
+	return s.told(c, m)
 }
 
 // told is a message as a read returns it: without the text that the application may not know.
@@ -298,28 +261,26 @@ func (s *Server) told(c *channel, m *Message) *wireMessage {
 }
 
 // getMessages answers GET /channels/{channel}/messages: newest first.
-func (s *Server) getMessages(r *request, c *channel) (any, *apiError) {
+func (s *Server) getMessages(r *request, c *channel) any {
 	limit := 50
 	if text := r.query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > 100 {
-			return nil, badField("NUMBER_TYPE_MAX", "int value should be between 1 and 100.", "limit")
-		}
+		rig.RefuseIf(err != nil || n < 1 || n > 100, badField("NUMBER_TYPE_MAX", "int value should be between 1 and 100.", "limit"))
 		limit = n
 	}
 	for _, name := range []string{"before", "after", "around"} {
 		if id := r.query.Get(name); id != "" && id != "0" && !isSnowflake(id) {
-			return nil, badField("NUMBER_TYPE_COERCE", "Value "+strconv.Quote(id)+" is not snowflake.", name)
+			panic(badField("NUMBER_TYPE_COERCE", "Value "+strconv.Quote(id)+" is not snowflake.", name))
 		}
 	}
 	if s.access(c).NoHistory {
-		return []any{}, nil // as the platform answers who may not read it
+		return []any{} // as the platform answers who may not read it
 	}
 	list := []*wireMessage{}
 	for _, m := range pick(c.messages, r.query.Get("before"), r.query.Get("after"), r.query.Get("around"), limit) {
 		list = append(list, s.told(c, m))
 	}
-	return list, nil
+	return list
 }
 
 // pick chooses messages that stand, at most limit, newest first.
@@ -352,11 +313,11 @@ func pick(all []*Message, before, after, around string, limit int) []*Message {
 }
 
 // typing answers POST /channels/{channel}/typing.
-func (s *Server) startTyping(r *request, c *channel) (any, *apiError) {
+func (s *Server) startTyping(r *request, c *channel) any {
 	s.stopTyping(c, r.now)
 	p := Period{From: r.now, To: r.now.Add(typingTime)}
 	c.typing = append(c.typing, p)
 	s.stats.Typings++
 	s.Publish(Event{Kind: "typing", Channel: c.info.ID, Typing: &p})
-	return nil, nil
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Types of channels.
@@ -160,88 +162,72 @@ func (s *Server) access(c *channel) Access {
 }
 
 // visible finds a channel that the bot may look at.
-func (s *Server) visible(id string) (*channel, *apiError) {
-	if !isSnowflake(id) {
-		return nil, badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "channel_id")
-	}
+func (s *Server) visible(id string) *channel {
+	rig.RefuseIf(!isSnowflake(id), badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "channel_id"))
 	c := s.channels[id]
-	if c == nil || c.gone {
-		return nil, notFound(codeUnknownChannel, "Channel")
-	}
-	if s.access(c).Hidden {
-		return nil, missingAccess()
-	}
-	return c, nil
+	rig.RefuseIf(c == nil || c.gone, notFound(codeUnknownChannel, "Channel"))
+	rig.RefuseIf(s.access(c).Hidden, missingAccess())
+	return c
 }
 
 // addressed is the channel of the call.
-func (s *Server) addressed(r *request) (*channel, *apiError) { return s.visible(r.param("channel")) }
+func (s *Server) addressed(r *request) *channel { return s.visible(r.param("channel")) }
 
 // open is the channel of the call when the bot may write there.
-func (s *Server) open(r *request) (*channel, *apiError) {
-	c, aerr := s.addressed(r)
-	if aerr == nil {
-		aerr = s.writable(c)
-	}
-	return c, aerr
+func (s *Server) open(r *request) *channel {
+	c := s.addressed(r)
+	s.checkWritable(c)
+	return c
 }
 
 // getChannel answers GET /channels/{channel}.
-func (s *Server) getChannel(r *request, c *channel) (any, *apiError) {
-	return s.wireChannel(c), nil
+func (s *Server) getChannel(r *request, c *channel) any {
+	return s.wireChannel(c)
 }
 
 // createDM answers POST /users/@me/channels.
-func (s *Server) createDM(r *request) (any, *apiError) {
+func (s *Server) createDM(r *request) any {
 	f := r.form()
 	id := f.text("recipient_id", 1, 20)
-	if aerr := f.errs.err(); aerr != nil {
-		return nil, aerr
-	}
-	if !isSnowflake(id) {
-		return nil, badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "recipient_id")
-	}
+	f.errs.refuse()
+	rig.RefuseIf(!isSnowflake(id), badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "recipient_id"))
 	if u, ok := s.users[id]; !ok || u.Bot {
-		return nil, fail(400, 50033, "Invalid Recipient(s)")
+		panic(fail(400, 50033, "Invalid Recipient(s)"))
 	}
 	c := s.dmWith(id)
 	r.call.Channel = c.info.ID
-	return s.wireChannel(c), nil
+	return s.wireChannel(c)
 }
 
 // guildOf is the guild of the call, which the bot must be in.
-func (s *Server) guildOf(r *request) (*guild, *apiError) {
+func (s *Server) guildOf(r *request) *guild {
 	g := s.guilds[r.param("guild")]
-	switch {
-	case g == nil:
-		return nil, notFound(codeUnknownGuild, "Guild")
-	case !g.member:
-		return nil, missingAccess()
-	}
-	return g, nil
+	rig.RefuseIf(g == nil, notFound(codeUnknownGuild, "Guild"))
+	rig.RefuseIf(!g.member, missingAccess())
+	return g
 }
 
-func (s *Server) getGuild(r *request, g *guild) (any, *apiError) {
-	return s.wireGuild(g), nil
+func (s *Server) getGuild(r *request, g *guild) any {
+	return s.wireGuild(g)
 }
 
-func (s *Server) getGuilds(*request) (any, *apiError) {
+func (s *Server) getGuilds(*request) any {
 	list := []map[string]any{}
 	for _, g := range s.guildList {
 		if g.member {
 			list = append(list, map[string]any{"id": g.id, "name": g.name, "owner": false, "permissions": allPermissions, "features": []string{}})
 		}
 	}
-	return list, nil
+	return list
 }
 
-func (s *Server) getGuildChannels(r *request, g *guild) (any, *apiError) {
-	return s.wireChannels(g, false), nil
+func (s *Server) getGuildChannels(r *request, g *guild) any {
+	return s.wireChannels(g, false)
 }
 
 // getActiveThreads answers GET /guilds/{guild}/threads/active.
-func (s *Server) getActiveThreads(r *request, g *guild) (any, *apiError) {
-	return map[string]any{"threads": s.wireChannels(g, true), "members": []any{}}, nil
+func (s *Server) getActiveThreads(r *request, g *guild) any {
+	return map[string]any{"threads": s.wireChannels(g, true), "members": []any{}}
 }
 
 func (s *Server) wireChannels(g *guild, threads bool) []*wireChannel {

@@ -13,7 +13,7 @@ type route struct {
 	verb, path string // {x} in the path is a parameter.
 	name       string
 	bucket     string
-	serve      func(*Server, *request) (any, *apiError)
+	serve      func(*Server, *request) any
 	// interaction calls are outside of the global limit, and their token is in the path.
 	interaction bool
 	public      bool // asks for no token.

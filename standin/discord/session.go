@@ -154,8 +154,8 @@ func (s *Server) readable(m *Message) bool {
 }
 
 // getGateway answers GET /gateway.
-func (s *Server) getGateway(*request) (any, *apiError) {
-	return map[string]string{"url": s.gatewayURL()}, nil
+func (s *Server) getGateway(*request) any {
+	return map[string]string{"url": s.gatewayURL()}
 }
 
 func (s *Server) gatewayURL() string { return "ws" + s.base[len("http"):] + "/" }
@@ -166,7 +166,7 @@ const resumePath = "/resume/"
 func (s *Server) resumeURL() string { return "ws" + s.base[len("http"):] + resumePath }
 
 // getGatewayBot answers GET /gateway/bot.
-func (s *Server) getGatewayBot(r *request) (any, *apiError) {
+func (s *Server) getGatewayBot(r *request) any {
 	total, left, resets := 0, 0, time.Duration(0)
 	if w, ok := s.limiter.scope(bucketSessions, "").Published().(*quota.Fixed); ok {
 		total = w.Size
@@ -177,5 +177,5 @@ func (s *Server) getGatewayBot(r *request) (any, *apiError) {
 		"session_start_limit": map[string]any{
 			"total": total, "remaining": left, "reset_after": resets.Milliseconds(), "max_concurrency": 1,
 		},
-	}, nil
+	}
 }

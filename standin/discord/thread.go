@@ -6,13 +6,15 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // maxName is how many characters the name of a thread has at most.
 const maxName = 100
 
 // startThread answers POST /channels/{channel}/threads: a thread that no message begins.
-func (s *Server) startThread(r *request, c *channel) (any, *apiError) {
+func (s *Server) startThread(r *request, c *channel) any {
 	f := r.form()
 	kind := PrivateThread // as it was before there was a choice
 	if f.has("type") {
@@ -22,9 +24,7 @@ func (s *Server) startThread(r *request, c *channel) (any, *apiError) {
 		}
 	}
 	name, minutes := readThread(f)
-	if aerr := f.errs.err(); aerr != nil {
-		return nil, aerr
-	}
+	f.errs.refuse()
 	t := s.openThread(c, Channel{ID: s.ids.next(r.now), Type: kind, Name: name, Owner: s.me.ID}, minutes)
 	r.call.Channel = t.info.ID
 	if kind == PublicThread {
@@ -33,40 +33,28 @@ func (s *Server) startThread(r *request, c *channel) (any, *apiError) {
 			Versions: []Version{{At: r.now, Method: r.call.Method, Content: name}},
 		})
 	}
-	return created{s.wireChannel(t)}, nil
+	return created{s.wireChannel(t)}
 }
 
 // startThreadFrom answers POST /channels/{channel}/messages/{message}/threads. The thread has the message's id.
-func (s *Server) startThreadFrom(r *request, c *channel) (any, *apiError) {
+func (s *Server) startThreadFrom(r *request, c *channel) any {
 	m := c.alive(r.param("message"))
-	if m == nil {
-		return nil, unknownMessage()
-	}
+	rig.RefuseIf(m == nil, unknownMessage())
 	f := r.form()
 	name, minutes := readThread(f)
-	if aerr := f.errs.err(); aerr != nil {
-		return nil, aerr
-	}
-	if s.channels[m.ID] != nil {
-		return nil, fail(http.StatusBadRequest, codeThreadExists, "A thread has already been created for this message")
-	}
+	f.errs.refuse()
+	rig.RefuseIf(s.channels[m.ID] != nil, fail(http.StatusBadRequest, codeThreadExists, "A thread has already been created for this message"))
 	t := s.openThread(c, Channel{ID: m.ID, Type: PublicThread, Name: name, Owner: s.me.ID}, minutes)
 	s.begin(c, m, t)
-	return created{s.wireChannel(t)}, nil
+	return created{s.wireChannel(t)}
 }
 
 // threadable is the channel of the call, in which the bot may start threads.
-func (s *Server) threadable(r *request) (*channel, *apiError) {
-	c, aerr := s.addressed(r)
-	switch {
-	case aerr != nil:
-		return nil, aerr
-	case c.info.Type != GuildText:
-		return nil, fail(http.StatusBadRequest, codeWrongChannelType, "Cannot execute action on this channel type")
-	case s.access(c).NoThreads:
-		return nil, missingPermissions()
-	}
-	return c, nil
+func (s *Server) threadable(r *request) *channel {
+	c := s.addressed(r)
+	rig.RefuseIf(c.info.Type != GuildText, fail(http.StatusBadRequest, codeWrongChannelType, "Cannot execute action on this channel type"))
+	rig.RefuseIf(s.access(c).NoThreads, missingPermissions())
+	return c
 }
 
 func readThread(f form) (name string, minutes int) {
@@ -109,10 +97,8 @@ func (s *Server) awake(c *channel) {
 }
 
 // editChannel answers PATCH /channels/{channel}; only threads can be changed.
-func (s *Server) editChannel(r *request, c *channel) (any, *apiError) {
-	if !c.info.thread() {
-		return nil, missingPermissions()
-	}
+func (s *Server) editChannel(r *request, c *channel) any {
+	rig.RefuseIf(!c.info.thread(), missingPermissions())
 	f := r.form()
 	archived := f.flag("archived", c.info.Archived)
 	locked := f.flag("locked", c.info.Locked)
@@ -120,14 +106,10 @@ func (s *Server) editChannel(r *request, c *channel) (any, *apiError) {
 	if f.has("name") {
 		name = f.text("name", 1, maxName)
 	}
-	switch aerr := f.errs.err(); {
-	case aerr != nil:
-		return nil, aerr
-	case c.info.Archived && archived:
-		return nil, archivedThread()
-	}
+	f.errs.refuse()
+	rig.RefuseIf(c.info.Archived && archived, archivedThread())
 	s.setThread(c, name, archived, locked)
-	return s.wireChannel(c), nil
+	return s.wireChannel(c)
 }
 
 func (s *Server) setThread(c *channel, name string, archived, locked bool) {

@@ -1,24 +1,36 @@
 package rig
 
-// On is a method of a server S about what find finds in a request R, such as the chat in which it is to act; nothing
-// found is the answer, an error E.
-func On[S, R, T, E any](find func(S, R) (T, *E), run func(S, R, T) (any, *E)) func(S, R) (any, *E) {
-	return func(s S, r R) (any, *E) {
-		t, err := find(s, r)
-		if err != nil {
-			return nil, err
+// Run runs a method, which refuses a call by a panic with an *E, and returns its result or that refusal. A method of a
+// platform is a list of rules: without a return behind each of them it reads like the platform's page.
+func Run[E any](method func() any) (result any, refused *E) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case *E:
+			refused = p
+		default:
+			panic(p)
 		}
-		return run(s, r, t)
+	}()
+	return method(), nil
+}
+
+// RefuseIf refuses the call when a rule is broken. A method's rules are in the platform's order.
+func RefuseIf[E any](broken bool, refusal *E) {
+	if broken {
+		panic(refusal)
 	}
 }
 
+// On is a method of a server S about what find finds for a request R, such as the chat in which it is to act.
+func On[S, R, T any](find func(S, R) T, run func(S, R, T) any) func(S, R) any {
+	return func(s S, r R) any { return run(s, r, find(s, r)) }
+}
+
 // OnBoth is On for two things, such as a chat and a message.
-func OnBoth[S, R, T, U, E any](find func(S, R) (T, U, *E), run func(S, R, T, U) (any, *E)) func(S, R) (any, *E) {
-	return func(s S, r R) (any, *E) {
-		t, u, err := find(s, r)
-		if err != nil {
-			return nil, err
-		}
+func OnBoth[S, R, T, U any](find func(S, R) (T, U), run func(S, R, T, U) any) func(S, R) any {
+	return func(s S, r R) any {
+		t, u := find(s, r)
 		return run(s, r, t, u)
 	}
 }

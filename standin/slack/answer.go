@@ -11,7 +11,7 @@ import (
 // object is a JSON object of an answer or a payload.
 type object map[string]any
 
-// apiError is an answer with ok=false. Almost all have HTTP status 200.
+// apiError is an answer with ok=false. Almost all have HTTP status 200. A method panics with it; see package rig.
 type apiError struct {
 	status     int // 200 when 0.
 	code       string
@@ -23,6 +23,11 @@ type apiError struct {
 }
 
 func fail(code string) *apiError { return &apiError{code: code} }
+
+// failIf is rig.RefuseIf for such an error.
+func failIf(broken bool, code string) {
+	rig.RefuseIf(broken, fail(code))
+}
 
 // tooMany is what the platform answers beyond a limit.
 // Source: https://docs.slack.dev/apis/web-api/rate-limits

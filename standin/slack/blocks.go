@@ -93,14 +93,14 @@ type blockReader struct {
 
 // readBlocks parses and checks the blocks of a message. newID names blocks and buttons
 // that have no id.
-func readBlocks(text string, newID func() string) (parsedBlocks, *apiError) {
+func readBlocks(text string, newID func() string) parsedBlocks {
 	var list []object
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return parsedBlocks{}, fail("invalid_blocks_format")
+		panic(fail("invalid_blocks_format"))
 	}
 	var typed []block
 	if err := json.Unmarshal([]byte(text), &typed); err != nil {
-		return parsedBlocks{}, &apiError{code: "invalid_blocks", detail: []string{"[ERROR] failed to match all allowed schemas [json-pointer:/blocks]"}}
+		panic(&apiError{code: "invalid_blocks", detail: []string{"[ERROR] failed to match all allowed schemas [json-pointer:/blocks]"}})
 	}
 	r := &blockReader{parsedBlocks: parsedBlocks{list: list}, ids: make(map[string]bool), newID: newID, at: "/blocks"}
 	if len(list) > maxBlocks {
@@ -120,14 +120,10 @@ func readBlocks(text string, newID func() string) (parsedBlocks, *apiError) {
 	if r.tables > 1 {
 		r.no("only one table allowed")
 	}
-	if len(r.wrong) > 0 {
-		return parsedBlocks{}, &apiError{code: "invalid_blocks", detail: r.wrong}
-	}
-	if r.total > maxWhole {
-		return parsedBlocks{}, fail("msg_blocks_too_long")
-	}
+	rig.RefuseIf(len(r.wrong) > 0, &apiError{code: "invalid_blocks", detail: r.wrong})
+	failIf(r.total > maxWhole, "msg_blocks_too_long")
 	r.shown = strings.Join(r.lines, "\n")
-	return r.parsedBlocks, nil
+	return r.parsedBlocks
 }
 
 func (r *blockReader) no(format string, args ...any) {

@@ -75,7 +75,7 @@ func scheme(r *http.Request, plain string) string {
 func (s *Server) invoke(r *http.Request, p params, call *Call) rig.Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	result, aerr := s.dispatch(&request{params: p, now: time.Now(), call: call, http: r})
+	result, aerr := rig.Run[apiError](func() any { return s.dispatch(&request{params: p, now: time.Now(), call: call, http: r}) })
 	if aerr != nil {
 		call.Error = aerr.code
 		return aerr.answer()

@@ -6,90 +6,63 @@ import (
 )
 
 // resolve is the channel that a call names and may see.
-func (s *Server) resolve(r *request, name string) (*channel, *apiError) {
+func (s *Server) resolve(r *request, name string) *channel {
 	c := s.channels[r.text(name)]
-	if c == nil || (c.info.BotOut && c.info.Kind != KindPublic) {
-		return nil, fail("channel_not_found")
-	}
+	failIf(c == nil || (c.info.BotOut && c.info.Kind != KindPublic), "channel_not_found")
 	r.call.Channel = c.info.ID
-	return c, nil
+	return c
 }
 
 // writable is the channel that a call wants to write to.
-func (s *Server) writable(r *request, name string) (*channel, *apiError) {
-	c, aerr := s.resolve(r, name)
-	switch {
-	case aerr != nil:
-		return nil, aerr
-	case c.info.Archived:
-		return nil, fail("is_archived")
-	case c.info.BotOut && !s.granted("chat:write.public"):
-		return nil, fail("not_in_channel")
-	}
-	return c, nil
+func (s *Server) writable(r *request, name string) *channel {
+	c := s.resolve(r, name)
+	failIf(c.info.Archived, "is_archived")
+	failIf(c.info.BotOut && !s.granted("chat:write.public"), "not_in_channel")
+	return c
 }
 
 // place is the channel of a call, and postable is it where the bot may write.
-func (s *Server) place(r *request) (*channel, *apiError) { return s.resolve(r, "channel") }
+func (s *Server) place(r *request) *channel { return s.resolve(r, "channel") }
 
-func (s *Server) postable(r *request) (*channel, *apiError) { return s.writable(r, "channel") }
+func (s *Server) postable(r *request) *channel { return s.writable(r, "channel") }
 
 // thread checks thread_ts and returns the thread's parent, "" when there is none.
-func (s *Server) thread(c *channel, r *request) (string, *apiError) {
+func (s *Server) thread(c *channel, r *request) string {
 	ts := r.text("thread_ts")
 	if ts == "" {
-		return "", nil
+		return ""
 	}
-	if !validTS(ts) {
-		return "", fail("invalid_thread_ts")
-	}
+	failIf(!validTS(ts), "invalid_thread_ts")
 	parent := c.byTS[ts]
 	switch {
 	case parent == nil || parent.EphemeralTo != "" || (!parent.Alive() && len(c.replies(ts)) == 0):
-		return "", fail("thread_not_found")
+		panic(fail("thread_not_found"))
 	case parent.ThreadTS != "":
 		s.violate(ReplyAsThread, r.call.Method, c.info.ID, "thread_ts "+ts+" is a reply of "+parent.ThreadTS)
-		return parent.ThreadTS, nil
+		return parent.ThreadTS
 	}
-	return ts, nil
+	return ts
 }
 
 // own is a message of the bot that a call wants to change.
-func (s *Server) own(c *channel, r *request, refusal string) (*Message, *apiError) {
+func (s *Server) own(c *channel, r *request, refusal string) *Message {
 	m := c.alive(r.text("ts"))
-	switch {
-	case m == nil || m.EphemeralTo != "":
-		return nil, fail("message_not_found")
-	case !m.FromBot:
-		return nil, fail(refusal)
-	}
+	failIf(m == nil || m.EphemeralTo != "", "message_not_found")
+	failIf(!m.FromBot, refusal)
 	m.expire(r.now)
-	return m, nil
+	return m
 }
 
 // postMessage: https://docs.slack.dev/reference/methods/chat.postMessage
-func (s *Server) postMessage(r *request) (any, *apiError) {
+func (s *Server) postMessage(r *request) any {
 	if id := r.text("channel"); s.isPerson(id) {
 		r.Values["channel"] = s.ensure(imOf(id)).info.ID
 	}
-	c, aerr := s.writable(r, "channel")
-	if aerr != nil {
-		return nil, aerr
-	}
-	if aerr := s.charge(r.now, s.limiter.post(c.info.ID), r.call); aerr != nil {
-		return nil, aerr
-	}
-	thread, aerr := s.thread(c, r)
-	if aerr != nil {
-		return nil, aerr
-	}
-	content, aerr := s.readContent(r, maxText, true)
-	switch {
-	case aerr != nil:
-		return nil, aerr
-	case content.empty():
-		return nil, fail("no_text")
-	}
+	c := s.writable(r, "channel")
+	s.charge(r.now, s.limiter.post(c.info.ID), r.call)
+	thread := s.thread(c, r)
+	content := s.readContent(r, maxText, true)
+	failIf(content.empty(), "no_text")
 	m := &Message{ThreadTS: thread, User: BotUser, BotID: BotID, FromBot: true, Broadcast: thread != "" && r.flag("reply_broadcast")}
 	if m.Broadcast {
 		m.Subtype = "thread_broadcast"
@@ -97,7 +70,7 @@ func (s *Server) postMessage(r *request) (any, *apiError) {
 	s.add(c, m, s.apply(r.now, Version{}, content, r.call.Method))
 	r.call.TS = m.TS
 	s.stats.Messages++
-	return s.warn(r, content, object{"channel": c.info.ID, "ts": m.TS, "message": s.wire(c, m)}), nil
+	return s.warn(r, content, object{"channel": c.info.ID, "ts": m.TS, "message": s.wire(c, m)})
 }
 
 func (s *Server) isPerson(id string) bool {
@@ -106,38 +79,23 @@ func (s *Server) isPerson(id string) bool {
 }
 
 // updateMessage: https://docs.slack.dev/reference/methods/chat.update
-func (s *Server) updateMessage(r *request, c *channel) (any, *apiError) {
-	m, aerr := s.own(c, r, "cant_update_message")
-	switch {
-	case aerr != nil:
-		return nil, aerr
-	case c.info.Archived:
-		return nil, fail("is_inactive")
-	case c.info.BotOut:
-		return nil, fail("cant_update_message")
-	case s.opts.EditWindow > 0 && r.now.Sub(m.Versions[0].At) > s.opts.EditWindow:
-		return nil, fail("edit_window_closed")
-	case !m.StreamEnds.IsZero():
-		return nil, fail("streaming_state_conflict")
-	}
-	content, aerr := s.readContent(r, maxUpdateText, false)
-	if aerr != nil {
-		return nil, aerr
-	}
-	if !content.hasText && !content.hasMarkdown && !content.hasBlocks {
-		return nil, fail("no_text")
-	}
+func (s *Server) updateMessage(r *request, c *channel) any {
+	m := s.own(c, r, "cant_update_message")
+	failIf(c.info.Archived, "is_inactive")
+	failIf(c.info.BotOut, "cant_update_message")
+	failIf(s.opts.EditWindow > 0 && r.now.Sub(m.Versions[0].At) > s.opts.EditWindow, "edit_window_closed")
+	failIf(!m.StreamEnds.IsZero(), "streaming_state_conflict")
+	content := s.readContent(r, maxUpdateText, false)
+	failIf(!content.hasText && !content.hasMarkdown && !content.hasBlocks, "no_text")
 	before := m.Last()
 	v := s.apply(r.now, before, content, r.call.Method)
-	if v.Text == "" && v.Markdown == "" && len(v.Blocks) == 0 && len(m.Files) == 0 {
-		return nil, fail("no_text")
-	}
+	failIf(v.Text == "" && v.Markdown == "" && len(v.Blocks) == 0 && len(m.Files) == 0, "no_text")
 	if sameContent(before, v) {
 		s.stats.NotModified++
 	}
 	s.change(c, m, v)
 	s.stats.Edits++
-	return object{"channel": c.info.ID, "ts": m.TS, "text": v.Text, "message": s.wire(c, m)}, nil
+	return object{"channel": c.info.ID, "ts": m.TS, "text": v.Text, "message": s.wire(c, m)}
 }
 
 func sameContent(a, b Version) bool {
@@ -145,30 +103,25 @@ func sameContent(a, b Version) bool {
 }
 
 // deleteMessage: https://docs.slack.dev/reference/methods/chat.delete
-func (s *Server) deleteMessage(r *request, c *channel) (any, *apiError) {
-	m, aerr := s.own(c, r, "cant_delete_message")
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) deleteMessage(r *request, c *channel) any {
+	m := s.own(c, r, "cant_delete_message")
 	s.remove(c, m, "bot")
 	s.stats.Deletes++
-	return object{"channel": c.info.ID, "ts": m.TS}, nil
+	return object{"channel": c.info.ID, "ts": m.TS}
 }
 
 // permalink: https://docs.slack.dev/reference/methods/chat.getPermalink
-func (s *Server) permalink(r *request, c *channel) (any, *apiError) {
+func (s *Server) permalink(r *request, c *channel) any {
 	ts := r.text("message_ts")
-	if c.alive(ts) == nil {
-		return nil, fail("message_not_found")
-	}
-	return object{"channel": c.info.ID, "permalink": "https://" + teamDomain + ".slack.com/archives/" + c.info.ID + "/p" + ts[:len(ts)-7] + ts[len(ts)-6:]}, nil
+	failIf(c.alive(ts) == nil, "message_not_found")
+	return object{"channel": c.info.ID, "permalink": "https://" + teamDomain + ".slack.com/archives/" + c.info.ID + "/p" + ts[:len(ts)-7] + ts[len(ts)-6:]}
 }
 
 // setStatus: https://docs.slack.dev/reference/methods/assistant.threads.setStatus
-func (s *Server) setStatus(r *request, c *channel, thread string) (any, *apiError) {
+func (s *Server) setStatus(r *request, c *channel, thread string) any {
 	var loading []string
 	if text := r.text("loading_messages"); text != "" && (json.Unmarshal([]byte(text), &loading) != nil || len(loading) > maxLoading) {
-		return nil, fail("invalid_arguments")
+		panic(fail("invalid_arguments"))
 	}
 	s.endStatus(c, thread)
 	if text := r.text("status"); text != "" {
@@ -176,7 +129,7 @@ func (s *Server) setStatus(r *request, c *channel, thread string) (any, *apiErro
 		c.statuses = append(c.statuses, st)
 		s.Publish(Event{Kind: "status", Channel: c.info.ID, Status: &st})
 	}
-	return object{}, nil
+	return object{}
 }
 
 const (
@@ -197,24 +150,17 @@ func (s *Server) endStatus(c *channel, thread string) {
 }
 
 // setTitle: https://docs.slack.dev/reference/methods/assistant.threads.setTitle
-func (s *Server) setTitle(r *request, c *channel, thread string) (any, *apiError) {
-	if c.info.Kind != KindIM {
-		return nil, fail("channel_type_not_supported")
-	}
+func (s *Server) setTitle(r *request, c *channel, thread string) any {
+	failIf(c.info.Kind != KindIM, "channel_type_not_supported")
 	c.titles[thread] = r.text("title")
-	return object{}, nil
+	return object{}
 }
 
 // assistantThread is the thread that an assistant method names.
-func (s *Server) assistantThread(r *request) (*channel, string, *apiError) {
-	c, aerr := s.writable(r, "channel_id")
-	if aerr != nil {
-		return nil, "", aerr
-	}
+func (s *Server) assistantThread(r *request) (*channel, string) {
+	c := s.writable(r, "channel_id")
 	ts := r.text("thread_ts")
 	m := c.byTS[ts]
-	if !validTS(ts) || m == nil {
-		return nil, "", fail("invalid_thread_ts")
-	}
-	return c, m.Thread(), nil
+	failIf(!validTS(ts) || m == nil, "invalid_thread_ts")
+	return c, m.Thread()
 }

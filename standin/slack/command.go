@@ -202,34 +202,27 @@ func (r *commandReply) content() content {
 }
 
 // useResponse takes a message for a response URL, at most five in half an hour.
-func (s *Server) useResponse(r *request) (any, *apiError) {
+func (s *Server) useResponse(r *request) any {
 	to := s.responses[strings.TrimPrefix(r.http.URL.Path, respondPath)]
-	switch {
-	case to == nil || r.now.After(to.until):
-		return nil, &apiError{status: http.StatusNotFound, code: "expired_url"}
-	case to.uses == responseUses:
-		return nil, &apiError{status: http.StatusNotFound, code: "used_url"}
-	}
+	rig.RefuseIf(to == nil || r.now.After(to.until), &apiError{status: http.StatusNotFound, code: "expired_url"})
+	rig.RefuseIf(to.uses == responseUses, &apiError{status: http.StatusNotFound, code: "used_url"})
 	reply := commandReply{
 		Text: r.text("text"), Type: r.text("response_type"), Thread: r.text("thread_ts"),
 		Replace: r.flag("replace_original"), Delete: r.flag("delete_original"), Blocks: json.RawMessage(r.text("blocks")),
 	}
 	if len(reply.Blocks) > 0 {
-		parsed, aerr := readBlocks(string(reply.Blocks), func() string { return s.nextID("b") })
-		if aerr != nil {
-			return nil, aerr
-		}
+		parsed := readBlocks(string(reply.Blocks), func() string { return s.nextID("b") })
 		reply.parsed = parsed
 	}
 	c := s.channels[to.channel]
 	original := c.alive(to.ts)
 	switch {
 	case (reply.Delete || reply.Replace) && original == nil:
-		return nil, &apiError{status: http.StatusNotFound, code: "message_not_found"}
+		panic(&apiError{status: http.StatusNotFound, code: "message_not_found"})
 	case reply.Delete:
 		s.remove(c, original, "bot")
 	case reply.Text == "" && len(reply.Blocks) == 0:
-		return nil, fail("no_text")
+		panic(fail("no_text"))
 	case reply.Replace:
 		s.change(c, original, s.apply(r.now, original.Last(), reply.content(), respondMethod))
 	default:
@@ -237,5 +230,5 @@ func (s *Server) useResponse(r *request) (any, *apiError) {
 	}
 	to.uses++
 	r.call.Channel = to.channel
-	return rig.Text(http.StatusOK, "ok"), nil
+	return rig.Text(http.StatusOK, "ok")
 }

@@ -26,62 +26,49 @@ type content struct {
 }
 
 // readContent reads the arguments that post, update and stop have in common.
-func (s *Server) readContent(r *request, most int, cut bool) (content, *apiError) {
+func (s *Server) readContent(r *request, most int, cut bool) content {
 	c := content{
 		text: r.text("text"), hasText: r.has("text"),
 		markdown: r.text("markdown_text"), hasMarkdown: r.text("markdown_text") != "",
 		noUnfurls: noUnfurls(r),
 	}
-	if c.hasMarkdown && (c.text != "" || r.text("blocks") != "") {
-		return c, fail("markdown_text_conflict")
-	}
+	failIf(c.hasMarkdown && (c.text != "" || r.text("blocks") != ""), "markdown_text_conflict")
 	switch {
 	case units(c.markdown) > maxMarkdown:
-		return c, fail("msg_too_long")
+		panic(fail("msg_too_long"))
 	case units(c.text) > most && !cut:
-		return c, fail("msg_too_long")
+		panic(fail("msg_too_long"))
 	case units(c.text) > most:
 		c.text, c.truncated = cutUnits(c.text, most), true
 	}
 	if text := r.text("blocks"); text != "" {
-		parsed, aerr := readBlocks(text, func() string { return s.nextID("b") })
-		if aerr != nil {
-			return c, aerr
-		}
+		parsed := readBlocks(text, func() string { return s.nextID("b") })
 		c.parsed, c.blocks, c.hasBlocks = parsed, parsed.list, true
 	}
-	return c, c.readMetadata(r)
+	c.readMetadata(r)
+	return c
 }
 
 // readMetadata reads {"event_type":"…","event_payload":{…}}.
 // Source: https://docs.slack.dev/messaging/message-metadata
-func (c *content) readMetadata(r *request) *apiError {
+func (c *content) readMetadata(r *request) {
 	text := r.text("metadata")
 	if text == "" {
-		return nil
+		return
 	}
 	c.hasMetadata = true
 	var fields map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &fields) != nil || fields == nil {
-		return fail("invalid_metadata_format")
-	}
+	failIf(json.Unmarshal([]byte(text), &fields) != nil || fields == nil, "invalid_metadata_format")
 	if len(fields) == 0 {
 		c.emptyMetadata = true
-		return nil
+		return
 	}
 	var kind string
 	var payload map[string]any
-	if json.Unmarshal(fields["event_type"], &kind) != nil || kind == "" {
-		return fail("invalid_metadata_format")
-	}
-	if json.Unmarshal(fields["event_payload"], &payload) != nil || payload == nil {
-		return fail("invalid_metadata_schema")
-	}
+	failIf(json.Unmarshal(fields["event_type"], &kind) != nil || kind == "", "invalid_metadata_format")
+	failIf(json.Unmarshal(fields["event_payload"], &payload) != nil || payload == nil, "invalid_metadata_schema")
 	c.metadata = rig.Encode(object{"event_type": kind, "event_payload": payload})
-	if len(c.metadata) > maxMetadata {
-		return fail("metadata_too_large")
-	}
-	return nil
+	failIf(len(c.metadata) > maxMetadata, "metadata_too_large")
 }
 
 // empty tells that there is nothing to show.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"telex/standin/rig"
 )
 
 // Sizes of pages, https://docs.slack.dev/reference/methods/conversations.history
@@ -15,17 +17,11 @@ const (
 )
 
 // readable is the channel whose messages a call wants to read.
-func (s *Server) readable(r *request) (*channel, *apiError) {
-	c, aerr := s.resolve(r, "channel")
-	switch {
-	case aerr != nil:
-		return nil, aerr
-	case !s.granted(c.info.historyScope()):
-		return nil, s.missing(c.info.historyScope())
-	case c.info.BotOut:
-		return nil, fail("not_in_channel")
-	}
-	return c, nil
+func (s *Server) readable(r *request) *channel {
+	c := s.resolve(r, "channel")
+	rig.RefuseIf(!s.granted(c.info.historyScope()), s.missing(c.info.historyScope()))
+	failIf(c.info.BotOut, "not_in_channel")
+	return c
 }
 
 // period is which messages a reader asks for.
@@ -37,32 +33,24 @@ type period struct {
 	after          string
 }
 
-func readPeriod(r *request) (period, *apiError) {
+func readPeriod(r *request) period {
 	p := period{
 		oldest: r.text("oldest"), latest: r.text("latest"), inclusive: r.flag("inclusive"),
 		limit: r.integer("limit", defaultPage), all: r.flag("include_all_metadata"),
 	}
-	if p.limit < 1 || p.limit > maxPage {
-		return p, fail("invalid_limit")
-	}
+	failIf(p.limit < 1 || p.limit > maxPage, "invalid_limit")
 	if p.oldest == "0" {
 		p.oldest = ""
 	}
-	if p.oldest != "" && !validTS(p.oldest) {
-		return p, fail("invalid_ts_oldest")
-	}
-	if p.latest != "" && !validTS(p.latest) {
-		return p, fail("invalid_ts_latest")
-	}
+	failIf(p.oldest != "" && !validTS(p.oldest), "invalid_ts_oldest")
+	failIf(p.latest != "" && !validTS(p.latest), "invalid_ts_latest")
 	if cursor := r.text("cursor"); cursor != "" {
 		text, err := base64.StdEncoding.DecodeString(cursor)
 		ts, ok := strings.CutPrefix(string(text), cursorPrefix)
-		if err != nil || !ok || !validTS(ts) {
-			return p, fail("invalid_cursor")
-		}
+		failIf(err != nil || !ok || !validTS(ts), "invalid_cursor")
 		p.after = ts
 	}
-	return p, nil
+	return p
 }
 
 const cursorPrefix = "next_ts:"
@@ -100,11 +88,8 @@ func (s *Server) page(c *channel, p period, list []*Message) object {
 }
 
 // channelHistory: https://docs.slack.dev/reference/methods/conversations.history
-func (s *Server) channelHistory(r *request, c *channel) (any, *apiError) {
-	p, aerr := readPeriod(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) channelHistory(r *request, c *channel) any {
+	p := readPeriod(r)
 	var list []*Message
 	for _, m := range slices.Backward(c.messages) {
 		m.expire(r.now)
@@ -118,20 +103,15 @@ func (s *Server) channelHistory(r *request, c *channel) (any, *apiError) {
 	}
 	result := s.page(c, p, list)
 	result["pin_count"] = 0
-	return result, nil
+	return result
 }
 
 // threadReplies: https://docs.slack.dev/reference/methods/conversations.replies
-func (s *Server) threadReplies(r *request, c *channel) (any, *apiError) {
-	p, aerr := readPeriod(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) threadReplies(r *request, c *channel) any {
+	p := readPeriod(r)
 	ts := r.text("ts")
 	root := c.byTS[ts]
-	if root == nil || root.EphemeralTo != "" || (!root.Alive() && len(c.replies(ts)) == 0) {
-		return nil, fail("thread_not_found")
-	}
+	failIf(root == nil || root.EphemeralTo != "" || (!root.Alive() && len(c.replies(ts)) == 0), "thread_not_found")
 	var list []*Message
 	if p.after == "" { // the parent comes first, whatever the period.
 		list = append(list, root)
@@ -143,30 +123,26 @@ func (s *Server) threadReplies(r *request, c *channel) (any, *apiError) {
 		}
 	}
 	root.expire(r.now)
-	return s.page(c, p, list), nil
+	return s.page(c, p, list)
 }
 
 // channelInfo: https://docs.slack.dev/reference/methods/conversations.info
-func (s *Server) channelInfo(r *request, c *channel) (any, *apiError) {
-	return object{"channel": s.wireChannel(c)}, nil
+func (s *Server) channelInfo(r *request, c *channel) any {
+	return object{"channel": s.wireChannel(c)}
 }
 
 // userChannels lists the channels that the bot is a member of, by id.
 // Source: https://docs.slack.dev/reference/methods/users.conversations
-func (s *Server) userChannels(r *request) (any, *apiError) {
+func (s *Server) userChannels(r *request) any {
 	types := map[string]bool{}
 	for name := range strings.SplitSeq(cmp.Or(r.text("types"), "public_channel"), ",") {
 		types[strings.TrimSpace(name)] = true
 	}
 	kinds := map[string]string{KindPublic: "public_channel", KindPrivate: "private_channel", KindIM: "im", KindMPIM: "mpim"}
 	limit := r.integer("limit", defaultPage)
-	if limit < 1 || limit > maxPage {
-		return nil, fail("invalid_limit")
-	}
+	failIf(limit < 1 || limit > maxPage, "invalid_limit")
 	after, err := base64.StdEncoding.DecodeString(r.text("cursor"))
-	if err != nil {
-		return nil, fail("invalid_cursor")
-	}
+	failIf(err != nil, "invalid_cursor")
 	list := []object{}
 	next := ""
 	for _, id := range slices.Sorted(maps.Keys(s.channels)) {
@@ -180,7 +156,7 @@ func (s *Server) userChannels(r *request) (any, *apiError) {
 		}
 		list = append(list, s.wireChannel(c))
 	}
-	return object{"channels": list, "response_metadata": object{"next_cursor": next}}, nil
+	return object{"channels": list, "response_metadata": object{"next_cursor": next}}
 }
 
 func (s *Server) wireChannel(c *channel) object {
@@ -200,22 +176,15 @@ func (s *Server) wireChannel(c *channel) object {
 }
 
 // openChannel: https://docs.slack.dev/reference/methods/conversations.open
-func (s *Server) openChannel(r *request) (any, *apiError) {
+func (s *Server) openChannel(r *request) any {
 	if r.text("channel") != "" {
-		c, aerr := s.resolve(r, "channel")
-		if aerr != nil {
-			return nil, aerr
-		}
-		return object{"channel": s.wireChannel(c)}, nil
+		c := s.resolve(r, "channel")
+		return object{"channel": s.wireChannel(c)}
 	}
 	users := strings.FieldsFunc(r.text("users"), func(c rune) bool { return c == ',' || c == ' ' })
-	if len(users) == 0 {
-		return nil, fail("users_list_not_supplied")
-	}
+	failIf(len(users) == 0, "users_list_not_supplied")
 	for _, id := range users {
-		if !s.isPerson(id) {
-			return nil, fail("user_not_found")
-		}
+		failIf(!s.isPerson(id), "user_not_found")
 	}
 	id := imOf(users[0])
 	if len(users) > 1 {
@@ -228,15 +197,13 @@ func (s *Server) openChannel(r *request) (any, *apiError) {
 		c.join(user)
 	}
 	r.call.Channel = id
-	return object{"channel": s.wireChannel(c), "already_open": known, "no_op": known}, nil
+	return object{"channel": s.wireChannel(c), "already_open": known, "no_op": known}
 }
 
 // userInfo: https://docs.slack.dev/reference/methods/users.info
-func (s *Server) userInfo(r *request) (any, *apiError) {
+func (s *Server) userInfo(r *request) any {
 	u, ok := s.users[r.text("user")]
-	if !ok {
-		return nil, fail("user_not_found")
-	}
+	failIf(!ok, "user_not_found")
 	w := object{
 		"id": u.ID, "team_id": TeamID, "name": u.Name, "real_name": u.RealName, "deleted": false, "is_bot": u.IsBot,
 		"tz": u.TZ, "tz_offset": 0,
@@ -245,5 +212,5 @@ func (s *Server) userInfo(r *request) (any, *apiError) {
 	if r.flag("include_locale") {
 		w["locale"] = u.Locale
 	}
-	return object{"user": w}, nil
+	return object{"user": w}
 }

@@ -62,105 +62,80 @@ func (s *Server) keep(f File) File {
 }
 
 // uploadURL: https://docs.slack.dev/reference/methods/files.getUploadURLExternal
-func (s *Server) uploadURL(r *request) (any, *apiError) {
+func (s *Server) uploadURL(r *request) any {
 	length := r.integer("length", 0)
-	if r.text("filename") == "" || length < 1 {
-		return nil, fail("invalid_arguments")
-	}
+	failIf(r.text("filename") == "" || length < 1, "invalid_arguments")
 	f := &storedFile{File: File{ID: s.nextID("F"), Name: r.text("filename"), user: BotUser}, length: length, secret: s.uuid()}
 	s.files[f.ID] = f
-	return object{"upload_url": s.base + uploadPath + f.ID + "/" + f.secret, "file_id": f.ID}, nil
+	return object{"upload_url": s.base + uploadPath + f.ID + "/" + f.secret, "file_id": f.ID}
 }
 
 // receiveUpload takes the bytes of a file, as a body or as a form. The answer is text.
-func (s *Server) receiveUpload(r *request) (any, *apiError) {
+func (s *Server) receiveUpload(r *request) any {
 	id, secret, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, uploadPath), "/")
 	f := s.files[id]
-	switch {
-	case f == nil || f.secret == "" || f.secret != secret || f.received:
-		return nil, &apiError{status: http.StatusNotFound, code: "file_not_found"}
-	case len(r.file) != f.length:
-		return nil, &apiError{status: http.StatusBadRequest, code: "length_mismatch"}
-	}
+	rig.RefuseIf(f == nil || f.secret == "" || f.secret != secret || f.received, &apiError{status: http.StatusNotFound, code: "file_not_found"})
+	rig.RefuseIf(len(r.file) != f.length, &apiError{status: http.StatusBadRequest, code: "length_mismatch"})
 	f.Content, f.Size, f.received = r.file, len(r.file), true
-	return rig.Text(http.StatusOK, fmt.Sprintf("OK - %d", f.Size)), nil
+	return rig.Text(http.StatusOK, fmt.Sprintf("OK - %d", f.Size))
 }
 
 // completeUpload: https://docs.slack.dev/reference/methods/files.completeUploadExternal
-func (s *Server) completeUpload(r *request) (any, *apiError) {
+func (s *Server) completeUpload(r *request) any {
 	var list []struct {
 		ID    string `json:"id"`
 		Title string `json:"title"`
 	}
 	if err := json.Unmarshal([]byte(r.text("files")), &list); err != nil || len(list) == 0 {
-		return nil, fail("invalid_arguments")
+		panic(fail("invalid_arguments"))
 	}
 	var files []File
 	for _, one := range list {
 		f := s.files[one.ID]
-		if f == nil || !f.received || f.complete {
-			return nil, fail("file_not_found")
-		}
+		failIf(f == nil || !f.received || f.complete, "file_not_found")
 		f.Mime, f.created = cmp.Or(mime.TypeByExtension(path.Ext(f.Name)), "application/octet-stream"), r.now
 		f.Mime, _, _ = strings.Cut(f.Mime, ";")
 		f.Title = one.Title
 		files = append(files, f.File)
 	}
 	if r.text("channel_id") != "" {
-		if aerr := s.share(r, files); aerr != nil {
-			return nil, aerr
-		}
+		s.share(r, files)
 	}
 	told := make([]object, len(files))
 	for i, f := range files {
 		s.files[f.ID].complete = true
 		told[i] = s.wireFile(f)
 	}
-	return object{"files": told}, nil
+	return object{"files": told}
 }
 
 // share posts files as a message of the bot.
-func (s *Server) share(r *request, files []File) *apiError {
-	c, aerr := s.writable(r, "channel_id")
-	if aerr != nil {
-		return aerr
-	}
-	thread, aerr := s.thread(c, r)
-	if aerr != nil {
-		return aerr
-	}
+func (s *Server) share(r *request, files []File) {
+	c := s.writable(r, "channel_id")
+	thread := s.thread(c, r)
 	comment := r.text("initial_comment")
-	if units(comment) > maxText {
-		return fail("msg_too_long")
-	}
+	failIf(units(comment) > maxText, "msg_too_long")
 	m := &Message{ThreadTS: thread, User: BotUser, BotID: BotID, FromBot: true, Subtype: "file_share", Files: files}
 	s.add(c, m, s.settle(Version{Method: r.call.Method, Text: normalize(comment)}))
 	r.call.TS = m.TS
 	s.stats.Messages++
-	return nil
 }
 
 // fileInfo: https://docs.slack.dev/reference/methods/files.info
-func (s *Server) fileInfo(r *request) (any, *apiError) {
+func (s *Server) fileInfo(r *request) any {
 	f := s.files[r.text("file")]
-	if f == nil || !f.complete {
-		return nil, fail("file_not_found")
-	}
-	return object{"file": s.wireFile(f.File)}, nil
+	failIf(f == nil || !f.complete, "file_not_found")
+	return object{"file": s.wireFile(f.File)}
 }
 
 // deleteFile: https://docs.slack.dev/reference/methods/files.delete
-func (s *Server) deleteFile(r *request) (any, *apiError) {
+func (s *Server) deleteFile(r *request) any {
 	f := s.files[r.text("file")]
-	switch {
-	case f == nil || !f.complete:
-		return nil, fail("file_not_found")
-	case f.user != BotUser:
-		return nil, fail("cant_delete_file")
-	}
+	failIf(f == nil || !f.complete, "file_not_found")
+	failIf(f.user != BotUser, "cant_delete_file")
 	s.dropFile(f.ID, "bot")
 	s.stats.Deletes++
-	return object{}, nil
+	return object{}
 }
 
 // DeleteFile lets a person delete a file. The message that shows it stays, as what is left of a
@@ -188,18 +163,16 @@ func (s *Server) dropFile(id, by string) {
 
 // download serves url_private. Without a token that may read files the platform answers
 // with a page to sign in, and status 200.
-func (s *Server) download(r *request) (any, *apiError) {
+func (s *Server) download(r *request) any {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.http.URL.Path, downloadPath), "/")
 	if aerr := s.authorize(r, method{scopes: []string{"files:read"}}); aerr != nil {
 		r.call.Error = aerr.code
 		return rig.Answer{
 			Status: http.StatusOK, ContentType: "text/html; charset=utf-8",
 			Body: []byte("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head></html>"),
-		}, nil
+		}
 	}
 	f := s.files[strings.TrimPrefix(name, TeamID+"-")]
-	if f == nil || !f.complete {
-		return nil, &apiError{status: http.StatusNotFound, code: "file_not_found"}
-	}
-	return rig.Answer{Status: http.StatusOK, ContentType: f.Mime, Body: f.Content}, nil
+	rig.RefuseIf(f == nil || !f.complete, &apiError{status: http.StatusNotFound, code: "file_not_found"})
+	return rig.Answer{Status: http.StatusOK, ContentType: f.Mime, Body: f.Content}
 }

@@ -122,18 +122,18 @@ func (s *Server) checkBlocked(now time.Time, sc *quota.Scope, call *Call) *apiEr
 
 // charge counts a call in its scope, or answers 429 and blocks the scope when it
 // is full.
-func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) *apiError {
+func (s *Server) charge(now time.Time, sc *quota.Scope, call *Call) {
 	if aerr := s.checkBlocked(now, sc, call); aerr != nil {
-		return aerr
+		panic(aerr)
 	}
 	r := s.limiter.Charge(now, sc)
 	if r == nil {
-		return nil
+		return
 	}
 	if !r.Hidden {
 		s.violate(OverLimit, call.Method, call.Channel, r.String())
 	}
-	return s.block(now, sc, s.limiter.seconds(r.Wait))
+	panic(s.block(now, sc, s.limiter.seconds(r.Wait)))
 }
 
 // block closes a scope until retryAfter seconds are over.

@@ -112,9 +112,13 @@ func FuzzBlocks(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+	read := func(text string, newID func() string) (parsed parsedBlocks, aerr *apiError) {
+		_, aerr = rig.Run[apiError](func() any { parsed = readBlocks(text, newID); return nil })
+		return parsed, aerr
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n := 0
-		parsed, aerr := readBlocks(text, func() string { n++; return strings.Repeat("i", n) })
+		parsed, aerr := read(text, func() string { n++; return strings.Repeat("i", n) })
 		if aerr != nil {
 			if !slices.Contains([]string{"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long"}, aerr.code) {
 				t.Errorf("%s: got %q", text, aerr.code)
@@ -124,7 +128,7 @@ func FuzzBlocks(f *testing.F) {
 		if len(parsed.list) > maxBlocks || parsed.total > maxWhole {
 			t.Errorf("%s: got %d blocks of %d characters", text, len(parsed.list), parsed.total)
 		}
-		if _, aerr := readBlocks(string(rig.Encode(parsed.list)), func() string { return "new" }); aerr != nil && parsed.list != nil {
+		if _, aerr := read(string(rig.Encode(parsed.list)), func() string { return "new" }); aerr != nil && parsed.list != nil {
 			t.Errorf("%s: what was taken is refused when it is sent again: %v", text, aerr)
 		}
 	})

@@ -81,14 +81,12 @@ type offer struct {
 }
 
 // openConnection: https://docs.slack.dev/reference/methods/apps.connections.open
-func (s *Server) openConnection(r *request) (any, *apiError) {
-	if s.requestURL != "" {
-		return nil, fail("socket_mode_disabled")
-	}
+func (s *Server) openConnection(r *request) any {
+	failIf(s.requestURL != "", "socket_mode_disabled")
 	id := s.uuid()
 	s.tickets[id] = ticket{until: r.now.Add(ticketLife)}
 	base := scheme(r.http, "ws") + r.http.Host
-	return object{"url": base + "/link/?ticket=" + id + "&app_id=" + AppID}, nil
+	return object{"url": base + "/link/?ticket=" + id + "&app_id=" + AppID}
 }
 
 // serveSocket opens a socket for a ticket and serves it until it ends.

@@ -8,7 +8,7 @@ import (
 	"telex/standin/rig"
 )
 
-// apiError is an answer with ok=false.
+// apiError is an answer with ok=false. A method panics with it; see package rig.
 type apiError struct {
 	code        int
 	description string
@@ -18,6 +18,11 @@ type apiError struct {
 
 func badRequest(text string) *apiError {
 	return &apiError{code: http.StatusBadRequest, description: "Bad Request: " + text}
+}
+
+// badRequestIf is rig.RefuseIf for such an error.
+func badRequestIf(broken bool, text string) {
+	rig.RefuseIf(broken, badRequest(text))
 }
 
 func forbidden(text string) *apiError {

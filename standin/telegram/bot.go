@@ -66,14 +66,14 @@ func (s *Server) checkToken(token string) *apiError {
 // invoke runs a method. All but getUpdates run under s.mu.
 func (s *Server) invoke(ctx context.Context, p params, call *Call, cut <-chan struct{}) rig.Answer {
 	if call.Method == pollMethod {
-		result, aerr := s.getUpdates(ctx, p, cut)
+		result, refused := rig.Run[apiError](func() any { return s.getUpdates(ctx, p, cut) })
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return call.answer(result, aerr)
+		return call.answer(result, refused)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return call.answer(s.dispatch(&request{params: p, now: time.Now(), call: call}))
+	return call.answer(rig.Run[apiError](func() any { return s.dispatch(&request{params: p, now: time.Now(), call: call}) }))
 }
 
 // answer is the answer to a call, which notes what came of it; s.mu is held.

@@ -7,22 +7,20 @@ import (
 
 // content reads text, parse_mode and entities of a call. An empty text is
 // allowed only where emptyOK.
-func (s *Server) content(r *request, emptyOK bool) (formatted, *apiError) {
+func (s *Server) content(r *request, emptyOK bool) formatted {
 	return s.contentOf(r, "text", "entities", emptyOK)
 }
 
-func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bool) (formatted, *apiError) {
+func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bool) formatted {
 	source := r.text(textField)
-	if len(source) > maxSource {
-		return formatted{}, badRequest("text is too long")
-	}
+	badRequestIf(len(source) > maxSource, "text is too long")
 	text, entities, err := parseMarkup(source, r.text("parse_mode"))
 	if err != nil {
-		return formatted{}, badRequest("can't parse entities: " + err.Error())
+		panic(badRequest("can't parse entities: " + err.Error()))
 	}
 	if r.text("parse_mode") == "" {
 		if _, err := r.object(entityField, &entities); err != nil {
-			return formatted{}, badRequest("can't parse entities: Can't parse entities JSON object")
+			panic(badRequest("can't parse entities: Can't parse entities JSON object"))
 		}
 	}
 	if n := len(entities); n > maxEntities {
@@ -31,17 +29,15 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 	}
 	f, err := fixText(text, entities)
 	if err != nil {
-		return formatted{}, badRequest(err.Error())
+		panic(badRequest(err.Error()))
 	}
-	if f.text == "" && !emptyOK {
-		return formatted{}, badRequest("message text is empty")
-	}
-	return f, nil
+	badRequestIf(f.text == "" && !emptyOK, "message text is empty")
+	return f
 }
 
 // markup reads reply_markup: an inline keyboard, or one that makes the message
 // uneditable.
-func readMarkup(r *request) (keyboard [][]Button, fixed bool, aerr *apiError) {
+func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 	var m struct {
 		Inline     *[][]Button `json:"inline_keyboard"`
 		Keyboard   *[][]any    `json:"keyboard"`
@@ -49,55 +45,42 @@ func readMarkup(r *request) (keyboard [][]Button, fixed bool, aerr *apiError) {
 		ForceReply bool        `json:"force_reply"`
 	}
 	found, err := r.object("reply_markup", &m)
-	if err != nil {
-		return nil, false, badRequest("can't parse reply keyboard markup JSON object")
-	}
+	badRequestIf(err != nil, "can't parse reply keyboard markup JSON object")
 	if !found {
-		return nil, false, nil
+		return nil, false
 	}
 	if m.Inline == nil {
-		return nil, m.Keyboard != nil || m.Remove || m.ForceReply, nil
+		return nil, m.Keyboard != nil || m.Remove || m.ForceReply
 	}
 	for _, row := range *m.Inline {
 		for _, b := range row {
-			if aerr := checkButton(b); aerr != nil {
-				return nil, false, aerr
-			}
+			checkButton(b)
 		}
 		if len(row) > 0 {
 			keyboard = append(keyboard, row)
 		}
 	}
-	return keyboard, false, nil
+	return keyboard, false
 }
 
-func checkButton(b Button) *apiError {
-	switch {
-	case b.Text == "":
-		return badRequest(`can't parse inline keyboard button: Field "text" must be non-empty`)
-	case b.CallbackData == "" && b.URL == "":
-		return badRequest("can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
-	case len(b.CallbackData) > 64: // bytes, https://core.telegram.org/bots/api#inlinekeyboardbutton
-		return badRequest("BUTTON_DATA_INVALID")
-	case b.URL != "" && !validLink(b.URL):
-		return badRequest("BUTTON_URL_INVALID")
-	}
-	return nil
+func checkButton(b Button) {
+	badRequestIf(b.Text == "", `can't parse inline keyboard button: Field "text" must be non-empty`)
+	badRequestIf(b.CallbackData == "" && b.URL == "", "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
+	badRequestIf(len(b.CallbackData) > 64, "BUTTON_DATA_INVALID") // bytes, https://core.telegram.org/bots/api#inlinekeyboardbutton
+	badRequestIf(b.URL != "" && !validLink(b.URL), "BUTTON_URL_INVALID")
 }
 
 func equalKeyboards(a, b [][]Button) bool { return slices.EqualFunc(a, b, slices.Equal[[]Button]) }
 
 // linkPreview reads link_preview_options, or its older form: whether previews are off, and the address of the one that is wanted.
-func linkPreview(r *request) (off bool, url string, aerr *apiError) {
+func linkPreview(r *request) (off bool, url string) {
 	var options wireLinkPreview
 	found, err := r.object("link_preview_options", &options)
-	if err != nil {
-		return false, "", badRequest("can't parse link preview options JSON object")
-	}
+	badRequestIf(err != nil, "can't parse link preview options JSON object")
 	if !found {
-		return r.flag("disable_web_page_preview"), "", nil
+		return r.flag("disable_web_page_preview"), ""
 	}
-	return options.IsDisabled, options.URL, nil
+	return options.IsDisabled, options.URL
 }
 
 // hasLink tells whether the content shows something that has a preview.

@@ -30,19 +30,13 @@ type storedFile struct {
 }
 
 // getFile makes a link to a file.
-func (s *Server) getFile(r *request) (any, *apiError) {
+func (s *Server) getFile(r *request) any {
 	id := r.text("file_id")
 	f := s.files[id]
-	switch {
-	case id == "":
-		return nil, badRequest("file_id not specified")
-	case f == nil:
-		return nil, badRequest("invalid file_id")
-	case f.size > maxDownload:
-		return nil, badRequest("file is too big")
-	case len(f.data) == 0:
-		return nil, badRequest("wrong file_id or the file is temporarily unavailable")
-	}
+	badRequestIf(id == "", "file_id not specified")
+	badRequestIf(f == nil, "invalid file_id")
+	badRequestIf(f.size > maxDownload, "file is too big")
+	badRequestIf(len(f.data) == 0, "wrong file_id or the file is temporarily unavailable")
 	if !r.now.Before(f.until) {
 		delete(s.links, f.path)
 		s.nextLink++
@@ -55,7 +49,7 @@ func (s *Server) getFile(r *request) (any, *apiError) {
 		FileUniqueID string `json:"file_unique_id"`
 		FileSize     int64  `json:"file_size,omitempty"`
 		FilePath     string `json:"file_path"`
-	}{id, "u-" + id, f.size, f.path}, nil
+	}{id, "u-" + id, f.size, f.path}
 }
 
 // serveDownload answers /file/bot<token>/<file_path>.

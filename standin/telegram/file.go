@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"telex/standin/rig"
 )
 
 // Limits of files, https://core.telegram.org/bots/api#senddocument
@@ -29,19 +31,16 @@ const (
 )
 
 // checkPhoto refuses what can't be shown in a chat.
-func checkPhoto(data []byte) *apiError {
-	if len(data) > maxPhoto {
-		return tooLarge()
-	}
+func checkPhoto(data []byte) {
+	rig.RefuseIf(len(data) > maxPhoto, tooLarge())
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {
 	case len(data) > 12 && string(data[8:12]) == "WEBP": // its sides are not looked at
 	case err != nil:
-		return badRequest("IMAGE_PROCESS_FAILED")
+		panic(badRequest("IMAGE_PROCESS_FAILED"))
 	case c.Width+c.Height > maxPhotoSides, c.Width > maxPhotoRatio*c.Height, c.Height > maxPhotoRatio*c.Width:
-		return badRequest("PHOTO_INVALID_DIMENSIONS")
+		panic(badRequest("PHOTO_INVALID_DIMENSIONS"))
 	}
-	return nil
 }
 
 func tooLarge() *apiError {

@@ -100,15 +100,15 @@ func (s *Server) checkBlocked(now time.Time, c *chat, call *Call) *apiError {
 
 // charge counts a call that shows something in its scopes, or answers 429 and
 // blocks the scope that is full.
-func (s *Server) charge(now time.Time, c *chat, call *Call) *apiError {
+func (s *Server) charge(now time.Time, c *chat, call *Call) {
 	r := s.limiter.Charge(now, s.limiter.global(), s.limiter.chat(c))
 	if r == nil {
-		return nil
+		return
 	}
 	if !r.Hidden {
 		s.violate(now, OverLimit, call, r.String())
 	}
-	return s.block(now, r.Scope, s.limiter.seconds(r.Wait))
+	panic(s.block(now, r.Scope, s.limiter.seconds(r.Wait)))
 }
 
 // block closes a scope until retryAfter seconds are over.

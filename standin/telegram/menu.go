@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"telex/standin/rig"
 )
 
 // Command is one entry of a command menu.
@@ -47,117 +49,78 @@ type menuKey struct {
 	language string
 }
 
-func (s *Server) setMyCommands(r *request) (any, *apiError) {
+func (s *Server) setMyCommands(r *request) any {
 	var list []Command
 	if found, err := r.object("commands", &list); err != nil || !found {
-		return nil, badRequest("can't parse commands JSON array")
+		panic(badRequest("can't parse commands JSON array"))
 	}
-	key, aerr := s.menuKey(r)
-	if aerr != nil {
-		return nil, aerr
-	}
-	if len(list) > maxCommands {
-		return nil, badRequest("BOT_COMMANDS_TOO_MUCH")
-	}
+	key := s.menuKey(r)
+	badRequestIf(len(list) > maxCommands, "BOT_COMMANDS_TOO_MUCH")
 	for i := range list {
-		if aerr := list[i].clean(); aerr != nil {
-			return nil, aerr
-		}
+		list[i].clean()
 	}
 	s.commands[key] = list
-	return true, nil
+	return true
 }
 
 // clean trims a command as the platform does, and checks it.
-func (c *Command) clean() *apiError {
+func (c *Command) clean() {
 	c.Command = strings.TrimPrefix(strings.TrimSpace(c.Command), "/")
 	c.Description = strings.TrimSpace(c.Description)
-	switch {
-	case c.Command == "":
-		return badRequest("command must be non-empty")
-	case utf8.RuneCountInString(c.Command) > maxCommandName:
-		return badRequest("command length must not exceed 32")
-	case c.Description == "":
-		return badRequest("command description must be non-empty")
-	case utf8.RuneCountInString(c.Description) > maxCommandDescription:
-		return badRequest("command description length must not exceed 256")
-	case !commandNameRE.MatchString(c.Command):
-		return badRequest("BOT_COMMAND_INVALID")
-	}
-	return nil
+	badRequestIf(c.Command == "", "command must be non-empty")
+	badRequestIf(utf8.RuneCountInString(c.Command) > maxCommandName, "command length must not exceed 32")
+	badRequestIf(c.Description == "", "command description must be non-empty")
+	badRequestIf(utf8.RuneCountInString(c.Description) > maxCommandDescription, "command description length must not exceed 256")
+	badRequestIf(!commandNameRE.MatchString(c.Command), "BOT_COMMAND_INVALID")
 }
 
-func (s *Server) getMyCommands(r *request) (any, *apiError) {
-	key, aerr := s.menuKey(r)
-	if aerr != nil {
-		return nil, aerr
-	}
-	return append([]Command{}, s.commands[key]...), nil // a list, also of none
+func (s *Server) getMyCommands(r *request) any {
+	key := s.menuKey(r)
+	return append([]Command{}, s.commands[key]...) // a list, also of none
 }
 
-func (s *Server) deleteMyCommands(r *request) (any, *apiError) {
-	key, aerr := s.menuKey(r)
-	if aerr != nil {
-		return nil, aerr
-	}
+func (s *Server) deleteMyCommands(r *request) any {
+	key := s.menuKey(r)
 	delete(s.commands, key)
-	return true, nil
+	return true
 }
 
 // menuKey reads scope and language_code.
 // Source: https://core.telegram.org/bots/api#botcommandscope
-func (s *Server) menuKey(r *request) (menuKey, *apiError) {
+func (s *Server) menuKey(r *request) menuKey {
 	var scope struct {
 		Type   string          `json:"type"`
 		ChatID json.RawMessage `json:"chat_id"`
 		UserID json.RawMessage `json:"user_id"`
 	}
-	cannot := func(why string) (menuKey, *apiError) {
-		return menuKey{}, badRequest("can't parse BotCommandScope: " + why)
-	}
+	cannot := func(why string) *apiError { return badRequest("can't parse BotCommandScope: " + why) }
 	found, err := r.object("scope", &scope)
-	if err != nil {
-		return cannot("object expected")
-	}
+	rig.RefuseIf(err != nil, cannot("object expected"))
 	key := menuKey{scope: scope.Type, language: r.text("language_code")}
 	switch key.scope {
 	case "":
-		if found {
-			return cannot(`Can't find field "type"`)
-		}
+		rig.RefuseIf(found, cannot(`Can't find field "type"`))
 		key.scope = scopeDefault
 	case scopeDefault, scopePrivateChats, scopeGroupChats, scopeAdmins:
 	case scopeChat, scopeAdminsOfChat, scopeMemberOfAChat:
 		name := idText(scope.ChatID)
-		if name == "" {
-			return cannot(`Can't find field "chat_id"`)
-		}
+		rig.RefuseIf(name == "", cannot(`Can't find field "chat_id"`))
 		if key.scope == scopeMemberOfAChat {
-			if len(scope.UserID) == 0 {
-				return cannot(`Can't find field "user_id"`)
-			}
+			rig.RefuseIf(len(scope.UserID) == 0, cannot(`Can't find field "user_id"`))
 			if key.user, err = strconv.ParseInt(idText(scope.UserID), 10, 64); err != nil || key.user <= 0 {
-				return cannot("Invalid user_id specified")
+				panic(cannot("Invalid user_id specified"))
 			}
 		}
 		c := s.findChat(name)
-		if c == nil {
-			return menuKey{}, badRequest("chat not found")
-		}
-		switch {
-		case c.private() && key.scope != scopeChat:
-			return menuKey{}, badRequest("can't use specified scope in private chats")
-		case c.info.Type == Channel:
-			return menuKey{}, badRequest("can't change commands in channel chats")
-		}
+		badRequestIf(c == nil, "chat not found")
+		badRequestIf(c.private() && key.scope != scopeChat, "can't use specified scope in private chats")
+		badRequestIf(c.info.Type == Channel, "can't change commands in channel chats")
 		key.chat = c.info.ID
 	default:
-		return cannot("Unsupported type specified")
+		panic(cannot("Unsupported type specified"))
 	}
-	if !languageCodeRE.MatchString(key.language) {
-		return menuKey{}, badRequest("invalid language code specified")
-	}
-	return key, nil
+	badRequestIf(!languageCodeRE.MatchString(key.language), "invalid language code specified")
+	return key
 }
 
 // idText is an id that stands in JSON as a number or as a text; "" when it is neither.

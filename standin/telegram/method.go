@@ -11,8 +11,8 @@ import (
 const pollMethod = "getUpdates"
 
 // methods are all that exist but pollMethod; they run with s.mu held.
-func methods() map[string]func(*Server, *request) (any, *apiError) {
-	return map[string]func(*Server, *request) (any, *apiError){
+func methods() map[string]func(*Server, *request) any {
+	return map[string]func(*Server, *request) any{
 		"getMe":               (*Server).getMe,
 		"logOut":              (*Server).accept,
 		"close":               (*Server).accept,
@@ -37,8 +37,8 @@ func methods() map[string]func(*Server, *request) (any, *apiError) {
 }
 
 // sending is the method that sends a kind of media.
-func sending(media string) func(*Server, *request, *chat) (any, *apiError) {
-	return func(s *Server, r *request, c *chat) (any, *apiError) { return s.sendFile(r, c, media) }
+func sending(media string) func(*Server, *request, *chat) any {
+	return func(s *Server, r *request, c *chat) any { return s.sendFile(r, c, media) }
 }
 
 // canonical is the method's name as documented, or as it came when unknown: the platform ignores the case.
@@ -55,16 +55,16 @@ func canonical(method string) string {
 }
 
 // dispatch runs a method; s.mu is held.
-func (s *Server) dispatch(r *request) (any, *apiError) {
+func (s *Server) dispatch(r *request) any {
 	if run, ok := methods()[r.call.Method]; ok {
 		return run(s, r)
 	}
-	return nil, &apiError{code: http.StatusNotFound, description: "Not Found: method not found"}
+	panic(&apiError{code: http.StatusNotFound, description: "Not Found: method not found"})
 }
 
-func (s *Server) getMe(*request) (any, *apiError) {
-	return wireMe{User: s.me, CanJoinGroups: true, CanReadAllGroupMessages: s.opts.ReadAll}, nil
+func (s *Server) getMe(*request) any {
+	return wireMe{User: s.me, CanJoinGroups: true, CanReadAllGroupMessages: s.opts.ReadAll}
 }
 
 // accept answers what has no effect here.
-func (s *Server) accept(*request) (any, *apiError) { return true, nil }
+func (s *Server) accept(*request) any { return true }

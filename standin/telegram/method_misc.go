@@ -3,6 +3,8 @@ package telegram
 import (
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 const (
@@ -17,52 +19,33 @@ const (
 const chatActions = "typing upload_photo record_video upload_video record_voice upload_voice upload_document " +
 	"choose_sticker find_location record_video_note upload_video_note"
 
-func (s *Server) sendChatAction(r *request, c *chat) (any, *apiError) {
+func (s *Server) sendChatAction(r *request, c *chat) any {
 	known := false
 	for name := range strings.FieldsSeq(chatActions) {
 		known = known || name == r.text("action")
 	}
-	if !known {
-		return nil, badRequest("wrong parameter action in request")
-	}
-	thread, _, aerr := threadOf(r, c)
-	if aerr != nil {
-		return nil, aerr
-	}
+	badRequestIf(!known, "wrong parameter action in request")
+	thread, _ := threadOf(r, c)
 	c.endTyping(r.now, thread)
 	p := Period{From: r.now, To: r.now.Add(typingLife), Action: r.text("action"), Thread: thread}
 	c.typing = append(c.typing, p)
 	s.stats.Actions++
 	s.Publish(Event{Kind: "action", Chat: c.info.ID, Action: &p})
-	return true, nil
+	return true
 }
 
 // sendMessageDraft shows an ephemeral preview in a private chat. It counts like a
 // message. Another one, with the same id or not, takes its place; without a text it
 // is the "Thinking…" placeholder.
 // Source: https://core.telegram.org/bots/api#sendmessagedraft
-func (s *Server) sendMessageDraft(r *request, c *chat) (any, *apiError) {
-	if !c.private() {
-		return nil, badRequest("TEXTDRAFT_PEER_INVALID")
-	}
+func (s *Server) sendMessageDraft(r *request, c *chat) any {
+	badRequestIf(!c.private(), "TEXTDRAFT_PEER_INVALID")
 	id := r.integer("draft_id")
-	if id == 0 {
-		return nil, badRequest("draft identifier must be non-zero")
-	}
-	thread, _, aerr := threadOf(r, c)
-	if aerr != nil {
-		return nil, aerr
-	}
-	f, aerr := s.content(r, true)
-	if aerr != nil {
-		return nil, aerr
-	}
-	if textLength(f.text) > maxText {
-		return nil, badRequest("message is too long")
-	}
-	if aerr := s.charge(r.now, c, r.call); aerr != nil {
-		return nil, aerr
-	}
+	badRequestIf(id == 0, "draft identifier must be non-zero")
+	thread, _ := threadOf(r, c)
+	f := s.content(r, true)
+	badRequestIf(textLength(f.text) > maxText, "message is too long")
+	s.charge(r.now, c, r.call)
 	c.endDrafts(r.now, thread)
 	d := Draft{
 		At: r.now, ID: id, ThreadID: thread, Text: f.text, Entities: f.entities,
@@ -71,35 +54,23 @@ func (s *Server) sendMessageDraft(r *request, c *chat) (any, *apiError) {
 	c.drafts = append(c.drafts, d)
 	s.stats.Drafts++
 	s.Publish(Event{Kind: "draft", Chat: c.info.ID, Draft: &d})
-	return true, nil
+	return true
 }
 
 // sendFile takes an upload of this kind of media, or the name of a file that exists elsewhere.
-func (s *Server) sendFile(r *request, c *chat, media string) (any, *apiError) {
+func (s *Server) sendFile(r *request, c *chat, media string) any {
 	file, uploaded := r.Files[media]
 	if name, ok := strings.CutPrefix(r.text(media), "attach://"); ok {
 		file, uploaded = r.Files[name]
 	}
-	switch {
-	case !uploaded && !r.has(media):
-		return nil, badRequest("there is no " + media + " in the request")
-	case uploaded && len(file.Data) == 0:
-		return nil, badRequest("file must be non-empty")
-	case len(file.Data) > maxUpload:
-		return nil, tooLarge()
-	}
+	badRequestIf(!uploaded && !r.has(media), "there is no "+media+" in the request")
+	badRequestIf(uploaded && len(file.Data) == 0, "file must be non-empty")
+	rig.RefuseIf(len(file.Data) > maxUpload, tooLarge())
 	if media == "photo" && uploaded {
-		if aerr := checkPhoto(file.Data); aerr != nil {
-			return nil, aerr
-		}
+		checkPhoto(file.Data)
 	}
-	f, aerr := s.contentOf(r, "caption", "caption_entities", true)
-	if aerr != nil {
-		return nil, aerr
-	}
-	if textLength(f.text) > maxCaption {
-		return nil, badRequest("message caption is too long")
-	}
+	f := s.contentOf(r, "caption", "caption_entities", true)
+	badRequestIf(textLength(f.text) > maxCaption, "message caption is too long")
 	return s.post(r, c, f, func(m *Message) {
 		m.Media, m.File, m.FileSize = media, file.Data, int64(len(file.Data))
 		if media == "document" {
@@ -108,19 +79,15 @@ func (s *Server) sendFile(r *request, c *chat, media string) (any, *apiError) {
 	})
 }
 
-func (s *Server) getChat(r *request) (any, *apiError) {
-	if !r.has("chat_id") {
-		return nil, badRequest("chat_id is empty")
-	}
+func (s *Server) getChat(r *request) any {
+	badRequestIf(!r.has("chat_id"), "chat_id is empty")
 	c := s.findChat(strings.TrimSpace(r.text("chat_id")))
-	if c == nil {
-		return nil, badRequest("chat not found")
-	}
+	badRequestIf(c == nil, "chat not found")
 	return struct {
 		Chat
 		AccentColorID    int `json:"accent_color_id"`
 		MaxReactionCount int `json:"max_reaction_count"`
-	}{Chat: c.info, MaxReactionCount: 11}, nil
+	}{Chat: c.info, MaxReactionCount: 11}
 }
 
 // CallbackAnswer is what a person saw after pressing a button.
@@ -132,20 +99,16 @@ type CallbackAnswer struct {
 	URL   string    `json:"url,omitempty"`
 }
 
-func (s *Server) answerCallbackQuery(r *request) (any, *apiError) {
+func (s *Server) answerCallbackQuery(r *request) any {
 	id := r.text("callback_query_id")
 	asked, ok := s.queries[id]
-	if !ok || r.now.Sub(asked) > queryLife {
-		return nil, badRequest("query is too old and response timeout expired or query ID is invalid")
-	}
-	if textLength(r.text("text")) > 200 {
-		return nil, badRequest("MESSAGE_TOO_LONG")
-	}
+	badRequestIf(!ok || r.now.Sub(asked) > queryLife, "query is too old and response timeout expired or query ID is invalid")
+	badRequestIf(textLength(r.text("text")) > 200, "MESSAGE_TOO_LONG")
 	delete(s.queries, id)
 	a := CallbackAnswer{At: r.now, Query: id, Text: r.text("text"), Alert: r.flag("show_alert"), URL: r.text("url")}
 	s.answers = append(s.answers, a)
 	s.Publish(Event{Kind: "answer", Answer: &a})
-	return true, nil
+	return true
 }
 
 // CallbackAnswers returns all answers to button presses so far.

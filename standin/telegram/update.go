@@ -117,22 +117,19 @@ func (q *queue) take(limit int) []*wireUpdate {
 
 // getUpdates is the only method that waits. Only one may wait: a second one
 // takes over, and the first is told.
-func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) (any, *apiError) {
+func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) any {
 	limit := int(p.integer("limit"))
 	if limit < 1 || limit > maxUpdates {
 		limit = maxUpdates
 	}
 	wait := min(max(0, time.Duration(p.integer("timeout"))*time.Second), maxPoll)
-	allowed, aerr := readAllowed(p)
-	if aerr != nil {
-		return nil, aerr
-	}
+	allowed := readAllowed(p)
 
 	s.mu.Lock()
 	q := &s.updates
 	if q.webhook != "" {
 		s.mu.Unlock()
-		return nil, conflict("can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
+		panic(conflict("can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"))
 	}
 	if q.poll != nil {
 		close(q.poll.replaced)
@@ -154,11 +151,11 @@ func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) 
 			defer s.mu.Unlock()
 			select {
 			case <-self.replaced:
-				return nil, replacedPoll()
+				panic(replacedPoll())
 			default:
 			}
 			s.endPoll(self)
-			return list, nil
+			return list
 		}
 		s.mu.Unlock()
 		select {
@@ -166,11 +163,11 @@ func (s *Server) getUpdates(ctx context.Context, p params, cut <-chan struct{}) 
 		case <-timer.C:
 			over = true
 		case <-self.replaced:
-			return nil, replacedPoll()
+			panic(replacedPoll())
 		case <-ctx.Done():
-			return nil, s.abandonPoll(self)
+			panic(s.abandonPoll(self))
 		case <-cut:
-			return nil, s.abandonPoll(self)
+			panic(s.abandonPoll(self))
 		}
 	}
 }
@@ -194,35 +191,28 @@ func (s *Server) abandonPoll(self *poll) *apiError {
 }
 
 // readAllowed returns nil when the parameter is absent: the last setting stays.
-func readAllowed(p params) (*[]string, *apiError) {
+func readAllowed(p params) *[]string {
 	if !p.has("allowed_updates") {
-		return nil, nil
+		return nil
 	}
 	list := []string{}
 	if err := json.Unmarshal([]byte(p.text("allowed_updates")), &list); err != nil {
-		return nil, badRequest("can't parse allowed updates: JSON array of strings expected")
+		panic(badRequest("can't parse allowed updates: JSON array of strings expected"))
 	}
 	for i := range list {
 		list[i] = strings.ToLower(list[i])
 	}
-	return &list, nil
+	return &list
 }
 
-func (s *Server) setWebhook(r *request) (any, *apiError) {
+func (s *Server) setWebhook(r *request) any {
 	url := r.text("url")
 	if url == "" {
 		return s.deleteWebhook(r)
 	}
-	if !strings.HasPrefix(url, "https://") {
-		return nil, badRequest("bad webhook: An HTTPS URL must be provided for webhook")
-	}
-	allowed, aerr := readAllowed(r.params)
-	if aerr != nil {
-		return nil, aerr
-	}
-	if !validSecret(r.text("secret_token")) {
-		return nil, badRequest("secret token contains unallowed characters")
-	}
+	badRequestIf(!strings.HasPrefix(url, "https://"), "bad webhook: An HTTPS URL must be provided for webhook")
+	allowed := readAllowed(r.params)
+	badRequestIf(!validSecret(r.text("secret_token")), "secret token contains unallowed characters")
 	if allowed != nil {
 		s.updates.allowed = *allowed
 	}
@@ -234,7 +224,7 @@ func (s *Server) setWebhook(r *request) (any, *apiError) {
 		close(s.updates.poll.replaced)
 		s.updates.poll = nil
 	}
-	return true, nil
+	return true
 }
 
 func validSecret(secret string) bool {
@@ -242,19 +232,19 @@ func validSecret(secret string) bool {
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-func (s *Server) deleteWebhook(r *request) (any, *apiError) {
+func (s *Server) deleteWebhook(r *request) any {
 	s.updates.webhook = ""
 	if r.flag("drop_pending_updates") {
 		s.updates.pending = nil
 	}
-	return true, nil
+	return true
 }
 
-func (s *Server) webhookInfo(*request) (any, *apiError) {
+func (s *Server) webhookInfo(*request) any {
 	return struct {
 		URL            string   `json:"url"`
 		Custom         bool     `json:"has_custom_certificate"`
 		Pending        int      `json:"pending_update_count"`
 		AllowedUpdates []string `json:"allowed_updates,omitempty"`
-	}{URL: s.updates.webhook, Pending: len(s.updates.pending), AllowedUpdates: s.updates.allowed}, nil
+	}{URL: s.updates.webhook, Pending: len(s.updates.pending), AllowedUpdates: s.updates.allowed}
 }
