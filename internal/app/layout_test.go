@@ -89,7 +89,7 @@ func importTable() []row {
 		{Path: "standin/telegram", Imports: machinery, Tests: []string{"standin/memnet"}},
 		{Path: "standin/discord", Imports: machinery, Tests: []string{"standin/memnet"}},
 		{Path: "standin/slack", Imports: machinery, Tests: []string{"standin/memnet"}},
-		{Path: "standin/openai", Tests: []string{"standin/memnet"}},
+		{Path: "standin/openai", Imports: []string{"standin/rig"}, Tests: []string{"standin/memnet"}},
 		{Path: "standin/host", Tests: []string{"standin/memnet"}},
 		{Path: "standin/fault", Imports: []string{"standin/host"}},
 		{Path: "standin/rig", Imports: []string{"standin/host", "standin/fault", "standin/watch", "standin/quota"}},

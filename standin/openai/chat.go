@@ -10,9 +10,10 @@ import (
 	"math/rand/v2"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // errClosed is the cause when Close ends an answer.
@@ -30,6 +31,7 @@ type exchange struct {
 	epoch    int
 	req      *chatRequest      // of the Responses API: what it comes to
 	resp     *responsesRequest // nil: it is one of Chat Completions
+	api      rules             // of the API that was called
 	out      output            // of the Responses API
 	sequence int               // of its next event
 	b        behaviour
@@ -40,16 +42,22 @@ type exchange struct {
 	begun    bool // The status line has been written.
 }
 
+// rules are what an API checks once it is known how a request is to be answered.
+type rules interface {
+	checkWindow(b behaviour)
+	checkDemands(b behaviour)
+}
+
 // serveChat answers a chat completion request.
 func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
-	s.serve(w, r, func(x *exchange, body []byte) (err error) {
-		x.req, err = parseRequest(body, s.opts.Models)
-		return err
+	s.serve(w, r, func(x *exchange, body []byte) {
+		x.req = parseRequest(body, s.opts.Models)
+		x.api = x.req
 	})
 }
 
 // serve answers a request, which parse reads, and records everything about it.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, parse func(*exchange, []byte) error) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, parse func(*exchange, []byte)) {
 	began := time.Now()
 	body, bodyErr := readBody(w, r)
 	// The body has been read, so from here on the context ends as soon as the client goes.
@@ -67,7 +75,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, parse func(*excha
 	x.open(rec)
 	err := bodyErr
 	if err == nil {
-		err = x.prepare(r, body, parse)
+		err = checked(func() { x.prepare(r, body, parse) })
 	}
 	if err == nil {
 		err = x.answer()
@@ -86,46 +94,31 @@ func (x *exchange) finish(err error) {
 }
 
 // prepare reads the request and decides everything about the answer.
-func (x *exchange) prepare(r *http.Request, body []byte, parse func(*exchange, []byte) error) error {
-	if err := x.s.authorize(r); err != nil {
-		return err
-	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return newError(http.StatusUnsupportedMediaType, "invalid_request_error", "", "unsupported_content_type",
-			fmt.Sprintf("Unsupported content type: '%s'. This API method only accepts 'application/json' requests.",
-				r.Header.Get("Content-Type")))
-	}
-	if err := parse(x, body); err != nil {
-		return err
-	}
+func (x *exchange) prepare(r *http.Request, body []byte, parse func(*exchange, []byte)) {
+	x.s.authorize(r)
+	contentType := r.Header.Get("Content-Type")
+	kind, _, err := mime.ParseMediaType(contentType)
+	rig.RefuseIf(err != nil || kind != "application/json", newError(http.StatusUnsupportedMediaType, "invalid_request_error", "", "unsupported_content_type",
+		fmt.Sprintf("Unsupported content type: '%s'. This API method only accepts 'application/json' requests.", contentType)))
+	parse(x, body)
 	req := x.req
-	talk, settings, err := req.said()
-	if err != nil {
-		return err
-	}
+	talk, settings := req.said()
 	question := ""
 	if users := userTexts(talk); len(users) > 0 {
 		question = users[len(users)-1]
 	}
-	kind := "plain"
+	kind = "plain"
 	if req.Stream {
 		kind = "stream"
 	}
-	b, rule, err := x.s.behave(ask{model: req.Model, question: question, kind: kind}, settings)
-	if err != nil {
-		return err
-	}
+	b, rule := x.s.behave(ask{model: req.Model, question: question, kind: kind}, settings)
 	x.b = b
 	x.note(func(rec *Request) {
 		rec.Model, rec.Question, rec.Stream, rec.Rule = req.Model, question, req.Stream, rule
 		rec.Images = req.images()
 	})
-	if err := x.checkDemands(body); err != nil {
-		return err
-	}
-	if err := x.checkWindow(); err != nil {
-		return err
-	}
+	x.checkDemands(body)
+	x.api.checkWindow(b)
 	x.p = makePlan(req, talk, b, x.serial)
 	x.dice = rand.New(rand.NewPCG(x.s.opts.Seed, hashOf(question))) //nolint:gosec // Jitter has to be repeatable.
 	x.wire = wire{w: x.w, crlf: b.crlf, noSpace: b.noSpace, multiline: b.multiline}
@@ -133,61 +126,28 @@ func (x *exchange) prepare(r *http.Request, body []byte, parse func(*exchange, [
 	if x.resp != nil {
 		x.out = newOutput(x)
 	}
-	return nil
-}
-
-func (x *exchange) checkWindow() error {
-	if x.resp != nil {
-		return x.resp.checkWindow(x.b)
-	}
-	return x.req.checkWindow(x.b)
 }
 
 // checkDemands refuses what this provider, by its settings, can't do or insists on.
-func (x *exchange) checkDemands(body []byte) error {
+func (x *exchange) checkDemands(body []byte) {
 	var params map[string]json.RawMessage
 	if err := json.Unmarshal(body, &params); err != nil {
-		return invalid("", "", "We could not parse the JSON body of your request: %v", err)
+		panic(invalid("", "", "We could not parse the JSON body of your request: %v", err))
 	}
 	for _, name := range x.b.refuse {
 		if name == "image" {
-			if err := x.req.refuseImages(); err != nil {
-				return err
-			}
+			x.req.refuseImages()
 			continue
 		}
 		value, there := params[name]
 		if !there || isNull(value) || string(value) == "false" {
 			continue
 		}
-		if x.resp != nil && name == "include" {
-			return invalid(name, "", "Encrypted content is not supported with this model.")
-		}
-		if name == "stream" {
-			return invalid(name, "unsupported_value", "Unsupported value: 'stream' is not supported with this model.")
-		}
-		return invalid(name, "unsupported_parameter", "Unsupported parameter: '%s' is not supported with this model.", name)
+		invalidIf(x.resp != nil && name == "include", name, "", "Encrypted content is not supported with this model.")
+		invalidIf(name == "stream", name, "unsupported_value", "Unsupported value: 'stream' is not supported with this model.")
+		panic(invalid(name, "unsupported_parameter", "Unsupported parameter: '%s' is not supported with this model.", name))
 	}
-	if x.resp != nil {
-		return x.resp.checkDemands(x.b)
-	}
-	for i, m := range x.req.Messages {
-		if len(m.ToolCalls) == 0 {
-			continue
-		}
-		// https://api-docs.deepseek.com/guides/thinking_mode
-		if m.ReasoningContent == nil && slices.Contains(x.b.require, "reasoning_content") {
-			return invalid(fmt.Sprintf("messages[%d].reasoning_content", i), "",
-				"The reasoning_content in the thinking mode must be passed back to the API.")
-		}
-		for j, c := range m.ToolCalls {
-			if c.ExtraContent.Google.ThoughtSignature == "" && slices.Contains(x.b.require, "thought_signature") {
-				return invalid(fmt.Sprintf("messages[%d].tool_calls[%d]", i, j), "",
-					"Function call is missing a thought_signature in functionCall parts.")
-			}
-		}
-	}
-	return nil
+	x.api.checkDemands(x.b)
 }
 
 // answer sends what was planned. A nil error is an answer that is complete.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// apiError is an answer that refuses a request, in the shape of
+// apiError is an answer that refuses a request; checks panic with it. It is in the shape of
 // https://platform.openai.com/docs/guides/error-codes/api-errors.
 type apiError struct {
 	status  int

@@ -43,51 +43,37 @@ const (
 
 // readImage reads the image_url of a content part, which stands at param.
 // https://platform.openai.com/docs/guides/images-vision
-func readImage(raw json.RawMessage, param string) (Image, error) {
+func readImage(raw json.RawMessage, param string) Image {
 	var part struct {
 		URL    string `json:"url"`
 		Detail string `json:"detail"`
 	}
-	if err := json.Unmarshal(raw, &part); err != nil {
-		return Image{}, invalid(param, "invalid_type", "Invalid type for '%s': expected an object with a url.", param)
-	}
-	if !slices.Contains([]string{"", "auto", "low", "high"}, part.Detail) {
-		return Image{}, invalid(param+".detail", "invalid_value",
-			"Invalid value: '%s'. Supported values are: 'low', 'high', and 'auto'.", part.Detail)
-	}
+	decode(raw, &part, param, "an object with a url")
+	invalidIf(!slices.Contains([]string{"", "auto", "low", "high"}, part.Detail), param+".detail", "invalid_value",
+		"Invalid value: '%s'. Supported values are: 'low', 'high', and 'auto'.", part.Detail)
 	scheme, rest, _ := strings.Cut(part.URL, ":")
 	switch strings.ToLower(scheme) {
 	case "data":
 	case "http", "https":
-		return Image{}, invalid(param, "invalid_image_url", "Error while downloading %s.", clip(part.URL, 100))
+		panic(invalid(param, "invalid_image_url", "Error while downloading %s.", clip(part.URL, 100)))
 	default:
-		return Image{}, invalid(param, "invalid_image_url", "Invalid '%s'. Expected a valid URL, but got a value with an invalid format.", param)
+		panic(invalid(param, "invalid_image_url", "Invalid '%s'. Expected a valid URL, but got a value with an invalid format.", param))
 	}
+	const expected = "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got "
 	header, payload, ok := strings.Cut(rest, ",")
 	kind, encoded := strings.CutSuffix(header, ";base64")
-	if media, _, err := mime.ParseMediaType(kind); err != nil || !ok || !encoded || !strings.HasPrefix(media, "image/") {
-		return Image{}, invalid(param, "invalid_value", "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type "+
-			"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got '%s'.", param, clip(header, 60))
-	} else if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media) {
-		return Image{}, invalid("", "invalid_image_format", unsupportedImage)
-	}
+	media, _, err := mime.ParseMediaType(kind)
+	invalidIf(err != nil || !ok || !encoded || !strings.HasPrefix(media, "image/"), param, "invalid_value", expected+"'%s'.", param, clip(header, 60))
+	invalidIf(!slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, media), "", "invalid_image_format", unsupportedImage)
 	data, err := base64.StdEncoding.DecodeString(payload)
-	switch {
-	case err != nil:
-		return Image{}, invalid(param, "invalid_base64", "Invalid base64 image_url.")
-	case len(data) == 0:
-		return Image{}, invalid(param, "invalid_value", "Invalid '%s'. Expected a base64-encoded data URL with an image MIME type "+
-			"(e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got empty base64-encoded bytes.", param)
-	case len(data) > maxImage:
-		return Image{}, invalid("", "image_too_large", "You uploaded an unsupported image. Please make sure your image is below 20 MB "+
-			"in size and is of one the following formats: ['png', 'jpeg', 'gif', 'webp'].")
-	}
+	invalidIf(err != nil, param, "invalid_base64", "Invalid base64 image_url.")
+	invalidIf(len(data) == 0, param, "invalid_value", expected+"empty base64-encoded bytes.", param)
+	invalidIf(len(data) > maxImage, "", "image_too_large", "You uploaded an unsupported image. Please make sure your image is below 20 MB "+
+		"in size and is of one the following formats: ['png', 'jpeg', 'gif', 'webp'].")
 	found, err := readImageHeader(data)
-	if err != nil {
-		return Image{}, invalid("", "invalid_image_format", invalidImage)
-	}
+	invalidIf(err != nil, "", "invalid_image_format", invalidImage)
 	found.low = part.Detail == "low"
-	return found, nil
+	return found
 }
 
 // readImageHeader finds the size and the format of an image; the pixels are not looked at.

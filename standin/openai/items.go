@@ -44,186 +44,123 @@ func fieldsOf(kind string) string {
 }
 
 // checkInput reads the input and checks its order.
-func (r *responsesRequest) checkInput() error {
-	if isNull(r.Input) {
-		return invalid("", "missing_required_parameter",
-			`Missing required parameter: one of "input", "previous_response_id", "prompt" or "conversation" must be provided.`)
-	}
+func (r *responsesRequest) checkInput() {
+	invalidIf(isNull(r.Input), "", "missing_required_parameter",
+		`Missing required parameter: one of "input", "previous_response_id", "prompt" or "conversation" must be provided.`)
 	var text string
 	if json.Unmarshal(r.Input, &text) == nil {
 		r.items = []inputItem{{Type: "message", Role: "user", text: text}}
-		return nil
+		return
 	}
 	var raws []json.RawMessage
-	if json.Unmarshal(r.Input, &raws) != nil {
-		return invalid("input", "invalid_type", "Invalid type for 'input': expected one of a string or array of input items.")
-	}
-	if len(raws) == 0 {
-		return invalid("input", "empty_array",
-			"Invalid 'input': empty array. Expected an array with minimum length 1, but got an empty array instead.")
-	}
+	decode(r.Input, &raws, "input", "one of a string or array of input items")
+	notEmpty(len(raws), "input")
 	for i, raw := range raws {
-		item, err := r.readItem(raw, fmt.Sprintf("input[%d]", i))
-		if err != nil {
-			return err
-		}
-		r.items = append(r.items, item)
+		r.items = append(r.items, r.readItem(raw, fmt.Sprintf("input[%d]", i)))
 	}
-	return r.checkOrder()
+	r.checkOrder()
 }
 
 // readItem reads an item and checks it by itself.
-func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inputItem, err error) {
+func (r *responsesRequest) readItem(raw json.RawMessage, where string) (item inputItem) {
 	if err := json.Unmarshal(raw, &item); err != nil {
-		return item, invalid(where, "invalid_type", "Invalid type for '%s': %v.", where, err)
+		panic(invalid(where, "invalid_type", "Invalid type for '%s': %v.", where, err))
 	}
 	if item.Type == "" && item.Role != "" {
 		item.Type = "message"
 	}
 	if item.Type == "item_reference" && item.ID != nil {
-		return item, notStored(*item.ID)
+		panic(notStored(*item.ID))
 	}
 	known := fieldsOf(item.Type)
-	if known == "" {
-		return item, invalid(where, "invalid_value", "Invalid value: '%s'. This stand-in knows 'message', 'function_call', "+
-			"'function_call_output' and 'reasoning'.", item.Type)
-	}
-	if err := knownFields(raw, where, known); err != nil {
-		return item, err
-	}
-	if err := oneValue(where+".status", item.Status, "in_progress", "completed", "incomplete"); err != nil {
-		return item, err
-	}
+	invalidIf(known == "", where, "invalid_value", "Invalid value: '%s'. This stand-in knows 'message', 'function_call', "+
+		"'function_call_output' and 'reasoning'.", item.Type)
+	knownFields(raw, where, known)
+	oneValue(where+".status", item.Status, "in_progress", "completed", "incomplete")
 	switch item.Type {
 	case "message":
-		return item, item.checkMessage(where)
+		item.checkMessage(where)
 	case "function_call":
-		return item, item.checkCall(where)
+		item.checkCall(where)
 	case "function_call_output":
-		return item, item.checkResult(where)
+		item.checkResult(where)
 	default:
-		return item, item.checkReasoning(where, r.Model)
+		item.checkReasoning(where, r.Model)
 	}
-}
-
-func missing(where, name string) error {
-	return invalid(where+"."+name, "missing_required_parameter", "Missing required parameter: '%s.%s'.", where, name)
+	return item
 }
 
 // notStored is the answer to an id of something that nobody kept.
-func notStored(id string) error {
+func notStored(id string) *apiError {
 	return newError(http.StatusNotFound, "invalid_request_error", "input", "", fmt.Sprintf("Item with id '%s' not found. Items are not "+
 		"persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id))
 }
 
 // checkID refuses an id that belongs to items of another type.
-func (m *inputItem) checkID(where, prefix string) error {
+func (m *inputItem) checkID(where, prefix string) {
 	if m.ID != nil && !strings.HasPrefix(*m.ID, prefix) {
-		return invalid(where+".id", "invalid_value", "Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.", where, *m.ID, prefix)
+		panic(invalid(where+".id", "invalid_value", "Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.", where, *m.ID, prefix))
 	}
-	return nil
 }
 
-func (m *inputItem) checkMessage(where string) error {
-	if err := oneValue(where+".role", &m.Role, "assistant", "system", "developer", "user"); err != nil {
-		return err
-	}
-	if err := m.checkID(where, "msg"); err != nil {
-		return err
-	}
-	if m.Phase != nil && m.Role != "assistant" {
-		return invalid(where+".phase", "unknown_parameter", "Unknown parameter: '%s.phase'.", where)
-	}
-	if err := oneValue(where+".phase", m.Phase, "commentary", "final_answer"); err != nil {
-		return err
-	}
-	if isNull(m.Content) {
-		return missing(where, "content")
-	}
-	var err error
-	m.text, m.images, err = readParts(m.Content, where+".content", m.Role == "assistant")
-	return err
+func (m *inputItem) checkMessage(where string) {
+	oneValue(where+".role", &m.Role, "assistant", "system", "developer", "user")
+	m.checkID(where, "msg")
+	invalidIf(m.Phase != nil && m.Role != "assistant", where+".phase", "unknown_parameter", "Unknown parameter: '%s.phase'.", where)
+	oneValue(where+".phase", m.Phase, "commentary", "final_answer")
+	required(!isNull(m.Content), where, "content")
+	m.text, m.images = readParts(m.Content, where+".content", m.Role == "assistant")
 }
 
-func (m *inputItem) checkCall(where string) error {
+func (m *inputItem) checkCall(where string) {
 	const longest = 64
-	switch {
-	case m.CallID == "":
-		return missing(where, "call_id")
-	case len(m.CallID) > longest:
-		return invalid(where+".call_id", "string_above_max_length", "Invalid '%s.call_id': string too long. Expected a string with "+
-			"maximum length %d, but got a string with length %d instead.", where, longest, len(m.CallID))
-	case m.Name == "":
-		return missing(where, "name")
-	case !functionNameRE.MatchString(m.Name):
-		return invalid(where+".name", "invalid_value", "Invalid '%s.name': string does not match pattern. Expected a string "+
-			"that matches the pattern '%s'.", where, functionNameRE)
-	case m.Arguments == nil:
-		return missing(where, "arguments")
-	}
-	return m.checkID(where, "fc")
+	required(m.CallID != "", where, "call_id")
+	invalidIf(len(m.CallID) > longest, where+".call_id", "string_above_max_length", "Invalid '%s.call_id': string too long. Expected a "+
+		"string with maximum length %d, but got a string with length %d instead.", where, longest, len(m.CallID))
+	required(m.Name != "", where, "name")
+	functionName(m.Name, where+".name")
+	required(m.Arguments != nil, where, "arguments")
+	m.checkID(where, "fc")
 }
 
-func (m *inputItem) checkResult(where string) error {
-	switch {
-	case m.CallID == "":
-		return missing(where, "call_id")
-	case isNull(m.Output):
-		return missing(where, "output")
-	}
-	if err := m.checkID(where, "fc"); err != nil {
-		return err
-	}
-	var err error
-	m.text, m.images, err = readParts(m.Output, where+".output", false)
-	return err
+func (m *inputItem) checkResult(where string) {
+	required(m.CallID != "", where, "call_id")
+	required(!isNull(m.Output), where, "output")
+	m.checkID(where, "fc")
+	m.text, m.images = readParts(m.Output, where+".output", false)
 }
 
 // checkReasoning takes only reasoning that this server has written and that says itself what it
 // was: nothing is stored.
-func (m *inputItem) checkReasoning(where, model string) error {
+func (m *inputItem) checkReasoning(where, model string) {
 	var parts []struct {
 		Type string  `json:"type"`
 		Text *string `json:"text"`
 	}
-	if isNull(m.Summary) {
-		return missing(where, "summary")
-	}
-	if json.Unmarshal(m.Summary, &parts) != nil {
-		return invalid(where+".summary", "invalid_type", "Invalid type for '%s.summary': expected an array of objects.", where)
-	}
+	required(!isNull(m.Summary), where, "summary")
+	decode(m.Summary, &parts, where+".summary", "an array of objects")
 	for i, p := range parts {
-		if p.Type != "summary_text" || p.Text == nil {
-			return invalid(fmt.Sprintf("%s.summary[%d]", where, i), "invalid_value", "Invalid value: '%s'. Supported values are: 'summary_text'.", p.Type)
-		}
+		invalidIf(p.Type != "summary_text" || p.Text == nil, fmt.Sprintf("%s.summary[%d]", where, i), "invalid_value",
+			"Invalid value: '%s'. Supported values are: 'summary_text'.", p.Type)
 	}
-	if err := m.checkID(where, "rs"); err != nil {
-		return err
-	}
+	m.checkID(where, "rs")
 	if !isNull(m.Content) {
-		if json.Unmarshal(m.Content, &parts) != nil {
-			return invalid(where+".content", "invalid_type", "Invalid type for '%s.content': expected an array of objects.", where)
-		}
+		decode(m.Content, &parts, where+".content", "an array of objects")
 		if m.Encrypted == nil && len(parts) > 0 {
-			return nil // as servers of open models send it and take it
+			return // as servers of open models send it and take it
 		}
 	}
 	if m.Encrypted == nil {
-		if m.ID == nil {
-			return missing(where, "encrypted_content")
-		}
-		return notStored(*m.ID)
+		required(m.ID != nil, where, "encrypted_content")
+		panic(notStored(*m.ID))
 	}
 	id, by, ok := decrypt(*m.Encrypted)
-	switch {
-	case !ok || by != model:
-		return invalid("", "invalid_encrypted_content", "The encrypted content %s could not be verified. Reason: Encrypted content "+
-			"could not be decrypted or parsed.", clip(*m.Encrypted, 20))
-	case m.ID != nil && *m.ID != id:
-		return invalid("", "invalid_encrypted_content", "The encrypted content for item %s could not be verified. Reason: Encrypted "+
-			"content item_id did not match the target item id.", *m.ID)
+	invalidIf(!ok || by != model, "", "invalid_encrypted_content", "The encrypted content %s could not be verified. Reason: Encrypted "+
+		"content could not be decrypted or parsed.", clip(*m.Encrypted, 20))
+	if m.ID != nil && *m.ID != id {
+		panic(invalid("", "invalid_encrypted_content", "The encrypted content for item %s could not be verified. Reason: Encrypted "+
+			"content item_id did not match the target item id.", *m.ID))
 	}
-	return nil
 }
 
 // encrypt makes what nobody but this server is to read of a reasoning item.
@@ -248,27 +185,21 @@ func decrypt(encrypted string) (id, model string, ok bool) {
 }
 
 // readParts takes text and images out of a string or of an array of parts.
-func readParts(content json.RawMessage, where string, assistant bool) (text string, images []Image, err error) {
+func readParts(content json.RawMessage, where string, assistant bool) (text string, images []Image) {
 	if json.Unmarshal(content, &text) == nil {
-		return text, nil, nil
+		return text, nil
 	}
 	var parts []json.RawMessage
-	if json.Unmarshal(content, &parts) != nil {
-		return "", nil, invalid(where, "invalid_type", "Invalid type for '%s': expected one of a string or array of objects.", where)
-	}
-	var b strings.Builder
+	decode(content, &parts, where, "one of a string or array of objects")
 	for i, raw := range parts {
-		said, found, err := readPart(raw, fmt.Sprintf("%s[%d]", where, i), assistant)
-		if err != nil {
-			return "", nil, err
-		}
-		b.WriteString(said)
+		said, found := readPart(raw, fmt.Sprintf("%s[%d]", where, i), assistant)
+		text += said
 		images = append(images, found...)
 	}
-	return b.String(), images, nil
+	return text, images
 }
 
-func readPart(raw json.RawMessage, where string, assistant bool) (text string, images []Image, err error) {
+func readPart(raw json.RawMessage, where string, assistant bool) (text string, images []Image) {
 	var p struct {
 		Type     string  `json:"type"`
 		Text     *string `json:"text"`
@@ -276,9 +207,7 @@ func readPart(raw json.RawMessage, where string, assistant bool) (text string, i
 		ImageURL *string `json:"image_url"`
 		Detail   string  `json:"detail"`
 	}
-	if json.Unmarshal(raw, &p) != nil {
-		return "", nil, invalid(where, "invalid_type", "Invalid type for '%s': expected an object.", where)
-	}
+	decode(raw, &p, where, "an object")
 	supported, known := []string{"input_text", "input_image"}, map[string]string{
 		"input_text": " type text prompt_cache_breakpoint ", "input_image": " type detail file_id image_url prompt_cache_breakpoint ",
 		"output_text": " type text annotations logprobs ", "refusal": " type refusal ",
@@ -286,62 +215,45 @@ func readPart(raw json.RawMessage, where string, assistant bool) (text string, i
 	if assistant {
 		supported = []string{"output_text", "refusal"}
 	}
-	if !slices.Contains(supported, p.Type) {
-		return "", nil, invalid(where, "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", p.Type, strings.Join(supported, "' and '"))
+	invalidIf(!slices.Contains(supported, p.Type), where, "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.",
+		p.Type, strings.Join(supported, "' and '"))
+	knownFields(raw, where, known[p.Type])
+	switch p.Type {
+	case "refusal":
+		required(p.Refusal != nil, where, "refusal")
+		return *p.Refusal, nil
+	case "input_image":
+		required(p.ImageURL != nil, where, "image_url")
+		return "", []Image{readImage(mustJSON(map[string]string{"url": *p.ImageURL, "detail": p.Detail}), where+".image_url")}
 	}
-	if err := knownFields(raw, where, known[p.Type]); err != nil {
-		return "", nil, err
-	}
-	switch {
-	case p.Type == "refusal" && p.Refusal == nil:
-		return "", nil, missing(where, "refusal")
-	case p.Type == "refusal":
-		return *p.Refusal, nil, nil
-	case p.Type == "input_image" && p.ImageURL == nil:
-		return "", nil, missing(where, "image_url")
-	case p.Type == "input_image":
-		image, err := readImage(mustJSON(map[string]string{"url": *p.ImageURL, "detail": p.Detail}), where+".image_url")
-		return "", []Image{image}, err
-	case p.Text == nil:
-		return "", nil, missing(where, "text")
-	default:
-		return *p.Text, nil, nil
-	}
+	required(p.Text != nil, where, "text")
+	return *p.Text, nil
 }
 
 // checkOrder checks what belongs together: each call has one result after it, each result its
 // call before it, and reasoning is followed by what it led to.
-func (r *responsesRequest) checkOrder() error {
+func (r *responsesRequest) checkOrder() {
 	open := map[string]bool{} // calls without a result yet
 	var calls []string
 	for i, item := range r.items {
 		switch item.Type {
 		case "function_call":
-			if slices.Contains(calls, item.CallID) {
-				return invalid("input", "", "Duplicate function call with call_id %s.", item.CallID)
-			}
+			invalidIf(slices.Contains(calls, item.CallID), "input", "", "Duplicate function call with call_id %s.", item.CallID)
 			open[item.CallID], calls = true, append(calls, item.CallID)
 		case "function_call_output":
-			if !open[item.CallID] {
-				return invalid("input", "", "No tool call found for function call output with call_id %s.", item.CallID)
-			}
+			invalidIf(!open[item.CallID], "input", "", "No tool call found for function call output with call_id %s.", item.CallID)
 			delete(open, item.CallID)
 		case "reasoning":
-			if !leads(r.items[i+1:]) {
-				id := "rs"
-				if item.ID != nil {
-					id = *item.ID
-				}
-				return invalid("input", "", "Item '%s' of type 'reasoning' was provided without its required following item.", id)
+			id := "rs"
+			if item.ID != nil {
+				id = *item.ID
 			}
+			invalidIf(!leads(r.items[i+1:]), "input", "", "Item '%s' of type 'reasoning' was provided without its required following item.", id)
 		}
 	}
 	for _, id := range calls {
-		if open[id] {
-			return invalid("input", "", "No tool output found for function call %s.", id)
-		}
+		invalidIf(open[id], "input", "", "No tool output found for function call %s.", id)
 	}
-	return nil
 }
 
 // leads reports whether reasoning may stand before these items.

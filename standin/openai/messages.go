@@ -8,114 +8,67 @@ import (
 )
 
 // checkMessages checks roles, contents and the order of tool messages, and fills in the texts.
-func (r *chatRequest) checkMessages() error {
-	if len(r.Messages) == 0 {
-		return invalid("messages", "empty_array",
-			"Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.")
-	}
+func (r *chatRequest) checkMessages() {
+	notEmpty(len(r.Messages), "messages")
 	var open []string // Calls of the last assistant message without a result yet.
 	asked := 0        // Where they were made.
+	answered := func() {
+		invalidIf(len(open) > 0, fmt.Sprintf("messages.[%d].role", asked), "", "An assistant message with 'tool_calls' must be followed by "+
+			"tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
+			strings.Join(open, ", "))
+	}
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		if err := m.check(i); err != nil {
-			return err
-		}
+		m.check(i)
 		if m.Role == "tool" {
 			at := slices.Index(open, m.ToolCallID)
-			if at < 0 {
-				return invalid(fmt.Sprintf("messages.[%d].role", i), "", "Invalid parameter: messages with role 'tool' must be "+
-					"a response to a preceeding message with 'tool_calls'.") //nolint:misspell // So OpenAI spells it.
-			}
+			invalidIf(at < 0, fmt.Sprintf("messages.[%d].role", i), "", "Invalid parameter: messages with role 'tool' must be "+
+				"a response to a preceeding message with 'tool_calls'.") //nolint:misspell // So OpenAI spells it.
 			open = slices.Delete(open, at, at+1)
 			continue
 		}
-		if len(open) > 0 {
-			return unanswered(asked, open)
-		}
+		answered()
 		for _, c := range m.ToolCalls {
 			open, asked = append(open, c.ID), i
 		}
 	}
-	if len(open) > 0 {
-		return unanswered(asked, open)
-	}
-	return nil
-}
-
-func unanswered(i int, ids []string) error {
-	return invalid(fmt.Sprintf("messages.[%d].role", i), "", "An assistant message with 'tool_calls' must be followed by tool "+
-		"messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
-		strings.Join(ids, ", "))
+	answered()
 }
 
 // check checks one message by itself and sets its text.
-func (m *message) check(i int) error {
-	switch m.Role {
-	case "system", "developer", "user", "assistant", "tool":
-	case "function":
-		return invalid(fmt.Sprintf("messages[%d].role", i), "invalid_value",
-			"Role 'function' belongs to an API that was replaced by tools; this server doesn't speak it.")
-	case "":
-		return invalid(fmt.Sprintf("messages[%d].role", i), "missing_required_parameter",
-			"Missing required parameter: 'messages[%d].role'.", i)
-	default:
-		return invalid(fmt.Sprintf("messages[%d].role", i), "invalid_value", "Invalid value: '%s'. Supported values are: "+
-			"'system', 'assistant', 'user', 'function', 'tool', and 'developer'.", m.Role)
-	}
-	if len(m.ToolCalls) > 0 && m.Role != "assistant" {
-		return invalid(fmt.Sprintf("messages[%d].tool_calls", i), "unknown_parameter",
-			"Unknown parameter: 'messages[%d].tool_calls'.", i)
-	}
-	if m.Role == "tool" && m.ToolCallID == "" {
-		return invalid(fmt.Sprintf("messages.[%d].tool_call_id", i), "missing_required_parameter",
-			"Missing required parameter: 'messages[%d].tool_call_id'.", i)
-	}
-	if err := m.checkCalls(i); err != nil {
-		return err
-	}
-	return m.readContent(i)
-}
-
-func (m *message) checkCalls(i int) error {
+func (m *message) check(i int) {
+	where := fmt.Sprintf("messages[%d]", i)
+	required(m.Role != "", where, "role")
+	invalidIf(m.Role == "function", where+".role", "invalid_value",
+		"Role 'function' belongs to an API that was replaced by tools; this server doesn't speak it.")
+	oneValue(where+".role", &m.Role, "system", "assistant", "user", "function", "tool", "developer")
+	invalidIf(len(m.ToolCalls) > 0 && m.Role != "assistant", where+".tool_calls", "unknown_parameter", "Unknown parameter: '%s.tool_calls'.", where)
+	required(m.Role != "tool" || m.ToolCallID != "", fmt.Sprintf("messages.[%d]", i), "tool_call_id")
 	seen := map[string]bool{}
 	for j, c := range m.ToolCalls {
-		where := fmt.Sprintf("messages[%d].tool_calls[%d]", i, j)
-		switch {
-		case c.ID == "":
-			return invalid(where+".id", "missing_required_parameter", "Missing required parameter: '%s.id'.", where)
-		case seen[c.ID]:
-			return invalid(where+".id", "invalid_value", "Duplicate value for '%s.id': '%s'.", where, c.ID)
-		case c.Type != "function":
-			return invalid(where+".type", "invalid_value", "Invalid value: '%s'. Supported values are: 'function'.", c.Type)
-		case !functionNameRE.MatchString(c.Function.Name):
-			return invalid(where+".function.name", "invalid_value", "Invalid '%s.function.name': string does not match pattern. "+
-				"Expected a string that matches the pattern '%s'.", where, functionNameRE)
-		}
+		where := fmt.Sprintf("%s.tool_calls[%d]", where, j)
+		required(c.ID != "", where, "id")
+		invalidIf(seen[c.ID], where+".id", "invalid_value", "Duplicate value for '%s.id': '%s'.", where, c.ID)
+		oneValue(where+".type", &c.Type, "function")
+		functionName(c.Function.Name, where+".function.name")
 		seen[c.ID] = true
 	}
-	return nil
+	m.readContent(i)
 }
 
 // readContent takes the text out of a string or of an array of parts.
-func (m *message) readContent(i int) error {
+func (m *message) readContent(i int) {
 	param := fmt.Sprintf("messages.[%d].content", i)
 	if isNull(m.Content) {
-		if m.Role == "assistant" && (len(m.ToolCalls) > 0 || m.Refusal != nil) {
-			return nil
-		}
-		return invalid(param, "", "Invalid value for 'content': expected a string, got null.")
+		invalidIf(m.Role != "assistant" || len(m.ToolCalls) == 0 && m.Refusal == nil, param, "", "Invalid value for 'content': expected a string, got null.")
+		return
 	}
 	if json.Unmarshal(m.Content, &m.text) == nil {
-		return nil
+		return
 	}
 	var parts []part
-	if err := json.Unmarshal(m.Content, &parts); err != nil {
-		return invalid(param, "invalid_type",
-			"Invalid type for 'messages[%d].content': expected one of a string or array of objects.", i)
-	}
-	if len(parts) == 0 {
-		return invalid(param, "empty_array", "Invalid 'messages[%d].content': empty array.", i)
-	}
+	decode(m.Content, &parts, param, "one of a string or array of objects")
+	notEmpty(len(parts), param)
 	var text strings.Builder
 	for j, p := range parts {
 		where := fmt.Sprintf("messages[%d].content[%d]", i, j)
@@ -129,24 +82,17 @@ func (m *message) readContent(i int) error {
 			ok = m.Role == "assistant" && p.Refusal != nil
 		case "image_url":
 			if ok = m.Role == "user" && !isNull(p.ImageURL); ok {
-				found, err := readImage(p.ImageURL, where+".image_url")
-				if err != nil {
-					return err
-				}
-				m.images = append(m.images, found)
+				m.images = append(m.images, readImage(p.ImageURL, where+".image_url"))
 			}
 		case "input_audio":
 			ok = m.Role == "user" && !isNull(p.Audio)
 		case "file":
 			ok = m.Role == "user" && !isNull(p.File)
 		}
-		if !ok {
-			return invalid(where+".type", "invalid_value",
-				"Invalid part %d of messages[%d].content: type '%s' is unknown, empty, or not for role '%s'.", j, i, p.Type, m.Role)
-		}
+		invalidIf(!ok, where+".type", "invalid_value",
+			"Invalid part %d of messages[%d].content: type '%s' is unknown, empty, or not for role '%s'.", j, i, p.Type, m.Role)
 	}
 	m.text = text.String()
-	return nil
 }
 
 // images returns all images of a request, in their order.
@@ -159,12 +105,23 @@ func (r *chatRequest) images() []Image {
 }
 
 // refuseImages is how a model without eyes answers.
-func (r *chatRequest) refuseImages() error {
+func (r *chatRequest) refuseImages() {
 	for i, m := range r.Messages {
-		if len(m.images) > 0 {
-			return invalid(fmt.Sprintf("messages.[%d].content", i), "",
-				"Invalid content type. image_url is only supported by certain models.")
+		invalidIf(len(m.images) > 0, fmt.Sprintf("messages.[%d].content", i), "",
+			"Invalid content type. image_url is only supported by certain models.")
+	}
+}
+
+// checkDemands refuses calls that come back without what came with them.
+func (r *chatRequest) checkDemands(b behaviour) {
+	for i, m := range r.Messages {
+		where := fmt.Sprintf("messages[%d]", i)
+		// https://api-docs.deepseek.com/guides/thinking_mode
+		invalidIf(len(m.ToolCalls) > 0 && m.ReasoningContent == nil && slices.Contains(b.require, "reasoning_content"), where+".reasoning_content", "",
+			"The reasoning_content in the thinking mode must be passed back to the API.")
+		for j, c := range m.ToolCalls {
+			invalidIf(c.ExtraContent.Google.ThoughtSignature == "" && slices.Contains(b.require, "thought_signature"),
+				fmt.Sprintf("%s.tool_calls[%d]", where, j), "", "Function call is missing a thought_signature in functionCall parts.")
 		}
 	}
-	return nil
 }

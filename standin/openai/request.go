@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,43 +90,42 @@ const knownParams = " audio frequency_penalty function_call functions logit_bias
 
 var functionNameRE = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// parseRequest reads and checks a request body. Errors are *apiError.
-func parseRequest(body []byte, models []string) (*chatRequest, error) {
-	if err := knownFields(body, "", knownParams); err != nil {
-		return nil, err
-	}
+// parseRequest reads and checks a request body.
+func parseRequest(body []byte, models []string) *chatRequest {
 	r := new(chatRequest)
-	if err := json.Unmarshal(body, r); err != nil {
-		return nil, wrongType(err)
-	}
-	if err := r.check(models); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// check finds the first thing that OpenAI would refuse.
-func (r *chatRequest) check(models []string) error {
-	if r.Model == "" {
-		return invalid("", "", "you must provide a model parameter")
-	}
+	parse(body, knownParams, r)
+	invalidIf(r.Model == "", "", "", "you must provide a model parameter")
 	if !slices.Contains(models, r.Model) && !slices.Contains(models, "*") {
-		return newError(http.StatusNotFound, "invalid_request_error", "", "model_not_found",
-			fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", r.Model))
+		panic(unknownModel(r.Model))
 	}
-	if r.Messages == nil {
-		return invalid("messages", "missing_required_parameter", "Missing required parameter: 'messages'.")
-	}
-	for _, check := range []func() error{r.checkNumbers, r.checkStream, r.checkStop, r.checkTools, r.checkMessages} {
-		if err := check(); err != nil {
-			return err
-		}
-	}
-	return nil
+	required(r.Messages != nil, "", "messages")
+	r.checkNumbers()
+	invalidIf(r.StreamOptions != nil && !r.Stream, "stream_options", "", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+	r.checkStop()
+	r.checkTools()
+	r.checkMessages()
+	return r
 }
 
-func (r *chatRequest) checkNumbers() error {
-	err := checkBounds([]bounds{
+// parse reads a request body into r, which has at most the known fields.
+func parse(body []byte, known string, r any) {
+	knownFields(body, "", known)
+	err := json.Unmarshal(body, r)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		panic(wrongType(wrong.Field, fmt.Sprintf("%s, but got %s instead", wrong.Type, wrong.Value)))
+	}
+	if err != nil {
+		panic(invalid("", "", "We could not parse the JSON body of your request: %v", err))
+	}
+}
+
+func unknownModel(name string) *apiError {
+	return newError(http.StatusNotFound, "invalid_request_error", "", "model_not_found",
+		fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", name))
+}
+
+func (r *chatRequest) checkNumbers() {
+	checkBounds([]bounds{
 		{"temperature", "decimal", r.Temperature, 0, 2},
 		{"top_p", "decimal", r.TopP, 0, 1},
 		{"presence_penalty", "decimal", r.PresencePenalty, -2, 2},
@@ -136,43 +134,8 @@ func (r *chatRequest) checkNumbers() error {
 		{"max_completion_tokens", "integer", toFloat(r.MaxCompletionTokens), 1, math.MaxInt32},
 		{"n", "integer", toFloat(r.N), 1, 1}, // OpenAI takes up to 128; nobody here asks for several answers.
 	})
-	if err != nil {
-		return err
-	}
-	if r.MaxTokens != nil && r.MaxCompletionTokens != nil {
-		return invalid("max_tokens", "invalid_parameter_combination",
-			"Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
-	}
-	return nil
-}
-
-// bounds are those of a number in a request, which may be missing.
-type bounds struct {
-	name, kind string // kind is integer or decimal.
-	value      *float64
-	min, max   float64
-}
-
-func checkBounds(list []bounds) error {
-	for _, p := range list {
-		switch {
-		case p.value == nil:
-		case *p.value < p.min:
-			return invalid(p.name, p.kind+"_below_min_value",
-				"Invalid '%s': %s below minimum value. Expected a value >= %v, but got %v instead.", p.name, p.kind, p.min, *p.value)
-		case *p.value > p.max:
-			return invalid(p.name, p.kind+"_above_max_value",
-				"Invalid '%s': %s above maximum value. Expected a value <= %v, but got %v instead.", p.name, p.kind, p.max, *p.value)
-		}
-	}
-	return nil
-}
-
-func toFloat(n *int) *float64 {
-	if n == nil {
-		return nil
-	}
-	return new(float64(*n))
+	invalidIf(r.MaxTokens != nil && r.MaxCompletionTokens != nil, "max_tokens", "invalid_parameter_combination",
+		"Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
 }
 
 // maxTokens returns the limit of the answer in tokens, and whether there is one.
@@ -186,76 +149,49 @@ func (r *chatRequest) maxTokens() (int, bool) {
 	return 0, false
 }
 
-func (r *chatRequest) checkStream() error {
-	if r.StreamOptions != nil && !r.Stream {
-		return invalid("stream_options", "", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
-	}
-	return nil
-}
-
-func (r *chatRequest) checkStop() error {
+func (r *chatRequest) checkStop() {
 	if isNull(r.Stop) {
-		return nil
+		return
 	}
 	var one string
 	if json.Unmarshal(r.Stop, &one) == nil {
 		r.stop = []string{one}
-	} else if json.Unmarshal(r.Stop, &r.stop) != nil {
-		return invalid("stop", "invalid_type", "Invalid type for 'stop': expected a string or an array of strings.")
+	} else {
+		decode(r.Stop, &r.stop, "stop", "a string or an array of strings")
 	}
-	if len(r.stop) > 4 {
-		return invalid("stop", "array_above_max_length",
-			"Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length %d instead.", len(r.stop))
-	}
-	if slices.Contains(r.stop, "") {
-		return invalid("stop", "invalid_value", "Invalid 'stop': empty strings are not allowed.")
-	}
-	return nil
+	invalidIf(len(r.stop) > 4, "stop", "array_above_max_length",
+		"Invalid 'stop': array too long. Expected an array with maximum length 4, but got an array with length %d instead.", len(r.stop))
+	invalidIf(slices.Contains(r.stop, ""), "stop", "invalid_value", "Invalid 'stop': empty strings are not allowed.")
 }
 
-func (r *chatRequest) checkTools() error {
-	if r.Tools != nil && len(r.Tools) == 0 {
-		return invalid("tools", "empty_array",
-			"Invalid 'tools': empty array. Expected an array with minimum length 1, but got an empty array instead.")
+func (r *chatRequest) checkTools() {
+	if r.Tools != nil {
+		notEmpty(len(r.Tools), "tools")
 	}
 	for i, t := range r.Tools {
-		if t.Type != "function" {
-			return invalid(fmt.Sprintf("tools[%d].type", i), "invalid_value",
-				"Invalid value: '%s'. Supported values are: 'function'.", t.Type)
-		}
-		if !functionNameRE.MatchString(t.Function.Name) {
-			return invalid(fmt.Sprintf("tools[%d].function.name", i), "invalid_value",
-				"Invalid 'tools[%d].function.name': string does not match pattern. Expected a string that matches the pattern '%s'.",
-				i, functionNameRE)
-		}
-		if p := bytes.TrimSpace(t.Function.Parameters); !isNull(p) && p[0] != '{' {
-			return invalid(fmt.Sprintf("tools[%d].function.parameters", i), "invalid_type",
-				"Invalid type for 'tools[%d].function.parameters': expected an object.", i)
-		}
+		where := fmt.Sprintf("tools[%d]", i)
+		oneValue(where+".type", &t.Type, "function")
+		functionName(t.Function.Name, where+".function.name")
+		object(t.Function.Parameters, where+".function.parameters")
 	}
-	if !isNull(r.ToolChoice) && len(r.Tools) == 0 {
-		return invalid("tool_choice", "", "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
-	}
-	return nil
+	invalidIf(!isNull(r.ToolChoice) && len(r.Tools) == 0, "tool_choice", "",
+		"Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.")
 }
 
 // said returns the conversation without directives, and the settings of the last user message.
-func (r *chatRequest) said() (talk []said, settings []setting, err error) {
+func (r *chatRequest) said() (talk []said, settings []setting) {
 	for _, m := range r.Messages {
 		text := m.text
 		if m.Role == "user" {
-			var found []setting
-			if text, found, err = cutDirectives(m.text); err != nil {
-				return nil, nil, invalid("messages", "standin_directive", "%v", err)
+			var err error
+			if text, settings, err = cutDirectives(m.text); err != nil {
+				panic(invalid("messages", "standin_directive", "%v", err))
 			}
-			settings = found
 		}
 		talk = append(talk, said{role: m.Role, text: text, images: m.images})
 	}
-	return talk, settings, nil
+	return talk, settings
 }
-
-func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 // readBody reads a request body of bounded size.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {

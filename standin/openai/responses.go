@@ -1,14 +1,14 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"telex/standin/rig"
 )
 
 // responsesRequest is the part of a request of the Responses API that is looked into.
@@ -75,205 +75,110 @@ const minOutputTokens = 16
 // serveResponses answers a request of the Responses API. Nothing is stored: whatever refers to an
 // earlier answer is not found.
 func (s *Server) serveResponses(w http.ResponseWriter, r *http.Request) {
-	s.serve(w, r, func(x *exchange, body []byte) (err error) {
-		if x.resp, err = parseResponses(body, s.opts.Models); err != nil {
-			return err
-		}
-		x.req = &x.resp.chat
-		return nil
+	s.serve(w, r, func(x *exchange, body []byte) {
+		x.resp = parseResponses(body, s.opts.Models)
+		x.req, x.api = &x.resp.chat, x.resp
 	})
 }
 
-// parseResponses reads and checks a request body. Errors are *apiError.
-func parseResponses(body []byte, models []string) (*responsesRequest, error) {
-	if err := knownFields(body, "", knownResponsesParams); err != nil {
-		return nil, err
-	}
+// parseResponses reads and checks a request body.
+func parseResponses(body []byte, models []string) *responsesRequest {
 	r := new(responsesRequest)
-	if err := json.Unmarshal(body, r); err != nil {
-		return nil, wrongType(err)
-	}
-	switch {
-	case r.Model == "":
-		return nil, invalid("model", "missing_required_parameter", "Missing required parameter: 'model'.")
-	case !slices.Contains(models, r.Model) && !slices.Contains(models, "*"):
-		return nil, newError(http.StatusBadRequest, "invalid_request_error", "model", "model_not_found",
-			fmt.Sprintf("The requested model '%s' does not exist.", r.Model))
-	}
-	for _, check := range []func() error{r.checkState, r.checkNumbers, r.checkOptions, r.checkTools, r.checkInput} {
-		if err := check(); err != nil {
-			return nil, err
-		}
-	}
-	r.chat.Model, r.chat.Stream, r.chat.MaxCompletionTokens = r.Model, r.Stream, r.MaxOutputTokens
-	r.chat.Messages = messagesOf(r.Instructions, r.items)
-	return r, nil
-}
-
-// knownFields refuses an object with fields that the API does not know.
-func knownFields(object []byte, where, known string) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(object, &fields); err != nil || fields == nil {
-		if where == "" {
-			return invalid("", "", "We could not parse the JSON body of your request. (HINT: This likely means you aren't "+
-				"using your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)")
-		}
-		return invalid(where, "invalid_type", "Invalid type for '%s': expected an object.", where)
-	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if !strings.Contains(known, " "+name+" ") {
-			if where != "" {
-				name = where + "." + name
-			}
-			return invalid(name, "unknown_parameter", "Unknown parameter: '%s'.", name)
-		}
-	}
-	return nil
-}
-
-func wrongType(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return invalid(wrong.Field, "invalid_type", "Invalid type for '%s': expected %s, but got %s instead.",
-			wrong.Field, wrong.Type, wrong.Value)
-	}
-	return invalid("", "", "We could not parse the JSON body of your request: %v", err)
-}
-
-// checkState refuses what refers to something stored.
-func (r *responsesRequest) checkState() error {
-	switch {
-	case r.PreviousResponseID != nil:
-		return invalid("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", *r.PreviousResponseID)
-	case !isNull(r.Conversation):
-		return newError(http.StatusNotFound, "invalid_request_error", "conversation", "", "Conversation not found.")
-	case !isNull(r.Prompt):
-		return newError(http.StatusNotFound, "invalid_request_error", "prompt", "", "Prompt not found.")
-	case r.Background != nil && *r.Background:
-		return invalid("background", "unsupported_value", "Unsupported value: 'background' is not supported with this model.")
-	}
-	return nil
-}
-
-func (r *responsesRequest) checkNumbers() error {
-	return checkBounds([]bounds{
+	parse(body, knownResponsesParams, r)
+	required(r.Model != "", "", "model")
+	invalidIf(!slices.Contains(models, r.Model) && !slices.Contains(models, "*"), "model", "model_not_found",
+		"The requested model '%s' does not exist.", r.Model)
+	r.checkState()
+	checkBounds([]bounds{
 		{"temperature", "decimal", r.Temperature, 0, 2},
 		{"top_p", "decimal", r.TopP, 0, 1},
 		{"top_logprobs", "integer", toFloat(r.TopLogprobs), 0, 20},
 		{"max_output_tokens", "integer", toFloat(r.MaxOutputTokens), minOutputTokens, 1 << 31},
 	})
+	r.checkOptions()
+	r.checkTools()
+	r.checkInput()
+	r.chat.Model, r.chat.Stream, r.chat.MaxCompletionTokens = r.Model, r.Stream, r.MaxOutputTokens
+	r.chat.Messages = messagesOf(r.Instructions, r.items)
+	return r
 }
 
-func (r *responsesRequest) checkOptions() error {
-	if r.StreamOptions != nil && !r.Stream {
-		return invalid("stream_options", "", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+// checkState refuses what refers to something stored.
+func (r *responsesRequest) checkState() {
+	if r.PreviousResponseID != nil {
+		panic(invalid("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", *r.PreviousResponseID))
 	}
+	rig.RefuseIf(!isNull(r.Conversation), newError(http.StatusNotFound, "invalid_request_error", "conversation", "", "Conversation not found."))
+	rig.RefuseIf(!isNull(r.Prompt), newError(http.StatusNotFound, "invalid_request_error", "prompt", "", "Prompt not found."))
+	invalidIf(r.Background != nil && *r.Background, "background", "unsupported_value",
+		"Unsupported value: 'background' is not supported with this model.")
+}
+
+func (r *responsesRequest) checkOptions() {
+	invalidIf(r.StreamOptions != nil && !r.Stream, "stream_options", "", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
 	for i, name := range r.Include {
-		if !strings.Contains(knownIncludes, " "+name+" ") {
-			return invalid(fmt.Sprintf("include[%d]", i), "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.",
-				name, strings.Join(strings.Fields(knownIncludes), "', '"))
-		}
+		oneValue(fmt.Sprintf("include[%d]", i), &name, strings.Fields(knownIncludes)...)
 	}
-	if r.Truncation != nil {
-		if err := oneValue("truncation", r.Truncation, "auto", "disabled"); err != nil {
-			return err
-		}
+	oneValue("truncation", r.Truncation, "auto", "disabled")
+	if r.Reasoning != nil {
+		oneValue("reasoning.effort", r.Reasoning.Effort, "none", "minimal", "low", "medium", "high", "xhigh")
+		oneValue("reasoning.generate_summary", r.Reasoning.GenerateSummary, "auto", "concise", "detailed")
+		oneValue("reasoning.summary", r.Reasoning.Summary, "auto", "concise", "detailed")
 	}
-	if r.Reasoning == nil {
-		return nil
-	}
-	if err := oneValue("reasoning.effort", r.Reasoning.Effort, "none", "minimal", "low", "medium", "high", "xhigh"); err != nil {
-		return err
-	}
-	if err := oneValue("reasoning.generate_summary", r.Reasoning.GenerateSummary, "auto", "concise", "detailed"); err != nil {
-		return err
-	}
-	return oneValue("reasoning.summary", r.Reasoning.Summary, "auto", "concise", "detailed")
-}
-
-func oneValue(param string, value *string, allowed ...string) error {
-	if value == nil || slices.Contains(allowed, *value) {
-		return nil
-	}
-	return invalid(param, "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", *value, strings.Join(allowed, "', '"))
 }
 
 // checkTools checks the declared functions, which lie flat here, and are strict where they say so.
 // https://platform.openai.com/docs/guides/function-calling#strict-mode
-func (r *responsesRequest) checkTools() error {
+func (r *responsesRequest) checkTools() {
 	for i, raw := range r.Tools {
 		where := fmt.Sprintf("tools[%d]", i)
 		var t responsesTool
-		if err := json.Unmarshal(raw, &t); err != nil {
-			return invalid(where, "invalid_type", "Invalid type for '%s': expected an object.", where)
-		}
-		if t.Type != "function" {
-			return invalid(where+".type", "invalid_value", "Invalid value: '%s'. This stand-in knows 'function'.", t.Type)
-		}
-		if t.Name == "" { // the usual mistake: the form of Chat Completions
-			return invalid(where+".name", "missing_required_parameter", "Missing required parameter: '%s.name'.", where)
-		}
-		if err := knownFields(raw, where, " type name description parameters strict "); err != nil {
-			return err
-		}
-		if !functionNameRE.MatchString(t.Name) {
-			return invalid(where+".name", "invalid_value", "Invalid '%s.name': string does not match pattern. Expected a string "+
-				"that matches the pattern '%s'.", where, functionNameRE)
-		}
-		if p := bytes.TrimSpace(t.Parameters); !isNull(p) && p[0] != '{' {
-			return invalid(where+".parameters", "invalid_type", "Invalid type for '%s.parameters': expected an object.", where)
-		}
-		if err := t.checkSchema(where); err != nil {
-			return err
-		}
+		decode(raw, &t, where, "an object")
+		invalidIf(t.Type != "function", where+".type", "invalid_value", "Invalid value: '%s'. This stand-in knows 'function'.", t.Type)
+		required(t.Name != "", where, "name") // the usual mistake: the form of Chat Completions
+		knownFields(raw, where, " type name description parameters strict ")
+		functionName(t.Name, where+".name")
+		object(t.Parameters, where+".parameters")
+		t.checkSchema(where + ".parameters")
 		var f tool
 		f.Type, f.Function.Name, f.Function.Description, f.Function.Parameters = t.Type, t.Name, t.Description, t.Parameters
 		r.chat.Tools = append(r.chat.Tools, f)
 	}
-	return nil
 }
 
-func (t responsesTool) checkSchema(where string) error {
+func (t responsesTool) checkSchema(param string) {
 	var schema struct {
 		Type                 string                     `json:"type"`
 		Properties           map[string]json.RawMessage `json:"properties"`
 		Required             []string                   `json:"required"`
 		AdditionalProperties json.RawMessage            `json:"additionalProperties"`
 	}
-	if !isNull(t.Parameters) && json.Unmarshal(t.Parameters, &schema) != nil || schema.Type != "object" {
-		return invalid(where+".parameters", "invalid_function_parameters",
-			"Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%s\"'.", t.Name, schema.Type)
-	}
+	const code, wrong = "invalid_function_parameters", "Invalid schema for function '%s': "
+	invalidIf(!isNull(t.Parameters) && json.Unmarshal(t.Parameters, &schema) != nil || schema.Type != "object", param, code,
+		wrong+"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%s\"'.", t.Name, schema.Type)
 	if t.Strict == nil || !*t.Strict {
-		return nil
+		return
 	}
-	if string(schema.AdditionalProperties) != "false" {
-		return invalid(where+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': In context=(), "+
-			"'additionalProperties' is required to be supplied and to be false.", t.Name)
-	}
+	invalidIf(string(schema.AdditionalProperties) != "false", param, code,
+		wrong+"In context=(), 'additionalProperties' is required to be supplied and to be false.", t.Name)
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
-		if !slices.Contains(schema.Required, name) {
-			return invalid(where+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': In context=(), "+
-				"'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.", t.Name, name)
-		}
+		invalidIf(!slices.Contains(schema.Required, name), param, code, wrong+"In context=(), 'required' is required to be supplied and "+
+			"to be an array including every key in properties. Missing '%s'.", t.Name, name)
 	}
-	return nil
 }
 
 // checkWindow refuses an input that doesn't fit into the context window. What the answer may have is
 // not counted: it ends where the window does.
-func (r *responsesRequest) checkWindow(b behaviour) error {
+func (r *responsesRequest) checkWindow(b behaviour) {
 	messages, functions := r.chat.promptTokens(b)
-	if b.context == 0 || messages+functions <= b.context {
-		return nil
-	}
-	return invalid("input", "context_length_exceeded",
+	invalidIf(b.context != 0 && messages+functions > b.context, "input", "context_length_exceeded",
 		"Your input exceeds the context window of this model. Please adjust your input and try again.")
 }
 
 // checkDemands refuses calls that come back without the reasoning that led to them.
-func (r *responsesRequest) checkDemands(b behaviour) error {
+func (r *responsesRequest) checkDemands(b behaviour) {
 	if !slices.Contains(b.require, "reasoning_content") {
-		return nil
+		return
 	}
 	reasoned := false
 	for _, item := range r.items {
@@ -281,14 +186,11 @@ func (r *responsesRequest) checkDemands(b behaviour) error {
 		case "reasoning":
 			reasoned = true
 		case "function_call":
-			if !reasoned {
-				return invalid("input", "", "Item '%s' of type 'function_call' was provided without its required 'reasoning' item.", item.CallID)
-			}
+			invalidIf(!reasoned, "input", "", "Item '%s' of type 'function_call' was provided without its required 'reasoning' item.", item.CallID)
 		case "message":
 			reasoned = reasoned && item.Role == "assistant"
 		}
 	}
-	return nil
 }
 
 // wants reports whether the request includes something.

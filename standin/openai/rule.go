@@ -61,7 +61,7 @@ type ask struct {
 }
 
 // behave decides how a request is answered; settings are those of its question.
-func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int, err error) {
+func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []setting
@@ -73,7 +73,7 @@ func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int, err e
 	}
 	own := behaviour{}
 	if err := own.apply(settings); err != nil {
-		return b, 0, invalid("messages", "standin_directive", "%v", err)
+		panic(invalid("messages", "standin_directive", "%v", err))
 	}
 	if meant(own.on, r.kind) && s.takeOwn(own, r.question, settings) {
 		all = append(all, settings...)
@@ -85,9 +85,9 @@ func (s *Server) behave(r ask, settings []setting) (b behaviour, rule int, err e
 		b.context = n
 	}
 	if err := b.apply(all); err != nil {
-		return b, 0, invalid("messages", "standin_directive", "%v", err)
+		panic(invalid("messages", "standin_directive", "%v", err))
 	}
-	return b, rule, nil
+	return b, rule
 }
 
 // takeOwn counts the settings of a question, which may be meant for some requests only.

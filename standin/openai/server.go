@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"telex/standin/rig"
 )
 
 const (
@@ -152,21 +154,16 @@ func (s *Server) connState(c net.Conn, state http.ConnState) {
 }
 
 // authorize checks the Bearer token.
-func (s *Server) authorize(r *http.Request) error {
-	header := r.Header.Get("Authorization")
-	token, bearer := strings.CutPrefix(header, "Bearer ")
-	switch {
-	case s.opts.Key == "":
-		return nil
-	case header == "" || !bearer:
-		return newError(http.StatusUnauthorized, "invalid_request_error", "", "",
-			"You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "+
-				"(i.e. Authorization: Bearer YOUR_KEY).")
-	case subtle.ConstantTimeCompare([]byte(token), []byte(s.opts.Key)) != 1:
-		return newError(http.StatusUnauthorized, "invalid_request_error", "", "invalid_api_key",
-			"Incorrect API key provided: "+maskKey(token)+".")
+func (s *Server) authorize(r *http.Request) {
+	if s.opts.Key == "" {
+		return
 	}
-	return nil
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	rig.RefuseIf(!bearer, newError(http.StatusUnauthorized, "invalid_request_error", "", "",
+		"You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth "+
+			"(i.e. Authorization: Bearer YOUR_KEY)."))
+	rig.RefuseIf(subtle.ConstantTimeCompare([]byte(token), []byte(s.opts.Key)) != 1, newError(http.StatusUnauthorized,
+		"invalid_request_error", "", "invalid_api_key", "Incorrect API key provided: "+maskKey(token)+"."))
 }
 
 // maskKey shows a key as OpenAI does, with only its ends.
@@ -201,31 +198,36 @@ func (s *Server) model(id string) map[string]any {
 }
 
 func (s *Server) serveModels(w http.ResponseWriter, r *http.Request) {
-	if err := s.authorize(r); err != nil {
-		s.refuse(w, err)
-		return
-	}
-	data := []any{}
-	for _, id := range s.opts.Models {
-		if id != "*" {
-			data = append(data, s.model(id))
+	s.answer(w, func() any {
+		s.authorize(r)
+		data := []any{}
+		for _, id := range s.opts.Models {
+			if id != "*" {
+				data = append(data, s.model(id))
+			}
 		}
-	}
-	s.write(w, http.StatusOK, "application/json", mustJSON(map[string]any{"object": "list", "data": data}))
+		return map[string]any{"object": "list", "data": data}
+	})
 }
 
 func (s *Server) serveModel(w http.ResponseWriter, r *http.Request) {
-	if err := s.authorize(r); err != nil {
-		s.refuse(w, err)
+	s.answer(w, func() any {
+		s.authorize(r)
+		id := r.PathValue("model")
+		rig.RefuseIf(!slices.Contains(s.opts.Models, id), newError(http.StatusNotFound, "invalid_request_error", "model", "model_not_found",
+			fmt.Sprintf("The model '%s' does not exist", id)))
+		return s.model(id)
+	})
+}
+
+// answer writes what a method returns, or its refusal.
+func (s *Server) answer(w http.ResponseWriter, method func() any) {
+	result, refused := rig.Run[apiError](method)
+	if refused != nil {
+		s.refuse(w, refused)
 		return
 	}
-	id := r.PathValue("model")
-	if slices.Contains(s.opts.Models, id) {
-		s.write(w, http.StatusOK, "application/json", mustJSON(s.model(id)))
-		return
-	}
-	s.refuse(w, newError(http.StatusNotFound, "invalid_request_error", "model", "model_not_found",
-		fmt.Sprintf("The model '%s' does not exist", id)))
+	s.write(w, http.StatusOK, "application/json", mustJSON(result))
 }
 
 // serveUnknown answers what no route takes: a wrong method, or a wrong address.

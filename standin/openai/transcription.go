@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // maxAudio bounds a request for a transcription in bytes.
@@ -38,7 +40,7 @@ func (s *Server) serveTranscription(w http.ResponseWriter, r *http.Request) {
 
 	x := &exchange{s: s, ctx: ctx, w: w, wire: wire{w: w}}
 	x.open(&Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)})
-	err := s.authorize(r)
+	err := checked(func() { s.authorize(r) })
 	if err == nil {
 		err = bodyErr
 	}
@@ -67,20 +69,19 @@ func (x *exchange) transcribe(contentType string, body []byte) error {
 	if rec.file != nil {
 		x.note(func(r *Request) { r.Model, r.Question, r.File = rec.fields["model"], rec.file.Name, rec.file })
 	}
+	var rule int
 	if err == nil {
-		err = rec.check(x.s.opts.Models)
+		err = checked(func() {
+			rec.check(x.s.opts.Models)
+			x.b, rule = x.s.behave(ask{model: rec.fields["model"], question: rec.file.Name, kind: "audio"}, nil)
+		})
 	}
 	if err != nil {
 		return err
 	}
-	b, rule, err := x.s.behave(ask{model: rec.fields["model"], question: rec.file.Name, kind: "audio"}, nil)
-	if err != nil {
-		return err
-	}
-	x.b = b
 	text := rec.heard()
-	if b.say != nil {
-		text = *b.say
+	if x.b.say != nil {
+		text = *x.b.say
 	}
 	x.note(func(r *Request) { r.Rule, r.Planned = rule, text })
 	if err := x.start(); err != nil {
@@ -152,48 +153,32 @@ func (rec *recording) take(part *multipart.Part, data []byte) error {
 }
 
 // check finds the first thing that OpenAI would refuse.
-func (rec *recording) check(models []string) error {
+func (rec *recording) check(models []string) {
 	model := rec.fields["model"]
-	switch {
-	case rec.file == nil:
-		return invalid("file", "missing_required_parameter", "Missing required parameter: 'file'.")
-	case model == "":
-		return invalid("model", "missing_required_parameter", "you must provide a model parameter")
-	case !slices.Contains(models, model) && !slices.Contains(models, "*"):
-		return newError(http.StatusNotFound, "invalid_request_error", "", "model_not_found",
-			fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", model))
-	}
+	required(rec.file != nil, "", "file")
+	invalidIf(model == "", "model", "missing_required_parameter", "you must provide a model parameter")
+	rig.RefuseIf(!slices.Contains(models, model) && !slices.Contains(models, "*"), unknownModel(model))
 	formats := []string{"flac", "m4a", "mp3", "mp4", "mpeg", "mpga", "ogg", "wav", "webm"}
-	if !slices.Contains(formats, strings.ToLower(strings.TrimPrefix(path.Ext(rec.file.Name), "."))) {
-		return invalid("file", "unsupported_value", "Unrecognized file format. Supported formats: ['%s']", strings.Join(formats, "', '"))
-	}
-	if rec.file.Bytes == 0 {
-		return invalid("file", "audio_too_short", "Audio file is too short. Minimum audio length is 0.1 seconds.")
-	}
-	return rec.checkFields(model)
+	invalidIf(!slices.Contains(formats, strings.ToLower(strings.TrimPrefix(path.Ext(rec.file.Name), "."))), "file", "unsupported_value",
+		"Unrecognized file format. Supported formats: ['%s']", strings.Join(formats, "', '"))
+	invalidIf(rec.file.Bytes == 0, "file", "audio_too_short", "Audio file is too short. Minimum audio length is 0.1 seconds.")
+	rec.checkFields(model)
 }
 
 // checkFields checks what is optional.
-func (rec *recording) checkFields(model string) error {
+func (rec *recording) checkFields(model string) {
 	format, given := rec.fields["response_format"]
-	if given && !slices.Contains([]string{"json", "text", "srt", "verbose_json", "vtt"}, format) {
-		return invalid("response_format", "invalid_value",
-			"Invalid value: '%s'. Supported values are: 'json', 'text', 'srt', 'verbose_json', and 'vtt'.", format)
-	}
-	if given && format != "json" && strings.HasPrefix(model, "gpt-4o") {
-		return invalid("response_format", "unsupported_value",
-			"response_format '%s' is not compatible with model '%s'. Use 'json' instead.", format, model)
-	}
-	if text, given := rec.fields["temperature"]; given {
-		if t, err := strconv.ParseFloat(text, 64); err != nil || !(t >= 0 && t <= 1) {
-			return invalid("temperature", "invalid_value", "Invalid 'temperature': expected a number from 0 to 1, but got '%s' instead.", text)
-		}
-	}
+	invalidIf(given && !slices.Contains([]string{"json", "text", "srt", "verbose_json", "vtt"}, format), "response_format", "invalid_value",
+		"Invalid value: '%s'. Supported values are: 'json', 'text', 'srt', 'verbose_json', and 'vtt'.", format)
+	invalidIf(given && format != "json" && strings.HasPrefix(model, "gpt-4o"), "response_format", "unsupported_value",
+		"response_format '%s' is not compatible with model '%s'. Use 'json' instead.", format, model)
+	text, given := rec.fields["temperature"]
+	t, err := strconv.ParseFloat(text, 64)
+	invalidIf(given && (err != nil || !(t >= 0 && t <= 1)), "temperature", "invalid_value",
+		"Invalid 'temperature': expected a number from 0 to 1, but got '%s' instead.", text)
 	// whisper-1 ignores the parameter; nobody here asks for a transcription in pieces.
-	if rec.fields["stream"] == "true" && model != "whisper-1" {
-		return invalid("stream", "unsupported_value", "Unsupported value: 'stream' is not supported with this model.")
-	}
-	return nil
+	invalidIf(rec.fields["stream"] == "true" && model != "whisper-1", "stream", "unsupported_value",
+		"Unsupported value: 'stream' is not supported with this model.")
 }
 
 // heard returns what is said in a recording: the text of an ASCII line "say: TEXT" anywhere in

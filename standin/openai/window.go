@@ -35,32 +35,30 @@ func (b behaviour) scaled(tokens int) int {
 // checkWindow refuses what doesn't fit into the context window: the prompt, and the longest
 // answer that was asked for.
 // https://platform.openai.com/docs/guides/error-codes
-func (r *chatRequest) checkWindow(b behaviour) error {
+func (r *chatRequest) checkWindow(b behaviour) {
 	if b.context == 0 {
-		return nil
+		return
 	}
 	const code = "context_length_exceeded"
 	messages, functions := r.promptTokens(b)
 	output, asked := r.maxTokens()
 	total := messages + functions
+	refuse := func(format string, args ...any) {
+		panic(invalid("messages", code, "This model's maximum context length is %d tokens. However, "+format, append([]any{b.context}, args...)...))
+	}
 	switch {
 	case asked && total+output > b.context && functions > 0:
-		return invalid("messages", code, "This model's maximum context length is %d tokens. However, you requested %d tokens "+
-			"(%d in the messages, %d in the functions, and %d in the completion). Please reduce the length of the messages, "+
-			"functions, or completion.", b.context, total+output, messages, functions, output)
+		refuse("you requested %d tokens (%d in the messages, %d in the functions, and %d in the completion). Please reduce the length of "+
+			"the messages, functions, or completion.", total+output, messages, functions, output)
 	case asked && total+output > b.context:
-		return invalid("messages", code, "This model's maximum context length is %d tokens. However, you requested %d tokens "+
-			"(%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
-			b.context, total+output, messages, output)
+		refuse("you requested %d tokens (%d in the messages, %d in the completion). Please reduce the length of the messages or completion.",
+			total+output, messages, output)
 	case total > b.context && functions > 0:
-		return invalid("messages", code, "This model's maximum context length is %d tokens. However, your messages resulted in "+
-			"%d tokens (%d in the messages, %d in the functions). Please reduce the length of the messages or functions.",
-			b.context, total, messages, functions)
+		refuse("your messages resulted in %d tokens (%d in the messages, %d in the functions). Please reduce the length of the messages or "+
+			"functions.", total, messages, functions)
 	case total > b.context:
-		return invalid("messages", code, "This model's maximum context length is %d tokens. However, your messages resulted in "+
-			"%d tokens. Please reduce the length of the messages.", b.context, total)
+		refuse("your messages resulted in %d tokens. Please reduce the length of the messages.", total)
 	}
-	return nil
 }
 
 // mostTokens returns how long the answer can be: as asked for, and what the context window
