@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,37 +33,30 @@ func (s Server) define(t *sdk.Tool) (agent.ToolDef, error) {
 		return agent.ToolDef{}, err
 	}
 	title := s.Name + ": " + titleOf(t)
-	hints, err := hintsOf(t)
-	if err != nil {
-		return agent.ToolDef{}, err
-	}
 	return agent.ToolDef{
 		Name:        nameFor(s.Name, t.Name),
 		Description: strings.Clone(agent.Clip(strings.ToValidUTF8(t.Description, "\uFFFD"), maxDescription)),
 		Parameters:  schema,
 		ReadOnly:    s.listed(s.ReadOnly, t.Name) || s.Trust && t.Annotations != nil && t.Annotations.ReadOnlyHint,
 		AutoApprove: s.listed(s.AutoApprove, t.Name),
-		Revision:    hints,
+		Revision:    hintsOf(t),
 		Timeout:     s.Timeout,
 		Show:        func(string) string { return title },
 	}, nil
 }
 
 // hintsOf returns what the server says of what a tool does, beside its description; empty when it says nothing.
-func hintsOf(t *sdk.Tool) (string, error) {
+func hintsOf(t *sdk.Tool) string {
 	if t.Annotations == nil {
-		return "", nil
+		return ""
 	}
 	hints := *t.Annotations
 	hints.Title = "" // people see it, and decide nothing by it
 	raw, err := json.Marshal(hints)
-	if err != nil {
-		return "", fmt.Errorf("write its hints: %w", err)
+	if err != nil || string(raw) == "{}" { // a structure of texts and booleans can't fail
+		return ""
 	}
-	if string(raw) == "{}" {
-		return "", nil
-	}
-	return string(raw), nil
+	return string(raw)
 }
 
 // changes says what of a tool is not what it was.
@@ -84,19 +78,11 @@ func changes(before, now agent.ToolDef) (parts []string) {
 
 // titleOf returns a tool's name for people, by the protocol's order of precedence.
 func titleOf(t *sdk.Tool) string {
-	for _, title := range []string{t.Title, annotated(t), t.Name} {
-		if title = agent.OneLine(title); title != "" {
-			return agent.Clip(title, maxTitle)
-		}
+	annotated := ""
+	if t.Annotations != nil {
+		annotated = t.Annotations.Title
 	}
-	return "a tool"
-}
-
-func annotated(t *sdk.Tool) string {
-	if t.Annotations == nil {
-		return ""
-	}
-	return t.Annotations.Title
+	return agent.Clip(cmp.Or(agent.OneLine(t.Title), agent.OneLine(annotated), agent.OneLine(t.Name), "a tool"), maxTitle)
 }
 
 // parameters returns a schema of the kind that providers take: an object with properties.

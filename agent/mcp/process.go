@@ -45,81 +45,59 @@ func start(s *server, said *lines) (*child, error) {
 	c := &child{broken: make(chan error, 1), said: said, exited: make(chan struct{}), mark: rand.Text()}
 	c.cmd = exec.Command(s.Command, s.Args...)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var theirs []*os.File // ends of pipes
+	// Not by cmd.StdoutPipe, which is closed with what is left in it as soon as the child has ended.
+	theirIn, stdin, errIn := os.Pipe()
+	stdout, theirOut, errOut := os.Pipe()
+	theirs := []*os.File{theirIn, theirOut}
+	var errKeep error
+	if keeperSupported && len(s.keeper) > 0 {
+		var theirControl *os.File
+		theirControl, errKeep = c.keep(s)
+		theirs = append(theirs, theirControl)
+	}
 	defer func() {
 		for _, f := range theirs {
 			_ = f.Close() // the child has it, if there is one
 		}
 	}()
-	pipe := func() (read, write *os.File, err error) {
-		if read, write, err = os.Pipe(); err != nil {
-			err = fmt.Errorf("open a pipe: %w", err)
-		}
-		return read, write, err
-	}
-	if keeperSupported && len(s.keeper) > 0 {
-		if err := c.keep(s, pipe, &theirs); err != nil {
-			return nil, err
-		}
-	}
-	c.cmd.Env, c.cmd.Dir, c.cmd.Stderr = environment(s.Env, c.mark), s.Dir, said
+	c.cmd.Env, c.cmd.Dir = environment(s.Env, c.mark), s.Dir
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = theirIn, theirOut, said
 	// Something that the child started may still hold its standard error.
 	c.cmd.WaitDelay = time.Second
-	theirIn, stdin, err := pipe()
-	if err != nil {
-		return nil, errors.Join(err, c.close())
-	}
-	c.stdin, theirs = stdin, append(theirs, theirIn)
-	// Not by cmd.StdoutPipe, which is closed with what is left in it as soon as the child has ended.
-	stdout, theirOut, err := pipe()
-	if err != nil {
-		return nil, errors.Join(err, c.close())
-	}
-	theirs = append(theirs, theirOut)
-	var ctx context.Context
-	ctx, c.cancel = context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	c.stdin, c.cancel = stdin, cancel
 	c.stdout = &gate{
 		ReadCloser: stdout, ctx: ctx, abort: func() { _ = stdout.Close() }, intake: s.intake, framing: jsonValues,
 		failed: func(err error) { c.broken <- err }, // once: the gate stays closed
 	}
-	c.cmd.Stdin, c.cmd.Stdout = theirIn, theirOut
-	if err := c.cmd.Start(); err != nil {
-		_ = c.close()
+	err := errors.Join(errIn, errOut, errKeep)
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		c.close()
 		return nil, fmt.Errorf("start %s: %w", s.Command, err)
 	}
 	go c.wait() // end waits for it
 	return c, nil
 }
 
-// keep puts a keeper in between.
-func (c *child) keep(s *server, pipe func() (r, w *os.File, err error), theirs *[]*os.File) error {
+// keep puts a keeper in between, and returns its end of the pipe to it.
+func (c *child) keep(s *server) (theirs *os.File, err error) {
 	if c.cmd.Err != nil { // the command is not in PATH
-		return fmt.Errorf("start %s: %w", s.Command, c.cmd.Err)
+		return nil, c.cmd.Err
 	}
-	args := slices.Concat(s.keeper[1:], []string{c.cmd.Path}, s.Args)
-	c.cmd = exec.Command(s.keeper[0], args...)
+	c.cmd = exec.Command(s.keeper[0], slices.Concat(s.keeper[1:], []string{c.cmd.Path}, s.Args)...)
 	isolate(c.cmd)
-	theirControl, control, err := pipe()
-	if err != nil {
-		return err
-	}
-	c.control, *theirs = control, append(*theirs, theirControl)
-	c.cmd.ExtraFiles = []*os.File{theirControl}
-	return nil
+	theirs, c.control, err = os.Pipe()
+	c.cmd.ExtraFiles = []*os.File{theirs}
+	return theirs, err
 }
 
-// close closes our ends of the pipes.
-func (c *child) close() (err error) {
-	for _, f := range []*os.File{c.control, c.stdin} {
-		if f != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}
-	if c.stdout != nil {
-		c.cancel()
-		err = errors.Join(err, c.stdout.Close())
-	}
-	return err
+// close closes our ends of the pipes. Some of them may be closed already, or were never opened.
+func (c *child) close() {
+	_, _, _ = c.control.Close(), c.stdin.Close(), c.stdout.Close()
+	c.cancel()
 }
 
 // wait waits for the child, and kills what it leaves behind, which would hold its output.
@@ -145,7 +123,7 @@ func (c *child) end() {
 			c.kill()
 		}
 	}
-	_ = c.close() // some of it is closed already
+	c.close()
 }
 
 func (c *child) terminate() {

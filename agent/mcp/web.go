@@ -90,7 +90,10 @@ func (w *web) RoundTrip(req *http.Request) (*http.Response, error) {
 	g := &gate{ReadCloser: res.Body, ctx: ctx, abort: cancel, intake: w.intake, framing: wholeBody, failed: w.fail}
 	switch {
 	case res.StatusCode < 200 || res.StatusCode >= 300:
-		g.ReadCloser = limited{io.LimitReader(res.Body, errorBodySize), res.Body}
+		g.ReadCloser = struct { // only the beginning is read
+			io.Reader
+			io.Closer
+		}{io.LimitReader(res.Body, errorBodySize), res.Body}
 	case isStream(res):
 		g.framing = eventStream
 	}
@@ -170,10 +173,4 @@ func refused(req *http.Request) *http.Response {
 		Status: "405 Method Not Allowed", StatusCode: http.StatusMethodNotAllowed, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(nil)), Request: req,
 	}
-}
-
-// limited is a body of which only the beginning is read.
-type limited struct {
-	io.Reader
-	io.Closer
 }

@@ -133,11 +133,7 @@ func ErrorOf(data json.RawMessage) *APIError {
 // excerpt returns the beginning of a body that we can't read, on one line.
 func excerpt(body []byte) string {
 	const most = 300
-	text := strings.Join(strings.Fields(string(body[:min(len(body), most)])), " ")
-	if len(body) > most {
-		text += "…"
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return agent.Clip(agent.OneLine(string(body[:min(len(body), 2*most)])), most)
 }
 
 // retryAfter reads how long the provider asks us to wait: retry-after-ms, else Retry-After in
