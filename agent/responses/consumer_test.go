@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -68,7 +69,7 @@ func FuzzConsumer(f *testing.F) {
 				t.Errorf("call %+v", call)
 			}
 			for _, before := range readEcho(call.Extra, "m").Before {
-				if before.Type == typeReasoning && before.raw == nil {
+				if placeOf(before).Type == "" {
 					t.Errorf("the echo of %s is lost", call.Extra)
 				}
 			}
@@ -88,12 +89,12 @@ func FuzzConsumer(f *testing.F) {
 func TestEchoKeepsReasoningAsItCame(t *testing.T) {
 	t.Parallel()
 	raw := `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"a<b>","later":{"x":[1, 2]}}`
-	e := echo{Model: "m", Before: []echoed{{Type: typeReasoning, raw: []byte(raw)}, {Type: typeMessage, Phase: "commentary"}}}
+	e := echo{Model: "m", Before: []json.RawMessage{json.RawMessage(raw), place{typeMessage, "commentary"}.raw()}}
 	back := readEcho(e.extra(), "m")
-	if len(back.Before) != 2 || back.Before[1].Phase != "commentary" || !back.speaks() {
+	if len(back.Before) != 2 || placeOf(back.Before[1]).Phase != "commentary" || !back.speaks() {
 		t.Fatalf("got %+v", back)
 	}
-	if got := string(back.Before[0].raw); !strings.Contains(got, `"later":{"x":[1,2]}`) {
+	if got := string(back.Before[0]); !strings.Contains(got, `"later":{"x":[1,2]}`) {
 		t.Errorf("got %s", got)
 	}
 	for _, other := range []struct{ extra, model string }{{string(e.extra()), "other"}, {string(e.extra()), ""}, {`{"google":1}`, "m"}, {`5`, "m"}, {"", "m"}} {
@@ -101,7 +102,7 @@ func TestEchoKeepsReasoningAsItCame(t *testing.T) {
 			t.Errorf("%s for %q: %+v", other.extra, other.model, got)
 		}
 	}
-	if got := (echo{Model: "m", Before: []echoed{{Type: typeMessage}}}).extra(); got != nil {
+	if got := (echo{Model: "m", Before: []json.RawMessage{place{Type: typeMessage}.raw()}}).extra(); got != nil {
 		t.Errorf("kept %s, which the calls say alone", got)
 	}
 }

@@ -1,41 +1,33 @@
 package responses
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // echo is what stood before a call in an answer and goes back with it: reasoning as it came, and
 // where the text was. It is kept in agent.ToolCall.Extra under a name of its own, so that no other
 // model package takes it for its own.
 type echo struct {
-	Model  string   `json:"model"` // which the reasoning is of: no other can read it
-	Before []echoed `json:"before"`
+	Model  string            `json:"model"`  // which the reasoning is of: no other can read it
+	Before []json.RawMessage `json:"before"` // reasoning items, and the places of messages
 }
 
-// echoed is a reasoning item, or the place of a message.
-type echoed struct {
+// place is where a message stood, or what we read of a reasoning item.
+type place struct {
 	Type  string `json:"type"`
 	Phase string `json:"phase,omitempty"` // of a message: whether it is the answer or a remark on the way
-	raw   json.RawMessage
 }
 
-// MarshalJSON writes reasoning as it came.
-func (e echoed) MarshalJSON() ([]byte, error) {
-	if e.raw != nil {
-		return e.raw, nil
-	}
-	type plain echoed
-	return json.Marshal(plain(e))
+func (p place) raw() json.RawMessage {
+	raw, _ := json.Marshal(p) // two texts can always be written
+	return raw
 }
 
-// UnmarshalJSON keeps reasoning as it came.
-func (e *echoed) UnmarshalJSON(data []byte) error {
-	type plain echoed
-	if err := json.Unmarshal(data, (*plain)(e)); err != nil {
-		return err
-	}
-	if e.Type == typeReasoning {
-		e.raw = append(json.RawMessage(nil), data...)
-	}
-	return nil
+// placeOf reads what stood before a call.
+func placeOf(raw json.RawMessage) (p place) {
+	_ = json.Unmarshal(raw, &p) // what is nothing that we know has no type
+	return p
 }
 
 // readEcho returns what goes back with a call to a model; nothing when it is another's.
@@ -51,32 +43,17 @@ func readEcho(extra json.RawMessage, model string) echo {
 
 // speaks reports whether the text has its place before this call.
 func (e echo) speaks() bool {
-	for _, before := range e.Before {
-		if before.Type == typeMessage {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Before, func(raw json.RawMessage) bool { return placeOf(raw).Type == typeMessage })
 }
 
-// extra returns what a call keeps; nil: nothing.
+// extra returns what a call keeps; nil where the calls alone say everything.
 func (e echo) extra() json.RawMessage {
-	if !e.matters() {
+	if !slices.ContainsFunc(e.Before, func(raw json.RawMessage) bool { return placeOf(raw) != place{Type: typeMessage} }) {
 		return nil
 	}
 	data, err := json.Marshal(map[string]echo{"responses": e})
 	if err != nil {
-		return nil // raw was read as JSON, so this can't be; and then the call is worth more
+		return nil // Before was read as JSON, so this can't be; and then the call is worth more
 	}
 	return data
-}
-
-// matters reports whether there is anything that the calls alone don't say.
-func (e echo) matters() bool {
-	for _, before := range e.Before {
-		if before.raw != nil || before.Phase != "" {
-			return true
-		}
-	}
-	return false
 }

@@ -112,10 +112,10 @@ func appendCalls(items []any, m agent.Message, echoed, remark string) []any {
 			say(remark)
 		}
 		for _, before := range e.Before {
-			if before.Type == typeMessage {
-				say(cmp.Or(before.Phase, remark))
+			if p := placeOf(before); p.Type == typeMessage {
+				say(cmp.Or(p.Phase, remark))
 			} else {
-				items = append(items, before.raw)
+				items = append(items, before)
 			}
 		}
 		arguments := call.Arguments

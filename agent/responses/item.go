@@ -97,14 +97,14 @@ func (l *output) nth(kind string, n int) *item {
 // are an empty object.
 func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	var out []agent.ToolCall
-	var before []echoed
+	var before []json.RawMessage
 	for _, it := range l.items {
 		switch {
 		case it.Type == typeMessage && it.told:
-			before = append(before, echoed{Type: typeMessage, Phase: it.Phase})
+			before = append(before, place{Type: typeMessage, Phase: it.Phase}.raw())
 		case it.Type == typeReasoning && it.done && (it.Encrypted != "" || len(it.Content) > 0):
 			// Without either it is a mere reference to what the provider does not keep.
-			before = append(before, echoed{Type: typeReasoning, raw: it.raw})
+			before = append(before, it.raw)
 		case it.Type == typeCall && it.Name != "" && it.Status != "incomplete" && (it.done || finish == agent.FinishStop):
 			call := agent.ToolCall{ID: it.CallID, Name: it.Name, Arguments: it.arguments.String()}
 			if call.ID == "" {
