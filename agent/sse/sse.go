@@ -23,12 +23,14 @@ type Frame struct {
 	Data  []byte // valid until the next frame
 }
 
-// frameReader reads server-sent events
+// Events reads the server-sent events of one answer
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html), more generously than the
 // standard where providers are careless: the last event needs neither an empty line nor a
-// newline after it, and a data line after data that is complete begins a new event.
-type frameReader struct {
+// newline after it, and a data line after data that is complete begins a new event. It belongs
+// to one goroutine.
+type Events struct {
 	in    *bufio.Reader
+	check func(Frame) error
 	max   int
 	line  []byte // the line being read, when it is longer than in's buffer
 	data  []byte
@@ -36,14 +38,15 @@ type frameReader struct {
 	began bool
 }
 
-func newFrameReader(r io.Reader) *frameReader {
-	return &frameReader{in: bufio.NewReaderSize(r, frameBuffer), max: maxFrame}
+// New returns the events of a stream. Check says that a frame is an error; nil: it is none.
+func New(r io.Reader, check func(Frame) error) *Events {
+	return &Events{in: bufio.NewReaderSize(r, frameBuffer), check: check, max: maxFrame}
 }
 
 // read returns the next frame that has data. At the end it returns what the reader below
 // returned: io.EOF, or why it broke; then a frame that was begun is lost, unless the end was
 // an orderly one.
-func (r *frameReader) read() (Frame, error) {
+func (r *Events) read() (Frame, error) {
 	var f Frame
 	hasData := false
 	r.data = r.data[:0]
@@ -88,7 +91,7 @@ func (r *frameReader) read() (Frame, error) {
 }
 
 // readLine returns the next line without its end, valid until the next call.
-func (r *frameReader) readLine() ([]byte, error) {
+func (r *Events) readLine() ([]byte, error) {
 	r.line = r.line[:0]
 	for {
 		part, more, err := r.in.ReadLine()
@@ -124,22 +127,11 @@ func isDone(data []byte) bool {
 	return string(bytes.TrimSpace(data)) == "[DONE]"
 }
 
-// Events is a streamed answer, event by event. It belongs to one goroutine.
-type Events struct {
-	frames *frameReader
-	check  func(Frame) error
-}
-
-// New returns the events of a stream. Check says that a frame is an error; nil: it is none.
-func New(r io.Reader, check func(Frame) error) *Events {
-	return &Events{frames: newFrameReader(r), check: check}
-}
-
 // Next returns the data of the next event, valid until the next call. After the terminator it
 // returns io.EOF, and io.ErrUnexpectedEOF where the stream ends without one; error events are errors.
-func (e *Events) Next() ([]byte, error) {
+func (r *Events) Next() ([]byte, error) {
 	for {
-		f, err := e.frames.read()
+		f, err := r.read()
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil, io.ErrUnexpectedEOF
@@ -149,8 +141,8 @@ func (e *Events) Next() ([]byte, error) {
 		if isDone(f.Data) {
 			return nil, io.EOF
 		}
-		if e.check != nil {
-			if err := e.check(f); err != nil {
+		if r.check != nil {
+			if err := r.check(f); err != nil {
 				return nil, err
 			}
 		}

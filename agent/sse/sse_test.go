@@ -12,7 +12,7 @@ import (
 
 // frames reads all frames of a stream as "event|data".
 func frames(r io.Reader, most int) ([]string, error) {
-	in := newFrameReader(r)
+	in := New(r, nil)
 	if most > 0 {
 		in.max = most
 	}
