@@ -12,10 +12,11 @@ import (
 	"telex/standin/telegram"
 )
 
-// strike decides when a daemon is killed. It is called before the daemon is started, and what it
-// returns is called with the daemon: it returns true once that is dead, and false when the instant
-// will not come any more.
-type strike func(t *trial) func(ctx context.Context, l *life) (bool, error)
+// strike decides when a daemon is killed. It is called before the daemon is started, and what it returns after that.
+type strike func(t *trial) kill
+
+// kill returns true once the daemon is dead, and false when the instant will not come any more.
+type kill func(ctx context.Context, l *life) (bool, error)
 
 // strikePatience is how long a strike waits for its instant.
 const strikePatience = 20 * time.Second
@@ -23,7 +24,7 @@ const strikePatience = 20 * time.Second
 // atRandom kills at an instant between the daemon's start and the end of a span of time.
 func atRandom(random *rand.Rand, span time.Duration) strike {
 	after := time.Duration(random.Float64() * float64(span))
-	return func(*trial) func(context.Context, *life) (bool, error) {
+	return func(*trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {
 			err := outside.Pause(ctx, time.Until(l.Started.Add(after)))
 			l.Kill()
@@ -35,7 +36,7 @@ func atRandom(random *rand.Rand, span time.Duration) strike {
 // atCall kills when the platform has got a call as far as the fault says. A call that is held before
 // its effect never has one. With a delay the daemon lives so much longer.
 func atCall(f telegram.Fault, delay time.Duration) strike {
-	return func(t *trial) func(context.Context, *life) (bool, error) {
+	return func(t *trial) kill {
 		hit := make(chan struct{})
 		f.Times = 1
 		if f.Action == fault.PauseBefore {
@@ -94,16 +95,40 @@ func (t *trial) until(ctx context.Context, l *life, hit <-chan struct{}) (bool, 
 	}
 }
 
-// whileThinking kills some time after the model was asked for the n-th time.
-func whileThinking(n int, after time.Duration) strike {
-	return func(t *trial) func(context.Context, *life) (bool, error) {
+// once kills some time after something has come about.
+func once(after time.Duration, came func(t *trial) bool) strike {
+	return func(t *trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {
-			asked, err := await(ctx, strikePatience, l.Exited, func() bool { return t.world.Model.Stats().Requests >= n })
+			hit, err := await(ctx, strikePatience, l.Exited, func() bool { return came(t) })
 			if err == nil {
 				err = outside.Pause(ctx, after)
 			}
 			l.Kill()
-			return asked, err
+			return hit, err
+		}
+	}
+}
+
+// whileThinking kills some time after the model was asked for the n-th time.
+func whileThinking(n int, after time.Duration) strike {
+	return once(after, func(t *trial) bool { return t.world.Model.Stats().Requests >= n })
+}
+
+// whileShown kills some time after the first of the answers has become visible.
+func whileShown(after time.Duration) strike {
+	return once(after, func(t *trial) bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
+}
+
+// whileBlocked lets the platform answer 429 and kills some time later, while that holds.
+func whileBlocked(f telegram.Fault, after time.Duration) strike {
+	f.Times, f.Action = 1, fault.RateLimit
+	refused := func(t *trial) bool { return t.world.Telegram.Stats().Forced > 0 }
+	wait := once(after, func(t *trial) bool { return refused(t) || t.complete() })
+	return func(t *trial) kill {
+		t.world.Telegram.Fault(f)
+		return func(ctx context.Context, l *life) (bool, error) {
+			hit, err := wait(t)(ctx, l)
+			return hit && refused(t), err
 		}
 	}
 }
@@ -111,7 +136,7 @@ func whileThinking(n int, after time.Duration) strike {
 // whenStored kills some time after the daemon's store has come into being. It does not sleep: what
 // happens then takes less time than a timer may be late.
 func whenStored(after time.Duration) strike {
-	return func(*trial) func(context.Context, *life) (bool, error) {
+	return func(*trial) kill {
 		return func(ctx context.Context, l *life) (bool, error) {
 			file, till := store.File(l.home.state()), l.Started.Add(strikePatience)
 			for stored := false; time.Now().Before(till) && ctx.Err() == nil; {
@@ -121,36 +146,6 @@ func whenStored(after time.Duration) strike {
 			}
 			l.Kill()
 			return true, ctx.Err()
-		}
-	}
-}
-
-// whileShown kills some time after the first of the answers has become visible.
-func whileShown(after time.Duration) strike {
-	return func(t *trial) func(context.Context, *life) (bool, error) {
-		return func(ctx context.Context, l *life) (bool, error) {
-			visible, err := await(ctx, strikePatience, l.Exited, func() bool { return len(t.world.standing(t.questions[0].chat)) > 0 })
-			if err == nil {
-				err = outside.Pause(ctx, after)
-			}
-			l.Kill()
-			return visible, err
-		}
-	}
-}
-
-// whileBlocked lets the platform answer 429 and kills some time later, while that holds.
-func whileBlocked(f telegram.Fault, after time.Duration) strike {
-	return func(t *trial) func(context.Context, *life) (bool, error) {
-		f.Times, f.Action = 1, fault.RateLimit
-		t.world.Telegram.Fault(f)
-		return func(ctx context.Context, l *life) (bool, error) {
-			refused, err := await(ctx, strikePatience, l.Exited, func() bool { return t.world.Telegram.Stats().Forced > 0 || t.complete() })
-			if err == nil {
-				err = outside.Pause(ctx, after)
-			}
-			l.Kill()
-			return refused && t.world.Telegram.Stats().Forced > 0, err
 		}
 	}
 }
