@@ -11,10 +11,9 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// grown is a text that only grows, laid out: text up to sure stays whatever follows.
+// grown is a text that only grows, laid out: it stays whatever follows.
 type grown struct {
 	laid
-	sure int
 	next rune // what follows at the end of the text: a space, a line break, or 0 for nobody knows
 	end  int  // how much of the source was looked at
 }
@@ -24,7 +23,7 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 	p := newParser(true)
 	if !open {
 		l := flatten(shape, false, based{document: parse(p, []byte(src[from:]), nil), base: from})
-		return grown{laid: l, sure: len(l.text), next: '\n', end: len(src)}
+		return grown{laid: l, next: '\n', end: len(src)}
 	}
 	end := max(from, settled(src[:beforeLast(src)]))
 	doc := parse(p, []byte(src[from:end]), nil)
@@ -36,7 +35,7 @@ func arrangeGrown(src string, from int, open bool, shape Shape) grown {
 		doc = parse(p, doc.src[:cut], nil)
 	}
 	l := flatten(shape, !blankEnd(doc.src), based{document: doc, base: from})
-	g := grown{laid: l, sure: len(l.text), end: from + len(doc.src)}
+	g := grown{laid: l, end: from + len(doc.src)}
 	if n := len(doc.blocks); n > 0 {
 		g.settle(doc.src, openLeaf(doc.blocks[n-1].node), from)
 	}
@@ -63,7 +62,8 @@ func (g *grown) settle(src []byte, leaf ast.Node, from int) {
 		} else if end <= sure {
 			behind = src[end:sure]
 		}
-		above = a.source-from < contentStart(leaf)
+		start, _ := contentOfBlock(leaf)
+		above = a.source-from < start
 	}
 	if sure < len(src) {
 		at := len(g.text)
@@ -85,20 +85,20 @@ func (g *grown) cut(at int) {
 		return
 	}
 	g.text = strings.TrimRight(g.text[:at], "\n")
-	g.sure = len(g.text)
+	end := len(g.text)
 	var formats []Format
 	for _, f := range g.formats {
-		if f.Start < g.sure {
-			f.End = min(f.End, g.sure)
+		if f.Start < end {
+			f.End = min(f.End, end)
 			formats = append(formats, f)
 		}
 	}
 	g.formats = formats
-	g.blocks = slices.DeleteFunc(g.blocks, func(b laidBlock) bool { return b.start >= g.sure })
+	g.blocks = slices.DeleteFunc(g.blocks, func(b laidBlock) bool { return b.start >= end })
 	if n := len(g.blocks); n > 0 {
-		g.blocks[n-1].end = min(g.blocks[n-1].end, g.sure)
+		g.blocks[n-1].end = min(g.blocks[n-1].end, end)
 	}
-	g.anchors = slices.DeleteFunc(g.anchors, func(a anchor) bool { return a.text >= g.sure })
+	g.anchors = slices.DeleteFunc(g.anchors, func(a anchor) bool { return a.text >= end })
 }
 
 // beforeLast returns where the last character of src begins, which may be half of another
@@ -165,7 +165,7 @@ func between(src []byte) rune {
 // ending returns what stands behind the content of leaf at the end of src: a space, a line
 // break, or 0 for nothing.
 func ending(src []byte, leaf ast.Node) rune {
-	end := contentEnd(leaf)
+	_, end := contentOfBlock(leaf)
 	if end < 0 {
 		// Marks of quotes may have begun the next line already.
 		end = len(bytes.TrimRight(src, " \t>"))
@@ -180,25 +180,14 @@ func ending(src []byte, leaf ast.Node) rune {
 	return 0
 }
 
-// contentStart returns where the content of a block begins in the source, or -1 if it has
-// none.
-func contentStart(leaf ast.Node) int {
+// contentOfBlock returns where the content of a block begins and ends in the source, or -1 and -1 if it has none.
+func contentOfBlock(leaf ast.Node) (start, end int) {
 	lines := leaf.Lines()
 	if lines == nil || lines.Len() == 0 {
-		return -1
+		return -1, -1
 	}
-	first := lines.At(0)
-	return first.Start
-}
-
-// contentEnd returns where the content of a block ends in the source, or -1 if it has none.
-func contentEnd(leaf ast.Node) int {
-	lines := leaf.Lines()
-	if lines == nil || lines.Len() == 0 {
-		return -1
-	}
-	last := lines.At(lines.Len() - 1)
-	return last.Stop
+	first, last := lines.At(0), lines.At(lines.Len()-1)
+	return first.Start, last.Stop
 }
 
 // holdLast returns where the source has to end so that no later text makes another block of
@@ -227,13 +216,7 @@ func holdLast(src []byte, leaf ast.Node) int {
 	content := contentOf(last)
 	switch {
 	case last == "":
-		// The line above may be a table's head. When it is code, the cases before know.
-		if start > 0 {
-			if above := lineStart(src, start-1); strings.HasPrefix(contentOf(string(src[above:start])), "|") {
-				return above
-			}
-		}
-		return len(src)
+		return holdHead(src) // when the line above is code, the cases before know
 	case onlyMarks.MatchString(content), partialBox.MatchString(content),
 		strings.HasPrefix(content, "|"), strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"),
 		strings.HasPrefix(content, "<") && !angleAddress.MatchString(content):
@@ -245,16 +228,7 @@ func holdLast(src []byte, leaf ast.Node) int {
 // unsettled returns where in src begins what later text may still change: an inline
 // construct of the last paragraph that is not closed, or could reach further.
 func unsettled(src []byte, leaf ast.Node) int {
-	switch leaf.(type) {
-	case *ast.Paragraph, *ast.TextBlock:
-		if blankEnd(src) {
-			return len(src)
-		}
-	case *ast.Heading:
-		if bytes.HasSuffix(src, []byte("\n")) {
-			return len(src)
-		}
-	default:
+	if !inlineGrows(src, leaf) {
 		return len(src)
 	}
 	s := seeker{src: src, leaf: leaf, at: -1}

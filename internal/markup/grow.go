@@ -13,17 +13,13 @@ import (
 // wherever it ends.
 type growing struct {
 	cutter
-	sure int
 	next rune // see grown
 	open bool
 }
 
-// spot is a place where a part can end.
-type spot struct{ at, kind int }
-
 func layGrown(src string, from int, o Options) []Part {
 	g := arrangeGrown(src, from, o.Open, o.Dialect.Shape())
-	c := growing{cutter: *newCutter(g.laid, o, g.end), sure: g.sure, next: g.next, open: o.Open}
+	c := growing{cutter: *newCutter(g.laid, o, g.end), next: g.next, open: o.Open}
 	return c.parts(o.From)
 }
 
@@ -31,7 +27,7 @@ func layGrown(src string, from int, o Options) []Part {
 func (c *growing) parts(from Mark) []Part {
 	var parts []Part
 	pos := c.skipBlank(c.find(from))
-	for pos < c.sure {
+	for pos < len(c.text) {
 		cut, full, more := c.end(pos)
 		if cut <= pos {
 			break
@@ -91,8 +87,8 @@ func (c *growing) leaveOpen(p *Piece, pos, more int) {
 // end returns where the part that begins at pos ends, and whether it is full. The end of one
 // that is not full is as far as it is sure to reach; up to more is then sure to follow.
 func (c *growing) end(pos int) (cut int, full bool, more int) {
-	most := pos + room(c.dialect, c.text[pos:c.sure], c.limit)
-	spots := c.spots(pos, most)
+	most := pos + room(c.dialect, c.text[pos:], c.limit)
+	spots := c.ends(pos, most)
 	over := func(i, limit int) bool { return !c.fits(pos, spots[i].at, limit) }
 	fit, late := len(spots), len(spots)
 	if fit > 0 && over(fit-1, c.limit-c.limit/8) { // else there is room for all
@@ -144,42 +140,17 @@ func (c *growing) force(pos, most int) int {
 	return cut
 }
 
-// spots returns the places behind pos where a part may end, up to the first behind most that
-// is too far.
-func (c *growing) spots(pos, most int) []spot {
-	var spots []spot
-	zone, line := 0, pos
-	var prev rune
-	g := graphemes.FromString(c.text[pos:])
-	for at := pos; at <= c.sure; {
-		if at == c.sure && (c.next == 0 || at < len(c.text)) {
-			break // what follows is not sure
+// ends returns the places behind pos where a part may end, up to the first behind most that is too far.
+func (c *growing) ends(pos, most int) []spot {
+	var ends []spot
+	for s := range c.spots(pos, len(c.text), c.next) {
+		if last := s.at == len(c.text) && !c.open; !last && (s.kind == atGrapheme || s.kind == atBlock) { // a line ends in front of a blank one
+			continue
 		}
-		next, size := c.next, 1
-		if g.Next() {
-			next, _ = utf8.DecodeRuneInString(g.Value())
-			size = len(g.Value())
+		ends = append(ends, s)
+		if s.at > most && !c.fits(pos, s.at, c.limit) {
+			break
 		}
-		for zone < len(c.zones) && c.zones[zone].End <= at {
-			zone++
-		}
-		free := zone >= len(c.zones) || c.zones[zone].Start >= at || c.zones[zone].Start <= pos
-		kind := kindOf(prev, next)
-		if next == '\n' && prev == '\n' && !c.within(Pre, at) {
-			kind = atBlock
-		}
-		end := at == len(c.text) && !c.open
-		if at > pos && (end || free && kind < atGrapheme && !c.onlyMark(c.text[line:at])) {
-			spots = append(spots, spot{at, kind})
-			if at > most && !c.fits(pos, at, c.limit) {
-				break
-			}
-		}
-		if next == '\n' {
-			line = at + 1
-		}
-		prev, _ = utf8.DecodeLastRuneInString(g.Value())
-		at += size
 	}
-	return spots
+	return ends
 }

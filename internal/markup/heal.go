@@ -111,14 +111,8 @@ func holdLine(src []byte, leaf ast.Node) int {
 // holdMarks is holdLine where the last line is not code.
 func holdMarks(src []byte, start int, last string) int {
 	content := contentOf(last)
-	if last == "" { // the line above is complete, but may be a table's head
-		if start > 0 {
-			above := lineStart(src, start-1)
-			if strings.HasPrefix(contentOf(string(src[above:start])), "|") {
-				return above
-			}
-		}
-		return start
+	if last == "" {
+		return holdHead(src)
 	}
 	switch {
 	case delimiterRow.MatchString(content) && start > 0:
@@ -130,6 +124,16 @@ func holdMarks(src []byte, start int, last string) int {
 	case onlyMarks.MatchString(content), partialBox.MatchString(content), definition.MatchString(content),
 		strings.HasPrefix(content, "|"), strings.HasPrefix(content, "```"), strings.HasPrefix(content, "~~~"):
 		return start
+	}
+	return len(src)
+}
+
+// holdHead is for a source that ends in a whole line: it may be a table's head.
+func holdHead(src []byte) int {
+	if n := len(src); n > 0 {
+		if above := lineStart(src, n-1); strings.HasPrefix(contentOf(string(src[above:])), "|") {
+			return above
+		}
 	}
 	return len(src)
 }
@@ -151,20 +155,22 @@ func contentOf(line string) string {
 	}
 }
 
+// inlineGrows reports whether text that follows src goes on with the inline content of its last block.
+func inlineGrows(src []byte, leaf ast.Node) bool {
+	switch leaf.(type) {
+	case *ast.Paragraph, *ast.TextBlock:
+		return !blankEnd(src)
+	case *ast.Heading:
+		return !bytes.HasSuffix(src, []byte{'\n'})
+	}
+	return false
+}
+
 // holdInline returns where the source has to end so that the open inline constructs of the
 // leaf can be closed there, and what closes them.
 func holdInline(src []byte, leaf ast.Node) (keep int, closers string) {
 	keep = len(src)
-	switch leaf.(type) {
-	case *ast.Paragraph, *ast.TextBlock:
-		if blankEnd(src) {
-			return keep, ""
-		}
-	case *ast.Heading:
-		if bytes.HasSuffix(src, []byte{'\n'}) {
-			return keep, ""
-		}
-	default:
+	if !inlineGrows(src, leaf) {
 		return keep, ""
 	}
 	lines := leaf.Lines()

@@ -1,6 +1,7 @@
 package markup
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -63,37 +64,56 @@ func (c *cutter) lift(pos, cut int) int {
 
 // candidates returns the last place of each kind between pos and most.
 func (c *cutter) candidates(pos, most int) (best [places]int) {
-	zone, line := 0, pos
-	var prev rune
-	g := graphemes.FromString(c.text[pos:min(len(c.text), most+maxLook)])
-	for g.Next() {
-		at := pos + g.Start()
-		if at > most {
+	for s := range c.spots(pos, min(len(c.text), most+maxLook), 0) {
+		if s.at > most {
 			break
 		}
-		next, _ := utf8.DecodeRuneInString(g.Value())
-		for zone < len(c.zones) && c.zones[zone].End <= at {
-			zone++
-		}
-		if at > pos {
-			best[atGrapheme] = at
-			free := zone >= len(c.zones) || c.zones[zone].Start >= at || c.zones[zone].Start <= pos
-			if kind := kindOf(prev, next); kind < atGrapheme && free && !c.onlyMark(c.text[line:at]) {
-				best[kind] = at
-			}
-		}
-		if next == '\n' {
-			if prev == '\n' && !c.within(Pre, at) {
-				best[atBlock] = at
-			}
-			line = at + 1
-		}
-		prev, _ = utf8.DecodeLastRuneInString(g.Value())
+		best[atGrapheme] = s.at
+		best[s.kind] = s.at
 	}
 	if at := len(c.text); at <= most {
 		best[atGrapheme] = at
 	}
 	return best
+}
+
+// spot is a place where a part can end.
+type spot struct{ at, kind int }
+
+// spots yields the places behind pos between two graphemes, up to end; and end, if the character next is known to follow.
+// A place that would cut a zone, or a list item's mark off its text, is of no better kind than atGrapheme.
+func (c *cutter) spots(pos, end int, next rune) iter.Seq[spot] {
+	return func(yield func(spot) bool) {
+		zone, line := 0, pos
+		var prev rune
+		g := graphemes.FromString(c.text[pos:end])
+		for at := pos; at < end || next != 0 && at == end; {
+			r, size := next, 1
+			if g.Next() {
+				r, _ = utf8.DecodeRuneInString(g.Value())
+				size = len(g.Value())
+			}
+			for zone < len(c.zones) && c.zones[zone].End <= at {
+				zone++
+			}
+			free := zone >= len(c.zones) || c.zones[zone].Start >= at || c.zones[zone].Start <= pos
+			kind := kindOf(prev, r)
+			switch {
+			case r == '\n' && prev == '\n' && !c.within(Pre, at):
+				kind = atBlock
+			case !free || c.onlyMark(c.text[line:at]):
+				kind = atGrapheme
+			}
+			if at > pos && !yield(spot{at, kind}) {
+				return
+			}
+			if r == '\n' {
+				line = at + 1
+			}
+			prev, _ = utf8.DecodeLastRuneInString(g.Value())
+			at += size
+		}
+	}
 }
 
 // kindOf returns what kind of place is between two characters.

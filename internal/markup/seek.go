@@ -37,7 +37,8 @@ type seeker struct {
 // seek returns the place, or the length of the source.
 func (s *seeker) seek() int {
 	s.address, s.above = -1, -1
-	s.read = max(contentStart(s.leaf), 0)
+	start, _ := contentOfBlock(s.leaf)
+	s.read = max(start, 0)
 	for c := s.leaf.FirstChild(); c != nil && !s.done; c = c.NextSibling() {
 		s.child(c)
 	}
