@@ -1,9 +1,11 @@
 package provider
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -123,6 +125,14 @@ func newTransport() http.RoundTripper {
 	}
 	t = t.Clone()
 	t.ReadBufferSize, t.WriteBufferSize = 2<<10, 1<<10
+	dial := t.DialContext
+	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return gather(c), nil
+	}
 	return t
 }
 
