@@ -208,7 +208,7 @@ type Part struct {
 	Cut    int       // the longest part when it was laid out
 	First  time.Time // when its create was first tried
 	Tries  int       // State intended: how many processes may have made it by now
-	Steps  int       // how many steps the turn's journal had when this was recorded; the store counts them
+	Steps  int       // how many steps the turn's journal had when Source became what it is; the store counts them
 }
 
 // Block forbids calls of some kinds in a scope for a while.

@@ -304,7 +304,7 @@ ON CONFLICT (turn, idx) DO UPDATE SET state = excluded.state, ref_chat = exclude
     source = excluded.source, body = excluded.body, spans = excluded.spans,
     has_cursor = excluded.has_cursor, create_key = excluded.create_key, plain = excluded.plain,
     is_file = excluded.is_file, cut = excluded.cut, first_at = excluded.first_at, tries = excluded.tries,
-    steps = excluded.steps`
+    steps = CASE WHEN part.source = excluded.source THEN part.steps ELSE excluded.steps END`
 
 	listParts = `
 SELECT idx, state, ref_chat, ref_thread, ref_kind, ref_id, source, body, spans, has_cursor, create_key,

@@ -45,6 +45,13 @@ func testParts(f *fixture) {
 	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
 		f.Fatalf("got %+v, want %+v", got, want)
 	}
+	f.must(f.Note(f.Context(), "t", step(chat.StepAnswered, "d", "z")))
+	first.Cursor = false // and the same text, which was counted
+	f.must(f.Record(f.Context(), "t", first))
+	f.reopen()
+	if got, want := f.unfinished().Parts, []chat.Part{frozen, first, second}; !reflect.DeepEqual(got, want) {
+		f.Fatalf("got %+v, want %+v", got, want)
+	}
 }
 
 func testHistory(f *fixture) {

@@ -218,6 +218,9 @@ func (s *Store) Record(_ context.Context, turn string, p chat.Part) error {
 	p.Spans, p.Steps = slices.Clone(p.Spans), len(t.Steps)
 	i, found := slices.BinarySearchFunc(t.Parts, p.Index, func(q chat.Part, i int) int { return cmp.Compare(q.Index, i) })
 	if found {
+		if t.Parts[i].Source == p.Source {
+			p.Steps = t.Parts[i].Steps
+		}
 		t.Parts[i] = p
 	} else {
 		t.Parts = slices.Insert(t.Parts, i, p)
