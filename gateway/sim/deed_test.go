@@ -244,9 +244,12 @@ func (w *world) broken(t *turnLog) bool {
 	return t.void || t.undone || !t.released.IsZero() || w.interrupted(t, &run{}) || len(t.begun) >= 3 || w.resumed(t) > w.s.maxAge
 }
 
-// hadTime says that the process in which a call was approved lived on for long enough to run it, and that nothing ended its turn
-// meanwhile.
+// hadTime says that the process in which a call was approved had begun its turn, that it lived on for long enough to run the call, and
+// that nothing ended the turn meanwhile.
 func (w *world) hadTime(q *question) bool {
+	if !slices.ContainsFunc(q.turn.begun, func(b beginning) bool { return !b.at.After(q.ruled) && !b.life.diedAt(q.ruled) }) {
+		return false // it waited behind another one of a chat that moved
+	}
 	slack := 10 * time.Second
 	for _, d := range w.deeds {
 		if d.turn == q.turn.id {
