@@ -539,6 +539,29 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	})
 }
 
+// Whether the first message of the final stands is not known when the final is stopped. It is made to, and so is what follows.
+func TestStoppedAtASeamThatMayBeOne(t *testing.T) {
+	bothWays(t, func(t *testing.T, applied bool) {
+		p := newPerson()
+		p.profile.TextLimit = 20
+		s := begin(t, p, streamed())
+		s.says("one two three", 5*time.Second)
+		s.asks("yes:1", "May I do this?", 5*time.Second) // in a message of its own
+		s.slot.Tell(Status{})
+		s.says("fourteen five", 5*time.Second)
+		p.fate = func(c *call) fate {
+			if c.op == chat.OpEdit && c.m.Text == "one two" && !s.slot.IsCut() {
+				s.slot.Cut()
+				return fate{err: &chat.SendError{Kind: chat.Uncertain}, applied: applied}
+			}
+			return fate{}
+		}
+		s.slot.Finish(Ending{Text: "one two threefourteen five"})
+		s.waits(time.Minute)
+		equal(t, "stands", s.sees(), []string{"one two", "threefourteen five"})
+	})
+}
+
 // The final is cut in other places than the previews were, and is stopped behind the edit of its first message: no word stands twice
 // at the seam, none is missing there, and nothing stands below a final that is whole.
 func TestStoppedAtASeam(t *testing.T) {
@@ -556,6 +579,7 @@ func TestStoppedAtASeam(t *testing.T) {
 		},
 		"two messages are in the first":    {40, "May I do this for you, I wonder now?", []string{"one", " two", " three"}, "one two three four", []string{"one two three four"}},
 		"the first message loses a word":   {20, "May I do this?", []string{"one two three", "fourteen five"}, "one two threefourteen five", []string{"one two", "threefourteen five"}},
+		"the rest takes one message more":  {20, "May I do it all?", []string{"one two three", "fourteen fifteen"}, "one two threefourteen fifteen", []string{"one two", "threefourteen", "fifteen"}},
 		"the final is shorter than before": {20, asks, []string{"one two three four", " five six"}, "one", []string{"one"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,7 @@ type finale struct {
 	filesAt  int           // which of final is the caption of the first of them
 	kept     []markup.Part // the first of them, cut when limit was larger
 	literal  bool          // Markdown shows nothing of the final: it is shown as it was written
+	seam     seam          // where the ending keeps what is visible, and some of that is a final
 	relaid   bool          // the ending is what was shown, in more messages than before
 }
 
@@ -85,13 +86,18 @@ func (s *state) layoutGrown(text string, o markup.Options) []markup.Part {
 	if !s.grows || s.literal || len(s.kept)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p message) bool { return p.sealed() }) {
 		return nil
 	}
+	return grown(text, o)
+}
+
+// grown returns the parts of a text cut as streams are; nil where that would show anything else.
+func grown(text string, o markup.Options) []markup.Part {
 	whole := markup.Layout(text, o)
 	o.Append, o.Open = true, false
-	grown := markup.Layout(text, o)
-	if shownBy(whole) != shownBy(grown) {
+	parts := markup.Layout(text, o)
+	if shownBy(whole) != shownBy(parts) {
 		return nil
 	}
-	return grown
+	return parts
 }
 
 // shownBy is what parts show, wherever they are cut.
@@ -106,27 +112,27 @@ func shownBy(parts []markup.Part) string {
 }
 
 // layoutStanding returns the parts that an earlier process sent, cut as it had cut them. Whether it had cut a stream is not
-// recorded: what nobody can change tells.
+// recorded: what stands tells.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
-	if !s.grows || s.agrees(kept) {
+	if !s.grows || grown(text, o) == nil && !s.nameless { // what nobody can change stays, whatever it shows
 		return kept
 	}
 	o.Append, o.Open = true, false
-	if grown := layoutCuts(s.cuts, text, o); s.agrees(grown) {
-		return grown
+	if parts := layoutCuts(s.cuts, text, o); s.standing(parts) > s.standing(kept) {
+		return parts
 	}
 	return kept
 }
 
-// agrees reports whether the messages that stand and can't be changed show these parts.
-func (s *state) agrees(parts []markup.Part) bool {
+// standing counts the messages that show one of these parts each.
+func (s *state) standing(parts []markup.Part) (n int) {
 	for i, p := range parts {
-		if i < len(s.parts) && s.parts[i].exists() && s.parts[i].ref.ID == "" && !s.parts[i].shown.body.equal(s.payload(i, p)) {
-			return false
+		if i < len(s.parts) && s.parts[i].exists() && s.parts[i].shown.body.equal(s.payload(i, p)) {
+			n++
 		}
 	}
-	return true
+	return n
 }
 
 // layoutCuts returns the parts that the recorded cuts make.

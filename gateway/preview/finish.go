@@ -40,8 +40,8 @@ func (s *state) atEnd() []desired {
 func (s *state) textsAtEnd() (list []desired) {
 	n := len(s.final)
 	if s.ending.Keep {
-		if n = 0; s.keepsDraft() {
-			n = s.draft.part + 1
+		if n = s.seam.first + s.seam.behind(); s.keepsDraft() {
+			n = max(n, s.draft.part+1)
 		}
 	}
 	for i := range max(n, len(s.parts)) {
@@ -77,14 +77,15 @@ func (s *state) staying(i int) desired {
 		d.display = s.marked(i, d.display)
 		return d
 	}
+	if n := i - s.seam.first; n >= 0 && n < s.seam.behind() {
+		return s.behindSeam(i)
+	}
 	m := &s.parts[i]
 	switch {
 	case !m.exists() && s.resent(i):
 		d.aim, d.body, d.stands = aimShow, m.standing(), true
 	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete): // only what tools did
 		d.aim = aimGone
-	case m.exists():
-		return s.unrepeated(d)
 	}
 	return d
 }
@@ -111,40 +112,71 @@ func (s *state) replaced(m message) bool {
 	return p.phase == gone || m.place >= len(s.final)
 }
 
-// unrepeated takes from a message that is kept what one before it shows too: that one was made final before the rest was
-// given up, and the final is cut in other places than the previews were.
-func (s *state) unrepeated(d desired) desired {
-	i, p := d.part, &s.parts[d.part]
-	text := s.view.Text
-	if len(text) < s.recovered { // the model was not asked again
+// seam is where what a final already shows meets what previews showed behind it, when the rest of the final is given up. The final is
+// cut in other places than they were: what stands behind the seam is laid out anew, so that no word stands twice or is missing.
+type seam struct {
+	first    int           // the first message behind it
+	messages int           // how many messages there are to show what is behind it
+	parts    []markup.Part // what they show: what is more gets messages of its own, and messages that are too many go
+}
+
+// behind is how many messages stand behind the seam, or did.
+func (s seam) behind() int { return max(s.messages, len(s.parts)) }
+
+// layoutSeam finds the seam, once for what was visible when the final was given up. The zero seam has no messages.
+func (s *state) layoutSeam() seam {
+	text, recovered := s.view.Text, len(s.view.Text) < s.recovered
+	if recovered { // the model was not asked again
 		text = s.source
 	}
-	if !p.editable() || p.streams() || !s.can(chat.OpEdit) || s.literal || p.shown.body.end > len(text) {
-		return d
+	last, i := -1, 0
+	for ; i < len(s.parts); i++ {
+		p := &s.parts[i]
+		if !p.exists() || p.blank() {
+			continue
+		}
+		if i >= len(s.final) || !p.shown.body.equal(s.payload(i, s.final[i])) { // unsure or not: it is made to show that
+			break
+		}
+		last = i
 	}
-	if i < len(s.final) && p.shown.body.equal(s.payload(i, s.final[i])) {
-		return d // it is made final too
+	if last < 0 || i == len(s.parts) || s.literal || !s.can(chat.OpEdit) {
+		return seam{}
 	}
-	k := i - 1
-	for k >= 0 && (!s.parts[k].exists() || s.parts[k].blank()) { // all of it was taken
-		k--
+	from, end := s.final[last].Next, -1
+	if start := s.parts[i].start; last < len(s.final)-1 && (from == start || last < i-1 && from.Before(start)) {
+		return seam{}
 	}
-	if k < 0 || k >= len(s.final) || !s.parts[k].shows(display{body: s.payload(k, s.final[k])}) {
-		return d
+	found := seam{first: i}
+	for ; i < len(s.parts); i++ {
+		p := &s.parts[i]
+		if !p.editable() || p.streams() || p.shown.body.end > len(text) || recovered && p.source == "" {
+			break // its text is that of a final, or nobody knows it
+		}
+		found.messages, end = found.messages+1, max(end, p.shown.body.end)
 	}
-	before := s.final[k]
-	switch {
-	case k == len(s.final)-1 && s.can(chat.OpDelete): // the whole final stands, which may be another text than this
-		d.aim = aimGone
-		return d
-	case before.Next == p.start, k < i-1 && before.Next.Before(p.start):
-		return d
+	if found.messages == 0 {
+		return seam{}
 	}
-	o := markup.Options{Dialect: s.dialect, Limit: s.limit, From: before.Next, Open: true, Paused: true}
-	if laid := markup.Layout(text[:p.shown.body.end], o); len(laid) > 0 {
-		d.aim, d.body = aimShow, s.payload(i, laid[0])
-	} else if d.aim = aimGone; !s.can(chat.OpDelete) {
-		d.aim, d.body = aimShow, nothing()
+	if last < len(s.final)-1 { // else the whole final stands, which may be another text than this
+		found.parts = markup.Layout(text[:end], markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
+	}
+	if i < len(s.parts) && len(found.parts) > found.messages { // nothing can come between
+		found.parts = found.parts[:found.messages]
+	}
+	return found
+}
+
+// behindSeam is what part i shall be, which is behind the seam.
+func (s *state) behindSeam(i int) desired {
+	d := desired{part: i, aim: aimShow}
+	switch n := i - s.seam.first; {
+	case n < len(s.seam.parts):
+		d.body = s.payload(i, s.seam.parts[n])
+	case s.can(chat.OpDelete):
+		return desired{part: i, aim: aimGone}
+	default:
+		d.body = nothing()
 	}
 	d.display = s.marked(i, d.display)
 	return d

@@ -187,5 +187,7 @@ func (s *state) end(e *Ending, now time.Time) {
 		p.plain = p.plain && e.Keep
 		p.abandoned = p.abandoned && !(e.Keep && p.exists()) // another text was refused than what stands
 	}
-	s.layoutFinal()
+	if s.layoutFinal(); e.Keep {
+		s.seam = s.layoutSeam()
+	}
 }

@@ -109,6 +109,28 @@ func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
 	perform(t, s)
 }
 
+// D1: a stream is cut in other places than a text, also where its messages can be edited: the next process leaves those of the final as
+// they are. Were they made to show other words than before, a stop in between would lose some.
+func TestRegressionCutsOfAStreamStayWhenItIsStopped(t *testing.T) {
+	t.Parallel()
+	var text []string
+	for n := range 24 {
+		text = append(text, token(0, n)+" 世界。")
+	}
+	s := story("stream", talk(strings.Join(text, "")))
+	s.profile.TextLimit, s.real, s.profile.StreamFor = 60, 60, time.Hour
+	s.answers[0].deltas = []delta{{text: s.answers[0].shown, after: time.Second}}
+	s.says[0].place = 1
+	s.kills = []kill{{where: afterAnswer, n: 3, down: time.Second}}
+	w := perform(t, s)
+	sent := w.made(chat.OpSend)
+	for _, c := range w.made(chat.OpEdit) {
+		if !slices.ContainsFunc(sent, func(o *call) bool { return o.m.Text == c.m.Text }) {
+			t.Errorf("a message is made to show %q\nwhat happened:\n%s", c.m.Text, strings.Join(w.story(), "\n"))
+		}
+	}
+}
+
 // D1: the platform refused what a message was to show. The next process does not try it again: cut into shorter messages it
 // would show what the messages behind it show already.
 func TestRegressionRefusedOnceIsRefusedForGood(t *testing.T) {
