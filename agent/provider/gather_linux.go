@@ -15,6 +15,8 @@ const (
 	// gatherEvery is how long the pieces of a fast stream may wait for each other. Nobody reads a preview that fast, and a wake-up
 	// for each piece costs more than all that is done with it (docs/adr/0016).
 	gatherEvery = 80 * time.Millisecond
+	// gatherAfter is how many pieces must follow each other closely until they are gathered: more than a handshake takes.
+	gatherAfter = 8
 	// gatherMost is how many bytes wait at most: more than that wakes the reader at once.
 	gatherMost = 16 << 10
 )
@@ -27,7 +29,8 @@ type gathering struct {
 	*net.TCPConn
 	raw  syscall.RawConn
 	last time.Time // when the last read returned
-	fast bool      // pieces follow each other closely: the kernel keeps silent about them
+	row  int       // pieces that followed each other closely
+	fast bool      // so many that the kernel keeps silent about them
 }
 
 // gather returns a connection that gathers what arrives, or c itself where that is not possible.
@@ -54,10 +57,12 @@ func (c *gathering) Read(p []byte) (int, error) {
 	}
 	n, err := c.TCPConn.Read(p)
 	now := time.Now()
-	if now.Sub(c.last) < gatherEvery {
+	if c.row++; now.Sub(c.last) >= gatherEvery {
+		c.row = 0
+	}
+	if c.last = now; c.row >= gatherAfter {
 		c.keepSilent(true)
 	}
-	c.last = now
 	return n, err
 }
 
@@ -98,5 +103,5 @@ func (c *gathering) keepSilent(silent bool) {
 	}); err != nil {
 		failed = err
 	}
-	c.fast = silent && failed == nil
+	c.row, c.fast = 0, silent && failed == nil
 }

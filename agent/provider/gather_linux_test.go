@@ -1,0 +1,96 @@
+package provider
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// connected returns both ends of a connection, the reader's as the client of a model has it.
+func connected(t *testing.T) (writer, reader net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if writer, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = writer.Close() })
+	return writer, gather(c)
+}
+
+// A fast stream is read whole, and with fewer reads than it has pieces. Its end is told.
+func TestGather(t *testing.T) {
+	t.Parallel()
+	const pieces = 400
+	writer, reader := connected(t)
+	var sent bytes.Buffer
+	go func() {
+		defer func() { _ = writer.Close() }()
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for n := range pieces {
+			<-tick.C
+			piece := bytes.Repeat([]byte{byte(n)}, 100)
+			sent.Write(piece)
+			if _, err := writer.Write(piece); err != nil {
+				return
+			}
+		}
+	}()
+	var got bytes.Buffer
+	reads, buffer := 0, make([]byte, 1000)
+	for {
+		n, err := reader.Read(buffer)
+		got.Write(buffer[:n])
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		reads++
+	}
+	if !bytes.Equal(got.Bytes(), sent.Bytes()) { // the writer is done: the end of its stream came
+		t.Errorf("%d bytes arrived, %d were sent", got.Len(), sent.Len())
+	}
+	if reads > pieces/2 {
+		t.Errorf("%d pieces took %d reads", pieces, reads)
+	}
+}
+
+// A few bytes arrive however few they are: while the stream is fast, and after it fell silent.
+func TestGatherKeepsNothingBack(t *testing.T) {
+	t.Parallel()
+	writer, reader := connected(t)
+	b := make([]byte, 10)
+	for n := range 5 * gatherAfter {
+		if n == 3*gatherAfter { // longer than anything is gathered
+			if err := reader.SetReadDeadline(time.Now().Add(3 * gatherEvery)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := reader.(*gathering).TCPConn.Read(b); err == nil {
+				t.Fatal("a byte that nobody sent")
+			}
+			if err := reader.SetReadDeadline(time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := writer.Write([]byte{byte(n)}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := reader.Read(b); got != 1 || err != nil || b[0] != byte(n) {
+			t.Fatalf("byte %d: got %d bytes, %d, %v", n, got, b[0], err)
+		}
+	}
+}
