@@ -69,28 +69,50 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// A few bytes arrive however few they are: while the stream is fast, and after it fell silent.
+// Each byte is answered before the next is sent: however few there are, they arrive, also after the stream fell silent.
 func TestGatherKeepsNothingBack(t *testing.T) {
 	t.Parallel()
 	writer, reader := connected(t)
+	pause := time.NewTicker((gatherIdle + 2) * gatherEvery)
+	defer pause.Stop()
 	b := make([]byte, 10)
-	for n := range 5 * gatherAfter {
-		if n == 3*gatherAfter { // longer than anything is gathered
-			if err := reader.SetReadDeadline(time.Now().Add(3 * gatherEvery)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := reader.(*gathering).TCPConn.Read(b); err == nil {
-				t.Fatal("a byte that nobody sent")
-			}
-			if err := reader.SetReadDeadline(time.Time{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := writer.Write([]byte{byte(n)}); err != nil {
+	for n := range 3 * gatherAfter {
+		if n == 2*gatherAfter {
+			go func() {
+				<-pause.C
+				_, _ = writer.Write([]byte{byte(n)}) // the reader says so if it does not come
+			}()
+		} else if _, err := writer.Write([]byte{byte(n)}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := reader.Read(b); got != 1 || err != nil || b[0] != byte(n) {
 			t.Fatalf("byte %d: got %d bytes, %d, %v", n, got, b[0], err)
 		}
+	}
+}
+
+// A connection that is closed ends its reader, which waits for ticks.
+func TestGatherEndsWhenItIsClosed(t *testing.T) {
+	t.Parallel()
+	writer, reader := connected(t)
+	b := make([]byte, 10)
+	for range gatherAfter + 2 {
+		if _, err := writer.Write([]byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := reader.Read(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ended := make(chan error)
+	go func() {
+		_, err := reader.Read(b)
+		ended <- err
+	}()
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the reader got %v", err)
 	}
 }
