@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -66,6 +67,44 @@ func TestFairness(t *testing.T) {
 			rt.Errorf("a final of %d replies at %d/s waited %v, want at most %v", replies, rate, got, most)
 		}
 	})
+}
+
+// D12: another reply of the chat asks one question after the other, each the first thing that people wait for. The preview is shown all
+// the same, soon after its patience ends.
+func TestQuestionsStarveNoPreview(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, limit := New(), perChat(3, 20*time.Second, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		var asking sync.WaitGroup
+		for range 2 { // so that one always waits
+			asking.Go(func() {
+				for ctx.Err() == nil {
+					makeOne(ctx, b, call("chat", chat.ClassFirst, limit))
+				}
+			})
+		}
+		time.Sleep(time.Minute)
+		start := time.Now()
+		makeOne(ctx, b, call("chat", chat.ClassPreview, limit))
+		if waited := time.Since(start); waited > patience+20*time.Second {
+			t.Errorf("the preview waited %v", waited)
+		}
+		cancel()
+		asking.Wait()
+	})
+}
+
+// makeOne makes one call when it may, unless ctx ends before.
+func makeOne(ctx context.Context, b *Budget, c chat.Call) {
+	ticket := b.Request(c)
+	select {
+	case <-ticket.Ready():
+		time.Sleep(10 * time.Millisecond)
+		ticket.Done()
+	case <-ctx.Done():
+		ticket.Cancel()
+	}
 }
 
 // parts makes the calls of a final one after the other and returns how long that took.

@@ -58,11 +58,14 @@ func (m *meter) wait(t *Ticket, now time.Time) time.Duration {
 	reserved, lapse := m.reserved(t, now)
 	count, held := m.capacity(t, now), burst(m.limit)
 	d := max(
-		m.waitForBucket(min(t.headroom(held)+reserved, held-1), now),
-		m.waitForWindow(count, min(t.headroom(count)+reserved, count-1), now),
+		m.waitForBucket(min(t.headroom(held, now)+reserved, held-1), now),
+		m.waitForWindow(count, min(t.headroom(count, now)+reserved, count-1), now),
 	)
 	if t.call.Class >= chat.ClassPreview && (m.scope.queued > 1 || count < m.limit.Count) {
 		d = max(d, m.paced.Sub(now))
+	}
+	if due := t.due(); now.Before(due) {
+		lapse = min(lapse, due.Sub(now))
 	}
 	if d > 0 {
 		d = min(d, lapse) // things look better then, perhaps
@@ -126,7 +129,7 @@ func (m *meter) take(t *Ticket, now time.Time) {
 	m.reserveNext(t, now)
 	if t.call.Class >= chat.ClassPreview {
 		count := m.capacity(t, now)
-		apart := m.limit.Window / time.Duration(count-t.headroom(count))
+		apart := m.limit.Window / time.Duration(count-t.headroom(count, now))
 		// A grant that came late by the timer's fault does not delay those behind it.
 		m.paced = latest(m.paced, now.Add(-apart)).Add(apart)
 	}

@@ -107,6 +107,7 @@ func TestMessageScopeCountsEachMessage(t *testing.T) {
 // D11: a final finds room where previews were waiting for more.
 func TestHeadroom(t *testing.T) {
 	t.Parallel()
+	now := time.Now()
 	for _, c := range []struct {
 		class    chat.Class
 		capacity int
@@ -124,8 +125,8 @@ func TestHeadroom(t *testing.T) {
 		{chat.ClassTyping, 1, 0},
 		{chat.ClassTyping, 0, 0},
 	} {
-		ticket := &Ticket{call: chat.Call{Class: c.class}}
-		if got := ticket.headroom(c.capacity); got != c.want {
+		ticket := &Ticket{call: chat.Call{Class: c.class}, since: now}
+		if got := ticket.headroom(c.capacity, now); got != c.want {
 			t.Errorf("%v leaves %d of %d to others, want %d", c.class, got, c.capacity, c.want)
 		}
 	}

@@ -84,7 +84,7 @@ func (s *scope) wait(t *Ticket, now time.Time) time.Duration {
 	d := s.blockedUntil(t.call.Op).Sub(now)
 	for _, a := range s.allowances {
 		if a.ops&t.call.Op != 0 {
-			d = max(d, a.wait(t.headroom(a.limit), now))
+			d = max(d, a.wait(t.headroom(a.limit, now), now))
 		}
 	}
 	return d

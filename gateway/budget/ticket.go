@@ -115,13 +115,24 @@ func (t *Ticket) wait(now time.Time) (d time.Duration, held chat.Op) {
 	return max(d, own), held
 }
 
+// patience is how old the content of a preview may get until its call is as urgent as one that shows something for the first time.
+const patience = 30 * time.Second
+
+// due is when the call of a ticket is as urgent as any but a final's.
+func (t *Ticket) due() time.Time {
+	if t.call.Class == chat.ClassPreview {
+		return t.since.Add(patience)
+	}
+	return t.since
+}
+
 // headroom is how many calls of a capacity t leaves to more urgent ones. A capacity of one can't be shared.
-func (t *Ticket) headroom(capacity int) int {
+func (t *Ticket) headroom(capacity int, now time.Time) int {
 	n := 0
-	switch t.call.Class {
-	case chat.ClassPreview:
+	switch {
+	case t.call.Class == chat.ClassPreview && now.Before(t.due()):
 		n = 1
-	case chat.ClassTyping:
+	case t.call.Class == chat.ClassTyping:
 		n = 2
 	}
 	return max(0, min(n, capacity-1))
@@ -172,11 +183,20 @@ func (t *Ticket) end(now time.Time, unused bool) {
 	}
 }
 
-// compare orders tickets by class, then by age of content, then by arrival.
+// compare orders tickets: finals, then what people wait for, with the patience that a preview has, then all else. Those that are
+// equally urgent go by arrival.
 func compare(a, b *Ticket) int {
 	return cmp.Or(
-		cmp.Compare(a.call.Class, b.call.Class),
-		a.since.Compare(b.since),
+		cmp.Compare(a.tier(), b.tier()),
+		a.due().Compare(b.due()),
 		cmp.Compare(a.seq, b.seq),
 	)
+}
+
+// tier is the class of a call, where previews are in that of the first display.
+func (t *Ticket) tier() chat.Class {
+	if t.call.Class == chat.ClassPreview {
+		return chat.ClassFirst
+	}
+	return t.call.Class
 }
