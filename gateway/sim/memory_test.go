@@ -345,7 +345,9 @@ func (w *world) judgePieces() {
 			if !m.more || next.kind != "text" || m.user != next.user || next.accepted.Sub(m.accepted) > together || a == nil || b == nil {
 				continue
 			}
-			heard := slices.Contains(a.messages[a.first:], order[k-1]) // a model that is at work hears pieces as they come
+			heard := slices.ContainsFunc(w.order, func(t *turnLog) bool { // a model that is at work hears pieces as they come
+				return slices.Contains(t.messages[t.first:], order[k-1])
+			})
 			if heard || len(a.runs) == 0 || len(b.runs) == 0 {
 				continue
 			}
