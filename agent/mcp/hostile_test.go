@@ -82,7 +82,7 @@ func errorsHoldNoSecret(t *testing.T, config Server, secret string) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		log := &said{}
-		s := newServer(config, Options{Log: log.logger()}, func(*server) (link, error) { return link{}, errors.New("no door for " + secret) })
+		s := newServer(config, Options{Log: log.logger()}, func(*server, func(error)) (link, error) { return link{}, errors.New("no door for " + secret) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		s.run(ctx)
@@ -98,7 +98,7 @@ func TestNothingIsLeftOfAChildThatEnds(t *testing.T) {
 	s := myself(t, "parent")
 	s.Env["PIDS"] = filepath.Join(t.TempDir(), "pids")
 	log := &said{}
-	c, err := start(newServer(s, Options{Log: log.logger()}, nil), newLines(log.logger(), newSecrets(s)))
+	c, err := start(newServer(s, Options{Log: log.logger()}, nil), newLines(log.logger(), newSecrets(s)), func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,8 +149,8 @@ func onStuck(t *testing.T, f func(t *testing.T, s *server, end func())) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{made: newTestServer}
-		s := newServer(Server{Name: "it"}, Options{Log: (&said{}).logger()}, func(s *server) (link, error) {
-			l, err := m.open(s)
+		s := newServer(Server{Name: "it"}, Options{Log: (&said{}).logger()}, func(s *server, fail func(error)) (link, error) {
+			l, err := m.open(s, fail)
 			l.transport = stuck{l.transport}
 			return l, err
 		})

@@ -33,16 +33,16 @@ type child struct {
 	mark    string    // of the server's environment
 	stdin   *os.File
 	stdout  *gate
-	broken  chan error // gets a limit that it exceeded
 	said    *lines
 	cancel  func()        // ends what waits in stdout
 	exited  chan struct{} // closed once it has ended, and err is set
 	err     error
 }
 
-// start runs a server's command, below a keeper where there is one. The caller calls end.
-func start(s *server, said *lines) (*child, error) {
-	c := &child{broken: make(chan error, 1), said: said, exited: make(chan struct{}), mark: rand.Text()}
+// start runs a server's command, below a keeper where there is one. fail is told of a limit that the server exceeds. The caller
+// calls end.
+func start(s *server, said *lines, fail func(error)) (*child, error) {
+	c := &child{said: said, exited: make(chan struct{}), mark: rand.Text()}
 	c.cmd = exec.Command(s.Command, s.Args...)
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Not by cmd.StdoutPipe, which is closed with what is left in it as soon as the child has ended.
@@ -67,8 +67,7 @@ func start(s *server, said *lines) (*child, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.stdin, c.cancel = stdin, cancel
 	c.stdout = &gate{
-		ReadCloser: stdout, ctx: ctx, abort: func() { _ = stdout.Close() }, intake: s.intake, framing: jsonValues,
-		failed: func(err error) { c.broken <- err }, // once: the gate stays closed
+		ReadCloser: stdout, ctx: ctx, abort: func() { _ = stdout.Close() }, intake: s.intake, framing: jsonValues, failed: fail,
 	}
 	err := errors.Join(errIn, errOut, errKeep)
 	if err == nil {

@@ -125,12 +125,12 @@ func plain(err error) error {
 
 // serve makes one connection and keeps it. Connected says whether it came to that.
 func (s *server) serve(ctx context.Context, legacy bool) (connected bool, err error) {
-	link, err := s.open(s)
-	if err != nil {
+	c := newSession(s)
+	if c.link, err = s.open(s, c.end); err != nil {
+		c.end(err)
 		return false, err
 	}
-	defer link.end()
-	c := newSession(s, link)
+	defer c.link.end()
 	defer c.close()
 	slow := time.AfterFunc(slowConnect, func() {
 		s.log.LogAttrs(ctx, slog.LevelWarn, "MCP server has not answered yet: its tools are missing until it does", slog.Duration("after", slowConnect))
@@ -160,11 +160,8 @@ func (s *server) keep(ctx context.Context, c *session) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case err := <-c.ended:
-			return err
-		case err := <-c.link.broken:
-			c.end(err)
-			return err
+		case <-c.ctx.Done():
+			return c.over()
 		case <-c.look:
 			if agent.Sleep(ctx, listEvery) != nil {
 				return nil
@@ -263,13 +260,13 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 	defer timer.Stop()
 	for {
 		s.mu.Lock()
-		live, ready := s.live, s.ready
+		live, ready := s.live, (<-chan struct{})(s.ready)
 		s.mu.Unlock()
 		if live != nil && live != but {
 			return live, nil
 		}
 		if live != nil {
-			ready = live.done // then it has been replaced soon
+			ready = live.ctx.Done() // then it has been replaced soon
 		}
 		select {
 		case <-ready:
@@ -287,24 +284,21 @@ func (s *server) connection(ctx context.Context, but *session) (*session, error)
 
 // call makes a call over the connection there is. It takes effect once at most.
 func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, in agent.Input) (agent.Output, error) {
-	c, err := s.connection(ctx, nil)
-	if err != nil {
-		return agent.Output{}, err
-	}
-	if s.changed(offered) {
-		return agent.Output{}, errChanged
-	}
-	res, err := c.call(ctx, tool, in)
-	if errors.Is(err, sdk.ErrSessionMissing) {
-		// The server was restarted, and has refused the call because it does not know us. This is the one error after
-		// which nothing can have happened.
+	var c *session
+	var res *sdk.CallToolResult
+	var err error
+	for range 2 {
 		if c, err = s.connection(ctx, c); err != nil {
 			return agent.Output{}, err
 		}
 		if s.changed(offered) {
 			return agent.Output{}, errChanged
 		}
-		res, err = c.call(ctx, tool, in)
+		// A server that was restarted refuses the call because it does not know the session. This is the one error after which
+		// nothing can have happened.
+		if res, err = c.call(ctx, tool, in); !errors.Is(err, sdk.ErrSessionMissing) {
+			break
+		}
 	}
 	if err == nil {
 		out, err := output(res)

@@ -27,7 +27,7 @@ type memory struct {
 	live  []*sdk.ServerSession
 }
 
-func (m *memory) open(*server) (link, error) {
+func (m *memory) open(*server, func(error)) (link, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tries = append(m.tries, time.Now())
@@ -151,9 +151,9 @@ func TestAwait(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			m := &memory{made: newTestServer, off: true}
-			s := newServer(Server{Name: "it"}, Options{Log: (&said{}).logger()}, func(s *server) (link, error) {
+			s := newServer(Server{Name: "it"}, Options{Log: (&said{}).logger()}, func(s *server, fail func(error)) (link, error) {
 				time.Sleep(tt.takes)
-				return m.open(s)
+				return m.open(s, fail)
 			})
 			c := &Client{servers: []*server{s}, late: make(chan struct{})}
 			ctx, cancel := context.WithCancel(t.Context())
@@ -181,7 +181,7 @@ func TestAServerThatHangsIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &said{}
 		r, w := io.Pipe()
-		s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, func(*server) (link, error) {
+		s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, func(*server, func(error)) (link, error) {
 			return link{transport: &sdk.IOTransport{Reader: r, Writer: discard{}}, end: func() {}, why: func() error { return nil }}, nil
 		})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -237,7 +237,7 @@ func TestServerThatNeverAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &said{}
 		var pipes []io.Closer
-		s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, func(*server) (link, error) {
+		s := newServer(Server{Name: "it"}, Options{Log: log.logger()}, func(*server, func(error)) (link, error) {
 			r, w := io.Pipe()
 			pipes = append(pipes, r, w)
 			return link{transport: &sdk.IOTransport{Reader: r, Writer: discard{}}, end: func() {}, why: func() error { return nil }}, nil

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,25 +28,24 @@ const (
 type link struct {
 	transport sdk.Transport
 	end       func()       // returns once nothing is left of it
-	broken    <-chan error // gets a limit that the server exceeded, for which the session ends; nil: none
 	why       func() error // says why it broke; nil: it does not know
 }
 
-// opener makes a way to a server.
-type opener func(s *server) (link, error)
+// opener makes a way to a server. fail ends the session, for a limit that the server exceeds.
+type opener func(s *server, fail func(error)) (link, error)
 
 // open returns what opens the way that is configured.
 func open(config Server, base http.RoundTripper) opener {
 	if config.Command != "" {
-		return func(s *server) (link, error) {
-			child, err := start(s, newLines(s.log, s.secrets))
+		return func(s *server, fail func(error)) (link, error) {
+			child, err := start(s, newLines(s.log, s.secrets), fail)
 			if err != nil {
 				return link{}, err
 			}
-			return link{transport: child.transport(), end: child.end, broken: child.broken, why: child.why}, nil
+			return link{transport: child.transport(), end: child.end, why: child.why}, nil
 		}
 	}
-	return func(s *server) (link, error) {
+	return func(s *server, fail func(error)) (link, error) {
 		base := base
 		if base == nil {
 			if t, ok := http.DefaultTransport.(*http.Transport); ok {
@@ -54,10 +54,10 @@ func open(config Server, base http.RoundTripper) opener {
 				base = t
 			}
 		}
-		w := newWeb(s, base)
+		w := newWeb(s, base, fail)
 		return link{
 			transport: &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: w.client(), MaxEventSize: maxMessage + 1},
-			end:       w.CloseIdleConnections, broken: w.broken, why: func() error { return nil },
+			end:       w.CloseIdleConnections, why: func() error { return nil },
 		}, nil
 	}
 }
@@ -67,27 +67,22 @@ type session struct {
 	server *server
 	link   link
 	client *sdk.Client
-	ended  chan error    // gets why it ended, once
-	look   chan struct{} // the tools may have changed; or the connection may be of no use, which looking shows
-
-	legal *sdk.ClientSession
-	done  chan struct{} // closed with the session, which ends all calls
-	over  error         // what calls are told then; set before
+	ctx    context.Context         //nolint:containedctx // ends with the session, and with it all calls
+	end    context.CancelCauseFunc // ends it for a reason, of which the first one counts
+	look   chan struct{}           // the tools may have changed; or the connection may be of no use, which looking shows
+	legal  *sdk.ClientSession
 
 	waiter sync.WaitGroup // for goroutines; add only by spawn
 
 	mu       sync.Mutex
-	closed   bool
 	conn     sdk.Connection // nil: it did not come to that
 	last     int64          // progress token
 	progress map[string]func(string)
 }
 
-func newSession(s *server, l link) *session {
-	c := &session{
-		server: s, link: l, ended: make(chan error, 1), look: make(chan struct{}, 1), done: make(chan struct{}),
-		progress: map[string]func(string){},
-	}
+func newSession(s *server) *session {
+	c := &session{server: s, look: make(chan struct{}, 1), progress: map[string]func(string){}}
+	c.ctx, c.end = context.WithCancelCause(context.Background())
 	c.client = sdk.NewClient(&sdk.Implementation{Name: "telex", Version: s.version}, &sdk.ClientOptions{
 		Logger:       slog.New(slog.DiscardHandler), // it knows nothing of secrets
 		Capabilities: &sdk.ClientCapabilities{},     // neither roots nor sampling nor elicitation
@@ -118,7 +113,7 @@ func (c *session) Connect(ctx context.Context) (sdk.Connection, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.ctx.Err() != nil {
 		return nil, errors.Join(errOver, conn.Close())
 	}
 	c.conn = conn
@@ -129,16 +124,17 @@ func (c *session) Connect(ctx context.Context) (sdk.Connection, error) {
 func (c *session) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed {
-		c.waiter.Go(f)
+	if c.ctx.Err() != nil {
+		return false
 	}
-	return !c.closed
+	c.waiter.Go(f)
+	return true
 }
 
 // connect begins the session.
 func (c *session) connect(ctx context.Context, legacy bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, connectTime, fmt.Errorf("it did not answer within %s", connectTime))
-	defer cancel()
+	late := time.AfterFunc(connectTime, func() { c.end(fmt.Errorf("it did not answer within %s", connectTime)) })
+	defer late.Stop()
 	options := &sdk.ClientSessionOptions{}
 	if legacy {
 		options.ProtocolVersion = oldestNew
@@ -146,7 +142,7 @@ func (c *session) connect(ctx context.Context, legacy bool) error {
 	made := make(chan error, 1)
 	c.spawn(func() {
 		var err error
-		c.legal, err = c.client.Connect(ctx, c, options)
+		c.legal, err = c.client.Connect(c.ctx, c, options)
 		made <- err
 	})
 	select {
@@ -154,30 +150,22 @@ func (c *session) connect(ctx context.Context, legacy bool) error {
 		if err != nil {
 			return fmt.Errorf("connect: %w", err)
 		}
-	case err := <-c.link.broken:
-		return err
+	case <-c.ctx.Done():
+		return c.over()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	c.spawn(func() { c.ended <- c.legal.Wait() })
+	c.spawn(func() { c.end(cmp.Or(c.legal.Wait(), errOver)) })
 	return nil
 }
 
-// end ends all calls, with what they are told; the first one counts.
-func (c *session) end(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.over == nil {
-		c.over = why
-		close(c.done)
-	}
-}
+// over returns why the session has ended.
+func (c *session) over() error { return context.Cause(c.ctx) }
 
 // close ends the session. It returns once nothing runs for it any more, which an HTTP server can delay by 5 s.
 func (c *session) close() {
 	c.end(errOver)
 	c.mu.Lock()
-	c.closed = true
 	conn := c.conn
 	c.mu.Unlock()
 	if conn != nil {
@@ -253,7 +241,7 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 	select {
 	case <-returned:
 		return res, err
-	case <-c.done:
+	case <-c.ctx.Done():
 		// An answer may be what ended the session, such as the one that the server does not know it: nothing was done then.
 		timer := time.NewTimer(lastAnswer)
 		defer timer.Stop()
@@ -264,8 +252,8 @@ func (c *session) call(ctx context.Context, tool string, in agent.Input) (*sdk.C
 			}
 		case <-timer.C:
 		}
-		cancel(c.over)
-		return nil, c.over
+		cancel(c.over())
+		return nil, c.over()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

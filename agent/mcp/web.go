@@ -37,27 +37,19 @@ type web struct {
 	intake  *intake
 	gets    *rate.Limiter
 	replies chan struct{}
-	broken  chan error // gets the first limit that the server exceeded
+	fail    func(error) // is told of a limit that the server exceeds, and ends the connection
 }
 
 // newWeb returns the HTTP of one connection to a server.
-func newWeb(s *server, base http.RoundTripper) *web {
+func newWeb(s *server, base http.RoundTripper, fail func(error)) *web {
 	return &web{
 		base: base, headers: s.Headers, intake: s.intake,
-		gets: rate.NewLimiter(getsASecond, getsAtOnce), replies: make(chan struct{}, maxReplies), broken: make(chan error, 1),
+		gets: rate.NewLimiter(getsASecond, getsAtOnce), replies: make(chan struct{}, maxReplies), fail: fail,
 	}
 }
 
 // client returns a client that sends by w.
 func (w *web) client() *http.Client { return &http.Client{Transport: w, CheckRedirect: stay} }
-
-// fail ends the connection.
-func (w *web) fail(err error) {
-	select {
-	case w.broken <- err:
-	default: // there is a reason already
-	}
-}
 
 // stay follows a server to another path of its own, such as one with a slash behind. The headers are for nobody else.
 func stay(req *http.Request, via []*http.Request) error {
