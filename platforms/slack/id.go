@@ -3,6 +3,7 @@ package slack
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -69,8 +70,7 @@ func timeOf(ts string) time.Time {
 // tsOf returns a time as a ts.
 func tsOf(t time.Time) string {
 	us := max(0, t.UnixMicro())
-	part := strconv.FormatInt(us%1e6+1e6, 10)[1:]
-	return strconv.FormatInt(us/1e6, 10) + "." + part
+	return fmt.Sprintf("%d.%06d", us/1e6, us%1e6)
 }
 
 // later says that a is after b; anything is after what is no ts.

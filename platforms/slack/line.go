@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,56 +18,45 @@ const inOrder = 50 * time.Millisecond
 // side by side; each waits a moment for older ones.
 type line struct {
 	mu      sync.Mutex
-	waiting map[waiter]int
-	changed chan struct{} // closed and replaced when one leaves
+	waiting []*waiter
 }
 
 // waiter is a delivery in line.
 type waiter struct {
 	chat chat.ChatID
 	ts   string
+	left chan struct{} // closed when it leaves
 }
 
 // enter returns when no older delivery of the chat is in line, or ctx ends. The caller calls leave.
 func (l *line) enter(ctx context.Context, in chat.ChatID, ts string) (leave func()) {
-	w := waiter{in, ts}
+	w := &waiter{in, ts, make(chan struct{})}
 	l.mu.Lock()
-	if l.waiting == nil {
-		l.waiting, l.changed = make(map[waiter]int), make(chan struct{})
-	}
-	l.waiting[w]++
+	l.waiting = append(l.waiting, w)
 	l.mu.Unlock()
-	err := receiving.Sleep(ctx, inOrder)
-	for err == nil {
-		changed, free := l.look(w)
-		if free {
-			break
-		}
+	_ = receiving.Sleep(ctx, inOrder) // what ends it ends the waiting below
+	for older := l.before(w); older != nil && ctx.Err() == nil; older = l.before(w) {
 		select {
-		case <-changed:
+		case <-older.left:
 		case <-ctx.Done():
-			err = ctx.Err()
 		}
 	}
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if l.waiting[w]--; l.waiting[w] == 0 {
-			delete(l.waiting, w)
-		}
-		close(l.changed)
-		l.changed = make(chan struct{})
+		l.waiting = slices.DeleteFunc(l.waiting, func(other *waiter) bool { return other == w })
+		close(w.left)
 	}
 }
 
-// look says whether w is the oldest of its chat, and where a change will be told.
-func (l *line) look(w waiter) (changed <-chan struct{}, free bool) {
+// before returns an older delivery of the same chat that is in line; nil: there is none.
+func (l *line) before(w *waiter) *waiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for other := range l.waiting {
+	for _, other := range l.waiting {
 		if other.chat == w.chat && later(w.ts, other.ts) {
-			return l.changed, false
+			return other
 		}
 	}
-	return l.changed, true
+	return nil
 }

@@ -378,13 +378,10 @@ func (l *socket) acknowledge(alive context.Context, e envelope, says json.RawMes
 	if e.ID == "" || time.Since(e.arrived) >= ackTime {
 		return
 	}
-	data, err := json.Marshal(struct {
+	data, _ := json.Marshal(struct { // of a text and of JSON, which never fails
 		ID   string          `json:"envelope_id"`
 		Says json.RawMessage `json:"payload,omitempty"`
 	}{e.ID, says})
-	if err != nil {
-		return // never: it is text, and JSON already
-	}
 	ctx, cancel := context.WithTimeout(alive, ackTime)
 	defer cancel()
 	_ = l.conn.Write(ctx, websocket.MessageText, data) // the socket ends then, which is seen by reading

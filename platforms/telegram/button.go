@@ -28,15 +28,15 @@ const (
 
 // encodeActions adds the buttons, in one row. Without any nothing is added, and an edit then takes
 // those away that the message had: editMessageText replaces text and keyboard alike.
-func encodeActions(params tgbotapi.Params, actions []chat.Action) error {
+func encodeActions(params tgbotapi.Params, actions []chat.Action) {
 	if len(actions) == 0 {
-		return nil
+		return
 	}
 	row := make([]tgbotapi.InlineKeyboardButton, len(actions))
 	for i, a := range actions {
 		row[i] = tgbotapi.NewInlineKeyboardButtonData(a.Label, a.ID)
 	}
-	return encodeAs(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
+	encodeAs(params, "reply_markup", tgbotapi.NewInlineKeyboardMarkup(row))
 }
 
 // answerPress tells the client that a press that was accepted has arrived. Receiving does not wait for it: an answer that is

@@ -21,9 +21,7 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 		return err
 	}
 	params["draft_id"] = strconv.FormatInt(id, 10)
-	if err := encodeText(params, "text", "entities", m); err != nil {
-		return err
-	}
+	encodeText(params, "text", "entities", m)
 	_, err = b.call(ctx, "sendMessageDraft", params)
 	return optional(err)
 }

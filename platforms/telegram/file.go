@@ -19,12 +19,6 @@ import (
 // Telegram takes it as one. It fails as Send does, and with TooLong, before anything is uploaded, when the file is
 // larger than a bot may send or the caption longer than one may be.
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
-	if _, err := place("sendDocument", to); err != nil {
-		return chat.Receipt{}, err
-	}
-	if err := checkFile(m, f); err != nil {
-		return chat.Receipt{}, err
-	}
 	if isPhoto(f) {
 		r, err := b.upload(ctx, "sendPhoto", "photo", to, m, f)
 		if err == nil {
@@ -43,15 +37,12 @@ func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, 
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	if err := encodeText(params, "caption", "caption_entities", m); err != nil {
+	if err := checkFile(m, f); err != nil {
 		return chat.Receipt{}, err
 	}
-	if err := encodeActions(params, m.Actions); err != nil {
-		return chat.Receipt{}, err
-	}
-	if err := answerTo(params, m.ReplyTo); err != nil {
-		return chat.Receipt{}, err
-	}
+	encodeText(params, "caption", "caption_entities", m)
+	encodeActions(params, m.Actions)
+	answerTo(params, m.ReplyTo)
 	var fields []calls.Field
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		fields = append(fields, calls.Field{Name: name, Value: params[name]})

@@ -84,9 +84,7 @@ func checkMenu(commands []tgbotapi.BotCommand) error {
 // offer makes a list the one that a scope has.
 func (b *Bot) offer(ctx context.Context, scope tgbotapi.BotCommandScope, want []tgbotapi.BotCommand) error {
 	params := tgbotapi.Params{}
-	if err := encodeAs(params, "scope", scope); err != nil {
-		return err
-	}
+	encodeAs(params, "scope", scope)
 	result, err := b.call(ctx, "getMyCommands", params)
 	if err != nil {
 		return err
@@ -102,9 +100,7 @@ func (b *Bot) offer(ctx context.Context, scope tgbotapi.BotCommandScope, want []
 		_, err = b.call(ctx, "deleteMyCommands", params)
 		return err
 	}
-	if err := encodeAs(params, "commands", want); err != nil {
-		return err
-	}
+	encodeAs(params, "commands", want)
 	_, err = b.call(ctx, "setMyCommands", params)
 	return err
 }

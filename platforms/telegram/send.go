@@ -19,12 +19,8 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	if err := encode(params, m); err != nil {
-		return chat.Receipt{}, err
-	}
-	if err := answerTo(params, m.ReplyTo); err != nil {
-		return chat.Receipt{}, err
-	}
+	encode(params, m)
+	answerTo(params, m.ReplyTo)
 	result, err := b.call(ctx, "sendMessage", params)
 	if err != nil {
 		return chat.Receipt{}, err
@@ -51,9 +47,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	if err := encode(params, m); err != nil {
-		return chat.Receipt{}, err
-	}
+	encode(params, m)
 	if _, err := b.call(ctx, "editMessageText", params); err != nil && !notModified(chat.AsSendError(err)) {
 		return chat.Receipt{}, err
 	}
@@ -123,46 +117,35 @@ func message(method string, ref chat.MessageRef) (tgbotapi.Params, error) {
 
 // answerTo adds which message this one refers to. What has no message id, such as a press on
 // a button, can't be referred to.
-func answerTo(params tgbotapi.Params, to chat.MessageID) error {
-	id, err := strconv.Atoi(string(to))
-	if err != nil {
-		return nil // a plain message then
+func answerTo(params tgbotapi.Params, to chat.MessageID) {
+	if id, err := strconv.Atoi(string(to)); err == nil {
+		encodeAs(params, "reply_parameters", replyParameters{ID: id, Optional: true})
 	}
-	return encodeAs(params, "reply_parameters", replyParameters{ID: id, Optional: true})
 }
 
 // encode adds the content of a message.
-func encode(params tgbotapi.Params, m chat.Outgoing) error {
-	if err := encodeText(params, "text", "entities", m); err != nil {
-		return err
-	}
-	if err := encodeActions(params, m.Actions); err != nil {
-		return err
-	}
-	return encodeAs(params, "link_preview_options", linkPreviewOptions{Disabled: m.LinkPreview == "", URL: m.LinkPreview})
+func encode(params tgbotapi.Params, m chat.Outgoing) {
+	encodeText(params, "text", "entities", m)
+	encodeActions(params, m.Actions)
+	encodeAs(params, "link_preview_options", linkPreviewOptions{Disabled: m.LinkPreview == "", URL: m.LinkPreview})
 }
 
 // encodeText adds a text with its formatting under the names that a method has for them.
-func encodeText(params tgbotapi.Params, text, entities string, m chat.Outgoing) error {
+func encodeText(params tgbotapi.Params, text, entities string, m chat.Outgoing) {
 	params.AddNonEmpty(text, m.Text)
 	if len(m.Spans) == 0 {
-		return nil
+		return
 	}
 	spans := m.Spans[:min(len(m.Spans), maxEntities)]
 	list := make([]tgbotapi.MessageEntity, len(spans))
 	for i, s := range spans {
 		list[i] = tgbotapi.MessageEntity{Type: s.Kind, Offset: s.Offset, Length: s.Length, URL: s.URL, Language: s.Language}
 	}
-	return encodeAs(params, entities, list)
+	encodeAs(params, entities, list)
 }
 
-// encodeAs adds a value as JSON.
-func encodeAs(params tgbotapi.Params, name string, v any) error {
-	if err := params.AddInterface(name, v); err != nil { // only for values that JSON can't express
-		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("encode %s: %w", name, err)}
-	}
-	return nil
-}
+// encodeAs adds a value as JSON, which can express all that is sent.
+func encodeAs(params tgbotapi.Params, name string, v any) { _ = params.AddInterface(name, v) }
 
 // chatID returns Telegram's number as an id.
 func chatID(id int64) chat.ChatID { return chat.ChatID(strconv.FormatInt(id, 10)) }
