@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -62,10 +60,24 @@ func (a *answer) id() string {
 
 // call makes one call. A failure is a *chat.SendError. It blocks until the answer is there or ctx ends.
 func (b *Bot) call(ctx context.Context, r request) (*answer, error) {
-	req, err := b.request(ctx, r)
-	if err != nil {
-		return nil, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: %w", r.name, err)}
+	var content []byte
+	if r.body != nil {
+		content, _ = json.Marshal(r.body) // of texts and numbers, which never fails
 	}
+	req, err := http.NewRequestWithContext(ctx, r.verb, b.api+r.path, bytes.NewReader(content))
+	if err != nil {
+		return nil, &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("%s: invalid URL", r.name)}
+	}
+	switch {
+	case r.file != nil:
+		calls.NewForm([]calls.Field{{Name: "payload_json", MediaType: "application/json", Value: string(content)}}, "files[0]", *r.file).Fill(req)
+	case r.body != nil:
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.token == "" {
+		req.Header.Set("Authorization", "Bot "+b.token)
+	}
+	req.Header.Set("User-Agent", b.agent)
 	o := calls.Do(b.client, req)
 	switch {
 	case o.Err != nil:
@@ -74,34 +86,6 @@ func (b *Bot) call(ctx context.Context, r request) (*answer, error) {
 		return nil, b.refused(r, o)
 	}
 	return (*answer)(&o), nil
-}
-
-// request encodes a call.
-func (b *Bot) request(ctx context.Context, r request) (*http.Request, error) {
-	var body io.Reader
-	var content []byte
-	if r.body != nil {
-		var err error
-		if content, err = json.Marshal(r.body); err != nil {
-			return nil, errors.New("encode body")
-		}
-		body = bytes.NewReader(content)
-	}
-	req, err := http.NewRequestWithContext(ctx, r.verb, b.api+r.path, body)
-	if err != nil {
-		return nil, errors.New("invalid URL")
-	}
-	if r.body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if r.file != nil {
-		calls.NewForm([]calls.Field{{Name: "payload_json", MediaType: "application/json", Value: string(content)}}, "files[0]", *r.file).Fill(req)
-	}
-	if r.token == "" {
-		req.Header.Set("Authorization", "Bot "+b.token)
-	}
-	req.Header.Set("User-Agent", b.agent)
-	return req, nil
 }
 
 // codeOf returns the platform's code of the answer that err is about, 0 without one.

@@ -204,14 +204,8 @@ func (s *interactions) begin(id, place string) (done func()) {
 
 // acknowledged waits until the platform answered our acknowledgement, should that be under way.
 func (s *interactions) acknowledged(ctx context.Context, c command) error {
-	acked := s.get(c).acked
 	select {
-	case <-acked:
-		return nil
-	default:
-	}
-	select {
-	case <-acked:
+	case <-s.get(c).acked:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

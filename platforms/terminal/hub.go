@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -256,7 +255,7 @@ var (
 
 // take hands an input to the gateway and returns once it is durable.
 func (h *Hub) take(ctx context.Context, session chat.ChatID, c *attached, in Input) error {
-	text := strings.TrimSpace(strings.ToValidUTF8(in.Text, string(utf8.RuneError)))
+	text := strings.TrimSpace(in.Text)
 	switch {
 	case len(text) > MaxInput:
 		return errInputTooLong
