@@ -19,31 +19,40 @@ import (
 // https://docs.discord.com/developers/events/gateway#rate-limiting
 const identifyEvery = 5 * time.Second
 
-// identity returns the ids of the bot's user and of its application, as far as they are known.
-func (b *Bot) identity() (self, app string) {
+// identity returns the id of the bot's user; empty: it is not known yet.
+func (b *Bot) identity() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.self, b.app
+	return b.self
 }
 
-// learnIdentity asks who the bot is, unless that is known.
-func (b *Bot) learnIdentity(ctx context.Context) error {
-	if self, _ := b.identity(); self != "" {
-		return nil
+// learn returns an id of the bot's, which it asks for unless it is known.
+func (b *Bot) learn(ctx context.Context, id *string, name, path string) (string, error) {
+	b.mu.Lock()
+	known := *id
+	b.mu.Unlock()
+	if known != "" {
+		return known, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	a, err := b.call(ctx, request{name: "getMe", verb: http.MethodGet, path: "/users/@me"})
+	a, err := b.call(ctx, request{name: name, verb: http.MethodGet, path: path})
 	if err != nil {
-		return receiveError(err)
+		return "", err
 	}
-	if !isSnowflake(a.id()) {
-		return &chat.SendError{Kind: chat.Temporary, Err: errors.New("getMe: the answer names no bot")}
+	if known = a.id(); known == "" {
+		return "", &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("%s: the answer has no id", name)}
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.self = a.id()
-	return nil
+	*id = known
+	return known, nil
+}
+
+// learnSelf asks who the bot is, unless that is known.
+func (b *Bot) learnSelf(ctx context.Context) error {
+	_, err := b.learn(ctx, &b.self, "getMe", "/users/@me")
+	return err
 }
 
 // gateway asks where the gateway is, and where a session is to begin whether one may.

@@ -24,7 +24,7 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 		return chat.Inbound{}, false, errNoID
 	}
 	origin := m.unfold()
-	self, _ := b.identity()
+	self := b.identity()
 	plain := m.Type == discordgo.MessageTypeDefault || m.Type == discordgo.MessageTypeReply
 	if !plain || m.Author == nil || m.Author.ID == "" || m.Author.ID == self {
 		return chat.Inbound{}, false, nil

@@ -29,27 +29,19 @@ var commandName = regexp.MustCompile(`^[-_\p{Ll}\p{Lo}\p{N}]{1,32}$`)
 
 // menuEntry is one command, as far as we say what it is like.
 type menuEntry struct {
-	Type         int           `json:"type"`
-	Name         string        `json:"name"`
-	Description  string        `json:"description"`
-	Options      []menuOption  `json:"options"`
-	Contexts     []menuContext `json:"contexts"`
-	Integrations []int         `json:"integration_types"`
+	Type         discordgo.ApplicationCommandType       `json:"type"`
+	Name         string                                 `json:"name"`
+	Description  string                                 `json:"description"`
+	Options      []menuOption                           `json:"options"`
+	Contexts     []discordgo.InteractionContextType     `json:"contexts"`
+	Integrations []discordgo.ApplicationIntegrationType `json:"integration_types"`
 }
 
-type menuContext = int
-
-// Where a command is offered.
-const (
-	inGuilds menuContext = 0
-	inDMs    menuContext = 1
-)
-
 type menuOption struct {
-	Type        int    `json:"type"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Required    bool   `json:"required"`
+	Type        discordgo.ApplicationCommandOptionType `json:"type"`
+	Name        string                                 `json:"name"`
+	Description string                                 `json:"description"`
+	Required    bool                                   `json:"required"`
 }
 
 func (e menuEntry) equal(o menuEntry) bool {
@@ -72,7 +64,7 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 	if err := checkMenu(commands); err != nil {
 		return &chat.SendError{Kind: chat.Rejected, Err: fmt.Errorf("setCommands: %w", err)}
 	}
-	app, err := b.application(ctx)
+	app, err := b.learn(ctx, &b.app, "getApplication", "/applications/@me") // which that of the bot may differ from
 	if err != nil {
 		return err
 	}
@@ -87,18 +79,16 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 		return &chat.SendError{Kind: chat.Temporary, Err: errors.New("getCommands: the answer is not a list of commands")}
 	}
 	list := []any{}
-	kept := 0
+	same := 0
 	for i, h := range have {
 		switch {
 		case h.Type == entryPoint:
 			list = append(list, raw[i])
 		case slices.ContainsFunc(want, h.equal):
-			kept++
-		default:
-			kept = -len(have) // one too many
+			same++
 		}
 	}
-	if kept == len(want) {
+	if same == len(want) && len(list)+same == len(have) {
 		return nil
 	}
 	for _, w := range want {
@@ -111,15 +101,16 @@ func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admi
 // entryOf returns a command as Discord keeps it.
 func entryOf(c chat.CommandSpec) menuEntry {
 	e := menuEntry{
-		Type: int(discordgo.ChatApplicationCommand), Name: c.Name, Description: cut(strings.TrimSpace(c.Description), maxSummary),
-		Contexts: []menuContext{inGuilds, inDMs}, Integrations: []int{int(discordgo.ApplicationIntegrationGuildInstall)},
+		Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: cut(strings.TrimSpace(c.Description), maxSummary),
+		Contexts:     []discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM},
+		Integrations: []discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall},
 	}
 	if c.Admin {
-		e.Contexts = []menuContext{inDMs}
+		e.Contexts = e.Contexts[1:]
 	}
 	if c.Argument != "" {
 		e.Options = []menuOption{{
-			Type: int(discordgo.ApplicationCommandOptionString), Name: strings.ToLower(c.Argument), Description: c.Argument, Required: c.Asks,
+			Type: discordgo.ApplicationCommandOptionString, Name: strings.ToLower(c.Argument), Description: c.Argument, Required: c.Asks,
 		}}
 	}
 	return e
@@ -142,23 +133,4 @@ func checkMenu(commands []chat.CommandSpec) error {
 		}
 	}
 	return nil
-}
-
-// application returns the application's id, which that of the bot may differ from.
-func (b *Bot) application(ctx context.Context) (string, error) {
-	if _, app := b.identity(); app != "" {
-		return app, nil
-	}
-	a, err := b.call(ctx, request{name: "getApplication", verb: http.MethodGet, path: "/applications/@me"})
-	if err != nil {
-		return "", err
-	}
-	app := a.id()
-	if app == "" {
-		return "", &chat.SendError{Kind: chat.Temporary, Err: errors.New("getApplication: the answer names no application")}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.app = app
-	return app, nil
 }

@@ -114,8 +114,8 @@ func (r *reception) run(ctx context.Context) error {
 // connect handles what one connection brings, until it ends.
 func (r *reception) connect(ctx context.Context) error {
 	r.heart.Beat()
-	if err := r.learnIdentity(ctx); err != nil {
-		return err
+	if err := r.learnSelf(ctx); err != nil {
+		return receiveError(err)
 	}
 	c := r.session.now
 	if c.backfillPending && !r.gap.open() {
@@ -262,7 +262,7 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 
 // join takes over what a guild says of itself.
 func (r *reception) join(g *guild) {
-	self, _ := r.identity()
+	self := r.identity()
 	r.places.join(g, self)
 	if r.gap.open() {
 		r.gap.addGuild(g)

@@ -103,7 +103,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if name, ok := b.questions.Get(question); ok {
 		return name
 	}
-	_ = b.learnIdentity(ctx) // whose name is left out; without it the name only looks worse
+	_ = b.learnSelf(ctx) // whose name is left out; without it the name only looks worse
 	a, err := b.call(ctx, request{name: "getMessage", verb: http.MethodGet, path: "/channels/" + parent + "/messages/" + question})
 	if err != nil {
 		return nameOf("")

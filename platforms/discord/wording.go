@@ -15,7 +15,7 @@ var signs = regexp.MustCompile(`<(@[!&]?|a?:)([^<>\s]{1,64})>`)
 // read returns the text of a message as the person meant it, without the bot's mentions, and whether
 // there was one. role is the one that is the bot's own in that guild; empty: none is known.
 func (b *Bot) read(m *incoming, role string) (string, bool) {
-	self, _ := b.identity()
+	self := b.identity()
 	text, end, mentioned := m.Content, 0, false
 	var kept receiving.Words
 	for _, at := range signs.FindAllStringSubmatchIndex(text, -1) {
