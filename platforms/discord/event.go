@@ -30,7 +30,7 @@ type incoming struct {
 	Stickers    []struct {
 		Name string `json:"name"`
 	} `json:"sticker_items"`
-	Poll    json.RawMessage `json:"poll"`
+	Poll    any `json:"poll"`
 	ReplyTo *struct {
 		Author *user `json:"author"`
 	} `json:"referenced_message"`

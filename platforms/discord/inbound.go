@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -88,7 +87,7 @@ func (m *incoming) files() []chat.Attachment {
 	switch {
 	case len(m.Stickers) > 0:
 		list = append(list, chat.Attachment{Name: "sticker"})
-	case len(m.Poll) > 0 && !bytes.Equal(m.Poll, []byte("null")):
+	case m.Poll != nil:
 		list = append(list, chat.Attachment{Name: "poll"})
 	}
 	return list

@@ -1,9 +1,7 @@
 package telegram
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"strings"
 
 	"telex/internal/chat"
@@ -82,8 +80,8 @@ func extension(mediaType string) string {
 // thing returns the name of what is there, empty for nothing.
 func (w *wordless) thing() string {
 	for _, t := range []struct {
-		name string
-		raw  json.RawMessage
+		name  string
+		value any
 	}{
 		{"place", w.Venue},
 		{"location", w.Location},
@@ -96,7 +94,7 @@ func (w *wordless) thing() string {
 		{"paid media", w.PaidMedia},
 		{"giveaway", w.Giveaway},
 	} {
-		if len(t.raw) > 0 && !bytes.Equal(t.raw, []byte("null")) {
+		if t.value != nil {
 			return t.name
 		}
 	}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
-	"slices"
 	"strings"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -61,15 +61,11 @@ var errLocalFile = errors.New("the Bot API server runs with --local and names a 
 
 // fileURL returns the address of a file by the path that the server gave it.
 func (b *Bot) fileURL(path string) (string, error) {
-	if strings.HasPrefix(path, "/") || strings.Contains(path, `:\`) {
+	switch {
+	case strings.HasPrefix(path, "/") || strings.Contains(path, `:\`):
 		return "", errLocalFile
+	case !fs.ValidPath(path):
+		return "", errors.New("the file's path leads elsewhere")
 	}
-	segments := strings.Split(path, "/")
-	for i, s := range segments {
-		if slices.Contains([]string{"", ".", ".."}, s) {
-			return "", errors.New("the file's path leads elsewhere")
-		}
-		segments[i] = url.PathEscape(s)
-	}
-	return b.files + strings.Join(segments, "/"), nil
+	return b.files + (&url.URL{Path: path}).EscapedPath(), nil
 }

@@ -1,8 +1,6 @@
 package telegram
 
 import (
-	"bytes"
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -59,9 +57,8 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 // origin returns who wrote the text of m, which the sender may only have passed on.
 // https://core.telegram.org/bots/api#message: forward_origin, which servers before version 7.0 of the API lack, and via_bot.
 func (m *incoming) origin() chat.Origin {
-	present := func(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
 	switch {
-	case present(m.ForwardedFrom), present(m.ForwardedAt):
+	case m.ForwardedFrom != nil, m.ForwardedAt != nil:
 		return chat.Forwarded
 	case m.ViaBot != nil:
 		return chat.ByBot

@@ -32,8 +32,8 @@ type incoming struct {
 	Forwarded  bool           `json:"is_automatic_forward"`
 	ViaBot     *tgbotapi.User `json:"via_bot"`
 	// Of the origin of a forwarded message it only matters that there is one.
-	ForwardedFrom json.RawMessage          `json:"forward_origin"`
-	ForwardedAt   json.RawMessage          `json:"forward_date"`
+	ForwardedFrom any                      `json:"forward_origin"`
+	ForwardedAt   any                      `json:"forward_date"`
 	ReplyTo       *incoming                `json:"reply_to_message"`
 	MovedTo       int64                    `json:"migrate_to_chat_id"`   // the group is that supergroup now
 	MovedFrom     int64                    `json:"migrate_from_chat_id"` // the supergroup was that group
@@ -55,16 +55,16 @@ type incoming struct {
 // wordless holds what people send that has no content a bot could read: whether it is there
 // is all that is used.
 type wordless struct {
-	Venue     json.RawMessage `json:"venue"` // is in Location too
-	Location  json.RawMessage `json:"location"`
-	Contact   json.RawMessage `json:"contact"`
-	Poll      json.RawMessage `json:"poll"`
-	Dice      json.RawMessage `json:"dice"`
-	Game      json.RawMessage `json:"game"`
-	Story     json.RawMessage `json:"story"`
-	Checklist json.RawMessage `json:"checklist"`
-	PaidMedia json.RawMessage `json:"paid_media"`
-	Giveaway  json.RawMessage `json:"giveaway"`
+	Venue     any `json:"venue"` // is in Location too
+	Location  any `json:"location"`
+	Contact   any `json:"contact"`
+	Poll      any `json:"poll"`
+	Dice      any `json:"dice"`
+	Game      any `json:"game"`
+	Story     any `json:"story"`
+	Checklist any `json:"checklist"`
+	PaidMedia any `json:"paid_media"`
+	Giveaway  any `json:"giveaway"`
 }
 
 // callback holds what is used of a press on a button.
