@@ -16,27 +16,23 @@ import (
 // answer is what every answer of the Web API has, and the few results that the package needs.
 // https://docs.slack.dev/apis/web-api/#responses
 type answer struct {
-	OK       bool             `json:"ok"`
-	Error    string           `json:"error"`
-	Needed   string           `json:"needed"` // missing_scope: the scope
-	TS       string           `json:"ts"`     // of a message that was made or changed
-	Metadata responseMetadata `json:"response_metadata"`
+	OK     bool                               `json:"ok"`
+	Error  string                             `json:"error"`
+	Needed string                             `json:"needed"`            // missing_scope: the scope
+	TS     string                             `json:"ts"`                // of a message that was made or changed
+	Beside optional[library.ResponseMetadata] `json:"response_metadata"` // what is wrong with the arguments; the next page
 
 	body []byte // the whole answer
 }
 
-// responseMetadata is what an answer says beside its result.
-type responseMetadata struct {
-	Messages []string `json:"messages"` // what is wrong with the arguments
-	Cursor   string   `json:"next_cursor"`
-}
+// optional is a part of an answer that is ignored if it has another form than T: all else is as true without it.
+type optional[T any] struct{ value T }
 
-// UnmarshalJSON ignores metadata of another form: the call succeeded or failed all the same.
-func (r *responseMetadata) UnmarshalJSON(data []byte) error {
-	type plain responseMetadata
-	var p plain
-	if json.Unmarshal(data, &p) == nil {
-		*r = responseMetadata(p)
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *optional[T]) UnmarshalJSON(data []byte) error {
+	var value T
+	if json.Unmarshal(data, &value) == nil {
+		o.value = value
 	}
 	return nil
 }
@@ -93,5 +89,5 @@ func (a *answer) describe() string {
 	if a.Needed != "" {
 		words = append(words, "the app lacks the scope "+a.Needed+": add it under OAuth & Permissions, and reinstall the app")
 	}
-	return strings.Join(append(words, a.Metadata.Messages...), ": ")
+	return strings.Join(append(words, a.Beside.value.Messages...), ": ")
 }

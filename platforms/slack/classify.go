@@ -64,7 +64,7 @@ func kindOf(method string, a *answer) chat.ErrorKind {
 			return chat.Auth
 		}
 		return chat.Rejected
-	case a.Error == "invalid_blocks" && slices.ContainsFunc(a.Metadata.Messages, isAboutLength):
+	case a.Error == "invalid_blocks" && slices.ContainsFunc(a.Beside.value.Messages, isAboutLength):
 		return chat.TooLong
 	case strings.HasPrefix(a.Error, "restricted_action"):
 		return chat.Forbidden

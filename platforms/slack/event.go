@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	library "github.com/slack-go/slack"
 )
 
 // What Slack delivers, as far as it is used. The same payloads come by sockets and by HTTP.
@@ -38,32 +40,15 @@ type message struct {
 	BotProfile  struct {
 		Name string `json:"name"`
 	} `json:"bot_profile"`
-	Text         string          `json:"text"`
-	TS           string          `json:"ts"`
-	ThreadTS     string          `json:"thread_ts"` // of the thread's parent, which has it too once there are replies
-	ParentUserID string          `json:"parent_user_id"`
-	Hidden       bool            `json:"hidden"`
-	LatestReply  string          `json:"latest_reply"` // of a parent, where it was read
-	Files        []file          `json:"files"`
-	Metadata     messageMetadata `json:"metadata"`
-}
-
-// messageMetadata is what an app noted of a message. That of other apps may have any form.
-type messageMetadata struct {
-	Type    string `json:"event_type"`
-	Payload struct {
-		Key any `json:"key"`
-	} `json:"event_payload"`
-}
-
-// UnmarshalJSON ignores metadata of another form.
-func (m *messageMetadata) UnmarshalJSON(data []byte) error {
-	type plain messageMetadata
-	var p plain
-	if json.Unmarshal(data, &p) == nil {
-		*m = messageMetadata(p)
-	}
-	return nil
+	Text         string `json:"text"`
+	TS           string `json:"ts"`
+	ThreadTS     string `json:"thread_ts"` // of the thread's parent, which has it too once there are replies
+	ParentUserID string `json:"parent_user_id"`
+	Hidden       bool   `json:"hidden"`
+	LatestReply  string `json:"latest_reply"` // of a parent, where it was read
+	Files        []file `json:"files"`
+	// Metadata is what an app noted of a message. That of other apps may have any form.
+	Metadata optional[library.SlackMetadata] `json:"metadata"`
 }
 
 // file is one that somebody shared. https://docs.slack.dev/reference/objects/file-object
@@ -85,10 +70,10 @@ func (m *message) isFrom(self identity) bool {
 
 // key returns what the key of m's create became; empty where m has none.
 func (m *message) key() string {
-	if m.Metadata.Type != metadataType {
+	if m.Metadata.value.EventType != metadataType {
 		return ""
 	}
-	key, _ := m.Metadata.Payload.Key.(string)
+	key, _ := m.Metadata.value.EventPayload[keyField].(string)
 	return key
 }
 

@@ -118,7 +118,7 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 			list = append(list, m)
 		}
 	}
-	return list, a.Metadata.Cursor, nil
+	return list, a.Beside.value.Cursor, nil
 }
 
 // channels returns the places that the bot is a member of, most of them, and where the next page
@@ -151,7 +151,7 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 		}
 		list = append(list, to)
 	}
-	return list, a.Metadata.Cursor, nil
+	return list, a.Beside.value.Cursor, nil
 }
 
 // pace lets a number of calls a minute through. It is the one thing in this package that waits for a
