@@ -24,29 +24,30 @@ var errCut = errors.New("connection cut")
 
 // exchange is one request that is being answered.
 type exchange struct {
-	s        *Server
-	ctx      context.Context //nolint:containedctx // It lives as long as the exchange: until the client goes or the server closes.
-	w        http.ResponseWriter
-	rec      *Request
-	epoch    int
-	req      *chatRequest      // of the Responses API: what it comes to
-	resp     *responsesRequest // nil: it is one of Chat Completions
-	api      rules             // of the API that was called
-	out      output            // of the Responses API
-	sequence int               // of its next event
-	b        behaviour
-	p        plan
-	dice     *rand.Rand
-	wire     wire
-	serial   uint64
-	begun    bool // The status line has been written.
+	s      *Server
+	ctx    context.Context //nolint:containedctx // It lives as long as the exchange: until the client goes or the server closes.
+	w      http.ResponseWriter
+	rec    *Request
+	epoch  int
+	req    *chatRequest // of the Responses API: what it comes to
+	api    api          // that was called
+	out    encoder
+	b      behaviour
+	p      plan
+	dice   *rand.Rand
+	wire   wire
+	serial uint64
+	begun  bool // The status line has been written.
 }
 
-// rules are what an API checks once it is known how a request is to be answered.
-type rules interface {
+// api is a request of one of the APIs, which checks it once it is known how it is to be answered.
+type api interface {
 	checkWindow(b behaviour)
 	checkDemands(b behaviour)
+	encoder(x *exchange) encoder
 }
+
+func (*chatRequest) encoder(x *exchange) encoder { return completions{x} }
 
 // serveChat answers a chat completion request.
 func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
@@ -123,9 +124,7 @@ func (x *exchange) prepare(r *http.Request, body []byte, parse func(*exchange, [
 	x.dice = rand.New(rand.NewPCG(x.s.opts.Seed, hashOf(question))) //nolint:gosec // Jitter has to be repeatable.
 	x.wire = wire{w: x.w, crlf: b.crlf, noSpace: b.noSpace, multiline: b.multiline}
 	x.note(func(rec *Request) { rec.Planned = x.p.text })
-	if x.resp != nil {
-		x.out = newOutput(x)
-	}
+	x.out = x.api.encoder(x)
 }
 
 // checkDemands refuses what this provider, by its settings, can't do or insists on.
@@ -143,7 +142,7 @@ func (x *exchange) checkDemands(body []byte) {
 		if !there || isNull(value) || string(value) == "false" {
 			continue
 		}
-		invalidIf(x.resp != nil && name == "include", name, "", "Encrypted content is not supported with this model.")
+		invalidIf(name == "include", name, "", "Encrypted content is not supported with this model.")
 		invalidIf(name == "stream", name, "unsupported_value", "Unsupported value: 'stream' is not supported with this model.")
 		panic(invalid(name, "unsupported_parameter", "Unsupported parameter: '%s' is not supported with this model.", name))
 	}
@@ -152,9 +151,6 @@ func (x *exchange) checkDemands(body []byte) {
 
 // answer sends what was planned. A nil error is an answer that is complete.
 func (x *exchange) answer() error {
-	if err := x.start(); err != nil {
-		return err
-	}
 	as := x.b.as
 	if as == "" {
 		as = "json"
@@ -162,31 +158,38 @@ func (x *exchange) answer() error {
 			as = "sse"
 		}
 	}
-	switch as {
-	case "html":
-		x.begin(http.StatusOK, "text/html")
-		return x.wire.raw(htmlPage(http.StatusOK))
-	case "json":
-		return x.whole()
-	default:
-		return x.stream()
+	return x.write(func() {
+		switch as {
+		case "html":
+			x.begin(http.StatusOK, "text/html")
+			x.wire.raw(htmlPage(http.StatusOK))
+		case "json":
+			x.sendWhole()
+		default:
+			x.stream()
+		}
+	})
+}
+
+// write starts an answer, of which body writes the rest, and returns how it ended.
+func (x *exchange) write(body func()) error {
+	if _, end := rig.Run[over](func() any { x.start(); body(); return nil }); end != nil {
+		return end.why
 	}
+	return nil
 }
 
 // start waits, and breaks off or refuses as the settings say, before anything is sent.
-func (x *exchange) start() error {
-	if err := x.pause(time.Now().Add(x.b.delay)); err != nil {
-		return err
-	}
+func (x *exchange) start() {
+	x.pause(x.b.delay)
 	if x.b.end.how != "" && x.b.end.after == beforeAll {
-		return x.breakOff()
+		x.breakOff()
 	}
 	if x.b.status != 0 {
-		return x.sendError()
+		x.sendError()
 	}
 	maps.Copy(x.w.Header(), x.b.headers)
 	x.w.Header().Set("Openai-Processing-Ms", strconv.FormatInt(x.b.delay.Milliseconds(), 10))
-	return nil
 }
 
 // begin writes the status line and the headers.
@@ -200,8 +203,8 @@ func (x *exchange) begin(status int, contentType string) {
 	x.note(func(rec *Request) { rec.Status = status })
 }
 
-// sendError answers with the error of the settings, which is the complete answer then.
-func (x *exchange) sendError() error {
+// sendError answers with the error of the settings, which is the complete answer then, and ends it.
+func (x *exchange) sendError() {
 	e := errorFor(x.b)
 	maps.Copy(x.w.Header(), x.b.headers)
 	body, form := e.body(), x.b.body
@@ -216,10 +219,8 @@ func (x *exchange) sendError() error {
 		body = nil
 	}
 	x.begin(x.b.status, contentType)
-	if err := x.wire.raw(body); err != nil {
-		return err
-	}
-	return e
+	x.wire.raw(body)
+	must(e)
 }
 
 // open adds the record of a request, and names the request in the headers.

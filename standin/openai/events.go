@@ -3,8 +3,8 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
-	"time"
 )
 
 // event is one event of a streamed answer of the Responses API, without its number.
@@ -17,14 +17,12 @@ type event struct {
 // output is an answer of the Responses API as it grows: items, each of them begun and ended, of
 // which at most the last one is open.
 type output struct {
-	r       *responsesRequest
-	p       plan
-	serial  uint64
-	created time.Time
-	raw     bool // reasoning comes as it is
-	summary bool // reasoning comes as a summary
-	usage   bool
-	items   []*item
+	*exchange
+	r        *responsesRequest
+	raw      bool // reasoning comes as it is
+	summary  bool // reasoning comes as a summary
+	items    []*item
+	sequence int // of the next event
 }
 
 // item is one item of an output.
@@ -39,12 +37,9 @@ type item struct {
 	call   madeCall
 }
 
-func newOutput(x *exchange) output {
+func (r *responsesRequest) encoder(x *exchange) encoder {
 	as := x.b.thinkAs
-	return output{
-		r: x.resp, p: x.p, serial: x.serial, created: x.rec.Time,
-		raw: as == "reasoning" || as == "both", summary: x.resp.summarizes() && as != "reasoning", usage: x.b.usage != "off",
-	}
+	return &output{exchange: x, r: r, raw: as == "reasoning" || as == "both", summary: r.summarizes() && as != "reasoning"}
 }
 
 // add takes what the model produced in one step and returns the events that tell it.
@@ -224,16 +219,15 @@ func (o *output) shown(it *item) map[string]any {
 	return shown
 }
 
-// noise returns events that a client has no use for, of several kinds in turn.
-func (o *output) noise(n int) []event {
+func (o *output) noise(n int) {
 	fields := map[string]any{"item_id": "x_1", "output_index": 99, "delta": "noise", "text": "noise"}
 	switch n % 3 {
 	case 1:
-		return []event{{name: "response.standin_call.searching", fields: fields}}
+		o.send(false, event{"response.standin_call.searching", fields})
 	case 2:
-		return []event{{name: "keepalive", fields: map[string]any{}}}
+		o.send(false, event{"keepalive", map[string]any{}})
 	default:
-		return []event{{name: "response.standin.delta", fields: fields}}
+		o.send(false, event{"response.standin.delta", fields})
 	}
 }
 
@@ -250,8 +244,7 @@ func (o *output) ending() []event {
 	return append(events, event{name: "response." + status, fields: map[string]any{"response": o.document(status)}})
 }
 
-// whole returns the answer in one piece.
-func (o *output) whole() map[string]any {
+func (o *output) whole() any {
 	for left := o.p.units; len(left) > 0; { // each run of one kind at once: nobody hears the events
 		n := 1
 		for n < len(left) && left[n].kind == left[0].kind && left[n].made.id == left[0].made.id {
@@ -262,14 +255,9 @@ func (o *output) whole() map[string]any {
 		o.add(u)
 		left = left[n:]
 	}
-	document, ok := o.last(o.ending()).fields["response"].(map[string]any)
-	if !ok {
-		panic("openai: the last event has no response")
-	}
-	return document
+	events := o.ending()
+	return events[len(events)-1].fields["response"]
 }
-
-func (o *output) last(events []event) event { return events[len(events)-1] }
 
 // document is the answer as it is now.
 // https://platform.openai.com/docs/api-reference/responses/object
@@ -286,7 +274,7 @@ func (o *output) document(status string) map[string]any {
 		tools = []json.RawMessage{}
 	}
 	d := map[string]any{
-		"id": fmt.Sprintf("resp_%016x", o.serial), "object": "response", "created_at": o.created.Unix(), "status": status,
+		"id": fmt.Sprintf("resp_%016x", o.serial), "object": "response", "created_at": o.rec.Time.Unix(), "status": status,
 		"background": false, "error": nil, "incomplete_details": nil, "instructions": r.Instructions,
 		"max_output_tokens": r.MaxOutputTokens, "max_tool_calls": nil, "metadata": map[string]string{}, "model": r.Model,
 		"output": items, "parallel_tool_calls": r.ParallelToolCalls == nil || *r.ParallelToolCalls, "previous_response_id": nil,
@@ -309,7 +297,7 @@ func (o *output) document(status string) map[string]any {
 	case status == "incomplete":
 		d["incomplete_details"] = map[string]any{"reason": o.p.finish}
 	}
-	if status != "in_progress" && o.usage {
+	if status != "in_progress" && o.b.usage != "off" {
 		u := o.p.usage
 		d["usage"] = map[string]any{
 			"input_tokens": u.PromptTokens, "input_tokens_details": map[string]any{"cached_tokens": u.PromptTokensDetails.CachedTokens},
@@ -320,74 +308,50 @@ func (o *output) document(status string) map[string]any {
 	return d
 }
 
-// streamResponse sends the answer as events.
-func (x *exchange) streamResponse() error {
+func (o *output) begin() {
 	for _, name := range []string{"response.created", "response.in_progress"} {
-		if err := x.sendEvents([]event{{name: name, fields: map[string]any{"response": x.out.document("in_progress")}}}, false); err != nil {
-			return err
-		}
+		o.send(false, event{name, map[string]any{"response": o.document("in_progress")}})
 	}
-	if err := x.pause(time.Now().Add(x.b.first)); err != nil {
-		return err
-	}
-	if err := x.sendUnits(); err != nil {
-		return err
-	}
-	if err := x.endAt(afterText); err != nil {
-		return err
-	}
-	events := x.out.ending()
-	if err := x.sendEvents(events[:len(events)-1], x.ends(afterFinish, afterFinish)); err != nil {
-		return err
-	}
-	if err := x.endAt(afterFinish); err != nil {
-		return err
-	}
-	if err := x.sendEvents(events[len(events)-1:], x.b.noLastNewline); err != nil {
-		return err
-	}
-	return x.endAt(afterUsage)
+	o.pause(o.b.first)
 }
 
-// sendEvents writes events, numbered, and pieces of text padded to hide their length.
-func (x *exchange) sendEvents(events []event, unfinished bool) error {
+func (o *output) unit(u unit, unfinished bool) { o.send(unfinished, o.add(u)...) }
+
+func (o *output) finish() {
+	events := o.ending()
+	o.send(o.ends(afterFinish, afterFinish), events[:len(events)-1]...)
+	o.endAt(afterFinish)
+	o.send(o.b.noLastNewline, events[len(events)-1])
+	o.endAt(afterUsage)
+}
+
+// send writes events, numbered, and pieces of text padded to hide their length.
+func (o *output) send(unfinished bool, events ...event) {
 	for i, e := range events {
-		if err := x.ctx.Err(); err != nil {
-			return fmt.Errorf("send: %w", err)
+		o.alive()
+		e.fields["type"], e.fields["sequence_number"] = e.name, o.sequence
+		o.sequence++
+		if opts := o.r.StreamOptions; strings.HasSuffix(e.name, ".delta") && (opts == nil || opts.IncludeObfuscation == nil || *opts.IncludeObfuscation) {
+			e.fields["obfuscation"] = padding(8 + o.dice.IntN(8) + o.b.pad)
 		}
-		e.fields["type"], e.fields["sequence_number"] = e.name, x.sequence
-		x.sequence++
-		if o := x.resp.StreamOptions; strings.HasSuffix(e.name, ".delta") && (o == nil || o.IncludeObfuscation == nil || *o.IncludeObfuscation) {
-			e.fields["obfuscation"] = padding(8 + x.dice.IntN(8) + x.b.pad)
-		}
-		if err := x.wire.event(e.name, mustJSON(e.fields), unfinished && i == len(events)-1); err != nil {
-			return err
-		}
+		o.wire.event(e.name, mustJSON(e.fields), unfinished && i == len(events)-1)
 	}
-	return nil
 }
 
-// failResponse ends the stream by the event of an error.
-func (x *exchange) failResponse(code, text string) error {
-	var err error
-	switch x.b.failAs {
+func (o *output) fail(code, text string) {
+	failed := map[string]any{"code": code, "message": text, "param": nil}
+	switch o.b.failAs {
 	case "event":
-		err = x.sendEvents([]event{{name: "error", fields: map[string]any{"code": code, "message": text, "param": nil}}}, x.b.noLastNewline)
+		o.send(o.b.noLastNewline, event{"error", failed})
 	case "nested", "openrouter":
-		err = x.sendEvents([]event{{name: "error", fields: map[string]any{
-			"error": map[string]any{"type": "server_error", "code": code, "message": text, "param": nil},
-		}}}, x.b.noLastNewline)
+		failed["type"] = "server_error"
+		o.send(o.b.noLastNewline, event{"error", map[string]any{"error": failed}})
 	case "vllm":
-		err = x.wire.event("", mustJSON(map[string]any{"error": map[string]any{
-			"message": text, "type": "InternalServerError", "param": nil, "code": 500,
-		}}), x.b.noLastNewline)
+		failed["type"], failed["code"] = "InternalServerError", http.StatusInternalServerError
+		o.wire.event("", mustJSON(map[string]any{"error": failed}), o.b.noLastNewline)
 	default:
-		d := x.out.document("failed")
+		d := o.document("failed")
 		d["error"], d["usage"] = map[string]any{"code": code, "message": text}, nil
-		err = x.sendEvents([]event{{name: "response.failed", fields: map[string]any{"response": d}}}, x.b.noLastNewline)
+		o.send(o.b.noLastNewline, event{"response.failed", map[string]any{"response": d}})
 	}
-	if err != nil {
-		return err
-	}
-	return errFailed
 }

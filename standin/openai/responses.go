@@ -76,8 +76,8 @@ const minOutputTokens = 16
 // earlier answer is not found.
 func (s *Server) serveResponses(w http.ResponseWriter, r *http.Request) {
 	s.serve(w, r, func(x *exchange, body []byte) {
-		x.resp = parseResponses(body, s.opts.Models)
-		x.req, x.api = &x.resp.chat, x.resp
+		r := parseResponses(body, s.opts.Models)
+		x.req, x.api = &r.chat, r
 	})
 }
 

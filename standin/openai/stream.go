@@ -1,7 +1,7 @@
 package openai
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,109 +14,72 @@ var (
 	errFailed = errors.New("stream failed")
 )
 
+// over is the end of an answer before it is complete. What writes an answer panics with it, and answer recovers it: so
+// that what is written stands there in order.
+type over struct{ why error }
+
+// must ends the answer when something did not succeed.
+func must(err error) {
+	if err != nil {
+		panic(&over{err})
+	}
+}
+
+// encoder writes an answer as an API has it.
+type encoder interface {
+	// begin sends what comes before the first token, and waits for that.
+	begin()
+	// unit sends what the model produced in one step.
+	unit(u unit, unfinished bool)
+	// noise sends what means nothing, of several kinds in turn.
+	noise(n int)
+	// finish sends what comes after the last token.
+	finish()
+	// fail sends an error in the middle of a stream.
+	fail(code, text string)
+	// whole is the answer in one piece.
+	whole() any
+}
+
 // stream sends the answer as server-sent events.
-func (x *exchange) stream() error {
+func (x *exchange) stream() {
 	h := x.w.Header()
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
 	x.begin(http.StatusOK, "text/event-stream; charset=utf-8")
-	if err := x.wire.raw(nil); err != nil {
-		return err
-	}
-	if x.resp != nil {
-		return x.streamResponse()
-	}
-	if err := x.pause(time.Now().Add(x.b.first)); err != nil {
-		return err
-	}
-	role := map[string]any{"role": "assistant", "content": "", "refusal": nil}
-	if err := x.send(x.delta(role), x.ends(0, afterText)); err != nil {
-		return err
-	}
-	if err := x.sendUnits(); err != nil {
-		return err
-	}
-	if err := x.endAt(afterText); err != nil {
-		return err
-	}
-	finish := x.delta(map[string]any{})
-	if x.p.finish != "null" {
-		finish.Choices[0].FinishReason = &x.p.finish
-	}
-	last := x.ends(afterFinish, afterFinish) || !x.wantsUsage() && x.ends(afterUsage, afterUsage)
-	if err := x.send(finish, last); err != nil {
-		return err
-	}
-	if err := x.endAt(afterFinish); err != nil {
-		return err
-	}
-	if x.wantsUsage() {
-		c := x.chunk()
-		c.Choices, c.Usage = []choice{}, mustJSON(x.p.usage)
-		if err := x.send(c, x.ends(afterUsage, afterUsage)); err != nil {
-			return err
-		}
-	}
-	if err := x.endAt(afterUsage); err != nil {
-		return err
-	}
-	return x.wire.event("", []byte("[DONE]"), x.b.noLastNewline)
+	x.wire.raw(nil)
+	x.out.begin()
+	x.sendUnits()
+	x.endAt(afterText)
+	x.out.finish()
 }
 
 // sendUnits sends the tokens in their time, and what the settings put between them.
-func (x *exchange) sendUnits() error {
+func (x *exchange) sendUnits() {
 	start, sent, noise := time.Now(), 0, 0
 	for left := x.p.units; len(left) > 0; {
-		if err := x.endAt(sent); err != nil {
-			return err
-		}
+		x.endAt(sent)
 		if x.b.stallFor > 0 && sent == x.b.stall {
-			if err := x.pause(time.Now().Add(x.b.stallFor)); err != nil {
-				return err
-			}
+			x.pause(x.b.stallFor)
 			start = start.Add(x.b.stallFor)
 		}
 		n := x.group(left, sent)
 		u := merge(left[:n])
 		left = left[n:]
-		if err := x.pause(x.due(start, sent)); err != nil {
-			return err
-		}
-		if err := x.sendUnit(u, x.ends(sent+u.tokens, afterText)); err != nil {
-			return err
-		}
+		x.pause(time.Until(x.due(start, sent)))
+		x.out.unit(u, x.ends(sent+u.tokens, afterText))
 		before := sent
 		sent += u.tokens
 		x.mark(u)
 		if every(x.b.commentEvery, before, sent) {
-			if err := x.wire.comment(x.b.comment); err != nil {
-				return err
-			}
+			x.wire.comment(x.b.comment)
 		}
 		if every(x.b.noise, before, sent) {
-			if err := x.sendNoise(noise); err != nil {
-				return err
-			}
+			x.out.noise(noise)
 			noise++
 		}
 	}
-	return x.endAt(sent)
-}
-
-// sendUnit sends what the model produced in one step.
-func (x *exchange) sendUnit(u unit, unfinished bool) error {
-	if x.resp != nil {
-		return x.sendEvents(x.out.add(u), unfinished)
-	}
-	return x.send(x.delta(x.fields(u)), unfinished)
-}
-
-// sendNoise sends what means nothing.
-func (x *exchange) sendNoise(n int) error {
-	if x.resp != nil {
-		return x.sendEvents(x.out.noise(n), false)
-	}
-	return x.send(x.noise(n), false)
+	x.endAt(sent)
 }
 
 // every reports whether a multiple of n lies in (before, after].
@@ -155,49 +118,39 @@ func (x *exchange) due(start time.Time, n int) time.Time {
 	return start.Add(time.Duration(at / x.b.rate * float64(time.Second)))
 }
 
-// pause waits until a time, with comments when the settings ask for them in a silence. It
-// ends early with an error when the client has gone.
-func (x *exchange) pause(until time.Time) error {
-	for {
-		if err := x.ctx.Err(); err != nil {
-			return fmt.Errorf("pause: %w", err)
-		}
+// pause waits, with comments when the settings ask for them in a silence. The answer ends when the client has gone.
+func (x *exchange) pause(d time.Duration) {
+	for until := time.Now().Add(d); ; {
+		x.alive()
 		left := time.Until(until)
 		if left <= 0 {
-			return nil
+			return
 		}
 		comment := x.begun && x.b.commentInterval > 0 && x.b.commentInterval < left
 		if comment {
 			left = x.b.commentInterval
 		}
-		if err := sleep(x.ctx, left); err != nil {
-			return err
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-x.ctx.Done():
+			timer.Stop()
 		}
-		if comment {
-			if err := x.keepAlive(); err != nil {
-				return err
-			}
+		x.alive()
+		switch {
+		case !comment:
+		case x.rec.isPlain(x.b): // in a JSON answer an empty line says nothing.
+			x.wire.raw([]byte("\n"))
+		default:
+			x.wire.comment(x.b.comment)
 		}
 	}
 }
 
-// keepAlive writes what says nothing: a comment, or in a JSON answer an empty line.
-func (x *exchange) keepAlive() error {
-	if x.rec.isPlain(x.b) {
-		return x.wire.raw([]byte("\n"))
-	}
-	return x.wire.comment(x.b.comment)
-}
-
-// sleep waits, or returns an error as soon as ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("pause: %w", ctx.Err())
+// alive ends the answer when the client has gone, or the server is closed.
+func (x *exchange) alive() {
+	if err := x.ctx.Err(); err != nil {
+		panic(&over{fmt.Errorf("answer: %w", err)})
 	}
 }
 
@@ -211,52 +164,57 @@ func (x *exchange) ends(sent, next int) bool {
 }
 
 // endAt ends the answer if it is to end at a place: a number of tokens or a named one.
-func (x *exchange) endAt(at int) error {
+func (x *exchange) endAt(at int) {
 	// An answer shorter than the number ends where its text ends.
 	reached := x.b.end.after == at || at == afterText && x.b.end.after < afterText
-	if x.b.end.how == "" || !reached {
-		return nil
+	if x.b.end.how != "" && reached {
+		x.breakOff()
 	}
-	return x.breakOff()
 }
 
 // breakOff ends the answer in the way of the settings.
-func (x *exchange) breakOff() error {
+func (x *exchange) breakOff() {
 	switch x.b.end.how {
 	case "cut":
-		return errCut
+		must(errCut)
 	case "eof":
-		return errEOF
-	case "hang":
-		return x.hang()
-	default:
-		return x.fail()
-	}
-}
-
-// hang stays silent, but for comments, until the client goes away.
-func (x *exchange) hang() error {
-	const long = 1000 * time.Hour
-	for {
-		if err := x.pause(time.Now().Add(long)); err != nil {
-			return err
+		must(errEOF)
+	case "hang": // silent, but for comments, until the client goes away
+		for {
+			x.pause(1000 * time.Hour)
 		}
 	}
+	x.out.fail(cmp.Or(x.b.code, "server_error"), cmp.Or(x.b.message, "The server had an error while processing your request. Sorry about that!"))
+	must(errFailed)
 }
 
-// fail sends an error event and ends the stream without [DONE].
-func (x *exchange) fail() error {
-	text := x.b.message
-	if text == "" {
-		text = "The server had an error while processing your request. Sorry about that!"
+// completions writes an answer of Chat Completions.
+type completions struct{ *exchange }
+
+func (x completions) begin() {
+	x.pause(x.b.first)
+	x.send(x.delta(map[string]any{"role": "assistant", "content": "", "refusal": nil}), x.ends(0, afterText))
+}
+
+func (x completions) unit(u unit, unfinished bool) { x.send(x.delta(x.fields(u)), unfinished) }
+
+func (x completions) finish() {
+	finish := x.delta(map[string]any{})
+	if x.p.finish != "null" {
+		finish.Choices[0].FinishReason = &x.p.finish
 	}
-	code := x.b.code
-	if code == "" {
-		code = "server_error"
+	x.send(finish, x.ends(afterFinish, afterFinish) || !x.wantsUsage() && x.ends(afterUsage, afterUsage))
+	x.endAt(afterFinish)
+	if x.wantsUsage() {
+		c := x.chunk()
+		c.Choices, c.Usage = []choice{}, mustJSON(x.p.usage)
+		x.send(c, x.ends(afterUsage, afterUsage))
 	}
-	if x.resp != nil {
-		return x.failResponse(code, text)
-	}
+	x.endAt(afterUsage)
+	x.wire.event("", []byte("[DONE]"), x.b.noLastNewline)
+}
+
+func (x completions) fail(code, text string) {
 	event, data := "", newError(http.StatusInternalServerError, "server_error", "", code, text).body()
 	switch x.b.failAs {
 	case "event":
@@ -271,14 +229,23 @@ func (x *exchange) fail() error {
 		c.Choices[0].FinishReason = new("error")
 		data = mustJSON(c)
 	}
-	if err := x.wire.event(event, data, x.b.noLastNewline); err != nil {
-		return err
+	x.wire.event(event, data, x.b.noLastNewline)
+}
+
+func (x completions) noise(n int) {
+	c := x.chunk()
+	c.Choices = []choice{}
+	switch n % 3 {
+	case 1:
+		c.Choices = []choice{{Delta: nil}}
+	case 2:
+		c.Usage = mustJSON(x.soFar())
 	}
-	return errFailed
+	x.send(c, false)
 }
 
 // chunk returns a chunk without choices.
-func (x *exchange) chunk() chunk {
+func (x completions) chunk() chunk {
 	c := chunk{
 		ID: fmt.Sprintf("chatcmpl-%016x", x.serial), Object: "chat.completion.chunk", Created: x.rec.Time.Unix(),
 		Model: x.req.Model, ServiceTier: "default", SystemFingerprint: "fp_standin",
@@ -293,27 +260,14 @@ func (x *exchange) chunk() chunk {
 }
 
 // delta returns a chunk with one delta; nil stands for a delta that is null.
-func (x *exchange) delta(fields map[string]any) chunk {
+func (x completions) delta(fields map[string]any) chunk {
 	c := x.chunk()
 	c.Choices = []choice{{Delta: fields}}
 	return c
 }
 
-// noise returns a chunk that means nothing, of several kinds in turn.
-func (x *exchange) noise(n int) chunk {
-	c := x.chunk()
-	c.Choices = []choice{}
-	switch n % 3 {
-	case 1:
-		c.Choices = []choice{{Delta: nil}}
-	case 2:
-		c.Usage = mustJSON(x.soFar())
-	}
-	return c
-}
-
 // soFar returns the usage up to now, as some providers send it with every chunk.
-func (x *exchange) soFar() usage {
+func (x completions) soFar() usage {
 	u := x.p.usage
 	x.note(func(rec *Request) { u.CompletionTokens = rec.Tokens })
 	u.CompletionTokensDetails.ReasoningTokens = min(u.CompletionTokensDetails.ReasoningTokens, u.CompletionTokens)
@@ -322,7 +276,7 @@ func (x *exchange) soFar() usage {
 }
 
 // fields returns the delta of a unit.
-func (x *exchange) fields(u unit) map[string]any {
+func (x completions) fields(u unit) map[string]any {
 	switch u.kind {
 	case "call":
 		return map[string]any{"tool_calls": []any{u.call}}
@@ -346,18 +300,16 @@ func reasoningFields(text, as string) map[string]any {
 }
 
 // send writes a chunk, padded to hide the length of its text as OpenAI does.
-func (x *exchange) send(c chunk, unfinished bool) error {
-	if err := x.ctx.Err(); err != nil {
-		return fmt.Errorf("send: %w", err)
-	}
+func (x completions) send(c chunk, unfinished bool) {
+	x.alive()
 	if o := x.req.StreamOptions; o == nil || o.IncludeObfuscation == nil || *o.IncludeObfuscation {
 		c.Obfuscation = padding(8 + x.dice.IntN(8) + x.b.pad)
 	}
-	return x.wire.event("", mustJSON(c), unfinished)
+	x.wire.event("", mustJSON(c), unfinished)
 }
 
 // wantsUsage reports whether a usage chunk is sent at the end.
-func (x *exchange) wantsUsage() bool {
+func (x completions) wantsUsage() bool {
 	switch x.b.usage {
 	case "off":
 		return false

@@ -84,20 +84,16 @@ func (x *exchange) transcribe(contentType string, body []byte) error {
 		text = *x.b.say
 	}
 	x.note(func(r *Request) { r.Rule, r.Planned = rule, text })
-	if err := x.start(); err != nil {
-		return err
-	}
-	contentType, answer := rec.answer(text)
-	x.begin(http.StatusOK, contentType)
-	if err := x.wire.raw(answer); err != nil {
-		return err
-	}
-	now := time.Now()
-	x.note(func(r *Request) {
-		r.FirstToken, r.LastToken, r.Tokens = now, now, len(Tokens(text))
-		r.Marks = []Mark{{Time: now, Bytes: len(text)}}
+	return x.write(func() {
+		contentType, answer := rec.answer(text)
+		x.begin(http.StatusOK, contentType)
+		x.wire.raw(answer)
+		now := time.Now()
+		x.note(func(r *Request) {
+			r.FirstToken, r.LastToken, r.Tokens = now, now, len(Tokens(text))
+			r.Marks = []Mark{{Time: now, Bytes: len(text)}}
+		})
 	})
-	return nil
 }
 
 // parseRecording reads the form. What it could read is there beside an error.

@@ -32,8 +32,8 @@ func (r *Request) isPlain(b behaviour) bool {
 	return b.as == "json" || b.as == "" && !r.Stream
 }
 
-// whole sends the answer as one JSON document, after the time that its tokens take.
-func (x *exchange) whole() error {
+// sendWhole sends the answer as one JSON document, after the time that its tokens take.
+func (x *exchange) sendWhole() {
 	if x.b.commentInterval > 0 {
 		// Who fills the silence has to begin the body before the answer is there.
 		x.begin(http.StatusOK, "application/json")
@@ -50,20 +50,15 @@ func (x *exchange) whole() error {
 	if x.b.stallFor > 0 && x.b.stall < sent {
 		wait += x.b.stallFor
 	}
-	if err := x.pause(time.Now().Add(wait)); err != nil {
-		return err
-	}
+	x.pause(wait)
 	if breaks && x.b.end.how == "hang" {
-		return x.hang()
+		x.breakOff()
 	}
 	if breaks && x.b.end.how == "fail" && !x.begun {
 		x.b.status = http.StatusInternalServerError
-		return x.sendError()
+		x.sendError()
 	}
-	body := mustJSON(x.completion())
-	if x.resp != nil {
-		body = mustJSON(x.out.whole())
-	}
+	body := mustJSON(x.out.whole())
 	if !x.begun {
 		x.begin(http.StatusOK, "application/json")
 	}
@@ -73,22 +68,16 @@ func (x *exchange) whole() error {
 		if length > 0 {
 			share = len(body) * sent / (length + 1)
 		}
-		if err := x.wire.raw(body[:share]); err != nil {
-			return err
-		}
-		return x.breakOff()
+		x.wire.raw(body[:share])
+		x.breakOff()
 	}
-	if err := x.wire.raw(body); err != nil {
-		return err
-	}
+	x.wire.raw(body)
 	for _, u := range x.p.units {
 		x.mark(u)
 	}
-	return nil
 }
 
-// completion builds the document.
-func (x *exchange) completion() completion {
+func (x completions) whole() any {
 	m := map[string]any{"role": "assistant", "content": x.p.text, "refusal": nil, "annotations": []any{}}
 	if x.p.refusal != "" {
 		m["refusal"] = x.p.refusal

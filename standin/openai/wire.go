@@ -37,7 +37,7 @@ type wire struct {
 }
 
 // event writes one event. The last one of a stream may lack its line end.
-func (w wire) event(name string, data []byte, unfinished bool) error {
+func (w wire) event(name string, data []byte, unfinished bool) {
 	eol, field := "\n", "data: "
 	if w.crlf {
 		eol = "\r\n"
@@ -65,25 +65,24 @@ func (w wire) event(name string, data []byte, unfinished bool) error {
 	if !unfinished {
 		b.WriteString(eol + eol)
 	}
-	return w.raw(b.Bytes())
+	w.raw(b.Bytes())
 }
 
 // comment writes a line that clients must ignore.
-func (w wire) comment(text string) error {
+func (w wire) comment(text string) {
 	eol := "\n"
 	if w.crlf {
 		eol = "\r\n"
 	}
-	return w.raw([]byte(": " + text + eol + eol))
+	w.raw([]byte(": " + text + eol + eol))
 }
 
 // raw writes and flushes.
-func (w wire) raw(b []byte) error {
+func (w wire) raw(b []byte) {
 	if _, err := w.w.Write(b); err != nil {
-		return fmt.Errorf("write: %w", err)
+		panic(&over{fmt.Errorf("write: %w", err)})
 	}
 	if err := http.NewResponseController(w.w).Flush(); err != nil {
-		return fmt.Errorf("flush: %w", err)
+		panic(&over{fmt.Errorf("flush: %w", err)})
 	}
-	return nil
 }
