@@ -14,13 +14,10 @@ func (s *Server) content(r *request, emptyOK bool) formatted {
 func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bool) formatted {
 	source := r.text(textField)
 	badRequestIf(len(source) > maxSource, "text is too long")
-	text, entities, err := parseMarkup(source, r.text("parse_mode"))
-	if err != nil {
-		panic(badRequest("can't parse entities: " + err.Error()))
-	}
+	text, entities := parseMarkup(source, r.text("parse_mode"))
 	if r.text("parse_mode") == "" {
 		if _, err := r.object(entityField, &entities); err != nil {
-			panic(badRequest("can't parse entities: Can't parse entities JSON object"))
+			panic(unparsable("Can't parse entities JSON object"))
 		}
 	}
 	if n := len(entities); n > maxEntities {

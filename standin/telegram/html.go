@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -22,32 +21,28 @@ type htmlTag struct {
 	natural bool   // a link that takes its text as address.
 }
 
-func (p *htmlParser) parse() (string, []Entity, error) {
+func (p *htmlParser) parse() (string, []Entity) {
 	for pos := 0; pos < len(p.source); {
-		var err error
 		switch c := p.source[pos]; {
 		case c == '&':
 			r, after := htmlEntity(p.source, pos)
 			p.out.rune(r)
 			pos = after
 		case c == '<' && strings.HasPrefix(p.source[pos:], "</"):
-			pos, err = p.endTag(pos)
+			pos = p.endTag(pos)
 		case c == '<':
-			pos, err = p.startTag(pos)
+			pos = p.startTag(pos)
 		default:
 			r, after := next(p.source, pos)
 			p.out.rune(r)
 			pos = after
 		}
-		if err != nil {
-			return "", nil, err
-		}
 	}
 	if n := len(p.open); n > 0 {
-		return "", nil, fmt.Errorf("Can't find end tag corresponding to start tag %q", p.open[n-1].name) //nolint:staticcheck // the platform's words.
+		panic(unparsable("Can't find end tag corresponding to start tag %q", p.open[n-1].name))
 	}
 	sortEntities(p.out.entities)
-	return p.out.text.String(), joinCode(p.out.entities), nil
+	return p.out.text.String(), joinCode(p.out.entities)
 }
 
 // joinCode makes one entity of <pre><code class="language-…">.
@@ -98,20 +93,19 @@ func htmlEntity(s string, pos int) (rune, int) {
 	return rune(code), after
 }
 
-func (p *htmlParser) endTag(pos int) (int, error) {
+func (p *htmlParser) endTag(pos int) int {
 	end := strings.IndexByte(p.source[pos:], '>')
 	if end < 0 {
-		return 0, fmt.Errorf("Unclosed end tag at byte offset %d", pos) //nolint:staticcheck // the platform's words.
+		panic(unparsable("Unclosed end tag at byte offset %d", pos))
 	}
 	name := strings.ToLower(strings.TrimSpace(p.source[pos+2 : pos+end]))
 	n := len(p.open)
 	if n == 0 {
-		return 0, fmt.Errorf("Unexpected end tag at byte offset %d", pos) //nolint:staticcheck // the platform's words.
+		panic(unparsable("Unexpected end tag at byte offset %d", pos))
 	}
 	tag := p.open[n-1]
 	if name != "" && name != tag.name {
-		return 0, fmt.Errorf("Unmatched end tag at byte offset %d, expected %q, found %q", //nolint:staticcheck // the platform's words.
-			pos, "</"+tag.name+">", "</"+name+">")
+		panic(unparsable("Unmatched end tag at byte offset %d, expected %q, found %q", pos, "</"+tag.name+">", "</"+name+">"))
 	}
 	p.open = p.open[:n-1]
 	if tag.natural {
@@ -123,10 +117,10 @@ func (p *htmlParser) endTag(pos int) (int, error) {
 	if tag.entity.Type != "" {
 		p.out.add(tag.entity, tag.units)
 	}
-	return pos + end + 1, nil
+	return pos + end + 1
 }
 
-func (p *htmlParser) startTag(pos int) (int, error) {
+func (p *htmlParser) startTag(pos int) int {
 	at := pos + 1
 	for at < len(p.source) && !strings.ContainsRune(" \t\n\r>", rune(p.source[at])) {
 		at++
@@ -134,36 +128,28 @@ func (p *htmlParser) startTag(pos int) (int, error) {
 	tag := htmlTag{name: strings.ToLower(p.source[pos+1 : at]), units: p.out.units, bytes: p.out.text.Len()}
 	attributes, end, ok := htmlAttributes(p.source, at)
 	if !ok {
-		return 0, fmt.Errorf("Unclosed start tag at byte offset %d", pos) //nolint:staticcheck // the platform's words.
+		panic(unparsable("Unclosed start tag at byte offset %d", pos))
 	}
 	if !p.describe(&tag, attributes) {
-		return 0, fmt.Errorf("Unsupported start tag %q at byte offset %d", tag.name, pos) //nolint:staticcheck // the platform's words.
+		panic(unparsable("Unsupported start tag %q at byte offset %d", tag.name, pos))
 	}
 	p.open = append(p.open, tag)
-	return end, nil
+	return end
 }
 
 // describe tells what a tag makes; false for a tag that does not exist.
 func (p *htmlParser) describe(tag *htmlTag, attributes map[string]string) bool {
+	tag.entity.Type = map[string]string{
+		"b": "bold", "strong": "bold", "i": "italic", "em": "italic", "u": "underline", "ins": "underline",
+		"s": "strikethrough", "strike": "strikethrough", "del": "strikethrough", "tg-spoiler": "spoiler", "pre": "pre",
+	}[tag.name]
 	switch tag.name {
-	case "b", "strong":
-		tag.entity.Type = "bold"
-	case "i", "em":
-		tag.entity.Type = "italic"
-	case "u", "ins":
-		tag.entity.Type = "underline"
-	case "s", "strike", "del":
-		tag.entity.Type = "strikethrough"
-	case "tg-spoiler":
-		tag.entity.Type = "spoiler"
 	case "span":
 		tag.entity.Type = "spoiler"
 		return attributes["class"] == "tg-spoiler"
 	case "a":
 		tag.entity = Entity{Type: "text_link", URL: attributes["href"]}
 		tag.natural = attributes["href"] == ""
-	case "pre":
-		tag.entity.Type = "pre"
 	case "code":
 		tag.entity.Type = "code"
 		if n := len(p.open); n > 0 && p.open[n-1].name == "pre" {
@@ -181,10 +167,8 @@ func (p *htmlParser) describe(tag *htmlTag, attributes map[string]string) bool {
 		unix, err := strconv.ParseInt(attributes["unix"], 10, 64)
 		tag.entity = Entity{Type: "date_time", UnixTime: unix, DateTimeFormat: attributes["format"]}
 		return err == nil
-	default:
-		return false
 	}
-	return true
+	return tag.entity.Type != ""
 }
 
 // htmlAttributes reads the rest of a start tag; end is behind its ">".

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -25,7 +24,7 @@ type markdownSpan struct {
 
 const markdownReserved = "_*[]()~`>#+-=|{}.!"
 
-func (p *markdownParser) parse() (string, []Entity, error) {
+func (p *markdownParser) parse() (string, []Entity) {
 	for lineStart := true; p.pos < len(p.source); {
 		rest := p.source[p.pos:]
 		if lineStart {
@@ -41,30 +40,27 @@ func (p *markdownParser) parse() (string, []Entity, error) {
 			p.pos += 2
 			lineStart = rest[1] == '\n'
 		case c == '\n':
-			if err := p.endLine(); err != nil {
-				return "", nil, err
+			// The quote ends when the next line does not go on with it.
+			if !strings.HasPrefix(p.source[p.pos+1:], ">") {
+				p.endQuote()
 			}
 			p.out.rune('\n')
 			p.pos++
 			lineStart = true
 		case strings.IndexByte(markdownReserved, c) >= 0:
-			if err := p.mark(rest); err != nil {
-				return "", nil, err
-			}
+			p.mark(rest)
 		default:
 			r, after := next(p.source, p.pos)
 			p.out.rune(r)
 			p.pos = after
 		}
 	}
-	if err := p.endQuote(); err != nil {
-		return "", nil, err
-	}
+	p.endQuote()
 	if n := len(p.open); n > 0 {
-		return "", nil, p.unfinished(p.open[n-1])
+		panic(p.open[n-1].unfinished())
 	}
 	sortEntities(p.out.entities)
-	return p.out.text.String(), p.out.entities, nil
+	return p.out.text.String(), p.out.entities
 }
 
 // startLine opens or goes on with a quote; true when it took something.
@@ -85,19 +81,11 @@ func (p *markdownParser) startLine(rest string) bool {
 	return true
 }
 
-// endLine closes the quote when the next line does not go on with it.
-func (p *markdownParser) endLine() error {
-	if p.quote == nil || strings.HasPrefix(p.source[p.pos+1:], ">") {
-		return nil
-	}
-	return p.endQuote()
-}
-
 // endQuote closes the quote; an unfinished spoiler mark at its end makes it
 // expandable.
-func (p *markdownParser) endQuote() error {
+func (p *markdownParser) endQuote() {
 	if p.quote == nil {
-		return nil
+		return
 	}
 	kind := "blockquote"
 	if n := len(p.open); n > 0 {
@@ -108,10 +96,9 @@ func (p *markdownParser) endQuote() error {
 		}
 	}
 	if n := len(p.open); n > 0 && p.open[n-1].offset > p.quote.offset {
-		return p.unfinished(p.open[n-1])
+		panic(p.open[n-1].unfinished())
 	}
 	p.closeQuote(kind)
-	return nil
 }
 
 func (p *markdownParser) closeQuote(kind string) {
@@ -121,47 +108,38 @@ func (p *markdownParser) closeQuote(kind string) {
 	}
 }
 
-func (p *markdownParser) unfinished(s markdownSpan) error {
-	return fmt.Errorf("Can't find end of %s entity at byte offset %d", s.label, s.offset) //nolint:staticcheck // the platform's words.
+func (s markdownSpan) unfinished() *apiError {
+	return unparsable("Can't find end of %s entity at byte offset %d", s.label, s.offset)
 }
 
-// mark handles a reserved character: it ends the innermost span, starts one, or
-// is an error.
-func (p *markdownParser) mark(rest string) error {
+// mark handles a reserved character: it ends the innermost span, starts one, or is an error.
+func (p *markdownParser) mark(rest string) {
 	if n := len(p.open); n > 0 && p.ends(p.open[n-1], rest) {
-		return p.end(p.open[n-1])
+		p.end(p.open[n-1])
+		return
 	}
-	s := markdownSpan{offset: p.pos, units: p.out.units}
-	switch {
-	case strings.HasPrefix(rest, "```"):
-		return p.code("```", "Pre")
-	case rest[0] == '`':
-		return p.code("`", "Code")
-	case strings.HasPrefix(rest, "__"):
-		s.mark, s.kind, s.label = "__", "underline", "Underline"
-	case rest[0] == '_':
-		s.mark, s.kind, s.label = "_", "italic", "Italic"
-	case rest[0] == '*':
-		s.mark, s.kind, s.label = "*", "bold", "Bold"
-	case rest[0] == '~':
-		s.mark, s.kind, s.label = "~", "strikethrough", "Strikethrough"
-	case strings.HasPrefix(rest, "||"):
-		s.mark, s.kind, s.label = "||", "spoiler", "Spoiler"
-	case rest[0] == '[':
-		s.mark, s.kind, s.label = "]", "text_link", "TextUrl"
-	case strings.HasPrefix(rest, "!["):
-		s.mark, s.kind, s.label = "]", "custom_emoji", "CustomEmoji"
-		p.pos++
-	default:
-		return fmt.Errorf(`Character '%c' is reserved and must be escaped with the preceding '\'`, rest[0]) //nolint:staticcheck // the platform's words.
+	for _, code := range []markdownSpan{{mark: "```", kind: "pre", label: "Pre"}, {mark: "`", kind: "code", label: "Code"}} {
+		if strings.HasPrefix(rest, code.mark) {
+			p.code(code)
+			return
+		}
 	}
-	if s.mark == "]" {
-		p.pos++
-	} else {
-		p.pos += len(s.mark)
+	for _, m := range []struct{ begin, end, kind, label string }{
+		{"__", "__", "underline", "Underline"},
+		{"_", "_", "italic", "Italic"},
+		{"*", "*", "bold", "Bold"},
+		{"~", "~", "strikethrough", "Strikethrough"},
+		{"||", "||", "spoiler", "Spoiler"},
+		{"[", "]", "text_link", "TextUrl"},
+		{"![", "]", "custom_emoji", "CustomEmoji"},
+	} {
+		if strings.HasPrefix(rest, m.begin) {
+			p.open = append(p.open, markdownSpan{mark: m.end, kind: m.kind, label: m.label, offset: p.pos, units: p.out.units})
+			p.pos += len(m.begin)
+			return
+		}
 	}
-	p.open = append(p.open, s)
-	return nil
+	panic(unparsable(`Character '%c' is reserved and must be escaped with the preceding '\'`, rest[0]))
 }
 
 // ends tells whether rest ends the span; "__" is read greedily, so that a single
@@ -173,21 +151,17 @@ func (p *markdownParser) ends(s markdownSpan, rest string) bool {
 	return strings.HasPrefix(rest, s.mark)
 }
 
-func (p *markdownParser) end(s markdownSpan) error {
+func (p *markdownParser) end(s markdownSpan) {
 	p.pos += len(s.mark)
 	p.open = p.open[:len(p.open)-1]
 	e := Entity{Type: s.kind}
 	if s.mark == "]" {
-		target, found, err := p.target()
-		if err != nil {
-			return err
-		}
+		target, found := p.target()
 		if !p.aim(&e, target, found) {
-			return nil
+			return
 		}
 	}
 	p.out.add(e, s.units)
-	return nil
 }
 
 // aim sets what a link points at; false when nothing is made of it.
@@ -211,16 +185,16 @@ func (p *markdownParser) aim(e *Entity, target string, found bool) bool {
 }
 
 // target reads "(…)" behind a link's text.
-func (p *markdownParser) target() (target string, found bool, err error) {
+func (p *markdownParser) target() (target string, found bool) {
 	if p.pos >= len(p.source) || p.source[p.pos] != '(' {
-		return "", false, nil
+		return "", false
 	}
 	var b strings.Builder
 	for at := p.pos + 1; at < len(p.source); at++ {
 		switch c := p.source[at]; {
 		case c == ')':
 			p.pos = at + 1
-			return b.String(), true, nil
+			return b.String(), true
 		case c == '\\' && at+1 < len(p.source) && p.source[at+1] < 127:
 			at++
 			b.WriteByte(p.source[at])
@@ -228,28 +202,26 @@ func (p *markdownParser) target() (target string, found bool, err error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", false, fmt.Errorf("Can't find end of a URL at byte offset %d", p.pos) //nolint:staticcheck // the platform's words.
+	panic(unparsable("Can't find end of a URL at byte offset %d", p.pos))
 }
 
 // code reads a code span or block, in which only "`" and "\" are special.
-func (p *markdownParser) code(mark, label string) error {
-	s := markdownSpan{label: label, offset: p.pos, units: p.out.units}
-	e := Entity{Type: "code"}
-	p.pos += len(mark)
-	if mark == "```" {
-		e.Type = "pre"
+func (p *markdownParser) code(s markdownSpan) {
+	s.offset, s.units = p.pos, p.out.units
+	e := Entity{Type: s.kind}
+	p.pos += len(s.mark)
+	if s.kind == "pre" {
 		p.language(&e)
-		s.units = p.out.units
 	}
 	for p.pos < len(p.source) {
 		rest := p.source[p.pos:]
 		switch {
-		case strings.HasPrefix(rest, mark):
-			p.pos += len(mark)
+		case strings.HasPrefix(rest, s.mark):
+			p.pos += len(s.mark)
 			p.out.add(e, s.units)
-			return nil
+			return
 		case rest[0] == '`':
-			return fmt.Errorf("Character '`' is reserved and must be escaped with the preceding '\\'") //nolint:staticcheck // the platform's words.
+			panic(unparsable("Character '`' is reserved and must be escaped with the preceding '\\'"))
 		case rest[0] == '\\' && len(rest) > 1 && rest[1] < 127 && rest[1] > 0:
 			p.out.rune(rune(rest[1]))
 			p.pos += 2
@@ -259,7 +231,7 @@ func (p *markdownParser) code(mark, label string) error {
 			p.pos = after
 		}
 	}
-	return p.unfinished(s)
+	panic(s.unfinished())
 }
 
 // language takes the word behind "```", and the line break that follows.

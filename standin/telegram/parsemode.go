@@ -7,14 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// parseMarkup turns text in a parse mode into plain text with entities. The
-// errors are the platform's, without their common prefix. The old "Markdown"
+// parseMarkup turns text in a parse mode into plain text with entities. The old "Markdown"
 // mode is refused: it is a relic that a new client has no reason to use.
 // Source: https://core.telegram.org/bots/api#formatting-options
-func parseMarkup(text, mode string) (string, []Entity, error) {
+func parseMarkup(text, mode string) (string, []Entity) {
 	switch strings.ToLower(mode) {
 	case "", "none":
-		return text, nil, nil
+		return text, nil
 	case "html":
 		p := htmlParser{source: text}
 		return p.parse()
@@ -22,7 +21,12 @@ func parseMarkup(text, mode string) (string, []Entity, error) {
 		p := markdownParser{source: text}
 		return p.parse()
 	}
-	return "", nil, fmt.Errorf("unsupported parse_mode")
+	panic(unparsable("unsupported parse_mode"))
+}
+
+// unparsable is the refusal of a text with what is wrong in it.
+func unparsable(format string, args ...any) *apiError {
+	return badRequest("can't parse entities: " + fmt.Sprintf(format, args...))
 }
 
 // output collects plain text and counts its UTF-16 units.
