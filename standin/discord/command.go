@@ -161,9 +161,7 @@ func (s *Server) overwriteCommands(r *request, guildID string) any {
 	for i, item := range items {
 		f := readForm(item, &errs, strconv.Itoa(i))
 		c := readCommand(f)
-		if slices.ContainsFunc(list, c.same) {
-			f.bad("APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique", "name")
-		}
+		f.badIf(slices.ContainsFunc(list, c.same), "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique", "name")
 		list = append(list, c)
 	}
 	errs.refuse()
@@ -236,9 +234,7 @@ func readCommand(f form) Command {
 }
 
 func checkCommandName(f form, name string) {
-	if name != "" && (!commandName.MatchString(name) || strings.ToLower(name) != name) {
-		f.bad("APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid", "name")
-	}
+	f.badIf(name != "" && (!commandName.MatchString(name) || strings.ToLower(name) != name), "APPLICATION_COMMAND_INVALID_NAME", "Command name is invalid", "name")
 }
 
 func commandText(name, description string, options []CommandOption) int {
@@ -252,25 +248,20 @@ func commandText(name, description string, options []CommandOption) int {
 func readOptions(f form, depth int) []CommandOption {
 	var list []CommandOption
 	optional := false
-	for i, item := range f.list("options", maxOptions) {
-		g := f.item(item, "options", i)
+	for _, g := range f.forms("options", maxOptions) {
 		o := CommandOption{
 			Type: g.integer("type"), Name: g.text("name", 1, 32), Description: g.text("description", 1, 100),
 			Required: g.flag("required", false), MinLength: g.integer("min_length"), MaxLength: g.integer("max_length"),
 		}
 		checkCommandName(g, o.Name)
-		if o.Type < 1 || o.Type > 11 || (o.Type <= 2 && depth > 1) {
-			g.bad("BASE_TYPE_CHOICES", "Value must be one of {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}.", "type")
-		}
-		if o.Required && optional {
-			g.bad("APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", "Required options must be placed before non-required options", "required")
-		}
+		g.badIf(o.Type < 1 || o.Type > 11 || (o.Type <= 2 && depth > 1), "BASE_TYPE_CHOICES", "Value must be one of {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}.", "type")
+		g.badIf(o.Required && optional, "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID", "Required options must be placed before non-required options", "required")
 		optional = optional || !o.Required
 		if slices.ContainsFunc(list, func(other CommandOption) bool { return other.Name == o.Name }) {
 			g.bad("APPLICATION_COMMAND_OPTIONS_NAME_ALREADY_EXISTS", "Option name already exists", "name")
 		}
-		for j, choice := range g.list("choices", 25) {
-			g.item(choice, "choices", j).text("name", 1, 100)
+		for _, choice := range g.forms("choices", 25) {
+			choice.text("name", 1, 100)
 		}
 		if g.has("choices") && json.Unmarshal(g.fields["choices"], &o.Choices) != nil {
 			g.bad("LIST_TYPE_CONVERT", "Only iterables may be used in a ListType", "choices")

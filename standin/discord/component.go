@@ -50,8 +50,7 @@ func readComponents(f form, v2 bool) []Button {
 	if v2 {
 		most = maxComponents
 	}
-	for i, item := range f.list("components", most) {
-		c := f.item(item, "components", i)
+	for _, c := range f.forms("components", most) {
 		kind := c.integer("type")
 		if !v2 && kind != componentRow {
 			c.bad("UNION_TYPE_CHOICES", "Value of field \"type\" must be one of (1,).", "type")
@@ -98,24 +97,18 @@ func (r *componentReader) read(f form, kind int) {
 }
 
 func (r *componentReader) children(f form, most int) {
-	list := f.list("components", most)
-	if len(list) == 0 {
-		f.bad("BASE_TYPE_BAD_LENGTH", fmt.Sprintf("Must be between 1 and %d in length.", most), "components")
-	}
-	for i, item := range list {
-		c := f.item(item, "components", i)
+	list := f.forms("components", most)
+	f.badIf(len(list) == 0, "BASE_TYPE_BAD_LENGTH", fmt.Sprintf("Must be between 1 and %d in length.", most), "components")
+	for _, c := range list {
 		r.read(c, c.integer("type"))
 	}
 }
 
 // row holds up to five buttons or one select.
 func (r *componentReader) row(f form) {
-	list := f.list("components", maxRowButtons)
-	if len(list) == 0 {
-		f.bad("BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.", "components")
-	}
-	for i, item := range list {
-		c := f.item(item, "components", i)
+	list := f.forms("components", maxRowButtons)
+	f.badIf(len(list) == 0, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 5 in length.", "components")
+	for i, c := range list {
 		kind := c.integer("type")
 		if kind != componentButton && len(list) > 1 {
 			f.bad("COMPONENT_LAYOUT_WIDTH_EXCEEDED", "The specified component exceeds the maximum width", "components", strconv.Itoa(i))
@@ -136,28 +129,20 @@ func (r *componentReader) button(f form) {
 		f.bad("BASE_TYPE_CHOICES", "Value must be one of {1, 2, 3, 4, 5, 6}.", "style")
 	case b.Style == styleLink:
 		b.URL = f.text("url", 1, maxButtonURL)
-		if f.has("custom_id") {
-			f.bad("BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified", "custom_id")
-		}
+		f.badIf(f.has("custom_id"), "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified", "custom_id")
 	case b.Style == stylePremium:
 		f.text("sku_id", 1, 20)
 	default:
 		b.CustomID = r.customID(f)
-		if f.has("url") {
-			f.bad("BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified", "url")
-		}
+		f.badIf(f.has("url"), "BUTTON_COMPONENT_CUSTOM_ID_URL_MUTUALLY_EXCLUSIVE", "A custom id and url cannot both be specified", "url")
 	}
-	if b.Label == "" && !f.has("emoji") && b.Style != stylePremium {
-		f.bad("BUTTON_COMPONENT_INVALID_LABEL", "A button must have a label or an emoji", "label")
-	}
+	f.badIf(b.Label == "" && !f.has("emoji") && b.Style != stylePremium, "BUTTON_COMPONENT_INVALID_LABEL", "A button must have a label or an emoji", "label")
 	r.buttons = append(r.buttons, b)
 }
 
 func (r *componentReader) customID(f form) string {
 	id := f.text("custom_id", 1, maxCustomID)
-	if id != "" && r.ids[id] {
-		f.bad("COMPONENT_CUSTOM_ID_DUPLICATED", "Component custom id cannot be duplicated", "custom_id")
-	}
+	f.badIf(id != "" && r.ids[id], "COMPONENT_CUSTOM_ID_DUPLICATED", "Component custom id cannot be duplicated", "custom_id")
 	r.ids[id] = true
 	return id
 }
@@ -172,24 +157,18 @@ const (
 func readEmbeds(f form) {
 	total := 0
 	count := func(s string) { total += utf8.RuneCountInString(s) }
-	for i, item := range f.list("embeds", maxEmbeds) {
-		e := f.item(item, "embeds", i)
+	for _, e := range f.forms("embeds", maxEmbeds) {
 		count(e.text("title", 0, 256))
 		count(e.text("description", 0, 4096))
 		count(e.sub("footer").text("text", 0, 2048))
 		count(e.sub("author").text("name", 0, 256))
-		for j, field := range e.list("fields", 25) {
-			g := e.item(field, "fields", j)
+		for _, g := range e.forms("fields", 25) {
 			count(g.text("name", 1, 256))
 			count(g.text("value", 1, 1024))
 		}
-		if len(e.fields) == 0 {
-			e.bad("EMPTY_MODEL_BODY", "Embeds cannot be empty")
-		}
+		e.badIf(len(e.fields) == 0, "EMPTY_MODEL_BODY", "Embeds cannot be empty")
 	}
-	if total > maxEmbedText {
-		f.bad("MAX_EMBED_SIZE_EXCEEDED", fmt.Sprintf("Embed size exceeds maximum size of %d", maxEmbedText), "embeds")
-	}
+	f.badIf(total > maxEmbedText, "MAX_EMBED_SIZE_EXCEEDED", fmt.Sprintf("Embed size exceeds maximum size of %d", maxEmbedText), "embeds")
 }
 
 // rawList is a field that is an array, nil for none or an empty one.

@@ -102,6 +102,13 @@ func (f form) bad(code, message string, path ...string) {
 	*f.errs = append(*f.errs, formError{slices.Concat(f.path, path), code, message})
 }
 
+// badIf is bad for a rule that is broken.
+func (f form) badIf(broken bool, code, message string, path ...string) {
+	if broken {
+		f.bad(code, message, path...)
+	}
+}
+
 // has tells whether a field is there and not null.
 func (f form) has(name string) bool {
 	v, ok := f.fields[name]
@@ -115,9 +122,7 @@ func (f form) given(name string) bool { _, ok := f.fields[name]; return ok }
 // Characters are code points: https://github.com/discord/discord-api-docs/issues/1315.
 func (f form) text(name string, least, most int) string {
 	if !f.has(name) {
-		if least > 0 {
-			f.bad("BASE_TYPE_REQUIRED", "This field is required", name)
-		}
+		f.badIf(least > 0, "BASE_TYPE_REQUIRED", "This field is required", name)
 		return ""
 	}
 	var s string
@@ -144,9 +149,7 @@ func (f form) integer(name string) int {
 		return 0
 	}
 	n, err := strconv.Atoi(strings.Trim(string(f.fields[name]), `"`))
-	if err != nil {
-		f.bad("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not int.", f.fields[name]), name)
-	}
+	f.badIf(err != nil, "NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not int.", f.fields[name]), name)
 	return n
 }
 
@@ -156,9 +159,7 @@ func (f form) flag(name string, otherwise bool) bool {
 		return otherwise
 	}
 	b, err := strconv.ParseBool(string(f.fields[name]))
-	if err != nil {
-		f.bad("BOOLEAN_TYPE_CONVERT", "Must be either true or false.", name)
-	}
+	f.badIf(err != nil, "BOOLEAN_TYPE_CONVERT", "Must be either true or false.", name)
 	return b
 }
 
@@ -217,7 +218,11 @@ func (f form) sub(name string) form {
 	return readForm(f.fields[name], f.errs, append(slices.Clone(f.path), name)...)
 }
 
-// item is the form of an element of an array.
-func (f form) item(data json.RawMessage, name string, i int) form {
-	return readForm(data, f.errs, append(slices.Clone(f.path), name, strconv.Itoa(i))...)
+// forms are the elements of an array of at most most objects.
+func (f form) forms(name string, most int) []form {
+	var list []form
+	for i, data := range f.list(name, most) {
+		list = append(list, readForm(data, f.errs, append(slices.Clone(f.path), name, strconv.Itoa(i))...))
+	}
+	return list
 }

@@ -115,9 +115,7 @@ func (s *Server) callback(r *request) any {
 	rig.RefuseIf(!i.Answered.IsZero(), fail(http.StatusBadRequest, codeAlreadyAcknowledged, "Interaction has already been acknowledged."))
 	rig.RefuseIf(r.now.Sub(i.At) > responseTime, notFound(codeUnknownInteraction, "interaction"))
 	f := r.form()
-	if !f.has("type") {
-		f.bad("BASE_TYPE_REQUIRED", "This field is required", "type")
-	}
+	f.badIf(!f.has("type"), "BASE_TYPE_REQUIRED", "This field is required", "type")
 	kind := f.integer("type")
 	f.errs.refuse()
 	s.respond(r, i, kind, f.sub("data"))

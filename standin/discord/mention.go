@@ -83,9 +83,7 @@ func readAllowed(f form, interaction bool) allowed {
 		a.users, a.roles, a.everyone = d.users, d.roles, d.everyone
 	}
 	for name, all := range map[string]bool{"users": a.users && len(a.userIDs) > 0, "roles": a.roles && len(a.roleIDs) > 0} {
-		if all {
-			g.bad("MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", `parse:["`+name+`"] and `+name+`: [ids...] are mutually exclusive.`)
-		}
+		g.badIf(all, "MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE", `parse:["`+name+`"] and `+name+`: [ids...] are mutually exclusive.`)
 	}
 	return a
 }

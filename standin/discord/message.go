@@ -162,10 +162,8 @@ func (s *Server) chargeOldEdit(r *request, c *channel) {
 func (s *Server) revise(r *request, c *channel, m *Message, interaction bool) (Version, payload) {
 	last := m.Last()
 	p := readPayload(r.form(), r.files, interaction, last.Flags&flagComponentsV2 != 0, flagSuppressEmbeds|flagComponentsV2)
-	if p.flags&flagComponentsV2 != 0 && last.Flags&flagComponentsV2 == 0 && last.Content != "" && !(p.hasContent && p.content == "") {
-		p.form.bad("MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
-			"The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", "content")
-	}
+	p.form.badIf(p.flags&flagComponentsV2 != 0 && last.Flags&flagComponentsV2 == 0 && last.Content != "" && !(p.hasContent && p.content == ""),
+		"MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "The 'content' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", "content")
 	p.form.errs.refuse()
 	v := last
 	v.At, v.Method, v.edited = r.now, r.call.Method, !last.Loading()

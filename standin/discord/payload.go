@@ -79,9 +79,7 @@ func readPayload(f form, files map[int]rig.Upload, interaction, v2 bool, allowed
 	p.enforce = f.flag("enforce_nonce", false)
 	if ref := f.sub("message_reference"); f.has("message_reference") {
 		p.replyTo, p.failIfNotExists = ref.snowflake("message_id"), ref.flag("fail_if_not_exists", true)
-		if p.replyTo == "" && !ref.has("message_id") {
-			ref.bad("BASE_TYPE_REQUIRED", "This field is required", "message_id")
-		}
+		ref.badIf(p.replyTo == "" && !ref.has("message_id"), "BASE_TYPE_REQUIRED", "This field is required", "message_id")
 	}
 	p.allowed = readAllowed(f, interaction)
 	p.readFiles(files)
@@ -91,10 +89,8 @@ func readPayload(f form, files map[int]rig.Upload, interaction, v2 bool, allowed
 // legacy refuses what a message with components of the second version can't have.
 func (p *payload) legacy() {
 	for _, name := range []string{"content", "embeds"} {
-		if (name == "content" && p.content != "") || (name == "embeds" && len(p.embeds) > 0) {
-			p.form.bad("MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
-				"The '"+name+"' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", name)
-		}
+		p.form.badIf((name == "content" && p.content != "") || (name == "embeds" && len(p.embeds) > 0),
+			"MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2", "The '"+name+"' field cannot be used when using MessageFlags.IS_COMPONENTS_V2", name)
 	}
 }
 
@@ -104,8 +100,7 @@ func (p *payload) readFiles(files map[int]rig.Upload) {
 	if p.form.given("attachments") {
 		p.keep = []string{}
 	}
-	for i, item := range p.form.list("attachments", maxFiles) {
-		a := p.form.item(item, "attachments", i)
+	for _, a := range p.form.forms("attachments", maxFiles) {
 		id := strings.Trim(string(a.fields["id"]), `"`)
 		if n, err := strconv.Atoi(id); err == nil {
 			if _, ok := files[n]; ok {
@@ -115,9 +110,7 @@ func (p *payload) readFiles(files map[int]rig.Upload) {
 		}
 		p.keep = append(p.keep, id)
 	}
-	if len(files) > maxFiles {
-		p.form.bad("BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", maxFiles), "files")
-	}
+	p.form.badIf(len(files) > maxFiles, "BASE_TYPE_MAX_LENGTH", fmt.Sprintf("Must be %d or fewer in length.", maxFiles), "files")
 	for _, n := range slices.Sorted(maps.Keys(files)) {
 		file := newFile{Upload: files[n]}
 		if a, ok := describe[strconv.Itoa(n)]; ok {

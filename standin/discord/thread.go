@@ -19,9 +19,7 @@ func (s *Server) startThread(r *request, c *channel) any {
 	kind := PrivateThread // as it was before there was a choice
 	if f.has("type") {
 		kind = f.integer("type")
-		if kind != PublicThread && kind != PrivateThread {
-			f.bad("BASE_TYPE_CHOICES", "Value must be one of {10, 11, 12}.", "type")
-		}
+		f.badIf(kind != PublicThread && kind != PrivateThread, "BASE_TYPE_CHOICES", "Value must be one of {10, 11, 12}.", "type")
 	}
 	name, minutes := readThread(f)
 	f.errs.refuse()
@@ -60,9 +58,7 @@ func (s *Server) threadable(r *request) *channel {
 func readThread(f form) (name string, minutes int) {
 	name = f.text("name", 1, maxName)
 	minutes = cmp.Or(f.integer("auto_archive_duration"), 4320)
-	if !slices.Contains([]int{60, 1440, 4320, 10080}, minutes) {
-		f.bad("BASE_TYPE_CHOICES", "Value must be one of (60, 1440, 4320, 10080).", "auto_archive_duration")
-	}
+	f.badIf(!slices.Contains([]int{60, 1440, 4320, 10080}, minutes), "BASE_TYPE_CHOICES", "Value must be one of (60, 1440, 4320, 10080).", "auto_archive_duration")
 	return name, minutes
 }
 

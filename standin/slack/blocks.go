@@ -103,9 +103,7 @@ func readBlocks(text string, newID func() string) parsedBlocks {
 		panic(&apiError{code: "invalid_blocks", detail: []string{"[ERROR] failed to match all allowed schemas [json-pointer:/blocks]"}})
 	}
 	r := &blockReader{parsedBlocks: parsedBlocks{list: list}, ids: make(map[string]bool), newID: newID, at: "/blocks"}
-	if len(list) > maxBlocks {
-		r.no("no more than %d items allowed", maxBlocks)
-	}
+	r.noIf(len(list) > maxBlocks, "no more than %d items allowed", maxBlocks)
 	for i := range typed {
 		r.at = fmt.Sprintf("/blocks/%d", i)
 		if list[i] == nil {
@@ -117,9 +115,7 @@ func readBlocks(text string, newID func() string) parsedBlocks {
 	if r.at = "/blocks"; r.markdown > maxMarkdown {
 		r.no("must be less than %d characters in all markdown blocks", maxMarkdown+1)
 	}
-	if r.tables > 1 {
-		r.no("only one table allowed")
-	}
+	r.noIf(r.tables > 1, "only one table allowed")
 	rig.RefuseIf(len(r.wrong) > 0, &apiError{code: "invalid_blocks", detail: r.wrong})
 	failIf(r.total > maxWhole, "msg_blocks_too_long")
 	r.shown = strings.Join(r.lines, "\n")
@@ -128,6 +124,12 @@ func readBlocks(text string, newID func() string) parsedBlocks {
 
 func (r *blockReader) no(format string, args ...any) {
 	r.wrong = append(r.wrong, "[ERROR] "+fmt.Sprintf(format, args...)+" [json-pointer:"+r.at+"]")
+}
+
+func (r *blockReader) noIf(broken bool, format string, args ...any) {
+	if broken {
+		r.no(format, args...)
+	}
 }
 
 // length checks a text and counts it.
@@ -160,9 +162,7 @@ func (r *blockReader) text(raw json.RawMessage, most int, types ...string) {
 }
 
 func (r *blockReader) block(b *block, raw object) {
-	if units(b.BlockID) > maxID {
-		r.no("must be less than %d characters: block_id", maxID+1)
-	}
+	r.noIf(units(b.BlockID) > maxID, "must be less than %d characters: block_id", maxID+1)
 	if b.BlockID == "" {
 		b.BlockID = r.newID()
 		raw["block_id"] = b.BlockID
@@ -190,9 +190,7 @@ func (r *blockReader) block(b *block, raw object) {
 	case "actions":
 		r.actions(b, raw)
 	case "image":
-		if b.ImageURL == "" || b.AltText == "" {
-			r.no("missing required field: image_url or alt_text")
-		}
+		r.noIf(b.ImageURL == "" || b.AltText == "", "missing required field: image_url or alt_text")
 		r.length("image_url", b.ImageURL, 0, maxURL)
 		r.length("alt_text", b.AltText, 0, maxField)
 		r.show("[" + b.AltText + "]")
@@ -212,9 +210,7 @@ func (r *blockReader) section(b *block) {
 	case len(b.Fields) == 0:
 		r.no("missing required field: text or fields")
 	}
-	if len(b.Fields) > maxFields {
-		r.no("no more than %d items allowed: fields", maxFields)
-	}
+	r.noIf(len(b.Fields) > maxFields, "no more than %d items allowed: fields", maxFields)
 	for _, f := range b.Fields {
 		r.length("fields", f.Text, 1, maxField)
 		r.show(f.Text)
@@ -234,9 +230,7 @@ func (r *blockReader) context(b *block) {
 	if err := json.Unmarshal(b.Elements, &list); err != nil || len(list) == 0 {
 		r.no("missing required field: elements")
 	}
-	if len(list) > maxContext {
-		r.no("no more than %d items allowed: elements", maxContext)
-	}
+	r.noIf(len(list) > maxContext, "no more than %d items allowed: elements", maxContext)
 	for _, t := range list {
 		switch t.Type {
 		case "mrkdwn", "plain_text":
@@ -251,9 +245,7 @@ func (r *blockReader) context(b *block) {
 
 func (r *blockReader) actions(b *block, raw object) {
 	list, _ := raw["elements"].([]any)
-	if len(list) == 0 || len(list) > maxActions {
-		r.no("between 1 and %d items allowed: elements", maxActions)
-	}
+	r.noIf(len(list) == 0 || len(list) > maxActions, "between 1 and %d items allowed: elements", maxActions)
 	ids := make(map[string]bool)
 	for _, e := range list {
 		raw, ok := e.(map[string]any)
@@ -280,16 +272,12 @@ func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 		r.no("unsupported type: %s", e.Type)
 		return
 	}
-	if e.Text.Type != "plain_text" {
-		r.no("a button's text must be plain_text")
-	}
+	r.noIf(e.Text.Type != "plain_text", "a button's text must be plain_text")
 	r.length("text", e.Text.Text, 1, maxButton)
 	r.length("action_id", e.ActionID, 0, maxID)
 	r.length("value", e.Value, 0, maxValue)
 	r.length("url", e.URL, 0, maxURL)
-	if e.Style != "" && e.Style != "primary" && e.Style != "danger" {
-		r.no("unknown style: %s", e.Style)
-	}
+	r.noIf(e.Style != "" && e.Style != "primary" && e.Style != "danger", "unknown style: %s", e.Style)
 	if e.ActionID == "" {
 		e.ActionID = r.newID()
 		raw["action_id"] = e.ActionID
@@ -304,13 +292,9 @@ func (r *blockReader) button(b *block, raw object, ids map[string]bool) {
 
 func (r *blockReader) table(b *block) {
 	r.tables++
-	if len(b.Rows) == 0 || len(b.Rows) > maxTableRows {
-		r.no("between 1 and %d items allowed: rows", maxTableRows)
-	}
+	r.noIf(len(b.Rows) == 0 || len(b.Rows) > maxTableRows, "between 1 and %d items allowed: rows", maxTableRows)
 	for _, row := range b.Rows {
-		if len(row) > maxTableColumns {
-			r.no("no more than %d items allowed: cells", maxTableColumns)
-		}
+		r.noIf(len(row) > maxTableColumns, "no more than %d items allowed: cells", maxTableColumns)
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			cells[i] = richText(cell)
