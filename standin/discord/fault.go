@@ -52,10 +52,8 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 		return aerr.answer(), true
 	case fault.DeleteFirst:
 		s.Locked(func() {
-			if c := s.channels[call.Channel]; c != nil {
-				if m := c.alive(call.Message); m != nil {
-					s.remove(c, m, time.Now(), "person")
-				}
+			if m := s.channels[call.Channel].alive(call.Message); m != nil {
+				s.remove(s.channels[call.Channel], m, time.Now(), "person")
 			}
 		})
 	}

@@ -31,12 +31,7 @@ type Message struct {
 	OnlyFor string `json:"only_for,omitempty"`
 	// Thread is the thread that began with it.
 	Thread string `json:"thread,omitempty"`
-	// Versions holds at least the message as sent; each edit adds one.
-	Versions []Version `json:"versions"`
-	// Deleted is when the message vanished, zero while it stands.
-	Deleted time.Time `json:"deleted,omitzero"`
-	// DeletedBy is "bot" or "person".
-	DeletedBy string `json:"deleted_by,omitempty"`
+	rig.Seen[Version]
 
 	nonce           json.RawMessage // as it came: a number stays one.
 	mentions        []string        // users.
@@ -87,36 +82,17 @@ type Button struct {
 	Disabled bool   `json:"disabled,omitempty"`
 }
 
-// Last is the newest version.
-func (m Message) Last() Version { return m.Versions[len(m.Versions)-1] }
-
 // Content is the newest version's text.
 func (m Message) Content() string { return m.Last().Content }
 
-// Alive tells whether the message is not deleted.
-func (m Message) Alive() bool { return m.Deleted.IsZero() }
+// Since is when the version came on display.
+func (v Version) Since() time.Time { return v.At }
 
-// clone detaches the message from the server's own. Elements of the slices are
-// never changed once stored, so they are shared.
+// clone detaches the message from the server's own.
 func (m *Message) clone() Message {
 	c := *m
-	c.Versions = slices.Clone(m.Versions)
+	c.Seen = m.Copy()
 	return c
-}
-
-// at is the message as it was at t, and whether it was visible then.
-func (m *Message) at(t time.Time) (Message, bool) {
-	if m.Versions[0].At.After(t) || (!m.Deleted.IsZero() && !m.Deleted.After(t)) {
-		return Message{}, false
-	}
-	c := *m
-	n := len(m.Versions)
-	for n > 1 && m.Versions[n-1].At.After(t) {
-		n--
-	}
-	c.Versions = slices.Clone(m.Versions[:n])
-	c.Deleted, c.DeletedBy = time.Time{}, ""
-	return c, true
 }
 
 // Period is a span of time in which the bot was shown typing.
@@ -180,8 +156,10 @@ func (s *Server) Screen(channelID string, at time.Time) Screen {
 	}
 	screen.Channel = c.info
 	for _, m := range c.messages {
-		if seen, ok := m.at(at); ok {
-			screen.Messages = append(screen.Messages, seen)
+		if seen, ok := m.At(at); ok {
+			c := *m
+			c.Seen = seen
+			screen.Messages = append(screen.Messages, c)
 		}
 	}
 	for _, p := range c.typing {

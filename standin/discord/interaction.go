@@ -190,7 +190,7 @@ func (s *Server) reply(r *request, c *channel, i *Interaction, data form, files 
 func (s *Server) replyWith(r *request, i *Interaction, v Version) *Message {
 	m := &Message{
 		ID: s.ids.next(r.now), Type: typeDefault, From: s.me, FromBot: true, Interaction: i.ID,
-		Silent: v.Flags&flagSilent != 0, Versions: []Version{v},
+		Silent: v.Flags&flagSilent != 0, Seen: rig.Seen[Version]{Versions: []Version{v}},
 	}
 	if i.Type == interactionCommand {
 		m.Type = typeCommand

@@ -145,11 +145,9 @@ func (s *Server) rewrite(c *channel, user User, in Incoming) error {
 func (s *Server) Delete(channelID, message string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.channels[channelID]; c != nil {
-		if m := c.alive(message); m != nil {
-			s.remove(c, m, time.Now(), "person")
-			return nil
-		}
+	if m := s.channels[channelID].alive(message); m != nil {
+		s.remove(s.channels[channelID], m, time.Now(), "person")
+		return nil
 	}
 	return fmt.Errorf("delete: no message %q in channel %q", message, channelID)
 }

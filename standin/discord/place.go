@@ -86,10 +86,10 @@ type channel struct {
 }
 
 func (c *channel) alive(id string) *Message {
-	if m := c.byID[id]; m != nil && m.Deleted.IsZero() {
-		return m
+	if c == nil || c.byID[id] == nil || !c.byID[id].Alive() {
+		return nil
 	}
-	return nil
+	return c.byID[id]
 }
 
 // guildFor finds a guild or makes it, with the bot in it.

@@ -28,7 +28,7 @@ func (s *Server) startThread(r *request, c *channel) any {
 	if kind == PublicThread {
 		s.add(c, &Message{
 			ID: s.ids.next(r.now), Type: typeThreadCreated, From: s.me, FromBot: true,
-			Versions: []Version{{At: r.now, Method: r.call.Method, Content: name}},
+			Seen: rig.Seen[Version]{Versions: []Version{{At: r.now, Method: r.call.Method, Content: name}}},
 		})
 	}
 	return created{s.wireChannel(t)}

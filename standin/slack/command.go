@@ -92,7 +92,7 @@ func (s *Server) Press(channel, user, ts, button string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channels[channel]
-	if c == nil || c.alive(ts) == nil || s.revoked {
+	if c.alive(ts) == nil || s.revoked {
 		return 0
 	}
 	m := c.byTS[ts]

@@ -88,10 +88,8 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 		return fail(f.Error).answer(), true
 	case fault.DeleteFirst:
 		s.Locked(func() {
-			if c := s.channels[call.Channel]; c != nil {
-				if m := c.alive(call.TS); m != nil {
-					s.remove(c, m, "person")
-				}
+			if m := s.channels[call.Channel].alive(call.TS); m != nil {
+				s.remove(s.channels[call.Channel], m, "person")
 			}
 		})
 	}

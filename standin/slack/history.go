@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Message is one message of a channel with everything a person ever saw of it.
@@ -21,12 +23,7 @@ type Message struct {
 	// EphemeralTo is the only one who sees it, "" for all.
 	EphemeralTo string `json:"ephemeral_to,omitempty"`
 	Files       []File `json:"files,omitempty"`
-	// Versions holds at least the message as posted; each change adds one.
-	Versions []Version `json:"versions"`
-	// Deleted is when the message vanished, zero while it stands.
-	Deleted time.Time `json:"deleted,omitzero"`
-	// DeletedBy is "bot" or "person".
-	DeletedBy string `json:"deleted_by,omitempty"`
+	rig.Seen[Version]
 	// StreamEnds is when a native stream ends by itself; zero for what is not streaming.
 	StreamEnds time.Time `json:"stream_ends,omitzero"`
 
@@ -64,23 +61,19 @@ type Version struct {
 	noUnfurls bool // previews are off.
 }
 
-// Last is the newest version.
-func (m Message) Last() Version { return m.Versions[len(m.Versions)-1] }
-
 // Shown is what a person reads of the newest version.
 func (m Message) Shown() string { return m.Last().Shown }
 
-// Alive tells whether the message is not deleted.
-func (m Message) Alive() bool { return m.Deleted.IsZero() }
+// Since is when the version came on display.
+func (v Version) Since() time.Time { return v.At }
 
 // Thread is the ts of the thread that the message is in or would begin.
 func (m Message) Thread() string { return cmp.Or(m.ThreadTS, m.TS) }
 
-// clone detaches the message from the server's own. Elements of the slices are
-// never changed once stored, so they are shared.
+// clone detaches the message from the server's own.
 func (m *Message) clone() Message {
 	c := *m
-	c.Versions = slices.Clone(m.Versions)
+	c.Seen = m.Copy()
 	return c
 }
 
@@ -95,21 +88,6 @@ func (m *Message) expire(now time.Time) {
 	if m.Alive() {
 		m.Versions = append(m.Versions, v)
 	}
-}
-
-// at is the message as it was at t, and whether it was visible then.
-func (m *Message) at(t time.Time) (Message, bool) {
-	if m.Versions[0].At.After(t) || (!m.Deleted.IsZero() && !m.Deleted.After(t)) {
-		return Message{}, false
-	}
-	c := *m
-	n := len(m.Versions)
-	for n > 1 && m.Versions[n-1].At.After(t) {
-		n--
-	}
-	c.Versions = slices.Clone(m.Versions[:n])
-	c.Deleted, c.DeletedBy = time.Time{}, ""
-	return c, true
 }
 
 // Status is what assistant.threads.setStatus showed below a thread.
@@ -182,8 +160,10 @@ func (s *Server) Screen(id string, at time.Time) Screen {
 	screen.Channel = c.info
 	for _, m := range c.messages {
 		m.expire(time.Now())
-		if seen, ok := m.at(at); ok {
-			screen.Messages = append(screen.Messages, seen)
+		if seen, ok := m.At(at); ok {
+			c := *m
+			c.Seen = seen
+			screen.Messages = append(screen.Messages, c)
 		}
 	}
 	for _, st := range c.statuses {

@@ -84,7 +84,7 @@ func (s *Server) Edit(channel, ts, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channels[channel]
-	if c == nil || c.alive(ts) == nil || c.byTS[ts].FromBot || text == "" {
+	if c.alive(ts) == nil || c.byTS[ts].FromBot || text == "" {
 		return false
 	}
 	m := c.byTS[ts]
@@ -103,7 +103,7 @@ func (s *Server) Delete(channel, ts string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.channels[channel]
-	if c == nil || c.alive(ts) == nil {
+	if c.alive(ts) == nil {
 		return false
 	}
 	s.remove(c, c.byTS[ts], "person")

@@ -82,10 +82,10 @@ type channel struct {
 
 // alive is a message that is not deleted, or nil.
 func (c *channel) alive(ts string) *Message {
-	if m := c.byTS[ts]; m != nil && m.Alive() {
-		return m
+	if c == nil || c.byTS[ts] == nil || !c.byTS[ts].Alive() {
+		return nil
 	}
-	return nil
+	return c.byTS[ts]
 }
 
 // kindOf is the kind of channel that an id stands for when it is first used.

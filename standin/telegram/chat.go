@@ -102,12 +102,12 @@ func (c *chat) endDrafts(at time.Time, thread int) {
 	}
 }
 
-// alive returns the message unless it is deleted or never was.
+// alive returns the message unless it, or its chat, is deleted or never was.
 func (c *chat) alive(id int) *Message {
-	if m, ok := c.byID[id]; ok && m.Alive() {
-		return m
+	if c == nil || c.byID[id] == nil || !c.byID[id].Alive() {
+		return nil
 	}
-	return nil
+	return c.byID[id]
 }
 
 // wire is the message as the API shows it; replies are shown one level deep.

@@ -53,10 +53,8 @@ func (s *Server) act(f *Fault, call *Call) (rig.Answer, bool) {
 		return notFound(call).answer(), true
 	case fault.DeleteFirst:
 		s.Locked(func() {
-			if c := s.chats[call.Chat]; c != nil {
-				if m := c.alive(call.MessageID); m != nil {
-					s.remove(c, m, time.Now(), "person")
-				}
+			if m := s.chats[call.Chat].alive(call.MessageID); m != nil {
+				s.remove(s.chats[call.Chat], m, time.Now(), "person")
 			}
 		})
 	}

@@ -30,12 +30,7 @@ type Message struct {
 	// MediaGroup is the same for all messages of an album.
 	MediaGroup string   `json:"media_group,omitempty"`
 	Forward    *Forward `json:"forward,omitempty"`
-	// Versions holds at least the message as sent; each edit adds one.
-	Versions []Version `json:"versions"`
-	// Deleted is when the message vanished, zero while it stands.
-	Deleted time.Time `json:"deleted,omitzero"`
-	// DeletedBy is "bot" or "person".
-	DeletedBy string `json:"deleted_by,omitempty"`
+	rig.Seen[Version]
 
 	thumb       *thumbnail
 	fixedMarkup bool // carries a reply keyboard, so that it can't be edited.
@@ -58,9 +53,6 @@ type Version struct {
 	LinkPreviewURL string     `json:"link_preview_url,omitempty"`
 	Keyboard       [][]Button `json:"keyboard,omitempty"`
 }
-
-// Last is the newest version.
-func (m Message) Last() Version { return m.Versions[len(m.Versions)-1] }
 
 // Opened is the address that the platform opens to show a preview below the text, without anybody clicking: the one
 // that was asked for, else the first in the text; "" for none. Captions have no previews.
@@ -88,30 +80,14 @@ func (v Version) Opened() string {
 // Text is the newest version's text.
 func (m Message) Text() string { return m.Last().Text }
 
-// Alive tells whether the message is not deleted.
-func (m Message) Alive() bool { return m.Deleted.IsZero() }
+// Since is when the version came on display.
+func (v Version) Since() time.Time { return v.At }
 
-// clone detaches the message from the server's own. Elements of the slices are
-// never changed once stored, so they are shared.
+// clone detaches the message from the server's own.
 func (m *Message) clone() Message {
 	c := *m
-	c.Versions = slices.Clone(m.Versions)
+	c.Seen = m.Copy()
 	return c
-}
-
-// at is the message as it was at t, and whether it was visible then.
-func (m *Message) at(t time.Time) (Message, bool) {
-	if m.Versions[0].At.After(t) || (!m.Deleted.IsZero() && !m.Deleted.After(t)) {
-		return Message{}, false
-	}
-	c := *m
-	n := len(m.Versions)
-	for n > 1 && m.Versions[n-1].At.After(t) {
-		n--
-	}
-	c.Versions = slices.Clone(m.Versions[:n])
-	c.Deleted, c.DeletedBy = time.Time{}, ""
-	return c, true
 }
 
 // Draft is one state of an ephemeral preview in a private chat.
@@ -187,8 +163,10 @@ func (s *Server) Screen(chat int64, at time.Time) Screen {
 	}
 	screen.Chat = c.info
 	for _, m := range c.messages {
-		if seen, ok := m.at(at); ok {
-			screen.Messages = append(screen.Messages, seen)
+		if seen, ok := m.At(at); ok {
+			c := *m
+			c.Seen = seen
+			screen.Messages = append(screen.Messages, c)
 		}
 	}
 	for _, d := range c.drafts {

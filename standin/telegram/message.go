@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // deleteWindow is how old a message may be when it is deleted.
@@ -85,7 +87,7 @@ func (s *Server) outgoing(r *request, c *chat, f formatted) *Message {
 	reply := replyTarget(r, c)
 	return &Message{
 		ThreadID: thread, Topic: topic, From: s.me, FromBot: true, ReplyTo: reply,
-		Silent: r.flag("disable_notification"), fixedMarkup: fixed, Versions: []Version{v},
+		Silent: r.flag("disable_notification"), fixedMarkup: fixed, Seen: rig.Seen[Version]{Versions: []Version{v}},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Incoming is something a person writes.
@@ -96,7 +98,7 @@ func (s *Server) say(in Incoming, said saying) []int {
 	}
 	var ids []int
 	for i := range max(1, len(said.files)) {
-		m := &Message{From: user, ReplyTo: in.ReplyTo, Forward: in.Forward, MediaGroup: group, Versions: []Version{v}}
+		m := &Message{From: user, ReplyTo: in.ReplyTo, Forward: in.Forward, MediaGroup: group, Seen: rig.Seen[Version]{Versions: []Version{v}}}
 		if i > 0 {
 			m.Versions = []Version{{At: now, Method: "person"}}
 		}
@@ -204,16 +206,11 @@ func (s *Server) sees(c *chat, m *Message) bool {
 func (s *Server) Press(chatID int64, user int64, message int, data string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.chats[chatID]
-	if c == nil {
-		return ""
-	}
-	m := c.alive(message)
+	m := s.chats[chatID].alive(message)
 	if m == nil || !hasButton(m.Last().Keyboard, data) {
 		return ""
 	}
-	in := Incoming{Chat: chatID, User: user}
-	c, who := s.place(&in)
+	c, who := s.place(&Incoming{Chat: chatID, User: user})
 	s.nextQuery++
 	id := strconv.Itoa(4_000_000_000_000 + s.nextQuery)
 	s.queries[id] = time.Now()
@@ -239,16 +236,11 @@ func hasButton(keyboard [][]Button, data string) bool {
 func (s *Server) Delete(chatID int64, message int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.chats[chatID]
-	if c == nil {
-		return false
+	m := s.chats[chatID].alive(message)
+	if m != nil {
+		s.remove(s.chats[chatID], m, time.Now(), "person")
 	}
-	m := c.alive(message)
-	if m == nil {
-		return false
-	}
-	s.remove(c, m, time.Now(), "person")
-	return true
+	return m != nil
 }
 
 // Block lets the person of a private chat block or unblock the bot, or the
@@ -323,7 +315,7 @@ func (s *Server) Migrate(chatID int64) int64 {
 
 	from := User{ID: defaultUser, FirstName: "Somebody"}
 	service := func(c *chat, text string) *wireMessage {
-		m := &Message{From: from, Service: text, Versions: []Version{{At: time.Now(), Method: "person"}}}
+		m := &Message{From: from, Service: text, Seen: rig.Seen[Version]{Versions: []Version{{At: time.Now(), Method: "person"}}}}
 		s.add(c, m)
 		return s.wire(c, m, false)
 	}
