@@ -70,7 +70,7 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 			estimate := request.tokens()
 			r.context = r.model.learned.tokens(estimate)
 			answer := receiver{run: r, calls: len(request.Tools) > 0, hold: hold}
-			c, err := r.try(ctx, request, estimate, answer.take)
+			c, err := r.attempt(ctx, request, estimate, answer.take)
 			if err == nil {
 				answer.complete()
 				if c.Usage != nil && c.Usage.Prompt > 0 {

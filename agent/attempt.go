@@ -55,7 +55,7 @@ func workBegan(err error) bool {
 }
 
 // attempt sends one request and passes each piece of the answer to tell. It counts the attempt and its usage.
-func (r *run) attempt(ctx context.Context, request Request, estimate int, ask asking, tell func(Delta)) (Completion, error) {
+func (r *run) attempt(ctx context.Context, request Request, estimate int, tell func(Delta)) (Completion, error) {
 	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.calls+r.reserved >= limit {
 		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
 	}
@@ -63,7 +63,7 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, ask as
 	r.calls++
 	r.meter.Calls++
 	before, began := r.meter.tokens.Tokens(), false
-	c, err := ask(ctx, request, func(d Delta) {
+	c, err := r.askStream(ctx, request, func(d Delta) {
 		began = true
 		for _, text := range []string{d.Text, d.Reasoning, d.Refusal} {
 			r.meter.tokens.Add(text)
@@ -109,20 +109,8 @@ func (r *run) learnUsage(ctx context.Context, request Request, estimate int, use
 	}
 }
 
-// asking sends a request to the turn's model and hands tell each piece of the answer, which the Completion then
-// lacks.
-type asking func(ctx context.Context, request Request, tell func(Delta)) (Completion, error)
-
-// try makes an attempt: streamed, or whole where the provider can't stream.
-func (r *run) try(ctx context.Context, request Request, estimate int, tell func(Delta)) (Completion, error) {
-	c, err := r.attempt(ctx, request, estimate, r.askStream, tell)
-	if !isKind(err, NoStreaming) {
-		return c, err
-	}
-	return r.attempt(ctx, request, estimate, r.askWhole, tell)
-}
-
-// askStream asks for a streamed answer, within the limits on silence.
+// askStream asks the turn's model for an answer, within the limits on silence, and hands tell each piece of it, which the
+// Completion then lacks.
 func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) (Completion, error) {
 	limits := r.opts.Limits
 	late, silent := fmt.Errorf("%w (limits.first_token: %v)", errFirstToken, limits.FirstToken), fmt.Errorf("%w (limits.silence: %v)", errSilence, limits.Silence)
@@ -130,9 +118,13 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 	defer stop()
 	began, ended, size := false, false, 0
 	var newest CallDelta
-	c, err := r.model.Model.Stream(ctx, request, func(d Delta) {
+	take := func(d Delta) {
 		if ctx.Err() != nil {
 			ended = true // a turn that was ended says nothing more
+			return
+		}
+		if d.Whole {
+			watch.pause()
 			return
 		}
 		if d == (Delta{}) || d.Call != nil && *d.Call == newest {
@@ -154,7 +146,15 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 		if size == maxText {
 			watch.cancel(errTooMuch)
 		}
-	})
+	}
+	c, err := r.model.Model.Stream(ctx, request, take)
+	if err == nil {
+		if d := (Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal}); d != (Delta{}) {
+			take(d)
+		}
+		c.Text, c.Reasoning, c.Refusal = "", "", ""
+		c.ToolCalls = c.ToolCalls[:min(len(c.ToolCalls), maxCalls)]
+	}
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errTooMuch):
@@ -172,23 +172,6 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 	default:
 		return c, err
 	}
-}
-
-// askWhole asks for an answer in one piece.
-func (r *run) askWhole(ctx context.Context, request Request, tell func(Delta)) (Completion, error) {
-	c, err := r.model.Model.Complete(ctx, request)
-	if err != nil {
-		return c, err
-	}
-	if len(c.Text) > maxText {
-		c.Text, c.Finish = c.Text[:maxText], FinishLength // a character cut in two is mended later
-	}
-	c.ToolCalls = c.ToolCalls[:min(len(c.ToolCalls), maxCalls)]
-	if d := (Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal}); d != (Delta{}) {
-		tell(d)
-	}
-	c.Text, c.Reasoning, c.Refusal = "", "", ""
-	return c, nil
 }
 
 // receiver takes the pieces of one answer and puts them into the reply: each as it comes, or all of them once the

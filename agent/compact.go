@@ -72,7 +72,7 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 	text := newReply(r.opts.ThinkTags, func(Event) {})
 	c, err := r.retry(ctx, func(ctx context.Context) (Completion, error) {
 		text = text.again("")
-		return r.try(ctx, request, request.tokens(), text.add)
+		return r.attempt(ctx, request, request.tokens(), text.add)
 	})
 	if overflows(err, request) {
 		r.model.learned.tooLong(request.tokens(), modelError(err).Limit)

@@ -15,11 +15,9 @@ type Model interface {
 	Name() string
 	// Stream asks for an answer and tells it piece by piece. It calls emit from its own
 	// goroutine only, never after it returned, and for every piece of data that the provider
-	// sent: an empty Delta says only that the provider is alive. The text that emit was told
-	// is not repeated in the Completion. Cancelling ctx closes the connection at once.
+	// sent: an empty Delta says only that the provider is alive. A provider that can't stream is
+	// asked for the answer in one piece. Cancelling ctx closes the connection at once.
 	Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error)
-	// Complete asks for the whole answer at once.
-	Complete(ctx context.Context, r Request) (Completion, error)
 }
 
 // Request is what a model is asked.
@@ -43,6 +41,8 @@ type Delta struct {
 	Text      string
 	Reasoning string
 	Refusal   string
+	// Whole says that the answer will come in one piece: until then there is nothing to hear of it.
+	Whole bool
 	// Call is the state of a tool call that is still being written: its name, and the arguments up to here.
 	// The calls of an answer are told apart by their position in it, from 0 on. Nil: none is told of.
 	Call *CallDelta
@@ -58,7 +58,7 @@ type CallDelta struct {
 
 // Completion is a finished answer.
 type Completion struct {
-	// Text, Reasoning and Refusal are empty after Stream.
+	// Text, Reasoning and Refusal are what emit was not told.
 	Text      string
 	Reasoning string
 	Refusal   string
@@ -89,7 +89,6 @@ const (
 	Retryable     ErrorKind = "retryable"      // not reached, overloaded, 5xx: the same request may work later
 	RateLimited   ErrorKind = "rate_limited"   // works again after RetryAfter
 	Broken        ErrorKind = "broken"         // the answer began and did not end
-	NoStreaming   ErrorKind = "no_streaming"   // works without streaming
 	NoTools       ErrorKind = "no_tools"       // works without tools
 	ContextLength ErrorKind = "context_length" // the conversation is too long
 	TooLarge      ErrorKind = "too_large"      // more tokens than the account may use in a minute: a smaller request works

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,20 +163,16 @@ func TestSilence_ofSummaries(t *testing.T) {
 	})
 }
 
-// Answers that nobody reads as they come are streamed too; only a provider that can't stream is asked for whole ones.
+// Answers that nobody reads as they come are told at once. Requests of other shapes that the provider refused count.
 func TestStream_alsoWhatIsNotShown(t *testing.T) {
 	t.Parallel()
 	turn := Turn{Messages: streamed.Messages}
 	got := runTurn(t, t.Context(), Options{}, turn, answer{deltas: texts("Hel", "lo.")})
 	got.check(t, StopDone, "Hello.", `text:"Hello."`)
-	if kinds := strings.Join(got.model.kinds, " "); kinds != "stream" {
-		t.Errorf("asked for %s", kinds)
-	}
-	got = runTurn(t, t.Context(), Options{}, turn,
-		answer{err: &ModelError{Kind: NoStreaming, Status: 400, Err: errors.New("no")}}, answer{c: Completion{Text: "Hello."}})
+	got = runTurn(t, t.Context(), Options{}, turn, answer{c: Completion{Text: "Hello.", Refused: 1}})
 	got.check(t, StopDone, "Hello.", `text:"Hello."`)
-	if kinds := strings.Join(got.model.kinds, " "); kinds != "stream whole" || got.ModelCalls != 2 {
-		t.Errorf("asked for %s, %d calls", kinds, got.ModelCalls)
+	if got.ModelCalls != 2 {
+		t.Errorf("%d calls", got.ModelCalls)
 	}
 }
 

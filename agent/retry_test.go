@@ -32,7 +32,6 @@ func TestRetryWait(t *testing.T) {
 		{"auth", &ModelError{Kind: Auth}, 1, 0, 0, false},
 		{"bad request", &ModelError{Kind: BadRequest}, 1, 0, 0, false},
 		{"context length", &ModelError{Kind: ContextLength}, 1, 0, 0, false},
-		{"no streaming", &ModelError{Kind: NoStreaming}, 1, 0, 0, false},
 		{"not a model's", plain, 1, 0, 0, false},
 	} {
 		got, again := retryWait(tt.err, tt.attempt, maxRetryAfter, tt.jitter)

@@ -27,18 +27,16 @@ type script struct {
 	name     string // empty: main
 	answers  []answer
 	requests []Request
-	kinds    []string // "stream" or "whole"
 	times    []time.Duration
 	began    time.Time
 }
 
 func (s *script) Name() string { return cmp.Or(s.name, "main") }
 
-func (s *script) next(kind string, r Request) answer {
+func (s *script) next(r Request) answer {
 	if s.began.IsZero() {
 		s.began = time.Now()
 	}
-	s.kinds = append(s.kinds, kind)
 	s.requests = append(s.requests, r)
 	s.times = append(s.times, time.Since(s.began))
 	if len(s.answers) == 0 {
@@ -50,7 +48,7 @@ func (s *script) next(kind string, r Request) answer {
 }
 
 func (s *script) Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error) {
-	a := s.next("stream", r)
+	a := s.next(r)
 	for _, d := range a.deltas {
 		if a.every > 0 {
 			if err := Sleep(ctx, a.every); err != nil {
@@ -62,19 +60,6 @@ func (s *script) Stream(ctx context.Context, r Request, emit func(Delta)) (Compl
 	if a.hang {
 		<-ctx.Done()
 		return Completion{}, &ModelError{Kind: Broken, Err: ctx.Err()}
-	}
-	if d := (Delta{Text: a.c.Text, Reasoning: a.c.Reasoning, Refusal: a.c.Refusal}); d != (Delta{}) { // a whole answer
-		emit(d)
-	}
-	a.c.Text, a.c.Reasoning, a.c.Refusal = "", "", ""
-	return a.c, a.err
-}
-
-func (s *script) Complete(ctx context.Context, r Request) (Completion, error) {
-	a := s.next("whole", r)
-	if a.hang {
-		<-ctx.Done()
-		return Completion{}, &ModelError{Kind: Retryable, Err: ctx.Err()}
 	}
 	return a.c, a.err
 }
@@ -241,8 +226,8 @@ func TestBrokenStreamIsAskedOnceMoreF09(t *testing.T) {
 	if n := strings.Count(got.log, "level=WARN"); n != 1 {
 		t.Errorf("%d warnings, want 1:\n%s", n, got.log)
 	}
-	if kinds := strings.Join(got.model.kinds, " "); kinds != "stream stream" {
-		t.Errorf("calls %q", kinds)
+	if n := len(got.model.requests); n != 2 {
+		t.Errorf("%d calls", n)
 	}
 }
 
@@ -266,8 +251,8 @@ func TestErrorMidwayThatNothingMends(t *testing.T) {
 	t.Parallel()
 	got := runTurn(t, t.Context(), Options{}, streamed, answer{deltas: texts("He"), err: &ModelError{Kind: Quota, Err: errors.New("no money")}})
 	got.check(t, StopError, "He", `text:"He"`)
-	if len(got.model.kinds) != 1 {
-		t.Errorf("calls %q", got.model.kinds)
+	if len(got.model.requests) != 1 {
+		t.Errorf("%d calls", len(got.model.requests))
 	}
 }
 
@@ -277,15 +262,17 @@ func TestFilterMidwayIsNoError(t *testing.T) {
 	got.check(t, StopFiltered, "He\n\n"+DefaultLines()[StopFiltered], `text:"He"`)
 }
 
-func TestProviderWithoutStreamingIsAskedWithout(t *testing.T) {
-	t.Parallel()
-	got := runTurn(t, t.Context(), Options{Limits: Limits{ModelCalls: 1}}, streamed,
-		answer{err: &ModelError{Kind: NoStreaming, NotSent: true, Err: errors.New("no")}},
-		answer{c: Completion{Text: "Hello.", Usage: &Usage{Prompt: 1}}})
-	got.check(t, StopDone, "Hello.", `text:"Hello."`)
-	if got.ModelCalls != 1 || got.log != "" {
-		t.Errorf("%d calls, log %q", got.ModelCalls, got.log)
-	}
+// An answer that comes in one piece is silent until it is there.
+func TestWholeAnswersMayTakeTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := Limits{ModelCalls: 1, FirstToken: 5 * time.Second, Silence: 2 * time.Second}
+		got := runTurn(t, t.Context(), Options{Limits: limits}, streamed,
+			answer{deltas: []Delta{{Whole: true}, {}}, every: 4 * time.Second, c: Completion{Text: "Hello.", Usage: &Usage{Prompt: 1}}})
+		got.check(t, StopDone, "Hello.", `text:"Hello."`)
+		if got.ModelCalls != 1 || got.log != "" || got.Elapsed != 8*time.Second {
+			t.Errorf("%d calls, %v, log %q", got.ModelCalls, got.Elapsed, got.log)
+		}
+	})
 }
 
 func TestModelCallLimit(t *testing.T) {
@@ -315,16 +302,16 @@ func TestRetriesBeforeTheFirstToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got := runTurn(t, t.Context(), Options{}, streamed, busy, busy, busy, busy, answer{deltas: texts("never")})
 		got.check(t, StopError, "", "")
-		if len(got.model.kinds) != 4 || !strings.Contains(got.err.Error(), "after 4 attempts") || !got.Partial {
-			t.Errorf("%d attempts, error %v", len(got.model.kinds), got.err)
+		if len(got.model.requests) != 4 || !strings.Contains(got.err.Error(), "after 4 attempts") || !got.Partial {
+			t.Errorf("%d attempts, error %v", len(got.model.requests), got.err)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
 		cut := answer{err: &ModelError{Kind: Broken, Err: errors.New("unexpected EOF")}}
 		got := runTurn(t, t.Context(), Options{}, streamed, cut, answer{c: Completion{Text: "Hello."}})
 		got.check(t, StopDone, "Hello.", `text:"Hello."`)
-		if kinds := strings.Join(got.model.kinds, " "); kinds != "stream stream" {
-			t.Errorf("calls %q", kinds)
+		if n := len(got.model.requests); n != 2 {
+			t.Errorf("%d calls", n)
 		}
 	})
 }

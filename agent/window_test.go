@@ -30,16 +30,7 @@ type narrow struct {
 
 func (n *narrow) Name() string { return "narrow" }
 
-func (n *narrow) Stream(ctx context.Context, r Request, emit func(Delta)) (Completion, error) {
-	c, err := n.Complete(ctx, r)
-	if err == nil {
-		emit(Delta{Text: c.Text})
-		c.Text = ""
-	}
-	return c, err
-}
-
-func (n *narrow) Complete(_ context.Context, r Request) (Completion, error) {
+func (n *narrow) Stream(_ context.Context, r Request, _ func(Delta)) (Completion, error) {
 	output := n.output
 	if r.MaxOutput > 0 {
 		output = min(output, r.MaxOutput)
@@ -251,9 +242,9 @@ func TestSummaryIsAsked(t *testing.T) {
 		t.Errorf("usage %+v, %d calls, estimated %d, context %d of %d", got.Usage, got.ModelCalls, got.EstimatedPrompt, got.Context, got.Window)
 	}
 	summary, asked := got.model.requests[0], got.model.requests[1]
-	if !isSummaryRequest(summary) || got.model.kinds[0] != "stream" || summary.MaxOutput != 0 ||
+	if !isSummaryRequest(summary) || summary.MaxOutput != 0 ||
 		!strings.Contains(summary.System, "You keep the record") || !strings.HasSuffix(summary.System, "Once upon a time.") {
-		t.Errorf("summary asked with %s, output %d: %s", got.model.kinds[0], summary.MaxOutput, summary.System)
+		t.Errorf("summary asked with output %d: %s", summary.MaxOutput, summary.System)
 	}
 	c := got.Compaction
 	if c == nil || !strings.HasSuffix(c.Summary, "A summary.") {

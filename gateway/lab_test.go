@@ -25,10 +25,6 @@ type planner struct {
 
 func (*planner) Name() string { return "planner" }
 
-func (p *planner) Complete(context.Context, agent.Request) (agent.Completion, error) {
-	panic("not used")
-}
-
 func (p *planner) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	select {
 	case <-time.After(p.thinks):

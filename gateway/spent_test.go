@@ -82,10 +82,6 @@ func (d *dictation) Stream(ctx context.Context, _ agent.Request, emit func(agent
 	return agent.Completion{Usage: &agent.Usage{Prompt: 40, Completion: d.words}}, nil
 }
 
-func (*dictation) Complete(context.Context, agent.Request) (agent.Completion, error) {
-	panic("not used")
-}
-
 // An answer that a kill cut off was paid for: an estimate of it counts after the restart, once, and is marked.
 func TestUsage_ofAnAnswerThatAKillCutOff(t *testing.T) {
 	for kills := range 4 {

@@ -24,13 +24,13 @@ type Model = provider.Model
 // New returns a model. It calls nobody.
 func New(o Options) (*Model, error) {
 	m, err := provider.NewModel(o, provider.API{
-		Request: func(r agent.Request, s shape, stream bool) (map[string]any, func(context.Context, *openai.Client) error) {
-			req, fields := newRequest(&o, r, s, stream)
+		Request: func(r agent.Request, s shape) (map[string]any, func(context.Context, *openai.Client) error) {
+			req, fields := newRequest(&o, r, s)
 			return fields, func(ctx context.Context, c *openai.Client) (err error) {
-				if stream {
-					_, err = c.CreateChatCompletionStream(ctx, req)
-				} else {
+				if s.Has(noStreaming) {
 					_, err = c.CreateChatCompletion(ctx, req)
+				} else {
+					_, err = c.CreateChatCompletionStream(ctx, req)
 				}
 				return err
 			}

@@ -32,14 +32,14 @@ const (
 // newRequest builds what is asked: go-openai's part of it, and the fields that it can't be
 // trusted with. It drops a temperature of 0, and it refuses temperature and max_tokens for
 // models whose names begin like OpenAI's, whoever's models they are.
-func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.ChatCompletionRequest, fields map[string]any) {
-	req = openai.ChatCompletionRequest{Model: o.Model, Stream: stream}
+func newRequest(o *Options, r agent.Request, s shape) (req openai.ChatCompletionRequest, fields map[string]any) {
+	req = openai.ChatCompletionRequest{Model: o.Model, Stream: !s.Has(noStreaming)}
 	for _, t := range r.Tools {
 		req.Tools = append(req.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
 			Name: t.Name, Description: t.Description, Parameters: provider.Parameters(t),
 		}})
 	}
-	if stream && !s.Has(noUsageOption) {
+	if !s.Has(noStreaming | noUsageOption) {
 		req.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	fields = map[string]any{"messages": newMessages(r, o.Model, s)}
@@ -58,7 +58,7 @@ func newRequest(o *Options, r agent.Request, s shape, stream bool) (req openai.C
 
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
-func concede(err error, s shape, stream bool) (next shape, ok bool) {
+func concede(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
 	// The provider may have sent before this process what it wants back now.
@@ -67,7 +67,7 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 	case !s.Has(wantsExtra) && said.Matches(thoughtSignature):
 		s |= wantsExtra
 	// The longer names first: they hold the shorter ones.
-	case stream && !s.Has(noUsageOption) && said.Refuses("stream_options", "include_usage"):
+	case !s.Has(noStreaming|noUsageOption) && said.Refuses("stream_options", "include_usage"):
 		s |= noUsageOption
 	case !s.Has(oldMaxTokens) && said.Refuses("max_completion_tokens"):
 		s |= oldMaxTokens
@@ -81,7 +81,7 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 		s |= noExtra
 	case s.Has(wantsExtra) && !s.Has(noDetails) && said.Names("reasoning_details"):
 		s |= noDetails
-	case stream && said.RefusesStreaming():
+	case !s.Has(noStreaming) && said.RefusesStreaming():
 		s |= noStreaming
 	default:
 		return s, false

@@ -43,7 +43,10 @@ func TestConcede(t *testing.T) {
 		{"another status", refuse(500, "Unsupported parameter: stream_options", "", ""), 0, true, 0, false},
 		{"another error", &agent.ModelError{Kind: agent.BadRequest, Status: 400, Err: errors.New("unsupported stream")}, 0, true, 0, false},
 	} {
-		got, ok := concede(tt.err, tt.before, tt.stream)
+		if !tt.stream {
+			tt.before, tt.want = tt.before|noStreaming, tt.want|noStreaming
+		}
+		got, ok := concede(tt.err, tt.before)
 		if got != tt.want || ok != tt.ok {
 			t.Errorf("%s: got %+v, %v, want %+v, %v", tt.name, got, ok, tt.want, tt.ok)
 		}

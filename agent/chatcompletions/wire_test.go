@@ -311,7 +311,7 @@ func TestWireOutputOfARequest(t *testing.T) {
 		change := func(o *chatcompletions.Options, _ *agent.Options) { o.MaxOutputTokens = tt.model }
 		inWorld(t, body("application/json", whole), change, func(t *testing.T, w *world) {
 			request := agent.Request{Messages: []agent.Message{{Role: agent.User, Text: "hi"}}, MaxOutput: tt.request}
-			if _, err := w.model.Complete(t.Context(), request); err != nil {
+			if _, err := w.model.Stream(t.Context(), request, func(agent.Delta) {}); err != nil {
 				t.Fatal(err)
 			}
 			if got := w.bodies[0]["max_completion_tokens"]; got != tt.want {
@@ -341,8 +341,8 @@ func TestWireWholeAnswersThatAreNone(t *testing.T) {
 		}, agent.Broken},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			inWorld(t, tt.handler, nil, func(t *testing.T, w *world) {
-				_, err := w.model.Complete(t.Context(), agent.Request{})
+			inWorld(t, tt.handler, func(o *chatcompletions.Options, _ *agent.Options) { o.Stream = false }, func(t *testing.T, w *world) {
+				_, err := w.model.Stream(t.Context(), agent.Request{}, func(agent.Delta) {})
 				var me *agent.ModelError
 				if !errors.As(err, &me) || me.Kind != tt.kind {
 					t.Errorf("got %v, want %s", err, tt.kind)
@@ -537,11 +537,6 @@ func TestOptions(t *testing.T) {
 	}
 	if s := fmt.Sprintf("%v %+v %s", m, m, m.LogValue()); strings.Contains(s, secret) {
 		t.Errorf("printed: %s", s)
-	}
-	_, err = m.Stream(t.Context(), agent.Request{}, nil)
-	var me *agent.ModelError
-	if !errors.As(err, &me) || me.Kind != agent.NoStreaming {
-		t.Errorf("a model that is not to stream: %v", err)
 	}
 	hot := float32(3)
 	for want, change := range map[string]func(*chatcompletions.Options){

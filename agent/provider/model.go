@@ -16,10 +16,10 @@ import (
 // API is what one model API does in a way of its own.
 type API struct {
 	// Request returns a request in a shape: the fields that go-openai can't be trusted with, and the call that sends the others.
-	Request func(r agent.Request, s Shape, stream bool) (fields map[string]any, send func(context.Context, *openai.Client) error)
+	Request func(r agent.Request, s Shape) (fields map[string]any, send func(context.Context, *openai.Client) error)
 	// Concede returns the shape without what the provider has just refused; ok says whether there is something to concede.
 	// Asking again in the new shape must come to an end.
-	Concede func(err error, s Shape, stream bool) (next Shape, ok bool)
+	Concede func(err error, s Shape) (next Shape, ok bool)
 	// First is the shape to begin with. Momentary are the bits of shapes that hold for one request.
 	First, Momentary Shape
 	// NewAnswer returns an empty answer.
@@ -63,62 +63,40 @@ func NewModel(o Options, api API) (*Model, error) {
 	return &Model{Client: c, shapes: &shapes{momentary: api.Momentary, lasting: api.First}, api: api}, nil
 }
 
-// Stream is agent.Model's.
+// Stream implements agent.Model: it asks in the shape that the provider takes.
 func (m *Model) Stream(ctx context.Context, r agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
-	return m.ask(ctx, r, true, emit)
-}
-
-// Complete is agent.Model's.
-func (m *Model) Complete(ctx context.Context, r agent.Request) (agent.Completion, error) {
-	var said agent.Delta
-	c, err := m.ask(ctx, r, false, func(d agent.Delta) { said = d })
-	if err == nil {
-		c.Text, c.Reasoning, c.Refusal = said.Text, said.Reasoning, said.Refusal
-	}
-	return c, err
-}
-
-// ask sends a request in the shape that the provider takes.
-func (m *Model) ask(ctx context.Context, r agent.Request, stream bool, emit func(agent.Delta)) (agent.Completion, error) {
-	return m.shapes.ask(ctx, m.Log, stream, func(s Shape) (agent.Completion, error) { return m.exchange(ctx, r, s, stream, emit) }, m.api.Concede)
+	return m.shapes.ask(ctx, m.Log, func(s Shape) (agent.Completion, error) { return m.exchange(ctx, r, s, emit) }, m.api.Concede)
 }
 
 // exchange sends one request and reads its answer, streamed or whole: a server decides for itself what it sends.
-func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, stream bool, emit func(agent.Delta)) (agent.Completion, error) {
+func (m *Model) exchange(ctx context.Context, r agent.Request, s Shape, emit func(agent.Delta)) (agent.Completion, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	fields, send := m.api.Request(r, s, stream)
-	client, x := m.Open(stream, fields)
+	if s.Has(NoStreaming) {
+		emit(agent.Delta{Whole: true})
+	}
+	fields, send := m.api.Request(r, s)
+	client, x := m.Open(!s.Has(NoStreaming), fields)
 	if err := send(ctx, client); x.Whole == nil && x.Events == nil {
 		return agent.Completion{}, err
 	}
-	answer := m.api.NewAnswer()
+	var said agent.Delta // of a whole answer
 	var err error
-	if x.Whole != nil {
-		err = takeWhole(answer, x.Whole, emit)
-	} else {
+	answer := m.api.NewAnswer()
+	if x.Whole == nil {
 		err = x.read(m.api.TailWait, cancel, func(event []byte) (bool, error) { return answer.Take(event, emit) })
+	} else if ended, broken := answer.TakeWhole(x.Whole, func(d agent.Delta) {
+		said.Text, said.Reasoning, said.Refusal = said.Text+d.Text, said.Reasoning+d.Reasoning, said.Refusal+d.Refusal
+	}); broken != nil || !ended {
+		err = cmp.Or(broken, errNoEnd)
 	}
 	m.shapes.note(answer.Learned())
 	if err != nil {
 		return agent.Completion{}, m.broken(err, answer.Usage())
 	}
-	return answer.Completion(), nil
-}
-
-// takeWhole reads an answer in one piece and tells it at once.
-func takeWhole(answer Answer, data []byte, emit func(agent.Delta)) error {
-	var said agent.Delta
-	ended, err := answer.TakeWhole(data, func(d agent.Delta) {
-		said.Text, said.Reasoning, said.Refusal = said.Text+d.Text, said.Reasoning+d.Reasoning, said.Refusal+d.Refusal
-	})
-	if err == nil && !ended {
-		err = errNoEnd
-	}
-	if err == nil {
-		emit(said)
-	}
-	return err
+	c := answer.Completion()
+	c.Text, c.Reasoning, c.Refusal = said.Text, said.Reasoning, said.Refusal
+	return c, nil
 }
 
 var errNoEnd = errors.New("the stream ended before the answer did")

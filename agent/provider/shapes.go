@@ -52,23 +52,18 @@ func (f *shapes) now() Shape {
 	return f.lasting
 }
 
-var errNotStreamed = errors.New("this model is asked without streaming")
-
 // ask sends a request in the shape that is known, and again in the one that concede makes of it for
 // the error. The error is an *agent.ModelError.
 func (f *shapes) ask(
-	ctx context.Context, log *slog.Logger, stream bool, send func(Shape) (agent.Completion, error), concede func(err error, s Shape, stream bool) (Shape, bool),
+	ctx context.Context, log *slog.Logger, send func(Shape) (agent.Completion, error), concede func(error, Shape) (Shape, bool),
 ) (agent.Completion, error) {
 	once := Shape(0)
 	for refused := 0; ; refused++ {
 		f.mu.Lock()
 		s := f.now() | once
 		f.mu.Unlock()
-		if stream && s.Has(NoStreaming) {
-			return agent.Completion{}, &agent.ModelError{Kind: agent.NoStreaming, NotSent: true, Refused: refused, Err: errNotStreamed}
-		}
 		c, err := send(s)
-		next, conceded := concede(err, s, stream)
+		next, conceded := concede(err, s)
 		if !conceded {
 			c.Refused = refused
 			return c, asModelError(err, refused)

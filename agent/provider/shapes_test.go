@@ -21,13 +21,13 @@ func TestShapes_forgetRefusals(t *testing.T) {
 		var asked []Shape
 		var log strings.Builder
 		ask := func() agent.Completion {
-			c, err := shapes.ask(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), false, func(s Shape) (agent.Completion, error) {
+			c, err := shapes.ask(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), func(s Shape) (agent.Completion, error) {
 				asked = append(asked, s)
 				if !s.Has(refused) {
 					return agent.Completion{}, errors.New("does not support x")
 				}
 				return agent.Completion{}, nil
-			}, func(err error, s Shape, _ bool) (Shape, bool) { return s | refused, err != nil })
+			}, func(err error, s Shape) (Shape, bool) { return s | refused, err != nil })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -28,13 +28,13 @@ func New(o Options) (*Model, error) {
 		first = noSummary
 	}
 	m, err := provider.NewModel(o, provider.API{
-		Request: func(r agent.Request, s shape, stream bool) (map[string]any, func(context.Context, *openai.Client) error) {
+		Request: func(r agent.Request, s shape) (map[string]any, func(context.Context, *openai.Client) error) {
 			req := newRequest(&o, r, s)
 			return nil, func(ctx context.Context, c *openai.Client) (err error) {
-				if stream {
-					_, err = c.CreateResponseStream(ctx, req)
-				} else {
+				if s.Has(noStreaming) {
 					_, err = c.CreateResponse(ctx, req)
+				} else {
+					_, err = c.CreateResponseStream(ctx, req)
 				}
 				return err
 			}

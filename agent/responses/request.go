@@ -79,7 +79,7 @@ var noReasoningBack = regexp.MustCompile(`(?i)items are not persisted|without it
 
 // concede returns the shape without what the provider has just refused; ok says whether there
 // is something to concede. As shapes only lose things, asking again in the new shape ends.
-func concede(err error, s shape, stream bool) (next shape, ok bool) {
+func concede(err error, s shape) (next shape, ok bool) {
 	said := provider.RejectionIn(err)
 	switch {
 	case !s.Has(unreadEcho|noEcho) && provider.Named(err, "invalid_encrypted_content"):
@@ -91,7 +91,7 @@ func concede(err error, s shape, stream bool) (next shape, ok bool) {
 		s |= noSummary
 	case !s.Has(noTemperature) && said.Refuses("temperature"):
 		s |= noTemperature
-	case stream && !s.Has(noStreaming) && said.RefusesStreaming():
+	case !s.Has(noStreaming) && said.RefusesStreaming():
 		s |= noStreaming
 	case !s.Has(noStore) && said.Refuses("store"):
 		s |= noStore

@@ -155,7 +155,7 @@ func TestWireOutputOfARequest(t *testing.T) {
 		inWorld(t, func(o *responses.Options) { o.MaxOutputTokens = tt.model }, func(t *testing.T, w *world) {
 			request := asked("hi")
 			request.MaxOutput = tt.request
-			if _, err := w.Complete(t.Context(), request); err != nil {
+			if _, err := w.Stream(t.Context(), request, func(agent.Delta) {}); err != nil {
 				t.Fatal(err)
 			}
 			if got := w.bodies[0]["max_output_tokens"]; got != tt.want {
@@ -197,14 +197,12 @@ func TestWireLearnsWhatIsRefused(t *testing.T) {
 
 func TestWireNoStreaming(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world) {
-		for range 2 {
-			_, _, err := w.stream(t.Context(), asked("hi"))
-			if me, ok := errors.AsType[*agent.ModelError](err); !ok || me.Kind != agent.NoStreaming || len(w.bodies) != 1 {
-				t.Errorf("got %v, %d requests", err, len(w.bodies))
+		for i := range 2 {
+			silent := false
+			c, err := w.Stream(t.Context(), asked("hi"), func(d agent.Delta) { silent = silent || d.Whole })
+			if err != nil || c.Text != "Hello" || !silent || c.Refused != 1-i || len(w.bodies) != 2+i || w.bodies[1+i]["stream"] != nil {
+				t.Errorf("got %+v, %v, %d requests", c, err, len(w.bodies))
 			}
-		}
-		if c, err := w.Complete(t.Context(), asked("hi")); err != nil || c.Text != "Hello" {
-			t.Errorf("got %+v, %v", c, err)
 		}
 	},
 		refuse(400, `{"error":{"message":"Your organization must be verified to stream this model.","param":"stream","code":"unsupported_value"}}`),
@@ -224,7 +222,7 @@ func TestWireWholeAnswersThatAreNone(t *testing.T) {
 		{"an item of no shape", `{"status":"completed","output":[5]}`, agent.Broken},
 	} {
 		inWorld(t, nil, func(t *testing.T, w *world) {
-			_, err := w.Complete(t.Context(), asked("hi"))
+			_, err := w.Stream(t.Context(), asked("hi"), func(agent.Delta) {})
 			if me, ok := errors.AsType[*agent.ModelError](err); !ok || me.Kind != tt.kind {
 				t.Errorf("%s: got %v, want %s", tt.name, err, tt.kind)
 			}
@@ -277,9 +275,9 @@ func TestWireTellsOfEveryEvent(t *testing.T) {
 // Reasoning goes back with its calls, as long as the provider can read it.
 func TestImitatedReasoningGoesBack(t *testing.T) {
 	both := apis()
-	imitated(t, both[1], nil, func(t *testing.T, m agent.Model, server *openai.Server) {
+	imitated(t, both[1], func(o *responses.Options) { o.Stream = false }, func(t *testing.T, m agent.Model, server *openai.Server) {
 		question := agent.Message{Role: agent.User, Text: `{{standin require=reasoning_content think="Which zone?" call="now {}" call="now {\"a\":1}" say="Looking."}} hi`}
-		first, err := m.Complete(t.Context(), agent.Request{Messages: []agent.Message{question}})
+		first, err := m.Stream(t.Context(), agent.Request{Messages: []agent.Message{question}}, func(agent.Delta) {})
 		if err != nil || len(first.ToolCalls) != 2 || first.ToolCalls[0].Extra == nil {
 			t.Fatalf("got %+v, %v", first, err)
 		}
@@ -297,7 +295,7 @@ func TestImitatedReasoningGoesBack(t *testing.T) {
 			{Role: agent.ToolRole, ToolCallID: calls[0].ID, Text: "noon"},
 			{Role: agent.ToolRole, ToolCallID: calls[1].ID, Text: "one"},
 		}
-		second, err := m.Complete(t.Context(), agent.Request{Messages: talk})
+		second, err := m.Stream(t.Context(), agent.Request{Messages: talk}, func(agent.Delta) {})
 		if want := "The tools answered:\n\n- now: noon\n- now: one"; err != nil || second.Text != want {
 			t.Errorf("got %q, %v", second.Text, err)
 		}
@@ -307,7 +305,7 @@ func TestImitatedReasoningGoesBack(t *testing.T) {
 		}
 		// In the next turn it is of no use any more.
 		talk = append(talk, agent.Message{Role: agent.Assistant, Text: second.Text}, agent.Message{Role: agent.User, Text: "say: done"})
-		if c, err := m.Complete(t.Context(), agent.Request{Messages: talk}); err != nil || c.Text != "done" {
+		if c, err := m.Stream(t.Context(), agent.Request{Messages: talk}, func(agent.Delta) {}); err != nil || c.Text != "done" {
 			t.Errorf("got %q, %v", c.Text, err)
 		}
 		if types := inputTypes(t, server.Requests()[2].Body); strings.Contains(types, "reasoning") {
@@ -320,7 +318,7 @@ func TestImitatedReasoningGoesBack(t *testing.T) {
 		}
 		talk = talk[:4]
 		talk[0].Text, talk[1].ToolCalls = "call: now {}", calls
-		if c, err := m.Complete(t.Context(), agent.Request{Messages: talk}); err != nil || c.Text != second.Text {
+		if c, err := m.Stream(t.Context(), agent.Request{Messages: talk}, func(agent.Delta) {}); err != nil || c.Text != second.Text {
 			t.Errorf("got %q, %v", c.Text, err)
 		}
 		requests := server.Requests()
@@ -388,7 +386,7 @@ func TestWirePhases(t *testing.T) {
 	phased := strings.Replace(whole, `"type":"message"`, `"type":"message","phase":"final_answer"`, 1)
 	inWorld(t, nil, func(t *testing.T, w *world) {
 		for i, want := range []string{"<nil> <nil> <nil> <nil> <nil> <nil>", "<nil> commentary <nil> <nil> final_answer <nil>"} {
-			if _, err := w.Complete(t.Context(), talk); err != nil {
+			if _, err := w.Stream(t.Context(), talk, func(agent.Delta) {}); err != nil {
 				t.Fatal(err)
 			}
 			var phases []string

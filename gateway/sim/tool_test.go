@@ -144,19 +144,6 @@ type speaker struct{ l *life }
 // Name implements agent.Model.
 func (speaker) Name() string { return "script" }
 
-// Complete implements agent.Model. Of an answer that fails nothing comes.
-func (s speaker) Complete(ctx context.Context, q agent.Request) (agent.Completion, error) {
-	var text strings.Builder
-	r := ctx.Value(runKey{}).(*run)
-	said, shown := r.said[0], r.shown
-	c, err := s.Stream(ctx, q, func(d agent.Delta) { text.WriteString(d.Text) })
-	if err != nil {
-		r.said[0], r.shown = said, shown
-	}
-	c.Text = text.String()
-	return c, err
-}
-
 // Stream implements agent.Model. What it tells after ctx ended is late.
 func (s speaker) Stream(ctx context.Context, q agent.Request, emit func(agent.Delta)) (agent.Completion, error) {
 	w, r := s.l.w, ctx.Value(runKey{}).(*run)
