@@ -4,40 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 )
 
-// startPatience is how long a bot may take until it polls.
-const startPatience = 20 * time.Second
+// configFile is the name of telex's configuration in its directory.
+const configFile = "config.yaml"
 
-// daemon is telex.
-type daemon struct {
-	*process
-	firstPoll time.Duration // from exec to its arrival at the platform
-}
-
-// startDaemon starts the binary against the world and waits for its first poll.
-func startDaemon(ctx context.Context, binary string, w *world, interval time.Duration) (*daemon, error) {
-	const file = "config.yaml"
+// startDaemon starts the binary against the world.
+func startDaemon(ctx context.Context, binary string, w *world, interval time.Duration) (*process, error) {
 	edits := ""
 	if interval > 0 {
 		edits = fmt.Sprintf(", edit_interval: %g", interval.Seconds())
 	}
 	config := w.Config(modelKey, fmt.Sprintf("streaming: {telegram: {enabled: true%s}}", edits))
-	p, err := startProcess(binary, func(dir string) error {
-		return os.WriteFile(filepath.Join(dir, file), []byte(config), 0o600)
-	}, "run", "--config", file)
-	if err != nil {
-		return nil, err
-	}
-	polled, err := w.awaitPoll(ctx, p.Exited)
-	if err != nil {
-		return nil, errors.Join(err, p.stop())
-	}
-	return &daemon{p, polled.Sub(p.Started)}, nil
+	return startProcess(ctx, w, config, binary, "run", "--config", configFile)
 }
 
 // startTimes starts the daemon a few times and returns the median time to the first poll, in seconds.

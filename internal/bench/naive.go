@@ -42,15 +42,8 @@ func startNaive(ctx context.Context, w *world, interval time.Duration) (*process
 	if err != nil {
 		return nil, err
 	}
-	p, err := startProcess(program, func(string) error { return nil },
-		naiveCommand, w.TelegramURL+"/bot"+w.Telegram.Token()+"/", w.ModelURL+"/v1/chat/completions", interval.String())
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.awaitPoll(ctx, p.Exited); err != nil {
-		return nil, errors.Join(err, p.stop())
-	}
-	return p, nil
+	return startProcess(ctx, w, "", program, naiveCommand,
+		w.TelegramURL+"/bot"+w.Telegram.Token()+"/", w.ModelURL+"/v1/chat/completions", interval.String())
 }
 
 // runNaive is the naive loop, until ctx ends.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,29 +14,38 @@ import (
 	"telex/internal/outside"
 )
 
+// startPatience is how long a bot may take until it polls.
+const startPatience = 20 * time.Second
+
 // process is a bot in a process of its own, with a directory for its state and its log.
 type process struct {
 	*outside.Process
-	dir string
+	dir       string
+	firstPoll time.Duration // from exec to its arrival at the platform
 }
 
-// startProcess starts a program in a new directory, where prepare may put files first.
-func startProcess(program string, prepare func(dir string) error, args ...string) (*process, error) {
+// startProcess starts a program against the world, in a new directory that holds its configuration, and waits for its first
+// poll.
+func startProcess(ctx context.Context, w *world, config, program string, args ...string) (*process, error) {
 	program, err := filepath.Abs(program)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "telex-bench-")
-	if err != nil {
+	p := new(process)
+	if p.dir, err = os.MkdirTemp("", "telex-bench-"); err != nil {
 		return nil, err
 	}
-	p := &process{dir: dir}
-	if err = prepare(dir); err == nil {
-		p.Process, err = outside.Start(outside.Place(exec.Command(program, args...), dir, dir), filepath.Join(dir, "log")) // ended by stop
+	if err = os.WriteFile(filepath.Join(p.dir, configFile), []byte(config), 0o600); err == nil {
+		p.Process, err = outside.Start(outside.Place(exec.Command(program, args...), p.dir, p.dir), filepath.Join(p.dir, "log")) // ended by stop
 	}
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, os.RemoveAll(p.dir))
 	}
+	polled, err := w.awaitPoll(ctx, p.Exited)
+	if err != nil {
+		return nil, errors.Join(err, p.stop())
+	}
+	p.firstPoll = polled.Sub(p.Started)
 	return p, nil
 }
 

@@ -11,31 +11,25 @@ import (
 	"telex/standin/telegram"
 )
 
-// bot is what a scenario measures.
-type bot interface {
-	usage() (usage, error)
-	stop() error
-}
-
 // candidate is a bot that can be started in a world.
 type candidate struct {
 	name  string
 	shows bool // what the model writes
-	start func(ctx context.Context, w *world) (bot, error)
+	start func(ctx context.Context, w *world) (*process, error)
 }
 
 // bots returns what runs the scenario, telex first and, where there is one, the reader last.
 func (s scenario) bots(binary string) []candidate {
-	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (bot, error) {
+	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (*process, error) {
 		return startDaemon(ctx, binary, w, s.interval)
 	}}}
 	if s.baseline {
-		list = append(list, candidate{"naive", true, func(ctx context.Context, w *world) (bot, error) {
+		list = append(list, candidate{"naive", true, func(ctx context.Context, w *world) (*process, error) {
 			return startNaive(ctx, w, cmp.Or(s.interval, telegramEdit))
 		}})
 	}
 	if s.reader {
-		list = append(list, candidate{"reader", false, func(ctx context.Context, w *world) (bot, error) {
+		list = append(list, candidate{"reader", false, func(ctx context.Context, w *world) (*process, error) {
 			return startNaive(ctx, w, 0)
 		}})
 	}
@@ -90,7 +84,7 @@ func (s scenario) run(ctx context.Context, c candidate) (r result, err error) {
 }
 
 // measure puts the loads on the bot, one after the other, and fills in the figures.
-func (s scenario) measure(ctx context.Context, w *world, c candidate, b bot, f map[measure]float64) error {
+func (s scenario) measure(ctx context.Context, w *world, c candidate, b *process, f map[measure]float64) error {
 	if err := outside.Pause(ctx, idleFor); err != nil {
 		return err
 	}
@@ -231,7 +225,7 @@ func (s scenario) judge(w *world, stories []story, f map[measure]float64) {
 func (s scenario) judgeOutage(w *world, down time.Time, f map[measure]float64) {
 	up := down.Add(s.outage.length)
 	chats := float64(s.loads[len(s.loads)-1].chats)
-	f[attempts] = float64(w.arrivals.between(down, up)) / chats
+	f[attempts] = float64(w.Connected(down, up)) / chats
 	within := func(span time.Duration) float64 {
 		n := 0
 		for _, c := range w.shown() {

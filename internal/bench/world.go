@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"sync"
 	"time"
 	"unicode/utf16"
 
@@ -24,8 +22,7 @@ const firstUser = 10_000
 // world is what a bot lives in: a platform with its published limits, and a model provider.
 type world struct {
 	*outside.World
-	arrivals *countingListener // at the platform
-	people   int               // asked so far
+	people int // asked so far
 }
 
 type worldOptions struct {
@@ -34,14 +31,9 @@ type worldOptions struct {
 	hidden  telegram.Limits
 }
 
-func newWorld(ctx context.Context, o worldOptions) (w *world, err error) {
-	w = &world{arrivals: new(countingListener)}
-	w.World, err = outside.NewWorld(ctx, telegram.Options{Latency: o.latency, Hidden: o.hidden}, openai.Options{Key: modelKey, Rate: o.rate},
-		func(l net.Listener) net.Listener {
-			w.arrivals.Listener = l
-			return w.arrivals
-		})
-	return w, err
+func newWorld(ctx context.Context, o worldOptions) (*world, error) {
+	w, err := outside.NewWorld(ctx, telegram.Options{Latency: o.latency, Hidden: o.hidden}, openai.Options{Key: modelKey, Rate: o.rate})
+	return &world{World: w}, err
 }
 
 // awaitPoll waits until the bot polls for the first time and returns when it did.
@@ -157,33 +149,4 @@ func (w *world) longestText() int {
 		}
 	}
 	return longest
-}
-
-// countingListener remembers when connections came, those that an outage refuses included.
-type countingListener struct {
-	net.Listener
-	mu    sync.Mutex
-	times []time.Time
-}
-
-// Accept implements net.Listener.
-func (l *countingListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.times = append(l.times, time.Now())
-	return c, err
-}
-
-// between counts the connections of a span of time.
-func (l *countingListener) between(from, to time.Time) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	n := 0
-	for _, t := range l.times {
-		if !t.Before(from) && t.Before(to) {
-			n++
-		}
-	}
-	return n
 }

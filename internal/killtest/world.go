@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"telex/internal/outside"
@@ -23,16 +20,11 @@ const latency = 20 * time.Millisecond
 
 // world is what a daemon lives in, and what outlives it: a platform with its published limits, and a
 // model provider that answers the same question always alike.
-type world struct {
-	*outside.World
-	open *atomic.Int64 // connections to the platform
-}
+type world struct{ *outside.World }
 
-func newWorld(ctx context.Context) (w *world, err error) {
-	w = &world{open: new(atomic.Int64)}
-	w.World, err = outside.NewWorld(ctx, telegram.Options{Latency: latency}, openai.Options{Key: modelKey},
-		func(l net.Listener) net.Listener { return countingListener{l, w.open} })
-	return w, err
+func newWorld(ctx context.Context) (*world, error) {
+	w, err := outside.NewWorld(ctx, telegram.Options{Latency: latency}, openai.Options{Key: modelKey})
+	return &world{w}, err
 }
 
 // underWay is how long a new connection may take to arrive that a daemon had opened before it died.
@@ -44,40 +36,11 @@ func (w *world) settle(ctx context.Context) error {
 	if err := outside.Pause(ctx, underWay); err != nil {
 		return err
 	}
-	over, err := await(ctx, 20*time.Second, nil, func() bool { return w.open.Load() == 0 })
+	over, err := await(ctx, 20*time.Second, nil, func() bool { return w.Open() == 0 })
 	if err == nil && !over {
 		err = errors.New("connections of a dead daemon stay open")
 	}
 	return err
-}
-
-// countingListener counts the connections that are open. The server closes one when it has answered
-// what came through it.
-type countingListener struct {
-	net.Listener
-	open *atomic.Int64
-}
-
-// Accept implements net.Listener.
-func (l countingListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	l.open.Add(1)
-	return &countedConn{Conn: c, open: l.open}, nil
-}
-
-type countedConn struct {
-	net.Conn
-	open *atomic.Int64
-	once sync.Once
-}
-
-// Close implements net.Conn.
-func (c *countedConn) Close() error {
-	c.once.Do(func() { c.open.Add(-1) })
-	return c.Conn.Close()
 }
 
 // ask tells the model its answers and lets people ask, in order.

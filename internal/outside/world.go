@@ -19,14 +19,18 @@ type World struct {
 	Model                 *openai.Server
 	TelegramURL, ModelURL string
 
-	served []chan error
+	connections connections // to Telegram
+	served      []chan error
 }
 
-// NewWorld serves both stand-ins; listen puts itself before Telegram's listener. The caller closes the world.
-func NewWorld(ctx context.Context, t telegram.Options, m openai.Options, listen func(net.Listener) net.Listener) (*World, error) {
+// NewWorld serves both stand-ins. The caller closes the world.
+func NewWorld(ctx context.Context, t telegram.Options, m openai.Options) (*World, error) {
 	w := &World{Telegram: telegram.New(t), Model: openai.New(m)}
 	var err error
-	counted := func(l net.Listener) error { return w.Telegram.Serve(listen(l)) }
+	counted := func(l net.Listener) error {
+		w.connections.Listener = l
+		return w.Telegram.Serve(&w.connections)
+	}
 	if w.TelegramURL, err = w.serve(ctx, counted); err == nil {
 		w.ModelURL, err = w.serve(ctx, w.Model.Serve)
 	}

@@ -1,0 +1,65 @@
+package outside
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// connections counts the connections that a listener accepts. The server closes one when it has answered what came through
+// it.
+type connections struct {
+	net.Listener
+	mu   sync.Mutex
+	came []time.Time // those that an outage refuses, too
+	open int
+}
+
+// Accept implements net.Listener.
+func (c *connections) Accept() (net.Conn, error) {
+	conn, err := c.Listener.Accept()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.came = append(c.came, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	c.open++
+	closed := sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.open--
+	})
+	return &connection{conn, closed}, nil
+}
+
+type connection struct {
+	net.Conn
+	closed func()
+}
+
+// Close implements net.Conn.
+func (c *connection) Close() error {
+	c.closed()
+	return c.Conn.Close()
+}
+
+// Connected returns how many connections to the platform came in a span of time.
+func (w *World) Connected(from, to time.Time) int {
+	w.connections.mu.Lock()
+	defer w.connections.mu.Unlock()
+	n := 0
+	for _, t := range w.connections.came {
+		if !t.Before(from) && t.Before(to) {
+			n++
+		}
+	}
+	return n
+}
+
+// Open returns how many connections to the platform are open.
+func (w *World) Open() int {
+	w.connections.mu.Lock()
+	defer w.connections.mu.Unlock()
+	return w.connections.open
+}
