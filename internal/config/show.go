@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"io"
-	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -120,27 +119,23 @@ func (s shower) headers(m map[string]Secret) *yaml.Node {
 // scalarNode returns the node of a text, a number, a bool, a duration, a pattern or a secret, the last one
 // masked.
 func scalarNode(v reflect.Value) (*yaml.Node, bool) {
-	switch x := v.Interface().(type) {
-	case Secret:
-		return textNode(x.String()), true
-	case Pattern:
-		return textNode(x.String()), true
+	x := v.Interface()
+	switch y := x.(type) {
+	case Secret, Pattern:
+		x = fmt.Sprint(y)
 	case time.Duration:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: formatDuration(x)}, true
-	}
-	switch v.Kind() {
-	case reflect.String:
-		return textNode(v.String()), true
-	case reflect.Bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: boolTag, Value: strconv.FormatBool(v.Bool())}, true
-	case reflect.Int:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: intTag, Value: strconv.FormatInt(v.Int(), 10)}, true
-	case reflect.Float64:
-		text := strconv.FormatFloat(v.Float(), 'f', -1, 64)
-		if v.Float() == math.Trunc(v.Float()) {
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: formatDuration(y)}, true
+	case float64:
+		text := strconv.FormatFloat(y, 'f', -1, 64)
+		if !strings.Contains(text, ".") {
 			text += ".0"
 		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: floatTag, Value: text}, true
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: text}, true
+	}
+	switch reflect.TypeOf(x).Kind() {
+	case reflect.String, reflect.Bool, reflect.Int:
+		n := &yaml.Node{}
+		return n, n.Encode(x) == nil // it can write all of these
 	}
 	return nil, false
 }
