@@ -99,9 +99,10 @@ func (a *App) build(c *config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
+	busy := map[string]gateway.Busy{config.BusyInterrupt: gateway.Interrupt, config.BusyQueue: gateway.Queue, config.BusySteer: gateway.Steer}
 	a.gateway, err = gateway.New(gateway.Options{
 		Endpoints: a.endpoints(c, o), Runner: runner, Store: o.Store, Texts: texts, MaxAge: c.Conversations.MaxAge,
-		Access: rules(c.Access, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy(c.Conversations.Busy),
+		Access: rules(c.Access, o.Terminal != nil), Limits: limits(c.Access.Limits), Busy: busy[c.Conversations.Busy],
 		MaxQueued: c.Conversations.MaxQueued, Models: models(c.Models), Hear: hear,
 		Overrides: overrides(c.Conversations.Overrides), Grace: c.ShutdownGrace, Log: o.Log,
 		ApprovalTimeout: c.Tools.ApprovalTimeout, Remembers: slices.Contains(c.Tools.Enabled, tool.Memory),
@@ -280,15 +281,4 @@ func float32Of(f *float64) *float32 {
 	}
 	g := float32(*f)
 	return &g
-}
-
-func busy(mode string) gateway.Busy {
-	switch mode {
-	case config.BusyQueue:
-		return gateway.Queue
-	case config.BusySteer:
-		return gateway.Steer
-	default:
-		return gateway.Interrupt
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -78,28 +79,27 @@ func writePairing(o Output, p Pairing, now time.Time) error {
 		_, err := fmt.Fprintln(o.Remarks, "Nobody has a code, and nobody was let in by one.")
 		return err
 	}
-	if len(p.Waiting) > 0 {
-		rows := [][]string{{"CODE", "WAITING", "NAME", "AGE"}}
-		for _, w := range p.Waiting {
-			rows = append(rows, []string{w.Code, w.Person, w.Name, max(0, now.Sub(w.At)).Truncate(time.Minute).String()})
-		}
-		if err := o.table(rows...); err != nil {
-			return err
-		}
+	waiting := [][]string{{"CODE", "WAITING", "NAME", "AGE"}}
+	for _, w := range p.Waiting {
+		waiting = append(waiting, []string{w.Code, w.Person, w.Name, max(0, now.Sub(w.At)).Truncate(time.Minute).String()})
 	}
-	if len(p.Admitted) == 0 {
-		return nil
-	}
-	if len(p.Waiting) > 0 {
-		if _, err := fmt.Fprintln(o.Results); err != nil {
-			return err
-		}
-	}
-	rows := [][]string{{"LET IN", "NAME", "BY", "SINCE"}}
+	admitted := [][]string{{"LET IN", "NAME", "BY", "SINCE"}}
 	for _, a := range p.Admitted {
-		rows = append(rows, []string{a.Person, a.Name, a.By, moment(a.At)})
+		admitted = append(admitted, []string{a.Person, a.Name, a.By, moment(a.At)})
 	}
-	return o.table(rows...)
+	switch {
+	case len(p.Admitted) == 0:
+		return o.table(waiting...)
+	case len(p.Waiting) == 0:
+		return o.table(admitted...)
+	}
+	return errors.Join(o.table(waiting...), o.line(""), o.table(admitted...))
+}
+
+// line writes a line of results.
+func (o Output) line(format string, args ...any) error {
+	_, err := fmt.Fprintf(o.Results, format+"\n", args...)
+	return err
 }
 
 // moment is a time as people read it, where they are.
@@ -121,8 +121,7 @@ func ApprovePairing(ctx context.Context, env config.Env, o Output, code string) 
 		if n := oneLine(a.Name); n != "" {
 			name = " (" + n + ")"
 		}
-		_, err = fmt.Fprintf(o.Results, "%s%s is let in.\n", oneLine(a.Person), name)
-		return err
+		return o.line("%s%s is let in.", oneLine(a.Person), name)
 	})
 }
 
@@ -132,7 +131,6 @@ func RevokePairing(ctx context.Context, env config.Env, o Output, p chat.Person)
 		if err := do.revoke(ctx, p); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(o.Results, "%s is not let in any more.\n", oneLine(p.String()))
-		return err
+		return o.line("%s is not let in any more.", oneLine(p.String()))
 	})
 }

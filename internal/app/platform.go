@@ -31,36 +31,18 @@ func (a *App) endpoints(c *config.Config, o Options) []gateway.Endpoint {
 // endpoint is an account, and how its replies stream.
 func endpoint(c *config.Config, name string, p gateway.Platform) gateway.Endpoint {
 	s := c.Streaming(name, 0)
+	buttons := map[string]gateway.Button{
+		config.StopButtonAuto: gateway.ButtonAuto, config.StopButtonOn: gateway.ButtonOn, config.StopButtonOff: gateway.ButtonOff,
+	}
+	transports := map[string]preview.Transport{ // off is no streaming at all
+		config.TransportEdit: preview.Edit, config.TransportDraft: preview.Draft, config.TransportNative: preview.Native,
+	}
 	return gateway.Endpoint{
-		ID: chat.EndpointID(name), Platform: p, StopButton: button(s.StopButton), LinkPreviews: s.LinkPreviews == config.LinkPreviewsAsked,
+		ID: chat.EndpointID(name), Platform: p, StopButton: buttons[s.StopButton], LinkPreviews: s.LinkPreviews == config.LinkPreviewsAsked,
 		Streaming: preview.Config{
 			Enabled: s.Enabled, Interval: s.EditInterval, MinTokens: s.MinTokens, Cursor: s.Cursor,
-			Transport: transport(s.Transport), MaxParts: s.MaxParts, Progress: s.ToolProgress == config.ToolProgressInline,
+			Transport: transports[s.Transport], MaxParts: s.MaxParts, Progress: s.ToolProgress == config.ToolProgressInline,
 		},
-	}
-}
-
-// button is where replies have a button that stops them.
-func button(mode string) gateway.Button {
-	switch mode {
-	case config.StopButtonOn:
-		return gateway.ButtonOn
-	case config.StopButtonOff:
-		return gateway.ButtonOff
-	default:
-		return gateway.ButtonAuto
-	}
-}
-
-// transport is how previews travel; off is no streaming at all.
-func transport(name string) preview.Transport {
-	switch name {
-	case config.TransportDraft:
-		return preview.Draft
-	case config.TransportNative:
-		return preview.Native
-	default:
-		return preview.Edit
 	}
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,15 +48,12 @@ func ListSessions(ctx context.Context, env config.Env, o Output) (err error) {
 	}
 	rows := [][]string{{"CONVERSATION", "MESSAGES", "LAST ACTIVITY", "TOKENS", "MODEL", "SUMMARIZED"}}
 	for _, s := range list {
-		model, summary := s.Model, "no"
-		if model == "" {
-			model = "-"
-		}
+		summary := "no"
 		if s.Summary {
 			summary = "yes"
 		}
 		rows = append(rows, []string{
-			s.Conversation.String(), strconv.Itoa(s.Entries), moment(s.Newest), strconv.Itoa(s.Tokens), model, summary,
+			s.Conversation.String(), strconv.Itoa(s.Entries), moment(s.Newest), strconv.Itoa(s.Tokens), cmp.Or(s.Model, "-"), summary,
 		})
 	}
 	return o.table(rows...)
@@ -204,8 +202,7 @@ func deleteWith(ctx context.Context, env config.Env, o Output, what Deletion, na
 			return o.json(d)
 		}
 		if what.Person != "" && d == (Deleted{}) {
-			_, err = fmt.Fprintf(o.Results, "%s: nothing that they said was kept.\n", oneLine(name))
-			return err
+			return o.line("%s: nothing that they said was kept.", oneLine(name))
 		}
 		also := ""
 		if d.Code {
@@ -215,7 +212,6 @@ func deleteWith(ctx context.Context, env config.Env, o Output, what Deletion, na
 		if d.Messages == 1 {
 			noun = "message"
 		}
-		_, err = fmt.Fprintf(o.Results, "%s: %d %s deleted%s.\n", oneLine(name), d.Messages, noun, also)
-		return err
+		return o.line("%s: %d %s deleted%s.", oneLine(name), d.Messages, noun, also)
 	})
 }

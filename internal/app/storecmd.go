@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 	"text/tabwriter"
@@ -30,8 +29,7 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintf(o.Results, "%s: a copy of %s\n", file, path)
-	return err
+	return o.line("%s: a copy of %s", file, path)
 }
 
 // CheckStore reads the whole store of the state directory that env names and writes what is wrong with it and
@@ -39,7 +37,7 @@ func BackupStore(ctx context.Context, env config.Env, o Output, file string) (er
 func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	path, r, err := openStoreReadOnly(ctx, env)
 	if errors.Is(err, store.ErrCorrupt) { // so badly that it can't even be opened
-		return errors.Join(ErrDamaged, writeReport(o.Results, store.Report{Path: path, Problems: []string{err.Error()}}))
+		return errors.Join(ErrDamaged, o.report(store.Report{Path: path, Problems: []string{err.Error()}}))
 	}
 	if err != nil {
 		return err
@@ -49,7 +47,7 @@ func CheckStore(ctx context.Context, env config.Env, o Output) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := writeReport(o.Results, report); err != nil {
+	if err := o.report(report); err != nil {
 		return err
 	}
 	if len(report.Problems) > 0 {
@@ -72,11 +70,10 @@ func RestoreStore(ctx context.Context, env config.Env, o Output, file string) er
 	case err != nil:
 		return err
 	}
-	if _, err := fmt.Fprintf(o.Results, "%s: restored from %s\n", done.Path, file); err != nil || done.Kept == "" {
+	if err := o.line("%s: restored from %s", done.Path, file); err != nil || done.Kept == "" {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Results, "%s: the store that was there; delete it when it is not needed any more\n", done.Kept)
-	return err
+	return o.line("%s: the store that was there; delete it when it is not needed any more", done.Kept)
 }
 
 // restoreDir is stateDir for a store that may not be there: on a new machine the directory of the service is enough.
@@ -107,39 +104,29 @@ func errNoStore(path string) error {
 	return fmt.Errorf("there is no store at %s: telex run makes it; if it is elsewhere, set STATE_DIRECTORY to its directory", path)
 }
 
-func writeReport(w io.Writer, rep store.Report) error {
-	var b strings.Builder
+func (o Output) report(rep store.Report) error {
 	if len(rep.Problems) > 0 {
-		fmt.Fprintf(&b, "%s: damaged\n", rep.Path)
-		for _, p := range rep.Problems {
-			fmt.Fprintf(&b, "  %s\n", p)
-		}
-		b.WriteString("What to do about it is in docs/operations.md, under The store.\n")
-		_, err := io.WriteString(w, b.String())
+		return o.line("%s: damaged\n  %s\nWhat to do about it is in docs/operations.md, under The store.", rep.Path, strings.Join(rep.Problems, "\n  "))
+	}
+	if rep.Schema != rep.Knows {
+		return o.line("%s: sound\n  schema %d; telex run brings it to %d, and only then can its contents be counted", rep.Path, rep.Schema, rep.Knows)
+	}
+	if err := o.line("%s: sound", rep.Path); err != nil {
 		return err
 	}
-	fmt.Fprintf(&b, "%s: sound\n", rep.Path)
-	if rep.Schema != rep.Knows {
-		fmt.Fprintf(&b, "  schema %d; telex run brings it to %d, and only then can its contents be counted\n", rep.Schema, rep.Knows)
-	} else {
-		table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		for _, row := range []struct {
-			what string
-			n    int64
-		}{
-			{"schema", rep.Schema},
-			{"conversations", rep.Conversations},
-			{"history entries", rep.Entries},
-			{"messages known", rep.Keys},
-			{"messages unfinished", rep.Pending},
-			{"turns unfinished", rep.Unfinished},
-		} {
-			fmt.Fprintf(table, "  %s\t%d\n", row.what, row.n)
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
+	table := tabwriter.NewWriter(o.Results, 0, 0, 2, ' ', 0)
+	for _, row := range []struct {
+		what string
+		n    int64
+	}{
+		{"schema", rep.Schema},
+		{"conversations", rep.Conversations},
+		{"history entries", rep.Entries},
+		{"messages known", rep.Keys},
+		{"messages unfinished", rep.Pending},
+		{"turns unfinished", rep.Unfinished},
+	} {
+		fmt.Fprintf(table, "  %s\t%d\n", row.what, row.n)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return table.Flush()
 }
