@@ -135,11 +135,15 @@ func (d *decoder) dispatch(path string, n *yaml.Node, v reflect.Value, t tags) {
 
 // structure decodes a mapping whose keys are the fields of a struct.
 func (d *decoder) structure(path string, n *yaml.Node, v reflect.Value) {
+	d.fields(path, n, d.pairs(path, n), v)
+}
+
+// fields decodes keys of the mapping n into the fields of a struct.
+func (d *decoder) fields(path string, n *yaml.Node, pairs []pair, v reflect.Value) {
 	known := make(map[string]field)
 	for _, f := range fieldsOf(v.Type()) {
 		known[f.key] = f
 	}
-	pairs := d.pairs(path, n)
 	present := make(map[string]bool)
 	for _, p := range pairs {
 		present[p.key] = true

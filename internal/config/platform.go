@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,25 +138,22 @@ func (es *Endpoints) decode(d *decoder, path string, n *yaml.Node) {
 
 // decode fills in one endpoint. The key kind is taken out first, since it says which other keys there are.
 func (e *Endpoint) decode(d *decoder, path string, p pair) {
+	before := len(d.errs)
+	pairs := d.pairs(path, p.value)
+	if len(d.errs) > before {
+		return
+	}
 	e.Kind = p.key
 	kindPlace := p.keyNode
-	body := *p.value
-	if body.Kind == yaml.MappingNode {
-		if i := kindIndex(&body); i >= 0 {
-			kindPlace = resolve(body.Content[i+1])
-			kind, ok := d.text(join(path, "kind"), kindPlace)
-			if !ok {
-				return
-			}
-			e.Kind = kind
-			d.places[join(path, "kind")] = placeOf(body.Content[i])
-			first := body.Content[i].Line
-			body.Content = slices.Delete(slices.Clone(body.Content), i, i+2)
-			if again := kindIndex(&body); again >= 0 {
-				d.fail(body.Content[again], fmt.Sprintf("first on line %d", first), `duplicate key "kind" in %s`, human(path))
-				return
-			}
+	if i := slices.IndexFunc(pairs, func(p pair) bool { return p.key == "kind" }); i >= 0 {
+		kindPlace = pairs[i].value
+		kind, ok := d.text(join(path, "kind"), kindPlace)
+		if !ok {
+			return
 		}
+		e.Kind = kind
+		d.places[join(path, "kind")] = placeOf(pairs[i].keyNode)
+		pairs = slices.Delete(pairs, i, i+1)
 	}
 	if e.Settings = newSettings(e.Kind); e.Settings == nil {
 		hint := suggest(e.Kind, platformKinds())
@@ -168,20 +164,10 @@ func (e *Endpoint) decode(d *decoder, path string, p pair) {
 		return
 	}
 	d.refuseUnbuilt(join(path, "kind"), placeOf(kindPlace), builtKinds(), KindTelegram, e.Kind)
-	d.structure(path, &body, valueOf(e.Settings))
+	d.fields(path, p.value, pairs, valueOf(e.Settings))
 }
 
 // builtKinds says which kinds this version has.
 func builtKinds() tags {
 	return tags{built: []string{KindDiscord, KindSlack}, unbuilt: "this kind of platform is"}
-}
-
-// kindIndex returns where the key kind stands in a mapping, -1 when it doesn't.
-func kindIndex(n *yaml.Node) int {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == "kind" {
-			return i
-		}
-	}
-	return -1
 }

@@ -50,12 +50,26 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (a Account, err 
 	if !o.To.IsZero() {
 		to = millis(o.To)
 	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
 	err = r.viewCurrent(ctx, "sum up usage", func(t *tx) {
-		s := newSums(o)
+		var total sum
+		sums := make(map[AccountRow]*sum) // by what is told apart
 		for u := range each(t, (*usageRow).columns, listUsage, millis(o.From), to) {
-			s.add(u)
+			key := o.key(u)
+			if sums[key] == nil {
+				sums[key] = &sum{}
+			}
+			sums[key].add(u)
+			total.add(u)
 		}
-		a = s.account()
+		a = Account{Total: total.Used}
+		for row, s := range sums {
+			row.Used = s.Used
+			a.Rows = append(a.Rows, row)
+		}
+		slices.SortFunc(a.Rows, o.compare)
 	})
 	return result(&a, err)
 }
@@ -78,42 +92,26 @@ func (u *usageRow) columns() []any {
 	}
 }
 
-// sums makes an Account of rows, which come turn by turn.
-type sums struct {
-	o     AccountOptions
-	rows  map[AccountRow]*sum // by what is told apart
-	total sum
-}
-
-// sum is what a row has so far.
+// sum is what a row has so far. Rows come turn by turn.
 type sum struct {
 	chat.Used
 	turn string // the newest that is in it
 }
 
-func newSums(o AccountOptions) *sums {
-	if o.Zone == nil {
-		o.Zone = time.UTC
+func (s *sum) add(u usageRow) {
+	s.Add(u.Usage)
+	if s.Turns == 0 || s.turn != u.turn {
+		s.Turns++
 	}
-	return &sums{o: o, rows: map[AccountRow]*sum{}}
+	s.turn = u.turn
 }
 
-func (s *sums) add(u usageRow) {
-	key := s.key(u)
-	row := s.rows[key]
-	if row == nil {
-		row = &sum{}
-		s.rows[key] = row
-	}
-	row.add(u)
-	s.total.add(u)
-}
-
-func (s *sums) key(u usageRow) (k AccountRow) {
-	for _, by := range s.o.By {
+// key is the row that usage belongs to.
+func (o AccountOptions) key(u usageRow) (k AccountRow) {
+	for _, by := range o.By {
 		switch by {
 		case ByDay:
-			k.Day = u.at.In(s.o.Zone).Format(time.DateOnly)
+			k.Day = u.at.In(o.Zone).Format(time.DateOnly)
 		case ByPerson:
 			k.Person = chat.Person{Endpoint: u.conversation.Endpoint, User: u.person}
 		case ByConversation:
@@ -125,42 +123,24 @@ func (s *sums) key(u usageRow) (k AccountRow) {
 	return k
 }
 
-func (s *sum) add(u usageRow) {
-	s.Usage.Add(u.Usage)
-	if s.Turns == 0 || s.turn != u.turn {
-		s.Turns++
-	}
-	s.turn = u.turn
-}
-
-func (s *sums) account() Account {
-	a := Account{Total: s.total.Used}
-	for key, row := range s.rows {
-		key.Used = row.Used
-		a.Rows = append(a.Rows, key)
-	}
-	slices.SortFunc(a.Rows, func(x, y AccountRow) int {
-		for _, by := range s.o.By {
-			if c := by.compare(x, y); c != 0 {
-				return c
-			}
+// compare orders rows by the first thing that tells them apart. What is not told apart is the same in both.
+func (o AccountOptions) compare(x, y AccountRow) int {
+	for _, by := range o.By {
+		order := 0
+		switch by {
+		case ByDay:
+			order = cmp.Compare(x.Day, y.Day)
+		case ByPerson:
+			order = cmp.Or(cmp.Compare(x.Person.Endpoint, y.Person.Endpoint), cmp.Compare(x.Person.User, y.Person.User))
+		case ByConversation:
+			a, b := x.Conversation, y.Conversation
+			order = cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Thread, b.Thread))
+		case ByModel:
+			order = cmp.Compare(x.Model, y.Model)
 		}
-		return 0
-	})
-	return a
-}
-
-func (b UsageBy) compare(x, y AccountRow) int {
-	switch b {
-	case ByDay:
-		return cmp.Compare(x.Day, y.Day)
-	case ByPerson:
-		return cmp.Or(cmp.Compare(x.Person.Endpoint, y.Person.Endpoint), cmp.Compare(x.Person.User, y.Person.User))
-	case ByConversation:
-		a, b := x.Conversation, y.Conversation
-		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Chat, b.Chat), cmp.Compare(a.Thread, b.Thread))
-	case ByModel:
-		return cmp.Compare(x.Model, y.Model)
+		if order != 0 {
+			return order
+		}
 	}
 	return 0
 }

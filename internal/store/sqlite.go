@@ -38,23 +38,13 @@ const (
 // the platform would never send them again. The sync is nearly all that a write costs; see the benchmark.
 // secure_delete overwrites what is deleted, on pages that become free too: who forgets means it.
 func openWriter(path, journal string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", address(path, "rw",
+	return openPool(1, address(path, "rw",
 		busyTimeout, "foreign_keys(1)", fullSync, "secure_delete(1)", logLimit, "wal_autocheckpoint(0)", "journal_mode("+journal+")"))
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	return db, nil
 }
 
 // openCheckpointer returns a pool of one connection that moves the log into the file and waits for no lock.
 func openCheckpointer(path string) (*sql.DB, error) {
-	db, err := sql.Open("sqlite", address(path, "rw", "busy_timeout(0)", fullSync, logLimit, "wal_autocheckpoint(0)"))
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	return db, nil
+	return openPool(1, address(path, "rw", "busy_timeout(0)", fullSync, logLimit, "wal_autocheckpoint(0)"))
 }
 
 // openReaders returns a pool of n connections that can't write. They make no file beside one that is at rest.
@@ -63,6 +53,10 @@ func openReaders(path string, n int, atRest bool) (*sql.DB, error) {
 	if atRest {
 		name += "&immutable=1" // https://www.sqlite.org/uri.html#uriimmutable
 	}
+	return openPool(n, name)
+}
+
+func openPool(n int, name string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", name)
 	if err != nil {
 		return nil, err
