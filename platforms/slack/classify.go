@@ -54,65 +54,49 @@ func classify(method string, o calls.Outcome, a *answer, known bool) *chat.SendE
 	return &chat.SendError{Kind: chat.Uncertain}
 }
 
-// kindOf classifies an answer of the API by its word for the failure.
+// kindOf classifies an answer of the API by its word for the failure, from the pages of the methods:
+// https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on. What is not listed blames the content.
+//
+// A thread that is gone counts as Forbidden: nothing can be written in that conversation, although
+// the channel may work. A message that streams although it should not is Temporary: see
+// [Bot.Edit].
 func kindOf(method string, a *answer) chat.ErrorKind {
-	switch {
-	case a.Error == "missing_scope", a.Error == "not_allowed_token_type":
+	switch a.Error {
+	case "missing_scope", "not_allowed_token_type":
 		// Without the scopes to write or to receive the bot can do nothing, and only the operator can
 		// mend that; without others it can.
 		if strings.HasPrefix(method, "chat.") || method == methodOpen || method == methodSelf {
 			return chat.Auth
 		}
-		return chat.Rejected
-	case a.Error == "invalid_blocks" && slices.ContainsFunc(a.Beside.value.Messages, isAboutLength):
-		return chat.TooLong
-	case strings.HasPrefix(a.Error, "restricted_action"):
-		return chat.Forbidden
-	}
-	for _, k := range knownErrors() {
-		if slices.Contains(k.codes, a.Error) {
-			return k.kind
+	case "invalid_blocks":
+		if slices.ContainsFunc(a.Beside.value.Messages, isAboutLength) {
+			return chat.TooLong
 		}
+	case "message_not_found":
+		return chat.Gone
+	case "cant_update_message", "edit_window_closed", "cant_delete_message", "compliance_exports_prevent_deletion",
+		"message_not_owned_by_app", "block_mismatch":
+		return chat.Frozen
+	case "msg_too_long", "msg_blocks_too_long", "markdown_text_too_long", "message_too_long":
+		return chat.TooLong
+	case "channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "invalid_thread_ts",
+		"cannot_reply_to_message", "user_not_found", "user_disabled", "users_not_found", "access_denied", "accesslimited",
+		"team_access_not_granted", "team_not_found", "no_permission", "ekm_access_denied", "messages_tab_disabled", "cannot_dm_bot",
+		"posting_to_channel_denied", "channel_is_archived", "as_user_not_supported", "mpim_not_supported":
+		return chat.Forbidden
+	case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "org_login_required",
+		"two_factor_setup_required", "enterprise_is_restricted":
+		return chat.Auth
+	case "internal_error", "fatal_error", "service_unavailable", "operation_timeout":
+		return chat.Uncertain
+	case "request_timeout", "team_added_to_org", "socket_mode_disabled", "streaming_state_conflict", "update_failed":
+		return chat.Temporary
+	}
+	if strings.HasPrefix(a.Error, "restricted_action") {
+		return chat.Forbidden
 	}
 	return chat.Rejected
 }
 
 // isAboutLength tells a complaint about blocks whose text is too long.
 func isAboutLength(message string) bool { return strings.Contains(message, "must be less than") }
-
-// errorCodes names the errors that mean one kind.
-type errorCodes struct {
-	kind  chat.ErrorKind
-	codes []string
-}
-
-// knownErrors lists the errors that do not blame the content, from the pages of the methods:
-// https://docs.slack.dev/reference/methods/chat.postMessage#errors and so on.
-//
-// A thread that is gone counts as Forbidden: nothing can be written in that conversation, although
-// the channel may work. A message that streams although it should not is Temporary: see
-// [Bot.Edit].
-func knownErrors() []errorCodes {
-	return []errorCodes{
-		{chat.Gone, []string{"message_not_found"}},
-		{chat.Frozen, []string{
-			"cant_update_message", "edit_window_closed", "cant_delete_message", "compliance_exports_prevent_deletion",
-			"message_not_owned_by_app", "block_mismatch",
-		}},
-		{chat.TooLong, []string{"msg_too_long", "msg_blocks_too_long", "markdown_text_too_long", "message_too_long"}},
-		{chat.Forbidden, []string{
-			"channel_not_found", "not_in_channel", "is_archived", "is_inactive", "thread_not_found", "invalid_thread_ts",
-			"cannot_reply_to_message", "user_not_found", "user_disabled", "users_not_found", "access_denied", "accesslimited",
-			"team_access_not_granted", "team_not_found", "no_permission", "ekm_access_denied", "messages_tab_disabled", "cannot_dm_bot",
-			"posting_to_channel_denied", "channel_is_archived", "as_user_not_supported", "mpim_not_supported",
-		}},
-		{chat.Auth, []string{
-			"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "org_login_required",
-			"two_factor_setup_required", "enterprise_is_restricted",
-		}},
-		{chat.Uncertain, []string{"internal_error", "fatal_error", "service_unavailable", "operation_timeout"}},
-		{chat.Temporary, []string{
-			"request_timeout", "team_added_to_org", "socket_mode_disabled", "streaming_state_conflict", "update_failed",
-		}},
-	}
-}

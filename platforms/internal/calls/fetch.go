@@ -33,7 +33,7 @@ func CheckSize(size, limit int64) error {
 }
 
 // Fetch returns the content of the file at an address; an empty address is that of nothing, which is Gone. What is said to
-// be larger than the limit is not loaded, and of what turns out to be, no more than the limit is ever held: both wrap
+// be larger than the limit is not loaded, and of what turns out to be, hardly more than the limit is ever held: both wrap
 // chat.ErrTooLarge. Other failures are a *chat.SendError and never Uncertain, for fetching changes nothing. judge may refuse an answer before its body is read; nil: it takes those
 // with status 200. Blocks until all is there or ctx ends.
 func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Response) error) ([]byte, error) {
@@ -73,20 +73,16 @@ func (d Download) Fetch(ctx context.Context, address string, judge func(*http.Re
 	if err := CheckSize(resp.ContentLength, d.Limit); err != nil {
 		return nil, err
 	}
-	content, err := io.ReadAll(io.LimitReader(resp.Body, d.Limit))
-	if err != nil {
-		return nil, failed(chat.Temporary, err)
+	content, err := io.ReadAll(io.LimitReader(resp.Body, d.Limit+1))
+	if err == nil {
+		err = ctx.Err() // the server may end in good order because it hears that we give up
 	}
-	var beyond [1]byte
-	switch n, err := io.ReadFull(resp.Body, beyond[:]); {
-	case n > 0:
+	switch got := int64(len(content)); {
+	case got > d.Limit:
 		return nil, fmt.Errorf("%s: %w: more than %d bytes", fetching, chat.ErrTooLarge, d.Limit)
-	case !errors.Is(err, io.EOF):
+	case err != nil:
 		return nil, failed(chat.Temporary, err)
-	case ctx.Err() != nil: // the server may end in good order because it hears that we give up
-		return nil, failed(chat.Temporary, ctx.Err())
-	}
-	if got := int64(len(content)); got < d.Size {
+	case got < d.Size:
 		return nil, failed(chat.Temporary, fmt.Errorf("%d of %d bytes came", got, d.Size))
 	}
 	return content, nil
