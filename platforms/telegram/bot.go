@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -20,24 +19,22 @@ const defaultAPIBase = "https://api.telegram.org"
 
 // Options says which bot to be and how to reach the API. The configuration has checked them.
 type Options struct {
-	Token       string            // from @BotFather; required
-	APIBase     string            // scheme and host, maybe a path; empty: the cloud server
-	HTTP        http.RoundTripper // nil: a transport of the bot's own
-	PollTimeout time.Duration     // how long one poll waits for updates, at most 50 s, to which the server cuts it; 0: 30 s
-	Log         *slog.Logger      // nil: nothing is logged
+	Token   string            // from @BotFather; required
+	APIBase string            // scheme and host, maybe a path; empty: the cloud server
+	HTTP    http.RoundTripper // nil: a transport of the bot's own
+	Log     *slog.Logger      // nil: nothing is logged
 }
 
 // Bot is one bot account. Its methods may be called at the same time from many goroutines,
 // but only one Run may be active: Telegram hands updates to one receiver.
 type Bot struct {
-	api         tgbotapi.BotAPI // a template: every call works on a copy with its own client
-	files       string          // the address that the paths of files continue; it holds the token
-	secrets     calls.Secrets
-	client      *http.Client
-	pollTimeout time.Duration
-	log         *slog.Logger
-	greeting    receiving.Greeting
-	heart       chat.Heartbeat
+	api      tgbotapi.BotAPI // a template: every call works on a copy with its own client
+	files    string          // the address that the paths of files continue; it holds the token
+	secrets  calls.Secrets
+	client   *http.Client
+	log      *slog.Logger
+	greeting receiving.Greeting
+	heart    chat.Heartbeat
 
 	webhookRemoved bool // for Run
 }
@@ -45,11 +42,10 @@ type Bot struct {
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
 func New(o Options) *Bot {
 	b := &Bot{
-		api:         tgbotapi.BotAPI{Token: o.Token},
-		secrets:     calls.Secrets{o.Token},
-		client:      calls.NewClient(o.HTTP, endpointCount),
-		pollTimeout: cmp.Or(o.PollTimeout, defaultPollTimeout),
-		log:         cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		api:     tgbotapi.BotAPI{Token: o.Token},
+		secrets: calls.Secrets{o.Token},
+		client:  calls.NewClient(o.HTTP, endpointCount),
+		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 	}
 	base := calls.Base(o.APIBase, defaultAPIBase)
 	b.api.SetAPIEndpoint(strings.ReplaceAll(base, "%", "%%") + "/bot%s/%s")

@@ -53,8 +53,8 @@ const endpointCount = 30
 
 // Limits of receiving, https://core.telegram.org/bots/api#getupdates.
 const (
-	defaultPollTimeout = 30 * time.Second
-	maxUpdates         = 100
+	pollTimeout = 30 * time.Second // how long one poll waits
+	maxUpdates  = 100
 )
 
 // Limits of the menu, https://core.telegram.org/bots/api#botcommand and

@@ -72,7 +72,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 
 // Pulse implements gateway.Pulse: one poll is the longest that the loop waits.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) {
-	return b.heart.Last(), b.pollTimeout + answerMargin + time.Minute
+	return b.heart.Last(), pollTimeout + answerMargin + time.Minute
 }
 
 // self asks who the bot is.
@@ -92,13 +92,13 @@ func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
 
 // poll waits for updates from offset on, or asks at once for those that wait there.
 func (b *Bot) poll(ctx context.Context, offset int, waiting bool) ([]json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.pollTimeout+answerMargin)
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout+answerMargin)
 	defer cancel()
 	params := tgbotapi.Params{"allowed_updates": allowedUpdates}
 	params.AddNonZero("offset", offset)
 	params.AddNonZero("limit", maxUpdates)
 	if !waiting {
-		params.AddNonZero("timeout", int((b.pollTimeout+time.Second-1)/time.Second))
+		params.AddNonZero("timeout", int(pollTimeout/time.Second))
 	}
 	result, err := b.call(ctx, "getUpdates", params)
 	if err != nil {
