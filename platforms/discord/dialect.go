@@ -49,7 +49,7 @@ func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 type grammar struct{}
 
 // Rules returns that there are three levels of headings.
-func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3} }
+func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 3, Language: language} }
 
 var (
 	mention  = regexp.MustCompile(`^@(?:everyone|here|[!&]?[0-9])`)
@@ -164,7 +164,7 @@ func (grammar) Label(text string, i int, first bool) bool {
 	case '\\', '*', '`', '<', '>', '[', ']', '@':
 		return false
 	case '_': // within a word only
-		return word(at.Prev()) && word(at.Next())
+		return at.InWord()
 	case '~', '|':
 		return at.Prev() != byte(r) && at.Next() != byte(r)
 	case ':':
@@ -183,18 +183,6 @@ func (grammar) Label(text string, i int, first bool) bool {
 	return !unicode.In(r, unicode.So, unicode.Sk, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp) && (r < 0x25fb || r > 0x25fe)
 }
 
-func word(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
 // Fragile reports whether a style around s could end in it: Discord looks for the end of the
 // one before it looks for code.
 func (grammar) Fragile(s string) bool { return strings.ContainsAny(s, `*~\`) }
-
-// Language returns the name unless Discord would show it as a line of the code.
-func (grammar) Language(name string) string {
-	if !language.MatchString(name) {
-		return ""
-	}
-	return name
-}

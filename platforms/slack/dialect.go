@@ -50,7 +50,9 @@ func (Dialect) Len(r markup.Rendered) int { return markup.Units(r.Text) }
 type grammar struct{}
 
 // Rules returns those of CommonMark, with six levels of headings that all look the same.
-func (grammar) Rules() marks.Rules { return marks.Rules{Headings: 6, CommonMark: true} }
+func (grammar) Rules() marks.Rules {
+	return marks.Rules{Headings: 6, CommonMark: true, Language: language}
+}
 
 // controlSequence is what Slack acts on wherever it stands: mentions of people, channels, groups and
 // everybody, dates, and links. Other text in angle brackets, such as <!-- or <xs:element>, is text to it.
@@ -88,7 +90,7 @@ func (grammar) Escape(out []byte, at marks.Place) []byte {
 	case '\\', '*', '`', '[', ']', '~':
 		escaped = true
 	case '_': // means nothing within a word
-		escaped = !word(at.Prev()) || !word(at.Next())
+		escaped = !at.InWord()
 	case '#':
 		escaped = at.Start() || at.Heading
 	case '-', '+', '=', '|':
@@ -146,15 +148,3 @@ func (grammar) Label(string, int, bool) bool { return true }
 
 // Fragile reports that code and addresses end no style.
 func (grammar) Fragile(string) bool { return false }
-
-// Language returns the name if it is one.
-func (grammar) Language(name string) string {
-	if !language.MatchString(name) {
-		return ""
-	}
-	return name
-}
-
-func word(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}

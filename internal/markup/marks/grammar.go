@@ -1,6 +1,7 @@
 package marks
 
 import (
+	"regexp"
 	"strings"
 
 	"telex/internal/markup"
@@ -35,8 +36,6 @@ type Grammar interface {
 	// Fragile reports whether code or an address ends the bold, italic or strikethrough style
 	// around it too early.
 	Fragile(s string) bool
-	// Language returns what is written behind the fence of a code block.
-	Language(name string) string
 }
 
 // Rules is what differs in the structure of a Markdown.
@@ -48,6 +47,8 @@ type Rules struct {
 	// and spaces at the start of a line are not shown. Else a mark counts wherever it stands,
 	// and lines stay as they are.
 	CommonMark bool
+	// Language is what a language may be called behind the fence of a code block; nil: anything.
+	Language *regexp.Regexp
 }
 
 // Place is where a character stands.
@@ -62,6 +63,13 @@ type Place struct {
 
 // Rest returns the text from the character on.
 func (p Place) Rest() string { return p.Text[p.At:] }
+
+// InWord reports whether a letter or digit of ASCII stands on both sides of the character.
+func (p Place) InWord() bool { return isWord(p.Prev()) && isWord(p.Next()) }
+
+func isWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
 
 // Start reports whether nothing but white space and marks stands before the character in its
 // line.

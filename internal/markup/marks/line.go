@@ -113,7 +113,11 @@ func (w *writer) block(f format) int {
 	if w.quote >= 0 {
 		prefix = quoteMark
 	}
-	w.out = append(w.out, "```"+w.grammar.Language(f.Language)+"\n"+prefix...)
+	language := f.Language
+	if w.rules.Language != nil && !w.rules.Language.MatchString(language) {
+		language = "" // it would be a line of the code
+	}
+	w.out = append(w.out, "```"+language+"\n"+prefix...)
 	ticks := 0
 	for i, r := range content {
 		switch r {

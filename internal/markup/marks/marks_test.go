@@ -42,8 +42,6 @@ func (g toy) Label(text string, i int, first bool) bool {
 
 func (g toy) Fragile(s string) bool { return strings.Contains(s, "*") }
 
-func (g toy) Language(name string) string { return name }
-
 // dialect writes with a grammar.
 type dialect struct {
 	markup.Plain
