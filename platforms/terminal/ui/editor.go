@@ -74,8 +74,6 @@ func (e *editor) take() string {
 	return text
 }
 
-func (e *editor) left() { e.at = e.before() }
-
 // before is where the character before the cursor begins.
 func (e *editor) before() int {
 	from, to := 0, 0
@@ -94,14 +92,8 @@ func (e *editor) after() int {
 	return e.at + len(g.Value())
 }
 
-func (e *editor) right() { e.at = e.after() }
-
 // cut removes the text from one offset up to another.
 func (e *editor) cut(from, to int) { e.text, e.at = e.text[:from]+e.text[to:], from }
-
-func (e *editor) backspace() { e.cut(e.before(), e.at) }
-
-func (e *editor) remove() { e.cut(e.at, e.after()) }
 
 // lineStart and lineEnd are the ends of the line with the cursor.
 func (e *editor) lineStart() int { return strings.LastIndexByte(e.text[:e.at], '\n') + 1 }
@@ -126,11 +118,7 @@ func (e *editor) up() {
 		return
 	}
 	if e.back < len(e.past) {
-		if e.back == 0 {
-			e.draft = e.text
-		}
-		e.back++
-		e.set(e.past[len(e.past)-e.back])
+		e.recall(e.back + 1)
 	}
 }
 
@@ -140,14 +128,20 @@ func (e *editor) down() {
 		e.at = end + 1
 		return
 	}
-	switch e.back {
-	case 0:
-	case 1:
-		e.back = 0
+	if e.back > 0 {
+		e.recall(e.back - 1)
+	}
+}
+
+// recall shows what was entered so far back.
+func (e *editor) recall(back int) {
+	if e.back == 0 {
+		e.draft = e.text
+	}
+	if e.back = back; back == 0 {
 		e.set(e.draft)
-	default:
-		e.back--
-		e.set(e.past[len(e.past)-e.back])
+	} else {
+		e.set(e.past[len(e.past)-back])
 	}
 }
 

@@ -10,7 +10,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+d":
 		switch {
 		case m.editor.text != "":
-			m.editor.remove()
+			m.editor.cut(m.editor.at, m.editor.after())
 		case m.leaving: // asked again: nothing is waited for
 			return tea.Quit
 		default:
@@ -49,13 +49,13 @@ func (m *model) edit(k tea.KeyPressMsg) {
 	e := &m.editor
 	switch k.Keystroke() {
 	case "backspace", "ctrl+h":
-		e.backspace()
+		e.cut(e.before(), e.at)
 	case "delete":
-		e.remove()
+		e.cut(e.at, e.after())
 	case "left", "ctrl+b":
-		e.left()
+		e.at = e.before()
 	case "right", "ctrl+f":
-		e.right()
+		e.at = e.after()
 	case "home", "ctrl+a":
 		e.at = e.lineStart()
 	case "end", "ctrl+e":
