@@ -62,12 +62,14 @@ func New(o Options) *Bot {
 		client:  calls.NewClient(o.HTTP, endpointCount),
 		log:     cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
 
-		interactions: newInteractions(),
+		interactions: &interactions{known: receiving.NewRecent[*interaction](maxInteractions)},
 		buckets:      newBuckets(),
-		places:       newPlaces(),
-		questions:    receiving.NewRecent[string](maxQuestions),
-		concluded:    make(chan command, maxConcluded),
-		session:      &session{past: receiving.NewRecent[struct{}](maxPast)},
+		places: &places{
+			channels: receiving.NewRecent[channelInfo](maxChannels), threadless: receiving.NewRecent[bool](maxChannels), roles: make(map[string]string),
+		},
+		questions: receiving.NewRecent[string](maxQuestions),
+		concluded: make(chan command, maxConcluded),
+		session:   &session{past: receiving.NewRecent[struct{}](maxPast)},
 	}
 }
 

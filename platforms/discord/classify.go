@@ -38,18 +38,13 @@ type problem struct {
 	Global     bool            `json:"global"`
 }
 
-// readProblem reads it, and reports false for a page of what stands in front of the platform.
-func readProblem(body []byte) (problem, bool) {
-	var p problem
-	if err := json.Unmarshal(body, &p); err != nil || p.Message == "" {
-		return problem{}, false
-	}
-	return p, true
-}
-
 // refused returns the failure of a call that was answered with no success.
 func (b *Bot) refused(r request, o calls.Outcome) error {
-	p, ours := readProblem(o.Body)
+	var p problem
+	ours := json.Unmarshal(o.Body, &p) == nil && p.Message != ""
+	if !ours { // a page of what stands in front of the platform
+		p = problem{}
+	}
 	failure := &chat.SendError{Kind: kindOf(o.Status, p, ours, r.token != "")}
 	if failure.Kind == chat.RateLimited {
 		failure.RetryAfter = calls.RetryAfter(p.RetryAfter, o.Header, defaultRetryAfter)

@@ -160,10 +160,6 @@ type interaction struct {
 	dead  bool
 }
 
-func newInteractions() *interactions {
-	return &interactions{known: receiving.NewRecent[*interaction](maxInteractions)}
-}
-
 // of returns what is known of an interaction. One of an earlier process was acknowledged, or never will be.
 func (s *interactions) of(id string) *interaction {
 	if i, ok := s.known.Get(id); ok {

@@ -25,10 +25,6 @@ type places struct {
 	dms   []string          // newest first
 }
 
-func newPlaces() *places {
-	return &places{channels: receiving.NewRecent[channelInfo](maxChannels), threadless: receiving.NewRecent[bool](maxChannels), roles: make(map[string]string)}
-}
-
 func (p *places) add(r channelInfo) {
 	if r.Last = ""; isSnowflake(r.ID) {
 		p.channels.Put(r.ID, r)

@@ -69,7 +69,7 @@ func kindOf(method string, a *answer) chat.ErrorKind {
 			return chat.Auth
 		}
 	case "invalid_blocks":
-		if slices.ContainsFunc(a.Beside.value.Messages, isAboutLength) {
+		if strings.Contains(strings.Join(a.Beside.value.Messages, "\n"), "must be less than") { // the text of a block
 			return chat.TooLong
 		}
 	case "message_not_found":
@@ -97,6 +97,3 @@ func kindOf(method string, a *answer) chat.ErrorKind {
 	}
 	return chat.Rejected
 }
-
-// isAboutLength tells a complaint about blocks whose text is too long.
-func isAboutLength(message string) bool { return strings.Contains(message, "must be less than") }

@@ -118,12 +118,8 @@ func marked(name, hashed string) string {
 // markOf is what a key becomes in the name of a file.
 func markOf(hashed string) string { return "-" + hashed[:12] }
 
-// fileHosts are where files are that the bot's token reads, with everything below.
-// https://docs.slack.dev/reference/objects/file-object (url_private)
-func fileHosts() []string { return []string{"slack.com", "slack-files.com", "slack-gov.com"} }
-
 // fetchable says that the token may be shown to an address: those of files elsewhere are whatever
-// somebody made them.
+// somebody made them. See url_private of https://docs.slack.dev/reference/objects/file-object.
 func (b *Bot) fetchable(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {
@@ -133,7 +129,7 @@ func (b *Bot) fetchable(address string) bool {
 		return true
 	}
 	host := strings.ToLower(u.Hostname())
-	for _, h := range fileHosts() {
+	for _, h := range []string{"slack.com", "slack-files.com", "slack-gov.com"} {
 		if u.Scheme == "https" && (host == h || strings.HasSuffix(host, "."+h)) {
 			return true
 		}

@@ -39,15 +39,10 @@ func (b *Bot) exchange(ctx context.Context, method string, params tgbotapi.Param
 	if !ok || (refusal.Code == 0 && refusal.Message == "") {
 		refusal = nil // not the API's answer: a proxy's page, or cut
 	}
-	failure := classify(refusal, o)
-	failure.Err = b.refused(method, refusal, o)
-	return nil, failure
-}
-
-// refused describes a refusal. Telegram has no error codes below the HTTP status, so that its description is the code.
-func (b *Bot) refused(method string, refusal *tgbotapi.Error, o calls.Outcome) error {
-	if refusal == nil {
-		return b.secrets.Refused(method, o, "", "")
+	failure, words := classify(refusal, o), ""
+	if refusal != nil {
+		words = refusal.Message // which is the code as well: there is none below the HTTP status
 	}
-	return b.secrets.Refused(method, o, refusal.Message, refusal.Message)
+	failure.Err = b.secrets.Refused(method, o, words, words)
+	return nil, failure
 }

@@ -118,13 +118,7 @@ func knownDescriptions() []described {
 	}
 }
 
-// notModified reports whether an edit was refused because the message already is so.
-func notModified(err *chat.SendError) bool { return says(err, "message is not modified") }
-
-// alreadyDeleted reports whether a delete was refused because the message is gone.
-func alreadyDeleted(err *chat.SendError) bool { return says(err, "message to delete not found") }
-
 // says reports whether the API refused a call with this text.
-func says(err *chat.SendError, text string) bool {
+func says(err error, text string) bool {
 	return strings.Contains(strings.ToLower(calls.Code(err)), text)
 }

@@ -121,7 +121,9 @@ func entities(text string, formats []markup.Format, quiet bool) []styled {
 			e.kind, e.lang = kindPre, f.Language
 		case markup.Link:
 			if !linkable(f.URL, text[e.start:e.end]) {
-				if linksItself(f.URL, text[e.start:e.end]) && !hasMention(f.URL, text[e.start:e.end]) {
+				// Where Markdown sees an address of mail Telegram may see a mention: <!team|@here> is one to Markdown alone.
+				label := text[e.start:e.end]
+				if linksItself(f.URL, label) && (f.URL != "mailto:"+label || len(mentions(label)) == 0) {
 					linked = append(linked, e)
 				}
 				continue
@@ -226,10 +228,6 @@ func linkable(url, text string) bool {
 func linksItself(url, text string) bool {
 	return url == text || url == "http://"+text || url == "mailto:"+text
 }
-
-// hasMention reports whether Telegram may see a mention where Markdown sees an address of mail: <!team|@here> is
-// one to Markdown alone.
-func hasMention(url, text string) bool { return url == "mailto:"+text && len(mentions(text)) > 0 }
 
 // spans converts entities, ordered by start, from bytes to UTF-16 code units.
 func spans(text string, entities []styled) []markup.Span {

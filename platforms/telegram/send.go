@@ -48,7 +48,7 @@ func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 		return chat.Receipt{}, err
 	}
 	encode(params, m)
-	if _, err := b.call(ctx, "editMessageText", params); err != nil && !notModified(chat.AsSendError(err)) {
+	if _, err := b.call(ctx, "editMessageText", params); err != nil && !says(err, "message is not modified") {
 		return chat.Receipt{}, err
 	}
 	return chat.Receipt{Ref: ref}, nil
@@ -61,7 +61,7 @@ func (b *Bot) Delete(ctx context.Context, ref chat.MessageRef) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.call(ctx, "deleteMessage", params); err != nil && !alreadyDeleted(chat.AsSendError(err)) {
+	if _, err := b.call(ctx, "deleteMessage", params); err != nil && !says(err, "message to delete not found") {
 		return err
 	}
 	return nil

@@ -80,11 +80,10 @@ type model struct {
 }
 
 func newModel(c side, w terminal.Welcome, o Options) *model {
-	m := &model{
+	return &model{
 		client: c, dialect: o.Dialect, session: o.Session, name: terminal.Clean(w.Model), once: w.Once, offers: w.Commands, reflows: o.Reflows,
 		done: make(map[string]string),
 	}
-	return m
 }
 
 // history returns what was said before, as it looked when it came, and takes note of it.

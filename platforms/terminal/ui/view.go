@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -84,12 +85,7 @@ func (m *model) status() string {
 
 // growing says that an answer is being written.
 func (m *model) growing() bool {
-	for _, e := range m.entries {
-		if e.live {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.entries, func(e entry) bool { return e.live })
 }
 
 // mine is how the person's own words look.
