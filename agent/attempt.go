@@ -19,7 +19,7 @@ const (
 )
 
 // errTooMuch ends the stream of an answer that got longer than maxText.
-var errTooMuch = errors.New("the answer is longer than any may be")
+var errTooMuch = errors.New("the answer is too long")
 
 // cutError is an answer that broke off after its first token.
 type cutError struct{ err error }

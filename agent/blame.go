@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"context"
+	"log/slog"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,4 +41,29 @@ func blamed(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 		return ToolSpec{}, false
 	}
 	return tools[at], true
+}
+
+// leaveOut has the turn's requests to its model leave something out, since the provider refused it.
+func (r *run) leaveOut(what string) {
+	if r.leftOut == nil {
+		r.leftOut = make(map[string]bool)
+	}
+	r.leftOut[what] = true
+}
+
+// leavesOut reports whether the turn's requests leave something out.
+func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.learned.refuses(what) }
+
+// learnRefusals remembers what the provider refused, once it has accepted the request without it.
+func (r *run) learnRefusals(ctx context.Context) {
+	var parts []string
+	for _, what := range slices.Sorted(maps.Keys(r.leftOut)) {
+		if what != allCalls && what != theseImages && r.model.learned.learn(what) {
+			part, _, _ := strings.Cut(what, " ")
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) > 0 {
+		r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses a part of the requests, leaving it out for ten minutes", slog.Any("parts", parts))
+	}
 }

@@ -32,6 +32,7 @@
 //	compact.go    older messages turned into a summary by the model
 //	image.go      chooses the images that are sent (pure)
 //	learned.go    what turns learned about a model
+//	blame.go      what requests leave out since the provider refused it
 //	estimate.go   tokens without a tokenizer
 //	stream.go     Run as an iterator
 //	model.go      the interface of a model API; each API has a package

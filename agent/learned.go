@@ -1,11 +1,6 @@
 package agent
 
 import (
-	"context"
-	"log/slog"
-	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -22,12 +17,24 @@ const (
 type learned struct {
 	mu         sync.Mutex
 	factor     float64 // tokens as the provider counts for each estimated one
-	most       limit   // estimated tokens that a request may have since the provider refused more
-	window     limit   // tokens that a request and its answer may have, as the provider says
-	output     limit   // tokens of an answer, as the provider counts
 	readImages bool    // it accepted an image
-	refusals   map[string]refusal
+	lessons    map[string]lesson
 }
+
+// lesson is what a refusal taught. It holds for a while: the provider may be mended, or a router may choose another server.
+type lesson struct {
+	limit int // the number that must not be exceeded; 1: what the lesson is about is refused
+	until time.Time
+}
+
+const lessonHolds = 10 * time.Minute
+
+// Lessons with a limit.
+const (
+	maxRequest = "tokens of a request" // estimated, since the provider refused more
+	maxWindow  = "tokens of a window"  // of a request and its answer, as the provider says
+	maxAnswer  = "tokens of an answer" // as the provider counts
+)
 
 // What a provider can refuse besides single tools; see toolKey.
 const (
@@ -41,44 +48,23 @@ const (
 // toolKey stands for one tool. A tool that gets another schema is another one: schemas are why tools are refused.
 func toolKey(name string, schema []byte) string { return name + " " + string(schema) }
 
-// leaveOut has the turn's requests to its model leave something out, since the provider refused it.
-func (r *run) leaveOut(what string) {
-	if r.leftOut == nil {
-		r.leftOut = make(map[string]bool)
+// now returns the limit of a lesson that holds; 0: none does.
+func (l *learned) now(what string) int {
+	if lesson := l.lessons[what]; time.Now().Before(lesson.until) {
+		return lesson.limit
 	}
-	r.leftOut[what] = true
+	return 0
 }
 
-// leavesOut reports whether the turn's requests leave something out.
-func (r *run) leavesOut(what string) bool { return r.leftOut[what] || r.model.learned.refuses(what) }
-
-// learnRefusals remembers what the provider refused, once it has accepted the request without it.
-func (r *run) learnRefusals(ctx context.Context) {
-	var parts []string
-	for _, what := range slices.Sorted(maps.Keys(r.leftOut)) {
-		if what != allCalls && what != theseImages && r.model.learned.learn(what) {
-			part, _, _ := strings.Cut(what, " ")
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) > 0 {
-		r.log.LogAttrs(ctx, slog.LevelWarn, "the provider refuses a part of the requests, leaving it out for ten minutes", slog.Any("parts", parts))
-	}
+func (l *learned) remember(what string, limit int) {
+	l.lessons[what] = lesson{limit: limit, until: time.Now().Add(lessonHolds)}
 }
-
-// refusalHolds is how long a refusal is remembered: the provider may be mended, or a router may choose another server.
-const refusalHolds = 10 * time.Minute
-
-// refusal is something that a provider refused. The zero value was never refused.
-type refusal struct{ until time.Time }
-
-func (r refusal) holds() bool { return time.Now().Before(r.until) }
 
 // refuses reports whether the provider refuses something now.
 func (l *learned) refuses(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.refusals[what].holds()
+	return l.now(what) > 0
 }
 
 // learn remembers that the provider refused something and accepted the request without it. It reports whether that
@@ -86,43 +72,27 @@ func (l *learned) refuses(what string) bool {
 func (l *learned) learn(what string) (isNew bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return (what != allImages || !l.readImages) && l.remember(what) == refusal{}
+	if what == allImages && l.readImages || l.now(what) > 0 {
+		return false
+	}
+	_, known := l.lessons[what]
+	l.remember(what, 1)
+	return !known
 }
 
 // report reports whether something is worth a line in the log: none was written a moment ago.
 func (l *learned) report(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before := l.remember("log " + what)
-	return !before.holds()
-}
-
-// remember renews a refusal that does not hold, and returns the one before.
-func (l *learned) remember(what string) (before refusal) {
-	before = l.refusals[what]
-	if !before.holds() {
-		l.refusals[what] = refusal{until: time.Now().Add(refusalHolds)}
+	what = "log " + what
+	isNew := l.now(what) == 0
+	if isNew {
+		l.remember(what, 1)
 	}
-	return before
+	return isNew
 }
 
-// limit is a number that a provider refused to exceed.
-type limit struct {
-	refusal
-	n int
-}
-
-func newLimit(n int) limit { return limit{refusal{until: time.Now().Add(refusalHolds)}, n} }
-
-// now returns the limit that holds; 0: none.
-func (l limit) now() int {
-	if !l.holds() {
-		return 0
-	}
-	return l.n
-}
-
-func newLearned() *learned { return &learned{factor: 1, refusals: make(map[string]refusal)} }
+func newLearned() *learned { return &learned{factor: 1, lessons: make(map[string]lesson)} }
 
 // fitting returns how many estimated tokens a request may have beside an answer of so many tokens
 // in a window of so many; 0: any number.
@@ -139,7 +109,7 @@ func (l *learned) room(window, output int) int {
 	room := l.fitting(window, output)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if most := l.most.now(); most > 0 && (room == 0 || most < room) {
+	if most := l.now(maxRequest); most > 0 && (room == 0 || most < room) {
 		room = most
 	}
 	return room
@@ -149,7 +119,7 @@ func (l *learned) room(window, output int) int {
 func (l *learned) limited(window int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if told := l.window.now(); told > 0 && (window == 0 || told < window) {
+	if told := l.now(maxWindow); told > 0 && (window == 0 || told < window) {
 		return told
 	}
 	return window
@@ -159,14 +129,14 @@ func (l *learned) limited(window int) int {
 func (l *learned) shrinkOutput(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.output = newLimit(n)
+	l.remember(maxAnswer, n)
 }
 
 // maxOutput returns how many tokens an answer may have of so many that are configured; 0: no matter.
 func (l *learned) maxOutput(configured int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := l.output.now(); n > 0 && n < configured {
+	if n := l.now(maxAnswer); n > 0 && n < configured {
 		return n
 	}
 	return configured
@@ -197,8 +167,8 @@ func (l *learned) accepted(r Request, estimated, told int) {
 		l.factor += factorShare * (ratio - l.factor)
 	}
 	// A refusal of an unusual text must not make the room small for good.
-	if most := l.most.now(); most > 0 && estimated > most/2 {
-		l.most.n += most/100 + 1
+	if most := l.now(maxRequest); most > 0 && estimated > most/2 {
+		l.lessons[maxRequest] = lesson{limit: most + most/100 + 1, until: l.lessons[maxRequest].until}
 	}
 }
 
@@ -206,11 +176,11 @@ func (l *learned) accepted(r Request, estimated, told int) {
 func (l *learned) tooLong(estimated, told int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if told > 0 && l.window.now() != told {
-		l.window = newLimit(told)
+	if told > 0 && l.now(maxWindow) != told {
+		l.remember(maxWindow, told)
 		return
 	}
-	if now, most := l.most.now(), max(1, estimated*3/4); now == 0 || most < now {
-		l.most = newLimit(most)
+	if now, most := l.now(maxRequest), max(1, estimated*3/4); now == 0 || most < now {
+		l.remember(maxRequest, most)
 	}
 }

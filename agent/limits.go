@@ -29,7 +29,7 @@ var (
 	errTurnLimit  = errors.New("the turn took too long")
 	errFirstToken = errors.New("the model did not begin its answer in time")
 	errSilence    = errors.New("the model was silent for too long")
-	errCallLimit  = errors.New("the turn needs more model calls than it may make")
+	errCallLimit  = errors.New("the turn needs more model calls than limits.model_calls allows")
 )
 
 // clock ends a context when its time is used up. Its methods are called from one goroutine.

@@ -51,8 +51,8 @@ func TestProgressKeepsTheOrderOfEachCall(t *testing.T) {
 			newest[n.call] = i
 		}
 		tellers.Wait()
-		if len(p.queue) != 0 {
-			t.Fatalf("left %+v", p.queue)
+		if len(p.notes) != 0 {
+			t.Fatalf("%d notes are left", len(p.notes))
 		}
 	})
 }

@@ -541,7 +541,7 @@ func TestOptions(t *testing.T) {
 	hot := float32(3)
 	for want, change := range map[string]func(*chatcompletions.Options){
 		"http:// or https://": func(o *chatcompletions.Options) { o.BaseURL = "api.example" },
-		"no URL":              func(o *chatcompletions.Options) { o.BaseURL = "http://%" },
+		"invalid base URL":    func(o *chatcompletions.Options) { o.BaseURL = "http://%" },
 		"no model":            func(o *chatcompletions.Options) { o.Model = "" },
 		"negative":            func(o *chatcompletions.Options) { o.MaxOutputTokens = -1 },
 		"temperature 3":       func(o *chatcompletions.Options) { o.Temperature = &hot },

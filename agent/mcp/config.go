@@ -88,16 +88,16 @@ func (s Server) validate() error {
 	case s.Command != "" && len(s.Headers) > 0:
 		return errors.New("headers are for a url")
 	case s.Timeout < 0:
-		return errors.New("timeout: want more than nothing")
+		return errors.New("timeout: must not be negative")
 	}
 	for name := range s.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(s.Env[name], "\x00") {
-			return fmt.Errorf("env: %q can't be set", name)
+			return fmt.Errorf("env: invalid variable %q", name)
 		}
 	}
 	for name, value := range s.Headers {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return fmt.Errorf("headers: %q can't be sent", name)
+			return fmt.Errorf("headers: invalid header %q", name)
 		}
 	}
 	if s.URL == "" {

@@ -92,14 +92,14 @@ func parameters(schema any) (json.RawMessage, error) {
 	}
 	object, ok := schema.(map[string]any)
 	if !ok {
-		return nil, errors.New("its schema is no object")
+		return nil, errors.New("its schema is not an object")
 	}
 	switch object["type"] {
 	case nil:
 		object["type"] = "object"
 	case "object":
 	default:
-		return nil, errors.New("its arguments are no object")
+		return nil, errors.New("its arguments are not an object")
 	}
 	if object["properties"] == nil {
 		object["properties"] = map[string]any{}

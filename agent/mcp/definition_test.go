@@ -102,8 +102,8 @@ func TestConfig(t *testing.T) {
 		{"headers of a command", Server{Name: "it", Command: "npx", Headers: map[string]string{"X": "secret"}}, "headers are for a url"},
 		{"args of a url", Server{Name: "it", URL: "https://example.org", Args: []string{"x"}}, "are for a command"},
 		{"no url", Server{Name: "it", URL: "secret.example.org"}, "url: "},
-		{"two lines", Server{Name: "it", URL: "https://example.org", Headers: map[string]string{"X": "secret\r\nY: z"}}, `"X" can't be sent`},
-		{"env", Server{Name: "it", Command: "npx", Env: map[string]string{"A=B": "secret"}}, "can't be set"},
+		{"two lines", Server{Name: "it", URL: "https://example.org", Headers: map[string]string{"X": "secret\r\nY: z"}}, `invalid header "X"`},
+		{"env", Server{Name: "it", Command: "npx", Env: map[string]string{"A=B": "secret"}}, "invalid variable"},
 		{"timeout", Server{Name: "it", Command: "npx", Timeout: -1}, "timeout"},
 	} {
 		_, err := New(Options{Servers: []Server{tt.server}, Log: (&said{}).logger()})

@@ -35,7 +35,7 @@ func (o *Options) validate() error {
 	u, err := url.Parse(o.BaseURL)
 	switch {
 	case err != nil:
-		return errors.New("base URL is no URL")
+		return errors.New("invalid base URL")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return errors.New("base URL: want http:// or https:// and a host")
 	case o.Model == "":

@@ -114,7 +114,7 @@ func (c clock) location(name string) (*time.Location, error) {
 		hours, _ := strconv.Atoi(m[2])
 		minutes, _ := strconv.Atoi("0" + m[3])
 		if hours > 14 {
-			return nil, fmt.Errorf("no zone is %s from UTC", name)
+			return nil, fmt.Errorf("no time zone is %s from UTC", name)
 		}
 		seconds := hours*3600 + minutes*60
 		if m[1] == "-" {
@@ -127,7 +127,7 @@ func (c clock) location(name string) (*time.Location, error) {
 			return zone, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is no time zone of the IANA database; want one such as Europe/Berlin, or an offset such as +02:00", name)
+	return nil, fmt.Errorf("unknown time zone %q; use an IANA name such as Europe/Berlin, or an offset such as +02:00", name)
 }
 
 // titled spells a zone as the database does: "america/new york" as America/New_York.
@@ -172,7 +172,7 @@ func parseTime(s string, zone *time.Location) (at time.Time, note string, err er
 			return at, clocksSet(at, clock.Format("15:04"), "15:04"), nil
 		}
 	}
-	return time.Time{}, "", errors.New("the time can't be read; want one such as 2026-03-29T14:00 or 2026-03-29T14:00:00+02:00")
+	return time.Time{}, "", errors.New("invalid time; use one such as 2026-03-29T14:00 or 2026-03-29T14:00:00+02:00")
 }
 
 // clocksSet says that clocks are set at the time that was written as s, so that it is not what it seems.

@@ -33,7 +33,7 @@ func define[A any](
 	def.Call = func(ctx context.Context, in agent.Input) (agent.Output, error) {
 		var loose any
 		if err := json.Unmarshal([]byte(in.Arguments), &loose); err != nil {
-			return agent.Output{}, fmt.Errorf("the arguments are no JSON: %w", err)
+			return agent.Output{}, fmt.Errorf("invalid JSON in the arguments: %w", err)
 		}
 		if err := resolved.Validate(loose); err != nil {
 			return agent.Output{}, fmt.Errorf("the arguments do not fit the schema: %w", err)

@@ -43,7 +43,7 @@ func dialTCP(ctx context.Context, network, address string, judge judge) (net.Con
 func (l line) do(req *http.Request) (*http.Response, error) {
 	proxy, err := l.proxy(req)
 	if err != nil {
-		return nil, errors.New("the proxy's address in the environment can't be read")
+		return nil, errors.New("invalid proxy URL in the environment")
 	}
 	transport := &http.Transport{
 		DisableKeepAlives: true, MaxResponseHeaderBytes: maxHeader, TLSHandshakeTimeout: 10 * time.Second,

@@ -132,14 +132,14 @@ func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent
 		case next == nil:
 			return got.tell(ctx, u, args.From)
 		case redirects == maxRedirects:
-			return agent.Output{}, fmt.Errorf("read %s: it led on more than %d times", u.Hostname(), maxRedirects)
+			return agent.Output{}, fmt.Errorf("read %s: more than %d redirects", u.Hostname(), maxRedirects)
 		}
 		to, err := f.line.guard.target(next.String())
 		if err != nil {
-			return agent.Output{}, fmt.Errorf("%s leads on to another address: %w", u.Hostname(), err)
+			return agent.Output{}, fmt.Errorf("%s redirects to another address: %w", u.Hostname(), err)
 		}
 		if f.strays(asked, to) {
-			return agent.Output{}, fmt.Errorf("%s leads on to %s, which is another site; read that address if it matters", u.Hostname(), to)
+			return agent.Output{}, fmt.Errorf("%s redirects to %s, which is another site; fetch that URL if it matters", u.Hostname(), to)
 		}
 		if to.Host != u.Host && in.Progress != nil {
 			in.Progress("Reading " + strings.TrimPrefix(to.Hostname(), "www."))
@@ -165,9 +165,9 @@ func because(ctx context.Context, err error) error {
 	}
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		if dns.IsNotFound {
-			return errors.New("there is no host of this name")
+			return errors.New("no such host")
 		}
-		return errors.New("its name could not be looked up")
+		return errors.New("DNS lookup failed")
 	}
 	for op, ok := errors.AsType[*net.OpError](err); ok; op, ok = errors.AsType[*net.OpError](err) {
 		err = op.Err
@@ -186,7 +186,7 @@ type answer struct {
 func (f *fetch) get(ctx context.Context, u *url.URL) (got answer, next *url.URL, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return answer{}, nil, refusal("this is no valid address")
+		return answer{}, nil, refusal("invalid URL")
 	}
 	req.Header.Set("User-Agent", f.agent)
 	req.Header.Set("Accept", "text/html,application/xhtml+xml,text/markdown,text/plain,application/json;q=0.9,*/*;q=0.1")
@@ -199,7 +199,7 @@ func (f *fetch) get(ctx context.Context, u *url.URL) (got answer, next *url.URL,
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		next, err := u.Parse(res.Header.Get("Location"))
 		if err != nil || res.Header.Get("Location") == "" {
-			return answer{}, nil, errors.New("it leads on to no valid address")
+			return answer{}, nil, errors.New("it redirects to an invalid URL")
 		}
 		return answer{}, next, nil
 	}

@@ -148,7 +148,7 @@ func TestFetchRefusesWhatIsNotPublic(t *testing.T) {
 		}
 		for to, want := range map[string]string{
 			"file:///etc/passwd": "only http:// and https://", "http://example.org:8080/": "port 8080", "http://a:b@example.org/": "name or password",
-			"http://nobody.test/": "there is no host of this name",
+			"http://nobody.test/": "no such host",
 		} {
 			if _, err := get(t, def, "http://example.org/?to="+url.QueryEscape(to)); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("to %s: %v", to, err)
@@ -235,10 +235,10 @@ func TestFetchRedirects(t *testing.T) {
 		if len(steps) != 5 || steps[0] != "Reading 5.example.org" {
 			t.Errorf("the progress was %q", steps)
 		}
-		if _, err := get(t, def, "http://example.org/6"); err == nil || err.Error() != "read 2.example.org: it led on more than 5 times" {
+		if _, err := get(t, def, "http://example.org/6"); err == nil || err.Error() != "read 2.example.org: more than 5 redirects" {
 			t.Errorf("%v", err)
 		}
-		if _, err := get(t, def, "http://example.org/nowhere"); err == nil || !strings.Contains(err.Error(), "leads on to no valid address") {
+		if _, err := get(t, def, "http://example.org/nowhere"); err == nil || !strings.Contains(err.Error(), "redirects to an invalid URL") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -370,7 +370,7 @@ func TestFetchKinds(t *testing.T) {
 			{"image/svg+xml", "<svg/>", "", "it is of the type image/svg+xml, which is not text"},
 			{"application/octet-stream", "x", "", "it is of the type application/octet-stream"},
 			{"video/mp4\n; x", "x", "", "it is of the type"},
-			{"text/plain", "a\x00b", "", "it says that it is text, and is not"},
+			{"text/plain", "a\x00b", "", "it claims to be text, and is binary"},
 			{"text/html", "", "[There is no text.]", ""},
 		} {
 			text, err := get(t, def, "http://example.org/?kind="+url.QueryEscape(tt.kind)+"&body="+url.QueryEscape(url.QueryEscape(tt.body)))
@@ -438,7 +438,7 @@ func TestFetchBehindAProxy(t *testing.T) {
 			}
 			for address, want := range map[string]string{
 				"https://inside.example.com/": "not on the public internet", "https://mixed.example.com/": "not on the public internet",
-				"https://127.0.0.1/": "not on the public internet", "https://nobody.example.com/": "there is no host of this name",
+				"https://127.0.0.1/": "not on the public internet", "https://nobody.example.com/": "no such host",
 				"http://example.com/": "only https://",
 			} {
 				if _, err := get(t, def, address); err == nil || !strings.Contains(err.Error(), want) {
@@ -532,12 +532,12 @@ func TestRedirectsLeadNowhereElse(t *testing.T) {
 			"http://listed.org/?to=http://a.listed.net/":       "a.listed.net has this",
 			"http://a.listed.net/?to=http://b.listed.net/":     "b.listed.net has this",
 			"http://evil.org/?to=http://listed.org/":           "listed.org has this",
-			"http://evil.org/?to=http://b.org/?m=secret":       "evil.org leads on to http://b.org/?m=secret, which is another site",
-			"http://evil.org/?to=http://a.evil.org/":           "evil.org leads on to http://a.evil.org/, which is another site",
+			"http://evil.org/?to=http://b.org/?m=secret":       "evil.org redirects to http://b.org/?m=secret, which is another site",
+			"http://evil.org/?to=http://a.evil.org/":           "evil.org redirects to http://a.evil.org/, which is another site",
 			"http://evil.org/?to=http://www.evil.org/":         "www.evil.org has this",
-			"http://listed.org/?to=http://evil.org/?m=secret":  "listed.org leads on to http://evil.org/?m=secret, which is another site",
-			"http://a.listed.net/?to=http://evil.org/":         "a.listed.net leads on to http://evil.org/, which is another site",
-			"http://listed.org/?to=/%3Fto=http://evil.org/%2F": "listed.org leads on to http://evil.org/",
+			"http://listed.org/?to=http://evil.org/?m=secret":  "listed.org redirects to http://evil.org/?m=secret, which is another site",
+			"http://a.listed.net/?to=http://evil.org/":         "a.listed.net redirects to http://evil.org/, which is another site",
+			"http://listed.org/?to=/%3Fto=http://evil.org/%2F": "listed.org redirects to http://evil.org/",
 		} {
 			text, err := get(t, def, address)
 			if got := fmt.Sprint(text, err); !strings.Contains(got, want) {

@@ -87,7 +87,7 @@ func (g guard) target(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
 	case err != nil:
-		return nil, refusal("this is no valid address")
+		return nil, refusal("invalid URL")
 	case len(address) > maxAddress:
 		return nil, refusal(fmt.Sprintf("the address has %d bytes, and %d is the most", len(address), maxAddress))
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -98,7 +98,7 @@ func (g guard) target(address string) (*url.URL, error) {
 		return nil, refusal("the address has no host")
 	}
 	if agent.NormalizeURL(u) != nil {
-		return nil, refusal("the host is no valid name")
+		return nil, refusal("invalid host name")
 	}
 	host, port := u.Hostname(), portOf(u)
 	if ip, err := netip.ParseAddr(host); err == nil {

@@ -104,9 +104,9 @@ func TestTargets(t *testing.T) {
 		{"http://[::ffff:8.8.8.8]/", "not on the public internet"},
 		{"http://[fe80::1%25eth0]/", "not on the public internet"},
 		{"http://169.254.169.254/latest/meta-data/", "not on the public internet"},
-		{"http://exa mple.org/", "no valid address"},
-		{"http://%zz/", "no valid address"},
-		{"http://a_b\x00.org/", "no valid address"},
+		{"http://exa mple.org/", "invalid URL"},
+		{"http://%zz/", "invalid URL"},
+		{"http://a_b\x00.org/", "invalid URL"},
 		{"https://example.org/" + strings.Repeat("x", maxAddress), "bytes, and"},
 	} {
 		u, err := g.target(tt.address)

@@ -32,7 +32,7 @@ type memory struct {
 // notes of the person who asks, and running one again leaves what one run leaves.
 func newMemory(facts Facts) ([]agent.ToolDef, error) {
 	if facts == nil {
-		return nil, errors.New("nowhere to keep facts")
+		return nil, errors.New("no store for facts")
 	}
 	m := memory{facts, make(chan struct{}, 1)}
 	const timeout = 10 * time.Second
@@ -86,7 +86,7 @@ func asksShared(_ agent.ToolCall, said agent.Said) bool { return said.Shared }
 // known returns what is remembered of a person.
 func (m memory) known(ctx context.Context, person string) ([]Fact, error) {
 	if person == "" {
-		return nil, errors.New("there is nobody here to remember it for")
+		return nil, errors.New("no person to remember this for")
 	}
 	known, err := m.facts.Facts(ctx, person)
 	if err != nil {

@@ -50,9 +50,9 @@ func TestMemory(t *testing.T) {
 		{"ada", recall, `{}`, "2: has a boat " + day},
 		{"ada", remember, `{"fact":" \n"}`, "error: the fact is empty"},
 		{"ada", remember, `{"fact":"` + strings.Repeat("x", MaxFact+1) + `"}`, "error: the fact has 501 bytes"},
-		{"", remember, `{"fact":"x"}`, "error: there is nobody here"},
-		{"", recall, `{}`, "error: there is nobody here"},
-		{"", forget, `{"fact":"has a boat"}`, "error: there is nobody here"},
+		{"", remember, `{"fact":"x"}`, "error: no person to remember this for"},
+		{"", recall, `{}`, "error: no person to remember this for"},
+		{"", forget, `{"fact":"has a boat"}`, "error: no person to remember this for"},
 	} {
 		if got := as(tt.person, tt.def, tt.arguments); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s of %s with %s: %q, want %q", tt.def.Name, tt.person, tt.arguments, got, tt.want)

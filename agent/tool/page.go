@@ -59,7 +59,7 @@ func (a answer) text(ctx context.Context, u *url.URL) (string, error) {
 		return markdown(ctx, body, u)
 	}
 	if bytes.IndexByte(body, 0) >= 0 {
-		return "", errors.New("it says that it is text, and is not")
+		return "", errors.New("it claims to be text, and is binary")
 	}
 	return seen(string(body)), nil
 }

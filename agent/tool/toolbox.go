@@ -50,7 +50,7 @@ func New(o Options) (Fixed, error) {
 	}
 	for _, name := range o.Enabled {
 		if !slices.Contains(Groups(), name) {
-			return nil, fmt.Errorf("tool %s: there is no such tool", name)
+			return nil, fmt.Errorf("unknown tool %q", name)
 		}
 	}
 	return tools, nil

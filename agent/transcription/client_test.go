@@ -202,7 +202,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		o    transcription.Options
 		want string
 	}{
-		{transcription.Options{BaseURL: "http://a\n" + secret, Model: "m", Log: log}, "base URL is no URL"},
+		{transcription.Options{BaseURL: "http://a\n" + secret, Model: "m", Log: log}, "invalid base URL"},
 		{transcription.Options{BaseURL: "provider", Model: "m", Log: log}, "want http:// or https://"},
 		{transcription.Options{BaseURL: "http://provider", Log: log}, "no model"},
 		{transcription.Options{BaseURL: "http://provider", Model: "m"}, "no logger"},
