@@ -24,21 +24,25 @@ func newReply(tags []string, emit func(Event)) *reply {
 	return &reply{emit: emit, tags: tags, filter: newThinkFilter(tags)}
 }
 
-// again returns a reply in place of this one, which told something that is void now.
-func (r *reply) again(why string) *reply {
+// next returns an empty reply behind the same answers.
+func (r *reply) next() *reply {
 	next := newReply(r.tags, r.emit)
 	next.before, next.fence, next.call = r.before, r.fence, r.call
+	return next
+}
+
+// again returns a reply in place of this one, which told something that is void now.
+func (r *reply) again(why string) *reply {
 	if r.text.Len() > 0 {
 		r.reset(why)
 	}
-	return next
+	return r.next()
 }
 
 // after returns the reply that goes on where this one ended: text before and after tool calls is one
 // reply (F07), its parts a paragraph each.
 func (r *reply) after() *reply {
-	next := newReply(r.tags, r.emit)
-	next.before, next.fence, next.call = r.before, r.fence, r.call
+	next := r.next()
 	if r.text.Len() > 0 {
 		next.before = r.before + r.joint + r.text.String()
 		next.fence = r.closeFence()

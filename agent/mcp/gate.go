@@ -142,8 +142,8 @@ type gate struct {
 
 	message scan
 	line    lineScan
-	place   atomic.Pointer[place] // of a large message; nil: it has none
-	slow    atomic.Bool           // a large message took too long
+	leave   atomic.Pointer[func()] // gives the place of a large message back; nil: it has none
+	slow    atomic.Bool            // a large message took too long
 	err     error
 }
 
@@ -203,7 +203,7 @@ func (g *gate) check(p []byte) error {
 	if err := g.message.wrong(); err != nil {
 		return err
 	}
-	if g.message.bytes > largeMessage && g.place.Load() == nil {
+	if g.message.bytes > largeMessage && g.leave.Load() == nil {
 		return g.hold()
 	}
 	return nil
@@ -257,34 +257,26 @@ func (g *gate) hold() error {
 			return context.Cause(g.ctx)
 		}
 	}
-	p := &place{intake: g.intake}
-	p.timer = time.AfterFunc(largeTime, func() {
+	leave := sync.OnceFunc(func() {
+		<-g.intake.large
+		<-g.intake.next
+	})
+	late := time.AfterFunc(largeTime, func() {
 		g.slow.Store(true)
-		p.leave() // also when nobody reads the rest
+		leave() // also when nobody reads the rest
 		g.abort()
 	})
-	g.place.Store(p)
+	leaveInTime := func() {
+		late.Stop()
+		leave()
+	}
+	g.leave.Store(&leaveInTime)
 	return nil
 }
 
 // free gives the place of the one large message back, if this one has it.
 func (g *gate) free() {
-	if p := g.place.Swap(nil); p != nil {
-		p.timer.Stop()
-		p.leave()
+	if leave := g.leave.Swap(nil); leave != nil {
+		(*leave)()
 	}
-}
-
-// place is the place of the one large message, as long as a message has it.
-type place struct {
-	intake *intake
-	timer  *time.Timer
-	left   sync.Once
-}
-
-func (p *place) leave() {
-	p.left.Do(func() {
-		<-p.intake.large
-		<-p.intake.next
-	})
 }

@@ -27,7 +27,7 @@ type listing struct {
 	defs    []agent.ToolDef
 	names   []string // the server's own, of all tools
 	bytes   int      // of descriptions and schemas
-	leftOut int
+	leftOut []string // tools that can't be offered, and why
 }
 
 // take takes a page. It reports whether there is room for more.
@@ -45,7 +45,7 @@ func (l *listing) take(ctx context.Context, page []*sdk.Tool) bool {
 			continue
 		}
 		if err := l.add(t); err != nil {
-			l.leave(ctx, t, err)
+			l.leftOut = append(l.leftOut, fmt.Sprintf("%s: %v", agent.Clip(agent.OneLine(agent.Clip(t.Name, maxListName)), agent.MaxToolName), err))
 		}
 	}
 	return true
@@ -73,19 +73,10 @@ func (l *listing) add(t *sdk.Tool) error {
 	return nil
 }
 
-// leave says why a tool is left out; of many tools, only that they are.
-func (l *listing) leave(ctx context.Context, t *sdk.Tool, err error) {
-	if l.leftOut++; l.leftOut > maxLeftOut {
-		return
-	}
-	l.server.log.LogAttrs(ctx, slog.LevelWarn, "a tool of an MCP server is left out",
-		slog.String("tool", agent.Clip(agent.OneLine(agent.Clip(t.Name, maxListName)), agent.MaxToolName)), slog.Any("error", err))
-}
-
-// done returns the tools, by name. What can't be offered is left out, and the log says so.
+// done returns the tools, by name. What can't be offered is left out, and the log says why of the first ones.
 func (l *listing) done(ctx context.Context) []agent.ToolDef {
-	if l.leftOut > maxLeftOut {
-		l.server.log.LogAttrs(ctx, slog.LevelWarn, "more tools of an MCP server are left out", slog.Int("tools", l.leftOut-maxLeftOut))
+	if n := len(l.leftOut); n > 0 {
+		l.server.log.LogAttrs(ctx, slog.LevelWarn, "tools of an MCP server are left out", slog.Int("tools", n), slog.Any("why", l.leftOut[:min(n, maxLeftOut)]))
 	}
 	l.wanting(ctx)
 	slices.SortFunc(l.defs, func(a, b agent.ToolDef) int { return strings.Compare(a.Name, b.Name) })

@@ -54,7 +54,7 @@ type server struct {
 	keeper  []string
 
 	tried chan struct{} // closed by try
-	first sync.Once
+	try   func()        // says that the first try to connect has come to something
 
 	mu    sync.Mutex
 	live  *session      // nil: not connected
@@ -65,9 +65,10 @@ type server struct {
 }
 
 func newServer(s Server, o Options, open opener) *server {
+	tried := make(chan struct{})
 	return &server{
 		Server: s, version: o.Version, keeper: o.Keeper, log: o.Log.With(slog.String("mcp_server", s.Name)), secrets: newSecrets(s),
-		open: open, intake: newIntake(), ready: make(chan struct{}), tried: make(chan struct{}),
+		open: open, intake: newIntake(), ready: make(chan struct{}), tried: tried, try: sync.OnceFunc(func() { close(tried) }),
 	}
 }
 
@@ -224,9 +225,6 @@ func (s *server) leave() {
 	defer s.mu.Unlock()
 	s.live, s.since, s.ready = nil, time.Now(), make(chan struct{})
 }
-
-// try says that the first try to connect has come to something.
-func (s *server) try() { s.first.Do(func() { close(s.tried) }) }
 
 func (s *server) lost(err error) {
 	defer s.try()

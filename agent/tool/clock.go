@@ -146,9 +146,9 @@ func titled(name string) string {
 func parseTime(s string, zone *time.Location) (at time.Time, note string, err error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{
-		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", time.RFC1123Z,
+		time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00", "2006-01-02 15:04Z07:00", time.RFC1123Z, time.DateOnly,
 	} {
-		if at, err := time.Parse(layout, s); err == nil {
+		if at, err := time.ParseInLocation(layout, s, zone); err == nil {
 			return at, "", nil
 		}
 	}
@@ -156,9 +156,6 @@ func parseTime(s string, zone *time.Location) (at time.Time, note string, err er
 		if seconds, err := strconv.ParseInt(s, 10, 64); err == nil && seconds > -1<<36 && seconds < 1<<37 {
 			return time.Unix(seconds, 0), "", nil
 		}
-	}
-	if at, err := time.ParseInLocation(time.DateOnly, s, zone); err == nil {
-		return at, "", nil
 	}
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04"} {
 		if at, err := time.ParseInLocation(layout, s, zone); err == nil {
