@@ -67,8 +67,7 @@ func (r *run) askAgain(ctx context.Context) error {
 			left = append(left, c)
 		default:
 			r.toolCalls++
-			r.statuses.set(c.ID, c.Name, "", ToolFailed)
-			r.record(ctx, answerTo(c, denial(verdict)), nil, false)
+			r.refuse(ctx, c, denial(verdict))
 		}
 	}
 	r.open = left

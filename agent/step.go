@@ -59,12 +59,10 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 			r.toolCalls--
 			r.settle(ctx, p, outcome{err: fmt.Errorf("no more than %d tools may be called for one answer. Answer with what you know", limit)})
 		case p.problem != "":
-			r.statuses.set(p.ID, p.Name, "", ToolFailed)
-			r.record(ctx, answerTo(p.ToolCall, p.problem), nil, false)
+			r.refuse(ctx, p.ToolCall, p.problem)
 		case slices.Contains(r.turn.Asked, p.ID), needsApproval(p, said):
 			if why := misfit(p.def.Parameters, p.Arguments); why != "" { // nobody need be asked
-				r.statuses.set(p.ID, p.Name, "", ToolFailed)
-				r.record(ctx, answerTo(p.ToolCall, why), nil, false)
+				r.refuse(ctx, p.ToolCall, why)
 				continue
 			}
 			ask = append(ask, p)
@@ -132,8 +130,7 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 		r.settle(ctx, p, outcome{err: errors.New("this call needs a person's approval, and nobody could be asked")})
 		return nil
 	case verdict != Approved:
-		r.statuses.set(p.ID, p.Name, "", ToolFailed)
-		r.record(ctx, answerTo(p.ToolCall, denial(verdict)), nil, false)
+		r.refuse(ctx, p.ToolCall, denial(verdict))
 		return nil
 	case r.changed(p.def):
 		r.settle(ctx, p, outcome{err: errors.New("the tool has changed since a person was asked, so nothing was done. Call it again to ask anew")})
@@ -249,26 +246,34 @@ func (r *run) withinTurn(o Output) Output {
 
 // stopped stores that a call which only reads ended with the turn and without a result, and so killed no process.
 func (r *run) stopped(ctx context.Context, p parsedCall) {
-	if r.turn.Journal == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
-	defer cancel()
-	if err := r.turn.Journal.Stopped(ctx, p.ToolCall); err != nil {
-		r.log.LogAttrs(ctx, slog.LevelError, "stopped tool call could not be stored; it will not be repeated", slog.Any("error", err))
-	}
+	r.keep(ctx, "stopped tool call could not be stored; it will not be repeated", func(ctx context.Context, j Journal) error {
+		return j.Stopped(ctx, p.ToolCall)
+	})
+}
+
+// refuse answers a call that is not run.
+func (r *run) refuse(ctx context.Context, c ToolCall, why string) {
+	r.statuses.set(c.ID, c.Name, "", ToolFailed)
+	r.record(ctx, answerTo(c, why), nil, false)
 }
 
 // record takes the answer to a call into the history, and into the journal unless the call was cut off.
 func (r *run) record(ctx context.Context, answer Message, files []File, cut bool) {
 	r.amend(answer)
-	if cut || r.turn.Journal == nil {
+	if !cut {
+		r.keep(ctx, "the answer to a tool call was not stored", func(ctx context.Context, j Journal) error { return j.End(ctx, answer, files) })
+	}
+}
+
+// keep stores something in the journal, although the turn was stopped.
+func (r *run) keep(ctx context.Context, failure string, store func(context.Context, Journal) error) {
+	if r.turn.Journal == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer cancel()
-	if err := r.turn.Journal.End(ctx, answer, files); err != nil {
-		r.log.LogAttrs(ctx, slog.LevelError, "the answer to a tool call was not stored", slog.Any("error", err))
+	if err := store(ctx, r.turn.Journal); err != nil {
+		r.log.LogAttrs(ctx, slog.LevelError, failure, slog.Any("error", err))
 	}
 }
 
