@@ -70,26 +70,20 @@ func (s *Store) Undo(_ context.Context, c chat.Conversation, says chat.Turn) ([]
 // Forget implements gateway.Histories. The ids of messages stay known, so that none is answered twice.
 func (s *Store) Forget(_ context.Context, c chat.Conversation) error {
 	defer s.lock()()
-	c = s.now(c)
-	se := s.session(c)
-	se.Session, se.history = chat.Session{Model: se.Model}, nil
-	for _, t := range s.turns {
-		if t.Conversation == c && t.State == chat.TurnRunning {
-			t.Void = true
-		}
-	}
-	s.revoke(c, "")
-	s.outdate(c)
+	s.erase(s.now(c), "", func(chat.UserID) bool { return true })
 	return nil
 }
 
 // Erase implements gateway.Histories. What nobody is known to have asked may be theirs and goes too.
 func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (int, error) {
 	defer s.lock()()
-	c = s.now(c)
+	return s.erase(s.now(c), u, func(asked chat.UserID) bool { return asked == u || asked == "" }), nil
+}
+
+// erase deletes what is theirs, and the consents of u, or everybody's if u is empty. It returns how many entries went.
+func (s *Store) erase(c chat.Conversation, u chat.UserID, theirs func(chat.UserID) bool) int {
 	se := s.session(c)
 	before := len(se.history)
-	theirs := func(asked chat.UserID) bool { return asked == u || asked == "" }
 	se.history = slices.DeleteFunc(se.history, func(e chat.Entry) bool { return theirs(e.User) })
 	se.Session = chat.Session{Model: se.Model}
 	for _, t := range s.turns {
@@ -99,7 +93,7 @@ func (s *Store) Erase(_ context.Context, c chat.Conversation, u chat.UserID) (in
 	}
 	s.revoke(c, u)
 	s.outdate(c)
-	return before - len(se.history), nil
+	return before - len(se.history)
 }
 
 // outdate says of the unfinished turns of a conversation that what they know of it is not so any more.
