@@ -150,14 +150,7 @@ func (c *Config) CheckRun() error {
 	if len(c.Endpoints) > 0 {
 		return nil
 	}
-	at := place{1, 1}
-	if p, ok := c.places["platforms"]; ok {
-		at = p
-	}
-	return Errors{{
-		File: c.file, Line: at.line, Column: at.column,
-		Message: "no platform to run on", Hint: "add one under platforms, such as telegram",
-	}}
+	return Errors{c.problem("platforms", "no platform to run on", "add one under platforms, such as telegram")}
 }
 
 // CheckTexts reports every key of texts that is not among the known ones.
@@ -165,12 +158,17 @@ func (c *Config) CheckTexts(known []string) error {
 	var errs Errors
 	for _, key := range keysOf(c.Texts) {
 		if !slices.Contains(known, key) {
-			at := c.places[join("texts", key)]
-			errs = append(errs, &Error{
-				File: c.file, Line: at.line, Column: at.column,
-				Message: fmt.Sprintf("unknown key %s in texts", shownKey(key)), Hint: suggest(key, known),
-			})
+			errs = append(errs, c.problem(join("texts", key), fmt.Sprintf("unknown key %s in texts", shownKey(key)), suggest(key, known)))
 		}
 	}
 	return errs.err()
+}
+
+// problem is one at a path, or at the beginning of the file.
+func (c *Config) problem(path, message, hint string) *Error {
+	at, ok := c.places[path]
+	if !ok {
+		at = place{1, 1}
+	}
+	return &Error{File: c.file, Line: at.line, Column: at.column, Message: message, Hint: hint}
 }
