@@ -45,7 +45,7 @@ type AccountRow struct {
 
 // Account sums up what turns used, in the last 400 days at most. Of people who were deleted the endpoint is known and no
 // user. It fails with ErrOlder for a store that is not up to date.
-func (r *Reader) Account(ctx context.Context, o AccountOptions) (a Account, err error) {
+func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error) {
 	to := int64(math.MaxInt64)
 	if !o.To.IsZero() {
 		to = millis(o.To)
@@ -53,7 +53,7 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (a Account, err 
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	err = r.viewCurrent(ctx, "sum up usage", func(t *tx) {
+	return found(ctx, r.viewCurrent, "sum up usage", func(t *tx) (a Account) {
 		var total sum
 		sums := make(map[AccountRow]*sum) // by what is told apart
 		for u := range each(t, (*usageRow).columns, listUsage, millis(o.From), to) {
@@ -70,8 +70,8 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (a Account, err 
 			a.Rows = append(a.Rows, row)
 		}
 		slices.SortFunc(a.Rows, o.compare)
+		return a
 	})
-	return result(&a, err)
 }
 
 // usageRow is what one model used for one turn.

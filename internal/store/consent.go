@@ -13,11 +13,10 @@ func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID,
 }
 
 // Consented reports whether what a person asks for in a conversation may use a tool.
-func (r *Reader) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (may bool, err error) {
-	err = r.view(ctx, "read consent", func(t *tx) {
+func (r *Reader) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
+	return found(ctx, r.view, "read consent", func(t *tx) bool {
 		var n int64
 		t.first([]any{&n}, countConsents, t.find(c), u, tool)
-		may = n > 0
+		return n > 0
 	})
-	return may && err == nil, err
 }

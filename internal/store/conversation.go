@@ -58,20 +58,18 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 }
 
 // Moves returns which chats have new ids: the newest id of each.
-func (r *Reader) Moves(ctx context.Context) (moves []chat.Move, err error) {
-	err = r.view(ctx, "list moved chats", func(t *tx) {
-		moves = rows(t, func(m *chat.Move) []any { return []any{&m.Endpoint, &m.From, &m.To} }, listMoves)
+func (r *Reader) Moves(ctx context.Context) ([]chat.Move, error) {
+	return found(ctx, r.view, "list moved chats", func(t *tx) []chat.Move {
+		return rows(t, func(m *chat.Move) []any { return []any{&m.Endpoint, &m.From, &m.To} }, listMoves)
 	})
-	return moves, err
 }
 
 // Knows reports whether a chat has had a conversation, by whichever of its ids.
-func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (known bool, err error) {
-	err = r.view(ctx, "look for a chat", func(t *tx) {
+func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error) {
+	return found(ctx, r.view, "look for a chat", func(t *tx) bool {
 		var id int64
-		known = t.first([]any{&id}, findChat, e, t.whereIs(e, c))
+		return t.first([]any{&id}, findChat, e, t.whereIs(e, c))
 	})
-	return known && err == nil, err
 }
 
 // moveConversation gives the row id the name to, or when that is taken, all that the row had to its owner.

@@ -36,13 +36,12 @@ func (s *Store) Accept(ctx context.Context, c chat.Conversation, in chat.Inbound
 const maxPlaces = 200
 
 // Resume returns the cursor of the last message that the endpoint accepted, and where its last turns began.
-func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (from chat.Resume, err error) {
-	err = r.view(ctx, "read cursor", func(t *tx) {
-		from = chat.Resume{}
+func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
+	return found(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
 		from.Places = rows(t, func(to *chat.Target) []any { return []any{&to.Chat, &to.Thread, &to.Kind} }, listPlaces, e, maxPlaces)
+		return from
 	})
-	return from, err
 }
 
 // Drop finishes messages that get no turn: commands, and what /stop throws away. It leaves alone what a turn
@@ -59,9 +58,8 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 }
 
 // Pending returns what was accepted, is not finished and belongs to no unfinished turn, oldest first.
-func (r *Reader) Pending(ctx context.Context) (pending []chat.Pending, err error) {
-	err = r.view(ctx, "list pending messages", func(t *tx) { pending = t.pending(listPending) })
-	return pending, err
+func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
+	return found(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
 }
 
 // pending returns the messages of listPending or listTaken. One message that can't be read must not keep the others

@@ -7,13 +7,12 @@ import (
 )
 
 // PairingRequests returns everybody who was given a code, oldest first, however long ago.
-func (r *Reader) PairingRequests(ctx context.Context) (list []chat.PairingRequest, err error) {
-	err = r.viewCurrent(ctx, "list codes", func(t *tx) {
-		list = rows(t, func(k *chat.PairingRequest) []any {
+func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, error) {
+	return found(ctx, r.viewCurrent, "list codes", func(t *tx) []chat.PairingRequest {
+		return rows(t, func(k *chat.PairingRequest) []any {
 			return []any{&k.Endpoint, &k.User, &k.Name, &k.Code, (*stored)(&k.At)}
 		}, listPairingRequests)
 	})
-	return list, err
 }
 
 // SavePairingRequest stores a code in place of the one that the person was given before.
@@ -32,17 +31,15 @@ func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 }
 
 // Admitted returns everybody who was let in, oldest first.
-func (r *Reader) Admitted(ctx context.Context) (list []chat.Admission, err error) {
-	err = r.viewCurrent(ctx, "list admitted people", func(t *tx) {
-		list = rows(t, func(a *chat.Admission) []any {
+func (r *Reader) Admitted(ctx context.Context) ([]chat.Admission, error) {
+	return found(ctx, r.viewCurrent, "list admitted people", func(t *tx) []chat.Admission {
+		return rows(t, func(a *chat.Admission) []any {
 			return []any{&a.Endpoint, &a.User, &a.Name, &a.By, (*stored)(&a.At)}
 		}, listAdmitted)
 	})
-	return list, err
 }
 
 // Revoke deletes the admission of a person, and reports whether there was one.
-func (s *Store) Revoke(ctx context.Context, p chat.Person) (was bool, err error) {
-	err = s.update(ctx, "revoke admission", func(t *tx) { was = t.exec(deleteAdmission, p.Endpoint, p.User) > 0 })
-	return was && err == nil, err
+func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
+	return found(ctx, s.update, "revoke admission", func(t *tx) bool { return t.exec(deleteAdmission, p.Endpoint, p.User) > 0 })
 }

@@ -12,9 +12,8 @@ import (
 // and what it stood for of others counts again; others' running turns know it and can't make summaries any more. What
 // they approved there for good is asked again. What was used stays: nobody gets around a limit so. It returns how many
 // entries went.
-func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (n int, err error) {
-	err = s.erase(ctx, "erase person", func(t *tx) { n = t.erase(t.take(c), u) })
-	return result(&n, err)
+func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
+	return found(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
 
 func (t *tx) erase(conversation int64, u chat.UserID) int {
@@ -28,16 +27,16 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 // anything of them, or that has their id as a private chat has on some platforms, drops their messages that wait, and
 // forgets what they asked to be remembered and that they were let in or given a code. What they used stays, without
 // their id and without a chat that was theirs alone. It returns how many entries, messages and facts went. A decided reply to them is still delivered.
-func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (n int, err error) {
-	err = s.erase(ctx, "delete person", func(t *tx) {
+func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
+	return found(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.dropWaiting(p)
 		for _, id := range rows(t, value[int64], conversationsOf, p.Endpoint, p.User, p.User, p.User, p.User, p.User) {
 			n += t.erasePerson(id, p)
 		}
 		n += t.exec(deleteFacts, p.Endpoint, p.User)
 		t.all([]string{deleteFactNumbers, deletePairingRequest, deleteAdmission}, p.Endpoint, p.User)
+		return n
 	})
-	return result(&n, err)
 }
 
 // erasePerson is erase for a person whose id goes as well. A conversation of theirs alone keeps nothing but the keys of

@@ -28,24 +28,23 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 // there is nothing to delete. What schema 4 and older stored tells no turn: there one begins with a user's message.
 // The turns that are running know what was undone: they can't make summaries any more. In the same transaction it
 // begins the turn that says so, unless that has no ID.
-func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) (undone []chat.Entry, err error) {
-	err = s.erase(ctx, "undo turn", func(t *tx) {
-		undone = nil
+func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
+	return found(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
 			t.begin(says)
 		}
 		id := t.take(c)
 		entries := t.entries(id, t.session(id).SummaryUpto)
 		if len(entries) == 0 {
-			return
+			return nil
 		}
 		undone = newestTurn(entries)
 		for _, e := range undone {
 			t.exec(deleteEntry, e.ID)
 		}
 		t.exec(outdateTurns, id)
+		return undone
 	})
-	return result(&undone, err)
 }
 
 // newestTurn returns the entries of the turn that added the last entry. They need not be adjacent: turns of one conversation

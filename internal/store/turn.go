@@ -141,8 +141,8 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 
 // Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A new process
 // continues them. A turn without messages, because other turns have them or they can't be read, is void: it must not run again.
-func (r *Reader) Unfinished(ctx context.Context) (turns []chat.Turn, err error) {
-	err = r.view(ctx, "list unfinished turns", func(t *tx) {
+func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
+	return found(ctx, r.view, "list unfinished turns", func(t *tx) (turns []chat.Turn) {
 		turns = rows(t, func(t *chat.Turn) []any {
 			c, to := &t.Conversation, &t.To
 			return []any{
@@ -158,8 +158,8 @@ func (r *Reader) Unfinished(ctx context.Context) (turns []chat.Turn, err error) 
 			turn.Void = turn.Void || len(turn.Messages) == 0
 			turn.Parts, turn.Steps = t.parts(turn.ID), t.steps(turn.ID)
 		}
+		return turns
 	})
-	return turns, err
 }
 
 // turnRow is what decides whether a turn may write.

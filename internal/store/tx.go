@@ -79,13 +79,13 @@ func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error
 	return t.err
 }
 
-// result returns what a transaction found, or nothing of it after an error.
-func result[T any](found *T, err error) (T, error) {
-	if err != nil {
-		var none T
+// found runs a transaction by view, update or what is like them, and returns what it found, or nothing after an error.
+func found[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
+	var out, none T
+	if err := run(ctx, what, func(t *tx) { out = do(t) }); err != nil {
 		return none, err
 	}
-	return *found, nil
+	return out, nil
 }
 
 // fail makes the transaction fail, unless it has failed already.

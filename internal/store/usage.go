@@ -8,9 +8,8 @@ import (
 )
 
 // Used sums up what turns used. It survives Forget, for 400 days.
-func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (u chat.Used, err error) {
-	err = r.view(ctx, "read usage", func(t *tx) {
-		u = chat.Used{}
+func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
+	return found(ctx, r.view, "read usage", func(t *tx) (u chat.Used) {
 		query, args := "", []any{millis(of.From), int64(math.MaxInt64)}
 		if !of.To.IsZero() {
 			args[1] = millis(of.To)
@@ -31,8 +30,8 @@ func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (u chat.Used, err er
 		sum := []any{&u.Prompt, &u.Cached, &u.Completion, &u.Reasoning, &u.Calls, &u.Estimated, &u.Turns}
 		t.first(sum, sumUsage+query, args...)
 		t.first([]any{&u.Last}, lastUsage+query+newestUsage, args...)
+		return u
 	})
-	return u, err
 }
 
 func (t *tx) saveUsage(turn string, row turnRow, usage []chat.Usage) {
