@@ -53,7 +53,7 @@ func (r *Reader) Account(ctx context.Context, o AccountOptions) (Account, error)
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	return found(ctx, r.viewCurrent, "sum up usage", func(t *tx) (a Account) {
+	return resultOf(ctx, r.viewCurrent, "sum up usage", func(t *tx) (a Account) {
 		var total sum
 		sums := make(map[AccountRow]*sum) // by what is told apart
 		for u := range each(t, (*usageRow).columns, listUsage, millis(o.From), to) {

@@ -15,7 +15,7 @@ func (s *Store) SaveBlock(ctx context.Context, e chat.EndpointID, b chat.Block) 
 
 // Blocks returns the blocks of an endpoint that still hold.
 func (r *Reader) Blocks(ctx context.Context, e chat.EndpointID) ([]chat.Block, error) {
-	return found(ctx, r.view, "read blocks", func(t *tx) []chat.Block {
+	return resultOf(ctx, r.view, "read blocks", func(t *tx) []chat.Block {
 		return rows(t, func(b *chat.Block) []any {
 			return []any{&b.Scope, &b.Ops, &b.Chat, &b.Thread, &b.Message, (*stored)(&b.Until)}
 		}, listBlocks, e, t.now)

@@ -14,7 +14,7 @@ func (s *Store) Consent(ctx context.Context, c chat.Conversation, u chat.UserID,
 
 // Consented reports whether what a person asks for in a conversation may use a tool.
 func (r *Reader) Consented(ctx context.Context, c chat.Conversation, u chat.UserID, tool string) (bool, error) {
-	return found(ctx, r.view, "read consent", func(t *tx) bool {
+	return resultOf(ctx, r.view, "read consent", func(t *tx) bool {
 		var n int64
 		t.first([]any{&n}, countConsents, t.find(c), u, tool)
 		return n > 0

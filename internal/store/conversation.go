@@ -59,14 +59,14 @@ func (s *Store) Move(ctx context.Context, e chat.EndpointID, from, target chat.C
 
 // Moves returns which chats have new ids: the newest id of each.
 func (r *Reader) Moves(ctx context.Context) ([]chat.Move, error) {
-	return found(ctx, r.view, "list moved chats", func(t *tx) []chat.Move {
+	return resultOf(ctx, r.view, "list moved chats", func(t *tx) []chat.Move {
 		return rows(t, func(m *chat.Move) []any { return []any{&m.Endpoint, &m.From, &m.To} }, listMoves)
 	})
 }
 
 // Knows reports whether a chat has had a conversation, by whichever of its ids.
 func (r *Reader) Knows(ctx context.Context, e chat.EndpointID, c chat.ChatID) (bool, error) {
-	return found(ctx, r.view, "look for a chat", func(t *tx) bool {
+	return resultOf(ctx, r.view, "look for a chat", func(t *tx) bool {
 		var id int64
 		return t.first([]any{&id}, findChat, e, t.whereIs(e, c))
 	})

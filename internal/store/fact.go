@@ -9,7 +9,7 @@ import (
 
 // Facts returns what a person asked to be remembered, oldest first.
 func (r *Reader) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) {
-	return found(ctx, r.view, "read facts", func(t *tx) []chat.Fact {
+	return resultOf(ctx, r.view, "read facts", func(t *tx) []chat.Fact {
 		return rows(t, func(f *chat.Fact) []any { return []any{&f.ID, &f.Text, (*stored)(&f.At)} }, listFacts, p.Endpoint, p.User)
 	})
 }
@@ -17,7 +17,7 @@ func (r *Reader) Facts(ctx context.Context, p chat.Person) ([]chat.Fact, error) 
 // Remember stores a fact for a person, and returns it with its ID and time. It stays until it is forgotten, however
 // long other things are kept. IDs are numbers that count up for each person; none is used again.
 func (s *Store) Remember(ctx context.Context, p chat.Person, text string) (chat.Fact, error) {
-	return found(ctx, s.update, "remember fact", func(t *tx) chat.Fact {
+	return resultOf(ctx, s.update, "remember fact", func(t *tx) chat.Fact {
 		var number int64
 		t.first([]any{&number}, takeFactNumber, p.Endpoint, p.User)
 		t.exec(addFact, p.Endpoint, p.User, number, text, t.now)
@@ -27,10 +27,10 @@ func (s *Store) Remember(ctx context.Context, p chat.Person, text string) (chat.
 
 // ForgetFact deletes one of a person's facts and says whether it was there.
 func (s *Store) ForgetFact(ctx context.Context, p chat.Person, id string) (bool, error) {
-	return found(ctx, s.erase, "forget fact", func(t *tx) bool { return t.exec(deleteFact, p.Endpoint, p.User, id) > 0 })
+	return resultOf(ctx, s.erase, "forget fact", func(t *tx) bool { return t.exec(deleteFact, p.Endpoint, p.User, id) > 0 })
 }
 
 // ForgetFacts deletes all facts of a person and returns how many there were.
 func (s *Store) ForgetFacts(ctx context.Context, p chat.Person) (int, error) {
-	return found(ctx, s.erase, "forget facts", func(t *tx) int { return t.exec(deleteFacts, p.Endpoint, p.User) })
+	return resultOf(ctx, s.erase, "forget facts", func(t *tx) int { return t.exec(deleteFacts, p.Endpoint, p.User) })
 }

@@ -37,7 +37,7 @@ const maxPlaces = 200
 
 // Resume returns the cursor of the last message that the endpoint accepted, and where its last turns began.
 func (r *Reader) Resume(ctx context.Context, e chat.EndpointID) (chat.Resume, error) {
-	return found(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
+	return resultOf(ctx, r.view, "read cursor", func(t *tx) (from chat.Resume) {
 		t.first([]any{&from.Cursor}, findResume, e)
 		from.Places = rows(t, func(to *chat.Target) []any { return []any{&to.Chat, &to.Thread, &to.Kind} }, listPlaces, e, maxPlaces)
 		return from
@@ -59,7 +59,7 @@ func (s *Store) Drop(ctx context.Context, c chat.Conversation, ids ...chat.Messa
 
 // Pending returns what was accepted, is not finished and belongs to no unfinished turn, oldest first.
 func (r *Reader) Pending(ctx context.Context) ([]chat.Pending, error) {
-	return found(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
+	return resultOf(ctx, r.view, "list pending messages", func(t *tx) []chat.Pending { return t.pending(listPending) })
 }
 
 // pending returns the messages of listPending or listTaken. One message that can't be read must not keep the others

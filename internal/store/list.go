@@ -21,7 +21,7 @@ type SessionInfo struct {
 // Sessions returns the conversations that have entries, a summary or a chosen model, the one with the newest entry
 // first. It fails with ErrOlder for a store that is not up to date.
 func (r *Reader) Sessions(ctx context.Context) ([]SessionInfo, error) {
-	return found(ctx, r.viewCurrent, "list sessions", func(t *tx) []SessionInfo {
+	return resultOf(ctx, r.viewCurrent, "list sessions", func(t *tx) []SessionInfo {
 		return rows(t, func(s *SessionInfo) []any {
 			c := &s.Conversation
 			return []any{&c.Endpoint, &c.Chat, &c.Thread, &s.Entries, (*stored)(&s.Newest), &s.Summary, &s.Model, &s.Tokens}

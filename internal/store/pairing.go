@@ -8,7 +8,7 @@ import (
 
 // PairingRequests returns everybody who was given a code, oldest first, however long ago.
 func (r *Reader) PairingRequests(ctx context.Context) ([]chat.PairingRequest, error) {
-	return found(ctx, r.viewCurrent, "list codes", func(t *tx) []chat.PairingRequest {
+	return resultOf(ctx, r.viewCurrent, "list codes", func(t *tx) []chat.PairingRequest {
 		return rows(t, func(k *chat.PairingRequest) []any {
 			return []any{&k.Endpoint, &k.User, &k.Name, &k.Code, (*stored)(&k.At)}
 		}, listPairingRequests)
@@ -32,7 +32,7 @@ func (s *Store) Admit(ctx context.Context, a chat.Admission) error {
 
 // Admitted returns everybody who was let in, oldest first.
 func (r *Reader) Admitted(ctx context.Context) ([]chat.Admission, error) {
-	return found(ctx, r.viewCurrent, "list admitted people", func(t *tx) []chat.Admission {
+	return resultOf(ctx, r.viewCurrent, "list admitted people", func(t *tx) []chat.Admission {
 		return rows(t, func(a *chat.Admission) []any {
 			return []any{&a.Endpoint, &a.User, &a.Name, &a.By, (*stored)(&a.At)}
 		}, listAdmitted)
@@ -41,5 +41,5 @@ func (r *Reader) Admitted(ctx context.Context) ([]chat.Admission, error) {
 
 // Revoke deletes the admission of a person, and reports whether there was one.
 func (s *Store) Revoke(ctx context.Context, p chat.Person) (bool, error) {
-	return found(ctx, s.update, "revoke admission", func(t *tx) bool { return t.exec(deleteAdmission, p.Endpoint, p.User) > 0 })
+	return resultOf(ctx, s.update, "revoke admission", func(t *tx) bool { return t.exec(deleteAdmission, p.Endpoint, p.User) > 0 })
 }

@@ -13,7 +13,7 @@ import (
 // they approved there for good is asked again. What was used stays: nobody gets around a limit so. It returns how many
 // entries went.
 func (s *Store) Erase(ctx context.Context, c chat.Conversation, u chat.UserID) (int, error) {
-	return found(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
+	return resultOf(ctx, s.erase, "erase person", func(t *tx) int { return t.erase(t.take(c), u) })
 }
 
 func (t *tx) erase(conversation int64, u chat.UserID) int {
@@ -28,7 +28,7 @@ func (t *tx) erase(conversation int64, u chat.UserID) int {
 // forgets what they asked to be remembered and that they were let in or given a code. What they used stays, without
 // their id and without a chat that was theirs alone. It returns how many entries, messages and facts went. A decided reply to them is still delivered.
 func (s *Store) DeletePerson(ctx context.Context, p chat.Person) (int, error) {
-	return found(ctx, s.erase, "delete person", func(t *tx) (n int) {
+	return resultOf(ctx, s.erase, "delete person", func(t *tx) (n int) {
 		n = t.dropWaiting(p)
 		for _, id := range rows(t, value[int64], conversationsOf, p.Endpoint, p.User, p.User, p.User, p.User, p.User) {
 			n += t.erasePerson(id, p)

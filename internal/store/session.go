@@ -29,7 +29,7 @@ func (s *Store) Choose(ctx context.Context, c chat.Conversation, model string) e
 // The turns that are running know what was undone: they can't make summaries any more. In the same transaction it
 // begins the turn that says so, unless that has no ID.
 func (s *Store) Undo(ctx context.Context, c chat.Conversation, says chat.Turn) ([]chat.Entry, error) {
-	return found(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
+	return resultOf(ctx, s.erase, "undo turn", func(t *tx) (undone []chat.Entry) {
 		if says.ID != "" {
 			t.begin(says)
 		}

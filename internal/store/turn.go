@@ -142,7 +142,7 @@ func (t *tx) endTurn(id string, as chat.TurnState) {
 // Unfinished returns the turns that have begun and not ended, oldest first, with their messages, parts and journals. A new process
 // continues them. A turn without messages, because other turns have them or they can't be read, is void: it must not run again.
 func (r *Reader) Unfinished(ctx context.Context) ([]chat.Turn, error) {
-	return found(ctx, r.view, "list unfinished turns", func(t *tx) (turns []chat.Turn) {
+	return resultOf(ctx, r.view, "list unfinished turns", func(t *tx) (turns []chat.Turn) {
 		turns = rows(t, func(t *chat.Turn) []any {
 			c, to := &t.Conversation, &t.To
 			return []any{

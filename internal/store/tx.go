@@ -79,8 +79,8 @@ func (r *Reader) do(ctx context.Context, on statements, do func(*tx)) (err error
 	return t.err
 }
 
-// found runs a transaction by view, update or what is like them, and returns what it found, or nothing after an error.
-func found[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
+// resultOf runs a transaction by view, update or the like, and returns what it finds; nothing after an error.
+func resultOf[T any](ctx context.Context, run func(context.Context, string, func(*tx)) error, what string, do func(*tx) T) (T, error) {
 	var out, none T
 	if err := run(ctx, what, func(t *tx) { out = do(t) }); err != nil {
 		return none, err

@@ -9,7 +9,7 @@ import (
 
 // Used sums up what turns used. It survives Forget, for 400 days.
 func (r *Reader) Used(ctx context.Context, of chat.UsageOf) (chat.Used, error) {
-	return found(ctx, r.view, "read usage", func(t *tx) (u chat.Used) {
+	return resultOf(ctx, r.view, "read usage", func(t *tx) (u chat.Used) {
 		query, args := "", []any{millis(of.From), int64(math.MaxInt64)}
 		if !of.To.IsZero() {
 			args[1] = millis(of.To)
