@@ -21,8 +21,7 @@ const (
 )
 
 // acknowledgeEarly acknowledges an interaction as soon as it is read, whatever other events are still being handled: Discord waits 3 s.
-// A member's command shows "thinking…" until it is answered. A command of somebody who is not let in gets its only answer
-// here, which nobody else sees.
+// A member's command shows "thinking…" until it is answered. A person without access gets a refusal that nobody else sees.
 func (r *reception) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	if f.Type != "INTERACTION_CREATE" {
 		return
@@ -55,13 +54,13 @@ func (r *reception) acknowledgeEarly(ctx context.Context, f *discordgo.Event) {
 	r.workers.Go(func() {
 		defer func() { <-r.callbacks }()
 		defer done()
-		// The end of Run does not end it: who asked sees an error otherwise, although the command will come again.
+		// The end of Run does not cancel it: the person would see an error, although the command will be delivered again.
 		r.acknowledge(context.WithoutCancel(ctx), c, acknowledgement(i.Type, refusal))
 	})
 }
 
-// acknowledgement is the first answer to an interaction: nothing visible for a press, a line that only the person sees for who
-// is refused, else "thinking…".
+// acknowledgement is the first answer to an interaction: nothing visible for a button, a private line for a refused person,
+// else "thinking…".
 // https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object
 func acknowledgement(kind discordgo.InteractionType, refusal string) map[string]any {
 	switch {
@@ -73,14 +72,14 @@ func acknowledgement(kind discordgo.InteractionType, refusal string) map[string]
 	return map[string]any{"type": int(discordgo.InteractionResponseDeferredChannelMessageWithSource)}
 }
 
-// privately is a message that only the person sees who used an interaction.
+// privately is a message that only the interaction's user sees.
 func privately(text string) message {
 	m := encode(chat.Outgoing{Text: text})
 	m.Flags |= discordgo.MessageFlagsEphemeral
 	return m
 }
 
-// interact hands on what somebody did, which acknowledgeEarly has acknowledged.
+// interact hands an interaction on. acknowledgeEarly has acknowledged it.
 func (r *reception) interact(ctx context.Context, i *interacted, seq int64) error {
 	in, c, found, err := r.decodeInteraction(i)
 	switch {
@@ -101,8 +100,8 @@ func (r *reception) interact(ctx context.Context, i *interacted, seq int64) erro
 	return nil
 }
 
-// tellUnstored tells a person that what they did could not be stored. The platform may offer it again; the answer then takes
-// the place of this line.
+// tellUnstored tells a person that a command or press was not stored. The platform may deliver it again; the answer then
+// replaces this line.
 func (r *reception) tellUnstored(ctx context.Context, c command, kind chat.InboundKind) {
 	if r.screen.Unstored == "" || ctx.Err() != nil { // who stops in order takes it up again
 		return

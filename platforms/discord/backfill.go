@@ -17,8 +17,8 @@ import (
 
 // What is asked for after a lost session.
 const (
-	// backfillMargin is how much further back is asked: accepting takes a while, and clocks of Discord's machines
-	// differ. What comes twice is dropped.
+	// backfillMargin is how far before the newest known message the backfill begins: accepting takes a while, and the
+	// clocks of Discord's machines differ. Duplicates are dropped.
 	backfillMargin = time.Minute
 	// backfillAge is how old a message may be that is still handed on.
 	backfillAge = 24 * time.Hour
@@ -29,50 +29,49 @@ const (
 	pageSize = 100
 	// backfillPause keeps these calls to a part of what one bot may make, which replies need more.
 	backfillPause = 200 * time.Millisecond
-	// backfillPatience is how long channels are asked again that can't be read, after all others. What is new
-	// in them waits so long; the platform most likely takes no answer there either.
+	// backfillPatience is how long unreadable channels are tried again, after all others. New messages there wait as
+	// long; the platform most likely takes no answer there either.
 	backfillPatience = 10 * time.Minute
-	// guildTime is how long to wait for one more guild to say where something was written, and maxGuildsTime
-	// for all. One that comes later had an outage of its own.
+	// guildTime is how long to wait for one more guild's list of channels, and maxGuildsTime for all of them. A guild that
+	// comes later had an outage of its own.
 	guildTime     = 5 * time.Second
 	maxGuildsTime = time.Minute
-	// maxHeld bounds the events that wait meanwhile; with more the session is taken up again later.
+	// maxHeld bounds the new messages that wait meanwhile. With more, the session is resumed later.
 	maxHeld = 10_000
 )
 
-// backfill is the asking for what was written since a message, before a session began.
+// backfill reads what was written between a message and the begin of a session.
 type backfill struct {
 	since   string
-	guilds  <-chan *guild   // those that say in which channels something was written
-	missing map[string]bool // guilds that did not come yet
+	guilds  <-chan *guild   // with the newest message of each channel
+	missing map[string]bool // guilds that have not arrived yet
 	steps   chan<- backfillStep
 }
 
-// backfillStep is a piece of what was asked for: first the channels that will be asked, then what each holds.
+// backfillStep is a part of the result: first the channels that will be read, then the messages of each.
 type backfillStep struct {
 	channels map[string]bool
 	channel  string
 	messages []incoming // in their order
 }
 
-// gap is what one Run knows of the time that it did not hear of, while that is being filled in. The zero value is
-// that there is none.
+// gap is the time in which nothing was received, while a backfill fills it in. The zero value is no gap.
 type gap struct {
 	steps   chan backfillStep // nil: there is none
 	guilds  chan *guild       // all that are missing fit
-	pending map[string]bool   // channels that are still to be asked; nil: all may be
-	stop    func()            // ends the asking
-	held    []*incoming       // what waits for older messages of its channel
+	pending map[string]bool   // channels that are not read yet; nil: not known, so it may be any
+	stop    func()            // ends the backfill
+	held    []*incoming       // new messages that wait for older ones of their channel
 	newest  string            // id of the newest message that was handed on
 }
 
-// open says that there is one.
+// open reports whether there is a gap.
 func (g *gap) open() bool { return g.steps != nil }
 
-// keeps says that a message must wait for older ones.
+// keeps reports whether a message must wait for older ones.
 func (g *gap) keeps(m *incoming) bool { return g.open() && (g.pending == nil || g.pending[m.Channel]) }
 
-// addGuild hands over what a guild says of its channels. Beyond what fits are only guilds that came before.
+// addGuild hands a guild to the backfill. If there is no room, the guild was handed over before.
 func (g *gap) addGuild(from *guild) {
 	select {
 	case g.guilds <- from:
@@ -80,8 +79,8 @@ func (g *gap) addGuild(from *guild) {
 	}
 }
 
-// startBackfill begins to ask for what people wrote since the newest message that is known. Until a channel has been asked,
-// its newer messages are held.
+// startBackfill begins to read what people wrote since the newest known message. A channel's new messages are held until
+// its old ones are read.
 func (r *reception) startBackfill(ctx context.Context, hi *ready) {
 	if r.gap.stop != nil {
 		r.gap.stop()
@@ -108,7 +107,8 @@ func (r *reception) hold(m *incoming) error {
 	return nil
 }
 
-// catchUp hands on what was asked for in a channel, and then what came there meanwhile. The gap ends with the last channel.
+// catchUp hands on the old messages of a channel, and then those that arrived there meanwhile. The gap ends with the last
+// channel.
 func (r *reception) catchUp(ctx context.Context, f backfillStep) error {
 	if f.channels != nil {
 		r.gap.pending = f.channels
@@ -146,8 +146,8 @@ func (r *reception) catchUp(ctx context.Context, f backfillStep) error {
 	return nil
 }
 
-// ask asks what was written in the channels of guilds where something was, and in the places that are known, which
-// can't say so before they are asked. It hands on what it learns channel by channel.
+// ask reads the channels of guilds that have new messages, and all known DMs and places of earlier turns. It hands the
+// messages on channel by channel.
 func (r *reception) ask(ctx context.Context, f backfill) {
 	tell := func(step backfillStep) error {
 		select {
@@ -183,7 +183,7 @@ func (r *reception) ask(ctx context.Context, f backfill) {
 	r.log.InfoContext(ctx, "backfill finished", slog.Int("channels", len(channels)), slog.Int("messages", messages))
 }
 
-// channels returns where something was written, by the guilds that come in time.
+// channels returns the channels with new messages, of the guilds that arrive in time.
 func (f *backfill) channels(ctx context.Context) []channelInfo {
 	ctx, cancel := context.WithTimeout(ctx, maxGuildsTime)
 	defer cancel()
@@ -207,7 +207,7 @@ func (f *backfill) channels(ctx context.Context) []channelInfo {
 	return list
 }
 
-// nextGuild waits for one more guild; nil: none is to be waited for.
+// nextGuild waits for one more guild; nil: none came in time.
 func (f *backfill) nextGuild(ctx context.Context) *guild {
 	ctx, cancel := context.WithTimeout(ctx, guildTime)
 	defer cancel()
@@ -219,7 +219,7 @@ func (f *backfill) nextGuild(ctx context.Context) *guild {
 	}
 }
 
-// toAsk returns the channels that are to be asked, each once: those where something was written, DMs, and where turns began.
+// toAsk returns the channels to read, each once: those with new messages, DMs, and the places of earlier turns.
 func (r *reception) toAsk(channels []channelInfo) []channelInfo {
 	for _, id := range r.places.directs() {
 		channels = append(channels, channelInfo{ID: id})
@@ -239,8 +239,8 @@ func (r *reception) toAsk(channels []channelInfo) []channelInfo {
 	})
 }
 
-// guildOf returns the guild of a channel, or of the channel that its thread is in. Where it is not known the
-// channel is none of a DM all the same.
+// guildOf returns the guild of the first of these channels whose guild is known. The fallback says only that the channel
+// is no DM.
 func (r *reception) guildOf(ids ...string) string {
 	for _, id := range ids {
 		if known, ok := r.places.channels.Get(id); ok && known.Guild != "" {
@@ -250,7 +250,7 @@ func (r *reception) guildOf(ids ...string) string {
 	return "0"
 }
 
-// since is the piece that reads what was written in a channel after a message. done gets it, the oldest first.
+// since is the piece that reads the messages of a channel after one. done gets them, the oldest first.
 func (r *reception) since(in channelInfo, after string, done func(ctx context.Context, list []incoming, err error) error) receiving.Piece {
 	var all []incoming
 	pages := 0
@@ -293,7 +293,7 @@ func (r *reception) page(ctx context.Context, channel, after string) ([]incoming
 	return r.messages(ctx, a)
 }
 
-// messages decodes a page. One that can't be read is left out.
+// messages decodes a page. It leaves out messages that can't be decoded.
 func (r *reception) messages(ctx context.Context, a *answer) ([]incoming, error) {
 	raw, err := receiving.Decode[[]json.RawMessage](a.Body)
 	if err != nil {

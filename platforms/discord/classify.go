@@ -12,8 +12,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is waited when a 429 does not say how long. The platform always says; what stands
-// in front of it may not, and closes for longer.
+// defaultRetryAfter is the wait after a 429 that names none. Discord always names one; a proxy in front of it may not, and
+// blocks for longer.
 const defaultRetryAfter = time.Minute
 
 // Codes that the library does not know.
@@ -23,12 +23,12 @@ const (
 	codeTitleByAutoMod     = 200001
 	codeHarmfulLink        = 240000
 	codeServiceRateLimited = 40062
-	// What stands in front of the platform says so, with status 403, of calls that it stops.
+	// A proxy in front of Discord answers so, with status 403, to calls that it blocks.
 	// https://github.com/discord/discord-api-docs/issues/6473
 	codeStopped = 40333
 )
 
-// problem is what the platform says of a call that failed.
+// problem is the body of a failed call's answer.
 // https://docs.discord.com/developers/reference#error-messages
 type problem struct {
 	Code       int             `json:"code"` // 0: none
@@ -42,7 +42,7 @@ type problem struct {
 func (b *Bot) refused(r request, o calls.Outcome) error {
 	var p problem
 	ours := json.Unmarshal(o.Body, &p) == nil && p.Message != ""
-	if !ours { // a page of what stands in front of the platform
+	if !ours { // a page of a proxy
 		p = problem{}
 	}
 	failure := &chat.SendError{Kind: kindOf(o.Status, p, ours, r.token != "")}
@@ -63,8 +63,8 @@ func (b *Bot) refused(r request, o calls.Outcome) error {
 	return failure
 }
 
-// closedBy says what a 429 closes: the bucket that it names, for calls of the kinds that are known to
-// share it. What comes from in front of the platform closes everything, for it counts by address.
+// closedBy returns what a 429 closes: the bucket that it names, for the kinds of calls that are known to share it. A 429 of a
+// proxy in front of Discord closes everything, because it counts by IP address.
 // https://docs.discord.com/developers/topics/rate-limits#header-format
 func (b *Bot) closedBy(r request, h http.Header, p problem, ours bool) (chat.Scope, chat.Op) {
 	op := r.op
@@ -82,8 +82,8 @@ func (b *Bot) closedBy(r request, h http.Header, p problem, ours bool) (chat.Sco
 	return chat.ScopeThread, op
 }
 
-// kindOf classifies an answer that is no success; byToken says that the call proved who it is by an
-// interaction's token, whose refusal says nothing of the bot's.
+// kindOf classifies a failed call. byToken: the call used an interaction's token, so that a refusal says nothing about the
+// bot's own token.
 func kindOf(status int, p problem, ours, byToken bool) chat.ErrorKind {
 	switch {
 	case p.Code == discordgo.ErrCodeMaximumNumberOfEditsToMessagesOlderThanOneHourReached:
@@ -169,9 +169,8 @@ func tooLong(errs json.RawMessage) bool {
 	return false
 }
 
-// deadToken reports whether a call by an interaction's token failed because the token is dead, or the
-// interaction was never answered: the bot's own way is left then. A message that is gone is no such
-// failure.
+// deadToken reports whether a call by an interaction's token failed because the token is dead, or because the interaction was
+// never acknowledged. The bot's own token is then left. A deleted message is no such failure.
 func deadToken(err error) bool {
 	switch codeOf(err) {
 	case discordgo.ErrCodeUnknownMessage:

@@ -35,19 +35,18 @@ const (
 )
 
 const (
-	// intents are what the bot wants to hear of: none of them is privileged, and of the text of
-	// messages it is told what it needs: of those that mention it, and in DMs.
+	// intents are the events that the bot receives. None is privileged: Discord tells the text of DMs and of messages that
+	// mention the bot in any case.
 	// https://docs.discord.com/developers/events/gateway#gateway-intents
 	intents = int(discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages)
 
-	// helloTime is how long a connection may take to open, and to say Hello.
+	// helloTime is how long a connection may take to open and to send Hello.
 	helloTime = 15 * time.Second
-	// greetTime is how long the gateway may be silent between taking up a session, or beginning one, and
-	// saying so. It acknowledges heartbeats even where it never will.
+	// greetTime is how long Ready or Resumed may take. The gateway acknowledges heartbeats even where neither will come.
 	greetTime = 30 * time.Second
 	// writeTime is how long one payload may take to leave.
 	writeTime = 10 * time.Second
-	// maxPayload bounds one payload. What a large guild says of itself has a few megabytes.
+	// maxPayload bounds one payload, in bytes. A large guild's has a few megabytes.
 	maxPayload = 64 << 20
 	// maxWaiting is how many events may wait to be handled before no more are read.
 	maxWaiting = 1024
@@ -60,11 +59,11 @@ var (
 	errNoSession   = errors.New("it neither begins a session nor refuses one")
 )
 
-// connError is the end of a connection to the gateway, after which another may be tried.
+// connError is the end of a connection to the gateway, after which another may be opened.
 type connError struct {
 	reason  error
-	up      bool // it was a good one: events came
-	refused bool // the session that was to be taken up is refused
+	up      bool // it received events
+	refused bool // the session was not resumed
 	forget  bool // the session is over
 }
 
@@ -72,8 +71,7 @@ func (l *connError) Error() string { return "gateway: " + l.reason.Error() }
 
 func (l *connError) Unwrap() error { return l.reason }
 
-// conn is one connection to the gateway. It reads and keeps alive by itself, until one of both fails or
-// close is called.
+// conn is one connection to the gateway. It reads and sends heartbeats by itself, until either fails or close is called.
 type conn struct {
 	ws       *websocket.Conn
 	log      *slog.Logger
@@ -81,14 +79,14 @@ type conn struct {
 	events   chan *discordgo.Event // closed when no more come; err says why
 	onEvent  func(*discordgo.Event)
 	err      error
-	seq      atomic.Int64 // of the last event that came
-	acked    atomic.Bool  // the last heartbeat was answered
+	seq      atomic.Int64 // of the last event
+	acked    atomic.Bool  // the last heartbeat was acknowledged
 	cancel   context.CancelCauseFunc
 	workers  sync.WaitGroup
 }
 
-// open connects to the gateway and waits for its Hello. onEvent is called with each event as soon as it is read; the event
-// then waits in line behind others to be handled.
+// open connects to the gateway and waits for Hello. onEvent is called with each event as soon as it is read; the event then
+// waits in conn.events behind others.
 func (b *Bot) open(ctx context.Context, address string, onEvent func(*discordgo.Event)) (*conn, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !strings.HasPrefix(b.api, "http:")) {
@@ -143,7 +141,7 @@ func hello(ctx context.Context, ws *websocket.Conn) (time.Duration, error) {
 	return min(time.Duration(f.Data.Interval)*time.Millisecond, time.Hour), nil
 }
 
-// close ends the connection without a word: a session whose connection is closed properly is over.
+// close ends the connection without a close frame: with one, Discord would end the session.
 // https://docs.discord.com/developers/events/gateway#disconnecting
 func (l *conn) close() {
 	l.cancel(context.Canceled)
@@ -200,8 +198,8 @@ func (l *conn) read(ctx context.Context) error {
 	}
 }
 
-// beat sends heartbeats, and returns why it can't go on. A connection on which the last one was not answered is dead, whatever else
-// it looks like.
+// beat sends heartbeats until one fails. A connection whose last heartbeat was not acknowledged is dead, even if it is
+// still open.
 // https://docs.discord.com/developers/events/gateway#sending-heartbeats
 func (l *conn) beat(ctx context.Context) error {
 	pause := time.Duration(rand.Float64() * float64(l.interval))
@@ -234,18 +232,18 @@ func (l *conn) identify(ctx context.Context, token string) error {
 	})
 }
 
-// resume takes up a session.
+// resume continues a session.
 func (l *conn) resume(ctx context.Context, token string, c cursor) error {
 	l.seq.Store(c.seq)
 	return l.send(ctx, opResume, map[string]any{"token": token, "session_id": c.session, "seq": c.seq})
 }
 
-// refusedFor is how long receiving rests that the operator must mend. Each try begins a session,
-// and who begins more than 1,000 in a day loses the token.
+// refusedFor is the pause after a refusal that only the operator can fix. Each try begins a session, and a bot that begins
+// more than 1,000 in a day loses its token.
 // https://docs.discord.com/developers/events/gateway#session-start-limit
 const refusedFor = 10 * time.Minute
 
-// ended returns what the end of a connection means, from the code that it was closed with.
+// ended returns what the end of a connection means, by its close code.
 // https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway-gateway-close-event-codes
 func ended(err error, up bool) error {
 	if l, ok := errors.AsType[*connError](err); ok {

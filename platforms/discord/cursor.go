@@ -8,18 +8,17 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// cursor is where receiving goes on, as the gateway of telex keeps it with each message. It names the
-// session too: a process that follows soon takes it up, and Discord then tells all that it missed, even what
-// can't be asked for later, such as commands.
+// cursor is where receiving continues. The gateway of telex stores it with each message. It names the session too: a process
+// that follows soon resumes it, and Discord then delivers all that was missed, even what can't be read later, such as commands.
 type cursor struct {
 	newest          string // id of the newest message or interaction that was accepted
-	backfillPending bool   // not everything before newest was accepted: it must be asked for
+	backfillPending bool   // older messages are not all accepted: a backfill must read them
 	session         string // empty: none
 	address         string // where the session is resumed
 	seq             int64  // of the last event that was handled
 }
 
-// String writes c as the query of an address.
+// String writes c as a URL query.
 func (c cursor) String() string {
 	v := url.Values{"m": {c.newest}}
 	if c.backfillPending {
@@ -33,7 +32,7 @@ func (c cursor) String() string {
 	return v.Encode()
 }
 
-// parseCursor reads what String wrote. Of what it can't read it takes nothing.
+// parseCursor reads what String wrote. It returns false if it can't.
 func parseCursor(s string) (cursor, bool) {
 	v, err := url.ParseQuery(s)
 	if err != nil || s != "" && !v.Has("m") {
@@ -52,10 +51,10 @@ func parseCursor(s string) (cursor, bool) {
 	return c, true
 }
 
-// session is how far receiving has come, which outlasts connections, and runs of Run. It belongs to the goroutine of Run, but
-// for past.
+// session is how far receiving has come. It outlives connections and calls of Run. It belongs to the goroutine of Run, except
+// past.
 type session struct {
-	// past are messages that were accepted: what is asked for after a lost session overlaps with what was told before.
+	// past are the ids that were accepted: a backfill reads some messages again.
 	past *receiving.Recent[struct{}]
 
 	now           cursor
@@ -67,18 +66,18 @@ type session struct {
 	stuckSince time.Time
 }
 
-// start says where to go on, given what the store has.
+// start sets the place to continue from, unless a newer one is known than the store has.
 func (s *session) start(from cursor) {
 	if !s.used {
 		s.now, s.used = from, true
 	}
 }
 
-// maxFailedResumes is how often in a row a connection may end before it is said whether the session goes on. Some
-// machine of the platform may fail over that session alone.
+// maxFailedResumes is how often in a row a connection may end before Discord answers whether the session continues. The
+// machine that holds the session may be broken.
 const maxFailedResumes = 3
 
-// resumed notes how a try to take up the session ended, and reports that it was the last.
+// resumed notes how an attempt to resume ended, and reports whether it was the last.
 func (s *session) resumed(answered bool) (last bool) {
 	if s.failedResumes++; answered || s.failedResumes >= maxFailedResumes {
 		s.failedResumes = 0

@@ -8,8 +8,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// The structs hold what is used of events. They are ours because the library's fail as a whole with the
-// first component or field that they don't know.
+// The structs hold the fields that are used. The library's structs are not used, because they fail as a whole with the first
+// component or field that they don't know.
 
 // incoming holds what is used of a message.
 // https://docs.discord.com/developers/resources/message#message-object
@@ -41,8 +41,8 @@ type incoming struct {
 		} `json:"message"`
 	} `json:"message_snapshots"`
 
-	missed bool  // it was written before the connection was made that brought it
-	seq    int64 // of its event; 0: it was asked for
+	missed bool  // it was written before this connection was opened
+	seq    int64 // of its event; 0: a backfill read it
 }
 
 // user holds what is used of a user.

@@ -57,7 +57,8 @@ func (b *Bot) decodeMessage(ctx context.Context, m *incoming) (in chat.Inbound, 
 	}), true, nil
 }
 
-// unfold takes a forwarded message for what is said, and returns who wrote it: who forwards one says nothing beside it.
+// unfold replaces an empty message's content by that of the message it forwards, and returns the content's origin. A forward
+// has no text of its own.
 // https://docs.discord.com/developers/resources/message#message-snapshot-object
 func (m *incoming) unfold() chat.Origin {
 	if m.Content != "" || len(m.Attachments) > 0 || len(m.Forwarded) == 0 {
@@ -72,8 +73,8 @@ func (m *incoming) repliesTo(self string) bool {
 	return self != "" && m.ReplyTo != nil && m.ReplyTo.Author != nil && m.ReplyTo.Author.ID == self
 }
 
-// files lists what m carries beside its text. What has no content to fetch is listed without an id when
-// it is all there is, so that it can be said that it was not understood.
+// files lists m's attachments. A sticker or poll has no content to fetch. It is listed without an id, and only if there is
+// nothing else, so that the bot can say that it was not understood.
 func (m *incoming) files() []chat.Attachment {
 	var list []chat.Attachment
 	for _, a := range m.Attachments {
@@ -93,7 +94,7 @@ func (m *incoming) files() []chat.Attachment {
 	return list
 }
 
-// where returns the place of a message, or of the thread that its answer makes; false when there is none.
+// where returns the place of a message, or the thread that its answer will begin; false if nobody can answer there.
 func (b *Bot) where(ctx context.Context, m *incoming) (chat.Target, bool, error) {
 	if m.Guild == "" {
 		b.places.direct(m.Channel)
@@ -130,7 +131,7 @@ func (b *Bot) target(r channelInfo, message string) chat.Target {
 	return to
 }
 
-// askChannel asks what a channel is.
+// askChannel looks a channel up.
 func (b *Bot) askChannel(ctx context.Context, channel string) (channelInfo, error) {
 	a, err := b.call(ctx, request{name: "getChannel", verb: http.MethodGet, path: "/channels/" + channel})
 	if err != nil {
@@ -144,7 +145,7 @@ func (b *Bot) askChannel(ctx context.Context, channel string) (channelInfo, erro
 	return *r, nil
 }
 
-// decodeInteraction decides what somebody did who used a command or pressed a button.
+// decodeInteraction decodes the use of a command or a press of a button.
 func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, found bool, err error) {
 	defer receiving.Recover("decode interaction", &err)
 	c = command{i.App, i.ID, i.Token}
@@ -177,7 +178,7 @@ func (b *Bot) decodeInteraction(i *interacted) (in chat.Inbound, c command, foun
 	return chat.Inbound{}, c, false, nil
 }
 
-// argument returns what was filled in after a command's name.
+// argument returns the value of a command's first option.
 func (i *interacted) argument() string {
 	for _, o := range i.Data.Options {
 		var text string
@@ -191,7 +192,7 @@ func (i *interacted) argument() string {
 	return ""
 }
 
-// placeOf returns where an interaction happened, which says itself what its channel is.
+// placeOf returns where an interaction happened. It describes its channel itself.
 func (b *Bot) placeOf(i *interacted) chat.Target {
 	if i.Guild == "" {
 		b.places.direct(i.Channel)

@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// maxConcluded bounds the answered commands that wait to be looked after.
+	// maxConcluded bounds the answered commands that wait for conclude.
 	maxConcluded = 256
-	// maxInteractions bounds what is remembered of interactions: more than are under way at once.
+	// maxInteractions bounds the interactions that are remembered: more than are in progress at once.
 	maxInteractions = 1000
-	// concludeTime is how long looking after one may take.
+	// concludeTime is how long conclude may take.
 	concludeTime = 30 * time.Second
 )
 
 // errOwnWay says that a command can't be answered through its interaction.
 var errOwnWay = errors.New("the interaction can't be used")
 
-// respond shows an answer in place of "thinking…". It fails with errOwnWay, having changed nothing, when
-// the message must be sent through the channel instead: the token is dead, the command was never
-// acknowledged, or its answer was deleted, or is another message already.
+// respond replaces "thinking…" by an answer. It fails with errOwnWay, having changed nothing, if the message must be sent
+// through the channel instead: the token is dead, the command was never acknowledged, or its answer was deleted or is another
+// message already.
 func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	const name = "editOwn"
 	if err := b.interactions.acknowledged(ctx, c); err != nil {
@@ -59,8 +59,8 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
 }
 
-// followUp shows a part of the answer to a command where the bot may not write by itself. It has no key: one of
-// unknown outcome that is repeated may stand twice.
+// followUp sends a part of the answer to a command in a channel where the bot may not write by itself. It has no key: if its
+// outcome is unknown and it is repeated, the message may stand twice.
 // https://docs.discord.com/developers/interactions/receiving-and-responding#create-followup-message
 func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	r := request{
@@ -78,8 +78,8 @@ func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Ou
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
 }
 
-// acknowledge answers an interaction for the first time, within the platform's deadline. A try that fails is repeated as long
-// as there is time: the platform takes only one.
+// acknowledge answers an interaction for the first time. A failed try is repeated until the platform's deadline: the platform
+// takes only one.
 func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	ctx, cancel := context.WithTimeout(ctx, callbackTime)
 	defer cancel()
@@ -103,8 +103,7 @@ func (b *Bot) acknowledge(ctx context.Context, c command, body map[string]any) {
 	}
 }
 
-// Concluded sees to it that no command shows that the bot is thinking when nothing more follows. It
-// doesn't block; Run does the work.
+// Concluded implements gateway.Concluder: it has "thinking…" removed from commands without an answer. Run does the work.
 func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	for _, id := range messages {
 		c, ok := parseCommand(id)
@@ -119,7 +118,7 @@ func (b *Bot) Concluded(_ chat.Target, messages []chat.MessageID, _ bool) {
 	}
 }
 
-// conclude takes "thinking…" away where it still stands.
+// conclude removes "thinking…" from a command that still shows it.
 func (b *Bot) conclude(ctx context.Context, c command) {
 	ctx, cancel := context.WithTimeout(ctx, concludeTime)
 	defer cancel()
@@ -144,8 +143,8 @@ func (b *Bot) conclude(ctx context.Context, c command) {
 	}
 }
 
-// interactions is what is remembered of them while they last. All of it can be forgotten: what matters
-// stands in ids, and the platform says what is over.
+// interactions remembers interactions while they last. It may forget any: ids hold what is needed, and the platform says what
+// is over.
 type interactions struct {
 	mu    sync.Mutex
 	known *receiving.Recent[*interaction]
@@ -153,14 +152,14 @@ type interactions struct {
 
 type interaction struct {
 	at    time.Time     // when it began
-	place string        // the channel where "thinking…" stands; empty: not known, or none does
+	place string        // the channel that shows "thinking…"; empty: not known, or none does
 	acked chan struct{} // closed when the platform has answered our acknowledgement, or never will
-	key   string        // of the message that takes the place of "thinking…"; empty: none tried
-	shown bool          // it did
+	key   string        // of the message that is to replace "thinking…"; empty: none has tried
+	shown bool          // the message with the key has replaced it
 	dead  bool
 }
 
-// of returns what is known of an interaction. One of an earlier process was acknowledged, or never will be.
+// of returns what is known of an interaction. For one of an earlier process, acked is closed: its acknowledgement is over.
 func (s *interactions) of(id string) *interaction {
 	if i, ok := s.known.Get(id); ok {
 		return i
@@ -172,8 +171,8 @@ func (s *interactions) of(id string) *interaction {
 	return i
 }
 
-// began returns when an interaction began: its id says so by the platform's clock. Where ours is
-// far off, it counts as just now; the platform then says when it is over.
+// began returns when an interaction began, by its id, which has the time of the platform's clock. If that is far from our
+// clock, it returns now; the platform then says when the interaction is over.
 func began(id string, now time.Time) time.Time {
 	if at := moment(id); at.Before(now) && now.Sub(at) < 24*time.Hour {
 		return at
@@ -181,10 +180,9 @@ func began(id string, now time.Time) time.Time {
 	return now
 }
 
-// begin notes that an interaction will be acknowledged, by whoever calls the function that is returned.
-// One that came before gets another chance, which is harmless. Whoever hears of it hears at once, so it begins
-// now, however wrong our clock is; the token of one that comes late, after a lost connection, ends a little earlier
-// than is thought, and the platform says so then.
+// begin notes that an interaction is being acknowledged, until done is called. Acknowledging one a second time is harmless.
+// Interactions are delivered at once, so it begins now, however wrong our clock is. If it was delivered late, after a lost
+// connection, its token ends a little earlier than assumed, and the platform then says so.
 func (s *interactions) begin(id, place string) (done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +196,7 @@ func (s *interactions) begin(id, place string) (done func()) {
 	return sync.OnceFunc(func() { close(acked) })
 }
 
-// acknowledged waits until the platform answered our acknowledgement, should that be under way.
+// acknowledged waits until no acknowledgement of the command is in progress.
 func (s *interactions) acknowledged(ctx context.Context, c command) error {
 	select {
 	case <-s.get(c).acked:
@@ -215,14 +213,14 @@ func (s *interactions) get(c command) interaction {
 	return *s.of(c.interaction)
 }
 
-// alive reports whether the token lives for a use that begins until so long after the interaction began, as far as is
-// known: tokenLife, or tokenUse for a call that could meet its end.
+// alive reports whether the token may be used, as far as is known. use is its lifetime: tokenLife, or tokenUse for a call that
+// could meet its end.
 func (i interaction) alive(use time.Duration) bool { return !i.dead && time.Since(i.at) < use }
 
-// waits reports whether "thinking…" may still stand, and can be taken away.
+// waits reports whether "thinking…" may still be shown, and can be removed.
 func (i interaction) waits() bool { return !i.shown && i.alive(tokenLife) }
 
-// thinking says that a command shows in a channel that the bot is at work.
+// thinking reports whether a channel shows "thinking…" of a command.
 func (s *interactions) thinking(place string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,8 +239,8 @@ func (s *interactions) markDead(c command) {
 	s.of(c.interaction).dead = true
 }
 
-// claim says that the message with a key may take the place of "thinking…": another would overwrite it.
-// One that tried before goes on trying for as long as the token can live, since it may stand already.
+// claim reports whether the message with a key may replace "thinking…". Only the first message may: another would overwrite it.
+// A message that tried before may try as long as the token can live, since it may stand already.
 func (s *interactions) claim(c command, key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -260,7 +258,7 @@ func (s *interactions) claim(c command, key string) bool {
 	return i.key == key
 }
 
-// shown notes that an answer took the place of "thinking…".
+// shown notes that an answer replaced "thinking…".
 func (s *interactions) shown(c command) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

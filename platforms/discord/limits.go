@@ -29,9 +29,8 @@ const (
 	// https://docs.discord.com/developers/resources/channel#trigger-typing-indicator
 	typingEvery = 9 * time.Second
 
-	// keyFor is how long a create repeated with its nonce makes no second message: "the past few
-	// minutes", of which two is the fewest that are a few. Longer ones would be a guess that doubles
-	// messages when it is wrong.
+	// keyFor is how long a create that is repeated with its nonce makes no second message. The documentation says "the past
+	// few minutes", of which two is the safe reading: with a longer one a repeated create could make a second message.
 	// https://docs.discord.com/developers/resources/message#create-message-jsonform-params
 	keyFor = 2 * time.Minute
 )
@@ -53,7 +52,7 @@ const (
 	callbackTries = 6
 	// tokenLife is how long an interaction's token is good for.
 	tokenLife = 15 * time.Minute
-	// tokenUse is how long it is used: an edit that begins a moment before its end could meet that (F53).
+	// tokenUse is how long it is used: an edit that begins just before the end could fail (F53).
 	tokenUse = 14 * time.Minute
 )
 

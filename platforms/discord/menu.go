@@ -24,10 +24,10 @@ const (
 	entryPoint = 4
 )
 
-// commandName is what a command, and what is filled in, may be called.
+// commandName is what commands and options may be called.
 var commandName = regexp.MustCompile(`^[-_\p{Ll}\p{Lo}\p{N}]{1,32}$`)
 
-// menuEntry is one command, as far as we say what it is like.
+// menuEntry is one command: the fields that telex sets.
 type menuEntry struct {
 	Type         discordgo.ApplicationCommandType       `json:"type"`
 	Name         string                                 `json:"name"`

@@ -10,9 +10,9 @@ import (
 	"telex/internal/chat"
 )
 
-// message is what a message shall be. What must be said every time has no omitempty: without
-// allowed_mentions a text notifies whom it names, and an edit leaves what it doesn't mention. That is why it is not the
-// library's MessageSend (ADR 14).
+// message is the body of a create or an edit. Fields that must always be sent have no omitempty: without allowed_mentions a
+// text notifies the people it names, and an edit keeps what it does not mention. That is why it is not the library's
+// MessageSend (ADR 14).
 // https://docs.discord.com/developers/resources/message#create-message
 type message struct {
 	Content      string                           `json:"content"`
@@ -58,8 +58,8 @@ func buttons(actions []chat.Action) []discordgo.MessageComponent {
 	return []discordgo.MessageComponent{row}
 }
 
-// keyed adds what makes a create harmless when it is repeated. A nonce counts for all that the bot
-// sends, wherever that is, so the channel is a part of it.
+// keyed adds the nonce that makes it harmless to repeat a create. Nonces are shared by all of the bot's channels, so the
+// channel is a part of it.
 // https://docs.discord.com/developers/resources/message#create-message-jsonform-params
 func (m message) keyed(channel, key string) message {
 	if key != "" {
@@ -69,9 +69,8 @@ func (m message) keyed(channel, key string) message {
 	return m
 }
 
-// replying adds which message this one replies to. What is no message, such as a command, can't be
-// replied to, nor can the one that a thread began with from inside the thread. A reply to a message that is gone would be
-// refused if it had to exist (F47).
+// replying adds which message this one replies to. A command is no message and can't be replied to. Neither can the first
+// message of a thread, from inside the thread. Without FailIfNotExists a reply to a deleted message is sent all the same (F47).
 func (m message) replying(channel string, to chat.MessageID) message {
 	if id := string(to); isSnowflake(id) && id != channel {
 		m.Reference = &discordgo.MessageReference{MessageID: id, FailIfNotExists: new(bool)}

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// maxChannels bounds the channels whose kind is remembered; others are asked for.
+	// maxChannels bounds the channels whose kind is remembered; others are looked up.
 	maxChannels = 50_000
-	// maxDirect bounds the DMs that are remembered, newest first: after a lost session each must be asked.
+	// maxDirect bounds the DMs that are remembered, newest first: a backfill reads each of them.
 	maxDirect = 200
 )
 
 // places is what is known of channels and guilds.
 type places struct {
 	channels *receiving.Recent[channelInfo]
-	// threadless are channels in which no thread can be made, and questions for which none can: true. False: it may again.
+	// threadless has true for channels and questions for which no thread can be made. False: it is possible again.
 	threadless *receiving.Recent[bool]
 
 	mu    sync.Mutex
@@ -31,7 +31,7 @@ func (p *places) add(r channelInfo) {
 	}
 }
 
-// join takes over what a guild says of itself.
+// join notes a guild's channels and the bot's own role in it.
 func (p *places) join(g *guild, self string) {
 	for _, r := range slices.Concat(g.Channels, g.Threads) {
 		r.Guild = g.ID
@@ -51,14 +51,14 @@ func (p *places) join(g *guild, self string) {
 	}
 }
 
-// role returns the role that is the bot's own in a guild, which mentions it as its name does.
+// role returns the bot's own role in a guild. A mention of it mentions the bot.
 func (p *places) role(guild string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.roles[guild]
 }
 
-// direct notes that somebody was met in a DM.
+// direct notes a DM in which somebody wrote.
 func (p *places) direct(channel string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *places) direct(channel string) {
 	p.dms = p.dms[:min(len(p.dms), maxDirect)]
 }
 
-// directs returns where people were met, newest first.
+// directs returns the known DMs, newest first.
 func (p *places) directs() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -21,26 +21,25 @@ const (
 	answerTime = 15 * time.Second
 	// maxRefused is how many sessions in a row may be refused before the caller decides when to go on.
 	maxRefused = 3
-	// shortLived is how long a connection lasts at least after which the next may follow at once.
+	// shortLived is how long a connection must last for the next one to follow at once.
 	shortLived = 5 * time.Second
-	// maxStuck is how long all others wait for a message of which it can't be learned where it was written. A
-	// platform that is away for longer most likely ends the connection too.
+	// maxStuck is how long receiving waits if a message's channel can't be looked up. A platform that is down for longer most
+	// likely ends the connection too.
 	maxStuck = 5 * time.Minute
 )
 
 // Run receives until ctx ends and hands each message to accept, one after the other; those of one channel in
-// their order. It goes on in a new connection when one ends, and in the same session as long as Discord
-// keeps that, which then tells what was missed; so does a process that follows soon, by the cursor. Where the
-// session is lost, what people wrote meanwhile is asked for, channel by channel, before newer messages are
-// handed on: in guilds, and in the DMs that are known. Commands that were used meanwhile are lost: the
-// person has read that the application did not respond.
+// their order. When a connection ends, Run opens another and resumes the session: Discord then delivers what was
+// missed. A process that follows soon does the same by the cursor. If the session is lost, a backfill reads what
+// people wrote meanwhile in guilds and in known DMs, before newer messages of the same channel are handed on.
+// Commands that were used meanwhile are lost: Discord told the person that the application did not respond.
 //
-// An event counts as handled once accept has returned nil; what was not comes again, and first, in the next
-// Run. Without a cursor only what is said from then on is received.
+// An event is handled once accept has returned nil; other events are delivered again, and first, in the next
+// Run. Without a cursor only new messages are received.
 //
-// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when Discord
-// can't be reached, or refuses: Auth when it does not take the token, Rejected when the operator must mend
-// something else, RateLimited when no session may begin, or Temporary.
+// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError otherwise: Auth
+// if Discord refuses the token, Rejected if the operator must fix something else, RateLimited if no session may
+// begin, or Temporary.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	start, ok := parseCursor(from.Cursor)
 	if !ok {
@@ -61,26 +60,26 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 	return err
 }
 
-// Pulse implements gateway.Pulse: the loop turns with every event and every BeatEvery, unless calls of answerTime are
-// made for an event.
+// Pulse implements gateway.Pulse: the loop turns with every event and every BeatEvery. Calls for one event may take
+// answerTime each.
 func (b *Bot) Pulse() (last time.Time, limit time.Duration) { return b.heart.Last(), 3 * time.Minute }
 
 // reception is one Run.
 type reception struct {
 	*Bot
 	accept    func(context.Context, chat.Inbound) error
-	asked     []chat.Target // where turns began
+	asked     []chat.Target // the places of earlier turns
 	workers   sync.WaitGroup
-	callbacks chan struct{} // one for each interaction that is acknowledged
+	callbacks chan struct{} // holds a token for each interaction that is being acknowledged
 
 	gap gap   // that is being filled in
 	seq int64 // of the last event that this connection brought
 
-	connected time.Time // when the connection was made: what was written later is new, even if it was asked for
-	replays   bool      // the session goes on, and what it missed comes before all else
+	connected time.Time // when the connection was opened: what was written later is new, even if a backfill reads it
+	replays   bool      // the session was resumed, and Discord still delivers what was missed
 }
 
-// run goes from connection to connection.
+// run opens one connection after the other.
 func (r *reception) run(ctx context.Context) error {
 	for refused := 0; ; {
 		began := time.Now()
@@ -119,7 +118,7 @@ func (r *reception) connect(ctx context.Context) error {
 	}
 	c := r.session.now
 	if c.backfillPending && !r.gap.open() {
-		c.session = "" // only a new session tells in which channels something was written
+		c.session = "" // only a new session tells which channels have new messages
 	}
 	address := c.address
 	if c.session == "" || address == "" {
@@ -135,7 +134,7 @@ func (r *reception) connect(ctx context.Context) error {
 	}
 	defer l.close()
 	r.connected = time.Now()
-	r.gap.held, r.seq, r.replays = nil, c.seq, c.session != "" // they come again
+	r.gap.held, r.seq, r.replays = nil, c.seq, c.session != "" // held messages are delivered again
 	if c.session == "" {
 		err = l.identify(ctx, r.token)
 	} else {
@@ -151,7 +150,7 @@ func (r *reception) connect(ctx context.Context) error {
 	return err
 }
 
-// follow handles events until there are no more.
+// follow handles events until the connection ends.
 func (r *reception) follow(ctx context.Context, l *conn) error {
 	up := false
 	silence := time.NewTimer(greetTime) //nolint:forbidigo // receiving must see that a connection is dead.
@@ -192,7 +191,7 @@ func (r *reception) follow(ctx context.Context, l *conn) error {
 	}
 }
 
-// dispatch does what an event asks for. What can't be decoded is logged and counts as handled.
+// dispatch handles an event. One that can't be decoded is logged and counts as handled.
 func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 	skip := func(err error) error {
 		r.log.WarnContext(ctx, "event skipped", slog.String("type", f.Type), slog.Any("error", err))
@@ -239,7 +238,7 @@ func (r *reception) dispatch(ctx context.Context, f *discordgo.Event) error {
 	return nil
 }
 
-// begin notes that a session has begun, and begins to ask for what came before it.
+// begin notes that a session has begun, and starts the backfill of what was missed before it.
 func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	r.mu.Lock()
 	r.self = hi.User.ID
@@ -260,7 +259,7 @@ func (r *reception) begin(ctx context.Context, hi *ready, seq int64) {
 	}
 }
 
-// join takes over what a guild says of itself.
+// join notes a guild's channels and roles.
 func (r *reception) join(g *guild) {
 	self := r.identity()
 	r.places.join(g, self)
@@ -269,7 +268,7 @@ func (r *reception) join(g *guild) {
 	}
 }
 
-// cursorAt is where to go on once the message or interaction with an id, of an event, is accepted.
+// cursorAt returns the cursor to store with the message or interaction of an event.
 func (r *reception) cursorAt(id string, seq int64) cursor {
 	c := r.session.now
 	if !r.gap.open() {
@@ -278,13 +277,13 @@ func (r *reception) cursorAt(id string, seq int64) cursor {
 	return c
 }
 
-// noteHandled notes that what an id names was handled.
+// noteHandled notes that a message or interaction was handled.
 func (r *reception) noteHandled(id string, at cursor) {
 	r.gap.newest = newer(r.gap.newest, id)
 	r.session.now.newest = at.newest
 }
 
-// take hands a message on, if it is for the bot.
+// take hands a message on if it is for the bot.
 func (r *reception) take(ctx context.Context, m *incoming) error {
 	r.heart.Beat()
 	at := r.cursorAt(m.ID, m.seq)

@@ -13,7 +13,7 @@ import (
 	"telex/internal/chat"
 )
 
-// errNoPlace says that a target can't be one of Discord's.
+// errNoPlace is the cause when a target's ids are none of Discord's.
 var errNoPlace = errors.New("not a Discord chat")
 
 // Send shows a new message. Repeating it with its key within [keyFor] makes no second one. The answer
@@ -125,7 +125,7 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 	return a, r, err
 }
 
-// forbidden says that the bot may not do something in a channel.
+// forbidden reports whether a call failed for a missing permission in a channel.
 func forbidden(err error) bool { return err != nil && chat.AsSendError(err).Kind == chat.Forbidden }
 
 // ownPath is the path of a message that answers an interaction.

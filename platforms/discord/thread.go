@@ -18,9 +18,8 @@ import (
 // archiveAfter is after how many minutes without a message a thread leaves the list of active ones.
 const archiveAfter = 1440
 
-// inPlace makes a call in the channel that a place is, and returns which one it was. A thread that the
-// bot answers in does not exist before the first call there: nobody who isn't let in makes one. Where it
-// can't be made, the call goes to the channel that it would be in.
+// inPlace makes a call in the channel of a place, and returns which one it was. The thread of an answer is created by the first
+// call there, so that a person without access causes none. If it can't be created, the call goes to the parent channel.
 func (b *Bot) inPlace(
 	ctx context.Context, name string, to chat.Target, call func(channel string) (*answer, error),
 ) (*answer, string, error) {
@@ -58,7 +57,7 @@ func (b *Bot) inPlace(
 	return a, string(to.Chat), err
 }
 
-// disableThreads notes that answers in a channel get no threads.
+// disableThreads notes that answers in a channel get no threads, and logs it once.
 func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	if b.places.disableThreads(parent) {
 		b.log.WarnContext(ctx, "no thread can be made: give the bot the permission to create public threads and to send "+
@@ -66,8 +65,7 @@ func (b *Bot) disableThreads(ctx context.Context, parent string, err error) {
 	}
 }
 
-// startThread makes the thread that begins with a message, whose id it has. It reports false where no
-// thread can be made.
+// startThread creates the thread of a message, which has the message's id. It reports false if no thread can be created.
 // https://docs.discord.com/developers/resources/channel#start-thread-from-message
 func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	parent, question := string(to.Chat), string(to.Thread)
@@ -98,7 +96,7 @@ func (b *Bot) startThread(ctx context.Context, to chat.Target) (bool, error) {
 	return false, err
 }
 
-// threadName returns a name for a thread: the question, or as much of it as is one.
+// threadName returns a name for a thread: the beginning of the question.
 func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	if name, ok := b.questions.Get(question); ok {
 		return name
@@ -116,7 +114,7 @@ func (b *Bot) threadName(ctx context.Context, parent, question string) string {
 	return nameOf(text)
 }
 
-// unarchive takes a thread out of the archive, where nothing can be changed. A locked one stays there.
+// unarchive reopens an archived thread, in which nothing can be changed. A locked thread stays archived.
 func (b *Bot) unarchive(ctx context.Context, channel string) error {
 	_, err := b.call(ctx, request{
 		name: "editChannel", verb: http.MethodPatch, path: "/channels/" + channel, body: map[string]any{"archived": false},
