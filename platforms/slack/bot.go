@@ -57,8 +57,8 @@ type Bot struct {
 	reads   pace                         // conversations.history and conversations.replies of all Runs
 	infos   pace                         // conversations.info
 	blocked *receiving.Recent[time.Time] // until when methods that read must not be called
-	// sentKeys has when this process last began a stream, by the hash of its key; zero for other messages. Until a stream
-	// is stopped, nothing else tells whose message it is.
+	// sentKeys has the time when this process began a stream, by the hash of its key; zero for other messages. Until a stream is
+	// stopped, nothing else tells which create made it.
 	sentKeys *receiving.Recent[time.Time]
 
 	turn   *semaphore.Weighted         // of one: messages are accepted one at a time
@@ -84,7 +84,7 @@ func New(o Options) *Bot {
 	return b
 }
 
-// Screen tells the bot who is refused, and with which words.
+// Screen implements gateway.Screener.
 func (b *Bot) Screen(s chat.Screen) { b.screen = s }
 
 // Close lets go of the connections that no call uses. Calls may follow; they open new ones.

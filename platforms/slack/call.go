@@ -45,8 +45,8 @@ func (a *answer) decode(method string, v any) error {
 	return nil
 }
 
-// outcomeKey is where the context of a request has the outcome of its call: the library hands on the context, and
-// nothing else that tells calls apart.
+// outcomeKey is the key of a call's outcome in the context of its request. The library passes on the context, and nothing else
+// that identifies the call.
 type outcomeKey struct{}
 
 // roundTrip sends a request of the library and keeps its outcome.
@@ -58,9 +58,9 @@ func (b *Bot) roundTrip(req *http.Request) (*http.Response, error) {
 	return o.Response()
 }
 
-// call runs one method of the Web API: run makes the request through the library, with the context that it is given. What
-// came of it is read from the answer, never from what the library makes of it. A failure is a *chat.SendError. It blocks
-// until the answer is there or ctx ends.
+// call runs one method of the Web API: run makes the request through the library, with the context that it is given. The
+// result is read from the answer, never from the library's error. A failure is a *chat.SendError. It blocks until the answer
+// is there or ctx ends.
 func (b *Bot) call(ctx context.Context, method string, run func(ctx context.Context, api *library.Client) error) (*answer, error) {
 	var o calls.Outcome
 	err := run(context.WithValue(ctx, outcomeKey{}, &o), b.api)

@@ -11,14 +11,13 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is waited when a refusal for its rate does not say how long: half of the minute
-// over which Slack counts.
+// defaultRetryAfter is the wait after a rate limit that names none: half of the minute over which Slack counts.
 const defaultRetryAfter = 30 * time.Second
 
 const methodPost = "chat.postMessage"
 
-// closedBy says what a refusal of a method closes: that method in the workspace, and posting in its
-// channel alone. Methods that only help others close what they help with; see [unstarted].
+// closedBy returns what a method's rate limit closes: posting in its channel, any other method in the workspace. Methods that
+// only help others close the calls that they help; see [unstarted].
 // https://docs.slack.dev/apis/web-api/rate-limits
 func closedBy(method string) (chat.Scope, chat.Op) {
 	switch method {
@@ -47,8 +46,8 @@ func classify(method string, o calls.Outcome, a *answer, known bool) *chat.SendE
 	case o.Status == http.StatusRequestEntityTooLarge: // a proxy says so
 		return &chat.SendError{Kind: chat.TooLong}
 	case o.Status >= 300 && o.Status < http.StatusInternalServerError:
-		// What stands in front of the API did not let the call through, or the address leads past it.
-		// That can be mended without a restart, so that it is neither Auth nor Forbidden.
+		// A proxy blocked the call, or the address is wrong. That can be fixed without a restart, so it is neither Auth nor
+		// Forbidden.
 		return &chat.SendError{Kind: chat.Temporary}
 	}
 	return &chat.SendError{Kind: chat.Uncertain}

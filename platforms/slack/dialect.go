@@ -54,8 +54,8 @@ func (grammar) Rules() marks.Rules {
 	return marks.Rules{Headings: 6, CommonMark: true, Language: language}
 }
 
-// controlSequence is what Slack acts on wherever it stands: mentions of people, channels, groups and
-// everybody, dates, and links. Other text in angle brackets, such as <!-- or <xs:element>, is text to it.
+// controlSequence is what Slack interprets anywhere in a text: mentions of people, channels, groups and everybody, dates, and
+// links. Other text in angle brackets, such as <!-- or <xs:element>, is plain text.
 // https://docs.slack.dev/messaging/formatting-message-text#advanced
 const controlSequence = `<(?:(?:!(?:channel|here|everyone|group)|@[UWB][A-Z0-9]*|#[CG][A-Z0-9]*|` +
 	`(?:https?://|slack://|mailto:|tel:)[^\s<>|]*)[|>]|!(?:subteam|date)\^)`

@@ -8,7 +8,7 @@ import (
 	library "github.com/slack-go/slack"
 )
 
-// What Slack delivers, as far as it is used. The same payloads come by sockets and by HTTP.
+// Payloads that Slack delivers, with the fields that are used. They are the same by sockets and by HTTP.
 
 // callback is the payload of the Events API.
 // https://docs.slack.dev/apis/events-api/#callback-field
@@ -18,7 +18,7 @@ type callback struct {
 	Event     json.RawMessage `json:"event"`
 }
 
-// Subtypes of messages that somebody wrote; most others tell of things that happened.
+// Subtypes of messages that somebody wrote. Most other subtypes report events in a channel.
 // https://docs.slack.dev/reference/events/message#subtypes
 const (
 	subtypeFile      = "file_share"

@@ -26,8 +26,8 @@ func (b *Bot) Fetch(ctx context.Context, a chat.Attachment, limit int64) ([]byte
 	}.Fetch(ctx, a.ID, func(resp *http.Response) error { return signIn(resp, a) })
 }
 
-// signIn refuses an answer that wants somebody to sign in: with a page, or by sending there, and without any error. That is
-// how a token is answered that may not read the file.
+// signIn refuses an answer that is a sign-in page or a redirect to one. Slack answers so, without an error, if the token may not
+// read the file.
 func signIn(resp *http.Response, a chat.Attachment) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusOK && isPage(resp.Header.Get("Content-Type")) && !isPage(a.MediaType),

@@ -24,11 +24,10 @@ const (
 	methodDrop      = "files.delete"
 )
 
-// SendFile shows a new message that is a file, with m's text above it, as plain text: comments of
-// files know no Markdown. It takes three calls, of which only the last shows anything; what fails
-// before is never Uncertain. The id in the receipt is the file's, by which it can be deleted: Slack
-// does not tell which message shows it. The name under which people download it has a mark of m's key
-// in it, by which [Bot.Find] knows it; its title, which they see, is f's name.
+// SendFile shows a new message that is a file, with m's text above it, as plain text: comments of files have no Markdown. It
+// takes three calls. Only the last one shows anything, so a failure before it is never Uncertain. The receipt has the id of the
+// file, by which it can be deleted: Slack does not tell which message shows it. The file's name for downloads contains a mark of
+// m's key, by which [Bot.Find] recognizes it; its visible title is f's name.
 // https://docs.slack.dev/messaging/working-with-files#upload
 func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f chat.File) (chat.Receipt, error) {
 	switch {
@@ -69,11 +68,11 @@ func (b *Bot) SendFile(ctx context.Context, to chat.Target, m chat.Outgoing, f c
 	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: chat.MessageID(place.File)}}, nil
 }
 
-// linkLike is what Slack may make a link of.
+// linkLike is a text that Slack may turn into a link.
 var linkLike = regexp.MustCompile(`(?i)(?:[a-z][a-z0-9+.-]*:/|(?:[\p{L}\p{N}_-]+\.)+\p{L}{2})\S*`)
 
-// withoutLinks makes code of the addresses in a text. The comment of a file is the one text whose link previews can't be
-// turned off, and in code Slack makes no links.
+// withoutLinks turns the addresses in a text into code, in which Slack makes no links. Link previews can't be turned off for the
+// comment of a file.
 func withoutLinks(text string) string {
 	return linkLike.ReplaceAllStringFunc(text, func(a string) string { return "`" + strings.ReplaceAll(a, "`", "%60") + "`" })
 }
@@ -118,8 +117,8 @@ func marked(name, hashed string) string {
 // markOf is what a key becomes in the name of a file.
 func markOf(hashed string) string { return "-" + hashed[:12] }
 
-// fetchable says that the token may be shown to an address: those of files elsewhere are whatever
-// somebody made them. See url_private of https://docs.slack.dev/reference/objects/file-object.
+// fetchable reports whether the token may be sent to an address. Files that are stored elsewhere may have any address. See
+// url_private of https://docs.slack.dev/reference/objects/file-object.
 func (b *Bot) fetchable(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.User != nil {

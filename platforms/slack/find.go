@@ -9,27 +9,26 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// The bounds of a search. Slack hands out the messages of a thread from its oldest on, so that there
-// must be a beginning; nobody tries to finish a reply that is older.
+// The bounds of a search. Slack returns the messages of a thread from the oldest on, so a search needs a beginning. No reply
+// that is older is still to be finished.
 // https://docs.slack.dev/reference/methods/conversations.replies
 const (
 	findSpan  = 24 * time.Hour
 	findPage  = 500
 	findPages = 2
-	// findFresh is how old a message without a key may be to be what another process just created.
+	// findFresh is how old a message without a key may be if another process created it.
 	findFresh = 10 * time.Minute
 	// clocks is how far Slack's clock may be from ours.
 	clocks = time.Minute
 )
 
-// maxSentKeys is how many keys of creates are remembered. Those with an unknown outcome are asked for soon.
+// maxSentKeys is how many keys of creates are remembered. A create with an unknown outcome is looked up soon.
 const maxSentKeys = 1024
 
-// Find returns the message of ours that was created with key, among those of the last day. Files have
-// it in their names. Streams that were not stopped have it nowhere: where nothing has the key, the newest
-// message of ours in a thread is meant if it has no key at all, is no file, and came after this process
-// began the stream, or in the last ten minutes where it knows of none. Where messages can't be read, or
-// are too many, the failure is Rejected.
+// Find returns the message of ours that was created with key, among those of the last day. Files have the key in their names.
+// A stream gets its key when it is stopped. If no message has the key, Find takes the newest message of ours in the thread for
+// the stream, if it has no key, is no file, and is newer than the stream's begin; or, if this process began none, than ten
+// minutes. If messages can't be read, or are too many, the failure is Rejected.
 func (b *Bot) Find(ctx context.Context, to chat.Target, key string) (chat.MessageRef, bool, error) {
 	self, err := b.identity(ctx)
 	if err != nil {
@@ -86,8 +85,8 @@ func (b *Bot) recentOwn(ctx context.Context, to chat.Target, self identity) ([]m
 	}
 }
 
-// found names a message as the call that made it would: by its file, or as a stream: should it be one
-// it will be stopped, and get its key.
+// found names a message as the call that created it would: by its file, or as a stream. A stream will be stopped, and gets its
+// key then.
 func found(to chat.Target, m *message, key string) chat.MessageRef {
 	ref := chat.MessageRef{Target: to, ID: chat.MessageID(m.TS)}
 	switch {

@@ -21,10 +21,10 @@ import (
 //	1700000000.000300/4f0c…          a stream of ours, with what its key becomes in metadata
 //	F123                             a file of ours, whose message the platform does not name
 
-// questionID names a message that came in. Both events that one mention makes have the same.
+// questionID names a received message. A mention causes two events, which have the same id.
 func questionID(ts, user string) chat.MessageID { return chat.MessageID(ts + "/" + user) }
 
-// asker returns who wrote the message that an id names; empty when it does not say.
+// asker returns the author of the message that an id names; empty if the id has none.
 func asker(id chat.MessageID) string {
 	_, user, _ := strings.Cut(string(id), "/")
 	return user
@@ -44,7 +44,7 @@ func isFile(id chat.MessageID) bool {
 	return len(id) > 1 && id[0] == 'F' && strings.Trim(string(id[1:]), "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-// hash is what a key becomes in metadata, which the whole workspace can read.
+// hash returns a key's hash, for metadata that the whole workspace can read.
 func hash(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:12])

@@ -18,7 +18,7 @@ var (
 	errNoPlace = errors.New("a message has no channel or no ts")
 )
 
-// arrival is something that may be for the bot: decoded, but for the names of people.
+// arrival is a decoded message, command or press, without the names of people.
 type arrival struct {
 	in   chat.Inbound
 	raw  string   // the text as it came
@@ -29,7 +29,7 @@ type arrival struct {
 	arrived time.Time // when Slack delivered it; zero: it was read, and waits for no acknowledgement
 }
 
-// decodeEvent returns what an event of the Events API says; false when it is not for the bot.
+// decodeEvent decodes an event of the Events API; false if it is no message for the bot.
 func decodeEvent(data []byte, self identity) (arrival, bool, error) {
 	c, err := receiving.Decode[callback](data)
 	if err != nil {
@@ -57,7 +57,7 @@ func decodeEvent(data []byte, self identity) (arrival, bool, error) {
 	return m.arrival(self)
 }
 
-// arrival decides whether m is for the bot. The two events that a mention makes come to the same.
+// arrival decides whether m is for the bot. The two events of one mention give the same result.
 func (m *message) arrival(self identity) (arrival, bool, error) {
 	written := []string{"", subtypeFile, subtypeBroadcast, subtypeBot, subtypeMe}
 	if m.Hidden || m.isFrom(self) || !slices.Contains(written, m.Subtype) {
@@ -89,8 +89,8 @@ func (m *message) arrival(self identity) (arrival, bool, error) {
 	}, true, nil
 }
 
-// target returns where an answer to m goes: to its thread. What stands at the top of a channel is
-// answered in the thread that it begins, in a direct message beside it.
+// target returns where an answer to m goes: to its thread. A message outside of threads is answered in the thread that it
+// begins, or, in a direct message, outside of threads as well.
 func (m *message) target() chat.Target {
 	to := place(m.Channel, m.ChannelType)
 	switch {
@@ -102,8 +102,8 @@ func (m *message) target() chat.Target {
 	return to
 }
 
-// place returns a channel, outside of its threads. Direct messages with one person begin with D, and
-// not all that comes from there says so otherwise.
+// place returns a channel, outside of its threads. The ids of direct messages begin with D; some payloads say it in no other
+// way.
 func place(channel, kind string) chat.Target {
 	to := chat.Target{Chat: chat.ChatID(channel), Kind: chat.Group}
 	if kind == "im" || kind == "" && strings.HasPrefix(channel, "D") {
@@ -127,9 +127,8 @@ func attachments(files []file) []chat.Attachment {
 	return list
 }
 
-// decodeCommand returns what a slash command says. Our app has one that stands for all commands, and
-// whoever installed it chose its name: the gateway takes the text apart. It can't be used in threads,
-// so that its answer stands at the top.
+// decodeCommand decodes a slash command. The app has one for all commands, with a name of the operator's choice: the gateway
+// parses the text. It can't be used in threads, so its answer stands outside of threads.
 func decodeCommand(data []byte) (arrival, bool, error) {
 	c, err := receiving.Decode[command](data)
 	if err != nil {
@@ -155,8 +154,7 @@ func (c *command) arrival() (arrival, bool, error) {
 	}, true, nil
 }
 
-// decodeInteraction returns which button was pressed. The press has an id of its own, so that two
-// presses of one button differ.
+// decodeInteraction decodes a press of a button. The press has an id of its own, so that two presses of one button differ.
 func decodeInteraction(data []byte) (arrival, bool, error) {
 	i, err := receiving.Decode[interaction](data)
 	if err != nil {
@@ -186,8 +184,8 @@ func decodeInteraction(data []byte) (arrival, bool, error) {
 	}}, true, nil
 }
 
-// said completes an arrival with its text, in which people have names. It returns false when nothing
-// was said: a bare mention.
+// said completes an arrival with its text, in which people have names. It returns false if there is no text and no file, as
+// in a bare mention.
 func (a *arrival) said(name func(user string) string) bool {
 	text := readable(a.raw, a.self.User, name)
 	switch a.in.Kind {

@@ -35,7 +35,7 @@ const typingEvery = 100 * time.Second
 const (
 	// streamFor leaves a minute for a stop that must wait its turn.
 	streamFor = 4 * time.Minute
-	// streamMayEnd is from when on a stream that does not stream may have ended by itself.
+	// streamMayEnd is the age from which a stream may have ended by itself.
 	streamMayEnd = streamFor + 30*time.Second
 )
 
@@ -56,8 +56,7 @@ const (
 // idleConnections is how many connections to Slack are kept for the next calls.
 const idleConnections = 8
 
-// Profile states what holds in a place. Threads have more than what is outside of them: native
-// streams and the sign that the bot is at work, but no commands, which Slack takes only at the top.
+// Profile states what holds in a place. Threads have native streams and a status line; commands work only outside of threads.
 func (b *Bot) Profile(to chat.Target) chat.Profile {
 	p := chat.Profile{
 		TextLimit:    textLimit,

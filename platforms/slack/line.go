@@ -10,12 +10,11 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// inOrder is how long a request waits for those that overtook it on their way: what several people
-// write at once, or one in pieces, comes by connections of its own.
+// inOrder is how long a delivery waits for older ones, which it may have overtaken: each comes on a connection of its own.
 const inOrder = 50 * time.Millisecond
 
-// line lets what was written in a chat pass in the order of its writing. It is for deliveries that come
-// side by side; each waits a moment for older ones.
+// line puts the messages of a chat in the order of their writing. Deliveries arrive side by side; each waits a moment for
+// older ones.
 type line struct {
 	mu      sync.Mutex
 	waiting []*waiter

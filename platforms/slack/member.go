@@ -11,14 +11,14 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// A slash command can be used everywhere, also where the bot is no member and so can't answer. The person who used it
-// would see nothing at all, so that the acknowledgement says it.
+// A slash command can be used in every conversation. If the bot is no member and can't answer, the acknowledgement says so: the
+// person would see nothing at all otherwise.
 
 const (
 	methodInfo = "conversations.info"
 	// outside is what the person alone sees.
 	outside = "I can't write in this conversation. Invite me to the channel first (/invite), or write to me directly."
-	// maxInfos is how often it is asked in a minute; the method is tier 3.
+	// maxInfos is how many conversations are looked up in a minute; the method is tier 3.
 	// https://docs.slack.dev/reference/methods/conversations.info
 	maxInfos = tier3 - 10
 )
@@ -35,7 +35,7 @@ func response(kind, text string) json.RawMessage {
 	return data
 }
 
-// isOutside says that the bot is surely no member of where a was used.
+// isOutside reports whether the bot is certainly no member of a's conversation.
 func (b *Bot) isOutside(ctx context.Context, a *arrival) bool {
 	if b.infos.take(maxInfos) > 0 {
 		return false

@@ -10,8 +10,8 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// The bounds of catching up. Reading a place costs a call of tier 3, so that what was missed long ago,
-// or in hundreds of places, is not worth it.
+// The bounds of catching up. Reading a place costs a call of tier 3, so messages missed long ago, or in hundreds of places,
+// are not read.
 const (
 	missedMargin = 2 * time.Minute // messages may arrive in another order than they were written in
 	missedSpan   = 24 * time.Hour
@@ -20,14 +20,13 @@ const (
 	channelPage  = 200
 	maxChannels  = 400
 	maxReads     = 200 // pages in one Run
-	// missedPatience is how long places are read again that can't be read because Slack is in trouble.
+	// missedPatience is how long places are tried again that can't be read because of an outage.
 	missedPatience = time.Hour
 )
 
-// catchUp hands on what was written while nothing was received, once Slack delivers again what is
-// written now: in each place the oldest first, and of channels and their threads only what is for the
-// bot. It fails only when accept does or ctx ends; what can't be read is left out and logged, but not before
-// Slack had an hour to become well.
+// catchUp hands on the messages that were written while nothing was received: in each place the oldest first, and of channels
+// and their threads only those for the bot. It begins once Slack delivers new messages again. It fails only when accept does or
+// ctx ends. Places that can't be read for an hour are left out and logged.
 func (r *reception) catchUp(ctx context.Context) error {
 	select {
 	case <-r.open:
@@ -53,7 +52,7 @@ func (r *reception) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// missed is what a catching up has done so far.
+// missed is the progress of catchUp.
 type missed struct {
 	*reception
 	oldest string // a ts
@@ -78,7 +77,7 @@ func (m *missed) all(ctx context.Context) error {
 	return nil
 }
 
-// fail notes an error of reading, if there is one. Where the bot is not let in there is no answering either.
+// fail notes an error of reading, if there is one. Places without access don't count: the bot can't answer there either.
 func (m *missed) fail(err error) {
 	if kind := chat.AsSendError(err).Kind; err == nil || kind == chat.Forbidden || kind == chat.Gone {
 		return
@@ -89,7 +88,7 @@ func (m *missed) fail(err error) {
 	}
 }
 
-// channels is the piece that lists a page of the places that the bot is a member of, and reads them.
+// channels is the piece that lists a page of the bot's conversations, and reads them.
 func (m *missed) channels(cursor string) receiving.Piece {
 	var list []chat.Target
 	var next string
@@ -109,7 +108,7 @@ func (m *missed) channels(cursor string) receiving.Piece {
 	}
 }
 
-// pieces are those places that were not read yet.
+// pieces returns the pieces for those places that were not read yet.
 func (m *missed) pieces(places []chat.Target) []receiving.Piece {
 	var list []receiving.Piece
 	for _, to := range places {
@@ -121,7 +120,7 @@ func (m *missed) pieces(places []chat.Target) []receiving.Piece {
 	return list
 }
 
-// place is the piece that reads what is new in a place.
+// place is the piece that reads the new messages of a place.
 func (m *missed) place(to chat.Target) receiving.Piece {
 	var found []message
 	from, pages := page{oldest: m.oldest, size: missedPage}, 0
@@ -158,7 +157,7 @@ func (m *missed) place(to chat.Target) receiving.Piece {
 	}
 }
 
-// deliver hands on what is new in a place, the oldest first. It returns the threads that have new replies there.
+// deliver hands on the new messages of a place, the oldest first. It returns pieces for the threads with new replies.
 func (m *missed) deliver(ctx context.Context, in chat.Target, found []message) ([]receiving.Piece, error) {
 	slices.SortStableFunc(found, func(a, b message) int { return timeOf(a.TS).Compare(timeOf(b.TS)) })
 	var threads []chat.Target

@@ -8,32 +8,32 @@ import (
 	library "github.com/slack-go/slack"
 )
 
-// Events name people by their ids only. Names are for people to read and nothing hangs on them, so
-// that asking for them must not hold up what somebody wrote.
+// Events have the ids of people only. Names are for display, and nothing depends on them, so looking them up must not delay a
+// message.
 const (
 	methodUser = "users.info"
-	// namesFor is how long all names of one message may take, and of all that arrived with it: Slack waits
-	// three seconds in all. What is left of it must be worth a try.
+	// namesFor is how long the names of messages that arrived together may take: Slack waits three seconds in all. With less than
+	// leastNames left, no name is looked up.
 	namesFor   = time.Second
 	leastNames = namesFor / 4
-	// knownFor is how long a name is believed, unknownFor how long one is not asked for again.
+	// knownFor is how long a name is used, unknownFor how long a failed lookup is not repeated.
 	knownFor   = 24 * time.Hour
 	unknownFor = 10 * time.Minute
 	// maxPeople is how many names are kept.
 	maxPeople = 2000
-	// maxLookups is how many names are asked for in a minute; the method is tier 4.
+	// maxLookups is how many names are looked up in a minute; the method is tier 4.
 	// https://docs.slack.dev/reference/methods/users.info
 	maxLookups = tier4 / 2
 )
 
-// displayName is somebody's name, which is empty when it could not be learned.
+// displayName is a person's name; empty if the lookup failed.
 type displayName struct {
 	name  string
-	until time.Time // when it should be asked for again; an old name is better than none
+	until time.Time // when to look it up again; an old name is better than none
 }
 
-// nameOf returns a function that says what people are called, for one message: it asks Slack until the
-// time is over, and returns "" then and for whom Slack does not name.
+// nameOf returns a function that returns people's names, for one message. It looks names up until the time is over, and returns
+// "" for names that it does not know.
 func (b *Bot) nameOf(ctx context.Context, until time.Time) (name func(user string) string, done context.CancelFunc) {
 	ctx, done = context.WithDeadline(ctx, until)
 	return func(user string) string {

@@ -74,9 +74,9 @@ func methodOfReading(to chat.Target) string {
 	return methodHistory
 }
 
-// read returns a page of the messages of a place, with their metadata, and where the next page begins;
-// empty at the end. What can't be decoded is left out. After a refusal for its rate the method is not called
-// before that is over, and the failure is RateLimited at once: the gateway and Run both read.
+// read returns a page of the messages of a place, with their metadata, and the cursor of the next page, empty at the end.
+// Messages that can't be decoded are left out. While the method is rate-limited, read fails with RateLimited without a call: the
+// gateway and Run both read.
 func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, string, error) {
 	method := methodOfReading(to)
 	until, _ := b.blocked.Get(method)
@@ -121,8 +121,7 @@ func (b *Bot) read(ctx context.Context, to chat.Target, p page) ([]message, stri
 	return list, a.Beside.value.Cursor, nil
 }
 
-// channels returns the places that the bot is a member of, most of them, and where the next page
-// begins; empty at the end.
+// channels returns a page of the conversations that the bot is a member of, and the cursor of the next page, empty at the end.
 func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, string, error) {
 	a, err := b.call(ctx, methodChannels, func(ctx context.Context, api *library.Client) error {
 		_, _, err := api.GetConversationsForUserContext(ctx, &library.GetConversationsForUserParameters{
@@ -154,8 +153,8 @@ func (b *Bot) channels(ctx context.Context, cursor string) ([]chat.Target, strin
 	return list, a.Beside.value.Cursor, nil
 }
 
-// pace lets a number of calls a minute through. It is the one thing in this package that waits for a
-// limit: reading what was missed is none of the calls that the gateway makes and paces.
+// pace limits calls to a number a minute. Nothing else in this package waits for a limit: the gateway paces all calls but
+// those that read missed messages.
 type pace struct {
 	mu    sync.Mutex
 	calls []time.Time // in the last minute, oldest first

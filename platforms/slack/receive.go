@@ -22,20 +22,17 @@ const (
 	// ackTime is how long Slack waits for an acknowledgement before it delivers again.
 	// https://docs.slack.dev/apis/events-api/#responding
 	ackTime = 3 * time.Second
-	// holdFor is how long what arrives waits for what was missed before, so that it comes in order,
-	// with time left to store and acknowledge it.
+	// holdFor is how long new messages wait for missed ones, so that they come in order. It leaves time to store and acknowledge
+	// them.
 	holdFor = 1500 * time.Millisecond
 )
 
-// Run receives messages until ctx ends and hands each to accept, one after the other. Only when accept
-// has returned nil is it acknowledged to Slack, which delivers again what was not. While from has a
-// cursor, what came meanwhile is read from the places that from names and from all that the bot is a
-// member of, as far as the last day and Slack's limits allow; without one nothing is.
+// Run receives messages until ctx ends and hands each to accept, one after the other. It acknowledges a message to Slack only
+// when accept has returned nil; Slack delivers the others again. If from has a cursor, Run reads the messages that were missed
+// since then: in the places that from names and in all of the bot's conversations, within the last day and Slack's limits.
 //
-// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when
-// nothing can be received: Auth when a token is refused or lacks a scope, RateLimited, or Temporary
-// for all that a later Run may find mended. As long as one socket works it tries to replace another
-// by itself.
+// Run returns ctx's error when ctx ended, accept's when accept failed, and a *chat.SendError when nothing can be received: Auth if
+// a token is refused or lacks a scope, RateLimited, or Temporary. As long as one socket works, Run replaces the others itself.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.whoami(ctx)
 	if err != nil {
@@ -101,7 +98,7 @@ func (r *reception) isOpen(ctx context.Context) {
 // later is new, however often Slack delivers it: its age by Slack's clock says nothing.
 func (r *reception) waited(in chat.Inbound) bool { return in.At.Before(r.opened) }
 
-// hold lets what was missed go first, but not for so long that an acknowledgement would be late.
+// hold waits until the missed messages are handed on, but not so long that an acknowledgement would be late.
 func (r *reception) hold(ctx context.Context) {
 	waiting, cancel := context.WithDeadline(ctx, r.opened.Add(holdFor))
 	defer cancel()
@@ -117,8 +114,8 @@ type refusal struct{ error }
 // Unwrap returns accept's error.
 func (e refusal) Unwrap() error { return e.error }
 
-// take hands an arrival on. It returns nil when it may be acknowledged: it was accepted, now or before,
-// or is for nobody. It fails when ctx ended before, or by a refusal.
+// take hands an arrival on. It returns nil if the arrival may be acknowledged: it was accepted, now or before, or says nothing.
+// It fails with ctx's error, or with a refusal.
 func (r *reception) take(ctx context.Context, a arrival) error {
 	if !r.complete(ctx, &a) {
 		return nil
@@ -145,8 +142,7 @@ func (r *reception) take(ctx context.Context, a arrival) error {
 	return nil
 }
 
-// complete puts names into an arrival; false when it says nothing. Nobody is asked for the names of
-// people who did not mean the bot.
+// complete puts names into an arrival; false if it says nothing. It looks up no names for messages that are not for the bot.
 func (r *reception) complete(ctx context.Context, a *arrival) bool {
 	if !a.in.Addressed {
 		return a.said(func(string) string { return "" })
@@ -162,8 +158,8 @@ func (r *reception) complete(ctx context.Context, a *arrival) bool {
 	return true
 }
 
-// namesUntil is how long names may be asked for. What arrived at the same time shares it, for each waits for those
-// before it and all must be acknowledged in time.
+// namesUntil is when looking up names must end. Messages that arrived at the same time share it: each waits for those before it,
+// and all must be acknowledged in time.
 func (r *reception) namesUntil(a *arrival) time.Time {
 	from := a.arrived
 	switch held := r.opened.Add(holdFor); {
@@ -175,8 +171,8 @@ func (r *reception) namesUntil(a *arrival) time.Time {
 	return from.Add(namesFor)
 }
 
-// cursor returns where a later Run may go on when what happened at ts is accepted: not beyond what was
-// missed before, as long as that is not accepted.
+// cursor returns where a later Run continues once the message of ts is accepted. It does not advance until all missed messages
+// are accepted.
 func (r *reception) cursor(ts string) string {
 	if ts != "" && later(ts, r.newest) {
 		r.newest = ts
@@ -195,8 +191,8 @@ func (r *reception) cursor(ts string) string {
 // store knows all of them; this spares it most.
 const maxRecent = 4096
 
-// receiveError turns why a Run ended into what it returns. Asking again can't do harm, so that
-// Uncertain becomes Temporary, and what only the operator can end says how.
+// receiveError turns the end of a Run into its error. Reading can be repeated, so Uncertain becomes Temporary. Failures that only
+// the operator can fix say how.
 func receiveError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Anybody can reach the address where Slack's requests arrive. These limits bound the memory that all
-// requests together can take before their signatures are checked: about 10 MB.
+// Anybody can reach the address of the request URL. These limits bound the memory of all requests whose signatures are not
+// checked yet: about 10 MB.
 const (
 	// maxBody bounds a request body, in bytes. Slack documents no limit; events are far smaller.
 	maxBody = 1 << 20

@@ -22,9 +22,8 @@ const (
 	keyField     = "key"
 )
 
-// Send shows a new message, in the thread that to names. Its key stands in the message's metadata,
-// by which [Bot.Find] resolves an Uncertain failure. What the message answers is shown by the thread
-// alone.
+// Send shows a new message, in the thread that to names. The message's metadata has its key, by which [Bot.Find] resolves an
+// Uncertain failure. Slack has no replies: the thread shows what the message answers.
 func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := content(methodPost, m)
 	if err != nil {
@@ -44,8 +43,8 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 
 const methodUpdate = "chat.update"
 
-// Edit replaces a message's text and its buttons. A message that still streams, which an earlier process may have left, is stopped, and the
-// failure is Temporary: the next try finds a message like any other.
+// Edit replaces a message's text and its buttons. If an earlier process left a stream, Edit stops it and fails with Temporary: the
+// next try finds a message like any other.
 func (b *Bot) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (chat.Receipt, error) {
 	ts, err := own(methodUpdate, ref)
 	if err != nil {
@@ -126,10 +125,9 @@ func own(method string, ref chat.MessageRef) (string, error) {
 	return ts, nil
 }
 
-// content encodes what a message shows: always as blocks, never as markdown_text. Only blocks can
-// hold buttons; an update replaces them by those that it names and nothing else, while what becomes
-// of them when it names markdown_text is not documented; and an update by blocks leaves no "(edited)"
-// behind. https://docs.slack.dev/reference/methods/chat.update#arg_blocks
+// content encodes a message as blocks, never as markdown_text. Only blocks can hold buttons. An update with blocks replaces all
+// blocks and leaves no "(edited)" behind; what becomes of them in an update with markdown_text is not documented.
+// https://docs.slack.dev/reference/methods/chat.update#arg_blocks
 func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	if n := markup.Units(m.Text); n > textLimit {
 		return nil, &chat.SendError{Kind: chat.TooLong, Err: fmt.Errorf("%s: the text has %d UTF-16 units, and %d is the most", method, n, textLimit)}
@@ -144,7 +142,7 @@ func content(method string, m chat.Outgoing) ([]library.MsgOption, error) {
 	return append(linkPreviews(m), library.MsgOptionText(fallback(m), false), library.MsgOptionBlocks(blocks...)), nil
 }
 
-// linkPreviews says whether Slack may open what a text links to, which it does on its own for some links.
+// linkPreviews says whether Slack may open the links in a text to show previews, which it does for some links by default.
 // https://docs.slack.dev/messaging/unfurling-links-in-messages#classic_unfurl
 func linkPreviews(m chat.Outgoing) []library.MsgOption {
 	if m.LinkPreview != "" {
@@ -166,14 +164,13 @@ func buttons(actions []chat.Action) library.Block {
 	return library.NewActionBlock("", row...)
 }
 
-// metadata adds what a create's key became.
+// metadata adds the hash of a create's key.
 func metadata(hashed string) library.MsgOption {
 	return library.MsgOptionMetadata(library.SlackMetadata{EventType: metadataType, EventPayload: map[string]any{keyField: hashed}})
 }
 
-// harmless escapes the control sequences in a text, which could call people, and leaves all other text
-// alone. The dialect leaves none; this is for texts that go out as they are because their markup was
-// refused (F35).
+// harmless escapes the control sequences in a text, which could notify people, and changes nothing else. The dialect writes
+// none; this is for texts that are sent as they are because their markup was refused (F35).
 func harmless(text string) string {
 	return anyControl.ReplaceAllStringFunc(text, func(sequence string) string { return "&lt;" + sequence[1:] })
 }

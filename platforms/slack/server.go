@@ -86,8 +86,8 @@ func (b *Bot) listener(ctx context.Context) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", b.opts.Listen)
 }
 
-// answer handles one request: it is answered once what it holds was accepted. The error is accept's;
-// the request comes again then.
+// answer handles one request, and answers it once its content was accepted. The error is accept's; Slack then sends the request
+// again.
 func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http.Request) error {
 	arrived := time.Now()
 	body, err := r.readRequest(ctx, w, req)
@@ -121,7 +121,7 @@ func (r *reception) answer(ctx context.Context, w http.ResponseWriter, req *http
 	return nil
 }
 
-// refuse answers a request that is not taken, and closes its connection, so that nothing more of it is read.
+// refuse answers an invalid request with an error, and closes its connection, so that nothing more of it is read.
 func (r *reception) refuse(ctx context.Context, w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
 	if refused := (requestError{}); errors.As(err, &refused) {
@@ -139,8 +139,8 @@ func (r *reception) refuse(ctx context.Context, w http.ResponseWriter, err error
 	http.Error(w, err.Error(), status)
 }
 
-// challengeIn returns what Slack wants to read back when the request URL is set; empty for anything
-// else. https://docs.slack.dev/reference/events/url_verification
+// challengeIn returns the challenge that Slack sends to verify the request URL; empty for other requests.
+// https://docs.slack.dev/reference/events/url_verification
 func challengeIn(body []byte) string {
 	c, err := receiving.Decode[callback](body)
 	if err != nil || c.Type != "url_verification" {
@@ -149,7 +149,7 @@ func challengeIn(body []byte) string {
 	return c.Challenge
 }
 
-// decodeRequest returns what a request says: events are JSON, commands and buttons forms.
+// decodeRequest decodes a request. Events are JSON; commands and buttons are forms.
 func decodeRequest(contentType string, body []byte, self identity) (arrival, bool, error) {
 	if kind, _, _ := mime.ParseMediaType(contentType); kind != "application/x-www-form-urlencoded" {
 		return decodeEvent(body, self)

@@ -23,15 +23,15 @@ import (
 const methodOpen = "apps.connections.open"
 
 const (
-	// pingEvery and pongTime are how a connection that died without a word is noticed, like Slack's own
-	// clients do. https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
+	// pingEvery and pongTime find a dead connection, as Slack's own clients do.
+	// https://docs.slack.dev/tools/node-slack-sdk/reference/socket-mode
 	pingEvery = 10 * time.Second
 	pongTime  = 5 * time.Second
 	// leaveFor is how long a socket that Slack wants to replace is read beside the new one.
 	leaveFor = time.Minute
-	// steady is how long a socket must have lasted to be replaced at once: else whoever runs Run waits.
+	// steady is how long a socket must have lasted to be replaced at once after its end. Else Run returns, and its caller waits.
 	steady = 10 * time.Second
-	// minLife is how long a socket must last if the next one is to be opened at once.
+	// minLife is how long a socket must last for the next one to be opened at once.
 	minLife = 2 * time.Second
 	// The waits between tries to replace a socket that still works.
 	firstRetry = time.Second
@@ -57,7 +57,7 @@ type envelope struct {
 // socket is one connection that Slack delivers to.
 type socket struct {
 	conn  *websocket.Conn
-	queue chan envelope // from the one that reads to the one that accepts: pings must not wait for a store
+	queue chan envelope // between reading and accepting: pings must not wait for the store
 	born  time.Time
 }
 
@@ -68,8 +68,8 @@ type socketEvent struct {
 	err     error // why it ended
 }
 
-// listen keeps a socket open that Slack delivers to, until ctx ends or there is none and none can be
-// had. One that Slack wants to refresh is read until the next one works.
+// listen keeps a socket open until ctx ends, or until there is none and none can be opened. A socket that Slack wants to replace
+// is read until the next one works.
 func (r *reception) listen(ctx context.Context) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -117,10 +117,10 @@ func (r *reception) listen(ctx context.Context) error {
 type socketManager struct {
 	sockets  map[*socket]bool // true: it is leaving
 	events   chan socketEvent
-	later    <-chan struct{} // when to try again; nil: there is nothing to wait for
+	later    <-chan struct{} // closed when it is time to try again; nil: nothing is waited for
 	delay    time.Duration
 	flapping int       // how many sockets in a row were to be replaced as soon as they were open
-	until    time.Time // no socket may be asked for before: Slack said so
+	until    time.Time // of a rate limit: no socket may be requested before
 }
 
 // wanted reports whether no socket stays and it is time to open one.
@@ -154,8 +154,8 @@ func (k *socketManager) flaps(n socketEvent) bool {
 	return n.leaving && k.flapping > 1
 }
 
-// handle notes an event. It fails when receiving must end: accept failed, or the last socket went when another may
-// not be asked for yet, or so soon that another would be no better.
+// handle notes an event. It fails if receiving must end: accept failed; or the last socket ended, and another may not be
+// requested yet or would be no better because this one was so young.
 func (k *socketManager) handle(n socketEvent) error {
 	if n.leaving {
 		k.sockets[n.socket] = true
@@ -233,7 +233,7 @@ func greeting(ctx context.Context, conn *websocket.Conn) (*envelope, error) {
 	return first, nil
 }
 
-// keep serves a socket until it ends, or ctx does: then it finishes what it has in hand.
+// keep serves a socket until it or ctx ends. It then finishes the message that is being accepted.
 func (r *reception) keep(ctx context.Context, l *socket, tell chan<- socketEvent) {
 	alive, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	var work sync.WaitGroup
@@ -252,7 +252,7 @@ func (r *reception) keep(ctx context.Context, l *socket, tell chan<- socketEvent
 	}
 }
 
-// read puts what arrives into the queue, until the socket ends. It says when Slack wants to replace it.
+// read puts envelopes into the queue until the socket ends. It tells when Slack wants to replace the socket.
 func (r *reception) read(alive, ctx context.Context, l *socket, tell chan<- socketEvent) error {
 	reading := alive
 	for {
@@ -287,7 +287,7 @@ func (r *reception) read(alive, ctx context.Context, l *socket, tell chan<- sock
 	}
 }
 
-// ping fails when nobody answers any more.
+// ping returns an error once pings are not answered any more.
 func (l *socket) ping(alive context.Context) error {
 	for {
 		if err := receiving.Sleep(alive, pingEvery); err != nil {
@@ -325,7 +325,7 @@ func (r *reception) work(alive, ctx context.Context, l *socket) error {
 	}
 }
 
-// dispatch hands on what an envelope holds, and returns what its acknowledgement says, if anything.
+// dispatch hands on the content of an envelope, and returns the content of its acknowledgement; nil: none.
 func (r *reception) dispatch(ctx context.Context, e envelope) (json.RawMessage, error) {
 	var a arrival
 	var found bool
@@ -342,8 +342,8 @@ func (r *reception) dispatch(ctx context.Context, e envelope) (json.RawMessage, 
 	return r.settle(ctx, a, found, err)
 }
 
-// settle takes what was decoded, and returns what its acknowledgement says, if anything. What can't be decoded is
-// logged, and then done with.
+// settle hands on what was decoded, and returns the content of its acknowledgement; nil: none. What can't be decoded is logged
+// and acknowledged.
 func (r *reception) settle(ctx context.Context, a arrival, found bool, err error) (json.RawMessage, error) {
 	switch {
 	case err != nil:
@@ -372,8 +372,8 @@ func (r *reception) settle(ctx context.Context, a arrival, found bool, err error
 	return nil, nil
 }
 
-// acknowledge says that an envelope is done with. Should that fail, it comes again. One that took too
-// long was given up already and comes again as well. says is what the person sees who used a command; nil: nothing.
+// acknowledge acknowledges an envelope. If that fails, Slack delivers it again. So it does with one that took too long, which
+// needs no acknowledgement. says is shown to the user of a command; nil: nothing.
 func (l *socket) acknowledge(alive context.Context, e envelope, says json.RawMessage) {
 	if e.ID == "" || time.Since(e.arrived) >= ackTime {
 		return

@@ -17,8 +17,8 @@ const (
 	methodStop   = "chat.stopStream"
 )
 
-// Start begins a stream in a thread, with a text. In a channel Slack wants to know for whom, which is
-// read from m.Answers: without it the failure is Rejected, and edits serve.
+// Start begins a stream in a thread, with a text. In a channel Slack must be told for whom, which m.Answers says. Without it the
+// failure is Rejected, and the gateway uses edits instead.
 // https://docs.slack.dev/reference/methods/chat.startStream
 func (b *Bot) Start(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.Receipt, error) {
 	options, err := b.addressee(ctx, to, m.Answers)
@@ -56,8 +56,8 @@ func (b *Bot) addressee(ctx context.Context, to chat.Target, question chat.Messa
 	return append(options, library.MsgOptionRecipientUserID(person), library.MsgOptionRecipientTeamID(self.Team)), nil
 }
 
-// unstarted makes of a failure before the call that matters, which is of kind op, one of a call that
-// was not made. A refusal for its rate closes calls of that kind, which can't be made without it.
+// unstarted turns the failure of a preparing call into that of the call of kind op, which was then not made. A rate limit closes
+// calls of that kind: they can't be made without the preparing call.
 func unstarted(op chat.Op, err error) error {
 	failure := calls.Repeatable(err)
 	if failure.Kind == chat.RateLimited {
@@ -66,8 +66,8 @@ func unstarted(op chat.Op, err error) error {
 	return failure
 }
 
-// Append adds text at the end of a stream. One that streams no more is Rejected: it ended by itself,
-// or a person stopped it.
+// Append adds text at the end of a stream. If the stream has ended, by itself or because a person stopped it, the failure is
+// Rejected.
 func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := own(methodAppend, ref)
 	if err != nil {
@@ -77,10 +77,9 @@ func (b *Bot) Append(ctx context.Context, ref chat.MessageRef, text string) erro
 	return err
 }
 
-// Stop ends a stream, with a last text that may be empty, and puts its key into its metadata, which
-// a stream can't have before. What was stopped a moment ago is a success without a text. One that may
-// have ended by itself, as streams do after some minutes, is Rejected: it looks broken, and only an
-// edit mends it.
+// Stop ends a stream, with a last text that may be empty, and adds its key to its metadata, which a stream can't have before.
+// Without a text, a stream that was stopped a moment ago is a success. A stream that may have ended by itself, as they do after
+// some minutes, is Rejected: it looks broken, and only an edit repairs it.
 func (b *Bot) Stop(ctx context.Context, ref chat.MessageRef, text string) error {
 	ts, err := own(methodStop, ref)
 	if err != nil {

@@ -6,11 +6,10 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. What stands for
-// formatting is left to the model, which knows it.
+// Text from Slack is mrkdwn: control sequences in <…>, and &, < and > as entities. Formatting stays as it is: models know it.
 // https://docs.slack.dev/messaging/formatting-message-text#parsing
 
-// token is what a control sequence refers to, and the label it came with.
+// token is the target of a control sequence, and its label.
 type token struct{ target, label string }
 
 // walk hands the pieces of a text to plain and to sequence, in order.
@@ -34,15 +33,14 @@ func walk(text string, plain func(string), sequence func(token)) {
 	}
 }
 
-// mentions says that a text mentions a user.
+// mentions reports whether a text mentions a user.
 func mentions(text, user string) bool {
 	found := false
 	walk(text, func(string) {}, func(c token) { found = found || user != "" && c.target == "@"+user })
 	return found
 }
 
-// readable returns a text as a person reads it, without the mentions of self. name returns what somebody
-// is called; empty: that is not known.
+// readable returns a text as a person reads it, without the mentions of self. name returns a user's name; empty: not known.
 func readable(text, self string, name func(user string) string) string {
 	var kept receiving.Words
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
@@ -58,7 +56,7 @@ func readable(text, self string, name func(user string) string) string {
 	return kept.String()
 }
 
-// read returns what is shown of a control sequence.
+// read returns the visible text of a control sequence.
 func (c token) read(name func(user string) string) string {
 	switch {
 	case strings.HasPrefix(c.target, "@"):
