@@ -1,10 +1,9 @@
-// Package attachment turns what was attached to a message into what a model can read: text
-// into clean UTF-8, pictures into small ones that say nothing of where and by whom they were
-// taken. It trusts no bytes: what a file is its content tells, before the
-// sender does, and how much it would unfold to is known before it is unfolded.
+// Package attachment turns attachments into what a model can read: text into clean UTF-8, pictures into small ones without
+// metadata, such as where and by whom they were taken. It trusts no file: the content decides its type before the sender does,
+// and the size of the decoded content is known before it is decoded.
 //
-// A Reader makes a question for the model of messages and all that is attached to them, for so many questions at a time
-// as memory allows.
+// A Reader turns messages and their attachments into a question for the model. It reads only as many questions at a time as
+// memory allows.
 package attachment
 
 import "errors"

@@ -21,9 +21,8 @@ const (
 	Audio      // for a transcription
 )
 
-// KindOf tells what an attachment is by the first bytes of its content, 512 or all there are.
-// What the sender says counts only where these leave it open, and alone where there are none:
-// so one asks before anything is fetched. What it calls Text may still turn out to be none.
+// KindOf returns an attachment's kind by the first bytes of its content, 512 or all there are. The sender's type and name count
+// only if these leave it open, or if there are none, before anything is fetched. Text may still turn out not to be text.
 func KindOf(a chat.Attachment, head []byte) Kind {
 	if len(head) == 0 {
 		return declared(a)
@@ -71,7 +70,7 @@ func soundOnly(head []byte) bool {
 	return head[0] == 0xff && (head[1]&0xe6 == 0xe2 || head[1]&0xf6 == 0xf0)
 }
 
-// declared tells what the sender's side says an attachment is: by its type, else its name.
+// declared returns an attachment's kind by the type that the sender names, else by its name.
 func declared(a chat.Attachment) Kind {
 	mediaType, _, err := mime.ParseMediaType(a.MediaType)
 	if err != nil || mediaType == "application/octet-stream" {
@@ -95,8 +94,7 @@ func declared(a chat.Attachment) Kind {
 	return Other
 }
 
-// named tells what an attachment is by the ending of its name. Text has too many to list the
-// half of them; the others are found by content.
+// named returns an attachment's kind by its file name extension. Text has too many to list; the others are found by content.
 func named(name string) Kind {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".jpg", ".jpeg", ".png", ".gif", ".webp":

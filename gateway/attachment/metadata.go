@@ -9,9 +9,9 @@ import (
 // errDamaged is a file whose parts do not fit together.
 var errDamaged = errors.New("damaged file")
 
-// bareJPEG returns a JPEG file without all that is not needed to show it: where and when it was
-// taken, by which device, previews, comments, what follows its end. exif is what it had of
-// that, for the orientation. https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B.
+// bareJPEG returns a JPEG file without everything that is not needed to show it: where and when it was
+// taken, by which device, previews, comments, bytes behind its end. exif is its EXIF data,
+// for the orientation. https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B.
 func bareJPEG(data []byte) (bare, exif []byte, err error) {
 	const exifHead = "Exif\x00\x00"
 	if !bytes.HasPrefix(data, []byte{0xff, 0xd8}) {

@@ -36,10 +36,10 @@ type Picture struct {
 }
 
 // Shrink returns a picture for a model: at most 1568 pixels wide and high and never larger than
-// it was, standing as it was taken, without a word of where and by what that was. What is
-// small enough passes without being decoded, and only what an application added to it is left
-// out. Anything else becomes a JPEG, or a PNG when it is transparent and small as such. So does
-// every GIF, by its first picture: it may be an animation, which models refuse.
+// it was, upright, and without metadata such as where it was taken. A small picture
+// passes without being decoded, and only its metadata is removed.
+// Others become a JPEG, or a PNG if that is transparent and small. So does the first picture of
+// every GIF, which may be an animation: models refuse animations.
 //
 // It reads JPEG, PNG, GIF and WebP; all else, an animated WebP too, is ErrUnreadable. A picture of more than 50
 // megapixels, or one that would take more than 200 MB, is ErrTooBig before it is decoded. So
@@ -100,7 +100,7 @@ func formatOf(mediaType string) (format, bool) {
 	return format{}, false
 }
 
-// affordable refuses what would unfold to too much.
+// affordable refuses a picture that would take too much memory once decoded.
 func affordable(mediaType string, c image.Config, data []byte) error {
 	if c.Width < 1 || c.Height < 1 {
 		return fmt.Errorf("%w: it has no pixels", ErrUnreadable)
@@ -145,7 +145,7 @@ func bytesPerPixel(mediaType string, m color.Model, data []byte) int {
 	return need
 }
 
-// decodeAll decodes the picture, or its first. A decoder that panics has met a damaged file.
+// decodeAll decodes the picture, or the first of several. A panic of the decoder means a damaged file.
 func (f format) decodeAll(ctx context.Context, data []byte) (img image.Image, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -16,7 +16,7 @@ import (
 	"telex/internal/chat"
 )
 
-// What is read of the attachments of one question. Everything else gets a sentence.
+// Limits of the attachments of one question. Attachments beyond them are only mentioned.
 const (
 	maxAttached   = 10               // attachments
 	maxFetched    = 20 << 20         // bytes of one; what Telegram hands out at most
@@ -73,8 +73,8 @@ func Any(messages []chat.Inbound) bool {
 	return slices.ContainsFunc(messages, func(m chat.Inbound) bool { return len(m.Attachments) > 0 })
 }
 
-// Read turns messages of an endpoint into a question for the model. It fetches what is attached, within limits of number,
-// size and time; one attachment that fails is told of and does not keep the rest from being answered. fetch may be nil.
+// Read turns messages of an endpoint into a question for the model. It fetches the attachments, within limits of number, size and
+// time. If one fails, the question says so, and has the others. fetch may be nil.
 func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.Inbound, fetch Fetch, log *slog.Logger) Question {
 	var q question
 	if Any(messages) {

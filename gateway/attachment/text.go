@@ -10,9 +10,8 @@ import (
 	utf16 "golang.org/x/text/encoding/unicode"
 )
 
-// What text may have that is not text, as one in so many characters: a log has a stray NUL, a
-// binary file has many. Of a page of one byte a character only what has mostly ASCII is
-// guessed at; Cyrillic as Latin would be gibberish.
+// A text may have one stray character in strayEvery: a log has a stray NUL, a binary file has many. A file with one byte a
+// character is read as Latin-1 if at most one character in latinEvery is not ASCII: Cyrillic as Latin would be gibberish.
 const (
 	strayEvery = 20
 	latinEvery = 3

@@ -7,9 +7,8 @@ import (
 	"telex/internal/chat"
 )
 
-// attachments lists what m carries beside its text. What has no content to fetch, a place or
-// a poll, is listed without an id and named by what people call it, so that it can be said
-// that it was not understood.
+// attachments lists m's attachments. A place or a poll has no content to fetch. It is listed without an id, under a common name,
+// so that the bot can say that it was not understood.
 func attachments(m *incoming) []chat.Attachment {
 	var list []chat.Attachment
 	add := func(f *mediaFile, name, mediaType string) {
@@ -77,7 +76,7 @@ func extension(mediaType string) string {
 	return ""
 }
 
-// thing returns the name of what is there, empty for nothing.
+// thing returns the name of the first field that is present; empty: none.
 func (w *wordless) thing() string {
 	for _, t := range []struct {
 		name  string

@@ -12,8 +12,8 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// defaultRetryAfter is waited when a 429 does not say how long. Real waits in groups are
-// 18 to 35 seconds, in private chats a few; too short a guess lengthens the penalty.
+// defaultRetryAfter is the wait after a 429 that names none. Real waits in groups are 18 to 35 seconds, in private chats a few.
+// A wait that is too short lengthens the penalty.
 const defaultRetryAfter = 10 * time.Second
 
 // classify says what may be done after a refused call. api is the API's refusal; nil: the answer is not the API's.

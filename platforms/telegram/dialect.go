@@ -67,8 +67,7 @@ func (d Dialect) Render(p markup.Piece) markup.Rendered {
 	return markup.Rendered{Text: trimmed, Spans: spans(trimmed, fewest(entities(trimmed, formats, !d.Private)))}
 }
 
-// fewest returns no more entities than Telegram takes. What keeps a mention quiet goes before
-// looks.
+// fewest returns no more entities than Telegram takes. Entities that keep a mention from notifying come before formatting.
 func fewest(entities []styled) []styled {
 	surplus := len(entities) - maxEntities
 	for i := len(entities) - 1; i >= 0 && surplus > 0; i-- {

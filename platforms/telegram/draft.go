@@ -26,8 +26,7 @@ func (b *Bot) Draft(ctx context.Context, to chat.Target, id int64, m chat.Outgoi
 	return optional(err)
 }
 
-// optional is the failure of a method that a server may lack: then it answers 404, and nothing
-// is wrong but the wish.
+// optional returns the failure of a method that a server may lack. The server then answers 404, which is Rejected.
 func optional(err error) error {
 	if err == nil || calls.Status(err) != http.StatusNotFound {
 		return err

@@ -54,7 +54,7 @@ func (b *Bot) upload(ctx context.Context, method, field string, to chat.Target, 
 	return receipt(to, result), nil
 }
 
-// isPhoto says that Telegram most likely shows f in the chat. What moves is not one: as a document it plays.
+// isPhoto reports whether Telegram most likely shows f in the chat. Animations are no photos: as documents they play.
 func isPhoto(f chat.File) bool {
 	if len(f.Content) > maxPhoto {
 		return false

@@ -54,7 +54,7 @@ func decodeMessage(m *incoming, self tgbotapi.User) (chat.Inbound, bool, error) 
 	return in, true, nil
 }
 
-// origin returns who wrote the text of m, which the sender may only have passed on.
+// origin returns where the text of m comes from: the sender may only have forwarded it.
 // https://core.telegram.org/bots/api#message: forward_origin, which servers before version 7.0 of the API lack, and via_bot.
 func (m *incoming) origin() chat.Origin {
 	switch {
@@ -79,9 +79,8 @@ func migration(m *incoming) chat.Inbound {
 	}
 }
 
-// decodeCallback turns a press on a button into what the button stands for. The press has an
-// id of its own, so that two presses on one message differ; nothing can refer to it. The
-// platform does not say when it happened: it counts as just now.
+// decodeCallback decodes a press on a button. The press has an id of its own, so that two presses on one message differ; nothing
+// can reply to it. Telegram does not say when it happened, so its time is now.
 func decodeCallback(c *callback, self tgbotapi.User) (chat.Inbound, bool, error) {
 	if c.Message == nil || c.From == nil {
 		return chat.Inbound{}, false, nil
@@ -121,8 +120,8 @@ func target(m *incoming) (chat.Target, bool) {
 	return to, true
 }
 
-// senderOf returns who wrote m. Who writes in the name of a chat, an anonymous administrator
-// or a channel, is that chat; Telegram puts a placeholder bot in From.
+// senderOf returns who wrote m. For an anonymous administrator or a channel it is the chat; Telegram puts a placeholder bot in
+// From.
 func senderOf(m *incoming) (chat.Sender, bool) {
 	switch {
 	case m.SenderChat != nil:

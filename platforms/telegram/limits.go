@@ -29,8 +29,8 @@ const (
 	maxPhotoSides = 10_000     // pixels
 	maxPhotoRatio = 20
 
-	// splitSign is how long a message is that may be a piece of a longer one: the apps split
-	// what is pasted at textLimit, or a little before, where a line or a word ends.
+	// splitSign is from which length on a message may be a piece of a longer one: the apps split
+	// a pasted text at textLimit, or a little before, where a line or a word ends.
 	splitSign = 4000 // UTF-16 units
 
 	// maxEntities is how many entities a message may have; the rest is dropped or refused.

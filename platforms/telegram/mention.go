@@ -29,9 +29,8 @@ func mentions(text string) [][]int {
 	})
 }
 
-// quieten adds to solid, the code, links and quotes of a text, code around each mention that
-// is in none of them nor in linked, the addresses that Telegram links by itself. In code
-// Telegram reads no mentions, and the text stays what the model wrote.
+// quieten puts code around mentions: Telegram reads none in code, and the text stays what the model wrote. It leaves out
+// mentions in solid, which are the code, links and quotes of the text, and in linked, the addresses that Telegram links by itself.
 func quieten(text string, solid, linked []styled) []styled {
 	for _, m := range mentions(text) {
 		e := styled{kind: kindCode, start: m[0], end: m[1], quiet: true}
@@ -60,8 +59,8 @@ func within(others []styled, e styled) bool {
 	})
 }
 
-// breakSurplus returns the text with a word joiner in each mention beyond the number of
-// entities that a message has, and moves the formats accordingly.
+// breakSurplus puts a word joiner into each mention beyond the number of entities that a message may have, and moves the formats
+// accordingly.
 func breakSurplus(text string, formats []markup.Format) string {
 	all := mentions(text)
 	if len(all) <= maxEntities {

@@ -22,11 +22,11 @@ import (
 var commandName = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
 // SetCommands offers the commands that are not for admins in every private chat and every
-// group, and all of them in each admin's private chat. It asks first and changes only what
-// differs. A list that Telegram would refuse is Rejected before any call. An admin who never
-// wrote to the bot has no chat with it yet, which is no failure; the menu is set there by a
-// later call. Lists of other scopes and languages stay, most of all those of former admins:
-// Telegram can't be asked where there are any.
+// group, and all of them in each admin's private chat. It reads the lists first and changes only those that
+// differ. A list that Telegram would refuse is Rejected before any call. An admin who never
+// wrote to the bot has no chat with it yet, which is no failure; a later call sets the menu
+// there. Lists of other scopes and languages stay, such as those of former admins:
+// Telegram can't list them.
 func (b *Bot) SetCommands(ctx context.Context, commands []chat.CommandSpec, admins []chat.UserID) error {
 	all, common := []tgbotapi.BotCommand{}, []tgbotapi.BotCommand{}
 	for _, c := range commands {

@@ -17,12 +17,11 @@ import (
 	"telex/platforms/internal/calls"
 )
 
-// answerMargin is how long an answer may take beyond the time the server was asked to wait;
-// a connection that died without a word is noticed by it.
+// answerMargin is how long an answer may take beyond the time that the server was asked to wait. It finds dead connections.
 const answerMargin = 15 * time.Second
 
-// allowedUpdates are the kinds of updates that decode knows. Edited messages are not among
-// them: an answer under way answers what was asked.
+// allowedUpdates are the kinds of updates that decode knows. Edited messages are not among them: an answer answers the message as
+// it was first.
 const allowedUpdates = `["message","callback_query","my_chat_member"]`
 
 // Run receives messages until ctx ends and hands each to accept, one after the other, in the
@@ -31,9 +30,8 @@ const allowedUpdates = `["message","callback_query","my_chat_member"]`
 // [chat.Inbound], Run starts with the oldest update that Telegram still has.
 //
 // Run returns ctx's error when ctx ended, accept's when accept failed, and a
-// *chat.SendError when Telegram can't be asked: Auth when it does not know the bot, Conflict,
-// RateLimited, or Temporary for all that a later Run may find mended. It waits for nothing
-// between: an update that was not accepted comes again, and first, in the next Run.
+// *chat.SendError when polling failed: Auth if Telegram does not know the bot, Conflict,
+// RateLimited, or Temporary. An update that was not accepted is delivered again, and first, in the next Run.
 func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	self, err := b.self(ctx)
 	if err != nil {
@@ -90,7 +88,7 @@ func (b *Bot) self(ctx context.Context) (tgbotapi.User, error) {
 	return self, nil
 }
 
-// poll waits for updates from offset on, or asks at once for those that wait there.
+// poll waits for updates from offset on. With waiting it returns at once with the updates that are there.
 func (b *Bot) poll(ctx context.Context, offset int, waiting bool) ([]json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout+answerMargin)
 	defer cancel()
@@ -111,9 +109,8 @@ func (b *Bot) poll(ctx context.Context, offset int, waiting bool) ([]json.RawMes
 	return updates, nil
 }
 
-// take hands updates on and returns the offset that confirms them. An update that can't be
-// decoded is logged and counts as taken. Ids only grow within one answer: after a quiet week
-// Telegram starts anywhere.
+// take hands updates on and returns the offset that confirms them. An update that can't be decoded is logged and confirmed. Ids
+// only grow within one answer: after a quiet week Telegram starts at a random id.
 func (b *Bot) take(
 	ctx context.Context, r *reception, offset int, updates []json.RawMessage,
 	accept func(context.Context, chat.Inbound) error,
@@ -173,10 +170,9 @@ type arrival struct {
 	err      error
 }
 
-// open decodes the updates of one answer. Who sends an album mentions the bot, or answers it,
-// in one message of several, and means it with all: where one of an album is for the bot, the
-// others of the same answer are too, and so are those of later answers. One that came in an
-// earlier answer than the mention is not; apps put the caption on the first, which comes first.
+// open decodes the updates of one answer. An album is several messages, of which only one mentions the bot or replies to it.
+// The others of the album are then for the bot too, in the same and in later answers. Apps put the caption on the first message,
+// so none arrives in an earlier answer.
 func (r *reception) open(updates []json.RawMessage) []arrival {
 	list := make([]arrival, len(updates))
 	meant := map[string]bool{r.album: r.album != ""}

@@ -28,8 +28,7 @@ func (b *Bot) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	return receipt(to, result), nil
 }
 
-// receipt reads the answer to a call that made a message. It names none when the answer did
-// not.
+// receipt reads the answer to a call that created a message. The receipt has no id if the answer has none.
 func receipt(to chat.Target, result json.RawMessage) chat.Receipt {
 	r := chat.Receipt{Ref: chat.MessageRef{Target: to}}
 	var sent struct {
@@ -115,8 +114,7 @@ func message(method string, ref chat.MessageRef) (tgbotapi.Params, error) {
 	return params, nil
 }
 
-// answerTo adds which message this one refers to. What has no message id, such as a press on
-// a button, can't be referred to.
+// answerTo adds which message this one replies to. A press on a button has no message id and can't be replied to.
 func answerTo(params tgbotapi.Params, to chat.MessageID) {
 	if id, err := strconv.Atoi(string(to)); err == nil {
 		encodeAs(params, "reply_parameters", replyParameters{ID: id, Optional: true})

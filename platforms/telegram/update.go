@@ -52,8 +52,7 @@ type incoming struct {
 	wordless
 }
 
-// wordless holds what people send that has no content a bot could read: whether it is there
-// is all that is used.
+// wordless holds things without a content that a bot could read. Only their presence is used.
 type wordless struct {
 	Venue     any `json:"venue"` // is in Location too
 	Location  any `json:"location"`

@@ -10,7 +10,7 @@ import (
 	"telex/platforms/internal/receiving"
 )
 
-// wording is what a text says to the bot.
+// wording is a text with its command and its mentions of the bot.
 type wording struct {
 	text          string // without the bot's mentions, trimmed
 	mentioned     bool

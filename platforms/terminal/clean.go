@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns s without what could command a terminal: control characters of C0 and C1
-// but line breaks, which also takes the escape from escape sequences, characters that turn
-// the direction of the text around them, and bytes that are no UTF-8.
+// Clean returns s without anything that could control a terminal: control characters of C0 and C1
+// except line breaks (and so no escape sequence stays one), characters that change
+// the direction of the text, and bytes that are no UTF-8.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if harmful(r) {

@@ -56,7 +56,7 @@ func (c *Client) attach(hello Hello) (Welcome, error) {
 // Say hands over what the person typed. Safe for concurrent use, like Stop.
 func (c *Client) Say(id, text string) error { return c.write(Frame{Input: &Input{ID: id, Text: text}}) }
 
-// Ask is Say for who says nothing more until that is answered, and so can be asked nothing.
+// Ask is Say for a client that sends nothing more until the answer, so that it can be asked nothing.
 func (c *Client) Ask(in Input) error {
 	in.Last = true
 	return c.write(Frame{Input: &in})

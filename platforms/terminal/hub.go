@@ -22,7 +22,7 @@ import (
 // Endpoint is the name of the terminal among the endpoints. No other may have it: it is a key of the section streaming.
 const Endpoint chat.EndpointID = "cli"
 
-// operator is who sits at a terminal: whoever may start the program, or reach the daemon's socket.
+// operator is the person at a terminal: anybody who may start the program or reach the daemon's socket.
 const operator chat.UserID = "operator"
 
 // HubOptions are what a Hub is made of.
@@ -39,8 +39,8 @@ type HubOptions struct {
 	Log      *slog.Logger
 }
 
-// Hub is the platform: it takes what is typed at the terminals that are attached, and shows them the answers. It needs
-// no connection of its own: Serve is called with each client.
+// Hub is the platform: it receives input from attached terminals and shows them the answers. Serve is called with each client's
+// connection.
 type Hub struct {
 	o       HubOptions
 	process string        // begins the id of every message without a key, so that none is that of an earlier process
@@ -85,8 +85,8 @@ func (h *Hub) Profile(chat.Target) chat.Profile {
 	return chat.Profile{TextLimit: textLimit, EditInterval: editInterval, TypingEvery: typingFor, KeyFor: keyFor}
 }
 
-// Dialect implements gateway.Platform: it is that of the client that is attached now, else that of most clients, for what
-// waits until one comes back.
+// Dialect implements gateway.Platform: it is that of the attached client; without one, that of most clients, for messages that
+// wait for a client to come back.
 func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,8 +96,8 @@ func (h *Hub) Dialect(to chat.Target) markup.Dialect {
 	return Dialect{Colour: true}
 }
 
-// Run implements gateway.Platform: what is typed goes to accept until ctx ends. There is nothing to resume, as a client
-// that gets no word of its input is told so.
+// Run implements gateway.Platform: input goes to accept until ctx ends. There is nothing to resume: a client learns whether its
+// input was taken.
 func (h *Hub) Run(ctx context.Context, _ chat.Resume, accept func(context.Context, chat.Inbound) error) error {
 	h.mu.Lock()
 	h.accept = accept
@@ -135,8 +135,8 @@ func (h *Hub) Edit(ctx context.Context, ref chat.MessageRef, m chat.Outgoing) (c
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
-// await waits until a client has been attached to a session, while one may still come back to this process. Nobody who
-// has is waited for again.
+// await waits until a client has been attached to a session, as long as clients of an earlier process may still come back. It
+// waits for each session only once.
 func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	h.mu.Lock()
 	came := h.arrival(to.Chat)
@@ -152,7 +152,8 @@ func (h *Hub) await(ctx context.Context, to chat.Target) error {
 	return nil
 }
 
-// arrival is what is closed once a client was attached to a session, or none is waited for. The caller holds mu.
+// arrival returns a channel that is closed once a client was attached to a session, or once none is waited for. The caller holds
+// mu.
 func (h *Hub) arrival(session chat.ChatID) chan struct{} {
 	select {
 	case <-h.late:
@@ -238,7 +239,7 @@ func (h *Hub) Concluded(to chat.Target, messages []chat.MessageID, failed bool) 
 
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// CheckSession says why a name is none of a session; nil when it is one.
+// CheckSession returns an error if a name can't be that of a session.
 func CheckSession(name string) error {
 	if !sessionName.MatchString(name) {
 		return fmt.Errorf("%q is no name of a session: 1 to 64 of the characters a-z, A-Z, 0-9, dot, _ and -", name)
@@ -246,7 +247,7 @@ func CheckSession(name string) error {
 	return nil
 }
 
-// Why an input is not taken.
+// Why an input is refused.
 var (
 	errInputTooLong = fmt.Errorf("that is longer than the %d characters that a message may have", MaxInput)
 	errNoInput      = errors.New("there is nothing in it")

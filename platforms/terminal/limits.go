@@ -14,8 +14,8 @@ const (
 	// keyFor: a message is called by its key, so that sending it again makes no second one, also on the screen of a client
 	// that an earlier process sent it to.
 	keyFor = 24 * time.Hour
-	// returnsIn is how long a client may take to come back to a new process. What an earlier one left is shown once it is
-	// there, or when this is over. Clients try more often, and the calls for previews wait for no longer.
+	// returnsIn is how long a new process waits for clients of an earlier one. Clients try more often than that, and calls for
+	// previews may wait as long.
 	returnsIn = 10 * time.Second
 	// MaxInput is the longest input, in bytes.
 	MaxInput = 64 << 10

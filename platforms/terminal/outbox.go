@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// maxWaiting is how many frames may wait for a client. The states of one message count once, so that only a terminal
-// that reads nothing at all gets there; it is let go then.
+// maxWaiting is how many frames may wait for a client. The states of one message count once, so only a terminal that reads
+// nothing gets there; it is disconnected then.
 const maxWaiting = 1000
 
 // errSlow is a client that does not read.
@@ -44,7 +44,7 @@ func (o *outbox) put(f Frame) {
 	}
 }
 
-// lead puts a frame before all others. It is for who takes nothing yet.
+// lead puts a frame before all others. Nothing may have been taken yet.
 func (o *outbox) lead(f Frame) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // errDetached is the end of a client that has left.
 var errDetached = errors.New("the client has left")
 
-// Serve speaks with one client until it leaves, is refused or does not keep up, or until ctx ends, which it is told. The
-// hub owns conn and closes it. An error is none of the client's leaving.
+// Serve serves one client until it leaves, is refused or does not keep up, or until ctx ends, of which it is told. The hub owns
+// conn and closes it. A client that leaves is no error.
 func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 	defer func() { _ = conn.Close() }() // the other side has gone, or is told by it
 	frames := newReader(conn)

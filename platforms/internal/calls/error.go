@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Error is the cause inside the SendError of a call: a text without secrets, and the error below where its own text is
-// free of them too.
+// Error is the cause inside a call's SendError: a text without secrets. It wraps the first error below whose text has no secrets
+// either.
 type Error struct {
 	text   string
 	cause  error
@@ -39,7 +39,7 @@ func Code(err error) string {
 	return ""
 }
 
-// Secrets are texts that no error and no log may show.
+// Secrets are texts that no error and no log may contain.
 type Secrets []string
 
 // With returns the secrets and one more. Empty ones are left out.
@@ -75,8 +75,8 @@ func (s Secrets) Error(operation string, err error) error {
 // maxQuote bounds what is quoted of an answer.
 const maxQuote = 300 // bytes
 
-// Refused describes a call whose answer is a failure: by the platform's words, and its code, which may be empty. Without
-// words the answer came from something else, such as a proxy.
+// Refused describes a call whose answer is a failure, by the platform's words and its code, which may be empty. An answer
+// without words is not the platform's but that of a proxy, for example.
 func (s Secrets) Refused(operation string, o Outcome, code, words string) error {
 	if words == "" {
 		words = "unexpected response, not from the API"

@@ -39,8 +39,7 @@ func Do(client *http.Client, req *http.Request) Outcome {
 		return Outcome{Err: err, Unsent: true}
 	}
 	unsent := false
-	// The transport tries a second connection only when nothing was written to the first, so the last event of each kind
-	// tells.
+	// The transport tries a second connection only if nothing was written to the first, so the last event counts.
 	trace := &httptrace.ClientTrace{
 		GetConn: func(string) { unsent = true },
 		GotConn: func(httptrace.GotConnInfo) { unsent = false },

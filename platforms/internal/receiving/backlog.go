@@ -12,19 +12,19 @@ const (
 	maxPause   = time.Minute
 )
 
-// Backlog reads what was written while nothing was received, piece by piece. What can't be read because the platform is in
-// trouble is read again when everything else was.
+// Backlog reads missed messages piece by piece. Pieces that can't be read because of an outage are tried again after all
+// others.
 type Backlog struct {
-	Patience time.Duration   // how long pieces are read again
-	Trouble  func(err error) // is told once that something must be read again
+	Patience time.Duration   // how long pieces are tried again
+	Trouble  func(err error) // is called once, with the first failure that leads to another try
 }
 
 // Piece is a part of a backlog, such as a channel.
 type Piece struct {
-	// Read reads it, with one call at a time: when it fails in a way that may pass, it is called again and goes on.
+	// Read reads the piece. After a failure that may pass it is called again, and continues where it was.
 	Read func(ctx context.Context) error
-	// Done hands on what was read; err says why not everything was. It returns what is to be read next. Its own error ends
-	// the reading of the backlog.
+	// Done hands on what was read; err says why not everything was. It returns the pieces to read next. Its own error ends
+	// Run.
 	Done func(ctx context.Context, err error) ([]Piece, error)
 }
 

@@ -1,3 +1,3 @@
-// Package receiving is what receiving has in common on every platform: decoding what arrives without ever quoting it,
-// remembering what was accepted, and reading what was written while nobody listened. It knows no platform.
+// Package receiving has what receiving has in common on all platforms: decoding payloads without ever quoting them,
+// remembering accepted messages, reading commands and mentions, and reading missed messages. It knows no platform.
 package receiving

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Greeting logs that a platform's messages are received. Only the first time is it worth a line: what follows is the next of
-// many connections, or a try after a failure that may fail like it.
+// Greeting logs that a platform's messages are received. Only the first time is logged as information: later connections and
+// attempts are logged for debugging.
 type Greeting struct{ said atomic.Bool }
 
 // Log logs it, with what is known of the bot.

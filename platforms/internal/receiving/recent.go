@@ -2,8 +2,8 @@ package receiving
 
 import "sync"
 
-// Recent is a map that forgets its oldest keys: those of messages that were accepted, say, which platforms deliver twice.
-// It may be used from several goroutines at once.
+// Recent is a map that forgets its oldest keys. Adapters remember accepted messages in it, which platforms may deliver twice. It
+// is safe for concurrent use.
 type Recent[V any] struct {
 	mu     sync.Mutex
 	values map[string]V

@@ -7,8 +7,7 @@ import (
 	"telex/internal/chat"
 )
 
-// Sleep waits for d or until ctx ends, and returns ctx's error. It is for what receives: no call that the gateway makes
-// waits.
+// Sleep waits for d or until ctx ends, and returns ctx's error. Only receiving may wait: calls that the gateway makes never do.
 func Sleep(ctx context.Context, d time.Duration) error {
 	waiting, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

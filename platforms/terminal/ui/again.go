@@ -12,8 +12,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// How long it takes from the end of a connection, or a vain try, to the next try: at first, and at most. A daemon that
-// has started waits longer for its clients.
+// The first and the longest pause before the next attempt to connect. A daemon that has started waits longer for its clients.
 const (
 	firstWait = 250 * time.Millisecond
 	mostWait  = 2 * time.Second
@@ -74,7 +73,7 @@ func comeBack(ctx context.Context, again func(context.Context) (*terminal.Client
 	}
 }
 
-// lose takes it that the connection is gone. What was shown stays, and what is being typed.
+// lose notes that the connection is gone. Everything shown stays, and so does what is being typed.
 func (m *model) lose(err error) {
 	if m.leaving { // nothing is waited for any more
 		m.ended = err
@@ -96,7 +95,7 @@ func (m *model) lose(err error) {
 	}
 }
 
-// resume goes on over another connection. What was not answered is said again: a hub takes it once.
+// resume continues over a new connection. It sends unanswered inputs again: a hub takes each once.
 func (m *model) resume(c side, w terminal.Welcome) {
 	if m.leaving {
 		return

@@ -2,7 +2,7 @@ package ui
 
 import tea "charm.land/bubbletea/v2"
 
-// key takes a key. Only what must happen at once it returns.
+// key handles a key. It returns a command only for what the renderer must do.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	switch k.Keystroke() {
 	case "ctrl+c":
@@ -30,7 +30,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// interrupt stops the answer, else leaves where nobody is there to be told, else forgets what was typed, else says how to leave.
+// interrupt handles Ctrl-C. Without a connection it leaves. Else it stops the answer, or clears what was typed, or says how to
+// leave.
 func (m *model) interrupt() {
 	switch {
 	case m.away != "":

@@ -47,9 +47,9 @@ type entry struct {
 	lines  []string
 }
 
-// model is the state of the screen. What is said goes through it in order: entries that may change or wait for one
-// above them that may, then the lines of those that are final, then the scrollback. Lines stay on the screen until the
-// scrollback has them, so that none ever vanishes in between.
+// model is the state of the screen. Messages pass through it in order. They are entries while they, or one above them, may
+// change; then final lines; then the scrollback. Lines stay on the screen until the scrollback has them, so that none ever
+// vanishes in between.
 type model struct {
 	client  side
 	dialect terminal.Dialect
@@ -207,7 +207,7 @@ func (m *model) excess() int {
 
 func (m *model) busy() bool { return len(m.waiting) > 0 || m.typing }
 
-// left says that nothing keeps the program: what was shown is final, and in the scrollback.
+// left reports whether the program may end: everything shown is final and in the scrollback.
 func (m *model) left() bool {
 	return m.leaving && len(m.above) == 0 && len(m.entries) == 0 && (len(m.waiting) == 0 || m.ended != nil)
 }

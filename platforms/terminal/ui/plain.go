@@ -12,7 +12,7 @@ import (
 	"telex/platforms/terminal"
 )
 
-// FailedError is a question that was not answered, or not to the end. What there was of an answer has been printed.
+// FailedError is a question without a complete answer. The part of the answer that came has been printed.
 type FailedError struct {
 	Note string // the line that says why; may be empty
 }
@@ -28,10 +28,9 @@ func (e *FailedError) Error() string {
 // only is the one input of a client that asks once.
 const only = "question"
 
-// Ask asks one question and prints the answer on out while it grows, as the model wrote it. Only what extends the text
-// so far is printed before the end; should the answer turn out otherwise, it is printed once more as a whole, and trouble
-// is told. Nobody can answer what the answer asks. The end of ctx stops the answer. Ask returns when nothing more follows.
-// Piped says that the question was not typed.
+// Ask asks one question and prints the answer on out while it grows, as Markdown. Before the end it prints only text that
+// extends what it has printed. If the final answer differs, Ask says so on trouble and prints the whole answer once more. The end
+// of ctx stops the answer. piped: the question was not typed.
 func Ask(ctx context.Context, c *terminal.Client, question string, piped bool, out, trouble io.Writer) error {
 	if err := c.Ask(terminal.Input{ID: only, Text: question, Piped: piped}); err != nil {
 		return err
