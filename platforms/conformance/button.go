@@ -69,9 +69,7 @@ func buttonCases() []testCase {
 				w.Press(ref, a.ID)
 				synctest.Wait()
 				pass(pressed)
-				if got := w.Unanswered(); got != 0 {
-					s.Errorf("%d presses are not acknowledged after %v", got, pressed)
-				}
+				s.wantAcknowledged(w)
 				in := s.one(r)
 				if in.Kind != chat.Button || in.Action != a.ID || in.To != to || !in.Addressed || in.Reply ||
 					in.Sender.ID == "" || in.Sender.Bot || in.ID == "" || in.Text != "" {
@@ -138,6 +136,14 @@ func (s *scene) presser() (Presser, bool) {
 		s.Fatal("the adapter has buttons, and the world can't press them")
 	}
 	return w, s.can().Buttons
+}
+
+// wantAcknowledged checks that no press waits for its acknowledgement.
+func (s *scene) wantAcknowledged(w Presser) {
+	s.Helper()
+	if got := w.Unanswered(); got != 0 {
+		s.Errorf("%d presses are not acknowledged", got)
+	}
 }
 
 // offer shows a text with buttons, which must succeed.

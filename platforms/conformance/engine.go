@@ -340,5 +340,13 @@ func (s *scene) transports(to chat.Target) map[string]preview.Transport {
 	return list
 }
 
+// wantJoined checks that the messages in a place are a text, as it was cut at spaces.
+func (s *scene) wantJoined(to chat.Target, want string) {
+	s.Helper()
+	if got := s.joined(to); got != want {
+		s.Errorf("in %+v is shown %.300q…, want %.300q…", to, got, want)
+	}
+}
+
 // joined returns the texts of the messages in a place as one, as they were cut at spaces.
 func (s *scene) joined(to chat.Target) string { return strings.Join(s.Shown(to), " ") }

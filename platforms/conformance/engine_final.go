@@ -179,9 +179,7 @@ func overflowCases() []testCase {
 						h.Errorf("the first part was changed after the second began: %q", v.Text)
 					}
 				}
-				if got := h.joined(to); got != text {
-					h.Errorf("shown is %q, want %q", got, text)
-				}
+				h.wantJoined(to, text)
 				h.end()
 			}
 		})},

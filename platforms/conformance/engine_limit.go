@@ -53,9 +53,7 @@ func limitCases() []testCase {
 			}
 			pass(5 * time.Minute)
 			for _, to := range places {
-				if got := h.joined(to); got != prose(14_000) {
-					h.Errorf("in %+v is shown %.200q…, want the whole text", to, got)
-				}
+				h.wantJoined(to, prose(14_000))
 			}
 			h.wantGood()
 		}},
@@ -70,9 +68,7 @@ func limitCases() []testCase {
 				pass(3 * time.Minute)
 				for _, to := range places {
 					want := strings.Join(slices.Repeat([]string{prose(1500)}, round+1), " ")
-					if got := h.joined(to); got != want {
-						h.Errorf("in %+v is shown %.200q…, want the whole text", to, got)
-					}
+					h.wantJoined(to, want)
 				}
 			}
 			for _, to := range places { // and many answers one after the other
@@ -100,9 +96,7 @@ func limitCases() []testCase {
 				pass(5 * time.Minute)
 				for _, to := range places {
 					want := strings.Join(slices.Repeat([]string{prose(3000)}, round+1), " ")
-					if got := h.joined(to); got != want {
-						h.Errorf("in %+v is shown %.200q…, want the whole text", to, got)
-					}
+					h.wantJoined(to, want)
 				}
 				if got := h.Refusals() - before; got > most*len(places) {
 					h.Errorf("%d calls were refused in round %d, want at most %d in each place", got, round+1, most)
@@ -231,9 +225,7 @@ func turnCases() []testCase {
 			}
 			pass(5 * time.Minute)
 			for _, to := range places {
-				if got := h.joined(to); got != prose(2000) { // in as many parts as the platform needs
-					h.Errorf("shown is %q, want %q", got, prose(2000))
-				}
+				h.wantJoined(to, prose(2000)) // in as many parts as the platform needs
 			}
 			h.wantGood()
 		}},

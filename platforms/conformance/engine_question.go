@@ -79,9 +79,7 @@ func questionCases() []testCase {
 				pass(promptlyAsked)
 			}
 			h.wantQuestion(w, q)
-			if got := w.Unanswered(); got != 0 {
-				h.Errorf("%d presses are not acknowledged", got)
-			}
+			h.wantAcknowledged(w)
 			for _, text := range h.Shown(to)[q.before:] {
 				if text != q.text && text != gateway.DefaultTexts()[gateway.TextNotYours] {
 					h.Errorf("beside the question stands %q", text)
@@ -148,9 +146,7 @@ func (s *scene) questionAt(size int, words string) {
 				h.Errorf("the question says %q, want %q in it", q.text, line)
 			}
 		}
-		if got := h.Pings(to); len(got) != 0 {
-			h.Errorf("the question called %q", got)
-		}
+		h.wantNone(h.Pings(to), "the question called")
 		w.Press(q.ref, q.button(h, gateway.TextApproveButton))
 		h.wantEnded(w, q, 1, "pulled")
 		h.end()
@@ -257,9 +253,7 @@ func (h *house) wantDecided(w Presser, q question, runs int, told string) {
 	if i := slices.IndexFunc(h.Versions(q.ref.Target), func(v Version) bool { return v.Message == string(q.ref.ID) && v.Text == h.planner.final() }); i < 0 {
 		h.Errorf("the answer was never in the message of the question: %+v", h.Versions(q.ref.Target)[q.seen:])
 	}
-	if got := w.Unanswered(); got != 0 {
-		h.Errorf("%d presses are not acknowledged", got)
-	}
+	h.wantAcknowledged(w)
 	for _, v := range h.Violations() {
 		h.Errorf("violation: %s", v)
 	}

@@ -46,9 +46,7 @@ func specialCases() []testCase {
 				h.until("that a stream grows for "+word, func() bool { return len(w.Streaming(to)) == 1 })
 				for range 4 * int(life/time.Minute) {
 					pass(time.Minute)
-					if got := w.Broken(to); len(got) != 0 {
-						h.Fatalf("broken are %q", got)
-					}
+					h.wantNone(w.Broken(to), "broken are")
 				}
 				if got, want := h.Shown(to)[before:], h.model.answers[word].text; len(got) != 1 || got[0] != want {
 					h.Errorf("%s: shown are %q, want %q", word, got, want)
@@ -79,9 +77,7 @@ func specialCases() []testCase {
 					case len(got) != 1 || got[0] != prose(600):
 						h.Errorf("after fault %d of call %b are shown %q", f, op, got)
 					}
-					if got := w.Broken(to); len(got) != 0 {
-						h.Errorf("after fault %d of call %b are broken %q", f, op, got)
-					}
+					h.wantNone(w.Broken(to), "after fault %d of call %b are broken", f, op)
 					h.wantStreams(w, to)
 					h.end()
 				}
@@ -142,9 +138,7 @@ func commandCases() []testCase {
 				if got := strings.Join(h.Shown(to)[before:], " "); !strings.HasSuffix(got, want) || strings.Count(got, want) != 1 || len(got) > len(want)+40 {
 					h.Errorf("%s: shown is %q, want %q", word, got, want)
 				}
-				if got := w.Dangling(); got != 0 {
-					h.Errorf("%s: %d questions look unanswered", word, got)
-				}
+				h.wantNoneDangling(w, word)
 			}
 			h.end()
 		})},
@@ -156,9 +150,7 @@ func commandCases() []testCase {
 				w.Ask(to, word)
 				pass(40 * time.Minute)
 				h.wantSince(word, to, before, h.model.answers[word].text)
-				if got := w.Dangling(); got != 0 {
-					h.Errorf("%s: %d questions look unanswered", word, got)
-				}
+				h.wantNoneDangling(w, word)
 			}
 			h.wantGood()
 			h.end()
@@ -185,9 +177,7 @@ func commandCases() []testCase {
 			h := s.house(nil, func(h *house) { h.closed = true })
 			w.Ask(to, "one")
 			pass(lasting)
-			if got := w.Dangling(); got != 0 {
-				h.Errorf("%d questions look unanswered", got)
-			}
+			h.wantNoneDangling(w, "one")
 			h.wantShown(to)
 			h.end()
 		})},
@@ -200,6 +190,14 @@ func byStreams(h *house) { h.config.Transport = preview.Native }
 // native is a case for each place in which there are streams.
 func native(run func(s *scene, w StreamWorld, to chat.Target)) func(*scene) {
 	return streams(func(s *scene, _ preview.Streamer, w StreamWorld, _ chat.Outgoing, to chat.Target) { run(s, w, to) })
+}
+
+// wantNoneDangling checks that no question by command looks unanswered; what says what came before.
+func (s *scene) wantNoneDangling(w Asker, what string) {
+	s.Helper()
+	if got := w.Dangling(); got != 0 {
+		s.Errorf("%s: %d questions look unanswered", what, got)
+	}
 }
 
 // found says that a create of unknown outcome can be resolved in a place, the start of a stream too.

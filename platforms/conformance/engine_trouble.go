@@ -51,8 +51,9 @@ func troubleCases() []testCase {
 				})
 				h.Break(chat.OpSend, []Fault{RateLimit, CutBefore}[i%2])
 				pass(lasting)
-				if got := h.joined(to); got != text || len(h.Shown(to)) != 2 {
-					h.Errorf("shown are %d messages, %.300q…, want the text in two", len(h.Shown(to)), got)
+				h.wantJoined(to, text)
+				if n := len(h.Shown(to)); n != 2 {
+					h.Errorf("the text stands in %d messages, want two", n)
 				}
 				h.wantGrowth(to, text)
 				h.end()
@@ -114,9 +115,7 @@ func endingCases() []testCase {
 				if got := w.Buttons(ref); len(got) != 0 {
 					h.Errorf("below the answer that was stopped stand %+v, want nothing", got)
 				}
-				if got := w.Unanswered(); got != 0 {
-					h.Errorf("%d presses are not acknowledged", got)
-				}
+				h.wantAcknowledged(w)
 			})
 		})},
 		{"a button to stop stands below previews where commands can't be typed, and nowhere else", buttons(func(s *scene, w Presser, _ preview.Editor, to chat.Target) {

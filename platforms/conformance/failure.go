@@ -37,12 +37,9 @@ func failureCases() []testCase {
 			for _, c := range s.calls() {
 				before := s.Calls(c.op)
 				s.Break(c.op, RateLimit)
-				failure := s.failure(c.run(s.Context(), s.adapter), chat.RateLimited)
-				if failure.RetryAfter != RetryAfter {
-					s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
-				}
+				s.wantLimited(c.run(s.Context(), s.adapter))
 				s.wantCalls(c.op, before+1)
-				pass(failure.RetryAfter)
+				pass(RetryAfter)
 			}
 		}},
 		{"an unclear outcome is uncertain, and nothing is repeated (F13)", func(s *scene) {
@@ -56,12 +53,8 @@ func failureCases() []testCase {
 			}
 		}},
 		{"a cut send is shown once or not at all (F13)", func(s *scene) {
-			s.Break(chat.OpSend, CutBefore)
-			_, err := s.adapter.Send(s.Context(), s.Private(), outgoing("lost"))
-			s.wantKind(err, chat.Uncertain)
-			s.Break(chat.OpSend, CutAfter)
-			_, err = s.adapter.Send(s.Context(), s.Private(), outgoing("shown"))
-			s.wantKind(err, chat.Uncertain)
+			s.sendFails(s.Private(), "lost", CutBefore)
+			s.sendFails(s.Private(), "shown", CutAfter)
 			s.wantShown(s.Private(), "shown")
 		}},
 		{"a cut edit can be repeated", with((*scene).editor, func(s *scene, e preview.Editor) {
@@ -75,9 +68,7 @@ func failureCases() []testCase {
 			}
 		})},
 		{"an adapter goes on after a broken connection", func(s *scene) {
-			s.Break(chat.OpSend, CutBefore)
-			_, err := s.adapter.Send(s.Context(), s.Private(), outgoing("lost"))
-			s.wantKind(err, chat.Uncertain)
+			s.sendFails(s.Private(), "lost", CutBefore)
 			s.send(s.Private(), "next")
 			s.wantShown(s.Private(), "next")
 		}},

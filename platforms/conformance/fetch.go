@@ -81,9 +81,7 @@ func fetchCases() []testCase {
 			a := s.attach(file, 100)
 			s.BreakFetch(RateLimit)
 			_, err := f.Fetch(s.Context(), a, enough)
-			if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != RetryAfter {
-				s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
-			}
+			s.wantLimited(err)
 			pass(RetryAfter)
 			s.fetch(f, a, file)
 			for how, want := range map[Connection]chat.ErrorKind{WrongSecret: chat.Auth, Unreachable: chat.Temporary} {

@@ -19,14 +19,10 @@ func findCases() []testCase {
 			s.wantFound(f, to, "no such key", chat.MessageRef{})
 		})},
 		{"a cut create is found, or surely not there (D5)", finds(func(s *scene, f preview.Finder, to chat.Target) {
-			s.Break(chat.OpSend, CutBefore)
-			_, err := s.adapter.Send(s.Context(), to, outgoing("lost"))
-			s.wantKind(err, chat.Uncertain)
+			s.sendFails(to, "lost", CutBefore)
 			s.wantFound(f, to, "key of lost", chat.MessageRef{})
 
-			s.Break(chat.OpSend, CutAfter)
-			_, err = s.adapter.Send(s.Context(), to, outgoing("shown"))
-			s.wantKind(err, chat.Uncertain)
+			s.sendFails(to, "shown", CutAfter)
 			ref, ok, err := s.ask(f, to, "key of shown")
 			if err != nil || !ok || ref.Target != to || ref.ID == "" {
 				s.Fatalf("Find = %+v, %t, %v, want the message", ref, ok, err)
@@ -84,9 +80,7 @@ func findCases() []testCase {
 				return err
 			}
 			s.Break(chat.OpFind, RateLimit)
-			if failure := s.failure(ask(s.Context(), f), chat.RateLimited); failure.RetryAfter != RetryAfter {
-				s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
-			}
+			s.wantLimited(ask(s.Context(), f))
 			pass(RetryAfter)
 			for _, fault := range []Fault{ServerError, CutBefore, CutAfter} {
 				s.Break(chat.OpFind, fault)
@@ -172,9 +166,7 @@ func keyCases() []testCase {
 				fault Fault
 				text  string
 			}{{CutBefore, "lost"}, {CutAfter, "shown"}, {ServerError, "refused"}} {
-				s.Break(chat.OpSend, c.fault)
-				_, err := s.adapter.Send(s.Context(), to, outgoing(c.text))
-				s.wantKind(err, chat.Uncertain)
+				s.sendFails(to, c.text, c.fault)
 				pass(last)
 				s.send(to, c.text)
 			}

@@ -27,9 +27,7 @@ func streamCases() []testCase {
 			ref := s.stream(st, to, m, "see https://leak.example.com/1")
 			s.grow(st, ref, " and [a](https://leak.example.com/2)")
 			s.stop(st, ref, " or https://leak.example.com/3")
-			if got := s.Opened(to); len(got) != 0 {
-				s.Errorf("the platform opened %q", got)
-			}
+			s.wantNone(s.Opened(to), "the platform opened")
 		})},
 		{"a stream can be stopped without more text, and twice", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
@@ -119,9 +117,7 @@ func streamEndCases() []testCase {
 			}
 			s.edit(e, ref, outgoing("one two"))
 			s.wantShown(to, "one two")
-			if got := w.Broken(to); len(got) != 0 {
-				s.Errorf("broken are %q, want none", got)
-			}
+			s.wantNone(w.Broken(to), "broken are")
 		})},
 		{"a stream that is stopped in time never breaks (F48)", streams(func(s *scene, st preview.Streamer, w StreamWorld, m chat.Outgoing, to chat.Target) {
 			ref := s.stream(st, to, m, "one")
@@ -129,9 +125,7 @@ func streamEndCases() []testCase {
 			s.stop(st, ref, " two")
 			pass(2 * w.StreamLife())
 			s.wantShown(to, "one two")
-			if got := w.Broken(to); len(got) != 0 {
-				s.Errorf("broken are %q, want none", got)
-			}
+			s.wantNone(w.Broken(to), "broken are")
 		})},
 		{"a stream is refused where there are none", with((*scene).streamer, func(s *scene, st preview.Streamer) {
 			places := s.both()
@@ -211,9 +205,7 @@ func (s *scene) judgeCall(op chat.Op, run func(ctx context.Context, a Adapter) e
 	s.Helper()
 	before := s.Calls(op)
 	s.Break(op, RateLimit)
-	if failure := s.failure(run(s.Context(), s.adapter), chat.RateLimited); failure.RetryAfter != RetryAfter {
-		s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
-	}
+	s.wantLimited(run(s.Context(), s.adapter))
 	pass(RetryAfter)
 	s.Break(op, ServerError)
 	s.wantKind(run(s.Context(), s.adapter), chat.Uncertain)

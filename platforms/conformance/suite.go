@@ -145,6 +145,30 @@ func (s *scene) wantCalls(op chat.Op, want int) {
 	}
 }
 
+// wantNone checks that a list is empty; what says what it holds.
+func (s *scene) wantNone(list []string, what string, args ...any) {
+	s.Helper()
+	if len(list) != 0 {
+		s.Errorf(what+" %q, want none", append(args, list)...)
+	}
+}
+
+// wantLimited checks that a call failed because of a rate, and that it told how long to wait.
+func (s *scene) wantLimited(err error) {
+	s.Helper()
+	if failure := s.failure(err, chat.RateLimited); failure.RetryAfter != RetryAfter {
+		s.Errorf("retry after %v, want %v", failure.RetryAfter, RetryAfter)
+	}
+}
+
+// sendFails sends a text and lets the call fail, so that nobody knows whether it took effect.
+func (s *scene) sendFails(to chat.Target, text string, f Fault) {
+	s.Helper()
+	s.Break(chat.OpSend, f)
+	_, err := s.adapter.Send(s.Context(), to, outgoing(text))
+	s.wantKind(err, chat.Uncertain)
+}
+
 // outgoing is a text as the gateway would hand it over, without any formatting.
 func outgoing(text string) chat.Outgoing {
 	return chat.Outgoing{Text: text, Plain: text, Source: text, Key: "key of " + text}

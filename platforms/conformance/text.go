@@ -40,9 +40,7 @@ func textCases() []testCase {
 					"an open fence ``` @everyone `",
 				} {
 					ref := s.show(to, source)
-					if got := s.Pings(to); len(got) != 0 {
-						s.Fatalf("%q calls %v", source, got)
-					}
+					s.wantNone(s.Pings(to), "%q calls", source)
 					e, ok := s.adapter.(preview.Editor)
 					if !ok {
 						continue
@@ -51,9 +49,7 @@ func textCases() []testCase {
 					for _, changed := range []chat.MessageRef{other, ref} {
 						s.edit(e, changed, s.rendered(to, source+" again")[0])
 					}
-					if got := s.Pings(to); len(got) != 0 {
-						s.Fatalf("%q calls %v after an edit", source, got)
-					}
+					s.wantNone(s.Pings(to), "%q calls after an edit", source)
 				}
 			}
 		}},
