@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -51,37 +52,62 @@ func (*chatRequest) encoder(x *exchange) encoder { return completions{x} }
 
 // serveChat answers a chat completion request.
 func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
-	s.serve(w, r, func(x *exchange, body []byte) {
-		x.req = parseRequest(body, s.opts.Models)
-		x.api = x.req
+	s.serve(w, r, maxBody, func(x *exchange, body []byte) error {
+		return x.converse(r, body, func() {
+			x.req = parseRequest(body, s.opts.Models)
+			x.api = x.req
+		})
 	})
 }
 
-// serve answers a request, which parse reads, and records everything about it.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, parse func(*exchange, []byte)) {
+// serve answers a request of bounded size by run, and records everything about it.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, most int64, run func(x *exchange, body []byte) error) {
 	began := time.Now()
-	body, bodyErr := readBody(w, r)
+	body, bodyErr := readBody(w, r, most)
 	// The body has been read, so from here on the context ends as soon as the client goes.
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })() //nolint:contextcheck // The server's end is a second reason to stop.
 
-	x := &exchange{s: s, ctx: ctx, w: w}
+	x := &exchange{s: s, ctx: ctx, w: w, wire: wire{w: w}}
 	rec := &Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)}
-	if json.Valid(body) {
+	switch {
+	case most == maxAudio: // No recording is kept.
+	case json.Valid(body):
 		rec.Body = body
-	} else {
+	default:
 		rec.Invalid = string(body)
 	}
 	x.open(rec)
-	err := bodyErr
+	err := checked(func() { s.authorize(r) })
 	if err == nil {
-		err = checked(func() { x.prepare(r, body, parse) })
+		err = bodyErr
 	}
 	if err == nil {
-		err = x.answer()
+		err = run(x, body)
 	}
 	x.finish(err)
+}
+
+// readBody reads a request body of bounded size.
+func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, newError(http.StatusRequestEntityTooLarge, "server_error", "", "",
+			fmt.Sprintf("Maximum content size limit (%d) exceeded (%d bytes read)", most, max(r.ContentLength, most+1)))
+	}
+	if err != nil {
+		return nil, invalid("", "", "We could not read the body of your request.")
+	}
+	return body, nil
+}
+
+// converse reads a request, which parse does, and answers it.
+func (x *exchange) converse(r *http.Request, body []byte, parse func()) error {
+	if err := checked(func() { x.prepare(r, body, parse) }); err != nil {
+		return err
+	}
+	return x.answer()
 }
 
 // finish closes the record, and ends the response as it has to.
@@ -95,13 +121,12 @@ func (x *exchange) finish(err error) {
 }
 
 // prepare reads the request and decides everything about the answer.
-func (x *exchange) prepare(r *http.Request, body []byte, parse func(*exchange, []byte)) {
-	x.s.authorize(r)
+func (x *exchange) prepare(r *http.Request, body []byte, parse func()) {
 	contentType := r.Header.Get("Content-Type")
 	kind, _, err := mime.ParseMediaType(contentType)
 	rig.RefuseIf(err != nil || kind != "application/json", newError(http.StatusUnsupportedMediaType, "invalid_request_error", "", "unsupported_content_type",
 		fmt.Sprintf("Unsupported content type: '%s'. This API method only accepts 'application/json' requests.", contentType)))
-	parse(x, body)
+	parse()
 	req := x.req
 	talk, settings := req.said()
 	question := ""

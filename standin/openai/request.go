@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"regexp"
@@ -191,16 +190,4 @@ func (r *chatRequest) said() (talk []said, settings []setting) {
 		talk = append(talk, said{role: m.Role, text: text, images: m.images})
 	}
 	return talk, settings
-}
-
-// readBody reads a request body of bounded size.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err == nil {
-		return body, nil
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, newError(http.StatusRequestEntityTooLarge, "invalid_request_error", "", "", "Request body too large.")
-	}
-	return nil, invalid("", "", "We could not read the body of your request.")
 }

@@ -75,9 +75,11 @@ const minOutputTokens = 16
 // serveResponses answers a request of the Responses API. Nothing is stored: whatever refers to an
 // earlier answer is not found.
 func (s *Server) serveResponses(w http.ResponseWriter, r *http.Request) {
-	s.serve(w, r, func(x *exchange, body []byte) {
-		r := parseResponses(body, s.opts.Models)
-		x.req, x.api = &r.chat, r
+	s.serve(w, r, maxBody, func(x *exchange, body []byte) error {
+		return x.converse(r, body, func() {
+			r := parseResponses(body, s.opts.Models)
+			x.req, x.api = &r.chat, r
+		})
 	})
 }
 

@@ -2,12 +2,8 @@ package openai
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"path"
 	"slices"
@@ -32,44 +28,16 @@ type recording struct {
 
 // serveTranscription answers what is heard in a recording, and records everything about it.
 func (s *Server) serveTranscription(w http.ResponseWriter, r *http.Request) {
-	began := time.Now()
-	body, bodyErr := readAudio(w, r)
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })() //nolint:contextcheck // The server's end is a second reason to stop.
-
-	x := &exchange{s: s, ctx: ctx, w: w, wire: wire{w: w}}
-	x.open(&Request{Time: began, Method: r.Method, Path: r.URL.Path, Header: mask(r.Header)})
-	err := checked(func() { s.authorize(r) })
-	if err == nil {
-		err = bodyErr
-	}
-	if err == nil {
-		err = x.transcribe(r.Header.Get("Content-Type"), body)
-	}
-	x.finish(err)
-}
-
-// readAudio reads a request body of bounded size.
-func readAudio(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAudio))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, newError(http.StatusRequestEntityTooLarge, "server_error", "", "",
-			fmt.Sprintf("Maximum content size limit (%d) exceeded (%d bytes read)", maxAudio, max(r.ContentLength, maxAudio+1)))
-	}
-	if err != nil {
-		return nil, invalid("", "", "We could not read the body of your request.")
-	}
-	return body, nil
+	s.serve(w, r, maxAudio, func(x *exchange, body []byte) error { return x.transcribe(r.Header.Get("Content-Type"), body) })
 }
 
 // transcribe checks the request and answers it.
 func (x *exchange) transcribe(contentType string, body []byte) error {
-	rec, err := parseRecording(contentType, body)
-	if rec.file != nil {
+	rec, rule := recording{fields: map[string]string{}}, 0
+	err := checked(func() { rec.parse(contentType, body) })
+	if rec.file != nil { // What could be read is noted, whatever is wrong with the rest.
 		x.note(func(r *Request) { r.Model, r.Question, r.File = rec.fields["model"], rec.file.Name, rec.file })
 	}
-	var rule int
 	if err == nil {
 		err = checked(func() {
 			rec.check(x.s.opts.Models)
@@ -96,56 +64,31 @@ func (x *exchange) transcribe(contentType string, body []byte) error {
 	})
 }
 
-// parseRecording reads the form. What it could read is there beside an error.
-func parseRecording(contentType string, body []byte) (recording, error) {
-	rec := recording{fields: map[string]string{}}
+// parse reads the form.
+func (rec *recording) parse(contentType string, body []byte) {
 	kind, params, err := mime.ParseMediaType(contentType)
-	if err != nil || kind != "multipart/form-data" || params["boundary"] == "" {
-		return rec, newError(http.StatusUnsupportedMediaType, "invalid_request_error", "", "unsupported_content_type",
-			fmt.Sprintf("Unsupported content type: '%s'. This API method only accepts 'multipart/form-data' requests.", contentType))
-	}
-	form := multipart.NewReader(bytes.NewReader(body), params["boundary"])
-	for {
-		part, err := form.NextRawPart()
-		if errors.Is(err, io.EOF) {
-			return rec, nil
-		}
-		if err != nil {
-			return rec, invalid("", "", "Could not parse multipart form")
-		}
-		data, err := io.ReadAll(part)
-		if err != nil {
-			return rec, invalid("", "", "Could not parse multipart form")
-		}
-		if err := rec.take(part, data); err != nil {
-			return rec, err
-		}
-	}
+	rig.RefuseIf(err != nil || kind != "multipart/form-data" || params["boundary"] == "", newError(http.StatusUnsupportedMediaType,
+		"invalid_request_error", "", "unsupported_content_type",
+		fmt.Sprintf("Unsupported content type: '%s'. This API method only accepts 'multipart/form-data' requests.", contentType)))
+	err = rig.ReadMultipart(bytes.NewReader(body), params["boundary"], rec.take)
+	invalidIf(err != nil, "", "", "Could not parse multipart form")
 }
 
 // take adds one field of the form.
-func (rec *recording) take(part *multipart.Part, data []byte) error {
-	name := part.FormName()
+func (rec *recording) take(name string, part rig.Upload) {
+	_, twice := rec.fields[name]
+	invalidIf(twice || name == "file" && rec.file != nil, name, "invalid_value", "Duplicate value for '%s'.", name)
 	switch name {
 	case "file":
-		if rec.file != nil {
-			return invalid(name, "invalid_value", "Duplicate value for 'file'.")
-		}
-		if part.FileName() == "" {
-			return invalid(name, "invalid_type", "Invalid type for 'file': expected a file, but got a string instead.")
-		}
-		rec.file = &File{Name: part.FileName(), Type: part.Header.Get("Content-Type"), Bytes: len(data)}
-		rec.data = data
+		invalidIf(part.Name == "", name, "invalid_type", "Invalid type for 'file': expected a file, but got a string instead.")
+		rec.file = &File{Name: part.Name, Type: part.Type, Bytes: len(part.Data)}
+		rec.data = part.Data
 	case "model", "language", "prompt", "response_format", "temperature", "stream", "chunking_strategy":
-		if _, twice := rec.fields[name]; twice {
-			return invalid(name, "invalid_value", "Duplicate value for '%s'.", name)
-		}
-		rec.fields[name] = string(data)
+		rec.fields[name] = string(part.Data)
 	case "include[]", "timestamp_granularities[]", "known_speaker_names[]", "known_speaker_references[]":
 	default:
-		return invalid(name, "unknown_parameter", "Unknown parameter: '%s'.", name)
+		panic(invalid(name, "unknown_parameter", "Unknown parameter: '%s'.", name))
 	}
-	return nil
 }
 
 // check finds the first thing that OpenAI would refuse.
