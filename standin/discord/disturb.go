@@ -91,7 +91,7 @@ func (s *Server) Gateway(d Disturbance) int {
 	case GatewayMute:
 		s.mute += max(1, d.Times)
 	}
-	s.Publish(Event{Kind: "gateway", Gateway: d.Kind})
+	s.Publish("gateway", Event{Gateway: d.Kind})
 	s.mu.Unlock()
 	s.Host.Drop(cut)
 	return n

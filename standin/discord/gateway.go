@@ -204,7 +204,7 @@ func (s *Server) leave(k *socket, code int) {
 		wait = 0
 	}
 	s.detach(k, wait)
-	s.Publish(Event{Kind: "gateway", Gateway: "closed"})
+	s.Publish("gateway", Event{Gateway: "closed"})
 }
 
 // detach takes a connection away from its session, if it has not lost it yet; s.mu is held. From then on the
@@ -330,7 +330,7 @@ func (s *Server) begun(k *socket, n *session) {
 			n.send("GUILD_CREATE", rig.Encode(s.wireGuild(g)))
 		}
 	}
-	s.Publish(Event{Kind: "gateway", Gateway: "identified"})
+	s.Publish("gateway", Event{Gateway: "identified"})
 }
 
 // resume continues a session: what was missed comes again, in order.
@@ -388,7 +388,7 @@ func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 		}
 	}
 	n.send("RESUMED", rig.Encode(map[string]any{"_trace": []string{"standin"}}))
-	s.Publish(Event{Kind: "gateway", Gateway: "resumed"})
+	s.Publish("gateway", Event{Gateway: "resumed"})
 }
 
 // drop ends a session for good, and its connection with the code.

@@ -103,7 +103,7 @@ func (s *Server) interact(c *channel, i *Interaction, data map[string]any) {
 	if m := c.byID[i.Message]; m != nil {
 		w["message"] = s.wire(c, m)
 	}
-	s.Publish(Event{Kind: "interaction", Channel: c.info.ID, Interaction: i})
+	s.Publish("interaction", Event{Channel: c.info.ID, Interaction: i})
 	s.dispatch(intentNone, "INTERACTION_CREATE", w)
 }
 
@@ -121,7 +121,7 @@ func (s *Server) callback(r *request) any {
 	s.respond(r, i, kind, f.sub("data"))
 	f.errs.refuse()
 	i.Answered, i.Response = r.now, kind
-	s.Publish(Event{Kind: "interaction", Channel: i.Channel, Interaction: i})
+	s.Publish("interaction", Event{Channel: i.Channel, Interaction: i})
 	r.call.Message = i.Original
 	if r.query.Get("with_response") != "true" {
 		return nil

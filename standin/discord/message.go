@@ -116,7 +116,7 @@ func (s *Server) add(c *channel, m *Message) {
 		}
 		s.stopTyping(c, m.Versions[0].At)
 	}
-	s.Publish(Event{Kind: "message", Channel: c.info.ID, Message: m})
+	s.Publish("message", Event{Channel: c.info.ID, Message: m})
 	s.dispatchMessage(c, "MESSAGE_CREATE", m)
 }
 
@@ -195,7 +195,7 @@ func (s *Server) change(c *channel, m *Message, v Version) {
 	if m.FromBot {
 		s.stats.Edits++
 	}
-	s.Publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
+	s.Publish("edit", Event{Channel: c.info.ID, Message: m})
 	s.dispatchMessage(c, "MESSAGE_UPDATE", m)
 }
 
@@ -234,7 +234,7 @@ func (s *Server) deleteMessages(r *request, c *channel) any {
 // remove takes a message off the screen.
 func (s *Server) remove(c *channel, m *Message, now time.Time, by string) {
 	m.Deleted, m.DeletedBy = now, by
-	s.Publish(Event{Kind: "delete", Channel: c.info.ID, Message: m})
+	s.Publish("delete", Event{Channel: c.info.ID, Message: m})
 	if m.OnlyFor != "" {
 		return
 	}
@@ -316,6 +316,6 @@ func (s *Server) startTyping(r *request, c *channel) any {
 	p := Period{From: r.now, To: r.now.Add(typingTime)}
 	c.typing = append(c.typing, p)
 	s.stats.Typings++
-	s.Publish(Event{Kind: "typing", Channel: c.info.ID, Typing: &p})
+	s.Publish("typing", Event{Channel: c.info.ID, Typing: &p})
 	return nil
 }

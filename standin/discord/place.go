@@ -118,7 +118,7 @@ func (s *Server) addChannel(info Channel) *channel {
 	c := &channel{info: info, byID: make(map[string]*Message)}
 	s.channels[info.ID] = c
 	s.channelList = append(s.channelList, c)
-	s.Publish(Event{Kind: "channel", Channel: info.ID, Info: &info})
+	s.Publish("channel", Event{Channel: info.ID, Info: &info})
 	if info.Type == GuildText {
 		s.dispatch(intentGuilds, "CHANNEL_CREATE", s.wireChannel(c))
 	}

@@ -109,5 +109,5 @@ func (s *Server) violate(now time.Time, kind string, call *Call, detail string) 
 		v.Method, v.Channel = call.Method, call.Channel
 	}
 	s.stats.Violations.add(v)
-	s.Publish(Event{Kind: "violation", Channel: v.Channel, Violation: &v})
+	s.Publish("violation", Event{Channel: v.Channel, Violation: &v})
 }

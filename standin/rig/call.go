@@ -108,7 +108,7 @@ func (g *Rig[C, E]) finish(w http.ResponseWriter, r *http.Request, c *C, f *faul
 			g.Counted.TooManyRequests++
 		}
 		attrs = append([]slog.Attr{slog.String("method", common.Method), slog.Int("status", a.Status)}, g.p.Finish(c, a)...)
-		g.Publish(g.p.Event("call", c, nil))
+		g.tell("call", c, nil)
 	})
 	g.p.Log.LogAttrs(r.Context(), slog.LevelDebug, "call", attrs...)
 	g.Respond(w, r, a, cut)

@@ -24,10 +24,7 @@ type (
 		rig.Call
 		Text string `json:"text"`
 	}
-	event struct {
-		Seq  int64  `json:"seq"`
-		Kind string `json:"kind"`
-	}
+	event struct{ rig.EventHead[call] }
 	// toy answers every call with its path.
 	toy struct {
 		rig.Rig[call, event]
@@ -69,8 +66,8 @@ func newToy(t *testing.T) *toy {
 		Reset:  func() { s.resets++ },
 		Call:   func(c *call) *rig.Call { return &c.Call },
 		Finish: func(*call, rig.Answer) []slog.Attr { return nil },
-		Event:  func(kind string, _ *call, _ *fault.Paused[call]) event { return event{Kind: kind} },
-		Stamp:  func(e event, seq int64, _ time.Time) event { e.Seq = seq; return e },
+		Head:   func(e *event) *rig.EventHead[call] { return &e.EventHead },
+		Place:  func(*event, *call) {}, Isolate: func(*event) {},
 		Check: func(f *fault.Fault[call]) error {
 			return f.Check(fault.PauseBefore, fault.CutBefore, fault.CutMiddle)
 		},

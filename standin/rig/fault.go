@@ -61,7 +61,7 @@ func (g *Rig[C, E]) outageBut(o fault.Outage, spare net.Conn) error {
 		if o.Kind == fault.OutageRefuse {
 			g.Host.Refuse(until)
 		}
-		g.tell("outage")
+		g.tell("outage", nil, nil)
 		return g.Host.Cut(spare)
 	})
 	return nil
@@ -132,6 +132,6 @@ func (g *Rig[C, E]) hold(c *C, f *fault.Fault[C], stage string, cut <-chan struc
 		return true
 	}
 	return g.holds.Hold(held, stage, cut, func(p *fault.Paused[C]) {
-		g.Locked(func() { g.Publish(g.p.Event("paused", &held, p)) })
+		g.Locked(func() { g.tell("paused", &held, p) })
 	})
 }

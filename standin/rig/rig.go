@@ -1,8 +1,6 @@
 package rig
 
 import (
-	"context"
-	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -40,10 +38,12 @@ type Platform[C, E any] struct {
 	Call func(*C) *Call
 	// Finish counts the end of a call, and returns what the log says of it; the mutex is held.
 	Finish func(*C, Answer) []slog.Attr
-	// Event tells of a call, of a call that is held, or that something happened; the mutex is held.
-	Event func(kind string, c *C, held *fault.Paused[C]) E
-	// Stamp numbers an event, and detaches it from the stand-in's memory; the mutex is held.
-	Stamp func(e E, seq int64, at time.Time) E
+	// Head is the part of an event that all platforms have.
+	Head func(*E) *EventHead[C]
+	// Place names in an event the place of a call.
+	Place func(*E, *C)
+	// Isolate copies what the platform's own pointers of an event lead to; the mutex is held.
+	Isolate func(*E)
 
 	// Check tells what is wrong with a fault.
 	Check func(*fault.Fault[C]) error
@@ -103,7 +103,7 @@ func (g *Rig[C, E]) resetBut(spare net.Conn) {
 	g.restartBut(0, spare)
 	g.Locked(func() {
 		g.reset()
-		g.tell("reset")
+		g.tell("reset", nil, nil)
 	})
 }
 
@@ -113,7 +113,7 @@ func (g *Rig[C, E]) Restart(down time.Duration) { g.restartBut(down, nil) }
 
 func (g *Rig[C, E]) restartBut(down time.Duration, spare net.Conn) {
 	g.drop(func() []net.Conn {
-		g.tell("restart")
+		g.tell("restart", nil, nil)
 		return g.Host.Restart(down, spare)
 	})
 }
@@ -155,14 +155,3 @@ func (g *Rig[C, E]) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.p.Serve(w, r, cut)
 	}
 }
-
-// Publish tells all watchers; the mutex is held.
-func (g *Rig[C, E]) Publish(e E) {
-	g.events.Publish(func(seq int64) E { return g.p.Stamp(e, seq, time.Now()) })
-}
-
-func (g *Rig[C, E]) tell(kind string) { g.Publish(g.p.Event(kind, nil, nil)) }
-
-// Watch returns everything that happens from this call on, until ctx ends or the server closes. The sequence can be
-// read once; reading blocks. Events that are not read are kept in memory until ctx ends.
-func (g *Rig[C, E]) Watch(ctx context.Context) iter.Seq[E] { return g.events.Watch(ctx) }

@@ -127,7 +127,7 @@ func (s *Server) setStatus(r *request, c *channel, thread string) any {
 	if text := r.text("status"); text != "" {
 		st := Status{From: r.now, To: r.now.Add(statusLife), Text: text, Thread: thread}
 		c.statuses = append(c.statuses, st)
-		s.Publish(Event{Kind: "status", Channel: c.info.ID, Status: &st})
+		s.Publish("status", Event{Channel: c.info.ID, Status: &st})
 	}
 	return object{}
 }

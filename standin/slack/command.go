@@ -139,7 +139,7 @@ func (s *Server) begin(run *CommandRun, ts string) *CommandRun {
 	run.ResponseURL = s.base + respondPath + key
 	s.responses[key] = &responder{channel: run.Channel, user: run.User, ts: ts, until: run.At.Add(responseLife)}
 	s.commands = append(s.commands, run)
-	s.Publish(Event{Kind: "command", Channel: run.Channel, Command: run})
+	s.Publish("command", Event{Channel: run.Channel, Command: run})
 	return run
 }
 
@@ -164,7 +164,7 @@ func (s *Server) finishRun(c *channel, run *CommandRun, answer json.RawMessage, 
 	if run.Failed != "" && run.Command != "" {
 		s.reply(c, run.User, commandReply{Text: run.Command + " failed with the error \"" + run.Failed + "\""})
 	}
-	s.Publish(Event{Kind: "command", Channel: run.Channel, Command: run})
+	s.Publish("command", Event{Channel: run.Channel, Command: run})
 }
 
 // commandReply is a message that answers a command.

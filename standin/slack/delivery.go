@@ -196,7 +196,7 @@ func (s *Server) deliver(ctx context.Context, p *parcel, o *offer, rule *Fault) 
 		if p.done != nil {
 			p.done(out.answer, out.failed)
 		}
-		s.Publish(Event{Kind: "delivery", Channel: p.Channel, Delivery: p.Delivery})
+		s.Publish("delivery", Event{Channel: p.Channel, Delivery: p.Delivery})
 	})
 }
 

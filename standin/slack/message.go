@@ -23,14 +23,14 @@ func (s *Server) show(c *channel, m *Message, v Version) {
 	if m.FromBot && m.EphemeralTo == "" {
 		s.endStatus(c, m.Thread())
 	}
-	s.Publish(Event{Kind: "message", Channel: c.info.ID, Message: m})
+	s.Publish("message", Event{Channel: c.info.ID, Message: m})
 }
 
 // change adds a version to m and tells everyone.
 func (s *Server) change(c *channel, m *Message, v Version) {
 	before := s.wire(c, m)
 	m.Versions = append(m.Versions, v)
-	s.Publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
+	s.Publish("edit", Event{Channel: c.info.ID, Message: m})
 	if m.EphemeralTo != "" {
 		return
 	}
@@ -47,7 +47,7 @@ func (s *Server) remove(c *channel, m *Message, by string) {
 	before := s.wire(c, m)
 	m.Deleted, m.DeletedBy = time.Now(), by
 	m.StreamEnds = time.Time{}
-	s.Publish(Event{Kind: "delete", Channel: c.info.ID, Message: m})
+	s.Publish("delete", Event{Channel: c.info.ID, Message: m})
 	if m.EphemeralTo != "" {
 		return
 	}

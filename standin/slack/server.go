@@ -131,7 +131,8 @@ func New(opts Options) *Server {
 	rig.Init(&s.Rig, rig.Platform[Call, Event]{
 		Name: "slack", Handler: s, Mutex: &s.mu, Log: opts.Log, Latency: opts.Latency,
 		Serve: s.serve, Control: s.controls(), Reset: s.reset, Detach: s.detach,
-		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish, Event: event, Stamp: stamp,
+		Call: func(c *Call) *rig.Call { return &c.Call }, Finish: s.finish,
+		Head: func(e *Event) *rig.EventHead[Call] { return &e.EventHead }, Place: place, Isolate: isolate,
 		Check: check, Chooses: chooses, Act: s.act,
 	})
 	return s

@@ -171,14 +171,14 @@ func (s *Server) register(k *socket, life time.Duration) {
 			"approximate_connection_time": int(life.Seconds()),
 		},
 	})})
-	s.Publish(Event{Kind: "socket", Sockets: len(s.sockets)})
+	s.Publish("socket", Event{Sockets: len(s.sockets)})
 }
 
 func (s *Server) unregister(k *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sockets = slices.DeleteFunc(slices.Clone(s.sockets), func(other *socket) bool { return other == k })
-	s.Publish(Event{Kind: "socket", Sockets: len(s.sockets)})
+	s.Publish("socket", Event{Sockets: len(s.sockets)})
 }
 
 // readSocket takes acknowledgements until the connection ends.

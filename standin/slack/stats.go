@@ -90,5 +90,5 @@ func (s *Server) violate(kind, method, channel, detail string) {
 	v := Violation{At: time.Now(), Kind: kind, Method: method, Channel: channel, Detail: detail}
 	s.stats.Violations.ByKind[kind]++
 	s.stats.Violations.Details = append(s.stats.Violations.Details, v)
-	s.Publish(Event{Kind: "violation", Channel: channel, Violation: &v})
+	s.Publish("violation", Event{Channel: channel, Violation: &v})
 }

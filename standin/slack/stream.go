@@ -133,7 +133,7 @@ func (s *Server) appendStream(r *request, c *channel, m *Message) any {
 	failIf(g.empty(), "no_text")
 	v := s.grow(r.now, m.Last(), g, r.call.Method)
 	m.Versions = append(m.Versions, v)
-	s.Publish(Event{Kind: "edit", Channel: c.info.ID, Message: m})
+	s.Publish("edit", Event{Channel: c.info.ID, Message: m})
 	s.stats.Appends++
 	return object{"channel": c.info.ID, "ts": m.TS}
 }

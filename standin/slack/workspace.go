@@ -122,7 +122,7 @@ func (s *Server) ensure(id string) *channel {
 func (s *Server) put(info Channel) *channel {
 	c := &channel{info: info, byTS: make(map[string]*Message), titles: make(map[string]string)}
 	s.channels[info.ID] = c
-	s.Publish(Event{Kind: "channel", Channel: info.ID, Info: &info})
+	s.Publish("channel", Event{Channel: info.ID, Info: &info})
 	return c
 }
 
@@ -157,7 +157,7 @@ func (s *Server) SetChannel(info Channel) {
 	info.Kind = cmp.Or(info.Kind, kindOf(info.ID))
 	if c := s.channels[info.ID]; c != nil {
 		c.info = info
-		s.Publish(Event{Kind: "channel", Channel: info.ID, Info: &info})
+		s.Publish("channel", Event{Channel: info.ID, Info: &info})
 		return
 	}
 	s.put(info)
@@ -194,7 +194,7 @@ func (s *Server) setBot(id string, out bool) {
 	}
 	c.info.BotOut = out
 	info := c.info
-	s.Publish(Event{Kind: "channel", Channel: id, Info: &info})
+	s.Publish("channel", Event{Channel: id, Info: &info})
 	if !out {
 		s.tell(c, "member_joined_channel", object{
 			"type": "member_joined_channel", "user": BotUser, "channel": id, "channel_type": id[:1],

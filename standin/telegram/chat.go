@@ -83,7 +83,7 @@ func (s *Server) add(c *chat, m *Message) {
 		c.endTyping(m.Versions[0].At, m.ThreadID)
 		c.endDrafts(m.Versions[0].At, m.ThreadID)
 	}
-	s.Publish(Event{Kind: "message", Chat: c.info.ID, Message: m})
+	s.Publish("message", Event{Chat: c.info.ID, Message: m})
 }
 
 func (c *chat) endTyping(at time.Time, thread int) {

@@ -149,7 +149,7 @@ func (s *Server) editMessageText(r *request) any {
 	}
 	m.Versions = append(m.Versions, v)
 	s.stats.Edits++
-	s.Publish(Event{Kind: "edit", Chat: c.info.ID, Message: m})
+	s.Publish("edit", Event{Chat: c.info.ID, Message: m})
 	return s.wire(c, m, true)
 }
 
@@ -178,7 +178,7 @@ func (s *Server) deletable(c *chat, m *Message, now time.Time) bool {
 
 func (s *Server) remove(c *chat, m *Message, now time.Time, by string) {
 	m.Deleted, m.DeletedBy = now, by
-	s.Publish(Event{Kind: "delete", Chat: c.info.ID, Message: m})
+	s.Publish("delete", Event{Chat: c.info.ID, Message: m})
 }
 
 // deleteMessages skips what it can't delete, as the platform does.

@@ -30,7 +30,7 @@ func (s *Server) sendChatAction(r *request, c *chat) any {
 	p := Period{From: r.now, To: r.now.Add(typingLife), Action: r.text("action"), Thread: thread}
 	c.typing = append(c.typing, p)
 	s.stats.Actions++
-	s.Publish(Event{Kind: "action", Chat: c.info.ID, Action: &p})
+	s.Publish("action", Event{Chat: c.info.ID, Action: &p})
 	return true
 }
 
@@ -53,7 +53,7 @@ func (s *Server) sendMessageDraft(r *request, c *chat) any {
 	}
 	c.drafts = append(c.drafts, d)
 	s.stats.Drafts++
-	s.Publish(Event{Kind: "draft", Chat: c.info.ID, Draft: &d})
+	s.Publish("draft", Event{Chat: c.info.ID, Draft: &d})
 	return true
 }
 
@@ -107,7 +107,7 @@ func (s *Server) answerCallbackQuery(r *request) any {
 	delete(s.queries, id)
 	a := CallbackAnswer{At: r.now, Query: id, Text: r.text("text"), Alert: r.flag("show_alert"), URL: r.text("url")}
 	s.answers = append(s.answers, a)
-	s.Publish(Event{Kind: "answer", Answer: &a})
+	s.Publish("answer", Event{Answer: &a})
 	return true
 }
 

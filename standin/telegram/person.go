@@ -85,7 +85,7 @@ func (s *Server) say(in Incoming, said saying) []int {
 			return nil
 		}
 		m.Versions = append(m.Versions, v)
-		s.Publish(Event{Kind: "edit", Chat: c.info.ID, Message: m})
+		s.Publish("edit", Event{Chat: c.info.ID, Message: m})
 		if s.sees(c, m) {
 			s.deliver(&wireUpdate{EditedMessage: s.wire(c, m, true)})
 		}
@@ -147,7 +147,7 @@ func (s *Server) place(in *Incoming) (*chat, User) {
 	}
 	if !existed {
 		info := c.info
-		s.Publish(Event{Kind: "chat", Chat: c.info.ID, Info: &info})
+		s.Publish("chat", Event{Chat: c.info.ID, Info: &info})
 	}
 	return c, user
 }
@@ -311,7 +311,7 @@ func (s *Server) Migrate(chatID int64) int64 {
 	fresh.info.Title = old.info.Title
 	fresh.admin, fresh.admins = old.admin, maps.Clone(old.admins)
 	info := fresh.info
-	s.Publish(Event{Kind: "chat", Chat: id, Info: &info})
+	s.Publish("chat", Event{Chat: id, Info: &info})
 
 	from := User{ID: defaultUser, FirstName: "Somebody"}
 	service := func(c *chat, text string) *wireMessage {

@@ -77,5 +77,5 @@ func (s *Server) violate(now time.Time, kind string, call *Call, detail string) 
 		s.stats.Violations.SurplusEntities++
 	}
 	s.stats.Violations.Details = append(s.stats.Violations.Details, v)
-	s.Publish(Event{Kind: "violation", Chat: call.Chat, Violation: &v})
+	s.Publish("violation", Event{Chat: call.Chat, Violation: &v})
 }
