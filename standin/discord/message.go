@@ -16,7 +16,6 @@ const (
 	typeThreadCreated = 18
 	typeReply         = 19
 	typeCommand       = 20
-	typeThreadStarter = 21
 )
 
 const (

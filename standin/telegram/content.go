@@ -16,9 +16,7 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 	badRequestIf(len(source) > maxSource, "text is too long")
 	text, entities := parseMarkup(source, r.text("parse_mode"))
 	if r.text("parse_mode") == "" {
-		if _, err := r.object(entityField, &entities); err != nil {
-			panic(unparsable("Can't parse entities JSON object"))
-		}
+		r.object(entityField, &entities, unparsable("Can't parse entities JSON object"))
 	}
 	if n := len(entities); n > maxEntities {
 		s.violate(r.now, SurplusEntities, r.call, fmt.Sprintf("%d entities", n))
@@ -41,9 +39,7 @@ func readMarkup(r *request) (keyboard [][]Button, fixed bool) {
 		Remove     bool        `json:"remove_keyboard"`
 		ForceReply bool        `json:"force_reply"`
 	}
-	found, err := r.object("reply_markup", &m)
-	badRequestIf(err != nil, "can't parse reply keyboard markup JSON object")
-	if !found {
+	if !r.object("reply_markup", &m, badRequest("can't parse reply keyboard markup JSON object")) {
 		return nil, false
 	}
 	if m.Inline == nil {
@@ -72,9 +68,7 @@ func equalKeyboards(a, b [][]Button) bool { return slices.EqualFunc(a, b, slices
 // linkPreview reads link_preview_options, or its older form: whether previews are off, and the address of the one that is wanted.
 func linkPreview(r *request) (off bool, url string) {
 	var options wireLinkPreview
-	found, err := r.object("link_preview_options", &options)
-	badRequestIf(err != nil, "can't parse link preview options JSON object")
-	if !found {
+	if !r.object("link_preview_options", &options, badRequest("can't parse link preview options JSON object")) {
 		return r.flag("disable_web_page_preview"), ""
 	}
 	return options.IsDisabled, options.URL

@@ -51,9 +51,8 @@ type menuKey struct {
 
 func (s *Server) setMyCommands(r *request) any {
 	var list []Command
-	if found, err := r.object("commands", &list); err != nil || !found {
-		panic(badRequest("can't parse commands JSON array"))
-	}
+	unparsable := badRequest("can't parse commands JSON array")
+	rig.RefuseIf(!r.object("commands", &list, unparsable), unparsable)
 	key := s.menuKey(r)
 	badRequestIf(len(list) > maxCommands, "BOT_COMMANDS_TOO_MUCH")
 	for i := range list {
@@ -94,8 +93,7 @@ func (s *Server) menuKey(r *request) menuKey {
 		UserID json.RawMessage `json:"user_id"`
 	}
 	cannot := func(why string) *apiError { return badRequest("can't parse BotCommandScope: " + why) }
-	found, err := r.object("scope", &scope)
-	rig.RefuseIf(err != nil, cannot("object expected"))
+	found := r.object("scope", &scope, cannot("object expected"))
 	key := menuKey{scope: scope.Type, language: r.text("language_code")}
 	switch key.scope {
 	case "":
@@ -107,9 +105,8 @@ func (s *Server) menuKey(r *request) menuKey {
 		rig.RefuseIf(name == "", cannot(`Can't find field "chat_id"`))
 		if key.scope == scopeMemberOfAChat {
 			rig.RefuseIf(len(scope.UserID) == 0, cannot(`Can't find field "user_id"`))
-			if key.user, err = strconv.ParseInt(idText(scope.UserID), 10, 64); err != nil || key.user <= 0 {
-				panic(cannot("Invalid user_id specified"))
-			}
+			key.user, _ = strconv.ParseInt(idText(scope.UserID), 10, 64) // 0 when it is none
+			rig.RefuseIf(key.user <= 0, cannot("Invalid user_id specified"))
 		}
 		c := s.findChat(name)
 		badRequestIf(c == nil, "chat not found")

@@ -111,8 +111,7 @@ func threadOf(r *request, c *chat) (thread int, topic bool) {
 // is an error unless the call allows it.
 func replyTarget(r *request, c *chat) int {
 	var p wireReplyParameters
-	found, err := r.object("reply_parameters", &p)
-	badRequestIf(err != nil, "can't parse reply parameters JSON object")
+	found := r.object("reply_parameters", &p, badRequest("can't parse reply parameters JSON object"))
 	if !found {
 		p.MessageID = int(r.integer("reply_to_message_id"))
 		p.AllowSendingWithoutReply = r.flag("allow_sending_without_reply")
@@ -184,9 +183,8 @@ func (s *Server) remove(c *chat, m *Message, now time.Time, by string) {
 // deleteMessages skips what it can't delete, as the platform does.
 func (s *Server) deleteMessages(r *request, c *chat) any {
 	var ids []int
-	if found, err := r.object("message_ids", &ids); err != nil || !found || len(ids) == 0 {
-		panic(badRequest("message identifiers are not specified"))
-	}
+	none := badRequest("message identifiers are not specified")
+	rig.RefuseIf(!r.object("message_ids", &ids, none) || len(ids) == 0, none)
 	badRequestIf(len(ids) > 100, "too many message identifiers specified")
 	for _, id := range ids {
 		if m := c.alive(id); m != nil && s.deletable(c, m, r.now) {

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -35,14 +34,12 @@ func (p *params) flag(name string) bool {
 	return false
 }
 
-// object decodes a nested value; false when it is absent.
-func (p *params) object(name string, into any) (bool, error) {
+// object decodes a nested value, or refuses the call; false when it is absent.
+func (p *params) object(name string, into any, refusal *apiError) bool {
 	text := p.Values[name]
 	if strings.TrimSpace(text) == "" {
-		return false, nil
+		return false
 	}
-	if err := json.Unmarshal([]byte(text), into); err != nil {
-		return false, fmt.Errorf("parse %s: %w", name, err)
-	}
-	return true, nil
+	rig.RefuseIf(json.Unmarshal([]byte(text), into) != nil, refusal)
+	return true
 }

@@ -24,7 +24,7 @@ func FuzzReadParams(f *testing.F) {
 			p.integer(name)
 			p.flag(name)
 			var list []Entity
-			if _, err := p.object(name, &list); err == nil {
+			if _, refused := rig.Run[apiError](func() any { return p.object(name, &list, badRequest("x")) }); refused == nil {
 				continue
 			}
 		}

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -76,15 +77,9 @@ type Server struct {
 
 // New returns a server with no chats. The caller closes it.
 func New(opts Options) *Server {
-	if opts.Token == "" {
-		opts.Token = DefaultToken
-	}
-	if opts.Username == "" {
-		opts.Username = "telex_bot"
-	}
-	if opts.Name == "" {
-		opts.Name = "Telex"
-	}
+	opts.Token = cmp.Or(opts.Token, DefaultToken)
+	opts.Username = cmp.Or(opts.Username, "telex_bot")
+	opts.Name = cmp.Or(opts.Name, "Telex")
 	if opts.BotID == 0 {
 		number, _, _ := strings.Cut(opts.Token, ":")
 		opts.BotID, _ = strconv.ParseInt(number, 10, 64)

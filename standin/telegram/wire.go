@@ -81,7 +81,6 @@ type wireMessage struct {
 	ReplyMarkup        *wireMarkup      `json:"reply_markup,omitempty"`
 	MigrateToChatID    int64            `json:"migrate_to_chat_id,omitempty"`
 	MigrateFromChatID  int64            `json:"migrate_from_chat_id,omitempty"`
-	NewChatMembers     []User           `json:"new_chat_members,omitempty"`
 }
 
 type wireFile struct {
@@ -113,11 +112,8 @@ type wireOrigin struct {
 }
 
 type wireLinkPreview struct {
-	IsDisabled       bool   `json:"is_disabled,omitempty"`
-	URL              string `json:"url,omitempty"`
-	PreferSmallMedia bool   `json:"prefer_small_media,omitempty"`
-	PreferLargeMedia bool   `json:"prefer_large_media,omitempty"`
-	ShowAboveText    bool   `json:"show_above_text,omitempty"`
+	IsDisabled bool   `json:"is_disabled,omitempty"`
+	URL        string `json:"url,omitempty"`
 }
 
 type wireUpdate struct {
