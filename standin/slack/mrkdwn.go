@@ -33,75 +33,27 @@ type span struct {
 	control string // what is between < and >, "" for text.
 }
 
-// spans cuts mrkdwn into its pieces; joined they are the text again. A "<" that begins
-// nothing that the platform knows is text.
+// control is a control sequence. A "<" that begins nothing that the platform knows is text, as in "<!DOCTYPE html>".
 // Source: https://docs.slack.dev/messaging/formatting-message-text#advanced
+var control = regexp.MustCompile(`<(?:(?:@[UWB]|#[CG])[0-9A-Z]*|` +
+	`!(?:channel|here|everyone|group|(?:subteam|date)\^[^<>|\n]*)|` + // https://docs.slack.dev/messaging/formatting-message-text#special-mentions
+	`(?:https?://|mailto:|tel:|slack://)[^<>|\n]*)(?:\|[^<>\n]*)?>`)
+
+// spans cuts mrkdwn into its pieces; joined they are the text again.
 func spans(text string) []span {
 	var list []span
 	begin := 0
-	for i := 0; i < len(text); {
-		if text[i] != '<' {
-			i++
-			continue
+	for _, at := range control.FindAllStringIndex(text, -1) {
+		if at[0] > begin {
+			list = append(list, span{raw: text[begin:at[0]]})
 		}
-		n := controlLength(text[i:])
-		if n == 0 {
-			i++
-			continue
-		}
-		if i > begin {
-			list = append(list, span{raw: text[begin:i]})
-		}
-		list = append(list, span{raw: text[i : i+n], control: text[i+1 : i+n-1]})
-		i += n
-		begin = i
+		list = append(list, span{raw: text[at[0]:at[1]], control: text[at[0]+1 : at[1]-1]})
+		begin = at[1]
 	}
 	if begin < len(text) {
 		list = append(list, span{raw: text[begin:]})
 	}
 	return list
-}
-
-// controlLength is how long the control sequence is that text begins with; 0 for none.
-func controlLength(text string) int {
-	end := strings.IndexAny(text[1:], "<>\n") + 1
-	if end == 0 || text[end] != '>' {
-		return 0
-	}
-	inner := text[1:end]
-	target, _, _ := strings.Cut(inner, "|")
-	switch {
-	case len(target) < 2:
-		return 0
-	case strings.HasPrefix(target, "@U"), strings.HasPrefix(target, "@W"), strings.HasPrefix(target, "@B"),
-		strings.HasPrefix(target, "#C"), strings.HasPrefix(target, "#G"):
-		if !idLike(target[1:]) {
-			return 0
-		}
-	case target[0] == '!':
-		if !special(target[1:]) {
-			return 0
-		}
-	case strings.HasPrefix(target, "http://"), strings.HasPrefix(target, "https://"),
-		strings.HasPrefix(target, "mailto:"), strings.HasPrefix(target, "tel:"), strings.HasPrefix(target, "slack://"):
-	default:
-		return 0
-	}
-	return end + 1
-}
-
-// special tells whether a name behind "<!" means anything. "<!DOCTYPE html>" is text.
-// Source: https://docs.slack.dev/messaging/formatting-message-text#special-mentions
-func special(name string) bool {
-	switch name {
-	case "channel", "here", "everyone", "group":
-		return true
-	}
-	return strings.HasPrefix(name, "subteam^") || strings.HasPrefix(name, "date^")
-}
-
-func idLike(id string) bool {
-	return strings.TrimFunc(id, func(r rune) bool { return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' }) == ""
 }
 
 // pings is who a control sequence calls: a user id, "!channel", "!here", "!everyone" or
@@ -148,24 +100,7 @@ func normalize(text string) string {
 // escape writes &, < and > as entities and leaves entities alone.
 // Source: https://docs.slack.dev/messaging/formatting-message-text#escaping
 func escape(text string) string {
-	var b strings.Builder
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '<':
-			b.WriteString("&lt;")
-		case c == '>':
-			b.WriteString("&gt;")
-		case c == '&' && !entity(text[i:]):
-			b.WriteString("&amp;")
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-func entity(text string) bool {
-	return strings.HasPrefix(text, "&amp;") || strings.HasPrefix(text, "&lt;") || strings.HasPrefix(text, "&gt;")
+	return strings.NewReplacer("&amp;", "&amp;", "&lt;", "&lt;", "&gt;", "&gt;", "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
 }
 
 // linked is an address that the platform makes a link of, in either kind of markup, and code, where it makes none.
