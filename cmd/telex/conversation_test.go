@@ -207,7 +207,7 @@ func TestMessageWithoutText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	w.daemon(sections{})
-	w.telegram.Say(telegram.Incoming{User: ada, Media: "photo"})
+	w.telegram.Say(telegram.Incoming{User: ada, Attachment: telegram.Attachment{Media: "photo"}})
 	w.await("the fixed line", func() bool { return len(w.texts(ada)) == 1 })
 	w.wantTexts(ada, "I could not read photo.jpg (it could not be fetched). I can read text and pictures.")
 }

@@ -116,18 +116,18 @@ func TestAttachments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	p := w.daemon(sections{more: "transcription: {model: standin}"})
-	w.telegram.Say(telegram.Incoming{User: ada, Text: "images:", Media: "document", FileName: "a.png", Content: pngOf(t, 640, 480)})
+	w.telegram.Say(telegram.Incoming{User: ada, Text: "images:", Attachment: telegram.Attachment{Media: "document", FileName: "a.png", Content: pngOf(t, 640, 480)}})
 	p.awaitLog("turn ended", 1)
 	if got := w.texts(ada)[0]; !strings.HasPrefix(got, "640x480 png, ") {
 		t.Errorf("of the picture the model says %q", got)
 	}
-	w.telegram.Say(telegram.Incoming{User: ada, Media: "voice", Content: []byte("OggS\x00\x02\x00\x00\nsay: say: I heard you\n")})
+	w.telegram.Say(telegram.Incoming{User: ada, Attachment: telegram.Attachment{Media: "voice", Content: []byte("OggS\x00\x02\x00\x00\nsay: say: I heard you\n")}})
 	p.awaitLog("turn ended", 2)
 	w.telegram.Say(telegram.Incoming{
-		User: ada, Text: "history:", Media: "document", FileName: "notes.txt", Content: []byte("milk and bread"),
+		User: ada, Text: "history:", Attachment: telegram.Attachment{Media: "document", FileName: "notes.txt", Content: []byte("milk and bread")},
 	})
 	p.awaitLog("turn ended", 3)
-	w.telegram.Say(telegram.Incoming{User: ada, Media: "document", FileName: "a.zip", Content: []byte("PK\x03\x04\x00\x00")})
+	w.telegram.Say(telegram.Incoming{User: ada, Attachment: telegram.Attachment{Media: "document", FileName: "a.zip", Content: []byte("PK\x03\x04\x00\x00")}})
 	w.await("the sentence", func() bool { return len(w.texts(ada)) == 4 })
 	texts := w.texts(ada)
 	if texts[1] != "I heard you" || !strings.Contains(texts[2], "milk and bread") || !strings.Contains(texts[3], "I could not read a.zip") {

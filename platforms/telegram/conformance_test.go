@@ -284,8 +284,8 @@ func (w *world) Attach(to chat.Target, f conformance.File, size int64) {
 		size = -1 // the stand-in names none then
 	}
 	w.server.Say(standin.Incoming{
-		Chat: w.id(to), User: privateID, Media: "document", FileName: f.Name, MimeType: "text/plain",
-		Content: f.Content, FileSize: size, Text: f.Caption,
+		Chat: w.id(to), User: privateID, Text: f.Caption,
+		Attachment: standin.Attachment{Media: "document", FileName: f.Name, MimeType: "text/plain", Content: f.Content, FileSize: size},
 	})
 }
 

@@ -220,10 +220,10 @@ func TestPlatformRestart(t *testing.T) {
 // Documents and photos come with their captions; a command may stand in one.
 func TestMedia(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
-		w.server.Say(standin.Incoming{User: privateID, Media: "document", FileName: "a.pdf", Text: "/sum it up"})
-		w.server.Say(standin.Incoming{User: privateID, Media: "photo"})
-		w.server.Say(standin.Incoming{User: privateID, Media: "voice"})
-		w.server.Say(standin.Incoming{User: privateID, Media: "sticker"})
+		w.server.Say(standin.Incoming{User: privateID, Text: "/sum it up", Attachment: standin.Attachment{Media: "document", FileName: "a.pdf"}})
+		w.server.Say(standin.Incoming{User: privateID, Attachment: standin.Attachment{Media: "photo"}})
+		w.server.Say(standin.Incoming{User: privateID, Attachment: standin.Attachment{Media: "voice"}})
+		w.server.Say(standin.Incoming{User: privateID, Attachment: standin.Attachment{Media: "sticker"}})
 		list := receive(t, bot)
 		if len(list) != 4 {
 			t.Fatalf("accepted %+v, want four messages", list)
@@ -274,8 +274,8 @@ func TestAlbum(t *testing.T) {
 // address that is too old it does by a new one.
 func TestFetchFromPlatform(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
-		w.server.Say(standin.Incoming{User: privateID, Media: "video", Content: []byte("short"), FileSize: 21 << 20})
-		w.server.Say(standin.Incoming{User: privateID, Media: "voice", Content: []byte("spoken")})
+		w.server.Say(standin.Incoming{User: privateID, Attachment: standin.Attachment{Media: "video", Content: []byte("short"), FileSize: 21 << 20}})
+		w.server.Say(standin.Incoming{User: privateID, Attachment: standin.Attachment{Media: "voice", Content: []byte("spoken")}})
 		list := receive(t, bot)
 		if len(list) != 2 {
 			t.Fatalf("accepted %+v, want two messages", list)
@@ -312,7 +312,7 @@ func TestMenuOfAnAbsentAdmin(t *testing.T) {
 func TestOtherBots(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world, bot conformance.Adapter) {
 		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot"})
-		w.server.Say(standin.Incoming{Chat: groupID, Media: "document", FileName: "a.txt", Text: "/new@other_bot"})
+		w.server.Say(standin.Incoming{Chat: groupID, Text: "/new@other_bot", Attachment: standin.Attachment{Media: "document", FileName: "a.txt"}})
 		w.server.Say(standin.Incoming{Chat: groupID, User: 77, IsBot: true, Text: "/new@" + username})
 		list := receive(t, bot)
 		if len(list) != 1 || !list[0].Sender.Bot || list[0].Command != "new" {

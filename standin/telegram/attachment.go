@@ -78,7 +78,7 @@ func (in Incoming) read() (saying, error) {
 		}
 		return said, nil
 	case len(list) == 0:
-		list = []Attachment{in.attachment()}
+		list = []Attachment{in.Attachment}
 	case in.Media != "" || in.EditOf != 0:
 		return saying{}, errors.New("an album has its media in its items, and is new")
 	case len(list) < 2 || len(list) > 10: // https://core.telegram.org/bots/api#sendmediagroup
@@ -94,14 +94,6 @@ func (in Incoming) read() (saying, error) {
 		return saying{}, errors.New("a sticker has no caption")
 	}
 	return said, nil
-}
-
-// attachment is the single file of a message.
-func (in Incoming) attachment() Attachment {
-	return Attachment{
-		Media: in.Media, FileName: in.FileName, MimeType: in.MimeType, Content: in.Content,
-		FileSize: in.FileSize, Width: in.Width, Height: in.Height, Duration: in.Duration,
-	}
 }
 
 // check tells what is wrong with an attachment; an album holds photos and videos, or only

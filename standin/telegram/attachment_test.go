@@ -75,8 +75,8 @@ func TestAttachments(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{Limits: telegram.NoLimits()})
 	picture := photo(t, 400, 200)
-	for _, in := range []telegram.Incoming{
-		{Media: "photo", Content: picture, Text: "look"},
+	for i, a := range []telegram.Attachment{
+		{Media: "photo", Content: picture},
 		{Media: "photo", Content: photo(t, 20, 10)},
 		{Media: "document", Content: []byte("a,b\n"), FileName: "a.csv", MimeType: "text/csv"},
 		{Media: "voice", Content: []byte("OggS"), Duration: 7},
@@ -86,8 +86,7 @@ func TestAttachments(t *testing.T) {
 		{Media: "document", FileSize: 3_000_000_000, FileName: "film.mkv"},
 		{Media: "document", Content: []byte("secret size"), FileSize: -1},
 	} {
-		in.Chat = person
-		c.server.Say(in)
+		c.server.Say(telegram.Incoming{Chat: person, Text: map[int]string{0: "look"}[i], Attachment: a})
 	}
 	got := c.messages()
 	if len(got) != 9 {

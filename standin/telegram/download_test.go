@@ -60,13 +60,12 @@ func TestDownload(t *testing.T) {
 	t.Parallel()
 	c := start(t, telegram.Options{Limits: telegram.NoLimits()})
 	picture := photo(t, 400, 200)
-	for _, in := range []telegram.Incoming{
+	for _, a := range []telegram.Attachment{
 		{Media: "document", Content: []byte("a,b\n"), FileName: "a.csv"},
 		{Media: "voice", Content: []byte("OggS")},
 		{Media: "photo", Content: picture},
 	} {
-		in.Chat = person
-		c.server.Say(in)
+		c.server.Say(telegram.Incoming{Chat: person, Attachment: a})
 	}
 	got := c.messages()
 	for _, tc := range []struct{ id, folder, extension, content string }{
@@ -111,15 +110,15 @@ func TestGetFileRefused(t *testing.T) {
 	for name, tc := range map[string]struct{ id, want string }{
 		"none":     {"", "Bad Request: file_id not specified"},
 		"unknown":  {"document-1-1", "Bad Request: invalid file_id"},
-		"large":    {c.document(telegram.Incoming{Content: make([]byte, 20<<20+1)}), "Bad Request: file is too big"},
-		"declared": {c.document(telegram.Incoming{FileSize: 2 << 30}), "Bad Request: file is too big"},
+		"large":    {c.document(telegram.Incoming{Attachment: telegram.Attachment{Content: make([]byte, 20<<20+1)}}), "Bad Request: file is too big"},
+		"declared": {c.document(telegram.Incoming{Attachment: telegram.Attachment{FileSize: 2 << 30}}), "Bad Request: file is too big"},
 		"empty":    {c.document(telegram.Incoming{}), "Bad Request: wrong file_id or the file is temporarily unavailable"},
 	} {
 		if r := c.call("getFile", args{"file_id": tc.id}); r.Status != 400 || r.Description != tc.want {
 			t.Errorf("%s: got %d %q, want 400 %q", name, r.Status, r.Description, tc.want)
 		}
 	}
-	if r := c.call("getFile", args{"file_id": c.document(telegram.Incoming{Content: make([]byte, 20<<20)})}); !r.OK {
+	if r := c.call("getFile", args{"file_id": c.document(telegram.Incoming{Attachment: telegram.Attachment{Content: make([]byte, 20<<20)}})}); !r.OK {
 		t.Errorf("exactly 20 MB: got %s", r.Raw)
 	}
 }
@@ -133,7 +132,7 @@ func TestSizesThatLie(t *testing.T) {
 		told, size int64
 		length     string
 	}{{0, 1000, "1000"}, {10, 10, "1000"}, {-1, 0, ""}} {
-		path, size := c.link(c.document(telegram.Incoming{Content: content, FileSize: tc.told}))
+		path, size := c.link(c.document(telegram.Incoming{Attachment: telegram.Attachment{Content: content, FileSize: tc.told}}))
 		r := c.fetch(t.Context(), c.server.Token(), path)
 		if size != tc.size || r.Raw != string(content) || r.Header.Get("Content-Length") != tc.length {
 			t.Errorf("told %d: size %d, %d bytes with length %q, want %d, 1000 and %q",
@@ -145,7 +144,7 @@ func TestSizesThatLie(t *testing.T) {
 func TestLinksExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{})
-		id := c.document(telegram.Incoming{Content: []byte("x")})
+		id := c.document(telegram.Incoming{Attachment: telegram.Attachment{Content: []byte("x")}})
 		first, _ := c.link(id)
 		pause(time.Hour - time.Second)
 		if r := c.fetch(t.Context(), c.server.Token(), first); r.Status != 200 {
@@ -165,7 +164,7 @@ func TestLinksExpire(t *testing.T) {
 func TestDownloadFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := start(t, telegram.Options{Latency: 100 * time.Millisecond})
-		path, _ := c.link(c.document(telegram.Incoming{Content: bytes.Repeat([]byte("0123456789"), 100)}))
+		path, _ := c.link(c.document(telegram.Incoming{Attachment: telegram.Attachment{Content: bytes.Repeat([]byte("0123456789"), 100)}}))
 		get := func() (reply, time.Duration) {
 			began := time.Now()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

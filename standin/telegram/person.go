@@ -37,15 +37,8 @@ type Incoming struct {
 	ReplyTo int `json:"reply_to"`
 	// EditOf makes this a new text of the person's message with that id.
 	EditOf int `json:"edit_of"`
-	// Media and the fields after it are those of Attachment; Text is then the caption.
-	Media    string `json:"media"`
-	FileName string `json:"file_name"`
-	MimeType string `json:"mime_type"`
-	Content  []byte `json:"content"`
-	FileSize int64  `json:"file_size"`
-	Width    int    `json:"width"`
-	Height   int    `json:"height"`
-	Duration int    `json:"duration"`
+	// Attachment is a file, of which Text is then the caption.
+	Attachment
 	// Album is several files at once: as many messages with one media_group_id, the
 	// first of them with the caption.
 	Album []Attachment `json:"album"`

@@ -150,7 +150,7 @@ func TestPrivacy(t *testing.T) {
 		{name: "foreign command", in: telegram.Incoming{Chat: group, Text: "/help@other_bot"}},
 		{name: "reply to the bot", in: telegram.Incoming{Chat: group, Text: "x", ReplyTo: 2}, want: true},
 		{name: "reply to a person", in: telegram.Incoming{Chat: group, Text: "x", ReplyTo: 1}},
-		{name: "caption", in: telegram.Incoming{Chat: group, Media: "photo", Text: "@telex_bot what is it"}, want: true},
+		{name: "caption", in: telegram.Incoming{Chat: group, Text: "@telex_bot what is it", Attachment: telegram.Attachment{Media: "photo"}}, want: true},
 		{name: "topic", in: telegram.Incoming{Chat: forum, ThreadID: 3, Text: "x"}},
 		{name: "privacy off", in: telegram.Incoming{Chat: group, Text: "x"}, readAll: true, want: true},
 		{name: "admin", in: telegram.Incoming{Chat: group, Text: "x"}, admin: true, want: true},
