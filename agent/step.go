@@ -246,7 +246,7 @@ func (r *run) withinTurn(o Output) Output {
 
 // stopped stores that a call which only reads ended with the turn and without a result, and so killed no process.
 func (r *run) stopped(ctx context.Context, p parsedCall) {
-	r.keep(ctx, "stopped tool call could not be stored; it will not be repeated", func(ctx context.Context, j Journal) error {
+	r.keep(ctx, p.Name, func(ctx context.Context, j Journal) error {
 		return j.Stopped(ctx, p.ToolCall)
 	})
 }
@@ -261,19 +261,19 @@ func (r *run) refuse(ctx context.Context, c ToolCall, why string) {
 func (r *run) record(ctx context.Context, answer Message, files []File, cut bool) {
 	r.amend(answer)
 	if !cut {
-		r.keep(ctx, "the answer to a tool call was not stored", func(ctx context.Context, j Journal) error { return j.End(ctx, answer, files) })
+		r.keep(ctx, answer.Name, func(ctx context.Context, j Journal) error { return j.End(ctx, answer, files) })
 	}
 }
 
-// keep stores something in the journal, although the turn was stopped.
-func (r *run) keep(ctx context.Context, failure string, store func(context.Context, Journal) error) {
+// keep stores in the journal how a call of a tool ended, although the turn was stopped.
+func (r *run) keep(ctx context.Context, tool string, store func(context.Context, Journal) error) {
 	if r.turn.Journal == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer cancel()
 	if err := store(ctx, r.turn.Journal); err != nil {
-		r.log.LogAttrs(ctx, slog.LevelError, failure, slog.Any("error", err))
+		r.log.LogAttrs(ctx, slog.LevelError, "the end of a tool call was not stored; it will not be repeated", slog.String("tool", tool), slog.Any("error", err))
 	}
 }
 
