@@ -29,7 +29,6 @@ const (
 
 const (
 	controlFD = 3 // the keeper's end of the pipe to the daemon
-	terminate = 'T'
 	// killTime is how long the keeper tries to kill what is left. A process that hangs in the kernel can't be killed.
 	killTime = 10 * time.Second
 	// freePasses is how often the keeper looks for processes without a pause, against those that fork all the time.
@@ -48,8 +47,10 @@ func Keep(args []string) int {
 		return exitNotStarted
 	}
 	syscall.CloseOnExec(controlFD)
-	// Only the pipe counts. Notify, and not Ignore, which the server would inherit.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)
+	// Only the pipe ends the keeper. Notify, and not Ignore, which the server would inherit.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
+	terminate := make(chan os.Signal, 1)
+	signal.Notify(terminate, syscall.SIGTERM)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return notStarted(args[0], fmt.Errorf("become a subreaper: %w", err))
 	}
@@ -64,9 +65,9 @@ func Keep(args []string) int {
 		fmt.Fprintln(os.Stderr, "keep the server:", err)
 	}
 	debug.FreeOSMemory() // what the program's start took is not needed any more
-	k := keeper{server: pid, status: exitNotStarted, ended: make(chan int, 1), none: make(chan struct{}), kill: make(chan struct{})}
+	k := keeper{server: pid, status: exitNotStarted, ended: make(chan int, 1), none: make(chan struct{}), kill: make(chan struct{}), terminate: terminate}
 	go k.reap() // ends with the last process
-	go k.obey() // ends with the daemon's end of the pipe, at the latest with this process
+	go k.watch() // ends with the daemon's end of the pipe, at the latest with this process
 	return k.run()
 }
 
@@ -93,19 +94,25 @@ type keeper struct {
 	ended  chan int      // gets the server's exit status
 	none   chan struct{} // closed once no process is left
 	kill   chan struct{} // closed by the daemon's end
+
+	terminate <-chan os.Signal // passed on to everything that the server started
 }
 
 // run waits for the server or the daemon to end, and kills what is left.
 func (k *keeper) run() int {
-	select {
-	case k.status = <-k.ended:
-	case <-k.kill:
+	for running := true; running; {
+		select {
+		case <-k.terminate:
+			signalAll(syscall.SIGTERM)
+		case k.status = <-k.ended:
+			running = false
+		case <-k.kill:
+			running = false
+		}
 	}
 	giveUp := time.Now().Add(killTime)
 	for pass := 0; time.Now().Before(giveUp); pass++ {
-		for _, p := range descendants(os.Getpid()) {
-			p.signal(syscall.SIGKILL)
-		}
+		signalAll(syscall.SIGKILL)
 		pause := time.Duration(0)
 		if pass > freePasses {
 			pause = 5 * time.Millisecond
@@ -123,20 +130,16 @@ func (k *keeper) run() int {
 	return k.status
 }
 
-// obey does what the daemon says, until it is gone.
-func (k *keeper) obey() {
+// watch waits for the daemon's end.
+func (k *keeper) watch() {
 	defer close(k.kill)
-	control := os.NewFile(controlFD, "control")
-	for order := make([]byte, 1); ; {
-		if _, err := io.ReadFull(control, order); err != nil {
-			return
-		}
-		if order[0] != terminate {
-			continue
-		}
-		for _, p := range descendants(os.Getpid()) {
-			p.signal(syscall.SIGTERM)
-		}
+	_, _ = io.Copy(io.Discard, os.NewFile(controlFD, "control")) // however it ends
+}
+
+// signalAll signals everything that the server started.
+func signalAll(s syscall.Signal) {
+	for _, p := range descendants(os.Getpid()) {
+		p.signal(s)
 	}
 }
 

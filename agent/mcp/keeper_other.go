@@ -8,8 +8,6 @@ import "os/exec"
 // of its own, which ends with it and with the daemon's orderly stop.
 const keeperSupported = false
 
-const terminate = 'T'
-
 // Keep is never run here.
 func Keep([]string) int { return 1 }
 

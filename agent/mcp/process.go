@@ -117,20 +117,12 @@ func (c *child) signal(s syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, 
 func (c *child) end() {
 	_ = c.stdin.Close() // it may have been closed already
 	if !c.within(patience) {
-		c.terminate()
+		c.signal(syscall.SIGTERM) // which a keeper passes on
 		if !c.within(patience) {
 			c.kill()
 		}
 	}
 	c.close()
-}
-
-func (c *child) terminate() {
-	if c.control == nil {
-		c.signal(syscall.SIGTERM)
-		return
-	}
-	_, _ = c.control.Write([]byte{terminate}) // it may have ended
 }
 
 func (c *child) kill() {
