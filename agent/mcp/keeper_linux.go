@@ -66,7 +66,7 @@ func Keep(args []string) int {
 	}
 	debug.FreeOSMemory() // what the program's start took is not needed any more
 	k := keeper{server: pid, status: exitNotStarted, ended: make(chan int, 1), none: make(chan struct{}), kill: make(chan struct{}), terminate: terminate}
-	go k.reap() // ends with the last process
+	go k.reap()  // ends with the last process
 	go k.watch() // ends with the daemon's end of the pipe, at the latest with this process
 	return k.run()
 }
