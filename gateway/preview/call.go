@@ -30,7 +30,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 		if !r.yield(ctx) {
 			return nil
 		}
-		r.refresh()
+		r.refresh(ctx)
 		b := r.next(time.Now())
 		if !a.same(b) {
 			return nil
@@ -57,7 +57,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 		if r.ending != nil { // the budget's waits are none of the platform's failures
 			r.deadline = r.deadline.Add(time.Since(since))
 		}
-		r.refresh()
+		r.refresh(ctx)
 		if b := r.next(time.Now()); a.same(b) {
 			*a, granted = b, true
 			return t
@@ -84,7 +84,7 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 		case <-t.Ready():
 			return true
 		case <-changed:
-			if r.refresh(); r.next(time.Now()).kind != doType {
+			if r.refresh(ctx); r.next(time.Now()).kind != doType {
 				return false
 			}
 		case <-ended:

@@ -539,6 +539,31 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	})
 }
 
+// The platform refused the edit to the final for now, the final was stopped, and the process died: the next one knows that people still
+// see the previews.
+func TestStoppedBeforeTheFinalWasShown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		p.profile.TextLimit = 40
+		l := live(t, p, p.endpoint(), streamed())
+		l.says("one two three", 5*time.Second)
+		l.slot.Tell(question("yes:1", "May I do this for you now?")) // in a message of its own
+		time.Sleep(5 * time.Second)
+		l.slot.Tell(Status{})
+		l.says(" four five", 5*time.Second)
+		p.fate = func(*call) fate { return tooMany(time.Minute) }
+		l.slot.Finish(Ending{Text: "one two three four five"})
+		time.Sleep(time.Second)
+		l.slot.Cut()
+		time.Sleep(time.Second)
+		p.fate = nil
+		l.again()
+		l.slot.Finish(Ending{Keep: true})
+		<-l.ended
+		equal(t, "stands", p.sees(), []string{"one two three", "four five"})
+	})
+}
+
 // Whether the first message of the final stands is not known when the final is stopped. It is made to, and so is what follows.
 func TestStoppedAtASeamThatMayBeOne(t *testing.T) {
 	bothWays(t, func(t *testing.T, applied bool) {

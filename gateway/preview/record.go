@@ -208,6 +208,16 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	}
 }
 
+// recordStanding stores what stands where the records say what a final was about to show: the final is given up, and a process that
+// goes on from here must not take it for what people see.
+func (r *Reply) recordStanding(ctx context.Context) {
+	for i := range r.parts {
+		if m := &r.parts[i]; m.editable() {
+			r.record(ctx, r.intent(action{kind: doEdit, desired: desired{part: i, display: m.shown, stands: true}}))
+		}
+	}
+}
+
 // intent is the record of action a before it is tried.
 func (r *Reply) intent(a action) chat.Part {
 	now := *r.at(a.part)
@@ -306,7 +316,7 @@ func (m *message) state() chat.PartState {
 func (r *Reply) result(i int, p chat.Part) chat.Part {
 	now := r.at(i)
 	p.File = now.file
-	if now.attempt.unresolved >= uncertainCreates { // nor does the next process try it again
+	if now.attempt.unresolved >= uncertainCreates && r.ending != nil && !r.ending.Keep { // nor does the next process try it again
 		p.Tries = maxTries
 	}
 	switch {

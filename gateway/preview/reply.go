@@ -99,7 +99,7 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 	r.started = time.Now()
 	defer r.slot.Over()
 	for ctx.Err() == nil {
-		r.refresh()
+		r.refresh(ctx)
 		r.publish()
 		if r.inView() {
 			r.slot.showed(r.view.Status, r.lastCall)
@@ -128,7 +128,7 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 }
 
 // refresh takes the newest view, and the ending once there is one.
-func (r *Reply) refresh() {
+func (r *Reply) refresh(ctx context.Context) {
 	var ending *Ending
 	resets := r.view.Resets
 	r.view, ending = r.slot.load()
@@ -142,7 +142,10 @@ func (r *Reply) refresh() {
 		ending = &Ending{Keep: true, Stopped: ending.Stopped || !ending.Keep && r.incomplete(ending.Text)}
 	}
 	if ending != nil && (r.ending == nil || ending.Keep && !r.ending.Keep && !r.relaid) {
-		r.end(ending, time.Now())
+		givenUp := r.ending != nil
+		if r.end(ending, time.Now()); givenUp {
+			r.recordStanding(ctx)
+		}
 	}
 }
 

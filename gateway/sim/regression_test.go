@@ -154,6 +154,19 @@ func TestRegressionNamelessAndThenKilled(t *testing.T) {
 	perform(t, s)
 }
 
+// D1: two creates of unknown outcome were to show what a stop in good order cut off. The turn runs again, and its answer is another one:
+// it is shown.
+func TestRegressionInterruptedTwiceUnknown(t *testing.T) {
+	t.Parallel()
+	s := story("draft", talk(numbered(20)))
+	s.profile.TextLimit, s.real, s.profile.DraftFor = 64, 64, 25*time.Second
+	s.answers[0].deltas[19].after = time.Minute
+	s.faults = map[int]fault{2: {kind: isBad, after: 30 * time.Second}} // the first message, which is full
+	s.kills = []kill{{where: inOrder, at: 5 * time.Second, down: time.Minute}}
+	w := perform(t, s)
+	equal(t, "what the person sees", strings.Join(w.see(0), " "), numbered(20))
+}
+
 // D3: a call that is on its way when its process dies arrives no sooner than any other, so that the budget's window holds.
 func TestRegressionCallOfADeadProcessTakesItsTime(t *testing.T) {
 	t.Parallel()
