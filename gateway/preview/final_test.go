@@ -539,6 +539,26 @@ func TestStoppedAtASeamAfterARestart(t *testing.T) {
 	})
 }
 
+// D7: it was not known whether the edit to the final took effect, and then the platform refused its content for good. What was there before
+// still is, and loses its cursor.
+func TestAFinalOfUnknownOutcomeIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newPerson()
+		s := begin(t, p, streamed())
+		s.says("one ", 5*time.Second)
+		kind := chat.Uncertain
+		p.fate = func(c *call) fate {
+			if c.op != chat.OpEdit || !strings.Contains(c.m.Text, "three") {
+				return fate{}
+			}
+			defer func() { kind = chat.Rejected }()
+			return fail(kind)
+		}
+		s.ends(Ending{Text: "one two three"})
+		equal(t, "stands", s.sees(), []string{"one"})
+	})
+}
+
 // The platform refused the edit to the final for now, the final was stopped, and the process died: the next one knows that people still
 // see the previews.
 func TestStoppedBeforeTheFinalWasShown(t *testing.T) {

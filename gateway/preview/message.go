@@ -108,6 +108,16 @@ func (m *message) replace(d display) {
 	m.shown = d
 }
 
+// takeBack notes that a payload is refused which the message may show after an earlier try: it shows what it did before. It returns
+// false if nothing is known of that.
+func (m *message) takeBack(refused payload) bool {
+	if !m.unsure() || m.before.blank() || !m.shown.body.equal(refused) && !plainPayload(m.shown.body).equal(refused) {
+		return false
+	}
+	m.shown, m.before = display{body: m.before, cursor: true}, payload{}
+	return true
+}
+
 // after is how sure it is that the message looks like d, of which a create succeeded.
 func (m *message) after(d display) certainty {
 	if m.attempt.resolution == byKey && (m.attempt.mixed || !m.shown.like(d)) {

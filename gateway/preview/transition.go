@@ -194,6 +194,7 @@ func giveUp(s *state, f failedCall) {
 		m.shown = f.display
 	case s.ending == nil:
 		return
+	case m.takeBack(f.body):
 	case m.abandoned, f.kind == doEdit && f.stands: // also what stands is refused
 		m.shown.cursor, m.certainty = false, sure
 	}
