@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -11,14 +14,29 @@ import (
 // configFile is the name of telex's configuration in its directory.
 const configFile = "config.yaml"
 
-// startDaemon starts the binary against the world.
-func startDaemon(ctx context.Context, binary string, w *world, interval time.Duration) (*process, error) {
+// startDaemon starts the binary against the world. Its syncs take longer by slow, for which strace is needed.
+func startDaemon(ctx context.Context, binary string, w *world, interval, slow time.Duration) (*process, error) {
 	edits := ""
 	if interval > 0 {
 		edits = fmt.Sprintf(", edit_interval: %g", interval.Seconds())
 	}
 	config := w.Config(modelKey, fmt.Sprintf("streaming: {telegram: {enabled: true%s}}", edits))
-	return startProcess(ctx, w, config, binary, "run", "--config", configFile)
+	args := []string{"run", "--config", configFile}
+	if slow > 0 {
+		strace, err := exec.LookPath("strace")
+		if err != nil {
+			return nil, fmt.Errorf("a slow disk needs the Debian package strace: %w", err)
+		}
+		if binary, err = filepath.Abs(binary); err != nil {
+			return nil, err
+		}
+		// -D: the daemon is our child, not strace's. Nothing but syncs is stopped.
+		binary, args = strace, append([]string{
+			"-D", "-f", "--seccomp-bpf", "-qq", "-o", os.DevNull,
+			"-e", fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slow.Microseconds()), "-e", "trace=fsync,fdatasync", binary,
+		}, args...)
+	}
+	return startProcess(ctx, w, config, binary, args...)
 }
 
 // startTimes starts the daemon a few times and returns the median time to the first poll, in seconds.
@@ -29,7 +47,7 @@ func startTimes(ctx context.Context, binary string, latency time.Duration, times
 		if err != nil {
 			return 0, err
 		}
-		d, err := startDaemon(ctx, binary, w, 0)
+		d, err := startDaemon(ctx, binary, w, 0, 0)
 		if err != nil {
 			return 0, errors.Join(err, w.Close())
 		}

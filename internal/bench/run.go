@@ -21,7 +21,7 @@ type candidate struct {
 // bots returns what runs the scenario, telex first and, where there is one, the reader last.
 func (s scenario) bots(binary string) []candidate {
 	list := []candidate{{"telex", true, func(ctx context.Context, w *world) (*process, error) {
-		return startDaemon(ctx, binary, w, s.interval)
+		return startDaemon(ctx, binary, w, s.interval, s.sync)
 	}}}
 	if s.baseline {
 		list = append(list, candidate{"naive", true, func(ctx context.Context, w *world) (*process, error) {

@@ -32,6 +32,7 @@ type scenario struct {
 	markdown    bool          // the answers are Markdown
 	outage      outage
 	hidden      telegram.Limits // of the platform, lower than those it publishes
+	sync        time.Duration   // every sync of the daemon's files takes so much longer; 0: none
 	starts      int             // measure so many starts, too
 	baseline    bool            // the naive loop runs it as well
 	reader      bool            // so does a bare reader of the streams, which shows nothing
@@ -70,6 +71,11 @@ func scenarios() []scenario {
 			// The ends fall on different moments between two edits.
 			loads: []load{{1, 400}, {1, 415}, {1, 430}}, interval: time.Second, baseline: true, reader: true,
 			bars: []bar{{stalenessMean, 0.60}, {finalLatencies, 2.2}, {cpuToReader, 1.6}},
+		},
+		{
+			name: "slow-disk", title: "1 chat, 400 tokens, an edit a second, every sync takes 100 ms",
+			loads: []load{{1, 400}, {1, 415}}, interval: time.Second, sync: 100 * time.Millisecond,
+			bars: []bar{{stalenessMean, 0.60}, {shownTwice, 0}},
 		},
 		// At 30 calls/s the finals alone need 1.6 and 4.75 s.
 		crowd(50, bar{stalenessMean, 1.0}, bar{finalP95, 1.8}),
