@@ -143,7 +143,7 @@ func (a *Agent) Run(ctx context.Context, t Turn, emit func(Event)) (Result, erro
 		Model:      r.answered.Model.Name(),
 		Window:     r.model.Window,
 		ToolCalls:  r.toolCalls,
-		Files:      r.made(),
+		Files:      r.createdFiles(),
 		Context:    r.context,
 		Compaction: r.compaction(),
 	}
@@ -176,7 +176,7 @@ func (r *run) fail(ctx context.Context, result *Result, err error) error {
 	result.Partial = true
 	result.Text = r.reply.said()
 	result.Append = r.history(r.reply.own())
-	if r.cutUnpaid() && !r.warned {
+	if r.hasUncountedText() && !r.warned {
 		level := slog.LevelWarn
 		if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errTurnLimit) { // somebody wanted it so
 			level = slog.LevelDebug

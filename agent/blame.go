@@ -20,8 +20,8 @@ var (
 	toolPlace = regexp.MustCompile(`\btools[.\[](\d+)`)
 )
 
-// blamed returns the one of a request's tools that a provider refused it for; ok is false for any other error.
-func blamed(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
+// refusedTool returns the one of a request's tools that a provider refused it for; ok is false for any other error.
+func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	me := modelError(err)
 	if me.Kind != BadRequest || me.Err == nil {
 		return ToolSpec{}, false

@@ -23,12 +23,12 @@ func TestBlamed(t *testing.T) {
 		"Invalid value for 'max_tokens'":       "",
 		"it took a long time, files_read said": "",
 	} {
-		got, ok := blamed(&ModelError{Kind: BadRequest, Status: 400, Err: errors.New(text)}, tools)
+		got, ok := refusedTool(&ModelError{Kind: BadRequest, Status: 400, Err: errors.New(text)}, tools)
 		if got.Name != want || ok != (want != "") {
 			t.Errorf("%s: blamed %q", text, got.Name)
 		}
 	}
-	if _, ok := blamed(&ModelError{Kind: Retryable, Err: errors.New("'time'")}, tools); ok {
+	if _, ok := refusedTool(&ModelError{Kind: Retryable, Err: errors.New("'time'")}, tools); ok {
 		t.Error("a tool was blamed for trouble that passes")
 	}
 }

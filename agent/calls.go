@@ -74,15 +74,15 @@ func parseArguments(s string) (object, why string) {
 	case raw[0] != '{':
 		return "{}", "not a JSON object"
 	}
-	if name, ok := saidTwice(json.NewDecoder(bytes.NewReader(raw))); ok {
+	if name, ok := duplicateName(json.NewDecoder(bytes.NewReader(raw))); ok {
 		return "{}", fmt.Sprintf("an object that says %q twice", Clip(name, 100))
 	}
 	return string(raw), ""
 }
 
-// saidTwice returns a name that an object of the next value holds twice. The JSON is valid. Readers differ in which one counts,
+// duplicateName returns a name that an object of the next value holds twice. The JSON is valid. Readers differ in which one counts,
 // so that a call could do something else than what was approved.
-func saidTwice(in *json.Decoder) (name string, ok bool) {
+func duplicateName(in *json.Decoder) (name string, ok bool) {
 	begin, _ := in.Token()
 	if _, nested := begin.(json.Delim); !nested {
 		return "", false
@@ -96,7 +96,7 @@ func saidTwice(in *json.Decoder) (name string, ok bool) {
 			}
 			names[key] = true
 		}
-		if name, ok := saidTwice(in); ok {
+		if name, ok := duplicateName(in); ok {
 			return name, true
 		}
 	}

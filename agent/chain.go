@@ -115,7 +115,7 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 	}
 	next := r.at + 1
 	if errors.Is(err, errTooLong) || errors.Is(err, errNoRoom) {
-		for next < len(r.order) && !r.order[next].wider(r.model) {
+		for next < len(r.order) && !r.order[next].hasLargerWindow(r.model) {
 			next++
 		}
 	} else if !isKind(err, BadRequest, BadImage) { // those are the request's fault
@@ -132,8 +132,8 @@ func (r *run) nextModel(ctx context.Context, err error) bool {
 	return true
 }
 
-// wider reports whether the model can read more than another one.
-func (c *chained) wider(than *chained) bool {
+// hasLargerWindow reports whether the model can read more than another one.
+func (c *chained) hasLargerWindow(than *chained) bool {
 	return c.Window == 0 || than.Window > 0 && c.Window-c.MaxOutput > than.Window-than.MaxOutput
 }
 

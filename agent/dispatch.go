@@ -32,9 +32,9 @@ type outcome struct {
 	trace   string // of a panic, for operators
 }
 
-// loggable returns for the log why a call failed. The tool's own words go only to the model: they may quote people and
+// logText returns for the log why a call failed. The tool's own words go only to the model: they may quote people and
 // models, or contain a server's secrets.
-func (o outcome) loggable(ctx context.Context) string {
+func (o outcome) logText(ctx context.Context) string {
 	ours := slices.ContainsFunc([]error{errDeadline, errPanicked, errHangs}, func(e error) bool { return errors.Is(o.err, e) })
 	if ours || !o.started || ctx.Err() != nil {
 		return Clip(o.err.Error(), maxError)

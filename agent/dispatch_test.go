@@ -136,16 +136,16 @@ func TestBoundedOutput(t *testing.T) {
 		{"a cut character", "wör\xc3", "wör\uFFFD"},
 		{"a real replacement character", strings.Repeat("\uFFFD", 50), strings.Repeat("\uFFFD", 50)},
 	} {
-		if got := bounded(Output{Text: tt.in}).Text; got != tt.want {
+		if got := limitOutput(Output{Text: tt.in}).Text; got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	got := bounded(Output{Text: long}).Text
+	got := limitOutput(Output{Text: long}).Text
 	if len(got) > maxOutput+200 || !strings.Contains(got, "the output has 120000 bytes, these were the first 65536") {
 		t.Errorf("%d bytes: …%s", len(got), got[len(got)-100:])
 	}
 	image := Image{MediaType: "image/png", Data: []byte("x")}
-	o := bounded(Output{
+	o := limitOutput(Output{
 		Images: append([]Image{{MediaType: "text/html", Data: []byte("x")}, {MediaType: "image/png"}}, image, image, image, image, image, image, image, image, image),
 		Files:  []File{{Name: "big\n", Content: make([]byte, maxCallBytes)}, {Name: "/tmp/small.txt", Content: []byte("x")}},
 	})
@@ -154,7 +154,7 @@ func TestBoundedOutput(t *testing.T) {
 		t.Errorf("%d images, %d files, text %q", len(o.Images), len(o.Files), o.Text)
 	}
 	o.Files = o.Files[1:]
-	large := bounded(Output{Images: []Image{{MediaType: "image/jpeg", Data: make([]byte, maxImage+1)}, image}})
+	large := limitOutput(Output{Images: []Image{{MediaType: "image/jpeg", Data: make([]byte, maxImage+1)}, image}})
 	if len(large.Images) != 1 || len(large.Files) != 1 || large.Files[0].Name != "image.jpg" {
 		t.Errorf("%d images, %d files, text %q", len(large.Images), len(large.Files), large.Text)
 	}
@@ -166,7 +166,7 @@ func TestBoundedOutput(t *testing.T) {
 	if fmt.Sprint(names) != "[draw-1.jpg draw-2.svg small.txt draw.png]" {
 		t.Errorf("files %v", names)
 	}
-	if o := bounded(Output{Images: []Image{{MediaType: "image/png; x=\"\r\n\"", Data: []byte("x")}, {MediaType: "Image/PNG; q=1", Data: []byte("x")}}}); len(o.Images) != 1 || o.Images[0].MediaType != "image/png" {
+	if o := limitOutput(Output{Images: []Image{{MediaType: "image/png; x=\"\r\n\"", Data: []byte("x")}, {MediaType: "Image/PNG; q=1", Data: []byte("x")}}}); len(o.Images) != 1 || o.Images[0].MediaType != "image/png" {
 		t.Errorf("images %+v", o.Images)
 	}
 }
@@ -176,13 +176,13 @@ func TestHugeOutput(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat("x", 256<<20)
 	began := time.Now()
-	if got := bounded(Output{Text: huge}).Text; len(got) > maxOutput+200 || !strings.Contains(got, "the output has 268435456 bytes, these were the first 65536") {
+	if got := limitOutput(Output{Text: huge}).Text; len(got) > maxOutput+200 || !strings.Contains(got, "the output has 268435456 bytes, these were the first 65536") {
 		t.Errorf("got %d bytes: …%s", len(got), got[len(got)-100:])
 	}
 	if took := time.Since(began); took > 500*time.Millisecond {
 		t.Errorf("took %v", took)
 	}
-	if got := bounded(Output{Text: strings.Repeat("\x00x", 40<<10)}).Text; got != "[binary data of 81920 bytes, which can't be shown]" {
+	if got := limitOutput(Output{Text: strings.Repeat("\x00x", 40<<10)}).Text; got != "[binary data of 81920 bytes, which can't be shown]" {
 		t.Errorf("got %q", got)
 	}
 	tools := toolbox{does("fail", func(context.Context, Input) (Output, error) { return Output{}, errors.New(huge) })}

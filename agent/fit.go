@@ -186,10 +186,10 @@ func (r *run) concede(ctx context.Context, refused Request, err error) (again bo
 	if isCut(err) || ctx.Err() != nil {
 		return false
 	}
-	blamed, ok := blamed(err, refused.Tools)
+	tool, ok := refusedTool(err, refused.Tools)
 	switch {
 	case ok: // one server's tool must not cost everybody all answers
-		r.leaveOut(toolKey(blamed.Name, blamed.Parameters))
+		r.leaveOut(toolKey(tool.Name, tool.Parameters))
 	case isKind(err, BadImage) && hasImages(refused.Messages):
 		r.leaveOut(theseImages)
 	case isKind(err, BadRequest) && hasImages(refused.Messages):

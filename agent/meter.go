@@ -78,8 +78,8 @@ func (r *run) account(result *Result) {
 	}
 }
 
-// cutUnpaid reports whether text came whose usage did not.
-func (r *run) cutUnpaid() bool {
+// hasUncountedText reports whether text came whose usage did not.
+func (r *run) hasUncountedText() bool {
 	for _, m := range r.meters {
 		if m.tokens.Tokens() > m.tokensAtUsage {
 			return true

@@ -52,10 +52,10 @@ func (a *allowance) give(call string, o Output) (images, files []File, text stri
 	return images, files, text
 }
 
-// bounded makes a call's output fit: long text is cut and binary data refused, and the model is told the
+// limitOutput makes a call's output fit: long text is cut and binary data refused, and the model is told the
 // size of what it does not get.
-func bounded(o Output) Output {
-	out := Output{Text: boundedText(o.Text)}
+func limitOutput(o Output) Output {
+	out := Output{Text: limitText(o.Text)}
 	size := 0
 	leave := func(what, mediaType string, n int) {
 		out.Text += fmt.Sprintf("\n[%s (%s, %d bytes) was left out: it is too large, or of the wrong kind]", what, mediaType, n)
@@ -89,7 +89,7 @@ func bounded(o Output) Output {
 	return out
 }
 
-func boundedText(text string) string {
+func limitText(text string) string {
 	whole := text
 	if len(text) > maxOutput { // it may be huge: the rest is not even looked at
 		whole, _ = cutIncomplete(text[:maxOutput])

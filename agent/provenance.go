@@ -71,11 +71,11 @@ func (s Said) own(src Source) bool { return src.Origin == OriginTyped && src.Per
 func (s Said) Outside() bool {
 	return s.Summarized ||
 		slices.ContainsFunc(s.Tools, func(d ToolDef) bool { return d.Outside == OutsideAll }) ||
-		slices.ContainsFunc(s.Messages, s.brings)
+		slices.ContainsFunc(s.Messages, s.hasOutsideContent)
 }
 
-// brings reports whether a message holds outside content.
-func (s Said) brings(m Message) bool {
+// hasOutsideContent reports whether a message holds outside content.
+func (s Said) hasOutsideContent(m Message) bool {
 	foreign := func(src Source) bool { return src.Origin != OriginProgram && (m.Role != User || !s.own(src)) }
 	return m.Role != Assistant && (len(m.Sources) == 0 || slices.ContainsFunc(m.Sources, foreign))
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// takeUp restores the steps of this turn that an earlier process did. Their text is emitted again, and they become part of
+// restoreSteps restores the steps of this turn that an earlier process did. Their text is emitted again, and they become part of
 // the history, however this run ends. finishCalls runs their unanswered calls.
-func (r *run) takeUp() {
+func (r *run) restoreSteps() {
 	if len(r.turn.Steps) == 0 {
 		return
 	}
@@ -29,11 +29,11 @@ func (r *run) takeUp() {
 	}
 	r.toolCalls -= len(r.open) // they are counted as they are run
 	r.reply.before, r.reply.fence = said.before, said.fence
-	r.takeUpFiles(steps)
+	r.restoreFiles(steps)
 }
 
-// takeUpFiles restores the files and images that the calls made for people. Files count first against the allowance.
-func (r *run) takeUpFiles(steps []Message) {
+// restoreFiles restores the files and images that the calls made for people. Files count first against the allowance.
+func (r *run) restoreFiles(steps []Message) {
 	for _, m := range steps {
 		if m.Role == ToolRole {
 			_, r.files[m.ToolCallID], _ = r.left.give(m.Name, Output{Files: r.turn.Files[m.ToolCallID]})
@@ -47,9 +47,9 @@ func (r *run) takeUpFiles(steps []Message) {
 	}
 }
 
-// askAgain waits for the decisions about those calls of an earlier process whose tools are not there: the tools of servers
+// awaitDecisions waits for the decisions about those calls of an earlier process whose tools are not there: the tools of servers
 // may need a while, or be gone for good, and people who decide must not wait for that. What is approved is left for finishCalls.
-func (r *run) askAgain(ctx context.Context) error {
+func (r *run) awaitDecisions(ctx context.Context) error {
 	if r.turn.Approver == nil {
 		return nil
 	}

@@ -87,14 +87,14 @@ func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {
 	r.answered = r.model
 	r.statuses.emit = emit
 	r.reply = newReply(a.opts.ThinkTags, emit)
-	r.takeUp()
+	r.restoreSteps()
 	return r
 }
 
 // converse is the turn: the model answers, its calls are run, it answers again, until an answer has no
 // calls.
 func (r *run) converse(ctx context.Context) (Completion, error) {
-	if err := r.askAgain(ctx); err != nil {
+	if err := r.awaitDecisions(ctx); err != nil {
 		return Completion{}, err
 	}
 	r.awaitToolbox(ctx)
@@ -104,7 +104,7 @@ func (r *run) converse(ctx context.Context) (Completion, error) {
 	}
 	for {
 		c, err := r.ask(ctx)
-		if err != nil || !r.goesOn(c) {
+		if err != nil || !r.hasCallsToRun(c) {
 			return c, err
 		}
 		if err := r.step(ctx, c); err != nil {
@@ -113,8 +113,8 @@ func (r *run) converse(ctx context.Context) (Completion, error) {
 	}
 }
 
-// goesOn reports whether an answer has calls to run: not one that was filtered or refused, nor one of a model
+// hasCallsToRun reports whether an answer has calls to run: not one that was filtered or refused, nor one of a model
 // that calls what it was not offered.
-func (r *run) goesOn(c Completion) bool {
+func (r *run) hasCallsToRun(c Completion) bool {
 	return len(c.ToolCalls) > 0 && len(r.tools) > 0 && c.Finish != FinishFiltered && r.reply.refusal.Len() == 0
 }

@@ -57,11 +57,11 @@ func (r *run) runCalls(ctx context.Context, calls []parsedCall) error {
 		switch limit := r.opts.Limits.ToolCalls; {
 		case limit > 0 && r.toolCalls > limit:
 			r.toolCalls--
-			r.settle(ctx, p, outcome{err: fmt.Errorf("no more than %d tools may be called for one answer. Answer with what you know", limit)})
+			r.recordOutcome(ctx, p, outcome{err: fmt.Errorf("no more than %d tools may be called for one answer. Answer with what you know", limit)})
 		case p.problem != "":
 			r.refuse(ctx, p.ToolCall, p.problem)
 		case slices.Contains(r.turn.Asked, p.ID), needsApproval(p, said):
-			if why := misfit(p.def.Parameters, p.Arguments); why != "" { // nobody need be asked
+			if why := schemaMismatch(p.def.Parameters, p.Arguments); why != "" { // nobody need be asked
 				r.refuse(ctx, p.ToolCall, why)
 				continue
 			}
@@ -119,7 +119,7 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 	case ctx.Err() != nil:
 		return nil // the caller sees to it; nothing was decided
 	case errors.Is(err, ErrUnreadable):
-		r.settle(ctx, p, outcome{err: fmt.Errorf("nothing was done: the arguments have more than the %d KiB that a person can read before approving them. Split them up", maxWhole>>10)})
+		r.recordOutcome(ctx, p, outcome{err: fmt.Errorf("nothing was done: the arguments have more than the %d KiB that a person can read before approving them. Split them up", maxWhole>>10)})
 		return nil
 	case err != nil:
 		level := slog.LevelError
@@ -127,13 +127,13 @@ func (r *run) runApproved(ctx context.Context, p parsedCall) error {
 			level = slog.LevelInfo
 		}
 		r.log.LogAttrs(ctx, level, "a proposal could not be shown", slog.String("tool", p.Name), slog.Any("error", err))
-		r.settle(ctx, p, outcome{err: errors.New("this call needs a person's approval, and nobody could be asked")})
+		r.recordOutcome(ctx, p, outcome{err: errors.New("this call needs a person's approval, and nobody could be asked")})
 		return nil
 	case verdict != Approved:
 		r.refuse(ctx, p.ToolCall, denial(verdict))
 		return nil
 	case r.changed(p.def):
-		r.settle(ctx, p, outcome{err: errors.New("the tool has changed since a person was asked, so nothing was done. Call it again to ask anew")})
+		r.recordOutcome(ctx, p, outcome{err: errors.New("the tool has changed since a person was asked, so nothing was done. Call it again to ask anew")})
 		return nil
 	}
 	if err := r.announce(ctx, !p.def.ReadOnly, p); err != nil {
@@ -194,18 +194,18 @@ func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) []
 			r.statuses.set(calls[n.call].ID, calls[n.call].Name, n.text, ToolExecuting)
 			return
 		}
-		r.settle(ctx, calls[n.call], *n.ended)
+		r.recordOutcome(ctx, calls[n.call], *n.ended)
 	})
 }
 
-// settle takes how a call ended.
-func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
+// recordOutcome takes how a call ended.
+func (r *run) recordOutcome(ctx context.Context, p parsedCall, o outcome) {
 	state, text := ToolCompleted, ""
 	var files []File
 	cut := ctx.Err() != nil && o.err != nil // not the call's own end: it is run again, or said to be unknown
 	switch {
 	case o.err == nil:
-		o.Output = r.withinTurn(bounded(o.Output))
+		o.Output = r.limitTurnImages(limitOutput(o.Output))
 		var images []File
 		images, files, text = r.left.give(p.Name, o.Output)
 		r.files[p.ID] = slices.Concat(images, files)
@@ -218,7 +218,7 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	}
 	if o.err != nil {
 		r.log.LogAttrs(ctx, slog.LevelInfo, "a tool call failed",
-			slog.String("tool", p.Name), slog.String("error", o.loggable(ctx)), slog.String("trace", o.trace))
+			slog.String("tool", p.Name), slog.String("error", o.logText(ctx)), slog.String("trace", o.trace))
 	}
 	answer := answerTo(p.ToolCall, text)
 	answer.Images = o.Images
@@ -232,8 +232,8 @@ func (r *run) settle(ctx context.Context, p parsedCall, o outcome) {
 	r.statuses.set(p.ID, p.Name, "", state)
 }
 
-// withinTurn leaves out the images of an output for which a turn has no room any more.
-func (r *run) withinTurn(o Output) Output {
+// limitTurnImages leaves out the images of an output for which a turn has no room any more.
+func (r *run) limitTurnImages(o Output) Output {
 	for i, image := range o.Images {
 		if r.imageBytes += len(image.Data); r.imageBytes > maxTurnImages {
 			o.Text += fmt.Sprintf("\n[%d images were left out: those of one answer may have %d MiB together]", len(o.Images)-i, maxTurnImages>>20)
@@ -277,8 +277,8 @@ func (r *run) keep(ctx context.Context, tool string, store func(context.Context,
 	}
 }
 
-// made returns what the tools made for people, in the order of their calls.
-func (r *run) made() []File {
+// createdFiles returns what the tools made for people, in the order of their calls.
+func (r *run) createdFiles() []File {
 	var out []File
 	for _, m := range r.grown {
 		for _, c := range m.ToolCalls {

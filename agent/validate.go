@@ -7,11 +7,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// misfit says why arguments do not fit a tool's schema; empty: they do, or the schema is no valid one.
+// schemaMismatch says why arguments do not fit a tool's schema; empty: they do, or the schema is no valid one.
 //
 // Schemas come from servers, so they are simplified first: a reference that leads back to itself would be followed without end, many
 // references can make a small schema a huge one, resolving a deep schema takes minutes, and matching a long pattern takes seconds.
-func misfit(schema json.RawMessage, arguments string) (why string) {
+func schemaMismatch(schema json.RawMessage, arguments string) (why string) {
 	defer func() {
 		if recover() != nil {
 			why = ""

@@ -35,7 +35,7 @@ func TestMisfit(t *testing.T) {
 		"properties by pattern":  {`{"patternProperties":{"^n":{}},"additionalProperties":false}`, `{"n1":"b"}`, ""},
 		"a property that is one": {`{"properties":{"$ref":{"type":"string"}}}`, `{"$ref":"x"}`, ""},
 	} {
-		got := misfit(json.RawMessage(tt.schema), tt.arguments)
+		got := schemaMismatch(json.RawMessage(tt.schema), tt.arguments)
 		if (got == "") != (tt.misfit == "") || !strings.Contains(got, tt.misfit) {
 			t.Errorf("%s: %q", name, got)
 		}

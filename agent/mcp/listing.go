@@ -78,14 +78,14 @@ func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	if n := len(l.leftOut); n > 0 {
 		l.server.log.LogAttrs(ctx, slog.LevelWarn, "tools of an MCP server are left out", slog.Int("tools", n), slog.Any("why", l.leftOut[:min(n, maxLeftOut)]))
 	}
-	l.wanting(ctx)
+	l.warnUnmatched(ctx)
 	slices.SortFunc(l.defs, func(a, b agent.ToolDef) int { return strings.Compare(a.Name, b.Name) })
 	return l.defs
 }
 
-// wanting says which entries of the configuration stand for no tool of the list: whoever mistyped one believes
+// warnUnmatched says which entries of the configuration stand for no tool of the list: whoever mistyped one believes
 // that a tool is denied.
-func (l *listing) wanting(ctx context.Context) {
+func (l *listing) warnUnmatched(ctx context.Context) {
 	s := l.server
 	for _, entry := range slices.Concat(s.Deny, s.ReadOnly, s.AutoApprove) {
 		if !slices.ContainsFunc(l.names, func(name string) bool { return s.means(entry, name) }) {

@@ -316,7 +316,7 @@ func (s *server) call(ctx context.Context, tool string, offered agent.ToolDef, i
 		s.log.LogAttrs(ctx, slog.LevelInfo, "MCP server did not answer a call", slog.String("tool", agent.Clip(agent.OneLine(tool), agent.MaxToolName)), slog.Any("error", s.redacted(err)))
 	}
 	// Whatever it is: the connection may be of no use any more, which looking at the tools will show.
-	c.wonder()
+	c.relist()
 	unknown := ""
 	if !offered.ReadOnly {
 		unknown = "; whether the call took effect is not known"

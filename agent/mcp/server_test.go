@@ -224,7 +224,7 @@ func TestListIsLookedAtOnceASecondAtMost(t *testing.T) {
 	}
 	virtual(t, Server{Name: "it"}, made, func(t *testing.T, c *Client, _ *memory, _ *said) {
 		for range 50 {
-			c.servers[0].live.wonder()
+			c.servers[0].live.relist()
 			time.Sleep(100 * time.Millisecond)
 		}
 		if n := lists.Load(); n < 5 || n > 7 {

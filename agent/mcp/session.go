@@ -88,14 +88,14 @@ func newSession(s *server) *session {
 		Capabilities: &sdk.ClientCapabilities{},     // neither roots nor sampling nor elicitation
 		// It would make a call again by itself.
 		MultiRoundTrip:              &sdk.MultiRoundTripOptions{Disabled: true},
-		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.wonder() },
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { c.relist() },
 		ProgressNotificationHandler: c.progressed,
 	})
 	return c
 }
 
-// wonder has the tools looked at again soon.
-func (c *session) wonder() {
+// relist has the tools looked at again soon.
+func (c *session) relist() {
 	select {
 	case c.look <- struct{}{}:
 	default: // it is going to be

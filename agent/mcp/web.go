@@ -49,10 +49,10 @@ func newWeb(s *server, base http.RoundTripper, fail func(error)) *web {
 }
 
 // client returns a client that sends by w.
-func (w *web) client() *http.Client { return &http.Client{Transport: w, CheckRedirect: stay} }
+func (w *web) client() *http.Client { return &http.Client{Transport: w, CheckRedirect: checkRedirect} }
 
-// stay follows a server to another path of its own, such as one with a slash behind. The headers are for nobody else.
-func stay(req *http.Request, via []*http.Request) error {
+// checkRedirect follows a server to another path of its own, such as one with a slash behind. The headers are for nobody else.
+func checkRedirect(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > 3 || req.Method != first.Method || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host {
 		return http.ErrUseLastResponse

@@ -138,7 +138,7 @@ func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent
 		if err != nil {
 			return agent.Output{}, fmt.Errorf("%s redirects to another address: %w", u.Hostname(), err)
 		}
-		if f.strays(asked, to) {
+		if f.leavesSite(asked, to) {
 			return agent.Output{}, fmt.Errorf("%s redirects to %s, which is another site; fetch that URL if it matters", u.Hostname(), to)
 		}
 		if to.Host != u.Host && in.Progress != nil {
@@ -148,9 +148,9 @@ func (f *fetch) call(ctx context.Context, in agent.Input, args fetchArgs) (agent
 	}
 }
 
-// strays reports whether a redirect leads to another site that is not listed. The server chose that address: nobody typed or approved
+// leavesSite reports whether a redirect leads to another site that is not listed. The server chose that address: nobody typed or approved
 // it, and many sites lead on to whatever stands in their own address.
-func (f *fetch) strays(asked, to *url.URL) bool {
+func (f *fetch) leavesSite(asked, to *url.URL) bool {
 	bare := func(u *url.URL) string { return strings.TrimPrefix(u.Hostname(), "www.") }
 	return !f.allowed.has(to.Hostname()) && bare(asked) != bare(to)
 }
