@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"regexp"
 	"strings"
 
 	"telex/platforms/internal/receiving"
@@ -12,47 +13,32 @@ import (
 // token is the target of a control sequence, and its label.
 type token struct{ target, label string }
 
-// walk hands the pieces of a text to plain and to sequence, in order.
-func walk(text string, plain func(string), sequence func(token)) {
-	for {
-		begin := strings.IndexByte(text, '<')
-		if begin < 0 {
-			plain(text)
-			return
-		}
-		length := strings.IndexByte(text[begin:], '>')
-		if length < 0 {
-			plain(text)
-			return
-		}
-		plain(text[:begin])
-		var c token
-		c.target, c.label, _ = strings.Cut(text[begin+1:begin+length], "|")
-		sequence(c)
-		text = text[begin+length+1:]
-	}
-}
+// sequence is a control sequence: its target, and its label behind a bar.
+var sequence = regexp.MustCompile(`<([^|>]*)(?:\|([^>]*))?>`)
 
 // mentions reports whether a text mentions a user.
 func mentions(text, user string) bool {
-	found := false
-	walk(text, func(string) {}, func(c token) { found = found || user != "" && c.target == "@"+user })
-	return found
+	return user != "" && (strings.Contains(text, "<@"+user+">") || strings.Contains(text, "<@"+user+"|"))
 }
 
 // readable returns a text as a person reads it, without the mentions of self. name returns a user's name; empty: not known.
 func readable(text, self string, name func(user string) string) string {
-	var kept receiving.Words
 	unescape := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
-	walk(text,
-		func(s string) { kept.Add(unescape.Replace(s)) },
-		func(c token) {
-			if self != "" && c.target == "@"+self {
-				kept.Mention()
-			} else {
-				kept.Add(unescape.Replace(c.read(name)))
-			}
-		})
+	var kept receiving.Words
+	end := 0
+	for _, at := range sequence.FindAllStringSubmatchIndex(text, -1) {
+		kept.Add(unescape.Replace(text[end:at[0]]))
+		c := token{target: text[at[2]:at[3]]}
+		if at[4] >= 0 {
+			c.label = text[at[4]:at[5]]
+		}
+		if end = at[1]; self != "" && c.target == "@"+self {
+			kept.Mention()
+		} else {
+			kept.Add(unescape.Replace(c.read(name)))
+		}
+	}
+	kept.Add(unescape.Replace(text[end:]))
 	return kept.String()
 }
 

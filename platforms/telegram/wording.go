@@ -22,34 +22,37 @@ type wording struct {
 // text are ignored.
 func read(text string, marks []tgbotapi.MessageEntity, self tgbotapi.User) wording {
 	units := utf16.Encode([]rune(text))
+	piece := func(from, to int) string { return string(utf16.Decode(units[from:to])) }
 	var w wording
-	var cuts []tgbotapi.MessageEntity
-	commandEnd := 0
-	for _, m := range marks {
-		if m.Offset < 0 || m.Length <= 0 || m.Offset > len(units) || m.Length > len(units)-m.Offset {
+	var all, args receiving.Words // args: behind the command
+	end := 0                      // of what is read
+	byPlace := func(a, b tgbotapi.MessageEntity) int { return a.Offset - b.Offset }
+	for _, m := range slices.SortedStableFunc(slices.Values(marks), byPlace) {
+		if m.Offset < end || m.Length <= 0 || m.Offset > len(units) || m.Length > len(units)-m.Offset {
 			continue
 		}
-		word := string(utf16.Decode(units[m.Offset : m.Offset+m.Length]))
+		to := m.Offset + m.Length
+		word := piece(m.Offset, to)
 		switch {
 		case m.Type == "bot_command" && m.Offset == 0:
 			name, bot, named := strings.Cut(strings.TrimPrefix(word, "/"), "@")
 			if named && !strings.EqualFold(bot, self.UserName) {
 				return wording{foreign: true}
 			}
-			w.command, commandEnd = strings.ToLower(name), m.Length
-			if named {
-				at := slices.Index(units, '@')
-				cuts = append(cuts, tgbotapi.MessageEntity{Offset: at, Length: m.Length - at})
-			}
+			w.command, end = strings.ToLower(name), to
+			all.Add("/" + name)
 		case isMention(m, word, self):
-			w.mentioned = true
-			cuts = append(cuts, m)
+			all.Add(piece(end, m.Offset))
+			args.Add(piece(end, m.Offset))
+			all.Mention()
+			args.Mention()
+			w.mentioned, end = true, to
 		}
 	}
-	slices.SortFunc(cuts, func(a, b tgbotapi.MessageEntity) int { return a.Offset - b.Offset })
-	w.text = leaveOut(units, cuts, 0)
-	if w.command != "" {
-		w.args = leaveOut(units, cuts, commandEnd)
+	all.Add(piece(end, len(units)))
+	args.Add(piece(end, len(units)))
+	if w.text = all.String(); w.command != "" {
+		w.args = args.String()
 	}
 	return w
 }
@@ -64,19 +67,4 @@ func isMention(m tgbotapi.MessageEntity, word string, self tgbotapi.User) bool {
 		return isSelf(m.User, self)
 	}
 	return false
-}
-
-// leaveOut returns the units from a place on, less the cuts, which are in order.
-func leaveOut(units []uint16, cuts []tgbotapi.MessageEntity, from int) string {
-	var kept receiving.Words
-	for _, c := range cuts {
-		if c.Offset < from {
-			continue
-		}
-		kept.Add(string(utf16.Decode(units[from:c.Offset])))
-		kept.Mention()
-		from = c.Offset + c.Length
-	}
-	kept.Add(string(utf16.Decode(units[min(from, len(units)):])))
-	return kept.String()
 }
