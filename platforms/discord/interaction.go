@@ -52,11 +52,7 @@ func (b *Bot) respond(ctx context.Context, c command, to chat.Target, m chat.Out
 		return chat.Receipt{}, err
 	}
 	b.interactions.shown(c)
-	s := sent{message: a.id(), by: c}
-	if s.message == "" { // repeating it is harmless
-		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: fmt.Errorf("%s: the answer names no message", name)}
-	}
-	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
+	return a.receipt(name, to, sent{by: c})
 }
 
 // followUp sends a part of the answer to a command in a channel where the bot may not write by itself. It has no key: if its
@@ -71,11 +67,7 @@ func (b *Bot) followUp(ctx context.Context, c command, to chat.Target, m chat.Ou
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	s := sent{message: a.id(), by: c}
-	if s.message == "" {
-		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: errors.New("followUp: the answer names no message")}
-	}
-	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
+	return a.receipt(r.name, to, sent{by: c})
 }
 
 // acknowledge answers an interaction for the first time. A failed try is repeated until the platform's deadline: the platform

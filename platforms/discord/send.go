@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -58,17 +59,22 @@ func (b *Bot) create(ctx context.Context, name string, to chat.Target, m chat.Ou
 	if err != nil {
 		return chat.Receipt{}, err
 	}
-	s := sent{message: a.id()}
-	if s.message == "" { // it stands, and its key will tell which it is
-		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: fmt.Errorf("%s: the answer names no message", name)}
-	}
+	var s sent
 	if channel != channelOf(to) {
 		s.channel = channel
 	}
-	return chat.Receipt{
-		Ref:        chat.MessageRef{Target: to, ID: s.id()},
-		RateLimits: b.buckets.rateLimitInfo(request{op: chat.OpSend}, a.Header),
-	}, nil
+	receipt, err := a.receipt(name, to, s)
+	receipt.RateLimits = b.buckets.rateLimitInfo(request{op: chat.OpSend}, a.Header)
+	return receipt, err
+}
+
+// receipt names the message that an answer shows. If the answer has no id, the message stands all the same: the failure is
+// Uncertain.
+func (a *answer) receipt(name string, to chat.Target, s sent) (chat.Receipt, error) {
+	if s.message = a.id(); s.message == "" {
+		return chat.Receipt{}, &chat.SendError{Kind: chat.Uncertain, Err: fmt.Errorf("%s: the answer names no message", name)}
+	}
+	return chat.Receipt{Ref: chat.MessageRef{Target: to, ID: s.id()}}, nil
 }
 
 // Edit replaces what a message shows, its buttons included. One that is older than an hour may be edited only so
@@ -98,30 +104,28 @@ func (b *Bot) change(ctx context.Context, ref chat.MessageRef, r request) (*answ
 	if !ok || !isSnowflake(channel) {
 		return nil, r, &chat.SendError{Kind: chat.Gone, Err: fmt.Errorf("%s: %q is not a message id", r.name, s.message)}
 	}
-	if s.by != (command{}) && b.interactions.get(s.by).alive(tokenUse) {
-		own := r
-		own.path, own.token = ownPath(s.by, s.message), s.by.token
+	own := r // by the token of the interaction
+	own.path, own.token = ownPath(s.by, s.message), s.by.token
+	r.path = "/channels/" + channel + "/messages/" + s.message
+	alive := func(use time.Duration) bool { return s.by != (command{}) && b.interactions.get(s.by).alive(use) }
+	if alive(tokenUse) {
 		a, err := b.call(ctx, own)
 		if !deadToken(err) {
 			return a, own, err
 		}
 		b.interactions.markDead(s.by)
 	}
-	own := r
-	r.path = "/channels/" + channel + "/messages/" + s.message
 	a, err := b.call(ctx, r)
-	if forbidden(err) && s.by != (command{}) && b.interactions.get(s.by).alive(tokenLife) { // the bot does not see the channel
-		own.path, own.token = ownPath(s.by, s.message), s.by.token
+	switch {
+	case forbidden(err) && alive(tokenLife): // the bot does not see the channel
 		a, err = b.call(ctx, own)
 		return a, own, err
+	case codeOf(err) == discordgo.ErrCodePerformedOperationOnArchivedThread:
+		if err := b.unarchive(ctx, channel); err != nil {
+			return nil, r, err
+		}
+		a, err = b.call(ctx, r)
 	}
-	if codeOf(err) != discordgo.ErrCodePerformedOperationOnArchivedThread {
-		return a, r, err
-	}
-	if err := b.unarchive(ctx, channel); err != nil {
-		return nil, r, err
-	}
-	a, err = b.call(ctx, r)
 	return a, r, err
 }
 

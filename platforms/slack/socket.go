@@ -91,7 +91,7 @@ func (r *reception) listen(ctx context.Context) error {
 				return err
 			default:
 				r.bot.log.WarnContext(ctx, "a new socket can't be opened yet", slog.Any("error", err))
-				defer k.postpone(ctx, chat.AsSendError(err).RetryAfter)()
+				k.postpone(chat.AsSendError(err).RetryAfter)
 			}
 		}
 		select {
@@ -101,7 +101,7 @@ func (r *reception) listen(ctx context.Context) error {
 				return err
 			}
 			if flaps {
-				defer k.postpone(ctx, 0)()
+				k.postpone(0)
 			}
 			r.bot.log.DebugContext(ctx, "socket", slog.Bool("leaving", n.leaving), slog.Any("error", n.err), slog.Int("sockets", len(k.sockets)))
 		case <-k.later:
@@ -117,7 +117,7 @@ func (r *reception) listen(ctx context.Context) error {
 type socketManager struct {
 	sockets  map[*socket]bool // true: it is leaving
 	events   chan socketEvent
-	later    <-chan struct{} // closed when it is time to try again; nil: nothing is waited for
+	later    <-chan time.Time // when to try again; nil: nothing is waited for
 	delay    time.Duration
 	flapping int       // how many sockets in a row were to be replaced as soon as they were open
 	until    time.Time // of a rate limit: no socket may be requested before
@@ -133,11 +133,10 @@ func (k *socketManager) wanted() bool {
 	return k.later == nil
 }
 
-// postpone makes the next try wait. The caller calls cancel in the end.
-func (k *socketManager) postpone(ctx context.Context, least time.Duration) (cancel context.CancelFunc) {
-	waiting, cancel := context.WithTimeout(ctx, max(k.delay, least))
-	k.later, k.delay, k.until = waiting.Done(), min(maxRetry, 2*k.delay), time.Now().Add(least)
-	return cancel
+// postpone makes the next try wait.
+func (k *socketManager) postpone(least time.Duration) {
+	k.later = time.After(max(k.delay, least)) //nolint:forbidigo // receiving waits, and no call of the gateway.
+	k.delay, k.until = min(maxRetry, 2*k.delay), time.Now().Add(least)
 }
 
 // flaps reports whether a socket is to be replaced that was hardly open, and the one before as well: the next one may
