@@ -74,8 +74,8 @@ func (c *chained) worked() {
 	c.rest = rest{}
 }
 
-// order returns the models in the order in which a turn asks them: the one of that name, else the first,
-// then the others as they stand in the chain; those that rest come last.
+// order returns the models in the order in which a turn asks them: first the named model, or the first of the chain, then the
+// others in the order of the chain. Models that rest come last.
 func order(models []*chained, name string, now time.Time) []*chained {
 	at := max(0, slices.IndexFunc(models, func(m *chained) bool { return m.Model.Name() == name }))
 	var awake, resting []*chained
@@ -111,14 +111,14 @@ func (r *run) ask(ctx context.Context) (Completion, error) {
 // nextModel switches the turn to the next model of the chain after a failure. It reports whether there is one.
 func (r *run) nextModel(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, errCallLimit) || isKind(err, Filtered) {
-		return false // of the turn's own making, or what another model is not asked to get round
+		return false // the turn itself ended, or another model would only get round a filter
 	}
 	next := r.at + 1
 	if errors.Is(err, errTooLong) || errors.Is(err, errNoRoom) {
 		for next < len(r.order) && !r.order[next].hasLargerWindow(r.model) {
 			next++
 		}
-	} else if !isKind(err, BadRequest, BadImage) { // those are the request's fault
+	} else if !isKind(err, BadRequest, BadImage) { // the request is at fault, not the model
 		if until := r.model.failed(time.Now(), err); !until.IsZero() && len(r.order) > 1 {
 			r.log.LogAttrs(ctx, slog.LevelWarn, "the model keeps failing, asking the others first for a while", slog.Time("until", until))
 		}

@@ -42,10 +42,9 @@ func (o outcome) logText(ctx context.Context) string {
 	return fmt.Sprintf("the tool told the model why, in %d bytes", len(o.err.Error()))
 }
 
-// dispatch runs jobs, so many side by side and each with its deadline, and returns their outcomes in the
-// order of the jobs. began and told are called from the caller's goroutine: as a job starts, and
-// with what it tells in the order of its arrival. A job that panics or hangs fails alone. It returns
-// soon after ctx ended; jobs that were not started then have ctx's cause as their error.
+// dispatch runs jobs, a limited number in parallel and each with its deadline, and returns their outcomes in the order of the
+// jobs. It calls began when a job starts, and told for each report of a job, both from the caller's goroutine. A job that panics
+// or hangs fails alone. dispatch returns soon after ctx ended; then jobs that were not started have ctx's cause as their error.
 func dispatch(ctx context.Context, jobs []job, parallel int, began func(int), told func(note)) []outcome {
 	p := newProgress(len(jobs))
 	out := make([]outcome, len(jobs))
@@ -72,8 +71,7 @@ func dispatch(ctx context.Context, jobs []job, parallel int, began func(int), to
 	return out
 }
 
-// start runs a job in a goroutine of its own, which ends with the job's end in p. Whoever reads p waits
-// for that, or for the time after which the job is given up.
+// start runs a job in its own goroutine. The job's end, or the decision to give it up, arrives in p.
 func (j job) start(ctx context.Context, call int, p *progress) {
 	timeout := j.def.Timeout
 	if timeout <= 0 {

@@ -12,8 +12,8 @@ type draft struct {
 	messages []Message
 	tools    []ToolSpec
 	question int  // the first message that must stay; all after it must, too
-	room     int  // that the request has; 0: any number
-	output   int  // of the answer, as the provider counts; 0: no matter
+	room     int  // tokens that the request may have; 0: any number
+	output   int  // tokens that the answer may have, as the provider counts; 0: the model's own limit
 	hopeless bool // the question alone does not fit the window
 }
 
@@ -62,9 +62,8 @@ func (d *draft) cut(n int) {
 	d.question -= n
 }
 
-// shortenResults makes results of tools that are longer than a part of the room shorter, where
-// the draft does not fit: the older ones first, those of the question only when that is not enough, and
-// as many of those as a long turn has by and by to less.
+// shortenResults shortens the long results of tools in a draft that does not fit. Results before the question are cut to a
+// sixteenth of the room. If that is not enough, the results of the question are cut to that size, then to half of it, and so on.
 func (d *draft) shortenResults() {
 	const share, least = 16, 64
 	most := max(least, d.room/share)
@@ -86,8 +85,8 @@ func shortenIn(messages []Message, most int) {
 	}
 }
 
-// shrinkTools makes what describes the tools at most so many tokens: the longest schemas lose their descriptions, then
-// the longest descriptions are cut, then the longest tools are left out. It returns the names of those.
+// shrinkTools shrinks the definitions of the tools to at most so many tokens. The longest schemas lose their descriptions, then
+// the longest descriptions are cut, then the longest tools are left out. It returns the names of the changed tools.
 func (d *draft) shrinkTools(most int) (shortened, left []string) {
 	d.tools = slices.Clone(d.tools)
 	size := make([]int, len(d.tools))
@@ -186,8 +185,8 @@ func bareSchema(schema any) any {
 	return schema
 }
 
-// newest returns where the newest messages begin that have at most so many tokens together: at a
-// user's message, and at the question when there is no room for more.
+// newest returns the index from which the messages have at most so many tokens together. It is the index of a user's message,
+// or of the question if there is no room for more.
 func (d *draft) newest(most int) int {
 	begin, sum := d.question, 0
 	for _, m := range d.messages[d.question:] {
@@ -204,8 +203,8 @@ func (d *draft) newest(most int) int {
 	return begin
 }
 
-// drop takes out what has no room: the end of the summary where the question leaves none for it,
-// then the oldest messages. It returns how many of those.
+// drop removes what does not fit: the end of the summary if the question leaves no room for it, then the oldest messages. It
+// returns the number of removed messages.
 func (d *draft) drop() int {
 	const least = 64 // of a summary that is still worth something
 	bare := EstimateTokens(d.system) + toolTokens(d.tools)

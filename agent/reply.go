@@ -8,8 +8,8 @@ import "strings"
 type reply struct {
 	emit     func(Event)
 	tags     []string
-	before   string          // what earlier answers of the turn said
-	fence    string          // what ends a code block that was left open there
+	before   string          // text of the turn's earlier answers
+	fence    string          // closes a code block that they left open
 	joint    string          // between that and this one's text, once there is some
 	call     func(CallDelta) // takes the calls; nil: nobody
 	thought  strings.Builder // the thinking as the provider told it, where calls may need it

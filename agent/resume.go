@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// restoreSteps restores the steps of this turn that an earlier process did. Their text is emitted again, and they become part of
+// restoreSteps restores the steps of this turn that an earlier process made. Their text is emitted again, and they become part of
 // the history, however this run ends. finishCalls runs their unanswered calls.
 func (r *run) restoreSteps() {
 	if len(r.turn.Steps) == 0 {

@@ -17,49 +17,49 @@ type run struct {
 	emit   func(Event)
 	stream bool
 
-	// What is asked.
+	// What the model is asked.
 	system   string
-	messages []Message // the turn's, and what it grew by
-	question int       // index of the first message that no summary may stand for
+	messages []Message // the turn's messages, and what the turn added to them
+	question int       // index of the first message that a summary may not replace
 	more     func(context.Context) []Message
-	summary  string    // of the first done messages and of what came before them
+	summary  string    // replaces the first done messages, and what came before them
 	done     int       // at most question
-	grown    []Message // what the history grows by, without the answer that is being made
-	place    int       // of that one in grown
-	kept     int       // of grown: the journal has it
+	grown    []Message // what the turn adds to the history, without the answer that is being written
+	place    int       // index in grown where that answer belongs
+	kept     int       // how many of grown the journal has
 
-	// Who is asked.
+	// Which model is asked.
 	models   []*chained
-	node     bool // of a pipeline, and not the last
+	node     bool // this is a node of a pipeline, and not the last one
 	order    []*chained
-	at       int             // of model in order
-	model    *chained        // the turn's now
-	answered *chained        // whose text is in reply
-	leftOut  map[string]bool // of the requests, since the provider refused it
-	refusals int             // for length, which nothing but a smaller request mends
-	refused  int             // size of the last of these
-	overflow error           // what the provider said of it
+	at       int             // index of model in order
+	model    *chained        // the turn's model now
+	answered *chained        // the model whose text is in reply
+	leftOut  map[string]bool // parts of requests that the provider refused
+	refusals int             // how many requests were refused for their length, which only a smaller request mends
+	refused  int             // size of the last one of these
+	overflow error           // the provider's error for it
 
-	// What comes of it.
+	// What the turn has produced.
 	reply    *reply
 	statuses statuses
-	tools    []ToolDef  // of the newest request
-	limited  StopReason // why the newest request had no tools; empty: for no limit
+	tools    []ToolDef  // offered with the newest request
+	limited  StopReason // the limit for which the newest request offered no tools; empty: none
 	ids      callIDs
-	files    map[string][]File // by the ids of calls
-	left     allowance         // of files
-	// imageBytes is how much the images are that tools returned.
+	files    map[string][]File // for people, by the ids of calls
+	left     allowance         // for more files
+	// imageBytes is the size of all images that tools have returned.
 	imageBytes int
-	open       []ToolCall // of an earlier process, without an answer
+	open       []ToolCall // calls of an earlier process that have no answer yet
 
 	meters    []*meter
-	meter     *meter // of model
+	meter     *meter // the one of model
 	context   int    // tokens of the last request for an answer
 	calls     int    // attempts that reached a model
-	reserved  int    // of the limit on these, for the answer behind a summary
-	unsaved   bool   // the journal lacks some of what was used
+	reserved  int    // calls that a summary must leave for the answer behind it
+	unsaved   bool   // the journal lacks some of the usage
 	toolCalls int
-	warned    bool // that usage is missing
+	warned    bool // the log says already that usage is missing
 }
 
 func newRun(a *Agent, t Turn, clock *clock, emit func(Event)) *run {

@@ -3,8 +3,8 @@ package agent
 // maxDisplay bounds, in bytes, what is said about a call on its line.
 const maxDisplay = 200
 
-// statuses tells how the calls of a turn stand: each call in order, only what is news, nothing of a call
-// without an id, nothing once it has ended.
+// statuses emits the states of a turn's calls. It emits only changes, nothing for a call without an id, and nothing after a call
+// has ended.
 type statuses struct {
 	emit  func(Event)
 	calls map[string]*Tool
@@ -46,7 +46,7 @@ func (s *statuses) set(id, name, display string, state ToolState) {
 	s.emit(*known)
 }
 
-// abandon ends the calls that nothing more will come of.
+// abandon marks the calls that have not ended as failed.
 func (s *statuses) abandon() {
 	for _, id := range s.order {
 		if c := s.calls[id]; !ended(c.State) {

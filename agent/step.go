@@ -198,7 +198,7 @@ func (r *run) dispatch(ctx context.Context, calls []parsedCall, parallel int) []
 	})
 }
 
-// recordOutcome takes how a call ended.
+// recordOutcome adds the outcome of a call to the history, the journal and the turn's files.
 func (r *run) recordOutcome(ctx context.Context, p parsedCall, o outcome) {
 	state, text := ToolCompleted, ""
 	var files []File
@@ -232,7 +232,7 @@ func (r *run) recordOutcome(ctx context.Context, p parsedCall, o outcome) {
 	r.statuses.set(p.ID, p.Name, "", state)
 }
 
-// limitTurnImages leaves out the images of an output for which a turn has no room any more.
+// limitTurnImages removes the images of an output that exceed the turn's limit.
 func (r *run) limitTurnImages(o Output) Output {
 	for i, image := range o.Images {
 		if r.imageBytes += len(image.Data); r.imageBytes > maxTurnImages {
