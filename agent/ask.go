@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -69,10 +70,18 @@ func (r *run) send(ctx context.Context, hold bool) (Completion, error) {
 			}
 			estimate := request.tokens()
 			r.context = r.model.learned.tokens(estimate)
-			answer := receiver{run: r, calls: len(request.Tools) > 0, hold: hold}
-			c, err := r.attempt(ctx, request, estimate, answer.take)
+			begin := sync.OnceFunc(func() { r.begin(len(request.Tools) > 0) })
+			tell := func(d Delta) {
+				begin()
+				r.reply.add(d)
+			}
+			if hold {
+				tell = nil
+			}
+			c, err := r.attempt(ctx, request, estimate, tell)
 			if err == nil {
-				answer.complete()
+				begin()
+				r.reply.add(Delta{Text: c.Text, Reasoning: c.Reasoning, Refusal: c.Refusal})
 				if c.Usage != nil && c.Usage.Prompt > 0 {
 					r.context = c.Usage.Prompt
 				}

@@ -54,7 +54,8 @@ func workBegan(err error) bool {
 	}
 }
 
-// attempt sends one request and passes each piece of the answer to tell. It counts the attempt and its usage.
+// attempt sends one request and passes each piece of the answer to tell. Without tell, the Completion has the whole answer. It
+// counts the attempt and its usage.
 func (r *run) attempt(ctx context.Context, request Request, estimate int, tell func(Delta)) (Completion, error) {
 	if limit := r.opts.Limits.ModelCalls; limit > 0 && r.calls+r.reserved >= limit {
 		return Completion{}, fmt.Errorf("%w (%d)", errCallLimit, limit)
@@ -63,13 +64,21 @@ func (r *run) attempt(ctx context.Context, request Request, estimate int, tell f
 	r.calls++
 	r.meter.Calls++
 	before, began := r.meter.tokens.Tokens(), false
+	var held struct{ text, reasoning, refusal strings.Builder }
 	c, err := r.askStream(ctx, request, func(d Delta) {
 		began = true
 		for _, text := range []string{d.Text, d.Reasoning, d.Refusal} {
 			r.meter.tokens.Add(text)
 		}
-		tell(d)
+		if tell != nil {
+			tell(d)
+			return
+		}
+		held.text.WriteString(d.Text)
+		held.reasoning.WriteString(d.Reasoning)
+		held.refusal.WriteString(d.Refusal)
 	})
+	c.Text, c.Reasoning, c.Refusal = held.text.String(), held.reasoning.String(), held.refusal.String()
 	failed := modelError(err)
 	used, refused := cmp.Or(c.Usage, failed.Usage), max(c.Refused, failed.Refused)
 	r.calls += refused
@@ -171,41 +180,5 @@ func (r *run) askStream(ctx context.Context, request Request, tell func(Delta)) 
 		return Completion{Finish: FinishLength}, nil
 	default:
 		return c, err
-	}
-}
-
-// receiver takes the pieces of one answer and puts them into the reply: each as it comes, or all of them once the
-// answer is complete.
-type receiver struct {
-	run                      *run
-	calls                    bool // the thinking and the calls matter
-	hold                     bool // nothing is told before the answer is complete
-	began                    bool
-	text, reasoning, refusal strings.Builder
-}
-
-func (v *receiver) take(d Delta) {
-	if v.hold {
-		v.text.WriteString(d.Text)
-		v.reasoning.WriteString(d.Reasoning)
-		v.refusal.WriteString(d.Refusal)
-		return
-	}
-	v.begin()
-	v.run.reply.add(d)
-}
-
-func (v *receiver) begin() {
-	if !v.began {
-		v.began = true
-		v.run.begin(v.calls)
-	}
-}
-
-// complete takes the end of the answer.
-func (v *receiver) complete() {
-	v.begin()
-	if v.hold {
-		v.run.reply.add(Delta{Text: v.text.String(), Reasoning: v.reasoning.String(), Refusal: v.refusal.String()})
 	}
 }

@@ -69,10 +69,8 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 	if err != nil {
 		return err
 	}
-	text := newReply(r.opts.ThinkTags, func(Event) {})
 	c, err := r.retry(ctx, func(ctx context.Context) (Completion, error) {
-		text = text.again("")
-		return r.attempt(ctx, request, request.tokens(), text.add)
+		return r.attempt(ctx, request, request.tokens(), nil)
 	})
 	if overflows(err, request) {
 		r.model.learned.tooLong(request.tokens(), modelError(err).Limit)
@@ -80,6 +78,8 @@ func (r *run) summarizeSome(ctx context.Context, upTo int) error {
 	if err != nil {
 		return err
 	}
+	text := newReply(r.opts.ThinkTags, func(Event) {})
+	text.add(Delta{Text: c.Text})
 	text.close()
 	summary := text.said()
 	if !visible(summary) || c.Finish == FinishFiltered {
