@@ -140,10 +140,9 @@ func (s *Server) getMe(*request) any {
 }
 
 func (s *Server) getUser(r *request) any {
-	if u, ok := s.users[r.param("user")]; ok {
-		return u
-	}
-	panic(notFound(codeUnknownUser, "User"))
+	u, ok := s.users[r.param("user")]
+	rig.RefuseIf(!ok, notFound(codeUnknownUser, "User"))
+	return u
 }
 
 // getApplication answers GET /applications/@me.

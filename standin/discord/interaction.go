@@ -160,9 +160,8 @@ func (s *Server) respond(r *request, i *Interaction, kind int, data form) {
 		v, _ := s.revise(r, c, m, true)
 		s.change(c, m, v)
 	case responseAutocomplete, responseModal:
-		if kind == responseAutocomplete || !data.has("custom_id") {
-			panic(badField("INTERACTION_RESPONSE_TYPE_INVALID", "Interaction type does not take this response.", "type"))
-		}
+		rig.RefuseIf(kind == responseAutocomplete || !data.has("custom_id"),
+			badField("INTERACTION_RESPONSE_TYPE_INVALID", "Interaction type does not take this response.", "type"))
 	default:
 		panic(badField("BASE_TYPE_CHOICES", "Value must be one of {1, 4, 5, 6, 7, 8, 9, 10, 12}.", "type"))
 	}
@@ -217,11 +216,9 @@ func (s *Server) ownMessage(r *request) (*channel, *Message) {
 	id := r.param("message")
 	if id == "@original" {
 		id = i.Original
-	} else if id != i.Original && !slices.Contains(i.FollowUps, id) {
-		panic(unknownMessage())
 	}
 	m := c.alive(id)
-	rig.RefuseIf(m == nil, unknownMessage())
+	rig.RefuseIf(m == nil || id != i.Original && !slices.Contains(i.FollowUps, id), unknownMessage())
 	r.call.Message = m.ID
 	return c, m
 }
@@ -253,9 +250,8 @@ func (s *Server) followUp(r *request, i *Interaction, c *channel) any {
 		r.call.Message = m.ID
 		return s.editOwn(r, c, m)
 	}
-	if s.access(c).Hidden && len(i.FollowUps) >= maxFollowUps {
-		panic(fail(http.StatusBadRequest, codeFollowUps, "Maximum number of follow up messages has been reached"))
-	}
+	rig.RefuseIf(s.access(c).Hidden && len(i.FollowUps) >= maxFollowUps,
+		fail(http.StatusBadRequest, codeFollowUps, "Maximum number of follow up messages has been reached"))
 	m := s.reply(r, c, i, r.form(), r.files)
 	i.FollowUps = append(i.FollowUps, m.ID)
 	r.call.Message = m.ID

@@ -69,16 +69,12 @@ func (s *Server) compose(r *request, c *channel, p payload) *Message {
 	m := &Message{
 		ID: s.ids.next(r.now), From: s.me, FromBot: true, Nonce: p.nonce, nonce: p.rawNonce, Silent: p.flags&flagSilent != 0,
 	}
-	if p.replyTo != "" {
-		switch target := c.alive(p.replyTo); {
-		case target != nil && target.Type == typeThreadCreated:
-			panic(badField("REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message", "message_reference"))
-		case target != nil:
-			m.Type, m.ReplyTo = typeReply, p.replyTo
-		case p.failIfNotExists:
-			panic(badField("REPLIES_UNKNOWN_MESSAGE", "Unknown message", "message_reference"))
-		}
+	if target := c.alive(p.replyTo); target != nil {
+		rig.RefuseIf(target.Type == typeThreadCreated,
+			badField("REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE", "Cannot reply to a system message", "message_reference"))
+		m.Type, m.ReplyTo = typeReply, p.replyTo
 	}
+	rig.RefuseIf(p.replyTo != "" && m.ReplyTo == "" && p.failIfNotExists, badField("REPLIES_UNKNOWN_MESSAGE", "Unknown message", "message_reference"))
 	v := Version{
 		At: r.now, Method: r.call.Method, Content: p.content, Embeds: p.embeds, Components: p.components, Flags: p.flags, Buttons: p.buttons,
 	}
@@ -212,14 +208,13 @@ func (s *Server) deleteMessages(r *request, c *channel) any {
 	f := r.form()
 	ids := f.texts("messages", 100)
 	f.errs.refuse()
-	if len(ids) < 2 {
-		panic(fail(http.StatusBadRequest, codeDeleteCount, "Provided too few or too many messages to delete. Must provide at least 2 and fewer than 100 messages to delete"))
-	}
+	rig.RefuseIf(len(ids) < 2, fail(http.StatusBadRequest, codeDeleteCount,
+		"Provided too few or too many messages to delete. Must provide at least 2 and fewer than 100 messages to delete"))
 	rig.RefuseIf(c.info.Type == DM, fail(http.StatusForbidden, codeWrongChannelType, "Cannot execute action on this channel type"))
 	for _, id := range ids {
-		if m := c.alive(id); m != nil && r.now.Sub(m.Versions[0].At) > bulkAge {
-			panic(fail(http.StatusBadRequest, codeOldBulkDelete, "You can only bulk delete messages that are under 14 days old."))
-		}
+		m := c.alive(id)
+		rig.RefuseIf(m != nil && r.now.Sub(m.Versions[0].At) > bulkAge,
+			fail(http.StatusBadRequest, codeOldBulkDelete, "You can only bulk delete messages that are under 14 days old."))
 	}
 	for _, id := range ids {
 		if m := c.alive(id); m != nil {
@@ -266,9 +261,8 @@ func (s *Server) getMessages(r *request, c *channel) any {
 		limit = n
 	}
 	for _, name := range []string{"before", "after", "around"} {
-		if id := r.query.Get(name); id != "" && id != "0" && !isSnowflake(id) {
-			panic(badField("NUMBER_TYPE_COERCE", "Value "+strconv.Quote(id)+" is not snowflake.", name))
-		}
+		id := r.query.Get(name)
+		rig.RefuseIf(id != "" && id != "0" && !isSnowflake(id), badField("NUMBER_TYPE_COERCE", "Value "+strconv.Quote(id)+" is not snowflake.", name))
 	}
 	if s.access(c).NoHistory {
 		return []any{} // as the platform answers who may not read it

@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -191,9 +192,8 @@ func (s *Server) createDM(r *request) any {
 	id := f.text("recipient_id", 1, 20)
 	f.errs.refuse()
 	rig.RefuseIf(!isSnowflake(id), badField("NUMBER_TYPE_COERCE", fmt.Sprintf("Value %q is not snowflake.", id), "recipient_id"))
-	if u, ok := s.users[id]; !ok || u.Bot {
-		panic(fail(400, 50033, "Invalid Recipient(s)"))
-	}
+	u, ok := s.users[id]
+	rig.RefuseIf(!ok || u.Bot, fail(http.StatusBadRequest, 50033, "Invalid Recipient(s)"))
 	c := s.dmWith(id)
 	r.call.Channel = c.info.ID
 	return s.wireChannel(c)

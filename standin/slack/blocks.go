@@ -91,17 +91,19 @@ type blockReader struct {
 	newID    func() string
 }
 
+// readBlocks reads the blocks of a call.
+func (s *Server) readBlocks(text string) parsedBlocks {
+	return readBlocks(text, func() string { return s.nextID("b") })
+}
+
 // readBlocks parses and checks the blocks of a message. newID names blocks and buttons
 // that have no id.
 func readBlocks(text string, newID func() string) parsedBlocks {
 	var list []object
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		panic(fail("invalid_blocks_format"))
-	}
+	failIf(json.Unmarshal([]byte(text), &list) != nil, "invalid_blocks_format")
 	var typed []block
-	if err := json.Unmarshal([]byte(text), &typed); err != nil {
-		panic(&apiError{code: "invalid_blocks", detail: []string{"[ERROR] failed to match all allowed schemas [json-pointer:/blocks]"}})
-	}
+	rig.RefuseIf(json.Unmarshal([]byte(text), &typed) != nil,
+		&apiError{code: "invalid_blocks", detail: []string{"[ERROR] failed to match all allowed schemas [json-pointer:/blocks]"}})
 	r := &blockReader{parsedBlocks: parsedBlocks{list: list}, ids: make(map[string]bool), newID: newID, at: "/blocks"}
 	r.noIf(len(list) > maxBlocks, "no more than %d items allowed", maxBlocks)
 	for i := range typed {

@@ -34,10 +34,8 @@ func (s *Server) thread(c *channel, r *request) string {
 	}
 	failIf(!validTS(ts), "invalid_thread_ts")
 	parent := c.byTS[ts]
-	switch {
-	case parent == nil || parent.EphemeralTo != "" || (!parent.Alive() && len(c.replies(ts)) == 0):
-		panic(fail("thread_not_found"))
-	case parent.ThreadTS != "":
+	failIf(parent == nil || parent.EphemeralTo != "" || (!parent.Alive() && len(c.replies(ts)) == 0), "thread_not_found")
+	if parent.ThreadTS != "" {
 		s.violate(ReplyAsThread, r.call.Method, c.info.ID, "thread_ts "+ts+" is a reply of "+parent.ThreadTS)
 		return parent.ThreadTS
 	}
@@ -120,9 +118,8 @@ func (s *Server) permalink(r *request, c *channel) any {
 // setStatus: https://docs.slack.dev/reference/methods/assistant.threads.setStatus
 func (s *Server) setStatus(r *request, c *channel, thread string) any {
 	var loading []string
-	if text := r.text("loading_messages"); text != "" && (json.Unmarshal([]byte(text), &loading) != nil || len(loading) > maxLoading) {
-		panic(fail("invalid_arguments"))
-	}
+	text := r.text("loading_messages")
+	failIf(text != "" && (json.Unmarshal([]byte(text), &loading) != nil || len(loading) > maxLoading), "invalid_arguments")
 	s.endStatus(c, thread)
 	if text := r.text("status"); text != "" {
 		st := Status{From: r.now, To: r.now.Add(statusLife), Text: text, Thread: thread}

@@ -211,18 +211,15 @@ func (s *Server) useResponse(r *request) any {
 		Replace: r.flag("replace_original"), Delete: r.flag("delete_original"), Blocks: json.RawMessage(r.text("blocks")),
 	}
 	if len(reply.Blocks) > 0 {
-		parsed := readBlocks(string(reply.Blocks), func() string { return s.nextID("b") })
-		reply.parsed = parsed
+		reply.parsed = s.readBlocks(string(reply.Blocks))
 	}
 	c := s.channels[to.channel]
 	original := c.alive(to.ts)
+	rig.RefuseIf((reply.Delete || reply.Replace) && original == nil, &apiError{status: http.StatusNotFound, code: "message_not_found"})
+	failIf(!reply.Delete && reply.Text == "" && len(reply.Blocks) == 0, "no_text")
 	switch {
-	case (reply.Delete || reply.Replace) && original == nil:
-		panic(&apiError{status: http.StatusNotFound, code: "message_not_found"})
 	case reply.Delete:
 		s.remove(c, original, "bot")
-	case reply.Text == "" && len(reply.Blocks) == 0:
-		panic(fail("no_text"))
 	case reply.Replace:
 		s.change(c, original, s.apply(r.now, original.Last(), reply.content(), respondMethod))
 	default:

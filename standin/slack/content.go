@@ -33,16 +33,12 @@ func (s *Server) readContent(r *request, most int, cut bool) content {
 		noUnfurls: noUnfurls(r),
 	}
 	failIf(c.hasMarkdown && (c.text != "" || r.text("blocks") != ""), "markdown_text_conflict")
-	switch {
-	case units(c.markdown) > maxMarkdown:
-		panic(fail("msg_too_long"))
-	case units(c.text) > most && !cut:
-		panic(fail("msg_too_long"))
-	case units(c.text) > most:
+	failIf(units(c.markdown) > maxMarkdown || units(c.text) > most && !cut, "msg_too_long")
+	if units(c.text) > most {
 		c.text, c.truncated = cutUnits(c.text, most), true
 	}
 	if text := r.text("blocks"); text != "" {
-		parsed := readBlocks(text, func() string { return s.nextID("b") })
+		parsed := s.readBlocks(text)
 		c.parsed, c.blocks, c.hasBlocks = parsed, parsed.list, true
 	}
 	c.readMetadata(r)

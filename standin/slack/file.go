@@ -86,9 +86,7 @@ func (s *Server) completeUpload(r *request) any {
 		ID    string `json:"id"`
 		Title string `json:"title"`
 	}
-	if err := json.Unmarshal([]byte(r.text("files")), &list); err != nil || len(list) == 0 {
-		panic(fail("invalid_arguments"))
-	}
+	failIf(json.Unmarshal([]byte(r.text("files")), &list) != nil || len(list) == 0, "invalid_arguments")
 	var files []File
 	for _, one := range list {
 		f := s.files[one.ID]

@@ -48,24 +48,19 @@ func (s *Server) readGrowth(r *request) growth {
 		return g
 	}
 	var list []chunk
-	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		panic(fail("invalid_chunks"))
-	}
+	failIf(json.Unmarshal([]byte(text), &list) != nil, "invalid_chunks")
 	for _, c := range list {
 		switch c.Type {
 		case "markdown_text":
 			failIf(units(c.Text) > maxMarkdown, "msg_too_long")
 			g.markdown += c.Text
 		case "task_update":
-			if c.ID == "" || c.Title == "" || !slices.Contains([]string{"pending", "in_progress", "complete", "error"}, c.Status) {
-				panic(fail("invalid_chunks"))
-			}
+			failIf(c.ID == "" || c.Title == "" || !slices.Contains([]string{"pending", "in_progress", "complete", "error"}, c.Status), "invalid_chunks")
 			g.tasks = append(g.tasks, c.Task)
 		case "plan_update":
 			failIf(c.Title == "", "invalid_chunks")
 		case "blocks":
-			parsed := readBlocks(string(c.Blocks), func() string { return s.nextID("b") })
-			g.blocks = parsed
+			g.blocks = s.readBlocks(string(c.Blocks))
 		default:
 			panic(fail("invalid_chunks"))
 		}
@@ -97,16 +92,12 @@ func (s *Server) grow(now time.Time, before Version, g growth, method string) Ve
 // startStream: https://docs.slack.dev/reference/methods/chat.startStream
 func (s *Server) startStream(r *request, c *channel) any {
 	thread := s.thread(c, r)
-	switch {
-	case c.info.Kind == KindIM && thread == "": // only in channels it may be left out.
-		panic(&apiError{code: "invalid_arguments", detail: []string{"[ERROR] missing required field: thread_ts"}})
-	case c.info.Kind != KindIM && r.text("recipient_user_id") == "":
-		panic(fail("missing_recipient_user_id"))
-	case c.info.Kind != KindIM && r.text("recipient_team_id") == "":
-		panic(fail("missing_recipient_team_id"))
-	case r.text("recipient_user_id") != "" && !s.isPerson(r.text("recipient_user_id")):
-		panic(fail("user_not_found"))
-	}
+	direct, recipient := c.info.Kind == KindIM, r.text("recipient_user_id")
+	rig.RefuseIf(direct && thread == "", // only in channels it may be left out.
+		&apiError{code: "invalid_arguments", detail: []string{"[ERROR] missing required field: thread_ts"}})
+	failIf(!direct && recipient == "", "missing_recipient_user_id")
+	failIf(!direct && r.text("recipient_team_id") == "", "missing_recipient_team_id")
+	failIf(recipient != "" && !s.isPerson(recipient), "user_not_found")
 	g := s.readGrowth(r)
 	v := s.grow(r.now, Version{Streaming: true, noUnfurls: noUnfurls(r)}, g, r.call.Method)
 	m := &Message{
@@ -144,8 +135,7 @@ func (s *Server) stopStream(r *request, c *channel, m *Message) any {
 	var tail content
 	tail.readMetadata(r)
 	if text := r.text("blocks"); text != "" {
-		parsed := readBlocks(text, func() string { return s.nextID("b") })
-		g.blocks = parsed
+		g.blocks = s.readBlocks(text)
 	}
 	v := s.grow(r.now, m.Last(), g, r.call.Method)
 	failIf(v.Markdown == "" && len(v.Blocks) == 0 && len(v.Tasks) == 0, "no_text")

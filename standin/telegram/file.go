@@ -34,13 +34,11 @@ const (
 func checkPhoto(data []byte) {
 	rig.RefuseIf(len(data) > maxPhoto, tooLarge())
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
-	switch {
-	case len(data) > 12 && string(data[8:12]) == "WEBP": // its sides are not looked at
-	case err != nil:
-		panic(badRequest("IMAGE_PROCESS_FAILED"))
-	case c.Width+c.Height > maxPhotoSides, c.Width > maxPhotoRatio*c.Height, c.Height > maxPhotoRatio*c.Width:
-		panic(badRequest("PHOTO_INVALID_DIMENSIONS"))
+	if len(data) > 12 && string(data[8:12]) == "WEBP" {
+		return // its sides are not looked at
 	}
+	badRequestIf(err != nil, "IMAGE_PROCESS_FAILED")
+	badRequestIf(c.Width+c.Height > maxPhotoSides || c.Width > maxPhotoRatio*c.Height || c.Height > maxPhotoRatio*c.Width, "PHOTO_INVALID_DIMENSIONS")
 }
 
 func tooLarge() *apiError {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+
+	"telex/standin/rig"
 )
 
 // htmlParser reads the HTML parse mode.
@@ -95,18 +97,13 @@ func htmlEntity(s string, pos int) (rune, int) {
 
 func (p *htmlParser) endTag(pos int) int {
 	end := strings.IndexByte(p.source[pos:], '>')
-	if end < 0 {
-		panic(unparsable("Unclosed end tag at byte offset %d", pos))
-	}
+	rig.RefuseIf(end < 0, unparsable("Unclosed end tag at byte offset %d", pos))
 	name := strings.ToLower(strings.TrimSpace(p.source[pos+2 : pos+end]))
 	n := len(p.open)
-	if n == 0 {
-		panic(unparsable("Unexpected end tag at byte offset %d", pos))
-	}
+	rig.RefuseIf(n == 0, unparsable("Unexpected end tag at byte offset %d", pos))
 	tag := p.open[n-1]
-	if name != "" && name != tag.name {
-		panic(unparsable("Unmatched end tag at byte offset %d, expected %q, found %q", pos, "</"+tag.name+">", "</"+name+">"))
-	}
+	rig.RefuseIf(name != "" && name != tag.name,
+		unparsable("Unmatched end tag at byte offset %d, expected %q, found %q", pos, "</"+tag.name+">", "</"+name+">"))
 	p.open = p.open[:n-1]
 	if tag.natural {
 		tag.entity.URL = p.out.from(tag.bytes)
@@ -127,12 +124,8 @@ func (p *htmlParser) startTag(pos int) int {
 	}
 	tag := htmlTag{name: strings.ToLower(p.source[pos+1 : at]), units: p.out.units, bytes: p.out.text.Len()}
 	attributes, end, ok := htmlAttributes(p.source, at)
-	if !ok {
-		panic(unparsable("Unclosed start tag at byte offset %d", pos))
-	}
-	if !p.describe(&tag, attributes) {
-		panic(unparsable("Unsupported start tag %q at byte offset %d", tag.name, pos))
-	}
+	rig.RefuseIf(!ok, unparsable("Unclosed start tag at byte offset %d", pos))
+	rig.RefuseIf(!p.describe(&tag, attributes), unparsable("Unsupported start tag %q at byte offset %d", tag.name, pos))
 	p.open = append(p.open, tag)
 	return end
 }

@@ -22,18 +22,12 @@ func (s *Server) target(r *request) *chat {
 	if aerr := s.checkBlocked(r.now, c, r.call); aerr != nil {
 		panic(aerr)
 	}
-	switch {
-	case c.migratedTo != 0:
-		aerr := badRequest("group chat was upgraded to a supergroup chat")
-		aerr.migrateTo = c.migratedTo
-		panic(aerr)
-	case c.deactivated:
-		panic(forbidden("user is deactivated"))
-	case c.blocked:
-		panic(forbidden("bot was blocked by the user"))
-	case c.kicked:
-		panic(forbidden("bot was kicked from the " + c.info.Type + " chat"))
-	}
+	moved := badRequest("group chat was upgraded to a supergroup chat")
+	moved.migrateTo = c.migratedTo
+	rig.RefuseIf(c.migratedTo != 0, moved)
+	rig.RefuseIf(c.deactivated, forbidden("user is deactivated"))
+	rig.RefuseIf(c.blocked, forbidden("bot was blocked by the user"))
+	rig.RefuseIf(c.kicked, forbidden("bot was kicked from the "+c.info.Type+" chat"))
 	return c
 }
 

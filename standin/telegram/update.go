@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -192,12 +191,9 @@ func (s *Server) abandonPoll(self *poll) *apiError {
 
 // readAllowed returns nil when the parameter is absent: the last setting stays.
 func readAllowed(p params) *[]string {
-	if !p.has("allowed_updates") {
-		return nil
-	}
 	list := []string{}
-	if err := json.Unmarshal([]byte(p.text("allowed_updates")), &list); err != nil {
-		panic(badRequest("can't parse allowed updates: JSON array of strings expected"))
+	if !p.object("allowed_updates", &list, badRequest("can't parse allowed updates: JSON array of strings expected")) {
+		return nil
 	}
 	for i := range list {
 		list[i] = strings.ToLower(list[i])
