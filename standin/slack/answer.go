@@ -24,9 +24,11 @@ type apiError struct {
 
 func fail(code string) *apiError { return &apiError{code: code} }
 
-// failIf is rig.RefuseIf for such an error.
+// failIf refuses the call when a rule is broken.
 func failIf(broken bool, code string) {
-	rig.RefuseIf(broken, fail(code))
+	if broken {
+		panic(fail(code))
+	}
 }
 
 // tooMany is what the platform answers beyond a limit.

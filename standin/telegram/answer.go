@@ -20,9 +20,11 @@ func badRequest(text string) *apiError {
 	return &apiError{code: http.StatusBadRequest, description: "Bad Request: " + text}
 }
 
-// badRequestIf is rig.RefuseIf for such an error.
-func badRequestIf(broken bool, text string) {
-	rig.RefuseIf(broken, badRequest(text))
+// badRequestIf refuses the call when a rule is broken.
+func badRequestIf(broken bool, format string, args ...any) {
+	if broken {
+		panic(badRequest(fmt.Sprintf(format, args...)))
+	}
 }
 
 func forbidden(text string) *apiError {

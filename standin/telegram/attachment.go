@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"telex/standin/rig"
 )
 
 // Attachment is a file that a person sends.
@@ -65,11 +67,10 @@ type saying struct {
 
 // read checks what a person says and looks into the files.
 func (in Incoming) read() (saying, error) {
-	f, err := fixText(in.Text, in.Entities)
-	if err != nil {
-		return saying{}, err
+	var said saying
+	if _, refused := rig.Run[apiError](func() any { said.text = fixText(in.Text, in.Entities); return nil }); refused != nil {
+		return saying{}, errors.New(refused.description)
 	}
-	said := saying{text: f}
 	list := in.Album
 	switch {
 	case len(list) == 0 && in.Media == "":
@@ -90,7 +91,7 @@ func (in Incoming) read() (saying, error) {
 		}
 		said.files = append(said.files, a.look())
 	}
-	if in.Media == "sticker" && f.text != "" {
+	if in.Media == "sticker" && said.text.text != "" {
 		return saying{}, errors.New("a sticker has no caption")
 	}
 	return said, nil

@@ -22,10 +22,7 @@ func (s *Server) contentOf(r *request, textField, entityField string, emptyOK bo
 		s.violate(r.now, SurplusEntities, r.call, fmt.Sprintf("%d entities", n))
 		entities = slices.Clone(entities[:maxEntities])
 	}
-	f, err := fixText(text, entities)
-	if err != nil {
-		panic(badRequest(err.Error()))
-	}
+	f := fixText(text, entities)
 	badRequestIf(f.text == "" && !emptyOK, "message text is empty")
 	return f
 }

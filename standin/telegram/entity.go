@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -88,28 +87,19 @@ func sortEntities(list []Entity) {
 	})
 }
 
-// checkEntity looks at what does not depend on the text.
-func checkEntity(e Entity) error {
-	rank := entityRank(e.Type)
-	switch {
-	case e.Type == "":
-		return fmt.Errorf("can't parse MessageEntity: Type is not specified")
-	case rank == rankUnknown:
-		return fmt.Errorf("can't parse MessageEntity: Unsupported type specified")
-	case e.Offset < 0 || e.Offset > maxOffset:
-		return fmt.Errorf("receive an entity with incorrect offset %d", e.Offset)
-	case e.Length < 0 || e.Length > maxOffset:
-		return fmt.Errorf("receive an entity with incorrect length %d", e.Length)
-	case e.Type == "text_link" && e.URL == "":
-		return fmt.Errorf(`can't parse MessageEntity: Can't find field "url"`)
-	case e.Type == "text_link" && !validLink(e.URL):
-		return fmt.Errorf("entity URL '%s' is invalid: Wrong HTTP URL", e.URL)
-	case e.Type == "text_mention" && e.User == nil:
-		return fmt.Errorf(`can't parse MessageEntity: Can't find field "user"`)
-	case e.Type == "custom_emoji" && e.CustomEmojiID == "":
-		return fmt.Errorf(`can't parse MessageEntity: Can't find field "custom_emoji_id"`)
+// check looks at what does not depend on the text.
+func (e Entity) check() {
+	missing := func(absent bool, field string) {
+		badRequestIf(absent, `can't parse MessageEntity: Can't find field "%s"`, field)
 	}
-	return nil
+	badRequestIf(e.Type == "", "can't parse MessageEntity: Type is not specified")
+	badRequestIf(entityRank(e.Type) == rankUnknown, "can't parse MessageEntity: Unsupported type specified")
+	badRequestIf(e.Offset < 0 || e.Offset > maxOffset, "receive an entity with incorrect offset %d", e.Offset)
+	badRequestIf(e.Length < 0 || e.Length > maxOffset, "receive an entity with incorrect length %d", e.Length)
+	missing(e.Type == "text_link" && e.URL == "", "url")
+	badRequestIf(e.Type == "text_link" && !validLink(e.URL), "entity URL '%s' is invalid: Wrong HTTP URL", e.URL)
+	missing(e.Type == "text_mention" && e.User == nil, "user")
+	missing(e.Type == "custom_emoji" && e.CustomEmojiID == "", "custom_emoji_id")
 }
 
 // keepFields drops the fields that the entity's type does not have.
@@ -166,31 +156,24 @@ type formatted struct {
 // fixText cleans a text, checks its entities against it, trims both and brings
 // the entities into the platform's normal form. The text of the result is empty
 // when nothing visible is left.
-func fixText(text string, entities []Entity) (formatted, error) {
-	if !utf8.ValidString(text) {
-		return formatted{}, fmt.Errorf("strings must be encoded in UTF-8")
-	}
+func fixText(text string, entities []Entity) formatted {
+	badRequestIf(!utf8.ValidString(text), "strings must be encoded in UTF-8")
 	kept := make([]Entity, 0, len(entities))
 	for _, e := range entities {
-		if err := checkEntity(e); err != nil {
-			return formatted{}, err
-		}
+		e.check()
 		if e.Length > 0 && entityRank(e.Type) != rankDetected {
 			kept = append(kept, keepFields(e))
 		}
 	}
 	sortEntities(kept)
-	units, err := clean(text, kept)
-	if err != nil {
-		return formatted{}, err
-	}
+	units := clean(text, kept)
 	units, kept = trimText(units, settle(units, kept))
 	kept = settle(units, kept)
 	result := string(utf16.Decode(units))
 	if invisible(result) {
-		return formatted{}, nil
+		return formatted{}
 	}
-	return formatted{text: result, entities: kept}, nil
+	return formatted{text: result, entities: kept}
 }
 
 // settle trims and normalizes until nothing changes: each may make work for the
@@ -205,9 +188,9 @@ func settle(units []uint16, entities []Entity) []Entity {
 	}
 }
 
-// clean replaces control characters and moves the entities along; it reports
+// clean replaces control characters and moves the entities along; it refuses
 // entities that do not fit the text.
-func clean(text string, entities []Entity) ([]uint16, error) {
+func clean(text string, entities []Entity) []uint16 {
 	out := make([]uint16, 0, len(text))
 	moved := make([]int, 0, len(text)+1) // new offset by old offset; -1 within a pair.
 	afterPair := make(map[int]int)       // byte offset behind a pair, by the old offset within.
@@ -229,21 +212,15 @@ func clean(text string, entities []Entity) ([]uint16, error) {
 	last := len(moved) - 1
 	for i := range entities {
 		e := &entities[i]
-		switch {
-		case e.Offset > last:
-			return nil, fmt.Errorf("entity begins after the end of the text at UTF-16 offset %d", e.Offset)
-		case e.end() > last:
-			return nil, fmt.Errorf("entity beginning at UTF-16 offset %d ends after the end of the text at UTF-16 offset %d",
-				e.Offset, e.end())
-		case moved[e.Offset] < 0:
-			return nil, fmt.Errorf("entity begins in a middle of a UTF-16 symbol at byte offset %d", afterPair[e.Offset])
-		case moved[e.end()] < 0:
-			return nil, fmt.Errorf("entity beginning at UTF-16 offset %d ends in a middle of a UTF-16 symbol at byte offset %d",
-				e.Offset, afterPair[e.end()])
-		}
+		badRequestIf(e.Offset > last, "entity begins after the end of the text at UTF-16 offset %d", e.Offset)
+		badRequestIf(e.end() > last, "entity beginning at UTF-16 offset %d ends after the end of the text at UTF-16 offset %d",
+			e.Offset, e.end())
+		badRequestIf(moved[e.Offset] < 0, "entity begins in a middle of a UTF-16 symbol at byte offset %d", afterPair[e.Offset])
+		badRequestIf(moved[e.end()] < 0, "entity beginning at UTF-16 offset %d ends in a middle of a UTF-16 symbol at byte offset %d",
+			e.Offset, afterPair[e.end()])
 		e.Offset, e.Length = moved[e.Offset], moved[e.end()]-moved[e.Offset]
 	}
-	return out, nil
+	return out
 }
 
 func blank(u uint16) bool { return u == ' ' || u == '\n' }

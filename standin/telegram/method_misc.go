@@ -63,7 +63,7 @@ func (s *Server) sendFile(r *request, c *chat, media string) any {
 	if name, ok := strings.CutPrefix(r.text(media), "attach://"); ok {
 		file, uploaded = r.Files[name]
 	}
-	badRequestIf(!uploaded && !r.has(media), "there is no "+media+" in the request")
+	badRequestIf(!uploaded && !r.has(media), "there is no %s in the request", media)
 	badRequestIf(uploaded && len(file.Data) == 0, "file must be non-empty")
 	rig.RefuseIf(len(file.Data) > maxUpload, tooLarge())
 	if media == "photo" && uploaded {
