@@ -5,6 +5,9 @@
 // A stand-in embeds a Rig and gives it a Platform: how a request becomes a call, what a call does, and the few
 // faults that only the platform has. Everything is guarded by one mutex, which is the stand-in's.
 //
+// A method of a platform is a list of rules in the platform's order. It refuses a call by a panic with the platform's
+// error, which Run recovers: RefuseIf is one rule. A rule comes before what the method changes.
+//
 // # Control over HTTP
 //
 // Bodies and answers are JSON; an error is {"error": "…"} with status 400, 403 or 404. Unknown fields are errors.

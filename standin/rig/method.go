@@ -1,7 +1,6 @@
 package rig
 
-// Run runs a method, which refuses a call by a panic with an *E, and returns its result or that refusal. A method of a
-// platform is a list of rules: without a return behind each of them it reads like the platform's page.
+// Run runs a method and returns its result, or the *E with which it refused the call. Any other panic goes on.
 func Run[E any](method func() any) (result any, refused *E) {
 	defer func() {
 		switch p := recover().(type) {
@@ -15,7 +14,7 @@ func Run[E any](method func() any) (result any, refused *E) {
 	return method(), nil
 }
 
-// RefuseIf refuses the call when a rule is broken. A method's rules are in the platform's order.
+// RefuseIf refuses the call when a rule is broken.
 func RefuseIf[E any](broken bool, refusal *E) {
 	if broken {
 		panic(refusal)
