@@ -144,7 +144,7 @@ func (c *growing) force(pos, most int) int {
 func (c *growing) ends(pos, most int) []spot {
 	var ends []spot
 	for s := range c.spots(pos, len(c.text), c.next) {
-		if last := s.at == len(c.text) && !c.open; !last && (s.kind == atGrapheme || s.kind == atBlock) { // a line ends in front of a blank one
+		if last := s.at == len(c.text) && !c.open; !last && s.kind == atGrapheme {
 			continue
 		}
 		ends = append(ends, s)
