@@ -144,7 +144,10 @@ func (c *growing) force(pos, most int) int {
 func (c *growing) ends(pos, most int) []spot {
 	var ends []spot
 	for s := range c.spots(pos, len(c.text), c.next) {
-		if last := s.at == len(c.text) && !c.open; !last && s.kind == atGrapheme {
+		last := s.at == len(c.text) && !c.open
+		n := len(ends)
+		marked := s.kind == atBlock && (n == 0 || ends[n-1].at != s.at-1) // the line above is only the mark of a list item
+		if !last && (s.kind == atGrapheme || marked) {
 			continue
 		}
 		ends = append(ends, s)
