@@ -68,15 +68,16 @@ func (a *actor) park() {
 	a.guard(nil, func() { a.detach(t) })
 }
 
-// detach settles what a turn leaves to its conversation.
+// detach settles what a turn leaves to its conversation, in the order of conclude: should the process die after /stop was answered,
+// the next one must not run the turn again.
 func (a *actor) detach(t *turn) {
 	a.queue.Reclaim(&t.offers)
+	if !t.recovered && t.slot.Ending().Keep {
+		a.storeParked(t)
+	}
 	if in := t.stoppedBy; in != nil {
 		t.stoppedBy = nil
 		a.confirmStop(*in, t.slot.Visible())
-	}
-	if !t.recovered && t.slot.Ending().Keep {
-		a.storeParked(t)
 	}
 	then := t.then
 	t.then = nil

@@ -93,6 +93,27 @@ func TestRegressionStoppedAndNotStoredAsStopped(t *testing.T) {
 	}
 }
 
+// F37: the clean-up of a stopped answer goes on in the background, and the process dies right after /stop was answered. The next one does
+// not run the answer again.
+func TestRegressionStoppedParkedAndKilled(t *testing.T) {
+	t.Parallel()
+	for write := range 12 {
+		t.Run(fmt.Sprint(write), func(t *testing.T) {
+			t.Parallel()
+			s := story("edit", calling("a0w0x", "a0w1x", change))
+			s.tools, s.kind.caps.Buttons, s.approval = true, true, time.Hour
+			s.says = append(s.says, say{at: 3 * time.Second, user: "ann", kind: "stop"})
+			s.reactions = []reaction{{kind: doApprove, after: time.Minute}}
+			s.faults = map[int]fault{1: {kind: isAuth, after: 20 * time.Second}} // what takes the question away
+			s.kills = []kill{{where: afterWrite, n: write, down: time.Second}}
+			w := perform(t, s)
+			if n := w.counts["effects that were approved"]; n > 0 {
+				t.Errorf("%d calls were made\nwhat happened:\n%s", n, strings.Join(w.story(), "\n"))
+			}
+		})
+	}
+}
+
 // D1: a stream is cut in other places than a text. A message without an id, which nobody can change, stays where the process that
 // died had cut it.
 func TestRegressionCutsOfAStreamOutliveItsProcess(t *testing.T) {
