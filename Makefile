@@ -106,6 +106,10 @@ test-browser: ## Use the demo's page with a browser; Debian's package chromium i
 	@command -v chromium >/dev/null || { echo 'make test-browser: chromium not found: install the Debian package chromium (apt-get install chromium)'; exit 1; }
 	go test -count=1 -v -tags=browser -run='^TestBrowser' ./cmd/telex
 
+.PHONY: pictures
+pictures: ## Draw the README's pictures from the demo's page; Debian's package chromium is needed.
+	PICTURES='$(CURDIR)/docs' go test -count=1 -tags=browser -run='^TestBrowserDrawsTheAnswer$$' ./cmd/telex
+
 .PHONY: test-hostile
 test-hostile: ## Run the built program against hostile MCP servers, and print memory, calls and processes left.
 	go test -count=1 -v -run='^TestHostileMCPServers$$' ./cmd/telex

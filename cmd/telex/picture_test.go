@@ -1,0 +1,90 @@
+//go:build browser
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/gif"
+	"image/png"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// TestBrowserDrawsTheAnswer draws an answer that grows on the demo's page, light and dark: the README's pictures. `make pictures` keeps
+// them, in the folder that $PICTURES names.
+func TestBrowserDrawsTheAnswer(t *testing.T) {
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run(scheme, func(t *testing.T) {
+			p := openPage(t, screen{640, 620})
+			p.do("choose "+scheme, chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+				_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+				})
+				return err
+			}))
+			p.ask("Explain the tides")
+			var animation gif.GIF
+			began := time.Now()
+			for seen := ""; seen == "" || seen[len(seen)-1] == cursor[len(cursor)-1]; {
+				p.await("the answer to grow", fmt.Sprintf(`look.answers().length && look.text(look.answers().at(-1)) !== %q`, seen))
+				seen = value[string](p, `look.text(look.answers().at(-1))`)
+				if n := len(animation.Delay); n > 0 {
+					animation.Delay[n-1] = int(time.Since(began) / (10 * time.Millisecond))
+				}
+				began = time.Now()
+				animation.Image, animation.Delay = append(animation.Image, p.paletted()), append(animation.Delay, 500)
+			}
+			if n := len(animation.Image); n < 4 {
+				t.Fatalf("%d pictures show no answer that grows", n)
+			}
+			var file bytes.Buffer
+			if err := gif.EncodeAll(&file, &animation); err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d pictures, %d bytes", len(animation.Image), file.Len())
+			if dir := os.Getenv("PICTURES"); dir != "" {
+				if err := os.WriteFile(filepath.Join(dir, "answer-"+scheme+".gif"), file.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// paletted returns what the page looks like, in the 256 colours that most of it has.
+func (p *page) paletted() *image.Paletted {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	taken, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		p.t.Fatalf("take a picture: %v", err)
+	}
+	shot, err := png.Decode(bytes.NewReader(taken))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	counts := map[color.Color]int{}
+	for y := range shot.Bounds().Dy() {
+		for x := range shot.Bounds().Dx() {
+			counts[shot.At(x, y)]++
+		}
+	}
+	colours := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return cmp.Compare(counts[b], counts[a]) })
+	picture := image.NewPaletted(shot.Bounds(), colours[:min(256, len(colours))])
+	draw.Draw(picture, picture.Bounds(), shot, image.Point{}, draw.Src)
+	return picture
+}
