@@ -6,7 +6,7 @@ import (
 	"telex/internal/chat"
 )
 
-// actionKind is what an action does.
+// actionKind is the kind of an action.
 type actionKind uint8
 
 const (
@@ -17,34 +17,34 @@ const (
 	doDelete
 	doFile     // create a message that is a file
 	doDraft    // show the part as an ephemeral preview
-	doStart    // create a message that only grows
-	doAppend   // let it grow
-	doStop     // make it a message like any other
-	doProbe    // show that the bot is at work, to learn whether the platform answers at all
-	doFind     // ask whether a create of unknown outcome took effect
-	doSkip     // no call: what was laid out shows nothing new
-	doMessages // no call: previews are messages from now on, since drafts and streams can't show what is asked
-	doSeal     // no call: the part is full and already shows what it must, or a question is left as it stands
+	doStart    // create a message that only grows (a native stream)
+	doAppend   // append to the stream
+	doStop     // stop the stream; the message can be edited from then on
+	doProbe    // send a typing indicator, to learn whether the platform answers at all
+	doFind     // ask the platform whether a create of unknown outcome took effect
+	doSkip     // no call: the new layout shows nothing new
+	doMessages // no call: use messages for previews from now on, since drafts and streams can't show a question
+	doSeal     // no call: the part is full and already shows its text, or a question is left as it is
 	doEnd
 )
 
 // action is one decision of next.
 type action struct {
 	kind  actionKind
-	until time.Time // doWait: zero waits for news only
-	deaf  bool      // doWait: new text changes nothing before until
+	until time.Time // doWait: zero waits for an event only
+	deaf  bool      // doWait: new text does not end the wait before until
 	desired
-	calls int    // how many calls are known to follow, this one included; 0 counts as 1
-	added string // doAppend, doStop: the text that is new
+	calls int    // number of calls known to follow, including this one; 0 counts as 1
+	added string // doAppend, doStop: the text to append
 }
 
-// Places of messages that are not of the text.
+// Indexes of messages that are not part of the text.
 const (
 	questionAt   = -1
-	supersededAt = -2 // of the first superseded message; the others follow downwards
+	supersededAt = -2 // index of the first superseded message; the others follow downwards
 )
 
-// creates says that a makes a new message.
+// creates reports whether a creates a new message.
 func (a action) creates() bool { return a.kind == doSend || a.kind == doFile || a.kind == doStart }
 
 func (a action) op() chat.Op {
@@ -58,7 +58,7 @@ func (a action) op() chat.Op {
 	return op
 }
 
-// same says that b is still the call that a queued for, perhaps with newer text.
+// same reports whether b is the call that was queued as a, perhaps with newer text.
 func (a action) same(b action) bool {
 	return a.kind == b.kind && a.part == b.part
 }

@@ -11,20 +11,18 @@ import (
 	"telex/internal/markup"
 )
 
-// How long a call may take before its outcome counts as unknown. A preview is worth less
-// patience than the text that must arrive.
+// Timeouts after which the outcome of a call counts as unknown. A preview gets a shorter one than the final.
 const (
 	typingTimeout  = 3 * time.Second
 	previewTimeout = 10 * time.Second
 	callTimeout    = 30 * time.Second
 
-	// fileSpeed is what is expected of a connection that a file takes, in bytes a second.
+	// fileSpeed is the expected upload speed for files, in bytes per second.
 	fileSpeed = 256 << 10
 )
 
-// acquire waits for the budget. What waited is decided again, so that the newest text goes
-// out. It returns nil when something more important came up or ctx ended; the ticket is then
-// given back.
+// acquire waits until the budget allows the call. It then decides again, so that the newest text is sent. If
+// another action became more important or ctx ended, it cancels the ticket and returns nil.
 func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	if a.creates() && len(r.before) > 0 {
 		if !r.yield(ctx) {
@@ -54,7 +52,7 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	}
 	if r.queue(ctx, t, *a) {
 		r.honour(call)
-		if r.ending != nil { // the budget's waits are none of the platform's failures
+		if r.ending != nil { // waiting for the budget does not count against the deadline
 			r.deadline = r.deadline.Add(time.Since(since))
 		}
 		r.refresh(ctx)
@@ -66,8 +64,8 @@ func (r *Reply) acquire(ctx context.Context, a *action) Ticket {
 	return nil
 }
 
-// queue waits until t is ready. It returns false when the call is not wanted any more: the
-// ending and a question put an end to a preview, and any text to the typing indicator.
+// queue waits until t is ready. It returns false when the call is no longer wanted: an ending or a question
+// cancels a queued preview, and text cancels a queued typing indicator.
 func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	changed, ended, urged := r.slot.changed, r.slot.ended, r.slot.urged
 	if a.kind != doType {
@@ -89,7 +87,7 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 			}
 		case <-ended:
 			return false
-		case <-urged: // it waits in another class
+		case <-urged: // the question is queued again, in its own class
 			return false
 		case <-r.cutShort():
 			return false
@@ -99,7 +97,7 @@ func (r *Reply) queue(ctx context.Context, t Ticket, a action) bool {
 	}
 }
 
-// honour lets a final take as long as the platform told anybody to wait.
+// honour extends the deadline of a final by the time for which the platform blocks the call.
 func (r *Reply) honour(c chat.Call) {
 	if r.ending == nil {
 		return
@@ -125,9 +123,9 @@ func (r *Reply) request(a action) chat.Call {
 	return c
 }
 
-// perform makes the call and settles its outcome. What is about to be tried is stored first.
+// perform makes the call and settles its outcome. It first stores what the call is about to change.
 func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
-	defer t.Cancel() // should anything panic; else it has ended by then
+	defer t.Cancel() // releases the ticket after a panic; otherwise the call has ended by then
 	plan, stored := r.recordIntent(ctx, a)
 	if !stored && r.ending == nil {
 		t.Cancel()
@@ -163,9 +161,9 @@ func (r *Reply) perform(ctx context.Context, t Ticket, a action) {
 	}
 }
 
-// call makes the call and tells the budget what the platform said.
+// call makes the call and reports rate limits in the answer to the budget.
 func (r *Reply) call(ctx context.Context, t Ticket, a action) (chat.Receipt, error) {
-	defer t.Done() // after the block, so that what it frees is not granted to others before
+	defer t.Done() // after Block, so that the freed place is not granted to another call before
 	receipt, err := r.do(ctx, a)
 	if err == nil {
 		r.ep.Pulse.Beat()
@@ -219,7 +217,7 @@ func (r *Reply) do(ctx context.Context, a action) (chat.Receipt, error) {
 	}
 }
 
-// outgoing is the message that a shows, with what stands around its text.
+// outgoing returns the message for action a: the text and what is shown around it.
 func (r *Reply) outgoing(a action) chat.Outgoing {
 	body, plain := a.body.rendered, a.body.plain
 	m := chat.Outgoing{Key: r.partKey(a.part), Preview: r.ending == nil}
@@ -255,7 +253,7 @@ func spansOf(r markup.Rendered) (spans []chat.Span) {
 	return spans
 }
 
-// partKey is the idempotency key of every create of one message.
+// partKey returns the idempotency key for every create of one message.
 func (r *Reply) partKey(i int) string {
 	if i == questionAt {
 		return fmt.Sprintf("%s.q%d", r.key, r.question.gen)
@@ -266,17 +264,18 @@ func (r *Reply) partKey(i int) string {
 	return Key(r.key, i)
 }
 
-// Key is the idempotency key of one of the messages of a reply, and so its id where a platform calls messages by their keys.
+// Key returns the idempotency key of one message of a reply. Where a platform uses keys as message ids, it is
+// the id too.
 func Key(reply string, message int) string { return fmt.Sprintf("%s.%d", reply, message) }
 
-// draftID is the same for all drafts of one part, and never 0.
+// draftID returns the id shared by all drafts of one part. It is never 0.
 func (r *Reply) draftID(i int) int64 {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.partKey(i))) // never fails
 	return int64(h.Sum32()) + 1
 }
 
-// trace logs a failed call, loudly when it is the first of a row.
+// trace logs a failed call. The first failure in a row is logged as a warning.
 func (r *Reply) trace(ctx context.Context, a action, err error) {
 	level := slog.LevelDebug
 	if r.row == 0 && a.kind != doType && a.kind != doProbe {

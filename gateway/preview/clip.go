@@ -11,9 +11,9 @@ import (
 
 const ellipsis = "…"
 
-// clip shortens a text until it fits. What is left out is told by how much it is, or by an ellipsis where there is no room
-// for that: whoever approves something must know that they don't see all of it. What goes first is the
-// middle of the lines between the first, which says what it is about, and the last, which says what to do.
+// clip shortens a text until it fits. It states how many characters are missing, or shows only an ellipsis if
+// there is no room: a person who approves something must know that they don't see all of it. The first line
+// gives the subject and the last one the instruction, so clip shortens the lines between them first.
 func clip(text string, fits func(string) bool) string {
 	if fits(text) {
 		return text
@@ -38,7 +38,8 @@ func clip(text string, fits func(string) bool) string {
 	return short
 }
 
-// shorten leaves out as little as possible of the middle of text, so that within fits; false when nothing helps.
+// shorten cuts as little as possible out of the middle of text so that within(text) fits. It returns false if no
+// cut is enough.
 func shorten(text string, fits func(string) bool, within func(string) string) (short string, ok bool) {
 	if whole := within(text); fits(whole) {
 		return whole, true
@@ -54,7 +55,7 @@ func shorten(text string, fits func(string) bool, within func(string) string) (s
 			return within(text[:from] + gap(text[from:to]) + text[to:])
 		}
 		k := sort.Search(n, func(k int) bool { return !fits(keeping(k)) }) - 1
-		for k > 0 && !fits(keeping(k)) { // marks make a text longer than it reads, not evenly
+		for k > 0 && !fits(keeping(k)) { // escaping makes the text longer by an uneven amount, so the search may be off
 			k--
 		}
 		if short = keeping(max(0, k)); fits(short) {
@@ -64,7 +65,7 @@ func shorten(text string, fits func(string) bool, within func(string) string) (s
 	return short, false
 }
 
-// leftOut says how much of a text is not there.
+// leftOut returns the marker for the omitted text.
 func leftOut(text string) string {
 	return fmt.Sprintf("… (%d characters are not shown) …", utf8.RuneCountInString(text))
 }

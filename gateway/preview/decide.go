@@ -9,7 +9,7 @@ import (
 	"telex/internal/markup"
 )
 
-// next names the one thing to do now. It changes nothing.
+// next returns the next action. It changes nothing.
 func (s *state) next(now time.Time) action {
 	switch {
 	case s.dead:
@@ -27,12 +27,12 @@ func (s *state) next(now time.Time) action {
 	return s.remaining(now)
 }
 
-// undone says that nothing but its deadline keeps the reply from what its ending still wants.
+// undone reports whether the reply gave up only because its deadline passed.
 func (s *state) undone(now time.Time) bool {
 	return s.ending != nil && !s.ending.Stand && !s.dead && now.After(s.deadline) && s.remaining(now).kind != doEnd
 }
 
-// preview shows the newest view when it is due.
+// preview returns the action that shows the newest view when a preview is due.
 func (s *state) preview(now time.Time) action {
 	if i, until := s.streaming(); i >= 0 && (s.parts[i].unsure() || !now.Before(until)) {
 		return s.stop(i)
@@ -72,7 +72,8 @@ func (s *state) preview(now time.Time) action {
 	return s.show(i, from, text, want, asks, now)
 }
 
-// holds says that what is asked can stand in part i, which shows the text from a place on, or in the part behind it.
+// holds reports whether the question fits into part i, which shows the text starting at from, or into the part
+// after it.
 func (s *state) holds(i int, from markup.Mark, text string, want frame) bool {
 	if !s.beyond(i + 1) {
 		return true
@@ -80,25 +81,26 @@ func (s *state) holds(i int, from markup.Mark, text string, want frame) bool {
 	return !s.layout(i, from, text, want).seal
 }
 
-// beyond says that part i will be in a file.
+// beyond reports whether part i will be in a file.
 func (s *state) beyond(i int) bool {
 	return s.can(chat.OpFile) && s.cfg.MaxParts > 0 && i >= s.cfg.MaxParts
 }
 
-// open says that part i may show a preview.
+// open reports whether part i may show a preview.
 func (s *state) open(i int) bool {
 	switch {
 	case s.muted, s.beyond(i):
 		return false
 	case s.view.Status.urgent():
 		return s.can(chat.OpEdit)
-	case !s.cfg.Enabled: // what asked a person is taken away
+	case !s.cfg.Enabled: // only to remove an answered question
 		return s.can(chat.OpEdit) && s.shownFrame != (frame{})
 	}
 	return s.can(chat.OpEdit) || s.draftFor > 0 || s.streamFor > 0
 }
 
-// show returns the call that makes part i show the text and what is wanted around it, or waits when it does so.
+// show returns the call that makes part i show the text and the frame. If the part already shows them, it
+// returns doSkip.
 func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool, now time.Time) action {
 	d, streams := s.layout(i, from, text, want), s.streamed(i)
 	if !s.displayed || asks {
@@ -117,8 +119,8 @@ func (s *state) show(i int, from markup.Mark, text string, want frame, asks bool
 	return action{kind: doSkip, desired: desired{size: len(text), display: display{frame: want}}}
 }
 
-// fillPlaceholder settles what a message shows that has nothing of the text: what an earlier process left there until there
-// is more, and where there is no cursor to take the place of lines that are over, a sign.
+// fillPlaceholder chooses the body of a message that has no text to show yet. Until there is more text, it keeps
+// the text shown by an earlier process. Where no cursor can replace an outdated frame, it shows a placeholder.
 func (s *state) fillPlaceholder(a *desired, want frame) {
 	if a.body.rendered.Text != "" || !s.at(a.part).exists() {
 		return
@@ -131,7 +133,7 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 		}
 		f := s.fitting(shown.rendered, want)
 		if s.view.Status.urgent() && f.below != want.below {
-			return // what is asked stands alone until there is more text than that
+			return // the question is shown without text until the new text is longer
 		}
 		if a.body, a.stands = shown, true; !p.streams() {
 			a.frame = f
@@ -141,17 +143,19 @@ func (s *state) fillPlaceholder(a *desired, want frame) {
 	}
 }
 
-// layout returns what part i shows of the text from a place on, with what is wanted around it as far as there is
-// room. What is urgent has room: where there is none below the text, it stands in the next part.
+// layout returns the content of part i for the text starting at from, with as much of the frame as fits. A
+// question is always shown: if it does not fit below the text, layout seals the part and the question goes into
+// the next one.
 func (s *state) layout(i int, from markup.Mark, text string, want frame) desired {
 	a := desired{part: i, aim: aimShow, start: from, next: from, size: len(text), class: chat.ClassPreview}
 	o := markup.Options{
 		Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: s.view.Paused && len(text) == len(s.view.Text),
-		Append: s.grows, // in all parts, also once they are edited: the places where they begin are the same
+		Append: s.grows, // also for parts that are edited by now: their boundaries must not change
 	}
 	laid := markup.Layout(text, o)
 	if s.grows && !s.streamed(i) && len(laid) < 2 {
-		// What is edited can show all there is: above a question nothing more may come for long. It seals nothing.
+		// An edited message can show all of the text, which matters above a question that stays for long. This
+		// never seals a part.
 		o.Append = false
 		if whole := markup.Layout(text, o); len(whole) == 1 {
 			laid = whole
@@ -168,7 +172,7 @@ func (s *state) layout(i int, from markup.Mark, text string, want frame) desired
 	return a
 }
 
-// due is when the next preview may be made.
+// due returns the earliest time of the next preview.
 func (s *state) due() time.Time {
 	due := s.unchangedAt.Add(lookEvery)
 	if next := s.lastCall.Add(s.cfg.Interval); next.After(due) && !s.continues() {
@@ -177,14 +181,14 @@ func (s *state) due() time.Time {
 	return due
 }
 
-// continues says that a part was sealed and its successor is not there yet: the text that
-// overflowed is shown without waiting another interval.
+// continues reports whether a part was sealed and its successor does not exist yet. The text that overflowed is
+// then shown without waiting for another interval.
 func (s *state) continues() bool {
 	n := len(s.parts)
 	return n > 0 && s.parts[n-1].sealed() && (s.draft.at.IsZero() || s.draft.part < n)
 }
 
-// active returns the part that grows, and where it begins in the source.
+// active returns the part that grows and its start in the source.
 func (s *state) active() (int, markup.Mark) {
 	n := len(s.parts)
 	if n == 0 {
@@ -196,13 +200,13 @@ func (s *state) active() (int, markup.Mark) {
 	return n, *s.parts[n-1].next
 }
 
-// shownText returns the text to show: all of it once there is enough for the first display,
-// whole words when the model is slow. While it returns none, due is when that will have
-// changed even without more text; the zero time when it will not.
+// shownText returns the text to show: all of it once there is enough for the first display, whole words if the
+// model is slow. If the text is empty, due is the time when that changes even without more text, or zero if it
+// does not.
 func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	text = s.view.Text
 	if len(text) < s.recovered {
-		return "", time.Time{} // a person has seen more than that
+		return "", time.Time{} // a person has already seen more
 	}
 	if s.displayed || s.view.Tokens >= s.cfg.MinTokens || s.view.Status.urgent() {
 		return text, time.Time{}
@@ -214,9 +218,8 @@ func (s *state) shownText(now time.Time) (text string, due time.Time) {
 	return strings.TrimRightFunc(text, unicode.IsSpace), time.Time{}
 }
 
-// pause waits until due, or without it for news alone. Meanwhile it keeps alive what would
-// vanish: the typing indicator until something is visible, then a draft. A deaf pause is not
-// ended by new text.
+// pause waits until due, or for an event if due is zero. Meanwhile it renews what would expire: the typing
+// indicator until something is visible, then a draft. New text does not end a deaf pause.
 func (s *state) pause(now, due time.Time, deaf bool) action {
 	a := action{kind: doWait, until: due, deaf: deaf}
 	sooner := func(t time.Time) {

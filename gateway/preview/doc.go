@@ -1,10 +1,9 @@
-// Package preview keeps the visible messages of one reply equal to the newest view of it,
-// within the platform's budget, and then makes them final.
+// Package preview keeps the visible messages of one reply equal to its newest view, within the platform's
+// budget, and then makes them final.
 //
-// A Reply is one state machine for all platforms, owned by one goroutine. Deciding and doing
-// are apart: next is a pure function of the state and the time that names one action, settle
-// is the only one that folds the outcome of that action into the state, and Run is the
-// thin loop between them that waits, asks the budget and makes the call.
+// A Reply is one state machine for all platforms, owned by one goroutine. Decisions and effects are separate:
+// next is a pure function of the state and the time and returns one action. Only settle applies the outcome of
+// an action to the state. Run is the loop between them that waits, asks the budget and makes the call.
 //
 //	         ┌──────────── Slot (newest view, ending) <── the turn
 //	         v
@@ -12,18 +11,18 @@
 //	         ^                     (the newest text goes out, not the one that queued)  │
 //	         └──────────────────────────────────────────────────────────────────────────┘
 //
-// next has two halves. The layout says what each message shall be: it shows a display, it stays as it is, or it is gone.
-// The layout is show for previews, textsAtEnd for the ending, and askBeside for a question. One planner, plan, compares that
-// with the message and names one call. settle has two halves too: what a success changes, and for a failure the table
-// failuresOf, by the kind of the call and the kind of the error.
+// next works in two steps. The layout decides the aim of each message: show a display, stay as it is, or be
+// deleted. The layout is show for previews, textsAtEnd for the ending, and askBeside for a question. The
+// planner, plan, compares this aim with the message and returns one call. settle applies a success itself; for a
+// failure it uses the table failuresOf, which is indexed by the kind of call and the kind of error.
 //
-// A message has one of three roles. It is of the text; or it holds a question that no preview can show; or it is
-// superseded: it can't be edited any more, another message takes its place in the text, and then it is deleted.
+// A message has one of three roles. It is part of the text; it asks a question that no preview can show; or it
+// is superseded: it can't be edited any more, another message replaces it in the text, and then it is deleted.
 //
-// What the turn does beside writing stands around the text of a preview, in a frame: what the model thinks above,
-// the tools and the question to a person below. Frames are in no record and no final.
+// The progress of a turn is shown in a frame around the text of a preview: the model's thoughts above, the tools
+// and the question to a person below. Frames are neither recorded nor part of the final.
 //
-// A message is in one of four phases. An outcome of a call takes it from one to another:
+// A message is in one of four phases. The outcome of a call moves it to another phase:
 //
 //	absent    ───> standing   a create succeeded, or a message of an earlier create was found
 //	absent    ───> streaming  the create began a stream, or an earlier one may have
@@ -36,9 +35,10 @@
 //	gone      ───> absent     what was made in its place has no id: as a preview it can't be edited, so it does not count
 //	gone      ───> streaming  the same, where an earlier create may have begun a stream
 //
-// Beside its phase a message knows how sure it is what it shows. Where a create was not answered it has an attempt, which
-// knows how the outcome is learned: by repeating the create under its key, by asking the platform, or not at all.
+// Besides its phase, a message has a certainty: whether its visible content is known. While the outcome of a
+// create is unknown, its attempt records how to learn the outcome: by repeating the create under its key, by
+// asking the platform, or not at all.
 //
-// What was delivered is judged by content: a message counts as final when the payload that
-// the platform last acknowledged for it equals the rendered final and has no cursor.
+// Delivery is judged by content: a message counts as final when the payload that the platform last acknowledged
+// equals the rendered final and has no cursor.
 package preview

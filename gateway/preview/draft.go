@@ -2,25 +2,25 @@ package preview
 
 import "telex/internal/chat"
 
-// A draft is a preview that is no message: it leaves nothing, vanishes by itself or when a
-// message arrives, and may be repeated freely. Nothing of it is recorded.
+// A draft is a preview without a message. It vanishes by itself or when a message arrives, and it may be sent
+// again at any time. Drafts are not recorded.
 
-// drafted says that a person may see a draft now.
+// drafted reports whether a person may see a draft now.
 func (s *state) drafted() bool { return !s.draft.at.IsZero() }
 
-// redraft shows the draft once more, since it would vanish.
+// redraft returns the action that renews the draft before it expires.
 func (s *state) redraft() action {
 	return action{kind: doDraft, desired: desired{part: s.draft.part, display: s.draft.display, size: s.laidOut, class: chat.ClassPreview}}
 }
 
-// erase says that the draft vanished: it is due to be shown again.
+// erase marks the draft as vanished, so that it is shown again at once.
 func (s *state) erase() {
 	if s.drafted() {
 		s.draft.at = s.draft.at.Add(-s.draftFor)
 	}
 }
 
-// settleDraft notes what the draft shows.
+// settleDraft records the content of the draft.
 func (s *state) settleDraft(a action) {
 	s.displayed = true
 	s.draft = draft{display: a.display, part: a.part, at: s.lastCall}

@@ -9,10 +9,10 @@ import (
 	"telex/internal/markup"
 )
 
-// maxName is how much of a file's name stands in a line, in characters.
+// maxName is the longest file name shown in a line, in characters.
 const maxName = 60
 
-// fileOf returns the file that part i of the final is; nil when it is text.
+// fileOf returns the file that is part i of the final, or nil if the part is text.
 func (s *state) fileOf(i int) *chat.File {
 	switch n := i - s.filesAt; {
 	case s.rest != nil && i == s.restAt:
@@ -23,8 +23,8 @@ func (s *state) fileOf(i int) *chat.File {
 	return nil
 }
 
-// layoutNote returns what stands below the text from part at on: the ending's note, and which files can't be sent. What can
-// is in files from now on.
+// layoutNote returns the parts below the text, starting at part at: the ending's note and the names of files
+// that can't be sent. It sets s.files to the files that can.
 func (s *state) layoutNote(at int) []markup.Part {
 	var left, escaped []string
 	s.files = nil
@@ -44,22 +44,22 @@ func (s *state) layoutNote(at int) []markup.Part {
 	return s.layoutBelow(at, source)
 }
 
-// layoutBelow returns the parts of a text that begins with part at. Those that stand already are cut as they were.
+// layoutBelow lays out a text that begins with part at. Parts that were already sent keep their cuts.
 func (s *state) layoutBelow(at int, text string) []markup.Part {
 	o := markup.Options{Dialect: s.dialect, Limit: s.limit}
 	return layoutBehind(layoutCuts(s.cuts[min(at, len(s.cuts)):], text, o), text, o)
 }
 
-// below returns two paragraphs, or the second alone.
+// below joins two paragraphs; an empty first one is dropped.
 func below(text, line string) string { return strings.TrimLeft(text+"\n\n"+line, "\n") }
 
-// shortName returns a file's name as it can stand in a line.
+// shortName returns a file's name cleaned up and shortened for use in a line.
 func shortName(name string) string {
 	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 	return clip(name, func(s string) bool { return utf8.RuneCountInString(s) <= maxName })
 }
 
-// escape returns Markdown that shows text as it is.
+// escape returns Markdown that shows text literally.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {

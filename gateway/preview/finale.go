@@ -10,23 +10,23 @@ import (
 
 // finale is the layout of the ending.
 type finale struct {
-	final    []markup.Part // its parts, made once per limit; nil until then
-	texts    int           // how many of them show text, not the note alone
-	remark   string        // what stands below the text, as people read it
+	final    []markup.Part // the parts of the ending, laid out once per limit; nil until then
+	texts    int           // number of parts that show text, not the note alone
+	remark   string        // plain text of the note below the text
 	noteAt   int           // index in final of the part that ends with the note; -1: no note
-	rest     *chat.File    // what does not fit into the parts; nil: everything does
-	restAt   int           // which of final is the caption of rest
-	restText bool          // what is beyond the most parts is text all the same
-	files    []chat.File   // of the ending, as far as they can be sent
-	filesAt  int           // which of final is the caption of the first of them
-	kept     []markup.Part // the first of them, cut when limit was larger
-	literal  bool          // Markdown shows nothing of the final: it is shown as it was written
-	seam     seam          // where the ending keeps what is visible, and some of that is a final
-	relaid   bool          // the ending is what was shown, in more messages than before
+	rest     *chat.File    // the text that does not fit into the parts; nil: all of it fits
+	restAt   int           // index in final of the caption of rest
+	restText bool          // the text beyond MaxParts is sent as messages after all
+	files    []chat.File   // files of the ending that can be sent
+	filesAt  int           // index in final of the caption of the first file
+	kept     []markup.Part // the first parts of final, which were cut at a larger limit
+	literal  bool          // the Markdown renders to nothing, so its source is shown
+	seam     seam          // where a final that was already sent meets the previews; used when Keep ends a reply
+	relaid   bool          // the ending is the text shown so far, in more messages than before
 }
 
-// layoutFinal lays out the ending, unless that was done. A text of which Markdown shows nothing, such
-// as a lone link definition, is shown as it was written.
+// layoutFinal lays out the ending unless it is already laid out. A text whose Markdown renders to nothing, such
+// as a lone link definition, is shown as source.
 func (s *state) layoutFinal() {
 	if s.final != nil || s.ending == nil || s.ending.Keep {
 		return
@@ -57,7 +57,7 @@ func (s *state) layoutText() []markup.Part {
 		text, o.Open = verbatim(text), false
 	}
 	if o.Open {
-		text += "\n" // nothing more comes: else the last row of a table would be one that goes on, and not be shown
+		text += "\n" // no more text follows: without the newline, an unfinished last table row would be hidden
 	}
 	if grown := s.layoutGrown(text, o); grown != nil {
 		return grown
@@ -68,11 +68,11 @@ func (s *state) layoutText() []markup.Part {
 	return layoutBehind(s.kept, text, o)
 }
 
-// layoutBehind returns parts of a text and those that follow them.
+// layoutBehind returns parts followed by the layout of the remaining text.
 func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.Part {
 	if n := len(parts); n > 0 {
 		last := parts[n-1]
-		if last.End >= len(text) { // where a part would go on that has no successor means nothing
+		if last.End >= len(text) { // the last part of a text has no meaningful Next
 			return parts
 		}
 		o.From = last.Next
@@ -80,8 +80,8 @@ func layoutBehind(parts []markup.Part, text string, o markup.Options) []markup.P
 	return slices.Concat(parts, markup.Layout(text, o))
 }
 
-// layoutGrown returns the parts of the final cut where streams were cut, so that what is full stays as it is;
-// nil where there are none, or where that would show anything else.
+// layoutGrown cuts the final where streams are cut, so that full messages stay unchanged. It returns nil if
+// nothing was streamed or if the result would show other text.
 func (s *state) layoutGrown(text string, o markup.Options) []markup.Part {
 	if !s.grows || s.literal || len(s.kept)+len(s.cuts) > 0 || !slices.ContainsFunc(s.parts, func(p message) bool { return p.sealed() }) {
 		return nil
@@ -89,7 +89,7 @@ func (s *state) layoutGrown(text string, o markup.Options) []markup.Part {
 	return grown(text, o)
 }
 
-// grown returns the parts of a text cut as streams are; nil where that would show anything else.
+// grown cuts a text as streams are cut. It returns nil if the result would show other text.
 func grown(text string, o markup.Options) []markup.Part {
 	whole := markup.Layout(text, o)
 	o.Append, o.Open = true, false
@@ -100,7 +100,8 @@ func grown(text string, o markup.Options) []markup.Part {
 	return parts
 }
 
-// shownBy is what parts show, wherever they are cut.
+// shownBy returns the text that parts show, without white space, so that layouts with different cuts can be
+// compared.
 func shownBy(parts []markup.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -111,11 +112,11 @@ func shownBy(parts []markup.Part) string {
 	return b.String()
 }
 
-// layoutStanding returns the parts that an earlier process sent, cut as it had cut them. Whether it had cut a stream is not
-// recorded: what stands tells.
+// layoutStanding returns the parts that an earlier process sent, cut as before. The records don't say whether it
+// streamed, so layoutStanding tries both cuts and takes the one that matches more of the sent messages.
 func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	kept := layoutCuts(s.cuts, text, o)
-	if !s.grows || grown(text, o) == nil && !s.nameless { // what nobody can change stays, whatever it shows
+	if !s.grows || grown(text, o) == nil && !s.nameless { // parts that nobody can edit stay as they are, whatever they show
 		return kept
 	}
 	o.Append, o.Open = true, false
@@ -125,7 +126,7 @@ func (s *state) layoutStanding(text string, o markup.Options) []markup.Part {
 	return kept
 }
 
-// standing counts the messages that show one of these parts each.
+// standing counts the messages that already show their part.
 func (s *state) standing(parts []markup.Part) (n int) {
 	for i, p := range parts {
 		if i < len(s.parts) && s.parts[i].exists() && s.parts[i].shown.body.equal(s.payload(i, p)) {
@@ -135,7 +136,7 @@ func (s *state) standing(parts []markup.Part) (n int) {
 	return n
 }
 
-// layoutCuts returns the parts that the recorded cuts make.
+// layoutCuts lays out the text with the recorded lengths of its first parts.
 func layoutCuts(cuts []int, text string, o markup.Options) []markup.Part {
 	var kept []markup.Part
 	for _, o.Limit = range cuts {
@@ -145,13 +146,13 @@ func layoutCuts(cuts []int, text string, o markup.Options) []markup.Part {
 		}
 		kept, o.From = append(kept, laid[0]), laid[0].Next
 		if laid[0].End >= len(text) {
-			break // further cuts are those of the note
+			break // further cuts belong to the note
 		}
 	}
 	return kept
 }
 
-// layoutRest puts what is beyond the most parts into a file, whose caption is the last part.
+// layoutRest puts the text beyond MaxParts into a file, whose caption becomes the last part.
 func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	s.rest = nil
 	n := s.cfg.MaxParts
@@ -164,7 +165,7 @@ func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	}
 	caption := markup.Layout(s.cfg.FileLine, markup.Options{Dialect: s.dialect, Limit: s.limit})
 	if p.file && p.exists() {
-		caption = []markup.Part{{Rendered: p.shown.body.rendered, Plain: p.shown.body.plain}} // it stands
+		caption = []markup.Part{{Rendered: p.shown.body.rendered, Plain: p.shown.body.plain}} // the caption was already sent
 	}
 	if len(caption) != 1 {
 		return text
@@ -177,7 +178,7 @@ func (s *state) layoutRest(text []markup.Part) []markup.Part {
 	return append(text[:n:n], caption[0])
 }
 
-// verbatim returns Markdown that shows text as it was written.
+// verbatim returns Markdown that shows text as source.
 func verbatim(text string) string {
 	fence := "~~~~~~"
 	for strings.Contains(text, fence) {
@@ -186,8 +187,8 @@ func verbatim(text string) string {
 	return fence + "\n" + text + "\n" + fence
 }
 
-// addNote puts the note below the text: into the last part when it fits, so that it is never
-// swallowed by a code block that the text left open, else into parts of its own.
+// addNote puts the note below the text. It goes into the last part if it fits, after rendering, so that an open
+// code block can't swallow it. Otherwise it gets parts of its own.
 func (s *state) addNote(text, note []markup.Part) []markup.Part {
 	if len(text) == 0 || s.rest != nil || len(note) != 1 || len(note[0].Rendered.Spans) > 0 {
 		return append(text, note...)

@@ -8,7 +8,7 @@ import (
 	"telex/internal/markup"
 )
 
-// remaining is what the ending still wants, whatever the time: doEnd is nothing.
+// remaining returns the next action for the ending, ignoring the deadline; doEnd if nothing is left to do.
 func (s *state) remaining(now time.Time) action {
 	first, calls := action{kind: doEnd}, 0
 	for _, d := range s.atEnd() {
@@ -24,7 +24,7 @@ func (s *state) remaining(now time.Time) action {
 	return first
 }
 
-// atEnd is what all messages shall be at the end. What was replaced goes last.
+// atEnd returns the aims of all messages for the ending. Superseded messages are deleted last.
 func (s *state) atEnd() []desired {
 	list := s.textsAtEnd()
 	list = append(list, desired{part: questionAt, aim: aimGone})
@@ -36,7 +36,7 @@ func (s *state) atEnd() []desired {
 	return list
 }
 
-// textsAtEnd is what the messages of the text shall be at the end, in order.
+// textsAtEnd returns the aims of the text's messages for the ending, in order.
 func (s *state) textsAtEnd() (list []desired) {
 	n := len(s.final)
 	if s.ending.Keep {
@@ -61,12 +61,13 @@ func (s *state) textsAtEnd() (list []desired) {
 	return list
 }
 
-// keepsDraft says that a draft shows text that no message shows. It would vanish: a message takes its place.
+// keepsDraft reports whether only a draft shows some of the text. A draft vanishes, so a message must replace
+// it.
 func (s *state) keepsDraft() bool {
 	return s.drafted() && s.draft.body.rendered.Text != "" && !s.at(s.draft.part).exists()
 }
 
-// staying is what part i shall be where what is visible stays.
+// staying returns the aim of part i when visible messages are kept.
 func (s *state) staying(i int) desired {
 	d := desired{part: i, aim: aimStay}
 	if s.keepsDraft() && i == s.draft.part {
@@ -84,13 +85,14 @@ func (s *state) staying(i int) desired {
 	switch {
 	case !m.exists() && s.resent(i):
 		d.aim, d.body, d.stands = aimShow, m.standing(), true
-	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete): // only what tools did
+	case m.exists() && m.blank() && !m.file && m.ref.ID != "" && s.can(chat.OpDelete): // it shows only tool progress
 		d.aim = aimGone
 	}
 	return d
 }
 
-// resent says that part i, which was replaced by nothing yet, is made again, because it or one before it would stay with its cursor.
+// resent reports whether part i, which was superseded and not replaced yet, is created again. That is needed if
+// this part or an earlier one would otherwise keep its cursor.
 func (s *state) resent(i int) bool {
 	replaced, cursor := false, false
 	for _, m := range s.superseded {
@@ -99,8 +101,8 @@ func (s *state) resent(i int) bool {
 	return replaced && cursor && s.can(chat.OpDelete) && !s.parts[i].blank()
 }
 
-// replaced says that a superseded message can go: another took its place, or nobody wants it. One whose replacement may
-// not have arrived is all that the person has.
+// replaced reports whether a superseded message can be deleted: its replacement exists, or nobody needs one. If
+// the replacement may not have arrived, the person has only the old message, so it stays.
 func (s *state) replaced(m message) bool {
 	p := &s.parts[m.place]
 	switch {
@@ -112,21 +114,23 @@ func (s *state) replaced(m message) bool {
 	return p.phase == gone || m.place >= len(s.final)
 }
 
-// seam is where what a final already shows meets what previews showed behind it, when the rest of the final is given up. The final is
-// cut in other places than they were: what stands behind the seam is laid out anew, so that no word stands twice or is missing.
+// seam is the boundary between messages that already show the final and messages that still show previews, when
+// the rest of the final is given up. The final is cut at other places than the previews, so the messages behind
+// the seam are laid out again: no word may be missing or shown twice.
 type seam struct {
-	first    int           // the first message behind it
-	messages int           // how many messages there are to show what is behind it
-	parts    []markup.Part // what they show: what is more gets messages of its own, and messages that are too many go
+	first    int           // index of the first message behind the seam
+	messages int           // number of messages that can show the text behind the seam
+	parts    []markup.Part // the text behind the seam; extra parts get new messages, and extra messages are deleted
 }
 
-// behind is how many messages stand behind the seam, or did.
+// behind returns the number of message indexes behind the seam.
 func (s seam) behind() int { return max(s.messages, len(s.parts)) }
 
-// layoutSeam finds the seam, once for what was visible when the final was given up. The zero seam has no messages.
+// layoutSeam finds the seam when the final is given up. It returns the zero seam if there is nothing to lay out
+// again.
 func (s *state) layoutSeam() seam {
 	text, recovered := s.view.Text, len(s.view.Text) < s.recovered
-	if recovered { // the model was not asked again
+	if recovered { // the model did not run again in this process
 		text = s.source
 	}
 	last, i := -1, 0
@@ -135,7 +139,7 @@ func (s *state) layoutSeam() seam {
 		if !p.exists() || p.blank() {
 			continue
 		}
-		if i >= len(s.final) || !p.shown.body.equal(s.payload(i, s.final[i])) { // unsure or not: it is made to show that
+		if i >= len(s.final) || !p.shown.body.equal(s.payload(i, s.final[i])) { // an uncertain message counts too: it will be edited to show this part
 			break
 		}
 		last = i
@@ -151,23 +155,23 @@ func (s *state) layoutSeam() seam {
 	for ; i < len(s.parts); i++ {
 		p := &s.parts[i]
 		if !p.editable() || p.streams() || p.shown.body.end > len(text) || recovered && p.source == "" {
-			break // its text is that of a final, or nobody knows it
+			break // it shows a part of the final, or its text is unknown
 		}
 		found.messages, end = found.messages+1, max(end, p.shown.body.end)
 	}
 	if found.messages == 0 {
 		return seam{}
 	}
-	if last < len(s.final)-1 { // else the whole final stands, which may be another text than this
+	if last < len(s.final)-1 { // otherwise the whole final is visible, and its text may differ from the previews
 		found.parts = markup.Layout(text[:end], markup.Options{Dialect: s.dialect, Limit: s.limit, From: from, Open: true, Paused: true})
 	}
-	if i < len(s.parts) && len(found.parts) > found.messages { // nothing can come between
+	if i < len(s.parts) && len(found.parts) > found.messages { // no new message fits between existing ones
 		found.parts = found.parts[:found.messages]
 	}
 	return found
 }
 
-// behindSeam is what part i shall be, which is behind the seam.
+// behindSeam returns the aim of part i, which is behind the seam.
 func (s *state) behindSeam(i int) desired {
 	d := desired{part: i, aim: aimShow}
 	switch n := i - s.seam.first; {
@@ -182,8 +186,8 @@ func (s *state) behindSeam(i int) desired {
 	return d
 }
 
-// deleted says that a person deleted part i of n and left later ones: it does not come back
-// below them. One that could not be put back before they came is not deleted but missing.
+// deleted reports whether a person deleted part i of n while later parts exist. Such a part is not sent again
+// below them. A part whose creates all had unknown outcomes counts as missing, not as deleted.
 func (s *state) deleted(i, n int) bool {
 	if m := s.at(i); m.phase != gone || m.attempt.unresolved >= uncertainCreates {
 		return false
@@ -192,7 +196,7 @@ func (s *state) deleted(i, n int) bool {
 	return slices.ContainsFunc(later, func(m message) bool { return m.exists() })
 }
 
-// payload is what part i looks like with the content w, plainly once its markup was refused.
+// payload returns the content w for part i, without markup if the platform refused the markup before.
 func (s *state) payload(i int, w markup.Part) payload {
 	b := payload{rendered: w.Rendered, plain: w.Plain, end: w.End}
 	if s.at(i).plain {
@@ -201,7 +205,7 @@ func (s *state) payload(i int, w markup.Part) payload {
 	return b
 }
 
-// delivered judges by content whether everything that was wanted is visible, and nothing else.
+// delivered reports whether the visible messages show exactly what the ending wants, judged by content.
 func (s *state) delivered() bool {
 	switch {
 	case s.ending == nil || s.dead:
@@ -214,7 +218,7 @@ func (s *state) delivered() bool {
 	return !slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return !s.reached(d) })
 }
 
-// reached says that a message of the final surely is what it shall be.
+// reached reports whether a message is known to have reached its aim.
 func (s *state) reached(d desired) bool {
 	m := s.at(d.part)
 	switch {

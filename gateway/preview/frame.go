@@ -8,18 +8,18 @@ import (
 	"telex/internal/markup"
 )
 
-// frame is what a preview shows around its text. The zero frame is nothing. Nothing of it is recorded, but
-// that there was some.
+// frame is what a preview shows around its text. The zero frame is empty. The store records only that a preview
+// had a frame, not its content.
 type frame struct {
-	above string // what the model thinks
+	above string // the model's thoughts
 	below string // the status
-	code  Span   // of below, shown as code
-	asks  string // which buttons of the status there are
-	waits bool   // a person is asked, so that nothing is being written: there is no cursor
+	code  Span   // range of below that is formatted as code
+	asks  string // ids of the status's buttons
+	waits bool   // a person is asked; no text is being written, so there is no cursor
 }
 
-// wanted returns what belongs around the text of part i now; while it lacks something that is wanted, due
-// is when that will have changed even without news.
+// wanted returns the frame for part i now. If a frame is still too new to be shown, due is the time when it will
+// be.
 func (s *state) wanted(now time.Time, i int, text string) (f frame, due time.Time) {
 	v := s.view.Status
 	lasts := func(since time.Time) bool {
@@ -45,7 +45,7 @@ func (s *state) wanted(now time.Time, i int, text string) (f frame, due time.Tim
 	return f, due
 }
 
-// asks names the buttons.
+// asks returns the ids of the buttons, one per line.
 func (s Status) asks() string {
 	var b strings.Builder
 	for _, a := range s.Actions {
@@ -54,13 +54,13 @@ func (s Status) asks() string {
 	return b.String()
 }
 
-// clears says that part i shows lines that are over, and nothing else: its cursor alone takes their place.
+// clears reports whether part i shows only an outdated frame that the cursor alone can replace.
 func (s *state) clears(i int) bool {
 	stale := s.at(i).exists() && s.at(i).shown.frame != frame{} || s.drafted() && s.draft.part == i && s.draft.frame != frame{}
 	return stale && s.cfg.Cursor != ""
 }
 
-// framed returns what a message shows that has f around its text.
+// framed returns body with the frame f around it.
 func (s *state) framed(body markup.Rendered, f frame) markup.Rendered {
 	if f.above != "" {
 		quote := markup.Format{Style: markup.Quote, End: len(f.above)}
@@ -72,7 +72,7 @@ func (s *state) framed(body markup.Rendered, f frame) markup.Rendered {
 	return body
 }
 
-// joined returns b below a.
+// joined returns a with b below it.
 func (s *state) joined(a, b markup.Rendered) markup.Rendered {
 	switch {
 	case a.Text == "":
@@ -90,7 +90,7 @@ func (s *state) joined(a, b markup.Rendered) markup.Rendered {
 	return out
 }
 
-// plain returns what is shown without any markup.
+// plain returns text with the frame around it, without markup.
 func (f frame) plain(text string) string {
 	var all []string
 	for _, paragraph := range []string{f.above, text, f.below} {
@@ -101,7 +101,7 @@ func (f frame) plain(text string) string {
 	return strings.Join(all, "\n\n")
 }
 
-// fitting returns what there is room for around the text: the thought goes before the status.
+// fitting returns as much of the frame as fits around the text. The thoughts are dropped before the status.
 func (s *state) fitting(body markup.Rendered, want frame) frame {
 	lines, thought := want, frame{above: want.above}
 	lines.above = ""
@@ -113,10 +113,10 @@ func (s *state) fitting(body markup.Rendered, want frame) frame {
 	return frame{}
 }
 
-// fits says that a message has room for r.
+// fits reports whether a message has room for r.
 func (s *state) fits(r markup.Rendered) bool { return s.dialect.Len(r) <= s.limit }
 
-// inView says that people see what they are asked now.
+// inView reports whether people can see the current question.
 func (s *state) inView() bool {
 	if !s.view.Status.urgent() {
 		return false

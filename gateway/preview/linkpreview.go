@@ -9,14 +9,14 @@ import (
 )
 
 var (
-	// addressLike is in everything that a platform may take for an address, and in some other text.
+	// addressLike matches everything that a platform may take for a URL, and some other text too.
 	addressLike = regexp.MustCompile(`(?i):/|www\.|[\p{L}\p{N}_-]\.\p{L}{2}`)
-	// destination is where a link of Markdown goes.
+	// destination matches the destination of a Markdown link.
 	destination = regexp.MustCompile(`\]\(<?([^()<>\s]*)`)
 )
 
-// linkPreview returns the address for which the platform may show a preview: the first one in m, if the asker typed every
-// address in it. A preview of any other address would tell its server what the model put into it.
+// linkPreview returns the URL for which the platform may show a preview: the first one in m, provided the asker
+// typed every URL in it. A preview of any other URL would send its server data that the model put into the URL.
 func (r *Reply) linkPreview(m chat.Outgoing) string {
 	if r.cfg.Typed == nil {
 		return ""
@@ -41,8 +41,8 @@ func (r *Reply) linkPreview(m chat.Outgoing) string {
 	return found[0]
 }
 
-// addresses returns every word of a text that could be an address, without parentheses around it and one mark behind it. It
-// leaves no other character out, so that an address is compared as a whole.
+// addresses returns every word of a text that could be a URL, without surrounding parentheses and one
+// punctuation mark at the end. It strips nothing else, so that URLs are compared as a whole.
 func addresses(text string) []string {
 	var list []string
 	for word := range strings.FieldsFuncSeq(text, func(c rune) bool { return unicode.IsSpace(c) || c == '<' || c == '>' }) {

@@ -7,10 +7,10 @@ import (
 	"telex/internal/markup"
 )
 
-// A text that was stopped looks complete. Below its last message stands a mark that says otherwise. The mark is no part of
-// the text: nothing of it is recorded, and no message is made for it.
+// A stopped text looks complete, so a mark is shown below its last message. The mark is not part of the text: it
+// is not recorded, and no message is created for it.
 
-// markAt returns the part that the mark belongs to; false where there is none.
+// markAt returns the part that shows the mark, or false if there is none.
 func (s *state) markAt() (int, bool) {
 	if s.ending == nil || !s.ending.Stopped || s.cfg.StopMark == "" {
 		return 0, false
@@ -26,7 +26,7 @@ func (s *state) markAt() (int, bool) {
 	return 0, false
 }
 
-// marked returns what part i shows with the mark, if it belongs there and there is room for it.
+// marked returns the display d with the mark, if the mark belongs to part i and fits.
 func (s *state) marked(i int, d display) display {
 	if at, ok := s.markAt(); ok && at == i && s.fits(s.withMark(d.body.rendered)) {
 		d.mark = s.cfg.StopMark
@@ -34,12 +34,12 @@ func (s *state) marked(i int, d display) display {
 	return d
 }
 
-// withMark returns what a message shows that has the mark.
+// withMark returns body with the mark below it.
 func (s *state) withMark(body markup.Rendered) markup.Rendered {
 	return s.joined(body, s.dialect.Render(markup.Piece{Text: s.cfg.StopMark}))
 }
 
-// incomplete reports whether people do not see all of a text yet.
+// incomplete reports whether some of a text is not visible yet.
 func (s *state) incomplete(text string) bool {
 	return s.displayed && s.visible() < len(strings.TrimSpace(text))
 }

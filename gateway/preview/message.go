@@ -7,58 +7,58 @@ import (
 	"telex/internal/markup"
 )
 
-// phase is what is known of one message on the screen.
+// phase is the known state of one message in the chat.
 type phase uint8
 
 const (
-	absent    phase = iota // nobody knows of a message that stands
-	standing               // it is there, and can be edited
-	streaming              // it is there, and only grows until the stream is stopped
+	absent    phase = iota // no existing message is known
+	standing               // it exists and can be edited
+	streaming              // it exists and only grows until the stream is stopped
 	gone                   // a person deleted it
 )
 
-// certainty says how sure it is that a message looks like what was last tried. A stream that is not sure must be
-// stopped and edited.
+// certainty tells whether a message is known to show its last tried content. An unsure stream must be stopped
+// and edited.
 type certainty uint8
 
 const (
 	sure   certainty = iota
-	unsure           // it may also look as it did before
+	unsure           // it may still show its earlier content
 )
 
-// role is what a message is there for.
+// role is the purpose of a message.
 type role uint8
 
 const (
-	roleText       role = iota // it is a message of the text
-	roleQuestion               // it asks a person what no preview can show
-	roleSuperseded             // it can't be edited any more: another one takes its place in the text, then it is deleted
+	roleText       role = iota // part of the text
+	roleQuestion               // a question that no preview can show
+	roleSuperseded             // can't be edited any more: another message replaces it in the text, then it is deleted
 )
 
-// message is one message on the screen, or one that is to be.
+// message is one message in the chat, or one that is planned.
 type message struct {
 	role      role
 	ref       chat.MessageRef
 	phase     phase
 	attempt   attempt
 	certainty certainty
-	shown     display // what the platform last acknowledged, or was asked for when unsure
-	before    payload // what it may still show in place of shown, which has nothing of the text
-	source    string  // Markdown of what it shows, less that of the messages before
+	shown     display // last acknowledged display, or last tried one while unsure
+	before    payload // text that the message may still show while shown has none
+	source    string  // Markdown of its text, without that of earlier messages
 
-	start markup.Mark  // where it begins in the text
-	next  *markup.Mark // where the following message begins; nil: this one is not full, and gets more previews
-	begun time.Time    // when the stream began
-	gen   int          // how many messages it had before: each create for a new one has a key of its own
-	place int          // superseded: its place in the text
+	start markup.Mark  // start of its text
+	next  *markup.Mark // start of the next message's text; nil: this message is not full and gets more previews
+	begun time.Time    // time when the stream began
+	gen   int          // number of earlier messages in this place; each has its own idempotency key
+	place int          // superseded: index in the text
 
-	abandoned bool // the platform refuses it whatever we do
-	plain     bool // its markup was refused: text only
-	file      bool // it is a file: its caption can't be edited
-	stored    bool // superseded: the store knows
+	abandoned bool // the platform refuses its content permanently
+	plain     bool // the platform refused its markup: plain text only
+	file      bool // it has a file: its caption can't be edited
+	stored    bool // superseded: its record is stored
 }
 
-// exists says that the message is on the screen.
+// exists reports whether the message is in the chat.
 func (m *message) exists() bool { return m.phase == standing || m.phase == streaming }
 
 func (m *message) streams() bool { return m.phase == streaming }
@@ -67,26 +67,26 @@ func (m *message) sealed() bool { return m.next != nil }
 
 func (m *message) unsure() bool { return m.certainty != sure }
 
-// editable says that the message is there and can be changed.
+// editable reports whether the message exists and can be edited.
 func (m *message) editable() bool {
 	return m.exists() && !m.abandoned && !m.file && m.ref.ID != ""
 }
 
-// shows says that the message surely looks like this.
+// shows reports whether the message is known to show d.
 func (m *message) shows(d display) bool {
 	return m.phase == standing && !m.unsure() && m.shown.like(d) && m.shown.mark == d.mark
 }
 
-// unfinished says that the message is more, or perhaps other, than its text: a cursor stands in it, it is not known what
-// stands in it, or it is still a stream.
+// unfinished reports whether the message must still change: it shows a cursor, its content is uncertain, or it
+// is still a stream.
 func (m *message) unfinished() bool {
 	return m.exists() && (m.shown.cursor || m.unsure() || m.streams())
 }
 
-// blank says that the message shows nothing of the text, and can't.
+// blank reports whether the message shows no text, and can't show any because of an earlier try.
 func (m *message) blank() bool { return m.shown.body.blank() && m.before.blank() }
 
-// standing is what the message shows or may show, without what stood around it.
+// standing returns the text that the message shows or may show, without frame, cursor and mark.
 func (m *message) standing() payload {
 	switch {
 	case !m.shown.body.blank():
@@ -99,8 +99,8 @@ func (m *message) standing() payload {
 	return nothing()
 }
 
-// replace notes that d was tried where something else may still stand: unless that had nothing of the text, nobody
-// may take the message for one without text.
+// replace records that d was tried while the earlier content may still be visible. It remembers earlier text, so
+// that the message is not taken for one without text.
 func (m *message) replace(d display) {
 	if !m.shown.body.blank() {
 		m.before = m.shown.body
@@ -108,8 +108,8 @@ func (m *message) replace(d display) {
 	m.shown = d
 }
 
-// takeBack notes that a payload is refused which the message may show after an earlier try: it shows what it did before. It returns
-// false if nothing is known of that.
+// takeBack handles the refusal of a payload that an earlier uncertain try may have applied: the message shows
+// its earlier text again. It returns false if no earlier text is known.
 func (m *message) takeBack(refused payload) bool {
 	if !m.unsure() || m.before.blank() || !m.shown.body.equal(refused) && !plainPayload(m.shown.body).equal(refused) {
 		return false
@@ -118,7 +118,7 @@ func (m *message) takeBack(refused payload) bool {
 	return true
 }
 
-// after is how sure it is that the message looks like d, of which a create succeeded.
+// after returns the certainty of the message after a successful create with d.
 func (m *message) after(d display) certainty {
 	if m.attempt.resolution == byKey && (m.attempt.mixed || !m.shown.like(d)) {
 		return unsure
@@ -126,42 +126,42 @@ func (m *message) after(d display) certainty {
 	return sure
 }
 
-// renew says that a new message is needed in place of the one that there was.
+// renew prepares the creation of a new message in place of the existing one.
 func (m *message) renew() {
 	m.phase, m.certainty, m.file, m.shown.cursor, m.shown.mark = absent, sure, false, false, ""
 	m.attempt.forget()
 	m.gen++
 }
 
-// resolution is how the outcome of a create is learned.
+// resolution is the way to learn the outcome of a create.
 type resolution uint8
 
 const (
-	known  resolution = iota // there is nothing to learn
-	byKey                    // the create is repeated under its key, which makes no second message
-	byFind                   // the platform is asked which message was made with the key
+	known  resolution = iota // the outcome is known, or can't be learned
+	byKey                    // repeat the create under its key, which creates no second message
+	byFind                   // ask the platform for the message with the key
 )
 
-// attempt is what is known of the creates of one message.
+// attempt is the state of the creates of one message.
 type attempt struct {
 	resolution resolution
-	first      time.Time // when the create was first tried under its key
-	unresolved int       // creates of unknown outcome that nothing can resolve
-	processes  int       // earlier processes that ended with a create of unknown outcome
-	mixed      bool      // it was tried with more than one payload: which of them stands is not known
-	streams    bool      // it may have made a stream
-	above      bool      // what it may have made stands above messages that were sent anew
+	first      time.Time // time of the first create under the key
+	unresolved int       // number of creates whose outcome is unknown and can't be learned
+	processes  int       // number of earlier processes that ended with a create of unknown outcome
+	mixed      bool      // several payloads were tried; which of them is visible is unknown
+	streams    bool      // a create may have started a stream
+	above      bool      // a created message may be above messages that were sent again later
 }
 
-// open says that the outcome of a create is not known yet, and can be learned.
+// open reports whether the outcome of a create is unknown and can still be learned.
 func (a *attempt) open() bool { return a.resolution != known }
 
-// doubtful says that a create of the message may have taken effect that nothing is known of.
+// doubtful reports whether a create may have made a message that is not known.
 func (m *message) doubtful() bool {
 	return m.attempt.unresolved > 0 || !m.exists() && m.attempt.open()
 }
 
-// learned notes that the outcome is known.
+// learned records that the outcome is known.
 func (a *attempt) learned() { a.resolution, a.mixed, a.streams = known, false, false }
 
 // forget makes the next create the first one under its key.
@@ -170,7 +170,7 @@ func (a *attempt) forget() {
 	a.first, a.above = time.Time{}, false
 }
 
-// giveUp notes that the outcome will not be learned.
+// giveUp records that the outcome can't be learned.
 func (a *attempt) giveUp() {
 	a.resolution = known
 	a.unresolved++
@@ -180,18 +180,18 @@ func (a *attempt) giveUp() {
 type payload struct {
 	rendered markup.Rendered
 	plain    string
-	end      int // source bytes that are shown up to here
+	end      int // number of source bytes shown up to the end of this message
 }
 
-// display is all that a message looks like.
+// display is the complete visible content of a message.
 type display struct {
 	body   payload
-	cursor bool   // body is not all: there is a cursor, a button, or a frame
-	frame  frame  // what stands around body
-	mark   string // what stands below body that was stopped
+	cursor bool   // body is unfinished: there is a cursor, a button, or a frame
+	frame  frame  // shown around body
+	mark   string // shown below a stopped body
 }
 
-// like says that two displays differ in their marks at most.
+// like reports whether two displays are equal except for their marks.
 func (d display) like(e display) bool {
 	return d.body.equal(e.body) && d.cursor == e.cursor && d.frame == e.frame
 }

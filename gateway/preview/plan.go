@@ -8,34 +8,34 @@ import (
 	"telex/internal/markup"
 )
 
-// aim is what is to become of a message.
+// aim is the intended state of a message.
 type aim uint8
 
 const (
-	aimNone aim = iota // nothing: it is not there, and does not come back
-	aimShow            // it shows a display
-	aimStay            // what it shows stays, without what only a preview has
-	aimGone            // it is taken away
+	aimNone aim = iota // leave it: it does not exist and is not created again
+	aimShow            // show a display
+	aimStay            // keep the shown text, but remove the cursor and the frame
+	aimGone            // delete it
 )
 
-// desired is what a message shall be.
+// desired is the intended state of one message.
 type desired struct {
 	part int
 	aim  aim
 	display
 	file   *chat.File // aimShow: display is its caption
-	stands bool       // display is what the message showed before, whatever the text is now
-	size   int        // how much of the text was laid out for display
+	stands bool       // display repeats the message's earlier text, whatever the text is now
+	size   int        // length of the text that was laid out for display
 	start  markup.Mark
-	seal   bool // then the message is full, and the following one begins at next
+	seal   bool // the message is full afterwards, and the next one begins at next
 	next   markup.Mark
 	class  chat.Class
 }
 
-// plan compares a message with what it shall be, and names the call that comes next; doEnd if nothing is left to do.
+// plan compares a message with its desired state and returns the next call; doEnd if nothing is left to do.
 func (s *state) plan(d desired, now time.Time) action {
 	m := s.at(d.part)
-	if m.abandoned && d.aim == aimShow { // what stands stays
+	if m.abandoned && d.aim == aimShow { // an abandoned message keeps its content
 		d.aim = aimStay
 	}
 	shows := d.aim == aimShow && m.shows(d.display)
@@ -59,15 +59,16 @@ func (s *state) plan(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// planAbsent plans a message that is not there, as far as that is known. One that may stand is learned of first, unless
-// it could not be taken away, or the create that is wanted tells as much.
+// planAbsent plans a message that is not known to exist. If an earlier create may have made it, planAbsent first
+// learns the outcome. It skips that if the message could not be deleted anyway, or if the wanted create itself
+// reveals the outcome.
 func (s *state) planAbsent(d desired, now time.Time) action {
 	first := true
 	switch d.aim {
 	case aimGone:
 		first = s.can(chat.OpDelete | chat.OpFind)
 	case aimShow:
-		file := d.file != nil && !s.at(d.part).file // under the key of a text the file would not be sent
+		file := d.file != nil && !s.at(d.part).file // repeating a text's key would not send the file
 		first = file || s.ending != nil && s.ending.Keep
 	}
 	if first {
@@ -84,7 +85,7 @@ func (s *state) planAbsent(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// create makes a message, unless the outcome of an earlier try must be learned first or forbids it.
+// create creates a message, unless an earlier create must be resolved first or forbids it.
 func (s *state) create(d desired, now time.Time) action {
 	a := action{kind: doSend, desired: d}
 	preview := s.ending == nil && d.part >= 0 && !d.seal
@@ -110,13 +111,13 @@ func (s *state) create(d desired, now time.Time) action {
 	case uncertain >= uncertainCreates, m.abandoned, uncertain > 0 && s.ending == nil && m.role == roleText:
 		return action{kind: doEnd}
 	case uncertain == uncertainCreates-1 && s.can(chat.OpTyping) && !s.probed:
-		// The last try must not be spent on a platform that is still down.
+		// Don't spend the last try on a platform that is still down.
 		return action{kind: doType, desired: desired{part: d.part}}
 	}
 	return a
 }
 
-// learn names the call that tells which message an earlier create made: doEnd where none can.
+// learn returns the call that reveals which message an earlier create made; doEnd if no call can.
 func (s *state) learn(d desired, now time.Time) action {
 	m := s.at(d.part)
 	switch {
@@ -128,18 +129,18 @@ func (s *state) learn(d desired, now time.Time) action {
 	return action{kind: doEnd}
 }
 
-// missing says that the platform must be asked whether a create of p took effect: it does not know the
-// key any more, if it ever did.
+// missing reports whether only Find can reveal the outcome of a create of p, because the platform does not know
+// the key any more or never did.
 func (s *state) missing(p *message, now time.Time) bool {
 	return p.attempt.resolution == byFind || p.attempt.resolution == byKey && !p.exists() && !p.abandoned && s.can(chat.OpFind) && !s.resendable(p, now)
 }
 
-// resendable says that another create of p under its key makes no second message.
+// resendable reports whether repeating the create of p under its key is known to create no second message.
 func (s *state) resendable(p *message, now time.Time) bool {
 	return now.Sub(p.attempt.first) < s.keyFor
 }
 
-// grow adds to a stream what it lacks. Where that is not enough it is stopped, and then edited.
+// grow appends the missing text to a stream. If appending is not enough, the stream is stopped and then edited.
 func (s *state) grow(d desired) action {
 	added, ok := s.at(d.part).lacks(d.body)
 	switch {
@@ -153,7 +154,7 @@ func (s *state) grow(d desired) action {
 	return action{kind: doEnd}
 }
 
-// lacks returns what must be added to show b, and false when adding is not enough.
+// lacks returns the text to append so that the message shows b, or false if appending is not enough.
 func (m *message) lacks(b payload) (string, bool) {
 	if len(b.rendered.Spans)+len(m.shown.body.rendered.Spans) > 0 || m.unsure() {
 		return "", false
@@ -161,14 +162,14 @@ func (m *message) lacks(b payload) (string, bool) {
 	return strings.CutPrefix(b.rendered.Text, m.shown.body.rendered.Text)
 }
 
-// stop ends the stream of part i as it stands.
+// stop ends the stream of part i with its current text.
 func (s *state) stop(i int) action {
 	return action{kind: doStop, desired: desired{
 		part: i, display: display{body: s.parts[i].shown.body}, stands: true, size: s.laidOut, class: s.class(),
 	}}
 }
 
-// class is how urgent it is that a message is changed whose text is not new.
+// class returns the urgency of a change to a message whose text is not new.
 func (s *state) class() chat.Class {
 	if s.ending != nil {
 		return chat.ClassFinal
@@ -176,7 +177,8 @@ func (s *state) class() chat.Class {
 	return chat.ClassPreview
 }
 
-// remove takes a message away. Where it can't be deleted it is left as it is, and a question that is over is forgotten.
+// remove deletes a message. One that can't be deleted loses its cursor and frame instead; an answered question
+// is forgotten then.
 func (s *state) remove(d desired) action {
 	m := s.at(d.part)
 	d = desired{part: d.part, display: display{body: m.shown.body}, stands: true, class: d.class}
@@ -190,7 +192,7 @@ func (s *state) remove(d desired) action {
 	return a
 }
 
-// leave takes from a message what only a preview has.
+// leave removes the cursor and the frame from a message.
 func (s *state) leave(d desired) action {
 	m := s.at(d.part)
 	bare := s.bare(d.part)
@@ -201,7 +203,7 @@ func (s *state) leave(d desired) action {
 	return action{kind: doEdit, desired: desired{part: d.part, display: bare, stands: true, class: d.class}}
 }
 
-// bare is what part i shows, without its cursor.
+// bare returns the text of part i without its cursor and frame.
 func (s *state) bare(i int) display {
 	m := s.at(i)
 	d := display{body: m.standing()}

@@ -9,19 +9,20 @@ import (
 	"telex/internal/chat"
 )
 
-// A conversation may go on while the messages of an earlier reply can't be made yet. So that they still come in order,
-// a reply makes a new message only after the earlier ones have made theirs. One that failed overtakenAfter times in a
-// row, and now again, is overtaken: what the platform refuses must not hold up all others. A rate limit is no such
-// failure, and nor is a platform that is away: both hold for the others too.
+// A conversation may go on while messages of an earlier reply can't be created yet. To keep the order, a reply
+// creates a new message only after the earlier replies created theirs. A reply that failed overtakenAfter times
+// in a row is overtaken: one refused reply must not block all others. Rate limits and outages don't count, since
+// they affect the other replies too.
 
 const (
-	// overtakenAfter is how many failures in a row let others go first: a few seconds' worth.
+	// overtakenAfter is the number of failures in a row after which later replies go first: a few seconds.
 	overtakenAfter = 4
-	// maxPrecedence is how long others wait for a platform that seems to be away: that may be wrong.
+	// maxPrecedence limits how long later replies wait for a platform that seems to be down, since that may be
+	// wrong.
 	maxPrecedence = 5 * time.Minute
 )
 
-// overtaken says that others need not wait for the reply any more.
+// overtaken reports whether later replies need not wait for this one any more.
 func (s *state) overtaken(now time.Time) bool {
 	if s.row-s.limited < overtakenAfter {
 		return false
@@ -31,16 +32,16 @@ func (s *state) overtaken(now time.Time) bool {
 	return !away || now.Sub(s.failing) >= maxPrecedence
 }
 
-// precedence is what later replies know of an earlier one.
+// precedence lets later replies wait for an earlier one.
 type precedence struct {
 	mu      sync.Mutex
-	none    bool          // the reply will make no more messages
-	waiting chan struct{} // closed once it has done so or was overtaken; nil: nobody waits
-	now     chan struct{} // capacity 1: that it is to try without waiting
+	none    bool          // the reply will create no more messages
+	waiting chan struct{} // closed when the reply created its messages or was overtaken; nil: nobody waits
+	now     chan struct{} // capacity 1: asks the reply to try at once
 }
 
-// try asks the reply to make its messages now. It returns what is closed once they are there or others
-// need not wait for them; nil when the reply makes none.
+// try asks the reply to create its messages now. The returned channel is closed once they exist or others need
+// not wait for them; it is nil if the reply creates none.
 func (p *precedence) try() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +55,7 @@ func (p *precedence) try() <-chan struct{} {
 	return p.waiting
 }
 
-// tell says whether the reply will make more messages.
+// tell records whether the reply will create more messages.
 func (p *precedence) tell(more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +64,7 @@ func (p *precedence) tell(more bool) {
 	}
 }
 
-// failed says that the reply tried again, in vain.
+// failed records that the reply tried again and failed.
 func (p *precedence) failed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -77,10 +78,10 @@ func (p *precedence) release() {
 	}
 }
 
-// Over says that nobody delivers the reply any more: others need not wait for it.
+// Over marks the reply as finished: later replies stop waiting for it.
 func (s *Slot) Over() { s.first.tell(false) }
 
-// Visible reports whether a message of the reply stands.
+// Visible reports whether at least one message of the reply exists.
 func (s *Slot) Visible() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +95,7 @@ func (s *Slot) Shown() string {
 	return s.shown
 }
 
-// publish tells others how far the reply is.
+// publish updates the state of the reply that others read.
 func (r *Reply) publish() {
 	visible := false
 	for _, p := range r.parts {
@@ -107,7 +108,7 @@ func (r *Reply) publish() {
 	r.report(r.inTrouble())
 }
 
-// makesMore says that what the ending still wants needs messages of the text that are not there, as far as that is known.
+// makesMore reports whether the ending needs text messages that are not known to exist.
 func (s *state) makesMore(now time.Time) bool {
 	if s.dead || s.ending.Stand {
 		return false
@@ -115,18 +116,18 @@ func (s *state) makesMore(now time.Time) bool {
 	return slices.ContainsFunc(s.textsAtEnd(), func(d desired) bool { return s.plan(d, now).makes() })
 }
 
-// makes says that a leads to a new message, or learns whether there is one.
+// makes reports whether a creates a message or checks for one that may exist.
 func (a action) makes() bool {
 	return a.creates() || a.kind == doFind || a.kind == doType
 }
 
-// inTrouble says that the ending is known and that the platform does not let it be shown for now. A rate limit is none
-// such: it holds for the next reply too. Nor is a failure that leads to another call at once.
+// inTrouble reports whether the platform currently refuses to show the ending. A rate limit does not count,
+// since it affects the next reply too. A failure that leads to another call at once does not count either.
 func (s *state) inTrouble() bool {
 	return s.ending != nil && s.row > 0 && s.refused
 }
 
-// report tells the owner whether the delivery of the ending is in trouble, when that has changed.
+// report tells the owner when the trouble with the ending begins or is over.
 func (r *Reply) report(trouble bool) {
 	if r.troubled != nil && trouble != r.reported {
 		r.reported = trouble
@@ -134,8 +135,8 @@ func (r *Reply) report(trouble bool) {
 	}
 }
 
-// slow reports trouble when a call of an ending, or the wait for earlier replies, takes long. What it returns must be called
-// at the end.
+// slow reports trouble when a call of an ending, or the wait for earlier replies, takes long. The caller must
+// call the returned function at the end.
 func (r *Reply) slow() (stop func()) {
 	if r.troubled == nil || r.ending == nil || r.reported {
 		return func() {}
@@ -153,8 +154,8 @@ func (r *Reply) slow() (stop func()) {
 	}
 }
 
-// yield waits until the replies before this one have made their messages or are overtaken. It returns false when the call
-// is not wanted any more.
+// yield waits until the earlier replies have created their messages or are overtaken. It returns false when the
+// call is not wanted any more.
 func (r *Reply) yield(ctx context.Context) bool {
 	ended := r.slot.ended
 	if r.ending != nil {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Pulse remembers when a platform last let a call of an endpoint succeed. A reply that fails reads from it whether the
-// endpoint as a whole fails, which may last for hours, or only this reply. The zero value knows of no success.
+// Pulse records when a call of an endpoint last succeeded. A failing reply reads from it whether the whole
+// endpoint fails, which may last for hours, or only this reply. The zero value has no success.
 type Pulse struct {
 	last atomic.Pointer[time.Time]
 }
 
-// Beat notes that a call succeeded now.
+// Beat records that a call succeeded now.
 func (p *Pulse) Beat() {
 	now := time.Now()
 	p.last.Store(&now)
 }
 
-// Last returns when a call last succeeded; the zero time when none did.
+// Last returns the time of the last successful call; the zero time if there was none.
 func (p *Pulse) Last() time.Time {
 	if t := p.last.Load(); t != nil {
 		return *t

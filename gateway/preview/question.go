@@ -8,10 +8,10 @@ import (
 	"telex/internal/markup"
 )
 
-// Span is a range of bytes of a text.
+// Span is a range of bytes in a text.
 type Span struct{ From, To int }
 
-// lines returns the lines of a status, with a part of them as code.
+// lines returns the lines of a status, with the range code formatted as code.
 func lines(text string, code Span) markup.Piece {
 	p := markup.Piece{Text: text}
 	if code.From < code.To {
@@ -20,8 +20,9 @@ func lines(text string, code Span) markup.Piece {
 	return p
 }
 
-// codeIn returns where in a shortened question its code is, as whole lines. The code is what a model wants to do, so whatever
-// is shown of it must not become a link, a mention or a command; in doubt all is code.
+// codeIn returns the range of the code in a shortened question, as whole lines. The code is what a model wants
+// to do, so none of it must become a link, a mention or a command. If the range is unclear, all of the question
+// is code.
 func codeIn(shortened, question string, code Span) Span {
 	if code.From >= code.To {
 		return Span{}
@@ -37,7 +38,7 @@ func codeIn(shortened, question string, code Span) Span {
 	return in
 }
 
-// questionText returns what asks a person, as much of it as fits into a message, and which part of it is code.
+// questionText returns as much of the question as fits into a message, and the range of its code.
 func (s *state) questionText() (text string, code Span) {
 	whole := strings.Join(s.view.Status.Lines, "\n")
 	find := func(text string) Span { return codeIn(text, whole, s.view.Status.Code) }
@@ -45,24 +46,25 @@ func (s *state) questionText() (text string, code Span) {
 	return text, find(text)
 }
 
-// Shows says that a message with room for the cursor has room for all of a question, with a part of it as code.
+// Shows reports whether a message with room for the cursor has room for the whole question, with a part of it as
+// code.
 func Shows(e Endpoint, to chat.Target, cursor, question string, code Span) bool {
 	dialect := e.Sender.Dialect(to)
 	room := e.Sender.Profile(to).TextLimit - dialect.Len(markup.Rendered{Text: cursor})
 	return dialect.Len(dialect.Render(lines(question, codeIn(question, question, code)))) <= room
 }
 
-// questionIndex and below are the records of messages of questions, by generation.
+// questionIndex and lower indexes are the records of question messages, by generation.
 const questionIndex = -1 << 30
 
-// askBeside plans the message of a question that no preview can show: the platform can't edit, the reply has no more
-// previews, or its rest will be a file. Once the question is over the message is to be gone.
+// askBeside plans a separate message for a question that no preview can show: the platform can't edit, the reply
+// has no more previews, or its rest will be a file. The message is deleted once the question is answered.
 func (s *state) askBeside(now time.Time, asked bool) action {
 	d := desired{part: questionAt, aim: aimGone, class: chat.ClassPreview}
 	if asked {
 		text, code := s.questionText()
 		m, want := &s.question, s.asking(text, code, s.view.Status.asks())
-		other := !m.shown.like(want.display) && (m.exists() || m.abandoned) // a new message, which people notice
+		other := !m.shown.like(want.display) && (m.exists() || m.abandoned) // people notice a new message, but not an edit
 		vague := m.exists() && m.unsure() && !(s.can(chat.OpEdit) && m.editable())
 		if !other && !vague {
 			d = want
@@ -73,20 +75,20 @@ func (s *state) askBeside(now time.Time, asked bool) action {
 
 func newQuestion(gen int) message { return message{role: roleQuestion, gen: gen} }
 
-// asking is the message of a question.
+// asking returns the desired message for a question.
 func (s *state) asking(text string, code Span, asks string) desired {
 	return desired{part: questionAt, aim: aimShow, class: chat.ClassFirst, display: display{
 		body: payload{rendered: s.dialect.Render(lines(text, code)), plain: text}, cursor: asks != "", frame: frame{asks: asks, waits: true},
 	}}
 }
 
-// askedBy takes what a preview without an id asked for the question, so that it is not asked again.
+// askedBy records that a preview without an id asked the question, so that it is not asked again.
 func (s *state) askedBy(f frame) {
 	s.question = newQuestion(s.question.gen + 1)
 	s.question.phase, s.question.shown = standing, s.asking(f.below, f.code, f.asks).display
 }
 
-// index is the index of the record of a message.
+// index returns the record index of a message.
 func (s *state) index(i int) int {
 	if i == questionAt {
 		return questionIndex - s.question.gen
@@ -94,7 +96,7 @@ func (s *state) index(i int) int {
 	return i
 }
 
-// restoreQuestion takes up a question of an earlier process. Nobody waits for its answer any more.
+// restoreQuestion restores a question of an earlier process. Its answer is no longer awaited.
 func (s *state) restoreQuestion(r chat.Part, now time.Time) {
 	if gen := questionIndex - r.Index; gen >= s.question.gen {
 		s.question = newQuestion(gen)

@@ -13,19 +13,18 @@ import (
 	"telex/internal/markup"
 )
 
-// Recorder keeps what must survive the process: which messages a reply has, and what was
-// last tried to make them show.
+// Recorder stores what must survive the process: the messages of a reply and their last tried content.
 type Recorder interface {
 	// Record returns once the state of one message is durable.
 	Record(ctx context.Context, p chat.Part) error
-	// Edited stores, some time later, what an edit of a preview showed. It does not block.
+	// Edited stores the content of a preview edit some time later. It does not block.
 	Edited(p chat.Part)
-	// Moved returns once everything of the chat is durably carried over to its new id.
+	// Moved returns once all data of the chat is durably moved to its new id.
 	Moved(ctx context.Context, to chat.ChatID) error
 }
 
-// restore takes up a reply where an earlier process left it. What the platform acknowledged
-// last is not known for sure, so that nothing counts as shown until it was acknowledged anew.
+// restore continues a reply of an earlier process. What the platform last acknowledged is uncertain, so no
+// content counts as shown until it is acknowledged again.
 func (s *state) restore(parts []chat.Part, now time.Time) {
 	slices.SortFunc(parts, func(a, b chat.Part) int { return a.Index - b.Index })
 	for _, r := range parts {
@@ -61,19 +60,19 @@ func (s *state) restore(parts []chat.Part, now time.Time) {
 	s.recovered = len(s.source)
 }
 
-// restoreMessage takes up a message as far as its record tells.
+// restoreMessage restores a message from its record.
 func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	m.ref, m.certainty, m.shown = r.Ref, unsure, display{body: recorded(r), cursor: r.Cursor}
 	m.attempt.first, m.file = r.First, r.File
 	switch r.State {
 	case chat.PartIntended:
 		// The create may have taken effect: at most one more follows, with the final.
-		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // which no stream has
+		m.attempt.streams = m.role == roleText && s.can(chat.OpStart) && !r.Cursor // a stream has no cursor
 		s.doubt(m, now)
 		if m.attempt.processes = max(1, r.Tries); m.attempt.processes >= maxTries && m.attempt.unresolved > 0 {
 			m.attempt.unresolved = uncertainCreates
 		}
-		m.attempt.mixed = m.attempt.resolution == byKey // which payloads were tried is not known
+		m.attempt.mixed = m.attempt.resolution == byKey // the payloads that were tried are unknown
 	case chat.PartStreams:
 		if m.phase = standing; s.can(chat.OpStart) {
 			m.phase = streaming
@@ -86,7 +85,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 		s.mute(m)
 	case chat.PartSealed:
 		m.phase, m.next = standing, new(markup.Mark)
-		s.mute(m) // where its successor begins in the new text is not known
+		s.mute(m) // the start of its successor in the new text is unknown
 	case chat.PartStands:
 		m.phase = standing
 	}
@@ -95,7 +94,7 @@ func (s *state) restoreMessage(m *message, r chat.Part, now time.Time) {
 	}
 }
 
-// recorded is what the record of a message says that it shows.
+// recorded returns the payload in the record of a message.
 func recorded(r chat.Part) payload {
 	b := payload{rendered: markup.Rendered{Text: r.Text}, plain: cmp.Or(r.Plain, r.Text)}
 	for _, span := range r.Spans {
@@ -104,11 +103,10 @@ func recorded(r chat.Part) payload {
 	return b
 }
 
-// restoreStanding takes up what can't be edited: a message without an id shows what it was
-// sent with, and the parts stay as they were cut: where nothing can be edited they must, elsewhere
-// it saves calls.
+// restoreStanding restores messages that can't be edited. A message without an id shows the content of its
+// create. The parts keep their cuts: this is required where nothing can be edited, and elsewhere it saves calls.
 func (s *state) restoreStanding(p *message, r chat.Part) {
-	if p.file { // nobody can change what it shows
+	if p.file { // the caption of a file can't be edited
 		p.certainty = sure
 	}
 	if p.exists() && p.ref.ID == "" {
@@ -126,15 +124,15 @@ func (s *state) restoreStanding(p *message, r chat.Part) {
 	s.limit = min(s.limit, r.Cut)
 }
 
-// generation reads how many messages a part had before the one that was made with key.
+// generation parses from key how many messages the part had before.
 func generation(key string) int {
 	_, n, _ := strings.Cut(key, "+")
 	gen, _ := strconv.Atoi(n) // 0 without one
 	return gen
 }
 
-// record makes durable what is about to be tried, or what came of it. A preview is not worth
-// a call that a crash would make us forget: it waits. A final goes out all the same.
+// record stores what is about to be tried, or its outcome. If storing fails, a preview waits, because a crash
+// would make us forget the call. A final is sent anyway.
 func (r *Reply) record(ctx context.Context, p chat.Part) bool {
 	if r.recorder == nil {
 		return true
@@ -150,7 +148,7 @@ func (r *Reply) record(ctx context.Context, p chat.Part) bool {
 	return err == nil
 }
 
-// follows stores that the chat has a new id, before anything is sent there.
+// follows stores the chat's new id before anything is sent there.
 func (r *Reply) follows(ctx context.Context) {
 	if r.recorder == nil {
 		return
@@ -160,8 +158,9 @@ func (r *Reply) follows(ctx context.Context) {
 	}
 }
 
-// behind says that the record of an edit need not be durable before it: it is worth no more than a moment's text. What asks
-// a person is worth more, and so is the first text of a message, which the next process would take for one without any.
+// behind reports whether the record of an edit may be stored after the edit: a crash then loses only a moment's
+// text. This excludes a question, and the first text of a message: without its record the next process would
+// assume that the message has no text.
 func (r *Reply) behind(a action) bool {
 	if a.kind != doEdit && a.kind != doAppend || r.ending != nil || a.part < 0 || a.seal || a.stands {
 		return false
@@ -170,8 +169,8 @@ func (r *Reply) behind(a action) bool {
 	return before.frame.below == "" && a.frame.below == "" && !before.body.blank()
 }
 
-// recordIntent stores what action a is about to try, when it makes or changes a message of the reply.
-// It returns false when that was not possible.
+// recordIntent stores the change that action a is about to try, if a creates or changes a message of the reply.
+// It returns false if storing failed.
 func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 	switch a.kind {
 	case doSend, doEdit, doDelete, doFile, doStart, doAppend, doStop:
@@ -186,7 +185,7 @@ func (r *Reply) recordIntent(ctx context.Context, a action) (chat.Part, bool) {
 	return chat.Part{}, true
 }
 
-// note stores what came of action a, where that is more than what was planned.
+// note stores the outcome of action a if it differs from the plan.
 func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	for i := range r.superseded {
 		if m := &r.superseded[i]; !m.stored {
@@ -208,8 +207,8 @@ func (r *Reply) note(ctx context.Context, a action, plan chat.Part) {
 	}
 }
 
-// recordStanding stores what stands where the records say what a final was about to show: the final is given up, and a process that
-// goes on from here must not take it for what people see.
+// recordStanding stores the visible content of each message when the final is given up. The records hold the
+// final's content until then, and the next process must not take it for what people see.
 func (r *Reply) recordStanding(ctx context.Context) {
 	for i := range r.parts {
 		if m := &r.parts[i]; m.editable() {
@@ -218,13 +217,13 @@ func (r *Reply) recordStanding(ctx context.Context) {
 	}
 }
 
-// intent is the record of action a before it is tried.
+// intent returns the record of action a before it is tried.
 func (r *Reply) intent(a action) chat.Part {
 	now := *r.at(a.part)
-	if a.kind == doDelete || a.kind == doFind { // neither changes what stands, if it does
+	if a.kind == doDelete || a.kind == doFind { // neither call changes the content
 		a.display, a.stands = now.shown, true
 	}
-	if a.part >= 0 && a.body.blank() && !now.blank() { // should the process die, the text that the message may show still counts
+	if a.part >= 0 && a.body.blank() && !now.blank() { // if the process dies, the text that the message may still show counts
 		a.body, a.cursor, a.stands = now.standing(), true, true
 	}
 	p := chat.Part{
@@ -242,19 +241,19 @@ func (r *Reply) intent(a action) chat.Part {
 		p.First = time.Now()
 	}
 	if a.creates() {
-		// Whichever create under the key took effect may stand: with a cursor it is none of a stream's, without one the next
-		// process takes it for one.
+		// Either create under the key may have taken effect. Assume the one with a cursor: a stream never has
+		// one. The next process takes a message without a cursor for a stream.
 		framed := now.attempt.resolution == byKey && now.shown.cursor && a.kind != doStart
 		p.Cursor = (p.Cursor || framed) && !now.attempt.streams
 	}
-	if now.exists() && !a.creates() { // another one takes the place of a message without an id
+	if now.exists() && !a.creates() { // a message without an id is replaced by another one
 		p.Ref, p.State = now.ref, now.state()
 	}
 	p.File = now.file && a.kind != doSend || p.File
 	return p
 }
 
-// origin is the Markdown that a shows and those before it do not, and the note below it.
+// origin returns the Markdown that a shows and earlier messages don't, and the note below it.
 func (r *Reply) origin(a action) (source, note string) {
 	if source, ok := r.previewSource(a); ok {
 		return source, ""
@@ -263,7 +262,7 @@ func (r *Reply) origin(a action) (source, note string) {
 		note = r.remark
 	}
 	switch {
-	case a.part >= r.texts: // the note alone, or a file
+	case a.part >= r.texts: // it shows only the note, or a file
 		return "", note
 	case r.literal && a.part == 0:
 		return r.ending.Text, note
@@ -277,7 +276,7 @@ func (r *Reply) origin(a action) (source, note string) {
 	return cut(r.ending.Text, start, a.body.end), note
 }
 
-// previewSource is the Markdown that a preview shows and those before it do not; false where a shows the final.
+// previewSource returns the Markdown that a preview shows and earlier ones don't; false if a shows the final.
 func (r *Reply) previewSource(a action) (string, bool) {
 	switch {
 	case a.part < 0:
@@ -287,20 +286,20 @@ func (r *Reply) previewSource(a action) (string, bool) {
 	case r.ending != nil && !r.ending.Keep:
 		return "", false
 	}
-	start := 0 // text that turned out to be another construct may be shown again: its Markdown counts once
+	start := 0 // text that is parsed differently later may be shown twice: its Markdown counts once
 	for _, p := range r.parts[:min(a.part, len(r.parts))] {
 		start = max(start, p.shown.body.end)
 	}
 	return cut(r.view.Text, start, a.body.end), true
 }
 
-// cut is text from start to end, as far as there is any.
+// cut returns text[start:end], limited to the length of text.
 func cut(text string, start, end int) string {
 	end = min(end, len(text))
 	return text[min(start, end):end]
 }
 
-// state is what is known of a message that stands.
+// state returns the record state of a message that exists.
 func (m *message) state() chat.PartState {
 	switch {
 	case m.streams():
@@ -312,11 +311,11 @@ func (m *message) state() chat.PartState {
 	}
 }
 
-// result is the record p of the action on message i after it was settled.
+// result returns the record p, updated with the settled outcome of the action on message i.
 func (r *Reply) result(i int, p chat.Part) chat.Part {
 	now := r.at(i)
 	p.File = now.file
-	if now.attempt.unresolved >= uncertainCreates && r.ending != nil && !r.ending.Keep { // nor does the next process try it again
+	if now.attempt.unresolved >= uncertainCreates && r.ending != nil && !r.ending.Keep { // the next process does not try it again either
 		p.Tries = maxTries
 	}
 	switch {
@@ -324,7 +323,7 @@ func (r *Reply) result(i int, p chat.Part) chat.Part {
 		p.Ref, p.State = now.ref, now.state()
 	case p.State != chat.PartIntended:
 		p.State = chat.PartGone
-	case now.doubtful(): // also where an earlier one was deleted
+	case now.doubtful(): // also where an earlier message was deleted
 	case now.phase == gone:
 		p.State = chat.PartGone
 	case now.abandoned:

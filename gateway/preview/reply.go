@@ -10,34 +10,34 @@ import (
 	"telex/internal/markup"
 )
 
-// Options says where a reply goes and how it streams.
+// Options configures a reply: its target and how it streams.
 type Options struct {
 	Endpoint Endpoint
 	Config   Config
 	To       chat.Target
-	ReplyTo  chat.MessageID // the asking message, where the answer should refer to it
-	Key      string         // names the reply in idempotency keys
+	ReplyTo  chat.MessageID // the asker's message that the answer refers to; may be empty
+	Key      string         // identifies the reply in idempotency keys
 	Slot     *Slot
-	Recorder Recorder    // nil: nothing is kept
-	Parts    []chat.Part // what an earlier process left of this reply
-	Before   []*Slot     // earlier replies of the conversation that may still make messages: theirs come first
-	// Troubled is called with true when the ending can't be shown for now, for another reason than a rate limit, and
+	Recorder Recorder    // nil: nothing is stored
+	Parts    []chat.Part // records of an earlier process
+	Before   []*Slot     // earlier replies of the conversation that may still create messages; theirs come first
+	// Troubled is called with true when the ending can't be shown at the moment, except for a rate limit, and
 	// with false when it can again. It may be called from any goroutine and must not block. It may be nil.
 	Troubled func(bool)
-	Jitter   func() float64 // from [0,1): spreads what failed together; nil: nothing is spread
+	Jitter   func() float64 // returns a value in [0,1) that spreads retries over time; nil: no jitter
 	Log      *slog.Logger
 }
 
-// Outcome is what became of a reply.
+// Outcome is the result of a reply.
 type Outcome struct {
-	Delivered bool              // the final is visible, by content
-	Ended     time.Time         // when its ending was decided
-	Undone    bool              // it was given up for its time alone: later, the rest can be tried again
-	Doubt     bool              // a message may stand beside the reply, such as one of a create whose outcome stayed unknown
-	Shown     string            // the Markdown of the last preview that a person saw
+	Delivered bool              // the final is visible, judged by content
+	Ended     time.Time         // time when the ending was decided
+	Undone    bool              // it was given up only because its deadline passed: the rest can be tried again later
+	Doubt     bool              // an unknown message of the reply may exist, for example from a create whose outcome stayed unknown
+	Shown     string            // Markdown of the last preview that a person saw
 	Refs      []chat.MessageRef // the messages of the reply, in order
 	Nameless  bool              // the platform returned no message id: this endpoint can't edit
-	Err       error             // why not, when not delivered
+	Err       error             // reason why it was not delivered
 }
 
 // Reply shows one reply. Its state belongs to the goroutine that calls Run.
@@ -49,10 +49,10 @@ type Reply struct {
 
 	before   []*Slot
 	troubled func(bool)
-	reported bool // what troubled was told last
+	reported bool // last value passed to troubled
 
 	recorder Recorder
-	unstored bool // that its state could not be stored was told
+	unstored bool // a failure to store the state was logged
 }
 
 // New returns a reply that has shown nothing yet.
@@ -65,7 +65,7 @@ func New(o Options) *Reply {
 		o.Config.Button = nil
 	}
 	if !o.Config.Enabled {
-		o.Config.Cursor, o.Config.Button = "", nil // nor where a person is asked
+		o.Config.Cursor, o.Config.Button = "", nil // not even below a question
 	}
 	r := &Reply{ep: o.Endpoint, slot: o.Slot, log: o.Log, recorder: o.Recorder, before: o.Before, troubled: o.Troubled}
 	r.place = place{
@@ -85,7 +85,7 @@ func New(o Options) *Reply {
 		r.streamFor, r.grows = profile.StreamFor, profile.StreamFor > 0
 	}
 	if r.cfg.Enabled && (r.can(chat.OpEdit) || r.draftFor > 0) {
-		// Previews and the final are cut at the same places, so that a sealed part stays.
+		// Previews and the final are cut at the same places, so that a sealed part stays as it is.
 		r.limit -= dialect.Len(markup.Rendered{Text: o.Config.Cursor})
 	}
 	r.question = newQuestion(0)
@@ -93,8 +93,8 @@ func New(o Options) *Reply {
 	return r
 }
 
-// Run shows the reply until its final is delivered or can't be. The end of ctx stops it at
-// once, whatever is visible; a reply that is merely interrupted ends through its Slot.
+// Run shows the reply until its final is delivered or can't be. When ctx ends, Run stops at once and leaves
+// visible messages as they are. To interrupt a reply properly, end it through its Slot.
 func (r *Reply) Run(ctx context.Context) Outcome {
 	r.started = time.Now()
 	defer r.slot.Over()
@@ -127,7 +127,7 @@ func (r *Reply) Run(ctx context.Context) Outcome {
 	return r.outcome(context.Cause(ctx))
 }
 
-// refresh takes the newest view, and the ending once there is one.
+// refresh loads the newest view, and the ending once there is one.
 func (r *Reply) refresh(ctx context.Context) {
 	var ending *Ending
 	resets := r.view.Resets
@@ -149,7 +149,7 @@ func (r *Reply) refresh(ctx context.Context) {
 	}
 }
 
-// wait blocks until there is news that matters or it is time.
+// wait blocks until a relevant event or the time a.until.
 func (r *Reply) wait(ctx context.Context, a action) {
 	var timer <-chan time.Time
 	if !a.until.IsZero() {
@@ -169,14 +169,15 @@ func (r *Reply) wait(ctx context.Context, a action) {
 	case <-ended:
 	case <-r.slot.urged:
 	case <-r.slot.first.now:
-		r.hold = time.Time{} // another reply waits for this one
+		r.hold = time.Time{} // a later reply waits for this one
 	case <-r.cutShort():
 	case <-timer:
 	case <-ctx.Done():
 	}
 }
 
-// cutShort is closed when nothing more of the ending is wanted; nil when that is known.
+// cutShort returns the channel that is closed when the rest of the ending is no longer wanted; nil if that is
+// already known.
 func (r *Reply) cutShort() <-chan struct{} {
 	if r.ending == nil || r.ending.Keep || r.relaid {
 		return nil
@@ -187,7 +188,7 @@ func (r *Reply) cutShort() <-chan struct{} {
 func (r *Reply) outcome(err error) Outcome {
 	o := Outcome{
 		Delivered: err == nil && r.delivered(), Ended: r.ended, Undone: err == nil && r.undone(time.Now()), Nameless: r.nameless, Err: err,
-		Doubt: r.stray || r.question.doubtful() || err != nil && r.question.exists(), // which was to be taken away
+		Doubt: r.stray || r.question.doubtful() || err != nil && r.question.exists(), // a question should have been deleted
 	}
 	for _, p := range r.parts {
 		o.Doubt = o.Doubt || p.doubtful()
@@ -196,7 +197,7 @@ func (r *Reply) outcome(err error) Outcome {
 		}
 	}
 	for _, m := range r.superseded {
-		if !r.parts[m.place].exists() { // nothing took its place
+		if !r.parts[m.place].exists() { // nothing replaced it
 			o.Refs = append(o.Refs, m.ref)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"telex/internal/chat"
 )
 
-// settle folds the outcome of action a, which ended at now, into the state.
+// settle applies the outcome of action a, which ended at now, to the state.
 func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
-	defer s.layoutFinal() // which an error may have voided
+	defer s.layoutFinal() // an error may have discarded the layout
 	switch a.kind {
 	case doSkip:
 		s.unchangedAt, s.laidOut, s.shownFrame = now, a.size, a.frame
@@ -20,7 +20,7 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.settleTyping(a, err, now)
 		return
 	case doProbe:
-		s.probedAt = now // a success is in answered, and a failure says nothing new
+		s.probedAt = now // a success is recorded in answered, and a failure is no new information
 		return
 	}
 	for len(s.parts) <= a.part && a.kind != doDraft {
@@ -30,9 +30,9 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		s.fail(a, chat.AsSendError(err), now)
 		return
 	}
-	if a.kind != doFind || r.Ref.ID != "" { // to learn that nothing stands is no progress
+	if a.kind != doFind || r.Ref.ID != "" { // finding no message is no progress
 		s.row, s.hold = 0, time.Time{}
-		s.extend(now.Add(finalDeadline)) // what gets on is not given up
+		s.extend(now.Add(finalDeadline)) // progress extends the deadline
 	}
 	if a.kind == doDraft {
 		s.settleDraft(a)
@@ -55,11 +55,11 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 		return
 	case a.kind == doStop:
 		p.phase = standing
-		if p.unsure() { // the whole text follows as an edit, unless what stands is wanted as it is
+		if p.unsure() { // the whole text follows as an edit, unless the current content is kept
 			if s.ending != nil && s.ending.Keep {
 				p.certainty = sure
 			}
-			s.laidOut, s.shownFrame = 0, frame{} // and so what is around it
+			s.laidOut, s.shownFrame = 0, frame{} // and the frame too
 			return
 		}
 	default:
@@ -82,15 +82,15 @@ func (s *state) settle(a action, r chat.Receipt, err error, now time.Time) {
 	}
 }
 
-// extend lets the final be tried until a time at least.
+// extend moves the deadline of the final to until, if that is later.
 func (s *state) extend(until time.Time) {
 	if s.ending != nil && until.After(s.deadline) {
 		s.deadline = until
 	}
 }
 
-// settleTyping notes whether typing works. Before a last try it is a probe, repeated until the
-// platform answers.
+// settleTyping records whether the typing indicator works. Before a last try it serves as a probe, which is
+// repeated until the platform answers.
 func (s *state) settleTyping(a action, err error, now time.Time) {
 	switch {
 	case a.class == chat.ClassTyping:
@@ -104,25 +104,25 @@ func (s *state) settleTyping(a action, err error, now time.Time) {
 		case chat.Uncertain, chat.Temporary, chat.RateLimited:
 			s.fails(e, now)
 			s.backoff(now)
-		default: // it answers, if not as wished
+		default: // the platform answers, even if it refuses
 			s.probed = true
 		}
 	}
 }
 
-// settleCreate notes a message that was created. One without an id can't be edited, so that
-// it must not count as the reply unless it is the final.
+// settleCreate records a created message. A message without an id can't be edited, so it counts as part of the
+// reply only if it shows the final.
 func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
-	if s.draft = (draft{}); p.role == roleText { // a draft is gone where a message arrives
+	if s.draft = (draft{}); p.role == roleText { // an arriving message erases the draft
 		s.displayed = true
 	} else {
 		s.laidOut = 0
 	}
 	p.ref, p.phase, p.begun = ref, standing, s.lastCall
-	if p.certainty, p.file = p.after(a.display), a.kind == doFile; p.file { // nobody can change what a file shows
+	if p.certainty, p.file = p.after(a.display), a.kind == doFile; p.file { // the caption of a file can't be edited
 		p.certainty = sure
 	}
-	stream := p.attempt.resolution == byKey && p.attempt.streams // an earlier try may have made one
+	stream := p.attempt.resolution == byKey && p.attempt.streams // an earlier try may have started a stream
 	p.attempt.learned()
 	switch {
 	case ref.ID == "":
@@ -140,12 +140,12 @@ func (s *state) settleCreate(a action, p *message, ref chat.MessageRef) {
 	}
 }
 
-// settleFind notes whether a create of unknown outcome made a message. What it says is one of
-// the payloads that were tried.
+// settleFind records whether a create of unknown outcome made a message. A found message shows one of the
+// payloads that were tried.
 func (s *state) settleFind(p *message, ref chat.MessageRef) {
 	if ref.ID == "" {
 		p.attempt.forget()
-		if s.keyFor > 0 { // the platform may remember the key of a message that a person deleted, and make no other for it
+		if s.keyFor > 0 { // the platform may still know the key of a message that a person deleted, and create no new one
 			p.gen++
 		}
 		return
@@ -157,9 +157,8 @@ func (s *state) settleFind(p *message, ref chat.MessageRef) {
 	p.attempt.learned()
 }
 
-// restart reacts to a text that starts over. Parts that are full belong to the void text; only
-// the final may touch them, so previews end here. Without such parts the new text simply
-// replaces the old one.
+// restart handles a text that starts over. Full parts belong to the discarded text, and only the final may edit
+// them, so previews end here. Without full parts, the new text simply replaces the old one.
 func (s *state) restart() {
 	s.laidOut, s.shownFrame = 0, frame{}
 	for i := range s.parts {
@@ -171,8 +170,8 @@ func (s *state) restart() {
 	}
 }
 
-// end takes up the ending. What held previews back holds no final back, and markup that was
-// refused in an unfinished text gets another chance.
+// end sets the ending. Backoff and muting of previews don't apply to a final, and markup that was refused in an
+// unfinished text is tried again.
 func (s *state) end(e *Ending, now time.Time) {
 	s.ending, s.ended = e, now
 	if !e.At.IsZero() && e.At.Before(now) {
@@ -185,7 +184,7 @@ func (s *state) end(e *Ending, now time.Time) {
 	for i := range s.parts {
 		p := &s.parts[i]
 		p.plain = p.plain && e.Keep
-		p.abandoned = p.abandoned && !(e.Keep && p.exists()) // another text was refused than what stands
+		p.abandoned = p.abandoned && !(e.Keep && p.exists()) // the refused text is not the one that is visible
 	}
 	if s.layoutFinal(); e.Keep {
 		s.seam = s.layoutSeam()

@@ -9,41 +9,41 @@ import (
 	"telex/internal/chat"
 )
 
-// View is everything that is known of a reply now.
+// View is the newest known state of a reply.
 type View struct {
 	Text   string    // cumulative
-	Tokens int       // estimate of what Text took
-	Since  time.Time // when the oldest text came that is not visible yet; zero without any
-	Resets int       // how often the text started over
-	Status Status    // what the turn does beside
-	Paused bool      // the model does something else now: what follows Text is a new paragraph
+	Tokens int       // estimated tokens of Text
+	Since  time.Time // arrival time of the oldest text that is not visible yet; zero if there is none
+	Resets int       // number of times the text started over
+	Status Status    // what the turn does besides writing
+	Paused bool      // the model does something else now: the text after Text is a new paragraph
 }
 
-// Ending says how a reply ends.
+// Ending is how a reply ends.
 type Ending struct {
 	Text string // the final, as Markdown
-	Cut  bool   // Text broke off: what it leaves open is closed
-	Note string // a plain line that stands below Text, such as why it broke off
-	Keep bool   // interrupted: what is visible stays as it is, without the cursor; all else is ignored
+	Cut  bool   // Text was interrupted: open constructs are closed
+	Note string // a plain line below Text, such as the reason why it was interrupted
+	Keep bool   // interrupted: visible messages stay, without the cursor; the other fields are ignored
 
-	// Stopped says that what is visible is not all that there would be: a mark below it says so. It comes with Keep.
+	// Stopped marks the visible text as incomplete: a mark is shown below it. It requires Keep.
 	Stopped bool
 
-	// Stand leaves what is visible as it is, a question and its buttons too: another process goes on with the reply.
-	// It comes with Keep.
+	// Stand leaves visible messages as they are, including a question and its buttons: another process continues
+	// the reply. It requires Keep.
 	Stand bool
 
-	// At is when the reply was decided to end like this; the zero time means when its process learns of it. The time in
-	// which a final is tried counts from here, whichever process tries it.
+	// At is the time when the ending was decided; zero means the time when its process learns of it. The
+	// deadline of a final counts from here, whichever process tries it.
 	At time.Time
 
-	// Files follow the text, in order, each as a message of its own. Nobody changes their content any more. What
-	// can't be sent is named below the text instead, and one that the platform refuses is left out.
+	// Files follow the text in order, each in its own message. Their content never changes afterwards. Files
+	// that can't be sent are named below the text instead, and a file that the platform refuses is left out.
 	Files []chat.File
 }
 
-// Slot is where a turn puts its newest view and where the one reader of the reply takes it:
-// the newest replaces what was not read yet. Writers never block.
+// Slot passes the newest view from a turn to the one reader of the reply: a newer view replaces an unread one.
+// Writers never block.
 type Slot struct {
 	mu      sync.Mutex
 	text    *strings.Builder
@@ -51,16 +51,16 @@ type Slot struct {
 	resets  int
 	since   time.Time
 	status  Status
-	paused  int       // length of the text when the model went on to a tool
-	asked   time.Time // since when people see what status asks them; zero: they don't
+	paused  int       // length of the text when the model switched to a tool
+	asked   time.Time // time since when people see the status's question; zero: they don't
 	ending  *Ending
-	changed chan struct{} // capacity 1: that something changed, not how often
+	changed chan struct{} // capacity 1: signals a change, not the number of changes
 	ended   chan struct{} // closed by Finish
-	claimed bool          // by Decide: no other ending counts
+	claimed bool          // set by Decide: no other ending counts
 	cut     chan struct{} // closed by Cut
-	erased  bool          // by Redraw: a draft vanished
-	urged   chan struct{} // capacity 1: that somebody is asked, which waits for no interval
-	visible bool          // a message of the reply stands
+	erased  bool          // set by Redraw: a draft vanished
+	urged   chan struct{} // capacity 1: signals a question, which does not wait for the interval
+	visible bool          // a message of the reply exists
 	shown   string        // Markdown of the last preview that a person saw
 	first   precedence
 }
@@ -73,7 +73,7 @@ func NewSlot() *Slot {
 	}
 }
 
-// Append adds a delta that took about so many tokens.
+// Append adds a delta of about that many tokens.
 func (s *Slot) Append(delta string, tokens int) {
 	s.mu.Lock()
 	s.text.WriteString(delta)
@@ -85,7 +85,7 @@ func (s *Slot) Append(delta string, tokens int) {
 	notify(s.changed)
 }
 
-// Reset voids all text: the reply starts over.
+// Reset discards all text: the reply starts over.
 func (s *Slot) Reset() {
 	s.mu.Lock()
 	s.text, s.tokens, s.paused = new(strings.Builder), 0, 0
@@ -94,7 +94,7 @@ func (s *Slot) Reset() {
 	notify(s.changed)
 }
 
-// Finish ends the reply. The first call counts; nothing changes after it.
+// Finish ends the reply. Only the first call counts.
 func (s *Slot) Finish(e Ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +103,8 @@ func (s *Slot) Finish(e Ending) {
 	}
 }
 
-// Decide ends the reply once store has run. No other ending counts from its start on, and
-// store does not run when there is one already.
+// Decide runs store and then ends the reply. Once it started, no other ending counts. If there already is an
+// ending, it does not run store.
 func (s *Slot) Decide(e Ending, store func()) {
 	s.mu.Lock()
 	open := s.ending == nil && !s.claimed
@@ -126,7 +126,7 @@ func (s *Slot) finish(e Ending) {
 	}
 }
 
-// Cut gives up what an ending still wants: what is visible stays as it is, without a cursor.
+// Cut gives up the rest of an ending: visible messages stay as they are, without a cursor.
 func (s *Slot) Cut() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s *Slot) Cut() {
 	}
 }
 
-// Redraw says that another message came to stand in the chat. A draft vanishes with that, and is shown again.
+// Redraw records that another message arrived in the chat. This erases a draft, which is then shown again.
 func (s *Slot) Redraw() {
 	s.mu.Lock()
 	s.erased = true
@@ -143,7 +143,7 @@ func (s *Slot) Redraw() {
 	notify(s.changed)
 }
 
-// redrawn says whether Redraw was called since it was asked last.
+// redrawn reports whether Redraw was called since the last call of redrawn.
 func (s *Slot) redrawn() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *Slot) Text() string {
 	return v.Text
 }
 
-// Ending returns how the reply ends; the zero Ending while that is open.
+// Ending returns how the reply ends; the zero Ending while that is undecided.
 func (s *Slot) Ending() Ending {
 	if _, e := s.load(); e != nil {
 		return *e
@@ -176,8 +176,8 @@ func (s *Slot) Ending() Ending {
 	return Ending{}
 }
 
-// load returns the newest view, and the ending once there is one. It copies nothing: what a
-// strings.Builder returned stays valid while it grows.
+// load returns the newest view, and the ending once there is one. It copies no text: a string returned by a
+// strings.Builder stays valid while the builder grows.
 func (s *Slot) load() (View, *Ending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,7 @@ func (s *Slot) load() (View, *Ending) {
 	}, s.ending
 }
 
-// seen says that all text up to n bytes is visible now.
+// seen records that the first n bytes of the text are visible now.
 func (s *Slot) seen(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,14 +197,15 @@ func (s *Slot) seen(n int) {
 	}
 }
 
-// Asked returns since when people see what the status asks them; zero where nothing is asked, or not visible yet.
+// Asked returns since when people see the status's question; zero if there is none or it is not visible yet.
 func (s *Slot) Asked() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.asked
 }
 
-// showed says that people see a question, by a call that began at a time. Another one may have taken its place.
+// showed records that people see a question since at, the start of the call. It does nothing if the status asks
+// something else by now.
 func (s *Slot) showed(question Status, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,7 +214,7 @@ func (s *Slot) showed(question Status, at time.Time) {
 	}
 }
 
-// notify says that something happened, not how often, on a channel of capacity 1.
+// notify sends a signal on a channel of capacity 1 without blocking. Several signals may merge into one.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

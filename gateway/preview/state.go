@@ -9,88 +9,87 @@ import (
 	"telex/internal/markup"
 )
 
-// Config says how replies of one endpoint stream.
+// Config configures how the replies of one endpoint stream.
 type Config struct {
-	Enabled      bool          // false: one send, never a cursor; only what asks a person is shown before the final
-	Interval     time.Duration // least time between the starts of two preview calls; 0: the platform's default
-	MinTokens    int           // the first display waits for so many tokens, by estimate
-	Cursor       string        // stands at the end of every preview
-	Button       *chat.Action  // stands below every preview where commands can't be typed; nil: none. It comes and goes with the cursor
-	ButtonAlways bool          // it stands below every preview
-	Progress     bool          // what tools do is shown below the text of previews
-	Transport    Transport     // how previews reach the platform, where it can do more than edit
-	MaxParts     int           // a final of more parts goes on as a file, where the platform takes files; 0: never
+	Enabled      bool          // false: one send, never a cursor; only questions are shown before the final
+	Interval     time.Duration // minimum time between the starts of two preview calls; 0: the platform's default
+	MinTokens    int           // number of tokens, estimated, before the first display
+	Cursor       string        // shown at the end of every preview
+	Button       *chat.Action  // shown below every preview where commands can't be typed; nil: none. It appears and disappears with the cursor
+	ButtonAlways bool          // show Button below every preview
+	Progress     bool          // show tool progress below the text of previews
+	Transport    Transport     // how previews are sent, where the platform can do more than edit
+	MaxParts     int           // beyond this many parts the rest of a final is sent as a file, where the platform takes files; 0: never
 	FileLine     string        // caption of that file
-	StopMark     string        // below a text that was stopped, so that it does not look complete; empty: nothing
-	FilesLine    string        // below a text whose files can't be sent; {files} is their names
+	StopMark     string        // shown below a stopped text, so that it does not look complete; empty: none
+	FilesLine    string        // shown below a text whose files can't be sent; {files} is replaced by their names
 
-	// Typed reports whether the asker typed an address. Where the asker typed every address of a message, the platform may
-	// show a preview of the first. nil: it shows none.
+	// Typed reports whether the asker typed a URL. If the asker typed every URL of a message, the platform may
+	// show a preview of the first. nil: no link previews.
 	Typed func(address string) bool
 }
 
-// Transport is how previews reach a platform.
+// Transport is the way previews are sent.
 type Transport uint8
 
-// The transports. Where a place lacks one, Edit serves.
+// The transports. If the platform lacks the chosen one, Edit is used.
 const (
 	Edit   Transport = iota // a message that is edited
 	Draft                   // an ephemeral draft; the final is a message of its own
-	Native                  // a stream of the platform's own, which only grows
+	Native                  // a native stream of the platform, which only grows
 )
 
 const (
-	// slowAfter is when a slow model's whole words are shown, MinTokens or not.
+	// slowAfter is the time after which the words of a slow model are shown before MinTokens is reached.
 	slowAfter = 5 * time.Second
-	// lookEvery bounds how often text is laid out that turns out to show nothing new.
+	// lookEvery is the minimum time between two layouts if the first showed nothing new.
 	lookEvery = 100 * time.Millisecond
-	// finalDeadline is how long a final is tried after the last time the platform said when
-	// to come back.
+	// finalDeadline is how long a final is tried after the last retry time that the platform gave.
 	finalDeadline = 15 * time.Minute
-	// slowCall is how long a call of an ending may take before the conversation may go on without it.
+	// slowCall is the duration of a call of an ending after which the conversation may go on without it.
 	slowCall = 3 * time.Second
-	// lastChance is how long a final is tried at least by a process that finds it after its time.
+	// lastChance is how long a process tries a final at least, even if its deadline has already passed.
 	lastChance = time.Minute
-	// maxPatience is how long a final outlasts a platform that is away altogether.
+	// maxPatience is how long a final is retried while the platform is down.
 	maxPatience = 24 * time.Hour
-	// minLimit bounds how far "too long" can halve the length of a part.
+	// minLimit is the shortest length to which "too long" errors can halve a part.
 	minLimit = 32
-	// uncertainCreates is how many creates of unknown outcome one part may cause: the first,
-	// and one more, since losing an answer is worse than showing it twice.
+	// uncertainCreates is the number of creates with unknown outcome allowed per part: the first and one more,
+	// since a lost answer is worse than a duplicate.
 	uncertainCreates = 2
-	// maxTries is how many processes may end in a create of a part: each kill between its effect and its record
-	// costs one more message, and what kills the process whenever it is sent must end some time.
+	// maxTries is the number of processes that may end during a create of a part. Each crash between the create
+	// and its record costs one more message, and a message that crashes every process must not be tried forever.
 	maxTries = 4
 )
 
-// errUndelivered is a final that no single failure explains.
+// errUndelivered means that the final is not visible and no single failure explains it.
 var errUndelivered = errors.New("final is not visible")
 
 func (p payload) equal(q payload) bool {
 	return p.rendered.Text == q.rendered.Text && slices.Equal(p.rendered.Spans, q.rendered.Spans)
 }
 
-// placeholder stands in a message that shows nothing of the text: platforms take no empty ones.
+// placeholder is the content of a message that shows no text: platforms refuse empty messages.
 const placeholder = "–"
 
-// blank says that p has nothing of the text.
+// blank reports whether p shows no text.
 func (p payload) blank() bool {
 	return p.rendered.Text == "" || p.rendered.Text == placeholder && p.end == 0
 }
 
-// nothing is the payload of such a message.
+// nothing returns the payload of a message that shows no text.
 func nothing() payload {
 	return payload{rendered: markup.Rendered{Text: placeholder}, plain: placeholder}
 }
 
-// draft is the ephemeral preview that a person sees. The zero draft is none.
+// draft is the ephemeral preview that a person sees. The zero draft means that there is none.
 type draft struct {
 	display
 	part int
 	at   time.Time // when it was last sent
 }
 
-// state is all that next and settle know. It has no locks: its owner is Run.
+// state is the data on which next and settle decide. It has no locks: only Run uses it.
 type state struct {
 	place
 	soFar
@@ -104,52 +103,52 @@ type state struct {
 	question   message
 	superseded []message
 	draft      draft
-	cuts       []int // how long the first parts were when they were cut, if longer than limit
+	cuts       []int // lengths to which the first parts were cut, if larger than limit
 
 	muted    bool // no more previews in this reply
-	dead     bool // nothing can be sent here any more
-	stray    bool // a question apart may stand where nothing can find it
-	nameless bool // a create succeeded without an id
+	dead     bool // sending to this chat is impossible
+	stray    bool // a separate question may exist that can't be found any more
+	nameless bool // a create returned no message id
 }
 
-// place is where a reply goes, and what can be done there.
+// place is the target of a reply and what the platform supports there.
 type place struct {
 	cfg       Config
 	to        chat.Target
-	moved     chat.ChatID // where the chat went meanwhile
+	moved     chat.ChatID // new id of the chat, if it has moved
 	replyTo   chat.MessageID
 	key       string
 	dialect   markup.Dialect
-	limit     int           // longest part in the dialect's unit, room for the cursor already taken off
-	ops       chat.Op       // what the platform can do
-	typing    time.Duration // how often to show that the bot is at work; 0: not at all
-	fileLimit int64         // longest file in bytes; 0: none is known
-	draftFor  time.Duration // how long a draft stays; 0: previews are not drafts
-	streamFor time.Duration // how long a stream may last; 0: previews are not streams
-	grows     bool          // previews began as streams: what is laid out only grows
-	keyFor    time.Duration // how long a create may be repeated under its key
+	limit     int           // maximum length of a part in the dialect's unit, without the room for the cursor
+	ops       chat.Op       // supported kinds of call
+	typing    time.Duration // interval for renewing the typing indicator; 0: none is sent
+	fileLimit int64         // maximum size of a file in bytes; 0: unknown
+	draftFor  time.Duration // lifetime of a draft; 0: previews are not drafts
+	streamFor time.Duration // maximum duration of a stream; 0: previews are not streams
+	grows     bool          // previews began as streams: the layout may only append
+	keyFor    time.Duration // time for which a create may be repeated under its key
 }
 
-// can says that the platform can make calls of a kind.
+// can reports whether the platform supports a kind of call.
 func (p *place) can(op chat.Op) bool { return p.ops&op != 0 }
 
-// cannot notes that the platform does not make calls of a kind after all.
+// cannot records that the platform does not support a kind of call after all.
 func (p *place) cannot(op chat.Op) { p.ops &^= op }
 
-// soFar is what people see of a reply while it is written, and when it changed.
+// soFar is what people see of an unfinished reply, and when it changed.
 type soFar struct {
-	source      string    // Markdown of what the parts show
+	source      string    // Markdown that the parts show
 	displayed   bool      // a person has seen something of this reply
-	recovered   int       // how much of the source an earlier process had shown
-	laidOut     int       // length of the text that was last laid out and shown, as far as it can be
-	shownFrame  frame     // what was shown around it
-	unchangedAt time.Time // when a layout last had nothing new to show
+	recovered   int       // length of the source that an earlier process had shown
+	laidOut     int       // length of the text that was last laid out and shown
+	shownFrame  frame     // frame shown around it
+	unchangedAt time.Time // time when a layout last showed nothing new
 	started     time.Time
-	lastCall    time.Time // when the last call that shows text started
+	lastCall    time.Time // start of the last call that shows text
 	lastType    time.Time
 }
 
-// at returns the message at a place: one that is absent behind the last.
+// at returns the message at an index. Behind the last message it returns an absent one.
 func (s *state) at(i int) *message {
 	switch {
 	case i >= len(s.parts):
@@ -163,10 +162,10 @@ func (s *state) at(i int) *message {
 	}
 }
 
-// mute ends the previews because of trouble with a message of the text.
+// mute ends the previews if m, which caused trouble, is a message of the text.
 func (s *state) mute(m *message) { s.muted = s.muted || m.role == roleText }
 
-// visible is how many source bytes a person sees.
+// visible returns the number of source bytes that a person sees.
 func (s *state) visible() int {
 	n := 0
 	for _, p := range s.parts {
@@ -177,13 +176,13 @@ func (s *state) visible() int {
 	return max(n, s.draft.body.end)
 }
 
-// plainPayload is p without markup.
+// plainPayload returns p without markup.
 func plainPayload(p payload) payload {
 	p.rendered = markup.Rendered{Text: p.plain}
 	return p
 }
 
-// failure is why the reply was not delivered.
+// failure returns the reason why the reply was not delivered.
 func (s *state) failure() error {
 	if s.err != nil {
 		return s.err

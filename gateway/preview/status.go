@@ -7,30 +7,30 @@ import (
 	"telex/internal/chat"
 )
 
-// Status is what a turn does beside writing: what the model thinks, the tools that are at work, and what it asks a
-// person. It stands around the text of every preview and is gone from the final.
+// Status is what a turn does besides writing: the model's thoughts, the running tools, and a question to a
+// person. It is shown around the text of every preview and is not part of the final.
 type Status struct {
-	Lines   []string      // as they are, not Markdown
-	Code    Span          // of the lines, joined: what is shown as code, so that nothing in it is a link, a mention or a command
-	Since   time.Time     // when the first of what is under way began
-	Actions []chat.Action // buttons, in place of the one that stops the reply
-	Urgent  bool          // somebody must see it: it is shown also where nothing else is yet, and before previews of others
+	Lines   []string      // plain text, not Markdown
+	Code    Span          // range of the joined lines that is shown as code, so that nothing in it becomes a link, a mention or a command
+	Since   time.Time     // time when the first current activity began
+	Actions []chat.Action // buttons, replacing the one that stops the reply
+	Urgent  bool          // a person must see it: it is shown even before any text, and before previews of other replies
 
-	Thought      string    // a short paragraph as it is, not Markdown; quoted above the text of the first part
-	ThoughtSince time.Time // when the model began to think
+	Thought      string    // a short plain paragraph, not Markdown; quoted above the text of the first part
+	ThoughtSince time.Time // time when the model began to think
 }
 
-// statusAfter is how long tools must have worked, or a model thought, for that to open a message: what is over
-// sooner would only flicker.
+// statusAfter is how long tools must work, or the model think, before a message is opened for that alone:
+// anything shorter would only flicker.
 const statusAfter = 3 * time.Second
 
-// empty says that there are no lines to show.
+// empty reports whether there are no lines to show.
 func (s Status) empty() bool { return len(s.Lines) == 0 }
 
-// urgent says that somebody is asked.
+// urgent reports whether the status asks a person something.
 func (s Status) urgent() bool { return s.Urgent && !s.empty() }
 
-// Tell says what the turn does beside writing. The newest replaces the one before.
+// Tell sets what the turn does besides writing, replacing the previous status.
 func (s *Slot) Tell(status Status) {
 	s.mu.Lock()
 	if !status.urgent() || !slices.Equal(status.Lines, s.status.Lines) {

@@ -6,25 +6,27 @@ import (
 	"telex/internal/chat"
 )
 
-// supersede gives part i a new message. At the end the parts below it get new ones as well, so that the order stays.
+// supersede gives part i a new message. While ending, the parts below it get new ones as well, to keep the
+// order.
 func (s *state) supersede(i int) {
 	last := i
 	if s.ending != nil && s.can(chat.OpDelete) {
 		last = len(s.parts) - 1
 	}
-	for j := last; j >= i; j-- { // the last first: a process that sees half of this must find part i as it was
+	for j := last; j >= i; j-- { // in reverse: a process that restores only some of these records must find part i unchanged
 		s.renew(j)
 	}
 	s.mayStandAbove(i)
 	s.muted = true
 }
 
-// renew gives part i a new message. The one that it has is superseded, unless it has no id, and so can't be deleted.
+// renew gives part i a new message. Its existing message is superseded, unless it has no id and so can't be
+// deleted.
 func (s *state) renew(i int) {
 	p := &s.parts[i]
 	if p.exists() && p.ref.ID != "" {
 		m := *p
-		m.role, m.phase, m.place = roleSuperseded, standing, i // a stream too is deleted as it is
+		m.role, m.phase, m.place = roleSuperseded, standing, i // even a stream is deleted without stopping it
 		s.superseded = append(s.superseded, m)
 	}
 	if p.exists() {
@@ -32,7 +34,8 @@ func (s *state) renew(i int) {
 	}
 }
 
-// mayStandAbove notes that part i gets a new message: what an unanswered create of a later one made stands above it.
+// mayStandAbove records that part i gets a new message: messages from unresolved creates of later parts would be
+// above it.
 func (s *state) mayStandAbove(i int) {
 	for j := i + 1; j < len(s.parts); j++ {
 		p := &s.parts[j]
@@ -40,14 +43,14 @@ func (s *state) mayStandAbove(i int) {
 	}
 }
 
-// shiftDown replaces a message that turned out to stand above those that were sent anew.
+// shiftDown replaces a message that turned out to be above messages that were sent again.
 func (s *state) shiftDown(i int) {
 	if p := s.at(i); p.attempt.above && p.ref.ID != "" {
 		s.renew(i)
 	}
 }
 
-// bringBack lets a message stand that was replaced, where nothing took its place: it must lose its cursor at least.
+// bringBack restores a superseded message that nothing replaced, so that at least its cursor is removed.
 func (s *state) bringBack(p *message) {
 	i := len(s.superseded) - 1 // the newest
 	for i >= 0 && &s.parts[s.superseded[i].place] != p {
@@ -60,7 +63,7 @@ func (s *state) bringBack(p *message) {
 	s.superseded = slices.Delete(s.superseded, i, i+1)
 }
 
-// forget leaves a message to itself that is not of the text. Another question is another message.
+// forget stops tracking a message that is not part of the text. The next question gets a new message.
 func (s *state) forget(i int) {
 	if i == questionAt {
 		s.stray = s.stray || s.question.doubtful()
@@ -71,26 +74,26 @@ func (s *state) forget(i int) {
 	s.superseded = append(s.superseded[:n:n], s.superseded[n+1:]...)
 }
 
-// maxParts keeps the records of superseded messages apart: below 0, by place and generation.
+// maxParts separates the record indexes of superseded messages, which are below 0, by place and generation.
 const maxParts = 10_000
 
 func (m *message) supersededRecord() chat.Part {
 	return chat.Part{Index: -1 - m.place - maxParts*m.gen, State: chat.PartFrozen, Ref: m.ref, Cursor: m.unfinished()}
 }
 
-// isSuperseded says that a message is one of those.
+// isSuperseded reports whether ref is a superseded message.
 func (s *state) isSuperseded(ref chat.MessageRef) bool {
 	return slices.ContainsFunc(s.superseded, func(m message) bool { return m.ref == ref })
 }
 
-// restoreSuperseded takes up a message that an earlier process had replaced.
+// restoreSuperseded restores a message that an earlier process had superseded.
 func (s *state) restoreSuperseded(r chat.Part) {
 	if r.State != chat.PartFrozen {
 		return
 	}
 	n := -1 - r.Index
 	place := n % maxParts
-	for len(s.parts) <= place { // the part's own record may not have been stored
+	for len(s.parts) <= place { // the part's own record may be missing
 		s.parts = append(s.parts, message{})
 	}
 	s.superseded = append(s.superseded, message{

@@ -6,21 +6,21 @@ import (
 	"telex/internal/chat"
 )
 
-// failedCall is a call that failed, and the message that it was on.
+// failedCall is a failed call and its message.
 type failedCall struct {
 	action
-	message *message // of a draft: none
+	message *message // unset for a draft
 	err     *chat.SendError
 	now     time.Time
 }
 
-// transition is what a failed call changes.
+// transition applies a failed call to the state.
 type transition func(*state, failedCall)
 
-// transitions are what the failures of one kind of call change, by the kind of the error.
+// transitions are the transitions for one kind of call, by kind of error.
 type transitions struct{ uncertain, rejected, tooLong, gone, frozen transition }
 
-// failuresOf is the table of what failures change, by the kind of the call and by whether it was on a message of the text.
+// failuresOf returns the transitions for a kind of call, which differ for messages of the text and others.
 func failuresOf(kind actionKind, text bool) transitions {
 	stream := transitions{mayHaveGrown, endStream, endStream, vanish, endStream}
 	find := transitions{tryLater, endFinds, endFinds, endFinds, endFinds}
@@ -43,25 +43,25 @@ func failuresOf(kind actionKind, text bool) transitions {
 	}[kind]
 }
 
-// fail takes up that action a failed.
+// fail applies the failure of action a.
 func (s *state) fail(a action, e *chat.SendError, now time.Time) {
 	s.fails(e, now)
 	f := failedCall{action: a, message: s.at(a.part), err: e, now: now}
 	switch e.Kind {
 	case chat.Rejected, chat.TooLong, chat.Gone, chat.Frozen:
 		switch m := f.message; {
-		case a.mark != "": // the mark may be the reason
+		case a.mark != "": // the mark may be the cause
 			s.cfg.StopMark = ""
 			return
 		case a.creates() && m.attempt.resolution == byKey && s.can(chat.OpFind):
-			m.attempt.resolution = byFind // the key leads nowhere: what an earlier try may have made is looked for
+			m.attempt.resolution = byFind // repeating the key is refused: ask for a message of an earlier try instead
 			return
 		}
 	}
 	f.transition()(s, f)
 }
 
-// transition names what a failed call changes.
+// transition returns the transition for a failed call.
 func (f failedCall) transition() transition {
 	t := failuresOf(f.kind, f.part >= 0)
 	switch f.err.Kind {
@@ -86,7 +86,7 @@ func (f failedCall) transition() transition {
 	}
 }
 
-// obeyLimit leaves the waiting to the budget, which makes everybody wait.
+// obeyLimit leaves the waiting to the budget, which delays all replies.
 func obeyLimit(s *state, f failedCall) {
 	if s.row > maxRefusals {
 		s.backoff(f.now)
@@ -95,10 +95,10 @@ func obeyLimit(s *state, f failedCall) {
 
 func tryLater(s *state, f failedCall) { s.backoff(f.now) }
 
-// suspend waits: one refusal may be a mistake of the platform or soon be undone, so the same call is made again later.
+// suspend waits and repeats the call: a refusal may be a mistake of the platform or soon be undone.
 func suspend(s *state, f failedCall) { s.pauseFor(maxSuspension, f.now) }
 
-// follow goes on in the chat's new place, once. No message id means anything there.
+// follow continues in the chat's new id, once. No old message id is valid there.
 func follow(s *state, f failedCall) {
 	to := f.err.Moved
 	if s.moved != "" || to == "" {
@@ -114,7 +114,7 @@ func follow(s *state, f failedCall) {
 	}
 }
 
-// mayStand notes a create that may have taken effect.
+// mayStand records a create that may have taken effect.
 func mayStand(s *state, f failedCall) {
 	m := f.message
 	m.attempt.streams, m.file = m.attempt.streams || f.kind == doStart, f.kind == doFile
@@ -127,14 +127,14 @@ func mayStand(s *state, f failedCall) {
 	s.backoff(f.now)
 }
 
-// mayShow notes an edit that may have taken effect. It is repeated.
+// mayShow records an edit that may have taken effect. The edit is repeated.
 func mayShow(s *state, f failedCall) {
 	f.message.replace(f.display)
 	f.message.certainty = unsure
 	s.backoff(f.now)
 }
 
-// mayHaveGrown notes a call on a stream that may have taken effect. To add text can't be repeated, to stop can.
+// mayHaveGrown records a call on a stream that may have taken effect. An append can't be repeated; a stop can.
 func mayHaveGrown(s *state, f failedCall) {
 	if f.added != "" {
 		f.message.certainty = unsure
@@ -142,7 +142,7 @@ func mayHaveGrown(s *state, f failedCall) {
 	s.backoff(f.now)
 }
 
-// dropMarkup tries refused content without its markup, and then not at all.
+// dropMarkup tries refused content again without its markup, and then gives up.
 func dropMarkup(s *state, f failedCall) {
 	if m := f.message; !m.plain && !f.body.equal(plainPayload(f.body)) {
 		m.plain = true
@@ -151,18 +151,18 @@ func dropMarkup(s *state, f failedCall) {
 	giveUp(s, f)
 }
 
-// cutShorter halves the length of messages. Those of the final before the one that was too long stay
-// as they were cut: they may stand already where nothing can be edited.
+// cutShorter halves the length of messages. Parts of the final before the one that was too long keep their cuts:
+// they may already be sent where nothing can be edited.
 func cutShorter(s *state, f failedCall) {
 	if s.ending != nil && s.ending.Keep && s.limit > minLimit {
 		s.relay()
 		return
 	}
-	if f.message.abandoned { // its text was refused before, and what may stand in its place is refused too
+	if f.message.abandoned { // its text was refused before, and so is its earlier content
 		giveUp(s, f)
 		return
 	}
-	known := s.cutOf(f.part) > s.limit // cut by an earlier process, before it learned of the limit
+	known := s.cutOf(f.part) > s.limit // an earlier process cut it before it learned of the limit
 	if !known && s.limit <= minLimit || s.ending != nil && f.part >= len(s.final) {
 		giveUp(s, f)
 		return
@@ -177,7 +177,7 @@ func cutShorter(s *state, f failedCall) {
 	s.halve(f.part)
 }
 
-// cutDraftShorter does the same for a draft.
+// cutDraftShorter halves the length for a draft.
 func cutDraftShorter(s *state, f failedCall) {
 	if s.limit <= minLimit {
 		endDrafts(s, f)
@@ -186,7 +186,7 @@ func cutDraftShorter(s *state, f failedCall) {
 	s.halve(f.part)
 }
 
-// giveUp stops trying what can't succeed: previews of this reply, this message of the final, or the question.
+// giveUp stops what can't succeed: the previews of this reply, this message of the final, or the question.
 func giveUp(s *state, f failedCall) {
 	m := f.message
 	switch s.mute(m); {
@@ -195,14 +195,15 @@ func giveUp(s *state, f failedCall) {
 	case s.ending == nil:
 		return
 	case m.takeBack(f.body):
-	case m.abandoned, f.kind == doEdit && f.stands: // also what stands is refused
+	case m.abandoned, f.kind == doEdit && f.stands: // its current content is refused too
 		m.shown.cursor, m.certainty = false, sure
 	}
 	m.abandoned = true
 	s.bringBack(m)
 }
 
-// refuseFile sends the rest of a text that can't be a file as messages. Any other file is left out: the text is the answer.
+// refuseFile handles a refused file. A file with the rest of the text is sent as messages instead. Any other
+// file is left out, since the text is the answer.
 func refuseFile(s *state, f failedCall) {
 	if s.rest != nil && f.part == s.restAt {
 		s.restText, s.final = true, nil
@@ -211,7 +212,7 @@ func refuseFile(s *state, f failedCall) {
 	giveUp(s, f)
 }
 
-// vanish notes that a message is not there. A person deleted it, unless the bot was about to.
+// vanish records that a message does not exist. Unless the failed call was a delete, a person deleted it.
 func vanish(s *state, f failedCall) {
 	f.message.renew()
 	if s.muted = true; f.kind != doDelete {
@@ -223,28 +224,28 @@ func vanish(s *state, f failedCall) {
 // supersede replaces a message that can't be edited any more.
 func supersede(s *state, f failedCall) { s.supersede(f.part) }
 
-// endStreams goes on with edits where streams are refused.
+// endStreams uses edits where streams are refused.
 func endStreams(s *state, _ failedCall) { s.streamFor = 0 }
 
-// endStream stops a stream to which nothing can be added, and edits one that can't even be stopped.
+// endStream handles a refused append by stopping the stream, and a refused stop by editing the message.
 func endStream(_ *state, f failedCall) {
 	if f.message.certainty = unsure; f.added == "" {
 		f.message.phase = standing
 	}
 }
 
-// endDrafts goes on with edits where drafts are refused. The text so far must be shown again.
+// endDrafts uses edits where drafts are refused. The text so far must be shown again.
 func endDrafts(s *state, _ failedCall) { s.draftFor, s.laidOut, s.shownFrame = 0, 0, frame{} }
 
-// endFinds notes that nobody can tell whether a create took effect.
+// endFinds records that the platform can't tell whether a create took effect.
 func endFinds(s *state, f failedCall) {
 	s.mute(f.message)
 	s.cannot(chat.OpFind)
 	f.message.attempt.giveUp()
 }
 
-// replaceQuestion gives up a question that stands and can't be edited: it goes before another is asked. One that is over
-// loses its buttons once more, without markup.
+// replaceQuestion handles a question that can't be edited: it is deleted before another is asked. For an
+// answered question, the removal of its buttons is tried once more without markup.
 func replaceQuestion(s *state, f failedCall) {
 	switch m := f.message; {
 	case !f.stands:
@@ -256,7 +257,7 @@ func replaceQuestion(s *state, f failedCall) {
 	}
 }
 
-// forgetMessage leaves a message to itself that is no part of the text. Another question is another message.
+// forgetMessage stops tracking a message that is not part of the text. The next question gets a new message.
 func forgetMessage(s *state, f failedCall) {
 	s.row = 0
 	s.forget(f.part)

@@ -10,39 +10,39 @@ import (
 const (
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 5 * time.Second
-	// Previews are asked for more often: what a person wants after an outage is news.
+	// Previews are tried more often: a person notices at once when an outage is over.
 	previewBackoff = 2 * time.Second
-	// A platform that was away for longSilence failures in a row is not asked as often.
+	// After longSilence failures in a row the platform is tried less often.
 	longSilence = 60
-	// maxRefusals by rate limits in a row are obeyed to the moment. Then a reply waits longer than it is told: whoever
-	// goes on at that moment may meet the others that do, again and again.
+	// The first maxRefusals rate limits in a row are obeyed exactly. After that a reply waits longer than it is
+	// told: replies that all retry at the given moment may be refused again and again.
 	maxRefusals = 3
 	slowBackoff = time.Minute
-	// A final that failed probeAfter times in a row is worth a call that tells whether the platform is away, and
-	// one more every probeEvery.
+	// After probeAfter failures in a row, a final makes a call that shows whether the platform is down, and
+	// repeats it every probeEvery.
 	probeAfter = 3
 	probeEvery = 10 * time.Minute
-	// maxSuspension bounds the wait after refused access. That is rarely over within seconds.
+	// maxSuspension limits the wait after refused access, which rarely ends within seconds.
 	maxSuspension = 30 * time.Second
 )
 
-// failures is what is known of calls that failed.
+// failures is the state of failed calls.
 type failures struct {
 	err      error          // the last failure
 	row      int            // failures in a row
-	limited  int            // how many of them were rate limits
-	refused  bool           // the last failure is one that only time can mend
-	failing  time.Time      // when the first of them ended
-	hold     time.Time      // own backoff after trouble
-	answered time.Time      // when any call of the endpoint last succeeded
-	probedAt time.Time      // when it was last tested whether the platform answers at all
+	limited  int            // number of rate limits among them
+	refused  bool           // only waiting can resolve the last failure
+	failing  time.Time      // time when the first failure of the row ended
+	hold     time.Time      // end of the own backoff
+	answered time.Time      // time when any call of the endpoint last succeeded
+	probedAt time.Time      // time of the last probe
 	probed   bool           // the platform has answered since the last create of unknown outcome
-	ended    time.Time      // when the ending came
+	ended    time.Time      // time of the ending
 	deadline time.Time      // of the final; zero while the reply runs
-	jitter   func() float64 // from [0,1): spreads what failed together; nil: no spread
+	jitter   func() float64 // returns a value in [0,1) that spreads retries over time; nil: no jitter
 }
 
-// fails notes one more failure in a row.
+// fails records one more failure in a row.
 func (s *state) fails(e *chat.SendError, now time.Time) {
 	s.err = e
 	switch e.Kind {
@@ -60,8 +60,9 @@ func (s *state) fails(e *chat.SendError, now time.Time) {
 	s.patience(e, now)
 }
 
-// patience lets a final take as long as it was told, and as long as the platform is away: while no call of the
-// endpoint succeeds. Else the failure is this reply's own, and its deadline stays.
+// patience extends the deadline of a final by the platform's retry time, and for as long as the platform is
+// down, that is, while no call of the endpoint succeeds. Any other failure concerns only this reply and does not
+// extend it.
 func (s *state) patience(e *chat.SendError, now time.Time) {
 	until := now.Add(e.RetryAfter + finalDeadline)
 	switch e.Kind {
@@ -79,11 +80,11 @@ func (s *state) patience(e *chat.SendError, now time.Time) {
 	s.extend(until)
 }
 
-// answers says that the platform lets calls of the endpoint succeed while those of this reply fail.
+// answers reports whether other calls of the endpoint succeed while those of this reply fail.
 func (s *state) answers() bool { return s.answered.After(s.failing) }
 
-// probe returns a harmless call that tells a platform which is away from one that refuses this reply alone. False
-// means that this is known, or was asked a while ago. It is made after a few failures in a row.
+// probe returns a harmless call that shows whether the platform is down or refuses only this reply. It is made
+// after a few failures in a row. probe returns false if the answer is known or was asked for a while ago.
 func (s *state) probe(now time.Time) (action, bool) {
 	if s.row < probeAfter || !s.can(chat.OpTyping) || s.answers() || now.Before(s.probedAt.Add(probeEvery)) {
 		return action{}, false
@@ -91,7 +92,7 @@ func (s *state) probe(now time.Time) (action, bool) {
 	return action{kind: doProbe}, true
 }
 
-// doubt notes that the last create of p may have taken effect, and how that can be learned.
+// doubt records that the last create of p may have taken effect, and how the outcome can be learned.
 func (s *state) doubt(p *message, now time.Time) {
 	switch {
 	case s.keyFor > 0 && now.Sub(p.attempt.first) < s.keyFor:
@@ -105,7 +106,7 @@ func (s *state) doubt(p *message, now time.Time) {
 	}
 }
 
-// halve halves the length of all parts but the first keep.
+// halve halves the length of all parts after the first keep.
 func (s *state) halve(keep int) {
 	for len(s.cuts) < keep {
 		s.cuts = append(s.cuts, s.limit)
@@ -114,10 +115,10 @@ func (s *state) halve(keep int) {
 	s.limit = max(minLimit, s.limit/2)
 }
 
-// relay keeps what was shown, if in more messages.
+// relay sends the text shown so far again, in more messages.
 func (s *state) relay() {
 	e := &Ending{Text: s.source, Cut: true}
-	if s.literal = e.Text == ""; s.literal { // parts of a final, which nothing but the store has as Markdown
+	if s.literal = e.Text == ""; s.literal { // these are parts of a final whose Markdown only the store has
 		for i, p := range s.parts {
 			if p.exists() || p.attempt.open() || slices.ContainsFunc(s.superseded, func(m message) bool { return m.place == i }) {
 				e.Text += p.shown.body.plain + "\n"
@@ -126,11 +127,11 @@ func (s *state) relay() {
 	}
 	s.final, s.kept, s.cuts = nil, nil, nil
 	s.ending, s.relaid = e, true
-	s.cannot(chat.OpFile) // a file would stay as it is when the turn is run again
+	s.cannot(chat.OpFile) // a file would stay if the turn ran again
 	s.limit = max(minLimit, s.limit/2)
 }
 
-// cutOf is the length to which part i is cut.
+// cutOf returns the length to which part i is cut.
 func (s *state) cutOf(i int) int {
 	if i >= 0 && i < len(s.cuts) {
 		return s.cuts[i]
@@ -138,7 +139,7 @@ func (s *state) cutOf(i int) int {
 	return s.limit
 }
 
-// backoff makes the next call wait, longer with every failure in a row.
+// backoff delays the next call, longer with every failure in a row.
 func (s *state) backoff(now time.Time) {
 	if s.ending == nil {
 		s.pauseFor(previewBackoff, now)
@@ -147,7 +148,8 @@ func (s *state) backoff(now time.Time) {
 	s.pauseFor(maxBackoff, now)
 }
 
-// pauseFor makes the next call wait, at most for most. What failed together does not come back together.
+// pauseFor delays the next call by at most most. Jitter keeps calls that failed together from being retried
+// together.
 func (s *state) pauseFor(most time.Duration, now time.Time) {
 	d := min(most, firstBackoff<<min(s.row-1, 10))
 	if s.row > longSilence {
