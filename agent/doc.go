@@ -8,7 +8,7 @@
 //	pipeline.go   several nodes in place of one answer
 //	chain.go      chooses the model; failing models rest
 //	ask.go        the attempts at one answer of one model
-//	attempt.go    one attempt: streamed or whole, its silence, what it used
+//	attempt.go    one attempt: its pieces, its silence, what it used
 //	reply.go      deltas in; text for people and calls out
 //	think.go      thinking taken out of the text while it streams
 //	code.go       where in a text code is, for think.go

@@ -13,8 +13,8 @@ import (
 // whether a choice has a delta or a message. It is our own type, because go-openai's know
 // only one of the two names of reasoning.
 type chunk struct {
-	Choices []choice `json:"choices"`
-	Usage   *usage   `json:"usage"`
+	Choices []choice        `json:"choices"`
+	Usage   *provider.Usage `json:"usage"`
 }
 
 type choice struct {
@@ -90,32 +90,6 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-type usage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
-	PromptDetails    *struct {
-		Cached int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionDetails *struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-	CacheHitTokens int `json:"prompt_cache_hit_tokens"` // DeepSeek
-}
-
-func (u *usage) total() *agent.Usage {
-	if u == nil || u.PromptTokens == 0 && u.CompletionTokens == 0 {
-		return nil
-	}
-	out := agent.Usage{Prompt: u.PromptTokens, Completion: u.CompletionTokens, Cached: u.CacheHitTokens}
-	if u.PromptDetails != nil && u.PromptDetails.Cached > 0 {
-		out.Cached = u.PromptDetails.Cached
-	}
-	if u.CompletionDetails != nil {
-		out.Reasoning = u.CompletionDetails.Reasoning
-	}
-	return &out
-}
-
 // consumer folds the chunks of one answer. It knows nothing of time or connections.
 type consumer struct {
 	model    string // that is asked
@@ -123,7 +97,7 @@ type consumer struct {
 	details  details
 	told     []agent.CallDelta // of the newest chunk
 	learned  shape             // what else the provider sends and wants back
-	usage    *usage
+	usage    *provider.Usage
 	finish   string
 	finished bool // the provider said that the answer is at its end
 }
@@ -213,7 +187,7 @@ func (c *consumer) Learned() shape {
 }
 
 // Usage implements provider.Answer.
-func (c *consumer) Usage() *agent.Usage { return c.usage.total() }
+func (c *consumer) Usage() *agent.Usage { return c.usage.Total() }
 
 func finishOf(reason string) agent.Finish {
 	switch strings.ToLower(reason) {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 
@@ -33,4 +34,40 @@ func (a *Arguments) UnmarshalJSON(data []byte) error {
 		*a = Arguments(data)
 	}
 	return nil
+}
+
+// Usage is what an answer used, in the words of each API.
+type Usage struct {
+	Prompt            int             `json:"prompt_tokens"`
+	PromptDetails     cachedTokens    `json:"prompt_tokens_details"`
+	Completion        int             `json:"completion_tokens"`
+	CompletionDetails reasoningTokens `json:"completion_tokens_details"`
+	CacheHit          int             `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Input             int             `json:"input_tokens"`
+	InputDetails      cachedTokens    `json:"input_tokens_details"`
+	Output            int             `json:"output_tokens"`
+	OutputDetails     reasoningTokens `json:"output_tokens_details"`
+}
+
+type cachedTokens struct {
+	Cached int `json:"cached_tokens"`
+}
+
+type reasoningTokens struct {
+	Reasoning int `json:"reasoning_tokens"`
+}
+
+// Total returns the usage as the agent counts it; nil: the provider told none.
+func (u *Usage) Total() *agent.Usage {
+	if u == nil {
+		return nil
+	}
+	total := agent.Usage{
+		Prompt: cmp.Or(u.Prompt, u.Input), Cached: cmp.Or(u.PromptDetails.Cached, u.InputDetails.Cached, u.CacheHit),
+		Completion: cmp.Or(u.Completion, u.Output), Reasoning: cmp.Or(u.CompletionDetails.Reasoning, u.OutputDetails.Reasoning),
+	}
+	if total.Prompt == 0 && total.Completion == 0 {
+		return nil
+	}
+	return &total
 }

@@ -21,7 +21,7 @@ type consumer struct {
 	thought  *item // whose reasoning was told last
 	finished bool  // the provider said that the answer is at its end
 	finish   agent.Finish
-	usage    *usage
+	usage    *provider.Usage
 	learned  shape
 }
 
@@ -247,4 +247,4 @@ func (c *consumer) Completion() agent.Completion {
 func (c *consumer) Learned() shape { return c.learned }
 
 // Usage implements provider.Answer.
-func (c *consumer) Usage() *agent.Usage { return c.usage.total() }
+func (c *consumer) Usage() *agent.Usage { return c.usage.Total() }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"telex/agent"
 	"telex/agent/provider"
 )
 
@@ -28,29 +27,11 @@ type response struct {
 	Error      json.RawMessage   `json:"error"`
 	Incomplete *incomplete       `json:"incomplete_details"`
 	Output     []json.RawMessage `json:"output"`
-	Usage      *usage            `json:"usage"`
+	Usage      *provider.Usage   `json:"usage"`
 }
 
 type incomplete struct {
 	Reason string `json:"reason"`
-}
-
-type usage struct {
-	Input        int `json:"input_tokens"`
-	Output       int `json:"output_tokens"`
-	InputDetails struct {
-		Cached int `json:"cached_tokens"`
-	} `json:"input_tokens_details"`
-	OutputDetails struct {
-		Reasoning int `json:"reasoning_tokens"`
-	} `json:"output_tokens_details"`
-}
-
-func (u *usage) total() *agent.Usage {
-	if u == nil || u.Input == 0 && u.Output == 0 {
-		return nil
-	}
-	return &agent.Usage{Prompt: u.Input, Cached: u.InputDetails.Cached, Completion: u.Output, Reasoning: u.OutputDetails.Reasoning}
 }
 
 // read decodes an event or an item. One of a type that we don't know may look as it likes.
