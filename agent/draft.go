@@ -89,48 +89,26 @@ func shortenIn(messages []Message, most int) {
 // the longest descriptions are cut, then the longest tools are left out. It returns the names of the changed tools.
 func (d *draft) shrinkTools(most int) (shortened, left []string) {
 	d.tools = slices.Clone(d.tools)
-	size := make([]int, len(d.tools))
-	sum := 0
-	for i, t := range d.tools {
-		size[i] = toolTokens([]ToolSpec{t})
-		sum += size[i]
-	}
-	bySize := func() []int {
-		order := make([]int, len(d.tools))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return size[b] - size[a] })
-		return order
-	}
-	for _, change := range []func(*ToolSpec){bareParameters, shortDescription} {
-		for _, i := range bySize() {
+	size := func(t ToolSpec) int { return toolTokens([]ToolSpec{t}) }
+	sum := toolTokens(d.tools)
+	for _, change := range []func(*ToolSpec){bareParameters, shortDescription, nil} {
+		for _, t := range slices.SortedStableFunc(slices.Values(d.tools), func(a, b ToolSpec) int { return size(b) - size(a) }) {
 			if sum <= most {
-				break
+				return shortened, left
+			}
+			i := slices.IndexFunc(d.tools, func(s ToolSpec) bool { return s.Name == t.Name })
+			sum -= size(t)
+			if change == nil {
+				d.tools, left = slices.Delete(d.tools, i, i+1), append(left, t.Name)
+				continue
 			}
 			change(&d.tools[i])
-			now := toolTokens(d.tools[i : i+1])
-			if now < size[i] && !slices.Contains(shortened, d.tools[i].Name) {
-				shortened = append(shortened, d.tools[i].Name)
+			if now := size(d.tools[i]); now < size(t) && !slices.Contains(shortened, t.Name) {
+				shortened = append(shortened, t.Name)
 			}
-			sum, size[i] = sum+now-size[i], now
+			sum += size(d.tools[i])
 		}
 	}
-	out := make(map[int]bool)
-	for _, i := range bySize() {
-		if sum <= most {
-			break
-		}
-		left, out[i] = append(left, d.tools[i].Name), true
-		sum -= size[i]
-	}
-	kept := d.tools[:0:0]
-	for i, t := range d.tools {
-		if !out[i] {
-			kept = append(kept, t)
-		}
-	}
-	d.tools = kept
 	return shortened, left
 }
 
