@@ -63,8 +63,7 @@ type question struct {
 	images  []agent.Image
 	notes   []string       // to the model, about what it is not shown
 	sources []agent.Source // of all these
-	failed  []string
-	unheard bool
+	out     Question       // without its message
 	bytes   int64
 }
 
@@ -104,12 +103,11 @@ func (r *Reader) Read(ctx context.Context, e chat.EndpointID, messages []chat.In
 		q.sources = append(q.sources, agent.Source{Origin: agent.OriginProgram})
 		q.notes = append(q.notes, fmt.Sprintf("[%d more were attached, which you are not shown: only the first %d are]", n-maxAttached, maxAttached))
 	}
-	out := Question{Failed: q.failed, Unheard: q.unheard}
 	if len(q.texts)+len(q.images) > 0 {
 		text := strings.Join(append(q.texts, q.notes...), "\n\n")
-		out.Message = agent.Message{Role: agent.User, Text: text, Images: q.images, Sources: q.sources}
+		q.out.Message = agent.Message{Role: agent.User, Text: text, Images: q.images, Sources: q.sources}
 	}
-	return out
+	return q.out
 }
 
 // readOne adds one attachment to the question.
@@ -161,7 +159,7 @@ func (q *question) addImage(ctx context.Context, shrinking *semaphore.Weighted, 
 
 func (q *question) addSpeech(ctx context.Context, hear Transcriber, at chat.Attachment, data []byte, from chat.Origin) error {
 	if hear == nil {
-		q.unheard = true
+		q.out.Unheard = true
 		q.skip(at, "it can't be listened to here")
 		return errors.New("no transcription is configured")
 	}
@@ -199,7 +197,7 @@ func (q *question) addText(at chat.Attachment, data []byte) error {
 func (q *question) skip(at chat.Attachment, why string) {
 	q.sources = append(q.sources, agent.Source{Origin: agent.OriginFile}) // its sender named it
 	q.notes = append(q.notes, fmt.Sprintf("[attached: %s, which you are not shown: %s]", name(at), why))
-	q.failed = append(q.failed, name(at)+" ("+why+")")
+	q.out.Failed = append(q.out.Failed, name(at)+" ("+why+")")
 }
 
 // name is what an attachment is called, in one line. The sender chose it: it must not end the brackets that it stands in.

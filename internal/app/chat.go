@@ -192,7 +192,7 @@ func newHub(c *config.Config, log *slog.Logger, kept func() gateway.Store) *term
 	model := c.Models[0].Name
 	return terminal.NewHub(terminal.HubOptions{
 		Cursor: c.Streaming(config.TerminalEndpoint, 0).Cursor, Log: log,
-		Model: func(string) string { return model }, Config: absolute(c.File()),
+		Model: model, Config: absolute(c.File()),
 		Commands: gateway.CommandNames(slices.Contains(c.Tools.Enabled, tool.Memory)),
 		History: func(ctx context.Context, session string) ([]terminal.Line, error) {
 			return lastLines(ctx, kept(), session)

@@ -30,8 +30,7 @@ type HubOptions struct {
 	Cursor string // what previews end with; clients draw it themselves
 	// History returns what was said last in a session, oldest first; nil: nothing is shown.
 	History func(ctx context.Context, session string) ([]Line, error)
-	// Model returns who answers in a session, for people to read; nil: nothing is shown.
-	Model func(session string) string
+	Model   string // who answers, for people to read; empty: nothing is shown
 	// Config is the path of the configuration file, which clients are told.
 	Config string
 	// Commands are the names of the commands that people have there, for clients to complete.

@@ -79,10 +79,7 @@ func (h *Hub) greet(ctx context.Context, conn net.Conn, frames reader) (*Hello, 
 }
 
 func (h *Hub) welcome(ctx context.Context, session string) *Welcome {
-	w := &Welcome{Version: Version, Once: true, Config: h.o.Config, Commands: h.o.Commands}
-	if h.o.Model != nil {
-		w.Model = h.o.Model(session)
-	}
+	w := &Welcome{Version: Version, Once: true, Model: h.o.Model, Config: h.o.Config, Commands: h.o.Commands}
 	if h.o.History == nil {
 		return w
 	}

@@ -38,7 +38,7 @@ func newWorld(t *testing.T, history ...terminal.Line) (*world, *terminal.Client,
 	t.Helper()
 	w := &world{t: t, heard: make(chan chat.Inbound, 10)}
 	w.hub = terminal.NewHub(terminal.HubOptions{
-		Cursor: cursor, Log: slog.New(slog.DiscardHandler), Model: func(string) string { return "main" }, Commands: []string{"new", "stop", "status"},
+		Cursor: cursor, Log: slog.New(slog.DiscardHandler), Model: "main", Commands: []string{"new", "stop", "status"},
 		History: func(context.Context, string) ([]terminal.Line, error) { return history, nil },
 	})
 	ctx, end := context.WithCancel(context.Background())
