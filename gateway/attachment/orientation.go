@@ -3,6 +3,7 @@ package attachment
 import (
 	"encoding/binary"
 	"image"
+	"slices"
 )
 
 // orientation says how a picture has to be turned to stand as it was taken, by the numbers of
@@ -61,30 +62,25 @@ func (o orientation) turn(src *image.RGBA) *image.RGBA {
 	if o <= upright || o > lastOrientation {
 		return src
 	}
+	onSide := o >= 5 // it is turned over its diagonal first
+	flipX, flipY := slices.Contains([]orientation{2, 3, 6, 7}, o), slices.Contains([]orientation{3, 4, 7, 8}, o)
 	w, h := src.Rect.Dx(), src.Rect.Dy()
-	size := image.Rect(0, 0, w, h)
-	if o >= 5 { // on its side
-		size = image.Rect(0, 0, h, w)
+	size := image.Pt(w, h)
+	if onSide {
+		size = image.Pt(h, w)
 	}
-	dst := image.NewRGBA(size)
+	dst := image.NewRGBA(image.Rectangle{Max: size})
 	for y := range h {
 		for x := range w {
 			tx, ty := x, y
-			switch o {
-			case 2:
-				tx = w - 1 - x
-			case 3:
-				tx, ty = w-1-x, h-1-y
-			case 4:
-				ty = h - 1 - y
-			case 5:
+			if onSide {
 				tx, ty = y, x
-			case 6:
-				tx, ty = h-1-y, x
-			case 7:
-				tx, ty = h-1-y, w-1-x
-			case 8:
-				tx, ty = y, w-1-x
+			}
+			if flipX {
+				tx = size.X - 1 - tx
+			}
+			if flipY {
+				ty = size.Y - 1 - ty
 			}
 			from, to := y*src.Stride+4*x, ty*dst.Stride+4*tx
 			copy(dst.Pix[to:to+4], src.Pix[from:from+4])
