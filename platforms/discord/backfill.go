@@ -174,10 +174,7 @@ func (r *reception) ask(ctx context.Context, f backfill) {
 			return tell(backfillStep{channel: one.ID, messages: list})
 		})
 	}
-	backlog := receiving.Backlog{Patience: backfillPatience, Trouble: func(err error) {
-		r.log.WarnContext(ctx, "missed messages can't be read yet; trying again", slog.Any("error", err))
-	}}
-	if tell(backfillStep{channels: pending}) != nil || backlog.Run(ctx, pieces) != nil { // only the end of ctx
+	if tell(backfillStep{channels: pending}) != nil || receiving.ReadBacklog(ctx, r.log, backfillPatience, pieces) != nil { // only the end of ctx
 		return
 	}
 	r.log.InfoContext(ctx, "backfill finished", slog.Int("channels", len(channels)), slog.Int("messages", messages))

@@ -65,10 +65,7 @@ type missed struct {
 
 // all reads every place: first those where turns began lately.
 func (m *missed) all(ctx context.Context) error {
-	backlog := receiving.Backlog{Patience: missedPatience, Trouble: func(err error) {
-		m.bot.log.WarnContext(ctx, "missed messages can't be read yet; trying again", slog.Any("error", err))
-	}}
-	if err := backlog.Run(ctx, append(m.pieces(m.from.Places), m.channels(""))); err != nil {
+	if err := receiving.ReadBacklog(ctx, m.bot.log, missedPatience, append(m.pieces(m.from.Places), m.channels(""))); err != nil {
 		return err
 	}
 	if m.failed > 0 {

@@ -2,6 +2,7 @@ package receiving
 
 import (
 	"context"
+	"log/slog"
 	"time"
 )
 
@@ -12,32 +13,26 @@ const (
 	maxPause   = time.Minute
 )
 
-// Backlog reads missed messages piece by piece. Pieces that can't be read because of an outage are tried again after all
-// others.
-type Backlog struct {
-	Patience time.Duration   // how long pieces are tried again
-	Trouble  func(err error) // is called once, with the first failure that leads to another try
-}
-
-// Piece is a part of a backlog, such as a channel.
+// Piece is a part of the missed messages, such as those of a channel.
 type Piece struct {
 	// Read reads the piece. After a failure that may pass it is called again, and continues where it was.
 	Read func(ctx context.Context) error
 	// Done hands on what was read; err says why not everything was. It returns the pieces to read next. Its own error ends
-	// Run.
+	// ReadBacklog.
 	Done func(ctx context.Context, err error) ([]Piece, error)
 }
 
-// Run reads all pieces in their order. It returns ctx's error once ctx has ended, and that of a Done.
-func (b Backlog) Run(ctx context.Context, pieces []Piece) error {
-	until := time.Now().Add(b.Patience)
+// ReadBacklog reads missed messages piece by piece. Pieces that can't be read because of an outage are tried again after all
+// others, until patience is over. It returns ctx's error once ctx has ended, and that of a Done.
+func ReadBacklog(ctx context.Context, log *slog.Logger, patience time.Duration, pieces []Piece) error {
+	until := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		again, trouble, err := round(ctx, pieces, until)
 		if err != nil || len(again) == 0 {
 			return err
 		}
 		if pause == firstPause {
-			b.Trouble(trouble)
+			log.WarnContext(ctx, "missed messages can't be read yet; trying again", slog.Any("error", trouble))
 		}
 		if err := Sleep(ctx, pause); err != nil {
 			return err

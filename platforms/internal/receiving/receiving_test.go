@@ -1,8 +1,10 @@
 package receiving
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -126,7 +128,8 @@ func TestBacklog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				began, told := time.Now(), 0
+				began := time.Now()
+				var log bytes.Buffer
 				var got []string
 				piece := func(name string, read func() error, more ...Piece) Piece {
 					return Piece{
@@ -152,7 +155,8 @@ func TestBacklog(t *testing.T) {
 					piece("c1", works, piece("c2", works)),
 					piece("d", func() error { return gone }),
 				}
-				err := Backlog{Patience: c.patience, Trouble: func(error) { told++ }}.Run(t.Context(), pieces)
+				err := ReadBacklog(t.Context(), slog.New(slog.NewTextHandler(&log, nil)), c.patience, pieces)
+				told := strings.Count(log.String(), "trying again")
 				if s := strings.Join(got, " "); err != nil || s != c.want || told > 1 {
 					t.Errorf("read %q, %v, and was told of trouble %d times, want %q", s, err, told, c.want)
 				}
@@ -160,12 +164,12 @@ func TestBacklog(t *testing.T) {
 		})
 	}
 	refused := errors.New("disk full")
-	err := Backlog{}.Run(t.Context(), []Piece{{
+	err := ReadBacklog(t.Context(), slog.New(slog.DiscardHandler), 0, []Piece{{
 		Read: func(context.Context) error { return nil },
 		Done: func(context.Context, error) ([]Piece, error) { return nil, refused },
 	}})
 	if !errors.Is(err, refused) {
-		t.Errorf("Run = %v, want %v", err, refused)
+		t.Errorf("ReadBacklog = %v, want %v", err, refused)
 	}
 }
 
