@@ -32,7 +32,7 @@ type Options struct {
 	HTTP          http.RoundTripper // nil: a transport of the bot's own
 	Log           *slog.Logger      // nil: nothing is logged
 
-	// Listener makes what Run listens on instead of Listen, anew for each Run, which closes it.
+	// Listener makes what Run listens on, anew for each Run, which closes it; nil: a TCP listener at Listen.
 	Listener func(ctx context.Context) (net.Listener, error)
 }
 
@@ -67,6 +67,11 @@ type Bot struct {
 
 // New returns a bot. It makes no network call: a wrong token shows in the first one.
 func New(o Options) *Bot {
+	if o.Listener == nil {
+		o.Listener = func(ctx context.Context) (net.Listener, error) {
+			return new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
+		}
+	}
 	b := &Bot{
 		opts:     o,
 		base:     calls.Base(o.APIBase, defaultAPIBase) + "/",

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -24,7 +23,7 @@ import (
 // serve answers Slack's requests until ctx ends or accept fails.
 // https://docs.slack.dev/apis/events-api/using-http-request-urls
 func (r *reception) serve(ctx context.Context) error {
-	l, err := r.bot.listener(ctx)
+	l, err := r.bot.opts.Listener(ctx)
 	if err != nil {
 		return &chat.SendError{Kind: chat.Temporary, Err: fmt.Errorf("listen for events: %w", err)}
 	}
@@ -76,14 +75,6 @@ func (b *Bot) await(serving context.Context) {
 		case <-beat.C:
 		}
 	}
-}
-
-// listener returns what serve listens on, and closes.
-func (b *Bot) listener(ctx context.Context) (net.Listener, error) {
-	if b.opts.Listener != nil {
-		return b.opts.Listener(ctx)
-	}
-	return new(net.ListenConfig).Listen(ctx, "tcp", b.opts.Listen)
 }
 
 // answer handles one request, and answers it once its content was accepted. The error is accept's; Slack then sends the request
