@@ -1,13 +1,13 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,18 +41,16 @@ type HubOptions struct {
 // Hub is the platform: it receives input from attached terminals and shows them the answers. Serve is called with each client's
 // connection.
 type Hub struct {
-	o       HubOptions
-	process string        // begins the id of every message without a key, so that none is that of an earlier process
-	opened  chan struct{} // closed once Run has begun
-	open    func()        // closes opened
-	late    chan struct{} // closed once nobody is waited for any more
-	give    func()        // closes late
+	o      HubOptions
+	opened chan struct{} // closed once Run has begun
+	open   func()        // closes opened
+	late   chan struct{} // closed once nobody is waited for any more
+	give   func()        // closes late
 
 	mu      sync.Mutex
 	accept  func(context.Context, chat.Inbound) error // nil while nothing is received
 	clients map[chat.ChatID]*attached
 	came    map[chat.ChatID]chan struct{} // closed once a client was attached to the session
-	last    int                           // number of the newest message without a key
 }
 
 // attached is a client that is attached to a session.
@@ -66,7 +64,7 @@ type attached struct {
 // NewHub returns a hub without clients.
 func NewHub(o HubOptions) *Hub {
 	h := &Hub{
-		o: o, process: rand.Text(), opened: make(chan struct{}), late: make(chan struct{}),
+		o: o, opened: make(chan struct{}), late: make(chan struct{}),
 		clients: make(map[chat.ChatID]*attached), came: make(map[chat.ChatID]chan struct{}),
 	}
 	h.open = sync.OnceFunc(func() { close(h.opened) })
@@ -116,13 +114,7 @@ func (h *Hub) Send(ctx context.Context, to chat.Target, m chat.Outgoing) (chat.R
 	if err := h.await(ctx, to); err != nil {
 		return chat.Receipt{}, err
 	}
-	ref := chat.MessageRef{Target: to, ID: chat.MessageID(m.Key)}
-	if m.Key == "" {
-		h.mu.Lock()
-		h.last++
-		ref.ID = chat.MessageID(h.process + "." + strconv.Itoa(h.last))
-		h.mu.Unlock()
-	}
+	ref := chat.MessageRef{Target: to, ID: chat.MessageID(cmp.Or(m.Key, rand.Text()))}
 	return chat.Receipt{Ref: ref}, h.show(ref, m)
 }
 
