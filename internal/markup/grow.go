@@ -144,10 +144,8 @@ func (c *growing) force(pos, most int) int {
 func (c *growing) ends(pos, most int) []spot {
 	var ends []spot
 	for s := range c.spots(pos, len(c.text), c.next) {
-		last := s.at == len(c.text) && !c.open
-		n := len(ends)
-		marked := s.kind == atBlock && (n == 0 || ends[n-1].at != s.at-1) // the line above is only the mark of a list item
-		if !last && (s.kind == atGrapheme || marked) {
+		// The line above a blank one ends there as well, and what follows the blank line may still be taken back.
+		if last := s.at == len(c.text) && !c.open; !last && (s.kind == atGrapheme || s.kind == atBlock) {
 			continue
 		}
 		ends = append(ends, s)

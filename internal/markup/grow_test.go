@@ -181,16 +181,3 @@ func TestAppendedPartsAreTheWholeText(t *testing.T) {
 		}
 	})
 }
-
-// A blank line is a better end of a part than the end of a line behind it.
-func TestAppendEndsAtABlankLine(t *testing.T) {
-	t.Parallel()
-	paragraph := strings.TrimSpace(strings.Repeat("eight ch ", 8))
-	src := paragraph + "\n\nabc\ndef and more words than there is room for"
-	for _, o := range []Options{{Append: true}, {Append: true, Open: true}} {
-		o.Dialect, o.Limit = Plain{}, 80
-		if parts := Layout(src, o); len(parts) == 0 || parts[0].Plain != paragraph {
-			t.Errorf("open %t: got %+v, want a part that is %q", o.Open, parts, paragraph)
-		}
-	}
-}
