@@ -113,15 +113,13 @@ func buttonCases() []testCase {
 
 // buttons is a case for each place in which there are buttons.
 func buttons(run func(s *scene, w Presser, e preview.Editor, to chat.Target)) func(*scene) {
-	return with((*scene).presser, func(s *scene, w Presser) {
+	return inBoth((*scene).presser, func(s *scene, w Presser, to chat.Target) {
 		s.Helper()
 		e, ok := s.editor()
 		if !ok {
 			s.Fatal("there are buttons without edits: nothing could take them away")
 		}
-		for _, to := range s.both() {
-			run(s, w, e, to)
-		}
+		run(s, w, e, to)
 	})
 }
 

@@ -73,25 +73,23 @@ func finalCases() []testCase {
 				h.wantReply(to, h.Sample())
 			}
 		}},
-		{"D1: a long answer stands in parts, whole and in order, by every transport", func(s *scene) {
-			for _, to := range s.both() {
-				text := prose(s.adapter.Profile(to).TextLimit * 5 / 2)
-				for name, transport := range s.transports(to) {
-					h := s.house(map[string]answer{"long": {text: text, each: 10 * time.Millisecond}}, func(h *house) { h.config.Transport = transport })
-					before := len(h.Shown(to))
-					h.ask(to, "long")
-					pass(lasting)
-					if got := strings.Join(h.Shown(to)[before:], " "); got != text {
-						h.Errorf("by %s: shown is %q, want %q", name, got, text)
-					}
-					if got := len(h.Shown(to)) - before; got != 3 {
-						h.Errorf("by %s: the answer has %d parts, want 3", name, got)
-					}
-					h.wantGrowth(to, text)
-					h.end()
+		{"D1: a long answer stands in parts, whole and in order, by every transport", both(func(s *scene, to chat.Target) {
+			text := prose(s.adapter.Profile(to).TextLimit * 5 / 2)
+			for name, transport := range s.transports(to) {
+				h := s.house(map[string]answer{"long": {text: text, each: 10 * time.Millisecond}}, func(h *house) { h.config.Transport = transport })
+				before := len(h.Shown(to))
+				h.ask(to, "long")
+				pass(lasting)
+				if got := strings.Join(h.Shown(to)[before:], " "); got != text {
+					h.Errorf("by %s: shown is %q, want %q", name, got, text)
 				}
+				if got := len(h.Shown(to)) - before; got != 3 {
+					h.Errorf("by %s: the answer has %d parts, want 3", name, got)
+				}
+				h.wantGrowth(to, text)
+				h.end()
 			}
-		}},
+		})},
 		{"D1, D7: code, tables and lists over several parts are whole in each", func(s *scene) {
 			limit := s.adapter.Profile(s.Private()).TextLimit
 			code := "Before:\n\n```\n" + strings.Repeat("if a == b { c = d }\n", limit/10) + "```\n\nAfter."
@@ -162,26 +160,24 @@ func overflowCases() []testCase {
 			h.wantDrafts(to)
 			h.wantReply(to, prose(200))
 		})},
-		{"D8: what overflows rolls over, and what is full is left alone (F16)", with((*scene).editor, func(s *scene, _ preview.Editor) {
-			for _, to := range s.both() {
-				text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
-				h := s.house(map[string]answer{"long": {text: text, each: 20 * time.Millisecond, tail: 30 * time.Second}}, nil)
-				h.ask(to, "long")
-				h.until("that a second part is shown", func() bool { return len(h.Shown(to)) == 2 })
-				if first := h.Shown(to)[0]; strings.Contains(first, "▌") || !strings.HasPrefix(text, first) {
-					h.Errorf("the first part is %q when the second begins", first)
-				}
-				first := h.Versions(to)[0].Message
-				sealed := time.Now()
-				pass(lasting)
-				for _, v := range h.Versions(to) {
-					if v.Message == first && v.At.After(sealed) {
-						h.Errorf("the first part was changed after the second began: %q", v.Text)
-					}
-				}
-				h.wantJoined(to, text)
-				h.end()
+		{"D8: what overflows rolls over, and what is full is left alone (F16)", inBoth((*scene).editor, func(s *scene, _ preview.Editor, to chat.Target) {
+			text := prose(s.adapter.Profile(to).TextLimit * 3 / 2)
+			h := s.house(map[string]answer{"long": {text: text, each: 20 * time.Millisecond, tail: 30 * time.Second}}, nil)
+			h.ask(to, "long")
+			h.until("that a second part is shown", func() bool { return len(h.Shown(to)) == 2 })
+			if first := h.Shown(to)[0]; strings.Contains(first, "▌") || !strings.HasPrefix(text, first) {
+				h.Errorf("the first part is %q when the second begins", first)
 			}
+			first := h.Versions(to)[0].Message
+			sealed := time.Now()
+			pass(lasting)
+			for _, v := range h.Versions(to) {
+				if v.Message == first && v.At.After(sealed) {
+					h.Errorf("the first part was changed after the second began: %q", v.Text)
+				}
+			}
+			h.wantJoined(to, text)
+			h.end()
 		})},
 		{"D8, F52: beyond the most parts the rest comes as a file, else as more parts", func(s *scene) {
 			text := prose(30_000)

@@ -205,15 +205,11 @@ func (s *scene) found(to chat.Target) bool { return s.adapter.Profile(to).KeyFor
 
 // asked is a case for both places, where the platform has questions by command.
 func asked(run func(s *scene, w Asker, to chat.Target)) func(*scene) {
-	return func(s *scene) {
-		s.Helper()
+	return inBoth(func(s *scene) (Asker, bool) {
 		w, ok := s.World.(Asker)
 		if !ok {
 			s.lacks = "Asks"
-			return
 		}
-		for _, to := range s.both() {
-			run(s, w, to)
-		}
-	}
+		return w, ok
+	}, run)
 }

@@ -61,15 +61,13 @@ func thoughtCases() []testCase {
 // thinking is a case for both places, with previews by each transport there is, for a model whose thoughts
 // are shown.
 func thinking(run func(h *house, to chat.Target)) func(*scene) {
-	return with((*scene).editor, func(s *scene, _ preview.Editor) {
+	return inBoth((*scene).editor, func(s *scene, _ preview.Editor, to chat.Target) {
 		s.Helper()
-		for _, to := range s.both() {
-			for _, transport := range s.transports(to) {
-				thinker := &planner{thought: thoughtShown + " So", after: prose(300)}
-				h := s.house(nil, func(h *house) { h.planner, h.thoughts, h.config.Transport = thinker, true, transport })
-				run(h, to)
-				h.end()
-			}
+		for _, transport := range s.transports(to) {
+			thinker := &planner{thought: thoughtShown + " So", after: prose(300)}
+			h := s.house(nil, func(h *house) { h.planner, h.thoughts, h.config.Transport = thinker, true, transport })
+			run(h, to)
+			h.end()
 		}
 	})
 }

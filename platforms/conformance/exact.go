@@ -12,41 +12,37 @@ import (
 // exactCases are about texts of which a platform must change nothing, or open nothing.
 func exactCases() []testCase {
 	return []testCase{
-		{"code is shown byte for byte, so that it can be copied", func(s *scene) {
-			for _, to := range s.both() {
-				for _, code := range []string{
-					"<!DOCTYPE html> <!-- a --> <a href=\"b\">&amp; &lt;</a>", "<#if x> <#1> #include <stdio.h>",
-					"<xs:element name=\"a\"/> <soap:Body>", "at 10:30:45, 2026-11-22T10:30:45+01:00", "a && b || c < d > e <= f",
-					"std::map<int, T>::iterator :a:b:", "**a** *b* _c_ ~~d~~ [e](f) \\g \\\\ # h", "@Test @media @property", "<T> <?php <% x %>",
-				} {
-					s.show(to, "It is this:\n\n```\n"+code+"\n```\n\nand inline `"+code+"` too.")
-					texts := s.Shown(to)
-					if got := texts[len(texts)-1]; strings.Count(got, code) != 2 {
-						s.Errorf("%q can't be copied from %q", code, got)
-					}
+		{"code is shown byte for byte, so that it can be copied", both(func(s *scene, to chat.Target) {
+			for _, code := range []string{
+				"<!DOCTYPE html> <!-- a --> <a href=\"b\">&amp; &lt;</a>", "<#if x> <#1> #include <stdio.h>",
+				"<xs:element name=\"a\"/> <soap:Body>", "at 10:30:45, 2026-11-22T10:30:45+01:00", "a && b || c < d > e <= f",
+				"std::map<int, T>::iterator :a:b:", "**a** *b* _c_ ~~d~~ [e](f) \\g \\\\ # h", "@Test @media @property", "<T> <?php <% x %>",
+			} {
+				s.show(to, "It is this:\n\n```\n"+code+"\n```\n\nand inline `"+code+"` too.")
+				texts := s.Shown(to)
+				if got := texts[len(texts)-1]; strings.Count(got, code) != 2 {
+					s.Errorf("%q can't be copied from %q", code, got)
 				}
 			}
-		}},
-		{"no address in a message is opened to show a preview of it, unless that is asked for", func(s *scene) {
-			for _, to := range s.both() {
-				for _, source := range []string{
-					"see https://leak.example.com/?q=secret now", "[a](https://leak.example.com/?q=1) and ![b](https://leak.example.com/b.png)",
-					"leak.example.com/?q=2, www.leak.example.com", "**https://leak.example.com/3**", "- <https://leak.example.com/4>",
-				} {
-					s.showEverywhere(to, source)
-					s.wantNone(s.Opened(to), "%q has the platform open", source)
-				}
-				const asked = "https://asked.example.org/a"
-				m := s.rendered(to, "This is "+asked+" as you know.")[0]
-				m.LinkPreview = asked
-				if _, err := s.adapter.Send(s.Context(), to, m); err != nil {
-					s.Fatalf("Send: %v", err)
-				}
-				if got := s.Opened(to); !slices.Equal(got, []string{asked}) {
-					s.Errorf("opened are %q, want %q alone", got, asked)
-				}
+		})},
+		{"no address in a message is opened to show a preview of it, unless that is asked for", both(func(s *scene, to chat.Target) {
+			for _, source := range []string{
+				"see https://leak.example.com/?q=secret now", "[a](https://leak.example.com/?q=1) and ![b](https://leak.example.com/b.png)",
+				"leak.example.com/?q=2, www.leak.example.com", "**https://leak.example.com/3**", "- <https://leak.example.com/4>",
+			} {
+				s.showEverywhere(to, source)
+				s.wantNone(s.Opened(to), "%q has the platform open", source)
 			}
-		}},
+			const asked = "https://asked.example.org/a"
+			m := s.rendered(to, "This is "+asked+" as you know.")[0]
+			m.LinkPreview = asked
+			if _, err := s.adapter.Send(s.Context(), to, m); err != nil {
+				s.Fatalf("Send: %v", err)
+			}
+			if got := s.Opened(to); !slices.Equal(got, []string{asked}) {
+				s.Errorf("opened are %q, want %q alone", got, asked)
+			}
+		})},
 	}
 }
 

@@ -12,27 +12,25 @@ import (
 // failureCases are about calls that fail.
 func failureCases() []testCase {
 	return []testCase{
-		{"a chat that is closed to the bot is forbidden", func(s *scene) {
-			for _, to := range s.both() {
-				ref := s.send(to, "before")
-				s.Ban(to)
-				_, err := s.adapter.Send(s.Context(), to, outgoing("after"))
+		{"a chat that is closed to the bot is forbidden", both(func(s *scene, to chat.Target) {
+			ref := s.send(to, "before")
+			s.Ban(to)
+			_, err := s.adapter.Send(s.Context(), to, outgoing("after"))
+			s.wantKind(err, chat.Forbidden)
+			if e, ok := s.adapter.(preview.Editor); ok {
+				_, err := e.Edit(s.Context(), ref, outgoing("after"))
 				s.wantKind(err, chat.Forbidden)
-				if e, ok := s.adapter.(preview.Editor); ok {
-					_, err := e.Edit(s.Context(), ref, outgoing("after"))
-					s.wantKind(err, chat.Forbidden)
-				}
-				if f, ok := s.adapter.(preview.Filer); ok {
-					_, err := f.SendFile(s.Context(), to, outgoing("after"), file())
-					s.wantKind(err, chat.Forbidden)
-				}
-				if d, ok := s.adapter.(preview.Drafter); ok && s.adapter.Profile(to).DraftFor > 0 {
-					s.wantKind(d.Draft(s.Context(), to, draftID, outgoing("after")), chat.Forbidden)
-				}
-				s.wantShown(to, "before")
-				s.wantDrafts(to)
 			}
-		}},
+			if f, ok := s.adapter.(preview.Filer); ok {
+				_, err := f.SendFile(s.Context(), to, outgoing("after"), file())
+				s.wantKind(err, chat.Forbidden)
+			}
+			if d, ok := s.adapter.(preview.Drafter); ok && s.adapter.Profile(to).DraftFor > 0 {
+				s.wantKind(d.Draft(s.Context(), to, draftID, outgoing("after")), chat.Forbidden)
+			}
+			s.wantShown(to, "before")
+			s.wantDrafts(to)
+		})},
 		{"a rate limit is reported with its wait, and nothing is repeated (F03, F19)", func(s *scene) {
 			for _, c := range s.calls() {
 				before := s.Calls(c.op)

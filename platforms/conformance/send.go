@@ -50,23 +50,21 @@ func sendCases() []testCase {
 			}
 			s.wantShown(s.Group(), "answer")
 		}},
-		{"a text at the limit is shown, one above is too long (F06, F30, F49)", func(s *scene) {
-			for _, to := range s.both() {
-				limit := s.adapter.Profile(to).TextLimit
-				longest := strings.Repeat("x", limit)
-				ref := s.send(to, longest)
-				_, err := s.adapter.Send(s.Context(), to, outgoing(longest+"x"))
+		{"a text at the limit is shown, one above is too long (F06, F30, F49)", both(func(s *scene, to chat.Target) {
+			limit := s.adapter.Profile(to).TextLimit
+			longest := strings.Repeat("x", limit)
+			ref := s.send(to, longest)
+			_, err := s.adapter.Send(s.Context(), to, outgoing(longest+"x"))
+			s.wantKind(err, chat.TooLong)
+			if e, ok := s.adapter.(preview.Editor); ok {
+				_, err := e.Edit(s.Context(), ref, outgoing(longest+"x"))
 				s.wantKind(err, chat.TooLong)
-				if e, ok := s.adapter.(preview.Editor); ok {
-					_, err := e.Edit(s.Context(), ref, outgoing(longest+"x"))
-					s.wantKind(err, chat.TooLong)
-					s.wantShown(to, longest)
-					longest = strings.Repeat("y", limit)
-					s.edit(e, ref, outgoing(longest)) // what can be sent can be edited
-				}
 				s.wantShown(to, longest)
+				longest = strings.Repeat("y", limit)
+				s.edit(e, ref, outgoing(longest)) // what can be sent can be edited
 			}
-		}},
+			s.wantShown(to, longest)
+		})},
 		{"typing is shown", with((*scene).typer, func(s *scene, y preview.Typer) {
 			places := s.typed()
 			if len(places) == 0 {
@@ -101,46 +99,42 @@ func sendCases() []testCase {
 				}
 			}
 		}},
-		{"limits are stated and make sense", func(s *scene) {
-			for _, to := range s.both() {
-				p := s.adapter.Profile(to)
-				if p.TextLimit <= 0 || s.adapter.Dialect(to) == nil {
-					s.Errorf("text limit %d, dialect %v", p.TextLimit, s.adapter.Dialect(to))
-				}
-				if p.KeyFor < 0 || p.StreamFor < 0 || p.DraftFor < 0 || p.TypingEvery < 0 {
-					s.Errorf("a time is negative: %+v", p)
-				}
-				if !s.adapter.Capabilities().Draft && p.DraftFor != 0 || !s.adapter.Capabilities().Stream && p.StreamFor != 0 ||
-					!s.adapter.Capabilities().Typing && p.TypingEvery != 0 {
-					s.Errorf("the profile promises what the capabilities do not: %+v", p)
-				}
-				if s.adapter.Capabilities().Edit && p.EditInterval <= 0 {
-					s.Errorf("edit interval = %v", p.EditInterval)
-				}
-				for _, l := range p.Limits {
-					if l.Scope == 0 || l.Ops == 0 || l.Count <= 0 || l.Window <= 0 || l.Burst <= 0 || l.Burst > l.Count {
-						s.Errorf("limit %+v makes no sense", l)
-					}
+		{"limits are stated and make sense", both(func(s *scene, to chat.Target) {
+			p := s.adapter.Profile(to)
+			if p.TextLimit <= 0 || s.adapter.Dialect(to) == nil {
+				s.Errorf("text limit %d, dialect %v", p.TextLimit, s.adapter.Dialect(to))
+			}
+			if p.KeyFor < 0 || p.StreamFor < 0 || p.DraftFor < 0 || p.TypingEvery < 0 {
+				s.Errorf("a time is negative: %+v", p)
+			}
+			if !s.adapter.Capabilities().Draft && p.DraftFor != 0 || !s.adapter.Capabilities().Stream && p.StreamFor != 0 ||
+				!s.adapter.Capabilities().Typing && p.TypingEvery != 0 {
+				s.Errorf("the profile promises what the capabilities do not: %+v", p)
+			}
+			if s.adapter.Capabilities().Edit && p.EditInterval <= 0 {
+				s.Errorf("edit interval = %v", p.EditInterval)
+			}
+			for _, l := range p.Limits {
+				if l.Scope == 0 || l.Ops == 0 || l.Count <= 0 || l.Window <= 0 || l.Burst <= 0 || l.Burst > l.Count {
+					s.Errorf("limit %+v makes no sense", l)
 				}
 			}
-		}},
+		})},
 	}
 }
 
 // editCases are about messages that change.
 func editCases() []testCase {
 	return []testCase{
-		{"an edit replaces the text", with((*scene).editor, func(s *scene, e preview.Editor) {
-			for _, to := range s.both() {
-				ref := s.send(to, "one")
-				s.send(to, "another")
-				for _, text := range []string{"one two", "one two", "1"} { // the same again is a success
-					receipt, err := e.Edit(s.Context(), ref, outgoing(text))
-					if err != nil || receipt.Ref != ref {
-						s.Errorf("Edit = %+v, %v, want %+v", receipt, err, ref)
-					}
-					s.wantShown(to, text, "another")
+		{"an edit replaces the text", inBoth((*scene).editor, func(s *scene, e preview.Editor, to chat.Target) {
+			ref := s.send(to, "one")
+			s.send(to, "another")
+			for _, text := range []string{"one two", "one two", "1"} { // the same again is a success
+				receipt, err := e.Edit(s.Context(), ref, outgoing(text))
+				if err != nil || receipt.Ref != ref {
+					s.Errorf("Edit = %+v, %v, want %+v", receipt, err, ref)
 				}
+				s.wantShown(to, text, "another")
 			}
 		})},
 		{"an edit of a removed message says that it is gone (D6)", with((*scene).editor, func(s *scene, e preview.Editor) {
@@ -152,15 +146,13 @@ func editCases() []testCase {
 			s.wantKind(err, chat.Gone)
 			s.wantShown(s.Private())
 		})},
-		{"a deleted message is gone, and deleting it again succeeds (F18)", with((*scene).deleter, func(s *scene, d preview.Deleter) {
-			for _, to := range s.both() {
-				ref := s.send(to, "one")
-				s.send(to, "two")
-				for range 2 {
-					s.delete(d, ref)
-				}
-				s.wantShown(to, "two")
+		{"a deleted message is gone, and deleting it again succeeds (F18)", inBoth((*scene).deleter, func(s *scene, d preview.Deleter, to chat.Target) {
+			ref := s.send(to, "one")
+			s.send(to, "two")
+			for range 2 {
+				s.delete(d, ref)
 			}
+			s.wantShown(to, "two")
 		})},
 	}
 }

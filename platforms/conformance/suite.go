@@ -219,14 +219,30 @@ func with[I any](ability func(*scene) (I, bool), run func(*scene, I)) func(*scen
 	}
 }
 
-// inPlaces is a case for each place whose profile has an ability.
-func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bool, run func(*scene, I, chat.Target)) func(*scene) {
-	return with(ability, func(s *scene, v I) {
+// both is a case for both places.
+func both(run func(*scene, chat.Target)) func(*scene) {
+	return func(s *scene) {
 		s.Helper()
 		for _, to := range s.both() {
-			if there(s.adapter.Profile(to)) {
-				run(s, v, to)
-			}
+			run(s, to)
+		}
+	}
+}
+
+// inBoth is a case for both places, on platforms that have an ability.
+func inBoth[I any](ability func(*scene) (I, bool), run func(*scene, I, chat.Target)) func(*scene) {
+	return with(ability, func(s *scene, v I) {
+		s.Helper()
+		both(func(s *scene, to chat.Target) { run(s, v, to) })(s)
+	})
+}
+
+// inPlaces is a case for each place whose profile has an ability.
+func inPlaces[I any](ability func(*scene) (I, bool), there func(chat.Profile) bool, run func(*scene, I, chat.Target)) func(*scene) {
+	return inBoth(ability, func(s *scene, v I, to chat.Target) {
+		s.Helper()
+		if there(s.adapter.Profile(to)) {
+			run(s, v, to)
 		}
 	})
 }

@@ -53,54 +53,50 @@ func textCases() []testCase {
 				}
 			}
 		}},
-		{"the longest parts of a formatted text are taken, and shown whole (F30, F49)", func(s *scene) {
-			for _, to := range s.both() {
-				for _, source := range []string{
-					strings.Repeat("a_b*c [d] <e> & f \\ `g` ~h~ | i > j # k\n\n", 300),
-					strings.Repeat(strings.Repeat("**bold** _it_ ~~s~~ `code` [link](https://example.org/a_b?c=d&e=f) ", 8)+"\n\n", 25),
-					strings.Repeat("🦊👩‍👧 ünïcödé ", 1200),
-					"```go\n" + strings.Repeat("if a < b && c > d { x[`y`] = \"*z*\" }\n", 300) + "```",
-					strings.Repeat("- item\n  - nested **bold**\n", 400),
-					strings.Repeat("x", 9000),
-				} {
-					var want strings.Builder
-					for i, m := range s.rendered(to, source) {
-						m.Key = fmt.Sprintf("%s.%d of %.20q", to.Chat, i, source)
-						receipt, err := s.adapter.Send(s.Context(), to, m)
-						if err != nil {
-							s.Fatalf("part %d of %.40q…: Send: %v", i, source, err)
-						}
-						want.WriteString(m.Plain)
-						e, ok := s.adapter.(preview.Editor)
-						if !ok {
-							continue
-						}
-						for _, state := range []chat.Outgoing{outgoing("short"), m} {
-							if _, err := e.Edit(s.Context(), receipt.Ref, state); err != nil {
-								s.Fatalf("part %d of %.40q…: Edit: %v", i, source, err)
-							}
+		{"the longest parts of a formatted text are taken, and shown whole (F30, F49)", both(func(s *scene, to chat.Target) {
+			for _, source := range []string{
+				strings.Repeat("a_b*c [d] <e> & f \\ `g` ~h~ | i > j # k\n\n", 300),
+				strings.Repeat(strings.Repeat("**bold** _it_ ~~s~~ `code` [link](https://example.org/a_b?c=d&e=f) ", 8)+"\n\n", 25),
+				strings.Repeat("🦊👩‍👧 ünïcödé ", 1200),
+				"```go\n" + strings.Repeat("if a < b && c > d { x[`y`] = \"*z*\" }\n", 300) + "```",
+				strings.Repeat("- item\n  - nested **bold**\n", 400),
+				strings.Repeat("x", 9000),
+			} {
+				var want strings.Builder
+				for i, m := range s.rendered(to, source) {
+					m.Key = fmt.Sprintf("%s.%d of %.20q", to.Chat, i, source)
+					receipt, err := s.adapter.Send(s.Context(), to, m)
+					if err != nil {
+						s.Fatalf("part %d of %.40q…: Send: %v", i, source, err)
+					}
+					want.WriteString(m.Plain)
+					e, ok := s.adapter.(preview.Editor)
+					if !ok {
+						continue
+					}
+					for _, state := range []chat.Outgoing{outgoing("short"), m} {
+						if _, err := e.Edit(s.Context(), receipt.Ref, state); err != nil {
+							s.Fatalf("part %d of %.40q…: Edit: %v", i, source, err)
 						}
 					}
-					if want.Len() < 2000 {
-						s.Errorf("the parts hold %d bytes of %.40q…", want.Len(), source)
-					}
 				}
-				s.wantValid(to)
-			}
-		}},
-		{"a text of characters that count double is taken up to the limit", func(s *scene) {
-			for _, to := range s.both() {
-				limit, d := s.adapter.Profile(to).TextLimit, s.adapter.Dialect(to)
-				n := limit / max(1, d.Len(markup.Rendered{Text: "🦊"}))
-				longest := strings.Repeat("🦊", n)
-				ref := s.send(to, longest)
-				if e, ok := s.adapter.(preview.Editor); ok {
-					s.edit(e, ref, outgoing(longest[4:]))
-					longest = longest[4:]
+				if want.Len() < 2000 {
+					s.Errorf("the parts hold %d bytes of %.40q…", want.Len(), source)
 				}
-				s.wantShown(to, longest)
 			}
-		}},
+			s.wantValid(to)
+		})},
+		{"a text of characters that count double is taken up to the limit", both(func(s *scene, to chat.Target) {
+			limit, d := s.adapter.Profile(to).TextLimit, s.adapter.Dialect(to)
+			n := limit / max(1, d.Len(markup.Rendered{Text: "🦊"}))
+			longest := strings.Repeat("🦊", n)
+			ref := s.send(to, longest)
+			if e, ok := s.adapter.(preview.Editor); ok {
+				s.edit(e, ref, outgoing(longest[4:]))
+				longest = longest[4:]
+			}
+			s.wantShown(to, longest)
+		})},
 	}
 }
 
