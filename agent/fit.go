@@ -17,13 +17,13 @@ var (
 )
 
 // window returns how many tokens a request and its answer may have together; 0: any number.
-func (r *run) window() int { return r.model.learned.limited(r.model.Window) }
+func (r *run) window() int { return r.model.learned.within(maxWindow, r.model.Window) }
 
 // output returns how many tokens of the window should be kept for the answer.
 func (r *run) output() int {
 	const share = 8 // of the window, for an answer whose limit is not known
 	window := r.window()
-	switch most := r.model.learned.maxOutput(r.model.MaxOutput); {
+	switch most := r.model.learned.within(maxAnswer, r.model.MaxOutput); {
 	case most == 0:
 		return window / share
 	case window > 0 && r.model.Window != window: // what is configured was not meant for this window

@@ -105,24 +105,16 @@ func (l *learned) fitting(window, output int) int {
 }
 
 // room is fitting, or less where the provider refused as much.
-func (l *learned) room(window, output int) int {
-	room := l.fitting(window, output)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if most := l.now(maxRequest); most > 0 && (room == 0 || most < room) {
-		room = most
-	}
-	return room
-}
+func (l *learned) room(window, output int) int { return l.within(maxRequest, l.fitting(window, output)) }
 
-// limited returns the smaller one of a window and the one that the provider reported.
-func (l *learned) limited(window int) int {
+// within returns a number, or the limit of a lesson if that is smaller; 0: any number.
+func (l *learned) within(what string, n int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if told := l.now(maxWindow); told > 0 && (window == 0 || told < window) {
-		return told
+	if limit := l.now(what); limit > 0 && (n == 0 || limit < n) {
+		return limit
 	}
-	return window
+	return n
 }
 
 // shrinkOutput limits answers to so many tokens for a while.
@@ -130,16 +122,6 @@ func (l *learned) shrinkOutput(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.remember(maxAnswer, n)
-}
-
-// maxOutput returns how many tokens an answer may have of so many that are configured; 0: no matter.
-func (l *learned) maxOutput(configured int) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := l.now(maxAnswer); n > 0 && n < configured {
-		return n
-	}
-	return configured
 }
 
 // tokens returns what the provider would count for so many estimated tokens.
