@@ -105,7 +105,9 @@ func (l *learned) fitting(window, output int) int {
 }
 
 // room is fitting, or less where the provider refused as much.
-func (l *learned) room(window, output int) int { return l.within(maxRequest, l.fitting(window, output)) }
+func (l *learned) room(window, output int) int {
+	return l.within(maxRequest, l.fitting(window, output))
+}
 
 // within returns a number, or the limit of a lesson if that is smaller; 0: any number.
 func (l *learned) within(what string, n int) int {
