@@ -169,7 +169,7 @@ func (s *Server) write(ctx context.Context, k *socket, ended <-chan int) int {
 		case <-timer.C:
 			s.Locked(func() {
 				if time.Since(k.beat) >= grace && !k.silent {
-					s.accuse(k, closeTimedOut, "Session timed out.", "no heartbeat")
+					s.accuse(k, &breach{closeTimedOut, "no heartbeat"})
 				}
 				k.beat = time.Now()
 			})
@@ -226,13 +226,30 @@ func (s *Server) detachAll() []net.Conn {
 	return conns
 }
 
-// accuse ends a connection for something that the client did; a session that timed out is over.
-func (s *Server) accuse(k *socket, code int, reason, detail string) {
-	s.violate(time.Now(), BadGateway, nil, fmt.Sprintf("%d: %s", code, cmp.Or(detail, reason)))
-	if n := k.session; n != nil && n.socket == k && code == closeTimedOut {
+// breach is something that a client did for which the platform closes the connection. What obeys a payload panics with
+// it; see package rig.
+type breach struct {
+	code   int
+	detail string // beyond the reason
+}
+
+// reason is what the platform says when it closes a connection.
+func (b *breach) reason() string {
+	return map[int]string{
+		closeUnknownOpcode: "Unknown opcode.", closeDecode: "Error while decoding payload.", closeNotAuthenticated: "Not authenticated.",
+		closeAuthentication: "Authentication failed.", closeAlready: "Already authenticated.", closeSeq: "Invalid seq.",
+		closeRateLimited: "Rate limited.", closeTimedOut: "Session timed out.", closeShard: "Invalid shard.",
+		closeIntents: "Invalid intent(s).", closeDisallowed: "Disallowed intent(s).",
+	}[b.code]
+}
+
+// accuse ends a connection for a breach; a session that timed out is over.
+func (s *Server) accuse(k *socket, b *breach) {
+	s.violate(time.Now(), BadGateway, nil, fmt.Sprintf("%d: %s", b.code, cmp.Or(b.detail, b.reason())))
+	if n := k.session; n != nil && n.socket == k && b.code == closeTimedOut {
 		n.socket, n.until = nil, time.Time{}
 	}
-	k.end(code, reason)
+	k.end(b.code, b.reason())
 }
 
 // receive does what a client asks for; s.mu is held.
@@ -240,20 +257,20 @@ func (s *Server) receive(k *socket, data []byte) {
 	if k.over {
 		return
 	}
-	now := time.Now()
-	if k.sent.Wait(now) > 0 {
-		s.accuse(k, closeRateLimited, "Rate limited.", "")
-		return
+	if _, wrong := rig.Run[breach](func() any { s.obey(k, data, time.Now()); return nil }); wrong != nil {
+		s.accuse(k, wrong)
 	}
+}
+
+// obey does what a payload says.
+func (s *Server) obey(k *socket, data []byte, now time.Time) {
+	rig.RefuseIf(k.sent.Wait(now) > 0, &breach{code: closeRateLimited})
 	k.sent.Take(now)
 	var p struct {
 		Op *int            `json:"op"`
 		D  json.RawMessage `json:"d"`
 	}
-	if len(data) > maxGatewayPayload || json.Unmarshal(data, &p) != nil || p.Op == nil {
-		s.accuse(k, closeDecode, "Error while decoding payload.", "")
-		return
-	}
+	rig.RefuseIf(len(data) > maxGatewayPayload || json.Unmarshal(data, &p) != nil || p.Op == nil, &breach{code: closeDecode})
 	switch *p.Op {
 	case opHeartbeat:
 		s.stats.Heartbeats++
@@ -265,11 +282,9 @@ func (s *Server) receive(k *socket, data []byte) {
 	case opResume:
 		s.resume(k, p.D, now)
 	case opPresence, opVoice, opRequestMembers, opRequestSoundboard, opRequestChannelInfo:
-		if k.session == nil {
-			s.accuse(k, closeNotAuthenticated, "Not authenticated.", "")
-		}
+		rig.RefuseIf(k.session == nil, &breach{code: closeNotAuthenticated})
 	default:
-		s.accuse(k, closeUnknownOpcode, "Unknown opcode.", "")
+		panic(&breach{code: closeUnknownOpcode})
 	}
 }
 
@@ -284,30 +299,24 @@ func (s *Server) identify(k *socket, data json.RawMessage, now time.Time) {
 	}
 	starts := s.limiter.scope(bucketSessions, "")
 	full, _ := starts.Wait(now)
-	switch err := json.Unmarshal(data, &d); {
-	case k.session != nil:
-		s.accuse(k, closeAlready, "Already authenticated.", "")
-	case err != nil, d.Intents == nil, len(d.Properties) == 0:
-		s.accuse(k, closeDecode, "Error while decoding payload.", "identify needs token, intents and properties")
-	case strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token:
-		s.accuse(k, closeAuthentication, "Authentication failed.", "")
-	case d.Shard != nil && (len(d.Shard) != 2 || d.Shard[0] < 0 || d.Shard[0] >= d.Shard[1]):
-		s.accuse(k, closeShard, "Invalid shard.", "")
-	case *d.Intents < 0 || *d.Intents&^allIntents != 0:
-		s.accuse(k, closeIntents, "Invalid intent(s).", "")
-	case *d.Intents&(intentMembers|intentPresences) != 0, *d.Intents&intentMessageContent != 0 && !s.opts.MessageContent:
-		s.accuse(k, closeDisallowed, "Disallowed intent(s).", "")
-	case full > 0:
-		s.accuse(k, closeAuthentication, "Authentication failed.", "too many identifies: the platform resets the token")
-	case now.Sub(s.lastIdentify) < identifyInterval:
+	rig.RefuseIf(k.session != nil, &breach{code: closeAlready})
+	rig.RefuseIf(json.Unmarshal(data, &d) != nil || d.Intents == nil || len(d.Properties) == 0,
+		&breach{closeDecode, "identify needs token, intents and properties"})
+	rig.RefuseIf(strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token, &breach{code: closeAuthentication})
+	rig.RefuseIf(d.Shard != nil && (len(d.Shard) != 2 || d.Shard[0] < 0 || d.Shard[0] >= d.Shard[1]), &breach{code: closeShard})
+	rig.RefuseIf(*d.Intents < 0 || *d.Intents&^allIntents != 0, &breach{code: closeIntents})
+	rig.RefuseIf(*d.Intents&(intentMembers|intentPresences) != 0 || *d.Intents&intentMessageContent != 0 && !s.opts.MessageContent,
+		&breach{code: closeDisallowed})
+	rig.RefuseIf(full > 0, &breach{closeAuthentication, "too many identifies: the platform resets the token"})
+	if now.Sub(s.lastIdentify) < identifyInterval {
 		k.push(payloadOf(opInvalidSession, false))
-	default:
-		starts.Take(now)
-		s.lastIdentify = now
-		s.stats.Identifies++
-		k.compress = d.Compress
-		s.begun(k, &session{id: bucketHash(s.ids.next(now)), intents: *d.Intents, socket: k})
+		return
 	}
+	starts.Take(now)
+	s.lastIdentify = now
+	s.stats.Identifies++
+	k.compress = d.Compress
+	s.begun(k, &session{id: bucketHash(s.ids.next(now)), intents: *d.Intents, socket: k})
 }
 
 // begun greets a new session.
@@ -340,36 +349,20 @@ func (s *Server) resume(k *socket, data json.RawMessage, now time.Time) {
 		Session string `json:"session_id"`
 		Seq     int64  `json:"seq"`
 	}
-	err := json.Unmarshal(data, &d)
-	i := slices.IndexFunc(s.live(), func(n *session) bool { return n.id == d.Session })
-	switch {
-	case k.session != nil:
-		s.accuse(k, closeAlready, "Already authenticated.", "")
-		return
-	case err != nil:
-		s.accuse(k, closeDecode, "Error while decoding payload.", "")
-		return
-	case strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token:
-		s.accuse(k, closeAuthentication, "Authentication failed.", "")
-		return
-	case i >= 0 && s.refusals > 0:
-		s.refusals--
-		s.sessions[i].drop(closeUnknown)
-		i = -1
+	rig.RefuseIf(k.session != nil, &breach{code: closeAlready})
+	rig.RefuseIf(json.Unmarshal(data, &d) != nil, &breach{code: closeDecode})
+	rig.RefuseIf(strings.TrimPrefix(d.Token, "Bot ") != s.opts.Token, &breach{code: closeAuthentication})
+	var n *session
+	if i := slices.IndexFunc(s.live(), func(n *session) bool { return n.id == d.Session }); i >= 0 {
+		n = s.sessions[i]
 	}
-	if i < 0 {
+	rig.RefuseIf(n != nil && s.refusals == 0 && (d.Seq > n.seq || d.Seq < 0), &breach{code: closeSeq})
+	if n == nil || s.refusals > 0 || d.Seq < n.seq-int64(len(n.events)) { // the last one: too much was missed
+		if n != nil {
+			s.refusals = max(0, s.refusals-1)
+			n.drop(closeUnknown)
+		}
 		s.stats.RefusedResumes++
-		k.push(payloadOf(opInvalidSession, false))
-		return
-	}
-	n := s.sessions[i]
-	switch oldest := n.seq - int64(len(n.events)); {
-	case d.Seq > n.seq || d.Seq < 0:
-		s.accuse(k, closeSeq, "Invalid seq.", "")
-		return
-	case d.Seq < oldest:
-		s.stats.RefusedResumes++
-		n.drop(closeUnknown)
 		k.push(payloadOf(opInvalidSession, false))
 		return
 	}
