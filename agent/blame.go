@@ -43,7 +43,7 @@ func refusedTool(err error, tools []ToolSpec) (t ToolSpec, ok bool) {
 	return tools[at], true
 }
 
-// leaveOut has the turn's requests to its model leave something out, since the provider refused it.
+// leaveOut removes something from the turn's next requests to its model, because the provider refused it.
 func (r *run) leaveOut(what string) {
 	if r.leftOut == nil {
 		r.leftOut = make(map[string]bool)

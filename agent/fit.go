@@ -26,7 +26,7 @@ func (r *run) output() int {
 	switch most := r.model.learned.within(maxAnswer, r.model.MaxOutput); {
 	case most == 0:
 		return window / share
-	case window > 0 && r.model.Window != window: // what is configured was not meant for this window
+	case window > 0 && r.model.Window != window: // the limit is configured for another window
 		return min(most, window/2)
 	default:
 		return most
@@ -36,8 +36,8 @@ func (r *run) output() int {
 // room returns how many estimated tokens a request may have; 0: any number.
 func (r *run) room() int { return r.model.learned.room(r.window(), r.output()) }
 
-// fit returns the next request as it would be if everything fitted, and the room for it. The answer gets less of the window
-// where the question would not fit beside it, but never less than an eighth.
+// fit returns a draft of the next request with everything in it, and the room that it may take. The answer gets less of the window
+// if the question would not fit beside it, but never less than an eighth.
 func (r *run) fit(ctx context.Context) *draft {
 	d := r.draft()
 	window, output := r.window(), r.output()
@@ -58,7 +58,7 @@ func (r *run) fit(ctx context.Context) *draft {
 	return d
 }
 
-// draft returns the request as it would be if everything fitted.
+// draft returns a request with everything in it, whether or not it fits.
 func (r *run) draft() *draft {
 	messages := limitImages(r.messages[r.done:], maxImages, imageOlder)
 	if r.leavesOut(allImages) || r.leavesOut(theseImages) {
@@ -71,9 +71,8 @@ func (r *run) draft() *draft {
 	return &draft{system: r.system, summary: r.summary, messages: messages, tools: specs(r.tools), question: r.question - r.done}
 }
 
-// offer returns the tools that the next answer may call. The last one that the turn may have, and the one
-// after the last tool that it may call, get none, so that they answer with what there is; then limited
-// is what the turn ends with.
+// offer returns the tools that the next answer may call. It offers none when the turn may ask for only one more answer, or may call
+// no more tools, so that the model answers with what it knows. Then limited is the reason.
 func (r *run) offer() (tools []ToolDef, limited StopReason) {
 	tools = slices.DeleteFunc(slices.Clone(r.available()), func(d ToolDef) bool { return r.leavesOut(toolKey(d.Name, d.Parameters)) })
 	if r.leavesOut(allTools) || len(tools) == 0 || r.node {
@@ -103,7 +102,7 @@ func (r *run) prepare(ctx context.Context) (Request, error) {
 		d.forget()
 	}
 	if !r.shrink(ctx, d) && r.refusals < 2 {
-		if r.refusals == 0 && d.hopeless { // what was refused before says nothing for sure about this question
+		if r.refusals == 0 && d.hopeless { // after a refusal the window is not known for sure
 			return Request{}, r.tooLong(ctx, d)
 		}
 		if err := r.makeRoom(ctx, d); err != nil {

@@ -83,8 +83,8 @@ func (l *listing) done(ctx context.Context) []agent.ToolDef {
 	return l.defs
 }
 
-// warnUnmatched says which entries of the configuration stand for no tool of the list: whoever mistyped one believes
-// that a tool is denied.
+// warnUnmatched logs the entries of the configuration that match no tool of the list. Someone who mistyped an entry believes that
+// a tool is denied.
 func (l *listing) warnUnmatched(ctx context.Context) {
 	s := l.server
 	for _, entry := range slices.Concat(s.Deny, s.ReadOnly, s.AutoApprove) {

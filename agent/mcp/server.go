@@ -21,7 +21,7 @@ import (
 const (
 	// connectTime is how long connecting may take. A command such as npx downloads the server first.
 	connectTime = 2 * time.Minute
-	// slowConnect is after what time without an answer the log says so.
+	// slowConnect is the time without an answer after which the log says so.
 	slowConnect = 10 * time.Second
 	// callWait is how long a call waits for a server that is away.
 	callWait = 10 * time.Second
@@ -35,7 +35,7 @@ const (
 	settled = time.Minute
 )
 
-// pause returns how long to wait after that many failures in a row, without the part that is left to chance.
+// pause returns how long to wait after that many failures in a row, without jitter.
 func pause(failures int) time.Duration {
 	if failures > 6 {
 		return longestPause
@@ -54,7 +54,7 @@ type server struct {
 	keeper  []string
 
 	tried chan struct{} // closed by try
-	try   func()        // says that the first try to connect has come to something
+	try   func()        // the first attempt to connect has succeeded or failed
 
 	mu    sync.Mutex
 	live  *session      // nil: not connected
@@ -176,7 +176,7 @@ func (s *server) keep(ctx context.Context, c *session) error {
 	}
 }
 
-// found notes that the server is connected, and its tools.
+// found records that the server is connected, and its tools.
 func (s *server) found(ctx context.Context, c *session, defs []agent.ToolDef) {
 	defer s.try()
 	s.mu.Lock()
@@ -219,7 +219,7 @@ func (s *server) changed(offered agent.ToolDef) bool {
 	return there && len(changes(offered, now)) > 0
 }
 
-// leave notes that the server is not connected any more.
+// leave records that the server is not connected any more.
 func (s *server) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -94,7 +94,7 @@ func newSession(s *server) *session {
 	return c
 }
 
-// relist has the tools looked at again soon.
+// relist makes keep list the tools again soon.
 func (c *session) relist() {
 	select {
 	case c.look <- struct{}{}:

@@ -17,8 +17,8 @@ var errNoOutput = errors.New("the answer has no output")
 type consumer struct {
 	model    string // that is asked
 	output   output
-	written  *item // whose text was told last
-	thought  *item // whose reasoning was told last
+	written  *item // whose text was emitted last
+	thought  *item // whose reasoning was emitted last
 	finished bool  // the provider said that the answer is at its end
 	finish   agent.Finish
 	usage    *provider.Usage
@@ -109,7 +109,7 @@ func (c *consumer) done(e streamEvent, tell func(agent.Delta)) error {
 	return nil
 }
 
-// finishItem takes a finished item, and tells of it what no event told before.
+// finishItem takes a finished item, and emits what no event has brought before.
 func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell func(agent.Delta)) {
 	if it.done {
 		return
@@ -146,7 +146,7 @@ func (c *consumer) finishItem(it *item, o outputItem, raw json.RawMessage, tell 
 	}
 }
 
-// tellReasoning tells reasoning that came whole, under one of its names.
+// tellReasoning emits reasoning that came in one piece, under one of its names.
 func (c *consumer) tellReasoning(it *item, o outputItem, tell func(agent.Delta)) {
 	if it.reasoning != "" {
 		return
@@ -160,7 +160,7 @@ func (c *consumer) tellReasoning(it *item, o outputItem, tell func(agent.Delta))
 	}
 }
 
-// say tells text. An empty line parts the messages of an answer.
+// say emits text. An empty line separates the messages of an answer.
 func (c *consumer) say(it *item, text string, tell func(agent.Delta)) {
 	if text == "" {
 		return
@@ -172,7 +172,7 @@ func (c *consumer) say(it *item, text string, tell func(agent.Delta)) {
 	tell(agent.Delta{Text: text})
 }
 
-// think tells reasoning. An empty line parts the parts of a summary.
+// think emits reasoning. An empty line separates the parts of a summary.
 func (c *consumer) think(it *item, kind string, part int, text string, tell func(agent.Delta)) {
 	if it.reasoning == "" {
 		it.reasoning = kind

@@ -17,15 +17,13 @@ const (
 	typeReasoning = "reasoning"
 )
 
-// noOutput stands for the result of a tool that said nothing.
+// noOutput is the result of a tool that returned nothing.
 const noOutput = "(no output)"
 
-// newInput returns messages as input items. What the model echoed thought since the newest message of
-// a user goes with its calls; "": of no model. The API has no place for the name of a person, and none
-// for reasoning in plain words.
+// newInput returns messages as input items. Calls since the newest message of a user bring their reasoning along, if it is of the
+// model named echoed; "": no call does. The API has no place for a person's name, nor for reasoning in plain words.
 //
-// A phased model wants its answers told from its remarks on the way to them: that gets lost in a
-// history, so it is said anew (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
+// A phased model distinguishes its answers from remarks on the way to them. A history does not have that, so it is added again (https://openrouter.ai/docs/cookbook/evaluate-and-optimize/model-migrations/gpt-5-4).
 func newInput(messages []agent.Message, echoed string, phased bool) []any {
 	remark, answer := "", ""
 	if phased {

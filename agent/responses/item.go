@@ -35,10 +35,10 @@ type item struct {
 	index     int
 	done      bool
 	raw       json.RawMessage // of finished reasoning
-	told      bool            // some text or refusal of it
-	summary   int             // the part of the reasoning's summary that was told last
-	reasoning string          // the kind of event by which the reasoning is told; others say the same once more
-	position  int             // of a call among the calls
+	told      bool            // some of its text or refusal was emitted
+	summary   int             // the part of the reasoning's summary that was emitted last
+	reasoning string          // the kind of event that brings the reasoning; others repeat it
+	position  int             // index of a call among the calls
 	arguments strings.Builder // of a call
 }
 
@@ -48,8 +48,8 @@ type output struct {
 	calls int // among them
 }
 
-// find returns the item of that id, else the newest one of that kind in that place, else the newest one
-// of that kind that has not ended; nil: there is none. Servers in between make up ids and places.
+// find returns the item with that id. If there is none, it returns the newest item of that kind in that place, or else the newest
+// one that has not ended; nil: there is none. Some servers change ids and places on the way.
 func (l *output) find(id, kind string, index int) *item {
 	var there, open *item
 	for _, it := range l.items {
@@ -78,8 +78,7 @@ func (l *output) add(o outputItem, index int) *item {
 	return it
 }
 
-// nth returns the item of a type that was told as the n-th of them, from 0; nil: there were fewer.
-// What is in the final list has its order, whatever its ids.
+// nth returns the n-th item of a type, from 0; nil: there are fewer. The final list has the order of the events, whatever its ids.
 func (l *output) nth(kind string, n int) *item {
 	for _, it := range l.items {
 		if it.Type != kind {
@@ -93,8 +92,8 @@ func (l *output) nth(kind string, n int) *item {
 	return nil
 }
 
-// toolCalls returns the complete calls that have a name, of an answer of a model that ended so. Missing ids are made up, missing arguments
-// are an empty object.
+// toolCalls returns the complete calls that have a name. model is the model that answered, and finish how the answer ended. Missing
+// ids are made up, and missing arguments become an empty object.
 func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	var out []agent.ToolCall
 	var before []json.RawMessage
@@ -120,7 +119,7 @@ func (l *output) toolCalls(model string, finish agent.Finish) []agent.ToolCall {
 	return out
 }
 
-// setArguments takes the whole arguments and says whether they are news.
+// setArguments sets the whole arguments. It reports whether that changed them.
 func (it *item) setArguments(whole string) bool {
 	if whole == "" || whole == it.arguments.String() {
 		return false
@@ -130,7 +129,7 @@ func (it *item) setArguments(whole string) bool {
 	return true
 }
 
-// call is a call as it is up to here.
+// call returns the call as far as it is known.
 func (it *item) call() agent.Delta {
 	return agent.Delta{Call: &agent.CallDelta{
 		Position: it.position, ID: it.CallID, Name: it.Name, Arguments: it.arguments.String(),

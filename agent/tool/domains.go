@@ -8,7 +8,7 @@ import (
 	"telex/agent"
 )
 
-// domains are hosts, and hosts below which all are meant.
+// domains is a list of hosts, and of hosts whose subdomains are meant.
 type domains struct{ exact, below []string }
 
 func newDomains(list []string) (domains, error) {
