@@ -44,14 +44,6 @@ func (o *outbox) put(f Frame) {
 	}
 }
 
-// lead puts a frame before all others. Nothing may have been taken yet.
-func (o *outbox) lead(f Frame) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	defer o.poke()
-	o.waiting = append([]Frame{f}, o.waiting...)
-}
-
 // end lets take return err once everything that waits was taken.
 func (o *outbox) end(err error) {
 	o.mu.Lock()

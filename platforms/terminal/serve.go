@@ -31,7 +31,10 @@ func (h *Hub) Serve(ctx context.Context, conn net.Conn) error {
 		return refuse(conn, "the session "+hello.Session+" is open in another terminal; name another one with --session")
 	}
 	defer h.detach(session)
-	c.out.lead(Frame{Welcome: h.welcome(ctx, hello.Session)}) // what is shown from now on is what the history may lack
+	// What is shown from now on waits in the outbox: the history may lack it.
+	if write(conn, Frame{Welcome: h.welcome(ctx, hello.Session)}) != nil {
+		return nil // it left
+	}
 
 	var writing sync.WaitGroup
 	defer writing.Wait()
