@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
 
 	"telex/internal/chat"
 	"telex/platforms/internal/calls"
@@ -42,6 +42,7 @@ func (b *Bot) Run(ctx context.Context, from chat.Resume, accept func(context.Con
 		bot: b, self: self, from: from, accept: accept,
 		newest: from.Cursor, behind: from.Cursor != "",
 		open: make(chan struct{}), caught: make(chan struct{}), bodies: semaphore.NewWeighted(sharedBytes),
+		refused: rate.Sometimes{Interval: time.Minute},
 	}
 	run, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -77,7 +78,7 @@ type reception struct {
 	caught  chan struct{}       // closed when nothing is left of what was missed
 	line    line                // of requests
 	bodies  *semaphore.Weighted // what the bodies of requests share, in bytes
-	refused atomic.Int64        // when the log last told of a request that was refused, in Unix seconds; 0: never
+	refused rate.Sometimes      // how often the log warns of refused requests
 
 	// For who has bot.turn.
 	newest string // ts of the newest message that arrived

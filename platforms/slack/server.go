@@ -119,9 +119,7 @@ func (r *reception) refuse(ctx context.Context, w http.ResponseWriter, err error
 		status = refused.status
 	}
 	level := slog.LevelDebug
-	if now, last := time.Now().Unix(), r.refused.Load(); now-last >= 60 && r.refused.CompareAndSwap(last, now) {
-		level = slog.LevelWarn // anybody can send some, as many as they like
-	}
+	r.refused.Do(func() { level = slog.LevelWarn }) // seldom: anybody can send as many as they like
 	r.bot.log.Log(ctx, level, "request refused", slog.Any("error", err))
 	w.Header().Set("Connection", "close")
 	if status == http.StatusTooManyRequests {
