@@ -37,7 +37,7 @@ func chatCommand() *cobra.Command {
 			signal.Notify(broken, syscall.SIGPIPE)
 			defer signal.Stop(broken)
 			if err := app.CheckSession(o.Session); err != nil {
-				return usageError{err}
+				return usageError(err)
 			}
 			question, err := questionOf(args, os.Stdin)
 			if err != nil {
@@ -65,7 +65,7 @@ func chatCommand() *cobra.Command {
 func chat(ctx context.Context, c *cobra.Command, o app.ChatOptions) (err error) {
 	defer func() {
 		if errors.Is(err, app.ErrOtherConfig) {
-			err = usageError{err}
+			err = usageError(err)
 		}
 	}()
 	o.Log = slog.New(slog.DiscardHandler)
@@ -94,7 +94,7 @@ func questionOf(args []string, in *os.File) (string, error) {
 	question := strings.TrimSpace(strings.Join(args, " "))
 	switch {
 	case len(args) > 0 && question == "":
-		return "", usageError{errors.New("the question is empty")}
+		return "", usageError(errors.New("the question is empty"))
 	case question != "" || term.IsTerminal(int(in.Fd())):
 		return question, nil
 	}
@@ -103,10 +103,10 @@ func questionOf(args []string, in *os.File) (string, error) {
 		return "", fmt.Errorf("read the question: %w", err)
 	}
 	if question = strings.TrimSpace(string(text)); question == "" {
-		return "", usageError{errors.New("there is no question: nothing is on standard input")}
+		return "", usageError(errors.New("there is no question: nothing is on standard input"))
 	}
 	if len(text) > maxQuestion {
-		return "", usageError{fmt.Errorf("the question is longer than %d bytes", maxQuestion)}
+		return "", usageError(fmt.Errorf("the question is longer than %d bytes", maxQuestion))
 	}
 	return question, nil
 }

@@ -112,7 +112,7 @@ func load(c *cobra.Command) (*config.Config, error) {
 	}
 	cfg, err := app.LoadConfig(explicit, os.LookupEnv)
 	if err != nil {
-		return nil, configError{err}
+		return nil, exitError{err, exitConfig}
 	}
 	return cfg, nil
 }

@@ -32,7 +32,7 @@ func demoCommand() *cobra.Command {
 				return err
 			}
 			if c.Flags().Changed("say") && strings.TrimSpace(say) == "" {
-				return usageError{errors.New("--say needs a text")}
+				return usageError(errors.New("--say needs a text"))
 			}
 			level := "warn"
 			if verbose {
@@ -86,7 +86,7 @@ func standin(name, address, short string, flags ...string) *cobra.Command {
 				return err
 			}
 			if o.Context < 0 {
-				return usageError{errors.New("--context must not be negative")}
+				return usageError(errors.New("--context must not be negative"))
 			}
 			o.Log = standinLog(c)
 			s, announce, err := app.NewStandin(name, o)
@@ -128,9 +128,9 @@ func addStandinFlags(c *cobra.Command, o *app.StandinOptions) {
 func checkPace(rate float64, latency time.Duration) error {
 	switch {
 	case rate <= 0:
-		return usageError{errors.New("--rate must be more than 0 tokens per second")}
+		return usageError(errors.New("--rate must be more than 0 tokens per second"))
 	case latency < 0:
-		return usageError{errors.New("--latency must not be negative")}
+		return usageError(errors.New("--latency must not be negative"))
 	}
 	return nil
 }

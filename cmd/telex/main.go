@@ -92,28 +92,25 @@ func (r *resultWriter) Write(p []byte) (int, error) {
 // errSilent is a failure that was explained already.
 var errSilent = errors.New("failed")
 
+// exitError is an error that says what the process exits with.
+type exitError struct {
+	error
+	code int
+}
+
+func (e exitError) Unwrap() error { return e.error }
+
 // usageError is wrong usage: a flag or an argument.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// configError is a configuration that can't be had.
-type configError struct{ error }
-
-func (e configError) Unwrap() error { return e.error }
+func usageError(err error) error { return exitError{err, exitUsage} }
 
 func exitCode(err error) int {
-	var usage usageError
-	var missing configError
-	var wrong config.Errors
-	switch {
-	case errors.As(err, &missing), errors.As(err, &wrong):
-		return exitConfig
-	case errors.As(err, &usage):
-		return exitUsage
-	default:
-		return exitFailed
+	if known, ok := errors.AsType[exitError](err); ok {
+		return known.code
 	}
+	if _, wrong := errors.AsType[config.Errors](err); wrong {
+		return exitConfig
+	}
+	return exitFailed
 }
 
 func root() *cobra.Command {
@@ -142,7 +139,7 @@ func needsCommand(c *cobra.Command, _ []string) error {
 	if err := c.Help(); err != nil {
 		return err
 	}
-	return usageError{fmt.Errorf("%q needs a command", c.CommandPath())}
+	return usageError(fmt.Errorf("%q needs a command", c.CommandPath()))
 }
 
 // noArgs refuses arguments, with the exit code of wrong usage.

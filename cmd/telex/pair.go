@@ -50,7 +50,7 @@ func runsOn[T any](parse func(string) (T, error), do func(context.Context, confi
 	return func(c *cobra.Command, args []string) error {
 		what, err := parse(args[0])
 		if err != nil {
-			return usageError{err}
+			return usageError(err)
 		}
 		return do(c.Context(), os.LookupEnv, results(c), what)
 	}

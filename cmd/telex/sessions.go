@@ -43,7 +43,7 @@ func deleteSessions() *cobra.Command {
 			case len(args) > 0:
 				return wrongUsage(c, fmt.Errorf("%q takes a conversation or --person, not both", c.CommandPath()))
 			case person == "":
-				return usageError{errors.New("--person needs a person, as endpoint:user:ID")}
+				return usageError(errors.New("--person needs a person, as endpoint:user:ID"))
 			}
 			return nil
 		},

@@ -44,5 +44,5 @@ func usageCommand() *cobra.Command {
 
 // wrongUsage says where to read how it goes.
 func wrongUsage(c *cobra.Command, err error) error {
-	return usageError{fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath())}
+	return usageError(fmt.Errorf("%w\nRun '%s --help' for usage", err, c.CommandPath()))
 }

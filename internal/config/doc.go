@@ -15,6 +15,6 @@
 //
 // The order of work: the bytes are parsed into YAML nodes, the nodes are decoded strictly over the defaults
 // (decode.go, scalar.go), with ${NAME} filled in per scalar so that a value can never change the structure
-// (expand.go), rules that span keys are checked (validate.go), and whatever this version can't do is refused
-// (notbuilt.go). Errors show text of the file only where it can't be a secret.
+// (expand.go), each value that this version can't do is refused (notbuilt.go), and rules that span keys are checked
+// (validate.go). Errors show text of the file only where it can't be a secret.
 package config
