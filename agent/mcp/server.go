@@ -37,10 +37,7 @@ const (
 
 // pause returns how long to wait after that many failures in a row, without jitter.
 func pause(failures int) time.Duration {
-	if failures > 6 {
-		return longestPause
-	}
-	return min(shortestPause<<max(0, failures-1), longestPause)
+	return min(shortestPause<<min(max(0, failures-1), 6), longestPause)
 }
 
 // server is one server through all its connections.

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -111,19 +112,15 @@ func (g guard) target(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// portOf returns 0 for a port that is none.
+// portOf returns the port of an address; 0: it is invalid.
 func portOf(u *url.URL) uint16 {
-	switch u.Port() {
-	case "":
-		if u.Scheme == "http" {
-			return 80
-		}
-		return 443
-	default:
-		port, err := strconv.ParseUint(u.Port(), 10, 16)
-		if err != nil {
-			return 0
-		}
-		return uint16(port)
+	usual := "443"
+	if u.Scheme == "http" {
+		usual = "80"
 	}
+	port, err := strconv.ParseUint(cmp.Or(u.Port(), usual), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return uint16(port)
 }
