@@ -171,8 +171,8 @@ func TestFetchHostile(t *testing.T) {
 	site := newHostile(t)
 	w := newWorld(t, telegram.Options{}, openai.Options{})
 	cases := []struct{ path, want string }{
-		{"/metadata", "Error: " + public + " leads on to another address: this address is not on the public internet, and only that may be read."},
-		{"/inside", "Error: " + public + " leads on to https://localhost/admin, which is another site; read that address if it matters."},
+		{"/metadata", "Error: " + public + " redirects to another address: this address is not on the public internet, and only that may be read."},
+		{"/inside", "Error: " + public + " redirects to https://localhost/admin, which is another site; fetch that URL if it matters."},
 		{"/huge", "[These were bytes 0 to 40960 of 2097151. Call again with \"from\": 40960 to go on.]"},
 		{"/drip", "Error: read " + public + ": it took longer than 20 seconds."},
 	}
